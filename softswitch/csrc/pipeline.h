@@ -1,0 +1,180 @@
+/* The contract between a generated program and whatever runs it.
+ *
+ * A program (codegen's output, compiled to a shared object) offers one symbol, `sw_program`. It holds no
+ * state: tables, registers, counters and meters live in a `struct sw_instance` that the runtime makes from
+ * the program's specs. So one shared object serves any number of switches, live or in virtual time. */
+#ifndef SW_PIPELINE_H
+#define SW_PIPELINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { SW_ABI = 1 };
+
+enum { SW_DROP_PORT = 511, SW_MAX_PORTS = 512, SW_PRIORITIES = 8 };
+
+/* standard_metadata.instance_type, as simple_switch has it. */
+enum sw_instance_type {
+    SW_NORMAL = 0,
+    SW_INGRESS_CLONE = 1,
+    SW_EGRESS_CLONE = 2,
+    SW_COALESCED = 3,
+    SW_RECIRC = 4,
+    SW_REPLICATION = 5,
+    SW_RESUBMIT = 6,
+};
+
+/* v1model's standard_metadata. Generated code keeps each field within its P4 width. */
+struct sw_std {
+    uint16_t ingress_port, egress_spec, egress_port; /* bit<9> */
+    uint16_t mcast_grp, egress_rid;
+    uint8_t checksum_error, priority, qid;
+    uint32_t instance_type, packet_length, parser_error;
+    uint32_t enq_timestamp, enq_qdepth, deq_timedelta, deq_qdepth; /* us, packets */
+    uint64_t ingress_global_timestamp, egress_global_timestamp;    /* us since the switch started */
+};
+
+enum { SW_NONE = -1 };
+
+/* What primitives asked for during one half of the pipeline. The runtime resets it before each half. */
+struct sw_requests {
+    int32_t clone_session;    /* SW_NONE, or the session of the last clone() */
+    int32_t clone_list;       /* field list to preserve, or SW_NONE */
+    int32_t resubmit_list;    /* SW_NONE, or 0 (no list) or the list's id: a call was made */
+    int32_t recirculate_list; /* likewise */
+    int32_t digest_list;      /* SW_NONE or the learn list's id */
+    uint32_t truncate_to;     /* bytes; 0: don't */
+};
+
+/* A packet. `data` is the frame as received until the parser ran; then what the parser did not extract,
+ * with at least `headroom` free bytes before it; after deparse the frame to send. The runtime can restore
+ * the frame as it entered ingress, because parsing and ingress never write into it. */
+struct sw_packet {
+    uint8_t *data;
+    uint32_t length;
+    struct sw_std std;
+    struct sw_requests req;
+    void *phv; /* the program's headers and metadata: phv_size bytes, zeroed by the runtime for a new packet */
+};
+
+/* ---- tables ---- */
+
+enum sw_match { SW_EXACT, SW_LPM, SW_TERNARY, SW_RANGE, SW_OPTIONAL };
+
+struct sw_key_field {
+    enum sw_match match;
+    uint16_t width; /* bits; takes (width + 7) / 8 bytes of the key, big endian, in order */
+};
+
+struct sw_action_spec {
+    const char *name;
+    uint16_t n_params;
+    const uint16_t *param_widths; /* bits. A parameter takes (width + 63) / 64 words of `args`, low word first */
+};
+
+/* `id` of an action is its index in sw_program.actions. */
+struct sw_entry {
+    uint32_t action;
+    uint32_t handle;
+    uint64_t packets, bytes; /* direct counter; kept by sw_lookup's caller: generated code */
+    uint64_t last_hit_us;
+    void *meter; /* direct meter, or NULL */
+    const uint64_t *args;
+};
+
+enum { SW_CONST_ENTRIES = 1, SW_CONST_DEFAULT = 2, SW_DIRECT_COUNTER = 4, SW_IDLE_TIMEOUT = 8 };
+
+struct sw_const_entry { /* key and mask as in the key's layout; for LPM `prefix` bits of the one LPM field */
+    const uint8_t *key, *mask; /* mask: ternary and optional: bits; range: the field's upper bound */
+    int32_t prefix;
+    int32_t priority; /* as in the BMv2 JSON: the lower wins */
+    uint32_t action;
+    const uint64_t *args;
+};
+
+struct sw_table_spec {
+    const char *name;
+    enum sw_match kind; /* EXACT: all fields exact. LPM: one lpm, others exact. RANGE: has a range. else TERNARY */
+    uint16_t n_fields;
+    const struct sw_key_field *fields;
+    uint32_t key_bytes, size, flags;
+    uint32_t default_action; /* UINT32_MAX: none, a miss does nothing */
+    const uint64_t *default_args;
+    uint32_t n_const_entries;
+    const struct sw_const_entry *const_entries;
+};
+
+struct sw_table; /* table.h */
+
+/* ---- state ---- */
+
+struct sw_counter { uint64_t packets, bytes; };
+
+struct sw_counter_spec { const char *name; uint32_t size; };
+struct sw_register_spec { const char *name; uint32_t size; uint16_t width; };
+struct sw_meter_spec { const char *name; uint32_t size; bool bytes; };
+
+/* cells: an array of uint8_t, uint16_t, uint32_t, uint64_t or unsigned __int128, the smallest that holds
+ * `width` bits. (Wider than 128 bits: big-endian byte strings of (width + 7) / 8 bytes each.) */
+struct sw_register { void *cells; uint32_t size; uint16_t width, cell_bytes; };
+
+struct sw_meter_array; /* state.h */
+
+struct sw_instance {
+    const struct sw_program *program;
+    struct sw_table **tables;
+    struct sw_counter **counters; /* counters[i][index] */
+    uint32_t *counter_sizes;
+    struct sw_register *registers;
+    struct sw_meter_array **meters;
+    uint64_t now_us; /* set by the runtime before each half */
+    uint64_t rng[2]; /* random(): xoroshiro128+ state, seeded by the runtime */
+    void (*log)(void *context, const char *message); /* log_msg; may be NULL */
+    void *log_context;
+};
+
+struct sw_program {
+    uint32_t abi; /* SW_ABI */
+    const char *name;
+    uint32_t phv_size, headroom;
+    uint32_t n_tables, n_actions, n_counters, n_registers, n_meters, n_lists;
+    const struct sw_table_spec *tables;
+    const struct sw_action_spec *actions;
+    const struct sw_counter_spec *counters;
+    const struct sw_register_spec *registers;
+    const struct sw_meter_spec *meters;
+    /* Parser, checksum verification, ingress control. */
+    void (*ingress)(struct sw_instance *, struct sw_packet *);
+    /* Parser alone, for a clone of the frame that entered ingress. */
+    void (*parse)(struct sw_instance *, struct sw_packet *);
+    /* Egress control. */
+    void (*egress)(struct sw_instance *, struct sw_packet *);
+    /* Checksum update, deparser: afterwards data and length are the frame. */
+    void (*deparse)(struct sw_instance *, struct sw_packet *);
+    /* Copies the fields of a field list, user and standard metadata, from one packet to another. */
+    void (*copy_list)(int32_t list, const struct sw_packet *from, struct sw_packet *to);
+    /* Packs a learn list: each field big endian in whole bytes; returns the bytes written. */
+    uint32_t (*pack_digest)(int32_t list, const struct sw_packet *, uint8_t *out, uint32_t capacity);
+};
+
+/* ---- what the runtime offers to generated code (resolved from the runtime library at load) ---- */
+
+/* The entry that matches key (spec->key_bytes bytes), or NULL. */
+const struct sw_entry *sw_lookup(struct sw_table *, const uint8_t *key);
+/* What runs on a miss, or NULL. */
+const struct sw_entry *sw_default_entry(const struct sw_table *);
+
+/* 0 green, 1 yellow, 2 red; index out of range: 0. */
+uint32_t sw_meter_execute(struct sw_meter_array *, uint64_t index, uint32_t bytes, uint64_t now_us);
+
+/* Over whole bytes, as BMv2's calculations of the same names. */
+uint64_t sw_hash_crc16(const uint8_t *, size_t);
+uint64_t sw_hash_crc32(const uint8_t *, size_t);
+uint64_t sw_hash_crc_ccitt(const uint8_t *, size_t);
+uint64_t sw_hash_xor16(const uint8_t *, size_t);
+uint64_t sw_hash_csum16(const uint8_t *, size_t); /* Internet checksum */
+uint64_t sw_hash_identity(const uint8_t *, size_t);
+uint64_t sw_random(struct sw_instance *, uint64_t low, uint64_t high); /* both included */
+
+#endif

@@ -1,0 +1,83 @@
+/* A live switch: the API that Python calls (softswitch/native.py, by ctypes). One worker thread a switch
+ * moves all packets; every call below may come from any other thread and takes the switch's lock.
+ *
+ * Calls that can fail return 0 or a handle >= 0, or a negative errno, and write one line into `error`. */
+#ifndef SW_SWITCH_H
+#define SW_SWITCH_H
+
+#include "pipeline.h"
+
+struct sw_switch;
+
+enum { SW_ERROR_BYTES = 256 };
+
+struct sw_switch *sw_create(uint32_t priorities, uint32_t queue_depth_packets, uint16_t cpu_port /* 0: none */,
+                            uint16_t drop_port, uint64_t seed, char error[SW_ERROR_BYTES]);
+void sw_destroy(struct sw_switch *); /* stops, closes ports, frees */
+
+int sw_port_add(struct sw_switch *, uint16_t port, const char *interface, char error[SW_ERROR_BYTES]);
+int sw_port_remove(struct sw_switch *, uint16_t port, char error[SW_ERROR_BYTES]);
+/* rate 0: unshaped. depth 0: leave as it is. */
+int sw_port_shape(struct sw_switch *, uint16_t port, uint64_t rate_bps, uint64_t delay_ns, uint32_t depth_packets,
+                  char error[SW_ERROR_BYTES]);
+
+struct sw_port_stats {
+    uint64_t rx_packets, rx_bytes, tx_packets, tx_bytes;
+    uint64_t rx_dropped;          /* no program, no memory */
+    uint64_t tx_dropped;          /* the interface refused */
+    uint64_t queue_dropped;       /* a full queue */
+    uint32_t queue_packets[SW_PRIORITIES];
+    uint32_t in_flight;           /* on the delay line */
+    uint8_t up;
+};
+int sw_port_stats(struct sw_switch *, uint16_t port, struct sw_port_stats *);
+
+int sw_start(struct sw_switch *, char error[SW_ERROR_BYTES]);
+int sw_stop(struct sw_switch *);
+
+/* Loads a program's shared object; the new program starts with empty tables and zeroed state, and packets
+ * inside are dropped. On failure the old program goes on. */
+int sw_load(struct sw_switch *, const char *path, char error[SW_ERROR_BYTES]);
+
+/* key and mask: spec->key_bytes bytes, layout of sw_const_entry. args: n words, as sw_action_spec says.
+ * priority: P4Runtime's, the higher wins; ignored for EXACT and LPM. Returns the handle.
+ * -EEXIST: same key (and priority) is there. -ENOSPC: table full. */
+int64_t sw_table_add(struct sw_switch *, uint32_t table, const uint8_t *key, const uint8_t *mask, int32_t prefix,
+                     int32_t priority, uint32_t action, const uint64_t *args, uint32_t n_args,
+                     char error[SW_ERROR_BYTES]);
+int sw_table_modify(struct sw_switch *, uint32_t table, uint32_t handle, uint32_t action, const uint64_t *args,
+                    uint32_t n_args, char error[SW_ERROR_BYTES]);
+int sw_table_delete(struct sw_switch *, uint32_t table, uint32_t handle, char error[SW_ERROR_BYTES]);
+/* action UINT32_MAX: back to the program's own default. */
+int sw_table_set_default(struct sw_switch *, uint32_t table, uint32_t action, const uint64_t *args, uint32_t n_args,
+                         char error[SW_ERROR_BYTES]);
+int sw_table_counter_read(struct sw_switch *, uint32_t table, int64_t handle /* -1: default */, struct sw_counter *);
+int sw_table_counter_write(struct sw_switch *, uint32_t table, int64_t handle, const struct sw_counter *);
+
+int sw_counter_read(struct sw_switch *, uint32_t counter, uint32_t first, uint32_t n, struct sw_counter *out);
+int sw_counter_write(struct sw_switch *, uint32_t counter, uint32_t first, uint32_t n, const struct sw_counter *in);
+/* Cells in the layout of sw_register: cell_bytes each, host order. */
+int sw_register_read(struct sw_switch *, uint32_t reg, uint32_t first, uint32_t n, void *out);
+int sw_register_write(struct sw_switch *, uint32_t reg, uint32_t first, uint32_t n, const void *in);
+
+/* Rates in units a second; burst in units. Units are bytes or packets, as the program says. */
+struct sw_meter_config { uint64_t cir, cburst, pir, pburst; };
+int sw_meter_read(struct sw_switch *, uint32_t meter, uint32_t index, struct sw_meter_config *);
+int sw_meter_write(struct sw_switch *, uint32_t meter, uint32_t index, const struct sw_meter_config *);
+
+/* Packet replication engine. n = 0 deletes. */
+struct sw_replica { uint16_t port; uint16_t instance; };
+int sw_clone_session(struct sw_switch *, uint32_t session, const struct sw_replica *, uint32_t n, uint32_t truncate_to,
+                     char error[SW_ERROR_BYTES]);
+int sw_multicast_group(struct sw_switch *, uint32_t group, const struct sw_replica *, uint32_t n,
+                       char error[SW_ERROR_BYTES]);
+
+/* Injects a frame as if it came in on `port`. */
+int sw_packet_out(struct sw_switch *, uint16_t port, const uint8_t *frame, uint32_t length);
+
+enum sw_event_kind { SW_EVENT_PACKET_IN = 1, SW_EVENT_DIGEST = 2 };
+struct sw_event { uint32_t kind; uint32_t id; /* digest list */ uint32_t length; uint64_t now_us; };
+/* Waits up to timeout_ms for a frame sent to the CPU port or a digest. 1: one was written; 0: none; < 0: stopped. */
+int sw_next_event(struct sw_switch *, int timeout_ms, struct sw_event *, uint8_t *data, uint32_t capacity);
+
+#endif
