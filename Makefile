@@ -1,0 +1,60 @@
+# PCN Lab. `make help` lists what there is; every target sets up what it needs first.
+SHELL := /bin/bash
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+TARGET ?= softswitch
+SCHEME ?= pcn
+ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run test lint unit ptf p4 bench-switch doctor lock clean
+
+help: ## this list
+	@echo "make TARGET [VARIABLE=value]"
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16 | sed 's/^/  /'
+	@echo "Variables: TARGET=softswitch|bmv2  SCHEME=pcn|pfc  ARGS='more options of the command'"
+
+run: root $(VENV)/.ready ## the dumbbell on Mininet: real switches, real packets; table, plots and report
+	$(BIN)/pcn run dumbbell --scheme $(SCHEME) --target $(TARGET) $(ARGS)
+
+test: lint ptf unit ## everything that CI checks (needs root; under 5 minutes once installed)
+
+lint: $(VENV)/.ready ## style and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+unit: root $(VENV)/.ready ## unit and live tests; ARGS are pytest's
+	$(BIN)/pytest $(ARGS)
+
+ptf: root $(VENV)/.ready ## data-plane tests with PTF; TARGET=bmv2 for the real BMv2
+	$(BIN)/python ptf-tests/run.py --target $(TARGET) $(ARGS)
+
+p4: $(VENV)/.ready ## compile p4src with p4c (has to be on PATH) into p4src/compiled
+	$(BIN)/python p4src/build.py $(ARGS)
+
+bench-switch: root $(VENV)/.ready ## packets a second through the embedded switch, and through BMv2 where there is one
+	$(BIN)/python -m softswitch.bench $(ARGS)
+
+doctor: $(VENV)/.ready ## what is present, what is missing, the command that brings it
+	$(BIN)/pcn doctor
+
+setup: $(VENV)/.ready ## install what the project needs: Debian packages (as root), Python packages into .venv
+
+# Commands that come from Debian and Ubuntu packages. Only what is missing is installed.
+$(VENV)/.ready: requirements.lock pyproject.toml setup.sh
+	@PYTHON=$(PYTHON) bash setup.sh $(VENV)
+	@touch $@
+
+.PHONY: root
+root:
+	@[ "$$(id -u)" = 0 ] || { echo "make $(MAKECMDGOALS): needs root, for network namespaces and veth pairs. Run: sudo make $(MAKECMDGOALS)" >&2; exit 1; }
+
+lock: $(VENV)/.ready ## pin the newest versions that pyproject.toml allows into requirements.lock
+	$(PYTHON) -m venv $(VENV)/lock && $(VENV)/lock/bin/pip -q install uv
+	$(VENV)/lock/bin/uv pip compile -q --universal --python-version 3.10 --extra dev --generate-hashes --no-header \
+	  --no-annotate --upgrade pyproject.toml -o requirements.lock
+
+clean: ## remove the virtual environment and caches, not results
+	rm -rf $(VENV) *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# Sets up what the project needs, and nothing that is there already: Debian or Ubuntu packages (as root), and the
+# locked Python packages in a virtual environment. Called by the Makefile: setup.sh VENV
+set -euo pipefail
+venv=${1:?usage: setup.sh VENV}
+python=${PYTHON:-python3}
+
+declare -A package=([cc]=gcc [ip]=iproute2 [ethtool]=ethtool [mnexec]=mininet [tshark]=tshark ["$python"]=python3)
+missing=()
+for command in "${!package[@]}"; do
+    command -v "$command" >/dev/null || missing+=("${package[$command]}")
+done
+[ -e /usr/include/stdio.h ] || missing+=(libc6-dev)
+[ -e /usr/include/linux/if_packet.h ] || missing+=(linux-libc-dev)
+"$python" -c 'import ensurepip' 2>/dev/null || missing+=(python3-venv)
+
+if [ ${#missing[@]} -gt 0 ]; then
+    install="apt-get install -y --no-install-recommends ${missing[*]}"
+    if ! command -v apt-get >/dev/null; then
+        echo "setup: missing: ${missing[*]}. This is neither Debian nor Ubuntu: install them by your system's own means" >&2
+        exit 1
+    elif [ "$(id -u)" != 0 ]; then
+        echo "setup: missing: ${missing[*]}. Install them as root: $install" >&2
+        exit 1
+    fi
+    echo "setup: installing ${missing[*]}"
+    export DEBIAN_FRONTEND=noninteractive
+    { apt-get update -qq && $install -qq; } >/tmp/pcn-lab-setup.log 2>&1 || {
+        tail -n 5 /tmp/pcn-lab-setup.log >&2
+        echo "setup: apt-get failed, its whole output is in /tmp/pcn-lab-setup.log" >&2
+        exit 1
+    }
+fi
+
+"$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))' || {
+    echo "setup: $("$python" --version) is too old, 3.10 or later is needed: make PYTHON=/path/to/python3" >&2
+    exit 1
+}
+echo "setup: Python packages into $venv"
+"$python" -m venv "$venv"
+"$venv/bin/pip" install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+"$venv/bin/pip" install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
