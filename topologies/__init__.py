@@ -1,0 +1,1 @@
+"""Topologies: what is connected to what (`model`), the ones of the papers, and the Mininet side (`network`)."""

@@ -1,0 +1,82 @@
+"""The dumbbell: sender-receiver pairs on two switches that share one bottleneck.
+
+    h0 --1           1-- r0
+    h1 --2 s0 4-4 s1 2-- r1        every link of the same rate; four long flows: h0->r0 twice, h1->r1, h2->r2
+    h2 --3           3-- r2
+
+With Mininet alone: `mn --custom topologies/dumbbell.py --topo dumbbell` (or `--topo dumbbell,5` for five pairs).
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+try:
+    from topologies.model import Endpoint, FlowSpec, Host, Link, Switch, Topology, TopologyError, make_hosts
+except ModuleNotFoundError:  # `mn --custom` executes this file's text: neither the checkout nor __file__ is known to it
+    sys.path.insert(0, str(Path(sys._getframe().f_code.co_filename).resolve().parent.parent))
+    from topologies.model import Endpoint, FlowSpec, Host, Link, Switch, Topology, TopologyError, make_hosts
+
+MTU_BYTES = 1058  # the largest frame of the experiments: 1000 B payload as RoCEv2 (DESIGN section 4)
+
+
+def dumbbell(
+    pairs: int = 3,
+    rate_bps: float = 10e9,
+    rtt_s: float = 500e-6,
+    xoff_bytes: float = 512e3,
+    xon_bytes: float | None = None,
+    w_max: float = 0.5,
+    w_min: float | None = None,
+    mtu_bytes: int = MTU_BYTES,
+    pause_quanta: int = 0xFFFF,
+) -> Topology:
+    """The dumbbell with `pairs` pairs; the first pair has two flows. `rtt_s` from host to host and back, over three links.
+
+    XON defaults to XOFF minus two MTUs, w_min to 0.1 / number of flows (DESIGN section 5).
+    """
+    if pairs < 1:
+        raise TopologyError(f"dumbbell: {pairs} pairs; at least 1 is needed")
+    senders = [f"h{i}" for i in range(pairs)]
+    receivers = [f"r{i}" for i in range(pairs)]
+    hosts: tuple[Host, ...] = make_hosts([*senders, *receivers])
+    delay_s = rtt_s / 6
+    access = [
+        Link(Endpoint(host, 0), Endpoint(switch, port), rate_bps, delay_s)
+        for switch, names in (("s0", senders), ("s1", receivers))
+        for port, host in enumerate(names, start=1)
+    ]
+    bottleneck = Link(Endpoint("s0", pairs + 1), Endpoint("s1", pairs + 1), rate_bps, delay_s)
+    ends = [("h0", "r0"), *zip(senders, receivers)]
+    flows = tuple(FlowSpec(number, src, dst) for number, (src, dst) in enumerate(ends, start=1))
+    return Topology(
+        name="dumbbell",
+        hosts=hosts,
+        switches=(Switch("s0", 1), Switch("s1", 2)),
+        links=(*access, bottleneck),
+        flows=flows,
+        parameters={
+            "pairs": pairs,
+            "rate_bps": rate_bps,
+            "rtt_s": rtt_s,
+            "mtu_bytes": mtu_bytes,
+            "xoff_bytes": xoff_bytes,
+            "xon_bytes": xoff_bytes - 2 * mtu_bytes if xon_bytes is None else xon_bytes,
+            "pause_quanta": pause_quanta,
+            "w_min": 0.1 / len(flows) if w_min is None else w_min,
+            "w_max": w_max,
+            "bottleneck": f"s0:{pairs + 1}",
+        },
+    )
+
+
+def _mininet_topo(pairs: int = 3) -> Any:
+    from topologies.mininet_topo import mininet_topo
+
+    return mininet_topo(dumbbell(pairs=pairs))
+
+
+# What `mn --custom` looks for.
+topos = {"dumbbell": _mininet_topo}

@@ -1,0 +1,21 @@
+"""A `Topology` as Mininet's own `Topo`, port by port. Works with Debian's Mininet and with PyPI's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from topologies.model import Topology
+
+
+def mininet_topo(topology: Topology) -> Any:
+    """A `mininet.topo.Topo`; names, addresses and port numbers as in `topology`. Rates and delays are the switches'."""
+    from mininet.topo import Topo
+
+    topo = Topo()
+    for host in topology.hosts:
+        topo.addHost(host.name, ip=f"{host.ip}/16", mac=host.mac)
+    for switch in topology.switches:
+        topo.addSwitch(switch.name, dpid=f"{switch.device_id:016x}")
+    for link in topology.links:
+        topo.addLink(link.a.node, link.b.node, port1=link.a.port, port2=link.b.port)
+    return topo

@@ -1,0 +1,294 @@
+"""What a network is made of, before anything runs: hosts, switches, links, flows and the parameters they share.
+
+All values are nominal (bit/s, seconds, bytes of the modelled network); dilation comes in where a network is started.
+Python's standard library only: `mn --custom` loads this with the system's Python.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
+
+
+Value = int | float | str
+
+# Linux refuses longer interface names (IFNAMSIZ - 1).
+MAX_INTERFACE_NAME = 15
+# Ports are bit<9> in v1model; 510 is the data plane's internal recirculation port, 511 BMv2's drop port.
+MAX_PORT = 509
+_NODE_NAME = re.compile(r"[a-z][a-z0-9]*\Z")
+_MAC = re.compile(r"([0-9a-f]{2}:){5}[0-9a-f]{2}\Z")
+
+
+class TopologyError(ValueError):
+    """A topology that can't be: names the part at fault."""
+
+
+@dataclass(frozen=True)
+class Host:
+    name: str
+    ip: str
+    mac: str
+
+
+@dataclass(frozen=True)
+class Switch:
+    name: str
+    device_id: int
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """One end of a link. Hosts have the port 0 alone; a switch's ports start at 1."""
+
+    node: str
+    port: int
+
+    @property
+    def interface(self) -> str:
+        return f"{self.node}-eth{self.port}"
+
+    def __str__(self) -> str:
+        return f"{self.node}:{self.port}"
+
+
+@dataclass(frozen=True)
+class Link:
+    """A full-duplex link: rate in bit/s each way, one-way propagation delay in seconds."""
+
+    a: Endpoint
+    b: Endpoint
+    rate_bps: float
+    delay_s: float
+
+    def other(self, node: str) -> Endpoint:
+        if node == self.a.node:
+            return self.b
+        if node == self.b.node:
+            return self.a
+        raise TopologyError(f"{node} is not on the link {self.a} - {self.b}")
+
+
+@dataclass(frozen=True)
+class FlowSpec:
+    """A flow that a scenario starts: for ever, or of `size_bytes` payload; at the scheme's rate, or at a fixed one."""
+
+    id: int
+    src: str
+    dst: str
+    start_s: float = 0.0
+    size_bytes: int | None = None
+    rate_bps: float | None = None
+
+
+@dataclass(frozen=True)
+class Topology:
+    """Hosts, switches, links, flows. `parameters` by name: see `topologies.dumbbell` for the usual ones."""
+
+    name: str
+    hosts: tuple[Host, ...]
+    switches: tuple[Switch, ...]
+    links: tuple[Link, ...]
+    flows: tuple[FlowSpec, ...] = ()
+    parameters: Mapping[str, Value] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))
+        _validate(self)
+
+    @cached_property
+    def _hosts(self) -> dict[str, Host]:
+        return {host.name: host for host in self.hosts}
+
+    @cached_property
+    def _switches(self) -> dict[str, Switch]:
+        return {switch.name: switch for switch in self.switches}
+
+    @cached_property
+    def _at(self) -> dict[Endpoint, Link]:
+        return {end: link for link in self.links for end in (link.a, link.b)}
+
+    @cached_property
+    def _distances(self) -> dict[str, dict[str, int]]:
+        """Hops to each host from every node; hosts don't forward."""
+        return {host.name: self._distances_to(host.name) for host in self.hosts}
+
+    def _distances_to(self, destination: str) -> dict[str, int]:
+        distances = {destination: 0}
+        todo = deque([destination])
+        while todo:
+            node = todo.popleft()
+            if node in self._hosts and node != destination:
+                continue
+            for port in self.ports(node):
+                peer = self.peer(node, port).node
+                if peer not in distances:
+                    distances[peer] = distances[node] + 1
+                    todo.append(peer)
+        return distances
+
+    def host(self, name: str) -> Host:
+        if name not in self._hosts:
+            raise TopologyError(f"no host {name!r} in {self.name}; there are {', '.join(self._hosts)}")
+        return self._hosts[name]
+
+    def switch(self, name: str) -> Switch:
+        if name not in self._switches:
+            raise TopologyError(f"no switch {name!r} in {self.name}; there are {', '.join(self._switches)}")
+        return self._switches[name]
+
+    def is_host(self, name: str) -> bool:
+        return name in self._hosts
+
+    def ports(self, node: str) -> tuple[int, ...]:
+        """Ports of a node that have a link, in order."""
+        return tuple(sorted(end.port for end in self._at if end.node == node))
+
+    def link_at(self, node: str, port: int) -> Link:
+        link = self._at.get(Endpoint(node, port))
+        if link is None:
+            raise TopologyError(f"{node} has no port {port}; it has {', '.join(map(str, self.ports(node))) or 'none'}")
+        return link
+
+    def peer(self, node: str, port: int) -> Endpoint:
+        """The far end of the link at this port."""
+        return self.link_at(node, port).other(node)
+
+    def link_name(self, node: str, port: int) -> str:
+        """The name of the direction that leaves `node` by `port`: "s0->s1"."""
+        return f"{node}->{self.peer(node, port).node}"
+
+    def link_names(self) -> dict[str, Endpoint]:
+        """Every direction by name, with the endpoint that transmits into it."""
+        return {self.link_name(end.node, end.port): end for end in self._at}
+
+    def next_hops(self, node: str, destination: str) -> tuple[int, ...]:
+        """Ports of `node` on a shortest path to the host `destination`, in order."""
+        self.host(destination)
+        distances = self._distances[destination]
+        here = distances.get(node)
+        if here is None or here == 0:
+            return ()
+        return tuple(p for p in self.ports(node) if distances.get(self.peer(node, p).node, here) == here - 1)
+
+    def route(self, node: str, destination: str) -> int:
+        """The one port that packets for the host `destination` leave `node` by: the lowest on a shortest path."""
+        hops = self.next_hops(node, destination)
+        if not hops:
+            raise TopologyError(f"no way from {node} to {destination} in {self.name}")
+        return hops[0]
+
+    def path(self, src: str, dst: str) -> tuple[Endpoint, ...]:
+        """The transmitting endpoints from host to host, the source's own first."""
+        ends: list[Endpoint] = []
+        node = self.host(src).name
+        while node != dst:
+            end = Endpoint(node, self.route(node, dst))
+            ends.append(end)
+            node = self.peer(end.node, end.port).node
+        return tuple(ends)
+
+    def rtt_s(self, src: str, dst: str) -> float:
+        """Base round-trip time: propagation there and back, without serialisation and queues."""
+        return sum(
+            self.link_at(end.node, end.port).delay_s for pair in ((src, dst), (dst, src)) for end in self.path(*pair)
+        )
+
+    def max_rtt_s(self) -> float:
+        """The largest base RTT between any two hosts: PCN's T, unless a scenario says otherwise."""
+        return max(
+            (self.rtt_s(a.name, b.name) for a in self.hosts for b in self.hosts if a.name < b.name),
+            default=0.0,
+        )
+
+    def number(self, parameter: str) -> float:
+        """A numeric parameter by name."""
+        value = self.parameters.get(parameter)
+        if value is None or isinstance(value, str):
+            raise TopologyError(
+                f"{self.name} has no numeric parameter {parameter!r}; it has {', '.join(self.parameters)}"
+            )
+        return value
+
+
+def host_addresses(index: int) -> tuple[str, str]:
+    """IPv4 address and MAC of the index-th host of a topology, from 0."""
+    if not 0 <= index < 2**16 - 2:
+        raise TopologyError(f"host number {index} is out of range: at most {2**16 - 2} hosts")
+    number = index + 1
+    return f"10.0.{number >> 8}.{number & 0xFF}", f"02:00:00:00:{number >> 8:02x}:{number & 0xFF:02x}"
+
+
+def make_hosts(names: Sequence[str]) -> tuple[Host, ...]:
+    """Hosts with addresses by their order."""
+    return tuple(Host(name, *host_addresses(index)) for index, name in enumerate(names))
+
+
+def _validate(topology: Topology) -> None:
+    if not re.fullmatch(r"[a-z][a-z0-9_-]*", topology.name):
+        raise TopologyError(f"topology name {topology.name!r}: lower-case letters, digits, - and _ only")
+    names = [node.name for node in (*topology.hosts, *topology.switches)]
+    for name in names:
+        if not _NODE_NAME.match(name):
+            raise TopologyError(f"node name {name!r}: a lower-case letter, then lower-case letters and digits")
+    _unique("node name", names)
+    _unique("address", [host.ip for host in topology.hosts])
+    _unique("MAC", [host.mac for host in topology.hosts])
+    _unique("device id", [str(switch.device_id) for switch in topology.switches])
+    _unique("flow id", [str(flow.id) for flow in topology.flows])
+    for host in topology.hosts:
+        try:
+            ipaddress.IPv4Address(host.ip)
+        except ValueError as error:
+            raise TopologyError(f"{host.name}: {error}") from None
+        if not _MAC.match(host.mac):
+            raise TopologyError(f"{host.name}: {host.mac!r} is no MAC address (aa:bb:cc:dd:ee:ff)")
+    for switch in topology.switches:
+        if switch.device_id < 1:
+            raise TopologyError(f"{switch.name}: device id {switch.device_id} must be at least 1")
+    _validate_links(topology, set(names))
+    hosts = {host.name for host in topology.hosts}
+    for flow in topology.flows:
+        for end in (flow.src, flow.dst):
+            if end not in hosts:
+                raise TopologyError(f"flow {flow.id}: no host {end!r}")
+        if flow.src == flow.dst:
+            raise TopologyError(f"flow {flow.id} goes from {flow.src} to itself")
+
+
+def _validate_links(topology: Topology, names: set[str]) -> None:
+    hosts = {host.name for host in topology.hosts}
+    ends = [end for link in topology.links for end in (link.a, link.b)]
+    _unique("port", [str(end) for end in ends])
+    for link in topology.links:
+        if not link.rate_bps > 0:
+            raise TopologyError(f"link {link.a} - {link.b}: rate {link.rate_bps} must be positive")
+        if not link.delay_s >= 0:
+            raise TopologyError(f"link {link.a} - {link.b}: delay {link.delay_s} must not be negative")
+        if link.a.node == link.b.node:
+            raise TopologyError(f"link {link.a} - {link.b} is a loop")
+    for end in ends:
+        if end.node not in names:
+            raise TopologyError(f"link at {end}: no such node")
+        if end.node in hosts and end.port != 0:
+            raise TopologyError(f"{end}: a host has one port, number 0")
+        if end.node not in hosts and not 1 <= end.port <= MAX_PORT:
+            raise TopologyError(f"{end}: a switch's ports are numbered 1 to {MAX_PORT}")
+        if len(end.interface) > MAX_INTERFACE_NAME:
+            raise TopologyError(f"interface name {end.interface} is longer than {MAX_INTERFACE_NAME} characters")
+    connected = {end.node for end in ends}
+    for name in names - connected:
+        raise TopologyError(f"{name} has no link")
+
+
+def _unique(what: str, values: Sequence[str]) -> None:
+    seen: set[str] = set()
+    for value in values:
+        if value in seen:
+            raise TopologyError(f"{what} {value} is used twice")
+        seen.add(value)
