@@ -53,9 +53,12 @@ struct sw_requests {
 struct sw_packet {
     uint8_t *data;
     uint32_t length;
+    /* BMv2's packet length register: set to the frame's length before ingress, becomes packet_length in egress.
+     * setValid and setInvalid in ingress add and subtract the header's bytes (BMv2's add_header, remove_header). */
+    uint32_t length_register;
     struct sw_std std;
     struct sw_requests req;
-    void *phv; /* the program's headers and metadata: phv_size bytes, zeroed by the runtime for a new packet */
+    void *phv; /* the program's headers and metadata: phv_size bytes, 16-byte aligned, zeroed by the runtime for a new packet */
 };
 
 /* ---- tables ---- */
@@ -83,11 +86,21 @@ struct sw_entry {
     const uint64_t *args;
 };
 
-enum { SW_CONST_ENTRIES = 1, SW_CONST_DEFAULT = 2, SW_DIRECT_COUNTER = 4, SW_IDLE_TIMEOUT = 8 };
+enum {
+    SW_CONST_ENTRIES = 1,
+    SW_CONST_DEFAULT = 2,
+    SW_DIRECT_COUNTER = 4,
+    SW_IDLE_TIMEOUT = 8,
+    SW_DIRECT_METER = 16,
+    SW_DIRECT_METER_BYTES = 32, /* of bytes, not of packets */
+};
 
-struct sw_const_entry { /* key and mask as in the key's layout; for LPM `prefix` bits of the one LPM field */
-    const uint8_t *key, *mask; /* mask: ternary and optional: bits; range: the field's upper bound */
-    int32_t prefix;
+/* key and mask have the key's layout. mask, unused for EXACT and LPM tables (may be NULL): a ternary or optional
+ * field's bits; an lpm field's leading ones where the table is TERNARY or RANGE; a range's upper bound (the key
+ * is the lower one); of an exact field it is ignored. A NULL mask of a TERNARY table: all ones. */
+struct sw_const_entry {
+    const uint8_t *key, *mask;
+    int32_t prefix; /* LPM table: bits of the one LPM field */
     int32_t priority; /* as in the BMv2 JSON: the lower wins */
     uint32_t action;
     const uint64_t *args;
@@ -128,6 +141,7 @@ struct sw_instance {
     uint32_t *counter_sizes;
     struct sw_register *registers;
     struct sw_meter_array **meters;
+    uint16_t drop_port; /* what mark_to_drop writes into egress_spec */
     uint64_t now_us; /* set by the runtime before each half */
     uint64_t rng[2]; /* random(): xoroshiro128+ state, seeded by the runtime */
     void (*log)(void *context, const char *message); /* log_msg; may be NULL */
@@ -137,7 +151,9 @@ struct sw_instance {
 struct sw_program {
     uint32_t abi; /* SW_ABI */
     const char *name;
-    uint32_t phv_size, headroom;
+    /* A PHV is plain data: the runtime copies it for multicast and clones. Headers, their validity and whatever
+     * else belongs to them come first; user metadata fills [metadata_offset, phv_size) and is what a clone resets. */
+    uint32_t phv_size, metadata_offset, headroom;
     uint32_t n_tables, n_actions, n_counters, n_registers, n_meters, n_lists;
     const struct sw_table_spec *tables;
     const struct sw_action_spec *actions;
@@ -167,6 +183,9 @@ const struct sw_entry *sw_default_entry(const struct sw_table *);
 
 /* 0 green, 1 yellow, 2 red; index out of range: 0. */
 uint32_t sw_meter_execute(struct sw_meter_array *, uint64_t index, uint32_t bytes, uint64_t now_us);
+
+/* The same for an entry's direct meter; green while it is not configured. */
+uint32_t sw_meter_execute_direct(const struct sw_entry *, uint32_t bytes, uint64_t now_us);
 
 /* Over whole bytes, as BMv2's calculations of the same names. */
 uint64_t sw_hash_crc16(const uint8_t *, size_t);

@@ -23,7 +23,7 @@ int sw_port_shape(struct sw_switch *, uint16_t port, uint64_t rate_bps, uint64_t
 
 struct sw_port_stats {
     uint64_t rx_packets, rx_bytes, tx_packets, tx_bytes;
-    uint64_t rx_dropped;          /* no program, no memory */
+    uint64_t rx_dropped;          /* no program, no memory, a frame over 9,216 B */
     uint64_t tx_dropped;          /* the interface refused */
     uint64_t queue_dropped;       /* a full queue */
     uint32_t queue_packets[SW_PRIORITIES];
@@ -63,7 +63,11 @@ int sw_register_write(struct sw_switch *, uint32_t reg, uint32_t first, uint32_t
 /* Rates in units a second; burst in units. Units are bytes or packets, as the program says. */
 struct sw_meter_config { uint64_t cir, cburst, pir, pburst; };
 int sw_meter_read(struct sw_switch *, uint32_t meter, uint32_t index, struct sw_meter_config *);
+/* NULL: not configured, every packet is green (the state after load); read then gives all ones (UINT64_MAX). */
 int sw_meter_write(struct sw_switch *, uint32_t meter, uint32_t index, const struct sw_meter_config *);
+
+int sw_table_meter_read(struct sw_switch *, uint32_t table, uint32_t handle, struct sw_meter_config *);
+int sw_table_meter_write(struct sw_switch *, uint32_t table, uint32_t handle, const struct sw_meter_config *);
 
 /* Packet replication engine. n = 0 deletes. */
 struct sw_replica { uint16_t port; uint16_t instance; };
@@ -75,7 +79,8 @@ int sw_multicast_group(struct sw_switch *, uint32_t group, const struct sw_repli
 /* Injects a frame as if it came in on `port`. */
 int sw_packet_out(struct sw_switch *, uint16_t port, const uint8_t *frame, uint32_t length);
 
-enum sw_event_kind { SW_EVENT_PACKET_IN = 1, SW_EVENT_DIGEST = 2 };
+/* LOG: a line of text, not terminated: log_msg() of the program, a port that went down or came back. */
+enum sw_event_kind { SW_EVENT_PACKET_IN = 1, SW_EVENT_DIGEST = 2, SW_EVENT_LOG = 3 };
 struct sw_event { uint32_t kind; uint32_t id; /* digest list */ uint32_t length; uint64_t now_us; };
 /* Waits up to timeout_ms for a frame sent to the CPU port or a digest. 1: one was written; 0: none; < 0: stopped. */
 int sw_next_event(struct sw_switch *, int timeout_ms, struct sw_event *, uint8_t *data, uint32_t capacity);
