@@ -56,6 +56,9 @@ struct sw_packet {
     /* BMv2's packet length register: set to the frame's length before ingress, becomes packet_length in egress.
      * setValid and setInvalid in ingress add and subtract the header's bytes (BMv2's add_header, remove_header). */
     uint32_t length_register;
+    /* Bytes of the frame as it entered the parser: what counters and meters count in either half. `ingress` and
+     * `parse` set it from `length`; the runtime copies it with the packet to clones and replicas. */
+    uint32_t ingress_length;
     struct sw_std std;
     struct sw_requests req;
     void *phv; /* the program's headers and metadata: phv_size bytes, 16-byte aligned, zeroed by the runtime for a new packet */
