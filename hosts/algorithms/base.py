@@ -1,0 +1,98 @@
+"""What a congestion control scheme is to the hosts that run it: a reaction point (RP) and a notification point (NP).
+
+Both are pure state machines of one flow. They know no clock, socket or random number: whoever runs them (the live
+agent, or the virtual clock's NIC) brings times and events and obeys what comes back. Units are bit/s and seconds of the
+modelled network. Rates and sizes are of Ethernet frames, without preamble and FCS.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Cnp:
+    """A congestion notification for one flow. Schemes that send no rate leave it 0."""
+
+    decrease: bool
+    rec_rate_bps: float = 0.0
+
+
+@dataclass(frozen=True)
+class Cnm:
+    """QCN's congestion notification message: quantised feedback of a congestion point, 0 to 63."""
+
+    feedback: int
+
+
+@dataclass(frozen=True)
+class Ack:
+    """An acknowledgement of `acked_bytes`, with the round trip time that it measured."""
+
+    rtt_s: float
+    acked_bytes: int
+
+
+@dataclass(frozen=True)
+class Window:
+    """What arrived of one flow in one NP period. Marked packets are counted by their mark: CE, or TCD's UE (ECT(1)).
+
+    `first_s` and `last_s` are arrival times; they are equal if one packet arrived, and 0 if none did.
+    """
+
+    packets: int
+    marked_ce: int
+    marked_ue: int
+    bytes: int
+    first_s: float
+    last_s: float
+
+
+class ReactionPoint:
+    """RP of one flow. The flow starts when this is made; `rate_bps` is what it may send from now on.
+
+    Events return nothing: read `rate_bps` afterwards. A scheme overrides the events that it reacts to.
+    `timer_s` is when `on_timer` wants to be called, None if never; read it after each event.
+    `counts_bytes` says whether `on_bytes_sent` wants to be called.
+    """
+
+    rate_bps: float
+    timer_s: float | None = None
+    counts_bytes: bool = False
+
+    def on_cnp(self, cnp: Cnp, now_s: float) -> None:
+        """A CNP arrived."""
+
+    def on_cnm(self, cnm: Cnm, now_s: float) -> None:
+        """A congestion point's message arrived."""
+
+    def on_ack(self, ack: Ack, now_s: float) -> None:
+        """An acknowledgement arrived."""
+
+    def on_timer(self, now_s: float) -> None:
+        """The time that `timer_s` named has come."""
+
+    def on_bytes_sent(self, count: int, now_s: float) -> None:
+        """Bytes of this flow left, in frames."""
+
+    def state(self) -> dict[str, float]:
+        """Variables worth a log entry beside the rate, by the paper's names."""
+        return {}
+
+
+class NotificationPoint:
+    """NP of one flow.
+
+    `period_s` is the length of the windows that it wants to see, None if none. Windows start at the flow's first packet
+    and follow each other without gap, whether packets arrive or not. A window without packets may be left out.
+    """
+
+    period_s: float | None = None
+
+    def on_window(self, window: Window) -> Cnp | None:
+        """A window ended. The CNP to send, if any."""
+        return None
+
+    def on_marked(self, now_s: float) -> Cnp | None:
+        """A packet marked CE arrived. The CNP to send, if any."""
+        return None

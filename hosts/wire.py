@@ -1,0 +1,306 @@
+"""What hosts put on the wire: data packets, CNPs and PFC frames, byte for byte.
+
+Data is RoCEv2 (InfiniBand Architecture Specification 1.2.1, Annexes A16 and A17): Ethernet / IPv4 / UDP 4791 / BTH /
+payload / ICRC, as an unreliable connection's SEND Only. A CNP is Annex A17.9.3's: BTH opcode 0x81, BECN set, 16
+reserved bytes; PCN's section 5.2 adds RecRate, in Mb/s and big endian, in the first four of these, and says "decrease"
+by CE in the IP header. PFC is IEEE 802.1Qbb's frame (802.3 Annex 31D). Frames are without FCS, as software sees them.
+
+Bytes of a data packet:  0 Ethernet 14 | 14 IPv4 20 | 34 UDP 8 | 42 BTH 12 | 54 payload | ICRC 4.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+import struct
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+ETHERTYPE_IPV4 = 0x0800
+ETHERTYPE_FLOW_CONTROL = 0x8808
+PROTOCOL_UDP = 17
+ROCE_PORT = 4791
+OPCODE_UC_SEND_ONLY = 0x24
+OPCODE_CNP = 0x81
+PFC_OPCODE = 0x0101
+PFC_DESTINATION = bytes.fromhex("0180c2000001")
+PFC_LENGTH = 60
+QUANTUM_BITS = 512
+CLASSES = 8
+
+ECN_NOT_ECT, ECN_ECT1, ECN_ECT0, ECN_CE = 0, 1, 2, 3
+DSCP_DATA = 26
+DSCP_CNP = 56
+
+PAYLOAD_OFFSET = 54
+ICRC_LENGTH = 4
+DATA_OVERHEAD = PAYLOAD_OFFSET + ICRC_LENGTH
+CNP_RESERVED = 16
+CNP_LENGTH = DATA_OVERHEAD + CNP_RESERVED
+MAX_FRAME = 9216
+
+_IP_OFFSET, _BTH_OFFSET, _PSN_OFFSET = 14, 42, 50
+_ETHERNET = struct.Struct("!6s6sH")
+_IPV4 = struct.Struct("!BBHHHBBH4s4s")
+_UDP = struct.Struct("!HHHH")
+_BTH = struct.Struct("!BBHII")
+_U32_BE = struct.Struct("!I")
+_U32_LE = struct.Struct("<I")
+_PFC_HEAD = struct.Struct("!HH8H")
+_DONT_FRAGMENT = 0x4000
+_TTL = 64
+_PKEY = 0xFFFF
+_BECN = 0x40 << 24
+_SOLICITED = 0x80
+_U24 = 0xFFFFFF
+
+# What the receiving side reads of a data packet or CNP, at once: Ethernet type, version and IHL, TOS, protocol, source
+# address, destination address, UDP port, BTH opcode and flags, flow, PSN (24 bit numbers with the byte before them).
+FAST_HEADER = struct.Struct("!12xHBB7xB2xII2xH4xBB2xII")
+
+
+Buffer = bytes | bytearray | memoryview
+
+
+class WireError(ValueError):
+    """A frame that isn't what it claims to be, or a field that doesn't fit."""
+
+
+def parse_mac(text: str) -> bytes:
+    """Six bytes from `aa:bb:cc:dd:ee:ff`. Raises WireError."""
+    if not re.fullmatch(r"[0-9a-fA-F]{2}(:[0-9a-fA-F]{2}){5}", text):
+        raise WireError(f"{text!r} is not a MAC address: write it like 00:00:00:00:00:01")
+    return bytes.fromhex(text.replace(":", ""))
+
+
+def parse_ip(text: str) -> bytes:
+    """Four bytes from `10.0.0.1`. Raises WireError."""
+    try:
+        return ipaddress.IPv4Address(text).packed
+    except ValueError as error:
+        raise WireError(f"{text!r} is not an IPv4 address: write it like 10.0.0.1") from error
+
+
+def format_mac(mac: bytes) -> str:
+    return mac.hex(":")
+
+
+def format_ip(ip: bytes) -> str:
+    return ".".join(str(byte) for byte in ip)
+
+
+@dataclass(frozen=True)
+class DataPacket:
+    """A packet of a flow. `flow` and `psn` have 24 bits; MACs and IPs are bytes; `last` is BTH's solicited event bit,
+    which the last packet of a flow of known size carries."""
+
+    src_mac: bytes
+    dst_mac: bytes
+    src_ip: bytes
+    dst_ip: bytes
+    flow: int
+    psn: int
+    payload: bytes
+    ecn: int = ECN_ECT0
+    dscp: int = DSCP_DATA
+    last: bool = False
+
+
+@dataclass(frozen=True)
+class CnpPacket:
+    """A CNP for `flow` (24 bits): CE in the IP header says decrease. `rec_rate_mbps` has 32 bits and is at least 1."""
+
+    src_mac: bytes
+    dst_mac: bytes
+    src_ip: bytes
+    dst_ip: bytes
+    flow: int
+    decrease: bool
+    rec_rate_mbps: int
+    dscp: int = DSCP_CNP
+
+
+@dataclass(frozen=True)
+class PfcFrame:
+    """Pause quanta (16 bits, of 512 bit times) by class, for the classes that the frame enables. 0 quanta is RESUME."""
+
+    src_mac: bytes
+    quanta: Mapping[int, int] = field(default_factory=dict)
+
+
+def source_port(flow: int) -> int:
+    """UDP source port of a flow: in the dynamic range, as Annex A17 advises, so that ECMP can tell flows apart."""
+    return 0xC000 | (flow & 0x3FFF)
+
+
+def ip_checksum(header: Buffer) -> int:
+    """RFC 1071 checksum of an IPv4 header whose checksum field is zero."""
+    total: int = sum(struct.unpack(f"!{len(header) // 2}H", header))
+    total = (total & 0xFFFF) + (total >> 16)
+    return ~(total + (total >> 16)) & 0xFFFF
+
+
+def icrc(frame: Buffer) -> int:
+    """Invariant CRC of a RoCEv2 frame from Ethernet to the ICRC, which is not read (Annex A17.3.3).
+
+    Eight bytes of ones stand for the local route header; what switches may change (TOS, TTL, both checksums and BTH's
+    FECN/BECN byte) counts as ones.
+    """
+    masked = bytearray(b"\xff" * 8)
+    masked += frame[_IP_OFFSET:PAYLOAD_OFFSET]
+    masked[8 + 1] = 0xFF
+    masked[8 + 8] = 0xFF
+    masked[8 + 10 : 8 + 12] = b"\xff\xff"
+    masked[8 + 26 : 8 + 28] = b"\xff\xff"
+    masked[8 + 32] = 0xFF
+    return zlib.crc32(frame[PAYLOAD_OFFSET:-ICRC_LENGTH], zlib.crc32(masked))
+
+
+def icrc_prefix(frame: Buffer) -> int:
+    """State of the ICRC before the PSN: equal for all packets of a flow of one length."""
+    masked = bytearray(b"\xff" * 8)
+    masked += frame[_IP_OFFSET:_PSN_OFFSET]
+    masked[8 + 1] = 0xFF
+    masked[8 + 8] = 0xFF
+    masked[8 + 10 : 8 + 12] = b"\xff\xff"
+    masked[8 + 26 : 8 + 28] = b"\xff\xff"
+    masked[8 + 32] = 0xFF
+    return zlib.crc32(masked)
+
+
+def _check(name: str, value: int, bits: int) -> None:
+    if not 0 <= value < 1 << bits:
+        raise WireError(f"{name} is {value}: it must fit into {bits} bits")
+
+
+def _roce_frame(
+    packet: DataPacket | CnpPacket, ecn: int, opcode: int, flags: int, becn: int, psn: int, body: bytes
+) -> bytearray:
+    """Frame with headers, body and ICRC. `body` has a multiple of four bytes."""
+    _check("flow", packet.flow, 24)
+    _check("dscp", packet.dscp, 6)
+    udp_length = _UDP.size + _BTH.size + len(body) + ICRC_LENGTH
+    length = _IPV4.size + udp_length
+    if _IP_OFFSET + length > MAX_FRAME:
+        raise WireError(f"a frame of {_IP_OFFSET + length} bytes is longer than {MAX_FRAME}: use a smaller payload")
+    frame = bytearray(_ETHERNET.pack(packet.dst_mac, packet.src_mac, ETHERTYPE_IPV4))
+    tos = packet.dscp << 2 | ecn
+    frame += _IPV4.pack(0x45, tos, length, 0, _DONT_FRAGMENT, _TTL, PROTOCOL_UDP, 0, packet.src_ip, packet.dst_ip)
+    struct.pack_into("!H", frame, _IP_OFFSET + 10, ip_checksum(frame[_IP_OFFSET:]))
+    frame += _UDP.pack(source_port(packet.flow), ROCE_PORT, udp_length, 0)
+    frame += _BTH.pack(opcode, flags, _PKEY, becn | packet.flow, psn)
+    frame += body
+    frame += bytes(ICRC_LENGTH)
+    _U32_LE.pack_into(frame, len(frame) - ICRC_LENGTH, icrc(frame))
+    return frame
+
+
+def encode_data(packet: DataPacket) -> bytes:
+    """Frame of a data packet: 58 bytes more than its payload, plus padding to four bytes. Raises WireError."""
+    _check("psn", packet.psn, 24)
+    _check("ecn", packet.ecn, 2)
+    if not packet.payload:
+        raise WireError("a data packet needs at least one byte of payload")
+    padding = -len(packet.payload) % 4
+    flags = (_SOLICITED if packet.last else 0) | padding << 4
+    body = packet.payload + bytes(padding)
+    return bytes(_roce_frame(packet, packet.ecn, OPCODE_UC_SEND_ONLY, flags, 0, packet.psn, body))
+
+
+def encode_cnp(packet: CnpPacket) -> bytes:
+    """Frame of a CNP: 74 bytes. Raises WireError."""
+    _check("rec_rate_mbps", packet.rec_rate_mbps, 32)
+    body = _U32_BE.pack(max(1, packet.rec_rate_mbps)) + bytes(CNP_RESERVED - 4)
+    ecn = ECN_CE if packet.decrease else ECN_ECT0
+    return bytes(_roce_frame(packet, ecn, OPCODE_CNP, 0, _BECN, 0, body))
+
+
+def encode_pfc(frame: PfcFrame) -> bytes:
+    """A PFC frame, padded to 60 bytes. Raises WireError."""
+    enabled = 0
+    times = [0] * CLASSES
+    for priority, quanta in frame.quanta.items():
+        _check("class", priority, 3)
+        _check("quanta", quanta, 16)
+        enabled |= 1 << priority
+        times[priority] = quanta
+    head = _ETHERNET.pack(PFC_DESTINATION, frame.src_mac, ETHERTYPE_FLOW_CONTROL)
+    return (head + _PFC_HEAD.pack(PFC_OPCODE, enabled, *times)).ljust(PFC_LENGTH, b"\0")
+
+
+def decode(frame: Buffer) -> DataPacket | CnpPacket | PfcFrame:
+    """What a frame is, all of it checked: lengths, checksum, ICRC. Raises WireError, which says what is wrong."""
+    frame = bytes(frame)
+    if len(frame) < _ETHERNET.size:
+        raise WireError(f"{len(frame)} bytes are too short for an Ethernet header")
+    dst_mac, src_mac, ethertype = _ETHERNET.unpack_from(frame)
+    if ethertype == ETHERTYPE_FLOW_CONTROL:
+        return PfcFrame(src_mac, decode_pfc_quanta(frame))
+    if ethertype != ETHERTYPE_IPV4:
+        raise WireError(f"Ethernet type {ethertype:#06x} is neither IPv4 nor flow control")
+    return _decode_roce(frame, dst_mac, src_mac)
+
+
+def decode_pfc_quanta(frame: Buffer) -> dict[int, int]:
+    """Quanta by enabled class of a frame of type 0x8808. Raises WireError."""
+    if len(frame) < _ETHERNET.size + _PFC_HEAD.size:
+        raise WireError(f"PFC frame of {len(frame)} bytes is too short")
+    opcode, enabled, *times = _PFC_HEAD.unpack_from(frame, _ETHERNET.size)
+    if opcode != PFC_OPCODE:
+        raise WireError(f"MAC control opcode {opcode:#06x} is not PFC's {PFC_OPCODE:#06x}")
+    return {priority: times[priority] for priority in range(CLASSES) if enabled >> priority & 1}
+
+
+def _decode_roce(frame: bytes, dst_mac: bytes, src_mac: bytes) -> DataPacket | CnpPacket:
+    if len(frame) < DATA_OVERHEAD:
+        raise WireError(f"{len(frame)} bytes are too short for a RoCEv2 packet")
+    version_ihl, tos, length, _, fragment, _, protocol, _, src_ip, dst_ip = _IPV4.unpack_from(frame, _IP_OFFSET)
+    if version_ihl != 0x45 or protocol != PROTOCOL_UDP or fragment & 0x3FFF:
+        raise WireError("not a whole UDP packet in IPv4 without options")
+    if not DATA_OVERHEAD <= _IP_OFFSET + length <= len(frame):
+        raise WireError(f"IPv4 total length {length} doesn't fit a frame of {len(frame)} bytes")
+    if ip_checksum(frame[_IP_OFFSET : _IP_OFFSET + _IPV4.size]):
+        raise WireError("wrong IPv4 checksum")
+    frame = frame[: _IP_OFFSET + length]
+    _, dst_port, udp_length, _ = _UDP.unpack_from(frame, _IP_OFFSET + _IPV4.size)
+    if dst_port != ROCE_PORT or udp_length != length - _IPV4.size:
+        raise WireError(f"not RoCEv2: UDP port {dst_port}, length {udp_length} in IPv4 length {length}")
+    opcode, flags, _, flow, psn = _BTH.unpack_from(frame, _BTH_OFFSET)
+    if flags & 0xF:
+        raise WireError(f"BTH version {flags & 0xF}: only 0 is known")
+    if _U32_LE.unpack_from(frame, len(frame) - ICRC_LENGTH)[0] != icrc(frame):
+        raise WireError("wrong ICRC")
+    body = frame[PAYLOAD_OFFSET:-ICRC_LENGTH]
+    ecn, dscp = tos & 3, tos >> 2
+    if opcode == OPCODE_CNP:
+        if len(body) != CNP_RESERVED:
+            raise WireError(f"CNP with {len(body)} reserved bytes instead of {CNP_RESERVED}")
+        rate: int = _U32_BE.unpack_from(body)[0]
+        return CnpPacket(src_mac, dst_mac, src_ip, dst_ip, flow & _U24, ecn == ECN_CE, rate, dscp)
+    if opcode != OPCODE_UC_SEND_ONLY:
+        raise WireError(f"BTH opcode {opcode:#04x} is neither UC SEND Only nor CNP")
+    padding = flags >> 4 & 3
+    if len(body) <= padding:
+        raise WireError("data packet without payload")
+    payload = body[: len(body) - padding]
+    last = bool(flags & _SOLICITED)
+    return DataPacket(src_mac, dst_mac, src_ip, dst_ip, flow & _U24, psn & _U24, payload, ecn, dscp, last)
+
+
+class DataTemplate:
+    """Packets of one flow that differ in nothing but their PSN: `stamp` costs under a microsecond."""
+
+    def __init__(self, packet: DataPacket) -> None:
+        self._frame = bytearray(encode_data(packet))
+        self._prefix = icrc_prefix(self._frame)
+        self._view = memoryview(self._frame)
+        self._covered = self._view[_PSN_OFFSET:-ICRC_LENGTH]
+        self._icrc_offset = len(self._frame) - ICRC_LENGTH
+        self.length = len(self._frame)
+
+    def stamp(self, psn: int) -> memoryview:
+        """The frame with this PSN (24 bits), valid until the next call."""
+        _U32_BE.pack_into(self._frame, _PSN_OFFSET, psn)
+        _U32_LE.pack_into(self._frame, self._icrc_offset, zlib.crc32(self._covered, self._prefix))
+        return self._view

@@ -1,0 +1,176 @@
+"""Frames against scapy's RoCE layer, and what the decoder refuses."""
+
+from __future__ import annotations
+
+import contextlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scapy.contrib.roce import BTH, cnp
+from scapy.layers.inet import IP, UDP
+from scapy.layers.l2 import Ether
+from scapy.packet import Raw
+
+from hosts import wire
+from hosts.wire import CnpPacket, DataPacket, DataTemplate, PfcFrame, WireError
+
+MACS = (wire.parse_mac("00:00:00:00:00:01"), wire.parse_mac("00:00:00:00:00:02"))
+IPS = (wire.parse_ip("10.0.0.1"), wire.parse_ip("10.0.1.2"))
+
+u24 = st.integers(0, (1 << 24) - 1)
+macs = st.binary(min_size=6, max_size=6)
+ips = st.binary(min_size=4, max_size=4)
+data_packets = st.builds(
+    DataPacket, macs, macs, ips, ips, u24, u24, st.binary(min_size=1, max_size=1500), st.integers(0, 3)
+)
+
+
+def data(payload: bytes = bytes(1000), **fields: int) -> DataPacket:
+    return DataPacket(*MACS, *IPS, flow=fields.pop("flow", 7), psn=fields.pop("psn", 9), payload=payload, **fields)
+
+
+def scapy_data(packet: DataPacket) -> bytes:
+    padding = -len(packet.payload) % 4
+    return bytes(
+        Ether(dst=packet.dst_mac.hex(":"), src=packet.src_mac.hex(":"))
+        / IP(
+            src=wire.format_ip(packet.src_ip),
+            dst=wire.format_ip(packet.dst_ip),
+            tos=packet.dscp << 2 | packet.ecn,
+            id=0,
+            flags="DF",
+            ttl=64,
+        )
+        / UDP(sport=wire.source_port(packet.flow), dport=4791, chksum=0)
+        / BTH(opcode="UC_SEND_ONLY", dqpn=packet.flow, psn=packet.psn, padcount=padding, solicited=int(packet.last))
+        / Raw(packet.payload + bytes(padding))
+    )
+
+
+@given(data_packets)
+def test_data_is_what_scapy_builds_with_its_icrc(packet: DataPacket) -> None:
+    assert wire.encode_data(packet) == scapy_data(packet)
+
+
+@given(data_packets)
+def test_data_survives_the_wire(packet: DataPacket) -> None:
+    assert wire.decode(wire.encode_data(packet)) == packet
+
+
+@given(st.lists(u24, min_size=1, max_size=5), st.integers(1, 1200))
+def test_template_stamps_what_the_encoder_builds(psns: list[int], size: int) -> None:
+    template = DataTemplate(data(bytes(size)))
+    for psn in psns:
+        assert bytes(template.stamp(psn)) == wire.encode_data(data(bytes(size), psn=psn))
+
+
+def test_1000_bytes_of_payload_make_1058() -> None:
+    assert len(wire.encode_data(data())) == 1058
+    assert DataTemplate(data()).length == 1058
+
+
+@given(u24, st.booleans(), st.integers(1, (1 << 32) - 1))
+def test_cnp_is_what_scapy_builds(flow: int, decrease: bool, rate: int) -> None:
+    frame = wire.encode_cnp(CnpPacket(*MACS, *IPS, flow=flow, decrease=decrease, rec_rate_mbps=rate))
+    assert len(frame) == 74
+    bth = cnp(flow)
+    bth.payload.reserved1 = rate << 32
+    expected = (
+        Ether(dst=MACS[1].hex(":"), src=MACS[0].hex(":"))
+        / IP(src="10.0.0.1", dst="10.0.1.2", tos=56 << 2 | (3 if decrease else 2), id=0, flags="DF", ttl=64)
+        / UDP(sport=wire.source_port(flow), dport=4791, chksum=0)
+        / bth
+    )
+    assert frame == bytes(expected)
+    assert wire.decode(frame) == CnpPacket(*MACS, *IPS, flow=flow, decrease=decrease, rec_rate_mbps=rate)
+
+
+def test_rec_rate_is_at_least_one() -> None:
+    packet = wire.decode(wire.encode_cnp(CnpPacket(*MACS, *IPS, flow=1, decrease=True, rec_rate_mbps=0)))
+    assert isinstance(packet, CnpPacket)
+    assert packet.rec_rate_mbps == 1
+
+
+@given(st.dictionaries(st.integers(0, 7), st.integers(0, 0xFFFF)))
+def test_pfc_survives_the_wire(quanta: dict[int, int]) -> None:
+    frame = wire.encode_pfc(PfcFrame(MACS[0], quanta))
+    assert len(frame) == 60
+    assert wire.decode(frame) == PfcFrame(MACS[0], quanta)
+
+
+def test_pfc_bytes() -> None:
+    frame = wire.encode_pfc(PfcFrame(MACS[0], {3: 0x1234, 6: 0}))
+    assert frame.hex() == (
+        "0180c2000001"
+        + "000000000001"
+        + "8808"
+        + "0101"
+        + "0048"
+        + "000000000000"
+        + "1234"
+        + "00000000" * 2
+        + "00" * 26
+    )
+
+
+@given(data_packets, st.integers(0, 3), st.integers(1, 255))
+def test_switches_may_change_ecn_ttl_and_checksum_only(packet: DataPacket, ecn: int, ttl: int) -> None:
+    frame = bytearray(wire.encode_data(packet))
+    frame[15] = frame[15] & ~3 | ecn
+    frame[22] = ttl
+    frame[24:26] = bytes(2)
+    frame[24:26] = wire.ip_checksum(frame[14:34]).to_bytes(2, "big")
+    assert wire.decode(frame) == DataPacket(**{**vars(packet), "ecn": ecn})
+
+
+@given(st.integers(0, 8 * 1058 - 1))
+def test_no_flipped_bit_goes_unseen(bit: int) -> None:
+    frame = bytearray(wire.encode_data(data()))
+    frame[bit // 8] ^= 1 << bit % 8
+    byte = bit // 8
+    covered = byte >= 12 and byte not in (40, 41, 46)  # MACs, UDP checksum, BTH's FECN and BECN
+    if covered:
+        with pytest.raises(WireError):
+            wire.decode(frame)
+
+
+@given(st.integers(0, 1057))
+def test_truncated_data_is_refused(length: int) -> None:
+    with pytest.raises(WireError):
+        wire.decode(wire.encode_data(data())[:length])
+
+
+@given(st.binary(max_size=200))
+def test_garbage_is_refused_or_decoded_but_never_crashes(garbage: bytes) -> None:
+    head = bytes(12)
+    for frame in (garbage, head + b"\x08\x00" + garbage, head + b"\x88\x08" + garbage):
+        with contextlib.suppress(WireError):
+            wire.decode(frame)
+
+
+def test_ethernet_padding_is_not_payload() -> None:
+    frame = wire.encode_data(data(b"x"))
+    assert wire.decode(frame + bytes(20)) == data(b"x")
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: wire.encode_data(data(b"")), "at least one byte"),
+        (lambda: wire.encode_data(data(bytes(9200))), "longer than 9216"),
+        (lambda: wire.encode_data(data(psn=1 << 24)), "psn is 16777216"),
+        (lambda: wire.encode_data(data(flow=-1)), "flow is -1"),
+        (lambda: wire.encode_data(data(dscp=64)), "dscp is 64"),
+        (lambda: wire.encode_cnp(CnpPacket(*MACS, *IPS, 1, True, 1 << 32)), "rec_rate_mbps"),
+        (lambda: wire.encode_pfc(PfcFrame(MACS[0], {8: 1})), "class is 8"),
+        (lambda: wire.encode_pfc(PfcFrame(MACS[0], {1: 65536})), "quanta is 65536"),
+        (lambda: wire.parse_mac("1:2"), "not a MAC address"),
+        (lambda: wire.parse_ip("10.0.0"), "not an IPv4 address"),
+        (lambda: wire.decode(bytes(12) + b"\x86\xdd" + bytes(60)), "0x86dd"),
+        (lambda: wire.decode(bytes(12) + b"\x88\x08\x00\x01" + bytes(44)), "opcode 0x0001"),
+    ],
+)
+def test_what_does_not_fit_is_named(make: object, message: str) -> None:
+    with pytest.raises(WireError, match=message):
+        make()  # type: ignore[operator]
