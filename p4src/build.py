@@ -1,0 +1,227 @@
+"""Compiles every top program in p4src/v1model with p4c and records what it was made from.
+
+    python p4src/build.py            compile; needs p4c-bm2-ss ($P4C, or on the PATH)
+    python p4src/build.py --check    only tell whether p4src/compiled fits the sources; needs no p4c
+
+A top program is a file that instantiates `main`. NAME.p4 becomes NAME.json (BMv2's format, which the
+embedded switch runs too) and NAME.p4info.txtpb, and an entry in manifest.json: the SHA-256 of each source
+that it includes and of each output, and the compiler's version.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import logging
+import os
+import posixpath
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+COMPILER = "p4c-bm2-ss"
+MANIFEST_SCHEMA = 1
+
+_INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
+_MAIN = re.compile(r"^\s*V1Switch\s*\(", re.MULTILINE)
+_VERSION = re.compile(r"Version\s+(\S+)(?:\s+\(SHA:\s*(\w+))?")
+
+log = logging.getLogger("p4src")
+
+
+class P4BuildError(Exception):
+    """A program can't be compiled, or what is committed doesn't fit its sources."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """A top program. `sources`: every file it includes, itself first; relative to the checkout, with slashes."""
+
+    name: str
+    root: Path
+    sources: tuple[str, ...]
+
+    @property
+    def outputs(self) -> tuple[str, str]:
+        """The BMv2 JSON and the p4info, relative to the checkout."""
+        return f"p4src/compiled/{self.name}.json", f"p4src/compiled/{self.name}.p4info.txtpb"
+
+
+def find_programs(root: Path = ROOT) -> list[Program]:
+    """Every top program of a checkout, by name."""
+    tops = sorted(path for path in (root / "p4src/v1model").glob("*.p4") if _MAIN.search(path.read_text()))
+    if not tops:
+        raise P4BuildError(f"no program with a `main` in {root / 'p4src/v1model'}")
+    return [Program(top.stem, root, tuple(_sources(top.relative_to(root).as_posix(), root))) for top in tops]
+
+
+def _sources(top: str, root: Path) -> Iterator[str]:
+    seen: set[str] = set()
+    pending = [top]
+    while pending:
+        path = pending.pop(0)
+        if path in seen:
+            continue
+        seen.add(path)
+        try:
+            text = (root / path).read_text()
+        except OSError as error:
+            raise P4BuildError(f"{top} includes {path}, which can't be read: {error.strerror}") from error
+        yield path
+        pending += [
+            posixpath.normpath(posixpath.join(posixpath.dirname(path), name)) for name in _INCLUDE.findall(text)
+        ]
+
+
+def sha256(path: Path) -> str:
+    """Of a file's bytes, in hex."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def find_compiler() -> Path:
+    """p4c's BMv2 backend: $P4C, or on the PATH."""
+    wanted = os.environ.get("P4C", COMPILER)
+    found = shutil.which(wanted)
+    if found is None:
+        raise P4BuildError(
+            f"{wanted} was not found. It is only needed to change the P4 programs: their compiled form is committed. "
+            "Build p4c (github.com/p4lang/p4c) and put p4c-bm2-ss on the PATH, or set P4C to it."
+        )
+    return Path(found)
+
+
+def compiler_version(compiler: Path) -> str:
+    """For example `1.2.5.16 (34b86e9bac)`."""
+    output = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=False)
+    match = _VERSION.search(output.stdout + output.stderr)
+    if match is None:
+        raise P4BuildError(f"{compiler} --version says nothing that looks like p4c: {output.stdout.strip()!r}")
+    version, sha = match.groups()
+    return f"{version} ({sha})" if sha else version
+
+
+def compile_program(program: Program, compiler: Path, into: Path, flags: tuple[str, ...] = ()) -> tuple[Path, Path]:
+    """Writes JSON and p4info of `program` into a folder, with no trace of this machine in them. Returns their paths."""
+    raw = into / f"{program.name}.raw.json"
+    p4info = into / f"{program.name}.p4info.txtpb"
+    # From the root of the checkout, so that p4c itself names the sources relative to it.
+    command = [str(compiler), "--std", "p4-16", "--Wdisable=unused", *flags]
+    command += ["--p4runtime-files", str(p4info), "-o", str(raw), program.sources[0]]
+    result = subprocess.run(command, cwd=program.root, capture_output=True, text=True, check=False)
+    if result.returncode != 0 or not raw.exists():
+        raise P4BuildError(f"p4c refused {program.sources[0]}:\n{result.stderr.strip()}")
+    if result.stderr.strip():
+        log.warning("%s: %s", program.sources[0], result.stderr.strip())
+    document = _without_machine_paths(json.loads(raw.read_text()), program.root)
+    raw.unlink()
+    output = into / f"{program.name}.json"
+    output.write_text(json.dumps(document, indent=1) + "\n")
+    return output, p4info
+
+
+def _without_machine_paths(node: Any, root: Path) -> Any:
+    """A copy of a JSON document in which every file name is relative to the checkout, or bare if it lies outside."""
+    if isinstance(node, list):
+        return [_without_machine_paths(item, root) for item in node]
+    if not isinstance(node, dict):
+        return node
+    copy = {key: _without_machine_paths(value, root) for key, value in node.items()}
+    for key in ("filename", "program"):
+        name = copy.get(key)
+        if isinstance(name, str) and name:
+            path = Path(os.path.normpath(root / name))
+            copy[key] = path.relative_to(root).as_posix() if path.is_relative_to(root) else path.name
+    return copy
+
+
+def build(root: Path = ROOT) -> list[Program]:
+    """Compiles all programs of a checkout and writes the manifest; all or nothing."""
+    programs = find_programs(root)
+    compiler = find_compiler()
+    version = compiler_version(compiler)
+    compiled = root / "p4src/compiled"
+    compiled.mkdir(exist_ok=True)
+    entries: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory(dir=compiled, prefix=".new-") as scratch:
+        results = [(program, compile_program(program, compiler, Path(scratch))) for program in programs]
+        for program, outputs in results:
+            entries[program.name] = {
+                "source": program.sources[0],
+                "sources": {path: sha256(root / path) for path in sorted(program.sources)},
+                "outputs": {name: sha256(path) for name, path in zip(program.outputs, outputs, strict=True)},
+            }
+        for program, outputs in results:
+            for name, path in zip(program.outputs, outputs, strict=True):
+                path.replace(root / name)
+    manifest = {"schema": MANIFEST_SCHEMA, "compiler": {"name": COMPILER, "version": version}, "programs": entries}
+    (compiled / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n")
+    return programs
+
+
+def stale(root: Path = ROOT) -> list[str]:
+    """What doesn't fit: one line for each source or output that isn't as the manifest records. Empty: all fits."""
+    path = root / "p4src/compiled/manifest.json"
+    try:
+        manifest = json.loads(path.read_text())
+    except (OSError, ValueError) as error:
+        return [f"{path.relative_to(root)} can't be read: {error}"]
+    problems = []
+    entries: dict[str, Any] = manifest["programs"]
+    programs = {program.name: program for program in find_programs(root)}
+    for name in sorted(programs.keys() | entries.keys()):
+        if name not in programs:
+            problems.append(f"{name}: compiled, but it has no source any more")
+        elif name not in entries:
+            problems.append(f"{name}: never compiled")
+        else:
+            problems += _differences(name, entries[name]["sources"], programs[name].sources, root)
+            problems += _differences(name, entries[name]["outputs"], programs[name].outputs, root)
+    return problems
+
+
+def _differences(program: str, recorded: dict[str, str], present: tuple[str, ...], root: Path) -> Iterator[str]:
+    for path in sorted(recorded.keys() | set(present)):
+        if path not in present:
+            yield f"{program}: {path} isn't used any more"
+        elif path not in recorded:
+            yield f"{program}: {path} is new"
+        elif not (root / path).exists():
+            yield f"{program}: {path} is missing"
+        elif sha256(root / path) != recorded[path]:
+            yield f"{program}: {path} changed"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command; returns its exit code."""
+    parser = argparse.ArgumentParser(description="Compile the P4 programs.")
+    parser.add_argument("--check", action="store_true", help="only tell whether p4src/compiled fits the sources")
+    options = parser.parse_args(arguments)
+    logging.basicConfig(format="%(message)s", level=logging.INFO)
+    try:
+        if not options.check:
+            for program in build():
+                print(f"{program.sources[0]} -> {', '.join(program.outputs)}")
+            return 0
+        problems = stale()
+    except P4BuildError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    for problem in problems:
+        print(problem, file=sys.stderr)
+    if problems:
+        print("p4src/compiled doesn't fit the sources: run `make p4` and commit the result", file=sys.stderr)
+        return 1
+    print("p4src/compiled fits the sources")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,54 @@
+// What the program remembers of a packet besides its headers, and which of it survives where v1model
+// forgets: a clone and a recirculated packet start with all metadata zero, but for their field list.
+//
+// TNA twin: ingress and egress metadata are apart there. What crosses the traffic manager becomes a bridged header; what a
+// field list names becomes the mirror header (LIST_PFC) and, natively paused, nothing (LIST_HELD).
+
+#ifndef PCN_V1MODEL_METADATA_P4
+#define PCN_V1MODEL_METADATA_P4
+
+#include "../shared/constants.p4"
+
+// standard_metadata.instance_type, which v1model doesn't name.
+const bit<32> INSTANCE_INGRESS_CLONE = 1;
+const bit<32> INSTANCE_EGRESS_CLONE = 2;
+const bit<32> INSTANCE_RECIRCULATED = 4;
+
+// Field lists: of a packet that a paused port holds, and of a PFC frame to be.
+const bit<8> LIST_HELD = 1;
+const bit<8> LIST_PFC = 2;
+
+enum bit<2> kind_t {
+    NEW = 0,   // from an interface, in its first pass
+    HELD = 1,  // admitted, met a paused port at least once
+    PFC = 2    // becomes a PFC frame
+}
+
+struct metadata_t {
+    // A foreign frame can't set these: they are zero unless the switch itself recirculated the packet.
+    @field_list(LIST_HELD, LIST_PFC) kind_t kind;
+    @field_list(LIST_HELD, LIST_PFC) port_t ingress_port;  // where the packet came in first; a PFC frame leaves there
+    @field_list(LIST_HELD, LIST_PFC) class_t class;
+    @field_list(LIST_HELD) port_t egress_port;
+    @field_list(LIST_HELD) bit<1> found_waiting;  // at its admission a packet of its class waited at its egress port
+
+    bit<1>        discard;
+    drop_reason_t reason;
+
+    // pfc_config of ingress_port.
+    bit<1>    pfc_enabled;
+    bit<8>    lossless;         // classes, a bit each
+    bit<1>    is_lossless;      // this packet's class is
+    bit<32>   xoff_bytes;
+    bit<32>   xon_bytes;
+    bit<16>   quanta;           // of our PAUSE frames
+    bit<32>   quantum_q16_us;   // a quantum at this port's speed, us * 65536
+    time_us_t refresh_us;
+
+    // Verdicts of egress.
+    bit<1>  hold;     // the port is paused for this class
+    bit<32> pn;       // before this departure
+    bit<1>  send_pfc; // a PAUSE or RESUME is due out of ingress_port
+}
+
+#endif
