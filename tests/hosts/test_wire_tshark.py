@@ -77,7 +77,8 @@ def test_cnp_is_a_cnp(tshark: str, tmp_path: Path) -> None:
     rows = dissect(tshark, tmp_path, frames, fields)
     for row, ecn in zip(rows, ("3", "2"), strict=True):
         assert row["_ws.col.Protocol"] == "RRoCE"
-        assert row["_ws.col.Info"].startswith("CNP")
+        # tshark up to 4.0 has no name for opcode 0x81, though it reads the header
+        assert row["_ws.col.Info"].startswith(("CNP", "Unknown OpCode"))
         assert int(row["infiniband.bth.opcode"]) == 0x81
         assert int(row["infiniband.bth.destqp"], 16) == 77
         assert row["ip.dsfield.ecn"] == ecn
