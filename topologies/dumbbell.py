@@ -33,7 +33,7 @@ def dumbbell(
     mtu_bytes: int = MTU_BYTES,
     pause_quanta: int = 0xFFFF,
 ) -> Topology:
-    """The dumbbell with `pairs` pairs; the first pair has two flows. `rtt_s` from host to host and back, over three links.
+    """The dumbbell with `pairs` pairs; the first pair has two flows. `rtt_s` is a sender's to its receiver and back.
 
     XON defaults to XOFF minus two MTUs, w_min to 0.1 / number of flows (DESIGN section 5).
     """
@@ -49,7 +49,7 @@ def dumbbell(
         for port, host in enumerate(names, start=1)
     ]
     bottleneck = Link(Endpoint("s0", pairs + 1), Endpoint("s1", pairs + 1), rate_bps, delay_s)
-    ends = [("h0", "r0"), *zip(senders, receivers)]
+    ends = [("h0", "r0"), *((f"h{i}", f"r{i}") for i in range(pairs))]
     flows = tuple(FlowSpec(number, src, dst) for number, (src, dst) in enumerate(ends, start=1))
     return Topology(
         name="dumbbell",

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
 
-
 Value = int | float | str
 
 # Linux refuses longer interface names (IFNAMSIZ - 1).
@@ -232,7 +231,7 @@ def make_hosts(names: Sequence[str]) -> tuple[Host, ...]:
 def _validate(topology: Topology) -> None:
     if not re.fullmatch(r"[a-z][a-z0-9_-]*", topology.name):
         raise TopologyError(f"topology name {topology.name!r}: lower-case letters, digits, - and _ only")
-    names = [node.name for node in (*topology.hosts, *topology.switches)]
+    names = [*(host.name for host in topology.hosts), *(switch.name for switch in topology.switches)]
     for name in names:
         if not _NODE_NAME.match(name):
             raise TopologyError(f"node name {name!r}: a lower-case letter, then lower-case letters and digits")

@@ -1,0 +1,24 @@
+// The few calls of BMv2's Thrift interface that P4Runtime doesn't have there: registers, queue depth and queue rate.
+// Services are multiplexed: "standard" and "simple_switch".
+
+typedef i64 Cell
+
+enum RegisterError {
+  NO_SUCH_REGISTER = 1,
+  NO_SUCH_INDEX = 2,
+  FAILED = 3
+}
+
+exception RegisterFailure {
+  1: RegisterError code
+}
+
+service Standard {
+  Cell bm_register_read(1: i32 context, 2: string name, 3: i32 index) throws (1: RegisterFailure failure)
+  list<Cell> bm_register_read_all(1: i32 context, 2: string name) throws (1: RegisterFailure failure)
+}
+
+service SimpleSwitch {
+  i32 set_egress_queue_depth(1: i32 port, 2: i32 packets)
+  i32 set_egress_queue_rate(1: i32 port, 2: i64 packets_per_second)
+}

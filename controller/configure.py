@@ -1,0 +1,119 @@
+"""What each switch of a topology is programmed with: routes, the clone session of PFC frames, PFC thresholds by port.
+
+The data plane's clock is real time. So everything that is a time here is dilated: at k times slower links, a pause
+quantum, 512 bit times, lasts k times longer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from controller.switch import CloneSession, SwitchClient, TableAction, TableEntry, TableMatch
+from topologies.model import Topology, TopologyError
+
+# p4src/shared/constants.p4 has these two; the p4info can't tell them.
+PFC_CLONE_SESSION = 1
+RECIRCULATION_PORT = 510
+LOSSLESS_CLASSES = 0b0000_1000  # RoCE data, class 3
+QUANTUM_BITS = 512  # IEEE 802.1Qbb: a pause quantum is 512 bit times
+MAX_QUANTA = 0xFFFF
+
+
+@dataclass(frozen=True)
+class Route:
+    """Packets for `address` leave by `port`, with `mac` as their destination."""
+
+    address: str
+    mac: str
+    port: int
+
+
+@dataclass(frozen=True)
+class PfcPort:
+    """One port's entry of pfc_config: thresholds of what came in there, and its PAUSE frames. Times are real."""
+
+    port: int
+    xoff_bytes: int
+    xon_bytes: int
+    quanta: int
+    refresh_us: int
+    quantum_q16_us: int
+    lossless: int = LOSSLESS_CLASSES
+
+    @property
+    def pause_s(self) -> float:
+        """How long one PAUSE of ours holds the neighbour, if it isn't refreshed."""
+        return self.quanta * self.quantum_q16_us / 65536 * 1e-6
+
+
+@dataclass(frozen=True)
+class SwitchPlan:
+    """Everything that one switch is programmed with."""
+
+    switch: str
+    routes: tuple[Route, ...]
+    pfc: tuple[PfcPort, ...]
+
+
+def quantum_q16_us(rate_bps: float, dilation: float) -> int:
+    """A pause quantum at a port of this nominal rate, in real us * 65536, rounded. Fits bit<32>, or raises."""
+    value = round(QUANTUM_BITS * dilation / rate_bps * 1e6 * 65536)
+    if not 1 <= value < 2**32:
+        raise TopologyError(
+            f"a pause quantum at {rate_bps:g} bit/s and k = {dilation:g} is {value / 65536:g} us: "
+            "the data plane counts 1/65536 to 65535 us"
+        )
+    return value
+
+
+def pfc_port(topology: Topology, switch: str, port: int, dilation: float) -> PfcPort:
+    """A port's thresholds from the topology's parameters xoff_bytes, xon_bytes and pause_quanta."""
+    xoff, xon = round(topology.number("xoff_bytes")), round(topology.number("xon_bytes"))
+    quanta = round(topology.number("pause_quanta"))
+    if not 0 < xon <= xoff < 2**32:
+        raise TopologyError(f"{switch}:{port}: XON {xon} and XOFF {xoff} bytes: 0 < XON <= XOFF < 2^32 must hold")
+    if not 2 <= quanta <= MAX_QUANTA:
+        raise TopologyError(f"{switch}:{port}: PAUSE of {quanta} quanta: 2 to {MAX_QUANTA} are possible")
+    quantum = quantum_q16_us(topology.link_at(switch, port).rate_bps, dilation)
+    # Half of a pause's time: one lost PAUSE frame then still doesn't let the neighbour go.
+    refresh = max(1, quanta * quantum // 65536 // 2)
+    return PfcPort(port, xoff, xon, quanta, refresh, quantum)
+
+
+def plan(topology: Topology, switch: str, dilation: float) -> SwitchPlan:
+    """A switch's program from the topology. Raises TopologyError."""
+    topology.switch(switch)
+    routes = tuple(Route(host.ip, host.mac, topology.route(switch, host.name)) for host in topology.hosts)
+    ports = tuple(pfc_port(topology, switch, port, dilation) for port in topology.ports(switch))
+    return SwitchPlan(switch, routes, ports)
+
+
+def route_entry(route: Route) -> TableEntry:
+    return TableEntry(
+        "ipv4_lpm",
+        match=TableMatch(dst_addr=f"{route.address}/32"),
+        action=TableAction("ipv4_forward", dst_mac=route.mac, port=route.port),
+    )
+
+
+def pfc_entry(port: PfcPort) -> TableEntry:
+    return TableEntry(
+        "pfc_config",
+        match=TableMatch(port=port.port),
+        action=TableAction(
+            "set_pfc",
+            xoff_bytes=port.xoff_bytes,
+            xon_bytes=port.xon_bytes,
+            quanta=port.quanta,
+            refresh_us=port.refresh_us,
+            quantum_q16_us=port.quantum_q16_us,
+            lossless=port.lossless,
+        ),
+    )
+
+
+def program_switch(client: SwitchClient, plan: SwitchPlan) -> None:
+    """Writes a plan into a switch whose pipeline is set and whose tables are empty. The clone session comes first: PFC
+    works from the first packet on."""
+    client.insert([CloneSession(PFC_CLONE_SESSION, replicas=[RECIRCULATION_PORT])])
+    client.insert([*map(pfc_entry, plan.pfc), *map(route_entry, plan.routes)])

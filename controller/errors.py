@@ -1,0 +1,56 @@
+"""Errors of the control plane, each in one readable line."""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+from collections.abc import Iterator, Sequence
+
+import grpc
+from google.protobuf.message import DecodeError
+
+
+class SwitchError(RuntimeError):
+    """A switch didn't do what it was asked: names the switch, the request and the answer."""
+
+
+class UnknownNameError(ValueError):
+    """A name that isn't there, with the nearest that is."""
+
+    def __init__(self, kind: str, name: str, known: Sequence[str]) -> None:
+        near = difflib.get_close_matches(name, known, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known) or 'none'}"
+        super().__init__(f"no {kind} {name!r}; {hint}")
+        self.kind, self.name, self.known = kind, name, tuple(known)
+
+
+@contextlib.contextmanager
+def grpc_errors(switch: str, what: str) -> Iterator[None]:
+    """gRPC errors as SwitchError, with the details of each update that failed."""
+    try:
+        yield
+    except grpc.RpcError as error:
+        code = error.code().name
+        parts = [f"{switch}: {what} failed: {code}: {error.details() or 'no details'}", *_update_errors(error)]
+        raise SwitchError("; ".join(parts)) from None
+
+
+def _update_errors(error: grpc.RpcError) -> Iterator[str]:
+    """The P4Runtime errors that a failed write carries, one an update (specification, section 12.3)."""
+    from finsy.proto import p4r, rpc_status
+
+    trailing = dict(error.trailing_metadata() or ())
+    raw = trailing.get("grpc-status-details-bin")
+    if raw is None:
+        return
+    status = rpc_status.Status()
+    with contextlib.suppress(DecodeError):
+        status.ParseFromString(raw)
+    for number, detail in enumerate(status.details):
+        update = p4r.Error()
+        if detail.Unpack(update) and update.canonical_code != 0:
+            yield f"update {number}: {grpc_code_name(update.canonical_code)}: {update.message or 'no details'}"
+
+
+def grpc_code_name(code: int) -> str:
+    return next((status.name for status in grpc.StatusCode if status.value[0] == code), str(code))

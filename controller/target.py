@@ -1,0 +1,143 @@
+"""The two live targets behind one interface: how each is started, and what only its own interfaces can do.
+
+The embedded switch shapes ports in bit/s, delays them, and gives registers over P4Runtime. BMv2 has queue depth and
+rate (packets/s) and registers over Thrift alone, and no delay: that comes from netem where the kernel has it.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+PRIORITIES = 8
+# More than a lossless network can hold: PFC keeps the queues below XOFF and what is in flight.
+QUEUE_DEPTH_PACKETS = 16384
+CPU_PORT = 509
+THRIFT_PORT = 9090  # in the switch's own namespace
+BMV2 = "simple_switch_grpc"
+
+
+class TargetError(RuntimeError):
+    """A target that isn't there, or refused what it was asked."""
+
+
+@dataclass(frozen=True)
+class PortSpec:
+    """A port as the target sees it: real (dilated) rate in bit/s and delay in seconds."""
+
+    port: int
+    interface: str
+    rate_bps: float
+    delay_s: float
+
+
+@dataclass(frozen=True)
+class LaunchSpec:
+    name: str
+    device_id: int
+    ports: tuple[PortSpec, ...]
+    address: str  # gRPC's name for where the P4Runtime server listens
+    queue_depth: int = QUEUE_DEPTH_PACKETS
+    seed: int = 1
+    nominal_packet_bytes: int = 1058  # what BMv2's packets/s stand for
+
+
+class RegisterAccess(Protocol):
+    """Registers by name as in the program ("PcnIngress.waiting_bytes" or its last part)."""
+
+    def read(self, name: str, index: int) -> int: ...
+
+    def read_all(self, name: str) -> list[int]: ...
+
+
+class Target(Protocol):
+    """A kind of switch."""
+
+    name: str
+    shapes_delay: bool  # whether the switch itself delays its ports
+
+    def command(self, spec: LaunchSpec) -> list[str]: ...
+
+    def configure(self, spec: LaunchSpec, namespace_pid: int) -> None:
+        """After the start: what the command line can't say."""
+        ...
+
+    def registers(self, namespace_pid: int) -> RegisterAccess | None:
+        """Register access of the target's own; None: P4Runtime has it."""
+        ...
+
+
+class SoftswitchTarget:
+    name = "softswitch"
+    shapes_delay = True
+
+    def command(self, spec: LaunchSpec) -> list[str]:
+        shape: list[str] = []
+        for port in spec.ports:
+            shape += ["--rate", f"{port.port}={round(port.rate_bps)}", "--delay", f"{port.port}={port.delay_s:.9f}"]
+        return [
+            *(sys.executable, "-m", "softswitch"),
+            *_common(spec),
+            *("--queue-depth", str(spec.queue_depth), "--seed", str(spec.seed)),
+            *shape,
+            *("--", "--grpc-server-addr", spec.address, "--cpu-port", str(CPU_PORT)),
+        ]
+
+    def configure(self, spec: LaunchSpec, namespace_pid: int) -> None:
+        """Everything was on the command line."""
+
+    def registers(self, namespace_pid: int) -> RegisterAccess | None:
+        return None
+
+
+class Bmv2Target:
+    name = "bmv2"
+    shapes_delay = False
+
+    def command(self, spec: LaunchSpec) -> list[str]:
+        binary = shutil.which(BMV2)
+        if binary is None:
+            raise TargetError(f"target bmv2: {BMV2} is not installed, or not on PATH; `pcn doctor` says how to get it")
+        return [
+            binary,
+            *_common(spec),
+            *("--log-console", "--thrift-port", str(THRIFT_PORT)),
+            *("--", "--grpc-server-addr", spec.address, "--cpu-port", str(CPU_PORT)),
+        ]
+
+    def configure(self, spec: LaunchSpec, namespace_pid: int) -> None:
+        """Queue depth and rate of each port. The rate is in packets of the nominal size."""
+        from controller.thrift import Bmv2Thrift
+
+        with Bmv2Thrift.connect(namespace_pid, THRIFT_PORT) as thrift:
+            for port in spec.ports:
+                thrift.set_queue_depth(port.port, spec.queue_depth)
+                thrift.set_queue_rate(port.port, round(port.rate_bps / (8 * spec.nominal_packet_bytes)))
+
+    def registers(self, namespace_pid: int) -> RegisterAccess | None:
+        from controller.thrift import Bmv2Thrift
+
+        return Bmv2Thrift.connect(namespace_pid, THRIFT_PORT)
+
+
+def _common(spec: LaunchSpec) -> list[str]:
+    ports: list[str] = []
+    for port in spec.ports:
+        ports += ["-i", f"{port.port}@{port.interface}"]
+    return [
+        *("--no-p4", "--device-id", str(spec.device_id), "--priority-queues", str(PRIORITIES), "-L", "warn"),
+        *ports,
+    ]
+
+
+TARGETS: dict[str, Callable[[], Target]] = {"softswitch": SoftswitchTarget, "bmv2": Bmv2Target}
+
+
+def target(name: str) -> Target:
+    """A target by name. Raises TargetError, with the names there are."""
+    if name not in TARGETS:
+        raise TargetError(f"no target {name!r}; there are {', '.join(TARGETS)}")
+    return TARGETS[name]()

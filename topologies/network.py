@@ -1,0 +1,324 @@
+"""A topology brought to life with Mininet: namespaces, veths, a switch program or an agent in each; undone, always.
+
+    with Network(dumbbell(), dilation=400, log_dir=Path("logs")) as network:
+        network.hosts["h0"].agent.start(...)
+
+Links aren't shaped: rates and delays are the switches' own (DESIGN section 6). A switch delays what it transmits, an
+agent's packets start at once; so a switch's port to a host has both directions' delay, and round trips are right.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from controller.target import LaunchSpec, PortSpec, Target
+from controller.target import target as find_target
+from topologies import record as records
+from topologies import signals
+from topologies.model import Endpoint, Topology, Value
+from topologies.process import StartError, wait_ready
+
+if TYPE_CHECKING:
+    from hosts.client import AgentClient
+
+    from topologies.nodes import LabNet, LabNode
+
+START_LIMIT_S = 30.0
+LINK_DELAY_NONE = "none: this kernel has no netem"
+
+
+class NetworkError(RuntimeError):
+    """The network can't be started here; says why and the way out."""
+
+
+@dataclass(frozen=True)
+class RunningSwitch:
+    """A switch program that serves P4Runtime. `pid` is in the switch's namespace."""
+
+    name: str
+    device_id: int
+    pid: int
+    address: str
+    log: Path
+    spec: LaunchSpec
+
+
+@dataclass(frozen=True)
+class RunningHost:
+    """A host's agent. `pid` is in the host's namespace; `log` is the agent's JSON lines, `stderr` its messages."""
+
+    name: str
+    pid: int
+    control: Path
+    log: Path
+    stderr: Path
+    agent: AgentClient
+
+
+class Network:
+    """A context manager. Inside it, every switch serves P4Runtime, as yet without a program, and every agent answers.
+
+    Raises NetworkError, StartError, NodeError, TargetError or NameInUseError, with nothing left behind. SIGTERM and
+    SIGHUP raise `signals.Terminated` while it lasts. Enter it in the main thread: what it starts dies with the thread
+    that started it.
+    """
+
+    def __init__(
+        self,
+        topology: Topology,
+        *,
+        log_dir: Path,
+        target: str = "softswitch",
+        dilation: float = 400.0,
+        scheme: str = "pcn",
+        scheme_parameters: Mapping[str, Value] | None = None,
+        name: str | None = None,
+        seed: int = 1,
+        role: str = "run",
+        progress: Callable[[str], None] = lambda _text: None,
+    ) -> None:
+        if not dilation > 0:
+            raise NetworkError(f"dilation {dilation:g}: time can be stretched by a positive factor only")
+        self.topology = topology
+        self.target: Target = find_target(target)
+        self.dilation = dilation
+        self.scheme = scheme
+        self.scheme_parameters = dict(scheme_parameters or {})
+        self.name = name or topology.name
+        self.log_dir = log_dir
+        self.seed = seed
+        self.role = role
+        self.switches: dict[str, RunningSwitch] = {}
+        self.hosts: dict[str, RunningHost] = {}
+        # What the target and kernel gave: {"link_delay": "softswitch" | "netem" | "none: ..."}.
+        self.features: dict[str, str] = {}
+        self._progress = progress
+        self._stack = contextlib.ExitStack()
+        self._net: LabNet | None = None
+        self._record: records.Record | None = None
+
+    def __enter__(self) -> Network:
+        try:
+            self._stack.enter_context(signals.raising())
+            with signals.deferred() as interrupt:
+                self._start(interrupt.check)
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """Ends and removes everything. A signal that comes meanwhile waits. Does nothing the second time."""
+        with signals.deferred():
+            self._stack.close()
+            self._net = None
+            self.switches.clear()
+            self.hosts.clear()
+
+    @property
+    def record(self) -> records.Record:
+        if self._record is None:
+            raise NetworkError("the network isn't up")
+        return self._record
+
+    def node_pid(self, name: str) -> int:
+        """A process in the node's namespace, for nsenter and the like."""
+        return self.record.nodes[name].shell.pid
+
+    @property
+    def mininet(self) -> LabNet:
+        """Mininet's own object, for its prompt."""
+        if self._net is None:
+            raise NetworkError("the network isn't up")
+        return self._net
+
+    def _start(self, check: Callable[[], None]) -> None:
+        require_root_and_mininet()
+        from topologies.nodes import LabNet
+
+        self._check_interfaces()
+        directory = self._stack.enter_context(records.owned(self.name))
+        self.log_dir.mkdir(parents=True, exist_ok=True)
+        self._record = records.Record(
+            name=self.name,
+            owner=records.Process.of(os.getpid()),
+            topology=self.topology.name,
+            options={},
+            target=self.target.name,
+            dilation=self.dilation,
+            scheme=self.scheme,
+            program="",
+            log_dir=str(self.log_dir.resolve()),
+            role=self.role,
+        )
+        self._record.save()
+        check()
+        self._progress("namespaces and links")
+        net = self._net = LabNet(self.topology)
+        self._stack.callback(net.close)
+        net.build()
+        nodes = net.lab_nodes()
+        for name, node in nodes.items():
+            check()
+            self._prepare(name, node)
+        self._progress("switches")
+        switches = [self._start_switch(nodes[switch.name], check) for switch in self.topology.switches]
+        self._progress("agents")
+        hosts = [self._start_agent(nodes[host.name], directory) for host in self.topology.hosts]
+        for finish in (*switches, *hosts):
+            finish(check)
+        self._record.features = dict(self.features)
+        self._record.save()
+
+    def _check_interfaces(self) -> None:
+        """One of our names in the root namespace is another Mininet network's: captures would show the wrong one."""
+        from topologies.nodes import root_interfaces
+
+        ours = {end.interface for link in self.topology.links for end in (link.a, link.b)}
+        for name in sorted(ours & root_interfaces()):
+            raise records.NameInUseError(
+                f"interface {name} exists already, from another network with the same node names: end that one, "
+                f"or remove the interface with `ip link delete {name}`"
+            )
+
+    def _prepare(self, name: str, node: LabNode) -> None:
+        ends = [Endpoint(name, port) for port in self.topology.ports(name)]
+        mac = self.topology.host(name).mac if self.topology.is_host(name) else None
+        node.prepare()
+        node.prepare_interfaces([end.interface for end in ends], [mac] * len(ends))
+        self.record.nodes[name] = records.NodeRecord(
+            name, records.Process.of(node.pid), [end.interface for end in ends]
+        )
+        self.record.save()
+
+    def _spec(self, name: str) -> LaunchSpec:
+        ports = []
+        for port in self.topology.ports(name):
+            link = self.topology.link_at(name, port)
+            directions = 2 if self.topology.is_host(self.topology.peer(name, port).node) else 1
+            ports.append(
+                PortSpec(
+                    port,
+                    Endpoint(name, port).interface,
+                    rate_bps=link.rate_bps / self.dilation,
+                    delay_s=link.delay_s * directions * self.dilation,
+                )
+            )
+        socket_path = self.record.directory / f"{name}.grpc"
+        return LaunchSpec(
+            name=name,
+            device_id=self.topology.switch(name).device_id,
+            ports=tuple(ports),
+            address=f"unix:{socket_path}",
+            seed=self.seed,
+            nominal_packet_bytes=int(self.topology.parameters.get("mtu_bytes", 1058)),
+        )
+
+    def _start_switch(self, node: LabNode, check: Callable[[], None]) -> Callable[[Callable[[], None]], None]:
+        spec = self._spec(node.name)
+        log = self.log_dir / f"{node.name}.log"
+        process = self._spawn(node, self.target.command(spec), log)
+        self._note(node, process, spec.address, log)
+
+        def finish(check: Callable[[], None]) -> None:
+            address = spec.address.removeprefix("unix:")
+            wait_ready(node.name, process, log, lambda: _connects(address), check, START_LIMIT_S)
+            self.target.configure(spec, node.pid)
+            self._delay_links(node, spec)
+            self.switches[node.name] = RunningSwitch(node.name, spec.device_id, process.pid, spec.address, log, spec)
+
+        return finish
+
+    def _delay_links(self, node: LabNode, spec: LaunchSpec) -> None:
+        """Delay where the switch has none of its own: netem on what it transmits, if the kernel has that."""
+        from topologies.nodes import NodeError
+
+        if self.target.shapes_delay:
+            self.features["link_delay"] = self.target.name
+            return
+        self.features.setdefault("link_delay", "netem")
+        for port in spec.ports:
+            if port.delay_s == 0 or self.features["link_delay"] != "netem":
+                continue
+            delay = f"{port.delay_s * 1e6:.0f}us"
+            limit = str(spec.queue_depth)
+            try:
+                node.run(["tc", "qdisc", "add", "dev", port.interface, "root", "netem", "delay", delay, "limit", limit])
+            except NodeError as error:
+                if "unknown" not in str(error):
+                    raise
+                self.features["link_delay"] = LINK_DELAY_NONE
+
+    def _start_agent(self, node: LabNode, directory: Path) -> Callable[[Callable[[], None]], None]:
+        from hosts.client import AgentClient
+
+        host = self.topology.host(node.name)
+        control = directory / f"{host.name}.sock"
+        log, stderr = self.log_dir / f"{host.name}.jsonl", self.log_dir / f"{host.name}.log"
+        parameters = [part for key, value in self.scheme_parameters.items() for part in ("--param", f"{key}={value}")]
+        command = [
+            *(sys.executable, "-m", "hosts.agent", "--name", host.name, "--iface", Endpoint(host.name, 0).interface),
+            *("--mac", host.mac, "--ip", host.ip, "--dilation", repr(self.dilation), "--scheme", self.scheme),
+            *("--line-rate", repr(self.topology.link_at(host.name, 0).rate_bps), *parameters),
+            *("--control", str(control), "--log", str(log)),
+        ]
+        process = self._spawn(node, command, stderr)
+        self._note(node, process, str(control), log)
+
+        def finish(check: Callable[[], None]) -> None:
+            wait_ready(f"{host.name}'s agent", process, stderr, lambda: _connects(str(control)), check, START_LIMIT_S)
+            agent = self._stack.enter_context(contextlib.closing(AgentClient(control)))
+            self.hosts[host.name] = RunningHost(host.name, process.pid, control, log, stderr, agent)
+
+        return finish
+
+    def _spawn(self, node: LabNode, command: list[str], log: Path) -> subprocess.Popen[bytes]:
+        with log.open("wb") as output:
+            return node.spawn(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT)
+
+    def _note(self, node: LabNode, process: subprocess.Popen[bytes], control: str, log: Path) -> None:
+        entry = self.record.nodes[node.name]
+        entry.process, entry.control, entry.log = records.Process.of(process.pid), control, str(log.resolve())
+        self.record.save()
+
+
+def require_root_and_mininet() -> None:
+    """Raises NetworkError, with the way out, where a network can't be made at all."""
+    if os.geteuid() != 0:
+        raise NetworkError("making network namespaces needs root: run it with sudo, or as root")
+    try:
+        import mininet.net  # noqa: F401
+    except ImportError as error:
+        raise NetworkError(f"Mininet is missing ({error}): `make setup` installs it") from None
+    for tool, package in (("mnexec", "mininet"), ("ip", "iproute2"), ("ethtool", "ethtool"), ("setpriv", "util-linux")):
+        if shutil.which(tool) is None:
+            raise NetworkError(
+                f"{tool} is missing: `apt-get install {package}` brings it; `pcn doctor` checks the rest"
+            )
+
+
+def _connects(path: str) -> bool:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        try:
+            probe.connect(path)
+        except (FileNotFoundError, ConnectionRefusedError):
+            return False
+    return True
+
+
+__all__ = ["Network", "NetworkError", "RunningHost", "RunningSwitch", "StartError"]

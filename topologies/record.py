@@ -1,0 +1,238 @@
+"""What a network made on this machine, written down as it is made: so that `pcn down` removes that, and only that.
+
+A network of the name N has /run/pcn-lab/N.lock, locked while its process lives, and /run/pcn-lab/N/ with `record.json`
+and its sockets. Namespaces and veths belong to the processes in them and go with these, so processes are what is noted.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import re
+import shutil
+import signal
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+RUN_DIR = Path("/run/pcn-lab")
+_NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}\Z")
+
+
+class NameInUseError(RuntimeError):
+    """A network of this name, or an interface that it needs, is there already."""
+
+
+@dataclass(frozen=True)
+class Process:
+    """A process, told from later ones of the same pid by its start time (clock ticks since boot)."""
+
+    pid: int
+    started: int
+
+    @staticmethod
+    def of(pid: int) -> Process:
+        return Process(pid, _start_time(pid) or 0)
+
+    def alive(self) -> bool:
+        return _start_time(self.pid) == self.started
+
+
+@dataclass
+class NodeRecord:
+    """One node of a running network. `shell` holds its namespace; `process` is the switch or the agent."""
+
+    name: str
+    shell: Process
+    interfaces: list[str] = field(default_factory=list)
+    process: Process | None = None
+    control: str = ""  # a switch's P4Runtime address, an agent's control socket
+    log: str = ""
+
+
+@dataclass
+class Record:
+    """A running network as other processes see it. Rates and times are nominal."""
+
+    name: str
+    owner: Process
+    topology: str
+    options: dict[str, Any]  # of the topology's function
+    target: str
+    dilation: float
+    scheme: str
+    program: str
+    log_dir: str
+    role: str = "run"  # or "up": held for `pcn down`
+    state: str = "starting"  # or "up"
+    features: dict[str, str] = field(default_factory=dict)
+    nodes: dict[str, NodeRecord] = field(default_factory=dict)
+
+    @property
+    def directory(self) -> Path:
+        return directory(self.name)
+
+    def save(self) -> None:
+        path = self.directory / "record.json"
+        scratch = path.with_suffix(".new")
+        scratch.write_text(json.dumps(asdict(self), indent=1))
+        scratch.replace(path)
+
+    def processes(self) -> list[Process]:
+        """What was started, the inner ones first."""
+        inner = [node.process for node in self.nodes.values() if node.process]
+        return inner + [node.shell for node in self.nodes.values()]
+
+
+def directory(name: str) -> Path:
+    """Where the network's record and sockets are. Raises ValueError for a name that can't be one."""
+    if not _NAME.match(name):
+        raise ValueError(f"network name {name!r}: up to 32 lower-case letters, digits, - and _, a letter first")
+    return RUN_DIR / name
+
+
+def load(name: str) -> Record | None:
+    """The record of a network, whether it still runs or not; None if there is none."""
+    try:
+        raw = json.loads((directory(name) / "record.json").read_text())
+    except (FileNotFoundError, NotADirectoryError, json.JSONDecodeError):
+        return None
+    nodes = {
+        key: NodeRecord(
+            **{**node, "shell": Process(**node["shell"]), "process": node["process"] and Process(**node["process"])}
+        )
+        for key, node in raw.pop("nodes").items()
+    }
+    return Record(**{**raw, "owner": Process(**raw["owner"]), "nodes": nodes})
+
+
+def names() -> list[str]:
+    """Names of the networks that have left a trace, running or not."""
+    if not RUN_DIR.is_dir():
+        return []
+    return sorted(path.name for path in RUN_DIR.iterdir() if path.is_dir())
+
+
+@contextlib.contextmanager
+def owned(name: str) -> Iterator[Path]:
+    """Holds the name: its directory, empty at first, is ours and gone afterwards. Leftovers of a dead run are removed.
+
+    Raises NameInUseError when another process holds it.
+    """
+    path = directory(name)
+    RUN_DIR.mkdir(mode=0o755, exist_ok=True)
+    with _locked(name):
+        _remove(name)
+        path.mkdir()
+        try:
+            yield path
+        finally:
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def remove_leftovers(name: str) -> list[str]:
+    """Removes what a dead run left, and says what it was. Raises NameInUseError when the run isn't dead."""
+    if not RUN_DIR.is_dir():
+        return []
+    with _locked(name):
+        return _remove(name)
+
+
+def is_held(name: str) -> bool:
+    """Whether a process holds the network."""
+    try:
+        with _locked(name, create=False):
+            return False
+    except FileNotFoundError:
+        return False
+    except NameInUseError:
+        return True
+
+
+@contextlib.contextmanager
+def _locked(name: str, create: bool = True) -> Iterator[None]:
+    path = RUN_DIR / f"{name}.lock"
+    while True:
+        handle = os.open(path, (os.O_CREAT if create else 0) | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(handle)
+            raise NameInUseError(in_use_message(name)) from None
+        # Somebody may have removed the file between open and lock: then this lock locks nothing.
+        try:
+            if os.fstat(handle).st_ino == path.stat().st_ino:
+                break
+        except FileNotFoundError:
+            pass
+        os.close(handle)
+    try:
+        yield
+    finally:
+        if create:
+            path.unlink(missing_ok=True)
+        os.close(handle)
+
+
+def in_use_message(name: str) -> str:
+    record = load(name)
+    owner = f" (process {record.owner.pid})" if record else ""
+    way_out = f"`pcn down {name}` ends it" if record is None or record.role == "up" else "wait for its end, or end it"
+    return f"a network named {name} is running already{owner}: {way_out}, or give this one another name"
+
+
+def _remove(name: str) -> list[str]:
+    record = load(name)
+    removed: list[str] = []
+    if record:
+        removed = [f"process {process.pid}" for process in record.processes() if process.alive()]
+        end_processes(record.processes())
+    if directory(name).is_dir():
+        shutil.rmtree(directory(name))
+        removed.append(str(directory(name)))
+    return removed
+
+
+def end_processes(processes: list[Process], grace_s: float = 2.0) -> None:
+    """SIGTERM, SIGKILL after the grace; waits until all are gone. A pid that somebody else has by now is skipped."""
+    for number, limit in ((signal.SIGTERM, grace_s), (signal.SIGKILL, 5.0)):
+        left = [process for process in processes if process.alive()]
+        for process in left:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process.pid, number)
+        _wait_gone(left, limit)
+
+
+def _wait_gone(processes: list[Process], limit_s: float) -> None:
+    end = time.monotonic() + limit_s
+    for process in processes:
+        try:
+            handle = os.pidfd_open(process.pid)
+        except ProcessLookupError:
+            continue
+        try:
+            if process.alive():
+                _poll_readable(handle, max(0.0, end - time.monotonic()))
+        finally:
+            os.close(handle)
+
+
+def _poll_readable(handle: int, limit_s: float) -> None:
+    import select
+
+    poller = select.poll()
+    poller.register(handle, select.POLLIN)
+    poller.poll(limit_s * 1000)
+
+
+def _start_time(pid: int) -> int | None:
+    """None when there is no such process, or only its zombie."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    return None if fields[0] in "ZX" else int(fields[19])

@@ -1,0 +1,91 @@
+"""Signals that wait until it is safe: Ctrl-C at any moment finds everything either made and noted, or not made."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import threading
+from collections.abc import Iterator
+from types import FrameType
+from typing import Any
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class Terminated(BaseException):
+    """The process was asked to end (SIGTERM, SIGHUP). Like KeyboardInterrupt no `Exception`: nobody means to go on."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(signal.Signals(number).name)
+        self.number = number
+
+
+def raise_signal(number: int) -> None:
+    """Raises what the signal means to Python code."""
+    if number == signal.SIGINT:
+        raise KeyboardInterrupt
+    raise Terminated(number)
+
+
+def _raise(number: int, _frame: FrameType | None) -> None:
+    raise_signal(number)
+
+
+def in_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()
+
+
+@contextlib.contextmanager
+def raising() -> Iterator[None]:
+    """While it lasts SIGTERM and SIGHUP raise `Terminated` where they would have killed the process without clean-up.
+
+    Handlers that somebody else set are left alone. Outside the main thread, which alone gets signals, it does nothing.
+    """
+    changed: dict[signal.Signals, Any] = {}
+    if in_main_thread():
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) is signal.SIG_DFL:
+                changed[number] = signal.signal(number, _raise)
+    try:
+        yield
+    finally:
+        for number, old in changed.items():
+            signal.signal(number, old)
+
+
+class Deferred:
+    """The first signal that came while signals were deferred."""
+
+    def __init__(self) -> None:
+        self.number: int | None = None
+
+    def check(self) -> None:
+        """Raises the signal that waits, if any: called where stopping is safe."""
+        if self.number is not None:
+            number, self.number = self.number, None
+            raise_signal(number)
+
+
+@contextlib.contextmanager
+def deferred() -> Iterator[Deferred]:
+    """Signals wait until `Deferred.check`, or until the end of the block, where the one that waits is raised.
+
+    An exception of the block's own gives way to the signal: it most likely followed from it.
+    """
+    state = Deferred()
+    old: dict[signal.Signals, Any] = {}
+
+    def note(number: int, _frame: FrameType | None) -> None:
+        if state.number is None:
+            state.number = number
+
+    if in_main_thread():
+        for number in SIGNALS:
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                old[number] = signal.signal(number, note)
+    try:
+        yield state
+    finally:
+        for number, handler in old.items():
+            signal.signal(number, handler)
+        state.check()
