@@ -1,0 +1,78 @@
+"""From a recording to the figures that the summary, the checks, the plots and the report share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from experiments import metrics
+from experiments.metrics import Array
+from experiments.recording import Recording
+from topologies.model import Endpoint, Topology
+
+SEVERAL_PACKETS = 5
+"""The paper's "several packets" (7.1): at this many and fewer, the initial queue counts as drained."""
+
+
+@dataclass(frozen=True)
+class Steady:
+    """The steady state, over [`from_s`, `to_s`]: utilisation of the bottleneck (frames), Jain's index of the flows'
+    goodputs, mean queue in bytes, number of PAUSE frames anywhere."""
+
+    from_s: float
+    to_s: float
+    utilisation: float
+    jain: float
+    queue_bytes_mean: float
+    pause: int
+    goodput_bps: dict[int, float]
+
+
+def steady_state(recording: Recording, bottleneck: Endpoint, capacity_bps: float, from_s: float) -> Steady:
+    """The steady state from `from_s` to the end of the run."""
+    to_s = recording.duration_s
+    port = str(bottleneck)
+    series = recording.series
+    goodput = {
+        flow.id: 8 * metrics.counter_rate(*series.get(flow.entity, "received_bytes"), from_s, to_s)
+        for flow in recording.flows
+    }
+    pauses = (metrics.counter_at(*series.get(link, "pause"), np.array([from_s, to_s])) for link in recording.links)
+    return Steady(
+        from_s=from_s,
+        to_s=to_s,
+        utilisation=metrics.utilisation(*series.get(port, "transmitted_bytes"), capacity_bps, from_s, to_s),
+        jain=metrics.jain(list(goodput.values())),
+        queue_bytes_mean=metrics.step_mean(*series.get(port, "waiting_bytes"), from_s, to_s),
+        pause=round(sum(float(last - first) for first, last in pauses)),
+        goodput_bps=goodput,
+    )
+
+
+def aggregate_rate(recording: Recording, topology: Topology) -> tuple[Array, Array]:
+    """Sum of the sending rates as a step series, in bit/s. Flows of one host count up to the rate of its NIC."""
+    hosts: dict[str, list[tuple[Array, Array]]] = {}
+    for flow in recording.flows:
+        hosts.setdefault(flow.src, []).append(recording.series.get(flow.entity, "rate_bps"))
+    return metrics.sum_steps(
+        [metrics.capped(metrics.sum_steps(rates), topology.link_at(host, 0).rate_bps) for host, rates in hosts.items()]
+    )
+
+
+def capacity_reached(recording: Recording, topology: Topology, capacity_bps: float) -> float | None:
+    """When the sum of the sending rates first falls to the bottleneck's capacity; None if it never does."""
+    return metrics.first_fall(*aggregate_rate(recording, topology), capacity_bps)
+
+
+def drained(recording: Recording, bottleneck: Endpoint) -> float | None:
+    """When the queue of the start is down to SEVERAL_PACKETS; None if it never is, or never was longer."""
+    times, packets = recording.series.get(str(bottleneck), "waiting_packets")
+    if not (packets > SEVERAL_PACKETS).any():
+        return None
+    return metrics.first_fall(times, packets, SEVERAL_PACKETS)
+
+
+def mean_between(recording: Recording, topology: Topology, start_s: float, end_s: float) -> float:
+    """Mean sum of the sending rates over an interval, in bit/s."""
+    return metrics.step_mean(*aggregate_rate(recording, topology), start_s, end_s)

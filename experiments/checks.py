@@ -1,0 +1,50 @@
+"""What the run is held against: the paper's figure, the theory's, the measured one, and a verdict from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Verdict = Literal["met", "ordered", "not met", "not comparable"]
+"""met: within the band. ordered: not within it, yet better than the next scheme in the paper, or of the order that the
+theory says. not comparable: the run has no such figure."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One row. `claim` is the number in the list of claims, or empty; values are in `unit`, or None."""
+
+    claim: str
+    what: str
+    paper: float | None
+    theory: float | None
+    measured: float | None
+    unit: str
+    verdict: Verdict
+
+
+def at_most(measured: float | None, limit: float, ordered_below: float | None = None) -> Verdict:
+    """met up to `limit`, ordered below `ordered_below`."""
+    if measured is None:
+        return "not comparable"
+    if measured <= limit:
+        return "met"
+    return "ordered" if ordered_below is not None and measured < ordered_below else "not met"
+
+
+def at_least(measured: float | None, limit: float, ordered_above: float | None = None) -> Verdict:
+    """met from `limit` on, ordered above `ordered_above`."""
+    if measured is None:
+        return "not comparable"
+    if measured >= limit:
+        return "met"
+    return "ordered" if ordered_above is not None and measured > ordered_above else "not met"
+
+
+def near(measured: float | None, value: float, tolerance: float, ordered_factor: float = 2.0) -> Verdict:
+    """met within `tolerance` (a share of `value`), ordered within a factor of `ordered_factor`."""
+    if measured is None:
+        return "not comparable"
+    if abs(measured - value) <= tolerance * abs(value):
+        return "met"
+    return "ordered" if value / ordered_factor <= measured <= value * ordered_factor else "not met"

@@ -1,0 +1,73 @@
+"""Where results go: made whole in a hidden directory beside their place, then moved there in one step.
+
+A result that is already there is kept: it moves to `NAME.1`, what was there to `NAME.2`, and so on; the newest is
+always `NAME`. A run that fails or is interrupted leaves nothing.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+
+from experiments.errors import ExperimentError
+
+
+@contextmanager
+def result_directory(place: Path) -> Iterator[Path]:
+    """A new directory to write results into; when the block ends well, it becomes `place`.
+
+    Raises ExperimentError when `place` can't be written, or when it is something else than an earlier result (it is
+    never touched then).
+    """
+    if place.exists() and not is_result(place):
+        raise ExperimentError(f"{place} is there and isn't a result of an earlier run: choose another --out")
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        work = Path(tempfile.mkdtemp(prefix=f".{place.name}-", dir=place.parent))
+    except OSError as error:
+        raise ExperimentError(
+            f"can't write results into {place.parent}: {error.strerror}. Choose another --out"
+        ) from None
+    try:
+        work.chmod(0o755)
+        yield work
+        with _locked(place.parent):
+            _move_aside(place)
+            work.rename(place)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def is_result(directory: Path) -> bool:
+    """Whether this is a directory that a run wrote (or an empty one)."""
+    return directory.is_dir() and ((directory / "summary.json").is_file() or not any(directory.iterdir()))
+
+
+def _move_aside(place: Path) -> None:
+    if not place.exists():
+        return
+    if not any(place.iterdir()):
+        place.rmdir()
+        return
+    earlier = [place]
+    while earlier[-1].exists():
+        earlier.append(place.with_name(f"{place.name}.{len(earlier)}"))
+    for older, newer in pairwise(reversed(earlier)):
+        newer.rename(older)
+
+
+@contextmanager
+def _locked(directory: Path) -> Iterator[None]:
+    """Two runs that end at once must not rename the same earlier result."""
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,81 @@
+"""What a runner hands over, live or virtual: the same for both, so that one report and one set of checks serve both.
+
+All times and rates are nominal, in SI units; nodes, ports (`s0:4`) and links (`s1->s0`) are named as in the topology.
+
+Series that the rest relies on, by entity and metric:
+
+    flow N    rate_bps         the rate that the algorithm allows (step series)
+    flow N    received_bytes   payload that has arrived (counter series)
+    PORT      waiting_bytes, waiting_packets, pn, tx_paused                 samples of registers
+    PORT      transmitted_bytes, transmitted_packets, marked_packets        counter series, lossless class
+    LINK      pause, resume                                                 PFC frames sent over it (counter series)
+    LINK      xoff                                                          1 while they say stop
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from experiments.series import Series
+
+
+@dataclass(frozen=True)
+class FlowRecord:
+    """One flow. Bytes are payload; `received` and `marked` count each packet once."""
+
+    id: int
+    src: str
+    dst: str
+    start_s: float
+    sent_packets: int
+    sent_bytes: int
+    received_packets: int
+    received_bytes: int
+    marked_packets: int
+    fct_s: float | None = None
+    """Time from the start to the arrival of the last byte; None for a flow that only the end of the run stopped."""
+
+    @property
+    def entity(self) -> str:
+        return flow_entity(self.id)
+
+
+@dataclass(frozen=True)
+class LinkRecord:
+    """PFC frames that were sent over one direction of a link, and how long they held up the other direction."""
+
+    pause: int
+    resume: int
+    paused_s: float
+
+
+@dataclass(frozen=True)
+class PortRecord:
+    """Packets of the lossless class that a port transmitted, and how many of them it marked; `rate_bps` nominal."""
+
+    transmitted: int
+    marked: int
+    rate_bps: float
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A finished run. `left_inside`: registers that count what is inside a switch and weren't 0 after the drain."""
+
+    series: Series
+    flows: tuple[FlowRecord, ...]
+    links: Mapping[str, LinkRecord]
+    ports: Mapping[str, PortRecord]
+    left_inside: Mapping[str, int]
+    k: float
+    duration_s: float
+    wall_s: float
+    versions: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    """What a reader has to know about this run, for the report."""
+
+
+def flow_entity(flow: int) -> str:
+    """The name of a flow in series: `flow 1`."""
+    return f"flow {flow}"

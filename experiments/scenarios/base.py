@@ -1,0 +1,83 @@
+"""What a scenario is: parameters by name, a plan made from their values, and what a run of it is held against."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from experiments.analysis import Steady
+from experiments.checks import Check
+from experiments.parameters import Parameter, Value
+from experiments.recording import Recording
+from topologies.model import Endpoint, Link, Topology
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A scenario with all values filled in: what a runner runs, on whichever clock. Nominal units."""
+
+    scenario: str
+    scheme: str
+    seed: int
+    values: Mapping[str, Value]
+    """All parameters of the scenario by name, derived ones included."""
+    scheme_parameters: Mapping[str, float]
+    """The algorithm's parameters, by the names that `hosts.algorithms` gives them."""
+    topology: Topology
+    bottleneck: Endpoint
+    duration_s: float
+    payload_bytes: int
+
+    @property
+    def bottleneck_link(self) -> Link:
+        return self.topology.link_at(self.bottleneck.node, self.bottleneck.port)
+
+    @property
+    def capacity_bps(self) -> float:
+        return self.bottleneck_link.rate_bps
+
+    @property
+    def steady_from_s(self) -> float:
+        """Start of the last third, over which the steady state is measured."""
+        return self.duration_s * 2 / 3
+
+    @property
+    def frame_bytes(self) -> int:
+        """A data frame as the switch counts it: payload and 58 B of Ethernet, IPv4, UDP, BTH and ICRC."""
+        return self.payload_bytes + HEADER_BYTES
+
+    def number(self, name: str) -> float:
+        """A parameter that has a value by now."""
+        value = self.values[name]
+        assert value is not None, f"{name} was not filled in"
+        return value
+
+
+HEADER_BYTES = 58
+
+
+class Scenario(Protocol):
+    """One experiment of the paper, apart from the clock it runs on."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def title(self) -> str: ...
+
+    @property
+    def source(self) -> str:
+        """Where the paper has it."""
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]: ...
+
+    def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
+        """The plan for these parameters. Raises ExperimentError when they don't go together."""
+
+    def checks(self, plan: Plan, recording: Recording, steady: Steady) -> list[Check]:
+        """The paper's claims and ours, each with its verdict."""
+
+    def story(self, plan: Plan, recording: Recording, steady: Steady) -> list[tuple[str, str]]:
+        """What one sees in this run: (figure it belongs to, a short paragraph)."""

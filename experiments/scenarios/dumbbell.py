@@ -1,0 +1,233 @@
+"""The paper's dumbbell (7.1, Fig. 11): long flows of several pairs share one bottleneck; the first pair has two."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from experiments import analysis, metrics, theory
+from experiments.analysis import Steady
+from experiments.checks import Check, at_least, at_most, near
+from experiments.errors import ExperimentError
+from experiments.parameters import Parameter, Value, complete
+from experiments.recording import Recording
+from experiments.scenarios.base import HEADER_BYTES, Plan
+from experiments.scenarios.dumbbell_story import story
+from topologies.dumbbell import dumbbell
+from topologies.model import Endpoint, TopologyError
+
+_PARAMETERS = (
+    Parameter("pairs", "count", 3, "sender-receiver pairs; the first has two flows", 1, 32),
+    Parameter("rate", "rate", 10e9, "rate of every link", 1e6, 1e12),
+    Parameter("rtt", "time", 500e-6, "round-trip time from host to host, without queues", 0, 1),
+    Parameter("payload", "size", 1000, "payload of a data packet", 64, 9000),
+    Parameter("xoff", "size", 512_000, "PFC sends PAUSE above this many bytes per ingress port and class", 5_000, 1e9),
+    Parameter("xon", "size", None, "and RESUME below this", 0, 1e9, "xoff less two frames"),
+    Parameter("T", "time", None, "CNP period; the RTT is the least that works", 1e-6, 1, "rtt"),
+    Parameter("w_min", "number", None, "least weight of an increase", 1e-6, 0.5, "0.1 / number of flows"),
+    Parameter("w_max", "number", 0.5, "largest weight of an increase", 1e-6, 1),
+    Parameter("duration", "time", 100e-3, "how long the flows send", 1e-3, 10),
+)
+
+
+class Dumbbell:
+    """Section 7.1's fine-grained observation."""
+
+    name = "dumbbell"
+    title = "Dumbbell: four long flows on one 10 Gb/s bottleneck"
+    source = "PCN (NSDI'20), section 7.1 and Fig. 11"
+    parameters = _PARAMETERS
+
+    def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
+        filled = complete(values, self.parameters)
+
+        def number(name: str, otherwise: float) -> float:
+            value = filled[name]
+            return otherwise if value is None else value
+
+        pairs, rtt_s, payload = round(number("pairs", 3)), number("rtt", 0), round(number("payload", 0))
+        frame = payload + HEADER_BYTES
+        xoff = number("xoff", 0)
+        filled |= {
+            "xon": round(number("xon", xoff - 2 * frame)),
+            "T": number("T", max(rtt_s, 1e-6)),
+            "w_min": number("w_min", 0.1 / (pairs + 1)),
+        }
+        if not frame <= number("xon", 0) < xoff:
+            raise ExperimentError(f"xon={filled['xon']}, xoff={xoff:g}: xon must be below xoff, and hold a frame")
+        if number("w_min", 0) > number("w_max", 0):
+            raise ExperimentError(f"w_min={filled['w_min']:g} is above w_max={filled['w_max']:g}")
+        try:
+            topology = dumbbell(
+                pairs=pairs,
+                rate_bps=number("rate", 0),
+                rtt_s=rtt_s,
+                xoff_bytes=xoff,
+                xon_bytes=number("xon", 0),
+                w_min=number("w_min", 0),
+                w_max=number("w_max", 0),
+                mtu_bytes=frame,
+            )
+        except TopologyError as error:
+            raise ExperimentError(str(error)) from error
+        return Plan(
+            scenario=self.name,
+            scheme=scheme,
+            seed=seed,
+            values=filled,
+            scheme_parameters=_scheme_parameters(scheme, filled),
+            topology=topology,
+            bottleneck=Endpoint("s0", pairs + 1),
+            duration_s=number("duration", 0),
+            payload_bytes=payload,
+        )
+
+    def checks(self, plan: Plan, recording: Recording, steady: Steady) -> list[Check]:
+        lost = sum(flow.sent_packets - flow.received_packets for flow in recording.flows)
+        general = [
+            Check("", "packets lost", 0, 0, lost, "packets", at_most(abs(lost), 0)),
+            Check(
+                "",
+                "switch registers not back at 0 after the drain",
+                None,
+                0,
+                len(recording.left_inside),
+                "registers",
+                at_most(len(recording.left_inside), 0),
+            ),
+        ]
+        if plan.scheme != "pcn":
+            return general
+        return [*general, *_convergence(plan, recording), *_steady(plan, recording, steady)]
+
+    def story(self, plan: Plan, recording: Recording, steady: Steady) -> list[tuple[str, str]]:
+        return story(plan, recording, steady)
+
+
+def _scheme_parameters(scheme: str, values: Mapping[str, Value]) -> dict[str, float]:
+    names = {"w_min": "w_min", "w_max": "w_max", "T": "period_s"} if scheme == "pcn" else {}
+    return {theirs: float(values[ours] or 0) for ours, theirs in names.items()}
+
+
+def _convergence(plan: Plan, recording: Recording) -> list[Check]:
+    capacity, w_min, period = plan.capacity_bps, plan.number("w_min"), plan.number("T")
+    reached = analysis.capacity_reached(recording, plan.topology, capacity)
+    empty = analysis.drained(recording, plan.bottleneck)
+    start = initial_rate(plan)
+    after = (
+        analysis.mean_between(recording, plan.topology, reached, empty)
+        if reached and empty and empty > reached
+        else None
+    )
+    loops = theory.loops_to_drain(start, capacity, w_min)
+    target = theory.aggregate_after_decrease(capacity, w_min)
+    return [
+        Check(
+            "0.36",
+            "sum of the sending rates first at capacity (met: 2 ms; ordered: before QCN's 40 ms)",
+            2.0,
+            (plan.topology.max_rtt_s() + period) * 1e3,
+            _ms(reached),
+            "ms",
+            at_most(_ms(reached), 2.0, 40.0),
+        ),
+        Check(
+            "0.28",
+            "mean sum of the rates from then until the queue is drained (met: within 5% of theory)",
+            None,
+            target / 1e9,
+            None if after is None else after / 1e9,
+            "Gbit/s",
+            near(after, target, 0.05),
+        ),
+        Check(
+            "0.37",
+            "initial queue down to five packets (met: 7.5 ms; ordered: before QCN's 13 ms)",
+            7.5,
+            loops * period * 1e3,
+            _ms(empty),
+            "ms",
+            at_most(_ms(empty), 7.5, 13.0),
+        ),
+    ]
+
+
+def _steady(plan: Plan, recording: Recording, steady: Steady) -> list[Check]:
+    capacity, w_min, period = plan.capacity_bps, plan.number("w_min"), plan.number("T")
+    flows = len(recording.flows)
+    swing = rate_swing(recording, steady)
+    queue_peak = queue_swing(plan, recording, steady)
+    bound_queue = 0.1 * capacity * period / 8
+    return [
+        Check(
+            "0.38",
+            "bottleneck utilisation, last third (met: 0.97 and more)",
+            1.0,
+            None,
+            steady.utilisation,
+            "",
+            at_least(steady.utilisation, 0.97, 0.9),
+        ),
+        Check(
+            "0.31",
+            "Jain's index of the goodputs, last third (met: 0.97 and more)",
+            1.0,
+            1.0,
+            steady.jain,
+            "",
+            at_least(steady.jain, 0.97, 0.9),
+        ),
+        Check("0.52", "PAUSE frames, last third", 0, 0, steady.pause, "frames", at_most(steady.pause, 0)),
+        Check(
+            "0.52",
+            "mean queue, last third (met: Fig. 17's 100 KB in ns-3; ordered: 120 KB)",
+            100.0,
+            None,
+            steady.queue_bytes_mean / 1e3,
+            "KB",
+            at_most(steady.queue_bytes_mean / 1e3, 100.0, 120.0),
+        ),
+        Check(
+            "0.32",
+            "swing of the queue, last third, middle 90% (theory: CNPs in step; met: bound 0.1 C T)",
+            bound_queue / 1e3,
+            theory.queue_oscillation(flows, w_min, capacity, period) / 1e3,
+            queue_peak / 1e3,
+            "KB",
+            at_most(queue_peak, bound_queue, 2 * bound_queue),
+        ),
+        Check(
+            "0.33",
+            "swing of a flow's rate, last third, middle 90%, mean of the flows (met: paper's w_min C)",
+            w_min * capacity / 1e9,
+            theory.rate_oscillation(flows, w_min, capacity) / 1e9,
+            swing / 1e9,
+            "Gbit/s",
+            at_most(swing, w_min * capacity, 2 * w_min * capacity),
+        ),
+    ]
+
+
+def initial_rate(plan: Plan) -> float:
+    """Sum of the sending rates at the start, in bit/s: every sending host's NIC at its line rate."""
+    hosts = {flow.src for flow in plan.topology.flows}
+    return sum(plan.topology.link_at(host, 0).rate_bps for host in hosts)
+
+
+def queue_swing(plan: Plan, recording: Recording, steady: Steady) -> float:
+    """Middle 90% of the bottleneck's queue in the steady state, in bytes."""
+    times, queue = recording.series.get(str(plan.bottleneck), "waiting_bytes")
+    grid = np.linspace(steady.from_s, steady.to_s, 500)
+    return metrics.spread(metrics.step_at(times, queue, grid))
+
+
+def rate_swing(recording: Recording, steady: Steady) -> float:
+    """Middle 90% of a flow's sending rate in the steady state, mean of the flows, in bit/s."""
+    grid = np.linspace(steady.from_s, steady.to_s, 2000)
+    series = (recording.series.get(flow.entity, "rate_bps") for flow in recording.flows)
+    return float(np.mean([metrics.spread(metrics.step_at(*one, grid)) for one in series]))
+
+
+def _ms(seconds: float | None) -> float | None:
+    return None if seconds is None else seconds * 1e3

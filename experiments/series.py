@@ -1,0 +1,70 @@
+"""What a run recorded over time: for an entity (flow, port, link) and a metric, values at nominal times."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from experiments.metrics import Array
+
+
+@dataclass
+class Series:
+    """Columns of (time_s, value) by (entity, metric). Entities are named like `flow 1`, `s0:4`, `s1->s0`."""
+
+    _columns: dict[tuple[str, str], tuple[list[float], list[float]]] = field(default_factory=dict)
+
+    def add(self, time_s: float, entity: str, metric: str, value: float) -> None:
+        times, values = self._columns.setdefault((entity, metric), ([], []))
+        times.append(time_s)
+        values.append(value)
+
+    def get(self, entity: str, metric: str) -> tuple[Array, Array]:
+        """(times in s, values), ordered by time; both empty when nothing was recorded."""
+        times, values = self._columns.get((entity, metric), ([], []))
+        array = np.asarray(times, dtype=float)
+        order = np.argsort(array, kind="stable")
+        return array[order], np.asarray(values, dtype=float)[order]
+
+    def entities(self, metric: str) -> list[str]:
+        """Entities that have `metric`, in the order in which they first appeared."""
+        return [entity for entity, own in self._columns if own == metric]
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        return iter(self._columns)
+
+    def write(self, path: Path) -> None:
+        """Write all as Parquet: time_s, entity, metric, value; one row a value, ordered by entity, metric and time."""
+        columns = sorted(self._columns)
+        data = [self.get(*key) for key in columns]
+        lengths = [times.size for times, _ in data]
+        names = {
+            name: pa.DictionaryArray.from_arrays(
+                pa.array(np.repeat([uniques.index(key[part]) for key in columns], lengths), pa.int32()),
+                pa.array(uniques, pa.string()),
+            )
+            for part, name in enumerate(("entity", "metric"))
+            for uniques in [sorted({key[part] for key in columns})]
+        }
+        table = pa.table(
+            {
+                "time_s": pa.array(np.concatenate([times for times, _ in data]) if data else [], pa.float64()),
+                **names,
+                "value": pa.array(np.concatenate([values for _, values in data]) if data else [], pa.float64()),
+            }
+        )
+        pq.write_table(table, path, compression="zstd")
+
+    @classmethod
+    def read(cls, path: Path) -> Series:
+        """The series that `write` wrote."""
+        table = pq.read_table(path).to_pydict()
+        series = cls()
+        for row in zip(table["time_s"], table["entity"], table["metric"], table["value"], strict=True):
+            series.add(*row)
+        return series

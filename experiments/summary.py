@@ -1,0 +1,192 @@
+"""`summary.json`: the run in one page of numbers (DESIGN section 9). Times and rates nominal, SI units."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from experiments import metrics
+from experiments.analysis import Steady
+from experiments.checks import Check
+from experiments.recording import FlowRecord, Recording
+from experiments.scenarios.base import Plan
+
+SCHEMA = 1
+
+Summary = dict[str, Any]
+
+_NUMBER = (int, float)
+_OPTIONAL = (int, float, type(None))
+_SHAPE: dict[str, Any] = {
+    "schema": int,
+    "scenario": str,
+    "scheme": str,
+    "clock": str,
+    "target": str,
+    "k": _NUMBER,
+    "seed": int,
+    "parameters": dict,
+    "versions": dict,
+    "duration_s": _NUMBER,
+    "wall_s": _NUMBER,
+    "packets": {"sent": int, "received": int, "lost": int},
+    "pfc": {"pause": int, "resume": int, "links": {"*": {"pause": int, "resume": int, "paused_s": _NUMBER}}},
+    "ports": {
+        "*": {
+            "transmitted": int,
+            "marked": int,
+            "queue_bytes_mean": _OPTIONAL,
+            "queue_bytes_max": _OPTIONAL,
+            "utilisation": _NUMBER,
+        }
+    },
+    "flows": [
+        {
+            "id": int,
+            "src": str,
+            "dst": str,
+            "sent_bytes": int,
+            "received_bytes": int,
+            "goodput_bps": _NUMBER,
+            "start_s": _NUMBER,
+            "fct_s": _OPTIONAL,
+            "marked_fraction": _OPTIONAL,
+        }
+    ],
+    "steady": {
+        "from_s": _NUMBER,
+        "utilisation": _NUMBER,
+        "jain": _NUMBER,
+        "queue_bytes_mean": _NUMBER,
+        "pause": int,
+    },
+    "checks": [
+        {
+            "claim": str,
+            "what": str,
+            "paper": _OPTIONAL,
+            "theory": _OPTIONAL,
+            "measured": _OPTIONAL,
+            "unit": str,
+            "verdict": str,
+        }
+    ],
+}
+
+
+def build(
+    plan: Plan, recording: Recording, steady: Steady, checks: Sequence[Check], clock: str, target: str
+) -> Summary:
+    """The summary of a run. Raises ValueError if it isn't what the schema says."""
+    sent = sum(flow.sent_packets for flow in recording.flows)
+    received = sum(flow.received_packets for flow in recording.flows)
+    summary: Summary = {
+        "schema": SCHEMA,
+        "scenario": plan.scenario,
+        "scheme": plan.scheme,
+        "clock": clock,
+        "target": target,
+        "k": recording.k,
+        "seed": plan.seed,
+        "parameters": dict(plan.values),
+        "versions": dict(recording.versions),
+        "duration_s": recording.duration_s,
+        "wall_s": round(recording.wall_s, 3),
+        "packets": {"sent": sent, "received": received, "lost": sent - received},
+        "pfc": {
+            "pause": sum(link.pause for link in recording.links.values()),
+            "resume": sum(link.resume for link in recording.links.values()),
+            "links": {name: asdict(link) for name, link in recording.links.items()},
+        },
+        "ports": {name: _port(name, recording) for name in recording.ports},
+        "flows": [_flow(flow, recording.duration_s) for flow in recording.flows],
+        "steady": {
+            "from_s": steady.from_s,
+            "utilisation": steady.utilisation,
+            "jain": steady.jain,
+            "queue_bytes_mean": steady.queue_bytes_mean,
+            "pause": steady.pause,
+        },
+        "checks": [asdict(check) for check in checks],
+    }
+    problems = mismatches(summary)
+    if problems:
+        raise ValueError("summary: " + "; ".join(problems))
+    return summary
+
+
+def goodput_bps(flow: FlowRecord, duration_s: float) -> float:
+    """Payload that arrived, over the time from the flow's start to its end (or that of the run)."""
+    active = flow.fct_s if flow.fct_s is not None else duration_s - flow.start_s
+    return 8 * flow.received_bytes / active if active > 0 else 0.0
+
+
+def dumps(summary: Summary) -> str:
+    """The summary as JSON text; refuses NaN and infinities, which JSON doesn't have."""
+    return json.dumps(summary, indent=2, allow_nan=False) + "\n"
+
+
+def mismatches(summary: Mapping[str, Any]) -> list[str]:
+    """Where `summary` isn't as the schema says: missing, unknown or mistyped entries, by path. Empty if it is."""
+    return list(_compare(summary, _SHAPE, ""))
+
+
+def _compare(value: Any, shape: Any, path: str) -> list[str]:
+    if isinstance(shape, dict):
+        if not isinstance(value, Mapping):
+            return [f"{path or 'it'} must be an object"]
+        if "*" in shape:
+            return [problem for key in value for problem in _compare(value[key], shape["*"], f"{path}.{key}")]
+        wrong = [f"{path}.{key} is missing".lstrip(".") for key in shape.keys() - value.keys()]
+        wrong += [f"{path}.{key} is unknown".lstrip(".") for key in value.keys() - shape.keys()]
+        return sorted(wrong) + [
+            problem
+            for key in shape
+            if key in value
+            for problem in _compare(value[key], shape[key], f"{path}.{key}".lstrip("."))
+        ]
+    if isinstance(shape, list):
+        if not isinstance(value, Sequence) or isinstance(value, str):
+            return [f"{path} must be a list"]
+        return [p for index, item in enumerate(value) for p in _compare(item, shape[0], f"{path}[{index}]")]
+    if not isinstance(value, shape) or isinstance(value, bool):
+        return [f"{path} has the type {type(value).__name__}"]
+    if isinstance(value, float) and not math.isfinite(value):
+        return [f"{path} is {value}"]
+    return []
+
+
+def _port(name: str, recording: Recording) -> dict[str, Any]:
+    port = recording.ports[name]
+    series = recording.series
+    times, queue = series.get(name, "waiting_bytes")
+    sampled = times.size > 0 and times[0] < recording.duration_s
+    inside = times <= recording.duration_s
+    return {
+        "transmitted": port.transmitted,
+        "marked": port.marked,
+        "queue_bytes_mean": metrics.step_mean(times, queue, 0.0, recording.duration_s) if sampled else None,
+        "queue_bytes_max": float(np.max(queue[inside])) if sampled else None,
+        "utilisation": metrics.utilisation(
+            *series.get(name, "transmitted_bytes"), port.rate_bps, 0.0, recording.duration_s
+        ),
+    }
+
+
+def _flow(flow: FlowRecord, duration_s: float) -> dict[str, Any]:
+    return {
+        "id": flow.id,
+        "src": flow.src,
+        "dst": flow.dst,
+        "sent_bytes": flow.sent_bytes,
+        "received_bytes": flow.received_bytes,
+        "goodput_bps": goodput_bps(flow, duration_s),
+        "start_s": flow.start_s,
+        "fct_s": flow.fct_s,
+        "marked_fraction": flow.marked_packets / flow.received_packets if flow.received_packets else None,
+    }
