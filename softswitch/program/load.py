@@ -1,0 +1,289 @@
+"""Loads a program: BMv2 JSON, as p4c writes it for v1model, to the typed model.
+
+The text may come from anyone (P4Runtime clients send it): whatever is malformed, contradictory or beyond the switch
+is refused with an error that names the place in the JSON and the line of P4, before any code is generated.
+"""
+
+from __future__ import annotations
+
+from softswitch.program.load_controls import ControlLoader
+from softswitch.program.load_expressions import ExpressionLoader
+from softswitch.program.load_headers import load_headers
+from softswitch.program.load_parser import ParserLoader
+from softswitch.program.load_statements import StatementLoader
+from softswitch.program.model import (
+    Action,
+    Calculation,
+    Checksum,
+    Counter,
+    Deparser,
+    FieldList,
+    InputConstant,
+    InputField,
+    InputHeader,
+    LearnField,
+    LearnList,
+    Meter,
+    Parameter,
+    Program,
+    Register,
+    ValueSet,
+)
+from softswitch.program.names import Index, Names
+from softswitch.program.place import MAX_NAME, Place, parse
+from softswitch.program.statements import Jump, Statement
+
+SUPPORTED_MAJOR = 2
+MAX_CELLS = 2**31 - 1
+ALGORITHMS = frozenset(
+    ("crc16", "crc32", "crcCCITT", "xor16", "csum16", "cksum16", "identity", "crc16_custom", "crc32_custom")
+)
+CORE_ERRORS = (
+    "NoError",
+    "PacketTooShort",
+    "NoMatch",
+    "StackOutOfBounds",
+    "HeaderTooShort",
+    "ParserTimeout",
+    "ParserInvalidArgument",
+)
+
+
+def load_program(json_text: str) -> Program:
+    """Loads a program from its JSON text.
+
+    Raises ProgramError if the text is not a valid program, UnsupportedProgram if the switch cannot run it.
+    """
+    root = parse(json_text)
+    _check_version(root)
+    names = Names()
+    std_fields = load_headers(root, names)
+    _refuse(root, "extern_instances", "extern object")
+    value_sets = tuple(_value_set(place, names) for place in root.each("parse_vsets"))
+    counters = tuple(
+        Counter(place.at("name").name(), place.at("size").integer(0, MAX_CELLS))
+        for place in root.each("counter_arrays")
+        if not _is_direct(place) and names.counters.add(place.at("name")) >= 0
+    )
+    registers = tuple(_register(place, names) for place in root.each("register_arrays"))
+    meters = tuple(_meter(place, names) for place in root.each("meter_arrays"))
+    for place in root.each("calculations"):
+        names.calculations.add(place.at("name"))
+    calculations = tuple(_calculation(place, names) for place in root.each("calculations"))
+    learn_lists = tuple(_learn_list(place, names) for place in root.each("learn_lists"))
+    names.learn_ids = {item.id: index for index, item in enumerate(learn_lists)}
+    actions, action_ids = _actions(root, names)
+    controls = ControlLoader(names, actions, action_ids, _direct_meters(meters, root))
+    pipelines = {place.at("name").name(): place for place in root.at("pipelines").items()}
+    if set(pipelines) != {"ingress", "egress"}:
+        raise root.at("pipelines").unsupported("expected the pipelines 'ingress' and 'egress' of v1model")
+    ingress, egress = controls.load(pipelines["ingress"]), controls.load(pipelines["egress"])
+    parser_place = _one(root.at("parsers"))
+    program = root.maybe("program")
+    return Program(
+        name=_program_name(program) if program else "program",
+        header_types=tuple(names.header_types),
+        headers=tuple(names.headers),
+        stacks=tuple(names.stacks),
+        unions=tuple(names.unions),
+        union_stacks=tuple(names.union_stacks),
+        std_header=names.std_header,
+        std_fields=std_fields,
+        errors=_errors(root),
+        parser=ParserLoader(names, value_sets).load(parser_place),
+        value_sets=value_sets,
+        deparser=_deparser(_one(root.at("deparsers")), names),
+        ingress=ingress,
+        egress=egress,
+        tables=tuple(controls.tables),
+        actions=tuple(actions),
+        counters=counters,
+        registers=registers,
+        meters=_bind_meters(meters, controls),
+        calculations=calculations,
+        checksums=tuple(_checksum(place, names) for place in root.each("checksums")),
+        field_lists=tuple(_field_list(place, names) for place in root.each("field_lists")),
+        learn_lists=learn_lists,
+    )
+
+
+def _check_version(root: Place) -> None:
+    meta = root.maybe("__meta__")
+    if meta is None:
+        return
+    major = meta.at("version").items(2)[0]
+    if major.integer(0, 1000) != SUPPORTED_MAJOR:
+        raise major.unsupported(
+            f"version {major.value} of the BMv2 JSON format; the switch reads version {SUPPORTED_MAJOR}"
+        )
+
+
+def _program_name(place: Place) -> str:
+    return "".join(c if c.isprintable() else "?" for c in place.string())[:MAX_NAME]
+
+
+def _one(place: Place) -> Place:
+    items = place.items()
+    if len(items) != 1:
+        raise place.unsupported(f"expected one element as in v1model, found {len(items)}")
+    return items[0]
+
+
+def _refuse(root: Place, key: str, what: str) -> None:
+    for place in root.each(key):
+        kind = place.maybe("type")
+        raise place.unsupported(f"{what} {place.at('name').name()!r}" + (f" of type {kind.string()!r}" if kind else ""))
+
+
+def _is_direct(place: Place) -> bool:
+    return place.has("is_direct") and place.at("is_direct").boolean()
+
+
+def _value_set(place: Place, names: Names) -> ValueSet:
+    names.value_sets.add(place.at("name"))
+    size = place.maybe("max_size")
+    width = place.at("compressed_bitwidth").integer(1, 1 << 15)
+    return ValueSet(place.at("name").name(), width, size.integer(0, MAX_CELLS) if size else 0)
+
+
+def _register(place: Place, names: Names) -> Register:
+    names.registers.add(place.at("name"))
+    size = place.at("size").integer(1, MAX_CELLS)
+    return Register(place.at("name").name(), size, place.at("bitwidth").integer(1, 1 << 15))
+
+
+def _meter(place: Place, names: Names) -> Meter:
+    names.meters.add(place.at("name"))
+    kind = place.at("type").string()
+    if kind not in ("bytes", "packets"):
+        raise place.at("type").error("expected 'bytes' or 'packets'")
+    if place.has("rate_count") and place.at("rate_count").integer(0, 100) != 2:
+        raise place.at("rate_count").unsupported("a meter that has not two rates")
+    size = place.at("size").integer(0, MAX_CELLS)
+    result = place.maybe("result_target")
+    target = names.field(result) if result and _is_direct(place) else None
+    return Meter(place.at("name").name(), size, kind == "bytes", -1 if _is_direct(place) else None, target)
+
+
+def _direct_meters(meters: tuple[Meter, ...], root: Place) -> dict[str, int]:
+    direct = {meter.name: index for index, meter in enumerate(meters) if meter.table is not None}
+    for place in root.each("meter_arrays"):
+        if place.at("name").name() in direct and meters[direct[place.at("name").name()]].result is None:
+            raise place.error("a direct meter needs result_target")
+    return direct
+
+
+def _bind_meters(meters: tuple[Meter, ...], controls: ControlLoader) -> tuple[Meter, ...]:
+    table_of = {t.direct_meter: i for i, t in enumerate(controls.tables) if t.direct_meter is not None}
+    return tuple(
+        meter if meter.table is None else Meter(meter.name, meter.size, meter.bytes, table_of.get(i, -1), meter.result)
+        for i, meter in enumerate(meters)
+    )
+
+
+def _calculation(place: Place, names: Names) -> Calculation:
+    algorithm = place.at("algo").string()
+    if algorithm not in ALGORITHMS:
+        raise place.unsupported(f"hash algorithm {algorithm[:100]!r}")
+    inputs: list[InputField | InputConstant | InputHeader] = []
+    payload = False
+    for item in place.at("input").items():
+        kind = item.at("type").string()
+        match kind:
+            case "field":
+                field = names.field_or_valid(item.at("value"))
+                inputs.append(InputField(field, names.width(field)))
+            case "hexstr":
+                width = item.at("bitwidth").integer(1, 1 << 15)
+                value = item.at("value").hexadecimal(max_bits=1 << 15) & ((1 << width) - 1)
+                inputs.append(InputConstant(value, width))
+            case "header":
+                inputs.append(InputHeader(names.header_names.find(item.at("value"))))
+            case "payload":
+                payload = True
+            case _:
+                raise item.unsupported(f"input of type {kind[:100]!r}")
+    return Calculation(place.at("name").name(), algorithm, tuple(inputs), payload)
+
+
+def _checksum(place: Place, names: Names) -> Checksum:
+    if place.at("type").string() != "generic":
+        raise place.at("type").unsupported("a checksum that is not 'generic'")
+    condition = place.maybe("if_cond")
+    update, verify = place.maybe("update"), place.maybe("verify")
+    return Checksum(
+        name=place.at("name").name(),
+        target=names.field(place.at("target")),
+        calculation=names.calculations.find(place.at("calculation")),
+        condition=ExpressionLoader(names).condition(condition) if condition else None,
+        update=update.boolean() if update else True,
+        verify=verify.boolean() if verify else True,
+    )
+
+
+def _actions(root: Place, names: Names) -> tuple[list[Action], dict[int, int]]:
+    actions: list[Action] = []
+    ids: dict[int, int] = {}
+    for place in root.each("actions"):
+        number = place.at("id").integer(0, 2**31 - 1)
+        if number in ids:
+            raise place.at("id").error(f"a second action has id {number}")
+        ids[number] = len(actions)
+        parameters = tuple(
+            Parameter(p.at("name").name(), p.at("bitwidth").integer(1, 1 << 15))
+            for p in place.at("runtime_data").items()
+        )
+        primitives = place.at("primitives").items()
+        loader = StatementLoader(ExpressionLoader(names, tuple(p.width for p in parameters)), len(primitives))
+        statements = tuple(
+            loader.load(primitive) or Statement(Jump(i + 1), primitive.source) for i, primitive in enumerate(primitives)
+        )
+        actions.append(Action(place.at("name").name(), number, parameters, statements, place.source))
+    return actions, ids
+
+
+def _field_list(place: Place, names: Names) -> FieldList:
+    fields = []
+    for item in place.at("elements").items():
+        if item.at("type").string() != "field":
+            raise item.unsupported(f"a field list with a {item.at('type').string()[:100]}")
+        fields.append(names.field(item.at("value")))
+    return FieldList(place.at("name").name(), place.at("id").integer(0, 2**16 - 1), tuple(fields))
+
+
+def _learn_list(place: Place, names: Names) -> LearnList:
+    loader = ExpressionLoader(names)
+    fields = []
+    for item in place.at("elements").items():
+        expression = loader.data(item)
+        if item.at("type").string() == "field":
+            width = names.width(names.field_or_valid(item.at("value")))
+        else:
+            width = item.at("bitwidth").integer(1, 1 << 15)
+        fields.append(LearnField(expression, width))
+    return LearnList(place.at("name").name(), place.at("id").integer(1, 2**16 - 1), tuple(fields))
+
+
+def _deparser(place: Place, names: Names) -> Deparser:
+    order = tuple(names.header_names.find(item) for item in place.at("order").items())
+    for item, header in zip(place.at("order").items(), order, strict=True):
+        if names.headers[header].metadata:
+            raise item.error("metadata cannot be emitted")
+    primitives = place.maybe("primitives")
+    loader = StatementLoader(ExpressionLoader(names), 0)
+    statements = tuple(s for item in (primitives.items() if primitives else ()) if (s := loader.load(item)))
+    return Deparser(place.at("name").name(), order, statements)
+
+
+def _errors(root: Place) -> dict[str, int]:
+    """Every error of the program, and those of core.p4: BMv2 gives the ones that are not declared the next numbers."""
+    index = Index("error")
+    errors: dict[str, int] = {}
+    for place in root.each("errors"):
+        name, number = place.items(2)
+        index.add(name)
+        errors[name.name()] = number.integer(0, 2**31 - 2)
+    for name_ in CORE_ERRORS:
+        if name_ not in errors:
+            errors[name_] = max(errors.values(), default=-1) + 1
+    return errors

@@ -1,0 +1,222 @@
+"""JSON's "type value objects" to expressions, sorts checked."""
+
+from __future__ import annotations
+
+from softswitch.program.expressions import (
+    Binary,
+    BoolConst,
+    Const,
+    Expression,
+    FieldRef,
+    HeaderExpression,
+    HeaderField,
+    HeaderRef,
+    LastField,
+    LastIndex,
+    LastUnionField,
+    Local,
+    Lookahead,
+    LValue,
+    RegisterCell,
+    Sort,
+    StackElement,
+    StackSize,
+    Ternary,
+    Unary,
+    UnionExpression,
+    UnionMember,
+    UnionRef,
+    UnionStackElement,
+    sort_of,
+)
+from softswitch.program.names import Names
+from softswitch.program.place import Place
+
+MAX_DEPTH = 150
+_DATA_UNARY = {"-", "~"}
+_DATA_BINARY = {"+", "-", "*", "/", "%", "<<", ">>", "&", "|", "^", "two_comp_mod", "usat_cast", "sat_cast"}
+_COMPARISONS = {"<", "<=", ">", ">="}
+
+
+class ExpressionLoader:
+    """Loads expressions in one context: `locals_` are the widths of the enclosing action's parameters."""
+
+    def __init__(self, names: Names, locals_: tuple[int, ...] = (), *, in_parser: bool = False) -> None:
+        self.names = names
+        self.locals = locals_
+        self.in_parser = in_parser
+
+    def data(self, place: Place) -> Expression:
+        """An expression that is a value. A condition is refused: BMv2 converts none implicitly."""
+        return self._of(place, Sort.DATA)
+
+    def condition(self, place: Place) -> Expression:
+        return self._of(place, Sort.BOOL)
+
+    def header(self, place: Place) -> HeaderExpression:
+        expression = self._of(place, Sort.HEADER)
+        assert isinstance(expression, HeaderRef | StackElement | UnionMember)
+        return expression
+
+    def union(self, place: Place) -> UnionExpression:
+        expression = self._of(place, Sort.UNION)
+        assert isinstance(expression, UnionRef | UnionStackElement)
+        return expression
+
+    def any(self, place: Place) -> Expression:
+        return self._load(place, 0)
+
+    def lvalue(self, place: Place) -> LValue:
+        """Something that can be assigned to."""
+        expression = self._load(place, 0)
+        if not isinstance(expression, FieldRef | LastField | HeaderField):
+            raise place.error("expected a field, which can be assigned to")
+        return expression
+
+    def constant(self, place: Place) -> int:
+        expression = self._load(place, 0)
+        if not isinstance(expression, Const):
+            raise place.error("expected a constant")
+        return expression.value
+
+    def _of(self, place: Place, sort: Sort) -> Expression:
+        return self._check(place, self._load(place, 0), sort)
+
+    def _check(self, place: Place, expression: Expression, sort: Sort) -> Expression:
+        found = sort_of(expression)
+        if found is not sort:
+            raise place.error(f"expected {sort.value}, found {found.value}")
+        return expression
+
+    def _load(self, place: Place, depth: int) -> Expression:
+        if depth > MAX_DEPTH:
+            raise place.unsupported(f"an expression is nested more than {MAX_DEPTH} deep")
+        kind = place.at("type").string()
+        value = place.at("value")
+        match kind:
+            case "expression":
+                if "op" in value.object():
+                    return self._operation(value, depth + 1)
+                return self._load(value, depth + 1)
+            case "hexstr":
+                return Const(value.hexadecimal())
+            case "bool":
+                return BoolConst(value.boolean())
+            case "field":
+                return self.names.field_or_valid(value)
+            case "runtime_data" | "local":
+                if not self.locals:
+                    raise value.error("there are no action parameters here")
+                index = value.integer(0, len(self.locals) - 1)
+                return Local(index, self.locals[index])
+            case "header":
+                return HeaderRef(self.names.header_names.find(value))
+            case "header_union":
+                return UnionRef(self.names.union_names.find(value))
+            case "stack_field":
+                stack_place, field_place = value.items(2)
+                stack = self.names.stack_names.find(stack_place)
+                return LastField(stack, self.names.member(self.names.stacks[stack].type, field_place))
+            case "union_stack_field":
+                return self._last_union_field(value)
+            case "lookahead":
+                if not self.in_parser:
+                    raise value.error("lookahead is possible in a parser only")
+                offset, width = value.items(2)
+                return Lookahead(offset.integer(0, 1 << 17), width.integer(1, 1 << 16))
+            case "register":
+                array, index_place = value.items(2)
+                register = self.names.registers.find(array)
+                return RegisterCell(register, self._sub(index_place, depth, Sort.DATA))
+            case _:
+                raise place.unsupported(f"a value of type {kind[:100]!r}")
+
+    def _last_union_field(self, value: Place) -> LastUnionField:
+        stack_place, member_place, field_place = value.items(3)
+        stack = self.names.union_stack_names.find(stack_place)
+        member = self.union_member(stack, member_place)
+        first = self.names.unions[self.names.union_stacks[stack].unions[0]]
+        header_type = self.names.headers[first.headers[member]].type
+        return LastUnionField(stack, member, self.names.member(header_type, field_place))
+
+    def union_member(self, stack: int, place: Place) -> int:
+        """The index of the member that `place` names in the unions of a stack."""
+        union = self.names.unions[self.names.union_stacks[stack].unions[0]]
+        name = place.string()
+        if name not in union.members:
+            raise place.error(f"the header union has no member {name[:100]!r}")
+        return union.members.index(name)
+
+    def _sub(self, place: Place, depth: int, sort: Sort) -> Expression:
+        return self._check(place, self._load(place, depth + 1), sort)
+
+    def _operation(self, place: Place, depth: int) -> Expression:
+        op = place.at("op").string()
+        right = place.at("right")
+
+        def left_of(sort: Sort) -> Expression:
+            return self._sub(place.at("left"), depth, sort)
+
+        def right_of(sort: Sort) -> Expression:
+            return self._sub(right, depth, sort)
+
+        if op in ("-", "~") and not place.has("left"):
+            return Unary(op, right_of(Sort.DATA))
+        if op == "+" and not place.has("left"):
+            return right_of(Sort.DATA)
+        if op in _DATA_BINARY:
+            return Binary(op, left_of(Sort.DATA), right_of(Sort.DATA))
+        if op in _COMPARISONS:
+            return Binary(op, left_of(Sort.DATA), right_of(Sort.DATA))
+        match op:
+            case "==" | "!=":
+                left = self._load(place.at("left"), depth + 1)
+                sort = sort_of(left)
+                suffix = {Sort.DATA: "", Sort.BOOL: "b", Sort.HEADER: "h", Sort.UNION: "u"}[sort]
+                return Binary(op + suffix, left, right_of(sort))
+            case "and" | "or":
+                return Binary(op, left_of(Sort.BOOL), right_of(Sort.BOOL))
+            case "not":
+                return Unary(op, right_of(Sort.BOOL))
+            case "d2b":
+                return Unary(op, right_of(Sort.DATA))
+            case "b2d":
+                return Unary(op, right_of(Sort.BOOL))
+            case "valid":
+                return Unary("valid", right_of(Sort.HEADER))
+            case "valid_union":
+                return Unary("valid_union", right_of(Sort.UNION))
+            case "?":
+                on_true = self._load(place.at("left"), depth + 1)
+                condition = self._sub(place.at("cond"), depth, Sort.BOOL)
+                return Ternary(condition, on_true, right_of(sort_of(on_true)))
+            case "last_stack_index" | "size_stack":
+                return (LastIndex if op == "last_stack_index" else StackSize)(self._stack(right))
+            case "dereference_header_stack" | "dereference_stack":
+                return StackElement(self._stack(place.at("left")), right_of(Sort.DATA))
+            case "dereference_union_stack":
+                stack_place = place.at("left")
+                if stack_place.at("type").string() != "header_union_stack":
+                    raise stack_place.error("expected a header union stack")
+                stack = self.names.union_stack_names.find(stack_place.at("value"))
+                return UnionStackElement(stack, right_of(Sort.DATA))
+            case "access_union_header":
+                return self._access_union(left_of(Sort.UNION), right)
+            case "access_field":
+                header = left_of(Sort.HEADER)
+                assert isinstance(header, HeaderRef | StackElement | UnionMember)
+                header_type = self.names.type_of(header)
+                count = len(self.names.header_types[header_type].fields)
+                return HeaderField(header, header_type, right.integer(0, count - 1))
+            case _:
+                raise place.unsupported(f"operation {op[:100]!r}")
+
+    def _access_union(self, union: Expression, right: Place) -> UnionMember:
+        assert isinstance(union, UnionRef | UnionStackElement)
+        first = union.union if isinstance(union, UnionRef) else self.names.union_stacks[union.stack].unions[0]
+        return UnionMember(union, right.integer(0, len(self.names.unions[first].headers) - 1))
+
+    def _stack(self, place: Place) -> int:
+        if place.at("type").string() != "header_stack":
+            raise place.error("expected a header stack")
+        return self.names.stack_names.find(place.at("value"))
