@@ -9,12 +9,14 @@ from collections.abc import Iterator, Sequence
 import grpc
 from google.protobuf.message import DecodeError
 
+from topologies.errors import LabError
 
-class SwitchError(RuntimeError):
+
+class SwitchError(LabError):
     """A switch didn't do what it was asked: names the switch, the request and the answer."""
 
 
-class UnknownNameError(ValueError):
+class UnknownNameError(LabError):
     """A name that isn't there, with the nearest that is."""
 
     def __init__(self, kind: str, name: str, known: Sequence[str]) -> None:

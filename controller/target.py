@@ -12,6 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+from topologies.errors import LabError
+
 PRIORITIES = 8
 # More than a lossless network can hold: PFC keeps the queues below XOFF and what is in flight.
 QUEUE_DEPTH_PACKETS = 16384
@@ -20,7 +22,7 @@ THRIFT_PORT = 9090  # in the switch's own namespace
 BMV2 = "simple_switch_grpc"
 
 
-class TargetError(RuntimeError):
+class TargetError(LabError):
     """A target that isn't there, or refused what it was asked."""
 
 

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
 
+from topologies.errors import LabError
+
 Value = int | float | str
 
 # Linux refuses longer interface names (IFNAMSIZ - 1).
@@ -24,7 +26,7 @@ _NODE_NAME = re.compile(r"[a-z][a-z0-9]*\Z")
 _MAC = re.compile(r"([0-9a-f]{2}:){5}[0-9a-f]{2}\Z")
 
 
-class TopologyError(ValueError):
+class TopologyError(LabError):
     """A topology that can't be: names the part at fault."""
 
 

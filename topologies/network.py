@@ -25,8 +25,10 @@ from controller.target import LaunchSpec, PortSpec, Target
 from controller.target import target as find_target
 from topologies import record as records
 from topologies import signals
+from topologies.errors import LabError
 from topologies.model import Endpoint, Topology, Value
 from topologies.process import StartError, wait_ready
+from topologies.serialise import to_dict
 
 if TYPE_CHECKING:
     from hosts.client import AgentClient
@@ -37,7 +39,7 @@ START_LIMIT_S = 30.0
 LINK_DELAY_NONE = "none: this kernel has no netem"
 
 
-class NetworkError(RuntimeError):
+class NetworkError(LabError):
     """The network can't be started here; says why and the way out."""
 
 
@@ -157,8 +159,7 @@ class Network:
         self._record = records.Record(
             name=self.name,
             owner=records.Process.of(os.getpid()),
-            topology=self.topology.name,
-            options={},
+            topology=to_dict(self.topology),
             target=self.target.name,
             dilation=self.dilation,
             scheme=self.scheme,
@@ -199,7 +200,6 @@ class Network:
     def _prepare(self, name: str, node: LabNode) -> None:
         ends = [Endpoint(name, port) for port in self.topology.ports(name)]
         mac = self.topology.host(name).mac if self.topology.is_host(name) else None
-        node.prepare()
         node.prepare_interfaces([end.interface for end in ends], [mac] * len(ends))
         self.record.nodes[name] = records.NodeRecord(
             name, records.Process.of(node.pid), [end.interface for end in ends]

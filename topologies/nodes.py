@@ -18,6 +18,7 @@ from mininet.log import setLogLevel
 from mininet.net import Mininet
 from mininet.node import Node
 
+from topologies.errors import LabError
 from topologies.mininet_topo import mininet_topo
 from topologies.model import Topology
 from topologies.process import end_children
@@ -26,10 +27,13 @@ from topologies.process import end_children
 MTU = 9216
 TX_QUEUE_LENGTH = 10_000
 # Whatever makes the kernel merge, split, strip or leave unfinished what our programs see.
+_NO_IPV6 = (
+    "[ ! -d /proc/sys/net/ipv6 ] || for i in all default; do echo 1 > /proc/sys/net/ipv6/conf/$i/disable_ipv6; done"
+)
 _OFFLOADS = ("rx", "tx", "sg", "tso", "gso", "gro", "rxvlan", "txvlan")
 
 
-class NodeError(RuntimeError):
+class NodeError(LabError):
     """A node's set-up failed: the command and what it said."""
 
 
@@ -43,6 +47,8 @@ class LabNode(Node):  # type: ignore[misc]
         self.children = children
         # Mininet would put its switches into the root namespace.
         super().__init__(name, **{**params, "inNamespace": True})
+        # Before the first interface is there: none may send even its first IPv6 message.
+        self.run(["sh", "-c", f"{_NO_IPV6}; ip link set lo up"])
 
     def startShell(self, mnopts: str | None = None) -> None:  # noqa: N802
         # Without mnexec's -d: `_popen` makes the session, earlier than mnexec could, so that a Ctrl-C at the
@@ -68,11 +74,6 @@ class LabNode(Node):  # type: ignore[misc]
         if process.returncode:
             raise NodeError(f"{self.name}: `{' '.join(command)}` failed: {err.decode().strip() or process.returncode}")
         return out.decode()
-
-    def prepare(self) -> None:
-        """Before any interface is there: loopback up, and no IPv6 for interfaces to come."""
-        # mnexec gave the namespace its own /sys, not its own /proc; /proc/sys/net follows the reader's namespace.
-        self.run(["sh", "-c", "echo 1 > /proc/sys/net/ipv6/conf/default/disable_ipv6 2>/dev/null; ip link set lo up"])
 
     def prepare_interfaces(self, interfaces: Sequence[str], addresses: Sequence[str | None]) -> None:
         """MTU, MAC, no ARP, no offloads; up. No IP address: the kernel must not answer for the agent."""
@@ -130,7 +131,9 @@ class LabNet(Mininet):  # type: ignore[misc]
 
     def close(self) -> None:
         """Ends every process that was started in it, in whatever state, and with them the namespaces and veths."""
-        end_children(self.children)
+        shells = [node.shell for node in self.nameToNode.values()]
+        end_children([child for child in self.children if child not in shells])
+        end_children(self.children, grace_s=0)  # an interactive shell ignores SIGTERM
         for node in self.nameToNode.values():
             node.cleanup()
 

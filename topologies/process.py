@@ -12,10 +12,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from topologies.errors import LabError
+
 LOG_TAIL_LINES = 12
 
 
-class StartError(RuntimeError):
+class StartError(LabError):
     """A program didn't get ready: says which, why, and what it wrote last."""
 
 

@@ -19,12 +19,18 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from topologies.errors import LabError
+
 RUN_DIR = Path("/run/pcn-lab")
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}\Z")
 
 
-class NameInUseError(RuntimeError):
+class NameInUseError(LabError):
     """A network of this name, or an interface that it needs, is there already."""
+
+
+class NetworkNameError(LabError):
+    """A network can't have this name."""
 
 
 @dataclass(frozen=True)
@@ -60,8 +66,7 @@ class Record:
 
     name: str
     owner: Process
-    topology: str
-    options: dict[str, Any]  # of the topology's function
+    topology: dict[str, Any]  # topologies.serialise
     target: str
     dilation: float
     scheme: str
@@ -89,9 +94,9 @@ class Record:
 
 
 def directory(name: str) -> Path:
-    """Where the network's record and sockets are. Raises ValueError for a name that can't be one."""
+    """Where the network's record and sockets are. Raises NetworkNameError for a name that can't be one."""
     if not _NAME.match(name):
-        raise ValueError(f"network name {name!r}: up to 32 lower-case letters, digits, - and _, a letter first")
+        raise NetworkNameError(f"network name {name!r}: up to 32 lower-case letters, digits, - and _, a letter first")
     return RUN_DIR / name
 
 

@@ -1,0 +1,31 @@
+"""A topology as JSON and back: so that a process can work with a network that another one holds."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from topologies.model import Endpoint, FlowSpec, Host, Link, Switch, Topology
+
+
+def to_dict(topology: Topology) -> dict[str, Any]:
+    """What JSON can hold; `from_dict` gives an equal topology."""
+    return {
+        "name": topology.name,
+        "hosts": [asdict(host) for host in topology.hosts],
+        "switches": [asdict(switch) for switch in topology.switches],
+        "links": [asdict(link) for link in topology.links],
+        "flows": [asdict(flow) for flow in topology.flows],
+        "parameters": dict(topology.parameters),
+    }
+
+
+def from_dict(raw: dict[str, Any]) -> Topology:
+    return Topology(
+        name=raw["name"],
+        hosts=tuple(Host(**host) for host in raw["hosts"]),
+        switches=tuple(Switch(**switch) for switch in raw["switches"]),
+        links=tuple(Link(**{**link, "a": Endpoint(**link["a"]), "b": Endpoint(**link["b"])}) for link in raw["links"]),
+        flows=tuple(FlowSpec(**flow) for flow in raw["flows"]),
+        parameters=raw["parameters"],
+    )
