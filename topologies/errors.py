@@ -4,4 +4,4 @@ from __future__ import annotations
 
 
 class LabError(Exception):
-    """Something that a user can understand and mend: the message names the thing, and the way out where there is one."""
+    """Something that a user can understand and mend: the message names the thing, and the way out if there is one."""

@@ -1,0 +1,93 @@
+"""The `pcn` command. Only here are errors printed and exit codes chosen: 1 for an error, 2 for a wrong command line,
+128 + n after the signal n."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import signal
+import sys
+
+import click
+
+# Subcommand -> where it is. Loaded when it is asked for, or for the list of them.
+_COMMANDS = {
+    "run": "controller.commands.run",
+    "doctor": "controller.commands.doctor",
+    "up": "controller.commands.network",
+    "down": "controller.commands.network",
+    "status": "controller.commands.network",
+    "flow": "controller.commands.flow",
+    "tables": "controller.commands.read",
+    "counters": "controller.commands.read",
+    "registers": "controller.commands.read",
+}
+
+
+class _Commands(click.Group):
+    """Finds subcommands lazily, and says which one was meant."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        command: click.Command = getattr(importlib.import_module(_COMMANDS[cmd_name]), cmd_name)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and not args[0].startswith("-") and args[0] not in _COMMANDS:
+            near = difflib.get_close_matches(args[0], _COMMANDS, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else "`pcn --help` lists them"
+            ctx.fail(f"no command {args[0]!r}; {hint}")
+        return super().resolve_command(ctx, args)
+
+
+@click.command(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="pcn-lab", prog_name="pcn")
+def pcn() -> None:
+    """Photonic Congestion Notification, to run: P4 switches, host agents and experiments on Mininet.
+
+    \b
+    Examples:
+      pcn run dumbbell                 the experiment, with a report
+      pcn up dumbbell                  a network that stays up, to play with
+      pcn flow start h0 r0 --size 64KB
+      pcn counters s0 marked
+      pcn down
+      pcn doctor                       what is missing on this machine
+    """
+
+
+def main() -> None:
+    """Entry point: runs the command line and ends the process."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """Runs a command line; its exit code."""
+    from topologies.errors import LabError
+    from topologies.signals import Terminated
+
+    try:
+        pcn.main(arguments, prog_name="pcn", standalone_mode=False)
+    except click.exceptions.Exit as error:
+        return error.exit_code
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except LabError as error:
+        return _fail(str(error), 1)
+    except (KeyboardInterrupt, click.Abort):
+        return _fail("interrupted", 128 + signal.SIGINT)
+    except Terminated as error:
+        return _fail(f"ended by {error}", 128 + error.number)
+    return 0
+
+
+def _fail(text: str, code: int) -> int:
+    click.echo(f"pcn: {text}", err=True)
+    return code

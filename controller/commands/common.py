@@ -1,0 +1,99 @@
+"""What the subcommands share: options, units, output."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
+
+import click
+
+from topologies.model import Value
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+_NUMBER = re.compile(r"([-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)\s*([a-zA-Zµ/]*)\Z")
+_DECIMAL = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
+_UNITS: dict[str, dict[str, float]] = {
+    "rate": {prefix + unit: factor for prefix, factor in _DECIMAL.items() for unit in ("", "bit/s", "b/s", "bps")},
+    "time": {"": 1.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9},
+    "size": {
+        **{prefix + unit: factor for prefix, factor in _DECIMAL.items() for unit in ("", "B")},
+        **{"KiB": 1024.0, "MiB": 1024.0**2, "GiB": 1024.0**3},
+    },
+}
+_EXAMPLES = {"rate": "5G", "time": "10ms", "size": "64KB"}
+
+
+class Quantity(click.ParamType[float]):
+    """A number with a unit: `rate` in bit/s, `time` in seconds, `size` in bytes (KB are decimal)."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self.name = kind
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        if isinstance(value, float):
+            return value
+        found = _NUMBER.match(str(value).strip())
+        factor = _UNITS[self.kind].get(found.group(2)) if found else None
+        if found is None or factor is None:
+            self.fail(f"{value!r} is no {self.kind}: write it like {_EXAMPLES[self.kind]}", param, ctx)
+        number = float(found.group(1)) * factor
+        if number <= 0:
+            self.fail(f"{value!r}: must be positive", param, ctx)
+        return number
+
+
+def assignment(text: str) -> tuple[str, Value]:
+    """name=value; the name's ending tells the unit: _bps, _s, _bytes."""
+    name, equals, raw = text.partition("=")
+    if not (name and equals and raw):
+        raise click.BadParameter(f"{text!r}: write it as name=value, for instance rate_bps=10G")
+    kinds = {"_bps": "rate", "_s": "time", "_bytes": "size"}
+    kind = next((kind for ending, kind in kinds.items() if name.endswith(ending)), None)
+    if kind is not None:
+        return name, Quantity(kind).convert(raw, None, None)
+    for convert in (int, float):
+        try:
+            return name, convert(raw)
+        except ValueError:
+            continue
+    return name, raw
+
+
+def assignments(texts: Iterable[str]) -> dict[str, Value]:
+    return dict(assignment(text) for text in texts)
+
+
+def network_option(function: _F) -> _F:
+    return click.option("--network", "-n", metavar="NAME", help="Which network, if several are up.")(function)
+
+
+def json_option(function: _F) -> _F:
+    return click.option("--json", "as_json", is_flag=True, help="JSON instead of a table.")(function)
+
+
+def print_json(value: Any) -> None:
+    click.echo(json.dumps(value, indent=2))
+
+
+def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """A table that is as wide as it needs to be: numbers to the right; no styling when output isn't a terminal."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    texts = [[str(cell) for cell in row] for row in rows]
+    table = Table(*columns, title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    for number, column in enumerate(table.columns):
+        if texts and all(re.fullmatch(r"[-+\d.,]+( ?\S+)?", row[number]) for row in texts):
+            column.justify = "right"
+        column.overflow = "fold"
+    for row in texts:
+        table.add_row(*row)
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=200)
+    console.print(table)

@@ -1,0 +1,46 @@
+"""`pcn doctor`."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import click
+
+from controller.commands.common import json_option, print_json, print_table
+
+
+@click.command()
+@json_option
+def doctor(as_json: bool) -> None:
+    """What is present, what is missing, and the command that brings it. Fails if something that is needed is missing.
+
+    \b
+    Examples:
+      pcn doctor
+      pcn doctor --json
+    """
+    from controller.doctor import checks
+
+    found = checks()
+    if as_json:
+        print_json([asdict(check) for check in found])
+    else:
+        print_table(
+            "PCN Lab on this machine",
+            ("", "what", "for", "found", "how to get it"),
+            [
+                (
+                    "ok" if check.present else "MISSING" if check.needed else "optional",
+                    check.name,
+                    check.what_for,
+                    check.found,
+                    "" if check.present else check.remedy,
+                )
+                for check in found
+            ],
+        )
+    missing = [check.name for check in found if check.needed and not check.present]
+    if missing:
+        raise click.ClickException(f"missing: {', '.join(missing)}")
+    if not as_json:
+        click.echo("everything that is needed is here")

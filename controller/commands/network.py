@@ -1,0 +1,174 @@
+"""`pcn up`, `pcn down`, `pcn status`: a network that stays up."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from controller.commands.common import assignments, json_option, print_json, print_table
+
+if TYPE_CHECKING:
+    from topologies.record import Record
+
+DEFAULT_DILATION = 400.0
+
+
+@click.command()
+@click.argument("topology")
+@click.option("--scheme", default="pcn", show_default=True, help="Congestion control of the hosts.")
+@click.option("--target", default="softswitch", show_default=True, help="softswitch or bmv2.")
+@click.option(
+    "--dilation",
+    "-k",
+    type=click.FloatRange(min=0, min_open=True),
+    default=DEFAULT_DILATION,
+    show_default=True,
+    help="How many times slower than nominal time runs.",
+)
+@click.option("--set", "options", multiple=True, metavar="NAME=VALUE", help="Option of the topology: rate_bps=10G.")
+@click.option("--param", "parameters", multiple=True, metavar="NAME=VALUE", help="Parameter of the scheme: w_max=0.5.")
+@click.option("--seed", type=int, default=1, show_default=True, help="Seed of whatever is random.")
+@click.option("--network", "-n", "name", metavar="NAME", help="Name of the network; the topology's unless given.")
+@click.option("--logs", type=click.Path(path_type=Path), help="Where logs go; results/up/NAME-TIME unless given.")
+def up(
+    topology: str,
+    scheme: str,
+    target: str,
+    dilation: float,
+    options: tuple[str, ...],
+    parameters: tuple[str, ...],
+    seed: int,
+    name: str | None,
+    logs: Path | None,
+) -> None:
+    """Bring TOPOLOGY up: switches with their program, hosts with their agents. It stays up until `pcn down`.
+
+    \b
+    Examples:
+      pcn up dumbbell
+      pcn up dumbbell --scheme pfc --dilation 1000
+      pcn up dumbbell --set pairs=2 --set xoff_bytes=256KB
+    """
+    from controller import supervisor
+    from controller.target import target as find_target
+    from topologies import catalog
+    from topologies.network import require_root_and_mininet
+
+    values = assignments(options)
+    built = catalog.build(topology, values)
+    find_target(target)
+    require_root_and_mininet()
+    name = name or built.name
+    logs = logs or Path("results") / "up" / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}"
+    logs.mkdir(parents=True, exist_ok=True)
+    spec = supervisor.Spec(
+        name=name,
+        topology=topology,
+        log_dir=str(logs.resolve()),
+        options=values,
+        target=target,
+        scheme=scheme,
+        scheme_parameters=assignments(parameters),
+        dilation=dilation,
+        seed=seed,
+    )
+    click.echo(
+        f"bringing {name} up: {len(built.switches)} switches ({target}), {len(built.hosts)} hosts ({scheme}) ..."
+    )
+    record = supervisor.up(spec)
+    click.echo(
+        f"{name} is up, k = {record.dilation:g}, link delay: {record.features.get('link_delay')}; logs in {logs}"
+    )
+    click.echo("`pcn status` shows it, `pcn flow start h0 r0` sends, `pcn down` ends it.")
+
+
+@click.command()
+@click.argument("name", required=False)
+@click.option("--force", is_flag=True, help="Also a network that a running command (`pcn run`) holds.")
+def down(name: str | None, force: bool) -> None:
+    """End the network NAME, or all that `pcn up` started, and remove what dead ones left. Safe to repeat.
+
+    \b
+    Examples:
+      pcn down
+      pcn down dumbbell
+    """
+    from controller import supervisor
+    from topologies import record as records
+
+    removed: list[str] = []
+    for found in [name] if name else records.names():
+        record = records.load(found)
+        if not name and not force and record and record.role != "up" and records.is_held(found):
+            click.echo(f"left alone: {found}, of the running process {record.owner.pid}")
+            continue
+        removed += supervisor.down(found, force)
+    for thing in removed:
+        click.echo(f"removed {thing}")
+    if not removed:
+        click.echo("nothing to remove")
+
+
+@click.command()
+@json_option
+def status(as_json: bool) -> None:
+    """Which networks are up, and whether each of their programs still runs.
+
+    \b
+    Examples:
+      pcn status
+      pcn status --json
+    """
+    from topologies import record as records
+
+    found = [record for name in records.names() if (record := records.load(name))]
+    networks = [_network(record, records.is_held(record.name)) for record in found]
+    if as_json:
+        print_json(networks)
+        return
+    if not networks:
+        click.echo("no network is up")
+    for network in networks:
+        title = (
+            f"{network['name']}: {network['state']}, {network['target']}, {network['scheme']}, "
+            f"k = {network['dilation']:g}, process {network['pid']}"
+        )
+        rows = [
+            (node["name"], node["kind"], "runs" if node["runs"] else "ENDED", node["pid"], node["log"])
+            for node in network["nodes"]
+        ]
+        print_table(title, ("node", "is", "program", "pid", "log"), rows)
+
+
+def _network(record: Record, held: bool) -> dict[str, Any]:
+    from topologies.serialise import from_dict
+
+    topology = from_dict(record.topology)
+    return {
+        "name": record.name,
+        "state": record.state if held else "dead: `pcn down` removes what it left",
+        "topology": topology.name,
+        "target": record.target,
+        "scheme": record.scheme,
+        "program": record.program,
+        "dilation": record.dilation,
+        "features": record.features,
+        "pid": record.owner.pid,
+        "logs": record.log_dir,
+        "nodes": [
+            {
+                "name": node.name,
+                "kind": "host" if topology.is_host(node.name) else "switch",
+                "runs": bool(node.process and node.process.alive()),
+                "pid": node.process.pid if node.process else None,
+                "namespace_pid": node.shell.pid,
+                "interfaces": node.interfaces,
+                "control": node.control,
+                "log": node.log,
+            }
+            for node in record.nodes.values()
+        ],
+    }

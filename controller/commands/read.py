@@ -1,0 +1,141 @@
+"""`pcn tables`, `pcn counters`, `pcn registers`: what a switch holds, by the names of its program."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from controller.commands.common import json_option, network_option, print_json, print_table
+
+if TYPE_CHECKING:
+    from controller.attach import Attached
+    from controller.switch import SwitchClient
+
+
+@click.command()
+@click.argument("switch")
+@click.argument("name", required=False)
+@network_option
+@json_option
+def tables(switch: str, name: str | None, network: str | None, as_json: bool) -> None:
+    """Entries of the tables of SWITCH, or of the table NAME.
+
+    \b
+    Examples:
+      pcn tables s0
+      pcn tables s0 ipv4_lpm
+      pcn tables s0 pfc_config --json
+    """
+    from controller.attach import attach
+
+    with attach(network) as lab:
+        client = lab.switch(switch)
+        found = {table: _entries(client, table) for table in ([name] if name else client.tables())}
+    if as_json:
+        print_json(found)
+        return
+    for table, entries in found.items():
+        rows = [(entry["match"], entry["action"]) for entry in entries]
+        print_table(f"{switch} {table}: {len(rows)} entries", ("match", "action"), rows)
+
+
+def _entries(client: SwitchClient, table: str) -> list[dict[str, Any]]:
+    return [
+        {
+            "match": "default" if entry.is_default_action else entry.match_str(client.schema),
+            "action": entry.action_str(client.schema),
+            "priority": entry.priority,
+        }
+        for entry in client.read_table(table)
+    ]
+
+
+@click.command()
+@click.argument("switch")
+@click.argument("name", required=False)
+@click.option("--all", "every", is_flag=True, help="Also the cells that are zero, of ports that exist.")
+@network_option
+@json_option
+def counters(switch: str, name: str | None, every: bool, network: str | None, as_json: bool) -> None:
+    """Counters of SWITCH, or the counter NAME: by port and class (`dropped`: by port and reason).
+
+    \b
+    Examples:
+      pcn counters s0
+      pcn counters s0 marked
+      pcn counters s1 pause_sent --all --json
+    """
+    from controller.attach import attach
+
+    with attach(network) as lab:
+        client = lab.switch(switch)
+        rows: list[dict[str, Any]] = [
+            {"counter": counter, **_place(cell), "packets": value.packets, "bytes": value.bytes}
+            for counter in ([name] if name else client.counters())
+            for cell, value in sorted(client.read_counters(counter).items())
+            if value.packets or (every and cell in _cells(lab, switch))
+        ]
+    if as_json:
+        print_json(rows)
+        return
+    print_table(
+        f"{switch}: counters{'' if every else ' that are not zero'}",
+        ("counter", "port", "class", "link", "packets", "bytes"),
+        [
+            (r["counter"], r["port"], r["class"], _link(lab, switch, r["port"]), r["packets"], r["bytes"] or "-")
+            for r in rows
+        ],
+    )
+
+
+@click.command()
+@click.argument("switch")
+@click.argument("name", required=False)
+@click.option("--all", "every", is_flag=True, help="Also the cells that are zero, of ports that exist.")
+@network_option
+@json_option
+def registers(switch: str, name: str | None, every: bool, network: str | None, as_json: bool) -> None:
+    """Registers of SWITCH, or the register NAME: by port and class.
+
+    \b
+    Examples:
+      pcn registers s0
+      pcn registers s0 waiting_bytes
+      pcn registers s0 pn --all --json
+    """
+    from controller.attach import attach
+
+    with attach(network) as lab:
+        client = lab.switch(switch)
+        rows: list[dict[str, Any]] = [
+            {"register": register, **_place(cell), "value": value}
+            for register in ([name] if name else client.registers())
+            for cell, value in sorted(client.read_registers(register).items())
+            if value or (every and cell in _cells(lab, switch))
+        ]
+    if as_json:
+        print_json(rows)
+        return
+    print_table(
+        f"{switch}: registers{'' if every else ' that are not zero'}",
+        ("register", "port", "class", "link", "value"),
+        [(r["register"], r["port"], r["class"], _link(lab, switch, r["port"]), r["value"]) for r in rows],
+    )
+
+
+def _place(cell: int) -> dict[str, int]:
+    from controller.lab import CLASSES
+
+    return {"port": cell // CLASSES, "class": cell % CLASSES}
+
+
+def _cells(lab: Attached, switch: str) -> Sequence[int]:
+    from controller.lab import CLASSES, index
+
+    return [index(port, number) for port in lab.topology.ports(switch) for number in range(CLASSES)]
+
+
+def _link(lab: Attached, switch: str, port: int) -> str:
+    return lab.topology.link_name(switch, port) if port in lab.topology.ports(switch) else "-"

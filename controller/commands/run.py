@@ -1,0 +1,41 @@
+"""`pcn run`: an experiment."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.argument("scenario")
+@click.option("--scheme", default="pcn", show_default=True, help="Congestion control scheme.")
+@click.option("--clock", type=click.Choice(["live", "virtual"]), default="live", show_default=True, help="Which clock.")
+@click.option("--target", default="softswitch", show_default=True, help="Live switches: softswitch or bmv2.")
+@click.option("--seed", type=int, default=1, show_default=True, help="Seed of whatever is random.")
+@click.option(
+    "--set", "parameters", multiple=True, metavar="NAME=VALUE", help="Parameter of the scenario: duration=100ms."
+)
+@click.option("--dilation", "-k", default="auto", show_default=True, metavar="K|auto", help="Slow-down of live time.")
+@click.option("--out", type=click.Path(path_type=Path), help="Result folder; results/SCENARIO/SCHEME unless given.")
+def run(
+    scenario: str,
+    scheme: str,
+    clock: str,
+    target: str,
+    seed: int,
+    parameters: tuple[str, ...],
+    dilation: str,
+    out: Path | None,
+) -> None:
+    """Run SCENARIO and write its results: summary.json, series, plots, report.html.
+
+    \b
+    Examples:
+      pcn run dumbbell
+      pcn run dumbbell --scheme pfc --set duration=50ms
+      pcn run dumbbell --target bmv2 --dilation 1000 --out /tmp/bmv2
+    """
+    from experiments import cli as experiments_cli
+
+    experiments_cli.run_command(scenario, scheme, clock, target, seed, parameters, dilation, out)
