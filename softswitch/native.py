@@ -1,0 +1,395 @@
+"""The C runtime as Python sees it: `NativeSwitch` wraps csrc/switch.h, call by call.
+
+Any thread may call any method; the C side locks. The only rule is that nobody calls after `close()`, which every
+method checks. Numbers are host integers; keys and frames are bytes, big endian as on the wire.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno as errno_names
+import os
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final
+
+ERROR_BYTES: Final = 256
+PRIORITIES: Final = 8
+PROGRAM_DEFAULT: Final = 0xFFFFFFFF  # sw_table_set_default: back to the program's own
+MAX_FRAME: Final = 16384  # bytes that one event may carry
+
+EVENT_PACKET_IN: Final = 1
+EVENT_DIGEST: Final = 2
+
+
+class NativeError(Exception):
+    """The C runtime refused a call. `code` is a positive errno; the message is the runtime's own line."""
+
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+@dataclass(frozen=True)
+class Counter:
+    """A counter cell."""
+
+    packets: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class MeterConfig:
+    """Rates in units a second, bursts in units; the meter's unit is bytes or packets."""
+
+    cir: int
+    cburst: int
+    pir: int
+    pburst: int
+
+
+@dataclass(frozen=True)
+class Replica:
+    """Where the replication engine sends one copy."""
+
+    port: int
+    instance: int
+
+
+@dataclass(frozen=True)
+class PortStats:
+    """What a port did and holds: sw_port_stats."""
+
+    rx_packets: int
+    rx_bytes: int
+    tx_packets: int
+    tx_bytes: int
+    rx_dropped: int
+    tx_dropped: int
+    queue_dropped: int
+    queue_packets: tuple[int, ...]
+    in_flight: int
+    up: bool
+
+
+@dataclass(frozen=True)
+class Event:
+    """A frame for the CPU port (`EVENT_PACKET_IN`), or a packed digest of list `id` (`EVENT_DIGEST`)."""
+
+    kind: int
+    id: int
+    now_us: int
+    data: bytes
+
+
+class _Counter(ctypes.Structure):
+    _fields_ = [("packets", ctypes.c_uint64), ("bytes", ctypes.c_uint64)]
+
+
+class _Meter(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_uint64) for name in ("cir", "cburst", "pir", "pburst")]
+
+
+class _Replica(ctypes.Structure):
+    _fields_ = [("port", ctypes.c_uint16), ("instance", ctypes.c_uint16)]
+
+
+class _PortStats(ctypes.Structure):
+    _fields_ = [
+        *(
+            (name, ctypes.c_uint64)
+            for name in (
+                "rx_packets",
+                "rx_bytes",
+                "tx_packets",
+                "tx_bytes",
+                "rx_dropped",
+                "tx_dropped",
+                "queue_dropped",
+            )
+        ),
+        ("queue_packets", ctypes.c_uint32 * PRIORITIES),
+        ("in_flight", ctypes.c_uint32),
+        ("up", ctypes.c_uint8),
+    ]
+
+
+class _Event(ctypes.Structure):
+    _fields_ = [
+        ("kind", ctypes.c_uint32),
+        ("id", ctypes.c_uint32),
+        ("length", ctypes.c_uint32),
+        ("now_us", ctypes.c_uint64),
+    ]
+
+
+_u16, _u32, _i32, _u64, _i64 = ctypes.c_uint16, ctypes.c_uint32, ctypes.c_int32, ctypes.c_uint64, ctypes.c_int64
+_handle, _text, _data = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p
+
+# name: (result, arguments after the switch's handle)
+_SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
+    "sw_destroy": (None, []),
+    "sw_port_add": (ctypes.c_int, [_u16, _text, _text]),
+    "sw_port_remove": (ctypes.c_int, [_u16, _text]),
+    "sw_port_shape": (ctypes.c_int, [_u16, _u64, _u64, _u32, _text]),
+    "sw_port_stats": (ctypes.c_int, [_u16, ctypes.POINTER(_PortStats)]),
+    "sw_start": (ctypes.c_int, [_text]),
+    "sw_stop": (ctypes.c_int, []),
+    "sw_load": (ctypes.c_int, [_text, _text]),
+    "sw_table_add": (_i64, [_u32, _data, _data, _i32, _i32, _u32, _data, _u32, _text]),
+    "sw_table_modify": (ctypes.c_int, [_u32, _u32, _u32, _data, _u32, _text]),
+    "sw_table_delete": (ctypes.c_int, [_u32, _u32, _text]),
+    "sw_table_set_default": (ctypes.c_int, [_u32, _u32, _data, _u32, _text]),
+    "sw_table_counter_read": (ctypes.c_int, [_u32, _i64, ctypes.POINTER(_Counter)]),
+    "sw_table_counter_write": (ctypes.c_int, [_u32, _i64, ctypes.POINTER(_Counter)]),
+    "sw_counter_read": (ctypes.c_int, [_u32, _u32, _u32, _data]),
+    "sw_counter_write": (ctypes.c_int, [_u32, _u32, _u32, _data]),
+    "sw_register_read": (ctypes.c_int, [_u32, _u32, _u32, _data]),
+    "sw_register_write": (ctypes.c_int, [_u32, _u32, _u32, _data]),
+    "sw_meter_read": (ctypes.c_int, [_u32, _u32, ctypes.POINTER(_Meter)]),
+    "sw_meter_write": (ctypes.c_int, [_u32, _u32, ctypes.POINTER(_Meter)]),
+    "sw_clone_session": (ctypes.c_int, [_u32, _data, _u32, _u32, _text]),
+    "sw_multicast_group": (ctypes.c_int, [_u32, _data, _u32, _text]),
+    "sw_packet_out": (ctypes.c_int, [_u16, _data, _u32]),
+    "sw_next_event": (ctypes.c_int, [ctypes.c_int, ctypes.POINTER(_Event), _data, _u32]),
+}
+
+
+def load_library(path: Path) -> ctypes.CDLL:
+    """Loads the runtime with its symbols visible to the programs it will dlopen, and declares its functions."""
+    library = ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)
+    library.sw_create.restype = _handle
+    library.sw_create.argtypes = [_u32, _u32, _u16, _u16, _u64, _text]
+    for name, (result, arguments) in _SIGNATURES.items():
+        function = getattr(library, name)
+        function.restype = result
+        function.argtypes = [_handle, *arguments]
+    return library
+
+
+class NativeSwitch:
+    """One switch of the C runtime. A context manager: leaving it stops the switch and closes its ports.
+
+    `priorities`: queues a port, 1 to 8. `queue_depth`: packets a queue. `cpu_port` 0: none. Raises NativeError.
+    """
+
+    def __init__(
+        self,
+        library: ctypes.CDLL,
+        *,
+        priorities: int = PRIORITIES,
+        queue_depth: int = 64,
+        cpu_port: int = 0,
+        drop_port: int = 511,
+        seed: int = 1,
+    ) -> None:
+        self._lib = library
+        self._handle: int | None = None
+        self._close_lock = threading.Lock()
+        self._event_lock = threading.Lock()
+        self._event_buffer = ctypes.create_string_buffer(MAX_FRAME)
+        error = ctypes.create_string_buffer(ERROR_BYTES)
+        self._handle = library.sw_create(priorities, queue_depth, cpu_port, drop_port, seed & (2**64 - 1), error)
+        if not self._handle:
+            raise NativeError(errno_names.EINVAL, _line(error) or "the switch could not be made")
+
+    def close(self) -> None:
+        """Stops the switch, closes its ports and frees it. Later calls raise; closing again does nothing."""
+        with self._close_lock:
+            handle, self._handle = self._handle, None
+        if handle:
+            self._lib.sw_stop(handle)  # wakes whoever waits in next_event
+            with self._event_lock:
+                self._lib.sw_destroy(handle)
+
+    def __enter__(self) -> NativeSwitch:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self.close()
+
+    # ---- ports ----
+
+    def port_add(self, port: int, interface: str) -> None:
+        """Attaches an interface as a port."""
+        self._call("sw_port_add", port, os.fsencode(interface), explain=True)
+
+    def port_remove(self, port: int) -> None:
+        """Detaches a port's interface; its queues stay."""
+        self._call("sw_port_remove", port, explain=True)
+
+    def port_shape(self, port: int, *, rate_bps: int, delay_ns: int = 0, depth: int = 0) -> None:
+        """Sets a port's rate (0: unshaped), link delay and queue depth in packets (0: as it is)."""
+        self._call("sw_port_shape", port, rate_bps, delay_ns, depth, explain=True)
+
+    def port_stats(self, port: int) -> PortStats:
+        """Counts and occupancy of a port."""
+        raw = _PortStats()
+        self._call("sw_port_stats", port, ctypes.byref(raw))
+        return PortStats(
+            raw.rx_packets,
+            raw.rx_bytes,
+            raw.tx_packets,
+            raw.tx_bytes,
+            raw.rx_dropped,
+            raw.tx_dropped,
+            raw.queue_dropped,
+            tuple(raw.queue_packets),
+            raw.in_flight,
+            bool(raw.up),
+        )
+
+    # ---- running ----
+
+    def start(self) -> None:
+        """Starts the worker thread."""
+        self._call("sw_start", explain=True)
+
+    def stop(self) -> None:
+        """Stops the worker thread and wakes whoever waits for an event."""
+        self._call("sw_stop")
+
+    def load(self, program: Path) -> None:
+        """Loads a program's shared object, with empty tables and zeroed state. On failure the old one goes on."""
+        self._call("sw_load", os.fsencode(program), explain=True)
+
+    # ---- tables ----
+
+    def table_add(
+        self, table: int, key: bytes, mask: bytes | None, prefix: int, priority: int, action: int, args: Sequence[int]
+    ) -> int:
+        """Adds an entry and returns its handle. `args`: 64-bit words, each parameter's low word first."""
+        packed, words = _words(args)
+        return self._call("sw_table_add", table, key, mask, prefix, priority, action, packed, words, explain=True)
+
+    def table_modify(self, table: int, handle: int, action: int, args: Sequence[int]) -> None:
+        """Replaces an entry's action; counters go on."""
+        packed, words = _words(args)
+        self._call("sw_table_modify", table, handle, action, packed, words, explain=True)
+
+    def table_delete(self, table: int, handle: int) -> None:
+        """Removes an entry."""
+        self._call("sw_table_delete", table, handle, explain=True)
+
+    def table_set_default(self, table: int, action: int = PROGRAM_DEFAULT, args: Sequence[int] = ()) -> None:
+        """Sets what a miss does; without an action, what the program says."""
+        packed, words = _words(args)
+        self._call("sw_table_set_default", table, action, packed, words, explain=True)
+
+    def table_counter(self, table: int, handle: int) -> Counter:
+        """An entry's direct counter; handle -1: the default entry's."""
+        raw = _Counter()
+        self._call("sw_table_counter_read", table, handle, ctypes.byref(raw))
+        return Counter(raw.packets, raw.bytes)
+
+    def set_table_counter(self, table: int, handle: int, value: Counter) -> None:
+        """Writes an entry's direct counter; handle -1: the default entry's."""
+        self._call("sw_table_counter_write", table, handle, ctypes.byref(_Counter(value.packets, value.bytes)))
+
+    # ---- arrays ----
+
+    def counters(self, counter: int, first: int, n: int) -> list[Counter]:
+        """Cells first to first + n - 1 of an indirect counter."""
+        raw = (_Counter * n)()
+        self._call("sw_counter_read", counter, first, n, raw)
+        values = memoryview(raw).cast("B").cast("Q").tolist()
+        return [Counter(values[i], values[i + 1]) for i in range(0, 2 * n, 2)]
+
+    def set_counters(self, counter: int, first: int, values: Sequence[Counter]) -> None:
+        """Writes consecutive cells of an indirect counter."""
+        raw = (_Counter * len(values))(*[_Counter(value.packets, value.bytes) for value in values])
+        self._call("sw_counter_write", counter, first, len(values), raw)
+
+    def registers(self, register: int, width: int, first: int, n: int) -> list[int]:
+        """Cells first to first + n - 1 of a register of `width` bits, as unsigned numbers."""
+        size = cell_bytes(width)
+        raw = ctypes.create_string_buffer(size * n)
+        self._call("sw_register_read", register, first, n, raw)
+        if size in _CELL_FORMATS:
+            return memoryview(raw).cast("B").cast(_CELL_FORMATS[size])[:n].tolist()  # type: ignore[call-overload, no-any-return]
+        order: Any = "little" if size == 16 else "big"
+        return [int.from_bytes(raw.raw[i : i + size], order) for i in range(0, size * n, size)]
+
+    def set_registers(self, register: int, width: int, first: int, values: Sequence[int]) -> None:
+        """Writes consecutive cells of a register of `width` bits."""
+        size = cell_bytes(width)
+        order: Any = "little" if size <= 16 else "big"
+        raw = b"".join(value.to_bytes(size, order) for value in values)
+        self._call("sw_register_write", register, first, len(values), raw)
+
+    def meter(self, meter: int, index: int) -> MeterConfig:
+        """A meter cell's rates."""
+        raw = _Meter()
+        self._call("sw_meter_read", meter, index, ctypes.byref(raw))
+        return MeterConfig(raw.cir, raw.cburst, raw.pir, raw.pburst)
+
+    def set_meter(self, meter: int, index: int, value: MeterConfig) -> None:
+        """Writes a meter cell's rates; it starts with full buckets."""
+        raw = _Meter(value.cir, value.cburst, value.pir, value.pburst)
+        self._call("sw_meter_write", meter, index, ctypes.byref(raw))
+
+    # ---- replication, packets ----
+
+    def clone_session(self, session: int, replicas: Sequence[Replica], truncate_to: int = 0) -> None:
+        """Sets a clone session; no replica: removes it. `truncate_to` bytes; 0: whole packets."""
+        self._call("sw_clone_session", session, _replicas(replicas), len(replicas), truncate_to, explain=True)
+
+    def multicast_group(self, group: int, replicas: Sequence[Replica]) -> None:
+        """Sets a multicast group; no replica: removes it."""
+        self._call("sw_multicast_group", group, _replicas(replicas), len(replicas), explain=True)
+
+    def packet_out(self, port: int, frame: bytes) -> None:
+        """Injects a frame as if it came in on `port`."""
+        self._call("sw_packet_out", port, frame, len(frame))
+
+    def next_event(self, timeout_ms: int) -> Event | None:
+        """Waits for a packet-in or a digest; None after `timeout_ms`. Raises NativeError once the switch stopped."""
+        raw = _Event()
+        with self._event_lock:
+            got = self._call("sw_next_event", timeout_ms, ctypes.byref(raw), self._event_buffer, MAX_FRAME)
+            if not got:
+                return None
+            return Event(raw.kind, raw.id, raw.now_us, ctypes.string_at(self._event_buffer, raw.length))
+
+    def _call(self, name: str, *arguments: Any, explain: bool = False) -> int:
+        handle = self._handle
+        if handle is None:
+            raise NativeError(errno_names.ESHUTDOWN, "the switch is closed")
+        function = getattr(self._lib, name)
+        if not explain:
+            result: int = function(handle, *arguments)
+            if result < 0:
+                raise NativeError(-result, f"{name}: {os.strerror(-result)}")
+            return result
+        error = ctypes.create_string_buffer(ERROR_BYTES)
+        result = function(handle, *arguments, error)
+        if result < 0:
+            raise NativeError(-result, _line(error) or f"{name}: {os.strerror(-result)}")
+        return result
+
+
+# Cells up to 64 bits are host integers; of 128 bits the host's (little-endian); wider ones big-endian byte strings.
+_CELL_FORMATS: Final = {1: "B", 2: "H", 4: "I", 8: "Q"}
+
+
+def cell_bytes(width: int) -> int:
+    """Bytes of a register cell of `width` bits, as struct sw_register lays it out."""
+    for size in (1, 2, 4, 8, 16):
+        if width <= 8 * size:
+            return size
+    return (width + 7) // 8
+
+
+def _words(args: Sequence[int]) -> tuple[Any, int]:
+    return ((ctypes.c_uint64 * len(args))(*args) if args else None), len(args)
+
+
+def _replicas(replicas: Sequence[Replica]) -> Any:
+    return (_Replica * len(replicas))(*[_Replica(replica.port, replica.instance) for replica in replicas])
+
+
+def _line(error: ctypes.Array[ctypes.c_char]) -> str:
+    return error.value.decode("utf-8", "replace").strip()

@@ -1,0 +1,327 @@
+"""The command line's options: their meaning, defaults and checks."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NoReturn
+
+if TYPE_CHECKING:
+    from softswitch.p4runtime.server import Tls
+
+MAX_PORT: Final = 511
+LOG_LEVELS: Final = {
+    "trace": logging.DEBUG,
+    "debug": logging.DEBUG,
+    "info": logging.INFO,
+    "warn": logging.WARNING,
+    "error": logging.ERROR,
+    "off": logging.CRITICAL + 1,
+}
+
+EPILOG: Final = """\
+examples:
+  softswitch --no-p4 --device-id 1 -i 1@s1-eth1 -i 2@s1-eth2 -- --grpc-server-addr 127.0.0.1:50051 --cpu-port 255
+  softswitch p4src/compiled/pcn.json -i 1@veth0 -i 2@veth2 --rate 10M --rate 2=5M --delay 1ms
+
+Options may stand before or after `--`. The program comes with the command line, or later over P4Runtime
+(SetForwardingPipelineConfig). The switch prints one line with `listening` when it is ready; SIGTERM and Ctrl-C end it.
+Exit status: 0 ended in order, 1 could not start, 2 bad arguments.
+"""
+
+# simple_switch_grpc's options without a meaning here: with the number of arguments that they take.
+_IGNORED: Final[dict[str, int | str]] = {
+    "--pcap": "?",
+    "--thrift-port": 1,
+    "--nanolog": 1,
+    "--log-console": 0,
+    "--log-flush": 0,
+    "--log-file-max-size": 1,
+    "--log-file-max-files": 1,
+    "--notifications-addr": 1,
+    "--debugger": 0,
+    "--debugger-addr": 1,
+    "--restore-state": 1,
+    "--dump-packet-data": 1,
+    "--max-port-count": 1,
+    "--disable-swap": 0,
+    "--dp-grpc-server-addr": 1,
+    "--max-mc-groups": 1,
+    "--max-l1-entries": 1,
+    "--max-l2-entries": 1,
+}
+
+
+class OptionError(Exception):
+    """The arguments make no sense; the message says which, and what would."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A port's rate in bit/s (0: unshaped) and link delay in ns."""
+
+    rate_bps: int = 0
+    delay_ns: int = 0
+
+
+@dataclass(frozen=True)
+class Options:
+    """A parsed command line."""
+
+    program: Path | None
+    interfaces: tuple[tuple[int, str], ...]
+    device_id: int
+    grpc_address: str
+    cpu_port: int
+    drop_port: int
+    priorities: int
+    queue_depth: int
+    seed: int
+    rates: dict[int | None, int]  # by port; None: every other
+    delays: dict[int | None, int]
+    log_level: str
+    log_file: Path | None
+    tls_files: tuple[Path, Path, Path | None] | None  # certificate, key, the CA of clients
+    ignored: tuple[str, ...]
+
+    def shapes(self) -> dict[int, Shape]:
+        """What each port is set to; ports that were only named in --rate or --delay are in it."""
+        ports = {port for port, _ in self.interfaces} | {p for p in (*self.rates, *self.delays) if p is not None}
+        shapes = {}
+        for port in sorted(ports):
+            shape = Shape(
+                self.rates.get(port, self.rates.get(None, 0)), self.delays.get(port, self.delays.get(None, 0))
+            )
+            if shape != Shape():
+                shapes[port] = shape
+        return shapes
+
+    def tls(self) -> Tls | None:
+        """The server's certificate, read from its files; None: without TLS. Raises OptionError."""
+        if self.tls_files is None:
+            return None
+        from softswitch.p4runtime.server import Tls
+
+        certificate, key, authority = self.tls_files
+        return Tls(_read(certificate), _read(key), None if authority is None else _read(authority))
+
+
+def parse(arguments: Sequence[str]) -> Options:
+    """Parses a command line (without the program's name). Raises OptionError; --help and --version exit."""
+    words = list(arguments)
+    if "--" in words:  # simple_switch_grpc wants its target options behind it; here all are equal
+        words.remove("--")
+    given = _parser().parse_args(words)
+    if given.program is None and not given.no_p4:
+        raise OptionError("name a program (p4c's BMv2 JSON), or --no-p4 to wait for one over P4Runtime")
+    return Options(
+        program=None if given.no_p4 else given.program,
+        interfaces=_interfaces(given.interface, given.cpu_port),
+        device_id=given.device_id,
+        grpc_address=given.grpc_server_addr,
+        cpu_port=given.cpu_port,
+        drop_port=given.drop_port,
+        priorities=given.priority_queues,
+        queue_depth=given.queue_depth,
+        seed=given.seed,
+        rates=_by_port("--rate", given.rate),
+        delays=_by_port("--delay", given.delay),
+        log_level=given.log_level,
+        log_file=given.log_file,
+        tls_files=_tls_files(given),
+        ignored=tuple(given.ignored or ()),
+    )
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise OptionError(f"{message} (see softswitch --help)")
+
+
+class _Ignore(argparse.Action):
+    def __call__(self, parser: Any, namespace: argparse.Namespace, values: Any, option: str | None = None) -> None:
+        namespace.ignored = [*(namespace.ignored or []), option]
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="softswitch",
+        usage="softswitch [PROGRAM.json | --no-p4] -i PORT@INTERFACE ... [options] [-- options]",
+        description="A v1model switch on Linux interfaces, controlled over P4Runtime. "
+        "Takes simple_switch_grpc's options, and a rate, a delay and a queue depth of its own.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        "program", nargs="?", type=Path, metavar="PROGRAM.json", help="what p4c's BMv2 backend wrote; runs at once"
+    )
+    parser.add_argument("--no-p4", action="store_true", help="start without a program")
+    parser.add_argument(
+        "-i",
+        "--interface",
+        action="append",
+        default=[],
+        metavar="PORT@INTERFACE",
+        help="attach an interface as a port; repeatable",
+    )
+    parser.add_argument(
+        "--device-id", type=_number(0, 2**64 - 1), default=0, metavar="N", help="P4Runtime's device id (default: 0)"
+    )
+    parser.add_argument("-L", "--log-level", choices=LOG_LEVELS, default="warn", help="default: warn")
+    parser.add_argument("--log-file", type=Path, metavar="FILE", help="log there instead of to stderr")
+    parser.add_argument("-v", "--version", action="version", version=f"softswitch {version('pcn-lab')}")
+
+    traffic = parser.add_argument_group("queues and links")
+    traffic.add_argument(
+        "--priority-queues",
+        type=_number(1, 8),
+        default=8,
+        metavar="N",
+        help="queues a port, 1 to 8; the highest number is served first (default: 8)",
+    )
+    traffic.add_argument(
+        "--queue-depth", type=_number(1, 2**24), default=64, metavar="PACKETS", help="of each queue (default: 64)"
+    )
+    traffic.add_argument(
+        "--rate",
+        action="append",
+        type=_per_port(parse_rate),
+        default=[],
+        metavar="[PORT=]BPS",
+        help="bit/s of Ethernet frames, as 10M or 1.5G, of one port or of all (default: unshaped)",
+    )
+    traffic.add_argument(
+        "--delay",
+        action="append",
+        type=_per_port(parse_delay),
+        default=[],
+        metavar="[PORT=]TIME",
+        help="link delay, as 5us, 1ms or 0.5s, of one port or of all",
+    )
+    traffic.add_argument("--seed", type=_number(0, 2**64 - 1), default=1, metavar="N", help="of random() (default: 1)")
+    traffic.add_argument(
+        "--drop-port", type=_number(0, MAX_PORT), default=MAX_PORT, metavar="PORT", help="default: 511"
+    )
+
+    control = parser.add_argument_group("P4Runtime")
+    control.add_argument(
+        "--grpc-server-addr",
+        default="127.0.0.1:9559",
+        metavar="HOST:PORT",
+        help="where to listen; port 0: any free one (default: 127.0.0.1:9559)",
+    )
+    control.add_argument(
+        "--cpu-port",
+        type=_number(1, MAX_PORT),
+        default=0,
+        metavar="PORT",
+        help="port of packet-in and packet-out; without it there are none",
+    )
+    control.add_argument("--grpc-server-ssl", action="store_true", help="use TLS; needs a certificate and a key")
+    control.add_argument("--grpc-server-cert", type=Path, metavar="PEM", help="the server's certificate")
+    control.add_argument("--grpc-server-key", type=Path, metavar="PEM", help="the server's key")
+    control.add_argument("--grpc-server-cacert", type=Path, metavar="PEM", help="who signs clients' certificates")
+    control.add_argument(
+        "--grpc-server-with-client-auth", action="store_true", help="accept only clients with a certificate"
+    )
+
+    ignored = parser.add_argument_group(
+        "accepted and ignored", "options of simple_switch_grpc without a meaning here: " + ", ".join(_IGNORED)
+    )
+    for option, count in _IGNORED.items():
+        ignored.add_argument(
+            option, dest="ignored", action=_Ignore, nargs=None if count == 1 else count, help=argparse.SUPPRESS
+        )
+    return parser
+
+
+def _number(low: int, high: int) -> Callable[[str], int]:
+    def parse_number(text: str) -> int:
+        if not re.fullmatch(r"\d+", text) or not low <= int(text) <= high:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a number from {low} to {high}")
+        return int(text)
+
+    return parse_number
+
+
+def _scaled(text: str, units: dict[str, float]) -> float | None:
+    match = re.fullmatch(r"(\d+(?:\.\d*)?|\.\d+)([a-zA-Z]*)", text)
+    return float(match[1]) * units[match[2]] if match and match[2] in units else None
+
+
+def parse_rate(text: str) -> int:
+    """A rate in bit/s: 10000000, 10M, 1.5G, 64k; 0: unshaped."""
+    rate = _scaled(text, {"": 1, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9})
+    if rate is None or rate >= 2**63 or (rate and rate < 1):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a rate in bit/s (as 10M or 1.5G)")
+    return round(rate)
+
+
+def parse_delay(text: str) -> int:
+    """A time in ns from seconds: 0.001, 1ms, 5us, 100ns."""
+    delay = _scaled(text, {"": 1e9, "s": 1e9, "ms": 1e6, "us": 1e3, "ns": 1})
+    if delay is None or delay > 60e9:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a time of at most a minute (as 5us or 1ms)")
+    return round(delay)
+
+
+def _per_port(parse_value: Callable[[str], int]) -> Callable[[str], tuple[int | None, int]]:
+    def parse_pair(text: str) -> tuple[int | None, int]:
+        port, equals, value = text.rpartition("=")
+        return (_number(0, MAX_PORT)(port) if equals else None), parse_value(value)
+
+    return parse_pair
+
+
+def _by_port(option: str, pairs: Sequence[tuple[int | None, int]]) -> dict[int | None, int]:
+    values: dict[int | None, int] = {}
+    for port, value in pairs:
+        if port in values:
+            raise OptionError(f"{option} is given twice for {'all ports' if port is None else f'port {port}'}")
+        values[port] = value
+    return values
+
+
+def _interfaces(texts: Sequence[str], cpu_port: int) -> tuple[tuple[int, str], ...]:
+    interfaces: dict[int, str] = {}
+    for text in texts:
+        match = re.fullmatch(r"(\d+)@(.+)", text)
+        if not match or int(match[1]) > MAX_PORT:
+            raise OptionError(f"-i {text}: write PORT@INTERFACE with a port from 0 to {MAX_PORT}, as 1@veth0")
+        port, interface = int(match[1]), match[2]
+        if port in interfaces:
+            raise OptionError(f"-i {text}: port {port} has the interface {interfaces[port]} already")
+        if interface in interfaces.values():
+            raise OptionError(f"-i {text}: {interface} is a port already")
+        if cpu_port and port == cpu_port:
+            raise OptionError(f"-i {text}: port {port} is the CPU port (--cpu-port)")
+        interfaces[port] = interface
+    return tuple(interfaces.items())
+
+
+def _tls_files(given: argparse.Namespace) -> tuple[Path, Path, Path | None] | None:
+    if not given.grpc_server_ssl:
+        if given.grpc_server_cert or given.grpc_server_key or given.grpc_server_cacert:
+            raise OptionError("--grpc-server-cert, -key and -cacert need --grpc-server-ssl")
+        if given.grpc_server_with_client_auth:
+            raise OptionError("--grpc-server-with-client-auth needs --grpc-server-ssl")
+        return None
+    if not (given.grpc_server_cert and given.grpc_server_key):
+        raise OptionError("--grpc-server-ssl needs --grpc-server-cert and --grpc-server-key")
+    if given.grpc_server_with_client_auth and not given.grpc_server_cacert:
+        raise OptionError("--grpc-server-with-client-auth needs --grpc-server-cacert")
+    authority = given.grpc_server_cacert if given.grpc_server_with_client_auth else None
+    return given.grpc_server_cert, given.grpc_server_key, authority
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise OptionError(f"cannot read {path}: {error.strerror}") from error

@@ -1,0 +1,70 @@
+"""Action invocations: P4Runtime's Action messages to C's index and argument words, and back.
+
+Source: P4Runtime specification, "TableEntry: Action Specification".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from finsy.proto import p4r
+
+from softswitch.p4runtime.bytestring import decode, encode
+from softswitch.p4runtime.errors import INVALID_ARGUMENT, RpcError
+from softswitch.p4runtime.schema import Action
+
+WORD = 64
+WORD_MASK = (1 << WORD) - 1
+
+
+class Call(NamedTuple):
+    """An action with its arguments, as C takes them."""
+
+    action: Action
+    args: tuple[int, ...]
+
+
+def pack(where: str, actions: Mapping[int, Action], message: p4r.Action) -> Call:
+    """The call that a message asks for. Raises RpcError INVALID_ARGUMENT for a foreign action or bad parameters."""
+    action = actions.get(message.action_id)
+    if action is None:
+        raise RpcError(
+            INVALID_ARGUMENT, f"{where} has no action with id {message.action_id} (0x{message.action_id:08x})"
+        )
+    given = {param.param_id: param.value for param in message.params}
+    if len(given) != len(message.params):
+        raise RpcError(INVALID_ARGUMENT, f"{where}, action {action.name}: a parameter is given twice")
+    args: list[int] = []
+    for param in action.params:
+        if param.id not in given:
+            raise RpcError(INVALID_ARGUMENT, f"{where}, action {action.name}: parameter {param.name} is missing")
+        value = decode(given.pop(param.id), param.width, f"{where}, action {action.name}, parameter {param.name}")
+        args += to_words(value, param.words)
+    if given:
+        raise RpcError(INVALID_ARGUMENT, f"{where}, action {action.name}: there is no parameter {next(iter(given))}")
+    return Call(action, tuple(args))
+
+
+def unpack(action: Action, args: Sequence[int]) -> p4r.Action:
+    """The canonical message of a call."""
+    message = p4r.Action(action_id=action.id)
+    at = 0
+    for param in action.params:
+        value = from_words(args[at : at + param.words])
+        at += param.words
+        message.params.add(param_id=param.id, value=encode(value))
+    return message
+
+
+def to_words(value: int, words: int) -> list[int]:
+    """A number in 64-bit words, low word first."""
+    return [value >> (WORD * i) & WORD_MASK for i in range(words)]
+
+
+def from_words(words: Sequence[int]) -> int:
+    """The number in 64-bit words, low word first."""
+    value = 0
+    for i, word in enumerate(words):
+        value |= word << (WORD * i)
+    return value

@@ -1,0 +1,182 @@
+"""Who may write: sessions, roles, election ids and primaries.
+
+Source: P4Runtime specification, "Client Arbitration and Controller Replication". The primary of a role is the session
+with the highest election id that the role has ever seen. Callers hold the server's lock: so a change of primary waits
+for the Write that is under way, as the specification asks.
+"""
+
+from __future__ import annotations
+
+import queue
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from finsy.proto import p4r, rpc_status
+from google.protobuf.any_pb2 import Any
+
+from softswitch.p4runtime.errors import (
+    ALREADY_EXISTS,
+    FAILED_PRECONDITION,
+    INVALID_ARGUMENT,
+    NOT_FOUND,
+    OK,
+    PERMISSION_DENIED,
+    RESOURCE_EXHAUSTED,
+    RpcError,
+)
+
+MAX_SESSIONS = 64  # each holds two threads
+MAX_WAITING = 8192  # messages for a client that does not read; beyond it packets and digests are dropped
+
+
+class Session:
+    """One StreamChannel: what waits to be sent on it, and who its client says it is."""
+
+    def __init__(self) -> None:
+        self.role: str | None = None  # until its first arbitration
+        self.election_id: int | None = None
+        self.error: RpcError | None = None
+        self.dropped = 0
+        self._queue: queue.SimpleQueue[p4r.StreamMessageResponse | None] = queue.SimpleQueue()
+        self._closed = False
+
+    def send(self, message: p4r.StreamMessageResponse) -> None:
+        """Queues a message that must arrive."""
+        self._queue.put(message)
+
+    def offer(self, message: p4r.StreamMessageResponse) -> None:
+        """Queues a message that may be lost, and is where the client does not keep up."""
+        if self._queue.qsize() >= MAX_WAITING:
+            self.dropped += 1
+        else:
+            self._queue.put(message)
+
+    def close(self, error: RpcError | None = None) -> None:
+        """Ends the stream once what waits is sent; with an error, that is its status."""
+        if not self._closed:
+            self._closed = True
+            self.error = error
+            self._queue.put(None)
+
+    def outgoing(self) -> Iterator[p4r.StreamMessageResponse]:
+        """The messages to send, until the session is closed."""
+        while (message := self._queue.get()) is not None:
+            yield message
+
+
+@dataclass
+class _Role:
+    """A role's sessions. `highest`: the highest election id ever seen; `config`: of its last primary."""
+
+    sessions: list[Session] = field(default_factory=list)
+    highest: int | None = None
+    primary: Session | None = None
+    config: Any | None = None
+
+
+class Arbitration:
+    """The roles of one device. The default role, "", always exists."""
+
+    def __init__(self, device_id: int) -> None:
+        self._device_id = device_id
+        self._roles: dict[str, _Role] = {"": _Role()}
+
+    def update(self, session: Session, message: p4r.MasterArbitrationUpdate) -> None:
+        """Takes a session's claim and notifies whom it concerns. Raises RpcError, which ends the stream."""
+        name = message.role.name
+        election_id = _number(message.election_id) if message.HasField("election_id") else None
+        first = session.role is None
+        self._check(session, message, name, election_id)
+        role = self._roles.setdefault(name, _Role())
+        if first:
+            session.role = name
+            role.sessions.append(session)
+        session.election_id = election_id
+        if election_id is not None and (role.highest is None or election_id >= role.highest):
+            changed = role.primary is not session or election_id != role.highest
+            role.primary, role.highest = session, election_id
+            role.config = message.role.config if message.role.HasField("config") else None
+            if changed:
+                self._notify(name, role, [s for s in role.sessions if s is not session])
+            self._notify(name, role, [session])
+        elif role.primary is session:
+            role.primary = None
+            self._notify(name, role, role.sessions)
+        else:
+            self._notify(name, role, [session])
+
+    def leave(self, session: Session) -> None:
+        """A stream has ended."""
+        if session.role is None:
+            return
+        role = self._roles[session.role]
+        if session in role.sessions:
+            role.sessions.remove(session)
+            if role.primary is session:
+                role.primary = None
+                self._notify(session.role, role, role.sessions)
+
+    def check_device(self, device_id: int) -> None:
+        """Raises RpcError NOT_FOUND for another device."""
+        if device_id != self._device_id:
+            raise RpcError(NOT_FOUND, f"this switch is device {self._device_id}, not {device_id}")
+
+    def check_primary(self, role_name: str, election_id: p4r.Uint128) -> None:
+        """Raises RpcError unless the request comes from the role's primary."""
+        role = self._roles.get(role_name)
+        if role is None:
+            raise RpcError(NOT_FOUND, f"no controller has taken the role {role_name!r}")
+        if role.primary is None or _number(election_id) != role.highest:
+            who = f"the primary has election id {role.highest}" if role.primary else "there is no primary"
+            raise RpcError(PERMISSION_DENIED, f"election id {_number(election_id)} is not the primary's: {who}")
+
+    def is_primary(self, session: Session) -> bool:
+        """Whether a session may send packets."""
+        return session.role is not None and self._roles[session.role].primary is session
+
+    def primaries(self) -> list[Session]:
+        """The primary of each role that has one: who gets packets and digests."""
+        return [role.primary for role in list(self._roles.values()) if role.primary is not None]
+
+    def _check(
+        self, session: Session, message: p4r.MasterArbitrationUpdate, name: str, election_id: int | None
+    ) -> None:
+        if session.role is None:
+            self.check_device(message.device_id)
+            if sum(len(role.sessions) for role in self._roles.values()) >= MAX_SESSIONS:
+                raise RpcError(RESOURCE_EXHAUSTED, f"there are {MAX_SESSIONS} controllers already")
+        elif message.device_id != self._device_id:
+            raise RpcError(FAILED_PRECONDITION, f"this stream is for device {self._device_id}")
+        elif name != session.role:
+            raise RpcError(FAILED_PRECONDITION, f"this stream has the role {session.role!r}; open another for {name!r}")
+        if message.role.HasField("config"):
+            raise RpcError(INVALID_ARGUMENT, "no scheme of role configurations is known: leave role.config unset")
+        others = [
+            other for other in (self._roles[name].sessions if name in self._roles else []) if other is not session
+        ]
+        if election_id is not None and any(other.election_id == election_id for other in others):
+            raise RpcError(INVALID_ARGUMENT, f"election id {election_id} is in use by another controller of this role")
+
+    def _notify(self, name: str, role: _Role, sessions: list[Session]) -> None:
+        for session in sessions:
+            response = p4r.StreamMessageResponse()
+            message = response.arbitration
+            message.device_id = self._device_id
+            if name:
+                message.role.name = name
+            if role.config is not None:
+                message.role.config.CopyFrom(role.config)
+            if role.highest is not None:
+                message.election_id.high, message.election_id.low = role.highest >> 64, role.highest & (2**64 - 1)
+            if role.primary is session:
+                status = rpc_status.Status(code=OK, message="you are primary")
+            elif role.primary is not None:
+                status = rpc_status.Status(code=ALREADY_EXISTS, message="another controller is primary")
+            else:
+                status = rpc_status.Status(code=NOT_FOUND, message="there is no primary")
+            message.status.CopyFrom(status)
+            session.send(response)
+
+
+def _number(election_id: p4r.Uint128) -> int:
+    return election_id.high << 64 | election_id.low

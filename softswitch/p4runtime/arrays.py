@@ -1,0 +1,149 @@
+"""Indexed state: counters, registers and meters, whole or cell by cell.
+
+Source: P4Runtime specification, "CounterEntry", "RegisterEntry", "MeterEntry". A read or write without an index means
+the whole array; a read with id 0 all arrays of that kind. Writes return what undoes them.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TypeVar
+
+from finsy.proto import p4r
+
+from softswitch.native import Counter, MeterConfig, NativeSwitch
+from softswitch.p4runtime.errors import INVALID_ARGUMENT, OUT_OF_RANGE, UNIMPLEMENTED, RpcError
+from softswitch.p4runtime.schema import Array, Register, Schema
+
+Undo = Callable[[], None]
+A = TypeVar("A", bound=Array)
+
+# A meter that marks everything green, as every cell is before it is configured.
+NO_METER = MeterConfig(0, 0, 0, 0)
+
+
+class Arrays:
+    """The counters, registers and meters of one pipeline."""
+
+    def __init__(self, schema: Schema, native: NativeSwitch) -> None:
+        self._schema = schema
+        self._native = native
+
+    def write_counter(self, message: p4r.CounterEntry) -> Undo:
+        """MODIFY of a CounterEntry."""
+        array = self._schema.counter(message.counter_id)
+        first, n = _cells("counter", array, message)
+        old = self._native.counters(array.index, first, n)
+        if message.HasField("data"):
+            value = Counter(message.data.packet_count, message.data.byte_count)
+            if value.packets < 0 or value.bytes < 0:
+                raise RpcError(INVALID_ARGUMENT, f"counter {array.name}: counts must not be negative")
+            self._native.set_counters(array.index, first, [value] * n)
+        return functools.partial(self._native.set_counters, array.index, first, old)
+
+    def read_counters(self, query: p4r.CounterEntry) -> Iterator[p4r.Entity]:
+        """The cells that a CounterEntry query selects."""
+        for array in _selected(self._schema.counters, query.counter_id, self._schema.counter):
+            first, n = _cells("counter", array, query)
+            for index, value in enumerate(self._native.counters(array.index, first, n), first):
+                entity = p4r.Entity()
+                entry = entity.counter_entry
+                entry.counter_id = array.id
+                entry.index.index = index
+                entry.data.SetInParent()
+                entry.data.packet_count, entry.data.byte_count = value.packets, value.bytes
+                yield entity
+
+    def write_register(self, message: p4r.RegisterEntry) -> Undo:
+        """MODIFY of a RegisterEntry."""
+        array = self._schema.register(message.register_id)
+        first, n = _cells("register", array, message)
+        value = array.type.decode(message.data, f"register {array.name}")
+        old = self._native.registers(array.index, array.width, first, n)
+        self._native.set_registers(array.index, array.width, first, [value] * n)
+        return functools.partial(self._native.set_registers, array.index, array.width, first, old)
+
+    def read_registers(self, query: p4r.RegisterEntry) -> Iterator[p4r.Entity]:
+        """The cells that a RegisterEntry query selects."""
+        for array in _selected(self._schema.registers, query.register_id, self._schema.register):
+            first, n = _cells("register", array, query)
+            values = self._native.registers(array.index, array.width, first, n)
+            yield from _register_entities(array, first, values)
+
+    def write_meter(self, message: p4r.MeterEntry) -> Undo:
+        """MODIFY of a MeterEntry."""
+        array = self._schema.meter(message.meter_id)
+        first, n = _cells("meter", array, message)
+        if message.HasField("counter_data"):
+            raise RpcError(UNIMPLEMENTED, f"meter {array.name}: colour counters are not implemented")
+        value = _meter_config(array, message)
+        old = [self._native.meter(array.index, index) for index in range(first, first + n)]
+
+        def write(values: Iterable[MeterConfig]) -> None:
+            for index, config in enumerate(values, first):
+                self._native.set_meter(array.index, index, config)
+
+        write([value] * n)
+        return functools.partial(write, old)
+
+    def read_meters(self, query: p4r.MeterEntry) -> Iterator[p4r.Entity]:
+        """The cells that a MeterEntry query selects; `config` is unset where it is the default."""
+        if query.HasField("counter_data"):
+            raise RpcError(UNIMPLEMENTED, "colour counters of meters are not implemented")
+        for array in _selected(self._schema.meters, query.meter_id, self._schema.meter):
+            first, n = _cells("meter", array, query)
+            for index in range(first, first + n):
+                value = self._native.meter(array.index, index)
+                entity = p4r.Entity()
+                entry = entity.meter_entry
+                entry.meter_id = array.id
+                entry.index.index = index
+                if value != NO_METER:
+                    config = entry.config
+                    config.cir, config.cburst, config.pir, config.pburst = (
+                        value.cir,
+                        value.cburst,
+                        value.pir,
+                        value.pburst,
+                    )
+                yield entity
+
+
+def _selected(arrays: Mapping[int, A], array_id: int, find: Callable[[int], A]) -> list[A]:
+    return [find(array_id)] if array_id else list(arrays.values())
+
+
+def _cells(kind: str, array: Array, message: p4r.CounterEntry | p4r.RegisterEntry | p4r.MeterEntry) -> tuple[int, int]:
+    """First cell and number of cells that a message means."""
+    if not message.HasField("index"):
+        return 0, array.size
+    index = message.index.index
+    if index < 0:
+        raise RpcError(INVALID_ARGUMENT, f"{kind} {array.name}: index {index} is negative")
+    if index >= array.size:
+        raise RpcError(OUT_OF_RANGE, f"{kind} {array.name} has {array.size} cells: there is no index {index}")
+    return index, 1
+
+
+def _register_entities(array: Register, first: int, values: list[int]) -> Iterator[p4r.Entity]:
+    encode = array.type.encode
+    for index, value in enumerate(values, first):
+        entity = p4r.Entity()
+        entry = entity.register_entry
+        entry.register_id = array.id
+        entry.index.index = index
+        entry.data.CopyFrom(encode(value))
+        yield entity
+
+
+def _meter_config(array: Array, message: p4r.MeterEntry) -> MeterConfig:
+    if not message.HasField("config"):
+        return NO_METER
+    config = message.config
+    rates = (config.cir, config.cburst, config.pir, config.pburst)
+    if min(rates) < 0 or config.eburst:
+        raise RpcError(INVALID_ARGUMENT, f"meter {array.name}: rates and bursts are not negative, and eburst is unset")
+    if config.cir > config.pir:
+        raise RpcError(INVALID_ARGUMENT, f"meter {array.name}: cir {config.cir} exceeds pir {config.pir}")
+    return MeterConfig(*rates)

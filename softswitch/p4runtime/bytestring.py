@@ -1,0 +1,42 @@
+"""P4Runtime's byte strings: big endian, shortest form out, any length in.
+
+Source: P4Runtime specification, "Bytestrings". A `bit<W>` is unsigned, an `int<W>` two's complement.
+"""
+
+from __future__ import annotations
+
+from softswitch.p4runtime.errors import INVALID_ARGUMENT, OUT_OF_RANGE, RpcError
+
+
+def encode(value: int) -> bytes:
+    """The canonical string of an unsigned number: no leading zero bytes, b"\\0" for 0."""
+    return value.to_bytes((value.bit_length() + 7) // 8 or 1, "big")
+
+
+def decode(data: bytes, width: int, what: str, code: int = INVALID_ARGUMENT) -> int:
+    """The unsigned number in `data`. Raises RpcError `code` if it is empty or exceeds `width` bits.
+
+    The specification asks for OUT_OF_RANGE in general, and for INVALID_ARGUMENT in matches and action parameters.
+    """
+    if not data:
+        raise RpcError(code, f"{what}: the value is an empty byte string")
+    value = int.from_bytes(data, "big")
+    if value >> width:
+        raise RpcError(code, f"{what}: 0x{value:x} does not fit into {width} bits")
+    return value
+
+
+def encode_signed(value: int) -> bytes:
+    """The canonical string of a signed number: the shortest two's complement."""
+    bits = (value if value >= 0 else ~value).bit_length() + 1
+    return value.to_bytes((bits + 7) // 8, "big", signed=True)
+
+
+def decode_signed(data: bytes, width: int, what: str) -> int:
+    """The signed number in `data`. Raises RpcError OUT_OF_RANGE if it is empty or exceeds `width` bits."""
+    if not data:
+        raise RpcError(OUT_OF_RANGE, f"{what}: the value is an empty byte string")
+    value = int.from_bytes(data, "big", signed=True)
+    if not -(1 << (width - 1)) <= value < 1 << (width - 1):
+        raise RpcError(OUT_OF_RANGE, f"{what}: {value} does not fit into {width} signed bits")
+    return value

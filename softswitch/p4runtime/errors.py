@@ -1,0 +1,98 @@
+"""Errors as P4Runtime reports them: a canonical code and a line, for an RPC or for each update of a batch.
+
+Source: P4Runtime specification, "Error Reporting Messages" and "Write RPC: Error Reporting".
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Sequence
+from typing import NoReturn
+
+import grpc
+from finsy.proto import p4r, rpc_code, rpc_status
+
+from softswitch.native import NativeError
+
+DETAILS_KEY = "grpc-status-details-bin"
+# Receivers accept 8 KiB of metadata by default; of a larger status they would get nothing but RESOURCE_EXHAUSTED.
+DETAILS_ROOM = 7 * 1024
+
+OK: int = rpc_code.OK
+INVALID_ARGUMENT: int = rpc_code.INVALID_ARGUMENT
+NOT_FOUND: int = rpc_code.NOT_FOUND
+ALREADY_EXISTS: int = rpc_code.ALREADY_EXISTS
+PERMISSION_DENIED: int = rpc_code.PERMISSION_DENIED
+RESOURCE_EXHAUSTED: int = rpc_code.RESOURCE_EXHAUSTED
+FAILED_PRECONDITION: int = rpc_code.FAILED_PRECONDITION
+OUT_OF_RANGE: int = rpc_code.OUT_OF_RANGE
+UNIMPLEMENTED: int = rpc_code.UNIMPLEMENTED
+ABORTED: int = rpc_code.ABORTED
+INTERNAL: int = rpc_code.INTERNAL
+UNKNOWN: int = rpc_code.UNKNOWN
+
+_BY_NUMBER = {status.value[0]: status for status in grpc.StatusCode}
+
+_BY_ERRNO = {
+    errno.EEXIST: ALREADY_EXISTS,
+    errno.ENOSPC: RESOURCE_EXHAUSTED,
+    errno.ENOMEM: RESOURCE_EXHAUSTED,
+    errno.ENOENT: NOT_FOUND,
+    errno.EINVAL: INVALID_ARGUMENT,
+    errno.ERANGE: OUT_OF_RANGE,
+    errno.ENOSYS: UNIMPLEMENTED,
+    errno.EOPNOTSUPP: UNIMPLEMENTED,
+    errno.EPERM: PERMISSION_DENIED,
+    errno.EACCES: PERMISSION_DENIED,
+}
+
+
+class RpcError(Exception):
+    """A refusal with a google.rpc code."""
+
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+    def status(self) -> p4r.Error:
+        """As one update's outcome."""
+        return p4r.Error(canonical_code=self.code, message=self.message)
+
+
+class BatchError(Exception):
+    """Some updates of a Write, or entities of a Read, failed. `outcomes`: one p4.v1.Error each, in their order."""
+
+    def __init__(self, outcomes: Sequence[p4r.Error]) -> None:
+        failed = [outcome for outcome in outcomes if outcome.canonical_code]
+        super().__init__(f"{len(failed)} of {len(outcomes)} failed: {failed[0].message}")
+        self.outcomes = outcomes
+
+
+def from_native(error: NativeError) -> RpcError:
+    """What a refusal of the C runtime means to a P4Runtime client."""
+    return RpcError(_BY_ERRNO.get(error.code, INTERNAL), str(error))
+
+
+def abort_rpc(context: grpc.ServicerContext, error: RpcError) -> NoReturn:
+    """Ends an RPC with an RPC-wide error, which has no details. Always raises."""
+    context.abort(_BY_NUMBER[error.code], error.message)
+    raise error  # not reached: abort raises
+
+
+def abort_batch(context: grpc.ServicerContext, error: BatchError) -> NoReturn:
+    """Ends an RPC with UNKNOWN and one p4.v1.Error a batch element. Always raises.
+
+    Messages of later errors are dropped where all of them would not fit into a client's default metadata limit.
+    """
+    status = rpc_status.Status(code=UNKNOWN, message=str(error)[:512])
+    room = DETAILS_ROOM
+    for outcome in error.outcomes:
+        if room < 200:
+            outcome = p4r.Error(canonical_code=outcome.canonical_code)
+        detail = status.details.add()
+        detail.Pack(outcome)
+        room -= detail.ByteSize()
+    context.set_trailing_metadata(((DETAILS_KEY, status.SerializeToString()),))
+    context.abort(grpc.StatusCode.UNKNOWN, status.message)
+    raise error  # not reached: abort raises

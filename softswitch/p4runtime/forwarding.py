@@ -1,0 +1,116 @@
+"""The forwarding state of one pipeline: every entity that a client can write or read, dispatched by its kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from finsy.proto import p4r
+
+from softswitch.native import NativeError, NativeSwitch
+from softswitch.p4runtime.arrays import Arrays
+from softswitch.p4runtime.digests import Digests
+from softswitch.p4runtime.errors import INVALID_ARGUMENT, UNIMPLEMENTED, RpcError, from_native
+from softswitch.p4runtime.replication import Replication
+from softswitch.p4runtime.schema import Schema
+from softswitch.p4runtime.tables import Tables
+
+Undo = Callable[[], None]
+INSERT, MODIFY, DELETE = p4r.Update.INSERT, p4r.Update.MODIFY, p4r.Update.DELETE
+
+_NAMES = {
+    "extern_entry": "externs",
+    "action_profile_member": "action profiles",
+    "action_profile_group": "action profiles",
+    "direct_meter_entry": "direct meters",
+    "value_set_entry": "value sets",
+}
+
+
+class Forwarding:
+    """The state of a schema's pipeline in a switch that runs it. Callers serialise their calls."""
+
+    def __init__(self, schema: Schema, native: NativeSwitch) -> None:
+        self.schema = schema
+        self.tables = Tables(schema, native)
+        self.arrays = Arrays(schema, native)
+        self.replication = Replication(native)
+        self.digests = Digests(schema)
+
+    def apply(self, update: p4r.Update) -> Undo:
+        """Carries out one update and returns what undoes it. Raises RpcError, and then has changed nothing."""
+        if update.type not in (INSERT, MODIFY, DELETE):
+            raise RpcError(INVALID_ARGUMENT, "the update has no type (INSERT, MODIFY or DELETE)")
+        try:
+            return self._apply(update.type, update.entity)
+        except NativeError as error:
+            raise from_native(error) from error
+
+    def read(self, query: p4r.Entity) -> Iterator[p4r.Entity]:
+        """The entities that a query selects. Raises RpcError, at the latest while it is consumed."""
+        try:
+            yield from self._read(query)
+        except NativeError as error:
+            raise from_native(error) from error
+
+    def snapshot(self) -> Iterator[p4r.Update]:
+        """The updates that turn a fresh pipeline into this one: entries, defaults, arrays and replication."""
+        yield from self.tables.snapshot()
+        for entity in (
+            *self.replication.read(p4r.PacketReplicationEngineEntry()),
+            *self.digests.read(p4r.DigestEntry()),
+        ):
+            yield p4r.Update(type=INSERT, entity=entity)
+        for entity in (
+            *self.arrays.read_counters(p4r.CounterEntry()),
+            *self.arrays.read_registers(p4r.RegisterEntry()),
+            *self.arrays.read_meters(p4r.MeterEntry()),
+        ):
+            yield p4r.Update(type=MODIFY, entity=entity)
+
+    def _apply(self, kind: p4r.Update.Type.ValueType, entity: p4r.Entity) -> Undo:
+        which = entity.WhichOneof("entity")
+        if which == "table_entry":
+            if kind == INSERT:
+                return self.tables.insert(entity.table_entry)
+            if kind == MODIFY:
+                return self.tables.modify(entity.table_entry)
+            return self.tables.delete(entity.table_entry)
+        if which == "packet_replication_engine_entry":
+            return self.replication.write(kind, entity.packet_replication_engine_entry)
+        if which == "digest_entry":
+            return self.digests.write(kind, entity.digest_entry)
+        if which in ("counter_entry", "register_entry", "meter_entry", "direct_counter_entry"):
+            if kind != MODIFY:
+                raise RpcError(INVALID_ARGUMENT, f"a {which} can only be modified")
+            if which == "counter_entry":
+                return self.arrays.write_counter(entity.counter_entry)
+            if which == "register_entry":
+                return self.arrays.write_register(entity.register_entry)
+            if which == "meter_entry":
+                return self.arrays.write_meter(entity.meter_entry)
+            return self.tables.modify_counter(entity.direct_counter_entry)
+        raise _refusal(which)
+
+    def _read(self, query: p4r.Entity) -> Iterator[p4r.Entity]:
+        which = query.WhichOneof("entity")
+        if which == "register_entry":
+            return self.arrays.read_registers(query.register_entry)
+        if which == "counter_entry":
+            return self.arrays.read_counters(query.counter_entry)
+        if which == "table_entry":
+            return self.tables.read(query.table_entry)
+        if which == "direct_counter_entry":
+            return self.tables.read_counters(query.direct_counter_entry)
+        if which == "meter_entry":
+            return self.arrays.read_meters(query.meter_entry)
+        if which == "packet_replication_engine_entry":
+            return self.replication.read(query.packet_replication_engine_entry)
+        if which == "digest_entry":
+            return self.digests.read(query.digest_entry)
+        raise _refusal(which)
+
+
+def _refusal(which: str | None) -> RpcError:
+    if which is None:
+        return RpcError(INVALID_ARGUMENT, "the entity is empty")
+    return RpcError(UNIMPLEMENTED, f"{_NAMES.get(which, which)} are not implemented")

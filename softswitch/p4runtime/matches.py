@@ -1,0 +1,140 @@
+"""Match keys: P4Runtime's FieldMatch messages to C's packed key, mask and prefix, and back.
+
+Source: P4Runtime specification, "TableEntry: Match Format". Field values take (width + 7) / 8 bytes each, big endian,
+in the key's order. The mask of a ternary or optional field holds bits, that of a range its upper bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from finsy.proto import p4r
+
+from softswitch.p4runtime.bytestring import decode, encode
+from softswitch.p4runtime.errors import INVALID_ARGUMENT, RpcError
+from softswitch.p4runtime.schema import KeyField, Kind, Match, Table
+
+
+class Key(NamedTuple):
+    """An entry's identity, canonical: equal keys match the same packets with the same priority."""
+
+    key: bytes
+    mask: bytes | None
+    prefix: int
+    priority: int
+
+
+def pack(table: Table, matches: Iterable[p4r.FieldMatch], priority: int) -> Key:
+    """The key of an entry. Raises RpcError INVALID_ARGUMENT where the specification forbids it."""
+    given: dict[int, p4r.FieldMatch] = {}
+    for match in matches:
+        if match.field_id in given:
+            raise _bad(table, f"match field {match.field_id} is given twice")
+        given[match.field_id] = match
+    keys, masks, prefix = bytearray(), bytearray(), 0
+    for field in table.fields:
+        found = given.pop(field.id, None)
+        low, high = _unpack_one(table, field, found)
+        keys += low.to_bytes(field.size, "big")
+        masks += high.to_bytes(field.size, "big")
+        if field.match is Match.LPM:
+            prefix = high.bit_count()
+    if given:
+        raise _bad(table, f"there is no match field {next(iter(given))}")
+    if table.prioritised and priority <= 0:
+        raise _bad(table, f"priority must be above 0 (ternary, range or optional key), not {priority}")
+    if not table.prioritised and priority:
+        raise _bad(table, f"priority must be 0 (exact or LPM key), not {priority}")
+    masked = table.kind is Kind.MASKED
+    return Key(bytes(keys), bytes(masks) if masked else None, prefix if table.kind is Kind.LPM else 0, priority)
+
+
+def unpack(table: Table, key: Key) -> list[p4r.FieldMatch]:
+    """The canonical FieldMatch messages of a key: don't-care fields are left out."""
+    matches = []
+    offset = 0
+    for field in table.fields:
+        part = slice(offset, offset + field.size)
+        offset += field.size
+        low = int.from_bytes(key.key[part], "big")
+        if field.match is Match.EXACT:
+            high = 0
+        elif key.mask is None:  # the one LPM field of an LPM table
+            high = prefix_mask(field.width, key.prefix)
+        else:
+            high = int.from_bytes(key.mask[part], "big")
+        match = _pack_one(field, low, high)
+        if match is not None:
+            matches.append(match)
+    return matches
+
+
+def prefix_mask(width: int, length: int) -> int:
+    """The mask of a prefix of `length` bits in a field of `width` bits."""
+    return ((1 << length) - 1) << (width - length)
+
+
+def _unpack_one(table: Table, field: KeyField, match: p4r.FieldMatch | None) -> tuple[int, int]:
+    """Value and mask (range: bounds) of one field; of an absent one, what matches anything."""
+    full = (1 << field.width) - 1
+    what = f"table {table.name}, key {field.name}"
+    if match is None:
+        if field.match is Match.EXACT:
+            raise _bad(table, f"exact match field {field.name} is missing")
+        return (0, full) if field.match is Match.RANGE else (0, 0)
+    kind = match.WhichOneof("field_match_type")
+    if kind != field.match.value:
+        raise _bad(table, f"key {field.name} takes {field.match.value} matches, not {kind or 'an empty match'}")
+    if field.match is Match.EXACT:
+        return decode(match.exact.value, field.width, what), full
+    if field.match is Match.OPTIONAL:
+        return decode(match.optional.value, field.width, what), full
+    if field.match is Match.LPM:
+        value, length = decode(match.lpm.value, field.width, what), match.lpm.prefix_len
+        if not 0 < length <= field.width:
+            raise _bad(table, f"key {field.name}: prefix length {length} is not in 1..{field.width} (leave /0 out)")
+        mask = prefix_mask(field.width, length)
+        if value & ~mask:
+            raise _bad(table, f"key {field.name}: 0x{value:x} has bits beyond its prefix of {length}")
+        return value, mask
+    if field.match is Match.TERNARY:
+        value, mask = decode(match.ternary.value, field.width, what), decode(match.ternary.mask, field.width, what)
+        if not mask:
+            raise _bad(table, f"key {field.name}: the mask is 0; leave the field out instead")
+        if value & ~mask:
+            raise _bad(table, f"key {field.name}: 0x{value:x} has bits outside its mask 0x{mask:x}")
+        return value, mask
+    low, high = decode(match.range.low, field.width, what), decode(match.range.high, field.width, what)
+    if low > high:
+        raise _bad(table, f"key {field.name}: the range's low bound 0x{low:x} is above its high bound 0x{high:x}")
+    if low == 0 and high == full:
+        raise _bad(table, f"key {field.name}: the range covers all values; leave the field out instead")
+    return low, high
+
+
+def _pack_one(field: KeyField, low: int, high: int) -> p4r.FieldMatch | None:
+    match = p4r.FieldMatch(field_id=field.id)
+    if field.match is Match.EXACT:
+        match.exact.value = encode(low)
+    elif field.match is Match.LPM:
+        if not high:
+            return None
+        match.lpm.value, match.lpm.prefix_len = encode(low), high.bit_count()
+    elif field.match is Match.TERNARY:
+        if not high:
+            return None
+        match.ternary.value, match.ternary.mask = encode(low), encode(high)
+    elif field.match is Match.OPTIONAL:
+        if not high:
+            return None
+        match.optional.value = encode(low)
+    else:
+        if low == 0 and high == (1 << field.width) - 1:
+            return None
+        match.range.low, match.range.high = encode(low), encode(high)
+    return match
+
+
+def _bad(table: Table, message: str) -> RpcError:
+    return RpcError(INVALID_ARGUMENT, f"table {table.name}: {message}")

@@ -1,0 +1,59 @@
+"""Packet-in and packet-out: controller metadata as the packed header that the P4 program parses and emits.
+
+Source: P4Runtime specification, "Packet I/O" and "ControllerPacketMetadata". The header's fields follow each other bit
+by bit, in the order of the p4info, before the frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from finsy.proto import p4r
+
+from softswitch.p4runtime.bytestring import decode, encode
+from softswitch.p4runtime.errors import INVALID_ARGUMENT, RpcError
+from softswitch.p4runtime.schema import HeaderField
+
+
+def header_bytes(fields: Sequence[HeaderField]) -> int:
+    """Bytes that the header takes, rounded up."""
+    return (sum(field.width for field in fields) + 7) // 8
+
+
+def pack_out(fields: Sequence[HeaderField], message: p4r.PacketOut) -> bytes:
+    """The frame to inject. Raises RpcError INVALID_ARGUMENT if the metadata is not what the p4info declares.
+
+    Fields annotated @padding may be left out.
+    """
+    given = {item.metadata_id: item.value for item in message.metadata}
+    if len(given) != len(message.metadata):
+        raise RpcError(INVALID_ARGUMENT, "packet-out: a metadata field is given twice")
+    header = bits = 0
+    for field in fields:
+        data = given.pop(field.id, None)
+        if data is not None:
+            value = decode(data, field.width, f"packet-out: metadata field {field.name}")
+        elif field.padding:
+            value = 0
+        else:
+            raise RpcError(INVALID_ARGUMENT, f"packet-out: metadata field {field.name} ({field.id}) is missing")
+        header = header << field.width | value
+        bits += field.width
+    if given:
+        raise RpcError(INVALID_ARGUMENT, f"packet-out: there is no metadata field {next(iter(given))}")
+    size = header_bytes(fields)
+    return (header << (8 * size - bits)).to_bytes(size, "big") + message.payload
+
+
+def unpack_in(fields: Sequence[HeaderField], frame: bytes) -> p4r.PacketIn | None:
+    """The message for a frame that left for the CPU port; None if it is too short for the header."""
+    size = header_bytes(fields)
+    if len(frame) < size:
+        return None
+    message = p4r.PacketIn(payload=frame[size:])
+    header = int.from_bytes(frame[:size], "big")
+    left = 8 * size
+    for field in fields:
+        left -= field.width
+        message.metadata.add(metadata_id=field.id, value=encode(header >> left & ((1 << field.width) - 1)))
+    return message

@@ -1,0 +1,191 @@
+"""What P4Runtime's ids mean in the program that runs: ids and widths of the p4info beside the indices that C knows.
+
+`binding.py` makes a Schema of a p4info and a loaded program.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from finsy.proto import p4i
+
+from softswitch.p4runtime.errors import NOT_FOUND, RpcError
+from softswitch.p4runtime.p4data import Scalar, Type
+
+
+class Match(enum.Enum):
+    """How a key field matches."""
+
+    EXACT = "exact"
+    LPM = "lpm"
+    TERNARY = "ternary"
+    RANGE = "range"
+    OPTIONAL = "optional"
+
+
+class Kind(enum.Enum):
+    """How C stores a table: by key alone, by key and prefix, or by priority with masks or bounds."""
+
+    EXACT = "exact"
+    LPM = "lpm"
+    MASKED = "masked"
+
+
+@dataclass(frozen=True)
+class KeyField:
+    """A key field. `width` bits at the P4Runtime side, `size` bytes in C's key, in order."""
+
+    id: int
+    name: str
+    match: Match
+    width: int
+    size: int
+
+
+@dataclass(frozen=True)
+class Param:
+    """An action parameter: `words` 64-bit words in C."""
+
+    id: int
+    name: str
+    width: int
+    words: int
+
+
+@dataclass(frozen=True)
+class Action:
+    """An action as one table (or action profile) refers to it. `index` is C's."""
+
+    id: int
+    name: str
+    index: int
+    params: tuple[Param, ...]
+    in_table: bool = True
+    in_default: bool = True
+
+
+@dataclass(frozen=True)
+class InitialEntry:
+    """An entry that the program brings along. Key and mask in C's layout; the higher priority wins."""
+
+    key: bytes
+    mask: bytes | None
+    prefix: int
+    priority: int
+    action: int
+    args: tuple[int, ...]
+    const: bool
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table. `actions` by p4info id, `by_index` by C's index."""
+
+    id: int
+    name: str
+    index: int
+    kind: Kind
+    fields: tuple[KeyField, ...]
+    actions: Mapping[int, Action]
+    by_index: Mapping[int, Action]
+    size: int
+    const: bool
+    const_default: bool
+    default_action: int | None
+    default_args: tuple[int, ...]
+    initial: tuple[InitialEntry, ...]
+    direct_counter: int = 0
+    direct_meter: int = 0
+    idle_timeout: bool = False
+    profile: int = 0
+
+    @property
+    def prioritised(self) -> bool:
+        """Whether entries need a priority."""
+        return self.kind is Kind.MASKED
+
+
+@dataclass(frozen=True)
+class Array:
+    """An indexed counter or meter."""
+
+    id: int
+    name: str
+    index: int
+    size: int
+
+
+@dataclass(frozen=True)
+class Register(Array):
+    """A register: cells of `width` bits in C, values of `type` for clients."""
+
+    width: int
+    type: Scalar
+
+
+@dataclass(frozen=True)
+class Digest:
+    """A digest: `list_id` is C's learn list, `widths` its fields' bits in order, `type` what clients get."""
+
+    id: int
+    name: str
+    list_id: int
+    widths: tuple[int, ...]
+    type: Type
+
+
+@dataclass(frozen=True)
+class HeaderField:
+    """One metadata field of a controller header."""
+
+    id: int
+    name: str
+    width: int
+    padding: bool
+
+
+@dataclass(frozen=True)
+class Schema:
+    """All that a client can name."""
+
+    p4info: p4i.P4Info
+    tables: Mapping[int, Table] = field(default_factory=dict)
+    counters: Mapping[int, Array] = field(default_factory=dict)
+    registers: Mapping[int, Register] = field(default_factory=dict)
+    meters: Mapping[int, Array] = field(default_factory=dict)
+    digests: Mapping[int, Digest] = field(default_factory=dict)
+    packet_in: tuple[HeaderField, ...] = ()
+    packet_out: tuple[HeaderField, ...] = ()
+
+    def table(self, table_id: int) -> Table:
+        """The table with this id. Raises RpcError NOT_FOUND."""
+        return _find(self.tables, table_id, "table")
+
+    def counter(self, counter_id: int) -> Array:
+        """The indexed counter with this id. Raises RpcError NOT_FOUND."""
+        return _find(self.counters, counter_id, "counter")
+
+    def register(self, register_id: int) -> Register:
+        """The register with this id. Raises RpcError NOT_FOUND."""
+        return _find(self.registers, register_id, "register")
+
+    def meter(self, meter_id: int) -> Array:
+        """The indexed meter with this id. Raises RpcError NOT_FOUND."""
+        return _find(self.meters, meter_id, "meter")
+
+    def digest(self, digest_id: int) -> Digest:
+        """The digest with this id. Raises RpcError NOT_FOUND."""
+        return _find(self.digests, digest_id, "digest")
+
+
+T = TypeVar("T")
+
+
+def _find(things: Mapping[int, T], thing_id: int, kind: str) -> T:
+    try:
+        return things[thing_id]
+    except KeyError:
+        raise RpcError(NOT_FOUND, f"the p4info has no {kind} with id {thing_id} (0x{thing_id:08x})") from None

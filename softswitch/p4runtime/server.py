@@ -1,0 +1,76 @@
+"""The gRPC server that offers the P4Runtime service."""
+
+from __future__ import annotations
+
+import logging
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from types import TracebackType
+
+import grpc
+from finsy.proto import p4r_grpc
+
+from softswitch.p4runtime.arbitration import MAX_SESSIONS
+from softswitch.p4runtime.service import Service
+
+WORKERS = MAX_SESSIONS + 16  # a stream holds one as long as it lives
+STOP_S = 2.0  # what RPCs under way get to finish
+
+log = logging.getLogger(__name__)
+
+
+class ServerError(Exception):
+    """The server cannot listen."""
+
+
+@dataclass(frozen=True)
+class Tls:
+    """PEM contents. With `client_ca`, clients need a certificate that it signed."""
+
+    certificate: bytes
+    key: bytes
+    client_ca: bytes | None = None
+
+
+class Server:
+    """Serves a Service at `address` (HOST:PORT; port 0: any free one). A context manager. Raises ServerError."""
+
+    def __init__(self, service: Service, address: str, tls: Tls | None = None) -> None:
+        self._service = service
+        self.host = address.rpartition(":")[0]
+        self._pool = ThreadPoolExecutor(WORKERS, thread_name_prefix="p4runtime")
+        self._server = grpc.server(
+            self._pool,
+            options=[
+                ("grpc.so_reuseport", 0),  # or a second switch would share the port and each get some of the clients
+                ("grpc.max_receive_message_length", -1),  # device configurations and batches are larger than 4 MiB
+                ("grpc.keepalive_permit_without_calls", 1),
+                ("grpc.http2.min_ping_interval_without_data_ms", 5000),
+            ],
+        )
+        p4r_grpc.add_P4RuntimeServicer_to_server(service, self._server)
+        try:
+            if tls is None:
+                self.port = self._server.add_insecure_port(address)
+            else:
+                credentials = grpc.ssl_server_credentials(
+                    [(tls.key, tls.certificate)],
+                    root_certificates=tls.client_ca,
+                    require_client_auth=tls.client_ca is not None,
+                )
+                self.port = self._server.add_secure_port(address, credentials)
+        except RuntimeError:
+            self.port = 0
+        if not self.port:
+            self._pool.shutdown()
+            raise ServerError(f"cannot listen on {address}: the address is in use, or not this machine's")
+
+    def __enter__(self) -> Server:
+        self._service.start()
+        self._server.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self._service.stop()
+        self._server.stop(STOP_S).wait()
+        self._pool.shutdown()

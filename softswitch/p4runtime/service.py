@@ -1,0 +1,301 @@
+"""The P4Runtime service: each RPC's checks, in the specification's order, and then the work.
+
+One lock orders everything that reads or writes state, so Writes are serialisable and arbitration waits for them.
+Programs are compiled outside of it.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any, Final, cast
+
+import grpc
+from finsy.proto import p4r, p4r_grpc
+
+from softswitch.native import EVENT_DIGEST, EVENT_PACKET_IN, Event, NativeError, NativeSwitch
+from softswitch.p4runtime import batches, packetio
+from softswitch.p4runtime.arbitration import MAX_SESSIONS, Arbitration, Session
+from softswitch.p4runtime.errors import (
+    FAILED_PRECONDITION,
+    INVALID_ARGUMENT,
+    PERMISSION_DENIED,
+    RESOURCE_EXHAUSTED,
+    UNIMPLEMENTED,
+    BatchError,
+    RpcError,
+    abort_batch,
+    abort_rpc,
+)
+from softswitch.p4runtime.forwarding import Forwarding
+from softswitch.p4runtime.pipeline import Pipeline, Request, verify
+
+API_VERSION: Final = "1.5.0"
+MAX_PACKET_OUT: Final = 9216  # bytes, with its header
+PUMP_WAIT_NS: Final = 200_000_000  # how often the pump looks whether it shall end
+
+log = logging.getLogger(__name__)
+
+
+class Service(p4r_grpc.P4RuntimeServicer):
+    """P4Runtime for one switch."""
+
+    def __init__(self, native: NativeSwitch, pipeline: Pipeline, device_id: int, cpu_port: int) -> None:
+        self._native = native
+        self._pipeline = pipeline
+        self._cpu_port = cpu_port
+        self._lock = threading.RLock()
+        self._arbitration = Arbitration(device_id)
+        self._open: set[Session] = set()
+        self._ending = threading.Event()
+        self._pump = threading.Thread(target=self._run_pump, name="p4runtime-events", daemon=True)
+
+    def start(self) -> None:
+        """Starts to forward packets and digests of the data plane."""
+        self._pump.start()
+
+    def stop(self) -> None:
+        """Ends every stream and waits for the thread."""
+        self._ending.set()
+        with self._lock:
+            for session in list(self._open):
+                session.close()
+        if self._pump.is_alive():
+            self._pump.join()
+
+    # ---- unary RPCs ----
+
+    def Write(self, request: p4r.WriteRequest, context: grpc.ServicerContext) -> p4r.WriteResponse:  # noqa: N802
+        try:
+            with self._lock:
+                self._check_writer(request)
+                state = self._state()
+                succeeded = batches.write(state, request.updates, request.atomicity)
+                self._pipeline.record(succeeded.updates)
+                if succeeded.error:
+                    raise succeeded.error
+        except RpcError as error:
+            abort_rpc(context, error)
+        except BatchError as error:
+            abort_batch(context, error)
+        return p4r.WriteResponse()
+
+    def Read(self, request: p4r.ReadRequest, context: grpc.ServicerContext) -> Iterator[p4r.ReadResponse]:  # noqa: N802
+        try:
+            with self._lock:
+                self._arbitration.check_device(request.device_id)
+                answer = batches.read(self._state(), request.entities)
+            yield from answer.responses
+            if answer.error:
+                raise answer.error
+        except RpcError as error:
+            abort_rpc(context, error)
+        except BatchError as error:
+            abort_batch(context, error)
+
+    def SetForwardingPipelineConfig(  # noqa: N802
+        self, request: p4r.SetForwardingPipelineConfigRequest, context: grpc.ServicerContext
+    ) -> p4r.SetForwardingPipelineConfigResponse:
+        try:
+            with self._lock:
+                self._check_writer(request)
+            self._configure(request)
+        except RpcError as error:
+            log.warning("pipeline refused: %s", error.message)
+            abort_rpc(context, error)
+        return p4r.SetForwardingPipelineConfigResponse()
+
+    def GetForwardingPipelineConfig(  # noqa: N802
+        self, request: p4r.GetForwardingPipelineConfigRequest, context: grpc.ServicerContext
+    ) -> p4r.GetForwardingPipelineConfigResponse:
+        response = p4r.GetForwardingPipelineConfigResponse()
+        try:
+            with self._lock:
+                self._arbitration.check_device(request.device_id)
+                config = self._pipeline.config
+        except RpcError as error:
+            abort_rpc(context, error)
+        if config is None:
+            return response
+        wanted = request.response_type
+        response.config.SetInParent()
+        if config.HasField("cookie"):
+            response.config.cookie.CopyFrom(config.cookie)
+        if wanted in (request.ALL, request.P4INFO_AND_COOKIE):
+            response.config.p4info.CopyFrom(config.p4info)
+        if wanted in (request.ALL, request.DEVICE_CONFIG_AND_COOKIE):
+            response.config.p4_device_config = config.p4_device_config
+        return response
+
+    def Capabilities(  # noqa: N802
+        self, request: p4r.CapabilitiesRequest, context: grpc.ServicerContext
+    ) -> p4r.CapabilitiesResponse:
+        try:
+            if getattr(request, "device_id", 0):
+                self._arbitration.check_device(request.device_id)
+        except RpcError as error:
+            abort_rpc(context, error)
+        return p4r.CapabilitiesResponse(p4runtime_api_version=API_VERSION)
+
+    # ---- streams ----
+
+    def StreamChannel(  # noqa: N802
+        self, request_iterator: Iterator[p4r.StreamMessageRequest], context: grpc.ServicerContext
+    ) -> Iterator[p4r.StreamMessageResponse]:
+        session = Session()
+        with self._lock:
+            if len(self._open) >= MAX_SESSIONS or self._ending.is_set():
+                session.close(RpcError(RESOURCE_EXHAUSTED, f"there are {MAX_SESSIONS} streams already"))
+            self._open.add(session)
+        if not context.add_callback(session.close):
+            session.close()  # the client is gone already
+        reader = threading.Thread(
+            target=self._listen, args=(session, request_iterator), name="p4runtime-stream", daemon=True
+        )
+        reader.start()
+        try:
+            yield from session.outgoing()
+        finally:
+            with self._lock:
+                self._open.discard(session)
+                self._arbitration.leave(session)
+        if session.error:
+            abort_rpc(context, session.error)
+
+    def _listen(self, session: Session, requests: Iterator[p4r.StreamMessageRequest]) -> None:
+        """Reads a stream until it ends, in a thread of its own: gRPC's iterators block."""
+        try:
+            for request in requests:
+                self._hear(session, request)
+            session.close()
+        except RpcError as error:
+            session.close(error)
+        except Exception as error:  # gRPC raises a bare Exception where the stream was cancelled
+            log.debug("a stream ended: %r", error)
+            session.close()
+
+    def _hear(self, session: Session, request: p4r.StreamMessageRequest) -> None:
+        which = request.WhichOneof("update")
+        if which == "arbitration":
+            with self._lock:
+                self._arbitration.update(session, request.arbitration)
+            return
+        reply = p4r.StreamMessageResponse()
+        try:
+            if which == "packet":
+                self._packet_out(session, request.packet)
+            elif which == "digest_ack":
+                self._digest_ack(session, request.digest_ack)
+            else:
+                raise RpcError(UNIMPLEMENTED, f"the switch does not know stream messages of kind {which}")
+        except RpcError as error:
+            reply.error.canonical_code, reply.error.message = error.code, error.message
+            if which == "packet":
+                reply.error.packet_out.packet_out.CopyFrom(request.packet)
+            elif which == "digest_ack":
+                reply.error.digest_list_ack.digest_list_ack.CopyFrom(request.digest_ack)
+            else:
+                reply.error.other.other.CopyFrom(request.other)
+            session.offer(reply)
+
+    def _packet_out(self, session: Session, message: p4r.PacketOut) -> None:
+        if not self._cpu_port:
+            raise RpcError(FAILED_PRECONDITION, "the switch has no CPU port: start it with --cpu-port")
+        with self._lock:
+            if not self._arbitration.is_primary(session):
+                raise RpcError(PERMISSION_DENIED, "only the primary controller may send packets")
+            running = self._pipeline.running
+        if running is None:
+            raise RpcError(FAILED_PRECONDITION, "the switch has no pipeline")
+        frame = packetio.pack_out(running.schema.packet_out, message)
+        if len(frame) > MAX_PACKET_OUT:
+            raise RpcError(INVALID_ARGUMENT, f"a packet of {len(frame)} bytes exceeds {MAX_PACKET_OUT}")
+        try:
+            self._native.packet_out(self._cpu_port, frame)
+        except NativeError as error:
+            raise RpcError(RESOURCE_EXHAUSTED, f"the switch did not take the packet: {error}") from error
+
+    def _digest_ack(self, session: Session, message: p4r.DigestListAck) -> None:
+        with self._lock:
+            if not self._arbitration.is_primary(session):
+                raise RpcError(PERMISSION_DENIED, "only the primary controller may acknowledge digests")
+            running = self._pipeline.running
+        if running is not None:
+            running.digests.acknowledge(message)
+
+    # ---- events of the data plane ----
+
+    def _run_pump(self) -> None:
+        while not self._ending.is_set():
+            running = self._pipeline.running
+            wait_ns = PUMP_WAIT_NS
+            if running is not None:
+                wait_ns = running.digests.wait_ns(time.monotonic_ns(), PUMP_WAIT_NS)
+            try:
+                event = self._native.next_event((wait_ns + 999_999) // 1_000_000)
+            except NativeError:
+                return  # the switch stopped
+            running = self._pipeline.running
+            if running is None:
+                continue
+            if event is not None:
+                self._tell(running, event)
+            for digest in running.digests.due(time.monotonic_ns()):
+                self._offer(p4r.StreamMessageResponse(digest=digest))
+
+    def _tell(self, running: Forwarding, event: Event) -> None:
+        if event.kind == EVENT_PACKET_IN:
+            packet = packetio.unpack_in(running.schema.packet_in, event.data)
+            if packet is None:
+                log.warning("a frame of %d bytes for the CPU port lacks the packet_in header", len(event.data))
+            else:
+                self._offer(p4r.StreamMessageResponse(packet=packet))
+        elif event.kind == EVENT_DIGEST:
+            for digest in running.digests.learned(event.id, event.data, time.monotonic_ns()):
+                self._offer(p4r.StreamMessageResponse(digest=digest))
+
+    def _offer(self, message: p4r.StreamMessageResponse) -> None:
+        for session in self._arbitration.primaries():
+            session.offer(message)
+
+    # ---- what several use ----
+
+    def _state(self) -> Forwarding:
+        state = self._pipeline.state
+        if state is None:
+            raise RpcError(FAILED_PRECONDITION, "no forwarding pipeline is set")
+        return state
+
+    def _check_writer(self, request: p4r.WriteRequest | p4r.SetForwardingPipelineConfigRequest) -> None:
+        self._arbitration.check_device(request.device_id)
+        self._arbitration.check_primary(request.role, request.election_id)
+
+    def _configure(self, request: p4r.SetForwardingPipelineConfigRequest) -> None:
+        action = request.action
+        if action == Request.COMMIT:
+            if request.HasField("config"):
+                raise RpcError(INVALID_ARGUMENT, "COMMIT takes no configuration: it commits the saved one")
+            with self._lock:
+                self._check_writer(request)
+                self._pipeline.commit_saved()
+            return
+        steps = {
+            Request.VERIFY: None,
+            Request.VERIFY_AND_SAVE: self._pipeline.save,
+            Request.VERIFY_AND_COMMIT: self._pipeline.commit,
+            Request.RECONCILE_AND_COMMIT: self._pipeline.reconcile,
+        }
+        if action not in steps:
+            raise RpcError(INVALID_ARGUMENT, "the request has no action")
+        if not request.HasField("config"):
+            raise RpcError(INVALID_ARGUMENT, "the request has no configuration")
+        started = time.monotonic()
+        verified = verify(request.config)
+        step = steps[cast(Any, action)]
+        with self._lock:
+            self._check_writer(request)  # another controller may have become primary meanwhile
+            if step is not None:
+                step(verified)
+        log.info("%s took %.0f ms", Request.Action.Name(action), 1000 * (time.monotonic() - started))
