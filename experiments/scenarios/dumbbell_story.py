@@ -106,9 +106,9 @@ def _queue(plan: Plan, recording: Recording, steady: Steady) -> list[tuple[str, 
     after = (
         f"In the last third (shaded) the queue holds {steady.queue_bytes_mean / 1e3:.1f} KB on average "
         f"({steady.queue_bytes_mean / plan.frame_bytes:.0f} packets, "
-        f"{delay} of delay). Equation 15 gives peaks of {peaks / 1e3:.1f} KB for flows whose CNPs come in step; here each flow's periods start with its own first packet, and the increases of several "
-        "flows can fall into one period "
-        "before the first of them is answered."
+        f"{delay} of delay). Equation 15 gives peaks of {peaks / 1e3:.1f} KB for flows whose CNPs come in step; here "
+        "each flow's periods start with its own first packet, and the increases of several flows can fall into one "
+        "period before the first of them is answered."
     )
     return [("queue", text), ("queue", after)]
 

@@ -1,0 +1,73 @@
+"""k = auto: how far time has to be stretched so that this machine carries the scenario's packets.
+
+What costs is the Python agents: reading a packet from a socket, checking it, making and sending the next. The
+calibration does the like, a datagram of a data packet's size through a socket and a CRC over it, in one process a core
+at once, for `_TRIAL_S`. From that follows how many packets a second the cores handle, and from the scenario how many a
+nominal second has. It sees the load that other programs put on the machine at that time; it knows nothing of later.
+
+The run itself checks whether the agents and switches kept pace, and has the last word.
+"""
+
+from __future__ import annotations
+
+import math
+import multiprocessing
+import os
+import socket
+import time
+import zlib
+from multiprocessing.connection import Connection
+
+from experiments.scenarios.base import Plan
+
+_TRIAL_S = 0.4
+AGENT_COST = 9.0
+"""What an agent needs for a packet that it sends and one that it receives, over a round of the calibration's loop; with
+the two switches. Measured: see `docs/live.md`."""
+USABLE = 0.5
+"""Share of the machine that may go to packets: waiting packets are late packets, and the start brings a burst."""
+LEAST, MOST = 200.0, 2000.0
+
+
+def choose(plan: Plan) -> float:
+    """A k for `plan` on this machine as it is now, in steps of 20."""
+    packets_per_s = plan.capacity_bps / (8 * plan.frame_bytes)
+    return stretch(packets_per_s, rounds_per_s(plan.frame_bytes))
+
+
+def stretch(packets_per_s: float, rounds: float) -> float:
+    """The k at which `packets_per_s` (nominal, through the bottleneck) take USABLE of `rounds` a second (real)."""
+    k = packets_per_s * AGENT_COST / (USABLE * rounds)
+    return min(MOST, max(LEAST, math.ceil(k / 20) * 20.0))
+
+
+def rounds_per_s(frame_bytes: int) -> float:
+    """Rounds of the loop a second, on all the cores that this process may use, together."""
+    context = multiprocessing.get_context("fork")
+    workers = []
+    for _ in range(len(os.sched_getaffinity(0))):
+        ours, theirs = context.Pipe(duplex=False)
+        worker = context.Process(target=_work, args=(theirs, frame_bytes), daemon=True)
+        worker.start()
+        theirs.close()
+        workers.append((worker, ours))
+    total = 0.0
+    for worker, ours in workers:
+        total += ours.recv()
+        worker.join()
+        ours.close()
+    return total
+
+
+def _work(result: Connection, frame_bytes: int) -> None:
+    one, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+    frame = bytearray(frame_bytes)
+    rounds = 0
+    start = time.monotonic()
+    while (elapsed := time.monotonic() - start) < _TRIAL_S:
+        for _ in range(64):
+            frame[-4:] = zlib.crc32(frame).to_bytes(4, "little")
+            one.send(frame)
+            other.recv_into(frame)
+        rounds += 64
+    result.send(rounds / elapsed)

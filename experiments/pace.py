@@ -1,0 +1,46 @@
+"""Whether the machine carried what the run asked of it. A run that it couldn't carry is no result."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from experiments.errors import ExperimentError
+from experiments.metrics import Array, counter_at
+
+BUSY_PACKETS = 20
+"""A port with at least this many waiting has something to send all the time."""
+KEPT_SHARE = 0.95
+
+
+class TooFastError(ExperimentError):
+    """The agents or the switches can't keep pace at this k."""
+
+    def __init__(self, k: float, who: str) -> None:
+        self.k = k
+        self.suggestion = round(k * 1.6, -1)
+        super().__init__(
+            f"this machine can't carry k={k:g}: {who}. Try k={self.suggestion:g}, or stop what else runs here"
+        )
+
+
+def carried_share(
+    queue: tuple[Array, Array], paused: tuple[Array, Array], sent_bytes: tuple[Array, Array], rate_bps: float
+) -> float | None:
+    """Of what a port could send while packets waited and no pause held it, the share that it did send.
+
+    Counts the spans between two readings of `sent_bytes` in which every sample of the queue (packets) is at least
+    BUSY_PACKETS and none is paused. None if these are too few to tell.
+    """
+    times, totals = sent_bytes
+    busy = could = 0.0
+    for start, end in pairwise(times):
+        inside = (queue[0] >= start) & (queue[0] <= end)
+        held = (paused[0] >= start) & (paused[0] <= end) & (paused[1] > 0)
+        if inside.sum() < 2 or (queue[1][inside] < BUSY_PACKETS).any() or held.any():
+            continue
+        first, last = counter_at(times, totals, np.array([start, end]))
+        busy += 8 * float(last - first)
+        could += rate_bps * (end - start)
+    return busy / could if could > 2e-3 * rate_bps else None

@@ -1,0 +1,82 @@
+"""How a run tells what it is doing: a moving display on a terminal, plain lines elsewhere (a log, CI)."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Protocol
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+
+class RunProgress(Protocol):
+    """What a runner calls."""
+
+    def stage(self, text: str) -> None:
+        """A new step begins, of unknown length."""
+
+    def advance(self, share: float, text: str) -> None:
+        """Within the step, this share (0 to 1) is done; `text` is the latest of what is seen."""
+
+
+class Silent:
+    """Says nothing."""
+
+    def stage(self, text: str) -> None:
+        pass
+
+    def advance(self, share: float, text: str) -> None:
+        pass
+
+
+class ConsoleProgress:
+    """A context manager. On a terminal one moving line a step; elsewhere a line a step, and one each `_EVERY` of it."""
+
+    _EVERY = 0.2
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._moving = console.is_terminal and not console.is_dumb_terminal
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=28),
+            TextColumn("{task.fields[seen]}"),
+            TimeElapsedColumn(),
+            console=console,
+            disable=not self._moving,
+        )
+        self._task: TaskID | None = None
+        self._told = 0.0
+        self._stage = ""
+
+    def __enter__(self) -> ConsoleProgress:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._task is not None and kind is None:
+            self._finish()
+        self._progress.stop()
+
+    def stage(self, text: str) -> None:
+        self._stage, self._told = text, 0.0
+        if not self._moving:
+            self._console.print(text, highlight=False)
+            return
+        if self._task is not None:
+            self._finish()
+        self._task = self._progress.add_task(text, total=None, seen="")
+
+    def advance(self, share: float, text: str) -> None:
+        if self._moving and self._task is not None:
+            self._progress.update(self._task, total=1.0, completed=min(share, 1.0), seen=text)
+        elif not self._moving and share >= self._told + self._EVERY:
+            self._told = share
+            self._console.print(f"  {min(share, 1):.0%}  {text}", highlight=False)
+
+    def _finish(self) -> None:
+        assert self._task is not None
+        self._progress.update(self._task, total=1.0, completed=1.0)
+        self._progress.stop_task(self._task)

@@ -1,0 +1,109 @@
+"""Reads the switches while a run goes on, and fills the series. Real time comes in, nominal goes out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+
+from controller.lab import index
+from controller.switch import SwitchClient
+from experiments.series import Series
+from topologies.model import Endpoint, Topology
+
+QUEUE_EVERY_S = 0.25e-3
+"""Nominal time between two samples of the bottleneck's registers."""
+COUNTERS_EVERY_S = 1e-3
+"""Nominal time between two readings of the counters of all ports."""
+_QUEUE = ("waiting_bytes", "waiting_packets", "pn", "tx_paused")
+INSIDE = ("waiting_packets", "waiting_bytes", "held_bytes", "pn")
+"""Registers that count what is inside a switch, and must be back at 0 when nothing is."""
+
+
+class Clock:
+    """Nominal time: 0 at `epoch`, a monotonic time in real seconds; one nominal second takes `k` real ones."""
+
+    def __init__(self, epoch: float, k: float) -> None:
+        self.epoch = epoch
+        self.k = k
+
+    def now(self) -> float:
+        return (time.monotonic() - self.epoch) / self.k
+
+    def real(self, nominal_s: float) -> float:
+        """The monotonic time of a nominal one."""
+        return self.epoch + nominal_s * self.k
+
+
+class Sampler:
+    """Samples of one network's switches, in the terms of `experiments.recording`."""
+
+    def __init__(
+        self, topology: Topology, switches: Mapping[str, SwitchClient], bottleneck: Endpoint, clock: Clock
+    ) -> None:
+        self.series = Series()
+        self._topology = topology
+        self._switches = switches
+        self._bottleneck = bottleneck
+        self._clock = clock
+        self._cells = {name: {port: index(port) for port in topology.ports(name)} for name in switches}
+        self._base: dict[tuple[str, str, int], tuple[int, int]] = {}
+
+    def queue(self) -> dict[str, int]:
+        """Reads the bottleneck's registers; what they held."""
+        switch, cell = self._switches[self._bottleneck.node], index(self._bottleneck.port)
+        seen: dict[str, int] = {}
+        for register in _QUEUE:
+            before = self._clock.now()
+            seen[register] = switch.read_register(register, cell)
+            at = (before + self._clock.now()) / 2
+            self.series.add(at, str(self._bottleneck), register, seen[register])
+        return seen
+
+    def counters(self) -> None:
+        """Reads what every port transmitted and marked, and the PFC frames that it sent."""
+        for name, switch in self._switches.items():
+            transmitted = self._read(name, "transmitted")
+            marked = self._read(name, "marked")
+            for port in self._cells[name]:
+                entity = str(Endpoint(name, port))
+                at, packets, size = transmitted[port]
+                self.series.add(at, entity, "transmitted_packets", packets)
+                self.series.add(at, entity, "transmitted_bytes", size)
+                self.series.add(marked[port][0], entity, "marked_packets", marked[port][1])
+            for counter, metric in (("pause_sent", "pause"), ("resume_sent", "resume")):
+                for port, (at, packets, _) in self._read(name, counter).items():
+                    self.series.add(at, self._topology.link_name(name, port), metric, packets)
+            before = self._clock.now()
+            xoff = switch.read_registers("xoff_sent", list(self._cells[name].values()))
+            at = (before + self._clock.now()) / 2
+            for port, cell in self._cells[name].items():
+                self.series.add(at, self._topology.link_name(name, port), "xoff", xoff[cell])
+
+    def inside(self) -> dict[str, int]:
+        """Cells of INSIDE that aren't 0, of all switches, ports and classes, by name."""
+        left: dict[str, int] = {}
+        for name, switch in self._switches.items():
+            for register in INSIDE:
+                for cell, value in switch.read_registers(register).items():
+                    if value:
+                        left[f"{name}:{cell // 8} class {cell % 8} {register}"] = value
+        return left
+
+    def waiting(self) -> int:
+        """Packets of the lossless class that wait anywhere."""
+        return sum(
+            sum(switch.read_registers("waiting_packets", list(self._cells[name].values())).values())
+            for name, switch in self._switches.items()
+        )
+
+    def _read(self, name: str, counter: str) -> dict[int, tuple[float, int, int]]:
+        """By port: (when, packets, bytes), from the sampler's first reading on."""
+        before = self._clock.now()
+        cells = self._switches[name].read_counters(counter, list(self._cells[name].values()))
+        at = (before + self._clock.now()) / 2
+        found: dict[int, tuple[float, int, int]] = {}
+        for port, cell in self._cells[name].items():
+            packets, size = cells[cell].packets, cells[cell].bytes
+            base = self._base.setdefault((name, counter, port), (packets, size))
+            found[port] = (at, packets - base[0], size - base[1])
+        return found

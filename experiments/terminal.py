@@ -1,0 +1,53 @@
+"""What a run ends with in the terminal: flows, checks, where the report is."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from experiments.report import number
+
+_STYLES = {"met": "green", "ordered": "yellow", "not met": "bold red", "not comparable": "dim"}
+
+
+def show(directory: Path, console: Console) -> None:
+    """Prints the tables of the result in `directory`, from its summary."""
+    summary = json.loads((directory / "summary.json").read_text())
+    total = sum(flow["goodput_bps"] for flow in summary["flows"])
+    flows = Table(title=f"{summary['scenario']}, {summary['scheme']}: flows", title_justify="left", pad_edge=False)
+    for heading in ("flow", "from", "to", "goodput", "share", "marked", "sent", "received"):
+        flows.add_column(heading, justify="left" if heading in ("flow", "from", "to") else "right")
+    for flow in summary["flows"]:
+        marked = flow["marked_fraction"]
+        flows.add_row(
+            str(flow["id"]),
+            flow["src"],
+            flow["dst"],
+            f"{flow['goodput_bps'] / 1e9:.3f} Gbit/s",
+            f"{flow['goodput_bps'] / total:.1%}" if total else "–",
+            "–" if marked is None else f"{marked:.1%}",
+            f"{flow['sent_bytes'] / 1e6:,.1f} MB",
+            f"{flow['received_bytes'] / 1e6:,.1f} MB",
+        )
+    console.print(flows)
+    checks = Table(title="checks", title_justify="left", pad_edge=False)
+    for heading in ("claim", "what", "paper", "theory", "measured", "unit", "verdict"):
+        checks.add_column(
+            heading,
+            justify="right" if heading in ("paper", "theory", "measured") else "left",
+            no_wrap=heading != "what",
+        )
+    for check in summary["checks"]:
+        values = (number(check[column]) for column in ("paper", "theory", "measured"))
+        style = _STYLES[check["verdict"]]
+        checks.add_row(check["claim"], check["what"], *values, check["unit"], f"[{style}]{check['verdict']}[/{style}]")
+    console.print(checks)
+    console.print(
+        f"{summary['packets']['lost']} of {summary['packets']['sent']:,} packets lost; "
+        f"k {summary['k']:g}, target {summary['target']}, took {summary['wall_s']:.0f} s",
+        highlight=False,
+    )
+    console.print(f"Report: {directory / 'report.html'}", highlight=False, soft_wrap=True)

@@ -1,0 +1,125 @@
+"""The dumbbell's plan, checks and story, on a recording made by the paper's fluid model."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from fluid import fluid
+
+from experiments import analysis
+from experiments.analysis import steady_state
+from experiments.checks import Check, at_least, at_most, near
+from experiments.errors import ExperimentError
+from experiments.parameters import parse_assignments
+from experiments.scenarios import SCENARIOS, Plan
+
+DUMBBELL = SCENARIOS["dumbbell"]
+
+
+def plan(*settings: str, scheme: str = "pcn") -> Plan:
+    return DUMBBELL.plan(scheme, 1, parse_assignments(settings, DUMBBELL.parameters))
+
+
+def checks(made: Plan, **changes: object) -> dict[str, Check]:
+    recording = dataclasses.replace(fluid(made), **changes)  # type: ignore[arg-type]
+    steady = steady_state(recording, made.bottleneck, made.capacity_bps, made.steady_from_s)
+    return {check.what.split(",")[0].split(" (")[0]: check for check in DUMBBELL.checks(made, recording, steady)}
+
+
+def test_the_defaults_are_those_of_section_7_1() -> None:
+    made = plan()
+    assert len(made.topology.flows) == 4
+    assert [flow.src for flow in made.topology.flows] == ["h0", "h0", "h1", "h2"]
+    assert str(made.bottleneck) == "s0:4"
+    assert made.capacity_bps == 10e9
+    assert made.topology.max_rtt_s() == pytest.approx(500e-6)
+    assert made.scheme_parameters == {"w_min": 0.025, "w_max": 0.5, "period_s": 500e-6}
+    assert made.values["xoff"] == 512_000
+    assert made.values["xon"] == 512_000 - 2 * 1058
+    assert made.steady_from_s == pytest.approx(made.duration_s * 2 / 3)
+
+
+def test_derived_parameters_follow_those_they_come_from() -> None:
+    made = plan("pairs=7", "rtt=100us", "xoff=100KB", "payload=500")
+    assert made.values["w_min"] == pytest.approx(0.1 / 8)
+    assert made.values["T"] == pytest.approx(100e-6)
+    assert made.values["xon"] == 100_000 - 2 * 558
+    assert str(made.bottleneck) == "s0:8"
+    assert made.topology.parameters["xoff_bytes"] == 100_000
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (("xon=600KB",), "xon must be below xoff"),
+        (("w_min=0.5", "w_max=0.1"), "w_min=0.5 is above w_max=0.1"),
+    ],
+)
+def test_parameters_that_do_not_go_together(settings: tuple[str, ...], message: str) -> None:
+    with pytest.raises(ExperimentError, match=message):
+        plan(*settings)
+
+
+def test_schemes_without_parameters_get_none() -> None:
+    assert plan(scheme="pfc").scheme_parameters == {}
+
+
+def test_the_fluid_model_reaches_capacity_in_about_one_loop_and_fills_the_link() -> None:
+    found = checks(plan())
+    capacity = found["sum of the sending rates first at capacity"]
+    assert capacity.verdict == "met"
+    assert capacity.measured is not None
+    assert 0.5 <= capacity.measured <= 2
+    assert found["mean sum of the rates from then until the queue is drained"].verdict == "met"
+    assert found["bottleneck utilisation"].verdict == "met"
+    assert found["packets lost"].verdict == "met"
+
+
+def test_a_drain_that_takes_the_theory_s_time_misses_the_paper_s() -> None:
+    drain = checks(plan())["initial queue down to five packets"]
+    assert drain.paper == 7.5
+    assert drain.theory == pytest.approx(40.5)
+    assert drain.measured == pytest.approx(37, abs=5)
+    assert drain.verdict == "not met"
+
+
+def test_lost_packets_and_full_registers_are_not_met() -> None:
+    made = plan()
+    flows = tuple(dataclasses.replace(flow, received_packets=flow.sent_packets - 1) for flow in fluid(made).flows)
+    found = checks(made, flows=flows, left_inside={"s0:4 class 3 pn": 2})
+    assert found["packets lost"].measured == 4
+    assert found["packets lost"].verdict == "not met"
+    assert found["switch registers not back at 0 after the drain"].verdict == "not met"
+
+
+def test_packets_received_twice_are_no_result_either() -> None:
+    made = plan()
+    flows = tuple(dataclasses.replace(flow, received_packets=flow.sent_packets + 1) for flow in fluid(made).flows)
+    assert checks(made, flows=flows)["packets lost"].verdict == "not met"
+
+
+def test_a_run_too_short_to_drain_is_not_comparable() -> None:
+    found = checks(plan("duration=5ms"))
+    assert found["initial queue down to five packets"].verdict == "not comparable"
+
+
+def test_flows_of_one_host_count_up_to_its_nic() -> None:
+    made = plan()
+    times, total = analysis.aggregate_rate(fluid(made), made.topology)
+    assert times[0] == 0
+    assert total[0] == pytest.approx(30e9)
+
+
+def test_the_story_tells_of_every_figure() -> None:
+    made = plan()
+    recording = fluid(made)
+    steady = steady_state(recording, made.bottleneck, made.capacity_bps, made.steady_from_s)
+    places = [place for place, _ in DUMBBELL.story(made, recording, steady)]
+    assert set(places) == {"topology", "rates", "queue", "pause", "marked", "checks"}
+
+
+def test_verdicts() -> None:
+    assert [at_most(value, 2, 40) for value in (2, 2.1, 40, None)] == ["met", "ordered", "not met", "not comparable"]
+    assert [at_least(value, 0.97, 0.9) for value in (0.97, 0.96, 0.9)] == ["met", "ordered", "not met"]
+    assert [near(value, 10, 0.05) for value in (10.5, 10.6, 19, 21)] == ["met", "ordered", "ordered", "not met"]

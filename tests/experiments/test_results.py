@@ -1,0 +1,182 @@
+"""What a run writes: series, summary, figures, report, and where."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from fluid import fluid
+from rich.console import Console
+
+from experiments import figures, summary
+from experiments.analysis import steady_state
+from experiments.drawing import topology_svg
+from experiments.errors import ExperimentError
+from experiments.output import result_directory
+from experiments.palette import DARK
+from experiments.report import number, render
+from experiments.scenarios import SCENARIOS
+from experiments.series import Series
+from experiments.terminal import show
+
+DUMBBELL = SCENARIOS["dumbbell"]
+PLAN = DUMBBELL.plan("pcn", 1, {"duration": 30e-3})
+RECORDING = fluid(PLAN)
+STEADY = steady_state(RECORDING, PLAN.bottleneck, PLAN.capacity_bps, PLAN.steady_from_s)
+CHECKS = DUMBBELL.checks(PLAN, RECORDING, STEADY)
+
+
+def built() -> summary.Summary:
+    return summary.build(PLAN, RECORDING, STEADY, CHECKS, "live", "softswitch")
+
+
+def test_series_survive_parquet(tmp_path: Path) -> None:
+    RECORDING.series.write(tmp_path / "series.parquet")
+    table = pq.read_table(tmp_path / "series.parquet")
+    assert table.column_names == ["time_s", "entity", "metric", "value"]
+    back = Series.read(tmp_path / "series.parquet")
+    for key in RECORDING.series:
+        for one, other in zip(RECORDING.series.get(*key), back.get(*key), strict=True):
+            assert (one == other).all()
+
+
+def test_an_empty_series_is_a_table_without_rows(tmp_path: Path) -> None:
+    Series().write(tmp_path / "series.parquet")
+    assert list(Series.read(tmp_path / "series.parquet")) == []
+
+
+def test_series_come_back_in_the_order_of_time() -> None:
+    series = Series()
+    for time in (3.0, 1.0, 2.0):
+        series.add(time, "s0:4", "pn", time * 10)
+    assert series.get("s0:4", "pn")[1].tolist() == [10, 20, 30]
+    assert series.get("s0:4", "none")[0].size == 0
+
+
+def test_the_summary_is_what_its_schema_says() -> None:
+    made = json.loads(summary.dumps(built()))
+    assert summary.mismatches(made) == []
+    assert made["packets"]["lost"] == 0
+    assert made["ports"]["s0:4"]["utilisation"] == pytest.approx(1, abs=0.02)
+    assert sum(flow["received_bytes"] for flow in made["flows"]) > 0
+    assert made["parameters"]["w_min"] == 0.025
+
+
+def test_the_schema_names_what_is_wrong() -> None:
+    made = built()
+    made["extra"] = 1
+    made["packets"]["lost"] = "none"
+    del made["flows"][1]["fct_s"]
+    made["steady"]["jain"] = math.nan
+    problems = " | ".join(summary.mismatches(made))
+    for part in ("extra is unknown", "packets.lost", "flows[1].fct_s is missing", "steady.jain is nan"):
+        assert part in problems
+
+
+@pytest.mark.parametrize("look", [figures.Look(), figures.Look(DARK, narrow=True)])
+def test_figures_are_pictures(look: figures.Look) -> None:
+    for name, data in figures.draw(PLAN, RECORDING, look).items():
+        assert data.startswith(b"\x89PNG"), name
+        assert len(data) > 8000, name
+
+
+class Page(HTMLParser):
+    """Finds what would be loaded from elsewhere, and whether tags are closed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.outside: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in ("meta", "img", "source", "link", "br"):
+            self.open.append(tag)
+        for name, value in attrs:
+            if name in ("src", "href", "srcset") and value and not value.startswith(("data:", "#")):
+                self.outside.append(value)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        pass
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def test_the_report_is_one_file_that_says_what_it_ran_with() -> None:
+    html = render(DUMBBELL, PLAN, RECORDING, STEADY, CHECKS, figures.draw(PLAN, RECORDING), "live", "softswitch")
+    page = Page()
+    page.feed(html)
+    assert page.open == []
+    assert page.outside == []
+    assert not re.search(r"https?://", html)
+    for part in ("time stretched 400 times", "softswitch", "3.11.2", "512 KB", "A note.", "prefers-color-scheme"):
+        assert part in html
+
+
+def test_the_drawing_has_every_node_and_flow() -> None:
+    svg = topology_svg(PLAN.topology, PLAN.bottleneck)
+    for node in (*PLAN.topology.hosts, *PLAN.topology.switches):
+        assert f">{node.name}</text>" in svg
+    assert svg.count("<circle") == 2 * len(PLAN.topology.flows)
+    assert "bottleneck" in svg
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(None, "–"), (0, "0"), (7.5, "7.5"), (0.98765, "0.9877"), (12345.6, "12,346"), (100.0, "100")]
+)
+def test_numbers_for_people(value: float | None, text: str) -> None:
+    assert number(value) == text
+
+
+def test_the_terminal_shows_flows_checks_and_the_report(tmp_path: Path) -> None:
+    (tmp_path / "summary.json").write_text(summary.dumps(built()))
+    console = Console(width=140, record=True, quiet=False, file=(tmp_path / "out").open("w"))
+    show(tmp_path, console)
+    text = console.export_text()
+    for part in ("h0", "Gbit/s", "packets lost", "not comparable", "report.html"):
+        assert part in text
+
+
+def write(place: Path, content: str | BaseException) -> None:
+    """A run that writes a summary, or gets as far as that and fails."""
+    with result_directory(place) as work:
+        (work / "summary.json").write_text(str(content))
+        if isinstance(content, BaseException):
+            raise content
+
+
+def test_earlier_results_move_aside(tmp_path: Path) -> None:
+    place = tmp_path / "dumbbell" / "pcn"
+    for text in ("first", "second", "third"):
+        write(place, text)
+    assert (place / "summary.json").read_text() == "third"
+    assert (tmp_path / "dumbbell" / "pcn.1" / "summary.json").read_text() == "second"
+    assert (tmp_path / "dumbbell" / "pcn.2" / "summary.json").read_text() == "first"
+
+
+@pytest.mark.parametrize("error", [ExperimentError("no"), KeyboardInterrupt()])
+def test_a_run_that_fails_leaves_nothing_and_touches_nothing(tmp_path: Path, error: BaseException) -> None:
+    place = tmp_path / "pcn"
+    write(place, "first")
+    with pytest.raises(type(error)):
+        write(place, error)
+    assert [path.name for path in tmp_path.iterdir()] == ["pcn"]
+    assert (place / "summary.json").read_text() == "first"
+
+
+def test_what_is_no_result_is_never_moved(tmp_path: Path) -> None:
+    (tmp_path / "precious.txt").write_text("mine")
+    with pytest.raises(ExperimentError, match="isn't a result"), result_directory(tmp_path):
+        pass
+    assert (tmp_path / "precious.txt").read_text() == "mine"
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ExperimentError, match="can't write results"), result_directory(tmp_path / "file" / "pcn"):
+        pass
