@@ -1,0 +1,313 @@
+/* The control plane's calls: tables, state, replication, packet-out. Each takes the lock, checks what it was given
+ * and passes it on. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "internal.h"
+#include "table.h"
+
+static int refuse(char *error, int code, const char *why)
+{
+    snprintf(error, SW_ERROR_BYTES, "%s", why);
+    return code;
+}
+
+/* With the lock held: the table, or NULL and why. */
+static struct sw_table *table_of(struct sw_switch *sw, uint32_t table, const char **why)
+{
+    *why = sw->instance == NULL ? "no program is loaded" : "no such table";
+    if (sw->instance == NULL || table >= sw->instance->program->n_tables) return NULL;
+    return sw->instance->tables[table];
+}
+
+int64_t sw_table_add(struct sw_switch *sw, uint32_t number, const uint8_t *key, const uint8_t *mask, int32_t prefix,
+                     int32_t priority, uint32_t action, const uint64_t *args, uint32_t n_args,
+                     char error[SW_ERROR_BYTES])
+{
+    const char *why = "";
+    sw_lock(sw);
+    struct sw_table *table = table_of(sw, number, &why);
+    int64_t status = -ENOENT;
+    if (table != NULL) {
+        int64_t rank = (int64_t)INT32_MAX - priority; /* P4Runtime: the higher wins; ranks: the lower */
+        enum sw_match kind = sw_table_spec_of(table)->kind;
+        if (kind == SW_EXACT || kind == SW_LPM) rank = 0;
+        status = sw_table_insert(table, key, mask, prefix, rank, action, args, n_args, &why);
+    }
+    sw_unlock(sw);
+    if (status >= 0) error[0] = 0;
+    else refuse(error, 0, why);
+    return status;
+}
+
+int sw_table_modify(struct sw_switch *sw, uint32_t number, uint32_t handle, uint32_t action, const uint64_t *args,
+                    uint32_t n_args, char error[SW_ERROR_BYTES])
+{
+    const char *why = "";
+    sw_lock(sw);
+    struct sw_table *table = table_of(sw, number, &why);
+    int status = table == NULL ? -ENOENT : sw_table_change(table, handle, action, args, n_args, &why);
+    sw_unlock(sw);
+    return refuse(error, status, status == 0 ? "" : why);
+}
+
+int sw_table_delete(struct sw_switch *sw, uint32_t number, uint32_t handle, char error[SW_ERROR_BYTES])
+{
+    const char *why = "";
+    sw_lock(sw);
+    struct sw_table *table = table_of(sw, number, &why);
+    int status = table == NULL ? -ENOENT : sw_table_remove(table, handle, &why);
+    sw_unlock(sw);
+    return refuse(error, status, status == 0 ? "" : why);
+}
+
+int sw_table_set_default(struct sw_switch *sw, uint32_t number, uint32_t action, const uint64_t *args, uint32_t n_args,
+                         char error[SW_ERROR_BYTES])
+{
+    const char *why = "";
+    sw_lock(sw);
+    struct sw_table *table = table_of(sw, number, &why);
+    int status = table == NULL ? -ENOENT : sw_table_default(table, action, args, n_args, &why);
+    sw_unlock(sw);
+    return refuse(error, status, status == 0 ? "" : why);
+}
+
+/* With the lock held: an entry of a table, or NULL. */
+static struct sw_node *node_of(struct sw_switch *sw, uint32_t number, int64_t handle)
+{
+    const char *why;
+    struct sw_table *table = table_of(sw, number, &why);
+    return table == NULL ? NULL : sw_table_node(table, handle);
+}
+
+int sw_table_counter_read(struct sw_switch *sw, uint32_t number, int64_t handle, struct sw_counter *out)
+{
+    sw_lock(sw);
+    const struct sw_node *node = node_of(sw, number, handle);
+    if (node != NULL) *out = (struct sw_counter){node->entry.packets, node->entry.bytes};
+    sw_unlock(sw);
+    return node == NULL ? -ENOENT : 0;
+}
+
+int sw_table_counter_write(struct sw_switch *sw, uint32_t number, int64_t handle, const struct sw_counter *in)
+{
+    sw_lock(sw);
+    struct sw_node *node = node_of(sw, number, handle);
+    if (node != NULL) {
+        node->entry.packets = in->packets;
+        node->entry.bytes = in->bytes;
+    }
+    sw_unlock(sw);
+    return node == NULL ? -ENOENT : 0;
+}
+
+/* ---- arrays ---- */
+
+static bool within(uint32_t first, uint32_t n, uint32_t size) { return first <= size && n <= size - first; }
+
+static int copy_counters(struct sw_switch *sw, uint32_t number, uint32_t first, uint32_t n, struct sw_counter *out,
+                         const struct sw_counter *in)
+{
+    sw_lock(sw);
+    const struct sw_instance *instance = sw->instance;
+    int status = instance == NULL || number >= instance->program->n_counters ? -ENOENT
+                 : within(first, n, instance->counter_sizes[number])          ? 0
+                                                                              : -ERANGE;
+    if (status == 0 && n != 0) {
+        struct sw_counter *cells = instance->counters[number] + first;
+        if (out != NULL) memcpy(out, cells, n * sizeof *cells);
+        else if (in != NULL) memcpy(cells, in, n * sizeof *cells);
+    }
+    sw_unlock(sw);
+    return status;
+}
+
+int sw_counter_read(struct sw_switch *sw, uint32_t counter, uint32_t first, uint32_t n, struct sw_counter *out)
+{
+    return copy_counters(sw, counter, first, n, out, NULL);
+}
+
+int sw_counter_write(struct sw_switch *sw, uint32_t counter, uint32_t first, uint32_t n, const struct sw_counter *in)
+{
+    return copy_counters(sw, counter, first, n, NULL, in);
+}
+
+static int copy_cells(struct sw_switch *sw, uint32_t number, uint32_t first, uint32_t n, void *out, const void *in)
+{
+    sw_lock(sw);
+    const struct sw_instance *instance = sw->instance;
+    int status = -ENOENT;
+    if (instance != NULL && number < instance->program->n_registers) {
+        const struct sw_register *reg = &instance->registers[number];
+        status = within(first, n, reg->size) ? 0 : -ERANGE;
+        if (status == 0 && n != 0) {
+            char *cells = (char *)reg->cells + (size_t)first * reg->cell_bytes;
+            if (out != NULL) memcpy(out, cells, (size_t)n * reg->cell_bytes);
+            else if (in != NULL) memcpy(cells, in, (size_t)n * reg->cell_bytes);
+        }
+    }
+    sw_unlock(sw);
+    return status;
+}
+
+int sw_register_read(struct sw_switch *sw, uint32_t reg, uint32_t first, uint32_t n, void *out)
+{
+    return copy_cells(sw, reg, first, n, out, NULL);
+}
+
+int sw_register_write(struct sw_switch *sw, uint32_t reg, uint32_t first, uint32_t n, const void *in)
+{
+    return copy_cells(sw, reg, first, n, NULL, in);
+}
+
+/* ---- meters ---- */
+
+/* With the lock held. */
+static struct sw_meter *meter_of(struct sw_switch *sw, uint32_t number, uint32_t index)
+{
+    const struct sw_instance *instance = sw->instance;
+    if (instance == NULL || number >= instance->program->n_meters) return NULL;
+    return index < instance->meters[number]->size ? &instance->meters[number]->cells[index] : NULL;
+}
+
+static struct sw_meter *direct_meter_of(struct sw_switch *sw, uint32_t number, uint32_t handle)
+{
+    struct sw_node *node = node_of(sw, number, handle);
+    return node == NULL || node->entry.meter == NULL ? NULL : &node->meter;
+}
+
+static int read_meter(const struct sw_meter *meter, struct sw_meter_config *out)
+{
+    if (meter == NULL) return -ENOENT;
+    *out = meter->configured ? (struct sw_meter_config){meter->cir, meter->cburst, meter->pir, meter->pburst}
+                             : (struct sw_meter_config){UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX};
+    return 0;
+}
+
+static int write_meter(const struct sw_switch *sw, struct sw_meter *meter, const struct sw_meter_config *in)
+{
+    if (meter == NULL) return -ENOENT;
+    if (in != NULL && in->cir > in->pir) return -EINVAL;
+    uint64_t rates[4] = {0};
+    if (in != NULL) memcpy(rates, (uint64_t[]){in->cir, in->cburst, in->pir, in->pburst}, sizeof rates);
+    sw_meter_set(meter, in == NULL ? NULL : rates, (sw_clock_ns() - sw->origin_ns) / 1000);
+    return 0;
+}
+
+int sw_meter_read(struct sw_switch *sw, uint32_t meter, uint32_t index, struct sw_meter_config *out)
+{
+    sw_lock(sw);
+    int status = read_meter(meter_of(sw, meter, index), out);
+    sw_unlock(sw);
+    return status;
+}
+
+int sw_meter_write(struct sw_switch *sw, uint32_t meter, uint32_t index, const struct sw_meter_config *in)
+{
+    sw_lock(sw);
+    int status = write_meter(sw, meter_of(sw, meter, index), in);
+    sw_unlock(sw);
+    return status;
+}
+
+int sw_table_meter_read(struct sw_switch *sw, uint32_t table, uint32_t handle, struct sw_meter_config *out)
+{
+    sw_lock(sw);
+    int status = read_meter(direct_meter_of(sw, table, handle), out);
+    sw_unlock(sw);
+    return status;
+}
+
+int sw_table_meter_write(struct sw_switch *sw, uint32_t table, uint32_t handle, const struct sw_meter_config *in)
+{
+    sw_lock(sw);
+    int status = write_meter(sw, direct_meter_of(sw, table, handle), in);
+    sw_unlock(sw);
+    return status;
+}
+
+/* ---- replication, ports, packet-out, events ---- */
+
+static int set_group(struct sw_switch *sw, struct sw_pre *pre, uint32_t id, const struct sw_replica *replicas,
+                     uint32_t n, uint32_t truncate_to, char *error)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (replicas[i].port >= SW_MAX_PORTS) {
+            snprintf(error, SW_ERROR_BYTES, "replica %u: port %u is beyond %d", i, replicas[i].port, SW_MAX_PORTS - 1);
+            return -EINVAL;
+        }
+    }
+    sw_lock(sw);
+    int status = sw_pre_set(pre, id, replicas, n, truncate_to);
+    sw_unlock(sw);
+    return refuse(error, status, status == 0 ? "" : status == -ENOENT ? "nothing to delete" : "out of memory");
+}
+
+int sw_clone_session(struct sw_switch *sw, uint32_t session, const struct sw_replica *replicas, uint32_t n,
+                     uint32_t truncate_to, char error[SW_ERROR_BYTES])
+{
+    return set_group(sw, &sw->clones, session, replicas, n, truncate_to, error);
+}
+
+int sw_multicast_group(struct sw_switch *sw, uint32_t group, const struct sw_replica *replicas, uint32_t n,
+                       char error[SW_ERROR_BYTES])
+{
+    return set_group(sw, &sw->groups, group, replicas, n, 0, error);
+}
+
+int sw_port_shape(struct sw_switch *sw, uint16_t number, uint64_t rate_bps, uint64_t delay_ns, uint32_t depth,
+                  char error[SW_ERROR_BYTES])
+{
+    error[0] = 0;
+    sw_lock(sw);
+    struct sw_tm_port *port = sw_tm_port(&sw->tm, number);
+    if (port != NULL) sw_tm_shape(port, rate_bps, delay_ns, depth);
+    sw_unlock(sw);
+    sw_wake(sw);
+    return port == NULL ? refuse(error, -EINVAL, "no such port number, or out of memory") : 0;
+}
+
+int sw_port_stats(struct sw_switch *sw, uint16_t number, struct sw_port_stats *out)
+{
+    *out = (struct sw_port_stats){0};
+    if (number >= SW_MAX_PORTS) return -EINVAL;
+    sw_lock(sw);
+    const struct sw_port *port = sw->ports[number];
+    const struct sw_tm_port *queues = sw->tm.ports[number];
+    if (port != NULL) {
+        *out = port->stats;
+        out->up = port->up;
+    }
+    if (queues != NULL) {
+        out->queue_dropped += queues->dropped;
+        out->in_flight = queues->line.count;
+        for (uint32_t q = 0; q < SW_PRIORITIES; q++) out->queue_packets[q] = queues->queues[q].packets.count;
+    }
+    sw_unlock(sw);
+    return 0;
+}
+
+int sw_packet_out(struct sw_switch *sw, uint16_t port, const uint8_t *frame, uint32_t length)
+{
+    if (port >= SW_MAX_PORTS || length > SW_MAX_FRAME) return -EINVAL;
+    int status = -ENOMEM;
+    sw_lock(sw);
+    struct sw_pkt *pkt = sw->instance == NULL ? NULL : sw_pkt_copy_bytes(&sw->pool, frame, length);
+    if (sw->instance == NULL) status = -ENOENT;
+    if (pkt != NULL) {
+        status = 0;
+        pkt->p.std.ingress_port = port;
+        pkt->p.std.packet_length = length;
+        pkt->p.std.ingress_global_timestamp = (sw_clock_ns() - sw->origin_ns) / 1000;
+        sw_fifo_push(&sw->input, pkt);
+    }
+    sw_unlock(sw);
+    if (status == 0) sw_wake(sw);
+    return status;
+}
+
+int sw_next_event(struct sw_switch *sw, int timeout_ms, struct sw_event *event, uint8_t *data, uint32_t capacity)
+{
+    return sw_events_get(&sw->events, timeout_ms, event, data, capacity);
+}

@@ -1,0 +1,75 @@
+/* The switch from inside: what switch.c, run.c, ports.c and control.c share. */
+#ifndef SW_INTERNAL_H
+#define SW_INTERNAL_H
+
+#include <pthread.h>
+
+#include "events.h"
+#include "packet.h"
+#include "pre.h"
+#include "state.h"
+#include "switch.h"
+#include "traffic.h"
+
+enum { SW_BATCH = 64 };
+
+/* A port that was named or has counted something. */
+struct sw_port {
+    uint16_t port;
+    bool present, up;   /* an interface belongs to it; it is there */
+    char interface[16]; /* IFNAMSIZ */
+    int fd, ifindex;
+    struct sw_fifo out; /* to be sent in this turn, or refused for now */
+    uint64_t stuck_ns;  /* since when the interface refuses out.head; 0: it doesn't */
+    struct sw_port_stats stats;
+};
+
+struct sw_io; /* ports.c: buffers for batches */
+
+struct sw_switch {
+    /* The worker holds `data` while it moves packets. `next` is held while waiting for `data`, which makes the
+     * pair fair: a worker that has no rest can't keep Python out. */
+    pthread_mutex_t next, data;
+    struct sw_pool pool;
+    struct sw_tm tm;
+    struct sw_pre clones, groups;
+    struct sw_instance *instance; /* NULL: no program */
+    void *library;
+    struct sw_fifo input; /* resubmitted, recirculated and injected packets */
+    struct sw_port *ports[SW_MAX_PORTS];
+    uint16_t active[SW_MAX_PORTS];
+    uint32_t n_active;
+    struct sw_io *io;
+    struct sw_events events;
+    uint64_t origin_ns, now_ns, seed;
+    uint16_t cpu_port, drop_port;
+    int epoll, wake, netlink;
+    pthread_t worker;
+    bool running, stop;
+};
+
+void sw_lock(struct sw_switch *);
+void sw_unlock(struct sw_switch *);
+uint64_t sw_clock_ns(void);
+static inline uint64_t sw_now_us(const struct sw_switch *sw) { return (sw->now_ns - sw->origin_ns) / 1000; }
+void sw_wake(struct sw_switch *);
+void sw_say(struct sw_switch *, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* run.c */
+void sw_receive(struct sw_switch *, struct sw_pkt *, uint16_t port); /* a new packet: through ingress */
+void sw_run_input(struct sw_switch *);                               /* one turn of the input queue */
+void sw_run_port(struct sw_switch *, struct sw_tm_port *);           /* one turn of a port's queues and delay line */
+void sw_flush(struct sw_switch *);                                   /* drops every packet inside */
+
+/* ports.c */
+struct sw_port *sw_port_of(struct sw_switch *, uint32_t port); /* made on first use; NULL: no memory */
+struct sw_io *sw_io_new(void);
+void sw_io_release(struct sw_switch *); /* gives back its packets */
+void sw_port_receive(struct sw_switch *, struct sw_port *); /* one batch */
+void sw_port_send(struct sw_switch *, struct sw_port *, struct sw_pkt *); /* queued until sw_port_flush */
+void sw_port_flush(struct sw_switch *, struct sw_port *);
+void sw_port_close(struct sw_switch *, struct sw_port *);
+int sw_links_open(void); /* a netlink socket that tells when interfaces come and go */
+void sw_links_changed(struct sw_switch *);
+
+#endif

@@ -1,0 +1,134 @@
+/* The packet pool. */
+#include "packet.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SLAB_SMALL = 64, SLAB_LARGE = 8, ALIGN = 64 };
+
+static size_t aligned(size_t size) { return (size + ALIGN - 1) / ALIGN * ALIGN; }
+
+void sw_pool_init(struct sw_pool *pool, uint32_t phv_size, uint32_t headroom, uint32_t max_small, uint32_t max_large)
+{
+    *pool = (struct sw_pool){
+        .phv_size = phv_size, .headroom = headroom, .max_small = max_small, .max_large = max_large};
+}
+
+void sw_pool_free(struct sw_pool *pool)
+{
+    while (pool->slabs != NULL) {
+        void *next = *(void **)pool->slabs;
+        free(pool->slabs);
+        pool->slabs = next;
+    }
+    pool->free_small = pool->free_large = NULL;
+    pool->n_small = pool->n_large = pool->used = 0;
+}
+
+static void grow(struct sw_pool *pool, bool small)
+{
+    uint32_t *made = small ? &pool->n_small : &pool->n_large;
+    uint32_t room = (small ? pool->max_small : pool->max_large) - *made;
+    uint32_t n = small ? SLAB_SMALL : SLAB_LARGE;
+    if (n > room) n = room;
+    if (n == 0) return;
+    size_t head = aligned(sizeof(struct sw_pkt)), phv = aligned(pool->phv_size);
+    size_t capacity = aligned((size_t)pool->headroom + SW_VLAN_TAG + (small ? SW_SMALL_FRAME : SW_MAX_FRAME));
+    size_t element = head + phv + capacity;
+    char *slab = aligned_alloc(ALIGN, ALIGN + n * element);
+    if (slab == NULL) return;
+    *(void **)slab = pool->slabs;
+    pool->slabs = slab;
+    *made += n;
+    struct sw_pkt **list = small ? &pool->free_small : &pool->free_large;
+    for (uint32_t i = n; i-- > 0;) {
+        struct sw_pkt *pkt = (struct sw_pkt *)(void *)(slab + ALIGN + i * element);
+        pkt->p.phv = (char *)pkt + head;
+        pkt->buffer = (uint8_t *)pkt + head + phv;
+        pkt->capacity = (uint32_t)capacity;
+        pkt->small = small;
+        pkt->next = *list;
+        *list = pkt;
+    }
+}
+
+void sw_pkt_reset(const struct sw_pool *pool, struct sw_pkt *pkt)
+{
+    memset(pkt->p.phv, 0, pool->phv_size);
+    pkt->p.std = (struct sw_std){0};
+    pkt->p.req = (struct sw_requests){SW_NONE, SW_NONE, SW_NONE, SW_NONE, SW_NONE, 0};
+}
+
+struct sw_pkt *sw_pkt_new(struct sw_pool *pool, uint32_t length)
+{
+    if (length > SW_MAX_FRAME) return NULL;
+    bool small = length <= SW_SMALL_FRAME;
+    struct sw_pkt **list = small ? &pool->free_small : &pool->free_large;
+    if (*list == NULL) grow(pool, small);
+    struct sw_pkt *pkt = *list;
+    if (pkt == NULL) return NULL;
+    *list = pkt->next;
+    pool->used++;
+    pkt->next = NULL;
+    pkt->p.data = pkt->buffer + pool->headroom + SW_VLAN_TAG;
+    pkt->p.length = pkt->p.length_register = length;
+    pkt->truncate_to = UINT32_MAX;
+    pkt->passes = 0;
+    sw_pkt_reset(pool, pkt);
+    return pkt;
+}
+
+void sw_pkt_free(struct sw_pool *pool, struct sw_pkt *pkt)
+{
+    struct sw_pkt **list = pkt->small ? &pool->free_small : &pool->free_large;
+    pkt->next = *list;
+    *list = pkt;
+    pool->used--;
+}
+
+void sw_fifo_free(struct sw_pool *pool, struct sw_fifo *fifo)
+{
+    for (struct sw_pkt *pkt; (pkt = sw_fifo_pop(fifo)) != NULL;) sw_pkt_free(pool, pkt);
+}
+
+struct sw_pkt *sw_pkt_copy_bytes(struct sw_pool *pool, const uint8_t *data, uint32_t length)
+{
+    struct sw_pkt *copy = sw_pkt_new(pool, length);
+    if (copy != NULL) memcpy(copy->p.data, data, length);
+    return copy;
+}
+
+struct sw_pkt *sw_pkt_successor(struct sw_pool *pool, struct sw_pkt *pkt)
+{
+    uint32_t length = pkt->p.length;
+    struct sw_pkt *fresh = sw_pkt_new(pool, pkt->small ? 0 : SW_MAX_FRAME);
+    if (fresh == NULL) return NULL;
+    uint8_t *buffer = fresh->buffer;
+    fresh->buffer = pkt->buffer;
+    fresh->p.data = pkt->p.data;
+    fresh->p.length = fresh->p.length_register = length;
+    pkt->buffer = pkt->p.data = buffer;
+    pkt->p.length = 0;
+    return fresh;
+}
+
+struct sw_pkt *sw_pkt_recentre(struct sw_pool *pool, struct sw_pkt *pkt)
+{
+    uint32_t at = pool->headroom + SW_VLAN_TAG, length = pkt->p.length;
+    if (length <= SW_MAX_FRAME) {
+        if ((size_t)(pkt->p.data - pkt->buffer) >= pool->headroom) return pkt;
+        if (length <= pkt->capacity - at) {
+            memmove(pkt->buffer + at, pkt->p.data, length);
+            pkt->p.data = pkt->buffer + at;
+            return pkt;
+        }
+    }
+    struct sw_pkt *other = sw_pkt_copy_bytes(pool, pkt->p.data, length);
+    if (other != NULL) {
+        memcpy(other->p.phv, pkt->p.phv, pool->phv_size);
+        other->p.std = pkt->p.std;
+        other->passes = pkt->passes;
+    }
+    sw_pkt_free(pool, pkt);
+    return other;
+}

@@ -1,0 +1,178 @@
+/* Registers, counters, meters, random numbers, and the making of an instance. */
+#include "state.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "table.h"
+
+/* ---- meters ---- */
+
+void sw_meter_set(struct sw_meter *meter, const uint64_t rates[4], uint64_t now_us)
+{
+    bool bytes = meter->bytes;
+    *meter = (struct sw_meter){.bytes = bytes};
+    if (rates == NULL) return;
+    meter->cir = rates[0];
+    meter->committed = meter->cburst = rates[1];
+    meter->pir = rates[2];
+    meter->peak = meter->pburst = rates[3];
+    meter->origin_us = now_us;
+    meter->configured = true;
+}
+
+static void accrue(uint64_t rate, uint64_t burst, uint64_t elapsed_us, uint64_t *accrued, uint64_t *tokens)
+{
+    uint64_t total = (uint64_t)((unsigned __int128)rate * elapsed_us / 1000000u);
+    uint64_t fresh = total - *accrued;
+    *accrued = total;
+    *tokens = fresh >= burst - *tokens ? burst : *tokens + fresh;
+}
+
+uint32_t sw_meter_run(struct sw_meter *meter, uint32_t bytes, uint64_t now_us)
+{
+    if (!meter->configured) return 0;
+    uint64_t elapsed = now_us > meter->origin_us ? now_us - meter->origin_us : 0;
+    uint64_t need = meter->bytes ? bytes : 1;
+    accrue(meter->pir, meter->pburst, elapsed, &meter->peak_accrued, &meter->peak);
+    if (meter->peak < need) return 2;
+    meter->peak -= need;
+    accrue(meter->cir, meter->cburst, elapsed, &meter->committed_accrued, &meter->committed);
+    if (meter->committed < need) return 1;
+    meter->committed -= need;
+    return 0;
+}
+
+uint32_t sw_meter_execute(struct sw_meter_array *array, uint64_t index, uint32_t bytes, uint64_t now_us)
+{
+    return index < array->size ? sw_meter_run(&array->cells[index], bytes, now_us) : 0;
+}
+
+uint32_t sw_meter_execute_direct(const struct sw_entry *entry, uint32_t bytes, uint64_t now_us)
+{
+    return entry->meter == NULL ? 0 : sw_meter_run(entry->meter, bytes, now_us);
+}
+
+/* ---- random numbers: xoroshiro128+, seeded by splitmix64 ---- */
+
+static uint64_t splitmix(uint64_t *state)
+{
+    uint64_t z = *state += 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+static uint64_t rotate(uint64_t value, int bits) { return value << bits | value >> (64 - bits); }
+
+static uint64_t next_random(uint64_t rng[2])
+{
+    uint64_t a = rng[0], b = rng[1], result = a + b;
+    b ^= a;
+    rng[0] = rotate(a, 24) ^ b ^ (b << 16);
+    rng[1] = rotate(b, 37);
+    return result;
+}
+
+uint64_t sw_random(struct sw_instance *instance, uint64_t low, uint64_t high)
+{
+    if (low >= high) return low; /* low > high: v1model leaves it open */
+    uint64_t span = high - low + 1;
+    if (span == 0) return next_random(instance->rng);
+    uint64_t limit = UINT64_MAX - UINT64_MAX % span, value; /* above it, some results would be likelier */
+    do value = next_random(instance->rng);
+    while (value >= limit);
+    return low + value % span;
+}
+
+/* ---- the instance ---- */
+
+static uint16_t cell_bytes(uint16_t width)
+{
+    if (width > 128) return (uint16_t)((width + 7) / 8);
+    uint16_t bytes = 1;
+    while (bytes * 8 < width) bytes *= 2;
+    return bytes;
+}
+
+static void *array_of(size_t n, size_t size) { return calloc(n == 0 ? 1 : n, size); }
+
+static bool make_arrays(struct sw_instance *instance, const struct sw_program *program)
+{
+    instance->tables = array_of(program->n_tables, sizeof *instance->tables);
+    instance->counters = array_of(program->n_counters, sizeof *instance->counters);
+    instance->counter_sizes = array_of(program->n_counters, sizeof *instance->counter_sizes);
+    instance->registers = array_of(program->n_registers, sizeof *instance->registers);
+    instance->meters = array_of(program->n_meters, sizeof *instance->meters);
+    if (!instance->tables || !instance->counters || !instance->counter_sizes || !instance->registers ||
+        !instance->meters) {
+        return false;
+    }
+    for (uint32_t i = 0; i < program->n_counters; i++) {
+        instance->counter_sizes[i] = program->counters[i].size;
+        instance->counters[i] = array_of(program->counters[i].size, sizeof **instance->counters);
+        if (instance->counters[i] == NULL) return false;
+    }
+    for (uint32_t i = 0; i < program->n_registers; i++) {
+        struct sw_register *reg = &instance->registers[i];
+        *reg = (struct sw_register){NULL, program->registers[i].size, program->registers[i].width,
+                                    cell_bytes(program->registers[i].width)};
+        reg->cells = array_of(reg->size, reg->cell_bytes);
+        if (reg->cells == NULL) return false;
+    }
+    for (uint32_t i = 0; i < program->n_meters; i++) {
+        struct sw_meter_array *array = calloc(1, sizeof *array);
+        instance->meters[i] = array;
+        if (array == NULL) return false;
+        array->size = program->meters[i].size;
+        array->cells = array_of(array->size, sizeof *array->cells);
+        if (array->cells == NULL) return false;
+        for (uint32_t k = 0; k < array->size; k++) array->cells[k].bytes = program->meters[i].bytes;
+    }
+    return true;
+}
+
+struct sw_instance *sw_instance_new(const struct sw_program *program, uint64_t seed, uint16_t drop_port, char *error)
+{
+    struct sw_instance *instance = calloc(1, sizeof *instance);
+    snprintf(error, 256, "out of memory");
+    if (instance == NULL) return NULL;
+    instance->program = program;
+    instance->drop_port = drop_port;
+    instance->rng[0] = splitmix(&seed);
+    instance->rng[1] = splitmix(&seed);
+    if (!make_arrays(instance, program)) goto fail;
+    for (uint32_t i = 0; i < program->n_tables; i++) {
+        const char *why;
+        instance->tables[i] = sw_table_new(&program->tables[i], program, splitmix(&seed), &why);
+        if (instance->tables[i] == NULL) {
+            snprintf(error, 256, "table %s: %s", program->tables[i].name, why);
+            goto fail;
+        }
+    }
+    error[0] = 0;
+    return instance;
+fail:
+    sw_instance_free(instance);
+    return NULL;
+}
+
+void sw_instance_free(struct sw_instance *instance)
+{
+    if (instance == NULL) return;
+    const struct sw_program *program = instance->program;
+    for (uint32_t i = 0; instance->tables && i < program->n_tables; i++) sw_table_free(instance->tables[i]);
+    for (uint32_t i = 0; instance->counters && i < program->n_counters; i++) free(instance->counters[i]);
+    for (uint32_t i = 0; instance->registers && i < program->n_registers; i++) free(instance->registers[i].cells);
+    for (uint32_t i = 0; instance->meters && i < program->n_meters; i++) {
+        if (instance->meters[i] != NULL) free(instance->meters[i]->cells);
+        free(instance->meters[i]);
+    }
+    free(instance->tables);
+    free(instance->counters);
+    free(instance->counter_sizes);
+    free(instance->registers);
+    free(instance->meters);
+    free(instance);
+}

@@ -1,0 +1,270 @@
+/* The live switch: its life, its worker thread, its lock. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+enum {
+    MAX_SMALL = 16384, MAX_LARGE = 1024, /* packets inside: some 35 + 10 MB, taken as needed */
+    SPIN_NS = 12000,  /* a sleep shorter than this costs more than it saves */
+    RETRY_NS = 50000, /* for interfaces that refuse packets */
+    WAKE = UINT16_MAX + 1, LINKS, /* epoll tags beyond the port numbers */
+};
+
+uint64_t sw_clock_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+void sw_lock(struct sw_switch *sw)
+{
+    pthread_mutex_lock(&sw->next);
+    pthread_mutex_lock(&sw->data);
+    pthread_mutex_unlock(&sw->next);
+}
+
+void sw_unlock(struct sw_switch *sw) { pthread_mutex_unlock(&sw->data); }
+
+void sw_wake(struct sw_switch *sw)
+{
+    uint64_t one = 1;
+    ssize_t ignored = write(sw->wake, &one, sizeof one); /* full: it is awake */
+    (void)ignored;
+}
+
+void sw_say(struct sw_switch *sw, const char *format, ...)
+{
+    char line[512];
+    va_list arguments;
+    va_start(arguments, format);
+    int n = vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    if (n >= (int)sizeof line) n = sizeof line - 1;
+    sw_events_put(&sw->events, SW_EVENT_LOG, 0, line, (uint32_t)n, sw_now_us(sw));
+}
+
+static void log_of_program(void *context, const char *message) { sw_say(context, "%s", message); }
+
+/* ---- the worker ---- */
+
+static void serve(struct sw_switch *sw, const struct epoll_event *events, int n)
+{
+    for (int i = 0; i < n; i++) {
+        uint32_t tag = events[i].data.u32;
+        if (tag == WAKE) {
+            uint64_t count;
+            ssize_t ignored = read(sw->wake, &count, sizeof count);
+            (void)ignored;
+        } else if (tag == LINKS) {
+            sw_links_changed(sw);
+        } else if (sw->ports[tag] != NULL && sw->ports[tag]->fd >= 0) {
+            sw_port_receive(sw, sw->ports[tag]);
+        }
+    }
+}
+
+/* One turn. Returns when the next one has something to do, ns; 0: at once. */
+static uint64_t turn(struct sw_switch *sw, const struct epoll_event *events, int n)
+{
+    sw->now_ns = sw_clock_ns();
+    serve(sw, events, n);
+    sw_run_input(sw);
+    uint64_t next = UINT64_MAX;
+    for (uint32_t i = 0; i < sw->tm.n_active; i++) sw_run_port(sw, sw->tm.ports[sw->tm.active[i]]);
+    for (uint32_t i = 0; i < sw->n_active; i++) {
+        struct sw_port *port = sw->ports[sw->active[i]];
+        if (port->out.head != NULL) sw_port_flush(sw, port);
+        if (port->stuck_ns != 0 && sw->now_ns + RETRY_NS < next) next = sw->now_ns + RETRY_NS;
+    }
+    if (sw->input.head != NULL) return 0;
+    for (uint32_t i = 0; i < sw->tm.n_active; i++) {
+        const struct sw_tm_port *port = sw->tm.ports[sw->tm.active[i]];
+        const struct sw_port *out = sw->ports[port->port];
+        if (out != NULL && out->stuck_ns != 0) continue;
+        uint64_t at = sw_tm_next(port);
+        if (at < next) next = at;
+    }
+    return next;
+}
+
+/* Waits for packets, a wake-up or the time `until`. */
+static int wait_for(struct sw_switch *sw, struct epoll_event *events, uint64_t until)
+{
+    uint64_t now = sw_clock_ns();
+    if (until <= now + SPIN_NS) return epoll_wait(sw->epoll, events, SW_BATCH, 0);
+    if (until == UINT64_MAX) return epoll_wait(sw->epoll, events, SW_BATCH, -1);
+    struct timespec rest = {(time_t)((until - now) / 1000000000u), (long)((until - now) % 1000000000u)};
+#ifdef SYS_epoll_pwait2
+    long n = syscall(SYS_epoll_pwait2, sw->epoll, events, SW_BATCH, &rest, NULL, (size_t)0);
+    if (n >= 0 || errno != ENOSYS) return (int)n;
+#endif
+    struct pollfd set = {.fd = sw->epoll, .events = POLLIN};
+    ppoll(&set, 1, &rest, NULL);
+    return epoll_wait(sw->epoll, events, SW_BATCH, 0);
+}
+
+static void *work(void *context)
+{
+    struct sw_switch *sw = context;
+    struct epoll_event events[SW_BATCH];
+    prctl(PR_SET_TIMERSLACK, 1ul, 0, 0, 0);
+    for (int n = 0;;) {
+        sw_lock(sw);
+        if (sw->stop) break;
+        uint64_t next = turn(sw, events, n < 0 ? 0 : n);
+        sw_unlock(sw);
+        n = wait_for(sw, events, next);
+    }
+    sw_unlock(sw);
+    return NULL;
+}
+
+/* ---- life ---- */
+
+static int watch(struct sw_switch *sw, int fd, uint32_t tag)
+{
+    struct epoll_event event = {.events = EPOLLIN, .data.u32 = tag};
+    return epoll_ctl(sw->epoll, EPOLL_CTL_ADD, fd, &event);
+}
+
+struct sw_switch *sw_create(uint32_t priorities, uint32_t queue_depth, uint16_t cpu_port, uint16_t drop_port,
+                            uint64_t seed, char error[SW_ERROR_BYTES])
+{
+    error[0] = 0;
+    if (priorities < 1 || priorities > SW_PRIORITIES || queue_depth < 1 || drop_port >= SW_MAX_PORTS ||
+        cpu_port >= SW_MAX_PORTS) {
+        snprintf(error, SW_ERROR_BYTES,
+                 "priorities must be 1 to %d, the queue depth at least 1, the CPU and drop ports below %d",
+                 SW_PRIORITIES, SW_MAX_PORTS);
+        return NULL;
+    }
+    struct sw_switch *sw = calloc(1, sizeof *sw);
+    if (sw == NULL) {
+        snprintf(error, SW_ERROR_BYTES, "out of memory");
+        return NULL;
+    }
+    pthread_mutex_init(&sw->next, NULL);
+    pthread_mutex_init(&sw->data, NULL);
+    sw_tm_init(&sw->tm, priorities, queue_depth);
+    sw_pool_init(&sw->pool, 0, 0, MAX_SMALL, MAX_LARGE);
+    sw_events_init(&sw->events);
+    sw->cpu_port = cpu_port;
+    sw->drop_port = drop_port;
+    sw->seed = seed;
+    sw->origin_ns = sw->now_ns = sw_clock_ns();
+    sw->epoll = epoll_create1(EPOLL_CLOEXEC);
+    sw->wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    sw->netlink = sw_links_open();
+    sw->io = sw_io_new();
+    if (sw->epoll < 0 || sw->wake < 0 || sw->netlink < 0 || sw->io == NULL || watch(sw, sw->wake, WAKE) != 0 ||
+        watch(sw, sw->netlink, LINKS) != 0) {
+        snprintf(error, SW_ERROR_BYTES, "cannot set up the switch: %s", strerror(errno));
+        sw_destroy(sw);
+        return NULL;
+    }
+    return sw;
+}
+
+static void unload(struct sw_switch *sw)
+{
+    sw_flush(sw);
+    sw_io_release(sw);
+    sw_pool_free(&sw->pool);
+    sw_instance_free(sw->instance);
+    if (sw->library != NULL) dlclose(sw->library);
+    sw->instance = NULL;
+    sw->library = NULL;
+}
+
+void sw_destroy(struct sw_switch *sw)
+{
+    if (sw == NULL) return;
+    sw_stop(sw);
+    for (uint32_t i = 0; i < sw->n_active; i++) sw_port_close(sw, sw->ports[sw->active[i]]);
+    unload(sw);
+    for (uint32_t i = 0; i < sw->n_active; i++) free(sw->ports[sw->active[i]]);
+    sw_tm_free(&sw->tm);
+    sw_pre_free(&sw->clones);
+    sw_pre_free(&sw->groups);
+    sw_events_free(&sw->events);
+    if (sw->epoll >= 0) close(sw->epoll);
+    if (sw->wake >= 0) close(sw->wake);
+    if (sw->netlink >= 0) close(sw->netlink);
+    free(sw->io);
+    pthread_mutex_destroy(&sw->data);
+    pthread_mutex_destroy(&sw->next);
+    free(sw);
+}
+
+int sw_start(struct sw_switch *sw, char error[SW_ERROR_BYTES])
+{
+    error[0] = 0;
+    if (sw->running) return 0;
+    sigset_t all, before; /* signals are for Python's main thread */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    sw->stop = false;
+    int status = pthread_create(&sw->worker, NULL, work, sw);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (status != 0) snprintf(error, SW_ERROR_BYTES, "cannot start the worker thread: %s", strerror(status));
+    sw->running = status == 0;
+    return -status;
+}
+
+int sw_stop(struct sw_switch *sw)
+{
+    sw_events_stop(&sw->events);
+    if (!sw->running) return 0;
+    sw_lock(sw);
+    sw->stop = true;
+    sw_unlock(sw);
+    sw_wake(sw);
+    pthread_join(sw->worker, NULL);
+    sw->running = false;
+    return 0;
+}
+
+int sw_load(struct sw_switch *sw, const char *path, char error[SW_ERROR_BYTES])
+{
+    error[0] = 0;
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (library == NULL) {
+        snprintf(error, SW_ERROR_BYTES, "cannot load the program: %s", dlerror());
+        return -ENOEXEC;
+    }
+    const struct sw_program *program = dlsym(library, "sw_program");
+    struct sw_instance *instance = NULL;
+    if (program == NULL || program->abi != SW_ABI) {
+        snprintf(error, SW_ERROR_BYTES, "%s is not a program of this version of the switch", path);
+    } else {
+        instance = sw_instance_new(program, sw->seed, sw->drop_port, error);
+    }
+    if (instance == NULL) {
+        dlclose(library);
+        return -EINVAL;
+    }
+    instance->log = log_of_program;
+    instance->log_context = sw;
+    sw_lock(sw);
+    unload(sw);
+    sw_pool_init(&sw->pool, program->phv_size, program->headroom, MAX_SMALL, MAX_LARGE);
+    sw->library = library;
+    sw->instance = instance;
+    sw_unlock(sw);
+    return 0;
+}

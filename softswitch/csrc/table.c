@@ -1,0 +1,247 @@
+/* Match-action tables: entries by handle, defaults, const entries. How a key is found is the index's business. */
+#include "table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct sw_table {
+    const struct sw_index *ops;
+    void *index;
+    const struct sw_table_spec *spec;
+    const struct sw_program *program;
+    struct sw_node **nodes; /* by handle */
+    uint32_t *free_handles;
+    uint32_t count, capacity, n_free, used; /* used: handles ever given */
+    struct sw_node *miss;
+    bool has_default;
+};
+
+static uint32_t arg_words(const struct sw_action_spec *action)
+{
+    uint32_t words = 0;
+    for (uint16_t i = 0; i < action->n_params; i++) words += (action->param_widths[i] + 63u) / 64;
+    return words;
+}
+
+static int set_action(struct sw_table *table, struct sw_node *node, uint32_t action, const uint64_t *args,
+                      uint32_t n_args, const char **why)
+{
+    if (action >= table->program->n_actions) {
+        *why = "no such action";
+        return -EINVAL;
+    }
+    if (n_args != arg_words(&table->program->actions[action])) {
+        *why = "the action takes another number of argument words";
+        return -EINVAL;
+    }
+    if (n_args > node->args_capacity) {
+        uint64_t *bigger = malloc(n_args * sizeof *bigger);
+        if (bigger == NULL) {
+            *why = "out of memory";
+            return -ENOMEM;
+        }
+        free((void *)node->entry.args);
+        node->entry.args = bigger;
+        node->args_capacity = n_args;
+    }
+    if (n_args != 0) memcpy((void *)node->entry.args, args, n_args * sizeof *args);
+    node->n_args = n_args;
+    node->entry.action = action;
+    return 0;
+}
+
+static struct sw_node *new_node(struct sw_table *table)
+{
+    struct sw_node *node = calloc(1, sizeof *node + 8 * (size_t)table->ops->words(table->spec));
+    if (node != NULL && table->spec->flags & SW_DIRECT_METER) {
+        node->meter.bytes = (table->spec->flags & SW_DIRECT_METER_BYTES) != 0;
+        node->entry.meter = &node->meter;
+    }
+    return node;
+}
+
+static void free_node(struct sw_node *node)
+{
+    if (node == NULL) return;
+    free((void *)node->entry.args);
+    free(node);
+}
+
+static const char *fault_of(const struct sw_table_spec *spec)
+{
+    uint32_t bytes = 0, lpms = 0;
+    bool only_exact = true;
+    for (uint16_t i = 0; i < spec->n_fields; i++) {
+        bytes += (spec->fields[i].width + 7u) / 8;
+        lpms += spec->fields[i].match == SW_LPM;
+        only_exact &= spec->fields[i].match == SW_EXACT;
+    }
+    if (bytes != spec->key_bytes) return "key_bytes is not the sum of its fields";
+    if (bytes > SW_TABLE_MAX_KEY) return "the key is longer than 512 bytes";
+    if (spec->kind == SW_EXACT && !only_exact) return "an exact table has a field that is not exact";
+    if (spec->kind == SW_LPM && lpms != 1) return "an lpm table needs exactly one lpm field";
+    return NULL;
+}
+
+struct sw_table *sw_table_new(const struct sw_table_spec *spec, const struct sw_program *program, uint64_t seed,
+                              const char **why)
+{
+    *why = fault_of(spec);
+    if (*why != NULL) return NULL;
+    struct sw_table *table = calloc(1, sizeof *table);
+    *why = "out of memory";
+    if (table == NULL) return NULL;
+    table->spec = spec;
+    table->program = program;
+    table->ops = spec->kind == SW_EXACT ? &sw_index_exact : spec->kind == SW_LPM ? &sw_index_lpm : &sw_index_ternary;
+    table->index = table->ops->create(spec, seed);
+    table->miss = new_node(table);
+    if (table->index == NULL || table->miss == NULL) goto fail;
+    table->miss->entry.handle = UINT32_MAX;
+    if (sw_table_default(table, UINT32_MAX, NULL, 0, why) != 0) goto fail;
+    for (uint32_t i = 0; i < spec->n_const_entries; i++) {
+        const struct sw_const_entry *entry = &spec->const_entries[i];
+        if (entry->action >= program->n_actions) {
+            *why = "a const entry has no such action";
+            goto fail;
+        }
+        if (sw_table_insert(table, entry->key, entry->mask, entry->prefix, entry->priority, entry->action, entry->args,
+                            arg_words(&program->actions[entry->action]), why) < 0) {
+            goto fail;
+        }
+    }
+    return table;
+fail:
+    sw_table_free(table);
+    return NULL;
+}
+
+void sw_table_free(struct sw_table *table)
+{
+    if (table == NULL) return;
+    for (uint32_t i = 0; i < table->used; i++) free_node(table->nodes[i]);
+    if (table->index != NULL) table->ops->destroy(table->index);
+    free_node(table->miss);
+    free(table->nodes);
+    free(table->free_handles);
+    free(table);
+}
+
+const struct sw_table_spec *sw_table_spec_of(const struct sw_table *table) { return table->spec; }
+uint32_t sw_table_count(const struct sw_table *table) { return table->count; }
+
+static int grow(struct sw_table *table)
+{
+    uint32_t capacity = table->capacity == 0 ? 16 : table->capacity * 2;
+    struct sw_node **nodes = realloc(table->nodes, capacity * sizeof(struct sw_node *));
+    if (nodes == NULL) return -ENOMEM;
+    table->nodes = nodes;
+    uint32_t *handles = realloc(table->free_handles, capacity * sizeof *handles);
+    if (handles == NULL) return -ENOMEM;
+    table->free_handles = handles;
+    table->capacity = capacity;
+    return 0;
+}
+
+int64_t sw_table_insert(struct sw_table *table, const uint8_t *key, const uint8_t *mask, int32_t prefix, int64_t rank,
+                        uint32_t action, const uint64_t *args, uint32_t n_args, const char **why)
+{
+    const struct sw_table_spec *spec = table->spec;
+    if (table->count >= spec->size && table->count >= spec->n_const_entries) {
+        *why = "the table is full";
+        return -ENOSPC;
+    }
+    if (spec->kind == SW_LPM) {
+        uint16_t i = 0;
+        while (spec->fields[i].match != SW_LPM) i++;
+        if (prefix < 0 || prefix > spec->fields[i].width) {
+            *why = "the prefix is longer than its field";
+            return -EINVAL;
+        }
+    }
+    *why = "out of memory";
+    if (table->n_free == 0 && table->used == table->capacity && grow(table) != 0) return -ENOMEM;
+    struct sw_node *node = new_node(table);
+    if (node == NULL) return -ENOMEM;
+    uint32_t handle = table->n_free > 0 ? table->free_handles[table->n_free - 1] : table->used;
+    node->entry.handle = handle;
+    node->prefix = prefix;
+    node->rank = rank;
+    int status = set_action(table, node, action, args, n_args, why);
+    if (status == 0) {
+        table->ops->prepare(table->index, node, key, mask);
+        status = table->ops->insert(table->index, node);
+        if (status == -EEXIST) *why = "an entry with this key is there already";
+    }
+    if (status != 0) {
+        free_node(node);
+        return status;
+    }
+    if (table->n_free > 0) table->n_free--;
+    else table->used++;
+    table->nodes[handle] = node;
+    table->count++;
+    return handle;
+}
+
+struct sw_node *sw_table_node(struct sw_table *table, int64_t handle)
+{
+    if (handle == -1) return table->miss;
+    return handle >= 0 && handle < table->used ? table->nodes[handle] : NULL;
+}
+
+int sw_table_change(struct sw_table *table, uint32_t handle, uint32_t action, const uint64_t *args, uint32_t n_args,
+                    const char **why)
+{
+    struct sw_node *node = sw_table_node(table, handle);
+    if (node == NULL) {
+        *why = "no entry has this handle";
+        return -ENOENT;
+    }
+    return set_action(table, node, action, args, n_args, why);
+}
+
+int sw_table_remove(struct sw_table *table, uint32_t handle, const char **why)
+{
+    struct sw_node *node = sw_table_node(table, handle);
+    if (node == NULL) {
+        *why = "no entry has this handle";
+        return -ENOENT;
+    }
+    table->ops->remove(table->index, node);
+    table->nodes[handle] = NULL;
+    table->free_handles[table->n_free++] = handle;
+    table->count--;
+    free_node(node);
+    return 0;
+}
+
+int sw_table_default(struct sw_table *table, uint32_t action, const uint64_t *args, uint32_t n_args, const char **why)
+{
+    if (action == UINT32_MAX) {
+        action = table->spec->default_action;
+        table->has_default = action != UINT32_MAX;
+        if (!table->has_default) return 0;
+        if (action >= table->program->n_actions) {
+            *why = "the default action doesn't exist";
+            return -EINVAL;
+        }
+        args = table->spec->default_args;
+        n_args = arg_words(&table->program->actions[action]);
+    }
+    int status = set_action(table, table->miss, action, args, n_args, why);
+    if (status == 0) table->has_default = true;
+    return status;
+}
+
+const struct sw_entry *sw_lookup(struct sw_table *table, const uint8_t *key)
+{
+    struct sw_node *node = table->ops->find(table->index, key);
+    return node == NULL ? NULL : &node->entry;
+}
+
+const struct sw_entry *sw_default_entry(const struct sw_table *table)
+{
+    return table->has_default ? &table->miss->entry : NULL;
+}

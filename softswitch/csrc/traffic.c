@@ -1,0 +1,142 @@
+/* Queues, shaping and delay lines. */
+#include "traffic.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t later(uint64_t a, uint64_t b) { return a > b ? a : b; }
+
+static uint64_t wire_ns(const struct sw_tm_port *port, uint32_t bytes)
+{
+    return port->rate_bps == 0 ? 0 : (uint64_t)bytes * 8 * 1000000000u / port->rate_bps;
+}
+
+void sw_tm_init(struct sw_tm *tm, uint32_t priorities, uint32_t depth)
+{
+    *tm = (struct sw_tm){.priorities = priorities, .depth = depth};
+}
+
+void sw_tm_free(struct sw_tm *tm)
+{
+    for (uint32_t i = 0; i < tm->n_active; i++) free(tm->ports[tm->active[i]]);
+    sw_tm_init(tm, tm->priorities, tm->depth);
+}
+
+void sw_tm_flush(struct sw_tm *tm, struct sw_pool *pool)
+{
+    for (uint32_t i = 0; i < tm->n_active; i++) {
+        struct sw_tm_port *port = tm->ports[tm->active[i]];
+        for (uint32_t q = 0; q < SW_PRIORITIES; q++) sw_fifo_free(pool, &port->queues[q].packets);
+        sw_fifo_free(pool, &port->line);
+        port->queued = 0;
+    }
+}
+
+struct sw_tm_port *sw_tm_port(struct sw_tm *tm, uint32_t number)
+{
+    if (number >= SW_MAX_PORTS) return NULL;
+    struct sw_tm_port *port = tm->ports[number];
+    if (port != NULL) return port;
+    port = calloc(1, sizeof *port);
+    if (port == NULL) return NULL;
+    port->port = (uint16_t)number;
+    for (uint32_t q = 0; q < SW_PRIORITIES; q++) port->queues[q].depth = tm->depth;
+    tm->ports[number] = port;
+    tm->active[tm->n_active++] = (uint16_t)number;
+    return port;
+}
+
+void sw_tm_shape(struct sw_tm_port *port, uint64_t rate_bps, uint64_t delay_ns, uint32_t depth)
+{
+    port->rate_bps = rate_bps;
+    port->delay_ns = delay_ns;
+    if (depth == 0) return;
+    for (uint32_t q = 0; q < SW_PRIORITIES; q++) port->queues[q].depth = depth;
+}
+
+bool sw_tm_enqueue(struct sw_tm_port *port, uint32_t number, struct sw_pkt *pkt, uint64_t now_ns)
+{
+    struct sw_queue *queue = &port->queues[number];
+    if (queue->packets.count >= queue->depth) {
+        port->dropped++;
+        return false;
+    }
+    pkt->enq_ns = now_ns;
+    pkt->queue = (uint8_t)number;
+    sw_fifo_push(&queue->packets, pkt);
+    port->queued++;
+    return true;
+}
+
+/* When the first of the queues could start a packet. */
+static uint64_t next_start(const struct sw_tm_port *port)
+{
+    uint64_t first = UINT64_MAX;
+    for (uint32_t q = 0; q < SW_PRIORITIES; q++) {
+        const struct sw_queue *queue = &port->queues[q];
+        if (queue->packets.head == NULL) continue;
+        uint64_t ready = later(queue->packets.head->enq_ns, queue->free_ns);
+        if (ready < first) first = ready;
+    }
+    return first == UINT64_MAX ? first : later(first, port->free_ns);
+}
+
+struct sw_pkt *sw_tm_dequeue(struct sw_tm *tm, struct sw_tm_port *port, uint64_t now_ns)
+{
+    if (port->queued == 0) return NULL;
+    uint64_t start = next_start(port);
+    if (start > now_ns) return NULL;
+    for (uint32_t q = tm->priorities; q-- > 0;) {
+        struct sw_queue *queue = &port->queues[q];
+        struct sw_pkt *pkt = queue->packets.head;
+        if (pkt == NULL || later(pkt->enq_ns, queue->free_ns) > start) continue;
+        sw_fifo_pop(&queue->packets);
+        port->queued--;
+        pkt->start_ns = start;
+        return pkt;
+    }
+    return NULL;
+}
+
+void sw_tm_sent(struct sw_tm_port *port, struct sw_pkt *pkt, uint32_t bytes)
+{
+    uint64_t end = pkt->start_ns + wire_ns(port, bytes);
+    port->free_ns = port->rate_bps == 0 ? 0 : end;
+    pkt->due_ns = end + port->delay_ns;
+    /* A shorter delay set while packets are under way must not reorder them. */
+    if (port->line.tail != NULL) pkt->due_ns = later(pkt->due_ns, port->line.tail->due_ns);
+    if (!sw_tm_immediate(port)) sw_fifo_push(&port->line, pkt);
+}
+
+void sw_tm_recirculated(struct sw_tm_port *port, const struct sw_pkt *pkt, uint32_t bytes, uint64_t now_ns)
+{
+    struct sw_queue *queue = &port->queues[pkt->queue];
+    if (port->rate_bps != 0) {
+        queue->free_ns = pkt->start_ns + wire_ns(port, bytes);
+    } else if (pkt->passes >= SW_LOOP_PASSES) {
+        if (queue->turn == 0) queue->turn = queue->packets.count + 1;
+        if (--queue->turn == 0) queue->free_ns = now_ns + SW_LOOP_PAUSE_NS;
+    }
+}
+
+static uint64_t release_at(const struct sw_tm_port *port)
+{
+    const struct sw_pkt *pkt = port->line.head;
+    if (pkt == NULL) return UINT64_MAX;
+    return port->rate_bps == 0 ? pkt->due_ns : later(pkt->due_ns, port->released[1] + wire_ns(port, pkt->p.length));
+}
+
+struct sw_pkt *sw_tm_release(struct sw_tm_port *port, uint64_t now_ns)
+{
+    if (release_at(port) > now_ns) return NULL;
+    port->released[1] = port->released[0];
+    port->released[0] = now_ns;
+    return sw_fifo_pop(&port->line);
+}
+
+uint64_t sw_tm_next(const struct sw_tm_port *port)
+{
+    uint64_t start = port->queued == 0 ? UINT64_MAX : next_start(port);
+    uint64_t release = release_at(port);
+    return start < release ? start : release;
+}
