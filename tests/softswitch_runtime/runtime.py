@@ -1,0 +1,173 @@
+"""The runtime's C interface for its tests, by ctypes: thin, apart from the switch's own Python (softswitch.native)."""
+
+from __future__ import annotations
+
+import ctypes
+from ctypes import POINTER, Structure, byref, c_char_p, c_int, c_int32, c_int64, c_uint8, c_uint16, c_uint32, c_uint64
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from softswitch.codegen.build import build_runtime, build_source
+
+PROGRAMS = Path(__file__).with_name("programs")
+DROP_PORT = 511
+PACKET_IN, DIGEST, LOG = 1, 2, 3
+
+
+class PortStats(Structure):
+    """struct sw_port_stats."""
+
+    _fields_ = (
+        ("rx_packets", c_uint64),
+        ("rx_bytes", c_uint64),
+        ("tx_packets", c_uint64),
+        ("tx_bytes", c_uint64),
+        ("rx_dropped", c_uint64),
+        ("tx_dropped", c_uint64),
+        ("queue_dropped", c_uint64),
+        ("queue_packets", c_uint32 * 8),
+        ("in_flight", c_uint32),
+        ("up", c_uint8),
+    )
+
+
+class Counter(Structure):
+    """struct sw_counter."""
+
+    _fields_ = (("packets", c_uint64), ("bytes", c_uint64))
+
+
+class MeterConfig(Structure):
+    """struct sw_meter_config."""
+
+    _fields_ = (("cir", c_uint64), ("cburst", c_uint64), ("pir", c_uint64), ("pburst", c_uint64))
+
+
+class Replica(Structure):
+    """struct sw_replica."""
+
+    _fields_ = (("port", c_uint16), ("instance", c_uint16))
+
+
+class Event(Structure):
+    """struct sw_event."""
+
+    _fields_ = (("kind", c_uint32), ("id", c_uint32), ("length", c_uint32), ("now_us", c_uint64))
+
+
+@lru_cache(maxsize=1)
+def library() -> ctypes.CDLL:
+    """libsoftswitch, visible to the programs that are loaded later."""
+    lib = ctypes.CDLL(str(build_runtime()), mode=ctypes.RTLD_GLOBAL)
+    lib.sw_create.restype = ctypes.c_void_p
+    lib.sw_create.argtypes = [c_uint32, c_uint32, c_uint16, c_uint16, c_uint64, ctypes.c_char_p]
+    lib.sw_table_add.restype = c_int64
+    return lib
+
+
+def build(name: str) -> Path:
+    """The shared object of programs/<name>.c."""
+    return build_source((PROGRAMS / f"{name}.c").read_text(encoding="utf-8"))
+
+
+class SwitchError(Exception):
+    """A call failed: the negative errno and the line that the switch wrote."""
+
+    def __init__(self, code: int, text: str) -> None:
+        super().__init__(f"{text} ({code})")
+        self.code, self.text = code, text
+
+
+class Switch:
+    """A live switch with one program of programs/."""
+
+    def __init__(
+        self, program: str | None = "probe", *, depth: int = 64, cpu_port: int = 0, priorities: int = 8
+    ) -> None:
+        self.lib = library()
+        error = ctypes.create_string_buffer(256)
+        handle = self.lib.sw_create(priorities, depth, cpu_port, DROP_PORT, 1, error)
+        if not handle:
+            raise SwitchError(0, error.value.decode())
+        self.handle = ctypes.c_void_p(handle)
+        try:
+            if program is not None:
+                self.load(program)
+            self.call("sw_start")
+        except SwitchError:
+            self.close()
+            raise
+
+    def __enter__(self) -> Switch:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stops the switch and frees it."""
+        self.lib.sw_destroy(self.handle)
+
+    def call(self, name: str, *args: Any) -> int:
+        """A call that takes an error buffer last."""
+        error = ctypes.create_string_buffer(256)
+        status = int(getattr(self.lib, name)(self.handle, *args, error))
+        if status < 0:
+            raise SwitchError(status, error.value.decode())
+        return status
+
+    def load(self, program: str) -> None:
+        """Loads programs/<program>.c."""
+        self.call("sw_load", c_char_p(str(build(program)).encode()))
+
+    def port_add(self, port: int, interface: str) -> None:
+        self.call("sw_port_add", c_uint16(port), c_char_p(interface.encode()))
+
+    def shape(self, port: int, rate_bps: float = 0, delay_s: float = 0, depth: int = 0) -> None:
+        self.call(
+            "sw_port_shape", c_uint16(port), c_uint64(int(rate_bps)), c_uint64(round(delay_s * 1e9)), c_uint32(depth)
+        )
+
+    def stats(self, port: int) -> PortStats:
+        stats = PortStats()
+        self.lib.sw_port_stats(self.handle, c_uint16(port), byref(stats))
+        return stats
+
+    def forward(self, port: int, to: int) -> int:
+        """probe.c: what comes in on `port` leaves by `to`."""
+        args = (c_uint64 * 1)(to)
+        return self.table_add(0, bytes([port]), args=args)
+
+    def table_add(self, table: int, key: bytes, *, action: int = 0, args: Any = None) -> int:
+        count = 0 if args is None else len(args)
+        return self.call(
+            "sw_table_add", c_uint32(table), key, None, c_int32(0), c_int32(0), c_uint32(action), args, c_uint32(count)
+        )
+
+    def group(self, kind: str, number: int, replicas: list[tuple[int, int]], truncate: int = 0) -> None:
+        """kind: clone_session or multicast_group."""
+        array = (Replica * max(1, len(replicas)))(*[Replica(*replica) for replica in replicas])
+        more = (c_uint32(truncate),) if kind == "clone_session" else ()
+        self.call(f"sw_{kind}", c_uint32(number), array, c_uint32(len(replicas)), *more)
+
+    def counter(self, counter: int, index: int = 0) -> Counter:
+        cell = Counter()
+        assert self.lib.sw_counter_read(self.handle, counter, index, 1, byref(cell)) == 0
+        return cell
+
+    def write_register(self, register: int, value: int, index: int = 0) -> None:
+        cell = (c_uint64 * 1)(value)
+        assert self.lib.sw_register_write(self.handle, register, index, 1, cell) == 0
+
+    def packet_out(self, port: int, frame: bytes) -> int:
+        return int(self.lib.sw_packet_out(self.handle, c_uint16(port), frame, len(frame)))
+
+    def event(self, timeout_s: float = 5) -> tuple[int, int, bytes] | None:
+        """The next event's kind, id and data, or None."""
+        event, data = Event(), ctypes.create_string_buffer(9300)
+        status = self.lib.sw_next_event(self.handle, c_int(int(timeout_s * 1000)), byref(event), data, len(data))
+        return (event.kind, event.id, data.raw[: event.length]) if status == 1 else None
+
+
+__all__ = ["DIGEST", "DROP_PORT", "LOG", "PACKET_IN", "POINTER", "Counter", "MeterConfig", "Switch", "SwitchError"]
