@@ -1,0 +1,180 @@
+"""PFC sent: XOFF, XON and refresh, out of the port that fills the switch."""
+
+from dataclasses import replace
+
+from lab import CNP_CLASS, FRAME, QUANTUM_US, ROCE_CLASS, PcnTest, cnp, data, expected_pfc, index, pfc
+
+XOFF, XON = 20 * FRAME, 10 * FRAME
+QUANTA = 12_345
+
+
+class XoffTest(PcnTest):
+    pfc_defaults = replace(PcnTest.pfc_defaults, xoff_bytes=XOFF, xon_bytes=XON, quanta=QUANTA)
+
+    def fill(self, source: int, destination: int, n: int, psn: int = 0) -> None:
+        """n packets into a paused port; returns once they are inside."""
+        before = self.register("waiting_packets", index(destination))
+        self.send(source, *(data(source, destination, psn=psn + i) for i in range(n)))
+        self.wait_until_waiting(destination, before + n)
+
+
+class OnePauseAndOneResume(XoffTest):
+    """The packet that takes a port past XOFF causes one PAUSE out of that port, whatever follows; the departure that
+    takes it below XON one RESUME."""
+
+    def runTest(self) -> None:
+        self.pause(2)
+        self.fill(1, 2, 20)
+        self.expect_nothing()
+        self.assertEqual(self.registers("xoff_sent"), {})
+        self.fill(1, 2, 1)
+        self.expect(1, expected_pfc(1, QUANTA))
+        self.fill(1, 2, 30)
+        self.expect_nothing()
+        self.assertEqual(self.counters("pause_sent"), {index(1): 1})
+        self.assertEqual(self.registers("xoff_sent"), {index(1): 1})
+        self.assertEqual(self.registers("held_bytes"), {index(1): 51 * FRAME})
+        self.assertEqual(self.counters("resume_sent"), {})
+        self.resume(2)
+        self.expect(1, expected_pfc(1, 0))
+        self.receive(2, 51)
+        self.wait_for_value(self.inside, {}, "left inside")
+        self.expect_nothing()
+        self.assertEqual(self.counters("pause_sent"), {index(1): 1})
+        self.assertEqual(self.counters("resume_sent"), {index(1): 1})
+
+
+class AgainAfterResume(XoffTest):
+    """XOFF and XON work every time."""
+
+    def runTest(self) -> None:
+        for turn in range(1, 4):
+            self.pause(2)
+            self.fill(1, 2, 25)
+            self.expect(1, expected_pfc(1, QUANTA))
+            self.resume(2)
+            self.expect(1, expected_pfc(1, 0))
+            self.receive(2, 25)
+            self.wait_for_value(self.inside, {}, "left inside")
+            self.assertEqual(self.counters("pause_sent"), {index(1): turn})
+            self.assertEqual(self.counters("resume_sent"), {index(1): turn})
+
+
+class OnlyThePortThatFills(XoffTest):
+    """Two ports fill one queue: only the one with more than XOFF inside is paused."""
+
+    def runTest(self) -> None:
+        self.pause(2)
+        self.fill(1, 2, 10)
+        self.fill(3, 2, 21)
+        self.expect(3, expected_pfc(3, QUANTA))
+        self.expect_nothing()
+        self.assertEqual(self.counters("pause_sent"), {index(3): 1})
+        self.fill(1, 2, 11)
+        self.expect(1, expected_pfc(1, QUANTA))
+        self.resume(2)
+        self.expect(1, expected_pfc(1, 0))
+        self.expect(3, expected_pfc(3, 0))
+        self.receive(2, 42)
+        self.assertEqual(self.counters("resume_sent"), {index(1): 1, index(3): 1})
+
+
+class ThresholdCountsAllOutputs(XoffTest):
+    """XOFF is on what a port has inside, wherever it is to leave."""
+
+    def runTest(self) -> None:
+        self.pause(2)
+        self.pause(3)
+        self.fill(1, 2, 15)
+        self.fill(1, 3, 5)
+        self.expect_nothing()
+        self.fill(1, 3, 1)
+        self.expect(1, expected_pfc(1, QUANTA))
+        self.resume(3)
+        self.receive(3, 6)
+        self.expect_nothing(1)
+        self.resume(2)
+        self.expect(1, expected_pfc(1, 0))
+        self.receive(2, 15)
+
+
+class LossyClassesPauseNobody(XoffTest):
+    def runTest(self) -> None:
+        notices = [cnp(1, 4, rate_mbps=rate) for rate in range(1, 41)]
+        frames = [data(1, 4, psn=psn, dscp=0) for psn in range(30)]
+        self.send(1, *frames, *notices)
+        self.receive(4, len(frames) + len(notices))
+        self.assertEqual(self.counters("pause_sent"), {})
+        cell = index(4, CNP_CLASS)
+        self.assertEqual(self.counters("transmitted", [cell]), {cell: len(notices)})
+
+
+class PortWithoutPfcSendsNone(XoffTest):
+    pfc_ports = (2, 3, 4)
+
+    def runTest(self) -> None:
+        self.pause(2)
+        self.fill(1, 2, 30)
+        self.expect_nothing()
+        self.resume(2)
+        self.receive(2, 30)
+        self.assertEqual(self.counters("pause_sent"), {})
+
+
+class PauseIsRefreshed(XoffTest):
+    """While a port stays past XON, its PAUSE is sent again, even if nothing comes in; after RESUME it isn't."""
+
+    refresh_ms = 100
+    pfc_defaults = replace(
+        XoffTest.pfc_defaults, refresh_us=refresh_ms * 1000, quanta=2 * refresh_ms * 1000 // QUANTUM_US
+    )
+
+    def runTest(self) -> None:
+        self.pause(2)
+        self.fill(1, 2, 30)
+        frames = [expected_pfc(1, self.pfc_defaults.quanta)] * 5
+        arrivals = self.expect(1, *frames)
+        # The clock that decides is the switch's, at the packet that passes first: ours sees what the queues add.
+        self.assertGreaterEqual(arrivals[-1].at - arrivals[0].at, 0.9 * (len(frames) - 1) * self.refresh_ms / 1000)
+        self.resume(2)
+        self.receive(2, 30)
+        self.wait_for_value(self.inside, {}, "left inside")
+        sent = self.counters("pause_sent")[index(1)]
+        rest = [arrival.frame for arrival in self.receive(1, sent - len(frames) + 1)]
+        self.assertEqual(rest, [frames[0]] * (sent - len(frames)) + [expected_pfc(1, 0)])
+        self.expect_nothing()
+
+
+class FramePassesPausedPort(XoffTest):
+    """A port that is paused itself still sends PAUSE and RESUME."""
+
+    def runTest(self) -> None:
+        self.pause(1, classes=range(8))
+        self.pause(2)
+        self.fill(2, 1, 5)
+        self.fill(1, 2, 21)
+        self.expect(1, expected_pfc(1, QUANTA))
+        self.resume(2)
+        self.expect(1, expected_pfc(1, 0))
+        self.receive(2, 21)
+        self.assertEqual(self.registers("waiting_packets"), {index(1): 5})
+
+
+class LosslessClassesAreConfigured(XoffTest):
+    """Another class than 3 can be the lossless one: then that one is paused, held and marked, and 3 isn't."""
+
+    other = 5
+    pfc_defaults = replace(XoffTest.pfc_defaults, lossless=1 << other)
+
+    def runTest(self) -> None:
+        self.pause(2, classes=(ROCE_CLASS, self.other))
+        self.assertEqual(self.registers("tx_paused"), {index(2, self.other): 1})
+        self.send(1, *(data(1, 2, psn=psn, dscp=self.other << 3) for psn in range(21)))
+        self.wait_until_waiting(2, 21, self.other)
+        (frame,) = self.receive(1)
+        self.assertEqual(frame.frame, expected_pfc(1, QUANTA, self.other))
+        self.send(1, data(1, 2))
+        self.receive(2)
+        self.send(2, pfc(2, {self.other: 0}))
+        self.receive(2, 21)
+        self.assertEqual(self.receive(1)[0].frame, expected_pfc(1, 0, self.other))
