@@ -85,7 +85,7 @@ class SoftswitchTarget:
             *_common(spec),
             *("--queue-depth", str(spec.queue_depth), "--seed", str(spec.seed)),
             *shape,
-            *("--", "--grpc-server-addr", spec.address, "--cpu-port", str(CPU_PORT)),
+            *("--", *_target_options(spec)),
         ]
 
     def configure(self, spec: LaunchSpec, namespace_pid: int) -> None:
@@ -107,7 +107,7 @@ class Bmv2Target:
             binary,
             *_common(spec),
             *("--log-console", "--thrift-port", str(THRIFT_PORT)),
-            *("--", "--grpc-server-addr", spec.address, "--cpu-port", str(CPU_PORT)),
+            *("--", *_target_options(spec)),
         ]
 
     def configure(self, spec: LaunchSpec, namespace_pid: int) -> None:
@@ -130,8 +130,15 @@ def _common(spec: LaunchSpec) -> list[str]:
     for port in spec.ports:
         ports += ["-i", f"{port.port}@{port.interface}"]
     return [
-        *("--no-p4", "--device-id", str(spec.device_id), "--priority-queues", str(PRIORITIES), "-L", "warn"),
+        *("--no-p4", "--device-id", str(spec.device_id), "-L", "warn"),
         *ports,
+    ]
+
+
+def _target_options(spec: LaunchSpec) -> list[str]:
+    return [
+        *("--priority-queues", str(PRIORITIES)),
+        *("--grpc-server-addr", spec.address, "--cpu-port", str(CPU_PORT)),
     ]
 
 

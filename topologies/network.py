@@ -87,6 +87,7 @@ class Network:
         name: str | None = None,
         seed: int = 1,
         role: str = "run",
+        agents: bool = True,
         progress: Callable[[str], None] = lambda _text: None,
     ) -> None:
         if not dilation > 0:
@@ -100,6 +101,7 @@ class Network:
         self.log_dir = log_dir
         self.seed = seed
         self.role = role
+        self.agents = agents
         self.switches: dict[str, RunningSwitch] = {}
         self.hosts: dict[str, RunningHost] = {}
         # What the target and kernel gave: {"link_delay": "softswitch" | "netem" | "none: ..."}.
@@ -179,8 +181,10 @@ class Network:
             self._prepare(name, node)
         self._progress("switches")
         switches = [self._start_switch(nodes[switch.name], check) for switch in self.topology.switches]
-        self._progress("agents")
-        hosts = [self._start_agent(nodes[host.name], directory) for host in self.topology.hosts]
+        hosts = []
+        if self.agents:
+            self._progress("agents")
+            hosts = [self._start_agent(nodes[host.name], directory) for host in self.topology.hosts]
         for finish in (*switches, *hosts):
             finish(check)
         self._record.features = dict(self.features)
