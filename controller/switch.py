@@ -183,7 +183,10 @@ class SwitchClient:
         for entry in entries:
             if isinstance(entry, TableEntry):
                 self._table(entry.table_id)
-            updates.append(p4r.Update(type=kind, entity=entry.encode(self.schema)))
+            try:
+                updates.append(p4r.Update(type=kind, entity=entry.encode(self.schema)))
+            except ValueError as error:  # a name or a value that the program doesn't have
+                raise SwitchError(f"{self.name}: {entry}: {error}") from None
         request = p4r.WriteRequest(device_id=self.device_id, election_id=self._election_id(), updates=updates)
         with grpc_errors(self.name, f"{p4r.Update.Type.Name(kind).lower()} of {len(updates)} entries"):
             self._stub.Write(request, timeout=CALL_LIMIT_S)

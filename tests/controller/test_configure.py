@@ -1,0 +1,93 @@
+"""What switches are programmed with: PFC's times at dilated rates, routes, thresholds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from controller.configure import (
+    MAX_QUANTA,
+    PFC_CLONE_SESSION,
+    RECIRCULATION_PORT,
+    pfc_entry,
+    plan,
+    quantum_q16_us,
+    route_entry,
+)
+from controller.switch import COMPILED, Program
+from topologies.dumbbell import dumbbell
+from topologies.model import TopologyError
+
+
+def test_quantum_is_512_bit_times_of_the_dilated_port() -> None:
+    assert quantum_q16_us(10e9, 1) == 3355  # 51.2 ns
+    assert quantum_q16_us(10e9, 400) == round(20.48 * 65536)
+    assert quantum_q16_us(512e6, 1) == 65536
+
+
+@given(rate=st.floats(1e6, 400e9), dilation=st.floats(1, 5000))
+def test_quantum_is_right_within_its_resolution(rate: float, dilation: float) -> None:
+    real_us = 512 / (rate / dilation) * 1e6
+    if real_us * 65536 < 0.5 or real_us >= 65535:
+        return
+    assert quantum_q16_us(rate, dilation) == pytest.approx(real_us * 65536, abs=0.5)
+
+
+def test_a_quantum_that_does_not_fit_is_refused() -> None:
+    with pytest.raises(TopologyError, match="a pause quantum at 1000 bit/s and k = 1000"):
+        quantum_q16_us(1e3, 1000)
+
+
+@given(dilation=st.floats(1, 5000), quanta=st.integers(2, MAX_QUANTA))
+def test_a_pause_is_refreshed_before_it_ends(dilation: float, quanta: int) -> None:
+    port = plan(dumbbell(pause_quanta=quanta), "s0", dilation).pfc[0]
+    assert port.refresh_us <= max(1.0, port.pause_s * 1e6 / 2)
+    # The neighbour counts in bit<48>; what it computes from a frame of ours must fit.
+    assert port.quanta * port.quantum_q16_us < 2**48
+    nominal_s = quanta * 512 / 10e9
+    assert port.pause_s == pytest.approx(nominal_s * dilation, rel=1e-3)
+
+
+def test_routes_reach_every_host() -> None:
+    topology = dumbbell()
+    for switch in ("s0", "s1"):
+        routes = {route.address: route for route in plan(topology, switch, 400).routes}
+        assert set(routes) == {host.ip for host in topology.hosts}
+        for host in topology.hosts:
+            assert routes[host.ip].port == topology.route(switch, host.name)
+            assert routes[host.ip].mac == host.mac
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"xon_bytes": 600e3}, "0 < XON <= XOFF"),
+        ({"xon_bytes": 0}, "0 < XON <= XOFF"),
+        ({"pause_quanta": 1}, "PAUSE of 1 quanta"),
+        ({"pause_quanta": 65536}, "PAUSE of 65536 quanta"),
+    ],
+)
+def test_thresholds_that_cannot_work_are_refused(change: dict[str, float], message: str) -> None:
+    with pytest.raises(TopologyError, match=message):
+        plan(dumbbell(**change), "s0", 400)  # type: ignore[arg-type]
+
+
+def test_entries_are_what_the_compiled_program_takes() -> None:
+    """Every name and width against the committed p4info."""
+    schema = Program.compiled("pcn").schema
+    made = plan(dumbbell(), "s1", 400)
+    for entry in (*map(pfc_entry, made.pfc), *map(route_entry, made.routes)):
+        entity = entry.encode(schema)
+        assert entity.table_entry.action.action.params
+    wide = replace(made.pfc[0], xoff_bytes=2**32)
+    with pytest.raises(ValueError, match="invalid value for bitwidth 32"):
+        pfc_entry(wide).encode(schema)
+
+
+def test_constants_are_the_data_plane_s() -> None:
+    text = (COMPILED.parent / "shared" / "constants.p4").read_text()
+    assert f"RECIRC_PORT = {RECIRCULATION_PORT};" in text
+    assert f"PFC_CLONE_SESSION = {PFC_CLONE_SESSION};" in text

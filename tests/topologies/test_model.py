@@ -1,0 +1,143 @@
+"""Topologies: routes, names, round trips, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from topologies import catalog, serialise
+from topologies.dumbbell import dumbbell
+from topologies.model import Endpoint, FlowSpec, Host, Link, Switch, Topology, TopologyError, make_hosts
+
+
+@st.composite
+def connected_topologies(draw: st.DrawFn) -> Topology:
+    """Random switch graphs (a tree and some more links), hosts spread over them."""
+    n_switches = draw(st.integers(1, 8))
+    n_hosts = draw(st.integers(1, 8))
+    rng = random.Random(draw(st.integers(0, 2**32)))
+    ports = [0] * n_switches
+
+    def end(switch: int) -> Endpoint:
+        ports[switch] += 1
+        return Endpoint(f"s{switch}", ports[switch])
+
+    pairs = [(rng.randrange(i), i) for i in range(1, n_switches)]
+    if n_switches > 1:
+        pairs += [tuple(rng.sample(range(n_switches), 2)) for _ in range(draw(st.integers(0, 6)))]
+    links = [Link(end(a), end(b), 10e9, rng.random() * 1e-5) for a, b in pairs]
+    hosts = make_hosts([f"h{i}" for i in range(n_hosts)])
+    links += [Link(Endpoint(host.name, 0), end(rng.randrange(n_switches)), 10e9, 1e-6) for host in hosts]
+    switches = tuple(Switch(f"s{i}", i + 1) for i in range(n_switches))
+    return Topology("random", hosts, switches, tuple(links))
+
+
+@given(connected_topologies())
+def test_paths_are_loop_free_and_shortest(topology: Topology) -> None:
+    distances = {host.name: _distances(topology, host.name) for host in topology.hosts}
+    for src in topology.hosts:
+        for dst in topology.hosts:
+            if src == dst:
+                continue
+            path = topology.path(src.name, dst.name)
+            nodes = [end.node for end in path]
+            assert len(set(nodes)) == len(nodes)
+            assert nodes[0] == src.name
+            assert topology.peer(path[-1].node, path[-1].port).node == dst.name
+            assert len(path) == distances[dst.name][src.name]
+
+
+def _distances(topology: Topology, dst: str) -> dict[str, int]:
+    """Relaxation until nothing changes: slow, and not the way the model does it."""
+    far = len(topology.links) + 1
+    distances = {node.name: far for node in (*topology.hosts, *topology.switches)}
+    distances[dst] = 0
+    for _ in range(far):
+        for link in topology.links:
+            for here, there in ((link.a.node, link.b.node), (link.b.node, link.a.node)):
+                if not topology.is_host(there) or there == dst:
+                    distances[here] = min(distances[here], distances[there] + 1)
+    return distances
+
+
+@given(connected_topologies())
+def test_json_gives_the_topology_back(topology: Topology) -> None:
+    assert serialise.from_dict(json.loads(json.dumps(serialise.to_dict(topology)))) == topology
+
+
+@pytest.mark.parametrize("pairs", [1, 3, 7])
+def test_dumbbell(pairs: int) -> None:
+    topology = dumbbell(pairs=pairs, rtt_s=500e-6)
+    assert topology.rtt_s("h0", "r0") == pytest.approx(500e-6)
+    assert topology.max_rtt_s() == pytest.approx(500e-6)
+    bottleneck = Endpoint("s0", pairs + 1)
+    assert str(bottleneck) == topology.parameters["bottleneck"]
+    assert topology.link_name("s0", pairs + 1) == "s0->s1"
+    assert len(topology.flows) == pairs + 1
+    assert all(bottleneck in topology.path(flow.src, flow.dst) for flow in topology.flows)
+    assert topology.number("w_min") == pytest.approx(0.1 / (pairs + 1))
+    assert topology.number("xon_bytes") == 512_000 - 2 * 1058
+
+
+def test_dumbbell_is_the_paper_s_by_default() -> None:
+    topology = dumbbell()
+    assert [(flow.src, flow.dst) for flow in topology.flows] == [("h0", "r0"), ("h0", "r0"), ("h1", "r1"), ("h2", "r2")]
+    assert {link.rate_bps for link in topology.links} == {10e9}
+    assert topology.number("xoff_bytes") == 512_000
+    assert (topology.number("w_min"), topology.number("w_max")) == (0.025, 0.5)
+
+
+def test_unknown_names_name_the_nearest() -> None:
+    with pytest.raises(TopologyError, match="did you mean 'dumbbell'"):
+        catalog.build("dumbell")
+    with pytest.raises(TopologyError, match="did you mean 'rate_bps'"):
+        catalog.build("dumbbell", {"rate_bp": 1})
+    with pytest.raises(TopologyError, match="no host 'h9'"):
+        dumbbell().host("h9")
+    with pytest.raises(TopologyError, match="s0 has no port 9; it has 1, 2, 3, 4"):
+        dumbbell().link_at("s0", 9)
+
+
+_HOSTS = make_hosts(["h0", "h1"])
+_SWITCH = Switch("s0", 1)
+
+
+def _links(rate: float = 1e9, delay: float = 0.0) -> list[Link]:
+    return [Link(Endpoint(f"h{i}", 0), Endpoint("s0", i + 1), rate, delay) for i in range(2)]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"links": _links(rate=0)}, "rate 0 must be positive"),
+        ({"links": _links(rate=float("nan"))}, "rate nan must be positive"),
+        ({"links": _links(delay=-1e-6)}, "delay -1e-06 must not be negative"),
+        ({"links": _links()[:1]}, "h1 has no link"),
+        ({"links": [*_links(), Link(Endpoint("s0", 1), Endpoint("s0", 3), 1, 0)]}, "port s0:1 is used twice"),
+        ({"links": [*_links(), Link(Endpoint("s0", 3), Endpoint("s0", 4), 1, 0)]}, "is a loop"),
+        ({"links": [*_links(), Link(Endpoint("s0", 3), Endpoint("s9", 1), 1, 0)]}, "s9:1: no such node"),
+        ({"links": [*_links(), Link(Endpoint("s0", 510), Endpoint("h1", 1), 1, 0)]}, "numbered 1 to"),
+        ({"hosts": (_HOSTS[0], _HOSTS[0])}, "node name h0 is used twice"),
+        ({"hosts": (_HOSTS[0], Host("h1", "10.0.0.256", "02:00:00:00:00:02"))}, "h1: .*10.0.0.256"),
+        ({"hosts": (_HOSTS[0], Host("h1", "10.0.0.2", "2:0:0"))}, "'2:0:0' is no MAC"),
+        ({"hosts": (_HOSTS[0], Host("H1;x", "10.0.0.2", "02:00:00:00:00:02"))}, "node name 'H1;x'"),
+        ({"switches": (Switch("s0", 0),)}, "device id 0"),
+        ({"name": "../x"}, "topology name"),
+        ({"flows": (FlowSpec(1, "h0", "h5"),)}, "flow 1: no host 'h5'"),
+        ({"flows": (FlowSpec(1, "h0", "h0"),)}, "from h0 to itself"),
+    ],
+)
+def test_impossible_topologies_are_refused(changes: dict[str, object], message: str) -> None:
+    parts: dict[str, object] = {"name": "t", "hosts": _HOSTS, "switches": (_SWITCH,), "links": _links(), **changes}
+    with pytest.raises(TopologyError, match=message):
+        Topology(**parts)  # type: ignore[arg-type]
+
+
+def test_hosts_do_not_forward() -> None:
+    """h0 on two switches would be the only way across: none, since its port is one."""
+    with pytest.raises(TopologyError, match="a host has one port"):
+        Topology("t", _HOSTS[:1], (_SWITCH,), (Link(Endpoint("h0", 1), Endpoint("s0", 1), 1e9, 0),))
