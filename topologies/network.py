@@ -3,8 +3,9 @@
     with Network(dumbbell(), dilation=400, log_dir=Path("logs")) as network:
         network.hosts["h0"].agent.start(...)
 
-Links aren't shaped: rates and delays are the switches' own (DESIGN section 6). A switch delays what it transmits, an
-agent's packets start at once; so a switch's port to a host has both directions' delay, and round trips are right.
+Links aren't shaped: rates and delays are the programs' own (DESIGN section 6). Each end delays what it transmits. BMv2
+can't; netem does it in its place, or, in a kernel without netem, the agents do: each sends as late as the whole path is
+long, so that round trips are the topology's, but the switches' PFC frames arrive at once.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from controller.target import LaunchSpec, PortSpec, Target
+from controller.target import QUEUE_DEPTH_PACKETS, LaunchSpec, PortSpec, Target
 from controller.target import target as find_target
 from topologies import record as records
 from topologies import signals
@@ -32,11 +33,14 @@ from topologies.serialise import to_dict
 
 if TYPE_CHECKING:
     from hosts.client import AgentClient
-
     from topologies.nodes import LabNet, LabNode
 
 START_LIMIT_S = 30.0
-LINK_DELAY_NONE = "none: this kernel has no netem"
+
+# Who delays: what `Network.features["link_delay"]` says.
+DELAY_BY_ALL = "switches and agents"
+DELAY_BY_NETEM = "netem and agents"
+DELAY_BY_AGENTS = "agents alone, by the whole path: this kernel has no netem"
 
 
 class NetworkError(LabError):
@@ -94,6 +98,7 @@ class Network:
             raise NetworkError(f"dilation {dilation:g}: time can be stretched by a positive factor only")
         self.topology = topology
         self.target: Target = find_target(target)
+        _check_scheme(scheme, scheme_parameters or {})
         self.dilation = dilation
         self.scheme = scheme
         self.scheme_parameters = dict(scheme_parameters or {})
@@ -104,7 +109,7 @@ class Network:
         self.agents = agents
         self.switches: dict[str, RunningSwitch] = {}
         self.hosts: dict[str, RunningHost] = {}
-        # What the target and kernel gave: {"link_delay": "softswitch" | "netem" | "none: ..."}.
+        # What the target and the kernel gave: {"link_delay": one of DELAY_BY_...}.
         self.features: dict[str, str] = {}
         self._progress = progress
         self._stack = contextlib.ExitStack()
@@ -179,6 +184,7 @@ class Network:
         for name, node in nodes.items():
             check()
             self._prepare(name, node)
+        self.features["link_delay"] = self._who_delays(nodes[self.topology.switches[0].name])
         self._progress("switches")
         switches = [self._start_switch(nodes[switch.name], check) for switch in self.topology.switches]
         hosts = []
@@ -214,13 +220,12 @@ class Network:
         ports = []
         for port in self.topology.ports(name):
             link = self.topology.link_at(name, port)
-            directions = 2 if self.topology.is_host(self.topology.peer(name, port).node) else 1
             ports.append(
                 PortSpec(
                     port,
                     Endpoint(name, port).interface,
                     rate_bps=link.rate_bps / self.dilation,
-                    delay_s=link.delay_s * directions * self.dilation,
+                    delay_s=link.delay_s * self.dilation,
                 )
             )
         socket_path = self.record.directory / f"{name}.grpc"
@@ -235,6 +240,9 @@ class Network:
 
     def _start_switch(self, node: LabNode, check: Callable[[], None]) -> Callable[[Callable[[], None]], None]:
         spec = self._spec(node.name)
+        if self.features["link_delay"] == DELAY_BY_NETEM:
+            for port in spec.ports:
+                self._netem(node, port.interface, port.delay_s)
         log = self.log_dir / f"{node.name}.log"
         process = self._spawn(node, self.target.command(spec), log)
         self._note(node, process, spec.address, log)
@@ -243,30 +251,36 @@ class Network:
             address = spec.address.removeprefix("unix:")
             wait_ready(node.name, process, log, lambda: _connects(address), check, START_LIMIT_S)
             self.target.configure(spec, node.pid)
-            self._delay_links(node, spec)
             self.switches[node.name] = RunningSwitch(node.name, spec.device_id, process.pid, spec.address, log, spec)
 
         return finish
 
-    def _delay_links(self, node: LabNode, spec: LaunchSpec) -> None:
-        """Delay where the switch has none of its own: netem on what it transmits, if the kernel has that."""
+    def _who_delays(self, node: LabNode) -> str:
         from topologies.nodes import NodeError
 
         if self.target.shapes_delay:
-            self.features["link_delay"] = self.target.name
-            return
-        self.features.setdefault("link_delay", "netem")
-        for port in spec.ports:
-            if port.delay_s == 0 or self.features["link_delay"] != "netem":
-                continue
-            delay = f"{port.delay_s * 1e6:.0f}us"
-            limit = str(spec.queue_depth)
-            try:
-                node.run(["tc", "qdisc", "add", "dev", port.interface, "root", "netem", "delay", delay, "limit", limit])
-            except NodeError as error:
-                if "unknown" not in str(error):
-                    raise
-                self.features["link_delay"] = LINK_DELAY_NONE
+            return DELAY_BY_ALL
+        interface = Endpoint(node.name, self.topology.ports(node.name)[0]).interface
+        try:
+            self._netem(node, interface, 1e-3)
+        except NodeError as error:
+            if "unknown" in str(error):
+                return DELAY_BY_AGENTS
+            raise
+        node.run(["tc", "qdisc", "del", "dev", interface, "root"])
+        return DELAY_BY_NETEM
+
+    def _netem(self, node: LabNode, interface: str, delay_s: float) -> None:
+        limit = str(QUEUE_DEPTH_PACKETS)
+        delay = ["netem", "delay", f"{delay_s * 1e6:.0f}us", "limit", limit]
+        node.run(["tc", "qdisc", "add", "dev", interface, "root", *delay])
+
+    def _agent_delay_s(self, host: str) -> float:
+        """Nominal: of the host's link, or of its longest path where nothing else delays."""
+        if self.features["link_delay"] == DELAY_BY_AGENTS:
+            others = [other.name for other in self.topology.hosts if other.name != host]
+            return max((self.topology.rtt_s(host, other) for other in others), default=0.0) / 2
+        return self.topology.link_at(host, 0).delay_s
 
     def _start_agent(self, node: LabNode, directory: Path) -> Callable[[Callable[[], None]], None]:
         from hosts.client import AgentClient
@@ -279,7 +293,7 @@ class Network:
             *(sys.executable, "-m", "hosts.agent", "--name", host.name, "--iface", Endpoint(host.name, 0).interface),
             *("--mac", host.mac, "--ip", host.ip, "--dilation", repr(self.dilation), "--scheme", self.scheme),
             *("--line-rate", repr(self.topology.link_at(host.name, 0).rate_bps), *parameters),
-            *("--control", str(control), "--log", str(log)),
+            *("--delay", repr(self._agent_delay_s(host.name)), "--control", str(control), "--log", str(log)),
         ]
         process = self._spawn(node, command, stderr)
         self._note(node, process, str(control), log)
@@ -316,13 +330,19 @@ def require_root_and_mininet() -> None:
             )
 
 
+def _check_scheme(scheme: str, parameters: Mapping[str, Value]) -> None:
+    """What every agent would refuse, refused once, and before anything is made."""
+    from hosts.algorithms import SchemeError, find_scheme
+
+    try:
+        find_scheme(scheme).configure({name: str(value) for name, value in parameters.items()})
+    except SchemeError as error:
+        raise NetworkError(str(error)) from None
+
+
 def _connects(path: str) -> bool:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
-        try:
-            probe.connect(path)
-        except (FileNotFoundError, ConnectionRefusedError):
-            return False
-    return True
+        return probe.connect_ex(path) == 0
 
 
 __all__ = ["Network", "NetworkError", "RunningHost", "RunningSwitch", "StartError"]
