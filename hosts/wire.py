@@ -27,6 +27,7 @@ PFC_OPCODE = 0x0101
 PFC_DESTINATION = bytes.fromhex("0180c2000001")
 PFC_LENGTH = 60
 QUANTUM_BITS = 512
+REC_RATE_UNIT_BPS = 1e6
 CLASSES = 8
 
 ECN_NOT_ECT, ECN_ECT1, ECN_ECT0, ECN_CE = 0, 1, 2, 3
@@ -55,9 +56,10 @@ _BECN = 0x40 << 24
 _SOLICITED = 0x80
 _U24 = 0xFFFFFF
 
-# What the receiving side reads of a data packet or CNP, at once: Ethernet type, version and IHL, TOS, protocol, source
-# address, destination address, UDP port, BTH opcode and flags, flow, PSN (24 bit numbers with the byte before them).
-FAST_HEADER = struct.Struct("!12xHBB7xB2xII2xH4xBB2xII")
+# What the receiving side reads of a data packet or CNP, at once: Ethernet type, version and IHL, TOS, total length,
+# protocol, source address, destination address, UDP port, BTH opcode and flags, flow, PSN (24 bit numbers with the byte
+# before them).
+FAST_HEADER = struct.Struct("!12xHBBH5xB2xII2xH4xBB2xII")
 
 
 Buffer = bytes | bytearray | memoryview

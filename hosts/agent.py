@@ -1,0 +1,105 @@
+"""The live host agent's command line: one process a host.
+
+    python -m hosts.agent --name h0 --iface h0-eth0 --mac 00:00:00:00:00:01 --ip 10.0.0.1 --line-rate 10e9
+        --dilation 500 --scheme pcn --param w_min=0.1/4 --param period_s=500e-6 --control h0.sock --log h0.jsonl
+
+Rates and times here and in commands are nominal. The agent says that it is ready by a line "ready" on `--ready-fd`,
+and ends with status 0 at SIGTERM, SIGINT or the shutdown command; errors are one line on stderr and status 1.
+
+Commands of the control socket (JSON lines, see `hosts.control`; `hosts.client` is their Python face):
+
+    start     flow dst_ip dst_mac [size_bytes] [duration_s] [rate_bps] [payload_bytes] [dscp] [at: time.monotonic()]
+    stop      flow
+    list      -> the flows sent, as in stats
+    stats     -> hosts.stats.AgentStats
+    clock     epoch: the reading of time.monotonic() from which reports count
+    reset     forget flows that ended, and what was received; counters start anew
+    shutdown
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from .algorithms import SchemeError, find_scheme, schemes
+from .control import ControlError
+from .host import Agent, AgentSettings
+from .port import PortError
+from .wire import WireError
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options."""
+    result = argparse.ArgumentParser(prog="python -m hosts.agent", description="PCN Lab's host agent.")
+    result.add_argument("--name", required=True, help="the host's name in reports")
+    result.add_argument("--iface", required=True, help="network interface, e.g. h0-eth0")
+    result.add_argument("--mac", required=True)
+    result.add_argument("--ip", required=True)
+    result.add_argument("--line-rate", required=True, type=_positive, metavar="BPS", help="nominal, e.g. 10e9")
+    result.add_argument("--dilation", default=1.0, type=_positive, metavar="K", help="time passes K times slower")
+    result.add_argument("--delay", default=0.0, type=_not_negative, metavar="S", help="delay of the link, nominal")
+    result.add_argument("--scheme", default="pcn", help=f"one of {', '.join(sorted(schemes))}")
+    result.add_argument("--param", action="append", default=[], metavar="NAME=VALUE", help="setting of the scheme")
+    result.add_argument("--control", required=True, type=Path, metavar="PATH", help="the control socket")
+    result.add_argument("--log", type=Path, metavar="PATH", help="JSON lines, see hosts/log.py")
+    result.add_argument("--ready-fd", type=int, metavar="N")
+    return result
+
+
+def settings(arguments: argparse.Namespace) -> AgentSettings:
+    """Raises SchemeError."""
+    parameters = {}
+    for setting in arguments.param:
+        name, equals, value = setting.partition("=")
+        if not equals:
+            raise SchemeError(f"--param {setting!r}: write NAME=VALUE")
+        parameters[name] = value
+    return AgentSettings(
+        name=arguments.name,
+        interface=arguments.iface,
+        mac=arguments.mac,
+        ip=arguments.ip,
+        line_rate_bps=arguments.line_rate,
+        dilation=arguments.dilation,
+        scheme=find_scheme(arguments.scheme).configure(parameters),
+        control=arguments.control,
+        log=arguments.log,
+        delay_s=arguments.delay,
+    )
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Status of the process."""
+    arguments = parser().parse_args(argv)
+    try:
+        with Agent(settings(arguments)) as agent:
+            if arguments.ready_fd is not None:
+                os.write(arguments.ready_fd, b"ready\n")
+                os.close(arguments.ready_fd)
+            agent.run()
+    except (SchemeError, WireError, ControlError, PortError, OSError) as error:
+        print(f"agent {arguments.name}: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _positive(text: str) -> float:
+    value = float(text)
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} must be above 0")
+    return value
+
+
+def _not_negative(text: str) -> float:
+    value = float(text)
+    if not 0 <= value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} must be 0 or more")
+    return value
+
+
+if __name__ == "__main__":
+    sys.exit(main())

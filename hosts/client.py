@@ -1,0 +1,122 @@
+"""Python face of an agent's control socket."""
+
+from __future__ import annotations
+
+import json
+import socket
+from pathlib import Path
+from typing import Any
+
+from .stats import AgentStats, SentFlow
+
+
+class AgentError(Exception):
+    """The agent can't be reached, or refuses what was asked; the text is its answer."""
+
+
+class AgentClient:
+    """Commands an agent. A context manager; one connection, made at the first command.
+
+    Rates and times are nominal, but `at` and `epoch`, which are readings of `time.monotonic()`.
+    Every method raises AgentError.
+    """
+
+    def __init__(self, path: Path | str, timeout_s: float = 10.0) -> None:
+        self.path = Path(path)
+        self._timeout_s = timeout_s
+        self._socket: socket.socket | None = None
+        self._received = b""
+
+    def __enter__(self) -> AgentClient:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+        self._received = b""
+
+    def start(
+        self,
+        flow: int,
+        dst_ip: str,
+        dst_mac: str,
+        *,
+        size_bytes: int | None = None,
+        duration_s: float | None = None,
+        rate_bps: float | None = None,
+        payload_bytes: int = 1000,
+        dscp: int | None = None,
+        at: float | None = None,
+    ) -> None:
+        """Start a flow (24 bit number) now or `at` a time, until its size or duration is reached or `stop` comes.
+
+        `rate_bps` limits it beside the scheme. `size_bytes` is payload.
+        """
+        optional = {
+            "size_bytes": size_bytes,
+            "duration_s": duration_s,
+            "rate_bps": rate_bps,
+            "dscp": dscp,
+            "at": at,
+        }
+        given = {name: value for name, value in optional.items() if value is not None}
+        self._ask("start", flow=flow, dst_ip=dst_ip, dst_mac=dst_mac, payload_bytes=payload_bytes, **given)
+
+    def stop(self, flow: int) -> None:
+        """The flow sends nothing more; its statistics stay."""
+        self._ask("stop", flow=flow)
+
+    def flows(self) -> tuple[SentFlow, ...]:
+        """The flows that the host sends or sent."""
+        return tuple(SentFlow(**flow) for flow in self._ask("list"))
+
+    def stats(self) -> AgentStats:
+        """Everything that the agent counts."""
+        answer = self._ask("stats")
+        try:
+            return AgentStats.from_json(answer)
+        except (TypeError, KeyError) as error:
+            raise AgentError(f"{self.path}: the agent is of another version: {error}") from error
+
+    def set_epoch(self, epoch: float) -> None:
+        """Reports and the log count from this reading of `time.monotonic()`."""
+        self._ask("clock", epoch=epoch)
+
+    def reset(self) -> None:
+        """Forget flows that ended and all that was received."""
+        self._ask("reset")
+
+    def shutdown(self) -> None:
+        """The agent ends."""
+        self._ask("shutdown")
+        self.close()
+
+    def _ask(self, command: str, **arguments: Any) -> Any:
+        try:
+            if self._socket is None:
+                connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+                connection.settimeout(self._timeout_s)
+                try:
+                    connection.connect(str(self.path))
+                except BaseException:
+                    connection.close()
+                    raise
+                self._socket = connection
+            self._socket.sendall(json.dumps({"cmd": command, **arguments}).encode() + b"\n")
+            while b"\n" not in self._received:
+                data = self._socket.recv(1 << 20)
+                if not data:
+                    raise ConnectionError("it closed the connection")
+                self._received += data
+        except OSError as error:
+            self.close()
+            raise AgentError(f"no answer from the agent at {self.path} to {command!r}: {error}") from error
+        line, _, self._received = self._received.partition(b"\n")
+        answer = json.loads(line)
+        if not answer["ok"]:
+            raise AgentError(answer["error"])
+        return answer["result"]

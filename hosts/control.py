@@ -1,0 +1,117 @@
+"""The agent's local socket: JSON lines, one request and one answer each. Who may open the socket's file may command.
+
+    {"cmd": "stop", "flow": 1}  ->  {"ok": true, "result": null}
+    {"cmd": "stats"}            ->  {"ok": true, "result": {...}}
+    {"cmd": "fly"}              ->  {"ok": false, "error": "..."}
+
+`hosts.client` is the Python face; the commands and their fields stand in `hosts.agent`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+_MOST_BYTES = 1 << 20
+
+
+class ControlError(Exception):
+    """The socket can't be made."""
+
+
+class CommandError(ValueError):
+    """A request that isn't understood or can't be done."""
+
+
+class ControlServer:
+    """Listens on a Unix socket and removes its file at the end. Never blocks but to write an answer."""
+
+    def __init__(self, path: Path, handle: Callable[[Mapping[str, Any]], Any]) -> None:
+        """`handle` does a request and returns its result; its ValueErrors become answers. Raises ControlError."""
+        self.path = path
+        self._handle = handle
+        self._clients: dict[int, tuple[socket.socket, bytearray]] = {}
+        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            _remove_stale(path)
+            self._listener.bind(str(path))
+            self._listener.listen(16)
+        except (OSError, ControlError) as error:
+            self._listener.close()
+            if isinstance(error, ControlError):
+                raise
+            raise ControlError(f"control socket {path}: {error.strerror or error}") from error
+        self._listener.setblocking(False)
+
+    def __enter__(self) -> ControlServer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for client, _data in self._clients.values():
+            client.close()
+        self._listener.close()
+        with contextlib.suppress(FileNotFoundError):
+            self.path.unlink()
+
+    def filenos(self) -> list[int]:
+        """What to wait on for reading."""
+        return [self._listener.fileno(), *self._clients]
+
+    def serve(self, ready: list[int]) -> bool:
+        """Deal with those file descriptors of `ready` that are ours. Whether `filenos` changed."""
+        changed = False
+        for fileno in ready:
+            if fileno == self._listener.fileno():
+                with contextlib.suppress(BlockingIOError):
+                    client, _ = self._listener.accept()
+                    client.settimeout(1.0)
+                    self._clients[client.fileno()] = (client, bytearray())
+                    changed = True
+            elif fileno in self._clients and not self._read(*self._clients[fileno]):
+                self._clients.pop(fileno)[0].close()
+                changed = True
+        return changed
+
+    def _read(self, client: socket.socket, data: bytearray) -> bool:
+        """Whether the client stays."""
+        try:
+            received = client.recv(65536)
+            if not received:
+                return False
+            data += received
+            while b"\n" in data:
+                line, _, rest = bytes(data).partition(b"\n")
+                data[:] = rest
+                client.sendall(json.dumps(self._answer(line)).encode() + b"\n")
+        except OSError:
+            return False
+        return len(data) <= _MOST_BYTES
+
+    def _answer(self, line: bytes) -> dict[str, Any]:
+        try:
+            request = json.loads(line)
+            if not isinstance(request, dict):
+                raise CommandError("a request is a JSON object on one line")
+            return {"ok": True, "result": self._handle(request)}
+        except ValueError as error:
+            return {"ok": False, "error": str(error)}
+
+
+def _remove_stale(path: Path) -> None:
+    """Remove a socket that nobody listens on. Raises ControlError if somebody does."""
+    if not path.is_socket():
+        if path.exists():
+            raise ControlError(f"control socket {path}: there is a file of that name that is no socket")
+        return
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        try:
+            probe.connect(os.fspath(path))
+        except ConnectionRefusedError:
+            path.unlink()
+            return
+    raise ControlError(f"control socket {path}: an agent listens there already")

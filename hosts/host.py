@@ -1,0 +1,351 @@
+"""The live agent of one host: the loop between the network (`Port`), the algorithms and the control socket.
+
+One thread: take what arrived, close NP windows, send what is due, sleep until the next of these.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import select
+import signal
+import socket
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from . import stats, wire
+from .algorithms import Cnp, Configured
+from .clock import DilatedClock
+from .control import CommandError, ControlServer
+from .log import EventLog
+from .nic import Nic
+from .pace import PaceMeter
+from .port import Port
+from .receiver import Receiver
+from .sender import FlowRequest, Sender, SentFlow
+
+_PR_SET_TIMERSLACK = 29
+_RX_BATCH = 64
+_TX_BATCH = 2
+_RETRY_REAL_S = 200e-6
+_HOUSEKEEPING_REAL_S = 0.25
+
+
+@dataclass(frozen=True)
+class AgentSettings:
+    """What an agent is told at its start. Nominal units; `mac` and `ip` as text."""
+
+    name: str
+    interface: str
+    mac: str
+    ip: str
+    line_rate_bps: float
+    dilation: float
+    scheme: Configured
+    control: Path
+    log: Path | None = None
+    delay_s: float = 0.0
+
+
+class Agent:
+    """Everything of one host. Use as a context manager, then `run`."""
+
+    def __init__(self, settings: AgentSettings) -> None:
+        """Raises PortError, ControlError, WireError or OSError (log file)."""
+        self.settings = settings
+        mac, ip = wire.parse_mac(settings.mac), wire.parse_ip(settings.ip)
+        self._ip = int.from_bytes(ip, "big")
+        self._clock = DilatedClock(settings.dilation)
+        self._log = EventLog(settings.log, self._clock)
+        self._nic = Nic(
+            settings.line_rate_bps,
+            delay_s=settings.delay_s,
+            on_end=lambda flow, at_s: self._sender.on_end(flow, at_s),
+            on_expiry=lambda priority, at_s: self._log.write(at_s, "resume", **{"class": priority, "by": "expiry"}),
+        )
+        self._sender = Sender(mac, ip, settings.line_rate_bps, settings.scheme, self._nic, self._clock, self._log)
+        self._receiver = Receiver(mac, ip, settings.scheme, self._clock, self._log, self._nic.send_control)
+        self._pace = PaceMeter(self._nic)
+        self._other_frames = 0
+        self._bad_frames = 0
+        self._send_retries = 0
+        self._late_s = 0.0
+        self._counted_since = (time.monotonic(), time.process_time())
+        self._running = True
+        self._port = Port(settings.interface)
+        try:
+            self._control = ControlServer(settings.control, self._command)
+        except BaseException:
+            self._port.__exit__()
+            raise
+        self._view = memoryview(self._port.buffer)
+
+    def __enter__(self) -> Agent:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._control.__exit__()
+        self._port.__exit__()
+        self._log.close()
+
+    def run(self) -> None:
+        """Until the shutdown command, SIGTERM or SIGINT. Raises PortError if the interface goes."""
+        ctypes.CDLL(None).prctl(_PR_SET_TIMERSLACK, 1, 0, 0, 0)
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(100_000)
+        wakeup, wakeup_sender = socket.socketpair()
+        with wakeup, wakeup_sender:
+            wakeup_sender.setblocking(False)
+            previous_fd = signal.set_wakeup_fd(wakeup_sender.fileno())
+            previous = {number: signal.signal(number, self._on_signal) for number in (signal.SIGTERM, signal.SIGINT)}
+            try:
+                self._loop(wakeup.fileno())
+            finally:
+                signal.set_wakeup_fd(previous_fd)
+                for number, handler in previous.items():
+                    signal.signal(number, handler)
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        self._running = False
+
+    def _loop(self, wakeup_fd: int) -> None:
+        clock, nic, receiver, sender, control = self._clock, self._nic, self._receiver, self._sender, self._control
+        port_fd = self._port.fileno()
+        dilation = clock.dilation
+        housekeeping_s = _HOUSEKEEPING_REAL_S / dilation
+        next_housekeeping = clock.now() + housekeeping_s
+        waiting = [port_fd, wakeup_fd, *control.filenos()]
+        nothing: list[int] = []
+        retry_s = 0.0
+        now = clock.now()
+        while self._running:
+            wake = max(nic.wake(), retry_s)
+            wake = min(wake, receiver.timer_s, sender.timer_s, next_housekeeping)
+            timeout = (wake - now) * dilation
+            ready = select.select(waiting, nothing, nothing, timeout if timeout > 0 else 0)[0]
+            now = clock.now()
+            nic.advance(now)
+            if ready:
+                if port_fd in ready:
+                    self._receive()
+                if len(ready) > 1 or ready[0] != port_fd:
+                    if control.serve(ready):
+                        waiting = [port_fd, wakeup_fd, *control.filenos()]
+                    now = clock.now()
+            if receiver.timer_s <= now:
+                receiver.on_timer(now)
+            if sender.timer_s <= now:
+                sender.on_timer(now)
+            if now >= retry_s:
+                retry_s = self._transmit(now)
+            if now >= next_housekeeping:
+                self._housekeep(now)
+                next_housekeeping = now + housekeeping_s
+
+    def _transmit(self, now: float) -> float:
+        """Put on the wire what is due, a few frames at most. 0, or when to try again what the kernel refused."""
+        nic, sender, send = self._nic, self._sender, self._port.send
+        nic.advance(now)
+        for _ in range(_TX_BATCH):
+            item = nic.due(now)
+            if item is None:
+                break
+            due_s, flow, what = item
+            if now - due_s > self._late_s:
+                self._late_s = now - due_s
+            if flow is None:
+                assert isinstance(what, bytes)
+                taken = send(what)
+            else:
+                assert isinstance(flow, SentFlow)
+                assert isinstance(what, int)
+                taken = send(flow.frame(what))
+            if not taken:
+                nic.put_back(item)
+                self._send_retries += 1
+                return now + _RETRY_REAL_S / self._clock.dilation
+            if flow is not None:
+                sender.on_sent(flow, now)
+        return 0.0
+
+    def _receive(self) -> None:
+        """Take what arrived, a batch at most."""
+        receive, buffer, view = self._port.receive, self._port.buffer, self._view
+        clock_now, unpack = self._clock.now, wire.FAST_HEADER.unpack_from
+        on_data = self._receiver.on_data
+        for _ in range(_RX_BATCH):
+            try:
+                length = receive(buffer)
+            except BlockingIOError:
+                return
+            except OSError as error:
+                raise self._port.failure(error) from error
+            kind, version, tos, total, protocol, src, dst, udp_port, opcode, flags, flow, psn = unpack(buffer)
+            if kind == wire.ETHERTYPE_FLOW_CONTROL:
+                self._on_pfc(view[:length])
+            elif (
+                kind != wire.ETHERTYPE_IPV4
+                or version != 0x45
+                or protocol != wire.PROTOCOL_UDP
+                or udp_port != wire.ROCE_PORT
+                or dst != self._ip
+            ):
+                self._other_frames += 1
+            elif total + 14 > length or total < wire.DATA_OVERHEAD - 14:
+                self._bad_frames += 1
+            elif opcode == wire.OPCODE_UC_SEND_ONLY:
+                on_data(view, total + 14, tos, src, flags, flow & 0xFFFFFF, psn & 0xFFFFFF, clock_now())
+            else:
+                self._on_cnp(view[:length])
+
+    def _on_pfc(self, frame: memoryview) -> None:
+        try:
+            quanta = wire.decode_pfc_quanta(frame)
+        except wire.WireError:
+            self._bad_frames += 1
+            return
+        now = self._clock.now()
+        self._nic.advance(now)
+        self._nic.pfc(quanta, now)
+        for priority, count in quanta.items():
+            if count:
+                self._log.write(now, "pause", **{"class": priority, "quanta": count})
+            else:
+                self._log.write(now, "resume", **{"class": priority, "by": "frame"})
+
+    def _on_cnp(self, frame: memoryview) -> None:
+        try:
+            packet = wire.decode(frame)
+        except wire.WireError:
+            self._bad_frames += 1
+            return
+        assert isinstance(packet, wire.CnpPacket)
+        now = self._clock.now()
+        self._nic.advance(now)
+        cnp = Cnp(packet.decrease, packet.rec_rate_mbps * wire.REC_RATE_UNIT_BPS)
+        self._sender.on_cnp(packet.flow, packet.src_ip, cnp, now)
+
+    def _housekeep(self, now: float) -> None:
+        share = self._pace.check(now, time.monotonic())
+        if share is not None and share < PaceMeter.LEAST_SHARE:
+            self._log.write(now, "lag", share=share, lag_real_s=self._clock.real(self._nic.lag_s))
+        self._log.flush()
+
+    # The control socket's commands
+
+    def _command(self, request: Mapping[str, Any]) -> Any:
+        arguments = dict(request)
+        name = arguments.pop("cmd", None)
+        handler = getattr(self, f"_do_{name}", None) if isinstance(name, str) else None
+        if handler is None:
+            names = sorted(attribute[4:] for attribute in dir(self) if attribute.startswith("_do_"))
+            raise CommandError(f"there is no command {name!r}; there are {', '.join(names)}")
+        return handler(arguments, self._clock.now())
+
+    def _do_start(self, arguments: dict[str, Any], now: float) -> None:
+        at = _take(arguments, "at", (int, float))
+        start_s = now if at is None else max(now, self._clock.nominal(at))
+        values: dict[str, Any] = {}
+        for field in fields(FlowRequest):
+            if field.name in arguments:
+                kind: tuple[type, ...] = (str,) if field.name.startswith("dst") else (int, float)
+                if field.name in ("flow", "size_bytes", "payload_bytes", "dscp"):
+                    kind = (int,)
+                value = _take(arguments, field.name, kind)
+                if value is not None:
+                    values[field.name] = value
+        for name in ("flow", "dst_ip", "dst_mac"):
+            if name not in values:
+                raise CommandError(f"start needs {name}")
+        _nothing_left("start", arguments)
+        self._nic.advance(now)
+        self._sender.start(FlowRequest(start_s=start_s, **values), now)
+
+    def _do_stop(self, arguments: dict[str, Any], now: float) -> None:
+        number = _take(arguments, "flow", (int,))
+        if number is None:
+            raise CommandError("stop needs flow")
+        _nothing_left("stop", arguments)
+        self._nic.advance(now)
+        self._sender.stop(number, now)
+
+    def _do_list(self, arguments: dict[str, Any], now: float) -> list[dict[str, Any]]:
+        _nothing_left("list", arguments)
+        return [vars(flow) for flow in self._sender.stats()]
+
+    def _do_stats(self, arguments: dict[str, Any], now: float) -> dict[str, Any]:
+        _nothing_left("stats", arguments)
+        self._nic.advance(now)
+        self._log.flush()
+        return self._stats(now).as_json()
+
+    def _do_clock(self, arguments: dict[str, Any], now: float) -> None:
+        epoch = _take(arguments, "epoch", (int, float))
+        if epoch is None:
+            raise CommandError("clock needs epoch, a reading of time.monotonic()")
+        _nothing_left("clock", arguments)
+        self._clock.set_epoch(epoch)
+
+    def _do_reset(self, arguments: dict[str, Any], now: float) -> None:
+        _nothing_left("reset", arguments)
+        self._nic.advance(now)
+        self._sender.reset()
+        self._receiver.reset()
+        self._nic.reset_counters(now)
+        self._pace = PaceMeter(self._nic)
+        self._port.forget_drops()
+        self._other_frames = self._bad_frames = self._send_retries = 0
+        self._late_s = 0.0
+        self._counted_since = (time.monotonic(), time.process_time())
+
+    def _do_shutdown(self, arguments: dict[str, Any], now: float) -> None:
+        _nothing_left("shutdown", arguments)
+        self._running = False
+
+    def _stats(self, now: float) -> stats.AgentStats:
+        settings, nic = self.settings, self._nic
+        started, cpu = self._counted_since
+        return stats.AgentStats(
+            name=settings.name,
+            scheme=settings.scheme.scheme.name,
+            parameters=vars(settings.scheme.parameters),
+            dilation=settings.dilation,
+            line_rate_bps=settings.line_rate_bps,
+            now_s=self._clock.since_epoch(now),
+            sent=self._sender.stats(),
+            received=self._receiver.stats(),
+            pauses=tuple(
+                stats.Pauses(priority, state.pause, state.resume, state.expired, nic.paused_s(priority, now))
+                for priority, state in enumerate(nic.pauses)
+                if state.pause or state.resume
+            ),
+            unknown_cnps=self._sender.unknown_cnps,
+            other_frames=self._other_frames,
+            bad_frames=self._bad_frames + self._receiver.bad_frames,
+            socket_drops=self._port.drops(),
+            send_retries=self._send_retries,
+            kept_pace=self._pace.kept,
+            worst_pace=self._pace.worst,
+            lag_real_s=self._clock.real(nic.lag_s),
+            late_real_s=self._clock.real(self._late_s),
+            cpu_s=time.process_time() - cpu,
+            elapsed_real_s=time.monotonic() - started,
+        )
+
+
+def _take(arguments: dict[str, Any], name: str, kinds: tuple[type, ...]) -> Any:
+    """Remove and return an argument, None if it isn't there. Raises CommandError if it is of no such type."""
+    value = arguments.pop(name, None)
+    if value is not None and (not isinstance(value, kinds) or isinstance(value, bool)):
+        raise CommandError(f"{name} is {value!r}: it must be {'text' if str in kinds else 'a number'}")
+    return value
+
+
+def _nothing_left(command: str, arguments: dict[str, Any]) -> None:
+    if arguments:
+        raise CommandError(f"{command} takes no {', '.join(map(repr, arguments))}")

@@ -1,0 +1,124 @@
+"""The host's interface: raw Ethernet frames in and out, through a packet socket (packet(7))."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import socket
+import struct
+
+from .wire import MAX_FRAME, ROCE_PORT
+
+_ETH_P_ALL = 0x0003
+_SOL_PACKET = 263
+_PACKET_STATISTICS = 6
+_PACKET_QDISC_BYPASS = 20
+_PACKET_IGNORE_OUTGOING = 23
+_SO_SNDBUFFORCE = 32
+_SO_RCVBUFFORCE = 33
+_SIOCGIFFLAGS = 0x8913
+_IFF_UP = 1
+_BUFFER_BYTES = 64 << 20
+_TRY_AGAIN = (errno.EAGAIN, errno.ENOBUFS, errno.ENOMEM, errno.EINTR)
+
+
+class PortError(Exception):
+    """The interface can't be used: missing, down, not permitted, or gone."""
+
+
+class Port:
+    """A context manager. Frames go to `buffer`, one at a time."""
+
+    def __init__(self, interface: str) -> None:
+        """Raises PortError."""
+        self.interface = interface
+        self.buffer = bytearray(MAX_FRAME + 4)
+        self._drops = 0
+        try:
+            self._socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
+        except PermissionError as error:
+            raise PortError("raw sockets need root or CAP_NET_RAW: run the agent as root") from error
+        try:
+            self._prepare(interface)
+        except OSError as error:
+            self._socket.close()
+            raise PortError(_explain(interface, error)) from error
+        except PortError:
+            self._socket.close()
+            raise
+        self._sink = _udp_sink()
+        self.receive = self._socket.recv_into
+        self.fileno = self._socket.fileno
+
+    def __enter__(self) -> Port:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._socket.close()
+        if self._sink is not None:
+            self._sink.close()
+
+    def send(self, frame: bytes | memoryview) -> bool:
+        """Whether the kernel took the frame; if not, try again soon. Raises PortError if the interface is gone."""
+        try:
+            self._socket.send(frame)
+        except OSError as error:
+            if error.errno in _TRY_AGAIN:
+                return False
+            raise PortError(_explain(self.interface, error)) from error
+        return True
+
+    def drops(self) -> int:
+        """Frames that the kernel dropped since the start because this process didn't take them."""
+        counts = self._socket.getsockopt(_SOL_PACKET, _PACKET_STATISTICS, 8)
+        self._drops += struct.unpack("II", counts)[1]
+        return self._drops
+
+    def forget_drops(self) -> None:
+        """Count drops from now."""
+        self.drops()
+        self._drops = 0
+
+    def failure(self, error: OSError) -> PortError:
+        """What to raise for an error of `receive`."""
+        return PortError(_explain(self.interface, error))
+
+    def _prepare(self, interface: str) -> None:
+        request = struct.pack("16sH22x", interface.encode()[:15], 0)
+        flags = struct.unpack("16sH22x", fcntl.ioctl(self._socket, _SIOCGIFFLAGS, request))[1]
+        if not flags & _IFF_UP:
+            raise PortError(f"interface {interface} is down: ip link set {interface} up")
+        self._socket.setsockopt(_SOL_PACKET, _PACKET_IGNORE_OUTGOING, 1)
+        self._socket.setsockopt(_SOL_PACKET, _PACKET_QDISC_BYPASS, 1)
+        for forced, plain in ((_SO_RCVBUFFORCE, socket.SO_RCVBUF), (_SO_SNDBUFFORCE, socket.SO_SNDBUF)):
+            try:
+                self._socket.setsockopt(socket.SOL_SOCKET, forced, _BUFFER_BYTES)
+            except PermissionError:
+                self._socket.setsockopt(socket.SOL_SOCKET, plain, _BUFFER_BYTES)
+        self._socket.bind((interface, _ETH_P_ALL))
+        self._socket.setblocking(False)
+
+
+def _udp_sink() -> socket.socket | None:
+    """A UDP socket that nobody reads: with it, the kernel doesn't answer RoCEv2 packets by ICMP "port unreachable"."""
+    sink = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    sink.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
+    try:
+        sink.bind(("0.0.0.0", ROCE_PORT))
+    except OSError:
+        # Somebody else has the port: the kernel doesn't answer then either
+        sink.close()
+        return None
+    return sink
+
+
+def _explain(interface: str, error: OSError) -> str:
+    if error.errno in (errno.ENODEV, errno.ENXIO):
+        names = [name for _, name in socket.if_nameindex()]
+        return f"there is no interface {interface!r} here; there are: {', '.join(names)}"
+    if error.errno == errno.ENETDOWN:
+        return f"interface {interface} went down or was removed"
+    with contextlib.suppress(AttributeError):
+        return f"interface {interface}: {error.strerror}"
+    return f"interface {interface}: {error}"

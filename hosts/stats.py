@@ -1,0 +1,113 @@
+"""What an agent reports, as both its ends see it: this is the schema of the `stats` and `list` commands.
+
+Times are nominal seconds since the epoch, rates nominal bit/s, unless a name says `real`. `bytes` are of Ethernet
+frames, `payload_bytes` of what the flow carries.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class SentFlow:
+    """A flow that this host sends. `state`: waiting (for its start), sending, done (all sent, or its time is over),
+    stopped (by a command). `limit_bps` is the application's own limit, None if none; `rate_bps` what the RP allows.
+    `rp` has the scheme's variables (PCN: w). `end_s` is when its last frame left, None before."""
+
+    flow: int
+    dst_ip: str
+    state: str
+    packets: int
+    bytes: int
+    payload_bytes: int
+    rate_bps: float
+    limit_bps: float | None
+    rp: Mapping[str, float]
+    cnps: int
+    start_s: float
+    end_s: float | None
+
+
+@dataclass(frozen=True)
+class ReceivedFlow:
+    """A flow that this host receives. `gaps` counts packets missing between those that came, `reordered` those that
+    came late, `duplicates` those that came twice. `complete_s` is when the packet marked as last came, None before."""
+
+    flow: int
+    src_ip: str
+    packets: int
+    bytes: int
+    payload_bytes: int
+    marked_ce: int
+    marked_ue: int
+    gaps: int
+    duplicates: int
+    reordered: int
+    cnps: int
+    first_s: float
+    last_s: float
+    complete_s: float | None
+
+
+@dataclass(frozen=True)
+class Pauses:
+    """PFC frames received for one class: PAUSE, RESUME, and PAUSEs that ran out."""
+
+    priority: int
+    pause: int
+    resume: int
+    expired: int
+    paused_s: float
+
+
+@dataclass(frozen=True)
+class AgentStats:
+    """All of an agent.
+
+    `other_frames` are not RoCEv2 to this host nor PFC; `bad_frames` are malformed, or fail the IPv4 checksum or the
+    ICRC. `socket_drops` are frames that arrived but that this process was too slow to take: loss that no switch made.
+    `send_retries` are frames that the kernel refused at first.
+
+    `kept_pace`: in every window of a second (real) at least 95% of what the rates allowed was sent; `worst_pace` is
+    the least such share. `lag_real_s` is time by which the schedule had to move since the process was late;
+    `late_real_s` the most that a frame left after it was due. `cpu_s` and `elapsed_real_s` count since the agent
+    started or was reset.
+    """
+
+    name: str
+    scheme: str
+    parameters: Mapping[str, float]
+    dilation: float
+    line_rate_bps: float
+    now_s: float
+    sent: tuple[SentFlow, ...]
+    received: tuple[ReceivedFlow, ...]
+    pauses: tuple[Pauses, ...]
+    unknown_cnps: int
+    other_frames: int
+    bad_frames: int
+    socket_drops: int
+    send_retries: int
+    kept_pace: bool
+    worst_pace: float
+    lag_real_s: float
+    late_real_s: float
+    cpu_s: float
+    elapsed_real_s: float
+
+    def as_json(self) -> dict[str, Any]:
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_json(cls, fields: Mapping[str, Any]) -> AgentStats:
+        """Raises TypeError if fields are missing or unknown: the agent is of another version."""
+        nested = {
+            "sent": tuple(SentFlow(**flow) for flow in fields["sent"]),
+            "received": tuple(ReceivedFlow(**flow) for flow in fields["received"]),
+            "pauses": tuple(Pauses(**pauses) for pauses in fields["pauses"]),
+        }
+        return cls(**{**fields, **nested})
