@@ -123,7 +123,11 @@ static uint64_t release_at(const struct sw_tm_port *port)
 {
     const struct sw_pkt *pkt = port->line.head;
     if (pkt == NULL) return UINT64_MAX;
-    return port->rate_bps == 0 ? pkt->due_ns : later(pkt->due_ns, port->released[1] + wire_ns(port, pkt->p.length));
+    if (port->rate_bps == 0) return pkt->due_ns;
+    uint64_t wire = wire_ns(port, pkt->p.length), paced = port->released[1] + wire;
+    uint64_t overdue = pkt->due_ns + SW_PATIENCE * wire;
+    if (paced > overdue) paced = overdue;
+    return later(pkt->due_ns, paced);
 }
 
 struct sw_pkt *sw_tm_release(struct sw_tm_port *port, uint64_t now_ns)

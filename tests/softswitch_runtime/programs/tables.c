@@ -1,0 +1,46 @@
+/* Tables of every kind for the model tests, and a program around them that is never run. */
+#include "table.h"
+
+static const struct sw_action_spec actions[] = {
+    {"set", 2, (const uint16_t[]){9, 70}},
+    {"nothing", 0, NULL},
+};
+
+#define FIELDS(...) (const struct sw_key_field[]){__VA_ARGS__}
+
+static const struct sw_table_spec specs[] = {
+    {"exact", SW_EXACT, 2, FIELDS({SW_EXACT, 12}, {SW_EXACT, 48}), 8, 200000, 0, 1, NULL, 0, NULL},
+    {"lpm", SW_LPM, 1, FIELDS({SW_LPM, 32}), 4, 200000, 0, 1, NULL, 0, NULL},
+    {"lpm_after_exact", SW_LPM, 3, FIELDS({SW_EXACT, 3}, {SW_LPM, 13}, {SW_EXACT, 8}), 4, 1000, 0, 1, NULL, 0, NULL},
+    {"ternary", SW_TERNARY, 3, FIELDS({SW_TERNARY, 16}, {SW_EXACT, 4}, {SW_LPM, 8}), 4, 200000, 0, 1, NULL, 0, NULL},
+    {"range", SW_RANGE, 3, FIELDS({SW_RANGE, 16}, {SW_TERNARY, 8}, {SW_RANGE, 72}), 12, 1000, 0, 1, NULL, 0, NULL},
+    {"optional", SW_TERNARY, 2, FIELDS({SW_OPTIONAL, 16}, {SW_OPTIONAL, 9}), 4, 1000, 0, 1, NULL, 0, NULL},
+    {"lpm6", SW_LPM, 1, FIELDS({SW_LPM, 128}), 16, 200000, 0, 1, NULL, 0, NULL},
+    {"small", SW_EXACT, 1, FIELDS({SW_EXACT, 8}), 1, 3, SW_DIRECT_METER, UINT32_MAX, NULL, 0, NULL},
+    {"keyless", SW_EXACT, 0, NULL, 0, 1, 0, 1, NULL, 0, NULL},
+};
+
+const struct sw_program sw_program = {.abi = SW_ABI, .name = "tables", .n_actions = 2, .actions = actions};
+
+struct sw_table *table_make(uint32_t number)
+{
+    const char *why;
+    return sw_table_new(&specs[number], &sw_program, 42, &why);
+}
+
+/* The handle of the entry that matches, or -1. */
+int64_t table_find(struct sw_table *table, const uint8_t *key)
+{
+    const struct sw_entry *entry = sw_lookup(table, key);
+    return entry == NULL ? -1 : (int64_t)entry->handle;
+}
+
+/* Finds each of n keys in turn, `rounds` times; returns how many matched. */
+uint64_t table_sweep(struct sw_table *table, const uint8_t *keys, uint32_t key_bytes, uint32_t n, uint32_t rounds)
+{
+    uint64_t hits = 0;
+    for (uint32_t round = 0; round < rounds; round++) {
+        for (uint32_t i = 0; i < n; i++) hits += sw_lookup(table, keys + (size_t)i * key_bytes) != NULL;
+    }
+    return hits;
+}

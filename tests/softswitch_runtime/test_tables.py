@@ -1,0 +1,224 @@
+"""Tables against a brute-force model: any order of insertions, changes and removals, any lookup."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
+from ctypes import byref, c_char_p, c_int32, c_int64, c_uint32, c_uint64
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from runtime import build, library
+
+EXACT, LPM, LPM_AFTER_EXACT, TERNARY, RANGE, OPTIONAL, LPM6, SMALL, KEYLESS = range(9)
+# number: [(kind, width in bits)] of programs/tables.c
+FIELDS = {
+    EXACT: [("exact", 12), ("exact", 48)],
+    LPM: [("lpm", 32)],
+    LPM_AFTER_EXACT: [("exact", 3), ("lpm", 13), ("exact", 8)],
+    TERNARY: [("ternary", 16), ("exact", 4), ("bits", 8)],
+    RANGE: [("range", 16), ("ternary", 8), ("range", 72)],
+    OPTIONAL: [("optional", 16), ("optional", 9)],
+    LPM6: [("lpm", 128)],
+}
+
+
+class Table:
+    """A table of programs/tables.c."""
+
+    def __init__(self, number: int) -> None:
+        self.lib = library()
+        self.program = ctypes.CDLL(str(build("tables")))
+        self.program.table_make.restype = ctypes.c_void_p
+        self.program.table_find.restype = c_int64
+        self.program.table_sweep.restype = c_uint64
+        self.lib.sw_table_insert.restype = c_int64
+        self.handle = ctypes.c_void_p(self.program.table_make(c_uint32(number)))
+
+    def insert(self, key: bytes, mask: bytes | None = None, prefix: int = 0, rank: int = 0) -> int:
+        why = c_char_p()
+        args = (c_uint64 * 3)(1, 2, 3)
+        return int(
+            self.lib.sw_table_insert(
+                self.handle, key, mask, c_int32(prefix), c_int64(rank), c_uint32(0), args, c_uint32(3), byref(why)
+            )
+        )
+
+    def remove(self, handle: int) -> int:
+        return int(self.lib.sw_table_remove(self.handle, c_uint32(handle), byref(c_char_p())))
+
+    def find(self, key: bytes) -> int:
+        return int(self.program.table_find(self.handle, key))
+
+    def count(self) -> int:
+        return int(self.lib.sw_table_count(self.handle))
+
+
+@contextmanager
+def table(number: int) -> Iterator[Table]:
+    made = Table(number)
+    try:
+        yield made
+    finally:
+        made.lib.sw_table_free(made.handle)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One field is (value, other): other is a prefix length, a mask, an upper bound, or unused."""
+
+    fields: tuple[tuple[int, int], ...]
+    rank: int
+
+
+def matches(number: int, entry: Entry, key: tuple[int, ...]) -> bool:
+    for (kind, width), (value, other), bits in zip(FIELDS[number], entry.fields, key, strict=True):
+        if kind == "exact" and bits != value:
+            return False
+        if kind == "lpm" and bits >> (width - other) != value >> (width - other):
+            return False
+        if kind in ("ternary", "optional", "bits") and bits & other != value & other:
+            return False
+        if kind == "range" and not value <= bits <= other:
+            return False
+    return True
+
+
+def canonical(number: int, entry: Entry) -> object:
+    """Equal for entries that a table holds to be the same."""
+    parts: list[tuple[int, int]] = []
+    for (kind, width), (value, other) in zip(FIELDS[number], entry.fields, strict=True):
+        if kind == "lpm":
+            parts.append((value >> (width - other), other))
+        elif kind in ("ternary", "optional", "bits"):
+            parts.append((value & other, other))
+        else:
+            parts.append((value, other))
+    return tuple(parts), entry.rank
+
+
+def brute_force(number: int, entries: dict[int, Entry], key: tuple[int, ...]) -> int:
+    found = [handle for handle, entry in entries.items() if matches(number, entry, key)]
+    if not found:
+        return -1
+    lpm = [i for i, (kind, _) in enumerate(FIELDS[number]) if kind == "lpm"]
+    if lpm:
+        return max(found, key=lambda handle: entries[handle].fields[lpm[0]][1])
+    return min(found, key=lambda handle: (entries[handle].rank, handle))
+
+
+def packed(number: int, values: tuple[int, ...]) -> bytes:
+    return b"".join(v.to_bytes((width + 7) // 8, "big") for (_, width), v in zip(FIELDS[number], values, strict=True))
+
+
+def value_of(width: int) -> st.SearchStrategy[int]:
+    """Few distinct values, so that entries meet; some anywhere."""
+    top = (1 << width) - 1
+    few = st.sampled_from(sorted({0, 1, top, top >> 1, top ^ (top >> 3), 0xA5 & top, 0xA4 & top}))
+    return st.one_of(few, st.integers(0, top))
+
+
+@st.composite
+def entry_of(draw: st.DrawFn, number: int) -> Entry:
+    fields: list[tuple[int, int]] = []
+    for kind, width in FIELDS[number]:
+        top = (1 << width) - 1
+        value = draw(value_of(width))
+        other = 0
+        if kind == "lpm":
+            other = draw(st.integers(0, width))
+        elif kind == "bits":
+            other = top ^ (top >> draw(st.integers(0, width)))
+        elif kind == "ternary":
+            other = draw(value_of(width))
+        elif kind == "optional":
+            other = draw(st.sampled_from([0, top]))
+        elif kind == "range":
+            value, other = sorted((value, draw(value_of(width))))
+        fields.append((value, other))
+    has_rank = FIELDS[number][0][0] in ("ternary", "range", "optional")
+    return Entry(tuple(fields), draw(st.integers(0, 5)) if has_rank else 0)
+
+
+@pytest.mark.parametrize("number", sorted(FIELDS))
+def test_agrees_with_brute_force(number: int) -> None:
+    @settings(max_examples=40, deadline=None)
+    @given(st.data())
+    def run(data: st.DataObject) -> None:
+        entries: dict[int, Entry] = {}
+        with table(number) as under_test:
+            for _ in range(data.draw(st.integers(0, 30), label="steps")):
+                if entries and data.draw(st.integers(0, 3)) == 0:
+                    handle = data.draw(st.sampled_from(sorted(entries)))
+                    assert under_test.remove(handle) == 0
+                    del entries[handle]
+                else:
+                    entry = data.draw(entry_of(number))
+                    add(under_test, number, entries, entry)
+                key = tuple(data.draw(value_of(width)) for _, width in FIELDS[number])
+                assert under_test.find(packed(number, key)) == brute_force(number, entries, key)
+            for entry in list(entries.values()):  # keys that are surely near entries
+                key = tuple(value for value, _ in entry.fields)
+                assert under_test.find(packed(number, key)) == brute_force(number, entries, key)
+            assert under_test.count() == len(entries)
+
+    run()
+
+
+def add(under_test: Table, number: int, entries: dict[int, Entry], entry: Entry) -> None:
+    values = packed(number, tuple(value for value, _ in entry.fields))
+    lpm = [other for (kind, _), (_, other) in zip(FIELDS[number], entry.fields, strict=True) if kind == "lpm"]
+    mask = None if lpm or number == EXACT else packed(number, tuple(other for _, other in entry.fields))
+    handle = under_test.insert(values, mask, lpm[0] if lpm else 0, entry.rank)
+    if any(canonical(number, entry) == canonical(number, other) for other in entries.values()):
+        assert handle == -errno.EEXIST
+    else:
+        assert handle >= 0
+        assert handle not in entries
+        entries[handle] = entry
+
+
+@pytest.mark.parametrize(("number", "width"), [(EXACT, 8), (LPM, 4), (LPM6, 16), (TERNARY, 4)])
+def test_thirty_thousand_entries_in_and_out(number: int, width: int) -> None:
+    """Growth, shrinkage and reuse of handles at size; each entry is found while it is there and not afterwards."""
+    n = 30_000
+    step = (1 << min(60, 8 * width - 2)) // n
+    keys = [(i * step).to_bytes(width, "big") for i in range(n)]
+    if number == TERNARY:  # its second field has four bits, its third stays open
+        keys = [(i * 2).to_bytes(2, "big") + bytes([i % 16, 0]) for i in range(n)]
+    prefix = {LPM: 32, LPM6: 128}.get(number, 0)
+    mask = b"\xff\xff\xff\x00" if number == TERNARY else None
+    with table(number) as under_test:
+        handles = [under_test.insert(key, mask, prefix, 5) for key in keys]
+        assert sorted(handles) == list(range(n))
+        assert [under_test.find(key) for key in keys] == handles
+        for handle in handles[::2]:
+            assert under_test.remove(handle) == 0
+        assert [under_test.find(key) for key in keys[::2]] == [-1] * (n // 2)
+        assert [under_test.find(key) for key in keys[1::2]] == handles[1::2]
+        again = [under_test.insert(key, mask, prefix, 5) for key in keys[::2]]
+        assert sorted(again) == sorted(handles[::2])
+        assert [under_test.find(key) for key in keys[::2]] == again
+
+
+def test_limits_and_errors() -> None:
+    with table(SMALL) as small:
+        assert [small.insert(bytes([i])) for i in range(3)] == [0, 1, 2]
+        assert small.insert(b"\x09") == -errno.ENOSPC
+        assert small.insert(b"\x01") == -errno.ENOSPC
+        assert small.remove(1) == 0
+        assert small.remove(1) == -errno.ENOENT
+        assert small.remove(77) == -errno.ENOENT
+        assert small.insert(b"\x02") == -errno.EEXIST
+        assert small.insert(b"\x09") == 1
+    with table(LPM) as lpm:
+        assert lpm.insert(bytes(4), None, 33) == -errno.EINVAL
+        assert lpm.insert(bytes(4), None, -1) == -errno.EINVAL
+    with table(KEYLESS) as keyless:
+        assert keyless.find(b"") == -1
+        assert keyless.insert(b"") == 0
+        assert keyless.find(b"") == 0
