@@ -15,10 +15,9 @@ import tempfile
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from softswitch.program.model import Program
+from softswitch.codegen.generate import generate
+from softswitch.program.model import Program
 
 CSRC = Path(__file__).resolve().parent.parent / "csrc"
 
@@ -59,8 +58,6 @@ def build_runtime(extra_flags: Sequence[str] = ()) -> Path:
 
 def build_program(program: Program, extra_flags: Sequence[str] = ()) -> Path:
     """The shared object of a loaded program; it exports `sw_program` (csrc/pipeline.h)."""
-    from softswitch.codegen.generate import generate
-
     return build_source(generate(program), extra_flags)
 
 

@@ -1,0 +1,239 @@
+"""A program's model to one self-contained C file, against csrc/pipeline.h.
+
+What reaches the C text from the program's strings goes through codegen/names.py; everything else is numbers.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from softswitch.codegen.controls import ControlGenerator
+from softswitch.codegen.expressions import Expressions
+from softswitch.codegen.layout import Layout
+from softswitch.codegen.names import comment, string_literal
+from softswitch.codegen.packets import Calculations, header_pieces, write_pieces
+from softswitch.codegen.parser import ParserGenerator
+from softswitch.codegen.specs import Specs
+from softswitch.codegen.statements import Statements
+from softswitch.codegen.values import Limbs, wide_constant
+from softswitch.program.expressions import FieldRef
+from softswitch.program.model import Program
+
+SUPPORT = Path(__file__).resolve().parent / "support.h"
+
+
+def generate(program: Program) -> str:
+    """The C source of a program; raises UnsupportedProgram for what the generator cannot express."""
+    return _Generator(program).text()
+
+
+class _Generator:
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.limbs = Limbs()
+        self.layout = Layout(program)
+        self.expressions = Expressions(program, self.layout, self.limbs)
+        self.statements = Statements(self.expressions)
+        self.controls = ControlGenerator(self.expressions, self.statements)
+        self.parser = ParserGenerator(self.expressions, self.statements)
+        self.calculations = Calculations(self.expressions)
+        self.specs = Specs(program)
+
+    def text(self) -> str:
+        body = self._body()
+        body = re.sub(r"SW_CONST\((-?0x[0-9a-f]+)\)", lambda m: wide_constant(int(m[1], 16), self.limbs.count), body)
+        parts = [
+            f"/* Generated from {comment(self.program.name)}. Edit the P4 source instead. */",
+            '#include "pipeline.h"',
+            "#include <string.h>",
+            f"#define SW_LIMBS {self.limbs.count}",
+            SUPPORT.read_text(encoding="utf-8"),
+            body,
+        ]
+        return "\n\n".join(parts)
+
+    def _body(self) -> str:
+        program = self.program
+        used = sorted({a for t in program.tables for a in t.actions} | self._called_actions())
+        parts = [
+            self.layout.declarations(),
+            "struct applied { uint32_t action; bool hit, exited; };\n",
+            self.specs.defaults(),
+            *(self.calculations.function(i) for i in range(len(program.calculations))),
+            *(self.controls.action(i) for i in used),
+            *(self.controls.table(i) for i in range(len(program.tables))),
+            self.parser.function(),
+            self.controls.control("ingress", program.ingress),
+            self.controls.control("egress", program.egress),
+            self._checksums(),
+            self._halves(),
+            self._deparse(),
+            self._copy_list(),
+            self._pack_digest(),
+            self.specs.text(),
+            self._program(),
+        ]
+        return "\n".join(parts)
+
+    def _called_actions(self) -> set[int]:
+        nodes = (*self.program.ingress.nodes, *self.program.egress.nodes)
+        return {node.action for node in nodes if hasattr(node, "action")}
+
+    def _checksums(self) -> str:
+        """verify_checksums sets checksum_error; update_checksums writes the target fields."""
+        verify, update = [], []
+        for checksum in self.program.checksums:
+            place, storage = self.expressions.place(checksum.target)
+            if storage.limbs:
+                raise self.expressions.unsupported(f"checksum {checksum.name!r} in a field of more than 64 bits")
+            call = f"calculation_{checksum.calculation}(p, h)"
+            condition = self.expressions.condition(checksum.condition) if checksum.condition else "true"
+            header = self.program.headers[checksum.target.header]
+            valid = "true" if header.metadata else f"{self.layout.header(checksum.target.header)}.valid"
+            if checksum.verify:
+                verify.append(
+                    f"    if ({valid} && {condition} && {call} != (uint64_t){place}) p->std.checksum_error = 1;"
+                )
+            if checksum.update:
+                width = self.program.field_type(checksum.target).width
+                mask = f" & {hex((1 << width) - 1)}" if width < 64 else ""
+                update.append(f"    if ({condition}) {place} = (uint{storage.bits}_t)({call}{mask});")
+        head = "(struct sw_packet *p, struct phv *h) {\n    (void)p; (void)h;"
+        return "\n".join(
+            [
+                f"static inline void verify_checksums{head}",
+                *verify,
+                "}",
+                f"static inline void update_checksums{head}",
+                *update,
+                "}\n",
+            ]
+        )
+
+    def _halves(self) -> str:
+        return """static void parse(struct sw_instance *s, struct sw_packet *p) {
+    p->ingress_length = p->length;
+    p->std.checksum_error = 0;
+    run_parser(s, p, p->phv);
+    verify_checksums(p, p->phv);
+}
+
+static void ingress(struct sw_instance *s, struct sw_packet *p) {
+    parse(s, p);
+    run_ingress(s, p, p->phv);
+}
+
+static void egress(struct sw_instance *s, struct sw_packet *p) {
+    run_egress(s, p, p->phv);
+}
+"""
+
+    def _deparse(self) -> str:
+        lines = [
+            "static void deparse(struct sw_instance *s, struct sw_packet *p) {",
+            "    struct phv *h = p->phv;",
+            "    (void)s; (void)h;",
+            "    update_checksums(p, h);",
+            "    size_t size = 0;",
+        ]
+        for statement in self.program.deparser.statements:
+            lines += [f"    {line}" for line in self.statements.emit(statement.operation, statement.source)]
+        sizes = []
+        for header in self.program.deparser.order:
+            header_type = self.program.header_types[self.program.headers[header].type]
+            size = f"{header_type.fixed_bits // 8}"
+            if header_type.varbit is not None:
+                member = self.layout.member(self.program.headers[header].type, header_type.varbit)
+                size += f" + {self.layout.header(header)}.{member}.bits / 8"
+            sizes.append(size)
+            lines.append(f"    if ({self.layout.header(header)}.valid) size += {size};")
+        lines += ["    uint8_t *to = p->data - size;", "    p->data = to;", "    p->length += (uint32_t)size;"]
+        for header, size in zip(self.program.deparser.order, sizes, strict=True):
+            pieces = header_pieces(self.layout, self.program, header)
+            body = write_pieces(pieces, "to", aligned=True)
+            lines.append(f"    if ({self.layout.header(header)}.valid) {{")
+            lines += [f"        {line}" for line in body]
+            lines += [f"        to += {size};", "    }"]
+        return "\n".join([*lines, "}"]) + "\n"
+
+    def _copy_list(self) -> str:
+        lines = [
+            "static void copy_list(int32_t list, const struct sw_packet *from, struct sw_packet *to) {",
+            "    const struct phv *a = from->phv;",
+            "    struct phv *b = to->phv;",
+            "    (void)a; (void)b;",
+            "    switch (list) {",
+        ]
+        for field_list in self.program.field_lists:
+            lines.append(f"    case {field_list.id}: /* {comment(field_list.name)} */")
+            for ref in field_list.fields:
+                to, source = self._in(ref, "b", "to"), self._in(ref, "a", "from")
+                if self.layout.storage(ref).limbs or self.layout.storage(ref).varbit:
+                    lines.append(f"        memcpy(&{to}, &{source}, sizeof {to});")
+                else:
+                    lines.append(f"        {to} = {source};")
+            lines.append("        break;")
+        return "\n".join([*lines, "    default: break;", "    }", "}"]) + "\n"
+
+    def _in(self, ref: FieldRef, phv: str, packet: str) -> str:
+        text = self.layout.field(ref)
+        return f"{phv}{text[1:]}" if text.startswith("h->") else f"{packet}{text[1:]}"
+
+    def _pack_digest(self) -> str:
+        lines = [
+            "static uint32_t pack_digest(int32_t list, const struct sw_packet *p, uint8_t *out, uint32_t capacity) {",
+            "    const struct phv *h = p->phv;",
+            "    (void)h; (void)out; (void)capacity;",
+            "    switch (list) {",
+        ]
+        for learn_list in self.program.learn_lists:
+            size = sum((f.width + 7) // 8 for f in learn_list.fields)
+            lines += [
+                f"    case {learn_list.id}: /* {comment(learn_list.name)} */",
+                f"        if (capacity < {size}) return 0;",
+            ]
+            at = 0
+            for field in learn_list.fields:
+                lines += [f"        {line}" for line in self._digest_field(field.width, at, field.expression)]
+                at += (field.width + 7) // 8
+            lines.append(f"        return {size};")
+        return "\n".join([*lines, "    default: return 0;", "    }", "}"]) + "\n"
+
+    def _digest_field(self, width: int, at: int, expression: object) -> list[str]:
+        size = (width + 7) // 8
+        text = self.expressions.unsigned(expression, width)  # type: ignore[arg-type]
+        if width <= 64:
+            return [f"sw_store(out + {at}, {size}, {text});"]
+        if width <= 128:
+            return [f"{{ uint64_t w[2]; sw_u128_store(w, {text}); sw_put_limbs(out + {at}, 0, {8 * size}, w); }}"]
+        return [f"{{ sw_wide w = {text}; sw_put_limbs(out + {at}, 0, {8 * size}, w.w); }}"]
+
+    def _program(self) -> str:
+        program = self.program
+        headroom = sum(program.header_types[program.headers[i].type].max_bytes for i in program.deparser.order)
+        return f"""const struct sw_program sw_program = {{
+    .abi = SW_ABI,
+    .name = {string_literal(program.name)},
+    .phv_size = sizeof(struct phv),
+    .metadata_offset = offsetof(struct phv, metadata),
+    .headroom = {headroom},
+    .n_tables = {len(program.tables)},
+    .n_actions = {len(program.actions)},
+    .n_counters = {len(program.counters)},
+    .n_registers = {len(program.registers)},
+    .n_meters = {len(program.meters)},
+    .n_lists = {len(program.field_lists)},
+    .tables = table_specs,
+    .actions = action_specs,
+    .counters = counter_specs,
+    .registers = register_specs,
+    .meters = meter_specs,
+    .ingress = ingress,
+    .parse = parse,
+    .egress = egress,
+    .deparse = deparse,
+    .copy_list = copy_list,
+    .pack_digest = pack_digest,
+}};
+"""

@@ -1,0 +1,123 @@
+"""Where fields live in memory: `struct phv`, and the members of `struct sw_std`.
+
+Headers come first, each a struct with its fields as host-order integers of the smallest type, and `valid`; a stack
+is an array with one spare element, which takes accesses that are out of range. User metadata follows, and is what a
+clone resets. A field of more than 64 bits is an array of limbs, low limb first.
+
+A signed field of w bits is kept in w + 1 bits: BMv2 stores values up to 2^w - 1 in it as they are (its
+Field::export_bytes), and comparisons see them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from softswitch.codegen.names import comment, identifier
+from softswitch.program.expressions import FieldRef
+from softswitch.program.load_headers import STD_FIELDS
+from softswitch.program.model import FieldType, HeaderType, Program
+
+STD_BITS = dict(STD_FIELDS.values())
+
+
+@dataclass(frozen=True)
+class Storage:
+    """How a field is kept: an integer of `bits`, or `limbs` 64-bit limbs, or a varbit."""
+
+    bits: int = 0
+    limbs: int = 0
+    signed: bool = False
+    varbit: bool = False
+
+    def declare(self, name: str, max_bytes: int = 0) -> str:
+        if self.varbit:
+            return f"struct {{ uint32_t bits; uint8_t data[{max(max_bytes, 1)}]; }} {name};"
+        if self.limbs:
+            return f"uint64_t {name}[{self.limbs}];"
+        return f"{'' if self.signed else 'u'}int{self.bits}_t {name};"
+
+
+def storage_of(field: FieldType) -> Storage:
+    if field.varbit:
+        return Storage(varbit=True)
+    need = field.width + (1 if field.signed else 0)
+    if need <= 64:
+        return Storage(bits=next(b for b in (8, 16, 32, 64) if need <= b), signed=field.signed)
+    return Storage(limbs=(need + 63) // 64, signed=field.signed)
+
+
+class Layout:
+    """Names and storage of every field of a program."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self._types = [identifier("t", i, t.name) for i, t in enumerate(program.header_types)]
+        self._fields = [[identifier("f", j, f.name) for j, f in enumerate(t.fields)] for t in program.header_types]
+
+    def type_name(self, header_type: int) -> str:
+        return f"struct {self._types[header_type]}"
+
+    def header(self, index: int) -> str:
+        """An lvalue: the struct of a header instance."""
+        header = self.program.headers[index]
+        if header.stack:
+            return f"{self.stack(header.stack[0])}[{header.stack[1]}]"
+        return f"h->{identifier('h', index, header.name)}"
+
+    def stack(self, index: int) -> str:
+        return f"h->{identifier('s', index, self.program.stacks[index].name)}"
+
+    def next(self, index: int) -> str:
+        """The number of elements that a stack's push_back and push have filled."""
+        return f"h->next{index}"
+
+    def union_next(self, index: int) -> str:
+        return f"h->union_next{index}"
+
+    def member(self, header_type: int, field: int) -> str:
+        return self._fields[header_type][field]
+
+    def field(self, ref: FieldRef) -> str:
+        """An lvalue: a field of a header instance, or the switch's own."""
+        std = self.program.std_fields.get(ref)
+        if std:
+            return f"p->std.{std}"
+        return f"{self.header(ref.header)}.{self.member(self.program.headers[ref.header].type, ref.field)}"
+
+    def storage(self, ref: FieldRef) -> Storage:
+        std = self.program.std_fields.get(ref)
+        if std:
+            return Storage(bits=STD_BITS[std])
+        return storage_of(self.program.field_type(ref))
+
+    def declarations(self) -> str:
+        """The header structs and struct phv."""
+        used = sorted({h.type for h in self.program.headers})
+        lines = [self._header_struct(i, self.program.header_types[i]) for i in used]
+        body = [
+            f"    {self.type_name(h.type)} {identifier('h', i, h.name)};"
+            for i, h in enumerate(self.program.headers)
+            if not h.metadata and not h.stack
+        ]
+        for i, stack in enumerate(self.program.stacks):
+            name = identifier("s", i, stack.name)
+            body.append(f"    {self.type_name(stack.type)} {name}[{len(stack.headers) + 1}];")
+        body += [f"    uint32_t next{i};" for i in range(len(self.program.stacks))]
+        body += [f"    uint32_t union_next{i};" for i in range(len(self.program.union_stacks))]
+        body.append("    char metadata[0] __attribute__((aligned(8)));")
+        body += [
+            f"    {self.type_name(h.type)} {identifier('h', i, h.name)};"
+            for i, h in enumerate(self.program.headers)
+            if h.metadata
+        ]
+        return "\n".join([*lines, "struct phv {", *body, "};"]) + "\n"
+
+    def _header_struct(self, index: int, header_type: HeaderType) -> str:
+        fields = []
+        for j, field in enumerate(header_type.fields):
+            storage = storage_of(field)
+            line = f"    {storage.declare(self.member(index, j), field.width // 8)}"
+            fields.append((-(storage.bits or 64), j, f"{line} /* {comment(field.name)}, {field.width} bits */"))
+        body = [text for *_, text in sorted(fields)]
+        title = f"/* {comment(header_type.name)} */"
+        return "\n".join([f"{self.type_name(index)} {{ {title}", *body, "    uint8_t valid;", "};"])

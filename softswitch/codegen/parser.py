@@ -1,0 +1,231 @@
+"""The parser to one C function: a label a state, and gotos.
+
+`pos` is how many bytes of `data` are extracted, `length` how many there are: no read goes past it. A program whose
+states can loop has a budget of state visits; one that runs out of it ends with ParserTimeout, where BMv2 would hang.
+"""
+
+from __future__ import annotations
+
+from softswitch.codegen.expressions import Expressions
+from softswitch.codegen.names import comment
+from softswitch.codegen.packets import extract_fields
+from softswitch.codegen.statements import Statements
+from softswitch.codegen.values import constant, modular_kind, unsigned_range
+from softswitch.program.expressions import (
+    Binary,
+    Const,
+    Expression,
+    HeaderRef,
+    Lookahead,
+    Ternary,
+    Unary,
+)
+from softswitch.program.model import KeyPart, ParseState, Transition
+from softswitch.program.statements import (
+    Advance,
+    Assign,
+    Extract,
+    ExtractNext,
+    ExtractNextUnion,
+    Statement,
+    Verify,
+)
+
+MAX_VISITS = 65536
+
+
+class ParserGenerator:
+    def __init__(self, expressions: Expressions, statements: Statements) -> None:
+        self.e = expressions
+        self.statements = statements
+        self.program = expressions.program
+        self.layout = expressions.layout
+
+    def function(self) -> str:
+        parser = self.program.parser
+        reached = self._reachable()
+        targets = self._targets(reached)
+        no_error = self.program.errors["NoError"]
+        lines = [
+            "static inline void run_parser(struct sw_instance *s, struct sw_packet *p, struct phv *h) {",
+            "    (void)s; (void)h;",
+            "    const uint8_t *data = p->data;",
+            "    const size_t length = p->length;",
+            "    size_t pos = 0;",
+            f"    uint32_t error = {no_error};",
+            "    (void)data; (void)length;",
+        ]
+        if parser.loops:
+            lines.append("    uint32_t visits = 0;")
+        order = [parser.start, *(i for i in reached if i != parser.start)]
+        for index in order:
+            lines += self._state(index, parser.states[index], index in targets)
+        body = "\n".join(lines)
+        if "goto done" in body:
+            lines.append("done:")
+        lines += [
+            "    p->data += pos;",
+            "    p->length -= (uint32_t)pos;",
+            *(["    p->std.parser_error = error;"] if "parser_error" in self._std() else ["    (void)error;"]),
+            "}",
+        ]
+        return "\n".join(lines) + "\n"
+
+    def _std(self) -> set[str]:
+        return set(self.program.std_fields.values())
+
+    def _reachable(self) -> list[int]:
+        states = self.program.parser.states
+        seen, order, stack = {self.program.parser.start}, [], [self.program.parser.start]
+        while stack:
+            index = stack.pop()
+            order.append(index)
+            following = [*(t.next_state for t in states[index].transitions), states[index].default]
+            for target in following:
+                if target is not None and target not in seen:
+                    seen.add(target)
+                    stack.append(target)
+        return order
+
+    def _targets(self, reached: list[int]) -> set[int]:
+        states = self.program.parser.states
+        return {t for i in reached for t in (*(x.next_state for x in states[i].transitions), states[i].default)} - {
+            None
+        }
+
+    def _state(self, index: int, state: ParseState, labelled: bool) -> list[str]:
+        lines = [f"state_{index}: /* {comment(state.name)} */"] if labelled else []
+        lines.append("    {")
+        if self.program.parser.loops:
+            lines.append(f"        if (++visits > {MAX_VISITS}) {self._fail('ParserTimeout')}")
+        for statement in state.statements:
+            lines += [f"        {line}" for line in self._statement(statement)]
+        lines += [f"        {line}" for line in self._select(state)]
+        return [*lines, "    }"]
+
+    def _fail(self, name: str) -> str:
+        return f"{{ error = {self.program.errors[name]}; goto done; }}"
+
+    def _need(self, size: str) -> str:
+        return f"if (length - pos < {size}) {self._fail('PacketTooShort')}"
+
+    def _statement(self, statement: Statement) -> list[str]:
+        operation = statement.operation
+        self.e.source = statement.source
+        match operation:
+            case Extract(header, varbit):
+                to = self.layout.header(header)
+                lines = self._extract(self.program.headers[header].type, to, varbit)
+                return [*lines, *self.statements.make_valid(HeaderRef(header), to), "}"]
+            case ExtractNext(stack, varbit):
+                size = len(self.program.stacks[stack].headers)
+                next_, header_type = self.layout.next(stack), self.program.stacks[stack].type
+                lines = self._extract(header_type, "(*to)", varbit)
+                to = f"{self.layout.type_name(header_type)} *to = &{self.layout.stack(stack)}[{next_}];"
+                full = f"if ({next_} >= {size}) {self._fail('StackOutOfBounds')}"
+                return [full, "{", to, *lines, f"to->valid = 1; {next_}++;", "} }"]
+            case ExtractNextUnion(stack, member, varbit):
+                return self._extract_union(stack, member, varbit)
+            case Advance(bits):
+                return self._advance(bits)
+            case Verify(condition, error):
+                value = self.e.modulo(error, 32)
+                test = f"if (!{self.e.condition(condition)})"
+                return [*self._checks(condition), f"{test} {{ error = (uint32_t){value}; goto done; }}"]
+            case Assign(_, value):
+                return [*self._checks(value), *self.statements.emit(operation, statement.source)]
+            case _:
+                return self.statements.emit(operation, statement.source)
+
+    def _checks(self, e: Expression) -> list[str]:
+        """Bounds of every lookahead in an expression."""
+        match e:
+            case Lookahead(offset, width):
+                return [self._need(str((offset + width + 7) // 8))]
+            case Unary(_, operand):
+                return self._checks(operand)
+            case Binary(_, left, right):
+                return [*self._checks(left), *self._checks(right)]
+            case Ternary(condition, on_true, on_false):
+                return [line for part in (condition, on_true, on_false) for line in self._checks(part)]
+            case _:
+                return []
+
+    def _extract(self, header_type: int, to: str, varbit: Expression | None) -> list[str]:
+        """Opens a block that the caller closes."""
+        kind = self.program.header_types[header_type]
+        fixed = kind.fixed_bits // 8
+        if varbit is None:
+            lines = ["{", self._need(str(fixed)), "const uint8_t *from = data + pos; (void)from;"]
+            return [*lines, *extract_fields(self.layout, self.program, header_type, to), f"pos += {fixed};"]
+        return [
+            "{",
+            f"const uint64_t bits = {self.e.index(varbit)};",
+            f"if (bits % 8) {self._fail('ParserInvalidArgument')}",
+            f"if (bits / 8 > length || length - pos < {fixed} + bits / 8) {self._fail('PacketTooShort')}",
+            f"if (bits / 8 > {kind.max_bytes - fixed}) {self._fail('HeaderTooShort')}",
+            "const uint8_t *from = data + pos; (void)from;",
+            *extract_fields(self.layout, self.program, header_type, to, "bits"),
+            f"pos += {fixed} + bits / 8;",
+        ]
+
+    def _extract_union(self, stack: int, member: int, varbit: Expression | None) -> list[str]:
+        unions = self.program.union_stacks[stack].unions
+        next_ = self.layout.union_next(stack)
+        lines = [f"if ({next_} >= {len(unions)}) {self._fail('StackOutOfBounds')}", f"switch ({next_}) {{"]
+        for i, union in enumerate(unions):
+            header = self.program.unions[union].headers[member]
+            to = self.layout.header(header)
+            body = self._extract(self.program.headers[header].type, to, varbit)
+            lines += [f"case {i}:", *body, *self.statements.make_valid(HeaderRef(header), to), "break; }"]
+        return [*lines, "}", f"{next_}++;"]
+
+    def _advance(self, bits: Expression) -> list[str]:
+        if isinstance(bits, Const):
+            if bits.value % 8:
+                return [self._fail("ParserInvalidArgument")]
+            return [self._need(str(bits.value // 8)), f"pos += {bits.value // 8};"]
+        return [
+            *self._checks(bits),
+            f"{{ const uint64_t bits = {self.e.index(bits)};",
+            f"  if (bits % 8) {self._fail('ParserInvalidArgument')}",
+            f"  if (length - pos < bits / 8) {self._fail('PacketTooShort')}",
+            "  pos += bits / 8; }",
+        ]
+
+    # ---- transitions ----
+
+    def _goto(self, state: int | None) -> str:
+        return "goto done;" if state is None else f"goto state_{state};"
+
+    def _select(self, state: ParseState) -> list[str]:
+        self.e.source = state.source
+        if not state.key or not state.transitions:
+            return [self._goto(state.default)]
+        lines: list[str] = []
+        for i, part in enumerate(state.key):
+            lines += self._checks(part.expression)
+            kind = modular_kind(part.width, self.e.limbs)
+            text = self.e.unsigned(part.expression, part.width)
+            c_type = {"u64": "uint64_t", "u128": "sw_u128", "wide": "sw_wide"}[kind]
+            lines.append(f"const {c_type} k{i} = {text};")
+        for transition in state.transitions:
+            lines.append(f"if ({self._test(state.key, transition)}) {self._goto(transition.next_state)}")
+        return [*lines, self._goto(state.default)]
+
+    def _test(self, key: tuple[KeyPart, ...], transition: Transition) -> str:
+        if transition.vset is not None:
+            raise self.e.unsupported(f"value set {self.program.value_sets[transition.vset].name!r}")
+        tests = []
+        for i, (part, value, mask) in enumerate(zip(key, transition.values, transition.masks, strict=True)):
+            if mask & unsigned_range(part.width)[1] == 0 and value == 0:
+                continue
+            kind = modular_kind(part.width, self.e.limbs)
+            wanted, mask_text = (constant(x, kind, self.e.limbs) for x in (value, mask))
+            full = mask & unsigned_range(part.width)[1] == unsigned_range(part.width)[1]
+            if kind == "wide":
+                left = f"k{i}" if full else f"sw_wide_and(k{i}, {mask_text})"
+                tests.append(f"sw_wide_compare({left}, {wanted}) == 0")
+            else:
+                tests.append(f"k{i} == {wanted}" if full else f"(k{i} & {mask_text}) == {wanted}")
+        return " && ".join(tests) or "true"
