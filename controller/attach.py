@@ -79,6 +79,10 @@ class Attached:
             self._agents[name] = self._stack.enter_context(contextlib.closing(client))
         return self._agents[name]
 
+    def agents(self) -> dict[str, AgentClient]:
+        """All agents, by the host's name."""
+        return {host.name: self.agent(host.name) for host in self.topology.hosts}
+
 
 def attach(name: str | None = None) -> Attached:
     """The network of this name; without one, the only one that is up. Raises NotRunningError."""

@@ -69,6 +69,7 @@ def main() -> None:
 
 def run(arguments: list[str]) -> int:
     """Runs a command line; its exit code."""
+    from hosts.client import AgentError
     from topologies.errors import LabError
     from topologies.signals import Terminated
 
@@ -79,7 +80,7 @@ def run(arguments: list[str]) -> int:
     except click.ClickException as error:
         error.show()
         return error.exit_code
-    except LabError as error:
+    except (LabError, AgentError) as error:
         return _fail(str(error), 1)
     except (KeyboardInterrupt, click.Abort):
         return _fail("interrupted", 128 + signal.SIGINT)

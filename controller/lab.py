@@ -8,6 +8,7 @@ with Lab(dumbbell(), log_dir=Path("logs"), dilation=400) as lab:
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -77,6 +78,9 @@ class Lab:
             program_switch(client, self.plans[name])
             self.switches[name] = client
         self.agents = {name: host.agent for name, host in self.network.hosts.items()}
+        epoch = time.monotonic()
+        for agent in self.agents.values():
+            agent.set_epoch(epoch)
         record = self.network.record
         record.program = self.program.name
         record.state = "up"

@@ -1,0 +1,123 @@
+"""Flows of a network that is up: started, stopped, and seen from the sending and the receiving host at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from controller.errors import UnknownNameError
+from topologies.errors import LabError
+from topologies.model import Topology
+
+if TYPE_CHECKING:
+    from hosts.client import AgentClient
+    from hosts.stats import AgentStats, ReceivedFlow, SentFlow
+
+MAX_FLOW = 2**24 - 1  # it travels in the BTH's destination QP
+
+
+class FlowError(LabError):
+    """A flow can't be started, or isn't there."""
+
+
+@dataclass(frozen=True)
+class Flow:
+    """A flow as both ends see it. Nominal units; goodput is of payload, at the receiver, from first to last arrival."""
+
+    id: int
+    src: str
+    dst: str
+    state: str
+    rate_bps: float
+    sent_packets: int
+    sent_bytes: int
+    cnps: int
+    received_packets: int
+    received_bytes: int
+    marked: int
+    missing: int
+    goodput_bps: float | None
+    fct_s: float | None
+
+    @property
+    def marked_fraction(self) -> float | None:
+        return self.marked / self.received_packets if self.received_packets else None
+
+
+def start(
+    topology: Topology,
+    agents: Mapping[str, AgentClient],
+    src: str,
+    dst: str,
+    *,
+    count: int = 1,
+    size_bytes: int | None = None,
+    rate_bps: float | None = None,
+    duration_s: float | None = None,
+    at: float | None = None,
+) -> list[int]:
+    """Starts `count` flows with the next free numbers; these. Raises UnknownNameError, FlowError or AgentError."""
+    names = [host.name for host in topology.hosts]
+    for name in (src, dst):
+        if name not in names:
+            raise UnknownNameError("host", name, names)
+    if src == dst:
+        raise FlowError(f"a flow from {src} to itself: name two hosts")
+    used = [flow.flow for agent in agents.values() for flow in agent.flows()]
+    first = max(used, default=0) + 1
+    if first + count - 1 > MAX_FLOW:
+        raise FlowError(f"flow numbers end at {MAX_FLOW}")
+    to = topology.host(dst)
+    numbers = list(range(first, first + count))
+    for number in numbers:
+        agents[src].start(number, to.ip, to.mac, size_bytes=size_bytes, rate_bps=rate_bps, duration_s=duration_s, at=at)
+    return numbers
+
+
+def stop(agents: Mapping[str, AgentClient], numbers: Iterable[int] | None = None) -> list[int]:
+    """Stops flows by number, or all; returns those that were sending. Raises FlowError for one that isn't there."""
+    sent = {flow.flow: (agent, flow.state) for agent in agents.values() for flow in agent.flows()}
+    wanted = list(sent) if numbers is None else list(numbers)
+    for number in wanted:
+        if number not in sent:
+            raise FlowError(f"no flow {number}; there are {', '.join(map(str, sorted(sent))) or 'none'}")
+    stopped = []
+    for number in wanted:
+        agent, state = sent[number]
+        if state in ("waiting", "sending"):
+            agent.stop(number)
+            stopped.append(number)
+    return stopped
+
+
+def flows(topology: Topology, stats: Mapping[str, AgentStats]) -> list[Flow]:
+    """Every flow that a host sent or sends, by number."""
+    by_ip = {host.ip: host.name for host in topology.hosts}
+    received = {(flow.flow, flow.src_ip): flow for host in stats.values() for flow in host.received}
+    found = [
+        _flow(flow, src, by_ip.get(flow.dst_ip, flow.dst_ip), received.get((flow.flow, topology.host(src).ip)))
+        for src, host in stats.items()
+        for flow in host.sent
+    ]
+    return sorted(found, key=lambda flow: flow.id)
+
+
+def _flow(sent: SentFlow, src: str, dst: str, got: ReceivedFlow | None) -> Flow:
+    lasted = got.last_s - got.first_s if got else 0.0
+    return Flow(
+        id=sent.flow,
+        src=src,
+        dst=dst,
+        state=sent.state,
+        rate_bps=min(sent.rate_bps, sent.limit_bps or sent.rate_bps),
+        sent_packets=sent.packets,
+        sent_bytes=sent.bytes,
+        cnps=sent.cnps,
+        received_packets=got.packets if got else 0,
+        received_bytes=got.bytes if got else 0,
+        marked=got.marked_ce if got else 0,
+        missing=got.gaps if got else 0,
+        goodput_bps=got.payload_bytes * 8 / lasted if got and lasted > 0 else None,
+        fct_s=got.complete_s - sent.start_s if got and got.complete_s is not None else None,
+    )
