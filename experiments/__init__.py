@@ -1,0 +1,11 @@
+"""Experiments: scenarios of the paper, run, measured, and held against it.
+
+from experiments import run
+result = run("dumbbell", settings=["duration=50ms"])
+"""
+
+from experiments.errors import ExperimentError
+from experiments.runner import run
+from experiments.scenarios import SCENARIOS
+
+__all__ = ["SCENARIOS", "ExperimentError", "run"]

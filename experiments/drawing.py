@@ -69,7 +69,7 @@ def _links(topology: Topology, places: dict[str, tuple[float, float]], bottlenec
         for end, (x, y), (far_x, far_y) in ((link.a, (x1, y1), (x2, y2)), (link.b, (x2, y2), (x1, y1))):
             if topology.is_host(end.node):
                 continue
-            share = 46 / max(((far_x - x) ** 2 + (far_y - y) ** 2) ** 0.5, 1)
+            share = 64 / max(((far_x - x) ** 2 + (far_y - y) ** 2) ** 0.5, 1)
             shapes.append(
                 f'<text class="port" x="{x + (far_x - x) * share:.1f}" y="{y + (far_y - y) * share - 5:.1f}">'
                 f"{end.port}</text>"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from topologies.errors import LabError
 
-class ExperimentError(Exception):
+
+class ExperimentError(LabError):
     """An experiment could not be run, or not finished. The message is one line, names the thing and the way out."""

@@ -19,6 +19,7 @@ class TooFastError(ExperimentError):
 
     def __init__(self, k: float, who: str) -> None:
         self.k = k
+        self.who = who
         self.suggestion = round(k * 1.6, -1)
         super().__init__(
             f"this machine can't carry k={k:g}: {who}. Try k={self.suggestion:g}, or stop what else runs here"

@@ -1,0 +1,256 @@
+"""The live runner: a plan on Mininet, with real switches and agents, in stretched time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from controller.lab import Lab
+from experiments import metrics
+from experiments.agentlogs import read_logs
+from experiments.errors import ExperimentError
+from experiments.pace import KEPT_SHARE, TooFastError, carried_share
+from experiments.progress import RunProgress
+from experiments.recording import FlowRecord, LinkRecord, PortRecord, Recording, flow_entity
+from experiments.sampler import COUNTERS_EVERY_S, QUEUE_EVERY_S, Clock, Sampler
+from experiments.scenarios import Plan
+from experiments.series import Series
+from experiments.versions import versions
+from hosts.client import AgentClient, AgentError
+from hosts.stats import AgentStats, ReceivedFlow, SentFlow
+
+PROGRAM = "pcn"
+"""The data plane of both schemes that there are; without congestion control the marks mean nothing."""
+STATS_EVERY_S = 2.5e-3
+"""Nominal time between two readings of the agents' statistics."""
+_HEAD_START_S = 0.3
+"""Real time from the commands to the flows' start: each agent must have its command by then."""
+_QUIET_S = 5.0
+"""Real time without any change after which a network won't ever be drained."""
+
+
+def run_live(plan: Plan, target: str, k: float, logs: Path, progress: RunProgress) -> Recording:
+    """Runs `plan` and returns what was recorded. The programs' logs stay in `logs`.
+
+    Raises LabError where the network can't be made or a part of it fails, and its subclass TooFastError when this
+    machine can't carry this k. Nothing is left behind in any case.
+    """
+    started = time.monotonic()
+    lab = Lab(
+        plan.topology,
+        program=PROGRAM,
+        target=target,
+        dilation=k,
+        scheme=plan.scheme,
+        scheme_parameters=plan.scheme_parameters,
+        seed=plan.seed,
+        log_dir=logs,
+        progress=lambda text: progress.stage(f"Network: {text}"),
+    )
+    with lab, _agent_errors():
+        run = _Run(plan, lab, k, progress)
+        run.start()
+        run.sample()
+        run.drain()
+        left = run.sampler.inside()
+        stats = run.stats()
+        host_logs = [host.log for host in lab.network.hosts.values()]
+        notes = _notes(lab.network.features)
+    series = run.sampler.series
+    read_logs(host_logs, series)
+    run.check_switches()
+    return Recording(
+        series=series,
+        flows=tuple(_flow_records(plan, stats)),
+        links={name: _link(series, name, plan.duration_s) for name in series.entities("pause")},
+        ports={
+            name: _port(series, name, plan.topology.link_at(*_endpoint(name)).rate_bps)
+            for name in series.entities("transmitted_packets")
+        },
+        left_inside=left,
+        k=k,
+        duration_s=plan.duration_s,
+        wall_s=time.monotonic() - started,
+        versions=versions(PROGRAM),
+        notes=(*notes, _pace_note(stats)),
+    )
+
+
+class _Run:
+    """One run on a network that is up."""
+
+    def __init__(self, plan: Plan, lab: Lab, k: float, progress: RunProgress) -> None:
+        self._plan = plan
+        self._agents: Mapping[str, AgentClient] = lab.agents
+        self._progress = progress
+        self.clock = Clock(time.monotonic() + _HEAD_START_S, k)
+        self.sampler = Sampler(plan.topology, lab.switches, plan.bottleneck, self.clock)
+
+    def start(self) -> None:
+        """Tells every agent the start of time, and its flows."""
+        for agent in self._agents.values():
+            agent.set_epoch(self.clock.epoch)
+        for flow in self._plan.topology.flows:
+            to = self._plan.topology.host(flow.dst)
+            self._agents[flow.src].start(
+                flow.id,
+                dst_ip=to.ip,
+                dst_mac=to.mac,
+                size_bytes=flow.size_bytes,
+                rate_bps=flow.rate_bps,
+                duration_s=self._plan.duration_s - flow.start_s,
+                payload_bytes=self._plan.payload_bytes,
+                at=self.clock.real(flow.start_s),
+            )
+        self.sampler.counters()
+
+    def sample(self) -> None:
+        """Samples until the run's time is over, and sees to it that the agents keep pace."""
+        duration = self._plan.duration_s
+        self._progress.stage(f"Run: {duration * 1e3:g} ms, stretched {self.clock.k:g} times")
+        due = {"queue": 0.0, "counters": 0.0, "stats": 0.0}
+        every = {"queue": QUEUE_EVERY_S, "counters": COUNTERS_EVERY_S, "stats": STATS_EVERY_S}
+        seen = ""
+        while min(due.values()) <= duration:
+            what = min(due, key=lambda name: due[name])
+            self._wait(due[what])
+            if what == "queue":
+                registers = self.sampler.queue()
+                seen = f"{max(self.clock.now(), 0) * 1e3:.1f} ms, queue {registers['waiting_bytes'] / 1e3:.0f} KB"
+            elif what == "counters":
+                self.sampler.counters()
+            else:
+                self._read_agents()
+            due[what] = max(due[what] + every[what], self.clock.now())
+            self._progress.advance(self.clock.now() / duration, seen)
+        self.sampler.counters()
+
+    def drain(self) -> None:
+        """Waits until all that was sent has arrived and no packet waits; gives up when nothing changes any more."""
+        self._progress.stage("Drain: waiting for the last packets")
+        last: object = None
+        quiet_since = time.monotonic()
+        while True:
+            stats = self._read_agents()
+            sent = sum(flow.packets for one in stats.values() for flow in one.sent)
+            received = sum(flow.packets - flow.duplicates for one in stats.values() for flow in one.received)
+            sending = any(flow.state in ("waiting", "sending") for one in stats.values() for flow in one.sent)
+            waiting = self.sampler.waiting()
+            if not sending and received == sent and waiting == 0:
+                return
+            now = (sent, received, waiting)
+            if now != last:
+                last, quiet_since = now, time.monotonic()
+            elif time.monotonic() - quiet_since > _QUIET_S:
+                return
+            self.sampler.queue()
+            self._wait(self.clock.now() + QUEUE_EVERY_S)
+
+    def stats(self) -> dict[str, AgentStats]:
+        return {name: agent.stats() for name, agent in self._agents.items()}
+
+    def check_switches(self) -> None:
+        """Raises TooFastError when the bottleneck, with packets waiting, sent less than its rate."""
+        series, port = self.sampler.series, str(self._plan.bottleneck)
+        share = carried_share(
+            series.get(port, "waiting_packets"),
+            series.get(port, "tx_paused"),
+            series.get(port, "transmitted_bytes"),
+            self._plan.capacity_bps,
+        )
+        if share is not None and share < KEPT_SHARE:
+            who = f"the switch {self._plan.bottleneck.node} sent {share:.0%} of its rate while packets waited"
+            raise TooFastError(self.clock.k, who)
+
+    def _read_agents(self) -> dict[str, AgentStats]:
+        """Reads what has been received, for the series. Raises TooFastError when an agent fell behind."""
+        stats: dict[str, AgentStats] = {}
+        for name, agent in self._agents.items():
+            before = self.clock.now()
+            one = stats[name] = agent.stats()
+            at = (before + self.clock.now()) / 2
+            for flow in one.received:
+                self.sampler.series.add(at, flow_entity(flow.flow), "received_bytes", flow.payload_bytes)
+            if not one.kept_pace:
+                raise TooFastError(
+                    self.clock.k, f"the agent of {name} sent {one.worst_pace:.0%} of what it should have"
+                )
+            if one.socket_drops:
+                who = f"the agent of {name} was too slow to receive {one.socket_drops} packets"
+                raise TooFastError(self.clock.k, who)
+        return stats
+
+    def _wait(self, nominal_s: float) -> None:
+        time.sleep(max(0.0, self.clock.real(nominal_s) - time.monotonic()))
+
+
+@contextmanager
+def _agent_errors() -> Iterator[None]:
+    try:
+        yield
+    except AgentError as error:
+        raise ExperimentError(str(error)) from None
+
+
+def _flow_records(plan: Plan, stats: Mapping[str, AgentStats]) -> list[FlowRecord]:
+    records = []
+    for flow in plan.topology.flows:
+        sent: SentFlow | None = next((one for one in stats[flow.src].sent if one.flow == flow.id), None)
+        got: ReceivedFlow | None = next((one for one in stats[flow.dst].received if one.flow == flow.id), None)
+        each = plan.payload_bytes
+        duplicate_bytes = got.duplicates * each if got else 0
+        complete = got.complete_s if got and flow.size_bytes is not None else None
+        records.append(
+            FlowRecord(
+                id=flow.id,
+                src=flow.src,
+                dst=flow.dst,
+                start_s=flow.start_s,
+                sent_packets=sent.packets if sent else 0,
+                sent_bytes=sent.payload_bytes if sent else 0,
+                received_packets=got.packets - got.duplicates if got else 0,
+                received_bytes=got.payload_bytes - duplicate_bytes if got else 0,
+                marked_packets=got.marked_ce if got else 0,
+                fct_s=None if complete is None else complete - flow.start_s,
+            )
+        )
+    return records
+
+
+def _link(series: Series, name: str, duration_s: float) -> LinkRecord:
+    pause, resume = (series.get(name, metric)[1] for metric in ("pause", "resume"))
+    return LinkRecord(
+        pause=int(pause[-1]),
+        resume=int(resume[-1]),
+        paused_s=metrics.step_mean(*series.get(name, "xoff"), 0.0, duration_s) * duration_s,
+    )
+
+
+def _port(series: Series, name: str, rate_bps: float) -> PortRecord:
+    transmitted, marked = (series.get(name, metric)[1] for metric in ("transmitted_packets", "marked_packets"))
+    return PortRecord(int(np.max(transmitted)), int(np.max(marked)), rate_bps)
+
+
+def _endpoint(name: str) -> tuple[str, int]:
+    node, port = name.split(":")
+    return node, int(port)
+
+
+def _notes(features: Mapping[str, str]) -> list[str]:
+    delay = features.get("link_delay", "")
+    return [f"Link delay: {delay}."] if delay.startswith("none") else []
+
+
+def _pace_note(stats: Mapping[str, AgentStats]) -> str:
+    worst = min(stats.values(), key=lambda one: one.worst_pace)
+    late = max(stats.values(), key=lambda one: one.late_real_s)
+    busy = sum(one.cpu_s / one.elapsed_real_s for one in stats.values() if one.elapsed_real_s)
+    return (
+        f"Pace: the agents took {busy:.0%} of a core together; in its worst second {worst.name} sent "
+        f"{worst.worst_pace:.1%} of what it was allowed to; the latest frame left {late.name} "
+        f"{late.late_real_s * 1e3:.1f} ms (real) after it was due."
+    )
