@@ -89,9 +89,8 @@ class ParserGenerator:
 
     def _targets(self, reached: list[int]) -> set[int]:
         states = self.program.parser.states
-        return {t for i in reached for t in (*(x.next_state for x in states[i].transitions), states[i].default)} - {
-            None
-        }
+        following = (t for i in reached for t in (*(x.next_state for x in states[i].transitions), states[i].default))
+        return {state for state in following if state is not None}
 
     def _state(self, index: int, state: ParseState, labelled: bool) -> list[str]:
         lines = [f"state_{index}: /* {comment(state.name)} */"] if labelled else []
