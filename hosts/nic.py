@@ -9,8 +9,8 @@ no drift. Starts are decided as late as nobody could tell: `advance(now)` decide
 before anything that changes the state is told. A frame leaves when its last bit has left: at its start, plus its length
 at line rate, plus the link's delay.
 
-A process that is late may catch up by a burst of `catch_up` packets. What it is later than that is lost: the
-schedule moves, `lag_s` grows, and `allowed_bits` runs ahead of `sent_bits`.
+A process that is late may catch up by a burst of two packets, or of `catch_up_s`. What it is later than that is lost:
+the schedule moves, `lag_s` grows, and `allowed_bits` runs ahead of `sent_bits`.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Nic:
         line_rate_bps: float,
         *,
         delay_s: float = 0.0,
-        catch_up: int = CATCH_UP,
+        catch_up_s: float = 0.0,
         on_end: Callable[[NicFlow, float], None] = lambda flow, at_s: None,
         on_expiry: Callable[[int, float], None] = lambda priority, at_s: None,
     ) -> None:
@@ -93,7 +93,7 @@ class Nic:
         self.allowed_bits = 0.0
         self.sent_bits = 0
         self._delay_s = delay_s
-        self._catch_up = catch_up
+        self._catch_up_s = catch_up_s
         self._on_end = on_end
         self._on_expiry = on_expiry
         self._flows: list[NicFlow] = []
@@ -166,7 +166,7 @@ class Nic:
         if self._paused_classes:
             self._expire(now_s)
         # What could not be put on the wire in time holds the rest up
-        while not (self._wire and self._wire[0][0] < now_s - self._catch_up * self._free_gap()):
+        while not (self._wire and self._wire[0][0] < now_s - self._allowance()):
             at_s, kind, flow = self._next or self._choose()
             if at_s > now_s:
                 return
@@ -239,9 +239,10 @@ class Nic:
         self.lag_s = self.allowed_bits = 0.0
         self.sent_bits = 0
 
-    def _free_gap(self) -> float:
-        flows = self._flows
-        return flows[0].frame_bits / self.line_rate_bps if flows else 0.0
+    def _allowance(self) -> float:
+        """How late a frame may leave without moving the schedule."""
+        longest = max((flow.frame_bits for flow in self._flows), default=0)
+        return max(self._catch_up_s, CATCH_UP * longest / self.line_rate_bps)
 
     def _bits(self, flow: NicFlow) -> int:
         return flow.frame_bits if flow.packets is None or flow.sent + 1 < flow.packets else flow.last_bits
@@ -283,7 +284,7 @@ class Nic:
 
     def _start(self, flow: NicFlow, at_s: float, now_s: float) -> None:
         length_s = self._bits(flow) / self.line_rate_bps
-        limit_s = now_s - (1 + self._catch_up) * length_s - self._delay_s
+        limit_s = now_s - self._allowance() - length_s - self._delay_s
         if at_s < limit_s:
             self.lag_s += limit_s - at_s
             at_s = limit_s
