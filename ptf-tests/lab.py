@@ -6,6 +6,7 @@ the same check: once all pauses are lifted and everything has left, whatever cou
 
 from __future__ import annotations
 
+import socket
 import struct
 import time
 import unittest
@@ -17,8 +18,8 @@ from typing import Any
 import ptf
 import ptf.testutils
 
-from controller.configure import PfcPort, Route, SwitchPlan, program_switch
-from controller.switch import Counter, Program, SwitchClient
+from controller.configure import PFC_CLONE_SESSION, PfcPort, Route, SwitchPlan, program_switch
+from controller.switch import CloneSession, Counter, Program, SwitchClient
 from controller.target import target
 from hosts import wire
 
@@ -33,6 +34,9 @@ LIMIT_S = 20.0
 # A pause quantum here lasts a millisecond, so that a PAUSE frame can say up to 65 s.
 QUANTUM_US = 1000
 LONG_PAUSE = 60_000
+# ptf's own sockets would lose some of a burst that it is slow to read.
+RECEIVE_BUFFER_BYTES = 64 << 20
+_SO_RCVBUFFORCE = 33  # socket(7); the socket module has no name for it
 INSIDE = (
     "waiting_packets",
     "waiting_bytes",
@@ -164,7 +168,11 @@ class PcnTest(unittest.TestCase):
         self.switch.become_primary()
         self.switch.set_pipeline(Program.compiled("pcn"))
         program_switch(self.switch, self.plan())
+        # BMv2 keeps the copies of a session that its new program doesn't know any more, and would clone once for each.
+        self.addCleanup(self.switch.delete, [CloneSession(PFC_CLONE_SESSION)])
         self.dataplane = ptf.dataplane_instance
+        for port in self.dataplane.ports.values():
+            port.socket.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, RECEIVE_BUFFER_BYTES)
         self.dataplane.flush()
 
     def plan(self) -> SwitchPlan:
