@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "internal.h"
+#include "urgency.h"
 
 enum {
     MAX_SMALL = 16384, MAX_LARGE = 1024, /* packets inside: some 35 + 10 MB, taken as needed */
@@ -103,9 +104,8 @@ static uint64_t turn(struct sw_switch *sw, const struct epoll_event *events, int
 }
 
 /* Waits for packets, a wake-up or the time `until`. */
-static int wait_for(struct sw_switch *sw, struct epoll_event *events, uint64_t until)
+static int wait_for(struct sw_switch *sw, struct epoll_event *events, uint64_t until, uint64_t now)
 {
-    uint64_t now = sw_clock_ns();
     if (until <= now + SPIN_NS) return epoll_wait(sw->epoll, events, SW_BATCH, 0);
     if (until == UINT64_MAX) return epoll_wait(sw->epoll, events, SW_BATCH, -1);
     struct timespec rest = {(time_t)((until - now) / 1000000000u), (long)((until - now) % 1000000000u)};
@@ -123,12 +123,16 @@ static void *work(void *context)
     struct sw_switch *sw = context;
     struct epoll_event events[SW_BATCH];
     prctl(PR_SET_TIMERSLACK, 1ul, 0, 0, 0);
+    struct sw_urgency urgency = {0};
+    sw_urgency_start(&urgency);
     for (int n = 0;;) {
         sw_lock(sw);
         if (sw->stop) break;
         uint64_t next = turn(sw, events, n < 0 ? 0 : n);
         sw_unlock(sw);
-        n = wait_for(sw, events, next);
+        uint64_t now = sw_clock_ns();
+        sw_urgency_turn(&urgency, now);
+        n = wait_for(sw, events, next, now);
     }
     sw_unlock(sw);
     return NULL;
