@@ -7,10 +7,10 @@ namespaces don't cut off.
 
 from __future__ import annotations
 
+import socket
 import subprocess
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from mininet.link import Link as MininetLink
@@ -140,4 +140,4 @@ class LabNet(Mininet):  # type: ignore[misc]
 
 def root_interfaces() -> set[str]:
     """Names of the interfaces in the namespace that this process is in."""
-    return {path.name for path in Path("/sys/class/net").iterdir()}
+    return {name for _, name in socket.if_nameindex()}

@@ -209,10 +209,11 @@ def end_processes(processes: list[Process], grace_s: float = 2.0) -> None:
         for process in left:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(process.pid, number)
-        _wait_gone(left, limit)
+        wait_gone(left, limit)
 
 
-def _wait_gone(processes: list[Process], limit_s: float) -> None:
+def wait_gone(processes: list[Process], limit_s: float) -> None:
+    """Waits until the processes have ended, or the limit has passed."""
     end = time.monotonic() + limit_s
     for process in processes:
         try:
