@@ -23,6 +23,7 @@ MAX_FRAME: Final = 16384  # bytes that one event may carry
 
 EVENT_PACKET_IN: Final = 1
 EVENT_DIGEST: Final = 2
+EVENT_LOG: Final = 3
 
 
 class NativeError(Exception):
@@ -77,7 +78,8 @@ class PortStats:
 
 @dataclass(frozen=True)
 class Event:
-    """A frame for the CPU port (`EVENT_PACKET_IN`), or a packed digest of list `id` (`EVENT_DIGEST`)."""
+    """A frame for the CPU port (`EVENT_PACKET_IN`), a packed digest of list `id` (`EVENT_DIGEST`), or a line of text
+    from the program or a port (`EVENT_LOG`)."""
 
     kind: int
     id: int
@@ -151,6 +153,8 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "sw_register_write": (ctypes.c_int, [_u32, _u32, _u32, _data]),
     "sw_meter_read": (ctypes.c_int, [_u32, _u32, ctypes.POINTER(_Meter)]),
     "sw_meter_write": (ctypes.c_int, [_u32, _u32, ctypes.POINTER(_Meter)]),
+    "sw_table_meter_read": (ctypes.c_int, [_u32, _u32, ctypes.POINTER(_Meter)]),
+    "sw_table_meter_write": (ctypes.c_int, [_u32, _u32, ctypes.POINTER(_Meter)]),
     "sw_clone_session": (ctypes.c_int, [_u32, _data, _u32, _u32, _text]),
     "sw_multicast_group": (ctypes.c_int, [_u32, _data, _u32, _text]),
     "sw_packet_out": (ctypes.c_int, [_u16, _data, _u32]),
@@ -320,26 +324,35 @@ class NativeSwitch:
         raw = b"".join(value.to_bytes(size, order) for value in values)
         self._call("sw_register_write", register, first, len(values), raw)
 
-    def meter(self, meter: int, index: int) -> MeterConfig:
-        """A meter cell's rates."""
+    def meter(self, meter: int, index: int) -> MeterConfig | None:
+        """A meter cell's rates; None: it has none, and marks every packet green."""
         raw = _Meter()
         self._call("sw_meter_read", meter, index, ctypes.byref(raw))
-        return MeterConfig(raw.cir, raw.cburst, raw.pir, raw.pburst)
+        return _meter_config(raw)
 
-    def set_meter(self, meter: int, index: int, value: MeterConfig) -> None:
+    def set_meter(self, meter: int, index: int, value: MeterConfig | None) -> None:
         """Writes a meter cell's rates; it starts with full buckets."""
-        raw = _Meter(value.cir, value.cburst, value.pir, value.pburst)
-        self._call("sw_meter_write", meter, index, ctypes.byref(raw))
+        self._call("sw_meter_write", meter, index, _raw_meter(value))
+
+    def table_meter(self, table: int, handle: int) -> MeterConfig | None:
+        """An entry's direct meter, as `meter`."""
+        raw = _Meter()
+        self._call("sw_table_meter_read", table, handle, ctypes.byref(raw))
+        return _meter_config(raw)
+
+    def set_table_meter(self, table: int, handle: int, value: MeterConfig | None) -> None:
+        """Writes an entry's direct meter, as `set_meter`."""
+        self._call("sw_table_meter_write", table, handle, _raw_meter(value))
 
     # ---- replication, packets ----
 
     def clone_session(self, session: int, replicas: Sequence[Replica], truncate_to: int = 0) -> None:
-        """Sets a clone session; no replica: removes it. `truncate_to` bytes; 0: whole packets."""
-        self._call("sw_clone_session", session, _replicas(replicas), len(replicas), truncate_to, explain=True)
+        """Sets a clone session; no replica: removes it if it is there. `truncate_to` bytes; 0: whole packets."""
+        self._set_group("sw_clone_session", session, replicas, truncate_to)
 
     def multicast_group(self, group: int, replicas: Sequence[Replica]) -> None:
-        """Sets a multicast group; no replica: removes it."""
-        self._call("sw_multicast_group", group, _replicas(replicas), len(replicas), explain=True)
+        """Sets a multicast group; no replica: removes it if it is there."""
+        self._set_group("sw_multicast_group", group, replicas)
 
     def packet_out(self, port: int, frame: bytes) -> None:
         """Injects a frame as if it came in on `port`."""
@@ -353,6 +366,13 @@ class NativeSwitch:
             if not got:
                 return None
             return Event(raw.kind, raw.id, raw.now_us, ctypes.string_at(self._event_buffer, raw.length))
+
+    def _set_group(self, name: str, number: int, replicas: Sequence[Replica], *more: int) -> None:
+        try:
+            self._call(name, number, _replicas(replicas), len(replicas), *more, explain=True)
+        except NativeError as error:
+            if replicas or error.code != errno_names.ENOENT:
+                raise
 
     def _call(self, name: str, *arguments: Any, explain: bool = False) -> int:
         handle = self._handle
@@ -371,6 +391,8 @@ class NativeSwitch:
         return result
 
 
+_NO_METER: Final = 2**64 - 1  # how C says that a meter is not configured
+
 # Cells up to 64 bits are host integers; of 128 bits the host's (little-endian); wider ones big-endian byte strings.
 _CELL_FORMATS: Final = {1: "B", 2: "H", 4: "I", 8: "Q"}
 
@@ -381,6 +403,14 @@ def cell_bytes(width: int) -> int:
         if width <= 8 * size:
             return size
     return (width + 7) // 8
+
+
+def _meter_config(raw: _Meter) -> MeterConfig | None:
+    return None if raw.cir == _NO_METER else MeterConfig(raw.cir, raw.cburst, raw.pir, raw.pburst)
+
+
+def _raw_meter(value: MeterConfig | None) -> _Meter | None:
+    return None if value is None else _Meter(value.cir, value.cburst, value.pir, value.pburst)
 
 
 def _words(args: Sequence[int]) -> tuple[Any, int]:

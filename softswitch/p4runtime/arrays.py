@@ -19,9 +19,6 @@ from softswitch.p4runtime.schema import Array, Register, Schema
 Undo = Callable[[], None]
 A = TypeVar("A", bound=Array)
 
-# A meter that marks everything green, as every cell is before it is configured.
-NO_METER = MeterConfig(0, 0, 0, 0)
-
 
 class Arrays:
     """The counters, registers and meters of one pipeline."""
@@ -72,15 +69,15 @@ class Arrays:
             yield from _register_entities(array, first, values)
 
     def write_meter(self, message: p4r.MeterEntry) -> Undo:
-        """MODIFY of a MeterEntry."""
+        """MODIFY of a MeterEntry. Without `config` the meter is unconfigured again, and marks everything green."""
         array = self._schema.meter(message.meter_id)
         first, n = _cells("meter", array, message)
         if message.HasField("counter_data"):
             raise RpcError(UNIMPLEMENTED, f"meter {array.name}: colour counters are not implemented")
-        value = _meter_config(array, message)
+        value = meter_config(f"meter {array.name}", message.config) if message.HasField("config") else None
         old = [self._native.meter(array.index, index) for index in range(first, first + n)]
 
-        def write(values: Iterable[MeterConfig]) -> None:
+        def write(values: Iterable[MeterConfig | None]) -> None:
             for index, config in enumerate(values, first):
                 self._native.set_meter(array.index, index, config)
 
@@ -99,15 +96,25 @@ class Arrays:
                 entry = entity.meter_entry
                 entry.meter_id = array.id
                 entry.index.index = index
-                if value != NO_METER:
-                    config = entry.config
-                    config.cir, config.cburst, config.pir, config.pburst = (
-                        value.cir,
-                        value.cburst,
-                        value.pir,
-                        value.pburst,
-                    )
+                if value is not None:
+                    fill_meter(entry.config, value)
                 yield entity
+
+
+def meter_config(what: str, config: p4r.MeterConfig) -> MeterConfig:
+    """A two-rate three-colour configuration. Raises RpcError INVALID_ARGUMENT."""
+    rates = (config.cir, config.cburst, config.pir, config.pburst)
+    if min(rates) < 0 or config.eburst:
+        raise RpcError(INVALID_ARGUMENT, f"{what}: rates and bursts must not be negative, and eburst not be set")
+    if config.cir > config.pir:
+        raise RpcError(INVALID_ARGUMENT, f"{what}: cir {config.cir} exceeds pir {config.pir}")
+    return MeterConfig(*rates)
+
+
+def fill_meter(message: p4r.MeterConfig, value: MeterConfig) -> None:
+    """Writes a configuration into a message."""
+    message.SetInParent()
+    message.cir, message.cburst, message.pir, message.pburst = value.cir, value.cburst, value.pir, value.pburst
 
 
 def _selected(arrays: Mapping[int, A], array_id: int, find: Callable[[int], A]) -> list[A]:
@@ -135,15 +142,3 @@ def _register_entities(array: Register, first: int, values: list[int]) -> Iterat
         entry.index.index = index
         entry.data.CopyFrom(encode(value))
         yield entity
-
-
-def _meter_config(array: Array, message: p4r.MeterEntry) -> MeterConfig:
-    if not message.HasField("config"):
-        return NO_METER
-    config = message.config
-    rates = (config.cir, config.cburst, config.pir, config.pburst)
-    if min(rates) < 0 or config.eburst:
-        raise RpcError(INVALID_ARGUMENT, f"meter {array.name}: rates and bursts are not negative, and eburst is unset")
-    if config.cir > config.pir:
-        raise RpcError(INVALID_ARGUMENT, f"meter {array.name}: cir {config.cir} exceeds pir {config.pir}")
-    return MeterConfig(*rates)

@@ -110,7 +110,8 @@ def _table(
 
 def _key_field(table: str, described: p4i.MatchField, key: model.KeyField) -> schema.KeyField:
     match = _MATCHES.get(described.match_type)
-    if match is None or match.value != key.match.value:
+    optional = match is schema.Match.OPTIONAL and key.match is model.Match.TERNARY  # how p4c writes it
+    if match is None or not (optional or match.value == key.match.value):
         raise RpcError(INVALID_ARGUMENT, f"table {table}: key {described.name} is {key.match.value} in the program")
     if not described.bitwidth:
         raise RpcError(UNIMPLEMENTED, f"table {table}: key {described.name} is translated to a string")

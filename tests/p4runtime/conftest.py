@@ -1,0 +1,100 @@
+"""A switch in this process, with the real runtime and a real gRPC server, without interfaces."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from finsy.proto import p4i
+from google.protobuf import text_format
+from p4rt_client import Client, Names
+
+from softswitch.codegen.build import build_runtime
+from softswitch.native import NativeSwitch, load_library
+from softswitch.p4runtime.pipeline import Pipeline
+from softswitch.p4runtime.server import Server
+from softswitch.p4runtime.service import Service
+
+PROGRAMS = Path(__file__).parent / "programs"
+CPU_PORT = 255
+
+
+@dataclass(frozen=True)
+class Switch:
+    """A running switch: the port of its server, and the runtime behind it."""
+
+    port: int
+    native: NativeSwitch
+
+
+@dataclass(frozen=True)
+class Program:
+    """A compiled program."""
+
+    info: p4i.P4Info
+    json: bytes
+
+    @property
+    def names(self) -> Names:
+        return Names(self.info)
+
+
+@pytest.fixture(scope="session")
+def library() -> ctypes.CDLL:
+    return load_library(build_runtime())
+
+
+def load(path: Path) -> Program:
+    """A program beside its p4info."""
+    info = text_format.Parse(path.with_suffix(".p4info.txtpb").read_text(), p4i.P4Info())
+    return Program(info, path.with_suffix(".json").read_bytes())
+
+
+@pytest.fixture(scope="session")
+def program() -> Program:
+    """programs/bench.p4."""
+    return load(PROGRAMS / "bench")
+
+
+@contextmanager
+def running_switch(library: ctypes.CDLL, cpu_port: int = CPU_PORT) -> Iterator[Switch]:
+    """A switch with device id 1."""
+    with NativeSwitch(library, cpu_port=cpu_port) as native:
+        native.start()
+        pipeline = Pipeline(native, library)
+        with Server(Service(native, pipeline, 1, cpu_port), "127.0.0.1:0") as server:
+            yield Switch(server.port, native)
+        pipeline.close()
+
+
+@pytest.fixture
+def empty_switch(library: ctypes.CDLL) -> Iterator[Switch]:
+    """A switch without a program."""
+    with running_switch(library) as switch:
+        yield switch
+
+
+@pytest.fixture
+def switch(empty_switch: Switch, program: Program) -> Switch:
+    """A switch that runs programs/bench.p4 and has no controller."""
+    with Client(empty_switch.port) as client:
+        client.arbitrate()
+        client.set_pipeline(program.info, program.json)
+    return empty_switch
+
+
+@pytest.fixture
+def client(switch: Switch) -> Iterator[Client]:
+    """The primary controller of `switch`."""
+    with Client(switch.port, election_id=2) as client:
+        client.arbitrate()
+        yield client
+
+
+@pytest.fixture
+def names(program: Program) -> Names:
+    return program.names

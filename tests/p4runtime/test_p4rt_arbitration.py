@@ -1,0 +1,137 @@
+"""Who is primary, who is told, and who may write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import grpc
+import pytest
+from conftest import Program, Switch
+from finsy.proto import p4r, rpc_code
+from google.protobuf.any_pb2 import Any
+from p4rt_client import Client, Refused
+
+
+@pytest.fixture
+def clients(switch: Switch) -> Iterator[list[Client]]:
+    """Four that have not claimed anything."""
+    with ExitStack() as stack:
+        yield [stack.enter_context(Client(switch.port)) for _ in range(4)]
+
+
+def code(message: p4r.MasterArbitrationUpdate) -> int:
+    return message.status.code
+
+
+def refusal(client: Client) -> grpc.StatusCode:
+    with pytest.raises(Refused) as failure:
+        client.receive()
+    return failure.value.code
+
+
+def write_code(client: Client) -> grpc.StatusCode | None:
+    try:
+        client.write()
+    except Refused as error:
+        return error.code
+    return None
+
+
+def test_the_highest_election_id_wins(clients: list[Client]) -> None:
+    low, high, middle, _ = clients
+    assert code(low.arbitrate(10)) == rpc_code.OK
+    answer = high.arbitrate(2**64 + 3)
+    assert code(answer) == rpc_code.OK
+    assert (answer.election_id.high, answer.election_id.low) == (1, 3)
+    told = low.receive().arbitration
+    assert code(told) == rpc_code.ALREADY_EXISTS
+    assert (told.election_id.high, told.election_id.low) == (1, 3)
+    assert code(middle.arbitrate(20)) == rpc_code.ALREADY_EXISTS
+    assert [write_code(client) for client in (low, middle, high)] == [
+        grpc.StatusCode.PERMISSION_DENIED,
+        grpc.StatusCode.PERMISSION_DENIED,
+        None,
+    ]
+
+
+def test_primary_lost_and_regained(clients: list[Client]) -> None:
+    first, second, third, _ = clients
+    first.arbitrate(10)
+    second.arbitrate(5)
+    first.close()
+    assert code(second.receive().arbitration) == rpc_code.NOT_FOUND
+    assert write_code(second) == grpc.StatusCode.PERMISSION_DENIED, "a backup does not inherit"
+    assert code(second.arbitrate(9)) == rpc_code.NOT_FOUND
+    assert code(second.arbitrate(10)) == rpc_code.OK, "the highest id ever seen may be claimed again"
+    assert write_code(second) is None
+    assert code(third.arbitrate(11)) == rpc_code.OK
+    assert code(second.receive().arbitration) == rpc_code.ALREADY_EXISTS
+
+
+def test_a_primary_steps_down(clients: list[Client]) -> None:
+    first, second, *_ = clients
+    first.arbitrate(10)
+    second.arbitrate(5)
+    assert code(first.arbitrate(3)) == rpc_code.NOT_FOUND
+    assert code(second.receive().arbitration) == rpc_code.NOT_FOUND
+    assert write_code(first) == grpc.StatusCode.PERMISSION_DENIED
+
+
+def test_without_an_election_id_one_stays_backup(clients: list[Client]) -> None:
+    silent, other, *_ = clients
+    silent.send(arbitration=p4r.MasterArbitrationUpdate(device_id=1))
+    answer = silent.receive().arbitration
+    assert code(answer) == rpc_code.NOT_FOUND
+    other.send(arbitration=p4r.MasterArbitrationUpdate(device_id=1))
+    assert code(other.receive().arbitration) == rpc_code.NOT_FOUND
+
+
+def test_roles_have_their_own_primaries(clients: list[Client]) -> None:
+    default, routing, same, unknown = clients
+    routing.role = same.role = "routing"
+    assert code(default.arbitrate(5)) == rpc_code.OK
+    answer = routing.arbitrate(5)
+    assert code(answer) == rpc_code.OK
+    assert answer.role.name == "routing"
+    assert code(same.arbitrate(4)) == rpc_code.ALREADY_EXISTS
+    assert write_code(default) is None
+    assert write_code(routing) is None
+    assert write_code(same) == grpc.StatusCode.PERMISSION_DENIED
+    unknown.role = "nobody's"
+    assert write_code(unknown) == grpc.StatusCode.NOT_FOUND
+
+
+def test_claims_that_end_the_stream(clients: list[Client]) -> None:
+    first, same_id, elsewhere, config = clients
+    first.arbitrate(5)
+    same_id.claim(5)
+    assert refusal(same_id) == grpc.StatusCode.INVALID_ARGUMENT
+    elsewhere.claim(6, device_id=2)
+    assert refusal(elsewhere) == grpc.StatusCode.NOT_FOUND
+    config.claim(7, role=p4r.Role(name="x", config=Any(type_url="type.googleapis.com/x", value=b"y")))
+    assert refusal(config) == grpc.StatusCode.INVALID_ARGUMENT
+    first.claim(8, role=p4r.Role(name="another"))
+    assert refusal(first) == grpc.StatusCode.FAILED_PRECONDITION
+
+
+def test_writes_without_a_stream_or_to_another_device(clients: list[Client], program: Program) -> None:
+    client = clients[0]
+    assert write_code(client) == grpc.StatusCode.PERMISSION_DENIED
+    with pytest.raises(Refused) as failure:
+        client.set_pipeline(program.info, program.json)
+    assert failure.value.code == grpc.StatusCode.PERMISSION_DENIED
+    client.device_id = 9
+    assert write_code(client) == grpc.StatusCode.NOT_FOUND
+    with pytest.raises(Refused) as failure:
+        client.read(table_entry=p4r.TableEntry())
+    assert failure.value.code == grpc.StatusCode.NOT_FOUND
+
+
+def test_a_client_that_vanishes_frees_its_place(switch: Switch) -> None:
+    for _ in range(100):  # more than the server takes at once
+        with Client(switch.port) as client:
+            client.send(arbitration=p4r.MasterArbitrationUpdate(device_id=1))
+            client.receive()
+    with Client(switch.port, election_id=50) as client:
+        assert code(client.arbitrate()) == rpc_code.OK

@@ -1,0 +1,102 @@
+"""Counters, registers and meters: whole, by index, and out of range."""
+
+from __future__ import annotations
+
+import pytest
+from finsy.proto import p4d, p4r, rpc_code
+from p4rt_client import Client, Names, Refused, octets, update
+
+
+def register(names: Names, name: str, index: int | None = None, value: int | bytes | None = None) -> p4r.RegisterEntry:
+    entry = p4r.RegisterEntry(register_id=names.id("registers", name) if name else 0)
+    if index is not None:
+        entry.index.index = index
+    if value is not None:
+        entry.data.bitstring = octets(value)
+    return entry
+
+
+def counter(names: Names, index: int | None = None, packets: int | None = None, size: int = 0) -> p4r.CounterEntry:
+    entry = p4r.CounterEntry(counter_id=names.id("counters", "received"))
+    if index is not None:
+        entry.index.index = index
+    if packets is not None:
+        entry.data.packet_count, entry.data.byte_count = packets, size
+    return entry
+
+
+def code_of(client: Client, kind: str = "MODIFY", **entity: object) -> int:
+    with pytest.raises(Refused) as failure:
+        client.write(update(kind, **entity))
+    return failure.value.codes[0]
+
+
+@pytest.mark.parametrize(("name", "width"), [("cells", 32), ("wide_cells", 128), ("flags", 1)])
+def test_register_cells(client: Client, names: Names, name: str, width: int) -> None:
+    largest = (1 << width) - 1
+    client.modify(register_entry=register(names, name, 3, largest))
+    assert client.read(register_entry=register(names, name, 3)) == [register(names, name, 3, largest)]
+    cells = client.read(register_entry=register(names, name))
+    assert [cell.index.index for cell in cells] == list(range(len(cells)))
+    assert [cell.data.bitstring for cell in cells if cell.index.index != 3] == [b"\0"] * (len(cells) - 1)
+    client.modify(register_entry=register(names, name, None, 1))
+    assert {cell.data.bitstring for cell in client.read(register_entry=register(names, name))} == {b"\1"}
+    assert code_of(client, register_entry=register(names, name, 0, largest + 1)) == rpc_code.OUT_OF_RANGE
+
+
+def test_signed_registers(client: Client, names: Names) -> None:
+    client.modify(register_entry=register(names, "signed_cells", 0, b"\xff\xff\x9d"))
+    (cell,) = client.read(register_entry=register(names, "signed_cells", 0))
+    assert cell.data.bitstring == b"\x9d"
+    assert code_of(client, register_entry=register(names, "signed_cells", 0, b"\x08\x00")) == rpc_code.OUT_OF_RANGE
+
+
+def test_all_registers_in_one_read(client: Client, names: Names) -> None:
+    assert len(client.read(register_entry=p4r.RegisterEntry())) == 4096 + 4 + 4 + 8
+
+
+def test_counter_cells(client: Client, names: Names) -> None:
+    client.modify(counter_entry=counter(names, 5, 7, 700))
+    assert client.read(counter_entry=counter(names, 5)) == [counter(names, 5, 7, 700)]
+    cells = client.read(counter_entry=counter(names))
+    assert [cell.data.packet_count for cell in cells] == [7 if i == 5 else 0 for i in range(16)]
+    assert client.read(counter_entry=p4r.CounterEntry()) == cells
+    client.modify(counter_entry=counter(names, None, 0, 0))
+    assert {cell.data.packet_count for cell in client.read(counter_entry=counter(names))} == {0}
+    client.modify(counter_entry=counter(names, 5))  # no data: nothing changes
+
+
+def test_meters(client: Client, names: Names) -> None:
+    cell = p4r.MeterEntry(meter_id=names.id("meters", "limits"))
+    cell.index.index = 2
+    assert client.read(meter_entry=cell) == [cell], "an unconfigured meter has no config"
+    configured = p4r.MeterEntry()
+    configured.CopyFrom(cell)
+    configured.config.cir, configured.config.cburst, configured.config.pir, configured.config.pburst = 10, 20, 30, 40
+    client.modify(meter_entry=configured)
+    cells = client.read(meter_entry=p4r.MeterEntry())
+    assert cells[2] == configured
+    assert [entry.HasField("config") for entry in cells] == [i == 2 for i in range(8)]
+    client.modify(meter_entry=cell)
+    assert client.read(meter_entry=cell) == [cell], "MODIFY without config resets"
+    configured.config.eburst = 1
+    assert code_of(client, meter_entry=configured) == rpc_code.INVALID_ARGUMENT
+
+
+def test_indices_and_ids_that_do_not_exist(client: Client, names: Names) -> None:
+    assert code_of(client, register_entry=register(names, "cells", 4096, 1)) == rpc_code.OUT_OF_RANGE
+    assert code_of(client, register_entry=register(names, "cells", -1, 1)) == rpc_code.INVALID_ARGUMENT
+    assert code_of(client, register_entry=register(names, "cells", 1)) == rpc_code.INVALID_ARGUMENT
+    wrong = register(names, "cells", 1)
+    wrong.data.CopyFrom(p4d.P4Data(bool=True))
+    assert code_of(client, register_entry=wrong) == rpc_code.INVALID_ARGUMENT
+    assert code_of(client, counter_entry=counter(names, 16, 1)) == rpc_code.OUT_OF_RANGE
+    assert code_of(client, counter_entry=counter(names, -1, 1)) == rpc_code.INVALID_ARGUMENT
+    assert code_of(client, counter_entry=p4r.CounterEntry(counter_id=3)) == rpc_code.NOT_FOUND
+    assert code_of(client, register_entry=p4r.RegisterEntry(register_id=3)) == rpc_code.NOT_FOUND
+    for kind in ("INSERT", "DELETE", "UNSPECIFIED"):
+        assert code_of(client, kind, counter_entry=counter(names, 1, 1)) == rpc_code.INVALID_ARGUMENT
+        assert code_of(client, kind, register_entry=register(names, "cells", 1, 1)) == rpc_code.INVALID_ARGUMENT
+    with pytest.raises(Refused) as failure:
+        client.read(register_entry=register(names, "cells", 4096))
+    assert failure.value.codes == [rpc_code.OUT_OF_RANGE]

@@ -1,0 +1,155 @@
+"""Packet-in, packet-out and digests, through the real pipeline."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from conftest import Program, Switch, running_switch
+from finsy.proto import p4r, rpc_code
+from p4rt_client import Client, Names
+
+TO_CPU, FRAME_TAIL = bytes.fromhex("0000000000aa"), bytes.fromhex("0000000000010800") + bytes(46)
+FRAME = TO_CPU + FRAME_TAIL
+
+
+def metadata(*values: int) -> list[p4r.PacketMetadata]:
+    return [p4r.PacketMetadata(metadata_id=i, value=value.to_bytes(2, "big")) for i, value in enumerate(values, 1)]
+
+
+@pytest.fixture
+def to_cpu(client: Client, names: Names) -> None:
+    client.insert(table_entry=names.entry("l2", {"dst_addr": 0xAA}, names.action("send_to_cpu", reason=100)))
+
+
+@pytest.mark.usefixtures("to_cpu")
+def test_packet_in_carries_its_metadata(client: Client, switch: Switch) -> None:
+    switch.native.packet_out(300, FRAME)
+    packet = client.receive().packet
+    assert packet.payload == FRAME
+    assert [(m.metadata_id, m.value) for m in packet.metadata] == [(1, b"\x01\x2c"), (2, b"\x64")]
+
+
+@pytest.mark.usefixtures("to_cpu")
+def test_packet_in_goes_to_primaries_alone(client: Client, switch: Switch) -> None:
+    with Client(switch.port, election_id=1) as backup, Client(switch.port, role="other") as other:
+        backup.arbitrate()
+        other.arbitrate()
+        switch.native.packet_out(3, FRAME)
+        assert client.receive().HasField("packet")
+        assert other.receive().HasField("packet")
+        backup.arbitrate(1)
+        assert backup.receive().HasField("arbitration"), "no packet came before this answer"
+
+
+def test_packet_out_through_the_pipeline(client: Client, switch: Switch) -> None:
+    """Egress port 255 is the CPU port: the packet comes back, and its first two bytes pass for the packet_in header."""
+    payload = bytes.fromhex("0504") + FRAME[2:]
+    client.send(packet=p4r.PacketOut(payload=payload, metadata=metadata(255, 5)))
+    packet = client.receive().packet
+    assert packet.payload == payload[2:]
+    assert [m.value for m in packet.metadata] == [b"\x0a", b"\x04"]
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        metadata(255),
+        metadata(512, 1),
+        metadata(1, 8),
+        [*metadata(1, 1), p4r.PacketMetadata(metadata_id=9, value=b"\1")],
+        [*metadata(1, 1), *metadata(1)],
+        [p4r.PacketMetadata(metadata_id=1, value=b""), *metadata(1, 1)[1:]],
+    ],
+)
+def test_packet_out_with_wrong_metadata_is_reported(client: Client, bad: list[p4r.PacketMetadata]) -> None:
+    sent = p4r.PacketOut(payload=FRAME, metadata=bad)
+    client.send(packet=sent)
+    error = client.receive().error
+    assert error.canonical_code == rpc_code.INVALID_ARGUMENT
+    assert error.packet_out.packet_out == sent
+
+
+def test_packet_out_of_others_is_reported(client: Client, switch: Switch) -> None:
+    with Client(switch.port, election_id=1) as backup:
+        backup.arbitrate()
+        backup.send(packet=p4r.PacketOut(payload=FRAME, metadata=metadata(1, 1)))
+        assert backup.receive().error.canonical_code == rpc_code.PERMISSION_DENIED
+
+
+def test_packet_out_that_is_too_long(client: Client) -> None:
+    client.send(packet=p4r.PacketOut(payload=bytes(20_000), metadata=metadata(1, 1)))
+    assert client.receive().error.canonical_code == rpc_code.INVALID_ARGUMENT
+
+
+def test_without_a_cpu_port(library: object, program: Program) -> None:
+    with running_switch(library, cpu_port=0) as switch, Client(switch.port) as client:  # type: ignore[arg-type]
+        client.arbitrate()
+        client.set_pipeline(program.info, program.json)
+        client.send(packet=p4r.PacketOut(payload=FRAME, metadata=metadata(1, 1)))
+        error = client.receive().error
+        assert error.canonical_code == rpc_code.FAILED_PRECONDITION
+        assert "--cpu-port" in error.message
+
+
+def test_unknown_stream_messages_are_reported(client: Client) -> None:
+    client.send(other={"type_url": "type.googleapis.com/x"})
+    assert client.receive().error.canonical_code == rpc_code.UNIMPLEMENTED
+    client.send(digest_ack=p4r.DigestListAck(digest_id=5))
+    assert client.receive().error.canonical_code == rpc_code.INVALID_ARGUMENT
+
+
+# ---- digests ----
+
+
+def digest(names: Names, **config: int) -> p4r.DigestEntry:
+    return p4r.DigestEntry(digest_id=names.info.digests[0].preamble.id, config=config)
+
+
+def learn(switch: Switch, source: int, port: int = 300) -> None:
+    switch.native.packet_out(port, TO_CPU + source.to_bytes(6, "big") + FRAME_TAIL[6:])
+
+
+def sources(message: p4r.StreamMessageResponse) -> list[int]:
+    return [int.from_bytes(data.struct.members[0].bitstring, "big") for data in message.digest.data]
+
+
+def test_a_digest_at_once(client: Client, names: Names, switch: Switch) -> None:
+    learn(switch, 1)  # not enabled yet
+    client.insert(digest_entry=digest(names))
+    learn(switch, 2**40)
+    message = client.receive().digest
+    assert message.digest_id == names.info.digests[0].preamble.id
+    (data,) = message.data
+    assert [member.bitstring for member in data.struct.members] == [b"\1\0\0\0\0\0", b"\x01\x2c"]
+    assert abs(message.timestamp - time.time_ns()) < 60e9
+    client.delete(digest_entry=digest(names))
+    assert client.read(digest_entry=p4r.DigestEntry()) == []
+
+
+def test_lists_acknowledgements_and_timeouts(client: Client, names: Names, switch: Switch) -> None:
+    long_time = 3600 * 10**9
+    config = digest(names, max_timeout_ns=long_time, max_list_size=3, ack_timeout_ns=long_time)
+    client.insert(digest_entry=config)
+    assert client.read(digest_entry=p4r.DigestEntry()) == [config]
+    for source in (1, 1, 2, 3):
+        learn(switch, source)
+    first = client.receive()
+    assert sources(first) == [1, 2, 3], "a full list, without repeats"
+    for source in (1, 4, 5, 6):
+        learn(switch, source)
+    second = client.receive()
+    assert sources(second) == [4, 5, 6], "what was sent is not repeated"
+    client.send(digest_ack=p4r.DigestListAck(digest_id=first.digest.digest_id, list_id=first.digest.list_id))
+    client.send(digest_ack=p4r.DigestListAck(digest_id=7))  # its answer shows that the one before was heard
+    assert client.receive().HasField("error")
+    for source in (1, 5, 2, 3):
+        learn(switch, source)
+    assert sources(client.receive()) == [1, 2, 3], "what was acknowledged may come again, the rest not"
+
+
+def test_a_list_is_sent_when_its_time_has_come(client: Client, names: Names, switch: Switch) -> None:
+    client.insert(digest_entry=digest(names, max_timeout_ns=50_000_000, max_list_size=100))
+    learn(switch, 1)
+    learn(switch, 2)
+    assert sources(client.receive()) == [1, 2]

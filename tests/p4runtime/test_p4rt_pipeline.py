@@ -1,0 +1,144 @@
+"""Pipeline configurations: every action, what Get returns, and what is refused."""
+
+from __future__ import annotations
+
+import grpc
+import pytest
+from conftest import Program, Switch
+from finsy.proto import p4i, p4r
+from p4rt_client import Client, Names, Refused
+
+
+@pytest.fixture
+def fresh(empty_switch: Switch) -> Client:
+    """The primary of a switch without a program."""
+    client = Client(empty_switch.port)
+    client.arbitrate()
+    return client
+
+
+def code_of(client: Client, *args: object, **kwargs: object) -> grpc.StatusCode:
+    with pytest.raises(Refused) as failure:
+        client.set_pipeline(*args, **kwargs)  # type: ignore[arg-type]
+    return failure.value.code
+
+
+def entry(names: Names) -> p4r.TableEntry:
+    return names.entry("l2", {"dst_addr": 1}, names.action("forward", port=1))
+
+
+def test_without_a_pipeline(fresh: Client, names: Names) -> None:
+    assert fresh.get_pipeline() is None
+    for request in (lambda: fresh.insert(table_entry=entry(names)), lambda: fresh.read(table_entry=p4r.TableEntry())):
+        with pytest.raises(Refused) as failure:
+            request()
+        assert failure.value.code == grpc.StatusCode.FAILED_PRECONDITION
+
+
+def test_get(fresh: Client, program: Program) -> None:
+    fresh.set_pipeline(program.info, program.json, cookie=77)
+    config = fresh.get_pipeline()
+    assert config is not None
+    assert (config.p4info, config.p4_device_config, config.cookie.cookie) == (program.info, program.json, 77)
+    for kind, fields in (
+        ("COOKIE_ONLY", ["cookie"]),
+        ("P4INFO_AND_COOKIE", ["p4info", "cookie"]),
+        ("DEVICE_CONFIG_AND_COOKIE", ["p4_device_config", "cookie"]),
+    ):
+        config = fresh.get_pipeline(kind)
+        assert config is not None
+        assert sorted(field.name for field, _ in config.ListFields()) == sorted(fields)
+
+
+def test_verify_changes_nothing(fresh: Client, program: Program) -> None:
+    fresh.set_pipeline(program.info, program.json, "VERIFY")
+    assert fresh.get_pipeline() is None
+
+
+def test_commit_clears_the_state(fresh: Client, program: Program, names: Names) -> None:
+    fresh.set_pipeline(program.info, program.json)
+    fresh.insert(table_entry=entry(names))
+    session = p4r.CloneSessionEntry(session_id=1, replicas=[p4r.Replica(egress_port=1)])
+    pre = p4r.PacketReplicationEngineEntry(clone_session_entry=session)
+    fresh.insert(packet_replication_engine_entry=pre)
+    fresh.set_pipeline(program.info, program.json)
+    assert fresh.read(table_entry=names.entry("l2")) == []
+    assert fresh.read(packet_replication_engine_entry=p4r.PacketReplicationEngineEntry()) == []
+    fresh.insert(table_entry=entry(names))
+    fresh.insert(packet_replication_engine_entry=pre)
+
+
+def test_save_then_commit_replays_the_writes(fresh: Client, program: Program, names: Names) -> None:
+    fresh.set_pipeline(program.info, program.json)
+    old = names.entry("l2", {"dst_addr": 2}, names.action("forward", port=2))
+    fresh.insert(table_entry=old)
+    fresh.set_pipeline(program.info, program.json, "VERIFY_AND_SAVE", cookie=5)
+    assert fresh.read(table_entry=names.entry("l2")) == [], "reads mean the saved configuration"
+    fresh.insert(table_entry=entry(names))
+    fresh.set_pipeline(None, action="COMMIT")
+    assert fresh.read(table_entry=names.entry("l2")) == [entry(names)]
+    config = fresh.get_pipeline("COOKIE_ONLY")
+    assert config is not None
+    assert config.cookie.cookie == 5
+    assert code_of(fresh, None, action="COMMIT") == grpc.StatusCode.NOT_FOUND, "it is committed already"
+
+
+def test_reconcile_keeps_the_state(fresh: Client, program: Program, names: Names) -> None:
+    fresh.set_pipeline(program.info, program.json)
+    fresh.insert(table_entry=entry(names))
+    default = names.entry("l2", None, names.action("forward", port=9), is_default_action=True)
+    fresh.modify(table_entry=default)
+    register = p4r.RegisterEntry(register_id=names.id("registers", "cells"))
+    register.index.index, register.data.bitstring = 17, b"\x63"
+    fresh.modify(register_entry=register)
+    session = p4r.CloneSessionEntry(session_id=3, replicas=[p4r.Replica(egress_port=1, instance=2)])
+    fresh.insert(packet_replication_engine_entry=p4r.PacketReplicationEngineEntry(clone_session_entry=session))
+    fresh.set_pipeline(program.info, program.json, "RECONCILE_AND_COMMIT")
+    assert fresh.read(table_entry=names.entry("l2")) == [entry(names)]
+    assert fresh.read(table_entry=names.entry("l2", is_default_action=True)) == [default]
+    assert fresh.read(register_entry=register) == [register]
+    (kept,) = fresh.read(packet_replication_engine_entry=p4r.PacketReplicationEngineEntry())
+    assert kept.clone_session_entry == session
+
+
+def test_reconcile_refuses_what_does_not_fit(fresh: Client, program: Program, names: Names) -> None:
+    fresh.set_pipeline(program.info, program.json)
+    fresh.insert(table_entry=entry(names))
+    smaller = p4i.P4Info()
+    smaller.CopyFrom(program.info)
+    table = next(table for table in smaller.tables if table.preamble.alias == "l2")
+    smaller.tables.remove(table)
+    assert code_of(fresh, smaller, program.json, "RECONCILE_AND_COMMIT") == grpc.StatusCode.INVALID_ARGUMENT
+    assert fresh.read(table_entry=names.entry("l2")) == [entry(names)], "nothing has changed"
+
+
+@pytest.mark.parametrize("action", ["VERIFY", "VERIFY_AND_SAVE", "VERIFY_AND_COMMIT", "RECONCILE_AND_COMMIT"])
+def test_bad_configurations(fresh: Client, program: Program, action: str) -> None:
+    foreign = p4i.P4Info()
+    foreign.CopyFrom(program.info)
+    foreign.tables[0].preamble.name = "Elsewhere.table"
+    no_name = program.json.replace(b'"name" : "BenchIngress.l2"', b'"name" : "BenchIngress.l3"')
+    for info, config in (
+        (None, b""),
+        (program.info, b""),
+        (program.info, b"\xff\xfe"),
+        (program.info, b"{"),
+        (program.info, b"[]"),
+        (program.info, b"{}"),
+        (program.info, program.json[: len(program.json) // 2]),
+        (program.info, no_name),
+        (foreign, program.json),
+    ):
+        assert code_of(fresh, info, config, action) == grpc.StatusCode.INVALID_ARGUMENT
+    assert fresh.get_pipeline() is None
+
+
+def test_bad_actions(fresh: Client, program: Program) -> None:
+    assert code_of(fresh, program.info, program.json, "UNSPECIFIED") == grpc.StatusCode.INVALID_ARGUMENT
+    assert code_of(fresh, program.info, program.json, "COMMIT") == grpc.StatusCode.INVALID_ARGUMENT
+
+
+def test_capabilities(switch: Switch) -> None:
+    with Client(switch.port) as client:
+        version = client.stub.Capabilities(p4r.CapabilitiesRequest(), timeout=10).p4runtime_api_version
+    assert [part.isdigit() for part in version.split(".")] == [True] * 3

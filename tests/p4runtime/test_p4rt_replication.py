@@ -1,0 +1,82 @@
+"""Clone sessions and multicast groups."""
+
+from __future__ import annotations
+
+import pytest
+from finsy.proto import p4r, rpc_code
+from p4rt_client import Client, Refused, update
+
+
+def session(number: int, *replicas: p4r.Replica, **fields: int) -> p4r.PacketReplicationEngineEntry:
+    entry = p4r.CloneSessionEntry(session_id=number, replicas=replicas, **fields)
+    return p4r.PacketReplicationEngineEntry(clone_session_entry=entry)
+
+
+def group(number: int, *replicas: p4r.Replica, **fields: bytes) -> p4r.PacketReplicationEngineEntry:
+    entry = p4r.MulticastGroupEntry(multicast_group_id=number, replicas=replicas, **fields)
+    return p4r.PacketReplicationEngineEntry(multicast_group_entry=entry)
+
+
+ONE, TWO = p4r.Replica(egress_port=1, instance=1), p4r.Replica(port=b"\2", instance=9)
+
+
+def code_of(client: Client, kind: str, entry: p4r.PacketReplicationEngineEntry) -> int:
+    with pytest.raises(Refused) as failure:
+        client.write(update(kind, packet_replication_engine_entry=entry))
+    return failure.value.codes[0]
+
+
+@pytest.mark.parametrize("make", [session, group])
+def test_life_of_an_entry(client: Client, make: type) -> None:
+    client.insert(packet_replication_engine_entry=make(3, ONE, TWO))
+    assert client.read(packet_replication_engine_entry=make(3)) == [make(3, ONE, TWO)]
+    assert code_of(client, "INSERT", make(3, ONE)) == rpc_code.ALREADY_EXISTS
+    client.modify(packet_replication_engine_entry=make(3, TWO))
+    client.insert(packet_replication_engine_entry=make(4, ONE))
+    assert client.read(packet_replication_engine_entry=make(0)) == [make(3, TWO), make(4, ONE)]
+    client.delete(packet_replication_engine_entry=make(3))
+    assert client.read(packet_replication_engine_entry=make(0)) == [make(4, ONE)]
+    assert code_of(client, "DELETE", make(3)) == rpc_code.NOT_FOUND
+    assert code_of(client, "MODIFY", make(3, ONE)) == rpc_code.NOT_FOUND
+    with pytest.raises(Refused) as failure:
+        client.read(packet_replication_engine_entry=make(3))
+    assert failure.value.codes == [rpc_code.NOT_FOUND]
+
+
+@pytest.mark.parametrize("make", [session, group])
+def test_an_entry_without_replicas(client: Client, make: type) -> None:
+    client.insert(packet_replication_engine_entry=make(5))
+    client.modify(packet_replication_engine_entry=make(5, ONE))
+    client.modify(packet_replication_engine_entry=make(5))
+    assert client.read(packet_replication_engine_entry=make(0)) == [make(5)]
+    client.delete(packet_replication_engine_entry=make(5))
+    assert client.read(packet_replication_engine_entry=make(0)) == []
+
+
+@pytest.mark.parametrize("make", [session, group])
+def test_what_is_refused(client: Client, make: type) -> None:
+    for entry, code in (
+        (make(0, ONE), rpc_code.INVALID_ARGUMENT),
+        (make(1 << 20, ONE), rpc_code.OUT_OF_RANGE),
+        (make(1, p4r.Replica(instance=1)), rpc_code.INVALID_ARGUMENT),
+        (make(1, p4r.Replica(egress_port=512)), rpc_code.INVALID_ARGUMENT),
+        (make(1, p4r.Replica(port=b"")), rpc_code.INVALID_ARGUMENT),
+        (make(1, p4r.Replica(egress_port=1, instance=65536)), rpc_code.INVALID_ARGUMENT),
+        (make(1, ONE, p4r.Replica(port=b"\0\1", instance=1)), rpc_code.INVALID_ARGUMENT),
+        (make(1, p4r.Replica(egress_port=1, backup_replicas=[{"port": b"\2"}])), rpc_code.UNIMPLEMENTED),
+        (p4r.PacketReplicationEngineEntry(), rpc_code.INVALID_ARGUMENT),
+    ):
+        assert code_of(client, "INSERT", entry) == code
+    assert client.read(packet_replication_engine_entry=p4r.PacketReplicationEngineEntry()) == []
+
+
+def test_session_details(client: Client) -> None:
+    client.insert(packet_replication_engine_entry=session(1, ONE, packet_length_bytes=60))
+    assert client.read(packet_replication_engine_entry=session(1)) == [session(1, ONE, packet_length_bytes=60)]
+    assert code_of(client, "MODIFY", session(1, ONE, class_of_service=1)) == rpc_code.UNIMPLEMENTED
+    assert code_of(client, "MODIFY", session(1, ONE, packet_length_bytes=-1)) == rpc_code.INVALID_ARGUMENT
+
+
+def test_group_metadata(client: Client) -> None:
+    client.insert(packet_replication_engine_entry=group(1, ONE, metadata=b"note"))
+    assert client.read(packet_replication_engine_entry=group(1)) == [group(1, ONE, metadata=b"note")]

@@ -1,0 +1,183 @@
+"""Table entries over gRPC: writes, reads, defaults, const entries, direct counters, and each refusal."""
+
+from __future__ import annotations
+
+import pytest
+from conftest import Switch
+from finsy.proto import p4r, rpc_code
+from p4rt_client import Client, Names, Refused, update
+
+
+def refused(code: int, action: object, *args: object, **kwargs: object) -> str:
+    """Calls; it has to fail in one update with this code. Returns its message."""
+    with pytest.raises(Refused) as failure:
+        action(*args, **kwargs)  # type: ignore[operator]
+    assert failure.value.codes == [code], failure.value.outcomes
+    return failure.value.outcomes[0].message
+
+
+def test_exact_entry_lives(client: Client, names: Names) -> None:
+    entry = names.entry("l2", {"dst_addr": 0xAABB}, names.action("forward", port=7), metadata=b"mine")
+    entry.controller_metadata = 99
+    client.insert(table_entry=entry)
+    assert client.read(table_entry=p4r.TableEntry(table_id=entry.table_id)) == [entry]
+    changed = names.entry("l2", {"dst_addr": 0xAABB}, names.action("multicast", group=300))
+    client.modify(table_entry=changed)
+    assert client.read(table_entry=names.entry("l2", {"dst_addr": 0xAABB})) == [changed]
+    client.delete(table_entry=names.entry("l2", {"dst_addr": 0xAABB}))
+    assert client.read(table_entry=p4r.TableEntry(table_id=entry.table_id)) == []
+
+
+def test_non_canonical_strings_are_read_back_canonical(client: Client, names: Names) -> None:
+    client.insert(
+        table_entry=names.entry("l2", {"dst_addr": b"\0\0\0\0\0\xaa\xbb"}, names.action("forward", port=b"\0\7"))
+    )
+    expected = names.entry("l2", {"dst_addr": 0xAABB}, names.action("forward", port=7))
+    assert client.read(table_entry=p4r.TableEntry(table_id=expected.table_id)) == [expected]
+    again = names.entry("l2", {"dst_addr": b"\xaa\xbb"}, names.action("forward", port=8))
+    assert "key" in refused(rpc_code.ALREADY_EXISTS, client.insert, table_entry=again)
+
+
+def test_all_match_kinds(client: Client, names: Names) -> None:
+    wide = names.action("set_wide", value=2**127 + 5, small=9)
+    entries = [
+        names.entry("prefixes", {"port": 3, "dst_addr": (0x0A0000000000, 8)}, wide),
+        names.entry("prefixes", {"port": 3}, wide),
+        names.entry("acl", {"src_addr": (0x10, 0xF0), "ether_type": (5, 9), "port": 2}, wide, priority=7),
+        names.entry("acl", {"src_addr": (0x10, 0xF0), "ether_type": (5, 9), "port": 2}, wide, priority=8),
+        names.entry("acl", {}, names.action("drop"), priority=1),
+    ]
+    client.write(*(update("INSERT", table_entry=entry) for entry in entries))
+    found = client.read(table_entry=p4r.TableEntry())
+    assert [entry for entry in found if not entry.is_const] == entries
+    assert client.read(table_entry=names.entry("acl", priority=7)) == [entries[2]]
+    assert client.read(table_entry=names.entry("acl", action=names.action("drop"))) == [entries[4]]
+    client.write(*(update("DELETE", table_entry=entry) for entry in entries))
+    assert all(entry.is_const for entry in client.read(table_entry=p4r.TableEntry()))
+
+
+def test_default_entries(client: Client, names: Names) -> None:
+    query = names.entry("l2", is_default_action=True)
+    assert client.read(table_entry=query)[0].action == names.action("drop")
+    changed = names.entry("l2", None, names.action("forward", port=1), is_default_action=True, metadata=b"x")
+    client.modify(table_entry=changed)
+    assert client.read(table_entry=query) == [changed]
+    client.modify(table_entry=query)
+    assert client.read(table_entry=query)[0].action == names.action("drop")
+    refused(rpc_code.INVALID_ARGUMENT, client.insert, table_entry=changed)
+    refused(rpc_code.INVALID_ARGUMENT, client.delete, table_entry=changed)
+    forbidden = names.entry("l2", None, names.action("set_wide", value=1, small=1), is_default_action=True)
+    assert "TABLE_ONLY" in refused(rpc_code.PERMISSION_DENIED, client.modify, table_entry=forbidden)
+    const = names.entry("acl", None, names.action("drop"), is_default_action=True)
+    refused(rpc_code.PERMISSION_DENIED, client.modify, table_entry=const)
+    keyless = names.entry("keyless", None, names.action("set_wide", value=1, small=1), is_default_action=True)
+    client.modify(table_entry=keyless)
+    assert client.read(table_entry=names.entry("keyless", is_default_action=True)) == [keyless]
+
+
+def test_const_entries(client: Client, names: Names) -> None:
+    found = client.read(table_entry=names.entry("fixed"))
+    assert [(entry.priority, entry.is_const) for entry in found] == [(2, True), (1, True)]
+    assert found[0].action == names.action("set_wide", value=1, small=2)
+    assert found[1].match == names.match("fixed", ether_type=(0x8000, 0x8000))
+    new = names.entry("fixed", {"ether_type": (1, 1)}, names.action("NoAction"), priority=3)
+    refused(rpc_code.PERMISSION_DENIED, client.insert, table_entry=new)
+    known = names.entry("fixed", {"ether_type": (0x8000, 0x8000)}, names.action("NoAction"), priority=1)
+    refused(rpc_code.PERMISSION_DENIED, client.modify, table_entry=known)
+    refused(rpc_code.PERMISSION_DENIED, client.delete, table_entry=known)
+
+
+def test_what_is_refused(client: Client, names: Names) -> None:
+    key = {"dst_addr": 1}
+    forward = names.action("forward", port=1)
+    invalid, missing = rpc_code.INVALID_ARGUMENT, rpc_code.NOT_FOUND
+    refused(missing, client.insert, table_entry=p4r.TableEntry(table_id=0x02ABCDEF))
+    refused(missing, client.modify, table_entry=names.entry("l2", key, forward))
+    refused(missing, client.delete, table_entry=names.entry("l2", key))
+    refused(invalid, client.insert, table_entry=names.entry("l2", key))
+    refused(invalid, client.insert, table_entry=names.entry("l2", {}, forward))
+    refused(invalid, client.insert, table_entry=names.entry("l2", key, names.action("forward")))
+    refused(invalid, client.insert, table_entry=names.entry("l2", key, names.action("forward", port=512)))
+    refused(invalid, client.insert, table_entry=names.entry("l2", key, names.action("NoAction")))
+    refused(invalid, client.insert, table_entry=names.entry("l2", key, forward, priority=1))
+    refused(invalid, client.insert, table_entry=names.entry("l2", key, forward, is_const=True))
+    refused(invalid, client.insert, table_entry=names.entry("l2", key, forward, idle_timeout_ns=1))
+    refused(invalid, client.insert, table_entry=names.entry("keyless", None, names.action("NoAction")))
+    refused(
+        invalid,
+        client.insert,
+        table_entry=names.entry("prefixes", {"port": 1}, names.action("NoAction"), meter_config={}),
+    )
+    refused(
+        invalid,
+        client.insert,
+        table_entry=names.entry("prefixes", {"port": 1}, names.action("NoAction"), counter_data={}),
+    )
+    refused(rpc_code.PERMISSION_DENIED, client.insert, table_entry=names.entry("l2", key, names.action("drop")))
+    member = p4r.TableAction(action_profile_member_id=1)
+    refused(invalid, client.insert, table_entry=names.entry("l2", key, member))
+    extra = names.action("forward", port=1)
+    extra.action.params.add(param_id=9, value=b"\1")
+    refused(invalid, client.insert, table_entry=names.entry("l2", key, extra))
+    assert client.read(table_entry=names.entry("l2")) == []
+
+
+def test_a_full_table(client: Client, names: Names) -> None:
+    forward = names.action("forward", port=1)
+    client.write(*(update("INSERT", table_entry=names.entry("l2", {"dst_addr": i}, forward)) for i in range(8)))
+    message = refused(
+        rpc_code.RESOURCE_EXHAUSTED, client.insert, table_entry=names.entry("l2", {"dst_addr": 9}, forward)
+    )
+    assert "l2" in message
+    assert "8" in message
+    client.delete(table_entry=names.entry("l2", {"dst_addr": 3}))
+    client.insert(table_entry=names.entry("l2", {"dst_addr": 9}, forward))
+    assert len(client.read(table_entry=names.entry("l2"))) == 8
+
+
+def test_direct_counters(client: Client, names: Names, switch: Switch) -> None:
+    entry = names.entry("l2", {"dst_addr": 0xAA}, names.action("forward", port=1))
+    with_counter = p4r.TableEntry()
+    with_counter.CopyFrom(entry)
+    with_counter.counter_data.packet_count = 5
+    client.insert(table_entry=with_counter)
+    query = names.entry("l2", {"dst_addr": 0xAA})
+    assert client.read(table_entry=query) == [entry]
+    query.counter_data.SetInParent()
+    assert client.read(table_entry=query) == [with_counter]
+
+    direct = p4r.DirectCounterEntry(table_entry=names.entry("l2", {"dst_addr": 0xAA}))
+    direct.data.packet_count, direct.data.byte_count = 10, 1000
+    client.modify(direct_counter_entry=direct)
+    assert client.read(direct_counter_entry=p4r.DirectCounterEntry(table_entry=direct.table_entry)) == [direct]
+    everything = p4r.DirectCounterEntry(table_entry=p4r.TableEntry())
+    assert client.read(direct_counter_entry=everything) == [direct]
+    client.modify(table_entry=names.entry("l2", {"dst_addr": 0xAA}, names.action("forward", port=2)))
+    assert client.read(direct_counter_entry=everything) == [direct], "MODIFY without counter_data keeps the count"
+
+    refused(rpc_code.INVALID_ARGUMENT, client.insert, direct_counter_entry=direct)
+    none = p4r.DirectCounterEntry(table_entry=names.entry("prefixes", {"port": 1}))
+    refused(rpc_code.INVALID_ARGUMENT, client.modify, direct_counter_entry=none)
+    gone = p4r.DirectCounterEntry(table_entry=names.entry("l2", {"dst_addr": 0xBB}))
+    refused(rpc_code.NOT_FOUND, client.modify, direct_counter_entry=gone)
+
+
+def test_direct_counters_count(client: Client, names: Names, switch: Switch) -> None:
+    client.insert(table_entry=names.entry("l2", {"dst_addr": 0x22}, names.action("send_to_cpu", reason=1)))
+    frame = bytes.fromhex("000000000022 000000000001 0800") + bytes(46)
+    for _ in range(3):
+        switch.native.packet_out(4, frame)
+        assert client.receive().HasField("packet")
+    (counter,) = client.read(
+        direct_counter_entry=p4r.DirectCounterEntry(table_entry=names.entry("l2", {"dst_addr": 0x22}))
+    )
+    assert (counter.data.packet_count, counter.data.byte_count) == (3, 180)
+
+
+def test_reads_that_are_refused(client: Client, names: Names) -> None:
+    refused(rpc_code.NOT_FOUND, client.read, table_entry=p4r.TableEntry(table_id=77))
+    refused(rpc_code.NOT_FOUND, client.read, table_entry=names.entry("l2", {"dst_addr": 1}))
+    refused(rpc_code.INVALID_ARGUMENT, client.read, table_entry=p4r.TableEntry(priority=4))
+    with pytest.raises(Refused) as failure:
+        client.read_all([p4r.Entity(table_entry=p4r.TableEntry()), p4r.Entity()])
+    assert failure.value.codes == [rpc_code.OK, rpc_code.INVALID_ARGUMENT]
