@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import signal
 import sys
 import threading
@@ -45,7 +46,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(options: Options, stopping: threading.Event) -> None:
-    # Imported late: --help and bad arguments should not wait for gRPC.
+    # Imported late: --help and bad arguments should not wait for gRPC. Its own messages would double ours.
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     from softswitch.p4runtime.pipeline import Pipeline
     from softswitch.p4runtime.server import Server, ServerError
     from softswitch.p4runtime.service import Service

@@ -13,7 +13,7 @@ from finsy.proto import p4i, p4r, p4r_grpc, rpc_status
 WAIT_S = 10  # how long to wait for what has to come
 
 
-class Refused(Exception):
+class RefusedError(Exception):
     """An RPC failed: its code, its message, and the p4.v1.Error of each element of a batch."""
 
     def __init__(self, error: grpc.RpcError) -> None:
@@ -68,11 +68,11 @@ class Client:
         self._requests.put(p4r.StreamMessageRequest(**update))
 
     def receive(self) -> p4r.StreamMessageResponse:
-        """The next message of the stream; its end is a Refused."""
+        """The next message of the stream; its end is a RefusedError."""
         try:
             return next(self._stream)
         except grpc.RpcError as error:
-            raise Refused(error) from error
+            raise RefusedError(error) from error
 
     def claim(self, election_id: int | None = None, **fields: Any) -> None:
         """Sends an arbitration update and does not wait for the answer."""
@@ -140,13 +140,13 @@ class Client:
         try:
             return [e for response in self.stub.Read(request, timeout=60) for e in response.entities]
         except grpc.RpcError as error:
-            raise Refused(error) from error
+            raise RefusedError(error) from error
 
     def _call(self, method: Any, request: Any) -> Any:
         try:
             return method(request, timeout=60)
         except grpc.RpcError as error:
-            raise Refused(error) from error
+            raise RefusedError(error) from error
 
 
 def update(kind: str, **entity: Any) -> p4r.Update:

@@ -10,7 +10,7 @@ import pytest
 from conftest import Program, Switch
 from finsy.proto import p4r, rpc_code
 from google.protobuf.any_pb2 import Any
-from p4rt_client import Client, Refused
+from p4rt_client import Client, RefusedError
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def code(message: p4r.MasterArbitrationUpdate) -> int:
 
 
 def refusal(client: Client) -> grpc.StatusCode:
-    with pytest.raises(Refused) as failure:
+    with pytest.raises(RefusedError) as failure:
         client.receive()
     return failure.value.code
 
@@ -33,7 +33,7 @@ def refusal(client: Client) -> grpc.StatusCode:
 def write_code(client: Client) -> grpc.StatusCode | None:
     try:
         client.write()
-    except Refused as error:
+    except RefusedError as error:
         return error.code
     return None
 
@@ -118,12 +118,12 @@ def test_claims_that_end_the_stream(clients: list[Client]) -> None:
 def test_writes_without_a_stream_or_to_another_device(clients: list[Client], program: Program) -> None:
     client = clients[0]
     assert write_code(client) == grpc.StatusCode.PERMISSION_DENIED
-    with pytest.raises(Refused) as failure:
+    with pytest.raises(RefusedError) as failure:
         client.set_pipeline(program.info, program.json)
     assert failure.value.code == grpc.StatusCode.PERMISSION_DENIED
     client.device_id = 9
     assert write_code(client) == grpc.StatusCode.NOT_FOUND
-    with pytest.raises(Refused) as failure:
+    with pytest.raises(RefusedError) as failure:
         client.read(table_entry=p4r.TableEntry())
     assert failure.value.code == grpc.StatusCode.NOT_FOUND
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from finsy.proto import p4d, p4r, rpc_code
-from p4rt_client import Client, Names, Refused, octets, update
+from p4rt_client import Client, Names, RefusedError, octets, update
 
 
 def register(names: Names, name: str, index: int | None = None, value: int | bytes | None = None) -> p4r.RegisterEntry:
@@ -26,7 +26,7 @@ def counter(names: Names, index: int | None = None, packets: int | None = None, 
 
 
 def code_of(client: Client, kind: str = "MODIFY", **entity: object) -> int:
-    with pytest.raises(Refused) as failure:
+    with pytest.raises(RefusedError) as failure:
         client.write(update(kind, **entity))
     return failure.value.codes[0]
 
@@ -97,6 +97,6 @@ def test_indices_and_ids_that_do_not_exist(client: Client, names: Names) -> None
     for kind in ("INSERT", "DELETE", "UNSPECIFIED"):
         assert code_of(client, kind, counter_entry=counter(names, 1, 1)) == rpc_code.INVALID_ARGUMENT
         assert code_of(client, kind, register_entry=register(names, "cells", 1, 1)) == rpc_code.INVALID_ARGUMENT
-    with pytest.raises(Refused) as failure:
+    with pytest.raises(RefusedError) as failure:
         client.read(register_entry=register(names, "cells", 4096))
     assert failure.value.codes == [rpc_code.OUT_OF_RANGE]

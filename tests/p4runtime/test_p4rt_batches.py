@@ -5,7 +5,7 @@ from __future__ import annotations
 import grpc
 import pytest
 from finsy.proto import p4r, rpc_code
-from p4rt_client import Client, Names, Refused, update
+from p4rt_client import Client, Names, RefusedError, update
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def state(client: Client, names: Names) -> list[object]:
 def test_continue_on_error(client: Client, names: Names, batch: list[p4r.Update]) -> None:
     old = names.entry("l2", {"dst_addr": 7}, names.action("forward", port=7))
     client.insert(table_entry=old)
-    with pytest.raises(Refused) as failure:
+    with pytest.raises(RefusedError) as failure:
         client.write(*batch)
     assert failure.value.code == grpc.StatusCode.UNKNOWN
     assert failure.value.codes == [rpc_code.OK, rpc_code.OK, rpc_code.ALREADY_EXISTS, rpc_code.OK, rpc_code.OK]
@@ -60,7 +60,7 @@ def test_rollback_on_error(client: Client, names: Names, batch: list[p4r.Update]
         update("MODIFY", table_entry=names.entry("l2", {"dst_addr": 7}, names.action("forward", port=8))),
         update("DELETE", table_entry=names.entry("l2", {"dst_addr": 7})),
     ]
-    with pytest.raises(Refused) as failure:
+    with pytest.raises(RefusedError) as failure:
         client.write(*changes, *batch, atomicity="ROLLBACK_ON_ERROR")
     assert failure.value.codes == [rpc_code.ABORTED] * 4 + [rpc_code.ALREADY_EXISTS] + [rpc_code.ABORTED] * 2
     assert state(client, names) == before
@@ -70,7 +70,7 @@ def test_rollback_on_error(client: Client, names: Names, batch: list[p4r.Update]
 
 def test_dataplane_atomic_is_refused_as_a_whole(client: Client, names: Names, batch: list[p4r.Update]) -> None:
     before = state(client, names)
-    with pytest.raises(Refused) as failure:
+    with pytest.raises(RefusedError) as failure:
         client.write(batch[0], atomicity="DATAPLANE_ATOMIC")
     assert failure.value.code == grpc.StatusCode.UNIMPLEMENTED
     assert failure.value.outcomes == []
@@ -79,7 +79,7 @@ def test_dataplane_atomic_is_refused_as_a_whole(client: Client, names: Names, ba
 
 def test_details_of_a_large_batch_fit_a_default_client(client: Client, names: Names) -> None:
     missing = update("DELETE", table_entry=names.entry("l2", {"dst_addr": 1}))
-    with pytest.raises(Refused) as failure:
+    with pytest.raises(RefusedError) as failure:
         client.write(*[missing] * 100)
     assert failure.value.codes == [rpc_code.NOT_FOUND] * 100
     assert failure.value.outcomes[0].message
@@ -91,7 +91,7 @@ def test_what_is_no_entity(client: Client) -> None:
         ({"extern_entry": p4r.ExternEntry()}, rpc_code.UNIMPLEMENTED),
         ({"value_set_entry": p4r.ValueSetEntry(value_set_id=1)}, rpc_code.UNIMPLEMENTED),
     ):
-        with pytest.raises(Refused) as failure:
+        with pytest.raises(RefusedError) as failure:
             client.modify(**kind)
         assert failure.value.codes == [code]
 

@@ -6,7 +6,7 @@ import grpc
 import pytest
 from conftest import Program, Switch
 from finsy.proto import p4i, p4r
-from p4rt_client import Client, Names, Refused
+from p4rt_client import Client, Names, RefusedError
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def fresh(empty_switch: Switch) -> Client:
 
 
 def code_of(client: Client, *args: object, **kwargs: object) -> grpc.StatusCode:
-    with pytest.raises(Refused) as failure:
+    with pytest.raises(RefusedError) as failure:
         client.set_pipeline(*args, **kwargs)  # type: ignore[arg-type]
     return failure.value.code
 
@@ -30,7 +30,7 @@ def entry(names: Names) -> p4r.TableEntry:
 def test_without_a_pipeline(fresh: Client, names: Names) -> None:
     assert fresh.get_pipeline() is None
     for request in (lambda: fresh.insert(table_entry=entry(names)), lambda: fresh.read(table_entry=p4r.TableEntry())):
-        with pytest.raises(Refused) as failure:
+        with pytest.raises(RefusedError) as failure:
             request()
         assert failure.value.code == grpc.StatusCode.FAILED_PRECONDITION
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from finsy.proto import p4r, rpc_code
-from p4rt_client import Client, Refused, update
+from p4rt_client import Client, RefusedError, update
 
 
 def session(number: int, *replicas: p4r.Replica, **fields: int) -> p4r.PacketReplicationEngineEntry:
@@ -21,7 +21,7 @@ ONE, TWO = p4r.Replica(egress_port=1, instance=1), p4r.Replica(port=b"\2", insta
 
 
 def code_of(client: Client, kind: str, entry: p4r.PacketReplicationEngineEntry) -> int:
-    with pytest.raises(Refused) as failure:
+    with pytest.raises(RefusedError) as failure:
         client.write(update(kind, packet_replication_engine_entry=entry))
     return failure.value.codes[0]
 
@@ -38,7 +38,7 @@ def test_life_of_an_entry(client: Client, make: type) -> None:
     assert client.read(packet_replication_engine_entry=make(0)) == [make(4, ONE)]
     assert code_of(client, "DELETE", make(3)) == rpc_code.NOT_FOUND
     assert code_of(client, "MODIFY", make(3, ONE)) == rpc_code.NOT_FOUND
-    with pytest.raises(Refused) as failure:
+    with pytest.raises(RefusedError) as failure:
         client.read(packet_replication_engine_entry=make(3))
     assert failure.value.codes == [rpc_code.NOT_FOUND]
 

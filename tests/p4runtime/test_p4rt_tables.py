@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from conftest import Switch
 from finsy.proto import p4r, rpc_code
-from p4rt_client import Client, Names, Refused, update
+from p4rt_client import Client, Names, RefusedError, update
 
 
 def refused(code: int, action: object, *args: object, **kwargs: object) -> str:
     """Calls; it has to fail in one update with this code. Returns its message."""
-    with pytest.raises(Refused) as failure:
+    with pytest.raises(RefusedError) as failure:
         action(*args, **kwargs)  # type: ignore[operator]
     assert failure.value.codes == [code], failure.value.outcomes
     return failure.value.outcomes[0].message
@@ -178,6 +178,6 @@ def test_reads_that_are_refused(client: Client, names: Names) -> None:
     refused(rpc_code.NOT_FOUND, client.read, table_entry=p4r.TableEntry(table_id=77))
     refused(rpc_code.NOT_FOUND, client.read, table_entry=names.entry("l2", {"dst_addr": 1}))
     refused(rpc_code.INVALID_ARGUMENT, client.read, table_entry=p4r.TableEntry(priority=4))
-    with pytest.raises(Refused) as failure:
+    with pytest.raises(RefusedError) as failure:
         client.read_all([p4r.Entity(table_entry=p4r.TableEntry()), p4r.Entity()])
     assert failure.value.codes == [rpc_code.OK, rpc_code.INVALID_ARGUMENT]
