@@ -25,6 +25,7 @@ from .log import EventLog
 from .nic import Nic
 from .pace import PaceMeter
 from .port import Port
+from .realtime import RealTime
 from .receiver import Receiver
 from .sender import FlowRequest, Sender, SentFlow
 
@@ -81,6 +82,7 @@ class Agent:
         self._send_retries = 0
         self._late_s = 0.0
         self._counted_since = (time.monotonic(), time.process_time())
+        self._realtime = RealTime()
         self._running = True
         self._port = Port(settings.interface)
         try:
@@ -104,6 +106,7 @@ class Agent:
         gc.collect()
         gc.freeze()
         gc.set_threshold(100_000)
+        self._realtime.acquire()
         wakeup, wakeup_sender = socket.socketpair()
         with wakeup, wakeup_sender:
             wakeup_sender.setblocking(False)
@@ -112,6 +115,7 @@ class Agent:
             try:
                 self._loop(wakeup.fileno())
             finally:
+                self._realtime.release()
                 signal.set_wakeup_fd(previous_fd)
                 for number, handler in previous.items():
                     signal.signal(number, handler)
@@ -247,6 +251,7 @@ class Agent:
         if share is not None and share < PaceMeter.LEAST_SHARE:
             self._log.write(now, "lag", share=share, lag_real_s=self._clock.real(self._nic.lag_s))
         self._log.flush()
+        self._realtime.check()
 
     # The control socket's commands
 
@@ -346,6 +351,7 @@ class Agent:
             lag_real_s=self._clock.real(nic.lag_s),
             late_real_s=self._clock.real(self._late_s),
             cpu_s=time.process_time() - cpu,
+            realtime=self._realtime.active,
             elapsed_real_s=time.monotonic() - started,
         )
 

@@ -75,7 +75,7 @@ class AgentStats:
     `kept_pace`: in every window of a second (real) at least 95% of what the rates allowed was sent; `worst_pace` is
     the least such share. `lag_real_s` is time by which the schedule had to move since the process was late;
     `late_real_s` the most that a frame left after it was due. `cpu_s` and `elapsed_real_s` count since the agent
-    started or was reset.
+    started or was reset. `realtime`: the agent runs at real-time priority.
     """
 
     name: str
@@ -97,6 +97,7 @@ class AgentStats:
     lag_real_s: float
     late_real_s: float
     cpu_s: float
+    realtime: bool
     elapsed_real_s: float
 
     def as_json(self) -> dict[str, Any]:

@@ -1,0 +1,44 @@
+"""Real-time scheduling (sched(7)), so that an agent wakes up in time on a machine whose cores are all busy.
+
+With two other processes computing on two cores, an agent of normal priority sends half of what it should; with this,
+99%. An agent that needs most of a core gives it back: it would starve the switches, and can't keep pace anyway.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+_MOST_SHARE = 0.7
+_WINDOW_REAL_S = 2.0
+
+
+class RealTime:
+    """Round robin at the lowest real-time priority, where that is permitted. `active` says whether it holds."""
+
+    def __init__(self) -> None:
+        self.active = False
+        self._since = (time.monotonic(), time.process_time())
+
+    def acquire(self) -> None:
+        try:
+            os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
+        except OSError:
+            return
+        self.active = True
+        self._since = (time.monotonic(), time.process_time())
+
+    def check(self) -> None:
+        """Call now and then: gives real time back if the process took too much of a core."""
+        began, used = self._since
+        now, cpu = time.monotonic(), time.process_time()
+        if now - began < _WINDOW_REAL_S:
+            return
+        self._since = (now, cpu)
+        if self.active and cpu - used > _MOST_SHARE * (now - began):
+            self.release()
+
+    def release(self) -> None:
+        if self.active:
+            os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+            self.active = False
