@@ -1,0 +1,246 @@
+"""The compiled programs that are committed: they fit their sources, hold the contract, and name no machine."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from finsy.proto import p4i
+from google.protobuf import text_format
+
+ROOT = Path(__file__).resolve().parents[2]
+COMPILED = ROOT / "p4src/compiled"
+
+PORTS_BY_CLASS = 4096
+
+
+def read_p4info(name: str) -> p4i.P4Info:
+    return text_format.Parse((COMPILED / f"{name}.p4info.txtpb").read_text(), p4i.P4Info())
+
+
+@pytest.fixture(params=sorted(path.stem for path in COMPILED.glob("*.p4info.txtpb")))
+def program(request: pytest.FixtureRequest) -> str:
+    name: str = request.param.removesuffix(".p4info")
+    return name
+
+
+def test_outputs_fit_sources(build: ModuleType) -> None:
+    """A changed source, or an output edited by hand: `make p4` and commit."""
+    assert build.stale() == []
+
+
+def copy_of_checkout(into: Path) -> Path:
+    shutil.copytree(ROOT / "p4src", into / "p4src", ignore=shutil.ignore_patterns("__pycache__"))
+    return into
+
+
+def test_drift_is_seen(build: ModuleType, tmp_path: Path) -> None:
+    """Every kind of it is told by name: source, output, included file, program."""
+    root = copy_of_checkout(tmp_path)
+    assert build.stale(root) == []
+    constants = root / "p4src/shared/constants.p4"
+    constants.write_text(constants.read_text() + "\n")
+    with (root / "p4src/compiled/pcn.json").open("a") as output:
+        output.write(" ")
+    assert build.stale(root) == ["pcn: p4src/shared/constants.p4 changed", "pcn: p4src/compiled/pcn.json changed"]
+
+    parser = root / "p4src/v1model/parser.p4"
+    parser.write_text('#include "more.p4"\n' + parser.read_text())
+    (root / "p4src/v1model/more.p4").write_text("\n")
+    top = root / "p4src/v1model/pcn.p4"
+    (root / "p4src/v1model/other.p4").write_text(top.read_text())
+    (root / "p4src/compiled/pcn.p4info.txtpb").unlink()
+    problems = build.stale(root)
+    assert "pcn: p4src/v1model/more.p4 is new" in problems
+    assert "pcn: p4src/compiled/pcn.p4info.txtpb is missing" in problems
+    assert "other: never compiled" in problems
+
+    top.unlink()
+    assert "pcn: compiled, but it has no source any more" in build.stale(root)
+
+
+def test_missing_include_is_named(build: ModuleType, tmp_path: Path) -> None:
+    root = copy_of_checkout(tmp_path)
+    (root / "p4src/v1model/np_ecn.p4").unlink()
+    with pytest.raises(build.P4BuildError, match=r"v1model/np_ecn\.p4, which can't be read"):
+        build.stale(root)
+
+
+def test_without_manifest(build: ModuleType, tmp_path: Path) -> None:
+    root = copy_of_checkout(tmp_path)
+    (root / "p4src/compiled/manifest.json").unlink()
+    (problem,) = build.stale(root)
+    assert "manifest.json can't be read" in problem
+
+
+def test_check_command() -> None:
+    result = subprocess.run(
+        [sys.executable, "p4src/build.py", "--check"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+def test_absent_compiler_is_explained(
+    build: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One message that names the program and the way out; nothing is touched."""
+    monkeypatch.setenv("P4C", "/nowhere/p4c-bm2-ss")
+    before = {path: path.read_bytes() for path in COMPILED.iterdir()}
+    assert build.main([]) == 1
+    message = capsys.readouterr().err
+    assert message.startswith("error: /nowhere/p4c-bm2-ss was not found")
+    assert "P4C" in message
+    assert {path: path.read_bytes() for path in COMPILED.iterdir()} == before
+
+
+def test_no_machine_path(program: str) -> None:
+    """p4c writes where the sources lie: here only relative to the checkout, and to no build tree."""
+    text = (COMPILED / f"{program}.json").read_text()
+    assert re.search(r'"(/|[A-Za-z]:\\)', text) is None
+    assert str(ROOT) not in text
+    names = {
+        node["filename"]
+        for node in walk(json.loads(text))
+        if isinstance(node, dict) and isinstance(node.get("filename"), str)
+    }
+    assert names
+    assert all((ROOT / name).is_file() for name in names if name), names
+
+
+def walk(node: object) -> list[object]:
+    below = list(node.values()) if isinstance(node, dict) else node if isinstance(node, list) else []
+    return [node, *(item for child in below for item in walk(child))]
+
+
+# What the controller, the experiments and the tests rely on. The committed p4info holds the ids; this holds the names.
+TABLES = {
+    "ipv4_lpm": (
+        {"dst_addr": ("LPM", 32)},
+        {"ipv4_forward": {"dst_mac": 48, "port": 9}, "drop_no_route": {}},
+        "drop_no_route",
+    ),
+    "pfc_config": (
+        {"port": ("EXACT", 9)},
+        {
+            "set_pfc": {
+                "xoff_bytes": 32,
+                "xon_bytes": 32,
+                "quanta": 16,
+                "refresh_us": 48,
+                "quantum_q16_us": 32,
+                "lossless": 8,
+            },
+            "no_pfc": {},
+        },
+        "no_pfc",
+    ),
+}
+REGISTERS = {
+    "waiting_packets": 32,
+    "waiting_bytes": 32,
+    "held_bytes": 32,
+    "tx_paused": 1,
+    "tx_pause_expiry": 48,
+    "xoff_sent": 1,
+    "xoff_sent_at": 48,
+    "pn": 32,
+}
+# Frames of PFC have one length: they are only counted.
+COUNTERS = {
+    "transmitted": "BOTH",
+    "marked": "BOTH",
+    "held": "BOTH",
+    "dropped": "BOTH",
+    "pause_sent": "PACKETS",
+    "resume_sent": "PACKETS",
+    "pause_received": "PACKETS",
+    "resume_received": "PACKETS",
+}
+
+
+def test_tables_of_the_contract() -> None:
+    info = read_p4info("pcn")
+    actions = {action.preamble.id: action for action in info.actions}
+    found = {}
+    for table in info.tables:
+        keys = {
+            field.name: (p4i.MatchField.MatchType.Name(field.match_type), field.bitwidth)
+            for field in table.match_fields
+        }
+        of_table = [actions[reference.id] for reference in table.action_refs]
+        parameters = {action.preamble.alias: {p.name: p.bitwidth for p in action.params} for action in of_table}
+        default = actions[table.initial_default_action.action_id].preamble.alias
+        found[table.preamble.alias] = (keys, parameters, default)
+    assert found == TABLES
+
+
+def test_control_plane_sees_no_inner_action() -> None:
+    """What the program calls itself is hidden, so that only what can be programmed shows."""
+    names = {action.preamble.alias for action in read_p4info("pcn").actions}
+    assert names == {name for _, actions, _ in TABLES.values() for name in actions}
+
+
+def test_registers_of_the_contract() -> None:
+    info = read_p4info("pcn")
+    found = {register.preamble.alias: register.type_spec.bitstring.bit.bitwidth for register in info.registers}
+    assert found == REGISTERS
+    assert {register.size for register in info.registers} == {PORTS_BY_CLASS}
+
+
+def test_counters_of_the_contract() -> None:
+    info = read_p4info("pcn")
+    found = {counter.preamble.alias: p4i.CounterSpec.Unit.Name(counter.spec.unit) for counter in info.counters}
+    assert found == COUNTERS
+    assert {counter.size for counter in info.counters} == {PORTS_BY_CLASS}
+
+
+def test_registers_that_belong_together_change_in_one_action() -> None:
+    """Only one action's register accesses are atomic in BMv2, where five threads run the program."""
+    document = json.loads((COMPILED / "pcn.json").read_text())
+    touched = [
+        {
+            parameter["value"]
+            for primitive in action["primitives"]
+            for parameter in primitive["parameters"]
+            if parameter["type"] == "register_array"
+        }
+        for action in document["actions"]
+    ]
+    departure = {"tx_paused", "tx_pause_expiry", "waiting_packets", "waiting_bytes", "pn"}
+    assert departure in touched
+    for group in (departure, {"held_bytes", "xoff_sent", "xoff_sent_at"}):
+        writers = [names for names in touched if names & group and len(names) > 1]
+        assert writers
+        assert all(names <= group for names in writers)
+
+
+def test_reasons_are_the_programs() -> None:
+    """The numbers that name a drop stand in the program and in ptf-tests: they agree."""
+    source = (ROOT / "p4src/shared/constants.p4").read_text()
+    enum = source[source.index("enum bit<3> drop_reason_t") :]
+    in_program = dict(re.findall(r"(\w+) = (\d+)", enum[: enum.index("}")]))
+    lab = (ROOT / "ptf-tests/lab.py").read_text()
+    enum = lab[lab.index("class Reason(IntEnum)") :]
+    in_tests = dict(re.findall(r"^    (\w+) = (\d+)$", enum[: enum.index("@dataclass")], re.MULTILINE))
+    assert in_program == in_tests
+
+
+def test_controllers_constants_are_the_programs() -> None:
+    from controller import configure
+
+    source = (ROOT / "p4src/shared/constants.p4").read_text()
+
+    def constant(name: str) -> int:
+        match = re.search(rf"\b{name} = (?:\d+w)?(0[xb][\w_]+|\d+);", source)
+        assert match is not None, name
+        return int(match.group(1).replace("_", ""), 0)
+
+    assert constant("PFC_CLONE_SESSION") == configure.PFC_CLONE_SESSION
+    assert constant("RECIRC_PORT") == configure.RECIRCULATION_PORT
+    assert constant("DEFAULT_LOSSLESS") == configure.LOSSLESS_CLASSES
