@@ -18,7 +18,7 @@ from typing import Any
 import ptf
 import ptf.testutils
 
-from controller.configure import PFC_CLONE_SESSION, PfcPort, Route, SwitchPlan, program_switch
+from controller.configure import PFC_CLONE_SESSION, RECIRCULATION_PORT, PfcPort, Route, SwitchPlan, program_switch
 from controller.switch import CloneSession, Counter, Program, SwitchClient
 from controller.target import target
 from hosts import wire
@@ -31,6 +31,8 @@ PAYLOAD = 1000
 FRAME = PAYLOAD + wire.DATA_OVERHEAD
 # Long enough for anything that has to happen; only a failing test waits that long.
 LIMIT_S = 20.0
+# Cells of these ports, and of those where nothing may ever count.
+CELLS = [port * 8 + second for port in (0, *PORTS, RECIRCULATION_PORT, 511) for second in range(8)]
 # A pause quantum here lasts a millisecond, so that a PAUSE frame can say up to 65 s.
 QUANTUM_US = 1000
 LONG_PAUSE = 60_000
@@ -230,15 +232,15 @@ class PcnTest(unittest.TestCase):
         return self.switch.read_register(name, cell)
 
     def registers(self, name: str) -> dict[int, int]:
-        """Cells that aren't zero."""
-        return {cell: value for cell, value in self.switch.read_registers(name).items() if value}
+        """Cells that aren't zero, of the ports there are and of the internal one."""
+        return {cell: value for cell, value in self.switch.read_registers(name, CELLS).items() if value}
 
     def counter(self, name: str, cell: int) -> Counter:
         return self.switch.read_counter(name, cell)
 
     def counters(self, name: str, cells: Iterable[int] | None = None) -> dict[int, int]:
-        """Packets in the cells that aren't zero."""
-        counts = self.switch.read_counters(name, None if cells is None else list(cells))
+        """Packets in the cells that aren't zero: the given ones, or as `registers`."""
+        counts = self.switch.read_counters(name, CELLS if cells is None else list(cells))
         return {cell: count.packets for cell, count in counts.items() if count.packets}
 
     def wait_for(self, condition: Callable[[], bool], what: str, limit_s: float = LIMIT_S) -> None:

@@ -1,5 +1,7 @@
 """PFC received: what a PAUSE stops and what it doesn't, RESUME, expiry."""
 
+import time
+
 from lab import (
     CNP_CLASS,
     FAST_PORTS,
@@ -14,10 +16,6 @@ from lab import (
     index,
     pfc,
 )
-
-# A packet that was held may leave a little early: the switch's clock starts a pause when its frame arrives,
-# which is before ours saw it go.
-CLOCK_TOLERANCE_S = 0.005
 
 
 class StopsItsClassAlone(PcnTest):
@@ -92,39 +90,19 @@ class LongPauseUnderLoadLosesNothing(PcnTest):
 
 
 class QuantaExpire(PcnTest):
-    """A PAUSE whose RESUME is lost lets go when its quanta have run out, not before."""
+    """A PAUSE of 400 ms whose RESUME is lost lets go when 400 ms have passed, not before."""
 
     def runTest(self) -> None:
-        quanta = 300
-        pause = pfc(2, {ROCE_CLASS: quanta})
-        self.send(2, pause)
-        self.wait_for_value(lambda: self.register("tx_paused", index(2)), 1, "port 2 paused")
-        start = self.register("tx_pause_expiry", index(2))
-        self.assertGreater(start, quanta * QUANTUM_US)
-        self.send(1, data(1, 2, psn=1))
-        self.send(3, data(1, 3, psn=1))
-        (first,) = self.receive(3)
-        (late,) = self.receive(2)
-        # It can't have been paused before the packet to the other port was sent, less what happened in between.
-        self.assertGreater(late.at - first.at, 0)
-        self.assertEqual(self.counters("resume_received"), {})
-        self.wait_for_value(self.inside, {}, "left inside")
-
-
-class PauseLastsItsQuanta(PcnTest):
-    """A packet that meets a PAUSE of 400 ms leaves 400 ms after the PAUSE, or later."""
-
-    def runTest(self) -> None:
-        import time
-
         quanta = 400
         start = time.time()
         self.send(2, pfc(2, {ROCE_CLASS: quanta}))
-        self.wait_for_value(lambda: self.register("tx_paused", index(2)), 1, "port 2 paused")
+        self.wait_for_value(lambda: self.registers("tx_paused"), {index(2): 1}, "paused ports")
         frame = data(1, 2)
         self.send(1, frame)
         (arrival,) = self.expect(2, forwarded(frame, 2))
-        self.assertGreaterEqual(arrival.at - start, quanta * QUANTUM_US / 1e6 - CLOCK_TOLERANCE_S)
+        self.assertGreaterEqual(arrival.at - start, quanta * QUANTUM_US / 1e6)
+        self.assertEqual(self.counters("resume_received"), {})
+        self.wait_for_value(self.inside, {}, "left inside")
 
 
 class PauseIsProlonged(PcnTest):
