@@ -71,10 +71,11 @@ def run(arguments: list[str]) -> int:
     """Runs a command line; its exit code."""
     from hosts.client import AgentError
     from topologies.errors import LabError
-    from topologies.signals import Terminated
+    from topologies.signals import Terminated, raising
 
     try:
-        pcn.main(arguments, prog_name="pcn", standalone_mode=False)
+        with raising():
+            pcn.main(arguments, prog_name="pcn", standalone_mode=False)
     except click.exceptions.Exit as error:
         return error.exit_code
     except click.ClickException as error:

@@ -11,7 +11,6 @@ from controller.commands.common import json_option, network_option, print_json, 
 
 if TYPE_CHECKING:
     from controller.attach import Attached
-    from controller.switch import SwitchClient
 
 
 @click.command()
@@ -29,27 +28,23 @@ def tables(switch: str, name: str | None, network: str | None, as_json: bool) ->
       pcn tables s0 pfc_config --json
     """
     from controller.attach import attach
+    from controller.present import assignments, entry
 
     with attach(network) as lab:
         client = lab.switch(switch)
-        found = {table: _entries(client, table) for table in ([name] if name else client.tables())}
+        found = {
+            table: [entry(client, made) for made in client.read_table(table)]
+            for table in ([name] if name else client.tables())
+        }
     if as_json:
         print_json(found)
         return
     for table, entries in found.items():
-        rows = [(entry["match"], entry["action"]) for entry in entries]
-        print_table(f"{switch} {table}: {len(rows)} entries", ("match", "action"), rows)
-
-
-def _entries(client: SwitchClient, table: str) -> list[dict[str, Any]]:
-    return [
-        {
-            "match": "default" if entry.is_default_action else entry.match_str(client.schema),
-            "action": entry.action_str(client.schema),
-            "priority": entry.priority,
-        }
-        for entry in client.read_table(table)
-    ]
+        rows = [
+            ("default" if one["default"] else assignments(one["match"]), one["action"], assignments(one["parameters"]))
+            for one in entries
+        ]
+        print_table(f"{switch} {table}: {len(rows)} entries", ("match", "action", "parameters"), rows)
 
 
 @click.command()

@@ -1,0 +1,64 @@
+"""Table entries for people: addresses as addresses, everything else in decimal."""
+
+from __future__ import annotations
+
+import ipaddress
+from typing import Any
+
+from finsy.p4schema import P4MatchField, P4MatchType
+
+from controller.switch import SwitchClient, TableAction, TableEntry
+
+Shown = str | int
+
+
+def entry(client: SwitchClient, made: TableEntry) -> dict[str, Any]:
+    """An entry as plain values: table, match (by key), action, parameters (by name), priority, and whether it is the
+    table's default."""
+    table = client.schema.tables[made.table_id]
+    match = {
+        field.alias: _match(field, made.match[field.alias])
+        for field in table.match_fields
+        if made.match is not None and field.alias in made.match
+    }
+    action, parameters = "", {}
+    if isinstance(made.action, TableAction):
+        action = made.action.name
+        widths = {param.name: param.bitwidth for param in table.actions[action].params}
+        parameters = {name: value(name, widths[name], raw) for name, raw in made.action.args.items()}
+    return {
+        "table": table.alias,
+        "default": made.is_default_action,
+        "match": match,
+        "priority": made.priority,
+        "action": action,
+        "parameters": parameters,
+    }
+
+
+def value(name: str, bitwidth: int, raw: Any) -> Shown:
+    """A MAC or IPv4 address where name and width say so. What finsy decoded by an @format annotation stays its text."""
+    if not isinstance(raw, int):
+        return str(raw)
+    if bitwidth == 48 and "mac" in name:
+        return ":".join(f"{byte:02x}" for byte in raw.to_bytes(6, "big"))
+    if bitwidth == 32 and "addr" in name:
+        return str(ipaddress.IPv4Address(raw))
+    return raw
+
+
+def _match(field: P4MatchField, raw: Any) -> Shown:
+    def show(part: Any) -> Shown:
+        return value(field.alias, field.bitwidth, part)
+
+    if field.match_type is P4MatchType.LPM:
+        return f"{show(raw[0])}/{raw[1]}"
+    if field.match_type is P4MatchType.TERNARY:
+        return f"{show(raw[0])} &&& {show(raw[1])}"
+    if field.match_type is P4MatchType.RANGE:
+        return f"{show(raw[0])}..{show(raw[1])}"
+    return show(raw)
+
+
+def assignments(values: dict[str, Shown]) -> str:
+    return ", ".join(f"{name}={shown}" for name, shown in values.items())
