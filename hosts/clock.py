@@ -11,11 +11,11 @@ import time
 
 
 class DilatedClock:
-    """Nominal seconds since the clock was made."""
+    """Nominal seconds since the clock was made, or since another reading of `time.monotonic()`."""
 
-    def __init__(self, dilation: float) -> None:
+    def __init__(self, dilation: float, origin: float | None = None) -> None:
         self.dilation = dilation
-        self._origin = time.monotonic()
+        self._origin = time.monotonic() if origin is None else origin
         self._rate = 1 / dilation
         self._epoch = 0.0
 

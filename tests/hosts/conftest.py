@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import json
 import os
-import select
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from hosts.client import AgentClient
+
+# Machines of this project are busy: a slow example is no failure
+settings.register_profile("busy", deadline=None)
+settings.load_profile("busy")
 
 _COUNTER = itertools.count()
 DILATION = 100.0
@@ -23,15 +28,6 @@ LINE_RATE = 1e9
 
 def run(*command: str) -> None:
     subprocess.run(command, check=True, capture_output=True, text=True, timeout=30)
-
-
-def wait_until(condition: Callable[[], bool], what: str, limit_s: float = 30.0) -> None:
-    """Until a condition holds; fails the test after a time no working agent needs."""
-    end = time.monotonic() + limit_s
-    while not condition():
-        if time.monotonic() > end:
-            pytest.fail(f"{what}: not within {limit_s} s")
-        select.select([], [], [], 0.02)
 
 
 class Pair:
@@ -78,9 +74,24 @@ class Pair:
             process = subprocess.Popen(command, pass_fds=(write,), stderr=subprocess.PIPE, text=True)
             os.close(write)
             self.processes.append(process)
-            with open(read) as ready:
+            with os.fdopen(read) as ready:
                 assert ready.readline() == "ready\n", process.communicate()[1]
             self.clients.append(AgentClient(self.folder / f"{'ab'[side]}.sock"))
+
+    def inject(self, side: int, *frames: bytes) -> None:
+        """Send frames from this side's interface, past its agent."""
+        program = (
+            "import socket, sys; s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW); s.bind((sys.argv[1], 0))\n"
+            "for frame in sys.argv[2:]: s.send(bytes.fromhex(frame))"
+        )
+        arguments = [self.interfaces[side], *(frame.hex() for frame in frames)]
+        run("ip", "netns", "exec", self.namespaces[side], sys.executable, "-c", program, *arguments)
+
+    def events(self, side: int, kind: str) -> list[dict[str, Any]]:
+        """What an agent has logged of one kind."""
+        self.clients[side].stats()  # flushes the log
+        lines = self.logs[side].read_text().splitlines()
+        return [event for event in map(json.loads, lines) if event["ev"] == kind]
 
     def down(self) -> None:
         for client in self.clients:
@@ -99,7 +110,7 @@ class Pair:
         self.clients[side].start(flow, self.ips[1 - side], self.macs[1 - side], **limits)  # type: ignore[arg-type]
 
 
-@pytest.fixture()
+@pytest.fixture
 def bare_pair(tmp_path: Path) -> Iterator[Pair]:
     """Without agents yet."""
     pair = Pair(tmp_path)
@@ -110,7 +121,7 @@ def bare_pair(tmp_path: Path) -> Iterator[Pair]:
         pair.down()
 
 
-@pytest.fixture()
+@pytest.fixture
 def pair(bare_pair: Pair) -> Pair:
     """With both agents: 1 Gb/s, a hundred times slower."""
     bare_pair.start_agents("--param", "period_s=1e-3")

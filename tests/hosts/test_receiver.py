@@ -1,0 +1,182 @@
+"""The receiving side under a fake clock: windows, CNPs, sequence numbers, broken frames."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hosts import wire
+from hosts.algorithms import find_scheme
+from hosts.clock import DilatedClock
+from hosts.log import EventLog
+from hosts.receiver import Receiver
+from hosts.stats import ReceivedFlow
+from hosts.wire import CnpPacket, DataPacket
+
+T = 500e-6
+SENDER = (wire.parse_mac("00:00:00:00:00:01"), wire.parse_ip("10.0.0.1"))
+HOST = (wire.parse_mac("00:00:00:00:00:02"), wire.parse_ip("10.0.1.2"))
+
+
+class Bench:
+    """A receiver, and the CNPs that it sent."""
+
+    def __init__(self, scheme: str = "pcn", **parameters: float) -> None:
+        clock = DilatedClock(1, origin=0.0)
+        configured = find_scheme(scheme).configure(parameters)
+        self.cnps: list[tuple[float, CnpPacket]] = []
+        self.receiver = Receiver(*HOST, configured, clock, EventLog(None, clock), self._sent)
+
+    def _sent(self, frame: bytes, now: float) -> None:
+        packet = wire.decode(frame)
+        assert isinstance(packet, CnpPacket)
+        self.cnps.append((now, packet))
+
+    def frame(self, frame: bytes, now: float) -> None:
+        _, _, tos, total, _, src, _, _, _, flags, flow, psn = wire.FAST_HEADER.unpack_from(frame)
+        view = memoryview(bytearray(frame).ljust(2000, b"\0"))
+        self.receiver.on_data(view, total + 14, tos, src, flags, flow & 0xFFFFFF, psn & 0xFFFFFF, now)
+
+    def packet(self, now: float, psn: int = 0, ecn: int = wire.ECN_ECT0, flow: int = 1, last: bool = False) -> None:
+        packet = DataPacket(SENDER[0], HOST[0], SENDER[1], HOST[1], flow, psn, bytes(1000), ecn, last=last)
+        self.frame(wire.encode_data(packet), now)
+
+    def timers(self, until: float) -> None:
+        while self.receiver.timer_s <= until:
+            self.receiver.on_timer(self.receiver.timer_s)
+
+    @property
+    def only(self) -> ReceivedFlow:
+        (flow,) = self.receiver.stats()
+        return flow
+
+
+def test_windows_start_with_the_first_packet_and_follow_every_t() -> None:
+    bench = Bench(period_s=T)
+    for n in range(100):
+        at = 1.0 + n * T / 10
+        bench.timers(at)
+        bench.packet(at, n)
+    bench.timers(2.0)
+    assert [at for at, _ in bench.cnps] == pytest.approx([1.0 + n * T for n in range(1, 11)])
+    assert {cnp.rec_rate_mbps for _, cnp in bench.cnps} <= {152, 169, 186}  # 9, 10 or 11 frames a window
+    assert bench.cnps[0][1] == CnpPacket(*reply(), flow=1, decrease=False, rec_rate_mbps=169)
+
+
+def reply() -> tuple[bytes, bytes, bytes, bytes]:
+    return HOST[0], SENDER[0], HOST[1], SENDER[1]
+
+
+def test_a_silent_flow_gets_no_cnp_and_comes_back_on_its_grid() -> None:
+    bench = Bench(period_s=T)
+    bench.packet(1.0)
+    bench.timers(1.0 + 20.3 * T)
+    assert len(bench.cnps) == 1
+    assert bench.receiver.timer_s == float("inf")
+    bench.packet(1.0 + 20.3 * T, 1)
+    bench.timers(1.0 + 40 * T)
+    assert [at for at, _ in bench.cnps] == pytest.approx([1.0 + T, 1.0 + 21 * T])
+    assert bench.cnps[1][1].rec_rate_mbps == round(1058 * 8 / (20.3 * T) / 1e6) or bench.cnps[1][1].rec_rate_mbps == 1
+
+
+@given(st.lists(st.tuples(st.floats(1e-7, 3 * T), st.booleans()), min_size=1, max_size=60), st.booleans())
+def test_every_packet_counts_in_exactly_one_window(arrivals: list[tuple[float, bool]], punctual: bool) -> None:
+    """Whether or not timers are called in time; a CNP says decrease when 95% of its window is marked."""
+    bench = Bench(period_s=T)
+    now, windows = 1.0, {}
+    for n, (gap, marked) in enumerate(arrivals):
+        now += gap if n else 0
+        if punctual:
+            bench.timers(now)
+        bench.packet(now, n, wire.ECN_CE if marked else wire.ECN_ECT0)
+        index = int((now - 1.0) / T + 1e-9)
+        windows.setdefault(index, []).append((now, marked))
+    bench.timers(now + 2 * T)
+    assert len(bench.cnps) == len(windows)
+    for (_, cnp), packets in zip(bench.cnps, windows.values(), strict=True):
+        assert cnp.decrease == (sum(marked for _, marked in packets) >= 0.95 * len(packets))
+        if len(packets) > 1:
+            assert cnp.rec_rate_mbps == int(len(packets) * 1058 * 8 / T / 1e6 + 0.5)
+    assert bench.only.packets == len(arrivals)
+    assert bench.only.marked_ce == sum(marked for _, marked in arrivals)
+    assert bench.only.cnps == len(windows)
+
+
+def test_flows_have_windows_of_their_own() -> None:
+    bench = Bench(period_s=T)
+    bench.packet(1.0, flow=1)
+    bench.packet(1.0 + 0.4 * T, flow=2, ecn=wire.ECN_CE)
+    bench.timers(2.0)
+    assert [(at, cnp.flow, cnp.decrease) for at, cnp in bench.cnps] == [
+        (pytest.approx(1.0 + T), 1, False),
+        (pytest.approx(1.0 + 1.4 * T), 2, True),
+    ]
+
+
+def test_pfc_sends_no_cnp() -> None:
+    bench = Bench("pfc")
+    for n in range(10):
+        bench.packet(1.0 + n, n, wire.ECN_CE)
+    assert bench.receiver.timer_s == float("inf")
+    assert bench.cnps == []
+    assert bench.only.marked_ce == 10
+
+
+@pytest.mark.parametrize(
+    ("psns", "gaps", "reordered", "duplicates"),
+    [
+        ([0, 1, 2, 3], 0, 0, 0),
+        ([5, 6, 7], 0, 0, 0),  # the first packet seen is the first
+        ([0, 3, 4], 2, 0, 0),
+        ([0, 2, 1, 3], 0, 1, 0),
+        ([0, 1, 1, 2], 0, 0, 1),
+        ([0, 4, 2, 2, 5], 2, 1, 1),
+        ([0xFFFFFE, 0xFFFFFF, 0, 1], 0, 0, 0),
+        ([0xFFFFFE, 1, 0xFFFFFF, 0], 0, 2, 0),
+        ([0, 100000], 99999, 0, 0),
+    ],
+)
+def test_sequence_numbers(psns: list[int], gaps: int, reordered: int, duplicates: int) -> None:
+    bench = Bench()
+    for psn in psns:
+        bench.packet(1.0, psn)
+    flow = bench.only
+    assert (flow.packets, flow.gaps, flow.reordered, flow.duplicates) == (len(psns), gaps, reordered, duplicates)
+
+
+def test_broken_frames_are_counted_not_believed() -> None:
+    bench = Bench()
+    packet = DataPacket(SENDER[0], HOST[0], SENDER[1], HOST[1], 1, 0, bytes(1000))
+    good = wire.encode_data(packet)
+    for offset in (60, 30, 24, 51, 1056):  # payload, source address, checksum, PSN, ICRC
+        for first in (True, False):
+            bad = bytearray(good)
+            bad[offset] ^= 1
+            if first:
+                bench.receiver.reset()
+            else:
+                bench.frame(good, 1.0)
+            bench.frame(bytes(bad), 1.0)
+            assert bench.receiver.bad_frames == 1
+            bench.receiver.reset()
+    bench.frame(good, 1.0)
+    assert bench.only.packets == 1
+    assert bench.receiver.bad_frames == 0
+
+
+def test_bytes_payload_and_the_last_packet() -> None:
+    bench = Bench()
+    bench.packet(1.0, 0)
+    packet = DataPacket(SENDER[0], HOST[0], SENDER[1], HOST[1], 1, 1, b"tail!", last=True)
+    bench.frame(wire.encode_data(packet), 1.5)
+    flow = bench.only
+    assert (flow.packets, flow.bytes, flow.payload_bytes) == (2, 1058 + 66, 1005)
+    assert (flow.first_s, flow.last_s, flow.complete_s) == (1.0, 1.5, 1.5)
+
+
+def test_marks_are_told_apart() -> None:
+    bench = Bench()
+    for psn, ecn in enumerate((wire.ECN_CE, wire.ECN_CE, wire.ECN_ECT1, wire.ECN_ECT0, wire.ECN_NOT_ECT)):
+        bench.packet(1.0, psn, ecn)
+    assert (bench.only.marked_ce, bench.only.marked_ue) == (2, 1)

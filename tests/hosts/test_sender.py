@@ -1,0 +1,198 @@
+"""The sending side under a fake clock: flows, PSNs, CNPs, RP timers, errors; and whether pace is kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+from hosts import wire
+from hosts.algorithms import Cnp, Configured, NotificationPoint, ReactionPoint, Scheme, find_scheme
+from hosts.clock import DilatedClock
+from hosts.log import EventLog
+from hosts.nic import Nic
+from hosts.pace import PaceMeter
+from hosts.sender import FlowError, FlowRequest, Sender, SentFlow
+from hosts.wire import DataPacket
+
+LINE = 10e9
+MAC, IP = wire.parse_mac("00:00:00:00:00:01"), wire.parse_ip("10.0.0.1")
+PEER = wire.parse_ip("10.0.1.2")
+
+
+class Bench:
+    """A sender, its NIC, and the packets that left."""
+
+    def __init__(self, configured: Configured | None = None) -> None:
+        clock = DilatedClock(1, origin=0.0)
+        self.nic = Nic(LINE, on_end=lambda flow, at: self.sender.on_end(flow, at))
+        configured = configured or find_scheme("pcn").configure()
+        self.sender = Sender(MAC, IP, LINE, configured, self.nic, clock, EventLog(None, clock))
+        self.left: list[DataPacket] = []
+
+    def start(self, flow: int = 1, now: float = 0.0, **limits: float) -> None:
+        request = FlowRequest(flow, "10.0.1.2", "00:00:00:00:00:02", now, **limits)  # type: ignore[arg-type]
+        self.sender.start(request, now)
+
+    def run(self, begin: float, until: float) -> None:
+        now = begin
+        while (now := max(now, min(self.nic.wake(), self.sender.timer_s))) <= until:
+            self.nic.advance(now)
+            if self.sender.timer_s <= now:
+                self.sender.on_timer(now)
+            while (item := self.nic.due(now)) is not None:
+                _, flow, number = item
+                assert isinstance(flow, SentFlow)
+                assert isinstance(number, int)
+                packet = wire.decode(flow.frame(number))
+                assert isinstance(packet, DataPacket)
+                self.left.append(packet)
+                self.sender.on_sent(flow, now)
+
+
+def test_a_flow_of_a_size_sends_exactly_that() -> None:
+    bench = Bench()
+    bench.start(size_bytes=10_001)
+    bench.run(0.0, 1.0)
+    assert [len(packet.payload) for packet in bench.left] == [1000] * 10 + [1]
+    assert [packet.last for packet in bench.left] == [False] * 10 + [True]
+    assert [packet.psn for packet in bench.left] == list(range(11))
+    (flow,) = bench.sender.stats()
+    assert (flow.state, flow.packets, flow.payload_bytes, flow.bytes) == ("done", 11, 10_001, 10 * 1058 + 62)
+    assert flow.end_s == pytest.approx((10 * 1058 + 62) * 8 / LINE)
+
+
+def test_a_flow_number_goes_on_with_its_psns() -> None:
+    bench = Bench()
+    bench.start(size_bytes=3000)
+    bench.run(0.0, 1.0)
+    bench.sender.reset()
+    bench.start(now=1.0, size_bytes=2000)
+    bench.run(1.0, 2.0)
+    assert [packet.psn for packet in bench.left] == [0, 1, 2, 3, 4]
+
+
+def test_cnps_set_the_rate_of_their_flow_alone() -> None:
+    bench = Bench()
+    bench.start(1)
+    bench.start(2)
+    bench.sender.on_cnp(2, PEER, Cnp(decrease=True, rec_rate_bps=1.28e9), 0.0)
+    first, second = bench.sender.stats()
+    assert (first.rate_bps, second.rate_bps) == (LINE, 1.28e9 * 127 / 128)
+    assert (first.cnps, second.cnps) == (0, 1)
+    assert second.rp == {"w": 1 / 128}
+    assert bench.nic.flows[1].rate_bps == second.rate_bps
+    bench.sender.on_cnp(2, PEER, Cnp(decrease=False, rec_rate_bps=1e9), 0.0)
+    assert bench.nic.flows[1].rate_bps > second.rate_bps
+
+
+def test_cnps_from_elsewhere_change_nothing() -> None:
+    bench = Bench()
+    bench.start(1)
+    bench.sender.on_cnp(1, wire.parse_ip("10.0.1.3"), Cnp(decrease=True, rec_rate_bps=1e6), 0.0)
+    bench.sender.on_cnp(9, PEER, Cnp(decrease=True, rec_rate_bps=1e6), 0.0)
+    assert bench.sender.unknown_cnps == 2
+    assert bench.nic.flows[0].rate_bps == LINE
+
+
+def test_the_applications_limit_holds_beside_the_scheme() -> None:
+    bench = Bench()
+    bench.start(rate_bps=2e9)
+    assert bench.nic.flows[0].rate_bps == 2e9
+    bench.sender.on_cnp(1, PEER, Cnp(decrease=True, rec_rate_bps=1.28e9), 0.0)
+    assert bench.nic.flows[0].rate_bps == 1.27e9
+    for _ in range(50):
+        bench.sender.on_cnp(1, PEER, Cnp(decrease=False, rec_rate_bps=1e9), 0.0)
+    assert bench.nic.flows[0].rate_bps == 2e9
+    assert bench.sender.stats()[0].rate_bps == pytest.approx(LINE)
+
+
+def test_stop_and_states() -> None:
+    bench = Bench()
+    bench.start(1, now=1.0)
+    assert bench.sender.stats()[0].state == "waiting"
+    bench.run(0.0, 1.0001)
+    assert bench.sender.stats()[0].state == "sending"
+    bench.sender.stop(1, 1.0001)
+    assert bench.sender.stats()[0].state == "stopped"
+    bench.sender.stop(1, 1.0002)
+    bench.start(1, now=2.0, duration_s=1e-5)
+    bench.run(2.0, 3.0)
+    assert bench.sender.stats()[0].state == "done"
+
+
+@pytest.mark.parametrize(
+    ("limits", "message"),
+    [
+        ({"flow": 1 << 24}, "flow is 16777216"),
+        ({"payload_bytes": 0}, "payload_bytes is 0"),
+        ({"payload_bytes": 9001}, "payload_bytes is 9001"),
+        ({"dscp": 64}, "dscp is 64"),
+        ({"size_bytes": 0}, "size_bytes is 0"),
+        ({"duration_s": -1.0}, "duration_s is -1.0"),
+        ({"rate_bps": float("inf")}, "rate_bps is inf"),
+    ],
+)
+def test_bad_requests_are_named(limits: dict[str, float], message: str) -> None:
+    with pytest.raises(FlowError, match=message):
+        Bench().start(**limits)  # type: ignore[arg-type]
+
+
+def test_flows_that_run_or_are_not_there() -> None:
+    bench = Bench()
+    bench.start(4)
+    with pytest.raises(FlowError, match="flow 4 is waiting already"):
+        bench.start(4)
+    with pytest.raises(FlowError, match="no flow 5 here; there are: 4"):
+        bench.sender.stop(5, 0.0)
+
+
+@dataclass(frozen=True)
+class _NoParameters:
+    pass
+
+
+class _ClockedRp(ReactionPoint):
+    """Halves its rate every 10 us and after every 5,290 bytes, to exercise these events."""
+
+    counts_bytes = True
+
+    def __init__(self, line_rate_bps: float, parameters: _NoParameters) -> None:
+        self.rate_bps = line_rate_bps
+        self.timer_s: float | None = 10e-6
+        self.bytes = 0
+
+    def on_timer(self, now_s: float) -> None:
+        self.rate_bps /= 2
+        self.timer_s = now_s + 10e-6 if now_s < 35e-6 else None
+
+    def on_bytes_sent(self, count: int, now_s: float) -> None:
+        self.bytes += count
+        if self.bytes == 5290:
+            self.rate_bps /= 2
+
+
+def test_rp_timers_and_byte_counters_run() -> None:
+    scheme = Scheme("clocked", "for this test", _NoParameters, _ClockedRp, lambda _: NotificationPoint())
+    bench = Bench(scheme.configure())
+    bench.start()
+    bench.run(0.0, 1e-4)
+    assert bench.sender.stats()[0].rate_bps == LINE / 2**5
+    assert bench.sender.timer_s == float("inf")
+
+
+def test_pace_is_judged_by_windows() -> None:
+    bench = Bench()
+    bench.start()
+    meter = PaceMeter(bench.nic)
+    assert meter.check(0.0, 0.0) is None
+    bench.run(0.0, 1e-3)
+    bench.nic.advance(1e-3)
+    assert meter.check(1e-3, 0.5) is None  # a window takes a second of real time
+    assert meter.check(1e-3, 1.1) == 1.0
+    bench.nic.advance(2e-3)  # the process slept for a millisecond of nominal time
+    share = meter.check(2e-3, 2.2)
+    assert share is not None
+    assert share < 0.1
+    assert not meter.kept
+    assert meter.worst == share
