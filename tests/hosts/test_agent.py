@@ -58,7 +58,7 @@ def test_a_flow_arrives_whole_and_gets_its_cnps(pair: Pair) -> None:
     assert [event["packets"] for event in pair.events(1, "last")] == [601]
     assert len(pair.events(1, "np")) == received.cnps
     rates = pair.events(0, "rate")
-    assert len(rates) == received.cnps
+    assert received.cnps - 1 <= len(rates) <= received.cnps  # the last CNP may come after the end
     assert all(0 < event["t"] < 60 and "w" in event for event in rates)
 
 
