@@ -145,6 +145,9 @@ class Switch:
             "sw_table_add", c_uint32(table), key, None, c_int32(0), c_int32(0), c_uint32(action), args, c_uint32(count)
         )
 
+    def table_delete(self, handle: int, table: int = 0) -> None:
+        self.call("sw_table_delete", c_uint32(table), c_uint32(handle))
+
     def group(self, kind: str, number: int, replicas: list[tuple[int, int]], truncate: int = 0) -> None:
         """kind: clone_session or multicast_group."""
         array = (Replica * max(1, len(replicas)))(*[Replica(*replica) for replica in replicas])

@@ -1,0 +1,194 @@
+"""Interfaces: tags, lengths, bursts, coming and going; and what is refused."""
+
+from __future__ import annotations
+
+import errno
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from links import Link
+from runtime import LOG, Switch, SwitchError
+
+pytestmark = pytest.mark.root
+Links = Callable[..., list[Link]]
+
+
+def frame(length: int = 64, fill: int = 0) -> bytes:
+    return bytes(range(12)) + b"\x88\xb5\x00\x00\x00" + bytes(6) + bytes([fill]) * (length - 23)
+
+
+@pytest.mark.parametrize("tag", [b"\x81\x00\x60\x05", b"\x88\xa8\x0f\xff", b"\x81\x00\x00\x00"])
+def test_vlan_tags_come_through(make_links: Links, tag: bytes) -> None:
+    """The kernel takes tags off and tells them aside; the program must see the frame as it was on the wire."""
+    a, b = make_links(2)
+    with Switch() as switch:
+        switch.port_add(1, a.near)
+        switch.port_add(2, b.near)
+        switch.forward(1, 2)
+        tagged = bytes(range(12)) + tag + b"\x00" + bytes(90)
+        a.send(tagged)
+        assert switch_counted(switch, len(tagged))
+        assert len(b.receive(1)) == 1
+        assert switch.stats(2).tx_bytes == len(tagged)
+
+
+def switch_counted(switch: Switch, length: int) -> bool:
+    return wait(lambda: switch.stats(1).rx_bytes == length and switch.counter(0, 1).bytes == length)
+
+
+def wait(condition: Callable[[], bool], limit_s: float = 10) -> bool:
+    """Whether it became true in time."""
+    end = time.monotonic() + limit_s
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.002)
+    return True
+
+
+def test_lengths_up_to_jumbo(make_links: Links) -> None:
+    """Frames of every buffer size; what is longer than the outgoing interface's MTU is dropped and counted alone."""
+    a, b = make_links(2, 9202)
+    (c,) = make_links(1, 1500)
+    with Switch() as switch:
+        for port, link in ((1, a), (2, b), (3, c)):
+            switch.port_add(port, link.near)
+        switch.forward(1, 2)
+        lengths = [14, 23, 60, 1514, 1663, 1664, 1665, 2048, 9000, 9215, 9216]
+        a.send(*[frame(n)[:n] for n in lengths])
+        assert [len(f) for f in b.receive(len(lengths) - 1)] == lengths[1:], "14 B are no frame of the program's"
+        assert switch.stats(1).rx_packets == len(lengths)
+        switch.table_delete(0)
+        switch.forward(1, 3)
+        a.send(frame(1514), frame(1600), frame(1514))
+        assert [len(f) for f in c.receive(2)] == [1514, 1514]
+        assert wait(lambda: switch.stats(3).tx_dropped == 1)
+        assert switch.stats(3).tx_packets == 2
+
+
+def test_a_burst_of_thousands_loses_nothing(make_links: Links) -> None:
+    a, b = make_links(2)
+    with Switch(depth=8000) as switch:
+        switch.port_add(1, a.near)
+        switch.port_add(2, b.near)
+        switch.forward(1, 2)
+        burst = [frame(1058, i % 251) for i in range(6000)]
+        a.send(*burst)
+        assert [f[-1] for f in b.receive(6000)] == [f[-1] for f in burst]
+        stats = switch.stats(2)
+        assert (stats.tx_packets, stats.tx_dropped, stats.queue_dropped) == (6000, 0, 0)
+
+
+def test_full_queues_drop_and_count(make_links: Links) -> None:
+    a, b = make_links(2)
+    with Switch(depth=10) as switch:
+        switch.port_add(1, a.near)
+        switch.port_add(2, b.near)
+        switch.forward(1, 2)
+        switch.shape(2, 80_000)  # 64 B: 6.4 ms
+        a.send(*[frame() for _ in range(50)])
+        assert wait(lambda: switch.stats(2).queue_dropped >= 35)
+        arrived = len(b.receive(15, 0.3))
+        assert arrived + switch.stats(2).queue_dropped == 50
+
+
+def test_an_interface_vanishes_and_returns(make_links: Links) -> None:
+    a, b = make_links(2)
+    with Switch() as switch:
+        switch.port_add(1, a.near)
+        switch.port_add(2, b.near)
+        switch.forward(1, 2)
+        with Link() as c:
+            switch.port_add(3, c.near)
+            switch.forward(3, 2)
+            c.send(frame())
+            assert len(b.receive(1)) == 1
+            name, far = c.near, c.far
+        assert wait(lambda: switch.stats(3).up == 0)
+        kind, _, text = switch.event() or (0, 0, b"")
+        assert kind == LOG
+        assert name.encode() in text
+        a.send(frame())
+        assert len(b.receive(1)) == 1, "the other ports go on"
+        subprocess.run(["ip", "link", "add", name, "type", "veth", "peer", "name", far], check=True)
+        try:
+            assert wait(lambda: switch.stats(3).up == 1)
+            assert b"is back" in (switch.event() or (0, 0, b""))[2]
+        finally:
+            subprocess.run(["ip", "link", "del", name], check=True)
+        assert wait(lambda: switch.stats(3).up == 0)
+
+
+def test_an_interface_that_is_down_for_a_while(make_links: Links) -> None:
+    a, b = make_links(2)
+    with Switch() as switch:
+        switch.port_add(1, a.near)
+        switch.port_add(2, b.near)
+        switch.forward(1, 2)
+        subprocess.run(["ip", "link", "set", b.near, "down"], check=True)
+        a.send(frame())
+        assert wait(lambda: switch.stats(2).tx_dropped == 1)
+        subprocess.run(["ip", "link", "set", a.near, "down"], check=True)
+        for link in (a, b):
+            subprocess.run(["ip", "link", "set", link.near, "up"], check=True)
+            assert wait(lambda link=link: Path(f"/sys/class/net/{link.far}/operstate").read_text() == "up\n")
+        assert wait(lambda: _arrives(a, b))
+
+
+def _arrives(a: Link, b: Link) -> bool:
+    try:
+        a.send(frame())
+    except OSError:  # ENETDOWN, once, for what happened before
+        return False
+    return len(b.receive(1, 0.2)) == 1
+
+
+def test_what_is_refused(make_links: Links) -> None:
+    (a,) = make_links(1)
+    with Switch(None) as switch:
+        with pytest.raises(SwitchError, match="no interface nosuch0"):
+            switch.port_add(1, "nosuch0")
+        with pytest.raises(SwitchError, match="no interface has a name as long"):
+            switch.port_add(1, "x" * 40)
+        with pytest.raises(SwitchError, match="drop port"):
+            switch.port_add(511, a.near)
+        switch.port_add(1, a.near)
+        with pytest.raises(SwitchError, match=f"port 1 has the interface {a.near} already"):
+            switch.port_add(1, a.near)
+        with pytest.raises(SwitchError, match="port 9 has no interface"):
+            switch.call("sw_port_remove", 9)
+        with pytest.raises(SwitchError, match="no program is loaded"):
+            switch.forward(1, 2)
+        with pytest.raises(SwitchError, match="cannot load the program"):
+            switch.call("sw_load", b"/nonexistent.so")
+        assert switch.packet_out(1, frame()) == -errno.ENOENT
+        a.send(frame())
+        assert wait(lambda: switch.stats(1).rx_dropped == 1), "without a program, packets are dropped and counted"
+        switch.load("probe")
+        switch.forward(1, 1)
+        a.send(frame())
+        assert len(a.receive(1)) == 1
+        switch.call("sw_port_remove", 1)
+        switch.port_add(1, a.near)
+        a.send(frame())
+        assert len(a.receive(1)) == 1
+
+
+def test_a_new_program_starts_empty(make_links: Links) -> None:
+    a, b = make_links(2)
+    with Switch() as switch:
+        switch.port_add(1, a.near)
+        switch.port_add(2, b.near)
+        switch.forward(1, 2)
+        a.send(frame())
+        assert len(b.receive(1)) == 1
+        switch.load("probe")
+        a.send(frame())
+        assert b.silent()
+        assert switch.counter(0, 1).packets == 1
+        switch.forward(1, 2)
+        a.send(frame())
+        assert len(b.receive(1)) == 1
