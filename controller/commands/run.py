@@ -36,6 +36,6 @@ def run(
       pcn run dumbbell --scheme pfc --set duration=50ms
       pcn run dumbbell --target bmv2 --dilation 1000 --out /tmp/bmv2
     """
-    from experiments import cli as experiments_cli
+    from experiments.cli import run_command
 
-    experiments_cli.run_command(scenario, scheme, clock, target, seed, parameters, dilation, out)
+    run_command(scenario, scheme, clock, target, seed, parameters, dilation, out)

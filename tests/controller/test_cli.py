@@ -1,0 +1,159 @@
+"""The pcn command without a network: help, errors, units, doctor."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from controller import cli, doctor
+from controller.commands.common import Quantity, assignment
+from topologies import record as records
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    code = cli.run(list(arguments))
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+@pytest.fixture(autouse=True)
+def _own_run_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Networks of this machine's other users don't show."""
+    monkeypatch.setattr(records, "RUN_DIR", tmp_path / "run")
+
+
+def commands() -> list[tuple[str, ...]]:
+    """Every command and subcommand."""
+    found: list[tuple[str, ...]] = [()]
+    context = click.Context(cli.pcn)
+    for name in cli.pcn.list_commands(context):
+        found.append((name,))
+        command = cli.pcn.get_command(context, name)
+        if isinstance(command, click.Group):
+            found += [(name, sub) for sub in command.list_commands(context)]
+    return found
+
+
+@pytest.mark.parametrize("command", commands(), ids=lambda words: " ".join(words) or "pcn")
+def test_every_command_has_help_with_examples(command: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, *command, "--help")
+    assert code == 0
+    assert "Usage: pcn " in out
+    assert "Examples:" in out
+
+
+@pytest.mark.parametrize("command", commands(), ids=lambda words: " ".join(words) or "pcn")
+def test_examples_name_real_commands_and_options(command: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    """Each example line parses: up to the point where it would do something."""
+    _, out, _ = run(capsys, *command, "--help")
+    examples = [line.split("  ")[0].split() for line in map(str.strip, out.splitlines()) if line.startswith("pcn ")]
+    assert examples
+    for words in examples:
+        context = cli.pcn.make_context("pcn", words[1:])
+        while isinstance(context.command, click.Group):
+            name, sub, rest = context.command.resolve_command(context, [*context._protected_args, *context.args])
+            assert sub is not None
+            context = sub.make_context(name, rest, parent=context)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["tabels", "s0"], 2, "did you mean 'tables'?"),
+        (["xyzzy"], 2, "`pcn --help` lists them"),
+        (["tables", "s0"], 1, "no network is up: start one with `pcn up dumbbell`"),
+        (["counters", "s0", "-n", "lab"], 1, "no network 'lab' is up; there are none"),
+        (["flow", "start", "h0", "r0", "--size", "64QB"], 2, "write it like 64KB"),
+        (["flow", "start", "h0", "r0", "--rate", "-5G"], 2, "must be positive"),
+        (["flow", "stop"], 2, "name the flows to stop, or --all"),
+        (["flow", "stop", "1", "--all"], 2, "name the flows to stop, or --all"),
+        (["up", "dumbell"], 1, "did you mean 'dumbbell'?"),
+        (["up", "dumbbell", "--set", "pears=2"], 1, "did you mean 'pairs'?"),
+        (["up", "dumbbell", "--set", "pairs"], 2, "write it as name=value"),
+        (["up", "dumbbell", "--set", "pairs=0"], 1, "at least 1"),
+        (["up", "dumbbell", "--target", "bmv3"], 1, "there are softswitch, bmv2"),
+        (["up", "dumbbell", "--dilation", "0"], 2, "0.0 is not in the range"),
+        (["down", "../etc"], 1, "network name '../etc'"),
+    ],
+)
+def test_errors_are_one_line_with_the_way_out(
+    arguments: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    got, out, err = run(capsys, *arguments)
+    assert (got, out) == (code, "")
+    assert message in err.splitlines()[-1]
+    assert "Traceback" not in err
+
+
+def test_down_and_status_with_nothing_there(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, "down") == (0, "nothing to remove\n", "")
+    assert run(capsys, "down", "dumbbell") == (0, "nothing to remove\n", "")
+    assert run(capsys, "status") == (0, "no network is up\n", "")
+    assert run(capsys, "status", "--json") == (0, "[]\n", "")
+
+
+def test_without_root(tmp_path: Path) -> None:
+    """As a user who may not make namespaces; `nobody` reads the checkout through its file descriptors only."""
+    program = (
+        "import os, sys; from controller import cli, supervisor; from topologies import network;"
+        "os.geteuid = lambda: 1000; sys.exit(cli.run(['up', 'dumbbell']))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == "pcn: making network namespaces needs root: run it with sudo, or as root\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "value"),
+    [
+        ("rate", "10G", 10e9),
+        ("rate", "2.5Gb/s", 2.5e9),
+        ("rate", "1e9", 1e9),
+        ("size", "64KB", 64e3),
+        ("size", "1KiB", 1024),
+        ("time", "500us", 500e-6),
+        ("time", "0.1", 0.1),
+    ],
+)
+def test_quantities(kind: str, text: str, value: float) -> None:
+    assert Quantity(kind).convert(text, None, None) == pytest.approx(value)
+
+
+def test_assignments_know_their_unit_by_the_name() -> None:
+    assert assignment("rate_bps=25G") == ("rate_bps", 25e9)
+    assert assignment("rtt_s=100us") == ("rtt_s", pytest.approx(1e-4))
+    assert assignment("xoff_bytes=256KB") == ("xoff_bytes", 256e3)
+    assert assignment("pairs=4") == ("pairs", 4)
+    assert assignment("w_min=1/128") == ("w_min", "1/128")
+
+
+class TestDoctor:
+    def test_says_what_is_there(self) -> None:
+        result = CliRunner().invoke(cli.pcn, ["doctor", "--json"])
+        found = {check["name"]: check for check in json.loads(result.output)}
+        assert found["Python"]["present"]
+        assert found["finsy"]["found"] == "0.30.0"
+        assert all(check["remedy"] for check in found.values() if not check["present"])
+
+    def test_fails_for_what_is_needed_and_names_the_command(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("PATH", "/nonexistent")
+        checks = {check.name: check for check in doctor.checks()}
+        assert not checks["mnexec"].present
+        assert checks["mnexec"].remedy == "apt-get install mininet"
+        result = CliRunner().invoke(cli.pcn, ["doctor"])
+        assert result.exit_code == 1
+        assert "mnexec" in result.output.splitlines()[-1]
+
+    def test_what_is_optional_does_not_fail_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        optional = doctor.Check("p4c", "changing P4", needed=False, present=False, found="not found", remedy="build it")
+        monkeypatch.setattr(doctor, "checks", lambda: [optional])
+        result = CliRunner().invoke(cli.pcn, ["doctor"])
+        assert result.exit_code == 0
+        assert "optional" in result.output

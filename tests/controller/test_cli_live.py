@@ -1,0 +1,164 @@
+"""The pcn command on a network that it brought up: each command once, in a user's order."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from topologies import record as records
+
+pytestmark = pytest.mark.root
+LIMIT_S = 60.0
+
+
+def pcn(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", "from controller.cli import main; main()", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)
+
+
+@pytest.fixture(scope="module")
+def network(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    name = f"c{os.getpid()}-{uuid.uuid4().hex[:8]}"
+    logs = tmp_path_factory.mktemp("logs")
+    done = pcn(
+        "up", "dumbbell", "--set", "pairs=1", "-n", name, "--logs", str(logs), "-k", "500", "--param", "w_min=0.05"
+    )
+    try:
+        assert done.returncode == 0, done.stderr
+        assert f"{name} is up" in done.stdout
+        yield name
+    finally:
+        down = pcn("down", name)
+    assert down.returncode == 0
+    assert f"removed network {name} (4 nodes, softswitch)" in down.stdout
+    assert pcn("down", name).stdout == "nothing to remove\n"
+    assert not records.directory(name).exists()
+
+
+def ask(*arguments: str) -> object:
+    done = pcn(*arguments, "--json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_status_shows_every_program(network: str) -> None:
+    (found,) = [one for one in ask("status") if one["name"] == network]  # type: ignore[attr-defined]
+    assert found["state"] == "up"
+    assert {node["name"]: node["runs"] for node in found["nodes"]} == {"h0": True, "r0": True, "s0": True, "s1": True}
+
+
+def test_tables_show_what_was_programmed(network: str) -> None:
+    tables = ask("tables", "s0", "-n", network)
+    assert isinstance(tables, dict)
+    routes = {entry["match"]["dst_addr"]: entry for entry in tables["ipv4_lpm"] if not entry["default"]}
+    assert routes["10.0.0.1/32"]["parameters"] == {"dst_mac": "02:00:00:00:00:01", "port": 1}
+    assert routes["10.0.0.2/32"]["parameters"]["port"] == 2
+    assert {entry["parameters"].get("xoff_bytes") for entry in tables["pfc_config"]} == {512_000, None}
+
+
+def test_a_flow_arrives_and_is_counted(network: str) -> None:
+    started = ask("flow", "start", "h0", "r0", "--size", "20KB", "--count", "2", "-n", network)
+    assert isinstance(started, dict)
+    numbers = started["started"]
+    assert len(numbers) == 2
+    flows = _until_done(network, numbers)
+    assert [flow["received_packets"] for flow in flows] == [20, 20]
+    assert all(flow["missing"] == 0 and flow["fct_s"] > 500e-6 / 2 for flow in flows)
+    counted = ask("counters", "s0", "transmitted", "-n", network)
+    assert isinstance(counted, list)
+    (data,) = [cell for cell in counted if (cell["port"], cell["class"]) == (2, 3)]
+    assert data["packets"] == 40
+    assert data["bytes"] == 40 * 1058
+    assert ask("registers", "s0", "waiting_packets", "-n", network) == []
+
+
+def _until_done(network: str, numbers: list[int]) -> list[dict[str, float]]:
+    """Each look takes a second's part: a handful is enough."""
+    for _ in range(40):
+        found = ask("flow", "stats", "-n", network)
+        assert isinstance(found, list)
+        mine = [flow for flow in found if flow["id"] in numbers]
+        if all(flow["fct_s"] is not None for flow in mine):
+            return mine
+    pytest.fail(f"flows {numbers} didn't end: {mine}")
+
+
+def test_a_flow_is_stopped(network: str) -> None:
+    started = ask("flow", "start", "h0", "r0", "--rate", "1G", "-n", network)
+    assert isinstance(started, dict)
+    (number,) = started["started"]
+    assert f"flow {number}" in pcn("flow", "stop", str(number), "-n", network).stdout
+    (flow,) = [one for one in ask("flow", "list", "-n", network) if one["id"] == number]  # type: ignore[attr-defined]
+    assert flow["state"] == "stopped"
+    assert pcn("flow", "stop", "--all", "-n", network).stdout == "nothing was sending\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["tables", "s9"], "no switch 's9'; there are s0, s1"),
+        (["tables", "s0", "ipv4_lmp"], "did you mean 'ipv4_lpm'?"),
+        (["counters", "s0", "markd"], "did you mean 'marked'?"),
+        (["registers", "s0", "waiting_byte"], "did you mean 'waiting_bytes'?"),
+        (["flow", "start", "h0", "r9"], "no host 'r9'; there are h0, r0"),
+        (["flow", "start", "h0", "h0"], "from h0 to itself"),
+        (["flow", "stop", "999"], "no flow 999"),
+    ],
+)
+def test_wrong_names(network: str, arguments: list[str], message: str) -> None:
+    done = pcn(*arguments, "-n", network)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert message in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_the_name_is_taken(network: str, tmp_path: Path) -> None:
+    done = pcn("up", "dumbbell", "-n", network, "--logs", str(tmp_path))
+    assert done.returncode == 1
+    assert f"a network named {network} is running already" in done.stderr
+    assert f"`pcn down {network}` ends it" in done.stderr
+
+
+def test_an_up_that_fails_says_why_and_leaves_nothing(tmp_path: Path) -> None:
+    name = f"f{os.getpid()}"
+    done = pcn("up", "dumbbell", "-n", name, "--logs", str(tmp_path), "--param", "w_mox=1")
+    assert done.returncode == 1
+    assert "w_mox" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert not records.directory(name).exists()
+
+
+def test_an_interrupted_up_leaves_nothing(tmp_path: Path) -> None:
+    name = f"i{os.getpid()}"
+    process = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            "from controller.cli import main; main()",
+            "up",
+            "dumbbell",
+            "-n",
+            name,
+            "--logs",
+            tmp_path,
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline().startswith("bringing")
+    os.killpg(process.pid, signal.SIGINT)
+    _, err = process.communicate(timeout=LIMIT_S)
+    assert process.returncode == 128 + signal.SIGINT, err
+    assert err.strip() == "pcn: interrupted"
+    assert not records.directory(name).exists()
