@@ -35,7 +35,10 @@ N = TypeVar("N", bound=_Named)
 
 
 def bind(info: p4i.P4Info, program: model.Program) -> schema.Schema:
-    """The schema of a program. Raises RpcError INVALID_ARGUMENT if p4info and program do not belong together."""
+    """The schema of a program. Raises RpcError INVALID_ARGUMENT if p4info and program do not belong together.
+
+    What p4c describes in the p4info and then optimises away stays without effect: it is in the schema's `missing`.
+    """
     actions = {action.preamble.id: action for action in info.actions}
     counters = _by_name(program.counters)
     registers = _by_name(program.registers)
@@ -43,13 +46,39 @@ def bind(info: p4i.P4Info, program: model.Program) -> schema.Schema:
     tables = _by_name(program.tables)
     lists = _by_name(program.learn_lists)
     headers = {header.preamble.name: _header(header) for header in info.controller_packet_metadata}
+    described = (
+        (info.tables, tables),
+        (info.counters, counters),
+        (info.registers, registers),
+        (info.meters, meters),
+        (info.digests, lists),
+    )
+    named = [(thing.preamble, thing.preamble.name in found) for things, found in described for thing in things]
+    own = any("." in name for _, found in described for name in found)  # what p4c adds itself has plain names
+    if own and named and not any(present for _, present in named):
+        raise RpcError(
+            INVALID_ARGUMENT,
+            f"the program has nothing of what the p4info describes (as {named[0][0].name}): "
+            "are both from one compilation?",
+        )
     return schema.Schema(
         p4info=info,
-        tables={t.preamble.id: _table(info, t, actions, program, tables) for t in info.tables},
-        counters={c.preamble.id: _array("counter", c.preamble, counters) for c in info.counters},
-        registers={r.preamble.id: _register(info, r, registers) for r in info.registers},
-        meters={m.preamble.id: _array("meter", m.preamble, meters) for m in info.meters},
-        digests={d.preamble.id: _digest(info, d, lists) for d in info.digests},
+        missing={preamble.id: preamble.name for preamble, present in named if not present},
+        tables={
+            t.preamble.id: _table(info, t, actions, program, *tables[t.preamble.name])
+            for t in info.tables
+            if t.preamble.name in tables
+        },
+        counters=_arrays(info.counters, counters),
+        registers={
+            r.preamble.id: _register(info, r, *registers[r.preamble.name])
+            for r in info.registers
+            if r.preamble.name in registers
+        },
+        meters=_arrays(info.meters, meters),
+        digests={
+            d.preamble.id: _digest(info, d, lists[d.preamble.name][1]) for d in info.digests if d.preamble.name in lists
+        },
         packet_in=headers.get("packet_in", ()),
         packet_out=headers.get("packet_out", ()),
     )
@@ -59,29 +88,21 @@ def _by_name(things: Iterable[N]) -> dict[str, tuple[int, N]]:
     return {thing.name: (index, thing) for index, thing in enumerate(things)}
 
 
-def _find(kind: str, name: str, things: Mapping[str, tuple[int, N]]) -> tuple[int, N]:
-    if name not in things:
-        raise RpcError(
-            INVALID_ARGUMENT, f"the p4info has a {kind} {name} that the program lacks: are both from one compilation?"
-        )
-    return things[name]
-
-
 def _table(
     info: p4i.P4Info,
     described: p4i.Table,
     described_actions: Mapping[int, p4i.Action],
     program: model.Program,
-    tables: Mapping[str, tuple[int, model.Table]],
+    index: int,
+    table: model.Table,
 ) -> schema.Table:
     name = described.preamble.name
-    index, table = _find("table", name, tables)
     if len(described.match_fields) != len(table.key):
         raise RpcError(INVALID_ARGUMENT, f"table {name} has {len(table.key)} keys in the program, not in the p4info")
     by_name = {program.actions[number].name: number for number in table.actions}
     actions = {}
     for ref in described.action_refs:
-        action = _action(described_actions[ref.id], ref.scope, by_name, program.actions, name)
+        action = _action(info, described_actions[ref.id], ref.scope, by_name, program.actions, name)
         actions[ref.id] = action
     direct_counters = {counter.preamble.id for counter in info.direct_counters}
     direct_meters = {meter.preamble.id for meter in info.direct_meters}
@@ -92,7 +113,7 @@ def _table(
         name=name,
         index=index,
         kind=_KINDS.get(table.kind, schema.Kind.MASKED),
-        fields=tuple(_key_field(name, a, b) for a, b in zip(described.match_fields, table.key, strict=True)),
+        fields=tuple(_key_field(info, name, a, b) for a, b in zip(described.match_fields, table.key, strict=True)),
         actions=actions,
         by_index={action.index: action for action in actions.values()},
         size=table.size,
@@ -108,18 +129,28 @@ def _table(
     )
 
 
-def _key_field(table: str, described: p4i.MatchField, key: model.KeyField) -> schema.KeyField:
+def _width(info: p4i.P4Info, described: p4i.MatchField | p4i.Action.Param, width: int, what: str) -> int:
+    """Bits that a client may use, of the `width` in the program. A p4info says none where the type is an error."""
+    if described.bitwidth:
+        return min(described.bitwidth, width)
+    if described.HasField("type_name"):
+        new = info.type_info.new_types[described.type_name.name]
+        if new.translated_type.HasField("sdn_string"):
+            raise RpcError(UNIMPLEMENTED, f"{what} is translated to a string")
+    return width
+
+
+def _key_field(info: p4i.P4Info, table: str, described: p4i.MatchField, key: model.KeyField) -> schema.KeyField:
     match = _MATCHES.get(described.match_type)
     optional = match is schema.Match.OPTIONAL and key.match is model.Match.TERNARY  # how p4c writes it
     if match is None or not (optional or match.value == key.match.value):
         raise RpcError(INVALID_ARGUMENT, f"table {table}: key {described.name} is {key.match.value} in the program")
-    if not described.bitwidth:
-        raise RpcError(UNIMPLEMENTED, f"table {table}: key {described.name} is translated to a string")
-    width = min(described.bitwidth, key.width)
+    width = _width(info, described, key.width, f"table {table}, key {described.name}")
     return schema.KeyField(described.id, described.name, match, width, (key.width + 7) // 8)
 
 
 def _action(
+    info: p4i.P4Info,
     described: p4i.Action,
     scope: p4i.ActionRef.Scope.ValueType,
     by_name: Mapping[str, int],
@@ -133,15 +164,14 @@ def _action(
     parameters = actions[index].parameters
     if len(parameters) != len(described.params):
         raise RpcError(INVALID_ARGUMENT, f"action {name} has {len(parameters)} parameters in the program")
-    for param in described.params:
-        if not param.bitwidth:
-            raise RpcError(UNIMPLEMENTED, f"action {name}: parameter {param.name} is translated to a string")
     return schema.Action(
         id=described.preamble.id,
         name=name,
         index=index,
         params=tuple(
-            schema.Param(a.id, a.name, min(a.bitwidth, b.width), _word_count(b.width))
+            schema.Param(
+                a.id, a.name, _width(info, a, b.width, f"action {name}, parameter {a.name}"), _word_count(b.width)
+            )
             for a, b in zip(described.params, parameters, strict=True)
         ),
         in_table=scope != p4i.ActionRef.DEFAULT_ONLY,
@@ -187,27 +217,27 @@ def _words(program: model.Program, call: model.ActionCall) -> tuple[int, ...]:
     return tuple(words)
 
 
-def _array(
-    kind: str, preamble: p4i.Preamble, things: Mapping[str, tuple[int, model.Counter | model.Meter]]
-) -> schema.Array:
-    index, thing = _find(kind, preamble.name, things)
-    return schema.Array(preamble.id, preamble.name, index, thing.size)
+def _arrays(
+    described: Iterable[p4i.Counter | p4i.Meter], things: Mapping[str, tuple[int, model.Counter | model.Meter]]
+) -> dict[int, schema.Array]:
+    arrays = {}
+    for preamble in (one.preamble for one in described):
+        if preamble.name in things:
+            index, thing = things[preamble.name]
+            arrays[preamble.id] = schema.Array(preamble.id, preamble.name, index, thing.size)
+    return arrays
 
 
-def _register(
-    info: p4i.P4Info, described: p4i.Register, registers: Mapping[str, tuple[int, model.Register]]
-) -> schema.Register:
+def _register(info: p4i.P4Info, described: p4i.Register, index: int, register: model.Register) -> schema.Register:
     name = described.preamble.name
-    index, register = _find("register", name, registers)
     kind = p4data.resolve(described.type_spec, info, f"register {name}")
     if not isinstance(kind, p4data.Scalar):
         raise RpcError(UNIMPLEMENTED, f"register {name} holds a {kind.form}")
     return schema.Register(described.preamble.id, name, index, register.size, register.width, kind)
 
 
-def _digest(info: p4i.P4Info, described: p4i.Digest, lists: Mapping[str, tuple[int, model.LearnList]]) -> schema.Digest:
+def _digest(info: p4i.P4Info, described: p4i.Digest, learn: model.LearnList) -> schema.Digest:
     name = described.preamble.name
-    _, learn = _find("digest", name, lists)
     kind = p4data.resolve(described.type_spec, info, f"digest {name}")
     return schema.Digest(described.preamble.id, name, learn.id, tuple(field.width for field in learn.fields), kind)
 

@@ -107,6 +107,8 @@ class Forwarding:
             return self.replication.read(query.packet_replication_engine_entry)
         if which == "digest_entry":
             return self.digests.read(query.digest_entry)
+        if which in _NAMES and not getattr(query, which).ByteSize():  # a wildcard: all of what there is none of
+            return iter(())
         raise _refusal(which)
 
 

@@ -15,6 +15,8 @@ from finsy.proto import p4i
 from softswitch.p4runtime.errors import NOT_FOUND, RpcError
 from softswitch.p4runtime.p4data import Scalar, Type
 
+T = TypeVar("T")
+
 
 class Match(enum.Enum):
     """How a key field matches."""
@@ -149,9 +151,10 @@ class HeaderField:
 
 @dataclass(frozen=True)
 class Schema:
-    """All that a client can name."""
+    """All that a client can name. `missing`: names of what the p4info describes and the program lacks, by id."""
 
     p4info: p4i.P4Info
+    missing: Mapping[int, str] = field(default_factory=dict)
     tables: Mapping[int, Table] = field(default_factory=dict)
     counters: Mapping[int, Array] = field(default_factory=dict)
     registers: Mapping[int, Register] = field(default_factory=dict)
@@ -162,30 +165,27 @@ class Schema:
 
     def table(self, table_id: int) -> Table:
         """The table with this id. Raises RpcError NOT_FOUND."""
-        return _find(self.tables, table_id, "table")
+        return self._find(self.tables, table_id, "table")
 
     def counter(self, counter_id: int) -> Array:
         """The indexed counter with this id. Raises RpcError NOT_FOUND."""
-        return _find(self.counters, counter_id, "counter")
+        return self._find(self.counters, counter_id, "counter")
 
     def register(self, register_id: int) -> Register:
         """The register with this id. Raises RpcError NOT_FOUND."""
-        return _find(self.registers, register_id, "register")
+        return self._find(self.registers, register_id, "register")
 
     def meter(self, meter_id: int) -> Array:
         """The indexed meter with this id. Raises RpcError NOT_FOUND."""
-        return _find(self.meters, meter_id, "meter")
+        return self._find(self.meters, meter_id, "meter")
 
     def digest(self, digest_id: int) -> Digest:
         """The digest with this id. Raises RpcError NOT_FOUND."""
-        return _find(self.digests, digest_id, "digest")
+        return self._find(self.digests, digest_id, "digest")
 
-
-T = TypeVar("T")
-
-
-def _find(things: Mapping[int, T], thing_id: int, kind: str) -> T:
-    try:
-        return things[thing_id]
-    except KeyError:
-        raise RpcError(NOT_FOUND, f"the p4info has no {kind} with id {thing_id} (0x{thing_id:08x})") from None
+    def _find(self, things: Mapping[int, T], thing_id: int, kind: str) -> T:
+        if thing_id in things:
+            return things[thing_id]
+        if thing_id in self.missing:
+            raise RpcError(NOT_FOUND, f"the compiler removed {self.missing[thing_id]} from the program")
+        raise RpcError(NOT_FOUND, f"the p4info has no {kind} with id {thing_id} (0x{thing_id:08x})")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import grpc
 import pytest
 from conftest import Program, Switch
-from finsy.proto import p4i, p4r
+from finsy.proto import p4i, p4r, rpc_code
 from p4rt_client import Client, Names, RefusedError
 
 
@@ -116,8 +116,12 @@ def test_reconcile_refuses_what_does_not_fit(fresh: Client, program: Program, na
 def test_bad_configurations(fresh: Client, program: Program, action: str) -> None:
     foreign = p4i.P4Info()
     foreign.CopyFrom(program.info)
-    foreign.tables[0].preamble.name = "Elsewhere.table"
-    no_name = program.json.replace(b'"name" : "BenchIngress.l2"', b'"name" : "BenchIngress.l3"')
+    for kind in (foreign.tables, foreign.counters, foreign.registers, foreign.meters, foreign.digests):
+        for thing in kind:  # type: ignore[attr-defined]
+            thing.preamble.name = f"Elsewhere.{thing.preamble.name}"
+    fewer_keys = p4i.P4Info()
+    fewer_keys.CopyFrom(program.info)
+    del fewer_keys.tables[0].match_fields[0]
     for info, config in (
         (None, b""),
         (program.info, b""),
@@ -126,11 +130,23 @@ def test_bad_configurations(fresh: Client, program: Program, action: str) -> Non
         (program.info, b"[]"),
         (program.info, b"{}"),
         (program.info, program.json[: len(program.json) // 2]),
-        (program.info, no_name),
+        (fewer_keys, program.json),
         (foreign, program.json),
     ):
         assert code_of(fresh, info, config, action) == grpc.StatusCode.INVALID_ARGUMENT
     assert fresh.get_pipeline() is None
+
+
+def test_what_the_compiler_removed(fresh: Client, program: Program, names: Names) -> None:
+    more = p4i.P4Info()
+    more.CopyFrom(program.info)
+    table = next(table for table in more.tables if table.preamble.alias == "l2")
+    table.preamble.name = "BenchIngress.removed"
+    fresh.set_pipeline(more, program.json)
+    with pytest.raises(RefusedError) as failure:
+        fresh.insert(table_entry=entry(names))
+    assert failure.value.codes == [rpc_code.NOT_FOUND]
+    assert "BenchIngress.removed" in failure.value.outcomes[0].message
 
 
 def test_bad_actions(fresh: Client, program: Program) -> None:

@@ -1,0 +1,186 @@
+"""The `softswitch` command as a process, in a network namespace of its own."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from conftest import PROGRAMS, Program
+from finsy.proto import p4r
+from p4rt_client import WAIT_S, Client
+
+from softswitch.options import OptionError, Shape, parse
+
+COMMAND = [sys.executable, "-m", "softswitch"]
+
+
+class Process:
+    """A switch process that was seen to be ready."""
+
+    def __init__(self, *arguments: str, prefix: tuple[str, ...] = ()) -> None:
+        self.process = subprocess.Popen(
+            [*prefix, *COMMAND, "--grpc-server-addr", "127.0.0.1:0", *arguments],
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert self.process.stderr is not None
+        self.lines: list[str] = []
+        for line in self.process.stderr:
+            self.lines.append(line)
+            if "listening" in line:
+                self.port = int(line.split("127.0.0.1:")[1].split(",")[0])
+                return
+        raise AssertionError(f"the switch ended with {self.process.wait(WAIT_S)}: {self.lines}")
+
+    def end(self, number: int = signal.SIGTERM) -> int:
+        """Sends a signal and returns the exit status."""
+        assert self.process.stderr is not None
+        if self.process.stderr.closed:
+            return self.process.wait(WAIT_S)
+        self.process.send_signal(number)
+        with self.process.stderr:
+            self.lines += self.process.stderr
+        return self.process.wait(WAIT_S)
+
+
+@pytest.fixture
+def switch_process(request: pytest.FixtureRequest) -> Iterator[Process]:
+    process = Process(*getattr(request, "param", ["--no-p4", "--device-id", "1"]))
+    yield process
+    process.end(signal.SIGKILL)
+
+
+def fails(*arguments: str, prefix: tuple[str, ...] = ()) -> tuple[int, str]:
+    """Runs a command that has to fail; returns its status and the only line that it wrote."""
+    done = subprocess.run([*prefix, *COMMAND, *arguments], capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout == ""
+    assert done.stderr.count("\n") == 1, done.stderr
+    assert done.stderr.startswith("softswitch: ")
+    return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_serves_and_ends(switch_process: Process, program: Program, number: int) -> None:
+    with Client(switch_process.port) as client:
+        client.arbitrate()
+        client.set_pipeline(program.info, program.json)
+        assert len(client.read(table_entry=p4r.TableEntry())) == 2
+        assert switch_process.end(number) == 0
+    assert switch_process.lines == [f"softswitch: device 1 listening on 127.0.0.1:{switch_process.port}, ports: none\n"]
+
+
+def test_a_second_switch_on_the_same_address(switch_process: Process) -> None:
+    status, line = fails("--no-p4", "--", "--grpc-server-addr", f"127.0.0.1:{switch_process.port}")
+    assert status == 1
+    assert str(switch_process.port) in line
+    assert "in use" in line
+
+
+def test_an_address_that_something_else_uses() -> None:
+    with closing(socket.create_server(("127.0.0.1", 0))) as other:
+        status, line = fails("--no-p4", "--grpc-server-addr", f"127.0.0.1:{other.getsockname()[1]}")
+    assert status == 1
+    assert "in use" in line
+
+
+def test_bmv2_options_before_and_after_the_dashes() -> None:
+    process = Process("--no-p4", "--thrift-port", "9090", "--log-console", "-L", "error", "--", "--disable-swap")
+    assert process.end() == 0
+    assert "device 0 listening" in process.lines[-1]
+
+
+def test_a_program_from_the_command_line(switch_process: Process, tmp_path: Path) -> None:
+    log = tmp_path / "switch.log"
+    process = Process(str(PROGRAMS / "bench.json"), "--log-file", str(log), "-L", "info")
+    assert process.end() == 0
+    assert "listening" in log.read_text()
+    status, line = fails(str(tmp_path / "none.json"))
+    assert status == 1
+    assert "none.json" in line
+    (tmp_path / "bad.json").write_text('{"program": 1')
+    status, line = fails(str(tmp_path / "bad.json"))
+    assert status == 1
+    assert "bad.json" in line
+    status, line = fails("--no-p4", "--log-file", str(tmp_path / "no" / "file"))
+    assert status == 1
+    assert "cannot write" in line
+
+
+@pytest.mark.root
+def test_interfaces_of_a_namespace(library: object) -> None:
+    name = f"p4rtcli{os.getpid()}"
+    subprocess.run(["ip", "netns", "add", name], check=True)
+    try:
+        inside = ("ip", "netns", "exec", name)
+        for words in ("link set lo up", "link add sw type veth peer name host", "link set sw up", "link set host up"):
+            subprocess.run([*inside, "ip", *words.split()], check=True)
+        process = Process("--no-p4", "-i", "1@sw", "--rate", "1=10M", prefix=inside)
+        assert process.end() == 0
+        assert "ports: 1@sw" in process.lines[-1]
+        status, line = fails("--no-p4", "-i", "1@absent", prefix=inside)
+        assert status == 1
+        assert "port 1" in line
+        assert "absent" in line
+    finally:
+        subprocess.run(["ip", "netns", "delete", name], check=True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        ([], "--no-p4"),
+        (["--no-p4", "-i", "eth0"], "PORT@INTERFACE"),
+        (["--no-p4", "-i", "512@eth0"], "511"),
+        (["--no-p4", "-i", "1@a", "-i", "1@b"], "has the interface a"),
+        (["--no-p4", "-i", "1@a", "-i", "2@a"], "is a port already"),
+        (["--no-p4", "-i", "7@a", "--cpu-port", "7"], "CPU port"),
+        (["--no-p4", "--rate", "fast"], "bit/s"),
+        (["--no-p4", "--rate", "1M", "--rate", "2M"], "twice"),
+        (["--no-p4", "--delay", "x=1ms"], "number from 0"),
+        (["--no-p4", "--delay", "2h"], "5us"),
+        (["--no-p4", "--priority-queues", "9"], "1 to 8"),
+        (["--no-p4", "--device-id", "-1"], "number"),
+        (["--no-p4", "--no-such-option"], "no-such-option"),
+        (["--no-p4", "--grpc-server-ssl"], "--grpc-server-cert"),
+        (["--no-p4", "--grpc-server-key", "k"], "--grpc-server-ssl"),
+    ],
+)
+def test_bad_arguments(arguments: list[str], why: str) -> None:
+    with pytest.raises(OptionError, match=why):
+        parse(arguments)
+
+
+def test_shapes() -> None:
+    words = [
+        "--no-p4",
+        "-i",
+        "1@a",
+        "-i",
+        "2@b",
+        "--rate",
+        "1.5G",
+        "--rate",
+        "2=64k",
+        "--delay",
+        "2=5us",
+        "--rate",
+        "510=0",
+    ]
+    assert parse(words).shapes() == {1: Shape(1_500_000_000, 0), 2: Shape(64_000, 5_000)}
+
+
+def test_bad_arguments_exit_with_2() -> None:
+    assert fails("--no-p4", "-i", "x")[0] == 2
+
+
+def test_help() -> None:
+    done = subprocess.run([*COMMAND, "--help"], capture_output=True, text=True, timeout=60, check=True)
+    for option in ("--rate", "--delay", "--grpc-server-addr", "--cpu-port", "--device-id"):
+        assert option in done.stdout
