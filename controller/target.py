@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+from controller.errors import SwitchError
 from topologies.errors import LabError
 
 PRIORITIES = 8
@@ -63,6 +64,10 @@ class Target(Protocol):
 
     def command(self, spec: LaunchSpec) -> list[str]: ...
 
+    def ready(self, namespace_pid: int) -> bool:
+        """Whether its own servers answer, beside P4Runtime's."""
+        ...
+
     def configure(self, spec: LaunchSpec, namespace_pid: int) -> None:
         """After the start: what the command line can't say."""
         ...
@@ -88,6 +93,9 @@ class SoftswitchTarget:
             *("--", *_target_options(spec)),
         ]
 
+    def ready(self, namespace_pid: int) -> bool:
+        return True
+
     def configure(self, spec: LaunchSpec, namespace_pid: int) -> None:
         """Everything was on the command line."""
 
@@ -109,6 +117,16 @@ class Bmv2Target:
             *("--log-console", "--thrift-port", str(THRIFT_PORT)),
             *("--", *_target_options(spec)),
         ]
+
+    def ready(self, namespace_pid: int) -> bool:
+        """Its Thrift server comes up after its P4Runtime server."""
+        from controller.thrift import Bmv2Thrift
+
+        try:
+            Bmv2Thrift.connect(namespace_pid, THRIFT_PORT).close()
+        except SwitchError:
+            return False
+        return True
 
     def configure(self, spec: LaunchSpec, namespace_pid: int) -> None:
         """Queue depth and rate of each port. The rate is in packets of the nominal size."""

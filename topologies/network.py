@@ -249,7 +249,14 @@ class Network:
 
         def finish(check: Callable[[], None]) -> None:
             address = spec.address.removeprefix("unix:")
-            wait_ready(node.name, process, log, lambda: _connects(address), check, START_LIMIT_S)
+            wait_ready(
+                node.name,
+                process,
+                log,
+                lambda: _connects(address) and self.target.ready(node.pid),
+                check,
+                START_LIMIT_S,
+            )
             self.target.configure(spec, node.pid)
             self.switches[node.name] = RunningSwitch(node.name, spec.device_id, process.pid, spec.address, log, spec)
 
