@@ -1,0 +1,137 @@
+"""Queues on real interfaces: shaping, delay, priorities, packets that are held. Bounds are one-sided where the
+machine's load could move the other side: a packet may be late, never early."""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from collections.abc import Callable
+
+import pytest
+from links import Link
+from runtime import MeterConfig, Switch
+
+pytestmark = pytest.mark.root
+Links = Callable[..., list[Link]]
+FORWARD, HOLD, MULTICAST = 0, 9, 8
+
+
+def frame(opcode: int = FORWARD, argument: int = 0, priority: int = 0, length: int = 1000, mark: int = 0) -> bytes:
+    head = bytes(range(12)) + b"\x88\xb5" + bytes([opcode, argument, priority]) + bytes(6) + bytes([mark])
+    return head.ljust(length, b".")
+
+
+def two_ports(switch: Switch, a: Link, b: Link) -> None:
+    switch.port_add(1, a.near)
+    switch.port_add(2, b.near)
+    switch.forward(1, 2)
+
+
+def wait(condition: Callable[[], bool], limit_s: float = 10) -> bool:
+    end = time.monotonic() + limit_s
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.002)
+    return True
+
+
+def test_rate_and_delay(make_links: Links) -> None:
+    """100 packets of 1000 B at 8 Mb/s after 50 ms: not before their time, and without loss of rate."""
+    a, b = make_links(2)
+    with Switch(depth=200) as switch:
+        two_ports(switch, a, b)
+        switch.shape(2, 8e6, 0.05)
+        start = time.monotonic()
+        a.send(*[frame(mark=i) for i in range(100)])
+        got = b.receive_timed(100)
+        assert [f[23] for _, f in got] == list(range(100))
+        for i, (at, _) in enumerate(got):
+            assert at - start >= (i + 1) * 0.001 + 0.05
+        assert got[-1][0] - start < 0.5, "0.15 s; late by load alone"
+
+
+def test_idle_time_gives_no_credit(make_links: Links) -> None:
+    a, b = make_links(2)
+    with Switch() as switch:
+        two_ports(switch, a, b)
+        switch.shape(2, 8e5)  # 10 ms a packet
+        a.send(frame())
+        b.receive(1)
+        time.sleep(0.1)
+        start = time.monotonic()
+        a.send(*[frame() for _ in range(5)])
+        assert b.receive_timed(5)[-1][0] - start >= 0.05
+
+
+def test_the_highest_number_is_served_first(make_links: Links) -> None:
+    a, b = make_links(2)
+    with Switch() as switch:
+        two_ports(switch, a, b)
+        switch.shape(2, 8e4)  # 0.1 s a packet
+        a.send(frame())
+        assert wait(lambda: switch.stats(1).rx_packets == 1)
+        a.send(*[frame(priority=p) for p in range(8)])
+        order = [f[16] for f in b.receive(9)]
+        assert order[0] == 0, "it was alone when it started"
+        assert order[1:] == [7, 6, 5, 4, 3, 2, 1, 0]
+
+
+@pytest.mark.parametrize("rate", [0, 40e6])
+def test_held_packets_stop_nobody_else(make_links: Links, rate: float) -> None:
+    """Packets of class 5 recirculate until a register lets them go. Lower classes of the same port, other ports and
+    the control plane go on; when released, all of them come, none twice."""
+    a, b, c = make_links(3)
+    with Switch(depth=1000) as switch:
+        two_ports(switch, a, b)
+        switch.port_add(3, c.near)
+        switch.forward(3, 1)
+        switch.shape(2, rate)
+        switch.write_register(0, 1)
+        a.send(*[frame(HOLD, priority=5, mark=i) for i in range(200)])
+        assert wait(lambda: switch.counter(1).packets > 400), "they go round"
+        a.send(*[frame(priority=1) for _ in range(50)])
+        assert {f[16] for f in b.receive(50)} == {1}
+        c.send(*[frame() for _ in range(50)])
+        assert len(a.receive(50)) == 50
+        for i in range(200):
+            switch.write_register(2, i, 7)
+        passes, start = switch.counter(1).packets, time.monotonic()
+        time.sleep(0.2)
+        passes, took = switch.counter(1).packets - passes, time.monotonic() - start
+        assert passes <= took * (rate / 8000 if rate else 200 / 50e-6) * 1.1 + 10
+        switch.write_register(0, 0)
+        assert sorted(f[23] for f in b.receive(200)) == list(range(200))
+        assert b.silent()
+
+
+def test_endless_copies_use_up_the_pool_and_no_more(make_links: Links) -> None:
+    """A program that multiplies packets without end runs into the pool's limit; the switch still answers."""
+    (a,) = make_links(1)
+    with Switch(depth=100_000) as switch:
+        switch.port_add(1, a.near)
+        switch.forward(1, 2)
+        switch.write_register(0, 1)
+        switch.group("multicast_group", 3, [(2, 1), (2, 2), (2, 3)])
+        switch.shape(2, 1)  # one packet in hours: what is queued stays
+        a.send(*[frame(MULTICAST, 3) for _ in range(6000)])
+        assert wait(lambda: switch.stats(1).rx_packets + switch.stats(1).rx_dropped == 6000)
+        inside = sum(switch.stats(2).queue_packets)
+        assert 16000 < inside <= 16384
+        assert switch.counter(0, 1).packets > 0
+
+
+def test_meters_are_configured_and_read_back() -> None:
+    with Switch() as switch:
+        config = MeterConfig()
+        assert switch.lib.sw_meter_read(switch.handle, 0, 1, ctypes.byref(config)) == 0
+        assert config.cir == 2**64 - 1
+        wanted = MeterConfig(1000, 100, 2000, 200)
+        assert switch.lib.sw_meter_write(switch.handle, 0, 1, ctypes.byref(wanted)) == 0
+        assert switch.lib.sw_meter_read(switch.handle, 0, 1, ctypes.byref(config)) == 0
+        assert (config.cir, config.cburst, config.pir, config.pburst) == (1000, 100, 2000, 200)
+        assert switch.lib.sw_meter_write(switch.handle, 0, 4, ctypes.byref(wanted)) < 0
+        assert switch.lib.sw_meter_write(switch.handle, 0, 1, ctypes.byref(MeterConfig(2, 1, 1, 1))) < 0
+        assert switch.lib.sw_meter_write(switch.handle, 0, 1, None) == 0
+        assert switch.lib.sw_meter_read(switch.handle, 0, 1, ctypes.byref(config)) == 0
+        assert config.pburst == 2**64 - 1
