@@ -134,11 +134,11 @@ def _cells(kind: str, array: Array, message: p4r.CounterEntry | p4r.RegisterEntr
 
 
 def _register_entities(array: Register, first: int, values: list[int]) -> Iterator[p4r.Entity]:
-    encode = array.type.encode
+    fill = array.type.fill
     for index, value in enumerate(values, first):
         entity = p4r.Entity()
         entry = entity.register_entry
         entry.register_id = array.id
         entry.index.index = index
-        entry.data.CopyFrom(encode(value))
+        fill(entry.data, value)
         yield entity

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from finsy.proto import p4r
 
 from softswitch.native import NativeError, NativeSwitch
 from softswitch.p4runtime.arrays import Arrays
 from softswitch.p4runtime.digests import Digests
+from softswitch.p4runtime.direct import DirectResources
 from softswitch.p4runtime.errors import INVALID_ARGUMENT, UNIMPLEMENTED, RpcError, from_native
 from softswitch.p4runtime.replication import Replication
 from softswitch.p4runtime.schema import Schema
@@ -21,7 +23,6 @@ _NAMES = {
     "extern_entry": "externs",
     "action_profile_member": "action profiles",
     "action_profile_group": "action profiles",
-    "direct_meter_entry": "direct meters",
     "value_set_entry": "value sets",
 }
 
@@ -32,9 +33,27 @@ class Forwarding:
     def __init__(self, schema: Schema, native: NativeSwitch) -> None:
         self.schema = schema
         self.tables = Tables(schema, native)
+        self.direct = DirectResources(schema, self.tables)
         self.arrays = Arrays(schema, native)
         self.replication = Replication(native)
         self.digests = Digests(schema)
+        self._modifiers: dict[str, Callable[[Any], Undo]] = {
+            "register_entry": self.arrays.write_register,
+            "counter_entry": self.arrays.write_counter,
+            "meter_entry": self.arrays.write_meter,
+            "direct_counter_entry": self.direct.modify_counter,
+            "direct_meter_entry": self.direct.modify_meter,
+        }
+        self._readers: dict[str, Callable[[Any], Iterator[p4r.Entity]]] = {
+            "register_entry": self.arrays.read_registers,
+            "counter_entry": self.arrays.read_counters,
+            "meter_entry": self.arrays.read_meters,
+            "table_entry": self.tables.read,
+            "direct_counter_entry": self.direct.read_counters,
+            "direct_meter_entry": self.direct.read_meters,
+            "packet_replication_engine_entry": self.replication.read,
+            "digest_entry": self.digests.read,
+        }
 
     def apply(self, update: p4r.Update) -> Undo:
         """Carries out one update and returns what undoes it. Raises RpcError, and then has changed nothing."""
@@ -79,34 +98,16 @@ class Forwarding:
             return self.replication.write(kind, entity.packet_replication_engine_entry)
         if which == "digest_entry":
             return self.digests.write(kind, entity.digest_entry)
-        if which in ("counter_entry", "register_entry", "meter_entry", "direct_counter_entry"):
+        if which in self._modifiers:
             if kind != MODIFY:
                 raise RpcError(INVALID_ARGUMENT, f"a {which} can only be modified")
-            if which == "counter_entry":
-                return self.arrays.write_counter(entity.counter_entry)
-            if which == "register_entry":
-                return self.arrays.write_register(entity.register_entry)
-            if which == "meter_entry":
-                return self.arrays.write_meter(entity.meter_entry)
-            return self.tables.modify_counter(entity.direct_counter_entry)
+            return self._modifiers[which](getattr(entity, which))
         raise _refusal(which)
 
     def _read(self, query: p4r.Entity) -> Iterator[p4r.Entity]:
         which = query.WhichOneof("entity")
-        if which == "register_entry":
-            return self.arrays.read_registers(query.register_entry)
-        if which == "counter_entry":
-            return self.arrays.read_counters(query.counter_entry)
-        if which == "table_entry":
-            return self.tables.read(query.table_entry)
-        if which == "direct_counter_entry":
-            return self.tables.read_counters(query.direct_counter_entry)
-        if which == "meter_entry":
-            return self.arrays.read_meters(query.meter_entry)
-        if which == "packet_replication_engine_entry":
-            return self.replication.read(query.packet_replication_engine_entry)
-        if which == "digest_entry":
-            return self.digests.read(query.digest_entry)
+        if which in self._readers:
+            return self._readers[which](getattr(query, which))
         if which in _NAMES and not getattr(query, which).ByteSize():  # a wildcard: all of what there is none of
             return iter(())
         raise _refusal(which)

@@ -24,22 +24,21 @@ class Scalar:
     signed: bool = False
     members: tuple[str, ...] = ()  # of an enum without values, by number
 
-    def encode(self, value: int) -> p4d.P4Data:
-        """The P4Data of the cell's unsigned content."""
-        data = p4d.P4Data()
-        if self.form == "bool":
+    def fill(self, data: p4d.P4Data, value: int) -> None:
+        """Writes the cell's unsigned content into a message."""
+        if self.form == "bitstring":
+            data.bitstring = self._octets(value)
+        elif self.form == "bool":
             data.bool = bool(value)
         elif self.form == "enum":
             data.enum = self.members[value] if value < len(self.members) else str(value)
         else:
-            if self.signed:
-                encoded = bytestring.encode_signed(value - (1 << self.width) if value >> (self.width - 1) else value)
-            else:
-                encoded = bytestring.encode(value)
-            if self.form == "bitstring":
-                data.bitstring = encoded
-            else:
-                data.enum_value = encoded
+            data.enum_value = self._octets(value)
+
+    def encode(self, value: int) -> p4d.P4Data:
+        """The P4Data of the cell's unsigned content."""
+        data = p4d.P4Data()
+        self.fill(data, value)
         return data
 
     def decode(self, data: p4d.P4Data, what: str) -> int:
@@ -57,6 +56,11 @@ class Scalar:
         if self.signed:
             return bytestring.decode_signed(value, self.width, what) & ((1 << self.width) - 1)
         return bytestring.decode(value, self.width, what, OUT_OF_RANGE)
+
+    def _octets(self, value: int) -> bytes:
+        if self.signed:
+            return bytestring.encode_signed(value - (1 << self.width) if value >> (self.width - 1) else value)
+        return bytestring.encode(value)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Table entries and their direct counters: the P4Runtime view of each table, with C's handles beside it.
+"""Table entries: the P4Runtime view of each table, with C's handles beside it.
 
 Source: P4Runtime specification, "TableEntry". Writes return what undoes them, for batches that roll back.
 """
@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 
 from finsy.proto import p4r
 
-from softswitch.native import PROGRAM_DEFAULT, Counter, NativeError, NativeSwitch
+from softswitch.native import PROGRAM_DEFAULT, Counter, MeterConfig, NativeError, NativeSwitch
 from softswitch.p4runtime import actions, matches
 from softswitch.p4runtime.actions import Call
+from softswitch.p4runtime.arrays import fill_meter, meter_config
 from softswitch.p4runtime.errors import (
     ALREADY_EXISTS,
     INVALID_ARGUMENT,
@@ -52,6 +53,14 @@ class TableState:
     entries: dict[Key, Entry] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Direct:
+    """An entry's direct resources; None: the table has none of the kind, or (meter) it is not configured."""
+
+    counter: Counter | None = None
+    meter: MeterConfig | None = None
+
+
 class Tables:
     """All tables of one pipeline."""
 
@@ -80,8 +89,8 @@ class Tables:
             raise RpcError(INVALID_ARGUMENT, f"table {table.name}: the entry has no action")
         call = self._call(table, message.action, default=False)
         entry = Entry(-1, key, call, False, message.controller_metadata, message.metadata)
-        counter = _counter(message)
-        self._add(state, entry, counter)
+        direct = Direct(_counter(message) if message.HasField("counter_data") else None, _meter(table, message))
+        self._add(state, entry, direct)
         return functools.partial(self._remove, state, entry)
 
     def modify(self, message: p4r.TableEntry) -> Undo:
@@ -94,13 +103,16 @@ class Tables:
         entry = self._entry(state, message)
         if (table.const or entry.const) and message.HasField("action"):
             raise RpcError(PERMISSION_DENIED, f"table {table.name}: the action of a const entry cannot change")
+        call = self._call(table, message.action, default=False) if message.HasField("action") else None
+        meter = _meter(table, message)
         undo = self._restorer(state, entry)
-        if message.HasField("action"):
-            self._set_call(state, entry, self._call(table, message.action, default=False))
+        if call is not None:
+            self._set_call(state, entry, call)
         if not entry.const:
             entry.controller_metadata, entry.metadata = message.controller_metadata, message.metadata
         if message.HasField("counter_data"):
-            self._write_counter(table, entry, _counter(message))
+            self.set_counter(table, entry, _counter(message))
+        self.set_meter(table, entry, meter)
         return undo
 
     def delete(self, message: p4r.TableEntry) -> Undo:
@@ -114,54 +126,58 @@ class Tables:
         entry = self._entry(state, message)
         if table.const or entry.const:
             raise RpcError(PERMISSION_DENIED, f"table {table.name}: the entry is const")
-        counter = self._read_counter(table, entry)
+        direct = self._direct(table, entry)
         self._remove(state, entry)
-        return functools.partial(self._add, state, entry, counter)
+        return functools.partial(self._add, state, entry, direct)
 
     def read(self, query: p4r.TableEntry) -> Iterator[p4r.Entity]:
         """The entries that a TableEntry query selects, as the specification's "Wildcard Reads" says."""
-        if not query.table_id:
-            if query.match or query.HasField("action") or query.priority or query.controller_metadata or query.metadata:
-                raise RpcError(INVALID_ARGUMENT, "a read of all tables takes no other filter")
-            states = list(self._states.values())
-        else:
-            states = [self._state(query)]
-        for state in states:
+        filtered = query.match or query.HasField("action") or query.priority
+        if not query.table_id and (filtered or query.controller_metadata or query.metadata):
+            raise RpcError(INVALID_ARGUMENT, "a read of all tables takes no other filter")
+        for table, entry in self.select(query):
+            yield self._entity(table, entry, query.HasField("counter_data"), query.HasField("meter_config"))
+
+    def select(self, query: p4r.TableEntry) -> Iterator[tuple[Table, Entry]]:
+        """The entries that a query selects, with their tables: of all tables where it names none."""
+        for state in [self._state(query)] if query.table_id else list(self._states.values()):
             for entry in self._select(state, query):
-                yield self._entity(state.table, entry, query.HasField("counter_data"))
+                yield state.table, entry
 
-    # ---- DirectCounterEntry ----
+    def find(self, message: p4r.TableEntry) -> tuple[Table, Entry]:
+        """The one entry that a message means. Raises RpcError NOT_FOUND."""
+        state = self._state(message)
+        return state.table, state.default if message.is_default_action else self._entry(state, message)
 
-    def modify_counter(self, message: p4r.DirectCounterEntry) -> Undo:
-        """MODIFY of a DirectCounterEntry."""
-        state = self._counted(message)
-        entry = state.default if message.table_entry.is_default_action else self._entry(state, message.table_entry)
-        old = self._read_counter(state.table, entry)
-        if message.HasField("data"):
-            self._write_counter(state.table, entry, Counter(message.data.packet_count, message.data.byte_count))
-        return functools.partial(self._write_counter, state.table, entry, old)
+    # ---- direct resources ----
 
-    def read_counters(self, query: p4r.DirectCounterEntry) -> Iterator[p4r.Entity]:
-        """The direct counters that a query selects: of all tables, of one, or of one entry."""
-        if query.table_entry.table_id:
-            states = [self._counted(query)]
-        else:
-            states = [state for state in self._states.values() if state.table.direct_counter]
-        for state in states:
-            for entry in self._select(state, query.table_entry):
-                entity = p4r.Entity()
-                answer = entity.direct_counter_entry
-                _fill_key(answer.table_entry, state.table, entry)
-                _fill_counter(answer.data, self._read_counter(state.table, entry))
-                yield entity
+    def counter(self, table: Table, entry: Entry) -> Counter:
+        """An entry's direct counter; zeros without one."""
+        return self._native.table_counter(table.index, entry.handle) if table.direct_counter else Counter(0, 0)
 
-    def _counted(self, message: p4r.DirectCounterEntry) -> TableState:
-        if not message.HasField("table_entry"):
-            raise RpcError(INVALID_ARGUMENT, "a direct counter entry needs its table entry")
-        state = self._state(message.table_entry)
-        if not state.table.direct_counter:
-            raise RpcError(INVALID_ARGUMENT, f"table {state.table.name} has no direct counter")
-        return state
+    def set_counter(self, table: Table, entry: Entry, value: Counter) -> None:
+        """Writes an entry's direct counter, if it has one."""
+        if table.direct_counter:
+            self._native.set_table_counter(table.index, entry.handle, value)
+
+    def meter(self, table: Table, entry: Entry) -> MeterConfig | None:
+        """An entry's direct meter; None without one, or without a configuration."""
+        return self._native.table_meter(table.index, entry.handle) if _metered(table, entry) else None
+
+    def set_meter(self, table: Table, entry: Entry, value: MeterConfig | None) -> None:
+        """Writes an entry's direct meter, if it has one."""
+        if _metered(table, entry):
+            self._native.set_table_meter(table.index, entry.handle, value)
+        elif value is not None:
+            raise RpcError(UNIMPLEMENTED, f"table {table.name}: the default entry's direct meter is not implemented")
+
+    def _direct(self, table: Table, entry: Entry) -> Direct:
+        return Direct(self.counter(table, entry), self.meter(table, entry))
+
+    def _set_direct(self, table: Table, entry: Entry, direct: Direct) -> None:
+        if direct.counter is not None:
+            self.set_counter(table, entry, direct.counter)
+        self.set_meter(table, entry, direct.meter)
 
     def snapshot(self) -> Iterator[p4r.Update]:
         """The updates that turn fresh tables into these. Initial entries, which a fresh table has, are modified."""
@@ -171,13 +187,13 @@ class Tables:
             if not table.const:
                 for key in initial - state.entries.keys():
                     gone = p4r.Update(type=p4r.Update.DELETE)
-                    _fill_key(gone.entity.table_entry, table, Entry(-1, key, None))
+                    fill_key(gone.entity.table_entry, table, Entry(-1, key, None))
                     yield gone
                 for entry in state.entries.values():
                     kind = p4r.Update.MODIFY if entry.key in initial else p4r.Update.INSERT
-                    yield p4r.Update(type=kind, entity=self._entity(table, entry, counter=True))
+                    yield p4r.Update(type=kind, entity=self._entity(table, entry, True, True))
             if not table.const_default and state.default.call != _program_default(table):
-                yield p4r.Update(type=p4r.Update.MODIFY, entity=self._entity(table, state.default, counter=True))
+                yield p4r.Update(type=p4r.Update.MODIFY, entity=self._entity(table, state.default, True, True))
 
     # ---- what both use ----
 
@@ -217,14 +233,17 @@ class Tables:
         reset = not message.HasField("action")
         if table.const_default and not (reset and message.HasField("counter_data")):
             raise RpcError(PERMISSION_DENIED, f"table {table.name}: the default action is const")
+        call = None if reset else self._call(table, message.action, default=True)
+        meter = _meter(table, message)
         undo = self._restorer(state, entry)
-        self._set_call(state, entry, None if reset else self._call(table, message.action, default=True))
+        self._set_call(state, entry, call)
         entry.controller_metadata = 0 if reset else message.controller_metadata
         entry.metadata = b"" if reset else message.metadata
         if message.HasField("counter_data"):
-            self._write_counter(table, entry, _counter(message))
+            self.set_counter(table, entry, _counter(message))
         elif reset:
-            self._write_counter(table, entry, Counter(0, 0))
+            self.set_counter(table, entry, Counter(0, 0))
+        self.set_meter(table, entry, meter)
         return undo
 
     def _select(self, state: TableState, query: p4r.TableEntry) -> Iterator[Entry]:
@@ -246,19 +265,21 @@ class Tables:
             ):
                 yield entry
 
-    def _entity(self, table: Table, entry: Entry, counter: bool) -> p4r.Entity:
+    def _entity(self, table: Table, entry: Entry, counter: bool, meter: bool) -> p4r.Entity:
         entity = p4r.Entity()
         message = entity.table_entry
-        _fill_key(message, table, entry)
+        fill_key(message, table, entry)
         if entry.call is not None:
             message.action.action.CopyFrom(actions.unpack(*entry.call))
         message.controller_metadata, message.metadata = entry.controller_metadata, entry.metadata
         message.is_const = entry.const
         if counter and table.direct_counter:
-            _fill_counter(message.counter_data, self._read_counter(table, entry))
+            fill_counter(message.counter_data, self.counter(table, entry))
+        if meter and (config := self.meter(table, entry)) is not None:
+            fill_meter(message.meter_config, config)
         return entity
 
-    def _add(self, state: TableState, entry: Entry, counter: Counter) -> None:
+    def _add(self, state: TableState, entry: Entry, direct: Direct) -> None:
         assert entry.key is not None
         assert entry.call is not None
         key, call = entry.key, entry.call
@@ -272,8 +293,8 @@ class Tables:
                 refusal = RpcError(RESOURCE_EXHAUSTED, f"table {state.table.name} is full ({state.table.size} entries)")
             raise refusal from error
         state.entries[key] = entry
-        if counter.packets or counter.bytes:
-            self._write_counter(state.table, entry, counter)
+        if direct != Direct():
+            self._set_direct(state.table, entry, direct)
 
     def _remove(self, state: TableState, entry: Entry) -> None:
         assert entry.key is not None
@@ -295,23 +316,16 @@ class Tables:
 
     def _restorer(self, state: TableState, entry: Entry) -> Undo:
         """What brings an entry back to how it is now."""
-        call, counter = entry.call, self._read_counter(state.table, entry)
+        call, direct = entry.call, self._direct(state.table, entry)
         controller_metadata, metadata = entry.controller_metadata, entry.metadata
 
         def restore() -> None:
             if not entry.const:
                 self._set_call(state, entry, call)
             entry.controller_metadata, entry.metadata = controller_metadata, metadata
-            self._write_counter(state.table, entry, counter)
+            self._set_direct(state.table, entry, direct)
 
         return restore
-
-    def _read_counter(self, table: Table, entry: Entry) -> Counter:
-        return self._native.table_counter(table.index, entry.handle) if table.direct_counter else Counter(0, 0)
-
-    def _write_counter(self, table: Table, entry: Entry, value: Counter) -> None:
-        if table.direct_counter:
-            self._native.set_table_counter(table.index, entry.handle, value)
 
 
 def _program_default(table: Table) -> Call | None:
@@ -332,17 +346,28 @@ def _check_write(table: Table, message: p4r.TableEntry) -> None:
         raise RpcError(UNIMPLEMENTED, f"{where}: idle timeouts are not implemented")
     if message.HasField("counter_data") and not table.direct_counter:
         raise RpcError(INVALID_ARGUMENT, f"{where} has no direct counter")
-    if message.HasField("meter_config") or message.HasField("meter_counter_data"):
-        if not table.direct_meter:
-            raise RpcError(INVALID_ARGUMENT, f"{where} has no direct meter")
-        raise RpcError(UNIMPLEMENTED, f"{where}: direct meters are not implemented")
+    if (message.HasField("meter_config") or message.HasField("meter_counter_data")) and not table.direct_meter:
+        raise RpcError(INVALID_ARGUMENT, f"{where} has no direct meter")
+    if message.HasField("meter_counter_data"):
+        raise RpcError(UNIMPLEMENTED, f"{where}: colour counters of meters are not implemented")
 
 
 def _counter(message: p4r.TableEntry) -> Counter:
     return Counter(message.counter_data.packet_count, message.counter_data.byte_count)
 
 
-def _fill_key(message: p4r.TableEntry, table: Table, entry: Entry) -> None:
+def _meter(table: Table, message: p4r.TableEntry) -> MeterConfig | None:
+    if not message.HasField("meter_config"):
+        return None
+    return meter_config(f"table {table.name}", message.meter_config)
+
+
+def _metered(table: Table, entry: Entry) -> bool:
+    return bool(table.direct_meter) and entry.handle != DEFAULT_HANDLE
+
+
+def fill_key(message: p4r.TableEntry, table: Table, entry: Entry) -> None:
+    """Writes what identifies an entry into a message."""
     message.table_id = table.id
     if entry.key is None:
         message.is_default_action = True
@@ -351,6 +376,7 @@ def _fill_key(message: p4r.TableEntry, table: Table, entry: Entry) -> None:
         message.priority = entry.key.priority
 
 
-def _fill_counter(message: p4r.CounterData, value: Counter) -> None:
+def fill_counter(message: p4r.CounterData, value: Counter) -> None:
+    """Writes a count into a message."""
     message.SetInParent()
     message.packet_count, message.byte_count = value.packets, value.bytes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from conftest import Switch
 from finsy.proto import p4d, p4r, rpc_code
 from p4rt_client import Client, Names, RefusedError, octets, update
 
@@ -81,6 +82,40 @@ def test_meters(client: Client, names: Names) -> None:
     assert client.read(meter_entry=cell) == [cell], "MODIFY without config resets"
     configured.config.eburst = 1
     assert code_of(client, meter_entry=configured) == rpc_code.INVALID_ARGUMENT
+
+
+def test_direct_meters(client: Client, names: Names) -> None:
+    entry = names.entry("policing", {"src_addr": 7}, names.action("police"))
+    entry.meter_config.cir, entry.meter_config.cburst, entry.meter_config.pir, entry.meter_config.pburst = 1, 2, 3, 4
+    client.insert(table_entry=entry)
+    query = names.entry("policing", {"src_addr": 7})
+    assert not client.read(table_entry=query)[0].HasField("meter_config")
+    query.meter_config.SetInParent()
+    assert client.read(table_entry=query) == [entry]
+    direct = p4r.DirectMeterEntry(table_entry=names.entry("policing", {"src_addr": 7}))
+    assert client.read(direct_meter_entry=direct)[0].config == entry.meter_config
+    client.modify(direct_meter_entry=direct)
+    everything = p4r.DirectMeterEntry(table_entry=p4r.TableEntry())
+    assert client.read(direct_meter_entry=everything) == [direct], "without config it is reset"
+    direct.config.cir, direct.config.pir = 5, 6
+    client.modify(direct_meter_entry=direct)
+    assert client.read(direct_meter_entry=everything) == [direct]
+    client.modify(table_entry=names.entry("policing", {"src_addr": 7}, names.action("police")))
+    assert not client.read(direct_meter_entry=everything)[0].HasField("config"), "MODIFY without it resets as well"
+    assert code_of(client, "INSERT", direct_meter_entry=direct) == rpc_code.INVALID_ARGUMENT
+    other = p4r.DirectMeterEntry(table_entry=names.entry("l2", {"dst_addr": 7}))
+    assert code_of(client, direct_meter_entry=other) == rpc_code.INVALID_ARGUMENT
+
+
+def test_a_direct_meter_polices(client: Client, names: Names, switch: Switch) -> None:
+    client.insert(table_entry=names.entry("l2", {"dst_addr": 0xAA}, names.action("send_to_cpu", reason=1)))
+    entry = names.entry("policing", {"src_addr": 1}, names.action("police"))
+    entry.meter_config.cir, entry.meter_config.cburst, entry.meter_config.pir, entry.meter_config.pburst = 0, 1, 0, 2
+    client.insert(table_entry=entry)
+    for number in range(4):
+        switch.native.packet_out(3, bytes.fromhex("0000000000aa 000000000001 0800") + bytes([number] * 46))
+    switch.native.packet_out(3, bytes.fromhex("0000000000aa 000000000002 0800") + bytes([9] * 46))
+    assert [client.receive().packet.payload[-1] for _ in range(3)] == [0, 1, 9], "two packets of burst, then red"
 
 
 def test_indices_and_ids_that_do_not_exist(client: Client, names: Names) -> None:

@@ -34,6 +34,7 @@ struct headers_t {
 
 struct metadata_t {
     bit<128> wide;
+    bit<32> colour;
     @field_list(1) bit<8> kept;
 }
 
@@ -73,6 +74,7 @@ control BenchIngress(inout headers_t hdr, inout metadata_t meta, inout standard_
     register<int<12>>(4) signed_cells;
     register<bit<1>>(8) flags;
     meter(8, MeterType.bytes) limits;
+    direct_meter<bit<32>>(MeterType.packets) policed;
 
     action drop() {
         mark_to_drop(standard);
@@ -92,6 +94,10 @@ control BenchIngress(inout headers_t hdr, inout metadata_t meta, inout standard_
         hdr.packet_in.setValid();
         hdr.packet_in.ingress_port = standard.ingress_port;
         hdr.packet_in.reason = reason;
+    }
+
+    action police() {
+        policed.read(meta.colour);
     }
 
     action multicast(bit<16> group) {
@@ -149,6 +155,13 @@ control BenchIngress(inout headers_t hdr, inout metadata_t meta, inout standard_
         default_action = learn;
     }
 
+    table policing {
+        key = { hdr.ethernet.src_addr: exact @name("src_addr"); }
+        actions = { police; NoAction; }
+        default_action = NoAction;
+        meters = policed;
+    }
+
     table keyless {
         actions = { set_wide; NoAction; }
         default_action = NoAction;
@@ -171,6 +184,11 @@ control BenchIngress(inout headers_t hdr, inout metadata_t meta, inout standard_
             keyless.apply();
             fixed.apply();
             learning.apply();
+            policing.apply();
+            if (meta.colour == 2) {
+                mark_to_drop(standard);
+                exit;
+            }
             prefixes.apply();
             acl.apply();
             wide_cells.read(wide, 0);

@@ -1,0 +1,79 @@
+"""Direct counters and meters by their own entities, DirectCounterEntry and DirectMeterEntry.
+
+Source: P4Runtime specification, "DirectCounterEntry", "DirectMeterEntry". Writes return what undoes them.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+
+from finsy.proto import p4r
+
+from softswitch.native import Counter
+from softswitch.p4runtime.arrays import fill_meter, meter_config
+from softswitch.p4runtime.errors import INVALID_ARGUMENT, UNIMPLEMENTED, RpcError
+from softswitch.p4runtime.schema import Schema
+from softswitch.p4runtime.tables import Tables, fill_counter, fill_key
+
+Undo = Callable[[], None]
+
+
+class DirectResources:
+    """The direct resources of one pipeline's tables."""
+
+    def __init__(self, schema: Schema, tables: Tables) -> None:
+        self._schema = schema
+        self._tables = tables
+
+    def modify_counter(self, message: p4r.DirectCounterEntry) -> Undo:
+        """MODIFY of a DirectCounterEntry; without data it changes nothing."""
+        self._check("counter", message.table_entry)
+        table, entry = self._tables.find(message.table_entry)
+        old = self._tables.counter(table, entry)
+        if message.HasField("data"):
+            if message.data.packet_count < 0 or message.data.byte_count < 0:
+                raise RpcError(INVALID_ARGUMENT, f"table {table.name}: counts must not be negative")
+            self._tables.set_counter(table, entry, Counter(message.data.packet_count, message.data.byte_count))
+        return functools.partial(self._tables.set_counter, table, entry, old)
+
+    def read_counters(self, query: p4r.DirectCounterEntry) -> Iterator[p4r.Entity]:
+        """The direct counters that a query selects: of all tables, of one, or of one entry."""
+        if query.table_entry.table_id:
+            self._check("counter", query.table_entry)
+        for table, entry in self._tables.select(query.table_entry):
+            if table.direct_counter:
+                entity = p4r.Entity()
+                fill_key(entity.direct_counter_entry.table_entry, table, entry)
+                fill_counter(entity.direct_counter_entry.data, self._tables.counter(table, entry))
+                yield entity
+
+    def modify_meter(self, message: p4r.DirectMeterEntry) -> Undo:
+        """MODIFY of a DirectMeterEntry; without a configuration the meter marks everything green again."""
+        self._check("meter", message.table_entry)
+        table, entry = self._tables.find(message.table_entry)
+        if message.HasField("counter_data"):
+            raise RpcError(UNIMPLEMENTED, f"table {table.name}: colour counters of meters are not implemented")
+        value = meter_config(f"table {table.name}", message.config) if message.HasField("config") else None
+        old = self._tables.meter(table, entry)
+        self._tables.set_meter(table, entry, value)
+        return functools.partial(self._tables.set_meter, table, entry, old)
+
+    def read_meters(self, query: p4r.DirectMeterEntry) -> Iterator[p4r.Entity]:
+        """The direct meters that a query selects; `config` is unset where it is the default."""
+        if query.HasField("counter_data"):
+            raise RpcError(UNIMPLEMENTED, "colour counters of meters are not implemented")
+        if query.table_entry.table_id:
+            self._check("meter", query.table_entry)
+        for table, entry in self._tables.select(query.table_entry):
+            if table.direct_meter:
+                entity = p4r.Entity()
+                fill_key(entity.direct_meter_entry.table_entry, table, entry)
+                if (config := self._tables.meter(table, entry)) is not None:
+                    fill_meter(entity.direct_meter_entry.config, config)
+                yield entity
+
+    def _check(self, kind: str, message: p4r.TableEntry) -> None:
+        table = self._schema.table(message.table_id)
+        if not (table.direct_counter if kind == "counter" else table.direct_meter):
+            raise RpcError(INVALID_ARGUMENT, f"table {table.name} has no direct {kind}")
