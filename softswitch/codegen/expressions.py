@@ -379,17 +379,36 @@ class Expressions:
         if isinstance(e, Unary) and e.op == "b2d":
             return self.condition(e.operand)
         value = self.exact(e)
+        if not value.range[0] <= 0 <= value.range[1]:
+            return "true"
+        if value.range == (0, 0):
+            return "false"
         if value.kind == "wide":
             return f"(sw_wide_compare({value.text}, {constant(0, 'wide', self.limbs)}) != 0)"
         return f"({value.text} != 0)"
 
     def _compare(self, op: str, left: Expression, right: Expression) -> str:
+        if isinstance(left, FieldRef | LastField | HeaderField) and field_of(self.program, left).varbit:
+            return self._compare_varbits(op, left, right)
         a, b = self.exact(left), self.exact(right)
+        decided = _decide(op, a.range, b.range)
+        if decided is not None:
+            return "true" if decided else "false"
         kind = a.kind if a.kind == b.kind else kind_for(union(a.range, b.range), self.limbs)
         x, y = convert(a, kind, self.limbs), convert(b, kind, self.limbs)
         if kind == "wide":
             return f"(sw_wide_compare({x}, {y}) {op} 0)"
         return f"({x} {op} {y})"
+
+    def _compare_varbits(self, op: str, left: LValue, right: Expression) -> str:
+        """BMv2 compares the numbers in them, whatever their lengths."""
+        if not isinstance(right, FieldRef | LastField | HeaderField) or not field_of(self.program, right).varbit:
+            raise self.unsupported("a comparison of a varbit with something else")
+        if op not in ("==", "!="):
+            raise self.unsupported(f"the comparison {op} of varbits")
+        a, b = self.place(left)[0], self.place(right)[0]
+        call = f"sw_equal_bytes({a}.data, {a}.bits / 8, {b}.data, {b}.bits / 8)"
+        return f"({'!' if op == '!=' else ''}{call})"
 
     def _equal_headers(self, left: Expression, right: Expression) -> str:
         """Both valid, of one type, and equal in every field."""
@@ -403,14 +422,29 @@ class Expressions:
         for i, field in enumerate(self.program.header_types[types[0]].fields):
             member, storage = self.layout.member(types[0], i), storage_of(field)
             if storage.varbit:
-                tests.append(f"a->{member}.bits == b->{member}.bits")
-                tests.append(f"memcmp(a->{member}.data, b->{member}.data, a->{member}.bits / 8) == 0")
+                a, b = f"a->{member}", f"b->{member}"
+                tests.append(f"sw_equal_bytes({a}.data, {a}.bits / 8, {b}.data, {b}.bits / 8)")
             elif storage.limbs:
                 tests.append(f"memcmp(a->{member}, b->{member}, sizeof a->{member}) == 0")
             else:
                 tests.append(f"a->{member} == b->{member}")
         pointers = f"const {name} *a = &{self.header(left)}; const {name} *b = &{self.header(right)};"
         return f"({{ {pointers} {' && '.join(tests)}; }})"
+
+
+def _decide(op: str, a: Range, b: Range) -> bool | None:
+    """What a comparison gives for all values of two ranges, if it is always the same."""
+    if op in ("==", "!="):
+        if a[1] < b[0] or b[1] < a[0]:
+            return op == "!="
+        return op == "==" if a == b and a[0] == a[1] else None
+    if op in (">", "<="):
+        a, b = b, a
+    # Now a < b (for < and >) or its negation.
+    strict = op in ("<", ">")
+    if a[1] < b[0]:
+        return strict
+    return not strict if a[0] >= b[1] else None
 
 
 def header_type_of(program: Program, e: HeaderExpression) -> int:

@@ -22,4 +22,4 @@ def string_literal(text: str) -> str:
 
 def comment(text: str) -> str:
     """Text that cannot end the comment it stands in, nor its line."""
-    return "".join(c if c.isascii() and (c.isalnum() or c in " _-.:()[]<>=+!&|^") else "_" for c in text)[:100]
+    return "".join(c if c.isascii() and (c.isalnum() or c in " _-.:()[]<>=+!&|^/") else "_" for c in text)[:100]

@@ -98,6 +98,17 @@ SW_INLINE void sw_get_bytes(uint8_t *to, const uint8_t *p, size_t bit, size_t n)
             to[i] = (uint8_t)sw_bits(p, bit + 8 * i, 8);
 }
 
+/* Whether two big-endian numbers are equal. */
+static inline __attribute__((unused)) bool sw_equal_bytes(const uint8_t *a, size_t n, const uint8_t *b, size_t m) {
+    for (; n > m; n--)
+        if (*a++ != 0)
+            return false;
+    for (; m > n; m--)
+        if (*b++ != 0)
+            return false;
+    return memcmp(a, b, n) == 0;
+}
+
 /* Extends the sign of the low `width` bits over n limbs. */
 SW_INLINE void sw_sign_limbs(uint64_t *w, unsigned n, unsigned width) {
     if (!(w[(width - 1) / 64] >> ((width - 1) % 64) & 1))

@@ -1,0 +1,185 @@
+"""Generated actions: headers, state, requests to the switch, jumps, messages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from program_driver import Driver
+from program_json import Builder, assign, field, header, op, primitive, value
+
+Json = dict[str, Any]
+STD = {"type": "header", "value": "standard_metadata"}
+
+
+def named(kind: str, name: str) -> Json:
+    return {"type": kind, "value": name}
+
+
+def builder() -> Builder:
+    b = Builder().header("meta", [["m", 32], ["n", 200], ["i", 8, True]], metadata=True)
+    b.header("h", [["a", 8], ["b", 16], ["c", 40]], type_name="h_t").header("g", [], type_name="h_t")
+    b.states = [{"name": "start", "id": 0, "parser_ops": [{"op": "extract", "parameters": [
+        {"type": "regular", "value": "h"}]}], "transitions": [], "transition_key": []}]  # fmt: skip
+    b.extra["register_arrays"] = [
+        {"name": f"r{w}", "id": w, "size": 4, "bitwidth": w} for w in (1, 12, 32, 64, 100, 128, 200)
+    ]
+    b.extra["counter_arrays"] = [{"name": "c", "id": 0, "size": 4, "is_direct": False}]
+    return b
+
+
+FRAME = bytes.fromhex("0102030405060708")
+
+
+def test_valid_and_invalid_headers() -> None:
+    """setValid clears the fields and counts the bytes; on a valid header it does nothing."""
+    b = builder().run([primitive("add_header", header("g")), primitive("add_header", header("h"))])
+    b.run([assign(field("g", "a"), value(0xFF)), primitive("remove_header", header("h"))], "egress")
+    with Driver(b.json()) as d:
+        d.ingress(FRAME + b"x")
+        assert d.get("length_register") == 17
+        assert d.get("std.packet_length") == 9
+        out = d.egress().deparse()
+        assert out == b"\xff" + bytes(7) + b"x"
+        assert d.get("length_register") == 9
+        assert d.get("ingress_length") == 9
+
+
+def test_copy_of_an_invalid_header_keeps_fields() -> None:
+    b = builder().run([primitive("assign_header", header("h"), header("g"))])
+    b.run([assign(field("meta", "m"), field("h", "a")), primitive("add_header", header("g"))])
+    b.run([assign(field("g", "a"), field("meta", "m"))])
+    with Driver(b.json()) as d:
+        assert d.run(FRAME) == b"\x01" + bytes(7)
+
+
+def test_header_comparison() -> None:
+    equal = op("b2d", None, op("==", header("h"), header("g")))
+    b = builder().run([assign(field("meta", "m"), equal), primitive("assign_header", header("g"), header("h"))])
+    b.run([assign(field("g", "b"), op("+", op("*", field("meta", "m"), value(16)), equal))])
+    with Driver(b.json()) as d:
+        assert d.run(FRAME)[8:].hex() == "0100010405060708"
+
+
+def test_mark_to_drop() -> None:
+    b = builder().run([assign(field("standard_metadata", "mcast_grp"), value(7)), primitive("mark_to_drop", STD)])
+    with Driver(b.json()) as d:
+        d.ingress(FRAME)
+        assert d.get("std.egress_spec") == 511
+        assert d.get("std.mcast_grp") == 0
+
+
+@pytest.mark.parametrize("width", [1, 12, 32, 64, 100, 128, 200])
+def test_registers(width: int) -> None:
+    """Read, add in the register's own width, write; indices out of range do nothing."""
+    array = named("register_array", f"r{width}")
+    index = op("&", field("h", "a"), value(255))
+    b = builder().run([
+        assign(field("meta", "n"), value(5)),
+        primitive("register_read", field("meta", "n"), array, index),
+        primitive("register_write", array, index, op("+", field("meta", "n"), value((1 << width) - 1))),
+        assign(field("h", "c"), field("meta", "n")),
+    ])  # fmt: skip
+    with Driver(b.json()) as d:
+        top = (1 << width) - 1
+        d.register(f"r{width}", 1, top)
+        assert int.from_bytes(d.run(FRAME)[3:], "big") == top & (2**40 - 1)
+        assert d.register(f"r{width}", 1) == top - 1
+        assert int.from_bytes(d.run(b"\x04" + FRAME[1:])[3:], "big") == 5
+        assert [d.register(f"r{width}", i) for i in (0, 2, 3)] == [0, 0, 0]
+
+
+def test_signed_values_from_registers_are_not_negative_in_bmv2() -> None:
+    """A register cell is unsigned, and a signed field keeps up to 2^width - 1 of what is stored in it."""
+    b = builder().run([
+        primitive("register_read", field("meta", "i"), named("register_array", "r32"), value(0)),
+        assign(field("h", "a"), op("b2d", None, op("<", field("meta", "i"), value(0)))),
+        assign(field("h", "b"), field("meta", "i")),
+    ])  # fmt: skip
+    with Driver(b.json()) as d:
+        d.register("r32", 0, 200)
+        assert d.run(FRAME)[:3].hex() == "0000c8"
+        d.register("r32", 0, 300)
+        assert d.run(FRAME)[:3].hex() == "00002c"
+
+
+def test_counters() -> None:
+    b = builder().run([primitive("count", named("counter_array", "c"), field("h", "a"))])
+    with Driver(b.json()) as d:
+        d.ingress(FRAME + bytes(92))
+        d.ingress(FRAME)
+        d.ingress(b"\xff" + FRAME)
+        assert d.counter("c", 1) == (2, 108)
+
+
+def test_requests() -> None:
+    b = builder()
+    b.extra["learn_lists"] = [
+        {"name": "d", "id": 3, "elements": [field("h", "a"), field("h", "c"), field("meta", "n")]}
+    ]
+    elements = [field("meta", "m"), field("meta", "n"), field("standard_metadata", "ingress_port")]
+    b.extra["field_lists"] = [{"name": "keep", "id": 2, "elements": elements}]
+    b.run([
+        assign(field("meta", "n"), value(2**199 + 1)), assign(field("meta", "m"), value(9)),
+        assign(field("meta", "i"), value(-3)),
+        primitive("clone_ingress_pkt_to_egress", value(100), value(2)), primitive("resubmit", value(2)),
+        primitive("generate_digest", value(0), value(3)), primitive("truncate", value(60)),
+        primitive("truncate", value(80)),
+    ])  # fmt: skip
+    b.run([primitive("recirculate", value(2))], "egress")
+    b.run([assign(field("h", "b"), field("meta", "m")), assign(field("h", "a"), field("meta", "i"))], "egress")
+    with Driver(b.json()) as d:
+        assert d.ingress(FRAME).get("req.recirculate_list") == -1
+        requests = ("clone_session", "clone_list", "resubmit_list", "digest_list", "truncate_to")
+        assert [d.get(f"req.{name}") for name in requests] == [100, 2, 2, 3, 60]
+        assert d.digest(3).hex() == "01" + "0405060708" + "80" + "00" * 23 + "01"
+        assert d.digest(3, capacity=10) == b""
+        assert d.digest(99) == b""
+        d.preserve(2).egress()
+        assert d.get("req.recirculate_list") == 2
+        assert d.deparse()[:3].hex() == "000009"  # m was kept, i was not
+
+
+def test_exit_ends_the_control_but_not_the_action() -> None:
+    b = builder().run([primitive("exit"), assign(field("h", "a"), value(1))])
+    b.run([assign(field("h", "b"), value(1))])
+    b.run([assign(field("h", "c"), value(1))], "egress")
+    with Driver(b.json()) as d:
+        assert d.run(FRAME).hex() == "0102030000000001"
+
+
+def test_jumps() -> None:
+    """A loop: c counts while b goes down; and one that would never end."""
+    not_zero = op("b2d", None, op("!=", field("h", "b"), value(0)))
+    b = builder().run([
+        primitive("_jump_if_zero", not_zero, value(4)),
+        assign(field("h", "b"), op("-", field("h", "b"), value(1))),
+        assign(field("h", "c"), op("+", field("h", "c"), value(1))),
+        primitive("_jump", value(0)),
+    ])  # fmt: skip
+    with Driver(b.json()) as d:
+        assert d.run(bytes.fromhex("0000030000000000")).hex() == "0000000000000003"
+    with Driver(builder().run([primitive("no_op"), primitive("_jump", value(0))]).json()) as d:
+        assert d.run(FRAME) == FRAME
+
+
+def test_messages() -> None:
+    vector = {"type": "parameters_vector", "value": [field("h", "a"), op("-", None, field("h", "c"))]}
+    empty = {"type": "parameters_vector", "value": {}}
+    b = builder().run([
+        primitive("log_msg", {"type": "string", "value": 'a={} "\\{c\\}"={}!'}, vector),
+        primitive("log_msg", {"type": "string", "value": "x" * 3000}, empty),
+        primitive("assert", op("==", field("h", "a"), value(2)), line=31),
+        primitive("assume", op("==", field("h", "a"), value(1))),
+    ])  # fmt: skip
+    with Driver(b.json()) as d:
+        d.ingress(FRAME)
+        assert d.log() == [f'a=1 "{{c}}"={-0x0405060708}!', "x" * 1023, "assert failed at test.p4:31"]
+
+
+def test_random_stays_inside() -> None:
+    b = builder().run([primitive("modify_field_rng_uniform", field("h", "a"), value(3), value(5)),
+                       primitive("modify_field_rng_uniform", field("h", "b"), value(5), value(3))])  # fmt: skip
+    with Driver(b.json()) as d:
+        assert {d.run(FRAME)[0] for _ in range(100)} == {3, 4, 5}
+        assert d.run(FRAME)[1:3] == FRAME[1:3]
