@@ -19,6 +19,7 @@ PRIORITIES = 8
 # More than a lossless network can hold: PFC keeps the queues below XOFF and what is in flight.
 QUEUE_DEPTH_PACKETS = 16384
 CPU_PORT = 509
+MAX_MTU = 9202  # frames of 9216 B
 THRIFT_PORT = 9090  # in the switch's own namespace
 BMV2 = "simple_switch_grpc"
 
@@ -64,6 +65,10 @@ class Target(Protocol):
 
     def command(self, spec: LaunchSpec) -> list[str]: ...
 
+    def mtu(self, needed: int) -> int:
+        """The MTU that interfaces should have where packets of `needed` bytes must pass."""
+        ...
+
     def ready(self, namespace_pid: int) -> bool:
         """Whether its own servers answer, beside P4Runtime's."""
         ...
@@ -93,6 +98,10 @@ class SoftswitchTarget:
             *("--", *_target_options(spec)),
         ]
 
+    def mtu(self, needed: int) -> int:
+        """All that it can take; more costs nothing."""
+        return max(needed, MAX_MTU)
+
     def ready(self, namespace_pid: int) -> bool:
         return True
 
@@ -117,6 +126,11 @@ class Bmv2Target:
             *("--log-console", "--thrift-port", str(THRIFT_PORT)),
             *("--", *_target_options(spec)),
         ]
+
+    def mtu(self, needed: int) -> int:
+        """Just enough. libpcap cuts its receive ring, 2 MB, into slots of the MTU: at 9216 B it would hold 128
+        packets, and a burst would be lost before BMv2 sees it."""
+        return needed
 
     def ready(self, namespace_pid: int) -> bool:
         """Its Thrift server comes up after its P4Runtime server."""

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from topologies.nodes import LabNet, LabNode
 
 START_LIMIT_S = 30.0
+ETHERNET_HEADER_BYTES = 14
 
 # Who delays: what `Network.features["link_delay"]` says.
 DELAY_BY_ALL = "switches and agents"
@@ -210,11 +211,18 @@ class Network:
     def _prepare(self, name: str, node: LabNode) -> None:
         ends = [Endpoint(name, port) for port in self.topology.ports(name)]
         mac = self.topology.host(name).mac if self.topology.is_host(name) else None
-        node.prepare_interfaces([end.interface for end in ends], [mac] * len(ends))
+        node.prepare_interfaces([end.interface for end in ends], [mac] * len(ends), self._mtu())
         self.record.nodes[name] = records.NodeRecord(
             name, records.Process.of(node.pid), [end.interface for end in ends]
         )
         self.record.save()
+
+    def _mtu(self) -> int:
+        """Of every interface, in bytes of payload, as Linux counts it."""
+        return self.target.mtu(self._frame_bytes() - ETHERNET_HEADER_BYTES)
+
+    def _frame_bytes(self) -> int:
+        return int(self.topology.number("mtu_bytes"))
 
     def _spec(self, name: str) -> LaunchSpec:
         ports = []
@@ -235,7 +243,7 @@ class Network:
             ports=tuple(ports),
             address=f"unix:{socket_path}",
             seed=self.seed,
-            nominal_packet_bytes=int(self.topology.parameters.get("mtu_bytes", 1058)),
+            nominal_packet_bytes=self._frame_bytes(),
         )
 
     def _start_switch(self, node: LabNode, check: Callable[[], None]) -> Callable[[Callable[[], None]], None]:

@@ -23,8 +23,6 @@ from topologies.mininet_topo import mininet_topo
 from topologies.model import Topology
 from topologies.process import end_children
 
-# RoCE's largest frame and more: the switch takes frames up to 9216 B.
-MTU = 9216
 TX_QUEUE_LENGTH = 10_000
 # Whatever makes the kernel merge, split, strip or leave unfinished what our programs see.
 _NO_IPV6 = (
@@ -75,12 +73,12 @@ class LabNode(Node):  # type: ignore[misc]
             raise NodeError(f"{self.name}: `{' '.join(command)}` failed: {err.decode().strip() or process.returncode}")
         return out.decode()
 
-    def prepare_interfaces(self, interfaces: Sequence[str], addresses: Sequence[str | None]) -> None:
+    def prepare_interfaces(self, interfaces: Sequence[str], addresses: Sequence[str | None], mtu: int) -> None:
         """MTU, MAC, no ARP, no offloads; up. No IP address: the kernel must not answer for the agent."""
         lines = []
         for name, address in zip(interfaces, addresses, strict=True):
             mac = f" address {address}" if address else ""
-            lines.append(f"link set dev {name} mtu {MTU} txqueuelen {TX_QUEUE_LENGTH} arp off{mac}")
+            lines.append(f"link set dev {name} mtu {mtu} txqueuelen {TX_QUEUE_LENGTH} arp off{mac}")
             lines.append(f"link set dev {name} up")
         offloads = " ".join(f"{feature} off" for feature in _OFFLOADS)
         self.run(["ip", "-batch", "-"], "\n".join(lines) + "\n")

@@ -82,7 +82,7 @@ def test_interfaces_are_quiet_and_named_after_their_ports(name: str, tmp_path: P
                 if link["ifname"] == "lo":
                     continue
                 assert link["addr_info"] == []
-                assert (link["mtu"], link["operstate"]) == (9216, "UP")
+                assert (link["mtu"], link["operstate"]) == (9202, "UP")
                 assert "NOARP" in link["flags"]
                 features = subprocess.check_output([*inside, "ethtool", "-k", link["ifname"]], text=True)
                 for feature in ("rx-checksumming", "tx-checksumming", "generic-receive-offload", "rx-vlan-offload"):
