@@ -2,7 +2,9 @@
  *
  * A trie node covers six bits of the key. One bit map says which prefixes of zero to five bits end in it, the other
  * which of its 64 children exist; results and children stand packed in arrays that are addressed by counting bits.
- * So a node costs memory for what it holds alone, and a lookup touches one node for every six bits.
+ * So a node costs memory for what it holds alone, and a lookup touches one node for every six bits. Where a child
+ * would hold a single prefix, that prefix's entry stands in its place (a leaf): most chains of nodes that lead to
+ * one long prefix don't exist, and a large table costs two or three cache misses a lookup.
  *
  * The trie's key is the table's key with the exact fields first and the lpm field last; every prefix has all bits
  * of the exact fields. */
@@ -14,11 +16,21 @@
 
 enum { STRIDE = 6 };
 
+struct trie_node;
+
+/* A child: a node, or a leaf, which has the lowest bit set. 0: none. */
+typedef uintptr_t child_t;
+
 struct trie_node {
     uint64_t prefixes, children;
     struct sw_node **results;
-    struct trie_node *kids;
+    child_t *kids;
 };
+
+static inline bool is_leaf(child_t child) { return child & 1; }
+static inline struct sw_node *leaf_of(child_t child) { return (struct sw_node *)(child - 1); }
+static inline struct trie_node *node_of(child_t child) { return (struct trie_node *)child; }
+static inline child_t leaf(struct sw_node *entry) { return (child_t)entry | 1; }
 
 struct lpm {
     struct trie_node root;
@@ -55,7 +67,11 @@ static void *create(const struct sw_table_spec *spec, uint64_t seed)
 static void free_below(struct trie_node *node)
 {
     uint32_t n = (uint32_t)__builtin_popcountll(node->children);
-    for (uint32_t i = 0; i < n; i++) free_below(&node->kids[i]);
+    for (uint32_t i = 0; i < n; i++) {
+        if (is_leaf(node->kids[i])) continue;
+        free_below(node_of(node->kids[i]));
+        free(node_of(node->kids[i]));
+    }
     free(node->kids);
     free(node->results);
 }
@@ -124,24 +140,37 @@ static void closed(void *array, size_t size, uint32_t n, uint32_t at)
     memmove(bytes + size * at, bytes + size * (at + 1), size * (n - at - 1));
 }
 
-static int insert(void *index, struct sw_node *entry)
+/* Whether the first `bits` bits of two keys are equal. */
+static inline bool same_bits(const uint64_t *a, const uint64_t *b, uint32_t bits)
 {
-    struct lpm *lpm = index;
-    struct trie_node *node = &lpm->root;
-    uint32_t left = lpm->exact_bits + (uint32_t)entry->prefix, bit = 0;
-    for (; left >= STRIDE; left -= STRIDE, bit += STRIDE) {
-        uint32_t chunk = chunk_at(entry->words, bit), at = rank_of(node->children, chunk);
-        if (!(node->children >> chunk & 1)) {
-            uint32_t n = (uint32_t)__builtin_popcountll(node->children);
-            struct trie_node *kids = opened(node->kids, sizeof *kids, n, at);
-            if (kids == NULL) return -ENOMEM; /* empty nodes on the way do no harm */
-            free(node->kids);
-            node->kids = kids;
-            node->children |= 1ull << chunk;
-        }
-        node = &node->kids[at];
+    uint32_t i = 0;
+    for (; bits >= 64; bits -= 64, i++) {
+        if (a[i] != b[i]) return false;
     }
-    uint32_t place = (1u << left) - 1 + (chunk_at(entry->words, bit) >> (STRIDE - left));
+    return bits == 0 || __builtin_bswap64(a[i] ^ b[i]) >> (64 - bits) == 0;
+}
+
+static inline uint32_t bits_of(const struct lpm *lpm, const struct sw_node *entry)
+{
+    return lpm->exact_bits + (uint32_t)entry->prefix;
+}
+
+/* Room for one more child at `chunk`, or NULL. */
+static child_t *add_child(struct trie_node *node, uint32_t chunk)
+{
+    uint32_t at = rank_of(node->children, chunk);
+    child_t *kids = opened(node->kids, sizeof *kids, (uint32_t)__builtin_popcountll(node->children), at);
+    if (kids == NULL) return NULL;
+    free(node->kids);
+    node->kids = kids;
+    node->children |= 1ull << chunk;
+    return &kids[at];
+}
+
+/* A prefix that ends within the node, `length` bits below its start. */
+static int add_result(struct trie_node *node, struct sw_node *entry, uint32_t chunk, uint32_t length)
+{
+    uint32_t place = (1u << length) - 1 + (chunk >> (STRIDE - length));
     if (node->prefixes >> place & 1) return -EEXIST;
     uint32_t at = rank_of(node->prefixes, place);
     struct sw_node **results =
@@ -154,13 +183,63 @@ static int insert(void *index, struct sw_node *entry)
     return 0;
 }
 
+/* A new node, whose chunk starts at `bit`, with one entry in it; NULL: no memory. */
+static struct trie_node *node_with(const struct lpm *lpm, struct sw_node *entry, uint32_t bit)
+{
+    struct trie_node *node = calloc(1, sizeof *node);
+    if (node == NULL) return NULL;
+    uint32_t left = bits_of(lpm, entry) - bit, chunk = chunk_at(entry->words, bit);
+    bool done = false;
+    if (left < STRIDE) {
+        done = add_result(node, entry, chunk, left) == 0;
+    } else {
+        child_t *slot = add_child(node, chunk);
+        if (slot != NULL) *slot = leaf(entry);
+        done = slot != NULL;
+    }
+    if (done) return node;
+    free(node);
+    return NULL;
+}
+
+static int insert(void *index, struct sw_node *entry)
+{
+    struct lpm *lpm = index;
+    struct trie_node *node = &lpm->root;
+    uint32_t left = bits_of(lpm, entry), bit = 0;
+    for (; left >= STRIDE; left -= STRIDE, bit += STRIDE) {
+        uint32_t chunk = chunk_at(entry->words, bit);
+        if (!(node->children >> chunk & 1)) {
+            child_t *slot = add_child(node, chunk);
+            if (slot == NULL) return -ENOMEM;
+            *slot = leaf(entry);
+            return 0;
+        }
+        child_t *slot = &node->kids[rank_of(node->children, chunk)];
+        if (is_leaf(*slot)) {
+            struct sw_node *other = leaf_of(*slot);
+            if (other->prefix == entry->prefix && same_bits(other->words, entry->words, bits_of(lpm, entry))) {
+                return -EEXIST;
+            }
+            struct trie_node *between = node_with(lpm, other, bit + STRIDE);
+            if (between == NULL) return -ENOMEM;
+            *slot = (child_t)between;
+        }
+        node = node_of(*slot);
+    }
+    return add_result(node, entry, chunk_at(entry->words, bit), left);
+}
+
 /* Removes the entry below node; true when node is empty afterwards. */
 static bool remove_below(struct trie_node *node, const struct sw_node *entry, uint32_t bit, uint32_t left)
 {
     uint32_t chunk = chunk_at(entry->words, bit);
     if (left >= STRIDE) {
         uint32_t at = rank_of(node->children, chunk);
-        if (remove_below(&node->kids[at], entry, bit + STRIDE, left - STRIDE)) {
+        child_t child = node->kids[at];
+        bool empty = is_leaf(child) || remove_below(node_of(child), entry, bit + STRIDE, left - STRIDE);
+        if (empty) {
+            if (!is_leaf(child)) free(node_of(child));
             closed(node->kids, sizeof *node->kids, (uint32_t)__builtin_popcountll(node->children), at);
             node->children &= ~(1ull << chunk);
         }
@@ -183,7 +262,7 @@ static bool remove_below(struct trie_node *node, const struct sw_node *entry, ui
 static void remove_entry(void *index, struct sw_node *entry)
 {
     struct lpm *lpm = index;
-    remove_below(&lpm->root, entry, 0, lpm->exact_bits + (uint32_t)entry->prefix);
+    remove_below(&lpm->root, entry, 0, bits_of(lpm, entry));
 }
 
 static struct sw_node *find(void *index, const uint8_t *key)
@@ -198,7 +277,12 @@ static struct sw_node *find(void *index, const uint8_t *key)
         uint64_t matching = node->prefixes & lpm->covers[chunk];
         if (matching != 0) best = node->results[rank_of(node->prefixes, 63 - (uint32_t)__builtin_clzll(matching))];
         if (!(node->children >> chunk & 1)) return best;
-        node = &node->kids[rank_of(node->children, chunk)];
+        child_t child = node->kids[rank_of(node->children, chunk)];
+        if (is_leaf(child)) {
+            struct sw_node *entry = leaf_of(child);
+            return same_bits(entry->words, buffer, bits_of(lpm, entry)) ? entry : best;
+        }
+        node = node_of(child);
     }
 }
 
