@@ -100,13 +100,18 @@ struct sw_table *sw_table_new(const struct sw_table_spec *spec, const struct sw_
     if (table->index == NULL || table->miss == NULL) goto fail;
     table->miss->entry.handle = UINT32_MAX;
     if (sw_table_default(table, UINT32_MAX, NULL, 0, why) != 0) goto fail;
+    int64_t last = 0; /* P4Runtime numbers these entries down to 1, and compares them with a client's own */
+    for (uint32_t i = 0; i < spec->n_const_entries; i++) {
+        if (spec->const_entries[i].priority > last) last = spec->const_entries[i].priority;
+    }
     for (uint32_t i = 0; i < spec->n_const_entries; i++) {
         const struct sw_const_entry *entry = &spec->const_entries[i];
+        int64_t rank = (int64_t)INT32_MAX - (last + 1 - entry->priority);
         if (entry->action >= program->n_actions) {
             *why = "a const entry has no such action";
             goto fail;
         }
-        if (sw_table_insert(table, entry->key, entry->mask, entry->prefix, entry->priority, entry->action, entry->args,
+        if (sw_table_insert(table, entry->key, entry->mask, entry->prefix, rank, entry->action, entry->args,
                             arg_words(&program->actions[entry->action]), why) < 0) {
             goto fail;
         }

@@ -38,8 +38,7 @@ def test_packet_in_goes_to_primaries_alone(client: Client, switch: Switch) -> No
         switch.native.packet_out(3, FRAME)
         assert client.receive().HasField("packet")
         assert other.receive().HasField("packet")
-        backup.arbitrate(1)
-        assert backup.receive().HasField("arbitration"), "no packet came before this answer"
+        assert backup.arbitrate(1).device_id == 1, "no packet came before this answer"
 
 
 def test_packet_out_through_the_pipeline(client: Client, switch: Switch) -> None:
