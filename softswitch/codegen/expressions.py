@@ -123,10 +123,10 @@ class Expressions:
 
     def unsigned(self, e: Expression, width: int) -> str:
         """The low `width` bits of e, zero above them; of kind modular_kind(width)."""
-        text = self.modulo(e, width)
+        kind = modular_kind(width, self.limbs)
         if self.ranges.fits(e, unsigned_range(width)):
-            return text
-        return self.mask(text, modular_kind(width, self.limbs), width)
+            return convert(self.exact(e), kind, self.limbs)
+        return self.mask(self.modulo(e, width), kind, width)
 
     def mask(self, text: str, kind: str, width: int) -> str:
         """Clears what is above the low `width` bits."""
@@ -178,9 +178,10 @@ class Expressions:
             # One operand is in [0, r[1]] already, so nothing above its bits survives.
             bits = max(r[1].bit_length(), 1)
             kind = modular_kind(bits, self.limbs)
+            fits = [self.ranges.fits(x, (0, (1 << bits) - 1)) for x in (left, right)]
             parts = [
-                self.modulo(x, bits) if not self.ranges.fits(x, (0, (1 << bits) - 1)) else self.unsigned(x, bits)
-                for x in (left, right)
+                self.unsigned(x, bits) if fit else self.modulo(x, bits)
+                for x, fit in zip((left, right), fits, strict=True)
             ]
             return Value(self._apply("&", parts[0], parts[1], kind), kind, r)
         if op == "two_comp_mod":
