@@ -42,6 +42,7 @@ def parser() -> argparse.ArgumentParser:
     result.add_argument("--line-rate", required=True, type=_positive, metavar="BPS", help="nominal, e.g. 10e9")
     result.add_argument("--dilation", default=1.0, type=_positive, metavar="K", help="time passes K times slower")
     result.add_argument("--delay", default=0.0, type=_not_negative, metavar="S", help="delay of the link, nominal")
+    result.add_argument("--seed", default=1, type=int, metavar="N", help="decides the phases of NP windows")
     result.add_argument("--scheme", default="pcn", help=f"one of {', '.join(sorted(schemes))}")
     result.add_argument("--param", action="append", default=[], metavar="NAME=VALUE", help="setting of the scheme")
     result.add_argument("--control", required=True, type=Path, metavar="PATH", help="the control socket")
@@ -69,6 +70,7 @@ def settings(arguments: argparse.Namespace) -> AgentSettings:
         control=arguments.control,
         log=arguments.log,
         delay_s=arguments.delay,
+        seed=arguments.seed,
     )
 
 

@@ -55,6 +55,7 @@ class AgentSettings:
     control: Path
     log: Path | None = None
     delay_s: float = 0.0
+    seed: int = 1
 
 
 class Agent:
@@ -75,7 +76,9 @@ class Agent:
             on_expiry=lambda priority, at_s: self._log.write(at_s, "resume", **{"class": priority, "by": "expiry"}),
         )
         self._sender = Sender(mac, ip, settings.line_rate_bps, settings.scheme, self._nic, self._clock, self._log)
-        self._receiver = Receiver(mac, ip, settings.scheme, self._clock, self._log, self._nic.send_control)
+        self._receiver = Receiver(
+            mac, ip, settings.scheme, self._clock, self._log, self._nic.send_control, settings.seed
+        )
         self._pace = PaceMeter(self._nic)
         self._other_frames = 0
         self._bad_frames = 0
@@ -249,7 +252,7 @@ class Agent:
     def _housekeep(self, now: float) -> None:
         share = self._pace.check(now, time.monotonic())
         if share is not None and share < PaceMeter.LEAST_SHARE:
-            self._log.write(now, "lag", share=share, lag_real_s=self._clock.real(self._nic.lag_s))
+            self._log.write(now, "lag", share=share, lag_real_s=self._clock.real(self._nic.shortfall_s(now)))
         self._log.flush()
         self._realtime.check()
 
@@ -348,7 +351,7 @@ class Agent:
             send_retries=self._send_retries,
             kept_pace=self._pace.kept,
             worst_pace=self._pace.worst,
-            lag_real_s=self._clock.real(nic.lag_s),
+            lag_real_s=self._clock.real(nic.shortfall_s(now)),
             late_real_s=self._clock.real(self._late_s),
             cpu_s=time.process_time() - cpu,
             realtime=self._realtime.active,

@@ -10,7 +10,7 @@ before anything that changes the state is told. A frame leaves when its last bit
 at line rate, plus the link's delay.
 
 A process that is late may catch up by a burst of two packets, or of `catch_up_s`. What it is later than that is lost:
-the schedule moves, `lag_s` grows, and `allowed_bits` runs ahead of `sent_bits`.
+the schedule moves, and `allowed_bits` runs ahead of `sent_bits`.
 """
 
 from __future__ import annotations
@@ -89,7 +89,6 @@ class Nic:
     ) -> None:
         self.line_rate_bps = line_rate_bps
         self.pauses = [PauseState() for _ in range(CLASSES)]
-        self.lag_s = 0.0
         self.allowed_bits = 0.0
         self.sent_bits = 0
         self._delay_s = delay_s
@@ -121,7 +120,7 @@ class Nic:
         """The flow starts no further frame. What has started still leaves."""
         self.account(now_s)
         self._drop(flow)
-        self._on_end(flow, max(now_s, self._free_s))
+        self._on_end(flow, max(now_s, self._free_s + self._delay_s) if flow.sent else now_s)
 
     def set_rate(self, flow: NicFlow, rate_bps: float, now_s: float) -> None:
         """The gap after the flow's last frame follows the new rate at once."""
@@ -228,6 +227,11 @@ class Nic:
             begin = end
         self._accounted_s = now_s
 
+    def shortfall_s(self, now_s: float) -> float:
+        """What the rates allowed until now and was not sent, as time at line rate: what lateness cost."""
+        self.account(now_s)
+        return max(0.0, self.allowed_bits - self.sent_bits) / self.line_rate_bps
+
     def reset_counters(self, now_s: float) -> None:
         """Counts start anew; flows and pauses go on."""
         self.account(now_s)
@@ -236,7 +240,7 @@ class Nic:
             state.paused_s = 0.0
             if state.since_s is not None:
                 state.since_s = now_s
-        self.lag_s = self.allowed_bits = 0.0
+        self.allowed_bits = 0.0
         self.sent_bits = 0
 
     def _allowance(self) -> float:
@@ -286,7 +290,6 @@ class Nic:
         length_s = self._bits(flow) / self.line_rate_bps
         limit_s = now_s - self._allowance() - length_s - self._delay_s
         if at_s < limit_s:
-            self.lag_s += limit_s - at_s
             at_s = limit_s
         self._free_s = at_s + length_s
         self._wire.append((self._free_s + self._delay_s, flow, flow.sent))

@@ -1,7 +1,7 @@
 """The receiving side: counts every data packet, closes the NP's windows, and makes the CNPs. No clock and no socket.
 
-Windows are each flow's own: the first starts with its first packet, the others follow it every T. A flow that goes
-silent for a whole window costs nothing until it comes back, on the same grid.
+Windows are each flow's own: the first packet comes at a phase of its window that the seed and the flow decide, the next
+windows follow every T. A flow that goes silent for a whole window costs nothing until it comes back, on the same grid.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Callable
 
 from . import stats, wire
-from .algorithms import Cnp, Configured, NotificationPoint, Window
+from .algorithms import Cnp, Configured, NotificationPoint, Window, window_phase
 from .clock import DilatedClock
 from .log import EventLog
 from .nic import INFINITY
@@ -29,7 +29,7 @@ class ReceivedFlow:
     """Counters of a flow; `window_*` is what they were when the window began."""
 
     __slots__ = (
-        "bytes", "cnps", "complete_s", "duplicates", "expected", "first_s", "flow", "gaps", "icrc_length",
+        "bytes", "cnps", "complete_s", "duplicates", "expected", "first_s", "flow", "gaps", "grid_s", "icrc_length",
         "icrc_prefix", "last_s", "marked_ce", "marked_ue", "missing", "np", "packets", "payload_bytes", "reordered",
         "reply_mac", "src_ip", "window_bytes", "window_ce", "window_end_s", "window_first_s", "window_packets",
         "window_ue",
@@ -49,6 +49,7 @@ class ReceivedFlow:
         self.icrc_length = self.icrc_prefix = 0
         self.window_end_s = _NO_WINDOW if np.period_s is not None else INFINITY
         self.window_first_s: float | None = None
+        self.grid_s = now
         self.window_packets = self.window_bytes = self.window_ce = self.window_ue = 0
 
 
@@ -57,7 +58,7 @@ class Receiver:
 
     def __init__(
         self, mac: bytes, ip: bytes, configured: Configured, clock: DilatedClock, log: EventLog,
-        send: Callable[[bytes, float], None],
+        send: Callable[[bytes, float], None], seed: int = 1,
     ) -> None:  # fmt: skip
         self.timer_s = INFINITY
         self.bad_frames = 0
@@ -67,6 +68,7 @@ class Receiver:
         self._clock = clock
         self._log = log
         self._send = send
+        self._seed = seed
         self._flows: dict[tuple[int, int], ReceivedFlow] = {}
         self._timers: list[tuple[float, int, ReceivedFlow]] = []
         self._ticket = 0
@@ -162,6 +164,8 @@ class Receiver:
 
     def _learn(self, frame: memoryview, src: int, number: int, psn: int, now_s: float) -> ReceivedFlow:
         flow = ReceivedFlow(number, src.to_bytes(4, "big"), bytes(frame[6:12]), psn, self._configured.new_np(), now_s)
+        if flow.np.period_s is not None:
+            flow.grid_s = now_s - window_phase(self._seed, src, number) * flow.np.period_s
         self._flows[src, number] = flow
         return flow
 
@@ -199,7 +203,7 @@ class Receiver:
         """The window that `now_s` is in, on the flow's grid."""
         period_s = flow.np.period_s
         assert period_s is not None
-        flow.window_end_s = flow.first_s + (math.floor((now_s - flow.first_s) / period_s) + 1) * period_s
+        flow.window_end_s = flow.grid_s + (math.floor((now_s - flow.grid_s) / period_s) + 1) * period_s
         if flow.window_end_s <= now_s:
             flow.window_end_s += period_s
         self._ticket += 1

@@ -73,7 +73,7 @@ class AgentStats:
     `send_retries` are frames that the kernel refused at first.
 
     `kept_pace`: in every window of a second (real) at least 95% of what the rates allowed was sent; `worst_pace` is
-    the least such share. `lag_real_s` is time by which the schedule had to move since the process was late;
+    the least such share. `lag_real_s` is what was allowed and not sent for lateness, as time at line rate;
     `late_real_s` the most that a frame left after it was due. `cpu_s` and `elapsed_real_s` count since the agent
     started or was reset. `realtime`: the agent runs at real-time priority.
     """

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .base import Ack, Cnm, Cnp, NotificationPoint, ReactionPoint, Window
+from .base import Ack, Cnm, Cnp, NotificationPoint, ReactionPoint, Window, window_phase
 from .pcn import PcnNotificationPoint, PcnParameters, PcnReactionPoint
 from .pfc import PfcNotificationPoint, PfcParameters, PfcReactionPoint
 
@@ -26,6 +26,7 @@ __all__ = [
     "Window",
     "find_scheme",
     "schemes",
+    "window_phase",
 ]
 
 

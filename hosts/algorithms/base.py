@@ -7,6 +7,7 @@ modelled network. Rates and sizes are of Ethernet frames, without preamble and F
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 
 
@@ -80,11 +81,18 @@ class ReactionPoint:
         return {}
 
 
+def window_phase(seed: int, src_ip: int, flow: int) -> float:
+    """How far into a window of its NP a flow's first packet comes: from 0 to below 1, the same in every clock."""
+    key = b"%d/%d/%d" % (seed, src_ip, flow)
+    return int.from_bytes(hashlib.blake2b(key, digest_size=6).digest(), "big") / (1 << 48)
+
+
 class NotificationPoint:
     """NP of one flow.
 
-    `period_s` is the length of the windows that it wants to see, None if none. Windows start at the flow's first packet
-    and follow each other without gap, whether packets arrive or not. A window without packets may be left out.
+    `period_s` is the length of the windows that it wants to see, None if none. Windows follow each other without gap,
+    as a timer that knows nothing of the flow's start makes them: the first packet comes anywhere in one
+    (`window_phase`). A window without packets may be left out.
     """
 
     period_s: float | None = None

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hosts import wire
-from hosts.algorithms import find_scheme
+from hosts.algorithms import find_scheme, window_phase
 from hosts.clock import DilatedClock
 from hosts.log import EventLog
 from hosts.receiver import Receiver
@@ -52,32 +52,47 @@ class Bench:
         return flow
 
 
-def test_windows_start_with_the_first_packet_and_follow_every_t() -> None:
+def reply() -> tuple[bytes, bytes, bytes, bytes]:
+    return HOST[0], SENDER[0], HOST[1], SENDER[1]
+
+
+def phase(flow: int = 1, seed: int = 1) -> float:
+    return window_phase(seed, int.from_bytes(SENDER[1], "big"), flow)
+
+
+def test_windows_follow_every_t_from_the_flows_phase() -> None:
     bench = Bench(period_s=T)
     for n in range(100):
         at = 1.0 + n * T / 10
         bench.timers(at)
         bench.packet(at, n)
     bench.timers(2.0)
-    assert [at for at, _ in bench.cnps] == pytest.approx([1.0 + n * T for n in range(1, 11)])
-    assert {cnp.rec_rate_mbps for _, cnp in bench.cnps} <= {152, 169, 186}  # 9, 10 or 11 frames a window
-    assert bench.cnps[0][1] == CnpPacket(*reply(), flow=1, decrease=False, rec_rate_mbps=169)
+    assert [at for at, _ in bench.cnps] == pytest.approx([1.0 + (n - phase()) * T for n in range(1, 12)])
+    assert {cnp.rec_rate_mbps for _, cnp in bench.cnps[1:-1]} <= {152, 169, 186}  # 9, 10 or 11 frames a window
+    assert sum(cnp.rec_rate_mbps for _, cnp in bench.cnps) == pytest.approx(1693, abs=11)
+    assert bench.cnps[1][1] == CnpPacket(*reply(), flow=1, decrease=False, rec_rate_mbps=169)
 
 
-def reply() -> tuple[bytes, bytes, bytes, bytes]:
-    return HOST[0], SENDER[0], HOST[1], SENDER[1]
+def test_phases_are_spread_and_decided_by_seed_and_flow() -> None:
+    phases = [phase(flow, seed) for flow in range(50) for seed in range(4)]
+    assert len(set(phases)) == 200
+    assert all(0 <= value < 1 for value in phases)
+    assert sum(phases) / 200 == pytest.approx(0.5, abs=0.1)
+    assert phase(3, 4) == phase(3, 4)
 
 
 def test_a_silent_flow_gets_no_cnp_and_comes_back_on_its_grid() -> None:
     bench = Bench(period_s=T)
-    bench.packet(1.0)
-    bench.timers(1.0 + 20.3 * T)
+    start = 1.0 + phase() * T  # windows end at whole periods after 1.0
+    bench.packet(start)
+    back = 1.0 + 20.3 * T
+    bench.timers(back)
     assert len(bench.cnps) == 1
     assert bench.receiver.timer_s == float("inf")
-    bench.packet(1.0 + 20.3 * T, 1)
+    bench.packet(back, 1)
     bench.timers(1.0 + 40 * T)
     assert [at for at, _ in bench.cnps] == pytest.approx([1.0 + T, 1.0 + 21 * T])
-    assert bench.cnps[1][1].rec_rate_mbps == round(1058 * 8 / (20.3 * T) / 1e6) or bench.cnps[1][1].rec_rate_mbps == 1
+    assert bench.cnps[1][1].rec_rate_mbps == max(1, round(1058 * 8 / (back - start) / 1e6))
 
 
 @given(st.lists(st.tuples(st.floats(1e-7, 3 * T), st.booleans()), min_size=1, max_size=60), st.booleans())
@@ -90,7 +105,7 @@ def test_every_packet_counts_in_exactly_one_window(arrivals: list[tuple[float, b
         if punctual:
             bench.timers(now)
         bench.packet(now, n, wire.ECN_CE if marked else wire.ECN_ECT0)
-        index = int((now - 1.0) / T + 1e-9)
+        index = int((now - 1.0) / T + phase())
         windows.setdefault(index, []).append((now, marked))
     bench.timers(now + 2 * T)
     assert len(bench.cnps) == len(windows)
@@ -109,8 +124,8 @@ def test_flows_have_windows_of_their_own() -> None:
     bench.packet(1.0 + 0.4 * T, flow=2, ecn=wire.ECN_CE)
     bench.timers(2.0)
     assert [(at, cnp.flow, cnp.decrease) for at, cnp in bench.cnps] == [
-        (pytest.approx(1.0 + T), 1, False),
-        (pytest.approx(1.0 + 1.4 * T), 2, True),
+        (pytest.approx(1.0 + (1 - phase(1)) * T), 1, False),
+        (pytest.approx(1.0 + (1.4 - phase(2)) * T), 2, True),
     ]
 
 
