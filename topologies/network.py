@@ -308,7 +308,8 @@ class Network:
             *(sys.executable, "-m", "hosts.agent", "--name", host.name, "--iface", Endpoint(host.name, 0).interface),
             *("--mac", host.mac, "--ip", host.ip, "--dilation", repr(self.dilation), "--scheme", self.scheme),
             *("--line-rate", repr(self.topology.link_at(host.name, 0).rate_bps), *parameters),
-            *("--delay", repr(self._agent_delay_s(host.name)), "--control", str(control), "--log", str(log)),
+            *("--delay", repr(self._agent_delay_s(host.name)), "--seed", str(self.seed)),
+            *("--control", str(control), "--log", str(log)),
         ]
         process = self._spawn(node, command, stderr)
         self._note(node, process, str(control), log)
