@@ -13,6 +13,9 @@ done
 [ -e /usr/include/stdio.h ] || missing+=(libc6-dev)
 [ -e /usr/include/linux/if_packet.h ] || missing+=(linux-libc-dev)
 "$python" -c 'import ensurepip' 2>/dev/null || missing+=(python3-venv)
+# One dependency of ptf comes as source.
+"$python" -c 'import pathlib, sys, sysconfig; sys.exit(not pathlib.Path(sysconfig.get_path("include"), "Python.h").exists())' \
+    2>/dev/null || missing+=(python3-dev)
 
 if [ ${#missing[@]} -gt 0 ]; then
     install="apt-get install -y --no-install-recommends ${missing[*]}"
@@ -38,5 +41,5 @@ fi
 }
 echo "setup: Python packages into $venv"
 "$python" -m venv "$venv"
-"$venv/bin/pip" install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
-"$venv/bin/pip" install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+"$venv/bin/pip" install -qq --disable-pip-version-check --require-hashes -r requirements.lock
+"$venv/bin/pip" install -qq --disable-pip-version-check --no-deps --no-build-isolation --editable .
