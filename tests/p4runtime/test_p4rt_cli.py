@@ -6,7 +6,6 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -14,40 +13,10 @@ from pathlib import Path
 import pytest
 from conftest import PROGRAMS, Program
 from finsy.proto import p4r
-from p4rt_client import WAIT_S, Client
+from p4rt_client import Client
+from p4rt_process import COMMAND, Process
 
 from softswitch.options import OptionError, Shape, parse
-
-COMMAND = [sys.executable, "-m", "softswitch"]
-
-
-class Process:
-    """A switch process that was seen to be ready."""
-
-    def __init__(self, *arguments: str, prefix: tuple[str, ...] = ()) -> None:
-        self.process = subprocess.Popen(
-            [*prefix, *COMMAND, "--grpc-server-addr", "127.0.0.1:0", *arguments],
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        assert self.process.stderr is not None
-        self.lines: list[str] = []
-        for line in self.process.stderr:
-            self.lines.append(line)
-            if "listening" in line:
-                self.port = int(line.split("127.0.0.1:")[1].split(",")[0])
-                return
-        raise AssertionError(f"the switch ended with {self.process.wait(WAIT_S)}: {self.lines}")
-
-    def end(self, number: int = signal.SIGTERM) -> int:
-        """Sends a signal and returns the exit status."""
-        assert self.process.stderr is not None
-        if self.process.stderr.closed:
-            return self.process.wait(WAIT_S)
-        self.process.send_signal(number)
-        with self.process.stderr:
-            self.lines += self.process.stderr
-        return self.process.wait(WAIT_S)
 
 
 @pytest.fixture
@@ -71,7 +40,7 @@ def test_serves_and_ends(switch_process: Process, program: Program, number: int)
     with Client(switch_process.port) as client:
         client.arbitrate()
         client.set_pipeline(program.info, program.json)
-        assert len(client.read(table_entry=p4r.TableEntry())) == 2
+        assert len(client.read(table_entry=p4r.TableEntry())) == 4, "the program's own"
         assert switch_process.end(number) == 0
     assert switch_process.lines == [f"softswitch: device 1 listening on 127.0.0.1:{switch_process.port}, ports: none\n"]
 

@@ -86,6 +86,8 @@ def test_save_then_commit_replays_the_writes(fresh: Client, program: Program, na
 def test_reconcile_keeps_the_state(fresh: Client, program: Program, names: Names) -> None:
     fresh.set_pipeline(program.info, program.json)
     fresh.insert(table_entry=entry(names))
+    first, second = fresh.read(table_entry=names.entry("seeded"))
+    fresh.delete(table_entry=first)
     default = names.entry("l2", None, names.action("forward", port=9), is_default_action=True)
     fresh.modify(table_entry=default)
     register = p4r.RegisterEntry(register_id=names.id("registers", "cells"))
@@ -95,6 +97,7 @@ def test_reconcile_keeps_the_state(fresh: Client, program: Program, names: Names
     fresh.insert(packet_replication_engine_entry=p4r.PacketReplicationEngineEntry(clone_session_entry=session))
     fresh.set_pipeline(program.info, program.json, "RECONCILE_AND_COMMIT")
     assert fresh.read(table_entry=names.entry("l2")) == [entry(names)]
+    assert fresh.read(table_entry=names.entry("seeded")) == [second]
     assert fresh.read(table_entry=names.entry("l2", is_default_action=True)) == [default]
     assert fresh.read(register_entry=register) == [register]
     (kept,) = fresh.read(packet_replication_engine_entry=p4r.PacketReplicationEngineEntry())

@@ -49,11 +49,11 @@ def test_all_match_kinds(client: Client, names: Names) -> None:
     ]
     client.write(*(update("INSERT", table_entry=entry) for entry in entries))
     found = client.read(table_entry=p4r.TableEntry())
-    assert [entry for entry in found if not entry.is_const] == entries
+    assert [entry for entry in found if entry.table_id in {e.table_id for e in entries}] == entries
     assert client.read(table_entry=names.entry("acl", priority=7)) == [entries[2]]
     assert client.read(table_entry=names.entry("acl", action=names.action("drop"))) == [entries[4]]
     client.write(*(update("DELETE", table_entry=entry) for entry in entries))
-    assert all(entry.is_const for entry in client.read(table_entry=p4r.TableEntry()))
+    assert not {e.table_id for e in entries} & {e.table_id for e in client.read(table_entry=p4r.TableEntry())}
 
 
 def test_default_entries(client: Client, names: Names) -> None:
@@ -85,6 +85,29 @@ def test_const_entries(client: Client, names: Names) -> None:
     known = names.entry("fixed", {"ether_type": (0x8000, 0x8000)}, names.action("NoAction"), priority=1)
     refused(rpc_code.PERMISSION_DENIED, client.modify, table_entry=known)
     refused(rpc_code.PERMISSION_DENIED, client.delete, table_entry=known)
+
+
+def test_entries_that_the_program_brings_and_clients_change(client: Client, names: Names, switch: Switch) -> None:
+    def reason() -> int:
+        switch.native.packet_out(4, bytes.fromhex("000000000022 000000000001 0901") + bytes(46))
+        return client.receive().packet.metadata[1].value[0]
+
+    def entry(mask: int, reason: int | None, priority: int) -> p4r.TableEntry:
+        action = None if reason is None else names.action("send_to_cpu", reason=reason)
+        return names.entry("seeded", {"ether_type": (0x0901 & mask, mask)}, action, priority=priority)
+
+    initial = [entry(0xFFFF, 11, 2), entry(0xFF00, 12, 1)]
+    assert client.read(table_entry=names.entry("seeded")) == initial
+    assert reason() == 11
+    client.delete(table_entry=entry(0xFF00, None, 1))  # p4c's JSON gives a table with entries no room for others
+    client.insert(table_entry=entry(0xFFF0, 50, 3))
+    assert reason() == 50, "a client's entry of a higher priority comes first"
+    client.modify(table_entry=entry(0xFFF0, 51, 3))
+    assert reason() == 51
+    client.delete(table_entry=entry(0xFFF0, None, 3))
+    client.modify(table_entry=entry(0xFFFF, 33, 2))
+    assert reason() == 33
+    assert client.read(table_entry=names.entry("seeded")) == [entry(0xFFFF, 33, 2)]
 
 
 def test_what_is_refused(client: Client, names: Names) -> None:

@@ -149,6 +149,17 @@ control BenchIngress(inout headers_t hdr, inout metadata_t meta, inout standard_
         }
     }
 
+    table seeded {
+        key = { hdr.ethernet.ether_type: ternary @name("ether_type"); }
+        actions = { send_to_cpu; NoAction; }
+        default_action = NoAction;
+        size = 16;
+        entries = {
+            0x0901 &&& 0xffff: send_to_cpu(11);
+            0x0900 &&& 0xff00: send_to_cpu(12);
+        }
+    }
+
     table learning {
         key = { hdr.ethernet.src_addr: exact @name("src_addr"); }
         actions = { learn; NoAction; }
@@ -198,6 +209,7 @@ control BenchIngress(inout headers_t hdr, inout metadata_t meta, inout standard_
             flags.read(flag, 0);
             flags.write(1, flag);
             l2.apply();
+            seeded.apply();
         }
     }
 }

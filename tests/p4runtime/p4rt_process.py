@@ -1,0 +1,40 @@
+"""The `softswitch` command as a process, for the tests."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+
+from p4rt_client import WAIT_S
+
+COMMAND = [sys.executable, "-m", "softswitch"]
+
+
+class Process:
+    """A switch process that was seen to be ready."""
+
+    def __init__(self, *arguments: str, prefix: tuple[str, ...] = ()) -> None:
+        self.process = subprocess.Popen(
+            [*prefix, *COMMAND, "--grpc-server-addr", "127.0.0.1:0", *arguments],
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert self.process.stderr is not None
+        self.lines: list[str] = []
+        for line in self.process.stderr:
+            self.lines.append(line)
+            if "listening" in line:
+                self.port = int(line.split("127.0.0.1:")[1].split(",")[0])
+                return
+        raise AssertionError(f"the switch ended with {self.process.wait(WAIT_S)}: {self.lines}")
+
+    def end(self, number: int = signal.SIGTERM) -> int:
+        """Sends a signal and returns the exit status."""
+        assert self.process.stderr is not None
+        if self.process.stderr.closed:
+            return self.process.wait(WAIT_S)
+        self.process.send_signal(number)
+        with self.process.stderr:
+            self.lines += self.process.stderr
+        return self.process.wait(WAIT_S)
