@@ -344,8 +344,11 @@ def _check_write(table: Table, message: p4r.TableEntry) -> None:
         if not table.idle_timeout or message.is_default_action:
             raise RpcError(INVALID_ARGUMENT, f"{where} has no idle timeout for this entry")
         raise RpcError(UNIMPLEMENTED, f"{where}: idle timeouts are not implemented")
-    if message.HasField("counter_data") and not table.direct_counter:
-        raise RpcError(INVALID_ARGUMENT, f"{where} has no direct counter")
+    if message.HasField("counter_data"):
+        if not table.direct_counter:
+            raise RpcError(INVALID_ARGUMENT, f"{where} has no direct counter")
+        if message.counter_data.packet_count < 0 or message.counter_data.byte_count < 0:
+            raise RpcError(INVALID_ARGUMENT, f"{where}: counts must not be negative")
     if (message.HasField("meter_config") or message.HasField("meter_counter_data")) and not table.direct_meter:
         raise RpcError(INVALID_ARGUMENT, f"{where} has no direct meter")
     if message.HasField("meter_counter_data"):
