@@ -12,13 +12,14 @@ import signal
 import socket
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from . import stats, wire
 from .algorithms import Cnp, Configured
+from .arguments import INTEGER, NUMBER, START_FIELDS, nothing_left, take
 from .clock import DilatedClock
 from .control import CommandError, ControlServer
 from .log import EventLog
@@ -268,51 +269,50 @@ class Agent:
         return handler(arguments, self._clock.now())
 
     def _do_start(self, arguments: dict[str, Any], now: float) -> None:
-        at = _take(arguments, "at", (int, float))
+        at = take(arguments, "at", NUMBER)
         start_s = now if at is None else max(now, self._clock.nominal(at))
-        values: dict[str, Any] = {}
-        for field in fields(FlowRequest):
-            if field.name in arguments:
-                kind: tuple[type, ...] = (str,) if field.name.startswith("dst") else (int, float)
-                if field.name in ("flow", "size_bytes", "payload_bytes", "dscp"):
-                    kind = (int,)
-                value = _take(arguments, field.name, kind)
-                if value is not None:
-                    values[field.name] = value
+        given = {name: take(arguments, name, kinds) for name, kinds in START_FIELDS.items()}
+        nothing_left("start", arguments)
         for name in ("flow", "dst_ip", "dst_mac"):
-            if name not in values:
+            if given[name] is None:
                 raise CommandError(f"start needs {name}")
-        _nothing_left("start", arguments)
+        request = FlowRequest(start_s=start_s, **{name: value for name, value in given.items() if value is not None})
+        room = self._port.max_frame - wire.DATA_OVERHEAD
+        if -(-request.payload_bytes // 4) * 4 > room:
+            raise CommandError(
+                f"payload_bytes is {request.payload_bytes}: {self._port.interface} carries {room} at most; "
+                "take fewer, or raise its MTU"
+            )
         self._nic.advance(now)
-        self._sender.start(FlowRequest(start_s=start_s, **values), now)
+        self._sender.start(request, now)
 
     def _do_stop(self, arguments: dict[str, Any], now: float) -> None:
-        number = _take(arguments, "flow", (int,))
+        number = take(arguments, "flow", INTEGER)
         if number is None:
             raise CommandError("stop needs flow")
-        _nothing_left("stop", arguments)
+        nothing_left("stop", arguments)
         self._nic.advance(now)
         self._sender.stop(number, now)
 
     def _do_list(self, arguments: dict[str, Any], now: float) -> list[dict[str, Any]]:
-        _nothing_left("list", arguments)
+        nothing_left("list", arguments)
         return [vars(flow) for flow in self._sender.stats()]
 
     def _do_stats(self, arguments: dict[str, Any], now: float) -> dict[str, Any]:
-        _nothing_left("stats", arguments)
+        nothing_left("stats", arguments)
         self._nic.advance(now)
         self._log.flush()
         return self._stats(now).as_json()
 
     def _do_clock(self, arguments: dict[str, Any], now: float) -> None:
-        epoch = _take(arguments, "epoch", (int, float))
+        epoch = take(arguments, "epoch", NUMBER)
         if epoch is None:
             raise CommandError("clock needs epoch, a reading of time.monotonic()")
-        _nothing_left("clock", arguments)
+        nothing_left("clock", arguments)
         self._clock.set_epoch(epoch)
 
     def _do_reset(self, arguments: dict[str, Any], now: float) -> None:
-        _nothing_left("reset", arguments)
+        nothing_left("reset", arguments)
         self._nic.advance(now)
         self._sender.reset()
         self._receiver.reset()
@@ -324,7 +324,7 @@ class Agent:
         self._counted_since = (time.monotonic(), time.process_time())
 
     def _do_shutdown(self, arguments: dict[str, Any], now: float) -> None:
-        _nothing_left("shutdown", arguments)
+        nothing_left("shutdown", arguments)
         self._running = False
 
     def _stats(self, now: float) -> stats.AgentStats:
@@ -357,16 +357,3 @@ class Agent:
             realtime=self._realtime.active,
             elapsed_real_s=time.monotonic() - started,
         )
-
-
-def _take(arguments: dict[str, Any], name: str, kinds: tuple[type, ...]) -> Any:
-    """Remove and return an argument, None if it isn't there. Raises CommandError if it is of no such type."""
-    value = arguments.pop(name, None)
-    if value is not None and (not isinstance(value, kinds) or isinstance(value, bool)):
-        raise CommandError(f"{name} is {value!r}: it must be {'text' if str in kinds else 'a number'}")
-    return value
-
-
-def _nothing_left(command: str, arguments: dict[str, Any]) -> None:
-    if arguments:
-        raise CommandError(f"{command} takes no {', '.join(map(repr, arguments))}")

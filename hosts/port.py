@@ -18,6 +18,8 @@ _PACKET_IGNORE_OUTGOING = 23
 _SO_SNDBUFFORCE = 32
 _SO_RCVBUFFORCE = 33
 _SIOCGIFFLAGS = 0x8913
+_SIOCGIFMTU = 0x8921
+_ETHERNET_HEADER = 14
 _IFF_UP = 1
 _BUFFER_BYTES = 64 << 20
 _TRY_AGAIN = (errno.EAGAIN, errno.ENOBUFS, errno.ENOMEM, errno.EINTR)
@@ -28,7 +30,7 @@ class PortError(Exception):
 
 
 class Port:
-    """A context manager. Frames go to `buffer`, one at a time."""
+    """A context manager. Received frames go to `buffer`, one at a time; those sent have at most `max_frame` bytes."""
 
     def __init__(self, interface: str) -> None:
         """Raises PortError."""
@@ -85,10 +87,12 @@ class Port:
         return PortError(_explain(self.interface, error))
 
     def _prepare(self, interface: str) -> None:
-        request = struct.pack("16sH22x", interface.encode()[:15], 0)
+        request = struct.pack("40s", interface.encode()[:15])
         flags = struct.unpack("16sH22x", fcntl.ioctl(self._socket, _SIOCGIFFLAGS, request))[1]
         if not flags & _IFF_UP:
             raise PortError(f"interface {interface} is down: ip link set {interface} up")
+        mtu = struct.unpack("16si20x", fcntl.ioctl(self._socket, _SIOCGIFMTU, request))[1]
+        self.max_frame = min(_ETHERNET_HEADER + mtu, MAX_FRAME)
         self._socket.setsockopt(_SOL_PACKET, _PACKET_IGNORE_OUTGOING, 1)
         self._socket.setsockopt(_SOL_PACKET, _PACKET_QDISC_BYPASS, 1)
         for forced, plain in ((_SO_RCVBUFFORCE, socket.SO_RCVBUF), (_SO_SNDBUFFORCE, socket.SO_SNDBUF)):

@@ -173,6 +173,8 @@ def test_bad_commands_are_answered(pair: Pair) -> None:
         client.stop(3)
     with pytest.raises(AgentError, match="'nowhere' is not an IPv4 address"):
         client.start(1, "nowhere", "00:00:00:00:00:01")
+    with pytest.raises(AgentError, match="payload_bytes is 1457: ha carries 1456 at most"):
+        pair.start_flow(1, payload_bytes=1457)
     with pytest.raises(AgentError, match="size_bytes is -1"):
         pair.start_flow(1, size_bytes=-1)
     with socket.socket(socket.AF_UNIX) as raw:
@@ -184,7 +186,8 @@ def test_bad_commands_are_answered(pair: Pair) -> None:
             ("[]", "JSON object"),
             ('{"cmd": "fly"}', "no command 'fly'; there are clock, list, reset, shutdown, start, stats, stop"),
             ('{"cmd": "start"}', "start needs flow"),
-            ('{"cmd": "start", "flow": "x"}', "flow is 'x': it must be a number"),
+            ('{"cmd": "start", "flow": "x"}', "flow is 'x': it must be a whole number"),
+            ('{"cmd": "clock", "epoch": NaN}', "epoch is nan: it must be a number"),
             ('{"cmd": "stats", "of": 1}', "stats takes no 'of'"),
             ('{"cmd": "clock"}', "clock needs epoch"),
         ):
