@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from hosts.client import AgentClient
     from topologies.nodes import LabNet, LabNode
 
-START_LIMIT_S = 30.0
+START_LIMIT_S = 60.0  # the embedded switch may have to compile its runtime first
 ETHERNET_HEADER_BYTES = 14
 
 # Who delays: what `Network.features["link_delay"]` says.

@@ -26,7 +26,7 @@ _UNITS: dict[str, dict[str, float]] = {
 _EXAMPLES = {"rate": "5G", "time": "10ms", "size": "64KB"}
 
 
-class Quantity(click.ParamType[float]):
+class Quantity(click.ParamType):  # type: ignore[type-arg]  # generic in newer releases alone
     """A number with a unit: `rate` in bit/s, `time` in seconds, `size` in bytes (KB are decimal)."""
 
     def __init__(self, kind: str) -> None:
