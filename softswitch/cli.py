@@ -81,7 +81,8 @@ def _run(options: Options, stopping: threading.Event) -> None:
         ports = " ".join(f"{port}@{interface}" for port, interface in options.interfaces) or "none"
         ready = f"device {options.device_id} listening on {server.host}:{server.port}, ports: {ports}"
         print(f"softswitch: {ready}", file=sys.stderr, flush=True)
-        log.info("%s", ready)
+        if options.log_file is not None:
+            log.info("%s", ready)
         stopping.wait()
         log.info("ending")
 

@@ -64,8 +64,10 @@ class BatchError(Exception):
     """Some updates of a Write, or entities of a Read, failed. `outcomes`: one p4.v1.Error each, in their order."""
 
     def __init__(self, outcomes: Sequence[p4r.Error]) -> None:
-        failed = [outcome for outcome in outcomes if outcome.canonical_code]
-        super().__init__(f"{len(failed)} of {len(outcomes)} failed: {failed[0].message}")
+        failed = [(i, outcome.message) for i, outcome in enumerate(outcomes, 1) if outcome.canonical_code]
+        number, message = failed[0]
+        where = "" if len(outcomes) == 1 else f"{len(failed)} of {len(outcomes)} failed; number {number}: "
+        super().__init__(where + message)
         self.outcomes = outcomes
 
 

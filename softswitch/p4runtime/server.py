@@ -63,7 +63,10 @@ class Server:
             self.port = 0
         if not self.port:
             self._pool.shutdown()
-            raise ServerError(f"cannot listen on {address}: the address is in use, or not this machine's")
+            faults = "the address is in use, or not this machine's" + (
+                "" if tls is None else ", or its PEM files are bad"
+            )
+            raise ServerError(f"cannot listen on {address}: {faults}")
 
     def __enter__(self) -> Server:
         self._service.start()
