@@ -15,8 +15,10 @@ from softswitch.program.model import ActionNode, ConditionNode, Control, KeyFiel
 from softswitch.program.statements import Exit, Jump, JumpIfZero
 
 MAX_JUMPS_BACK = 1 << 20  # a bound on loops inside an action, which BMv2 does not have
-SIGNATURE = "(struct sw_instance *s, struct sw_packet *p, struct phv *h"
-UNUSED = "    (void)s; (void)p; (void)h;"
+SIGNATURE = "(struct sw_instance *s, struct sw_packet *p, struct phv *h, struct locals *l"
+UNUSED = "    (void)s; (void)p; (void)h; (void)l;"
+# Up to this many statements, counted once for each table that can run them, everything is inlined into its half.
+MAX_INLINED = 20_000
 
 
 class ControlGenerator:
@@ -25,6 +27,9 @@ class ControlGenerator:
         self.statements = statements
         self.program = expressions.program
         self.layout = expressions.layout
+        program = self.program
+        size = sum(len(program.actions[a].statements) + 1 for t in program.tables for a in t.actions)
+        self.inline = "SW_INLINE" if size <= MAX_INLINED else "static"
 
     # ---- actions ----
 
@@ -43,7 +48,7 @@ class ControlGenerator:
                 back |= statement.operation.target <= i
         lines = [
             f"/* {comment(action.name)}{comment(f', {action.source}') if action.source else ''} */",
-            f"static inline bool {self.action_name(index)}{SIGNATURE}, const uint64_t *args) {{",
+            f"{self.inline} bool {self.action_name(index)}{SIGNATURE}, const uint64_t *args) {{",
             f"{UNUSED} (void)args;",
             "    bool exited = false;",
         ]
@@ -82,7 +87,7 @@ class ControlGenerator:
         table = self.program.tables[index]
         lines = [
             f"/* {comment(table.name)}{comment(f', {table.source}') if table.source else ''} */",
-            f"static inline struct applied {self.table_name(index)}{SIGNATURE}) {{",
+            f"{self.inline} struct applied {self.table_name(index)}{SIGNATURE}) {{",
             UNUSED,
             "    struct applied result = {UINT32_MAX, false, false};",
         ]
@@ -90,7 +95,7 @@ class ControlGenerator:
             call = table.default
             lines += [
                 f"    result.action = {call.action};",
-                f"    result.exited = {self.action_name(call.action)}(s, p, h, default_args_{index});",
+                f"    result.exited = {self.action_name(call.action)}(s, p, h, l, default_args_{index});",
                 "    return result;",
                 "}",
             ]
@@ -99,7 +104,7 @@ class ControlGenerator:
         lines += ["    if (!entry)", "        return result;", "    result.action = entry->action;"]
         lines.append("    switch (entry->action) {")
         for action in table.actions:
-            call_text = f"{self.action_name(action)}(s, p, h, entry->args)"
+            call_text = f"{self.action_name(action)}(s, p, h, l, entry->args)"
             lines.append(f"    case {action}: result.exited = {call_text}; break;")
         lines += ["    default: break;", "    }", "    return result;", "}"]
         return "\n".join(lines) + "\n"
@@ -168,7 +173,7 @@ class ControlGenerator:
         for position, index in enumerate(order):
             following = order[position + 1] if position + 1 < len(order) else None
             blocks.append((index, self._node(control.nodes[index], following, targets)))
-        lines = [f"static void run_{name}{SIGNATURE}) {{", UNUSED]
+        lines = [f"{self.inline} void run_{name}{SIGNATURE}) {{", UNUSED]
         for index, block in blocks:
             if index in targets:
                 lines.append(f"node_{index}:;")
@@ -230,13 +235,13 @@ class ControlGenerator:
                 return [*title, f"if ({condition}) {yes}", *([no] if no else [])]
             case ActionNode(_, action, next_):
                 jump = self._goto(next_, following, targets)
-                return [f"if ({self.action_name(action)}(s, p, h, NULL)) return;", *([jump] if jump else [])]
+                return [f"if ({self.action_name(action)}(s, p, h, l, NULL)) return;", *([jump] if jump else [])]
             case TableNode(_, index):
                 return self._table_node(index, following, targets)
 
     def _table_node(self, index: int, following: int | None, targets: set[int]) -> list[str]:
         table = self.program.tables[index]
-        call = f"{self.table_name(index)}(s, p, h)"
+        call = f"{self.table_name(index)}(s, p, h, l)"
         exits = any(self.exits(a) for a in table.actions)
         lines = ["{", f"    struct applied r = {call};", "    (void)r;"]
         if exits:

@@ -87,7 +87,7 @@ class _Generator:
             place, storage = self.expressions.place(checksum.target)
             if storage.limbs:
                 raise self.expressions.unsupported(f"checksum {checksum.name!r} in a field of more than 64 bits")
-            call = f"calculation_{checksum.calculation}(p, h)"
+            call = f"calculation_{checksum.calculation}(p, h, l)"
             condition = self.expressions.condition(checksum.condition) if checksum.condition else "true"
             header = self.program.headers[checksum.target.header]
             valid = "true" if header.metadata else f"{self.layout.header(checksum.target.header)}.valid"
@@ -99,7 +99,7 @@ class _Generator:
                 width = self.program.field_type(checksum.target).width
                 mask = f" & {hex((1 << width) - 1)}" if width < 64 else ""
                 update.append(f"    if ({condition}) {place} = (uint{storage.bits}_t)({call}{mask});")
-        head = "(struct sw_packet *p, struct phv *h) {\n    (void)p; (void)h;"
+        head = "(struct sw_packet *p, struct phv *h, struct locals *l) {\n    (void)p; (void)h; (void)l;"
         return "\n".join(
             [
                 f"static inline void verify_checksums{head}",
@@ -112,20 +112,30 @@ class _Generator:
         )
 
     def _halves(self) -> str:
-        return """static void parse(struct sw_instance *s, struct sw_packet *p) {
+        return """SW_INLINE void parse_packet(struct sw_instance *s, struct sw_packet *p, struct locals *l) {
     p->ingress_length = p->length;
     p->std.checksum_error = 0;
-    run_parser(s, p, p->phv);
-    verify_checksums(p, p->phv);
+    run_parser(s, p, p->phv, l);
+    verify_checksums(p, p->phv, l);
+}
+
+static void parse(struct sw_instance *s, struct sw_packet *p) {
+    struct locals locals;
+    memset(&locals, 0, sizeof locals);
+    parse_packet(s, p, &locals);
 }
 
 static void ingress(struct sw_instance *s, struct sw_packet *p) {
-    parse(s, p);
-    run_ingress(s, p, p->phv);
+    struct locals locals;
+    memset(&locals, 0, sizeof locals);
+    parse_packet(s, p, &locals);
+    run_ingress(s, p, p->phv, &locals);
 }
 
 static void egress(struct sw_instance *s, struct sw_packet *p) {
-    run_egress(s, p, p->phv);
+    struct locals locals;
+    memset(&locals, 0, sizeof locals);
+    run_egress(s, p, p->phv, &locals);
 }
 """
 
@@ -133,8 +143,9 @@ static void egress(struct sw_instance *s, struct sw_packet *p) {
         lines = [
             "static void deparse(struct sw_instance *s, struct sw_packet *p) {",
             "    struct phv *h = p->phv;",
-            "    (void)s; (void)h;",
-            "    update_checksums(p, h);",
+            "    struct locals *l = NULL;",
+            "    (void)s; (void)h; (void)l;",
+            "    update_checksums(p, h, l);",
             "    size_t size = 0;",
         ]
         for statement in self.program.deparser.statements:

@@ -2,7 +2,8 @@
 
 Headers come first, each a struct with its fields as host-order integers of the smallest type, and `valid`; a stack
 is an array with one spare element, which takes accesses that are out of range. User metadata follows, and is what a
-clone resets. A field of more than 64 bits is an array of limbs, low limb first.
+clone resets; variables of one half only are in `struct locals` instead (usage.py). A field of more than 64 bits is an
+array of limbs, low limb first.
 
 A signed field of w bits is kept in w + 1 bits: BMv2 stores values up to 2^w - 1 in it as they are (its
 Field::export_bytes), and comparisons see them.
@@ -13,9 +14,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from softswitch.codegen.names import comment, identifier
+from softswitch.codegen.usage import analyse
 from softswitch.program.expressions import FieldRef
 from softswitch.program.load_headers import STD_FIELDS
-from softswitch.program.model import FieldType, HeaderType, Program
+from softswitch.program.model import FieldType, Program
 
 STD_BITS = dict(STD_FIELDS.values())
 
@@ -51,6 +53,7 @@ class Layout:
 
     def __init__(self, program: Program) -> None:
         self.program = program
+        self.usage = analyse(program)
         self._types = [identifier("t", i, t.name) for i, t in enumerate(program.header_types)]
         self._fields = [[identifier("f", j, f.name) for j, f in enumerate(t.fields)] for t in program.header_types]
 
@@ -82,7 +85,13 @@ class Layout:
         std = self.program.std_fields.get(ref)
         if std:
             return f"p->std.{std}"
+        if ref in self.usage.local:
+            return f"l->{self._local(ref)}"
         return f"{self.header(ref.header)}.{self.member(self.program.headers[ref.header].type, ref.field)}"
+
+    def _local(self, ref: FieldRef) -> str:
+        header = self.program.headers[ref.header]
+        return f"m{ref.header}_{self.member(header.type, ref.field)}"
 
     def storage(self, ref: FieldRef) -> Storage:
         std = self.program.std_fields.get(ref)
@@ -91,9 +100,9 @@ class Layout:
         return storage_of(self.program.field_type(ref))
 
     def declarations(self) -> str:
-        """The header structs and struct phv."""
-        used = sorted({h.type for h in self.program.headers})
-        lines = [self._header_struct(i, self.program.header_types[i]) for i in used]
+        """The header structs, struct phv and struct locals."""
+        whole = [i for i, h in enumerate(self.program.headers) if not h.metadata or i in self.usage.whole]
+        lines = [self._header_struct(i) for i in sorted({self.program.headers[i].type for i in whole})]
         body = [
             f"    {self.type_name(h.type)} {identifier('h', i, h.name)};"
             for i, h in enumerate(self.program.headers)
@@ -105,19 +114,42 @@ class Layout:
         body += [f"    uint32_t next{i};" for i in range(len(self.program.stacks))]
         body += [f"    uint32_t union_next{i};" for i in range(len(self.program.union_stacks))]
         body.append("    char metadata[0] __attribute__((aligned(8)));")
-        body += [
-            f"    {self.type_name(h.type)} {identifier('h', i, h.name)};"
-            for i, h in enumerate(self.program.headers)
-            if h.metadata
-        ]
-        return "\n".join([*lines, "struct phv {", *body, "};"]) + "\n"
+        for i, header in enumerate(self.program.headers):
+            if header.metadata:
+                body += self._metadata(i)
+        local = sorted(self.usage.local, key=lambda ref: (ref.header, ref.field))
+        rows = [self._row(self.program.field_type(ref), self._local(ref)) for ref in local]
+        return "\n".join(
+            [*lines, "struct phv {", *body, "};", "struct locals {", *sort_rows(rows), "    char end[0];", "};", ""]
+        )
 
-    def _header_struct(self, index: int, header_type: HeaderType) -> str:
-        fields = []
-        for j, field in enumerate(header_type.fields):
-            storage = storage_of(field)
-            line = f"    {storage.declare(self.member(index, j), field.width // 8)}"
-            fields.append((-(storage.bits or 64), j, f"{line} /* {comment(field.name)}, {field.width} bits */"))
-        body = [text for *_, text in sorted(fields)]
+    def _metadata(self, index: int) -> list[str]:
+        """A metadata header: as a whole, or what is used of it."""
+        header = self.program.headers[index]
+        name = identifier("h", index, header.name)
+        if index in self.usage.whole:
+            return [f"    {self.type_name(header.type)} {name};"]
+        fields = self.program.header_types[header.type].fields
+        rows = [
+            self._row(f, self.member(header.type, j))
+            for j, f in enumerate(fields)
+            if FieldRef(index, j) in self.usage.kept
+        ]
+        return [f"    struct {{ /* {comment(header.name)} */", *sort_rows(rows), f"    }} {name};"] if rows else []
+
+    def _row(self, field: FieldType, name: str) -> tuple[int, str]:
+        """A member, and what it sorts by."""
+        storage = storage_of(field)
+        text = f"    {storage.declare(name, field.width // 8)} /* {comment(field.name)}, {field.width} bits */"
+        return -(storage.bits or 64), text
+
+    def _header_struct(self, index: int) -> str:
+        header_type = self.program.header_types[index]
+        rows = [self._row(field, self.member(index, j)) for j, field in enumerate(header_type.fields)]
         title = f"/* {comment(header_type.name)} */"
-        return "\n".join([f"{self.type_name(index)} {{ {title}", *body, "    uint8_t valid;", "};"])
+        return "\n".join([f"{self.type_name(index)} {{ {title}", *sort_rows(rows), "    uint8_t valid;", "};"])
+
+
+def sort_rows(rows: list[tuple[int, str]]) -> list[str]:
+    """The largest members first, so that there are no holes."""
+    return [text for _, text in sorted(rows, key=lambda row: row[0])]

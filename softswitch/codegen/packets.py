@@ -133,8 +133,11 @@ _HASHES = {
 }
 
 
+PARAMETERS = "(const struct sw_packet *p, const struct phv *h, const struct locals *l)"
+
+
 class Calculations:
-    """Functions `calculation_<i>(p, h)`. The custom CRCs have the parameters BMv2 starts with: CRC-16 and CRC-32."""
+    """Functions `calculation_<i>(p, h, l)`. The custom CRCs have the parameters BMv2 starts with: CRC-16 and CRC-32."""
 
     def __init__(self, expressions: Expressions) -> None:
         self.e = expressions
@@ -151,8 +154,8 @@ class Calculations:
         payload = "p->length" if calculation.payload else "0"
         buffer = f"uint8_t buffer[{room} + {payload}];" if calculation.payload else f"uint8_t buffer[{room}];"
         lines = [
-            f"static inline uint64_t calculation_{index}(const struct sw_packet *p, const struct phv *h) {{",
-            "    (void)p; (void)h;",
+            f"static inline uint64_t calculation_{index}{PARAMETERS} {{",
+            "    (void)p; (void)h; (void)l;",
             f"    {buffer}",
             "    size_t n = 0;",
             *(f"    {line}" for line in body),

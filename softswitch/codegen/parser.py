@@ -6,6 +6,7 @@ states can loop has a budget of state visits; one that runs out of it ends with 
 
 from __future__ import annotations
 
+from softswitch.codegen.controls import SIGNATURE, UNUSED
 from softswitch.codegen.expressions import Expressions
 from softswitch.codegen.names import comment
 from softswitch.codegen.packets import extract_fields
@@ -47,8 +48,8 @@ class ParserGenerator:
         targets = self._targets(reached)
         no_error = self.program.errors["NoError"]
         lines = [
-            "static inline void run_parser(struct sw_instance *s, struct sw_packet *p, struct phv *h) {",
-            "    (void)s; (void)h;",
+            f"SW_INLINE void run_parser{SIGNATURE}) {{",
+            UNUSED,
             "    const uint8_t *data = p->data;",
             "    const size_t length = p->length;",
             "    size_t pos = 0;",

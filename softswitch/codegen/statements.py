@@ -1,4 +1,5 @@
-"""Statements to C, one method each. Names in scope: s (instance), p (packet), h (struct phv), args (parameters)."""
+"""Statements to C, one method each. Names in scope: s (instance), p (packet), h (struct phv), l (struct locals), args
+(parameters)."""
 
 from __future__ import annotations
 
@@ -179,7 +180,7 @@ class Statements:
         inside = low <= value.range[0] and value.range[1] <= high
         if limbs == 0:
             if inside:
-                return f"{place} = (int{bits}_t)({value.text});"
+                return f"{place} = (int{bits}_t)({convert(value, 'i64', self.e.limbs)});"
             if value.kind == "wide":
                 text = f"(int64_t)sw_wide_signed_field({value.text}, {field.width}).w[0]"
             else:
@@ -344,7 +345,7 @@ class Statements:
     def _hash(self, target: LValue, base: Expression, calculation: int, size: Expression) -> list[str]:
         return [
             f"{{ uint64_t size = {self.e.modulo(size, 64)};",
-            f"  uint64_t v = calculation_{calculation}(p, h) % (size ? size : 1) + {self.e.modulo(base, 64)};",
+            f"  uint64_t v = calculation_{calculation}(p, h, l) % (size ? size : 1) + {self.e.modulo(base, 64)};",
             f"  {self.store(target, Value('v', 'u64', unsigned_range(64)))} }}",
         ]
 
