@@ -56,7 +56,7 @@ class Attached:
             names = [switch.name for switch in self.topology.switches]
             if name not in names:
                 raise UnknownNameError("switch", name, names)
-            node = self.record.nodes[name]
+            node = self._node(name)
             client = SwitchClient.connect(
                 name,
                 node.control,
@@ -75,9 +75,15 @@ class Attached:
             names = [host.name for host in self.topology.hosts]
             if name not in names:
                 raise UnknownNameError("host", name, names)
-            client = AgentClient(Path(self.record.nodes[name].control))
+            client = AgentClient(Path(self._node(name).control))
             self._agents[name] = self._stack.enter_context(contextlib.closing(client))
         return self._agents[name]
+
+    def _node(self, name: str) -> records.NodeRecord:
+        node = self.record.nodes[name]
+        if node.process is None or not node.process.alive():
+            raise NotRunningError(f"the program of {name} has ended; its log: {node.log}")
+        return node
 
     def agents(self) -> dict[str, AgentClient]:
         """All agents, by the host's name."""

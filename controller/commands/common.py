@@ -86,7 +86,7 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[obje
     from rich.table import Table
 
     texts = [[str(cell) for cell in row] for row in rows]
-    table = Table(*columns, title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(*columns, box=box.SIMPLE_HEAD, pad_edge=False)
     for number, column in enumerate(table.columns):
         if texts and all(re.fullmatch(r"[-+\d.,]+( ?\S+)?", row[number]) for row in texts):
             column.justify = "right"
@@ -96,4 +96,5 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[obje
     console = Console(highlight=False)
     if not console.is_terminal:
         console = Console(highlight=False, width=200)
+    console.print(title, soft_wrap=True, markup=False)
     console.print(table)

@@ -162,3 +162,25 @@ def test_an_interrupted_up_leaves_nothing(tmp_path: Path) -> None:
     assert process.returncode == 128 + signal.SIGINT, err
     assert err.strip() == "pcn: interrupted"
     assert not records.directory(name).exists()
+
+
+def test_what_died_is_named_and_removed(tmp_path: Path) -> None:
+    name = f"d{os.getpid()}"
+    assert pcn("up", "dumbbell", "--set", "pairs=1", "-n", name, "--logs", str(tmp_path)).returncode == 0
+    record = records.load(name)
+    assert record is not None
+    switch = record.nodes["s1"].process
+    assert switch is not None
+    os.kill(switch.pid, signal.SIGKILL)
+    records.wait_gone([switch], LIMIT_S)
+    (found,) = [one for one in ask("status") if one["name"] == name]  # type: ignore[attr-defined]
+    assert {node["name"] for node in found["nodes"] if not node["runs"]} == {"s1"}
+    assert "the program of s1 has ended" in pcn("tables", "s1", "-n", name).stderr
+
+    os.kill(record.owner.pid, signal.SIGKILL)
+    records.wait_gone([record.owner, *record.processes()], LIMIT_S)
+    (found,) = [one for one in ask("status") if one["name"] == name]  # type: ignore[attr-defined]
+    assert found["state"].startswith("dead")
+    assert not any(node["runs"] for node in found["nodes"])
+    assert f"removed {records.directory(name)}" in pcn("down", name).stdout
+    assert not records.directory(name).exists()
