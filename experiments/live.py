@@ -13,7 +13,7 @@ from controller.lab import Lab
 from experiments import metrics
 from experiments.agentlogs import read_logs
 from experiments.errors import ExperimentError
-from experiments.pace import KEPT_SHARE, TooFastError, carried_share
+from experiments.pace import KEPT_SHARE, TooFastError, carried_share, fell_behind
 from experiments.progress import RunProgress
 from experiments.recording import FlowRecord, LinkRecord, PortRecord, Recording, flow_entity
 from experiments.sampler import COUNTERS_EVERY_S, QUEUE_EVERY_S, Clock, Sampler
@@ -51,7 +51,7 @@ def run_live(plan: Plan, target: str, k: float, logs: Path, progress: RunProgres
         log_dir=logs,
         progress=lambda text: progress.stage(f"Network: {text}"),
     )
-    with lab, _agent_errors():
+    with lab, _agent_errors(logs):
         run = _Run(plan, lab, k, progress)
         run.start()
         run.sample()
@@ -175,10 +175,9 @@ class _Run:
             at = (before + self.clock.now()) / 2
             for flow in one.received:
                 self.sampler.series.add(at, flow_entity(flow.flow), "received_bytes", flow.payload_bytes)
-            if not one.kept_pace:
-                raise TooFastError(
-                    self.clock.k, f"the agent of {name} sent {one.worst_pace:.0%} of what it should have"
-                )
+            if fell_behind(one, self._plan.duration_s * self.clock.k):
+                who = f"the agent of {name} sent {one.worst_pace:.0%} of what it should have"
+                raise TooFastError(self.clock.k, who)
             if one.socket_drops:
                 who = f"the agent of {name} was too slow to receive {one.socket_drops} packets"
                 raise TooFastError(self.clock.k, who)
@@ -189,11 +188,14 @@ class _Run:
 
 
 @contextmanager
-def _agent_errors() -> Iterator[None]:
+def _agent_errors(logs: Path) -> Iterator[None]:
+    """An agent that fails as ExperimentError, with what agents wrote to stderr: the logs go with the failed run."""
     try:
         yield
     except AgentError as error:
-        raise ExperimentError(str(error)) from None
+        said = [text for path in sorted(logs.glob("*.log")) if (text := path.read_text(errors="replace").strip())]
+        last = f" (in the logs: {said[-1].splitlines()[-1]})" if said else ""
+        raise ExperimentError(f"{error}{last}") from None
 
 
 def _flow_records(plan: Plan, stats: Mapping[str, AgentStats]) -> list[FlowRecord]:

@@ -8,10 +8,16 @@ import numpy as np
 
 from experiments.errors import ExperimentError
 from experiments.metrics import Array, counter_at
+from hosts.stats import AgentStats
 
 BUSY_PACKETS = 20
 """A port with at least this many waiting has something to send all the time."""
 KEPT_SHARE = 0.95
+"""Of what a busy port could send."""
+WORST_SECOND = 0.75
+"""Of what an agent was allowed to send in any one second (real): a stall, not a hiccup of the machine."""
+MOST_LAG = 0.02
+"""Of the run's real time, by which an agent's schedule may have moved since the process was late."""
 
 
 class TooFastError(ExperimentError):
@@ -24,6 +30,11 @@ class TooFastError(ExperimentError):
         super().__init__(
             f"this machine can't carry k={k:g}: {who}. Try k={self.suggestion:g}, or stop what else runs here"
         )
+
+
+def fell_behind(agent: AgentStats, run_s: float) -> bool:
+    """Whether an agent was late beyond what a run of `run_s` (real) bears: one second far off, or too much in all."""
+    return agent.worst_pace < WORST_SECOND or agent.lag_real_s > MOST_LAG * run_s
 
 
 def carried_share(
