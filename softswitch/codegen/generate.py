@@ -8,11 +8,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from softswitch.codegen.calculations import Calculations
 from softswitch.codegen.controls import ControlGenerator
 from softswitch.codegen.expressions import Expressions
 from softswitch.codegen.layout import Layout
 from softswitch.codegen.names import comment, string_literal
-from softswitch.codegen.packets import Calculations, header_pieces, write_pieces
+from softswitch.codegen.packets import header_pieces, write_pieces
 from softswitch.codegen.parser import ParserGenerator
 from softswitch.codegen.specs import Specs
 from softswitch.codegen.statements import Statements

@@ -119,6 +119,17 @@ SW_INLINE void sw_sign_limbs(uint64_t *w, unsigned n, unsigned width) {
         w[i] = ~UINT64_C(0);
 }
 
+/* ---- the Internet checksum; sums of up to 2^12 integers of 48 bits, or of words added here ---- */
+
+SW_INLINE uint64_t sw_add_words(uint64_t sum, uint64_t x) { return sum + (x >> 32) + (x & 0xffffffff); }
+SW_INLINE uint64_t sw_fold(uint64_t sum) {
+    sum = (sum >> 32) + (sum & 0xffffffff);
+    sum = (sum >> 16) + (sum & 0xffff);
+    sum = (sum >> 16) + (sum & 0xffff);
+    sum = (sum >> 16) + (sum & 0xffff);
+    return ~sum & 0xffff;
+}
+
 /* ---- up to 128 bits ---- */
 
 SW_INLINE uint64_t sw_shl_u64(uint64_t x, uint64_t n) { return n < 64 ? x << n : 0; }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from random import Random
 from typing import Any
 
 import pytest
@@ -109,3 +110,25 @@ def test_hash(algo: str, base: int, size: int) -> None:
     with Driver(b.json()) as d:
         out = d.run(b"123456789")
         assert int.from_bytes(out[9:], "big") == HASHES[algo] % (size or 1) + base
+
+
+IPV4 = [["v", 4], ["ihl", 4], ["tos", 8], ["len", 16], ["id", 16], ["flags", 3], ["frag", 13], ["ttl", 8],
+        ["proto", 8], ["src", 48], ["dst", 64], ["odd", 8], ["sum", 16], ["end", 24]]  # fmt: skip
+
+
+def test_sum_of_whole_words_with_every_carry() -> None:
+    """Runs of 8 to 64 bits, at even and odd bytes; all zeros and all ones are the corner cases."""
+    b = Builder().header("h", IPV4)
+    b.extra["calculations"] = [
+        {"name": "calc", "id": 0, "algo": "csum16", "input": [field("h", n) for n, _ in IPV4 if n != "sum"]}
+    ]
+    b.extra["checksums"] = checksum()
+    size = sum(w for _, w in IPV4) // 8
+    random = Random(1)
+    frames = [bytes(size), b"\xff" * size, *(random.randbytes(size) for _ in range(200))]
+    with Driver(b.json()) as d:
+        for frame in frames:
+            out = d.run(frame)
+            body = frame[: size - 5] + frame[-3:]
+            assert out == frame[: size - 5] + csum(body).to_bytes(2, "big") + frame[-3:]
+            assert d.ingress(out).get("std.checksum_error") == 0
