@@ -33,8 +33,9 @@ from .sender import FlowRequest, Sender, SentFlow
 _PR_SET_TIMERSLACK = 29
 _RX_BATCH = 64
 _RETRY_REAL_S = 200e-6
-# Waking up is what costs most (25 us of CPU in a virtual machine, where a packet costs 5): not for every packet where they
-# are dense. Incoming frames may wait this long, except before a frame is sent; outgoing ones leave about two at a time.
+# Waking up is what costs most (25 us of CPU in a virtual machine, where a packet costs 5): not for every packet where
+# they are dense. Incoming frames may wait this long, except before a frame is sent; outgoing ones leave about two at a
+# time.
 _RX_GAP_S = 2e-6
 _LEAST_RX_GAP_REAL_S = 300e-6
 _TX_GAP_REAL_S = 150e-6
