@@ -162,8 +162,13 @@ struct sw_switch *sw_create(uint32_t priorities, uint32_t queue_depth, uint16_t 
         snprintf(error, SW_ERROR_BYTES, "out of memory");
         return NULL;
     }
-    pthread_mutex_init(&sw->next, NULL);
-    pthread_mutex_init(&sw->data, NULL);
+    /* The worker may have real-time priority: who holds the lock that it waits for gets it too, until it is done. */
+    pthread_mutexattr_t attributes;
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_setprotocol(&attributes, PTHREAD_PRIO_INHERIT);
+    pthread_mutex_init(&sw->next, &attributes);
+    pthread_mutex_init(&sw->data, &attributes);
+    pthread_mutexattr_destroy(&attributes);
     sw_tm_init(&sw->tm, priorities, queue_depth);
     sw_pool_init(&sw->pool, 0, 0, MAX_SMALL, MAX_LARGE);
     sw_events_init(&sw->events);
