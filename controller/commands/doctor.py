@@ -12,7 +12,9 @@ from controller.commands.common import json_option, print_json, print_table
 @click.command()
 @json_option
 def doctor(as_json: bool) -> None:
-    """What is present, what is missing, and the command that brings it. Fails if something that is needed is missing.
+    """Say what this machine lacks.
+
+    And the command that brings it. Fails if something that is needed is missing.
 
     \b
     Examples:

@@ -44,7 +44,9 @@ def up(
     name: str | None,
     logs: Path | None,
 ) -> None:
-    """Bring TOPOLOGY up: switches with their program, hosts with their agents. It stays up until `pcn down`.
+    """Bring TOPOLOGY up, to stay.
+
+    Switches with their program and routes, hosts with their agents: until `pcn down`.
 
     \b
     Examples:
@@ -89,7 +91,9 @@ def up(
 @click.argument("name", required=False)
 @click.option("--force", is_flag=True, help="Also a network that a running command (`pcn run`) holds.")
 def down(name: str | None, force: bool) -> None:
-    """End the network NAME, or all that `pcn up` started, and remove what dead ones left. Safe to repeat.
+    """End what `pcn up` started.
+
+    The network NAME, or all; and remove what dead ones left. Safe to repeat.
 
     \b
     Examples:
@@ -115,7 +119,7 @@ def down(name: str | None, force: bool) -> None:
 @click.command()
 @json_option
 def status(as_json: bool) -> None:
-    """Which networks are up, and whether each of their programs still runs.
+    """Show networks and their programs.
 
     \b
     Examples:

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 @network_option
 @json_option
 def tables(switch: str, name: str | None, network: str | None, as_json: bool) -> None:
-    """Entries of the tables of SWITCH, or of the table NAME.
+    """Show table entries of SWITCH.
+
+    Of all tables, or of the table NAME.
 
     \b
     Examples:
@@ -54,7 +56,9 @@ def tables(switch: str, name: str | None, network: str | None, as_json: bool) ->
 @network_option
 @json_option
 def counters(switch: str, name: str | None, every: bool, network: str | None, as_json: bool) -> None:
-    """Counters of SWITCH, or the counter NAME: by port and class (`dropped`: by port and reason).
+    """Show counters of SWITCH.
+
+    All, or the counter NAME: by port and class (`dropped`: by port and reason).
 
     \b
     Examples:
@@ -92,7 +96,9 @@ def counters(switch: str, name: str | None, every: bool, network: str | None, as
 @network_option
 @json_option
 def registers(switch: str, name: str | None, every: bool, network: str | None, as_json: bool) -> None:
-    """Registers of SWITCH, or the register NAME: by port and class.
+    """Show registers of SWITCH.
+
+    All, or the register NAME: by port and class.
 
     \b
     Examples:

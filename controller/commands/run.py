@@ -28,7 +28,9 @@ def run(
     dilation: str,
     out: Path | None,
 ) -> None:
-    """Run SCENARIO and write its results: summary.json, series, plots, report.html.
+    """Run SCENARIO, with a report.
+
+    Writes summary.json, series.parquet, plots and report.html. What is there already is kept beside it.
 
     \b
     Examples:
