@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from ctypes import byref, c_char_p, c_int32, c_int64, c_uint32, c_uint64
@@ -14,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from runtime import build, library
 
+EXAMPLES = int(os.environ.get("SW_EXAMPLES", "40"))  # fewer under the sanitizers, where all is slow
 EXACT, LPM, LPM_AFTER_EXACT, TERNARY, RANGE, OPTIONAL, LPM6, SMALL, KEYLESS = range(9)
 # number: [(kind, width in bits)] of programs/tables.c
 FIELDS = {
@@ -146,7 +148,7 @@ def entry_of(draw: st.DrawFn, number: int) -> Entry:
 
 @pytest.mark.parametrize("number", sorted(FIELDS))
 def test_agrees_with_brute_force(number: int) -> None:
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=EXAMPLES, deadline=None)
     @given(st.data())
     def run(data: st.DataObject) -> None:
         entries: dict[int, Entry] = {}
@@ -185,7 +187,7 @@ def add(under_test: Table, number: int, entries: dict[int, Entry], entry: Entry)
 @pytest.mark.parametrize(("number", "width"), [(EXACT, 8), (LPM, 4), (LPM6, 16), (TERNARY, 4)])
 def test_many_entries_in_and_out(number: int, width: int) -> None:
     """Growth, shrinkage and reuse of handles at size; each entry is found while it is there and not afterwards."""
-    n = 5000
+    n = 125 * EXAMPLES
     step = (1 << min(60, 8 * width - 2)) // n
     keys = [(i * step).to_bytes(width, "big") for i in range(n)]
     if number == TERNARY:  # its second field has four bits, its third stays open
