@@ -96,9 +96,9 @@ def _queue(plan: Plan, recording: Recording, steady: Steady) -> list[tuple[str, 
     text += (
         f"The formula of appendix A.2.1 would give {loops} loops, {_ms(loops * plan.number('T'))}, for a drain at "
         "exactly w_min of the capacity. "
-        "Real flows drain faster: Algorithm 1 takes the minimum of its rate and what comes back, so while the flow is "
-        "marked its rate keeps the "
-        "lowest of all estimates, and these differ by a packet or more from period to period."
+        "Real flows drain faster unless they start at the same instant (spread=0): while a flow is marked, Algorithm 1 "
+        "takes the minimum of its rate and what comes back. So each flow keeps the lowest share that it had in any "
+        "period of the start, when shares still change, and the sum of these lies well below the capacity."
     )
     flows, w_min, period = len(recording.flows), plan.number("w_min"), plan.number("T")
     peaks = theory.queue_oscillation(flows, w_min, plan.capacity_bps, period)
