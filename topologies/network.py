@@ -344,6 +344,10 @@ def require_root_and_mininet() -> None:
             raise NetworkError(
                 f"{tool} is missing: `apt-get install {package}` brings it; `pcn doctor` checks the rest"
             )
+    # A node's shell that can't start would leave Mininet waiting for its prompt for ever.
+    trial = subprocess.run(["mnexec", "-n", "true"], capture_output=True, text=True, timeout=20, check=False)
+    if trial.returncode != 0:
+        raise NetworkError(f"this system refuses network namespaces: mnexec says {trial.stderr.strip() or 'nothing'}")
 
 
 def _check_scheme(scheme: str, parameters: Mapping[str, Value]) -> None:
