@@ -6,7 +6,8 @@ cheaper wherever the result is masked or stored; `condition` gives a C truth val
 
 from __future__ import annotations
 
-from softswitch.codegen.layout import Layout, Storage, storage_of
+from softswitch.codegen.layout import Layout, storage_of
+from softswitch.codegen.places import Places, header_type_of
 from softswitch.codegen.ranges import Ranges, TooWide, field_of
 from softswitch.codegen.values import (
     Limbs,
@@ -28,7 +29,6 @@ from softswitch.program.expressions import (
     Const,
     Expression,
     FieldRef,
-    HeaderExpression,
     HeaderField,
     HeaderRef,
     LastField,
@@ -42,7 +42,6 @@ from softswitch.program.expressions import (
     StackSize,
     Ternary,
     Unary,
-    UnionExpression,
     UnionMember,
     UnionRef,
     UnionStackElement,
@@ -54,12 +53,11 @@ _C_OPERATORS = {"+", "-", "*", "&", "|", "^"}
 _WIDE_NAMES = {"+": "add", "-": "sub", "*": "mul", "&": "and", "|": "or", "^": "xor"}
 
 
-class Expressions:
+class Expressions(Places):
     """Translates the expressions of one program; `source` is where errors point to."""
 
     def __init__(self, program: Program, layout: Layout, limbs: Limbs) -> None:
-        self.program = program
-        self.layout = layout
+        super().__init__(program, layout)
         self.limbs = limbs
         self.ranges = Ranges(program)
         self.source: Source | None = None
@@ -288,63 +286,6 @@ class Expressions:
         zero = constant(0, read.kind, self.limbs)
         return Value(i % f"i < {size} ? {read.text} : {zero}", read.kind, r)
 
-    def place(self, e: LValue | LastUnionField) -> tuple[str, Storage]:
-        """An lvalue, and how it is stored."""
-        match e:
-            case FieldRef():
-                return self.layout.field(e), self.layout.storage(e)
-            case LastField(stack, index):
-                header = f"{self.last(stack)}.{self.layout.member(self.program.stacks[stack].type, index)}"
-                return header, storage_of(field_of(self.program, e))
-            case HeaderField(header_expression, header_type, index):
-                text = f"{self.header(header_expression)}.{self.layout.member(header_type, index)}"
-                return text, storage_of(field_of(self.program, e))
-            case LastUnionField():
-                header_type = self.program.headers[self._union_header(e.stack, e.member, 0)].type
-                text = self._union_member(e.stack, e.member, f"{self.layout.union_next(e.stack)} - 1u")
-                return f"{text}.{self.layout.member(header_type, e.field)}", storage_of(field_of(self.program, e))
-
-    # ---- headers ----
-
-    def last(self, stack: int) -> str:
-        """The last element that was filled; the spare one if there is none."""
-        size = len(self.program.stacks[stack].headers)
-        return f"{self.layout.stack(stack)}[sw_index((uint64_t){self.layout.next(stack)} - 1, {size})]"
-
-    def header(self, e: HeaderExpression) -> str:
-        """An lvalue: the struct of a header."""
-        match e:
-            case HeaderRef(header):
-                return self.layout.header(header)
-            case StackElement(stack, index):
-                size = len(self.program.stacks[stack].headers)
-                return f"{self.layout.stack(stack)}[sw_index({self.index(index)}, {size})]"
-            case UnionMember(UnionRef(union_), member):
-                return self.layout.header(self.program.unions[union_].headers[member])
-            case UnionMember(UnionStackElement(stack, index), member):
-                return self._union_member(stack, member, self.index(index))
-        raise AssertionError(f"not a header: {e}")
-
-    def _union_header(self, stack: int, member: int, element: int) -> int:
-        return self.program.unions[self.program.union_stacks[stack].unions[element]].headers[member]
-
-    def _union_member(self, stack: int, member: int, index: str) -> str:
-        """Picks by comparing the index with each element; the last one if it is out of range."""
-        unions = self.program.union_stacks[stack].unions
-        headers = [self.layout.header(self._union_header(stack, member, i)) for i in range(len(unions))]
-        text = f"&{headers[-1]}"
-        for i in reversed(range(len(unions) - 1)):
-            text = f"({index}) == {i} ? &{headers[i]} : {text}"
-        return f"(*({text}))"
-
-    def union_valid(self, e: UnionExpression) -> str:
-        match e:
-            case UnionRef(union_):
-                return " || ".join(f"{self.layout.header(h)}.valid" for h in self.program.unions[union_].headers)
-            case UnionStackElement(stack, _):
-                members = range(len(self.program.unions[self.program.union_stacks[stack].unions[0]].members))
-                return " || ".join(f"{self.header(UnionMember(e, m))}.valid" for m in members)
-
     # ---- conditions ----
 
     def condition(self, e: Expression) -> str:
@@ -446,21 +387,6 @@ def _decide(op: str, a: Range, b: Range) -> bool | None:
     if a[1] < b[0]:
         return strict
     return not strict if a[0] >= b[1] else None
-
-
-def header_type_of(program: Program, e: HeaderExpression) -> int:
-    """The header type of a header expression."""
-    match e:
-        case HeaderRef(header):
-            return program.headers[header].type
-        case StackElement(stack, _):
-            return program.stacks[stack].type
-        case UnionMember(UnionRef(union_), member):
-            return program.headers[program.unions[union_].headers[member]].type
-        case UnionMember(UnionStackElement(stack, _), member):
-            first = program.unions[program.union_stacks[stack].unions[0]]
-            return program.headers[first.headers[member]].type
-    raise AssertionError(f"not a header: {e}")
 
 
 def register_read(width: int, register: int, limbs: Limbs) -> Value:
