@@ -87,13 +87,17 @@ def network_namespace() -> Iterator[str]:
 
 
 def _remove_orphans() -> None:
-    """Namespaces of runs that were killed outright. Their processes died with them."""
+    """Namespaces and folders of runs that were killed outright. Their processes died with them."""
     listed = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True, check=False).stdout
     for line in listed.splitlines():
         name = line.split()[0]
         pid = name.removeprefix(PREFIX)
         if name.startswith(PREFIX) and pid.isdigit() and not Path(f"/proc/{pid}").exists():
             _ip("netns", "delete", name)
+    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+        pid = folder.name.removeprefix(PREFIX).partition("-")[0]
+        if pid.isdigit() and not Path(f"/proc/{pid}").exists():
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _in_namespace(name: str, *command: str) -> None:
@@ -169,7 +173,7 @@ def ptf_command(scratch: Path, arguments: list[str], parameters: str = "") -> li
 def run(kind: Target, arguments: list[str]) -> int:
     """ptf's exit code."""
     with contextlib.ExitStack() as stack:
-        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=PREFIX)))
+        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=f"{PREFIX}{os.getpid()}-")))
         log = scratch / "switch.log"
         spec = launch_spec(scratch)
         command = kind.command(spec)
@@ -197,9 +201,10 @@ def main() -> int:
     parser.add_argument("--target", choices=sorted(TARGETS), default="softswitch")
     options, arguments = parser.parse_known_args()
     if "--list" in arguments or "--list-test-names" in arguments:
-        with tempfile.TemporaryDirectory(prefix=PREFIX) as scratch:
+        with tempfile.TemporaryDirectory(prefix=f"{PREFIX}{os.getpid()}-") as scratch:
             return subprocess.run(ptf_command(Path(scratch), arguments), check=False).returncode
-    for signal_number in (signal.SIGTERM, signal.SIGHUP):
+    # SIGINT too: who starts us in the background may have it ignored.
+    for signal_number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(signal_number, _raise_exit)
     try:
         if os.geteuid() != 0:
@@ -208,12 +213,17 @@ def main() -> int:
         if missing:
             raise RunError(f"missing: {', '.join(missing)}; Debian's packages iproute2, ethtool and procps have them")
         return run(target(options.target), arguments)
-    except KeyboardInterrupt:
-        return 128 + signal.SIGINT
     except (RunError, LabError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        code = main()
+    except SystemExit as stop:
+        code = stop.code if isinstance(stop.code, int) else 1
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # Not sys.exit: a gRPC call that a signal interrupted leaves threads that the interpreter may wait for in vain.
+    os._exit(code)
