@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 import multiprocessing
 import os
+import signal
 import socket
 import time
 import zlib
@@ -62,6 +63,7 @@ def rounds_per_s(frame_bytes: int) -> float:
 
 
 def _work(result: Connection, frame_bytes: int) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C is the parent's, which ends us
     one, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
     frame = bytearray(frame_bytes)
     rounds = 0

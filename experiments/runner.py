@@ -16,6 +16,7 @@ from experiments.progress import RunProgress, Silent
 from experiments.recording import Recording
 from experiments.scenarios import SCENARIOS, Plan, Scenario
 from hosts.algorithms import SchemeError, find_scheme
+from topologies.network import require_root_and_mininet
 
 RESULTS = Path("results")
 K = Parameter("k", "number", None, "how far live time is stretched", 1.0, 1e6, "chosen for this machine")
@@ -52,6 +53,7 @@ def run(
     k = K.check(values.pop("k", k))
     plan = made.plan(scheme, seed, values)
     place = out or RESULTS / plan.scenario / scheme
+    require_root_and_mininet()
     with result_directory(place) as work:
         recording = _record(plan, target, k, work / "logs", progress)
         progress.stage("Figures and report")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Mapping
-from dataclasses import replace
 
 import numpy as np
 
@@ -17,7 +15,7 @@ from experiments.recording import Recording
 from experiments.scenarios.base import HEADER_BYTES, Plan
 from experiments.scenarios.dumbbell_story import story
 from topologies.dumbbell import dumbbell
-from topologies.model import Endpoint, Topology, TopologyError
+from topologies.model import Endpoint, TopologyError
 
 _PARAMETERS = (
     Parameter("pairs", "count", 3, "sender-receiver pairs; the first has two flows", 1, 32),
@@ -29,7 +27,6 @@ _PARAMETERS = (
     Parameter("T", "time", None, "CNP period; the RTT is the least that works", 1e-6, 1, "rtt"),
     Parameter("w_min", "number", None, "least weight of an increase", 1e-6, 0.5, "0.1 / number of flows"),
     Parameter("w_max", "number", 0.5, "largest weight of an increase", 1e-6, 1),
-    Parameter("spread", "time", None, "flows start at random times within this; 0: all at once", 0, 1, "T"),
     Parameter("duration", "time", 100e-3, "how long the flows send", 1e-3, 10),
 )
 
@@ -57,9 +54,6 @@ class Dumbbell:
             "T": number("T", max(rtt_s, 1e-6)),
             "w_min": number("w_min", 0.1 / (pairs + 1)),
         }
-        filled["spread"] = number("spread", number("T", 0))
-        if number("spread", 0) > number("duration", 0) / 4:
-            raise ExperimentError(f"spread={filled['spread']:g} s: at most a quarter of the duration")
         if not frame <= number("xon", 0) < xoff:
             raise ExperimentError(f"xon={filled['xon']}, xoff={xoff:g}: xon must be below xoff, and hold a frame")
         if number("w_min", 0) > number("w_max", 0):
@@ -83,7 +77,7 @@ class Dumbbell:
             seed=seed,
             values=filled,
             scheme_parameters=_scheme_parameters(scheme, filled),
-            topology=_spread_starts(topology, seed, number("spread", 0)),
+            topology=topology,
             bottleneck=Endpoint("s0", pairs + 1),
             duration_s=number("duration", 0),
             payload_bytes=payload,
@@ -109,14 +103,6 @@ class Dumbbell:
 
     def story(self, plan: Plan, recording: Recording, steady: Steady) -> list[tuple[str, str]]:
         return story(plan, recording, steady)
-
-
-def _spread_starts(topology: Topology, seed: int, spread_s: float) -> Topology:
-    """Flows that start independently, as programs on different hosts do. Periods of NPs start with their flows: at the
-    same instant they would stay in step for the whole run, which no testbed shows."""
-    starts = random.Random(seed)
-    flows = tuple(replace(flow, start_s=starts.uniform(0, spread_s)) for flow in topology.flows)
-    return replace(topology, flows=flows)
 
 
 def _scheme_parameters(scheme: str, values: Mapping[str, Value]) -> dict[str, float]:

@@ -96,9 +96,9 @@ def _queue(plan: Plan, recording: Recording, steady: Steady) -> list[tuple[str, 
     text += (
         f"The formula of appendix A.2.1 would give {loops} loops, {_ms(loops * plan.number('T'))}, for a drain at "
         "exactly w_min of the capacity. "
-        "Real flows drain faster unless they start at the same instant (spread=0): while a flow is marked, Algorithm 1 "
-        "takes the minimum of its rate and what comes back. So each flow keeps the lowest share that it had in any "
-        "period of the start, when shares still change, and the sum of these lies well below the capacity."
+        "Real flows drain faster: a flow's first packet comes anywhere in its NP's period, so the first RecRate counts "
+        "part of a period only. While the flow is marked, Algorithm 1 takes the minimum of its rate and what comes "
+        "back: it keeps that low rate until the queue is gone, and the sum of the rates lies well below the capacity."
     )
     flows, w_min, period = len(recording.flows), plan.number("w_min"), plan.number("T")
     peaks = theory.queue_oscillation(flows, w_min, plan.capacity_bps, period)
@@ -107,7 +107,7 @@ def _queue(plan: Plan, recording: Recording, steady: Steady) -> list[tuple[str, 
         f"In the last third (shaded) the queue holds {steady.queue_bytes_mean / 1e3:.1f} KB on average "
         f"({steady.queue_bytes_mean / plan.frame_bytes:.0f} packets, "
         f"{delay} of delay). Equation 15 gives peaks of {peaks / 1e3:.1f} KB for flows whose CNPs come in step; here "
-        "each flow's periods start with its own first packet, and the increases of several flows can fall into one "
+        "each flow's periods have a phase of their own, and the increases of several flows can fall into one "
         "period before the first of them is answered."
     )
     return [("queue", text), ("queue", after)]
