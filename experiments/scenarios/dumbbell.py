@@ -27,7 +27,7 @@ _PARAMETERS = (
     Parameter("T", "time", None, "CNP period; the RTT is the least that works", 1e-6, 1, "rtt"),
     Parameter("w_min", "number", None, "least weight of an increase", 1e-6, 0.5, "0.1 / number of flows"),
     Parameter("w_max", "number", 0.5, "largest weight of an increase", 1e-6, 1),
-    Parameter("duration", "time", 100e-3, "how long the flows send", 1e-3, 10),
+    Parameter("duration", "time", 150e-3, "how long the flows send", 1e-3, 10),
 )
 
 
