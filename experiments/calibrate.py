@@ -27,8 +27,8 @@ AGENT_COST = 60.0
 the two switches. Measured in runs on two cores: agents and switches took 55% of one core at 2,950 packets a second."""
 USABLE = 0.5
 """Share of the machine that may go to packets: waiting packets are late packets, and the start brings a burst."""
-LEAST, MOST = 400.0, 700.0
-"""At LEAST a late process distorts little; up to MOST a run of 100 ms takes less than two minutes in all. Whether that
+LEAST, MOST = 400.0, 640.0
+"""At LEAST a late process distorts little; up to MOST the dumbbell takes less than two minutes in all. Whether that
 was enough, the run itself tells."""
 
 
