@@ -5,7 +5,7 @@ set -euo pipefail
 venv=${1:?usage: setup.sh VENV}
 python=${PYTHON:-python3}
 
-declare -A package=([cc]=gcc [ip]=iproute2 [ethtool]=ethtool [mnexec]=mininet [tshark]=tshark ["$python"]=python3)
+declare -A package=([cc]=gcc [ip]=iproute2 [ethtool]=ethtool [mnexec]=mininet [tshark]=tshark [sysctl]=procps [setpriv]=util-linux ["$python"]=python3)
 missing=()
 for command in "${!package[@]}"; do
     command -v "$command" >/dev/null || missing+=("${package[$command]}")

@@ -79,7 +79,7 @@ def _run(options: Options, stopping: threading.Event) -> None:
         except (ServerError, OptionError) as error:
             raise StartError(str(error)) from error
         ports = " ".join(f"{port}@{interface}" for port, interface in options.interfaces) or "none"
-        ready = f"device {options.device_id} listening on {server.host}:{server.port}, ports: {ports}"
+        ready = f"device {options.device_id} listening on {server.address}, ports: {ports}"
         print(f"softswitch: {ready}", file=sys.stderr, flush=True)
         if options.log_file is not None:
             log.info("%s", ready)

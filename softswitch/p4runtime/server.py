@@ -33,11 +33,13 @@ class Tls:
 
 
 class Server:
-    """Serves a Service at `address` (HOST:PORT; port 0: any free one). A context manager. Raises ServerError."""
+    """Serves a Service at `address` (HOST:PORT, port 0: any free one; or unix:PATH). A context manager.
+
+    Raises ServerError.
+    """
 
     def __init__(self, service: Service, address: str, tls: Tls | None = None) -> None:
         self._service = service
-        self.host = address.rpartition(":")[0]
         self._pool = ThreadPoolExecutor(WORKERS, thread_name_prefix="p4runtime")
         self._server = grpc.server(
             self._pool,
@@ -67,6 +69,7 @@ class Server:
                 "" if tls is None else ", or its PEM files are bad"
             )
             raise ServerError(f"cannot listen on {address}: {faults}")
+        self.address = address if address.startswith("unix:") else f"{address.rpartition(':')[0]}:{self.port}"
 
     def __enter__(self) -> Server:
         self._service.start()
