@@ -6,16 +6,18 @@ always `NAME`. A run that fails or is interrupted leaves nothing.
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 
 from experiments.errors import ExperimentError
+from topologies import signals
 
 
 @contextmanager
@@ -27,26 +29,37 @@ def result_directory(place: Path) -> Iterator[Path]:
     """
     if place.exists() and not is_result(place):
         raise ExperimentError(f"{place} is there and isn't a result of an earlier run: choose another --out")
+    missing = [parent for parent in place.parents if not parent.exists()]
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         work = Path(tempfile.mkdtemp(prefix=f".{place.name}-", dir=place.parent))
     except OSError as error:
+        _remove_empty(missing)
         raise ExperimentError(
             f"can't write results into {place.parent}: {error.strerror}. Choose another --out"
         ) from None
     try:
         work.chmod(0o755)
         yield work
-        with _locked(place.parent):
+        with signals.deferred(), _locked(place.parent):
             _move_aside(place)
             work.rename(place)
     finally:
-        shutil.rmtree(work, ignore_errors=True)
+        with signals.deferred():  # a second Ctrl-C
+            shutil.rmtree(work, ignore_errors=True)
+            _remove_empty(missing)
 
 
 def is_result(directory: Path) -> bool:
     """Whether this is a directory that a run wrote (or an empty one)."""
     return directory.is_dir() and ((directory / "summary.json").is_file() or not any(directory.iterdir()))
+
+
+def _remove_empty(directories: Sequence[Path]) -> None:
+    """Those that a failed run made on the way to its place, the inner ones first."""
+    for directory in directories:
+        with contextlib.suppress(OSError):
+            directory.rmdir()
 
 
 def _move_aside(place: Path) -> None:

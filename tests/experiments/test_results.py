@@ -169,6 +169,14 @@ def test_a_run_that_fails_leaves_nothing_and_touches_nothing(tmp_path: Path, err
     assert (place / "summary.json").read_text() == "first"
 
 
+def test_a_first_run_that_fails_leaves_no_empty_folders(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        write(tmp_path / "results" / "dumbbell" / "pcn", KeyboardInterrupt())
+    assert list(tmp_path.iterdir()) == []
+    write(tmp_path / "results" / "dumbbell" / "pcn", "first")
+    assert (tmp_path / "results" / "dumbbell" / "pcn" / "summary.json").read_text() == "first"
+
+
 def test_what_is_no_result_is_never_moved(tmp_path: Path) -> None:
     (tmp_path / "precious.txt").write_text("mine")
     with pytest.raises(ExperimentError, match="isn't a result"), result_directory(tmp_path):
