@@ -1,4 +1,4 @@
-"""`summary.json`: the run in one page of numbers (DESIGN section 9). Times and rates nominal, SI units."""
+"""`summary.json`: the run in one page of numbers. Times and rates nominal, SI units."""
 
 from __future__ import annotations
 

@@ -4,7 +4,9 @@
     h1 --2 s0 4-4 s1 2-- r1        every link of the same rate; four long flows: h0->r0 twice, h1->r1, h2->r2
     h2 --3           3-- r2
 
-With Mininet alone: `mn --custom topologies/dumbbell.py --topo dumbbell` (or `--topo dumbbell,5` for five pairs).
+With Mininet's own command, our switches and the kernel's hosts (`--topo dumbbell,5` for five pairs):
+
+    mn --custom topologies/dumbbell.py --topo dumbbell --switch pcn --controller none
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ except ModuleNotFoundError:  # `mn --custom` executes this file's text: neither 
     sys.path.insert(0, str(Path(sys._getframe().f_code.co_filename).resolve().parent.parent))
     from topologies.model import Endpoint, FlowSpec, Host, Link, Switch, Topology, TopologyError, make_hosts
 
-MTU_BYTES = 1058  # the largest frame of the experiments: 1000 B payload as RoCEv2 (DESIGN section 4)
+MTU_BYTES = 1058  # the largest frame of the experiments: 1000 B payload as RoCEv2
 
 
 def dumbbell(
@@ -35,7 +37,7 @@ def dumbbell(
 ) -> Topology:
     """The dumbbell with `pairs` pairs; the first pair has two flows. `rtt_s` is a sender's to its receiver and back.
 
-    XON defaults to XOFF minus two MTUs, w_min to 0.1 / number of flows (DESIGN section 5).
+    XON defaults to XOFF minus two MTUs, w_min to 0.1 / number of flows.
     """
     if pairs < 1:
         raise TopologyError(f"dumbbell: {pairs} pairs; at least 1 is needed")
@@ -80,3 +82,7 @@ def _mininet_topo(pairs: int = 3) -> Any:
 
 # What `mn --custom` looks for.
 topos = {"dumbbell": _mininet_topo}
+if "__file__" not in globals():  # executed by `mn`; who imports this need not have Mininet
+    from topologies.mininet_switch import PcnSwitch
+
+    switches = {"pcn": PcnSwitch}

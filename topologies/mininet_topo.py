@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from topologies.model import Topology
+from topologies.serialise import to_dict
 
 
 def mininet_topo(topology: Topology) -> Any:
@@ -12,10 +13,11 @@ def mininet_topo(topology: Topology) -> Any:
     from mininet.topo import Topo
 
     topo = Topo()
+    whole = to_dict(topology)  # for `topologies.mininet_switch`; other switches ignore it
     for host in topology.hosts:
         topo.addHost(host.name, ip=f"{host.ip}/16", mac=host.mac)
     for switch in topology.switches:
-        topo.addSwitch(switch.name, dpid=f"{switch.device_id:016x}")
+        topo.addSwitch(switch.name, dpid=f"{switch.device_id:016x}", topology=whole)
     for link in topology.links:
         topo.addLink(link.a.node, link.b.node, port1=link.a.port, port2=link.b.port)
     return topo

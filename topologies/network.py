@@ -3,9 +3,9 @@
     with Network(dumbbell(), dilation=400, log_dir=Path("logs")) as network:
         network.hosts["h0"].agent.start(...)
 
-Links aren't shaped: rates and delays are the programs' own (DESIGN section 6). Each end delays what it transmits. BMv2
-can't; netem does it in its place, or, in a kernel without netem, the agents do: each sends as late as the whole path is
-long, so that round trips are the topology's, but the switches' PFC frames arrive at once.
+Links aren't shaped: rates and delays are the programs' own. Each end delays what it transmits. BMv2 can't; netem does
+it in its place, or, in a kernel without netem, the agents do: each sends as late as the whole path is long, so that
+round trips are the topology's, but the switches' PFC frames arrive at once.
 """
 
 from __future__ import annotations
@@ -225,26 +225,7 @@ class Network:
         return int(self.topology.number("mtu_bytes"))
 
     def _spec(self, name: str) -> LaunchSpec:
-        ports = []
-        for port in self.topology.ports(name):
-            link = self.topology.link_at(name, port)
-            ports.append(
-                PortSpec(
-                    port,
-                    Endpoint(name, port).interface,
-                    rate_bps=link.rate_bps / self.dilation,
-                    delay_s=link.delay_s * self.dilation,
-                )
-            )
-        socket_path = self.record.directory / f"{name}.grpc"
-        return LaunchSpec(
-            name=name,
-            device_id=self.topology.switch(name).device_id,
-            ports=tuple(ports),
-            address=f"unix:{socket_path}",
-            seed=self.seed,
-            nominal_packet_bytes=self._frame_bytes(),
-        )
+        return launch_spec(self.topology, name, self.dilation, self.record.directory / f"{name}.grpc", self.seed)
 
     def _start_switch(self, node: LabNode, check: Callable[[], None]) -> Callable[[Callable[[], None]], None]:
         spec = self._spec(node.name)
@@ -261,7 +242,7 @@ class Network:
                 node.name,
                 process,
                 log,
-                lambda: _connects(address) and self.target.ready(node.pid),
+                lambda: connects(address) and self.target.ready(node.pid),
                 check,
                 START_LIMIT_S,
             )
@@ -315,7 +296,7 @@ class Network:
         self._note(node, process, str(control), log)
 
         def finish(check: Callable[[], None]) -> None:
-            wait_ready(f"{host.name}'s agent", process, stderr, lambda: _connects(str(control)), check, START_LIMIT_S)
+            wait_ready(f"{host.name}'s agent", process, stderr, lambda: connects(str(control)), check, START_LIMIT_S)
             agent = self._stack.enter_context(contextlib.closing(AgentClient(control)))
             self.hosts[host.name] = RunningHost(host.name, process.pid, control, log, stderr, agent)
 
@@ -360,7 +341,31 @@ def _check_scheme(scheme: str, parameters: Mapping[str, Value]) -> None:
         raise NetworkError(str(error)) from None
 
 
-def _connects(path: str) -> bool:
+def launch_spec(topology: Topology, name: str, dilation: float, address: Path, seed: int = 1) -> LaunchSpec:
+    """How the switch `name` is started: ports with real rates and delays, P4Runtime on the Unix socket `address`."""
+    ports = []
+    for port in topology.ports(name):
+        link = topology.link_at(name, port)
+        ports.append(
+            PortSpec(
+                port,
+                Endpoint(name, port).interface,
+                rate_bps=link.rate_bps / dilation,
+                delay_s=link.delay_s * dilation,
+            )
+        )
+    return LaunchSpec(
+        name=name,
+        device_id=topology.switch(name).device_id,
+        ports=tuple(ports),
+        address=f"unix:{address}",
+        seed=seed,
+        nominal_packet_bytes=int(topology.number("mtu_bytes")),
+    )
+
+
+def connects(path: str) -> bool:
+    """Whether something listens on this Unix socket."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         return probe.connect_ex(path) == 0
 
