@@ -53,7 +53,7 @@ class NicFlow:
         self.end_s = end_s
         self.rate_bps = rate_bps
         self.interval_s = frame_bits / rate_bps
-        self.base_s = start_s - self.interval_s
+        self.base_s = -INFINITY  # from where the gap to the next frame counts: there is none before the first
         self.next_s = start_s
         self.eligible_s = start_s
         self.sent = 0

@@ -25,7 +25,7 @@ from controller.configure import RECIRCULATION_PORT, Route, route_entry
 from controller.switch import TableAction, TableEntry, TableMatch
 from hosts import wire
 
-TTL, PROTOCOL, DESTINATION = 22, 23, 30  # offsets in a frame
+TTL, DESTINATION = 22, 30  # offsets in a frame
 
 
 class EveryPair(PcnTest):

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from lab import CNP_CLASS, FRAME, QUANTUM_US, ROCE_CLASS, PcnTest, cnp, data, expected_pfc, index, pfc
+from lab import CNP_CLASS, FRAME, QUANTUM_US, ROCE_CLASS, SLOW_PORT, PcnTest, cnp, data, expected_pfc, index, pfc
 
 XOFF, XON = 20 * FRAME, 10 * FRAME
 QUANTA = 12_345
@@ -80,32 +80,47 @@ class OnlyThePortThatFills(XoffTest):
 
 
 class ThresholdCountsAllOutputs(XoffTest):
-    """XOFF is on what a port has inside, wherever it is to leave."""
+    """XOFF is on what a port has inside, wherever it is to leave. It takes more than XOFF, and less than XON."""
 
     def runTest(self) -> None:
         self.pause(2)
         self.pause(3)
-        self.fill(1, 2, 15)
-        self.fill(1, 3, 5)
+        self.fill(1, 2, 10)
+        self.fill(1, 3, 10)
         self.expect_nothing()
         self.fill(1, 3, 1)
         self.expect(1, expected_pfc(1, QUANTA))
         self.resume(3)
-        self.receive(3, 6)
+        self.receive(3, 11)
+        self.assertEqual(self.registers("held_bytes"), {index(1): XON})
         self.expect_nothing(1)
         self.resume(2)
         self.expect(1, expected_pfc(1, 0))
-        self.receive(2, 15)
+        self.receive(2, 10)
+
+
+class XonOfZero(XoffTest):
+    """Then the last departure resumes: nothing is less than zero bytes."""
+
+    pfc_defaults = replace(XoffTest.pfc_defaults, xon_bytes=0)
+
+    def runTest(self) -> None:
+        self.pause(2)
+        self.fill(1, 2, 21)
+        self.expect(1, expected_pfc(1, QUANTA))
+        self.resume(2)
+        self.receive(2, 21)
+        self.expect(1, expected_pfc(1, 0))
 
 
 class LossyClassesPauseNobody(XoffTest):
     def runTest(self) -> None:
-        notices = [cnp(1, 4, rate_mbps=rate) for rate in range(1, 41)]
-        frames = [data(1, 4, psn=psn, dscp=0) for psn in range(30)]
+        notices = [cnp(1, SLOW_PORT, rate_mbps=rate) for rate in range(1, 41)]
+        frames = [data(1, SLOW_PORT, psn=psn, dscp=0) for psn in range(30)]
         self.send(1, *frames, *notices)
-        self.receive(4, len(frames) + len(notices))
+        self.receive(SLOW_PORT, len(frames) + len(notices))
         self.assertEqual(self.counters("pause_sent"), {})
-        cell = index(4, CNP_CLASS)
+        cell = index(SLOW_PORT, CNP_CLASS)
         self.assertEqual(self.counters("transmitted", [cell]), {cell: len(notices)})
 
 
@@ -143,6 +158,37 @@ class PauseIsRefreshed(XoffTest):
         rest = [arrival.frame for arrival in self.receive(1, sent - len(frames) + 1)]
         self.assertEqual(rest, [frames[0]] * (sent - len(frames)) + [expected_pfc(1, 0)])
         self.expect_nothing()
+
+
+class AdmissionRefreshes(XoffTest):
+    """Where packets wait long for their turn, one that comes in is the first to see that the PAUSE is old."""
+
+    pfc_defaults = replace(XoffTest.pfc_defaults, refresh_us=0)
+
+    def runTest(self) -> None:
+        n = 60
+        self.pause(SLOW_PORT)
+        self.fill(1, SLOW_PORT, n)
+
+        def by_admissions() -> int:
+            """What those that went round, each of which may refresh, can't have sent."""
+            went_round = self.counter("held", index(SLOW_PORT)).packets
+            return self.counter("pause_sent", index(1)).packets - went_round
+
+        # All but the first 20 send one; some of the frames may be on their way yet.
+        self.wait_for(lambda: by_admissions() >= n // 3, "PAUSE by admissions")
+
+
+class FrameOvertakesData(XoffTest):
+    """PAUSE goes out before the data that waits at its port."""
+
+    def runTest(self) -> None:
+        waiting = 100
+        self.send(1, *(data(1, SLOW_PORT, psn=psn) for psn in range(waiting)))
+        self.pause(2)
+        self.fill(SLOW_PORT, 2, 21)
+        frames = [arrival.frame for arrival in self.receive(SLOW_PORT, waiting + 1)]
+        self.assertLess(frames.index(expected_pfc(SLOW_PORT, QUANTA)), waiting - 10)
 
 
 class FramePassesPausedPort(XoffTest):

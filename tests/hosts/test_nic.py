@@ -86,6 +86,14 @@ def test_flows_take_turns_at_line_rate() -> None:
     assert order == [0, 1, 2, 3] * 100
 
 
+def test_a_flow_that_ends_skips_nobodys_turn() -> None:
+    flows = [flow(packets=2), *(flow() for _ in range(3))]
+    driver = make(*flows)
+    driver.run(20.5 * FRAME_S)
+    order = [flows.index(sender) for _, sender, _ in driver.left if sender]
+    assert order == [0, 1, 2, 3, 0, *[1, 2, 3] * 5]
+
+
 def test_a_slow_flow_gets_its_rate_beside_fast_ones() -> None:
     flows = [flow(1e9), flow(), flow()]
     driver = make(*flows)
@@ -128,6 +136,14 @@ def test_a_rate_from_low_to_high_does_not_wait_for_the_old_gap() -> None:
     driver.nic.set_rate(one, LINE, driver.now)
     driver.run(2e-5)
     assert len(driver.left) >= 10
+
+
+def test_a_rate_set_before_the_start_does_not_start_the_flow() -> None:
+    one = flow(start=1e-3)
+    driver = make(one)
+    driver.nic.set_rate(one, LINE / 2, driver.now)
+    driver.run(1e-3 + 3.5 * FRAME_S)
+    assert driver.times(one) == pytest.approx([1e-3 + FRAME_S, 1e-3 + 3 * FRAME_S])
 
 
 def test_sizes_and_durations_end_flows() -> None:
@@ -187,6 +203,46 @@ def test_a_pause_expires_after_its_quanta() -> None:
     assert expired == [(ROCE, pytest.approx(until))]
     assert nic.pauses[ROCE].paused_s == pytest.approx(1000 * QUANTUM_S)
     assert (nic.pauses[ROCE].pause, nic.pauses[ROCE].resume, nic.pauses[ROCE].expired) == (1, 0, 1)
+
+
+def test_a_flow_that_starts_in_a_pause_waits() -> None:
+    one = flow(start=5 * FRAME_S)
+    driver = make(one)
+    driver.nic.pfc({ROCE: 1000}, driver.now)
+    driver.run(1000 * QUANTUM_S + 2.5 * FRAME_S)
+    assert driver.times(one) == pytest.approx([1000 * QUANTUM_S + n * FRAME_S for n in (1, 2)])
+
+
+def test_each_pause_counts_from_its_arrival() -> None:
+    driver = make()
+    for _ in range(3):
+        driver.nic.pfc({ROCE: 1000}, driver.now)
+    assert driver.nic.pauses[ROCE].until_s == pytest.approx(1000 * QUANTUM_S)
+    driver.nic.pfc({ROCE: 10}, driver.now)
+    assert driver.nic.pauses[ROCE].until_s == pytest.approx(10 * QUANTUM_S)
+
+
+def test_paused_time_ends_with_the_quanta_even_if_nobody_looked() -> None:
+    driver = make()
+    driver.nic.pfc({ROCE: 1000}, 0.0)
+    assert driver.nic.paused_s(ROCE, 400 * QUANTUM_S) == pytest.approx(400 * QUANTUM_S)
+    assert driver.nic.paused_s(ROCE, 5000 * QUANTUM_S) == pytest.approx(1000 * QUANTUM_S)
+
+
+def test_counters_start_anew_within_a_pause() -> None:
+    one = flow()
+    driver = make(one)
+    driver.run(10.5 * FRAME_S)
+    begin = driver.now
+    driver.nic.pfc({ROCE: 1000}, begin)
+    driver.run(begin + 300 * QUANTUM_S)
+    driver.nic.reset_counters(driver.now)
+    driver.run(begin + 800 * QUANTUM_S)
+    assert driver.nic.paused_s(ROCE, driver.now) == pytest.approx(500 * QUANTUM_S)
+    driver.run(begin + 1000 * QUANTUM_S + 2.5 * FRAME_S)
+    assert driver.nic.pauses[ROCE].paused_s == pytest.approx(700 * QUANTUM_S)
+    assert driver.nic.sent_bits == 3 * BITS
+    assert (driver.nic.pauses[ROCE].pause, driver.nic.pauses[ROCE].expired) == (0, 1)
 
 
 def test_resume_ends_a_pause_and_refresh_prolongs_it() -> None:
@@ -312,6 +368,13 @@ def test_allowed_bits_follow_rates_starts_ends_and_pauses() -> None:
     expected = 1e9 * (6e-4 - paused) + 2e9 * (3e-4 - paused) + 4e9 * 5e-4
     assert driver.nic.allowed_bits == pytest.approx(expected)
     assert driver.nic.sent_bits == pytest.approx(expected, rel=0.03)
+
+
+def test_flows_are_allowed_the_line_at_most_and_a_short_last_frame_counts_as_it_is() -> None:
+    driver = make(flow(packets=10, last_bits=1000), flow(packets=10))
+    driver.run(19 * FRAME_S)
+    assert driver.nic.allowed_bits == pytest.approx(LINE * driver.now, rel=0.1)
+    assert driver.nic.sent_bits == 19 * BITS + 1000
 
 
 @given(st.randoms(use_true_random=False))

@@ -202,6 +202,14 @@ def test_inter_arrival_replaces_the_period_when_longer(size: int, starts_below: 
         assert cnp.rec_rate_bps == pytest.approx(starts_below / divisor, abs=0.5e6)
 
 
+def test_inter_arrival_is_from_the_last_packet_of_an_earlier_window() -> None:  # 0.4
+    np = PcnNotificationPoint(PcnParameters(period_s=T))
+    np.on_window(Window(20, 0, 0, 20_000, 1.0, 1.0 + 0.9 * T))
+    cnp = np.on_window(window(1, 0, at=1.0 + 2.9 * T, size=1000))
+    assert cnp is not None
+    assert cnp.rec_rate_bps == pytest.approx(80e6)
+
+
 def test_empty_windows_do_not_forget_the_last_arrival() -> None:  # 0.4
     np = PcnNotificationPoint(PcnParameters(period_s=T))
     np.on_window(window(3, 0, at=1.0))
