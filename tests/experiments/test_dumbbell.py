@@ -123,3 +123,5 @@ def test_verdicts() -> None:
     assert [at_most(value, 2, 40) for value in (2, 2.1, 40, None)] == ["met", "ordered", "not met", "not comparable"]
     assert [at_least(value, 0.97, 0.9) for value in (0.97, 0.96, 0.9)] == ["met", "ordered", "not met"]
     assert [near(value, 10, 0.05) for value in (10.5, 10.6, 19, 21)] == ["met", "ordered", "ordered", "not met"]
+    assert [near(value, 10, 0.05) for value in (9.5, 9.4, 5, 4.9)] == ["met", "ordered", "ordered", "not met"]
+    assert [near(None, 10, 0.05), at_least(None, 1)] == ["not comparable"] * 2

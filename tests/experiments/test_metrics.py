@@ -39,6 +39,7 @@ def test_a_step_series_holds_its_value_until_the_next() -> None:
     assert metrics.step_at(times, values, array(0.5, 1, 1.9, 2, 3.9, 9)).tolist() == [0, 10, 10, 20, 20, 5]
     assert metrics.step_mean(times, values, 1, 4) == pytest.approx((10 + 20 + 20) / 3)
     assert metrics.step_mean(times, values, 0, 2) == pytest.approx(5)
+    assert metrics.step_mean(times, values, 0, 2, before=6) == pytest.approx(8)
     with pytest.raises(ValueError, match="no time"):
         metrics.step_mean(times, values, 2, 2)
 
@@ -81,6 +82,11 @@ def test_binned_share_is_unknown_where_nothing_was_sent() -> None:
     _, share = metrics.binned_share(part, whole, 1, 3)
     assert share[[0, 2]].tolist() == pytest.approx([0.5, 1.0])
     assert np.isnan(share[1])
+
+
+def test_binned_share_is_at_most_one_though_the_two_are_read_one_after_the_other() -> None:
+    whole, part = (array(0, 1), array(0, 10)), (array(0, 1), array(0, 11))
+    assert metrics.binned_share(part, whole, 1, 1)[1].tolist() == [1.0]
 
 
 def test_spread_leaves_out_the_extremes() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import time
+from collections.abc import Callable
 from ctypes import POINTER, Structure, byref, c_char_p, c_int, c_int32, c_int64, c_uint8, c_uint16, c_uint32, c_uint64
 from functools import lru_cache
 from pathlib import Path
@@ -173,4 +175,11 @@ class Switch:
         return (event.kind, event.id, data.raw[: event.length]) if status == 1 else None
 
 
-__all__ = ["DIGEST", "DROP_PORT", "LOG", "PACKET_IN", "POINTER", "Counter", "MeterConfig", "Switch", "SwitchError"]
+def wait(condition: Callable[[], bool], limit_s: float = 10) -> bool:
+    """Whether it became true in time."""
+    end = time.monotonic() + limit_s
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.002)
+    return True

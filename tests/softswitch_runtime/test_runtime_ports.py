@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import errno
 import subprocess
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from links import Link
-from runtime import LOG, Switch, SwitchError
+from runtime import LOG, Switch, SwitchError, wait
 
 pytestmark = pytest.mark.root
 Links = Callable[..., list[Link]]
@@ -37,16 +36,6 @@ def test_vlan_tags_come_through(make_links: Links, tag: bytes) -> None:
 
 def switch_counted(switch: Switch, length: int) -> bool:
     return wait(lambda: switch.stats(1).rx_bytes == length and switch.counter(0, 1).bytes == length)
-
-
-def wait(condition: Callable[[], bool], limit_s: float = 10) -> bool:
-    """Whether it became true in time."""
-    end = time.monotonic() + limit_s
-    while not condition():
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.002)
-    return True
 
 
 def test_lengths_up_to_jumbo(make_links: Links) -> None:

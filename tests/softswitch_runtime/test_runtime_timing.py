@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 from links import Link
-from runtime import MeterConfig, Switch
+from runtime import MeterConfig, Switch, wait
 
 pytestmark = pytest.mark.root
 Links = Callable[..., list[Link]]
@@ -25,15 +25,6 @@ def two_ports(switch: Switch, a: Link, b: Link) -> None:
     switch.port_add(1, a.near)
     switch.port_add(2, b.near)
     switch.forward(1, 2)
-
-
-def wait(condition: Callable[[], bool], limit_s: float = 10) -> bool:
-    end = time.monotonic() + limit_s
-    while not condition():
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.002)
-    return True
 
 
 def test_rate_and_delay(make_links: Links) -> None:

@@ -1,20 +1,11 @@
 /* Meters, random numbers, the packet pool and the replication engine. */
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "check.h"
 #include "packet.h"
 #include "pre.h"
 #include "state.h"
-
-#define CHECK(condition)                                                              \
-    do {                                                                              \
-        if (!(condition)) {                                                           \
-            fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__, #condition); \
-            exit(1);                                                                  \
-        }                                                                             \
-    } while (0)
 
 /* RFC 2698 with BMv2's order: 10 packets of burst at 1,000/s committed, 20 at 2,000/s peak. */
 static void test_meter(void)
