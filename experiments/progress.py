@@ -47,7 +47,6 @@ class ConsoleProgress:
         )
         self._task: TaskID | None = None
         self._told = 0.0
-        self._stage = ""
 
     def __enter__(self) -> ConsoleProgress:
         self._progress.start()
@@ -61,7 +60,7 @@ class ConsoleProgress:
         self._progress.stop()
 
     def stage(self, text: str) -> None:
-        self._stage, self._told = text, 0.0
+        self._told = 0.0
         if not self._moving:
             self._console.print(text, highlight=False)
             return

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import fcntl
 import socket
@@ -123,6 +122,4 @@ def _explain(interface: str, error: OSError) -> str:
         return f"there is no interface {interface!r} here; there are: {', '.join(names)}"
     if error.errno == errno.ENETDOWN:
         return f"interface {interface} went down or was removed"
-    with contextlib.suppress(AttributeError):
-        return f"interface {interface}: {error.strerror}"
-    return f"interface {interface}: {error}"
+    return f"interface {interface}: {error.strerror or error}"

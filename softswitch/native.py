@@ -61,22 +61,6 @@ class Replica:
 
 
 @dataclass(frozen=True)
-class PortStats:
-    """What a port did and holds: sw_port_stats."""
-
-    rx_packets: int
-    rx_bytes: int
-    tx_packets: int
-    tx_bytes: int
-    rx_dropped: int
-    tx_dropped: int
-    queue_dropped: int
-    queue_packets: tuple[int, ...]
-    in_flight: int
-    up: bool
-
-
-@dataclass(frozen=True)
 class Event:
     """A frame for the CPU port (`EVENT_PACKET_IN`), a packed digest of list `id` (`EVENT_DIGEST`), or a line of text
     from the program or a port (`EVENT_LOG`)."""
@@ -99,26 +83,6 @@ class _Replica(ctypes.Structure):
     _fields_ = [("port", ctypes.c_uint16), ("instance", ctypes.c_uint16)]
 
 
-class _PortStats(ctypes.Structure):
-    _fields_ = [
-        *(
-            (name, ctypes.c_uint64)
-            for name in (
-                "rx_packets",
-                "rx_bytes",
-                "tx_packets",
-                "tx_bytes",
-                "rx_dropped",
-                "tx_dropped",
-                "queue_dropped",
-            )
-        ),
-        ("queue_packets", ctypes.c_uint32 * PRIORITIES),
-        ("in_flight", ctypes.c_uint32),
-        ("up", ctypes.c_uint8),
-    ]
-
-
 class _Event(ctypes.Structure):
     _fields_ = [
         ("kind", ctypes.c_uint32),
@@ -135,9 +99,7 @@ _handle, _text, _data = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p
 _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "sw_destroy": (None, []),
     "sw_port_add": (ctypes.c_int, [_u16, _text, _text]),
-    "sw_port_remove": (ctypes.c_int, [_u16, _text]),
     "sw_port_shape": (ctypes.c_int, [_u16, _u64, _u64, _u32, _text]),
-    "sw_port_stats": (ctypes.c_int, [_u16, ctypes.POINTER(_PortStats)]),
     "sw_start": (ctypes.c_int, [_text]),
     "sw_stop": (ctypes.c_int, []),
     "sw_load": (ctypes.c_int, [_text, _text]),
@@ -221,30 +183,9 @@ class NativeSwitch:
         """Attaches an interface as a port."""
         self._call("sw_port_add", port, os.fsencode(interface), explain=True)
 
-    def port_remove(self, port: int) -> None:
-        """Detaches a port's interface; its queues stay."""
-        self._call("sw_port_remove", port, explain=True)
-
     def port_shape(self, port: int, *, rate_bps: int, delay_ns: int = 0, depth: int = 0) -> None:
         """Sets a port's rate (0: unshaped), link delay and queue depth in packets (0: as it is)."""
         self._call("sw_port_shape", port, rate_bps, delay_ns, depth, explain=True)
-
-    def port_stats(self, port: int) -> PortStats:
-        """Counts and occupancy of a port."""
-        raw = _PortStats()
-        self._call("sw_port_stats", port, ctypes.byref(raw))
-        return PortStats(
-            raw.rx_packets,
-            raw.rx_bytes,
-            raw.tx_packets,
-            raw.tx_bytes,
-            raw.rx_dropped,
-            raw.tx_dropped,
-            raw.queue_dropped,
-            tuple(raw.queue_packets),
-            raw.in_flight,
-            bool(raw.up),
-        )
 
     # ---- running ----
 

@@ -164,10 +164,6 @@ class Topology:
         """The name of the direction that leaves `node` by `port`: "s0->s1"."""
         return f"{node}->{self.peer(node, port).node}"
 
-    def link_names(self) -> dict[str, Endpoint]:
-        """Every direction by name, with the endpoint that transmits into it."""
-        return {self.link_name(end.node, end.port): end for end in self._at}
-
     def next_hops(self, node: str, destination: str) -> tuple[int, ...]:
         """Ports of `node` on a shortest path to the host `destination`, in order."""
         self.host(destination)

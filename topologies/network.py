@@ -33,7 +33,7 @@ from topologies.serialise import to_dict
 
 if TYPE_CHECKING:
     from hosts.client import AgentClient
-    from topologies.nodes import LabNet, LabNode
+    from topologies.nodes import LabNode
 
 START_LIMIT_S = 60.0  # the embedded switch may have to compile its runtime first
 ETHERNET_HEADER_BYTES = 14
@@ -114,7 +114,6 @@ class Network:
         self.features: dict[str, str] = {}
         self._progress = progress
         self._stack = contextlib.ExitStack()
-        self._net: LabNet | None = None
         self._record: records.Record | None = None
 
     def __enter__(self) -> Network:
@@ -136,7 +135,6 @@ class Network:
         """Ends and removes everything. A signal that comes meanwhile waits. Does nothing the second time."""
         with signals.deferred():
             self._stack.close()
-            self._net = None
             self.switches.clear()
             self.hosts.clear()
 
@@ -149,13 +147,6 @@ class Network:
     def node_pid(self, name: str) -> int:
         """A process in the node's namespace, for nsenter and the like."""
         return self.record.nodes[name].shell.pid
-
-    @property
-    def mininet(self) -> LabNet:
-        """Mininet's own object, for its prompt."""
-        if self._net is None:
-            raise NetworkError("the network isn't up")
-        return self._net
 
     def _start(self, check: Callable[[], None]) -> None:
         require_root_and_mininet()
@@ -178,7 +169,7 @@ class Network:
         self._record.save()
         check()
         self._progress("namespaces and links")
-        net = self._net = LabNet(self.topology)
+        net = LabNet(self.topology)
         self._stack.callback(net.close)
         net.build()
         nodes = net.lab_nodes()

@@ -3,9 +3,8 @@
 Where the paper leaves a choice:
 
 - The NP's timer runs freely, with a phase of its own for each flow; the first packet comes anywhere in a period, and
-what
-  arrived in that rest of it is divided by T as well. In a packet model of section 7.1's dumbbell the initial queue is
-  then drained after 3 to 5 ms (paper: 7.5), and Jain's index is 0.98 to 1.00. If periods start with the flows' first
+  what arrived in that rest of it is divided by T as well. In a packet model of section 7.1's dumbbell the initial queue
+  is then drained after 3 to 5 ms (paper: 7.5), and Jain's index is 0.98 to 1.00. If periods start with the flows' first
   packets, flows that start together are notified in step: 37 ms, and 0.92.
 - "The receiving rate is calculated directly with T divided by the total size of arrived packets" is inverted: it is
   their total size divided by T.

@@ -11,7 +11,7 @@ from softswitch.codegen.names import comment, identifier
 from softswitch.codegen.packets import Piece, write_pieces
 from softswitch.codegen.statements import Statements
 from softswitch.codegen.values import Value, constant, modular_kind
-from softswitch.program.model import ActionNode, ConditionNode, Control, KeyField, Match, Node, Table, TableNode
+from softswitch.program.model import ActionNode, ConditionNode, Control, KeyField, Node, Table, TableNode
 from softswitch.program.statements import Exit, Jump, JumpIfZero
 
 MAX_JUMPS_BACK = 1 << 20  # a bound on loops inside an action, which BMv2 does not have
@@ -263,7 +263,3 @@ class ControlGenerator:
         for action, jump in by_action:
             lines.append(f"    case {action}: {jump or 'break;'}" + (" break;" if jump else ""))
         return [*lines, f"    default: {base} break;", "    }", "}"]
-
-
-def lookup_kind(kind: Match) -> str:
-    return f"SW_{kind.name}"

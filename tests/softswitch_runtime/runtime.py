@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import time
 from collections.abc import Callable
-from ctypes import POINTER, Structure, byref, c_char_p, c_int, c_int32, c_int64, c_uint8, c_uint16, c_uint32, c_uint64
+from ctypes import Structure, byref, c_char_p, c_int, c_int32, c_int64, c_uint8, c_uint16, c_uint32, c_uint64
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
