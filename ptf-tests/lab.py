@@ -277,3 +277,8 @@ class PcnTest(unittest.TestCase):
         self.wait_for_value(
             lambda: self.register("waiting_packets", index(port, number)), packets, f"waiting at {port}"
         )
+
+    def occupy_slow_port(self, source: int) -> None:
+        """With 1.3 s of class 7 at the slow port. In the embedded switch, no other class has a turn meanwhile."""
+        self.send(source, *(data(source, SLOW_PORT, psn=psn, dscp=CNP_CLASS << 3) for psn in range(150)))
+        self.wait_for(lambda: self.register("waiting_packets", index(SLOW_PORT, CNP_CLASS)) > 0, "class 7 waiting")
