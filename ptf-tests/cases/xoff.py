@@ -161,7 +161,7 @@ class PauseIsRefreshed(XoffTest):
 
 
 class AdmissionRefreshes(XoffTest):
-    """Behind a higher class nothing goes out or round for a while: then what comes in refreshes the PAUSE, as seldom."""
+    """Behind a higher class nothing goes out or round: what comes in refreshes the PAUSE then, as rarely."""
 
     refresh_ms = 50
     pfc_defaults = replace(XoffTest.pfc_defaults, refresh_us=refresh_ms * 1000)

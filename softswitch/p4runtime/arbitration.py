@@ -7,6 +7,7 @@ for the Write that is under way, as the specification asks.
 
 from __future__ import annotations
 
+import logging
 import queue
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -25,6 +26,8 @@ from softswitch.p4runtime.errors import (
     RpcError,
 )
 
+log = logging.getLogger(__name__)
+
 MAX_SESSIONS = 64  # each holds two threads
 MAX_WAITING = 8192  # messages for a client that does not read; beyond it packets and digests are dropped
 
@@ -36,7 +39,7 @@ class Session:
         self.role: str | None = None  # until its first arbitration
         self.election_id: int | None = None
         self.error: RpcError | None = None
-        self.dropped = 0
+        self._drops = False
         self._queue: queue.SimpleQueue[p4r.StreamMessageResponse | None] = queue.SimpleQueue()
         self._closed = False
 
@@ -47,7 +50,9 @@ class Session:
     def offer(self, message: p4r.StreamMessageResponse) -> None:
         """Queues a message that may be lost, and is where the client does not keep up."""
         if self._queue.qsize() >= MAX_WAITING:
-            self.dropped += 1
+            if not self._drops:
+                log.warning("a client does not read its stream: packets and digests for it are dropped")
+            self._drops = True
         else:
             self._queue.put(message)
 
