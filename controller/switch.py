@@ -1,7 +1,8 @@
 """One switch, by P4Runtime: pipeline, table entries, counters, registers, by the names of its program.
 
 finsy's schema and entities translate between names and protobuf; the transport is plain synchronous gRPC: reading one
-cell is one call, and scripts, tests and the command line need no event loop.
+cell is one call, and scripts, tests and the command line need no event loop. Signals wait while a call starts and
+while a short one runs: an exception in the middle of gRPC can leave a call behind that its channel's end waits for.
 
     with SwitchClient.connect("s0", "unix:/run/pcn-lab/dumbbell/s0.grpc", device_id=1) as switch:
         switch.become_primary()
@@ -13,7 +14,7 @@ cell is one call, and scripts, tests and the command line need no event loop.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -48,6 +49,7 @@ from finsy.proto import p4r, p4r_grpc
 from controller.arbitration import Arbitration
 from controller.errors import SwitchError, UnknownNameError, grpc_errors
 from controller.target import RegisterAccess
+from topologies import signals
 
 __all__ = ["CloneSession", "Counter", "Program", "SwitchClient", "TableAction", "TableEntry", "TableMatch"]
 
@@ -112,7 +114,8 @@ class SwitchClient:
         """Connects, and waits until the server answers. `registers` where P4Runtime doesn't have them (BMv2)."""
         channel = grpc.insecure_channel(address, options=_NO_LIMIT)
         try:
-            grpc.channel_ready_future(channel).result(limit_s)
+            with signals.deferred():
+                grpc.channel_ready_future(channel).result(limit_s)
         except grpc.FutureTimeoutError:
             channel.close()
             raise SwitchError(f"{name}: no P4Runtime server answers at {address} within {limit_s:g} s") from None
@@ -130,16 +133,18 @@ class SwitchClient:
         self.close()
 
     def close(self) -> None:
-        if self._arbitration:
-            self._arbitration.close()
-        close = getattr(self._registers, "close", None)
-        if close:
-            close()
-        self._channel.close()
+        with signals.deferred():
+            if self._arbitration:
+                self._arbitration.close()
+            close = getattr(self._registers, "close", None)
+            if close:
+                close()
+            self._channel.close()
 
     def become_primary(self, election_id: int = 1, limit_s: float = CALL_LIMIT_S) -> None:
         """Opens the stream channel and becomes the primary controller. Raises SwitchError if another one is it."""
-        self._arbitration = Arbitration(self.name, self._stub, self.device_id, election_id, limit_s)
+        with signals.deferred():
+            self._arbitration = Arbitration(self.name, self._stub, self.device_id, election_id, limit_s)
 
     @property
     def schema(self) -> P4Schema:
@@ -148,7 +153,7 @@ class SwitchClient:
             request = p4r.GetForwardingPipelineConfigRequest(
                 device_id=self.device_id, response_type=p4r.GetForwardingPipelineConfigRequest.P4INFO_AND_COOKIE
             )
-            with grpc_errors(self.name, "reading the pipeline"):
+            with grpc_errors(self.name, "reading the pipeline"), signals.deferred():
                 config = self._stub.GetForwardingPipelineConfig(request, timeout=CALL_LIMIT_S).config
             if not config.HasField("p4info"):
                 raise SwitchError(f"{self.name}: no program is loaded")
@@ -165,7 +170,13 @@ class SwitchClient:
             config=schema.get_pipeline_config(),
         )
         with grpc_errors(self.name, f"loading {program.name}"):
-            self._stub.SetForwardingPipelineConfig(request, timeout=PIPELINE_LIMIT_S)
+            with signals.deferred():
+                loading = self._stub.SetForwardingPipelineConfig.future(request, timeout=PIPELINE_LIMIT_S)
+            try:
+                loading.result()
+            finally:
+                with signals.deferred():
+                    loading.cancel()
         self._schema = schema
         self._cell_requests.clear()
 
@@ -188,7 +199,10 @@ class SwitchClient:
             except ValueError as error:  # a name or a value that the program doesn't have
                 raise SwitchError(f"{self.name}: {entry}: {error}") from None
         request = p4r.WriteRequest(device_id=self.device_id, election_id=self._election_id(), updates=updates)
-        with grpc_errors(self.name, f"{p4r.Update.Type.Name(kind).lower()} of {len(updates)} entries"):
+        with (
+            grpc_errors(self.name, f"{p4r.Update.Type.Name(kind).lower()} of {len(updates)} entries"),
+            signals.deferred(),
+        ):
             self._stub.Write(request, timeout=CALL_LIMIT_S)
 
     def _election_id(self) -> p4r.Uint128:
@@ -242,10 +256,11 @@ class SwitchClient:
             entity = RegisterEntry(name, index=index).encode(self.schema)
             request = p4r.ReadRequest(device_id=self.device_id, entities=[entity])
             self._cell_requests[name, index] = request
-        with grpc_errors(self.name, f"reading {name}[{index}]"):
-            for response in self._stub.Read(request, timeout=CALL_LIMIT_S):
-                for entity in response.entities:
-                    return int.from_bytes(entity.register_entry.data.bitstring, "big")
+        with grpc_errors(self.name, f"reading {name}[{index}]"), signals.deferred():
+            responses = list(self._stub.Read(request, timeout=CALL_LIMIT_S))
+        for response in responses:
+            for entity in response.entities:
+                return int.from_bytes(entity.register_entry.data.bitstring, "big")
         raise SwitchError(f"{self.name}: no cell {name}[{index}]")
 
     def read_registers(self, name: str, indices: Sequence[int] | None = None) -> dict[int, int]:
@@ -272,11 +287,11 @@ class SwitchClient:
         entry: TableEntry = decode_entity(entity, self.schema)
         return entry
 
-    def _read(self, entities: Sequence[p4r.Entity]) -> Iterator[p4r.Entity]:
+    def _read(self, entities: Sequence[p4r.Entity]) -> list[p4r.Entity]:
         request = p4r.ReadRequest(device_id=self.device_id, entities=entities)
-        with grpc_errors(self.name, "reading"):
-            for response in self._stub.Read(request, timeout=CALL_LIMIT_S):
-                yield from response.entities
+        with grpc_errors(self.name, "reading"), signals.deferred():
+            responses = list(self._stub.Read(request, timeout=CALL_LIMIT_S))
+        return [entity for response in responses for entity in response.entities]
 
 
 def _lookup(kind: str, entities: Any, name: str, known: Sequence[str]) -> Any:
