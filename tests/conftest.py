@@ -9,7 +9,7 @@ import pytest
 
 
 def pytest_sessionstart() -> None:
-    """A shell starts its background jobs with SIGINT ignored, which programs inherit: then no test could interrupt one."""
+    """A shell starts background jobs with SIGINT ignored, which programs inherit: then no test could interrupt one."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

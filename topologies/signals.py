@@ -87,5 +87,6 @@ def deferred() -> Iterator[Deferred]:
         yield state
     finally:
         for number, handler in old.items():
-            signal.signal(number, handler)
+            if signal.getsignal(number) is note:  # the end of `raising` within the block has set its own
+                signal.signal(number, handler)
         state.check()
