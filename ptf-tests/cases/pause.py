@@ -1,6 +1,7 @@
 """PFC received: what a PAUSE stops and what it doesn't, RESUME, expiry."""
 
 import time
+from dataclasses import replace
 
 from lab import (
     CNP_CLASS,
@@ -14,8 +15,11 @@ from lab import (
     data,
     forwarded,
     index,
+    patched,
     pfc,
 )
+
+CLASS_ENABLE = 16  # offset in a PFC frame
 
 
 class StopsItsClassAlone(PcnTest):
@@ -144,6 +148,25 @@ class SeveralClassesInOneFrame(PcnTest):
         expected = {index(2, ROCE_CLASS): 1, index(2, 7): 1}
         self.wait_for_value(lambda: self.counters("resume_received"), expected, "RESUME received")
         self.assertEqual(self.registers("tx_paused"), {})
+
+
+class EachClassHasItsOwnQuanta(PcnTest):
+    """A frame that enables one class speaks of that class alone, whatever stands in the other fields."""
+
+    pfc_defaults = replace(PcnTest.pfc_defaults, lossless=0xFF)
+
+    def runTest(self) -> None:
+        for number in range(8):
+            cell = index(2, number)
+            alone = pfc(2, {number: LONG_PAUSE})
+            others = pfc(2, {other: 0 if other == number else LONG_PAUSE for other in range(8)})
+            self.send(2, alone)
+            self.wait_for_value(lambda: self.registers("tx_paused"), {cell: 1}, "paused ports")
+            self.send(2, patched(others, CLASS_ENABLE, alone[CLASS_ENABLE : CLASS_ENABLE + 2], fix_checksum=False))
+            self.wait_for_value(lambda: self.registers("tx_paused"), {}, "paused ports")
+        each = {index(2, number): 1 for number in range(8)}
+        self.assertEqual(self.counters("pause_received"), each)
+        self.assertEqual(self.counters("resume_received"), each)
 
 
 class TwoPortsAtOnce(PcnTest):
