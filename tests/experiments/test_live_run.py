@@ -1,0 +1,127 @@
+"""`pcn run` for real: a short run's files, a run that is refused, and one that is interrupted. These leave nothing.
+
+What a run measures is judged elsewhere (`make run`). Here stands only what holds on any machine at any load.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from experiments.series import Series
+from experiments.summary import mismatches
+from topologies import record as records
+
+pytestmark = pytest.mark.root
+LIMIT_S = 90.0
+DURATION_S = 12e-3
+FLOWS, HOSTS, SWITCHES = 4, 6, 2
+
+
+@pytest.fixture
+def mark() -> Iterator[str]:
+    """For the environment of what a test starts. Afterwards no process has it, and no network is left."""
+    mark = f"PCN_TEST_MARK={uuid.uuid4().hex}"
+    yield mark
+    end = time.monotonic() + 5
+    while left := marked(mark):
+        assert time.monotonic() < end, left
+        time.sleep(0.05)
+    assert not records.directory("dumbbell").exists()
+    assert not (records.RUN_DIR / "dumbbell.lock").exists()
+
+
+def marked(mark: str) -> list[str]:
+    """Command lines of the processes that have the mark in their environment."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            if mark.encode() in (path / "environ").read_bytes():
+                found.append((path / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+        except OSError:
+            continue
+    return found
+
+
+def start(mark: str, out: Path, k: float, duration_s: float = DURATION_S) -> subprocess.Popen[str]:
+    settings = ["--set", f"duration={duration_s}", "--dilation", f"{k:g}", "--out", str(out)]
+    name, _, value = mark.partition("=")
+    return subprocess.Popen(
+        [sys.executable, "-c", "from controller.cli import main; main()", "run", "dumbbell", *settings],
+        env={**os.environ, name: value},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def test_a_short_run_loses_nothing_and_writes_everything(mark: str, tmp_path: Path) -> None:
+    out = tmp_path / "results" / "short"
+    for k in (400, 800, 1600):  # a machine that has other things to do refuses the smaller ones
+        process = start(mark, out, k)
+        output, errors = process.communicate(timeout=LIMIT_S)
+        if "can't carry" not in errors:
+            break
+    assert process.returncode == 0, errors
+    assert "Report:" in output
+
+    assert [path.name for path in out.parent.iterdir()] == ["short"]
+    figures = {"rates.png", "queue.png", "pause.png", "marked.png"}
+    assert {path.name for path in out.iterdir()} == {"summary.json", "series.parquet", "report.html", "logs", *figures}
+    assert all((out / name).read_bytes().startswith(b"\x89PNG") for name in figures)
+    page = (out / "report.html").read_text()
+    assert page.rstrip().endswith("</html>")
+    assert 'src="http' not in page
+    assert len(list((out / "logs").iterdir())) == 2 * HOSTS + SWITCHES
+
+    summary = json.loads((out / "summary.json").read_text())
+    assert mismatches(summary) == []
+    assert (summary["k"], summary["clock"], summary["target"]) == (k, "live", "softswitch")
+    assert summary["packets"]["lost"] == 0
+    assert summary["packets"]["received"] == summary["packets"]["sent"] > 1000
+    verdicts = {check["what"]: check["verdict"] for check in summary["checks"]}
+    assert verdicts["switch registers not back at 0 after the drain"] == "met"
+    assert [flow["id"] for flow in summary["flows"]] == list(range(1, FLOWS + 1))
+    assert all(0 < flow["received_bytes"] == flow["sent_bytes"] for flow in summary["flows"])
+    assert sum(flow["goodput_bps"] for flow in summary["flows"]) > 0
+    # Three senders at line rate on one link: packets wait there, and are marked there.
+    bottleneck = summary["ports"]["s0:4"]
+    assert 0 < bottleneck["marked"] <= bottleneck["transmitted"]
+    assert 0 < bottleneck["queue_bytes_mean"] < bottleneck["queue_bytes_max"]
+
+    series = Series.read(out / "series.parquet")
+    times, waiting = series.get("s0:4", "waiting_bytes")
+    assert (times[1:] >= times[:-1]).all()
+    assert waiting.max() == bottleneck["queue_bytes_max"]
+
+
+def test_too_small_a_k_is_refused(mark: str, tmp_path: Path) -> None:
+    process = start(mark, tmp_path / "results" / "fast", 20, duration_s=50e-3)
+    _, errors = process.communicate(timeout=LIMIT_S)
+    assert process.returncode == 1
+    assert "can't carry k=20" in errors
+    assert len(errors.splitlines()) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_ctrl_c_in_the_middle_leaves_nothing(mark: str, tmp_path: Path) -> None:
+    process = start(mark, tmp_path / "results" / "cut", 400, duration_s=50e-3)
+    assert process.stdout is not None
+    for line in process.stdout:
+        if "%" in line:  # a fifth of the run is over
+            break
+    os.killpg(process.pid, signal.SIGINT)
+    _, errors = process.communicate(timeout=LIMIT_S)
+    assert process.returncode == 128 + signal.SIGINT, errors
+    assert errors.strip() == "pcn: interrupted"
+    assert list(tmp_path.iterdir()) == []
