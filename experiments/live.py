@@ -13,7 +13,7 @@ from controller.lab import Lab
 from experiments import metrics
 from experiments.agentlogs import read_logs
 from experiments.errors import ExperimentError
-from experiments.pace import KEPT_SHARE, TooFastError, carried_share, fell_behind
+from experiments.pace import KEPT_SHARE, TooFastError, carried_share, fell_behind, how_it_fell_behind
 from experiments.progress import RunProgress
 from experiments.recording import FlowRecord, LinkRecord, PortRecord, Recording, flow_entity
 from experiments.sampler import COUNTERS_EVERY_S, QUEUE_EVERY_S, Clock, Sampler
@@ -176,8 +176,7 @@ class _Run:
             for flow in one.received:
                 self.sampler.series.add(at, flow_entity(flow.flow), "received_bytes", flow.payload_bytes)
             if fell_behind(one, self._plan.duration_s * self.clock.k):
-                who = f"the agent of {name} sent {one.worst_pace:.0%} of what it should have"
-                raise TooFastError(self.clock.k, who)
+                raise TooFastError(self.clock.k, how_it_fell_behind(name, one))
             if one.socket_drops:
                 who = f"the agent of {name} was too slow to receive {one.socket_drops} packets"
                 raise TooFastError(self.clock.k, who)

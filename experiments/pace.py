@@ -28,13 +28,20 @@ class TooFastError(ExperimentError):
         self.who = who
         self.suggestion = round(k * 1.6, -1)
         super().__init__(
-            f"this machine can't carry k={k:g}: {who}. Try k={self.suggestion:g}, or stop what else runs here"
+            f"this machine can't carry k={k:g}: {who}. Leave k out, and it is chosen; or try k={self.suggestion:g}"
         )
 
 
 def fell_behind(agent: AgentStats, run_s: float) -> bool:
     """Whether an agent was late beyond what a run of `run_s` (real) bears: one second far off, or too much in all."""
     return agent.worst_pace < WORST_SECOND or agent.lag_real_s > MOST_LAG * run_s
+
+
+def how_it_fell_behind(name: str, agent: AgentStats) -> str:
+    """For TooFastError."""
+    if agent.worst_pace < WORST_SECOND:
+        return f"the agent of {name} sent {agent.worst_pace:.0%} of what it should have in its worst second"
+    return f"the agent of {name} fell {agent.lag_real_s * 1e3:.0f} ms (real) behind"
 
 
 def carried_share(

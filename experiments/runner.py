@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from controller.target import target as find_target
 from experiments import calibrate, figures, report, summary
 from experiments.analysis import steady_state
 from experiments.errors import ExperimentError
@@ -49,6 +50,7 @@ def run(
         raise ExperimentError(str(error)) from None
     if clock != "live":
         raise ExperimentError(f"no clock '{clock}' here: there is live")
+    find_target(target)
     values = parse_assignments(settings, (*made.parameters, K))
     k = K.check(values.pop("k", k))
     plan = made.plan(scheme, seed, values)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from rich import box
 from rich.console import Console
 from rich.table import Table
 
@@ -17,7 +18,12 @@ def show(directory: Path, console: Console) -> None:
     """Prints the tables of the result in `directory`, from its summary."""
     summary = json.loads((directory / "summary.json").read_text())
     total = sum(flow["goodput_bps"] for flow in summary["flows"])
-    flows = Table(title=f"{summary['scenario']}, {summary['scheme']}: flows", title_justify="left", pad_edge=False)
+    flows = Table(
+        title=f"{summary['scenario']}, {summary['scheme']}: flows",
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+    )
     for heading in ("flow", "from", "to", "goodput", "share", "marked", "sent", "received"):
         flows.add_column(heading, justify="left" if heading in ("flow", "from", "to") else "right")
     for flow in summary["flows"]:
@@ -33,7 +39,7 @@ def show(directory: Path, console: Console) -> None:
             f"{flow['received_bytes'] / 1e6:,.1f} MB",
         )
     console.print(flows)
-    checks = Table(title="checks", title_justify="left", pad_edge=False)
+    checks = Table(title="checks", title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     for heading in ("claim", "what", "paper", "theory", "measured", "unit", "verdict"):
         checks.add_column(
             heading,

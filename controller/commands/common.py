@@ -23,6 +23,7 @@ _UNITS: dict[str, dict[str, float]] = {
         **{"KiB": 1024.0, "MiB": 1024.0**2, "GiB": 1024.0**3},
     },
 }
+_SHORT = 14  # characters of a cell that is never broken
 _EXAMPLES = {"rate": "5G", "time": "10ms", "size": "64KB"}
 
 
@@ -86,8 +87,10 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[obje
     from rich.table import Table
 
     texts = [[str(cell) for cell in row] for row in rows]
-    table = Table(*columns, box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(*columns, box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for number, column in enumerate(table.columns):
+        # Where the terminal is narrow, long texts give way; a number in two lines is none.
+        column.no_wrap = max((len(row[number]) for row in texts), default=0) <= _SHORT
         if texts and all(re.fullmatch(r"[-+\d.,]+( ?\S+)?", row[number]) for row in texts):
             column.justify = "right"
         column.overflow = "fold"

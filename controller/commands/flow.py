@@ -157,7 +157,7 @@ def stats(network: str | None, as_json: bool) -> None:
         return
     print_table(
         "flows",
-        ("flow", "from", "to", "state", "sent", "arrived", "missing", "marked", "CNPs", "goodput", "done in"),
+        ("flow", "from", "to", "state", "sent", "arrived", "missing", "marked", "CNPs", "goodput\nGb/s", "FCT\nms"),
         [
             (
                 one.id,
@@ -169,8 +169,8 @@ def stats(network: str | None, as_json: bool) -> None:
                 one.missing,
                 "-" if one.marked_fraction is None else f"{one.marked_fraction:.1%}",
                 one.cnps,
-                _rate(one.goodput_bps),
-                "-" if one.fct_s is None else f"{one.fct_s * 1e3:.3f} ms",
+                "-" if one.goodput_bps is None else f"{one.goodput_bps / 1e9:.3f}",
+                "-" if one.fct_s is None else f"{one.fct_s * 1e3:.3f}",
             )
             for one in found
         ],
