@@ -158,8 +158,7 @@ def _checks(plan: Plan) -> list[tuple[str, str]]:
     text = (
         "Verdicts are computed from this run. Met: within the band that the row names. Ordered: outside it, yet "
         "better than the next scheme of the "
-        "paper, or within a factor of two of the theory. Claim numbers are those of the project's list of checkable "
-        "claims."
+        "paper, or within a factor of two of the theory. Claim numbers are those of docs/claims.md."
     )
     return [("checks", text)]
 
