@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -43,15 +43,31 @@ def name() -> Iterator[str]:
     assert not (records.RUN_DIR / f"{name}.lock").exists()
 
 
-def start(name: str, tmp_path: Path) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-c", SCRIPT, str(tmp_path), name],
-        env={**os.environ, "PCN_TEST_MARK": name},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
+Start = Callable[[], subprocess.Popen[str]]
+
+
+@pytest.fixture
+def start(name: str, tmp_path: Path) -> Iterator[Start]:
+    """Starts SCRIPT. What a failed test leaves of it ends with the test."""
+    started: list[subprocess.Popen[str]] = []
+
+    def run() -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            [sys.executable, "-c", SCRIPT, str(tmp_path), name],
+            env={**os.environ, "PCN_TEST_MARK": name},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        started.append(process)
+        return process
+
+    yield run
+    for process in started:
+        if process.poll() is None:
+            process.terminate()
+            process.communicate(timeout=LIMIT_S)
 
 
 def left_processes(name: str) -> list[str]:
@@ -67,10 +83,10 @@ def left_processes(name: str) -> list[str]:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("part", range(6))
-def test_killed_at_a_random_moment(name: str, tmp_path: Path, number: signal.Signals, part: int) -> None:
+def test_killed_at_a_random_moment(name: str, start: Start, number: signal.Signals, part: int) -> None:
     """A moment in each sixth of the start. The whole group gets it, as Ctrl-C at a terminal does."""
     moment = random.Random().uniform(part, part + 1) / 6 * LIFE_S
-    process = start(name, tmp_path)
+    process = start()
     time.sleep(moment)
     os.killpg(process.pid, number)
     _, err = process.communicate(timeout=LIMIT_S)
@@ -78,8 +94,8 @@ def test_killed_at_a_random_moment(name: str, tmp_path: Path, number: signal.Sig
     assert left_processes(name) == [], f"{number.name} after {moment:.3f} s: {err}"
 
 
-def test_sigkill_leaves_only_a_record_that_down_removes(name: str, tmp_path: Path) -> None:
-    process = start(name, tmp_path)
+def test_sigkill_leaves_only_a_record_that_down_removes(name: str, start: Start) -> None:
+    process = start()
     assert process.stdout is not None
     assert process.stdout.readline() == "up\n"
     record = records.load(name)
@@ -94,9 +110,9 @@ def test_sigkill_leaves_only_a_record_that_down_removes(name: str, tmp_path: Pat
     assert records.remove_leftovers(name) == []
 
 
-def test_a_new_network_takes_over_a_dead_one_s_name(name: str, tmp_path: Path) -> None:
+def test_a_new_network_takes_over_a_dead_one_s_name(name: str, start: Start) -> None:
     for number in (signal.SIGKILL, signal.SIGTERM):
-        process = start(name, tmp_path)
+        process = start()
         assert process.stdout is not None
         assert process.stdout.readline() == "up\n"
         process.send_signal(number)
