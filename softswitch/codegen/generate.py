@@ -236,6 +236,7 @@ static void egress(struct sw_instance *s, struct sw_packet *p) {
     .n_registers = {len(program.registers)},
     .n_meters = {len(program.meters)},
     .n_lists = {len(program.field_lists)},
+    .n_profiles = {len(program.profiles)},
     .tables = table_specs,
     .actions = action_specs,
     .counters = counter_specs,

@@ -79,6 +79,8 @@ class Specs:
             flags.append("SW_DIRECT_COUNTER")
         if table.idle_timeout:
             flags.append("SW_IDLE_TIMEOUT")
+        if table.profile is not None:
+            flags.append("SW_INDIRECT")
         if table.direct_meter is not None:
             flags.append("SW_DIRECT_METER")
             if self.program.meters[table.direct_meter].bytes:

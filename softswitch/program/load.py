@@ -13,6 +13,7 @@ from softswitch.program.load_parser import ParserLoader
 from softswitch.program.load_statements import StatementLoader
 from softswitch.program.model import (
     Action,
+    ActionProfile,
     Calculation,
     Checksum,
     Counter,
@@ -69,10 +70,15 @@ def load_program(json_text: str) -> Program:
     meters = tuple(_meter(place, names) for place in root.each("meter_arrays"))
     for place in root.each("calculations"):
         names.calculations.add(place.at("name"))
-    calculations = tuple(_calculation(place, names) for place in root.each("calculations"))
+    calculations = [_calculation(place, names, place.at("name").name()) for place in root.each("calculations")]
     learn_lists = tuple(_learn_list(place, names) for place in root.each("learn_lists"))
     names.learn_ids = {item.id: index for index, item in enumerate(learn_lists)}
     actions, action_ids = _actions(root, names)
+    profiles = tuple(
+        _profile(place, names, calculations)
+        for pipe in root.each("pipelines")
+        for place in pipe.each("action_profiles")
+    )
     controls = ControlLoader(names, actions, action_ids, _direct_meters(meters, root))
     pipelines = {place.at("name").name(): place for place in root.at("pipelines").items()}
     if set(pipelines) != {"ingress", "egress"}:
@@ -96,11 +102,12 @@ def load_program(json_text: str) -> Program:
         ingress=ingress,
         egress=egress,
         tables=tuple(controls.tables),
+        profiles=profiles,
         actions=tuple(actions),
         counters=counters,
         registers=registers,
         meters=_bind_meters(meters, controls),
-        calculations=calculations,
+        calculations=tuple(calculations),
         checksums=tuple(_checksum(place, names) for place in root.each("checksums")),
         field_lists=tuple(_field_list(place, names) for place in root.each("field_lists")),
         learn_lists=learn_lists,
@@ -181,7 +188,7 @@ def _bind_meters(meters: tuple[Meter, ...], controls: ControlLoader) -> tuple[Me
     )
 
 
-def _calculation(place: Place, names: Names) -> Calculation:
+def _calculation(place: Place, names: Names, name: str) -> Calculation:
     algorithm = place.at("algo").string()
     if algorithm not in ALGORITHMS:
         raise place.unsupported(f"hash algorithm {algorithm[:100]!r}")
@@ -203,7 +210,18 @@ def _calculation(place: Place, names: Names) -> Calculation:
                 payload = True
             case _:
                 raise item.unsupported(f"input of type {kind[:100]!r}")
-    return Calculation(place.at("name").name(), algorithm, tuple(inputs), payload)
+    return Calculation(name, algorithm, tuple(inputs), payload)
+
+
+def _profile(place: Place, names: Names, calculations: list[Calculation]) -> ActionProfile:
+    """Its selector becomes one more calculation, which nothing else can name."""
+    names.profiles.add(place.at("name"))
+    name = place.at("name").name()
+    selector = place.maybe("selector")
+    if selector is None:
+        return ActionProfile(name, None)
+    calculations.append(_calculation(selector, names, name))
+    return ActionProfile(name, len(calculations) - 1)
 
 
 def _checksum(place: Place, names: Names) -> Checksum:
