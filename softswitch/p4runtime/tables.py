@@ -26,10 +26,13 @@ from softswitch.p4runtime.errors import (
     from_native,
 )
 from softswitch.p4runtime.matches import Key
+from softswitch.p4runtime.profiles import Profiles
+from softswitch.p4runtime.references import Reference
 from softswitch.p4runtime.schema import Schema, Table
 
 Undo = Callable[[], None]
 DEFAULT_HANDLE = -1  # of the default entry, for direct counters
+_ANY_ACTION = p4r.TableAction(action=p4r.Action())
 
 
 @dataclass(slots=True)
@@ -38,7 +41,7 @@ class Entry:
 
     handle: int
     key: Key | None
-    call: Call | None
+    call: Call | Reference | None
     const: bool = False
     controller_metadata: int = 0
     metadata: bytes = b""
@@ -64,8 +67,9 @@ class Direct:
 class Tables:
     """All tables of one pipeline."""
 
-    def __init__(self, schema: Schema, native: NativeSwitch) -> None:
+    def __init__(self, schema: Schema, native: NativeSwitch, profiles: Profiles) -> None:
         self._schema = schema
+        self._profiles = profiles
         self._native = native
         self._states = {table.id: self._initial(table) for table in schema.tables.values()}
 
@@ -215,9 +219,9 @@ class Tables:
             raise RpcError(NOT_FOUND, f"table {state.table.name} has no entry with this key")
         return entry
 
-    def _call(self, table: Table, message: p4r.TableAction, default: bool) -> Call:
+    def _call(self, table: Table, message: p4r.TableAction, default: bool) -> Call | Reference:
         if table.profile:
-            raise RpcError(UNIMPLEMENTED, f"table {table.name}: action profiles are not implemented")
+            return self._profiles.refer(table, message)
         if message.WhichOneof("type") != "action":
             raise RpcError(INVALID_ARGUMENT, f"table {table.name} is direct: its entries need an action")
         call = actions.pack(f"table {table.name}", table.actions, message.action)
@@ -230,6 +234,10 @@ class Tables:
         table, entry = state.table, state.default
         if message.match or message.priority:
             raise RpcError(INVALID_ARGUMENT, f"table {table.name}: a default entry has no match and no priority")
+        if table.profile:
+            raise RpcError(
+                INVALID_ARGUMENT, f"table {table.name} has an action profile, so its default action is fixed"
+            )
         reset = not message.HasField("action")
         if table.const_default and not (reset and message.HasField("counter_data")):
             raise RpcError(PERMISSION_DENIED, f"table {table.name}: the default action is const")
@@ -255,11 +263,11 @@ class Tables:
             entries = iter([self._entry(state, query)])
         else:
             entries = iter(list(state.entries.values()))
-        action = query.action.action.action_id
+        wanted = query.action if query.action.WhichOneof("type") and query.action != _ANY_ACTION else None
         for entry in entries:
             if (
                 (not query.priority or (entry.key is not None and entry.key.priority == query.priority))
-                and (not action or (entry.call is not None and entry.call.action.id == action))
+                and (wanted is None or (entry.call is not None and entry.call.fits(wanted)))
                 and (not query.controller_metadata or entry.controller_metadata == query.controller_metadata)
                 and (not query.metadata or entry.metadata == query.metadata)
             ):
@@ -270,7 +278,7 @@ class Tables:
         message = entity.table_entry
         fill_key(message, table, entry)
         if entry.call is not None:
-            message.action.action.CopyFrom(actions.unpack(*entry.call))
+            entry.call.fill(message.action)
         message.controller_metadata, message.metadata = entry.controller_metadata, entry.metadata
         message.is_const = entry.const
         if counter and table.direct_counter:
@@ -283,11 +291,13 @@ class Tables:
         assert entry.key is not None
         assert entry.call is not None
         key, call = entry.key, entry.call
+        self._acquire(call)
         try:
             entry.handle = self._native.table_add(
-                state.table.index, key.key, key.mask, key.prefix, key.priority, call.action.index, call.args
+                state.table.index, key.key, key.mask, key.prefix, key.priority, call.code, call.args
             )
         except NativeError as error:
+            self._release(call)
             refusal = from_native(error)
             if refusal.code == RESOURCE_EXHAUSTED:
                 refusal = RpcError(RESOURCE_EXHAUSTED, f"table {state.table.name} is full ({state.table.size} entries)")
@@ -300,18 +310,31 @@ class Tables:
         assert entry.key is not None
         self._native.table_delete(state.table.index, entry.handle)
         del state.entries[entry.key]
+        self._release(entry.call)
 
-    def _set_call(self, state: TableState, entry: Entry, call: Call | None) -> None:
+    def _acquire(self, call: Call | Reference | None) -> None:
+        if isinstance(call, Reference):
+            self._profiles.acquire(call)
+
+    def _release(self, call: Call | Reference | None) -> None:
+        if isinstance(call, Reference):
+            self._profiles.release(call)
+
+    def _set_call(self, state: TableState, entry: Entry, call: Call | Reference | None) -> None:
         """Gives an entry an action; a default entry without one gets the program's."""
         index = state.table.index
         if entry.key is not None:
             assert call is not None
-            self._native.table_modify(index, entry.handle, call.action.index, call.args)
+            if call is entry.call:
+                return
+            self._acquire(call)  # before the old one goes, as in BMv2: a new group doesn't get its members' handles
+            self._native.table_modify(index, entry.handle, call.code, call.args)
+            self._release(entry.call)
         elif call is None:
             self._native.table_set_default(index, PROGRAM_DEFAULT)
             call = _program_default(state.table)
         else:
-            self._native.table_set_default(index, call.action.index, call.args)
+            self._native.table_set_default(index, call.code, call.args)
         entry.call = call
 
     def _restorer(self, state: TableState, entry: Entry) -> Undo:
