@@ -19,6 +19,7 @@ from typing import Any, Final
 ERROR_BYTES: Final = 256
 PRIORITIES: Final = 8
 PROGRAM_DEFAULT: Final = 0xFFFFFFFF  # sw_table_set_default: back to the program's own
+NO_ACTION: Final = 0xFFFFFFFF  # sw_table_add: of a value set's members
 MAX_FRAME: Final = 16384  # bytes that one event may carry
 
 REFER_MEMBER: Final = 0xFFFFFFFE  # instead of an action, in an entry of an indirect table: what its argument is

@@ -178,11 +178,7 @@ class ControlGenerator:
         if field.mask is not None:
             mask = constant(field.mask, kind, self.e.limbs)
             text = f"sw_wide_and({text}, {mask})" if kind == "wide" else f"({text} & {mask})"
-        if kind == "u64":
-            return write_pieces([Piece(text, 8 * size)], f"(key + {at})", aligned=True)
-        if kind == "u128":
-            return [f"{{ uint64_t w[2]; sw_u128_store(w, {text}); sw_put_limbs(key + {at}, 0, {8 * size}, w); }}"]
-        return [f"{{ sw_wide w = {text}; sw_put_limbs(key + {at}, 0, {8 * size}, w.w); }}"]
+        return store_key(text, kind, size, at)
 
     # ---- controls ----
 
@@ -283,3 +279,12 @@ class ControlGenerator:
         for action, jump in by_action:
             lines.append(f"    case {action}: {jump or 'break;'}" + (" break;" if jump else ""))
         return [*lines, f"    default: {base} break;", "    }", "}"]
+
+
+def store_key(text: str, kind: str, size: int, at: int) -> list[str]:
+    """Writes a number into `key`: `size` bytes, big endian, `at` bytes from its start."""
+    if kind == "u64":
+        return write_pieces([Piece(text, 8 * size)], f"(key + {at})", aligned=True)
+    if kind == "u128":
+        return [f"{{ uint64_t w[2]; sw_u128_store(w, {text}); sw_put_limbs(key + {at}, 0, {8 * size}, w); }}"]
+    return [f"{{ sw_wide w = {text}; sw_put_limbs(key + {at}, 0, {8 * size}, w.w); }}"]

@@ -230,7 +230,7 @@ static void egress(struct sw_instance *s, struct sw_packet *p) {
     .phv_size = sizeof(struct phv),
     .metadata_offset = offsetof(struct phv, metadata),
     .headroom = {headroom},
-    .n_tables = {len(program.tables)},
+    .n_tables = {len(program.tables) + len(program.value_sets)},
     .n_actions = {len(program.actions)},
     .n_counters = {len(program.counters)},
     .n_registers = {len(program.registers)},

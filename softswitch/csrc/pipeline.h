@@ -100,6 +100,7 @@ enum {
     SW_DIRECT_METER = 16,
     SW_DIRECT_METER_BYTES = 32, /* of bytes, not of packets */
     SW_INDIRECT = 64,           /* entries refer to an action profile */
+    SW_VALUE_SET = 128,         /* the parser looks up whether it is there: entries have action UINT32_MAX, no argument */
 };
 
 /* key and mask have the key's layout. mask, unused for EXACT and LPM tables (may be NULL): a ternary or optional
@@ -168,7 +169,7 @@ struct sw_program {
      * else belongs to them come first; user metadata fills [metadata_offset, phv_size) and is what a clone resets. */
     uint32_t phv_size, metadata_offset, headroom;
     uint32_t n_tables, n_actions, n_counters, n_registers, n_meters, n_lists, n_profiles;
-    const struct sw_table_spec *tables;
+    const struct sw_table_spec *tables; /* of the controls, then a value set each */
     const struct sw_action_spec *actions;
     const struct sw_counter_spec *counters;
     const struct sw_register_spec *registers;

@@ -41,7 +41,8 @@ static int set_action(struct sw_table *table, struct sw_node *node, uint32_t act
                       uint32_t n_args, const char **why)
 {
     bool refers = table->spec->flags & SW_INDIRECT && (action == SW_MEMBER || action == SW_GROUP) && n_args == 1;
-    int status = refers ? 0 : sw_check_action(table->program, action, n_args, why);
+    bool nothing = table->spec->flags & SW_VALUE_SET && action == UINT32_MAX && n_args == 0;
+    int status = refers || nothing ? 0 : sw_check_action(table->program, action, n_args, why);
     if (status != 0) return status;
     if (n_args > node->args_capacity) {
         uint64_t *bigger = malloc(n_args * sizeof *bigger);

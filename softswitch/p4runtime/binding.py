@@ -41,6 +41,7 @@ def bind(info: p4i.P4Info, program: model.Program) -> schema.Schema:
     """
     actions = {action.preamble.id: action for action in info.actions}
     profiles = _by_name(program.profiles)
+    value_sets = _by_name(program.value_sets)
     counters = _by_name(program.counters)
     registers = _by_name(program.registers)
     meters = _by_name(program.meters)
@@ -50,6 +51,7 @@ def bind(info: p4i.P4Info, program: model.Program) -> schema.Schema:
     described = (
         (info.tables, tables),
         (info.action_profiles, profiles),
+        (info.value_sets, value_sets),
         (info.counters, counters),
         (info.registers, registers),
         (info.meters, meters),
@@ -76,6 +78,11 @@ def bind(info: p4i.P4Info, program: model.Program) -> schema.Schema:
             p.preamble.id: _profile(p, profiles[p.preamble.name], bound)
             for p in info.action_profiles
             if p.preamble.name in profiles
+        },
+        value_sets={
+            v.preamble.id: _value_set(info, v, len(program.tables), *value_sets[v.preamble.name])
+            for v in info.value_sets
+            if v.preamble.name in value_sets
         },
         counters=_arrays(info.counters, counters),
         registers={
@@ -161,6 +168,21 @@ def _profile(
         max_member_weight=described.sum_of_members.max_member_weight,
         weights_disallowed=described.weights_disallowed,
     )
+
+
+def _value_set(
+    info: p4i.P4Info, described: p4i.ValueSet, tables: int, index: int, value_set: model.ValueSet
+) -> schema.ValueSet:
+    name = described.preamble.name
+    if len(described.match) != len(value_set.parts):
+        raise RpcError(INVALID_ARGUMENT, f"value set {name} has {len(value_set.parts)} fields in the program")
+    fields = []
+    for match, width in zip(described.match, value_set.parts, strict=True):
+        if match.match_type not in _MATCHES:
+            raise RpcError(INVALID_ARGUMENT, f"value set {name}: field {match.name} has no match type")
+        bits = _width(info, match, width, f"value set {name}, field {match.name}")
+        fields.append(schema.KeyField(match.id, match.name, _MATCHES[match.match_type], bits, (width + 7) // 8))
+    return schema.ValueSet(described.preamble.id, name, tables + index, tuple(fields), described.size)
 
 
 def _width(info: p4i.P4Info, described: p4i.MatchField | p4i.Action.Param, width: int, what: str) -> int:

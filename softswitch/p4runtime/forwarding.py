@@ -16,13 +16,13 @@ from softswitch.p4runtime.profiles import Profiles
 from softswitch.p4runtime.replication import Replication
 from softswitch.p4runtime.schema import Schema
 from softswitch.p4runtime.tables import Tables
+from softswitch.p4runtime.value_sets import ValueSets
 
 Undo = Callable[[], None]
 INSERT, MODIFY, DELETE = p4r.Update.INSERT, p4r.Update.MODIFY, p4r.Update.DELETE
 
 _NAMES = {
     "extern_entry": "externs",
-    "value_set_entry": "value sets",
 }
 
 
@@ -34,11 +34,13 @@ class Forwarding:
         self.profiles = Profiles(schema, native)
         self.tables = Tables(schema, native, self.profiles)
         self.direct = DirectResources(schema, self.tables)
+        self.value_sets = ValueSets(schema, native)
         self.arrays = Arrays(schema, native)
         self.replication = Replication(native)
         self.digests = Digests(schema)
         self._modifiers: dict[str, Callable[[Any], Undo]] = {
             "register_entry": self.arrays.write_register,
+            "value_set_entry": self.value_sets.modify,
             "counter_entry": self.arrays.write_counter,
             "meter_entry": self.arrays.write_meter,
             "direct_counter_entry": self.direct.modify_counter,
@@ -46,6 +48,7 @@ class Forwarding:
         }
         self._readers: dict[str, Callable[[Any], Iterator[p4r.Entity]]] = {
             "register_entry": self.arrays.read_registers,
+            "value_set_entry": self.value_sets.read,
             "counter_entry": self.arrays.read_counters,
             "meter_entry": self.arrays.read_meters,
             "table_entry": self.tables.read,
@@ -83,6 +86,7 @@ class Forwarding:
         ):
             yield p4r.Update(type=INSERT, entity=entity)
         for entity in (
+            *self.value_sets.read(p4r.ValueSetEntry()),
             *self.arrays.read_counters(p4r.CounterEntry()),
             *self.arrays.read_registers(p4r.RegisterEntry()),
             *self.arrays.read_meters(p4r.MeterEntry()),

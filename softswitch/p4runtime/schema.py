@@ -106,9 +106,30 @@ class Table:
     profile: int = 0
 
     @property
+    def label(self) -> str:
+        """How messages call it."""
+        return f"table {self.name}"
+
+    @property
     def prioritised(self) -> bool:
         """Whether entries need a priority."""
         return self.kind is Kind.MASKED
+
+
+@dataclass(frozen=True)
+class ValueSet:
+    """A parser's value set. `index`: of the table that is it in C. `size`: members at most."""
+
+    id: int
+    name: str
+    index: int
+    fields: tuple[KeyField, ...]
+    size: int
+
+    @property
+    def label(self) -> str:
+        """How messages call it."""
+        return f"value set {self.name}"
 
 
 @dataclass(frozen=True)
@@ -184,6 +205,7 @@ class Schema:
     missing: Mapping[int, str] = field(default_factory=dict)
     tables: Mapping[int, Table] = field(default_factory=dict)
     profiles: Mapping[int, Profile] = field(default_factory=dict)
+    value_sets: Mapping[int, ValueSet] = field(default_factory=dict)
     counters: Mapping[int, Array] = field(default_factory=dict)
     registers: Mapping[int, Register] = field(default_factory=dict)
     meters: Mapping[int, Array] = field(default_factory=dict)
@@ -198,6 +220,10 @@ class Schema:
     def profile(self, profile_id: int) -> Profile:
         """The action profile with this id. Raises RpcError NOT_FOUND."""
         return self._find(self.profiles, profile_id, "action profile")
+
+    def value_set(self, value_set_id: int) -> ValueSet:
+        """The value set with this id. Raises RpcError NOT_FOUND."""
+        return self._find(self.value_sets, value_set_id, "value set")
 
     def counter(self, counter_id: int) -> Array:
         """The indexed counter with this id. Raises RpcError NOT_FOUND."""

@@ -84,7 +84,8 @@ def load_program(json_text: str) -> Program:
     if set(pipelines) != {"ingress", "egress"}:
         raise root.at("pipelines").unsupported("expected the pipelines 'ingress' and 'egress' of v1model")
     ingress, egress = controls.load(pipelines["ingress"]), controls.load(pipelines["egress"])
-    parser_place = _one(root.at("parsers"))
+    parsers = ParserLoader(names, value_sets)
+    parser = parsers.load(_one(root.at("parsers")))
     program = root.maybe("program")
     return Program(
         name=_program_name(program) if program else "program",
@@ -96,8 +97,8 @@ def load_program(json_text: str) -> Program:
         std_header=names.std_header,
         std_fields=std_fields,
         errors=_errors(root),
-        parser=ParserLoader(names, value_sets).load(parser_place),
-        value_sets=value_sets,
+        parser=parser,
+        value_sets=tuple(parsers.value_sets),
         deparser=_deparser(_one(root.at("deparsers")), names),
         ingress=ingress,
         egress=egress,
@@ -150,7 +151,7 @@ def _value_set(place: Place, names: Names) -> ValueSet:
     names.value_sets.add(place.at("name"))
     size = place.maybe("max_size")
     width = place.at("compressed_bitwidth").integer(1, 1 << 15)
-    return ValueSet(place.at("name").name(), width, size.integer(0, MAX_CELLS) if size else 0)
+    return ValueSet(place.at("name").name(), width, size.integer(0, MAX_CELLS) if size else 0, (width,))
 
 
 def _register(place: Place, names: Names) -> Register:

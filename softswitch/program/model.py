@@ -118,9 +118,12 @@ class Parser:
 
 @dataclass(frozen=True)
 class ValueSet:
+    """What transitions of the parser compare with at run time. `parts`: bits of each part of their key."""
+
     name: str
     width: int
     size: int
+    parts: tuple[int, ...]
 
 
 # ---- tables and controls ----
