@@ -116,6 +116,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "sw_group_put": (_i64, [_u32, _i64, _data, _u32, _text]),
     "sw_group_delete": (ctypes.c_int, [_u32, _u32, _text]),
     "sw_table_counter_read": (ctypes.c_int, [_u32, _i64, ctypes.POINTER(_Counter)]),
+    "sw_table_idle": (ctypes.c_int, [_u32, _u32, ctypes.POINTER(_u64)]),
     "sw_table_counter_write": (ctypes.c_int, [_u32, _i64, ctypes.POINTER(_Counter)]),
     "sw_counter_read": (ctypes.c_int, [_u32, _u32, _u32, _data]),
     "sw_counter_write": (ctypes.c_int, [_u32, _u32, _u32, _data]),
@@ -237,6 +238,12 @@ class NativeSwitch:
         raw = _Counter()
         self._call("sw_table_counter_read", table, handle, ctypes.byref(raw))
         return Counter(raw.packets, raw.bytes)
+
+    def table_idle_us(self, table: int, handle: int) -> int:
+        """Microseconds since a packet hit an entry, or the entry came."""
+        raw = _u64()
+        self._call("sw_table_idle", table, handle, ctypes.byref(raw))
+        return raw.value
 
     def set_table_counter(self, table: int, handle: int, value: Counter) -> None:
         """Writes an entry's direct counter; handle -1: the default entry's."""

@@ -35,6 +35,7 @@ int64_t sw_table_add(struct sw_switch *sw, uint32_t number, const uint8_t *key, 
         enum sw_match kind = sw_table_spec_of(table)->kind;
         if (kind == SW_EXACT || kind == SW_LPM) rank = 0;
         status = sw_table_insert(table, key, mask, prefix, rank, action, args, n_args, &why);
+        if (status >= 0) sw_table_node(table, status)->entry.last_hit_us = (sw_clock_ns() - sw->origin_ns) / 1000;
     }
     sw_unlock(sw);
     if (status >= 0) error[0] = 0;
@@ -87,6 +88,16 @@ int sw_table_counter_read(struct sw_switch *sw, uint32_t number, int64_t handle,
     sw_lock(sw);
     const struct sw_node *node = node_of(sw, number, handle);
     if (node != NULL) *out = (struct sw_counter){node->entry.packets, node->entry.bytes};
+    sw_unlock(sw);
+    return node == NULL ? -ENOENT : 0;
+}
+
+int sw_table_idle(struct sw_switch *sw, uint32_t number, uint32_t handle, uint64_t *us)
+{
+    sw_lock(sw);
+    const struct sw_node *node = node_of(sw, number, handle);
+    uint64_t now = (sw_clock_ns() - sw->origin_ns) / 1000;
+    if (node != NULL) *us = now > node->entry.last_hit_us ? now - node->entry.last_hit_us : 0;
     sw_unlock(sw);
     return node == NULL ? -ENOENT : 0;
 }

@@ -62,6 +62,8 @@ int64_t sw_group_put(struct sw_switch *, uint32_t profile, int64_t handle, const
 int sw_group_delete(struct sw_switch *, uint32_t profile, uint32_t handle, char error[SW_ERROR_BYTES]);
 
 int sw_table_counter_read(struct sw_switch *, uint32_t table, int64_t handle /* -1: default */, struct sw_counter *);
+/* How long ago a packet hit the entry, or it came: for tables with SW_IDLE_TIMEOUT. */
+int sw_table_idle(struct sw_switch *, uint32_t table, uint32_t handle, uint64_t *us);
 int sw_table_counter_write(struct sw_switch *, uint32_t table, int64_t handle, const struct sw_counter *);
 
 int sw_counter_read(struct sw_switch *, uint32_t counter, uint32_t first, uint32_t n, struct sw_counter *out);

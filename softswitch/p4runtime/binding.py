@@ -143,7 +143,7 @@ def _table(
         initial=_initial(program, table, const),
         direct_counter=next((number for number in resources if number in direct_counters), 0),
         direct_meter=next((number for number in resources if number in direct_meters), 0),
-        idle_timeout=described.idle_timeout_behavior == p4i.Table.NOTIFY_CONTROL,
+        idle_timeout=table.idle_timeout and described.idle_timeout_behavior == p4i.Table.NOTIFY_CONTROL,
         profile=described.implementation_id,
     )
 

@@ -6,6 +6,7 @@ Source: P4Runtime specification, "TableEntry". Writes return what undoes them, f
 from __future__ import annotations
 
 import functools
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
@@ -25,6 +26,7 @@ from softswitch.p4runtime.errors import (
     RpcError,
     from_native,
 )
+from softswitch.p4runtime.idle import IdleTimers
 from softswitch.p4runtime.matches import Key
 from softswitch.p4runtime.profiles import Profiles
 from softswitch.p4runtime.references import Reference
@@ -45,6 +47,8 @@ class Entry:
     const: bool = False
     controller_metadata: int = 0
     metadata: bytes = b""
+    idle_timeout_ns: int = 0
+    timer: int = 0  # IdleTimers' own
 
 
 @dataclass(slots=True)
@@ -70,6 +74,7 @@ class Tables:
     def __init__(self, schema: Schema, native: NativeSwitch, profiles: Profiles) -> None:
         self._schema = schema
         self._profiles = profiles
+        self.timers = IdleTimers(native)
         self._native = native
         self._states = {table.id: self._initial(table) for table in schema.tables.values()}
 
@@ -92,7 +97,7 @@ class Tables:
         if not message.HasField("action"):
             raise RpcError(INVALID_ARGUMENT, f"table {table.name}: the entry has no action")
         call = self._call(table, message.action, default=False)
-        entry = Entry(-1, key, call, False, message.controller_metadata, message.metadata)
+        entry = Entry(-1, key, call, False, message.controller_metadata, message.metadata, message.idle_timeout_ns)
         direct = Direct(_counter(message) if message.HasField("counter_data") else None, _meter(table, message))
         self._add(state, entry, direct)
         return functools.partial(self._remove, state, entry)
@@ -114,6 +119,8 @@ class Tables:
             self._set_call(state, entry, call)
         if not entry.const:
             entry.controller_metadata, entry.metadata = message.controller_metadata, message.metadata
+            entry.idle_timeout_ns = message.idle_timeout_ns
+            self.timers.watch(table, entry)
         if message.HasField("counter_data"):
             self.set_counter(table, entry, _counter(message))
         self.set_meter(table, entry, meter)
@@ -139,8 +146,16 @@ class Tables:
         filtered = query.match or query.HasField("action") or query.priority
         if not query.table_id and (filtered or query.controller_metadata or query.metadata):
             raise RpcError(INVALID_ARGUMENT, "a read of all tables takes no other filter")
+        timed = bool(query.idle_timeout_ns) or query.HasField("time_since_last_hit")
+        if timed and query.table_id and (query.is_default_action or not self._state(query).table.idle_timeout):
+            raise RpcError(
+                INVALID_ARGUMENT, f"table {self._state(query).table.name} has no idle timeout for this entry"
+            )
         for table, entry in self.select(query):
-            yield self._entity(table, entry, query.HasField("counter_data"), query.HasField("meter_config"))
+            entity = self._entity(table, entry, query.HasField("counter_data"), query.HasField("meter_config"))
+            if query.HasField("time_since_last_hit") and table.idle_timeout:
+                entity.table_entry.time_since_last_hit.elapsed_ns = self.timers.quiet_ns(table, entry)
+            yield entity
 
     def select(self, query: p4r.TableEntry) -> Iterator[tuple[Table, Entry]]:
         """The entries that a query selects, with their tables: of all tables where it names none."""
@@ -152,6 +167,16 @@ class Tables:
         """The one entry that a message means. Raises RpcError NOT_FOUND."""
         state = self._state(message)
         return state.table, state.default if message.is_default_action else self._entry(state, message)
+
+    def idle(self, now_ns: int) -> p4r.IdleTimeoutNotification | None:
+        """What is to be told of the entries that have become idle."""
+        message = p4r.IdleTimeoutNotification(timestamp=time.time_ns())
+        for table, entry in self.timers.due(now_ns):
+            assert isinstance(entry, Entry)
+            found = message.table_entry.add(idle_timeout_ns=entry.idle_timeout_ns)
+            found.controller_metadata, found.metadata = entry.controller_metadata, entry.metadata
+            fill_key(found, table, entry)
+        return message if message.table_entry else None
 
     # ---- direct resources ----
 
@@ -281,6 +306,7 @@ class Tables:
             entry.call.fill(message.action)
         message.controller_metadata, message.metadata = entry.controller_metadata, entry.metadata
         message.is_const = entry.const
+        message.idle_timeout_ns = entry.idle_timeout_ns
         if counter and table.direct_counter:
             fill_counter(message.counter_data, self.counter(table, entry))
         if meter and (config := self.meter(table, entry)) is not None:
@@ -305,11 +331,13 @@ class Tables:
         state.entries[key] = entry
         if direct != Direct():
             self._set_direct(state.table, entry, direct)
+        self.timers.watch(state.table, entry)
 
     def _remove(self, state: TableState, entry: Entry) -> None:
         assert entry.key is not None
         self._native.table_delete(state.table.index, entry.handle)
         del state.entries[entry.key]
+        entry.timer = 0
         self._release(entry.call)
 
     def _acquire(self, call: Call | Reference | None) -> None:
@@ -341,11 +369,15 @@ class Tables:
         """What brings an entry back to how it is now."""
         call, direct = entry.call, self._direct(state.table, entry)
         controller_metadata, metadata = entry.controller_metadata, entry.metadata
+        idle_timeout_ns = entry.idle_timeout_ns
 
         def restore() -> None:
             if not entry.const:
                 self._set_call(state, entry, call)
             entry.controller_metadata, entry.metadata = controller_metadata, metadata
+            if entry.idle_timeout_ns != idle_timeout_ns:
+                entry.idle_timeout_ns = idle_timeout_ns
+                self.timers.watch(state.table, entry)
             self._set_direct(state.table, entry, direct)
 
         return restore
@@ -363,10 +395,10 @@ def _check_write(table: Table, message: p4r.TableEntry) -> None:
         raise RpcError(INVALID_ARGUMENT, f"{where}: is_const must be false in a write")
     if message.HasField("time_since_last_hit"):
         raise RpcError(INVALID_ARGUMENT, f"{where}: time_since_last_hit must be unset in a write")
-    if message.idle_timeout_ns:
-        if not table.idle_timeout or message.is_default_action:
-            raise RpcError(INVALID_ARGUMENT, f"{where} has no idle timeout for this entry")
-        raise RpcError(UNIMPLEMENTED, f"{where}: idle timeouts are not implemented")
+    if message.idle_timeout_ns and (not table.idle_timeout or message.is_default_action):
+        raise RpcError(INVALID_ARGUMENT, f"{where} has no idle timeout for this entry")
+    if message.idle_timeout_ns < 0:
+        raise RpcError(INVALID_ARGUMENT, f"{where}: idle_timeout_ns must not be negative")
     if message.HasField("counter_data"):
         if not table.direct_counter:
             raise RpcError(INVALID_ARGUMENT, f"{where} has no direct counter")
