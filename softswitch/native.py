@@ -19,7 +19,11 @@ from typing import Any, Final
 ERROR_BYTES: Final = 256
 PRIORITIES: Final = 8
 PROGRAM_DEFAULT: Final = 0xFFFFFFFF  # sw_table_set_default: back to the program's own
+NO_ACTION: Final = 0xFFFFFFFF  # sw_table_add: of a value set's members
 MAX_FRAME: Final = 16384  # bytes that one event may carry
+
+REFER_MEMBER: Final = 0xFFFFFFFE  # instead of an action, in an entry of an indirect table: what its argument is
+REFER_GROUP: Final = 0xFFFFFFFD
 
 EVENT_PACKET_IN: Final = 1
 EVENT_DIGEST: Final = 2
@@ -107,7 +111,12 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "sw_table_modify": (ctypes.c_int, [_u32, _u32, _u32, _data, _u32, _text]),
     "sw_table_delete": (ctypes.c_int, [_u32, _u32, _text]),
     "sw_table_set_default": (ctypes.c_int, [_u32, _u32, _data, _u32, _text]),
+    "sw_member_put": (_i64, [_u32, _i64, _u32, _data, _u32, _text]),
+    "sw_member_delete": (ctypes.c_int, [_u32, _u32, _text]),
+    "sw_group_put": (_i64, [_u32, _i64, _data, _u32, _text]),
+    "sw_group_delete": (ctypes.c_int, [_u32, _u32, _text]),
     "sw_table_counter_read": (ctypes.c_int, [_u32, _i64, ctypes.POINTER(_Counter)]),
+    "sw_table_idle": (ctypes.c_int, [_u32, _u32, ctypes.POINTER(_u64)]),
     "sw_table_counter_write": (ctypes.c_int, [_u32, _i64, ctypes.POINTER(_Counter)]),
     "sw_counter_read": (ctypes.c_int, [_u32, _u32, _u32, _data]),
     "sw_counter_write": (ctypes.c_int, [_u32, _u32, _u32, _data]),
@@ -230,9 +239,35 @@ class NativeSwitch:
         self._call("sw_table_counter_read", table, handle, ctypes.byref(raw))
         return Counter(raw.packets, raw.bytes)
 
+    def table_idle_us(self, table: int, handle: int) -> int:
+        """Microseconds since a packet hit an entry, or the entry came."""
+        raw = _u64()
+        self._call("sw_table_idle", table, handle, ctypes.byref(raw))
+        return raw.value
+
     def set_table_counter(self, table: int, handle: int, value: Counter) -> None:
         """Writes an entry's direct counter; handle -1: the default entry's."""
         self._call("sw_table_counter_write", table, handle, ctypes.byref(_Counter(value.packets, value.bytes)))
+
+    # ---- action profiles ----
+
+    def member_put(self, profile: int, action: int, args: Sequence[int], handle: int = -1) -> int:
+        """Makes a member, or replaces the action of the one with this handle. Returns its handle: the lowest free."""
+        packed, words = _words(args)
+        return self._call("sw_member_put", profile, handle, action, packed, words, explain=True)
+
+    def member_delete(self, profile: int, handle: int) -> None:
+        """Removes a member."""
+        self._call("sw_member_delete", profile, handle, explain=True)
+
+    def group_put(self, profile: int, members: Sequence[int], handle: int = -1) -> int:
+        """Makes a group of members by their handles, or replaces those of the group with this handle."""
+        packed = (ctypes.c_uint32 * len(members))(*members) if members else None
+        return self._call("sw_group_put", profile, handle, packed, len(members), explain=True)
+
+    def group_delete(self, profile: int, handle: int) -> None:
+        """Removes a group; its members stay."""
+        self._call("sw_group_delete", profile, handle, explain=True)
 
     # ---- arrays ----
 

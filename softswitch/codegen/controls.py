@@ -101,13 +101,33 @@ class ControlGenerator:
             ]
             return "\n".join(lines) + "\n"
         lines += self._lookup(index, table)
-        lines += ["    if (!entry)", "        return result;", "    result.action = entry->action;"]
-        lines.append("    switch (entry->action) {")
+        lines += ["    if (!entry)", "        return result;", f"    const struct sw_call call = {self._call(table)};"]
+        lines += ["    result.action = call.action;", "    switch (call.action) {"]
         for action in table.actions:
-            call_text = f"{self.action_name(action)}(s, p, h, l, entry->args)"
-            lines.append(f"    case {action}: result.exited = {call_text}; break;")
+            own = f"result.action = {action}; " if table.profile is not None else ""
+            call_text = f"{own}result.exited = {self.action_name(action)}(s, p, h, l, call.args)"
+            labels = " ".join(f"case {number}:" for number in self._labels(table, action))
+            lines.append(f"    {labels} {call_text}; break;")
         lines += ["    default: break;", "    }", "    return result;", "}"]
         return "\n".join(lines) + "\n"
+
+    def _labels(self, table: Table, action: int) -> list[int]:
+        """The numbers under which a table meets an action. p4c gives each table its own copy of an action; a profile
+        that tables share holds only one of the copies."""
+        if table.profile is None:
+            return [action]
+        users = [t for t in self.program.tables if t.profile == table.profile]
+        name = self.program.actions[action].name
+        return sorted({a for t in users for a in t.actions if self.program.actions[a].name == name} | {action})
+
+    def _call(self, table: Table) -> str:
+        if table.profile is None:
+            return "{entry->action, entry->args}"
+        selector = self.program.profiles[table.profile].selector
+        hashed = "0"
+        if selector is not None:
+            hashed = f"entry->action == SW_GROUP ? (uint32_t)calculation_{selector}(p, h, l) : 0"
+        return f"sw_resolve(s->profiles[{table.profile}], entry, {hashed})"
 
     def _lookup(self, index: int, table: Table) -> list[str]:
         default = f"sw_default_entry(s->tables[{index}])"
@@ -158,11 +178,7 @@ class ControlGenerator:
         if field.mask is not None:
             mask = constant(field.mask, kind, self.e.limbs)
             text = f"sw_wide_and({text}, {mask})" if kind == "wide" else f"({text} & {mask})"
-        if kind == "u64":
-            return write_pieces([Piece(text, 8 * size)], f"(key + {at})", aligned=True)
-        if kind == "u128":
-            return [f"{{ uint64_t w[2]; sw_u128_store(w, {text}); sw_put_limbs(key + {at}, 0, {8 * size}, w); }}"]
-        return [f"{{ sw_wide w = {text}; sw_put_limbs(key + {at}, 0, {8 * size}, w.w); }}"]
+        return store_key(text, kind, size, at)
 
     # ---- controls ----
 
@@ -263,3 +279,12 @@ class ControlGenerator:
         for action, jump in by_action:
             lines.append(f"    case {action}: {jump or 'break;'}" + (" break;" if jump else ""))
         return [*lines, f"    default: {base} break;", "    }", "}"]
+
+
+def store_key(text: str, kind: str, size: int, at: int) -> list[str]:
+    """Writes a number into `key`: `size` bytes, big endian, `at` bytes from its start."""
+    if kind == "u64":
+        return write_pieces([Piece(text, 8 * size)], f"(key + {at})", aligned=True)
+    if kind == "u128":
+        return [f"{{ uint64_t w[2]; sw_u128_store(w, {text}); sw_put_limbs(key + {at}, 0, {8 * size}, w); }}"]
+    return [f"{{ sw_wide w = {text}; sw_put_limbs(key + {at}, 0, {8 * size}, w.w); }}"]

@@ -6,7 +6,7 @@ states can loop has a budget of state visits; one that runs out of it ends with 
 
 from __future__ import annotations
 
-from softswitch.codegen.controls import SIGNATURE, UNUSED
+from softswitch.codegen.controls import SIGNATURE, UNUSED, store_key
 from softswitch.codegen.expressions import Expressions
 from softswitch.codegen.names import comment
 from softswitch.codegen.packets import extract_fields
@@ -209,13 +209,18 @@ class ParserGenerator:
             text = self.e.unsigned(part.expression, part.width)
             c_type = {"u64": "uint64_t", "u128": "sw_u128", "wide": "sw_wide"}[kind]
             lines.append(f"const {c_type} k{i} = {text};")
+        if any(transition.vset is not None for transition in state.transitions):
+            sizes = [(part.width + 7) // 8 for part in state.key]
+            lines.append(f"uint8_t key[{sum(sizes)}];")
+            for i, part in enumerate(state.key):
+                lines += store_key(f"k{i}", modular_kind(part.width, self.e.limbs), sizes[i], sum(sizes[:i]))
         for transition in state.transitions:
             lines.append(f"if ({self._test(state.key, transition)}) {self._goto(transition.next_state)}")
         return [*lines, self._goto(state.default)]
 
     def _test(self, key: tuple[KeyPart, ...], transition: Transition) -> str:
         if transition.vset is not None:
-            raise self.e.unsupported(f"value set {self.program.value_sets[transition.vset].name!r}")
+            return f"sw_lookup(s->tables[{len(self.program.tables) + transition.vset}], key)"
         tests = []
         for i, (part, value, mask) in enumerate(zip(key, transition.values, transition.masks, strict=True)):
             if mask & unsigned_range(part.width)[1] == 0 and value == 0:

@@ -57,6 +57,14 @@ class Specs:
                 )
             lines += array("struct sw_const_entry", f"const_entries_{i}", entries)
             rows.append(self._table_row(i, table))
+        for i, value_set in enumerate(self.program.value_sets, len(self.program.tables)):
+            lines += array(
+                "struct sw_key_field", f"key_fields_{i}", [f"    {{SW_TERNARY, {w}}}," for w in value_set.parts]
+            )
+            rows.append(
+                f"    {{{string_literal(value_set.name)}, SW_TERNARY, {len(value_set.parts)}, key_fields_{i}, "
+                f"{sum((w + 7) // 8 for w in value_set.parts)}, INT32_MAX, SW_VALUE_SET, UINT32_MAX, NULL, 0, NULL}},"
+            )
         return "\n".join([*lines, *array("struct sw_table_spec", "table_specs", rows)]) + "\n"
 
     def _entry_bytes(self, name: str, table: Table, entry: ConstEntry) -> list[str]:
@@ -79,6 +87,8 @@ class Specs:
             flags.append("SW_DIRECT_COUNTER")
         if table.idle_timeout:
             flags.append("SW_IDLE_TIMEOUT")
+        if table.profile is not None:
+            flags.append("SW_INDIRECT")
         if table.direct_meter is not None:
             flags.append("SW_DIRECT_METER")
             if self.program.meters[table.direct_meter].bytes:

@@ -58,6 +58,8 @@ def _control(program: Program, control: Control) -> Iterator[Any]:
                 table = program.tables[index]
                 yield table.key
                 yield [program.actions[a].statements for a in table.actions]
+                if table.profile is not None and (selector := program.profiles[table.profile].selector) is not None:
+                    yield program.calculations[selector].inputs
                 if table.direct_meter is not None:
                     yield program.meters[table.direct_meter].result
 

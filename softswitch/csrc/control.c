@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "internal.h"
+#include "profile.h"
 #include "table.h"
 
 static int refuse(char *error, int code, const char *why)
@@ -34,6 +35,7 @@ int64_t sw_table_add(struct sw_switch *sw, uint32_t number, const uint8_t *key, 
         enum sw_match kind = sw_table_spec_of(table)->kind;
         if (kind == SW_EXACT || kind == SW_LPM) rank = 0;
         status = sw_table_insert(table, key, mask, prefix, rank, action, args, n_args, &why);
+        if (status >= 0) sw_table_node(table, status)->entry.last_hit_us = (sw_clock_ns() - sw->origin_ns) / 1000;
     }
     sw_unlock(sw);
     if (status >= 0) error[0] = 0;
@@ -90,6 +92,16 @@ int sw_table_counter_read(struct sw_switch *sw, uint32_t number, int64_t handle,
     return node == NULL ? -ENOENT : 0;
 }
 
+int sw_table_idle(struct sw_switch *sw, uint32_t number, uint32_t handle, uint64_t *us)
+{
+    sw_lock(sw);
+    const struct sw_node *node = node_of(sw, number, handle);
+    uint64_t now = (sw_clock_ns() - sw->origin_ns) / 1000;
+    if (node != NULL) *us = now > node->entry.last_hit_us ? now - node->entry.last_hit_us : 0;
+    sw_unlock(sw);
+    return node == NULL ? -ENOENT : 0;
+}
+
 int sw_table_counter_write(struct sw_switch *sw, uint32_t number, int64_t handle, const struct sw_counter *in)
 {
     sw_lock(sw);
@@ -100,6 +112,60 @@ int sw_table_counter_write(struct sw_switch *sw, uint32_t number, int64_t handle
     }
     sw_unlock(sw);
     return node == NULL ? -ENOENT : 0;
+}
+
+/* ---- action profiles ---- */
+
+/* With the lock held: the profile, or NULL and why. */
+static struct sw_profile *profile_of(struct sw_switch *sw, uint32_t number, const char **why)
+{
+    *why = sw->instance == NULL ? "no program is loaded" : "no such action profile";
+    if (sw->instance == NULL || number >= sw->instance->program->n_profiles) return NULL;
+    return sw->instance->profiles[number];
+}
+
+int64_t sw_member_put(struct sw_switch *sw, uint32_t number, int64_t handle, uint32_t action, const uint64_t *args,
+                      uint32_t n_args, char error[SW_ERROR_BYTES])
+{
+    const char *why = "";
+    sw_lock(sw);
+    struct sw_profile *profile = profile_of(sw, number, &why);
+    int64_t status = profile ? sw_profile_put_member(profile, handle, action, args, n_args, &why) : -ENOENT;
+    sw_unlock(sw);
+    refuse(error, 0, status < 0 ? why : "");
+    return status;
+}
+
+int64_t sw_group_put(struct sw_switch *sw, uint32_t number, int64_t handle, const uint32_t *members, uint32_t n,
+                     char error[SW_ERROR_BYTES])
+{
+    const char *why = "";
+    sw_lock(sw);
+    struct sw_profile *profile = profile_of(sw, number, &why);
+    int64_t status = profile ? sw_profile_put_group(profile, handle, members, n, &why) : -ENOENT;
+    sw_unlock(sw);
+    refuse(error, 0, status < 0 ? why : "");
+    return status;
+}
+
+int sw_member_delete(struct sw_switch *sw, uint32_t number, uint32_t handle, char error[SW_ERROR_BYTES])
+{
+    const char *why = "";
+    sw_lock(sw);
+    struct sw_profile *profile = profile_of(sw, number, &why);
+    int status = profile ? sw_profile_remove_member(profile, handle, &why) : -ENOENT;
+    sw_unlock(sw);
+    return refuse(error, status, status < 0 ? why : "");
+}
+
+int sw_group_delete(struct sw_switch *sw, uint32_t number, uint32_t handle, char error[SW_ERROR_BYTES])
+{
+    const char *why = "";
+    sw_lock(sw);
+    struct sw_profile *profile = profile_of(sw, number, &why);
+    int status = profile ? sw_profile_remove_group(profile, handle, &why) : -ENOENT;
+    sw_unlock(sw);
+    return refuse(error, status, status < 0 ? why : "");
 }
 
 /* ---- arrays ---- */

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SW_ABI = 1 };
+enum { SW_ABI = 2 };
 
 enum { SW_DROP_PORT = 511, SW_MAX_PORTS = 512, SW_PRIORITIES = 8 };
 
@@ -79,6 +79,9 @@ struct sw_action_spec {
     const uint16_t *param_widths; /* bits. A parameter takes (width + 63) / 64 words of `args`, low word first */
 };
 
+/* Instead of an action, in an entry of an indirect table: args[0] is the handle of a member or a group. */
+enum { SW_MEMBER = 0xfffffffe, SW_GROUP = 0xfffffffd };
+
 /* `id` of an action is its index in sw_program.actions. */
 struct sw_entry {
     uint32_t action;
@@ -96,6 +99,8 @@ enum {
     SW_IDLE_TIMEOUT = 8,
     SW_DIRECT_METER = 16,
     SW_DIRECT_METER_BYTES = 32, /* of bytes, not of packets */
+    SW_INDIRECT = 64,           /* entries refer to an action profile */
+    SW_VALUE_SET = 128,         /* the parser looks up whether it is there: entries have action UINT32_MAX, no argument */
 };
 
 /* key and mask have the key's layout. mask, unused for EXACT and LPM tables (may be NULL): a ternary or optional
@@ -123,6 +128,11 @@ struct sw_table_spec {
 
 struct sw_table; /* table.h */
 
+struct sw_profile; /* profile.h */
+
+/* An action with its arguments; action UINT32_MAX: none. */
+struct sw_call { uint32_t action; const uint64_t *args; };
+
 /* ---- state ---- */
 
 struct sw_counter { uint64_t packets, bytes; };
@@ -140,6 +150,7 @@ struct sw_meter_array; /* state.h */
 struct sw_instance {
     const struct sw_program *program;
     struct sw_table **tables;
+    struct sw_profile **profiles;
     struct sw_counter **counters; /* counters[i][index] */
     uint32_t *counter_sizes;
     struct sw_register *registers;
@@ -157,8 +168,8 @@ struct sw_program {
     /* A PHV is plain data: the runtime copies it for multicast and clones. Headers, their validity and whatever
      * else belongs to them come first; user metadata fills [metadata_offset, phv_size) and is what a clone resets. */
     uint32_t phv_size, metadata_offset, headroom;
-    uint32_t n_tables, n_actions, n_counters, n_registers, n_meters, n_lists;
-    const struct sw_table_spec *tables;
+    uint32_t n_tables, n_actions, n_counters, n_registers, n_meters, n_lists, n_profiles;
+    const struct sw_table_spec *tables; /* of the controls, then a value set each */
     const struct sw_action_spec *actions;
     const struct sw_counter_spec *counters;
     const struct sw_register_spec *registers;
@@ -183,6 +194,9 @@ struct sw_program {
 const struct sw_entry *sw_lookup(struct sw_table *, const uint8_t *key);
 /* What runs on a miss, or NULL. */
 const struct sw_entry *sw_default_entry(const struct sw_table *);
+
+/* What an entry of an indirect table runs. Of a group, the member that the hash selects; of an empty one, nothing. */
+struct sw_call sw_resolve(const struct sw_profile *, const struct sw_entry *, uint32_t hash);
 
 /* 0 green, 1 yellow, 2 red; index out of range: 0. */
 uint32_t sw_meter_execute(struct sw_meter_array *, uint64_t index, uint32_t bytes, uint64_t now_us);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile.h"
 #include "table.h"
 
 /* ---- meters ---- */
@@ -101,13 +102,18 @@ static void *array_of(size_t n, size_t size) { return calloc(n == 0 ? 1 : n, siz
 static bool make_arrays(struct sw_instance *instance, const struct sw_program *program)
 {
     instance->tables = array_of(program->n_tables, sizeof *instance->tables);
+    instance->profiles = array_of(program->n_profiles, sizeof *instance->profiles);
     instance->counters = array_of(program->n_counters, sizeof *instance->counters);
     instance->counter_sizes = array_of(program->n_counters, sizeof *instance->counter_sizes);
     instance->registers = array_of(program->n_registers, sizeof *instance->registers);
     instance->meters = array_of(program->n_meters, sizeof *instance->meters);
-    if (!instance->tables || !instance->counters || !instance->counter_sizes || !instance->registers ||
-        !instance->meters) {
+    if (!instance->tables || !instance->profiles || !instance->counters || !instance->counter_sizes ||
+        !instance->registers || !instance->meters) {
         return false;
+    }
+    for (uint32_t i = 0; i < program->n_profiles; i++) {
+        instance->profiles[i] = sw_profile_new(program);
+        if (instance->profiles[i] == NULL) return false;
     }
     for (uint32_t i = 0; i < program->n_counters; i++) {
         instance->counter_sizes[i] = program->counters[i].size;
@@ -163,6 +169,7 @@ void sw_instance_free(struct sw_instance *instance)
     if (instance == NULL) return;
     const struct sw_program *program = instance->program;
     for (uint32_t i = 0; instance->tables && i < program->n_tables; i++) sw_table_free(instance->tables[i]);
+    for (uint32_t i = 0; instance->profiles && i < program->n_profiles; i++) sw_profile_free(instance->profiles[i]);
     for (uint32_t i = 0; instance->counters && i < program->n_counters; i++) free(instance->counters[i]);
     for (uint32_t i = 0; instance->registers && i < program->n_registers; i++) free(instance->registers[i].cells);
     for (uint32_t i = 0; instance->meters && i < program->n_meters; i++) {
@@ -170,6 +177,7 @@ void sw_instance_free(struct sw_instance *instance)
         free(instance->meters[i]);
     }
     free(instance->tables);
+    free(instance->profiles);
     free(instance->counters);
     free(instance->counter_sizes);
     free(instance->registers);

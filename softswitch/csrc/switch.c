@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "internal.h"
+#include "table.h"
 #include "urgency.h"
 
 enum {
@@ -274,6 +275,11 @@ int sw_load(struct sw_switch *sw, const char *path, char error[SW_ERROR_BYTES])
     sw_pool_init(&sw->pool, program->phv_size, program->headroom, MAX_SMALL, MAX_LARGE);
     sw->library = library;
     sw->instance = instance;
+    for (uint32_t i = 0; i < program->n_tables; i++) {
+        for (uint32_t k = 0; k < program->tables[i].n_const_entries; k++) {
+            sw_table_node(instance->tables[i], k)->entry.last_hit_us = (sw_clock_ns() - sw->origin_ns) / 1000;
+        }
+    }
     sw_unlock(sw);
     return 0;
 }

@@ -51,7 +51,19 @@ int sw_table_delete(struct sw_switch *, uint32_t table, uint32_t handle, char er
 /* action UINT32_MAX: back to the program's own default. */
 int sw_table_set_default(struct sw_switch *, uint32_t table, uint32_t action, const uint64_t *args, uint32_t n_args,
                          char error[SW_ERROR_BYTES]);
+/* Action profiles. handle -1: a new one, the lowest that is free; else what it has is replaced. An entry of an
+ * indirect table has SW_MEMBER or SW_GROUP as its action and the handle as its one argument word. Deleting checks no
+ * references. */
+int64_t sw_member_put(struct sw_switch *, uint32_t profile, int64_t handle, uint32_t action, const uint64_t *args,
+                      uint32_t n_args, char error[SW_ERROR_BYTES]);
+int sw_member_delete(struct sw_switch *, uint32_t profile, uint32_t handle, char error[SW_ERROR_BYTES]);
+int64_t sw_group_put(struct sw_switch *, uint32_t profile, int64_t handle, const uint32_t *members, uint32_t n,
+                     char error[SW_ERROR_BYTES]);
+int sw_group_delete(struct sw_switch *, uint32_t profile, uint32_t handle, char error[SW_ERROR_BYTES]);
+
 int sw_table_counter_read(struct sw_switch *, uint32_t table, int64_t handle /* -1: default */, struct sw_counter *);
+/* How long ago a packet hit the entry, or it came: for tables with SW_IDLE_TIMEOUT. */
+int sw_table_idle(struct sw_switch *, uint32_t table, uint32_t handle, uint64_t *us);
 int sw_table_counter_write(struct sw_switch *, uint32_t table, int64_t handle, const struct sw_counter *);
 
 int sw_counter_read(struct sw_switch *, uint32_t counter, uint32_t first, uint32_t n, struct sw_counter *out);

@@ -24,17 +24,26 @@ static uint32_t arg_words(const struct sw_action_spec *action)
     return words;
 }
 
-static int set_action(struct sw_table *table, struct sw_node *node, uint32_t action, const uint64_t *args,
-                      uint32_t n_args, const char **why)
+int sw_check_action(const struct sw_program *program, uint32_t action, uint32_t n_args, const char **why)
 {
-    if (action >= table->program->n_actions) {
+    if (action >= program->n_actions) {
         *why = "no such action";
         return -EINVAL;
     }
-    if (n_args != arg_words(&table->program->actions[action])) {
+    if (n_args != arg_words(&program->actions[action])) {
         *why = "the action takes another number of argument words";
         return -EINVAL;
     }
+    return 0;
+}
+
+static int set_action(struct sw_table *table, struct sw_node *node, uint32_t action, const uint64_t *args,
+                      uint32_t n_args, const char **why)
+{
+    bool refers = table->spec->flags & SW_INDIRECT && (action == SW_MEMBER || action == SW_GROUP) && n_args == 1;
+    bool nothing = table->spec->flags & SW_VALUE_SET && action == UINT32_MAX && n_args == 0;
+    int status = refers || nothing ? 0 : sw_check_action(table->program, action, n_args, why);
+    if (status != 0) return status;
     if (n_args > node->args_capacity) {
         uint64_t *bigger = malloc(n_args * sizeof *bigger);
         if (bigger == NULL) {

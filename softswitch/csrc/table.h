@@ -22,6 +22,9 @@ struct sw_node {
     uint64_t words[];
 };
 
+/* Whether a program has this action, with so many words of arguments: 0, or -EINVAL and why. */
+int sw_check_action(const struct sw_program *, uint32_t action, uint32_t n_args, const char **why);
+
 /* NULL where memory is out or the specification can't be run; why: a static string. */
 struct sw_table *sw_table_new(const struct sw_table_spec *, const struct sw_program *, uint64_t seed, const char **why);
 void sw_table_free(struct sw_table *);

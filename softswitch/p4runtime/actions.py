@@ -24,6 +24,19 @@ class Call(NamedTuple):
     action: Action
     args: tuple[int, ...]
 
+    @property
+    def code(self) -> int:
+        """C's number of the action."""
+        return self.action.index
+
+    def fill(self, message: p4r.TableAction) -> None:
+        """Writes the canonical call into a message."""
+        message.action.CopyFrom(unpack(self.action, self.args))
+
+    def fits(self, query: p4r.TableAction) -> bool:
+        """Whether a read that asks for this action selects the entry."""
+        return self.action.id == query.action.action_id
+
 
 def pack(where: str, actions: Mapping[int, Action], message: p4r.Action) -> Call:
     """The call that a message asks for. Raises RpcError INVALID_ARGUMENT for a foreign action or bad parameters."""

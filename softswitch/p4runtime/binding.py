@@ -40,6 +40,8 @@ def bind(info: p4i.P4Info, program: model.Program) -> schema.Schema:
     What p4c describes in the p4info and then optimises away stays without effect: it is in the schema's `missing`.
     """
     actions = {action.preamble.id: action for action in info.actions}
+    profiles = _by_name(program.profiles)
+    value_sets = _by_name(program.value_sets)
     counters = _by_name(program.counters)
     registers = _by_name(program.registers)
     meters = _by_name(program.meters)
@@ -48,6 +50,8 @@ def bind(info: p4i.P4Info, program: model.Program) -> schema.Schema:
     headers = {header.preamble.name: _header(header) for header in info.controller_packet_metadata}
     described = (
         (info.tables, tables),
+        (info.action_profiles, profiles),
+        (info.value_sets, value_sets),
         (info.counters, counters),
         (info.registers, registers),
         (info.meters, meters),
@@ -61,13 +65,24 @@ def bind(info: p4i.P4Info, program: model.Program) -> schema.Schema:
             f"the program has nothing of what the p4info describes (as {named[0][0].name}): "
             "are both from one compilation?",
         )
+    bound = {
+        t.preamble.id: _table(info, t, actions, program, *tables[t.preamble.name])
+        for t in info.tables
+        if t.preamble.name in tables
+    }
     return schema.Schema(
         p4info=info,
         missing={preamble.id: preamble.name for preamble, present in named if not present},
-        tables={
-            t.preamble.id: _table(info, t, actions, program, *tables[t.preamble.name])
-            for t in info.tables
-            if t.preamble.name in tables
+        tables=bound,
+        profiles={
+            p.preamble.id: _profile(p, profiles[p.preamble.name], bound)
+            for p in info.action_profiles
+            if p.preamble.name in profiles
+        },
+        value_sets={
+            v.preamble.id: _value_set(info, v, len(program.tables), *value_sets[v.preamble.name])
+            for v in info.value_sets
+            if v.preamble.name in value_sets
         },
         counters=_arrays(info.counters, counters),
         registers={
@@ -104,6 +119,10 @@ def _table(
     for ref in described.action_refs:
         action = _action(info, described_actions[ref.id], ref.scope, by_name, program.actions, name)
         actions[ref.id] = action
+    profile = None if table.profile is None else program.profiles[table.profile].name
+    names = {p.preamble.id: p.preamble.name for p in info.action_profiles}
+    if names.get(described.implementation_id) != profile:
+        raise RpcError(INVALID_ARGUMENT, f"table {name}: p4info and program differ in its action profile")
     direct_counters = {counter.preamble.id for counter in info.direct_counters}
     direct_meters = {meter.preamble.id for meter in info.direct_meters}
     resources = described.direct_resource_ids
@@ -124,9 +143,46 @@ def _table(
         initial=_initial(program, table, const),
         direct_counter=next((number for number in resources if number in direct_counters), 0),
         direct_meter=next((number for number in resources if number in direct_meters), 0),
-        idle_timeout=described.idle_timeout_behavior == p4i.Table.NOTIFY_CONTROL,
+        idle_timeout=table.idle_timeout and described.idle_timeout_behavior == p4i.Table.NOTIFY_CONTROL,
         profile=described.implementation_id,
     )
+
+
+def _profile(
+    described: p4i.ActionProfile, found: tuple[int, model.ActionProfile], tables: Mapping[int, schema.Table]
+) -> schema.Profile:
+    index, profile = found
+    name = described.preamble.name
+    if described.with_selector != (profile.selector is not None):
+        raise RpcError(INVALID_ARGUMENT, f"action profile {name}: only one of p4info and program has a selector")
+    users = [table for table in tables.values() if table.profile == described.preamble.id]
+    return schema.Profile(
+        id=described.preamble.id,
+        name=name,
+        index=index,
+        selector=described.with_selector,
+        actions={number: action for table in users for number, action in table.actions.items()},
+        size=described.size,
+        max_group_size=described.max_group_size,
+        by_members=described.HasField("sum_of_members"),
+        max_member_weight=described.sum_of_members.max_member_weight,
+        weights_disallowed=described.weights_disallowed,
+    )
+
+
+def _value_set(
+    info: p4i.P4Info, described: p4i.ValueSet, tables: int, index: int, value_set: model.ValueSet
+) -> schema.ValueSet:
+    name = described.preamble.name
+    if len(described.match) != len(value_set.parts):
+        raise RpcError(INVALID_ARGUMENT, f"value set {name} has {len(value_set.parts)} fields in the program")
+    fields = []
+    for match, width in zip(described.match, value_set.parts, strict=True):
+        if match.match_type not in _MATCHES:
+            raise RpcError(INVALID_ARGUMENT, f"value set {name}: field {match.name} has no match type")
+        bits = _width(info, match, width, f"value set {name}, field {match.name}")
+        fields.append(schema.KeyField(match.id, match.name, _MATCHES[match.match_type], bits, (width + 7) // 8))
+    return schema.ValueSet(described.preamble.id, name, tables + index, tuple(fields), described.size)
 
 
 def _width(info: p4i.P4Info, described: p4i.MatchField | p4i.Action.Param, width: int, what: str) -> int:

@@ -12,18 +12,17 @@ from softswitch.p4runtime.arrays import Arrays
 from softswitch.p4runtime.digests import Digests
 from softswitch.p4runtime.direct import DirectResources
 from softswitch.p4runtime.errors import INVALID_ARGUMENT, UNIMPLEMENTED, RpcError, from_native
+from softswitch.p4runtime.profiles import Profiles
 from softswitch.p4runtime.replication import Replication
 from softswitch.p4runtime.schema import Schema
 from softswitch.p4runtime.tables import Tables
+from softswitch.p4runtime.value_sets import ValueSets
 
 Undo = Callable[[], None]
 INSERT, MODIFY, DELETE = p4r.Update.INSERT, p4r.Update.MODIFY, p4r.Update.DELETE
 
 _NAMES = {
     "extern_entry": "externs",
-    "action_profile_member": "action profiles",
-    "action_profile_group": "action profiles",
-    "value_set_entry": "value sets",
 }
 
 
@@ -32,13 +31,16 @@ class Forwarding:
 
     def __init__(self, schema: Schema, native: NativeSwitch) -> None:
         self.schema = schema
-        self.tables = Tables(schema, native)
+        self.profiles = Profiles(schema, native)
+        self.tables = Tables(schema, native, self.profiles)
         self.direct = DirectResources(schema, self.tables)
+        self.value_sets = ValueSets(schema, native)
         self.arrays = Arrays(schema, native)
         self.replication = Replication(native)
         self.digests = Digests(schema)
         self._modifiers: dict[str, Callable[[Any], Undo]] = {
             "register_entry": self.arrays.write_register,
+            "value_set_entry": self.value_sets.modify,
             "counter_entry": self.arrays.write_counter,
             "meter_entry": self.arrays.write_meter,
             "direct_counter_entry": self.direct.modify_counter,
@@ -46,9 +48,12 @@ class Forwarding:
         }
         self._readers: dict[str, Callable[[Any], Iterator[p4r.Entity]]] = {
             "register_entry": self.arrays.read_registers,
+            "value_set_entry": self.value_sets.read,
             "counter_entry": self.arrays.read_counters,
             "meter_entry": self.arrays.read_meters,
             "table_entry": self.tables.read,
+            "action_profile_member": self.profiles.read_members,
+            "action_profile_group": self.profiles.read_groups,
             "direct_counter_entry": self.direct.read_counters,
             "direct_meter_entry": self.direct.read_meters,
             "packet_replication_engine_entry": self.replication.read,
@@ -73,6 +78,7 @@ class Forwarding:
 
     def snapshot(self) -> Iterator[p4r.Update]:
         """The updates that turn a fresh pipeline into this one: entries, defaults, arrays and replication."""
+        yield from self.profiles.snapshot()
         yield from self.tables.snapshot()
         for entity in (
             *self.replication.read(p4r.PacketReplicationEngineEntry()),
@@ -80,6 +86,7 @@ class Forwarding:
         ):
             yield p4r.Update(type=INSERT, entity=entity)
         for entity in (
+            *self.value_sets.read(p4r.ValueSetEntry()),
             *self.arrays.read_counters(p4r.CounterEntry()),
             *self.arrays.read_registers(p4r.RegisterEntry()),
             *self.arrays.read_meters(p4r.MeterEntry()),
@@ -94,6 +101,10 @@ class Forwarding:
             if kind == MODIFY:
                 return self.tables.modify(entity.table_entry)
             return self.tables.delete(entity.table_entry)
+        if which == "action_profile_member":
+            return self.profiles.write_member(kind, entity.action_profile_member)
+        if which == "action_profile_group":
+            return self.profiles.write_group(kind, entity.action_profile_group)
         if which == "packet_replication_engine_entry":
             return self.replication.write(kind, entity.packet_replication_engine_entry)
         if which == "digest_entry":

@@ -13,7 +13,7 @@ from finsy.proto import p4r
 
 from softswitch.p4runtime.bytestring import decode, encode
 from softswitch.p4runtime.errors import INVALID_ARGUMENT, RpcError
-from softswitch.p4runtime.schema import KeyField, Kind, Match, Table
+from softswitch.p4runtime.schema import KeyField, Kind, Match, Table, ValueSet
 
 
 class Key(NamedTuple):
@@ -27,34 +27,40 @@ class Key(NamedTuple):
 
 def pack(table: Table, matches: Iterable[p4r.FieldMatch], priority: int) -> Key:
     """The key of an entry. Raises RpcError INVALID_ARGUMENT where the specification forbids it."""
-    given: dict[int, p4r.FieldMatch] = {}
-    for match in matches:
-        if match.field_id in given:
-            raise _bad(table, f"match field {match.field_id} is given twice")
-        given[match.field_id] = match
-    keys, masks, prefix = bytearray(), bytearray(), 0
-    for field in table.fields:
-        found = given.pop(field.id, None)
-        low, high = _unpack_one(table, field, found)
-        keys += low.to_bytes(field.size, "big")
-        masks += high.to_bytes(field.size, "big")
-        if field.match is Match.LPM:
-            prefix = high.bit_count()
-    if given:
-        raise _bad(table, f"there is no match field {next(iter(given))}")
+    keys, masks, prefix = pack_fields(table, matches)
     if table.prioritised and priority <= 0:
         raise _bad(table, f"priority must be above 0 (ternary, range or optional key), not {priority}")
     if not table.prioritised and priority:
         raise _bad(table, f"priority must be 0 (exact or LPM key), not {priority}")
     masked = table.kind is Kind.MASKED
-    return Key(bytes(keys), bytes(masks) if masked else None, prefix if table.kind is Kind.LPM else 0, priority)
+    return Key(keys, masks if masked else None, prefix if table.kind is Kind.LPM else 0, priority)
 
 
-def unpack(table: Table, key: Key) -> list[p4r.FieldMatch]:
+def pack_fields(owner: Table | ValueSet, matches: Iterable[p4r.FieldMatch]) -> tuple[bytes, bytes, int]:
+    """Key, mask and prefix of what matches. Raises RpcError INVALID_ARGUMENT where the specification forbids it."""
+    given: dict[int, p4r.FieldMatch] = {}
+    for match in matches:
+        if match.field_id in given:
+            raise _bad(owner, f"match field {match.field_id} is given twice")
+        given[match.field_id] = match
+    keys, masks, prefix = bytearray(), bytearray(), 0
+    for field in owner.fields:
+        found = given.pop(field.id, None)
+        low, high = _unpack_one(owner, field, found)
+        keys += low.to_bytes(field.size, "big")
+        masks += high.to_bytes(field.size, "big")
+        if field.match is Match.LPM:
+            prefix = high.bit_count()
+    if given:
+        raise _bad(owner, f"there is no match field {next(iter(given))}")
+    return bytes(keys), bytes(masks), prefix
+
+
+def unpack(owner: Table | ValueSet, key: Key) -> list[p4r.FieldMatch]:
     """The canonical FieldMatch messages of a key: don't-care fields are left out."""
     matches = []
     offset = 0
-    for field in table.fields:
+    for field in owner.fields:
         part = slice(offset, offset + field.size)
         offset += field.size
         low = int.from_bytes(key.key[part], "big")
@@ -75,17 +81,17 @@ def prefix_mask(width: int, length: int) -> int:
     return ((1 << length) - 1) << (width - length)
 
 
-def _unpack_one(table: Table, field: KeyField, match: p4r.FieldMatch | None) -> tuple[int, int]:
+def _unpack_one(owner: Table | ValueSet, field: KeyField, match: p4r.FieldMatch | None) -> tuple[int, int]:
     """Value and mask (range: bounds) of one field; of an absent one, what matches anything."""
     full = (1 << field.width) - 1
-    what = f"table {table.name}, key {field.name}"
+    what = f"{owner.label}, key {field.name}"
     if match is None:
         if field.match is Match.EXACT:
-            raise _bad(table, f"exact match field {field.name} is missing")
+            raise _bad(owner, f"exact match field {field.name} is missing")
         return (0, full) if field.match is Match.RANGE else (0, 0)
     kind = match.WhichOneof("field_match_type")
     if kind != field.match.value:
-        raise _bad(table, f"key {field.name} takes {field.match.value} matches, not {kind or 'an empty match'}")
+        raise _bad(owner, f"key {field.name} takes {field.match.value} matches, not {kind or 'an empty match'}")
     if field.match is Match.EXACT:
         return decode(match.exact.value, field.width, what), full
     if field.match is Match.OPTIONAL:
@@ -93,23 +99,23 @@ def _unpack_one(table: Table, field: KeyField, match: p4r.FieldMatch | None) -> 
     if field.match is Match.LPM:
         value, length = decode(match.lpm.value, field.width, what), match.lpm.prefix_len
         if not 0 < length <= field.width:
-            raise _bad(table, f"key {field.name}: prefix length {length} is not in 1..{field.width} (leave /0 out)")
+            raise _bad(owner, f"key {field.name}: prefix length {length} is not in 1..{field.width} (leave /0 out)")
         mask = prefix_mask(field.width, length)
         if value & ~mask:
-            raise _bad(table, f"key {field.name}: 0x{value:x} has bits beyond its prefix of {length}")
+            raise _bad(owner, f"key {field.name}: 0x{value:x} has bits beyond its prefix of {length}")
         return value, mask
     if field.match is Match.TERNARY:
         value, mask = decode(match.ternary.value, field.width, what), decode(match.ternary.mask, field.width, what)
         if not mask:
-            raise _bad(table, f"key {field.name}: the mask is 0; leave the field out instead")
+            raise _bad(owner, f"key {field.name}: the mask is 0; leave the field out instead")
         if value & ~mask:
-            raise _bad(table, f"key {field.name}: 0x{value:x} has bits outside its mask 0x{mask:x}")
+            raise _bad(owner, f"key {field.name}: 0x{value:x} has bits outside its mask 0x{mask:x}")
         return value, mask
     low, high = decode(match.range.low, field.width, what), decode(match.range.high, field.width, what)
     if low > high:
-        raise _bad(table, f"key {field.name}: the range's low bound 0x{low:x} is above its high bound 0x{high:x}")
+        raise _bad(owner, f"key {field.name}: the range's low bound 0x{low:x} is above its high bound 0x{high:x}")
     if low == 0 and high == full:
-        raise _bad(table, f"key {field.name}: the range covers all values; leave the field out instead")
+        raise _bad(owner, f"key {field.name}: the range covers all values; leave the field out instead")
     return low, high
 
 
@@ -136,5 +142,5 @@ def _pack_one(field: KeyField, low: int, high: int) -> p4r.FieldMatch | None:
     return match
 
 
-def _bad(table: Table, message: str) -> RpcError:
-    return RpcError(INVALID_ARGUMENT, f"table {table.name}: {message}")
+def _bad(owner: Table | ValueSet, message: str) -> RpcError:
+    return RpcError(INVALID_ARGUMENT, f"{owner.label}: {message}")

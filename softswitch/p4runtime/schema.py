@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -16,6 +16,7 @@ from softswitch.p4runtime.errors import NOT_FOUND, RpcError
 from softswitch.p4runtime.p4data import Scalar, Type
 
 T = TypeVar("T")
+MAX_GROUPS = 1 << 20  # members of all groups of an action selector, where the program sets no limit
 
 
 class Match(enum.Enum):
@@ -105,9 +106,56 @@ class Table:
     profile: int = 0
 
     @property
+    def label(self) -> str:
+        """How messages call it."""
+        return f"table {self.name}"
+
+    @property
     def prioritised(self) -> bool:
         """Whether entries need a priority."""
         return self.kind is Kind.MASKED
+
+
+@dataclass(frozen=True)
+class ValueSet:
+    """A parser's value set. `index`: of the table that is it in C. `size`: members at most."""
+
+    id: int
+    name: str
+    index: int
+    fields: tuple[KeyField, ...]
+    size: int
+
+    @property
+    def label(self) -> str:
+        """How messages call it."""
+        return f"value set {self.name}"
+
+
+@dataclass(frozen=True)
+class Profile:
+    """An action profile. `actions` by p4info id. `size` and `max_group_size` 0: none is given; they measure groups by
+    their weights, or by how many members they have (`by_members`)."""
+
+    id: int
+    name: str
+    index: int
+    selector: bool
+    actions: Mapping[int, Action]
+    size: int
+    max_group_size: int
+    by_members: bool
+    max_member_weight: int
+    weights_disallowed: bool
+
+    @property
+    def limit(self) -> int:
+        """Of what all groups measure together."""
+        return self.size or MAX_GROUPS
+
+    def measure(self, weights: Iterable[int]) -> int:
+        """The size of a group whose members have these weights."""
+        return sum(1 if self.by_members else max(weight, 1) for weight in weights)
 
 
 @dataclass(frozen=True)
@@ -156,6 +204,8 @@ class Schema:
     p4info: p4i.P4Info
     missing: Mapping[int, str] = field(default_factory=dict)
     tables: Mapping[int, Table] = field(default_factory=dict)
+    profiles: Mapping[int, Profile] = field(default_factory=dict)
+    value_sets: Mapping[int, ValueSet] = field(default_factory=dict)
     counters: Mapping[int, Array] = field(default_factory=dict)
     registers: Mapping[int, Register] = field(default_factory=dict)
     meters: Mapping[int, Array] = field(default_factory=dict)
@@ -166,6 +216,14 @@ class Schema:
     def table(self, table_id: int) -> Table:
         """The table with this id. Raises RpcError NOT_FOUND."""
         return self._find(self.tables, table_id, "table")
+
+    def profile(self, profile_id: int) -> Profile:
+        """The action profile with this id. Raises RpcError NOT_FOUND."""
+        return self._find(self.profiles, profile_id, "action profile")
+
+    def value_set(self, value_set_id: int) -> ValueSet:
+        """The value set with this id. Raises RpcError NOT_FOUND."""
+        return self._find(self.value_sets, value_set_id, "value set")
 
     def counter(self, counter_id: int) -> Array:
         """The indexed counter with this id. Raises RpcError NOT_FOUND."""

@@ -232,7 +232,9 @@ class Service(p4r_grpc.P4RuntimeServicer):
             running = self._pipeline.running
             wait_ns = PUMP_WAIT_NS
             if running is not None:
-                wait_ns = running.digests.wait_ns(time.monotonic_ns(), PUMP_WAIT_NS)
+                now_ns = time.monotonic_ns()
+                wait_ns = running.digests.wait_ns(now_ns, PUMP_WAIT_NS)
+                wait_ns = min(wait_ns, max(running.tables.timers.next_ns - now_ns, 1_000_000))
             try:
                 event = self._native.next_event((wait_ns + 999_999) // 1_000_000)
             except NativeError:
@@ -246,6 +248,21 @@ class Service(p4r_grpc.P4RuntimeServicer):
                 self._tell(running, event)
             for digest in running.digests.due(time.monotonic_ns()):
                 self._offer(p4r.StreamMessageResponse(digest=digest))
+            self._tell_idle(running)
+
+    def _tell_idle(self, running: Forwarding) -> None:
+        """Packet-ins don't wait for a long batch of writes: while there is one, idle entries are told later."""
+        now_ns = time.monotonic_ns()
+        if running.tables.timers.next_ns > now_ns or not self._lock.acquire(blocking=False):
+            return
+        try:
+            if running is not self._pipeline.running:
+                return
+            notification = running.tables.idle(now_ns)
+        finally:
+            self._lock.release()
+        if notification is not None:
+            self._offer(p4r.StreamMessageResponse(idle_timeout_notification=notification))
 
     def _tell(self, running: Forwarding, event: Event) -> None:
         if event.kind == EVENT_PACKET_IN:

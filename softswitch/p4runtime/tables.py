@@ -6,6 +6,7 @@ Source: P4Runtime specification, "TableEntry". Writes return what undoes them, f
 from __future__ import annotations
 
 import functools
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
@@ -25,11 +26,15 @@ from softswitch.p4runtime.errors import (
     RpcError,
     from_native,
 )
+from softswitch.p4runtime.idle import IdleTimers
 from softswitch.p4runtime.matches import Key
+from softswitch.p4runtime.profiles import Profiles
+from softswitch.p4runtime.references import Reference
 from softswitch.p4runtime.schema import Schema, Table
 
 Undo = Callable[[], None]
 DEFAULT_HANDLE = -1  # of the default entry, for direct counters
+_ANY_ACTION = p4r.TableAction(action=p4r.Action())
 
 
 @dataclass(slots=True)
@@ -38,10 +43,12 @@ class Entry:
 
     handle: int
     key: Key | None
-    call: Call | None
+    call: Call | Reference | None
     const: bool = False
     controller_metadata: int = 0
     metadata: bytes = b""
+    idle_timeout_ns: int = 0
+    timer: int = 0  # IdleTimers' own
 
 
 @dataclass(slots=True)
@@ -64,8 +71,10 @@ class Direct:
 class Tables:
     """All tables of one pipeline."""
 
-    def __init__(self, schema: Schema, native: NativeSwitch) -> None:
+    def __init__(self, schema: Schema, native: NativeSwitch, profiles: Profiles) -> None:
         self._schema = schema
+        self._profiles = profiles
+        self.timers = IdleTimers(native)
         self._native = native
         self._states = {table.id: self._initial(table) for table in schema.tables.values()}
 
@@ -88,7 +97,7 @@ class Tables:
         if not message.HasField("action"):
             raise RpcError(INVALID_ARGUMENT, f"table {table.name}: the entry has no action")
         call = self._call(table, message.action, default=False)
-        entry = Entry(-1, key, call, False, message.controller_metadata, message.metadata)
+        entry = Entry(-1, key, call, False, message.controller_metadata, message.metadata, message.idle_timeout_ns)
         direct = Direct(_counter(message) if message.HasField("counter_data") else None, _meter(table, message))
         self._add(state, entry, direct)
         return functools.partial(self._remove, state, entry)
@@ -110,6 +119,8 @@ class Tables:
             self._set_call(state, entry, call)
         if not entry.const:
             entry.controller_metadata, entry.metadata = message.controller_metadata, message.metadata
+            entry.idle_timeout_ns = message.idle_timeout_ns
+            self.timers.watch(table, entry)
         if message.HasField("counter_data"):
             self.set_counter(table, entry, _counter(message))
         self.set_meter(table, entry, meter)
@@ -135,8 +146,16 @@ class Tables:
         filtered = query.match or query.HasField("action") or query.priority
         if not query.table_id and (filtered or query.controller_metadata or query.metadata):
             raise RpcError(INVALID_ARGUMENT, "a read of all tables takes no other filter")
+        timed = bool(query.idle_timeout_ns) or query.HasField("time_since_last_hit")
+        if timed and query.table_id and (query.is_default_action or not self._state(query).table.idle_timeout):
+            raise RpcError(
+                INVALID_ARGUMENT, f"table {self._state(query).table.name} has no idle timeout for this entry"
+            )
         for table, entry in self.select(query):
-            yield self._entity(table, entry, query.HasField("counter_data"), query.HasField("meter_config"))
+            entity = self._entity(table, entry, query.HasField("counter_data"), query.HasField("meter_config"))
+            if query.HasField("time_since_last_hit") and table.idle_timeout:
+                entity.table_entry.time_since_last_hit.elapsed_ns = self.timers.quiet_ns(table, entry)
+            yield entity
 
     def select(self, query: p4r.TableEntry) -> Iterator[tuple[Table, Entry]]:
         """The entries that a query selects, with their tables: of all tables where it names none."""
@@ -148,6 +167,16 @@ class Tables:
         """The one entry that a message means. Raises RpcError NOT_FOUND."""
         state = self._state(message)
         return state.table, state.default if message.is_default_action else self._entry(state, message)
+
+    def idle(self, now_ns: int) -> p4r.IdleTimeoutNotification | None:
+        """What is to be told of the entries that have become idle."""
+        message = p4r.IdleTimeoutNotification(timestamp=time.time_ns())
+        for table, entry in self.timers.due(now_ns):
+            assert isinstance(entry, Entry)
+            found = message.table_entry.add(idle_timeout_ns=entry.idle_timeout_ns)
+            found.controller_metadata, found.metadata = entry.controller_metadata, entry.metadata
+            fill_key(found, table, entry)
+        return message if message.table_entry else None
 
     # ---- direct resources ----
 
@@ -215,9 +244,9 @@ class Tables:
             raise RpcError(NOT_FOUND, f"table {state.table.name} has no entry with this key")
         return entry
 
-    def _call(self, table: Table, message: p4r.TableAction, default: bool) -> Call:
+    def _call(self, table: Table, message: p4r.TableAction, default: bool) -> Call | Reference:
         if table.profile:
-            raise RpcError(UNIMPLEMENTED, f"table {table.name}: action profiles are not implemented")
+            return self._profiles.refer(table, message)
         if message.WhichOneof("type") != "action":
             raise RpcError(INVALID_ARGUMENT, f"table {table.name} is direct: its entries need an action")
         call = actions.pack(f"table {table.name}", table.actions, message.action)
@@ -230,6 +259,10 @@ class Tables:
         table, entry = state.table, state.default
         if message.match or message.priority:
             raise RpcError(INVALID_ARGUMENT, f"table {table.name}: a default entry has no match and no priority")
+        if table.profile:
+            raise RpcError(
+                INVALID_ARGUMENT, f"table {table.name} has an action profile, so its default action is fixed"
+            )
         reset = not message.HasField("action")
         if table.const_default and not (reset and message.HasField("counter_data")):
             raise RpcError(PERMISSION_DENIED, f"table {table.name}: the default action is const")
@@ -255,11 +288,11 @@ class Tables:
             entries = iter([self._entry(state, query)])
         else:
             entries = iter(list(state.entries.values()))
-        action = query.action.action.action_id
+        wanted = query.action if query.action.WhichOneof("type") and query.action != _ANY_ACTION else None
         for entry in entries:
             if (
                 (not query.priority or (entry.key is not None and entry.key.priority == query.priority))
-                and (not action or (entry.call is not None and entry.call.action.id == action))
+                and (wanted is None or (entry.call is not None and entry.call.fits(wanted)))
                 and (not query.controller_metadata or entry.controller_metadata == query.controller_metadata)
                 and (not query.metadata or entry.metadata == query.metadata)
             ):
@@ -270,9 +303,10 @@ class Tables:
         message = entity.table_entry
         fill_key(message, table, entry)
         if entry.call is not None:
-            message.action.action.CopyFrom(actions.unpack(*entry.call))
+            entry.call.fill(message.action)
         message.controller_metadata, message.metadata = entry.controller_metadata, entry.metadata
         message.is_const = entry.const
+        message.idle_timeout_ns = entry.idle_timeout_ns
         if counter and table.direct_counter:
             fill_counter(message.counter_data, self.counter(table, entry))
         if meter and (config := self.meter(table, entry)) is not None:
@@ -283,11 +317,13 @@ class Tables:
         assert entry.key is not None
         assert entry.call is not None
         key, call = entry.key, entry.call
+        self._acquire(call)
         try:
             entry.handle = self._native.table_add(
-                state.table.index, key.key, key.mask, key.prefix, key.priority, call.action.index, call.args
+                state.table.index, key.key, key.mask, key.prefix, key.priority, call.code, call.args
             )
         except NativeError as error:
+            self._release(call)
             refusal = from_native(error)
             if refusal.code == RESOURCE_EXHAUSTED:
                 refusal = RpcError(RESOURCE_EXHAUSTED, f"table {state.table.name} is full ({state.table.size} entries)")
@@ -295,34 +331,53 @@ class Tables:
         state.entries[key] = entry
         if direct != Direct():
             self._set_direct(state.table, entry, direct)
+        self.timers.watch(state.table, entry)
 
     def _remove(self, state: TableState, entry: Entry) -> None:
         assert entry.key is not None
         self._native.table_delete(state.table.index, entry.handle)
         del state.entries[entry.key]
+        entry.timer = 0
+        self._release(entry.call)
 
-    def _set_call(self, state: TableState, entry: Entry, call: Call | None) -> None:
+    def _acquire(self, call: Call | Reference | None) -> None:
+        if isinstance(call, Reference):
+            self._profiles.acquire(call)
+
+    def _release(self, call: Call | Reference | None) -> None:
+        if isinstance(call, Reference):
+            self._profiles.release(call)
+
+    def _set_call(self, state: TableState, entry: Entry, call: Call | Reference | None) -> None:
         """Gives an entry an action; a default entry without one gets the program's."""
         index = state.table.index
         if entry.key is not None:
             assert call is not None
-            self._native.table_modify(index, entry.handle, call.action.index, call.args)
+            if call is entry.call:
+                return
+            self._acquire(call)  # before the old one goes, as in BMv2: a new group doesn't get its members' handles
+            self._native.table_modify(index, entry.handle, call.code, call.args)
+            self._release(entry.call)
         elif call is None:
             self._native.table_set_default(index, PROGRAM_DEFAULT)
             call = _program_default(state.table)
         else:
-            self._native.table_set_default(index, call.action.index, call.args)
+            self._native.table_set_default(index, call.code, call.args)
         entry.call = call
 
     def _restorer(self, state: TableState, entry: Entry) -> Undo:
         """What brings an entry back to how it is now."""
         call, direct = entry.call, self._direct(state.table, entry)
         controller_metadata, metadata = entry.controller_metadata, entry.metadata
+        idle_timeout_ns = entry.idle_timeout_ns
 
         def restore() -> None:
             if not entry.const:
                 self._set_call(state, entry, call)
             entry.controller_metadata, entry.metadata = controller_metadata, metadata
+            if entry.idle_timeout_ns != idle_timeout_ns:
+                entry.idle_timeout_ns = idle_timeout_ns
+                self.timers.watch(state.table, entry)
             self._set_direct(state.table, entry, direct)
 
         return restore
@@ -340,10 +395,10 @@ def _check_write(table: Table, message: p4r.TableEntry) -> None:
         raise RpcError(INVALID_ARGUMENT, f"{where}: is_const must be false in a write")
     if message.HasField("time_since_last_hit"):
         raise RpcError(INVALID_ARGUMENT, f"{where}: time_since_last_hit must be unset in a write")
-    if message.idle_timeout_ns:
-        if not table.idle_timeout or message.is_default_action:
-            raise RpcError(INVALID_ARGUMENT, f"{where} has no idle timeout for this entry")
-        raise RpcError(UNIMPLEMENTED, f"{where}: idle timeouts are not implemented")
+    if message.idle_timeout_ns and (not table.idle_timeout or message.is_default_action):
+        raise RpcError(INVALID_ARGUMENT, f"{where} has no idle timeout for this entry")
+    if message.idle_timeout_ns < 0:
+        raise RpcError(INVALID_ARGUMENT, f"{where}: idle_timeout_ns must not be negative")
     if message.HasField("counter_data"):
         if not table.direct_counter:
             raise RpcError(INVALID_ARGUMENT, f"{where} has no direct counter")

@@ -13,6 +13,7 @@ from softswitch.program.load_parser import ParserLoader
 from softswitch.program.load_statements import StatementLoader
 from softswitch.program.model import (
     Action,
+    ActionProfile,
     Calculation,
     Checksum,
     Counter,
@@ -69,16 +70,22 @@ def load_program(json_text: str) -> Program:
     meters = tuple(_meter(place, names) for place in root.each("meter_arrays"))
     for place in root.each("calculations"):
         names.calculations.add(place.at("name"))
-    calculations = tuple(_calculation(place, names) for place in root.each("calculations"))
+    calculations = [_calculation(place, names, place.at("name").name()) for place in root.each("calculations")]
     learn_lists = tuple(_learn_list(place, names) for place in root.each("learn_lists"))
     names.learn_ids = {item.id: index for index, item in enumerate(learn_lists)}
     actions, action_ids = _actions(root, names)
+    profiles = tuple(
+        _profile(place, names, calculations)
+        for pipe in root.each("pipelines")
+        for place in pipe.each("action_profiles")
+    )
     controls = ControlLoader(names, actions, action_ids, _direct_meters(meters, root))
     pipelines = {place.at("name").name(): place for place in root.at("pipelines").items()}
     if set(pipelines) != {"ingress", "egress"}:
         raise root.at("pipelines").unsupported("expected the pipelines 'ingress' and 'egress' of v1model")
     ingress, egress = controls.load(pipelines["ingress"]), controls.load(pipelines["egress"])
-    parser_place = _one(root.at("parsers"))
+    parsers = ParserLoader(names, value_sets)
+    parser = parsers.load(_one(root.at("parsers")))
     program = root.maybe("program")
     return Program(
         name=_program_name(program) if program else "program",
@@ -90,17 +97,18 @@ def load_program(json_text: str) -> Program:
         std_header=names.std_header,
         std_fields=std_fields,
         errors=_errors(root),
-        parser=ParserLoader(names, value_sets).load(parser_place),
-        value_sets=value_sets,
+        parser=parser,
+        value_sets=tuple(parsers.value_sets),
         deparser=_deparser(_one(root.at("deparsers")), names),
         ingress=ingress,
         egress=egress,
         tables=tuple(controls.tables),
+        profiles=profiles,
         actions=tuple(actions),
         counters=counters,
         registers=registers,
         meters=_bind_meters(meters, controls),
-        calculations=calculations,
+        calculations=tuple(calculations),
         checksums=tuple(_checksum(place, names) for place in root.each("checksums")),
         field_lists=tuple(_field_list(place, names) for place in root.each("field_lists")),
         learn_lists=learn_lists,
@@ -143,7 +151,7 @@ def _value_set(place: Place, names: Names) -> ValueSet:
     names.value_sets.add(place.at("name"))
     size = place.maybe("max_size")
     width = place.at("compressed_bitwidth").integer(1, 1 << 15)
-    return ValueSet(place.at("name").name(), width, size.integer(0, MAX_CELLS) if size else 0)
+    return ValueSet(place.at("name").name(), width, size.integer(0, MAX_CELLS) if size else 0, (width,))
 
 
 def _register(place: Place, names: Names) -> Register:
@@ -181,7 +189,7 @@ def _bind_meters(meters: tuple[Meter, ...], controls: ControlLoader) -> tuple[Me
     )
 
 
-def _calculation(place: Place, names: Names) -> Calculation:
+def _calculation(place: Place, names: Names, name: str) -> Calculation:
     algorithm = place.at("algo").string()
     if algorithm not in ALGORITHMS:
         raise place.unsupported(f"hash algorithm {algorithm[:100]!r}")
@@ -203,7 +211,18 @@ def _calculation(place: Place, names: Names) -> Calculation:
                 payload = True
             case _:
                 raise item.unsupported(f"input of type {kind[:100]!r}")
-    return Calculation(place.at("name").name(), algorithm, tuple(inputs), payload)
+    return Calculation(name, algorithm, tuple(inputs), payload)
+
+
+def _profile(place: Place, names: Names, calculations: list[Calculation]) -> ActionProfile:
+    """Its selector becomes one more calculation, which nothing else can name."""
+    names.profiles.add(place.at("name"))
+    name = place.at("name").name()
+    selector = place.maybe("selector")
+    if selector is None:
+        return ActionProfile(name, None)
+    calculations.append(_calculation(selector, names, name))
+    return ActionProfile(name, len(calculations) - 1)
 
 
 def _checksum(place: Place, names: Names) -> Checksum:

@@ -117,9 +117,11 @@ class ControlLoader:
 
     def _table(self, place: Place, nodes: Index) -> Table:
         kind = place.at("type").string()
-        if kind != "simple":
-            what = {"indirect": "an action profile", "indirect_ws": "an action selector"}.get(kind, repr(kind[:100]))
-            raise place.unsupported(f"table {place.at('name').name()!r} is implemented by {what}")
+        profile = None
+        if kind in ("indirect", "indirect_ws"):
+            profile = self.names.profiles.find(place.at("action_profile"))
+        elif kind != "simple":
+            raise place.unsupported(f"table {place.at('name').name()!r} is implemented by {kind[:100]!r}")
         key = tuple(self._key_field(item) for item in place.at("key").items())
         match = _lookup_kind(key)
         declared = place.at("match_type").string()
@@ -136,6 +138,8 @@ class ControlLoader:
             if default and default.action not in actions:
                 actions = (*actions, default.action)
         entries_place = place.maybe("entries")
+        if entries_place and profile is not None:
+            raise entries_place.unsupported("entries of a table with an action profile")
         entries = (
             tuple(self._entry(item, key, match, actions) for item in entries_place.items()) if entries_place else ()
         )
@@ -166,6 +170,7 @@ class ControlLoader:
             next_by_action=by_action,
             base_next=_next(place, "base_default_next", nodes),
             source=place.source,
+            profile=profile,
         )
 
     def _next(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from softswitch.program.expressions import Const, Expression, FieldRef, LastField, LastUnionField, Lookahead, Valid
 from softswitch.program.load_expressions import ExpressionLoader
 from softswitch.program.load_statements import StatementLoader
@@ -22,7 +24,8 @@ from softswitch.program.statements import (
 class ParserLoader:
     def __init__(self, names: Names, value_sets: tuple[ValueSet, ...]) -> None:
         self.names = names
-        self.value_sets = value_sets
+        self.value_sets = list(value_sets)  # with the parts of the keys that are compared with them
+        self._seen: set[int] = set()
         self.expressions = ExpressionLoader(names, in_parser=True)
         self.statements = StatementLoader(self.expressions, 0)
         self.states = Index("parse state")
@@ -80,6 +83,11 @@ class ParserLoader:
             vset = self.names.value_sets.find(place.at("value"))
             if sum(part.width for part in key) != self.value_sets[vset].width:
                 raise place.error("the transition key and the value set differ in width")
+            parts = tuple(part.width for part in key)
+            if vset in self._seen and parts != self.value_sets[vset].parts:
+                raise place.unsupported("a value set for keys of different parts")
+            self._seen.add(vset)
+            self.value_sets[vset] = replace(self.value_sets[vset], parts=parts)
             return Transition(next_state, vset=vset)
         if kind is not None and kind.string() != "hexstr":
             raise kind.unsupported(f"a transition of type {kind.string()[:100]!r}")

@@ -118,9 +118,12 @@ class Parser:
 
 @dataclass(frozen=True)
 class ValueSet:
+    """What transitions of the parser compare with at run time. `parts`: bits of each part of their key."""
+
     name: str
     width: int
     size: int
+    parts: tuple[int, ...]
 
 
 # ---- tables and controls ----
@@ -166,8 +169,18 @@ class ConstEntry:
 
 
 @dataclass(frozen=True)
+class ActionProfile:
+    """What the entries of indirect tables refer to. `selector`: the calculation that selects a member of a group; None:
+    it has no groups."""
+
+    name: str
+    selector: int | None
+
+
+@dataclass(frozen=True)
 class Table:
-    """`id` is p4c's in the JSON, not P4Runtime's. `next_by_action` maps each of `actions` to a node."""
+    """`id` is p4c's in the JSON, not P4Runtime's. `next_by_action` maps each of `actions` to a node. `profile`: None
+    for a table whose entries hold their actions themselves."""
 
     name: str
     id: int
@@ -188,6 +201,7 @@ class Table:
     next_by_action: tuple[int | None, ...]
     base_next: int | None  # after a miss without a default action
     source: Source | None = None
+    profile: int | None = None
 
     @property
     def key_bytes(self) -> int:
@@ -347,8 +361,8 @@ class Deparser:
 
 @dataclass(frozen=True)
 class Program:
-    """A whole program. Tables, counters, registers, meters, actions and learn lists have the order that they have
-    in the generated specs (csrc/pipeline.h). `std_fields` maps fields to members of `struct sw_std`."""
+    """A whole program. Tables, profiles, counters, registers, meters, actions and learn lists have the order that they
+    have in the generated specs (csrc/pipeline.h). `std_fields` maps fields to members of `struct sw_std`."""
 
     name: str
     header_types: tuple[HeaderType, ...]
@@ -365,6 +379,7 @@ class Program:
     ingress: Control
     egress: Control
     tables: tuple[Table, ...]
+    profiles: tuple[ActionProfile, ...]
     actions: tuple[Action, ...]
     counters: tuple[Counter, ...]
     registers: tuple[Register, ...]

@@ -52,6 +52,7 @@ class Names:
     union_names: Index = field(default_factory=lambda: Index("header union"))
     union_stack_names: Index = field(default_factory=lambda: Index("header union stack"))
     calculations: Index = field(default_factory=lambda: Index("calculation"))
+    profiles: Index = field(default_factory=lambda: Index("action profile"))
     counters: Index = field(default_factory=lambda: Index("counter array"))
     registers: Index = field(default_factory=lambda: Index("register array"))
     meters: Index = field(default_factory=lambda: Index("meter array"))

@@ -89,7 +89,7 @@ def test_what_is_no_entity(client: Client) -> None:
     for kind, code in (
         ({}, rpc_code.INVALID_ARGUMENT),
         ({"extern_entry": p4r.ExternEntry()}, rpc_code.UNIMPLEMENTED),
-        ({"value_set_entry": p4r.ValueSetEntry(value_set_id=1)}, rpc_code.UNIMPLEMENTED),
+        ({"value_set_entry": p4r.ValueSetEntry(value_set_id=1)}, rpc_code.NOT_FOUND),
     ):
         with pytest.raises(RefusedError) as failure:
             client.modify(**kind)

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from conftest import Program
+from conftest import PROGRAMS, Program, load
 from finsy.proto import p4r
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
@@ -29,6 +29,11 @@ SCALARS: dict[int, Any] = {
     FieldDescriptor.CPPTYPE_ENUM: st.just(0),
     FieldDescriptor.CPPTYPE_STRING: st.binary(max_size=8),
 }
+
+
+@pytest.fixture(scope="module", params=["bench", "indirect", "valuesets", "idle"])
+def program(request: pytest.FixtureRequest) -> Program:
+    return load(PROGRAMS / request.param)
 
 
 @pytest.fixture(scope="module")
@@ -70,10 +75,11 @@ def scalar(field: FieldDescriptor, ids: list[int]) -> st.SearchStrategy[Any]:
 
 
 @given(st.data())
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
 def test_any_entity_is_carried_out_or_refused(state: Forwarding, program: Program, data: st.DataObject) -> None:
     info = program.info
-    things = [*info.tables, *info.actions, *info.counters, *info.registers, *info.meters, *info.digests]
+    things: list[Any] = [*info.tables, *info.actions, *info.counters, *info.registers, *info.meters, *info.digests]
+    things += [*info.action_profiles, *info.value_sets]
     ids = [thing.preamble.id for thing in things]
     name = data.draw(st.sampled_from([field.name for field in p4r.Entity.DESCRIPTOR.fields]))
     entity = p4r.Entity()
@@ -82,6 +88,8 @@ def test_any_entity_is_carried_out_or_refused(state: Forwarding, program: Progra
     kind = data.draw(st.sampled_from(p4r.Update.Type.values()))
     update = p4r.Update(type=kind, entity=entity)
     with suppress(RpcError):
-        state.apply(update)()
+        undo = state.apply(update)
+        if data.draw(st.booleans()):
+            undo()
     with suppress(RpcError):
         assert all(found.WhichOneof("entity") == name for found in state.read(entity))

@@ -106,11 +106,20 @@ def test_errors_name_place_and_line() -> None:
     assert message == "test.p4:42, actions[1].primitives[0]: primitive 'frobnicate'"
 
 
-@pytest.mark.parametrize("kind", ["indirect", "indirect_ws"])
-def test_action_profiles_are_refused_by_name(kind: str) -> None:
+def test_indirect_tables_that_cannot_run() -> None:
     program = small().json()
-    program["pipelines"][0]["tables"][0]["type"] = kind
-    assert "table 't' is implemented by an action" in refused(program, UnsupportedProgram)
+    ingress = program["pipelines"][0]
+    table = ingress["tables"][0]
+    table["type"] = "magic"
+    assert "table 't' is implemented by 'magic'" in refused(program, UnsupportedProgram)
+    table |= {"type": "indirect_ws", "action_profile": "ap"}
+    assert "there is no action profile named 'ap'" in refused(program)
+    ingress["action_profiles"] = [{"name": "ap", "selector": {"algo": "random", "input": []}}]
+    assert "hash algorithm 'random'" in refused(program, UnsupportedProgram)
+    ingress["action_profiles"] = [{"name": "ap"}]
+    load_program(json.dumps(program))
+    table["entries"] = []
+    assert "entries of a table with an action profile" in refused(program, UnsupportedProgram)
 
 
 def test_dangling_names() -> None:

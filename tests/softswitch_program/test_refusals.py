@@ -205,3 +205,20 @@ def test_a_varbit_must_fit() -> None:
     builder.order = ["h"]
     copy = primitive("assign_VL", field("s", "rest"), field("v", "rest"))
     assert "a varbit assigned to a shorter one" in refusal(builder.run([copy]).json())
+
+
+def test_value_sets() -> None:
+    """A transition that masks one; transitions whose keys cut one differently."""
+    builder = base()
+    builder.extra["parse_vsets"] = [{"name": "s", "id": 0, "compressed_bitwidth": 24, "max_size": 4}]
+    a, b = field("h", "a"), field("h", "b")
+    member: Json = {"type": "parse_vset", "value": "s", "mask": None, "next_state": None}
+    builder.states = [
+        state("start", [extract("h")], "next", key=[a, b], cases=[member]),
+        state("next", [], key=[b, a], cases=[member]),
+    ]
+    assert "parse_states[1].transitions[0]: a value set for keys of different parts" in refusal(builder.json())
+    builder.states[1]["transition_key"] = [a, b]
+    generate(load_program(json.dumps(builder.json())))
+    builder.states[0]["transitions"][0] = member | {"mask": "0xffffff"}
+    assert "a value set with a mask" in refusal(builder.json())

@@ -1,0 +1,149 @@
+/* Action profiles: members and groups by handle, and the choice of a member. */
+#include "profile.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "table.h"
+
+struct member { uint32_t action; uint64_t args[]; };
+struct group { uint32_t n; uint32_t members[]; }; /* handles, ascending */
+
+/* Things by handle. No handle below `first_free` is free. */
+struct slots { void **items; uint32_t capacity, first_free; };
+
+struct sw_profile {
+    const struct sw_program *program;
+    struct slots members, groups;
+};
+
+static void *at(const struct slots *slots, uint64_t handle)
+{
+    return handle < slots->capacity ? slots->items[handle] : NULL;
+}
+
+/* Takes the item, whatever comes of it. */
+static int64_t put(struct slots *slots, int64_t handle, void *item, const char **why)
+{
+    *why = "out of memory";
+    if (item == NULL) return -ENOMEM;
+    if (handle >= 0) {
+        if (at(slots, (uint64_t)handle) == NULL) {
+            *why = "nothing has this handle";
+            free(item);
+            return -ENOENT;
+        }
+        free(slots->items[handle]);
+        slots->items[handle] = item;
+        return handle;
+    }
+    while (slots->first_free < slots->capacity && slots->items[slots->first_free] != NULL) slots->first_free++;
+    if (slots->first_free == slots->capacity) {
+        uint32_t capacity = slots->capacity == 0 ? 16 : slots->capacity * 2;
+        void **items = realloc(slots->items, capacity * sizeof *items);
+        if (items == NULL) {
+            free(item);
+            return -ENOMEM;
+        }
+        memset(items + slots->capacity, 0, (capacity - slots->capacity) * sizeof *items);
+        slots->items = items;
+        slots->capacity = capacity;
+    }
+    slots->items[slots->first_free] = item;
+    return slots->first_free++;
+}
+
+static int take(struct slots *slots, uint32_t handle, const char **why)
+{
+    if (at(slots, handle) == NULL) {
+        *why = "nothing has this handle";
+        return -ENOENT;
+    }
+    free(slots->items[handle]);
+    slots->items[handle] = NULL;
+    if (handle < slots->first_free) slots->first_free = handle;
+    return 0;
+}
+
+static void clear(struct slots *slots)
+{
+    for (uint32_t i = 0; i < slots->capacity; i++) free(slots->items[i]);
+    free(slots->items);
+}
+
+struct sw_profile *sw_profile_new(const struct sw_program *program)
+{
+    struct sw_profile *profile = calloc(1, sizeof *profile);
+    if (profile != NULL) profile->program = program;
+    return profile;
+}
+
+void sw_profile_free(struct sw_profile *profile)
+{
+    if (profile == NULL) return;
+    clear(&profile->members);
+    clear(&profile->groups);
+    free(profile);
+}
+
+int64_t sw_profile_put_member(struct sw_profile *profile, int64_t handle, uint32_t action, const uint64_t *args,
+                              uint32_t n_args, const char **why)
+{
+    int status = sw_check_action(profile->program, action, n_args, why);
+    if (status != 0) return status;
+    struct member *member = malloc(sizeof *member + n_args * sizeof *args);
+    if (member != NULL) {
+        member->action = action;
+        if (n_args != 0) memcpy(member->args, args, n_args * sizeof *args);
+    }
+    return put(&profile->members, handle, member, why);
+}
+
+static int ascending(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+int64_t sw_profile_put_group(struct sw_profile *profile, int64_t handle, const uint32_t *members, uint32_t n,
+                             const char **why)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        if (at(&profile->members, members[i]) == NULL) {
+            *why = "no member has this handle";
+            return -ENOENT;
+        }
+    }
+    struct group *group = malloc(sizeof *group + n * sizeof *members);
+    if (group != NULL) {
+        group->n = n;
+        if (n != 0) {
+            memcpy(group->members, members, n * sizeof *members);
+            qsort(group->members, n, sizeof *members, ascending);
+        }
+    }
+    return put(&profile->groups, handle, group, why);
+}
+
+int sw_profile_remove_member(struct sw_profile *profile, uint32_t handle, const char **why)
+{
+    return take(&profile->members, handle, why);
+}
+
+int sw_profile_remove_group(struct sw_profile *profile, uint32_t handle, const char **why)
+{
+    return take(&profile->groups, handle, why);
+}
+
+struct sw_call sw_resolve(const struct sw_profile *profile, const struct sw_entry *entry, uint32_t hash)
+{
+    if (entry->action != SW_MEMBER && entry->action != SW_GROUP) return (struct sw_call){entry->action, entry->args};
+    uint64_t handle = entry->args[0];
+    if (entry->action == SW_GROUP) {
+        const struct group *group = at(&profile->groups, handle);
+        handle = group == NULL || group->n == 0 ? UINT64_MAX : group->members[hash % group->n];
+    }
+    const struct member *member = at(&profile->members, handle);
+    return member == NULL ? (struct sw_call){UINT32_MAX, NULL} : (struct sw_call){member->action, member->args};
+}
