@@ -278,7 +278,21 @@ class PcnTest(unittest.TestCase):
             lambda: self.register("waiting_packets", index(port, number)), packets, f"waiting at {port}"
         )
 
-    def occupy_slow_port(self, source: int) -> None:
-        """With 1.3 s of class 7 at the slow port. In the embedded switch, no other class has a turn meanwhile."""
-        self.send(source, *(data(source, SLOW_PORT, psn=psn, dscp=CNP_CLASS << 3) for psn in range(150)))
+    def occupy_slow_port(self, source: int, packets: int = 150) -> None:
+        """With class 7, 8.5 ms a packet. In the embedded switch, no other class has a turn at the slow port meanwhile;
+        BMv2 shapes each queue alone."""
+        self.send(source, *(data(source, SLOW_PORT, psn=psn, dscp=CNP_CLASS << 3) for psn in range(packets)))
         self.wait_for(lambda: self.register("waiting_packets", index(SLOW_PORT, CNP_CLASS)) > 0, "class 7 waiting")
+
+    def receive_data(self, n: int) -> list[Arrival]:
+        """The next n packets of the RoCE class out of the slow port."""
+        arrivals: list[Arrival] = []
+        while len(arrivals) < n:
+            arrivals += [arrival for arrival in self.receive(SLOW_PORT) if arrival.data.dscp == wire.DSCP_DATA]
+        return arrivals
+
+    def congest(self, *frames: bytes) -> list[Arrival]:
+        """What becomes of data packets from port 1 of which each finds the one before it waiting at the slow port."""
+        self.occupy_slow_port(2, 40)
+        self.send(1, *frames)
+        return self.receive_data(len(frames))
