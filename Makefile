@@ -5,10 +5,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 TARGET ?= softswitch
 SCHEME ?= pcn
+SEED ?= 7
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test lint unit ptf p4 bench-switch doctor lock clean
+.PHONY: help setup run test lint unit ptf p4 bench-switch doctor lock clean differential
 
 help: ## this list
 	@echo "make TARGET [VARIABLE=value]"
@@ -36,6 +37,9 @@ p4: $(VENV)/.ready ## compile p4src with p4c (has to be on PATH) into p4src/comp
 
 bench-switch: root $(VENV)/.ready ## packets a second through the embedded switch, and through BMv2 where there is one
 	$(BIN)/python -m softswitch.bench $(ARGS)
+
+differential: root $(VENV)/.ready ## the embedded switch against the BMv2 that is installed, on new cases; SEED=7
+	PCN_DIFFERENTIAL_SEED=$(SEED) $(BIN)/pytest tests/differential $(ARGS)
 
 doctor: $(VENV)/.ready ## what is present, what is missing, the command that brings it
 	$(BIN)/pcn doctor
