@@ -6,10 +6,11 @@ BIN := $(VENV)/bin
 TARGET ?= softswitch
 SCHEME ?= pcn
 SEED ?= 7
+SWITCH ?= s0
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test lint unit ptf p4 bench-switch doctor lock clean differential
+.PHONY: help setup run test lint unit ptf p4 bench-switch doctor lock clean differential shell
 
 help: ## this list
 	@echo "make TARGET [VARIABLE=value]"
@@ -40,6 +41,14 @@ bench-switch: root $(VENV)/.ready ## packets a second through the embedded switc
 
 differential: root $(VENV)/.ready ## the embedded switch against the BMv2 that is installed, on new cases; SEED=7
 	PCN_DIFFERENTIAL_SEED=$(SEED) $(BIN)/pytest tests/differential $(ARGS)
+
+shell: $(VENV)/shell/.ready ## p4runtime-shell on a switch of the network that is up (pcn up dumbbell); SWITCH=s0
+	@$(BIN)/python -m controller.shell $(VENV)/shell/bin/python $(SWITCH) $(NETWORK)
+
+# It needs older protobuf and IPython than the rest.
+$(VENV)/shell/.ready: $(VENV)/.ready
+	$(PYTHON) -m venv $(@D) && $(@D)/bin/pip -q install p4runtime-shell==0.0.6
+	@touch $@
 
 doctor: $(VENV)/.ready ## what is present, what is missing, the command that brings it
 	$(BIN)/pcn doctor
