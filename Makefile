@@ -5,10 +5,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 TARGET ?= softswitch
 SCHEME ?= pcn
+SEED ?= 7
+SWITCH ?= s0
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test lint unit ptf p4 bench-switch doctor lock clean
+.PHONY: help setup run test lint unit ptf p4 bench-switch doctor lock clean differential shell
 
 help: ## this list
 	@echo "make TARGET [VARIABLE=value]"
@@ -36,6 +38,17 @@ p4: $(VENV)/.ready ## compile p4src with p4c (has to be on PATH) into p4src/comp
 
 bench-switch: root $(VENV)/.ready ## packets a second through the embedded switch, and through BMv2 where there is one
 	$(BIN)/python -m softswitch.bench $(ARGS)
+
+differential: root $(VENV)/.ready ## the embedded switch against the BMv2 that is installed, on new cases; SEED=7
+	PCN_DIFFERENTIAL_SEED=$(SEED) $(BIN)/pytest tests/differential $(ARGS)
+
+shell: $(VENV)/shell/.ready ## p4runtime-shell on a switch of the network that is up (pcn up dumbbell); SWITCH=s0
+	@$(BIN)/python -m controller.shell $(VENV)/shell/bin/python $(SWITCH) $(NETWORK)
+
+# It needs older protobuf and IPython than the rest.
+$(VENV)/shell/.ready: $(VENV)/.ready
+	$(PYTHON) -m venv $(@D) && $(@D)/bin/pip -q install p4runtime-shell==0.0.6
+	@touch $@
 
 doctor: $(VENV)/.ready ## what is present, what is missing, the command that brings it
 	$(BIN)/pcn doctor

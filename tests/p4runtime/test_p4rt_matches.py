@@ -113,6 +113,12 @@ def test_what_is_refused(bad: list[p4r.FieldMatch], why: str) -> None:
     assert refusal.value.code == INVALID_ARGUMENT
 
 
+def test_range_of_the_low_byte() -> None:
+    """A range like any other. BMv2's server refuses it: it takes 0xff for the greatest value of any width."""
+    key = matches.pack(MIXED, [field(1, exact={"value": b"\x07"}), field(4, range={"low": b"\0", "high": b"\xff"})], 1)
+    assert field(4, range={"low": b"\0", "high": b"\xff"}) in matches.unpack(MIXED, key)
+
+
 def test_priorities() -> None:
     exact = table(Kind.EXACT, (Match.EXACT, 8))
     with pytest.raises(RpcError, match="must be 0"):

@@ -15,26 +15,49 @@ from softswitch.codegen.build import compiler
 FLAGS = "-g -fsanitize=address,undefined -fno-sanitize-recover=all"
 
 
-@pytest.mark.root
-@pytest.mark.timeout(280)
-def test_everything_under_the_sanitizers() -> None:
+@pytest.fixture(scope="module")
+def sanitized() -> dict[str, str]:
+    """The environment to compile in."""
     command = compiler()
-    asan = subprocess.run([*command, "-print-file-name=libasan.so"], capture_output=True, text=True, check=True)
-    library = Path(asan.stdout.strip())
-    if not library.is_absolute():
+    library = sanitizer_library()
+    if not Path(library).is_absolute():
         missing = f"{command[0]} has no shared address sanitizer; gcc with libasan has"
         if os.environ.get("CI"):
             pytest.fail(f"{missing}, and CI must not skip this")
         pytest.skip(missing)
-    environment = {**os.environ, "CC": f"{shlex.join(command)} {FLAGS}", "PYTHONPATH": str(Path(__file__).parent)}
-    # Built beforehand: the preloaded library would slow the compiler down as well.
-    build = "import runtime as r; r.build_runtime(), r.build('probe'), r.build('tables')"
-    subprocess.run([sys.executable, "-c", build], env=environment, check=True)
-    environment |= {
-        "LD_PRELOAD": str(library),
+    folders = [str(Path(__file__).parent), str(Path(__file__).resolve().parents[2])]
+    return {**os.environ, "CC": f"{shlex.join(command)} {FLAGS}", "PYTHONPATH": os.pathsep.join(folders)}
+
+
+def sanitizer_library() -> str:
+    words = [*compiler(), "-print-file-name=libasan.so"]
+    return subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def preloaded(environment: dict[str, str]) -> dict[str, str]:
+    """The environment to run in. To compile in it would be slow, as the library would be in the compiler as well."""
+    return environment | {
+        "LD_PRELOAD": sanitizer_library(),
         "ASAN_OPTIONS": "detect_leaks=0",  # Python's own; units/*.c look for leaks
         "SW_EXAMPLES": "8",
     }
+
+
+@pytest.mark.timeout(280)
+@pytest.mark.parametrize("seed", [1])
+def test_hostile_packets_and_programs_under_the_sanitizers(sanitized: dict[str, str], seed: int) -> None:
+    script = [sys.executable, str(Path(__file__).with_name("hostile.py"))]
+    subprocess.run([*script, "build", str(seed)], env=sanitized, check=True)
+    words = [*script, "run", str(seed), "8"]
+    done = subprocess.run(words, env=preloaded(sanitized), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, (done.stdout + done.stderr)[-4000:]
+
+
+@pytest.mark.root
+@pytest.mark.timeout(280)
+def test_everything_under_the_sanitizers(sanitized: dict[str, str]) -> None:
+    build = "import runtime as r; r.build_runtime(), r.build('probe'), r.build('tables')"
+    subprocess.run([sys.executable, "-c", build], env=sanitized, check=True)
     tests = ["test_runtime_live.py", "test_runtime_ports.py", "test_runtime_timing.py", "test_tables.py"]
     folder = Path(__file__).parent
     words = [
@@ -47,6 +70,6 @@ def test_everything_under_the_sanitizers() -> None:
         "--durations=6",
         *(str(folder / name) for name in tests),
     ]
-    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(words, env=preloaded(sanitized), capture_output=True, text=True, check=False)
     print(done.stdout)
     assert done.returncode == 0, (done.stdout + done.stderr)[-4000:]
