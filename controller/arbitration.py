@@ -11,6 +11,8 @@ from finsy.proto import p4r, p4r_grpc
 
 from controller.errors import SwitchError
 
+_END_LIMIT_S = 1.0
+
 
 class Arbitration:
     """Holds the stream open until `close`. Other stream messages are kept for `messages`."""
@@ -49,7 +51,10 @@ class Arbitration:
         self._requests.put(request)
 
     def close(self) -> None:
+        """Afterwards the election id is free: the server ends the stream when it has forgotten us. After a cancelled
+        stream it may do so later."""
         self._requests.put(None)
+        self._thread.join(timeout=_END_LIMIT_S)
         self._stream.cancel()
         self._thread.join(timeout=5)
 
