@@ -8,7 +8,7 @@ from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import ARP, Dot1Q, Ether
 
 ETHERNET, IPV4, UDP_BYTES, BTH = 14, 20, 8, 12
-IP_LENGTH, FRAGMENT, CHECKSUM, UDP_LENGTH, BTH_VERSION = 16, 20, 24, 38, 43  # offsets in a frame
+IP_LENGTH, FRAGMENT, CHECKSUM, UDP_PORT, UDP_LENGTH, BTH_VERSION = 16, 20, 24, 36, 38, 43  # offsets in a frame
 
 
 def u16(value: int) -> bytes:
@@ -75,6 +75,9 @@ class Roce(MalformedTest):
         frames |= {
             "UDP beyond the IP length, in the padding": patched(good, IP_LENGTH, u16(IPV4 + UDP_BYTES - 1)),
             "BTH beyond the IP length, in the padding": patched(good, IP_LENGTH, u16(IPV4 + UDP_BYTES)),
+            "UDP to another port, in the padding": patched(
+                patched(good, UDP_PORT, u16(53)), IP_LENGTH, u16(IPV4 + UDP_BYTES - 1)
+            ),
             "a UDP length without ICRC": patched(good, UDP_LENGTH, u16(UDP_BYTES + BTH + 3)),
             "a UDP length beyond IP's": patched(good, UDP_LENGTH, u16(len(good) - ETHERNET - IPV4 + 1)),
             "BTH version 1": patched(good, BTH_VERSION, b"\x01"),
