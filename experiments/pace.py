@@ -14,8 +14,9 @@ BUSY_PACKETS = 20
 """A port with at least this many waiting has something to send all the time."""
 KEPT_SHARE = 0.95
 """Of what a busy port could send."""
-WORST_SECOND = 0.9
-"""Of what an agent was allowed to send in any one second (real): a stall, not a hiccup of the machine."""
+WORST_SECOND = 0.7
+"""Of what an agent was allowed to send in any one second (real). A virtual machine may stop for 0.2 s at any k; that is
+half a millisecond nominal at k = 400, about an RTT of the dumbbell. What goes on longer is a machine that is too slow."""
 MOST_LAG = 0.01
 """Of the run's real time, by which an agent's schedule may have moved since the process was late."""
 
