@@ -175,8 +175,8 @@ class _Run:
             at = (before + self.clock.now()) / 2
             for flow in one.received:
                 self.sampler.series.add(at, flow_entity(flow.flow), "received_bytes", flow.payload_bytes)
-            if fell_behind(one, self._plan.duration_s * self.clock.k):
-                raise TooFastError(self.clock.k, how_it_fell_behind(name, one))
+            if fell_behind(one, self._plan.duration_s, self.clock.k):
+                raise TooFastError(self.clock.k, how_it_fell_behind(name, one, self.clock.k))
             if one.socket_drops:
                 who = f"the agent of {name} was too slow to receive {one.socket_drops} packets"
                 raise TooFastError(self.clock.k, who)
