@@ -32,16 +32,17 @@ def index(port: int, traffic_class: int = ROCE_CLASS) -> int:
 
 
 class Lab:
-    """A `Network` (its arguments), with the program in every switch, and a primary controller's connection to each."""
+    """A `Network` (its arguments), with the scheme's program in every switch, and a primary controller's connection to
+    each."""
 
-    def __init__(self, topology: Topology, *, program: str = "pcn", **network: Any) -> None:
+    def __init__(self, topology: Topology, **network: Any) -> None:
         self.topology = topology
-        self.program = Program.compiled(program)
         self.plans: dict[str, SwitchPlan] = {}
         self.switches: dict[str, SwitchClient] = {}
         self.agents: Mapping[str, AgentClient] = {}
         self._progress: Callable[[str], None] = network.get("progress", lambda _text: None)
         self.network = Network(topology, **network)
+        self.program = Program.compiled(self.network.configured.scheme.program)
         # Before anything is started: a topology that can't be programmed fails here.
         for switch in topology.switches:
             self.plans[switch.name] = plan(topology, switch.name, self.network.dilation)

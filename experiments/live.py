@@ -23,8 +23,6 @@ from experiments.versions import versions
 from hosts.client import AgentClient, AgentError
 from hosts.stats import AgentStats, ReceivedFlow, SentFlow
 
-PROGRAM = "pcn"
-"""The data plane of both schemes that there are; without congestion control the marks mean nothing."""
 STATS_EVERY_S = 2.5e-3
 """Nominal time between two readings of the agents' statistics."""
 _HEAD_START_S = 0.3
@@ -42,7 +40,6 @@ def run_live(plan: Plan, target: str, k: float, logs: Path, progress: RunProgres
     started = time.monotonic()
     lab = Lab(
         plan.topology,
-        program=PROGRAM,
         target=target,
         dilation=k,
         scheme=plan.scheme,
@@ -75,7 +72,7 @@ def run_live(plan: Plan, target: str, k: float, logs: Path, progress: RunProgres
         k=k,
         duration_s=plan.duration_s,
         wall_s=time.monotonic() - started,
-        versions=versions(PROGRAM),
+        versions=versions(lab.program.name),
         notes=(*notes, _pace_note(stats)),
     )
 

@@ -3,9 +3,10 @@
     python p4src/build.py            compile; needs p4c-bm2-ss ($P4C, or on the PATH)
     python p4src/build.py --check    only tell whether p4src/compiled fits the sources; needs no p4c
 
-A top program is a file that instantiates `main`. NAME.p4 becomes NAME.json (BMv2's format, which the
-embedded switch runs too) and NAME.p4info.txtpb, and an entry in manifest.json: the SHA-256 of each source
-that it includes and of each output, and the compiler's version.
+A top program is a file that instantiates `main`. NAME.p4 is compiled twice: NAME, which emulates PFC, and
+NAME_native, for a target that pauses queues by itself. Each becomes a .json (BMv2's format, which the embedded
+switch runs too) and a .p4info.txtpb, and an entry in manifest.json: the flags, the SHA-256 of each source that
+it includes and of each output, and the compiler's version.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 COMPILER = "p4c-bm2-ss"
-MANIFEST_SCHEMA = 1
+MANIFEST_SCHEMA = 2
+# What is compiled of each top program: suffix of the name, and p4c's flags.
+VARIANTS = {"": (), "_native": ("-DNATIVE_PFC",)}
 
 _INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 _MAIN = re.compile(r"^\s*V1Switch\s*\(", re.MULTILINE)
@@ -43,11 +46,13 @@ class P4BuildError(Exception):
 
 @dataclass(frozen=True)
 class Program:
-    """A top program. `sources`: every file it includes, itself first; relative to the checkout, with slashes."""
+    """A variant of a top program. `sources`: all files that it includes in any variant, the top first; relative to the
+    checkout, with slashes."""
 
     name: str
     root: Path
     sources: tuple[str, ...]
+    flags: tuple[str, ...]
 
     @property
     def outputs(self) -> tuple[str, str]:
@@ -56,11 +61,15 @@ class Program:
 
 
 def find_programs(root: Path = ROOT) -> list[Program]:
-    """Every top program of a checkout, by name."""
+    """Every variant of every top program of a checkout, by name."""
     tops = sorted(path for path in (root / "p4src/v1model").glob("*.p4") if _MAIN.search(path.read_text()))
     if not tops:
         raise P4BuildError(f"no program with a `main` in {root / 'p4src/v1model'}")
-    return [Program(top.stem, root, tuple(_sources(top.relative_to(root).as_posix(), root))) for top in tops]
+    found = []
+    for top in tops:
+        sources = tuple(_sources(top.relative_to(root).as_posix(), root))
+        found += [Program(top.stem + suffix, root, sources, flags) for suffix, flags in VARIANTS.items()]
+    return sorted(found, key=lambda program: program.name)
 
 
 def _sources(top: str, root: Path) -> Iterator[str]:
@@ -108,12 +117,12 @@ def compiler_version(compiler: Path) -> str:
     return f"{version} ({sha})" if sha else version
 
 
-def compile_program(program: Program, compiler: Path, into: Path, flags: tuple[str, ...] = ()) -> tuple[Path, Path]:
+def compile_program(program: Program, compiler: Path, into: Path) -> tuple[Path, Path]:
     """Writes JSON and p4info of `program` into a folder, with no trace of this machine in them. Returns their paths."""
     raw = into / f"{program.name}.raw.json"
     p4info = into / f"{program.name}.p4info.txtpb"
     # From the root of the checkout, so that p4c itself names the sources relative to it.
-    command = [str(compiler), "--std", "p4-16", "--Wdisable=unused", *flags]
+    command = [str(compiler), "--std", "p4-16", "--Wdisable=unused", *program.flags]
     command += ["--p4runtime-files", str(p4info), "-o", str(raw), program.sources[0]]
     result = subprocess.run(command, cwd=program.root, capture_output=True, text=True, check=False)
     if result.returncode != 0 or not raw.exists():
@@ -155,6 +164,7 @@ def build(root: Path = ROOT) -> list[Program]:
         for program, outputs in results:
             entries[program.name] = {
                 "source": program.sources[0],
+                "flags": list(program.flags),
                 "sources": {path: sha256(root / path) for path in sorted(program.sources)},
                 "outputs": {name: sha256(path) for name, path in zip(program.outputs, outputs, strict=True)},
             }
@@ -182,6 +192,8 @@ def stale(root: Path = ROOT) -> list[str]:
         elif name not in entries:
             problems.append(f"{name}: never compiled")
         else:
+            if entries[name]["flags"] != list(programs[name].flags):
+                problems.append(f"{name}: compiled with other flags")
             problems += _differences(name, entries[name]["sources"], programs[name].sources, root)
             problems += _differences(name, entries[name]["outputs"], programs[name].outputs, root)
     return problems
@@ -208,7 +220,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         if not options.check:
             for program in build():
-                print(f"{program.sources[0]} -> {', '.join(program.outputs)}")
+                print(f"{' '.join((program.sources[0], *program.flags))} -> {', '.join(program.outputs)}")
             return 0
         problems = stale()
     except P4BuildError as error:

@@ -32,6 +32,7 @@ from topologies.process import StartError, wait_ready
 from topologies.serialise import to_dict
 
 if TYPE_CHECKING:
+    from hosts.algorithms import Configured
     from hosts.client import AgentClient
     from topologies.nodes import LabNode
 
@@ -99,7 +100,7 @@ class Network:
             raise NetworkError(f"dilation {dilation:g}: time can be stretched by a positive factor only")
         self.topology = topology
         self.target: Target = find_target(target)
-        _check_scheme(scheme, scheme_parameters or {})
+        self.configured = _configured(scheme, scheme_parameters or {})
         self.dilation = dilation
         self.scheme = scheme
         self.scheme_parameters = dict(scheme_parameters or {})
@@ -322,12 +323,12 @@ def require_root_and_mininet() -> None:
         raise NetworkError(f"this system refuses network namespaces: mnexec says {trial.stderr.strip() or 'nothing'}")
 
 
-def _check_scheme(scheme: str, parameters: Mapping[str, Value]) -> None:
-    """What every agent would refuse, refused once, and before anything is made."""
+def _configured(scheme: str, parameters: Mapping[str, Value]) -> Configured:
+    """Refuses what every agent would refuse, once, and before anything is made."""
     from hosts.algorithms import SchemeError, find_scheme
 
     try:
-        find_scheme(scheme).configure({name: str(value) for name, value in parameters.items()})
+        return find_scheme(scheme).configure({name: str(value) for name, value in parameters.items()})
     except SchemeError as error:
         raise NetworkError(str(error)) from None
 

@@ -36,10 +36,12 @@ class SchemeError(ValueError):
 
 @dataclass(frozen=True)
 class Scheme:
-    """How to make the two ends of a flow. `parameters` is the dataclass whose fields are the scheme's settings."""
+    """How to make the two ends of a flow, and what marks for it. `program` is the data plane, a top program of p4src;
+    `parameters` the dataclass whose fields are the scheme's settings."""
 
     name: str
     summary: str
+    program: str
     parameters: type[Any]
     reaction_point: Callable[[float, Any], ReactionPoint]
     notification_point: Callable[[Any], NotificationPoint]
@@ -111,10 +113,11 @@ schemes: dict[str, Scheme] = {
         Scheme(
             "pcn",
             "Photonic Congestion Notification (NSDI'20)",
+            "pcn",
             PcnParameters,
             PcnReactionPoint,
             PcnNotificationPoint,
         ),
-        Scheme("pfc", "no congestion control: PFC alone", PfcParameters, PfcReactionPoint, PfcNotificationPoint),
+        Scheme("pfc", "no congestion control: PFC alone", "pcn", PfcParameters, PfcReactionPoint, PfcNotificationPoint),
     )
 }

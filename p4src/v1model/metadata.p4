@@ -30,7 +30,6 @@ struct metadata_t {
     @field_list(LIST_HELD, LIST_PFC) port_t ingress_port;  // where the packet came in first; a PFC frame leaves there
     @field_list(LIST_HELD, LIST_PFC) class_t class;
     @field_list(LIST_HELD) port_t egress_port;
-    @field_list(LIST_HELD) bit<1> found_waiting;  // at its admission a packet of its class waited at its egress port
 
     bit<1>        discard;
     drop_reason_t reason;
@@ -45,8 +44,12 @@ struct metadata_t {
     bit<32>   quantum_q16_us;   // a quantum at this port's speed, us * 65536
     time_us_t refresh_us;
 
+    // At its admission a packet of its class waited at its egress port. A packet that was held has forgotten it.
+    bit<1>    found_waiting;
+
     // Verdicts of egress.
     bit<1>  hold;     // the port is paused for this class
+    bit<1>  departs;  // leaves by egress_port: marking points apply
     bit<32> pn;       // before this departure
     bit<1>  send_pfc; // a PAUSE or RESUME is due out of ingress_port
 }

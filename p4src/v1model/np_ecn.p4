@@ -20,9 +20,8 @@ control NpEcn(inout headers_t hdr, in metadata_t meta) {
     index_t index = meta.egress_port ++ meta.class;
 
     apply {
-        // A packet that was held is never marked, even if one that came later took its count of pn.
-        if (meta.is_lossless == 1 && meta.pn == 0 && meta.found_waiting == 1 && meta.kind != kind_t.HELD
-            && hdr.ipv4.ecn != ECN_NOT_ECT) {
+        // A packet that was held is never marked, even if one that came later took its count of pn: its found_waiting is 0.
+        if (meta.is_lossless == 1 && meta.pn == 0 && meta.found_waiting == 1 && hdr.ipv4.ecn != ECN_NOT_ECT) {
             hdr.ipv4.ecn = ECN_CE;
             marked.count(index);
         }

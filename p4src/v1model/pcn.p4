@@ -1,141 +1,19 @@
-// PCN's data plane: RoCEv2 forwarding over lossless classes, with PFC and NP-ECN.
-//
-//   frame -> SwitchParser -> VerifyIpv4Checksum
-//     |
-//   INGRESS  PfcConfig (thresholds of the first ingress port)
-//     |        new:      Validate --bad--> dropped[port, reason]
-//     |                    | PFC frame: PfcReceive (pause state, pn), gone
-//     |                    | IPv4: Forwarding --no route, TTL--> dropped
-//     |                          PortAdmit (waiting), PfcAdmit (held_bytes) ..PAUSE..> clone
-//     |        held:     back to its queue
-//     |        PFC to be: to the highest queue of its port
-//     |
-//   traffic manager: queues by class, the highest first
-//     |
-//   EGRESS     clone at RECIRC_PORT: PfcFromClone ~~> ingress
-//     |        PFC to be: PfcFrame
-//     |        others:    PortDepart (waiting, pause, pn), PfcDepart ..RESUME, PAUSE again..> clone
-//     |                    | paused: ~~> ingress
-//     |                    | NpEcn (CE), transmitted
-//     |
-//   ComputeIpv4Checksum -> SwitchDeparser -> frame            ~~> recirculated
-//
-// Everything is per port and class. What comes back from the switch itself (held packets, PFC frames to
-// be) is known by instance_type and metadata, which no frame from outside can set, and is never counted
-// as new. Compiled with -DNATIVE_PFC, for a target that pauses queues by itself, all that
-// pfc_emulation.p4 does is left out.
-//
-// TNA twin: the same picture without recirculation; each of its parts says what else changes.
+// PCN's data plane, and that of schemes that need no marks: the common switch with NP-ECN.
 
-#define V1MODEL_VERSION 20200408
-#include <core.p4>
-#include <v1model.p4>
-
-#include "../shared/constants.p4"
-#include "../shared/headers.p4"
-#include "metadata.p4"
-#include "parser.p4"
-#include "checksum.p4"
-#include "forwarding.p4"
-#include "pfc.p4"
+#include "switch.p4"
 #include "np_ecn.p4"
-#ifndef NATIVE_PFC
-#include "pfc_emulation.p4"
-#endif
 
-// By port the packet came in at, and drop_reason_t.
-counter<index_t>(N_INDEXES, CounterType.packets_and_bytes) dropped;
-// By port and class. PFC frames aren't in it.
-counter<index_t>(N_INDEXES, CounterType.packets_and_bytes) transmitted;
-
-control SwitchIngress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t std_meta) {
-    Validate() validate;
-    Forwarding() forwarding;
-    PfcConfig() pfc;
-    PfcReceive() pfc_receive;
-    PortAdmit() port_admit;
-#ifndef NATIVE_PFC
-    PfcAdmit() pfc_admit;
-#endif
-
-    apply {
-        bool is_new = std_meta.instance_type != INSTANCE_RECIRCULATED;
-        if (is_new) {
-            meta.kind = kind_t.NEW;
-            meta.ingress_port = std_meta.ingress_port;
-        }
-        pfc.apply(meta);
-
-        if (is_new) {
-            time_us_t now = std_meta.ingress_global_timestamp;
-            validate.apply(hdr, meta, std_meta);
-            if (meta.discard == 0) {
-                if (hdr.pfc.isValid()) {
-                    pfc_receive.apply(hdr, meta, now);
-                } else {
-                    forwarding.apply(hdr, meta);
-                }
-            }
-            if (meta.discard == 1) {
-                dropped.count(meta.ingress_port ++ (bit<3>) meta.reason);
-                mark_to_drop(std_meta);
-            } else if (hdr.pfc.isValid()) {
-                mark_to_drop(std_meta);
-            } else {
-                meta.is_lossless = (bit<1>) (meta.lossless >> meta.class);
-                port_admit.apply(meta, std_meta.packet_length);
-#ifndef NATIVE_PFC
-                pfc_admit.apply(meta, std_meta.packet_length, now);
-#endif
-                std_meta.egress_spec = meta.egress_port;
-                std_meta.priority = meta.class;
-            }
-        } else {
-            meta.is_lossless = (bit<1>) (meta.lossless >> meta.class);
-            if (meta.kind == kind_t.PFC) {
-                std_meta.egress_spec = meta.ingress_port;
-                std_meta.priority = HIGHEST_CLASS;
-            } else {
-                std_meta.egress_spec = meta.egress_port;
-                std_meta.priority = meta.class;
-            }
-        }
-    }
-}
-
-control SwitchEgress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t std_meta) {
+control PcnEgress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t std_meta) {
+    SwitchEgress() departure;
     NpEcn() np_ecn;
-#ifdef NATIVE_PFC
-    PortDepart(false) port_depart;
-#else
-    PortDepart(true) port_depart;
-    PfcDepart() pfc_depart;
-    PfcFromClone() pfc_from_clone;
-    PfcFrame() pfc_frame;
-#endif
 
     apply {
-        time_us_t now = std_meta.egress_global_timestamp;
-#ifndef NATIVE_PFC
-        if (std_meta.instance_type == INSTANCE_INGRESS_CLONE || std_meta.instance_type == INSTANCE_EGRESS_CLONE) {
-            pfc_from_clone.apply(meta);
-            return;
-        }
-        if (meta.kind == kind_t.PFC) {
-            pfc_frame.apply(hdr, meta);
-            return;
-        }
-#endif
-        port_depart.apply(meta, std_meta.packet_length, now);
-#ifndef NATIVE_PFC
-        pfc_depart.apply(meta, std_meta.packet_length, now);
-#endif
-        if (meta.hold == 0) {
+        departure.apply(hdr, meta, std_meta);
+        if (meta.departs == 1) {
             np_ecn.apply(hdr, meta);
-            transmitted.count(meta.egress_port ++ meta.class);
         }
     }
 }
 
 @pkginfo(name="pcn", version="1", organization="PCN Lab")
-V1Switch(SwitchParser(), VerifyIpv4Checksum(), SwitchIngress(), SwitchEgress(), ComputeIpv4Checksum(), SwitchDeparser()) main;
+V1Switch(SwitchParser(), VerifyIpv4Checksum(), SwitchIngress(), PcnEgress(), ComputeIpv4Checksum(), SwitchDeparser()) main;

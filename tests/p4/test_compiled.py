@@ -48,7 +48,9 @@ def test_drift_is_seen(build: ModuleType, tmp_path: Path) -> None:
     constants.write_text(constants.read_text() + "\n")
     with (root / "p4src/compiled/pcn.json").open("a") as output:
         output.write(" ")
-    assert build.stale(root) == ["pcn: p4src/shared/constants.p4 changed", "pcn: p4src/compiled/pcn.json changed"]
+    everywhere = {f"{program.name}: p4src/shared/constants.p4 changed" for program in build.find_programs(root)}
+    assert len(everywhere) > 1
+    assert set(build.stale(root)) == everywhere | {"pcn: p4src/compiled/pcn.json changed"}
 
     parser = root / "p4src/v1model/parser.p4"
     parser.write_text('#include "more.p4"\n' + parser.read_text())
@@ -60,9 +62,20 @@ def test_drift_is_seen(build: ModuleType, tmp_path: Path) -> None:
     assert "pcn: p4src/v1model/more.p4 is new" in problems
     assert "pcn: p4src/compiled/pcn.p4info.txtpb is missing" in problems
     assert "other: never compiled" in problems
+    assert "other_native: never compiled" in problems
 
     top.unlink()
     assert "pcn: compiled, but it has no source any more" in build.stale(root)
+
+
+def test_other_flags_are_seen(build: ModuleType, tmp_path: Path) -> None:
+    root = copy_of_checkout(tmp_path)
+    manifest = root / "p4src/compiled/manifest.json"
+    document = json.loads(manifest.read_text())
+    assert document["programs"]["pcn_native"]["flags"] == ["-DNATIVE_PFC"]
+    document["programs"]["pcn_native"]["flags"] = []
+    manifest.write_text(json.dumps(document))
+    assert build.stale(root) == ["pcn_native: compiled with other flags"]
 
 
 def test_missing_include_is_named(build: ModuleType, tmp_path: Path) -> None:
@@ -119,6 +132,7 @@ def walk(node: object) -> list[object]:
 
 
 # What the controller, the experiments and the tests rely on. The committed p4info holds the ids; this holds the names.
+# Each program has these, whatever its scheme adds.
 TABLES = {
     "ipv4_lpm": (
         {"dst_addr": ("LPM", 32)},
@@ -144,28 +158,36 @@ TABLES = {
 REGISTERS = {
     "waiting_packets": 32,
     "waiting_bytes": 32,
-    "held_bytes": 32,
     "tx_paused": 1,
     "tx_pause_expiry": 48,
-    "xoff_sent": 1,
-    "xoff_sent_at": 48,
     "pn": 32,
 }
 # Frames of PFC have one length: they are only counted.
 COUNTERS = {
     "transmitted": "BOTH",
-    "marked": "BOTH",
-    "held": "BOTH",
     "dropped": "BOTH",
-    "pause_sent": "PACKETS",
-    "resume_sent": "PACKETS",
     "pause_received": "PACKETS",
     "resume_received": "PACKETS",
 }
+# What only the emulation of PFC has.
+EMULATION_REGISTERS = {"held_bytes": 32, "xoff_sent": 1, "xoff_sent_at": 48}
+EMULATION_COUNTERS = {"held": "BOTH", "pause_sent": "PACKETS", "resume_sent": "PACKETS"}
+# What a scheme's marking point adds, by top program.
+SCHEME_TABLES: dict[str, dict[str, object]] = {"pcn": {}}
+SCHEME_REGISTERS: dict[str, dict[str, int]] = {"pcn": {}}
+SCHEME_COUNTERS = {"pcn": {"marked": "BOTH"}}
 
 
-def test_tables_of_the_contract() -> None:
-    info = read_p4info("pcn")
+def top_of(program: str) -> str:
+    return program.removesuffix("_native")
+
+
+def is_native(program: str) -> bool:
+    return program != top_of(program)
+
+
+def test_tables_of_the_contract(program: str) -> None:
+    info = read_p4info(program)
     actions = {action.preamble.id: action for action in info.actions}
     found = {}
     for table in info.tables:
@@ -177,32 +199,43 @@ def test_tables_of_the_contract() -> None:
         parameters = {action.preamble.alias: {p.name: p.bitwidth for p in action.params} for action in of_table}
         default = actions[table.initial_default_action.action_id].preamble.alias
         found[table.preamble.alias] = (keys, parameters, default)
-    assert found == TABLES
+    assert found == TABLES | SCHEME_TABLES[top_of(program)]
 
 
-def test_control_plane_sees_no_inner_action() -> None:
+def test_control_plane_sees_no_inner_action(program: str) -> None:
     """What the program calls itself is hidden, so that only what can be programmed shows."""
-    names = {action.preamble.alias for action in read_p4info("pcn").actions}
-    assert names == {name for _, actions, _ in TABLES.values() for name in actions}
+    info = read_p4info(program)
+    of_tables = {reference.id for table in info.tables for reference in table.action_refs}
+    assert {action.preamble.id for action in info.actions} == of_tables
 
 
-def test_registers_of_the_contract() -> None:
-    info = read_p4info("pcn")
+def test_registers_of_the_contract(program: str) -> None:
+    info = read_p4info(program)
     found = {register.preamble.alias: register.type_spec.bitstring.bit.bitwidth for register in info.registers}
-    assert found == REGISTERS
+    emulation = {} if is_native(program) else EMULATION_REGISTERS
+    assert found == REGISTERS | emulation | SCHEME_REGISTERS[top_of(program)]
     assert {register.size for register in info.registers} == {PORTS_BY_CLASS}
 
 
-def test_counters_of_the_contract() -> None:
-    info = read_p4info("pcn")
+def test_counters_of_the_contract(program: str) -> None:
+    info = read_p4info(program)
     found = {counter.preamble.alias: p4i.CounterSpec.Unit.Name(counter.spec.unit) for counter in info.counters}
-    assert found == COUNTERS
+    emulation = {} if is_native(program) else EMULATION_COUNTERS
+    assert found == COUNTERS | emulation | SCHEME_COUNTERS[top_of(program)]
     assert {counter.size for counter in info.counters} == {PORTS_BY_CLASS}
 
 
-def test_registers_that_belong_together_change_in_one_action() -> None:
+def test_native_emulates_nothing(program: str) -> None:
+    """With PFC under the pipeline, no packet of the program's own goes round for it."""
+    document = json.loads((COMPILED / f"{program}.json").read_text())
+    used = {primitive["op"] for action in document["actions"] for primitive in action["primitives"]}
+    emulating = {"recirculate", "clone_ingress_pkt_to_egress", "clone_egress_pkt_to_egress", "truncate"}
+    assert used & emulating == (set() if is_native(program) else emulating)
+
+
+def test_registers_that_belong_together_change_in_one_action(program: str) -> None:
     """Only one action's register accesses are atomic in BMv2, where five threads run the program."""
-    document = json.loads((COMPILED / "pcn.json").read_text())
+    document = json.loads((COMPILED / f"{program}.json").read_text())
     touched = [
         {
             parameter["value"]
@@ -214,7 +247,7 @@ def test_registers_that_belong_together_change_in_one_action() -> None:
     ]
     departure = {"tx_paused", "tx_pause_expiry", "waiting_packets", "waiting_bytes", "pn"}
     assert departure in touched
-    for group in (departure, {"held_bytes", "xoff_sent", "xoff_sent_at"}):
+    for group in (departure, *([] if is_native(program) else [set(EMULATION_REGISTERS)])):
         writers = [names for names in touched if names & group and len(names) > 1]
         assert writers
         assert all(names <= group for names in writers)

@@ -32,22 +32,10 @@ def test_committed_output_is_p4cs(build: ModuleType, compiler: Path, tmp_path: P
             assert path.read_text() == (ROOT / name).read_text(), f"{name}: run `make p4` and commit the result"
 
 
-def test_emulation_is_separable(build: ModuleType, compiler: Path, tmp_path: Path) -> None:
-    """With native PFC under the pipeline nothing of the emulation is left, and all of NP-ECN."""
-    (program,) = (program for program in build.find_programs() if program.name == "pcn")
-    output, _ = build.compile_program(program, compiler, tmp_path, ("-DNATIVE_PFC",))
-    document = json.loads(output.read_text())
-    registers = {array["name"] for array in document["register_arrays"]}
-    assert registers == {"waiting_packets", "waiting_bytes", "tx_paused", "tx_pause_expiry", "pn"}
-    primitives = {primitive["op"] for action in document["actions"] for primitive in action["primitives"]}
-    forbidden = {"recirculate", "clone_ingress_pkt_to_egress", "clone_egress_pkt_to_egress", "truncate"}
-    assert not primitives & forbidden
-
-
 def test_error_of_p4c_is_shown(build: ModuleType, compiler: Path, tmp_path: Path) -> None:
     folder = tmp_path / "p4src/v1model"
     folder.mkdir(parents=True)
     (folder / "broken.p4").write_text("#include <v1model.p4>\nV1Switch(Nothing()) main;\n")
-    (program,) = build.find_programs(tmp_path)
+    program, _ = build.find_programs(tmp_path)
     with pytest.raises(build.P4BuildError, match=r"(?s)p4c refused p4src/v1model/broken\.p4.*Nothing"):
         build.compile_program(program, compiler, tmp_path)
