@@ -6,10 +6,11 @@ import difflib
 import inspect
 from collections.abc import Callable, Mapping
 
+from topologies.compact import compact
 from topologies.dumbbell import dumbbell
 from topologies.model import Topology, TopologyError, Value
 
-TOPOLOGIES: dict[str, Callable[..., Topology]] = {"dumbbell": dumbbell}
+TOPOLOGIES: dict[str, Callable[..., Topology]] = {"dumbbell": dumbbell, "compact": compact}
 
 
 def options(name: str) -> tuple[str, ...]:

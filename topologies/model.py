@@ -77,7 +77,11 @@ class Link:
 
 @dataclass(frozen=True)
 class FlowSpec:
-    """A flow that a scenario starts: for ever, or of `size_bytes` payload; at the scheme's rate, or at a fixed one."""
+    """A flow that a scenario starts: to the run's end, for `duration_s`, or of `size_bytes` payload.
+
+    It may start before time 0. `rate_bps` limits it beside the scheme. Flows of one `group` are many and alike:
+    results count them together.
+    """
 
     id: int
     src: str
@@ -85,6 +89,8 @@ class FlowSpec:
     start_s: float = 0.0
     size_bytes: int | None = None
     rate_bps: float | None = None
+    duration_s: float | None = None
+    group: str = ""
 
 
 @dataclass(frozen=True)

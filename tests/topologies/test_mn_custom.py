@@ -1,4 +1,4 @@
-"""`mn --custom topologies/dumbbell.py`: as Mininet's command reads it, with the system's Python too."""
+"""`mn --custom topologies/NAME.py`: as Mininet's command reads it, with the system's Python too."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import sys
 custom = {}
 path = sys.argv[1]
 exec(compile(open(path).read(), path, "exec"), custom, custom)
-topo = custom["topos"]["dumbbell"](*map(int, sys.argv[2:]))
+topo = custom["topos"][sys.argv[2]](*map(int, sys.argv[3:]))
 print(sorted(topo.hosts()), sorted(topo.switches()), len(topo.links()))
 print(topo.port("s0", "s1"), topo.port("h0", "s0"), topo.nodeInfo("h0")["ip"])
 """
@@ -28,14 +28,28 @@ def _pythons() -> list[str]:
     return [sys.executable, *([system] if system and with_mininet.returncode == 0 else [])]
 
 
+def _topo(python: str, place: Path, name: str, *arguments: str) -> list[str]:
+    command = [python, "-c", _LIKE_MN, str(ROOT / "topologies" / f"{name}.py"), name, *arguments]
+    return subprocess.run(command, cwd=place, capture_output=True, text=True, check=True).stdout.splitlines()
+
+
 @pytest.mark.parametrize("python", _pythons())
 def test_mininet_reads_the_dumbbell(python: str, tmp_path: Path) -> None:
-    def topo(*arguments: str) -> list[str]:
-        command = [python, "-c", _LIKE_MN, str(ROOT / "topologies" / "dumbbell.py"), *arguments]
-        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout.splitlines()
-
-    assert topo() == [
+    assert _topo(python, tmp_path, "dumbbell") == [
         "['h0', 'h1', 'h2', 'r0', 'r1', 'r2'] ['s0', 's1'] 7",
         "(4, 4) (0, 1) 10.0.0.1/16",
     ]
-    assert topo("1") == ["['h0', 'r0'] ['s0', 's1'] 3", "(2, 2) (0, 1) 10.0.0.1/16"]
+    assert _topo(python, tmp_path, "dumbbell", "1") == [
+        "['h0', 'r0'] ['s0', 's1'] 3",
+        "(2, 2) (0, 1) 10.0.0.1/16",
+    ]
+
+
+@pytest.mark.parametrize("python", _pythons())
+def test_mininet_reads_the_compact_topology(python: str, tmp_path: Path) -> None:
+    senders = sorted(f"h{i}" for i in range(16))
+    assert _topo(python, tmp_path, "compact") == [
+        f"{[*senders, 'r0', 'r1']} ['s0', 's1'] 19",
+        "(3, 1) (0, 1) 10.0.0.1/16",
+    ]
+    assert _topo(python, tmp_path, "compact", "3")[0] == "['h0', 'h1', 'h2', 'r0', 'r1'] ['s0', 's1'] 6"

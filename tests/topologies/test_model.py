@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from topologies import catalog, serialise
+from topologies.compact import compact
 from topologies.dumbbell import dumbbell
 from topologies.model import Endpoint, FlowSpec, Host, Link, Switch, Topology, TopologyError, make_hosts
 
@@ -89,6 +90,30 @@ def test_dumbbell_is_the_paper_s_by_default() -> None:
     assert {link.rate_bps for link in topology.links} == {10e9}
     assert topology.number("xoff_bytes") == 512_000
     assert (topology.number("w_min"), topology.number("w_max")) == (0.025, 0.5)
+
+
+def test_compact_is_the_paper_s_figure_1() -> None:
+    topology = compact()
+    assert [host.name for host in topology.hosts] == [f"h{i}" for i in range(16)] + ["r0", "r1"]
+    assert {(link.rate_bps, link.delay_s) for link in topology.links} == {(40e9, 5e-6)}
+    assert [topology.peer("s0", port).node for port in topology.ports("s0")] == ["h0", "h1", "s1"]
+    assert [topology.peer("s1", port).node for port in (1, 2, 3)] == ["s0", "r1", "r0"]
+    assert [topology.peer("s1", port).node for port in range(4, 18)] == [f"h{i}" for i in range(2, 16)]
+    assert [(flow.id, flow.src, flow.dst) for flow in topology.flows] == [(0, "h0", "r0"), (1, "h1", "r1")]
+    # 0.17: the base RTT is 30 us over both switches, 20 us over one
+    assert topology.rtt_s("h0", "r0") == topology.rtt_s("h1", "r1") == pytest.approx(30e-6)
+    assert topology.rtt_s("h2", "r1") == pytest.approx(20e-6)
+    # the victim shares P0/S0 with F1, and no port behind it
+    assert [str(end) for end in topology.path("h0", "r0")] == ["h0:0", "s0:3", "s1:3"]
+    assert [str(end) for end in topology.path("h1", "r1")] == ["h1:0", "s0:3", "s1:2"]
+    assert topology.number("w_min") == 0.05
+    assert topology.number("xon_bytes") == 512_000 - 2 * 1058
+
+
+def test_compact_without_bursting_hosts() -> None:
+    assert [host.name for host in compact(senders=2).hosts] == ["h0", "h1", "r0", "r1"]
+    with pytest.raises(TopologyError, match="1 senders; at least 2"):
+        compact(senders=1)
 
 
 def test_unknown_names_name_the_nearest() -> None:

@@ -1,0 +1,90 @@
+"""The paper's "compact and typical network scenario" (section 3.1, Fig. 1): 16 senders, 2 receivers, two switches.
+
+    h0 --1          1   2-- r1        F0 (flow 0): h0 -> r0, the victim: it shares s0 -> s1, nothing behind it
+          s0 3 ----- s1               F1 (flow 1): h1 -> r1
+    h1 --2              3-- r0        h2 to h15: where the bursts to r1 come from
+                      4 ... 17
+                     h2 ... h15       every link 40 Gb/s, 5 us each way
+
+The paper names switch ports by number and switch. P0/S0, where F0 and F1 leave for S1, is s0:3 here; P1/S1, where they
+come in, is s1:1; P2/S1, the way to R1 and the real congestion, is s1:2; P3/S1, the way to R0, is s1:3.
+
+With Mininet's own command, our switches and the kernel's hosts (`--topo compact,4` for h0 to h3 alone):
+
+    mn --custom topologies/compact.py --topo compact --switch pcn --controller none
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+try:
+    from topologies.model import Endpoint, FlowSpec, Link, Switch, Topology, TopologyError, make_hosts
+except ModuleNotFoundError:  # `mn --custom` executes this file's text: neither the checkout nor __file__ is known to it
+    sys.path.insert(0, str(Path(sys._getframe().f_code.co_filename).resolve().parent.parent))
+    from topologies.model import Endpoint, FlowSpec, Link, Switch, Topology, TopologyError, make_hosts
+
+MTU_BYTES = 1058  # the largest frame of the experiments: 1000 B payload as RoCEv2
+LONG_SENDERS = 2
+P0_S0, P1_S1, P2_S1, P3_S1 = Endpoint("s0", 3), Endpoint("s1", 1), Endpoint("s1", 2), Endpoint("s1", 3)
+
+
+def compact(
+    senders: int = 16,
+    rate_bps: float = 40e9,
+    delay_s: float = 5e-6,
+    xoff_bytes: float = 512e3,
+    xon_bytes: float | None = None,
+    w_max: float = 0.5,
+    w_min: float = 0.1 / LONG_SENDERS,
+    mtu_bytes: int = MTU_BYTES,
+    pause_quanta: int = 0xFFFF,
+) -> Topology:
+    """Fig. 1 with `senders` senders, h0 and h1 among them. `delay_s` is each link's, one way.
+
+    XON defaults to XOFF minus two MTUs, w_min to 6.2's 0.1 / flows for the two long flows.
+    """
+    if senders < LONG_SENDERS:
+        raise TopologyError(f"compact: {senders} senders; at least {LONG_SENDERS} are needed")
+    names = [f"h{i}" for i in range(senders)]
+    at_s1 = ["r1", "r0", *names[LONG_SENDERS:]]
+    access = [
+        Link(Endpoint(host, 0), Endpoint(switch, port), rate_bps, delay_s)
+        for switch, hosts, first in (("s0", names[:LONG_SENDERS], 1), ("s1", at_s1, P2_S1.port))
+        for port, host in enumerate(hosts, start=first)
+    ]
+    return Topology(
+        name="compact",
+        hosts=make_hosts([*names, "r0", "r1"]),
+        switches=(Switch("s0", 1), Switch("s1", 2)),
+        links=(*access, Link(P0_S0, P1_S1, rate_bps, delay_s)),
+        flows=(FlowSpec(0, "h0", "r0"), FlowSpec(1, "h1", "r1")),
+        parameters={
+            "senders": senders,
+            "rate_bps": rate_bps,
+            "delay_s": delay_s,
+            "mtu_bytes": mtu_bytes,
+            "xoff_bytes": xoff_bytes,
+            "xon_bytes": xoff_bytes - 2 * mtu_bytes if xon_bytes is None else xon_bytes,
+            "pause_quanta": pause_quanta,
+            "w_min": w_min,
+            "w_max": w_max,
+            "bottleneck": str(P0_S0),
+        },
+    )
+
+
+def _mininet_topo(senders: int = 16) -> Any:
+    from topologies.mininet_topo import mininet_topo
+
+    return mininet_topo(compact(senders=senders))
+
+
+# What `mn --custom` looks for.
+topos = {"compact": _mininet_topo}
+if "__file__" not in globals():  # executed by `mn`; who imports this need not have Mininet
+    from topologies.mininet_switch import PcnSwitch
+
+    switches = {"pcn": PcnSwitch}
