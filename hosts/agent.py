@@ -47,6 +47,7 @@ def parser() -> argparse.ArgumentParser:
     result.add_argument("--param", action="append", default=[], metavar="NAME=VALUE", help="setting of the scheme")
     result.add_argument("--control", required=True, type=Path, metavar="PATH", help="the control socket")
     result.add_argument("--log", type=Path, metavar="PATH", help="JSON lines, see hosts/log.py")
+    result.add_argument("--trace", type=_positive, metavar="S", help="log flows' progress every S nominal seconds")
     result.add_argument("--ready-fd", type=int, metavar="N")
     return result
 
@@ -71,6 +72,7 @@ def settings(arguments: argparse.Namespace) -> AgentSettings:
         log=arguments.log,
         delay_s=arguments.delay,
         seed=arguments.seed,
+        trace_s=arguments.trace,
     )
 
 

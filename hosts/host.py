@@ -29,6 +29,7 @@ from .port import Port
 from .realtime import RealTime
 from .receiver import Receiver
 from .sender import FlowRequest, Sender, SentFlow
+from .trace import FlowTrace
 
 _PR_SET_TIMERSLACK = 29
 _RX_BATCH = 64
@@ -58,6 +59,7 @@ class AgentSettings:
     log: Path | None = None
     delay_s: float = 0.0
     seed: int = 1
+    trace_s: float | None = None
 
 
 class Agent:
@@ -81,6 +83,7 @@ class Agent:
         self._receiver = Receiver(
             mac, ip, settings.scheme, self._clock, self._log, self._nic.send_control, settings.seed
         )
+        self._trace = FlowTrace(settings.trace_s, self._sender, self._receiver, self._log)
         self._pace = PaceMeter(self._nic)
         self._other_frames = 0
         self._bad_frames = 0
@@ -130,6 +133,7 @@ class Agent:
 
     def _loop(self, wakeup_fd: int) -> None:
         clock, nic, receiver, sender, control = self._clock, self._nic, self._receiver, self._sender, self._control
+        trace = self._trace
         port_fd = self._port.fileno()
         dilation = clock.dilation
         housekeeping_s = _HOUSEKEEPING_REAL_S / dilation
@@ -142,7 +146,7 @@ class Agent:
         next_tx, next_housekeeping = now, now + housekeeping_s
         busy = False
         while self._running:
-            wake = min(max(nic.wake(), next_tx), receiver.timer_s, sender.timer_s, next_housekeeping)
+            wake = min(max(nic.wake(), next_tx), receiver.timer_s, sender.timer_s, trace.timer_s, next_housekeeping)
             if busy:
                 wake = min(wake, last_rx + rx_gap_s)
             timeout = (wake - now) * dilation
@@ -166,6 +170,8 @@ class Agent:
                 sender.on_timer(now)
             if now >= next_tx and nic.wake() <= now:
                 next_tx = now + (tx_gap_s if self._transmit(now) else _RETRY_REAL_S / dilation)
+            if trace.timer_s <= now:
+                trace.on_timer(now)
             if now >= next_housekeeping:
                 self._housekeep(now)
                 next_housekeeping = now + housekeeping_s

@@ -140,6 +140,10 @@ class Receiver:
         self.timer_s = INFINITY
         self.bad_frames = 0
 
+    def progress(self) -> dict[int, tuple[int, int, int]]:
+        """What has come so far, by flow: payload in bytes, packets, and how many of them marked CE."""
+        return {flow.flow: (flow.payload_bytes, flow.packets, flow.marked_ce) for flow in self._flows.values()}
+
     def stats(self) -> tuple[stats.ReceivedFlow, ...]:
         since = self._clock.since_epoch
         return tuple(

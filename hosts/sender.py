@@ -186,6 +186,10 @@ class Sender:
         self._flows = {number: flow for number, flow in self._flows.items() if flow.end_at_s is None}
         self.unknown_cnps = 0
 
+    def progress(self) -> dict[int, int]:
+        """Bytes of the frames sent so far, by flow."""
+        return {number: flow.sent_bytes()[0] for number, flow in self._flows.items()}
+
     def stats(self) -> tuple[stats.SentFlow, ...]:
         since = self._clock.since_epoch
         result = []

@@ -92,6 +92,7 @@ class Network:
         scheme_parameters: Mapping[str, Value] | None = None,
         name: str | None = None,
         seed: int = 1,
+        trace_s: float | None = None,
         role: str = "run",
         agents: bool = True,
         progress: Callable[[str], None] = lambda _text: None,
@@ -107,6 +108,7 @@ class Network:
         self.name = name or topology.name
         self.log_dir = log_dir
         self.seed = seed
+        self.trace_s = trace_s
         self.role = role
         self.agents = agents
         self.switches: dict[str, RunningSwitch] = {}
@@ -283,6 +285,7 @@ class Network:
             *("--line-rate", repr(self.topology.link_at(host.name, 0).rate_bps), *parameters),
             *("--delay", repr(self._agent_delay_s(host.name)), "--seed", str(self.seed)),
             *("--control", str(control), "--log", str(log)),
+            *(("--trace", repr(self.trace_s)) if self.trace_s is not None else ()),
         ]
         process = self._spawn(node, command, stderr)
         self._note(node, process, str(control), log)
