@@ -1,59 +1,35 @@
-"""C sources to shared objects, cached by content.
-
-A cached object's name holds a hash of the sources, the flags and the compiler's version, so it is never stale.
-Objects are written beside their place and renamed, so two processes that build the same one do no harm.
-The cache is `$XDG_CACHE_HOME/pcn-lab`, else `~/.cache/pcn-lab`; it may be deleted at any time.
-"""
+"""The switch's two kinds of shared object: the runtime, and a loaded program. `compiling` makes and keeps them."""
 
 from __future__ import annotations
 
 import hashlib
-import os
-import shlex
-import subprocess
 import tempfile
 from collections.abc import Sequence
-from functools import lru_cache
 from pathlib import Path
 
+from softswitch.codegen.compiling import COMMON_FLAGS, BuildError, build, build_folder, cache_dir, compiler
 from softswitch.codegen.generate import generate
 from softswitch.program.model import Program
 
+__all__ = [
+    "CSRC",
+    "BuildError",
+    "build_program",
+    "build_runtime",
+    "build_source",
+    "cache_dir",
+    "compiler",
+]
+
 CSRC = Path(__file__).resolve().parent.parent / "csrc"
 
-COMMON_FLAGS = ("-std=gnu11", "-O2", "-fPIC", "-shared", "-fno-strict-aliasing", "-Wall", "-Wextra")
 RUNTIME_FLAGS = (*COMMON_FLAGS, "-pthread", "-lm")
 PROGRAM_FLAGS = COMMON_FLAGS
 
 
-class BuildError(Exception):
-    """The compiler is missing or refused; the message holds what it said."""
-
-
-def compiler() -> list[str]:
-    """The C compiler's command: `$CC`, or cc."""
-    return shlex.split(os.environ.get("CC", "")) or ["cc"]
-
-
-def cache_dir() -> Path:
-    """Where built objects are kept; made if missing."""
-    base = os.environ.get("XDG_CACHE_HOME", "")
-    root = Path(base) if Path(base).is_absolute() else Path.home() / ".cache"
-    path = root / "pcn-lab"
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise BuildError(f"cannot make the cache directory {path}: {error.strerror}; set XDG_CACHE_HOME") from error
-    return path
-
-
 def build_runtime(extra_flags: Sequence[str] = ()) -> Path:
     """The runtime library, libsoftswitch: all of csrc/*.c."""
-    sources = sorted(CSRC.glob("*.c"))
-    if not sources:
-        raise BuildError(f"no C sources in {CSRC}; the checkout is incomplete")
-    digest = _digest([*sources, *sorted(CSRC.glob("*.h"))])
-    return _build("libsoftswitch", sources, digest, (*RUNTIME_FLAGS, *extra_flags))
+    return build_folder("libsoftswitch", CSRC, (*RUNTIME_FLAGS, *extra_flags))
 
 
 def build_program(program: Program, extra_flags: Sequence[str] = ()) -> Path:
@@ -63,56 +39,10 @@ def build_program(program: Program, extra_flags: Sequence[str] = ()) -> Path:
 
 def build_source(text: str, extra_flags: Sequence[str] = ()) -> Path:
     """The shared object of one C file that includes "pipeline.h"."""
-    digest = hashlib.sha256(text.encode())
+    identity = hashlib.sha256(text.encode())
     for header in sorted(CSRC.glob("*.h")):
-        digest.update(header.read_bytes())
+        identity.update(header.read_bytes())
     with tempfile.TemporaryDirectory(prefix="pcn-lab-") as scratch:
         source = Path(scratch) / "program.c"
         source.write_text(text, encoding="utf-8")
-        return _build("program", [source], digest.hexdigest(), (*PROGRAM_FLAGS, *extra_flags))
-
-
-def _digest(paths: Sequence[Path]) -> str:
-    digest = hashlib.sha256()
-    for path in paths:
-        content = path.read_bytes()
-        digest.update(f"{path.name} {len(content)}\n".encode())
-        digest.update(content)
-    return digest.hexdigest()
-
-
-@lru_cache(maxsize=8)
-def _compiler_version(command: tuple[str, ...]) -> str:
-    return _run([*command, "--version"])
-
-
-def _build(name: str, sources: Sequence[Path], digest: str, flags: Sequence[str]) -> Path:
-    command = compiler()
-    identity = "\n".join([digest, *flags, *command, _compiler_version(tuple(command))])
-    key = hashlib.sha256(identity.encode()).hexdigest()[:32]
-    target = cache_dir() / f"{name}-{key}.so"
-    if target.exists():
-        return target
-    libraries = [flag for flag in flags if flag.startswith("-l")]
-    options = [flag for flag in flags if not flag.startswith("-l")]
-    descriptor, scratch = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    os.close(descriptor)
-    try:
-        _run([*command, *options, f"-I{CSRC}", "-o", scratch, *map(str, sources), *libraries])
-        Path(scratch).chmod(0o755)
-        Path(scratch).replace(target)
-    finally:
-        Path(scratch).unlink(missing_ok=True)
-    return target
-
-
-def _run(command: Sequence[str]) -> str:
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
-    except OSError as error:
-        raise BuildError(
-            f"cannot run the C compiler {command[0]!r}: {error.strerror}; install gcc or clang, or set CC"
-        ) from error
-    if done.returncode != 0:
-        raise BuildError(f"{command[0]} failed with exit code {done.returncode}:\n{done.stderr.strip()}")
-    return done.stdout
+        return build("program", [source], identity.hexdigest(), (*PROGRAM_FLAGS, *extra_flags), CSRC)
