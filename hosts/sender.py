@@ -132,6 +132,7 @@ class Sender:
             dscp=request.dscp,
         )
         flow = SentFlow(request, packet, self._configured, self._line_rate_bps)
+        flow.rp.on_start(request.start_s)
         self._flows[request.flow] = flow
         self._nic.add(flow, now_s)
         self._log.write(request.start_s, "start", flow=request.flow, dst_ip=request.dst_ip, rate_bps=flow.rate_bps)
@@ -169,8 +170,10 @@ class Sender:
         assert isinstance(flow, SentFlow)
         if flow.state == "waiting":
             flow.state = "sending"
-        if flow.rp.counts_bytes:
-            flow.rp.on_bytes_sent(flow.template.length, now_s)
+        rp = flow.rp
+        rp.sent_bytes += flow.template.length  # the last frame may be shorter, but no event comes after it
+        if rp.due_bytes is not None and rp.sent_bytes >= rp.due_bytes and flow.end_at_s is None:
+            rp.on_bytes_sent(now_s)
             self._update(flow, now_s)
 
     def on_timer(self, now_s: float) -> None:
@@ -228,5 +231,7 @@ class Sender:
         self._set_timer()
 
     def _set_timer(self) -> None:
-        timers = [flow.rp.timer_s for flow in self._flows.values() if flow.end_at_s is None and flow.rp.timer_s]
-        self.timer_s = min(timers, default=INFINITY)
+        self.timer_s = min(
+            (flow.rp.timer_s for flow in self._flows.values() if flow.end_at_s is None and flow.rp.timer_s is not None),
+            default=INFINITY,
+        )

@@ -50,16 +50,21 @@ class Window:
 
 
 class ReactionPoint:
-    """RP of one flow. The flow starts when this is made; `rate_bps` is what it may send from now on.
+    """RP of one flow. `rate_bps` is what it may send from now on.
 
     Events return nothing: read `rate_bps` afterwards. A scheme overrides the events that it reacts to.
     `timer_s` is when `on_timer` wants to be called, None if never; read it after each event.
-    `counts_bytes` says whether `on_bytes_sent` wants to be called.
+    `sent_bytes` is what the flow has sent so far, in frames; whoever runs the RP keeps it. `on_bytes_sent` wants to be
+    called when it has reached `due_bytes`, None if never; read that after each event, too.
     """
 
     rate_bps: float
     timer_s: float | None = None
-    counts_bytes: bool = False
+    sent_bytes: int = 0
+    due_bytes: int | None = None
+
+    def on_start(self, now_s: float) -> None:
+        """The flow starts. The first event."""
 
     def on_cnp(self, cnp: Cnp, now_s: float) -> None:
         """A CNP arrived."""
@@ -73,8 +78,8 @@ class ReactionPoint:
     def on_timer(self, now_s: float) -> None:
         """The time that `timer_s` named has come."""
 
-    def on_bytes_sent(self, count: int, now_s: float) -> None:
-        """Bytes of this flow left, in frames."""
+    def on_bytes_sent(self, now_s: float) -> None:
+        """`sent_bytes` has reached `due_bytes`."""
 
     def state(self) -> dict[str, float]:
         """Variables worth a log entry beside the rate, by the paper's names."""

@@ -153,31 +153,65 @@ class _NoParameters:
 
 
 class _ClockedRp(ReactionPoint):
-    """Halves its rate every 10 us and after every 5,290 bytes, to exercise these events."""
-
-    counts_bytes = True
+    """Halves its rate every 10 us from its start, four times, and after 5,290 and 10,580 bytes."""
 
     def __init__(self, line_rate_bps: float, parameters: _NoParameters) -> None:
         self.rate_bps = line_rate_bps
-        self.timer_s: float | None = 10e-6
-        self.bytes = 0
+        self.due_bytes = 5290
+        self.timers: list[float] = []
+        self.counts: list[int] = []
+
+    def on_start(self, now_s: float) -> None:
+        self.timer_s = now_s + 10e-6
 
     def on_timer(self, now_s: float) -> None:
         self.rate_bps /= 2
-        self.timer_s = now_s + 10e-6 if now_s < 35e-6 else None
+        self.timers.append(now_s)
+        self.timer_s = now_s + 10e-6 if len(self.timers) < 4 else None
 
-    def on_bytes_sent(self, count: int, now_s: float) -> None:
-        self.bytes += count
-        if self.bytes == 5290:
-            self.rate_bps /= 2
+    def on_bytes_sent(self, now_s: float) -> None:
+        self.rate_bps /= 2
+        self.counts.append(self.sent_bytes)
+        self.due_bytes = 2 * 5290 if len(self.counts) == 1 else None
+
+
+def clocked() -> tuple[Bench, list[_ClockedRp]]:
+    """A sender of that scheme, and the RPs that it makes."""
+    made: list[_ClockedRp] = []
+
+    def make(line_rate_bps: float, parameters: _NoParameters) -> _ClockedRp:
+        made.append(_ClockedRp(line_rate_bps, parameters))
+        return made[-1]
+
+    scheme = Scheme("clocked", "for this test", "pcn", _NoParameters, make, lambda _: NotificationPoint())
+    return Bench(scheme.configure()), made
 
 
 def test_rp_timers_and_byte_counters_run() -> None:
-    scheme = Scheme("clocked", "for this test", _NoParameters, _ClockedRp, lambda _: NotificationPoint())
-    bench = Bench(scheme.configure())
+    bench, made = clocked()
     bench.start()
     bench.run(0.0, 1e-4)
-    assert bench.sender.stats()[0].rate_bps == LINE / 2**5
+    assert bench.sender.stats()[0].rate_bps == LINE / 2**6
+    assert bench.sender.timer_s == float("inf")
+    # After 5 and 10 frames of 1058 B, and at the times that the RP named.
+    assert made[0].counts == [5290, 10580]
+    assert made[0].timers == pytest.approx([10e-6, 20e-6, 30e-6, 40e-6])
+
+
+def test_rp_timers_run_at_their_time_however_late_the_process_is() -> None:
+    bench, made = clocked()
+    bench.start(now=1.0)
+    assert bench.sender.timer_s == 1.0 + 10e-6
+    bench.sender.on_timer(1.0 + 25e-6)
+    assert made[0].timers == pytest.approx([1.0 + 10e-6, 1.0 + 20e-6])
+    assert bench.sender.timer_s == pytest.approx(1.0 + 30e-6)
+
+
+def test_the_rp_of_a_flow_that_ended_sees_nothing() -> None:
+    bench, made = clocked()
+    bench.start(size_bytes=5000)
+    bench.run(0.0, 1e-3)
+    assert made[0].counts == made[0].timers == []
     assert bench.sender.timer_s == float("inf")
 
 
