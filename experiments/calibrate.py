@@ -34,12 +34,12 @@ was enough, the run itself tells."""
 
 def choose(plan: Plan) -> float:
     """A k for `plan` on this machine as it is now, in steps of 20."""
-    packets_per_s = plan.capacity_bps / (8 * plan.frame_bytes)
+    packets_per_s = plan.load_bps / (8 * plan.frame_bytes)
     return stretch(packets_per_s, rounds_per_s(plan.frame_bytes))
 
 
 def stretch(packets_per_s: float, rounds: float) -> float:
-    """The k at which `packets_per_s` (nominal, through the bottleneck) take USABLE of `rounds` a second (real)."""
+    """The k at which `packets_per_s` (nominal, received by all hosts) take USABLE of `rounds` a second (real)."""
     k = packets_per_s * AGENT_COST / (USABLE * rounds)
     return min(MOST, max(LEAST, math.ceil(k / 20) * 20.0))
 

@@ -15,18 +15,18 @@ from experiments.agentlogs import read_logs
 from experiments.errors import ExperimentError
 from experiments.pace import KEPT_SHARE, TooFastError, carried_share, fell_behind, how_it_fell_behind
 from experiments.progress import RunProgress
-from experiments.recording import FlowRecord, LinkRecord, PortRecord, Recording, flow_entity
-from experiments.sampler import COUNTERS_EVERY_S, QUEUE_EVERY_S, Clock, Sampler
+from experiments.recording import FlowRecord, LinkRecord, PortRecord, Recording
+from experiments.sampler import Clock, Sampler
 from experiments.scenarios import Plan
 from experiments.series import Series
 from experiments.versions import versions
 from hosts.client import AgentClient, AgentError
 from hosts.stats import AgentStats, ReceivedFlow, SentFlow
 
-STATS_EVERY_S = 2.5e-3
-"""Nominal time between two readings of the agents' statistics."""
-_HEAD_START_S = 0.3
-"""Real time from the commands to the flows' start: each agent must have its command by then."""
+_STATS_EVERY_REAL_S = 1.0
+"""Between two looks at whether the agents keep pace, which judge windows of a second."""
+_HEAD_START_REAL_S, _FLOW_REAL_S = 0.3, 3e-3
+"""From the commands to the start of the first flow, and more for each flow: its agent must have its command by then."""
 _QUIET_S = 5.0
 """Real time without any change after which a network won't ever be drained."""
 
@@ -45,6 +45,7 @@ def run_live(plan: Plan, target: str, k: float, logs: Path, progress: RunProgres
         scheme=plan.scheme,
         scheme_parameters=plan.scheme_parameters,
         seed=plan.seed,
+        trace_s=plan.sampling.flows_s,
         log_dir=logs,
         progress=lambda text: progress.stage(f"Network: {text}"),
     )
@@ -58,18 +59,19 @@ def run_live(plan: Plan, target: str, k: float, logs: Path, progress: RunProgres
         host_logs = [host.log for host in lab.network.hosts.values()]
         notes = _notes(lab.network.features)
     series = run.sampler.series
-    read_logs(host_logs, series)
+    read_logs(host_logs, plan.topology.flows, series)
     run.check_switches()
     return Recording(
         series=series,
         flows=tuple(_flow_records(plan, stats)),
-        links={name: _link(series, name, plan.duration_s) for name in series.entities("pause")},
+        links={name: _link(series, name, plan) for name in series.entities("pause")},
         ports={
             name: _port(series, name, plan.topology.link_at(*_endpoint(name)).rate_bps)
             for name in series.entities("transmitted_packets")
         },
         left_inside=left,
         k=k,
+        start_s=plan.start_s,
         duration_s=plan.duration_s,
         wall_s=time.monotonic() - started,
         versions=versions(lab.program.name),
@@ -84,8 +86,9 @@ class _Run:
         self._plan = plan
         self._agents: Mapping[str, AgentClient] = lab.agents
         self._progress = progress
-        self.clock = Clock(time.monotonic() + _HEAD_START_S, k)
-        self.sampler = Sampler(plan.topology, lab.switches, plan.bottleneck, self.clock)
+        head_start_s = _HEAD_START_REAL_S + _FLOW_REAL_S * len(plan.topology.flows)
+        self.clock = Clock(time.monotonic() + head_start_s - plan.start_s * k, k)
+        self.sampler = Sampler(plan.topology, lab.switches, plan.sampling.queues, self.clock)
 
     def start(self) -> None:
         """Tells every agent the start of time, and its flows."""
@@ -99,7 +102,7 @@ class _Run:
                 dst_mac=to.mac,
                 size_bytes=flow.size_bytes,
                 rate_bps=flow.rate_bps,
-                duration_s=self._plan.duration_s - flow.start_s,
+                duration_s=flow.duration_s or self._plan.duration_s - flow.start_s,
                 payload_bytes=self._plan.payload_bytes,
                 at=self.clock.real(flow.start_s),
             )
@@ -107,23 +110,28 @@ class _Run:
 
     def sample(self) -> None:
         """Samples until the run's time is over, and sees to it that the agents keep pace."""
-        duration = self._plan.duration_s
-        self._progress.stage(f"Run: {duration * 1e3:g} ms, stretched {self.clock.k:g} times")
-        due = {"queue": 0.0, "counters": 0.0, "stats": 0.0}
-        every = {"queue": QUEUE_EVERY_S, "counters": COUNTERS_EVERY_S, "stats": STATS_EVERY_S}
+        start, end, sampling = self._plan.start_s, self._plan.duration_s, self._plan.sampling
+        self._progress.stage(f"Run: {(end - start) * 1e3:g} ms, stretched {self.clock.k:g} times")
+        every = {
+            "queues": sampling.queues_s,
+            "counters": sampling.counters_s,
+            "stats": _STATS_EVERY_REAL_S / self.clock.k,
+        }
+        due = dict.fromkeys(every, start)
         seen = ""
-        while min(due.values()) <= duration:
+        while min(due.values()) <= end:
             what = min(due, key=lambda name: due[name])
             self._wait(due[what])
-            if what == "queue":
-                registers = self.sampler.queue()
-                seen = f"{max(self.clock.now(), 0) * 1e3:.1f} ms, queue {registers['waiting_bytes'] / 1e3:.0f} KB"
+            if what == "queues":
+                waiting = self.sampler.queues()
+                now = max(self.clock.now(), start)
+                seen = f"{now * 1e3:.1f} ms, queue {waiting / 1e3:.0f} KB"
             elif what == "counters":
                 self.sampler.counters()
             else:
                 self._read_agents()
             due[what] = max(due[what] + every[what], self.clock.now())
-            self._progress.advance(self.clock.now() / duration, seen)
+            self._progress.advance((self.clock.now() - start) / (end - start), seen)
         self.sampler.counters()
 
     def drain(self) -> None:
@@ -144,35 +152,32 @@ class _Run:
                 last, quiet_since = now, time.monotonic()
             elif time.monotonic() - quiet_since > _QUIET_S:
                 return
-            self.sampler.queue()
-            self._wait(self.clock.now() + QUEUE_EVERY_S)
+            self.sampler.queues()
+            self._wait(self.clock.now() + self._plan.sampling.queues_s)
 
     def stats(self) -> dict[str, AgentStats]:
         return {name: agent.stats() for name, agent in self._agents.items()}
 
     def check_switches(self) -> None:
-        """Raises TooFastError when the bottleneck, with packets waiting, sent less than its rate."""
-        series, port = self.sampler.series, str(self._plan.bottleneck)
-        share = carried_share(
-            series.get(port, "waiting_packets"),
-            series.get(port, "tx_paused"),
-            series.get(port, "transmitted_bytes"),
-            self._plan.capacity_bps,
-        )
-        if share is not None and share < KEPT_SHARE:
-            who = f"the switch {self._plan.bottleneck.node} sent {share:.0%} of its rate while packets waited"
-            raise TooFastError(self.clock.k, who)
+        """Raises TooFastError when a port, with packets waiting, sent less than its rate."""
+        series = self.sampler.series
+        for end in self._plan.sampling.queues:
+            share = carried_share(
+                series.get(str(end), "waiting_packets"),
+                series.get(str(end), "tx_paused"),
+                series.get(str(end), "transmitted_bytes"),
+                self._plan.topology.link_at(end.node, end.port).rate_bps,
+            )
+            if share is not None and share < KEPT_SHARE:
+                who = f"the switch {end.node} sent {share:.0%} of its rate while packets waited at {end}"
+                raise TooFastError(self.clock.k, who)
 
     def _read_agents(self) -> dict[str, AgentStats]:
-        """Reads what has been received, for the series. Raises TooFastError when an agent fell behind."""
+        """Reads all statistics. Raises TooFastError when an agent fell behind."""
         stats: dict[str, AgentStats] = {}
         for name, agent in self._agents.items():
-            before = self.clock.now()
             one = stats[name] = agent.stats()
-            at = (before + self.clock.now()) / 2
-            for flow in one.received:
-                self.sampler.series.add(at, flow_entity(flow.flow), "received_bytes", flow.payload_bytes)
-            if fell_behind(one, self._plan.duration_s, self.clock.k):
+            if fell_behind(one, self._plan.duration_s - self._plan.start_s, self.clock.k):
                 raise TooFastError(self.clock.k, how_it_fell_behind(name, one, self.clock.k))
             if one.socket_drops:
                 who = f"the agent of {name} was too slow to receive {one.socket_drops} packets"
@@ -213,18 +218,20 @@ def _flow_records(plan: Plan, stats: Mapping[str, AgentStats]) -> list[FlowRecor
                 received_packets=got.packets - got.duplicates if got else 0,
                 received_bytes=got.payload_bytes - duplicate_bytes if got else 0,
                 marked_packets=got.marked_ce if got else 0,
+                group=flow.group,
                 fct_s=None if complete is None else complete - flow.start_s,
             )
         )
     return records
 
 
-def _link(series: Series, name: str, duration_s: float) -> LinkRecord:
+def _link(series: Series, name: str, plan: Plan) -> LinkRecord:
     pause, resume = (series.get(name, metric)[1] for metric in ("pause", "resume"))
     return LinkRecord(
         pause=int(pause[-1]),
         resume=int(resume[-1]),
-        paused_s=metrics.step_mean(*series.get(name, "xoff"), 0.0, duration_s) * duration_s,
+        paused_s=metrics.step_mean(*series.get(name, "xoff"), plan.start_s, plan.duration_s)
+        * (plan.duration_s - plan.start_s),
     )
 
 

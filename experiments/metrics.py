@@ -85,18 +85,18 @@ def utilisation(times: Array, total_bytes: Array, rate_bps: float, start_s: floa
     return counter_rate(times, total_bytes, start_s, end_s) * 8 / rate_bps
 
 
-def binned_rate(times: Array, totals: Array, bin_s: float, end_s: float) -> tuple[Array, Array]:
-    """Increase a second of a counter series in bins of `bin_s` from 0 to `end_s`: (starts of the bins, rates)."""
-    edges = np.append(np.arange(0.0, end_s - bin_s / 1e6, bin_s), end_s)
+def binned_rate(times: Array, totals: Array, bin_s: float, end_s: float, start_s: float = 0.0) -> tuple[Array, Array]:
+    """Increase a second of a counter series in bins of `bin_s` from `start_s` to `end_s`: (starts of bins, rates)."""
+    edges = np.append(np.arange(start_s, end_s - bin_s / 1e6, bin_s), end_s)
     return edges[:-1], np.diff(counter_at(times, totals, edges)) / np.diff(edges)
 
 
 def binned_share(
-    part: tuple[Array, Array], whole: tuple[Array, Array], bin_s: float, end_s: float
+    part: tuple[Array, Array], whole: tuple[Array, Array], bin_s: float, end_s: float, start_s: float = 0.0
 ) -> tuple[Array, Array]:
     """Share that the counter series `part` has in `whole`, in bins of `bin_s`. NaN where `whole` did not grow."""
-    starts, parts = binned_rate(*part, bin_s, end_s)
-    _, wholes = binned_rate(*whole, bin_s, end_s)
+    starts, parts = binned_rate(*part, bin_s, end_s, start_s)
+    _, wholes = binned_rate(*whole, bin_s, end_s, start_s)
     moved = wholes > 0
     return starts, np.where(moved, np.minimum(parts / np.where(moved, wholes, 1.0), 1.0), np.nan)
 

@@ -2,10 +2,13 @@
 
 All times and rates are nominal, in SI units; nodes, ports (`s0:4`) and links (`s1->s0`) are named as in the topology.
 
-Series that the rest relies on, by entity and metric:
+Series that the rest relies on, by entity and metric. FLOW is `flow N`; flows of a group (`FlowSpec.group`) have series
+together, under the group's name, and no rate:
 
-    flow N    rate_bps         the rate that the algorithm allows (step series)
-    flow N    received_bytes   payload that has arrived (counter series)
+    FLOW      rate_bps                           the rate that the algorithm allows, of frames (step series)
+    FLOW      sent_bytes                         frames that have left the host (counter series)
+    FLOW      received_bytes                     payload that has arrived (counter series)
+    FLOW      received_packets, marked_packets   packets that have arrived, and of them marked CE (counter series)
     PORT      waiting_bytes, waiting_packets, pn, tx_paused                 samples of registers
     PORT      transmitted_bytes, transmitted_packets, marked_packets        counter series, lossless class
     LINK      pause, resume                                                 PFC frames sent over it (counter series)
@@ -33,12 +36,14 @@ class FlowRecord:
     received_packets: int
     received_bytes: int
     marked_packets: int
+    group: str = ""
     fct_s: float | None = None
     """Time from the start to the arrival of the last byte; None for a flow that only the end of the run stopped."""
 
     @property
     def entity(self) -> str:
-        return flow_entity(self.id)
+        """Under which its series are."""
+        return flow_entity(self.id, self.group)
 
 
 @dataclass(frozen=True)
@@ -71,11 +76,12 @@ class Recording:
     k: float
     duration_s: float
     wall_s: float
+    start_s: float = 0.0
     versions: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     """What a reader has to know about this run, for the report."""
 
 
-def flow_entity(flow: int) -> str:
-    """The name of a flow in series: `flow 1`."""
-    return f"flow {flow}"
+def flow_entity(flow: int, group: str = "") -> str:
+    """The name of a flow in series: `flow 1`, or its group's."""
+    return group or f"flow {flow}"

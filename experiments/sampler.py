@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from controller.lab import index
 from controller.switch import SwitchClient
 from experiments.series import Series
 from topologies.model import Endpoint, Topology
 
-QUEUE_EVERY_S = 0.25e-3
-"""Nominal time between two samples of the bottleneck's registers."""
-COUNTERS_EVERY_S = 1e-3
-"""Nominal time between two readings of the counters of all ports."""
 _QUEUE = ("waiting_bytes", "waiting_packets", "pn", "tx_paused")
 INSIDE = ("waiting_packets", "waiting_bytes", "held_bytes", "pn")
 """Registers that count what is inside a switch, and must be back at 0 when nothing is."""
@@ -38,26 +34,27 @@ class Sampler:
     """Samples of one network's switches, in the terms of `experiments.recording`."""
 
     def __init__(
-        self, topology: Topology, switches: Mapping[str, SwitchClient], bottleneck: Endpoint, clock: Clock
+        self, topology: Topology, switches: Mapping[str, SwitchClient], queues: Sequence[Endpoint], clock: Clock
     ) -> None:
         self.series = Series()
         self._topology = topology
         self._switches = switches
-        self._bottleneck = bottleneck
+        self._queues = queues
         self._clock = clock
         self._cells = {name: {port: index(port) for port in topology.ports(name)} for name in switches}
         self._base: dict[tuple[str, str, int], tuple[int, int]] = {}
 
-    def queue(self) -> dict[str, int]:
-        """Reads the bottleneck's registers; what they held."""
-        switch, cell = self._switches[self._bottleneck.node], index(self._bottleneck.port)
-        seen: dict[str, int] = {}
-        for register in _QUEUE:
-            before = self._clock.now()
-            seen[register] = switch.read_register(register, cell)
-            at = (before + self._clock.now()) / 2
-            self.series.add(at, str(self._bottleneck), register, seen[register])
-        return seen
+    def queues(self) -> int:
+        """Reads the registers of the ports whose queues are sampled; the bytes that wait at the first of them."""
+        seen: list[int] = []
+        for port in self._queues:
+            switch, cell = self._switches[port.node], index(port.port)
+            for register in _QUEUE:
+                before = self._clock.now()
+                value = switch.read_register(register, cell)
+                self.series.add((before + self._clock.now()) / 2, str(port), register, value)
+                seen.append(value)
+        return seen[_QUEUE.index("waiting_bytes")]
 
     def counters(self) -> None:
         """Reads what every port transmitted and marked, and the PFC frames that it sent."""

@@ -83,7 +83,7 @@ class Agent:
         self._receiver = Receiver(
             mac, ip, settings.scheme, self._clock, self._log, self._nic.send_control, settings.seed
         )
-        self._trace = FlowTrace(settings.trace_s, self._sender, self._receiver, self._log)
+        self._trace = FlowTrace(settings.trace_s, self._sender, self._receiver, self._log, self._clock)
         self._pace = PaceMeter(self._nic)
         self._other_frames = 0
         self._bad_frames = 0

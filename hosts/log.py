@@ -5,7 +5,8 @@
     end     flow, packets                                     its last frame left
     np      flow, src_ip, packets, marked, bytes, ce, rec_rate_bps    the NP sent a CNP for a window (ce 1: decrease)
     last    flow, src_ip, packets                             the packet marked as a flow's last arrived
-    flows   sent: {flow: bytes}, received: {flow: [payload bytes, packets, marked]}   totals, of those that moved
+    flows   since, sent: {flow: bytes}, received: {flow: [payload bytes, packets, marked]}
+            totals, of the flows that moved since that time (--trace)
     pause   class, quanta                                     PFC PAUSE received
     resume  class, by: "frame" | "expiry"                     the class may send again
     lag     share, lag_real_s                                 a window in which the agent did not keep pace

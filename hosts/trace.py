@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from .clock import DilatedClock
 from .log import EventLog
 from .nic import INFINITY
 from .receiver import Receiver
@@ -13,12 +14,16 @@ from .sender import Sender
 class FlowTrace:
     """Writes the event `flows` every `period_s` (nominal; None: never), with the flows that moved since the last."""
 
-    def __init__(self, period_s: float | None, sender: Sender, receiver: Receiver, log: EventLog) -> None:
+    def __init__(
+        self, period_s: float | None, sender: Sender, receiver: Receiver, log: EventLog, clock: DilatedClock
+    ) -> None:
         self.timer_s = INFINITY if period_s is None else period_s
         self._period_s = period_s
         self._sender = sender
         self._receiver = receiver
         self._log = log
+        self._clock = clock
+        self._last_s = 0.0
         self._sent: dict[int, int] = {}
         self._received: dict[int, tuple[int, int, int]] = {}
 
@@ -30,5 +35,6 @@ class FlowTrace:
         moved = {str(flow): size for flow, size in sent.items() if self._sent.get(flow, 0) != size}
         came = {str(flow): counts for flow, counts in received.items() if self._received.get(flow) != counts}
         if moved or came:
-            self._log.write(now_s, "flows", sent=moved, received=came)
-        self._sent, self._received = sent, received
+            since = round(self._clock.since_epoch(self._last_s), 9)
+            self._log.write(now_s, "flows", since=since, sent=moved, received=came)
+        self._sent, self._received, self._last_s = sent, received, now_s

@@ -14,8 +14,26 @@ from topologies.model import Endpoint, Link, Topology
 
 
 @dataclass(frozen=True)
+class Sampling:
+    """What a runner samples, and how often: nominal seconds from one reading to the next.
+
+    `queues` are the ports whose registers are read, the most interesting first; counters are those of all ports, flows
+    the progress of all flows.
+    """
+
+    queues: tuple[Endpoint, ...]
+    queues_s: float = 0.25e-3
+    counters_s: float = 1e-3
+    flows_s: float = 1e-3
+
+
+@dataclass(frozen=True)
 class Plan:
-    """A scenario with all values filled in: what a runner runs, on whichever clock. Nominal units."""
+    """A scenario with all values filled in: what a runner runs, on whichever clock. Nominal units.
+
+    The run lasts from `start_s` (at most 0), when its first flow starts, to `duration_s`: time 0 is the event that the
+    scenario is about.
+    """
 
     scenario: str
     scheme: str
@@ -28,6 +46,10 @@ class Plan:
     bottleneck: Endpoint
     duration_s: float
     payload_bytes: int
+    sampling: Sampling
+    load_bps: float
+    """Frames that all hosts together receive at the busiest time: what live agents must carry."""
+    start_s: float = 0.0
 
     @property
     def bottleneck_link(self) -> Link:

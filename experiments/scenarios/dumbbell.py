@@ -12,7 +12,7 @@ from experiments.checks import Check, at_least, at_most, near
 from experiments.errors import ExperimentError
 from experiments.parameters import Parameter, Value, complete
 from experiments.recording import Recording
-from experiments.scenarios.base import HEADER_BYTES, Plan
+from experiments.scenarios.base import HEADER_BYTES, Plan, Sampling
 from experiments.scenarios.dumbbell_story import story
 from topologies.dumbbell import dumbbell
 from topologies.model import Endpoint, TopologyError
@@ -71,6 +71,7 @@ class Dumbbell:
             )
         except TopologyError as error:
             raise ExperimentError(str(error)) from error
+        bottleneck = Endpoint("s0", pairs + 1)
         return Plan(
             scenario=self.name,
             scheme=scheme,
@@ -78,9 +79,11 @@ class Dumbbell:
             values=filled,
             scheme_parameters=_scheme_parameters(scheme, filled),
             topology=topology,
-            bottleneck=Endpoint("s0", pairs + 1),
+            bottleneck=bottleneck,
             duration_s=number("duration", 0),
             payload_bytes=payload,
+            sampling=Sampling((bottleneck,)),
+            load_bps=number("rate", 0),
         )
 
     def checks(self, plan: Plan, recording: Recording, steady: Steady) -> list[Check]:

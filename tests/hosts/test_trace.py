@@ -32,7 +32,7 @@ class Bench:
         self.nic = Nic(10e9, on_end=lambda flow, at: self.sender.on_end(flow, at))
         self.sender = Sender(MAC, IP, 10e9, configured, self.nic, clock, self.log)
         self.receiver = Receiver(MAC, IP, configured, clock, self.log, self.nic.send_control)
-        self.trace = FlowTrace(period_s, self.sender, self.receiver, self.log)
+        self.trace = FlowTrace(period_s, self.sender, self.receiver, self.log, clock)
 
     def run(self, until: float) -> None:
         while (now := min(self.nic.wake(), self.trace.timer_s)) <= until:
@@ -59,6 +59,7 @@ def test_totals_of_the_flows_that_moved(tmp_path: Path) -> None:
     events = bench.events()
     # 305 packets of 1058 B at 10 Gb/s take 258 us
     assert [event["t"] for event in events] == pytest.approx([100e-6, 200e-6, 300e-6])
+    assert [event["since"] for event in events] == pytest.approx([0, 100e-6, 200e-6])
     assert [sorted(event["sent"]) for event in events] == [["1"], ["1"], ["1", "2"]]
     assert events[0]["received"]["1"] == [118_000, 118, 0]
     assert events[0]["sent"]["1"] in (118 * 1058, 119 * 1058)  # one may be on its way out
