@@ -6,11 +6,20 @@ import difflib
 import inspect
 from collections.abc import Callable, Mapping
 
+from topologies.clos import clos
 from topologies.compact import compact
 from topologies.dumbbell import dumbbell
+from topologies.fat_tree import fat_tree
 from topologies.model import Topology, TopologyError, Value
+from topologies.parking_lot import parking_lot
 
-TOPOLOGIES: dict[str, Callable[..., Topology]] = {"dumbbell": dumbbell, "compact": compact}
+TOPOLOGIES: dict[str, Callable[..., Topology]] = {
+    "dumbbell": dumbbell,
+    "compact": compact,
+    "parking-lot": parking_lot,
+    "fat-tree": fat_tree,
+    "clos": clos,
+}
 
 
 def options(name: str) -> tuple[str, ...]:

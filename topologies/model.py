@@ -121,6 +121,14 @@ class Topology:
         return {end: link for link in self.links for end in (link.a, link.b)}
 
     @cached_property
+    def _peers(self) -> dict[str, dict[int, Endpoint]]:
+        """What is at the far end of each port of each node, ports in order."""
+        peers: dict[str, dict[int, Endpoint]] = {}
+        for end in sorted(self._at, key=lambda end: end.port):
+            peers.setdefault(end.node, {})[end.port] = self._at[end].other(end.node)
+        return peers
+
+    @cached_property
     def _distances(self) -> dict[str, dict[str, int]]:
         """Hops to each host from every node; hosts don't forward."""
         return {host.name: self._distances_to(host.name) for host in self.hosts}
@@ -132,11 +140,10 @@ class Topology:
             node = todo.popleft()
             if node in self._hosts and node != destination:
                 continue
-            for port in self.ports(node):
-                peer = self.peer(node, port).node
-                if peer not in distances:
-                    distances[peer] = distances[node] + 1
-                    todo.append(peer)
+            for peer in self._peers[node].values():
+                if peer.node not in distances:
+                    distances[peer.node] = distances[node] + 1
+                    todo.append(peer.node)
         return distances
 
     def host(self, name: str) -> Host:
@@ -154,7 +161,7 @@ class Topology:
 
     def ports(self, node: str) -> tuple[int, ...]:
         """Ports of a node that have a link, in order."""
-        return tuple(sorted(end.port for end in self._at if end.node == node))
+        return tuple(self._peers.get(node, ()))
 
     def link_at(self, node: str, port: int) -> Link:
         link = self._at.get(Endpoint(node, port))
@@ -167,8 +174,11 @@ class Topology:
         return self.link_at(node, port).other(node)
 
     def link_name(self, node: str, port: int) -> str:
-        """The name of the direction that leaves `node` by `port`: "s0->s1"."""
-        return f"{node}->{self.peer(node, port).node}"
+        """The name of the direction that leaves `node` by `port`: "s0->s1", or "t0:17->l0:1" if it has parallels."""
+        peer = self.peer(node, port)
+        if sum(other.node == peer.node for other in self._peers[node].values()) > 1:
+            return f"{Endpoint(node, port)}->{peer}"
+        return f"{node}->{peer.node}"
 
     def next_hops(self, node: str, destination: str) -> tuple[int, ...]:
         """Ports of `node` on a shortest path to the host `destination`, in order."""
@@ -177,7 +187,7 @@ class Topology:
         here = distances.get(node)
         if here is None or here == 0:
             return ()
-        return tuple(p for p in self.ports(node) if distances.get(self.peer(node, p).node, here) == here - 1)
+        return tuple(p for p, peer in self._peers[node].items() if distances.get(peer.node, here) == here - 1)
 
     def route(self, node: str, destination: str) -> int:
         """The one port that packets for the host `destination` leave `node` by: the lowest on a shortest path."""
@@ -204,10 +214,20 @@ class Topology:
 
     def max_rtt_s(self) -> float:
         """The largest base RTT between any two hosts: PCN's T, unless a scenario says otherwise."""
-        return max(
-            (self.rtt_s(a.name, b.name) for a in self.hosts for b in self.hosts if a.name < b.name),
-            default=0.0,
-        )
+        to = {host.name: self._delays_to(host.name) for host in self.hosts}
+        return max((to[b][a] + to[a][b] for a in to for b in to if a < b), default=0.0)
+
+    def _delays_to(self, destination: str) -> dict[str, float]:
+        """Propagation delay to a host from each other one, along the routes."""
+        delays = {destination: 0.0}
+
+        def delay(node: str) -> float:
+            if node not in delays:
+                port = self.route(node, destination)
+                delays[node] = self._at[Endpoint(node, port)].delay_s + delay(self._peers[node][port].node)
+            return delays[node]
+
+        return {host.name: delay(host.name) for host in self.hosts}
 
     def number(self, parameter: str) -> float:
         """A numeric parameter by name."""

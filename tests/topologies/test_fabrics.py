@@ -1,0 +1,100 @@
+"""Parking lot, fat-tree and Clos: sizes, ports, ways, and what is refused."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from topologies import catalog
+from topologies.clos import clos
+from topologies.fat_tree import fat_tree
+from topologies.model import Topology, TopologyError
+from topologies.parking_lot import parking_lot
+
+
+def links_of(topology: Topology, src: str, dst: str) -> list[str]:
+    return [topology.link_name(end.node, end.port) for end in topology.path(src, dst)]
+
+
+def ways(topology: Topology, src: str, dst: str) -> int:
+    """Number of shortest ways from host to host."""
+    if src == dst:
+        return 1
+    return sum(ways(topology, topology.peer(src, port).node, dst) for port in topology.next_hops(src, dst))
+
+
+@pytest.mark.parametrize("bottlenecks", [1, 2, 4, 10])
+def test_each_link_of_the_parking_lot_has_flow_0_and_one_more(bottlenecks: int) -> None:
+    topology = parking_lot(bottlenecks)
+    assert [flow.id for flow in topology.flows] == list(range(bottlenecks + 1))
+    users = Counter(link for flow in topology.flows for link in links_of(topology, flow.src, flow.dst))
+    between = [f"s{i}->s{i + 1}" for i in range(bottlenecks)]
+    assert links_of(topology, "h0", "r0") == ["h0->s0", *between, f"s{bottlenecks}->r0"]
+    for i in range(1, bottlenecks + 1):
+        assert links_of(topology, f"h{i}", f"r{i}") == [f"h{i}->s{i - 1}", between[i - 1], f"s{i}->r{i}"]
+    assert {link for link, count in users.items() if count > 1} == set(between)
+    assert max(users.values()) == 2
+    assert topology.parameters["bottleneck"] == "s0:1"
+    assert topology.rtt_s("h0", "r0") == pytest.approx(2 * (bottlenecks + 2) * 5e-6)
+
+
+@pytest.mark.parametrize("k", [2, 4, 6])
+def test_fat_tree(k: int) -> None:
+    topology = fat_tree(k)
+    assert len(topology.hosts) == k**3 // 4
+    assert len(topology.switches) == 5 * k * k // 4
+    assert all(topology.ports(switch.name) == tuple(range(1, k + 1)) for switch in topology.switches)
+    last = topology.hosts[-1].name
+    assert len(topology.path("h0", last)) == 6
+    assert ways(topology, "h0", last) == (k // 2) ** 2
+    assert topology.max_rtt_s() == pytest.approx(12 * 5e-6)
+    if k > 2:
+        assert len(topology.path("h0", "h1")) == 2
+        assert len(topology.path("h0", f"h{k // 2}")) == 4
+
+
+def test_clos_of_section_7_4() -> None:
+    topology = clos()
+    assert len(topology.hosts) == 512
+    assert Counter(switch.name[0] for switch in topology.switches) == {"t": 32, "l": 16, "p": 8}
+    for switch in topology.switches:
+        lower = "h" if switch.name[0] == "t" else ("t" if switch.name[0] == "l" else "l")
+        down = up = 0.0
+        for port in topology.ports(switch.name):
+            rate = topology.link_at(switch.name, port).rate_bps
+            assert rate == (10e9 if topology.is_host(topology.peer(switch.name, port).node) else 40e9)
+            if topology.peer(switch.name, port).node[0] == lower:
+                down += rate
+            else:
+                up += rate
+        assert switch.name[0] == "p" or down == up  # 1:1
+    assert topology.next_hops("t0", "h511") == (17, 18, 19, 20)
+    assert len(topology.path("h0", "h511")) == 6
+    assert ways(topology, "h0", "h511") == 4 * 8 * 4  # strands up, spines, strands down (of either leaf)
+    assert ways(topology, "h0", "h16") == 2 * 2 * 2
+    assert topology.max_rtt_s() == pytest.approx(60e-6)
+
+
+def test_parallel_links_have_names_of_their_own() -> None:
+    topology = clos(pods=2)
+    names = [topology.link_name(end.node, end.port) for link in topology.links for end in (link.a, link.b)]
+    assert len(set(names)) == len(names)
+    assert topology.link_name("t0", 17) == "t0:17->l0:1"
+    assert topology.link_name("t0", 18) == "t0:18->l0:2"
+    assert topology.link_name("l0", 9) == "l0->p0"
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("parking-lot", {"bottlenecks": 0}, "at least 1"),
+        ("fat-tree", {"k": 3}, "even"),
+        ("fat-tree", {"k": 0}, "at least 2"),
+        ("clos", {"hosts": 10}, "1:1 would need 1.25 links"),
+        ("clos", {"pods": 0}, "at least 1 of each"),
+    ],
+)
+def test_what_can_not_be_built_is_refused(name: str, options: dict[str, int], message: str) -> None:
+    with pytest.raises(TopologyError, match=message):
+        catalog.build(name, options)

@@ -1,0 +1,76 @@
+"""The Clos network of section 7.4: 8 pods of 2 leaves, 4 ToRs and 64 hosts each, joined by 8 spines; 1:1 everywhere.
+
+16 hosts of 10 Gb/s a ToR need 160 Gb/s up, and there are 2 leaves and links of 40 Gb/s: so two links to each leaf. A
+leaf then has 8 x 40 Gb/s down, and one link to each of the 8 spines up.
+
+ToRs are t0, t1, ... in order of their pods, leaves l0, l1, ..., spines p0, p1, ..., hosts h0, h1, ... from left to
+right. A switch's ports count its lower neighbours first, then its upper ones, from 1; parallel links are neighbours.
+"""
+
+from __future__ import annotations
+
+from topologies import lossless
+from topologies.model import Endpoint, Link, Switch, Topology, TopologyError, make_hosts
+
+
+def clos(
+    pods: int = 8,
+    tors: int = 4,
+    leaves: int = 2,
+    hosts: int = 16,
+    host_bps: float = 10e9,
+    fabric_bps: float = 40e9,
+    delay_s: float = 5e-6,
+    xoff_bytes: float = lossless.XOFF_BYTES,
+    xon_bytes: float | None = None,
+    w_max: float = 0.5,
+    w_min: float = 1 / 128,
+    mtu_bytes: int = lossless.MTU_BYTES,
+    pause_quanta: int = 0xFFFF,
+) -> Topology:
+    """`tors` and `leaves` are a pod's, `hosts` a ToR's. Parallel links and spines follow from 1:1; no flows.
+
+    Raises TopologyError where 1:1 can't be had with whole links.
+    """
+    if min(pods, tors, leaves, hosts) < 1:
+        raise TopologyError(f"clos: {pods} pods, {tors} ToRs, {leaves} leaves, {hosts} hosts: at least 1 of each")
+    parallel = _whole(hosts * host_bps / (leaves * fabric_bps), "links from a ToR to each leaf")
+    spines = tors * parallel  # a leaf's links down are as many as its links up, one to each spine
+    links: list[Link] = []
+    for tor in range(pods * tors):
+        pod, place = divmod(tor, tors)
+        for i in range(hosts):
+            links.append(Link(Endpoint(f"h{tor * hosts + i}", 0), Endpoint(f"t{tor}", i + 1), host_bps, delay_s))
+        for i in range(leaves * parallel):
+            leaf, strand = divmod(i, parallel)
+            upper = Endpoint(f"l{pod * leaves + leaf}", place * parallel + strand + 1)
+            links.append(Link(Endpoint(f"t{tor}", hosts + i + 1), upper, fabric_bps, delay_s))
+    for leaf in range(pods * leaves):
+        for spine in range(spines):
+            upper = Endpoint(f"p{spine}", leaf + 1)
+            links.append(Link(Endpoint(f"l{leaf}", spines + spine + 1), upper, fabric_bps, delay_s))
+    tiers = {"t": pods * tors, "l": pods * leaves, "p": spines}
+    names = [f"{tier}{i}" for tier, count in tiers.items() for i in range(count)]
+    return Topology(
+        name="clos",
+        hosts=make_hosts([f"h{i}" for i in range(pods * tors * hosts)]),
+        switches=tuple(Switch(name, i) for i, name in enumerate(names, start=1)),
+        links=tuple(links),
+        parameters={
+            "pods": pods,
+            "tors": tors,
+            "leaves": leaves,
+            "hosts": hosts,
+            "host_bps": host_bps,
+            "fabric_bps": fabric_bps,
+            "delay_s": delay_s,
+            **lossless.parameters(xoff_bytes, xon_bytes, mtu_bytes, pause_quanta, w_min, w_max),
+        },
+    )
+
+
+def _whole(value: float, what: str) -> int:
+    number = round(value)
+    if number < 1 or abs(number - value) > 1e-9:
+        raise TopologyError(f"clos: 1:1 would need {value:g} {what}")
+    return number
