@@ -21,12 +21,13 @@ from pathlib import Path
 from typing import Any
 
 try:
+    from topologies import lossless
     from topologies.model import Endpoint, FlowSpec, Link, Switch, Topology, TopologyError, make_hosts
 except ModuleNotFoundError:  # `mn --custom` executes this file's text: neither the checkout nor __file__ is known to it
     sys.path.insert(0, str(Path(sys._getframe().f_code.co_filename).resolve().parent.parent))
+    from topologies import lossless
     from topologies.model import Endpoint, FlowSpec, Link, Switch, Topology, TopologyError, make_hosts
 
-MTU_BYTES = 1058  # the largest frame of the experiments: 1000 B payload as RoCEv2
 LONG_SENDERS = 2
 P0_S0, P1_S1, P2_S1, P3_S1 = Endpoint("s0", 3), Endpoint("s1", 1), Endpoint("s1", 2), Endpoint("s1", 3)
 
@@ -35,11 +36,11 @@ def compact(
     senders: int = 16,
     rate_bps: float = 40e9,
     delay_s: float = 5e-6,
-    xoff_bytes: float = 512e3,
+    xoff_bytes: float = lossless.XOFF_BYTES,
     xon_bytes: float | None = None,
     w_max: float = 0.5,
     w_min: float = 0.1 / LONG_SENDERS,
-    mtu_bytes: int = MTU_BYTES,
+    mtu_bytes: int = lossless.MTU_BYTES,
     pause_quanta: int = 0xFFFF,
 ) -> Topology:
     """Fig. 1 with `senders` senders, h0 and h1 among them. `delay_s` is each link's, one way.
@@ -65,13 +66,8 @@ def compact(
             "senders": senders,
             "rate_bps": rate_bps,
             "delay_s": delay_s,
-            "mtu_bytes": mtu_bytes,
-            "xoff_bytes": xoff_bytes,
-            "xon_bytes": xoff_bytes - 2 * mtu_bytes if xon_bytes is None else xon_bytes,
-            "pause_quanta": pause_quanta,
-            "w_min": w_min,
-            "w_max": w_max,
             "bottleneck": str(P0_S0),
+            **lossless.parameters(xoff_bytes, xon_bytes, mtu_bytes, pause_quanta, w_min, w_max),
         },
     )
 

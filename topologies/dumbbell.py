@@ -16,31 +16,36 @@ from pathlib import Path
 from typing import Any
 
 try:
+    from topologies import lossless
     from topologies.model import Endpoint, FlowSpec, Host, Link, Switch, Topology, TopologyError, make_hosts
 except ModuleNotFoundError:  # `mn --custom` executes this file's text: neither the checkout nor __file__ is known to it
     sys.path.insert(0, str(Path(sys._getframe().f_code.co_filename).resolve().parent.parent))
+    from topologies import lossless
     from topologies.model import Endpoint, FlowSpec, Host, Link, Switch, Topology, TopologyError, make_hosts
-
-MTU_BYTES = 1058  # the largest frame of the experiments: 1000 B payload as RoCEv2
 
 
 def dumbbell(
     pairs: int = 3,
+    flows: int | None = None,
     rate_bps: float = 10e9,
     rtt_s: float = 500e-6,
-    xoff_bytes: float = 512e3,
+    xoff_bytes: float = lossless.XOFF_BYTES,
     xon_bytes: float | None = None,
     w_max: float = 0.5,
     w_min: float | None = None,
-    mtu_bytes: int = MTU_BYTES,
+    mtu_bytes: int = lossless.MTU_BYTES,
     pause_quanta: int = 0xFFFF,
 ) -> Topology:
-    """The dumbbell with `pairs` pairs; the first pair has two flows. `rtt_s` is a sender's to its receiver and back.
+    """The dumbbell with `pairs` pairs; the first has twice as many of the `flows` as each other one: a multiple of
+    pairs + 1, which is the default. `rtt_s` is a sender's to its receiver and back.
 
     XON defaults to XOFF minus two MTUs, w_min to 0.1 / number of flows.
     """
     if pairs < 1:
         raise TopologyError(f"dumbbell: {pairs} pairs; at least 1 is needed")
+    each, rest = divmod(pairs + 1 if flows is None else flows, pairs + 1)
+    if rest or not each:
+        raise TopologyError(f"dumbbell: {flows} flows; with {pairs} pairs it must be a multiple of {pairs + 1}")
     senders = [f"h{i}" for i in range(pairs)]
     receivers = [f"r{i}" for i in range(pairs)]
     hosts: tuple[Host, ...] = make_hosts([*senders, *receivers])
@@ -51,25 +56,27 @@ def dumbbell(
         for port, host in enumerate(names, start=1)
     ]
     bottleneck = Link(Endpoint("s0", pairs + 1), Endpoint("s1", pairs + 1), rate_bps, delay_s)
-    ends = [("h0", "r0"), *((f"h{i}", f"r{i}") for i in range(pairs))]
-    flows = tuple(FlowSpec(number, src, dst) for number, (src, dst) in enumerate(ends, start=1))
+    ends = [(f"h{i}", f"r{i}") for i in (0, *range(pairs)) for _ in range(each)]
+    specs = tuple(FlowSpec(number, src, dst) for number, (src, dst) in enumerate(ends, start=1))
     return Topology(
         name="dumbbell",
         hosts=hosts,
         switches=(Switch("s0", 1), Switch("s1", 2)),
         links=(*access, bottleneck),
-        flows=flows,
+        flows=specs,
         parameters={
             "pairs": pairs,
             "rate_bps": rate_bps,
             "rtt_s": rtt_s,
-            "mtu_bytes": mtu_bytes,
-            "xoff_bytes": xoff_bytes,
-            "xon_bytes": xoff_bytes - 2 * mtu_bytes if xon_bytes is None else xon_bytes,
-            "pause_quanta": pause_quanta,
-            "w_min": 0.1 / len(flows) if w_min is None else w_min,
-            "w_max": w_max,
             "bottleneck": f"s0:{pairs + 1}",
+            **lossless.parameters(
+                xoff_bytes,
+                xon_bytes,
+                mtu_bytes,
+                pause_quanta,
+                0.1 / len(specs) if w_min is None else w_min,
+                w_max,
+            ),
         },
     )
 

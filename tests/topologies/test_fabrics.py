@@ -8,6 +8,7 @@ import pytest
 
 from topologies import catalog
 from topologies.clos import clos
+from topologies.dumbbell import dumbbell
 from topologies.fat_tree import fat_tree
 from topologies.model import Topology, TopologyError
 from topologies.parking_lot import parking_lot
@@ -85,9 +86,19 @@ def test_parallel_links_have_names_of_their_own() -> None:
     assert topology.link_name("l0", 9) == "l0->p0"
 
 
+@pytest.mark.parametrize("flows", [4, 16, 1024])
+def test_the_first_pair_of_the_dumbbell_has_twice_as_many_flows(flows: int) -> None:
+    topology = dumbbell(flows=flows)
+    assert Counter(flow.src for flow in topology.flows) == {"h0": flows // 2, "h1": flows // 4, "h2": flows // 4}
+    assert all(flow.dst == flow.src.replace("h", "r") for flow in topology.flows)
+    assert topology.number("w_min") == pytest.approx(0.1 / flows)
+
+
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
+        ("dumbbell", {"flows": 6}, "multiple of 4"),
+        ("dumbbell", {"flows": 0}, "multiple of 4"),
         ("parking-lot", {"bottlenecks": 0}, "at least 1"),
         ("fat-tree", {"k": 3}, "even"),
         ("fat-tree", {"k": 0}, "at least 2"),
