@@ -1,9 +1,10 @@
-"""A recording made from the paper's fluid model (appendix A), to try what reads recordings. Not a run of anything."""
+"""A recording made from the paper's fluid model, to try what reads recordings. Not a run of anything."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from experiments.fluid import Fluid
 from experiments.recording import FlowRecord, LinkRecord, PortRecord, Recording, flow_entity
 from experiments.scenarios import Plan
 from experiments.series import Series
@@ -11,56 +12,44 @@ from experiments.series import Series
 STEP_S = 50e-6
 
 
-def fluid(plan: Plan, seed: int = 1) -> Recording:
-    """PCN's flows on one bottleneck: each flow decides every T, at its own phase; feedback takes an RTT."""
-    random = np.random.default_rng(seed)
-    capacity, period, w_min = plan.capacity_bps, plan.number("T"), plan.number("w_min")
-    rtt, frame, ends = plan.topology.max_rtt_s(), plan.frame_bytes, plan.topology.flows
-    series, sent, received = Series(), np.zeros(len(ends)), np.zeros(len(ends))
-    rate, w = np.full(len(ends), capacity), np.full(len(ends), w_min)
-    phase = random.uniform(0, period, len(ends)) + rtt
-    queue = transmitted = marked = pauses = 0.0
-    port, links = str(plan.bottleneck), [f"s0->{host}" for host in dict.fromkeys(flow.src for flow in ends)]
+def fluid(plan: Plan) -> Recording:
+    """PCN's flows on the bottleneck as appendix A has them. A host's flows start with equal shares of its NIC."""
+    capacity, period, frame, ends = plan.capacity_bps, plan.number("T"), plan.frame_bytes, plan.topology.flows
+    hosts = [flow.src for flow in ends]
+    model = Fluid(capacity, period, plan.number("w_min"), plan.number("w_max"))
+    loops = model.run([capacity / hosts.count(host) for host in hosts], round(plan.duration_s / period) + 1)
+
+    times = np.arange(1, round(plan.duration_s / STEP_S) + 1) * STEP_S
+    loop = np.minimum((times - STEP_S / 2) // period, loops.w.size - 1).astype(int)
+    queue = loops.queue_at(times)
+    received = np.cumsum(loops.received[loop] * STEP_S / 8, axis=0)
+    transmitted = received.sum(axis=1)
+    marked = np.cumsum(np.where(queue > frame, np.diff(transmitted, prepend=0), 0))
+    pauses = np.cumsum((queue > 3 * plan.number("xoff")) & (times < 5e-3))
+
+    series = Series()
     for index in range(len(ends)):
-        series.add(0, flow_entity(index + 1), "rate_bps", capacity)
-    for step in range(round(plan.duration_s / STEP_S)):
-        now = (step + 1) * STEP_S
-        nic = rate.copy()
-        for host in {flow.src for flow in ends}:
-            own = [i for i, flow in enumerate(ends) if flow.src == host]
-            nic[own] *= min(1.0, capacity / rate[own].sum())
-        arrived = nic * STEP_S / 8
-        gone = min(queue + arrived.sum(), capacity * STEP_S / 8)
-        queue += arrived.sum() - gone
-        sent += arrived
-        received += nic / nic.sum() * gone
-        transmitted += gone / frame
-        marked += gone / frame if queue > frame else 0
-        if queue > 3 * plan.number("xoff") and now < 5e-3:
-            pauses += 1
-        for index in np.flatnonzero((now - phase >= 0) & ((now - phase) % period < STEP_S)):
-            if queue > frame:
-                share = nic[index] / nic.sum() * capacity
-                rate[index] = min(rate[index], share * (1 - w_min) * random.uniform(0.97, 1))
-                w[index] = w_min
-            else:
-                rate[index] = rate[index] * (1 - w[index]) + capacity * w[index]
-                w[index] = w[index] * (1 - w[index]) + plan.number("w_max") * w[index]
-            series.add(now, flow_entity(int(index) + 1), "rate_bps", float(rate[index]))
+        series.add(0, flow_entity(index + 1), "rate_bps", capacity)  # the algorithm's; the NIC shares
+        for k in range(1, loops.w.size):
+            series.add(k * period, flow_entity(index + 1), "rate_bps", float(loops.rates[k, index]))
+    port, links = str(plan.bottleneck), [f"s0->{host}" for host in dict.fromkeys(hosts)]
+    for step, now in enumerate(times.tolist()):
         for metric, value in {
-            "waiting_bytes": queue,
-            "waiting_packets": queue / frame,
+            "waiting_bytes": queue[step],
+            "waiting_packets": queue[step] / frame,
             "pn": 0.0,
-            "transmitted_bytes": transmitted * frame,
-            "transmitted_packets": transmitted,
-            "marked_packets": marked,
+            "transmitted_bytes": transmitted[step],
+            "transmitted_packets": transmitted[step] / frame,
+            "marked_packets": marked[step] / frame,
         }.items():
-            series.add(now, port, metric, value)
+            series.add(now, port, metric, float(value))
         for link in links:
-            series.add(now, link, "pause", pauses)
-        for index, payload in enumerate(received * plan.payload_bytes / frame):
-            series.add(now, flow_entity(index + 1), "received_bytes", float(payload))
-    counts = [round(float(amount) / frame) for amount in sent]
+            series.add(now, link, "pause", float(pauses[step]))
+        for index, amount in enumerate(received[step]):
+            series.add(now, flow_entity(index + 1), "received_bytes", float(amount) * plan.payload_bytes / frame)
+
+    counts = [round(float(amount) / frame) for amount in received[-1]]
+    marked_share = float(marked[-1] / transmitted[-1])
     return Recording(
         series=series,
         flows=tuple(
@@ -73,12 +62,12 @@ def fluid(plan: Plan, seed: int = 1) -> Recording:
                 sent_bytes=count * plan.payload_bytes,
                 received_packets=count,
                 received_bytes=count * plan.payload_bytes,
-                marked_packets=round(count * marked / transmitted),
+                marked_packets=round(count * marked_share),
             )
             for flow, count in zip(ends, counts, strict=True)
         ),
-        links={link: LinkRecord(round(pauses), 1, 0.001) for link in links} | {"s1->s0": LinkRecord(0, 0, 0.0)},
-        ports={port: PortRecord(round(transmitted), round(marked), capacity)},
+        links={link: LinkRecord(int(pauses[-1]), 1, 0.001) for link in links} | {"s1->s0": LinkRecord(0, 0, 0.0)},
+        ports={port: PortRecord(round(float(transmitted[-1]) / frame), round(float(marked[-1]) / frame), capacity)},
         left_inside={},
         k=400,
         duration_s=plan.duration_s,
