@@ -1,13 +1,15 @@
 """Where results go: made whole in a hidden directory beside their place, then moved there in one step.
 
 A result that is already there is kept: it moves to `NAME.1`, what was there to `NAME.2`, and so on; the newest is
-always `NAME`. A run that fails or is interrupted leaves nothing.
+always `NAME`. A run that fails or is interrupted leaves nothing. One that is killed leaves its hidden directory, which
+the next run into the same place removes: a running one is known by its lock.
 """
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
+import glob
 import os
 import shutil
 import tempfile
@@ -32,7 +34,10 @@ def result_directory(place: Path) -> Iterator[Path]:
     missing = [parent for parent in place.parents if not parent.exists()]
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
-        work = Path(tempfile.mkdtemp(prefix=f".{place.name}-", dir=place.parent))
+        with signals.deferred(), _locked(place.parent):
+            _remove_dead(place)
+            work = Path(tempfile.mkdtemp(prefix=_work_prefix(place), dir=place.parent))
+            lock = _lock(work)
     except OSError as error:
         _remove_empty(missing)
         raise ExperimentError(
@@ -47,12 +52,40 @@ def result_directory(place: Path) -> Iterator[Path]:
     finally:
         with signals.deferred():  # a second Ctrl-C
             shutil.rmtree(work, ignore_errors=True)
+            os.close(lock)
             _remove_empty(missing)
 
 
 def is_result(directory: Path) -> bool:
     """Whether this is a directory that a run wrote (or an empty one)."""
     return directory.is_dir() and ((directory / "summary.json").is_file() or not any(directory.iterdir()))
+
+
+def _work_prefix(place: Path) -> str:
+    """Long, as it names what may be deleted."""
+    return f".{place.name}.pcn-run-"
+
+
+def _remove_dead(place: Path) -> None:
+    """The work directories of runs into `place` that were killed: nobody holds their lock."""
+    for left in place.parent.glob(f"{glob.escape(_work_prefix(place))}*"):
+        try:
+            lock = _lock(left)
+        except (BlockingIOError, NotADirectoryError):
+            continue
+        shutil.rmtree(left, ignore_errors=True)
+        os.close(lock)
+
+
+def _lock(directory: Path) -> int:
+    """Locks a directory as long as this process lives or until the descriptor is closed. Raises BlockingIOError."""
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
 
 
 def _remove_empty(directories: Sequence[Path]) -> None:

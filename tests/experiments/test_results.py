@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import math
 import re
+import subprocess
+import sys
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -188,3 +190,27 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(ExperimentError, match="can't write results"), result_directory(tmp_path / "file" / "pcn"):
         pass
+
+
+def test_what_a_killed_run_left_is_removed_by_the_next(tmp_path: Path) -> None:
+    script = (
+        "import signal, sys; from pathlib import Path; from experiments.output import result_directory\n"
+        "with result_directory(Path(sys.argv[1])) as work:\n"
+        "    (work / 'logs').mkdir(); print(work, flush=True); signal.pause()\n"
+    )
+    place = tmp_path / "pcn"
+    bystander = tmp_path / ".pcn-settings"
+    bystander.mkdir()
+    command = [sys.executable, "-c", script, str(place)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as run:
+        try:
+            assert run.stdout is not None
+            left = Path(run.stdout.readline().strip())
+            with result_directory(place) as work:
+                assert left.is_dir()  # of a run that goes on
+                (work / "summary.json").write_text("{}")
+        finally:
+            run.kill()
+    assert left.is_dir()
+    with result_directory(place) as work:
+        assert sorted(tmp_path.iterdir()) == sorted([bystander, place, work])
