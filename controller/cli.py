@@ -63,7 +63,12 @@ def pcn() -> None:
 
 
 def main() -> None:
-    """Entry point: runs the command line and ends the process."""
+    """Entry point: runs the command line and ends the process.
+
+    A script's background jobs start with SIGINT ignored. A network needs an end even so: who sends it means it.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.exit(run(sys.argv[1:]))
 
 

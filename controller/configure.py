@@ -9,11 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from controller.switch import CloneSession, SwitchClient, TableAction, TableEntry, TableMatch
+from controller.target import RECIRCULATION_PORT
 from topologies.model import Topology, TopologyError
 
-# p4src/shared/constants.p4 has these two; the p4info can't tell them.
-PFC_CLONE_SESSION = 1
-RECIRCULATION_PORT = 510
+PFC_CLONE_SESSION = 1  # p4src/shared/constants.p4 has it; the p4info can't tell it
 LOSSLESS_CLASSES = 0b0000_1000  # RoCE data, class 3
 QUANTUM_BITS = 512  # IEEE 802.1Qbb: a pause quantum is 512 bit times
 MAX_QUANTA = 0xFFFF

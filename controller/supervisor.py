@@ -48,8 +48,6 @@ def up(spec: Spec) -> records.Record:
 
     An exception meanwhile, Ctrl-C included, ends that process and with it the network.
     """
-    if records.is_held(spec.name):
-        raise records.NameInUseError(records.in_use_message(spec.name))
     log = Path(spec.log_dir) / "supervisor.log"
     with log.open("wb") as output:
         process = subprocess.Popen(

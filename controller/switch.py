@@ -13,7 +13,6 @@ while a short one runs: an exception in the middle of gRPC can leave a call behi
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -223,13 +222,10 @@ class SwitchClient:
         return _lookup("table", self.schema.tables, name, self.tables())
 
     def read_table(self, name: str) -> list[TableEntry]:
-        """Entries of a table, its default entry last if the switch tells."""
+        """Entries of a table, its default entry last."""
         self._table(name)
-        entries = [self._decode(entity) for entity in self._read([TableEntry(name).encode(self.schema)])]
-        default = TableEntry(name, is_default_action=True).encode(self.schema)
-        with contextlib.suppress(SwitchError):
-            entries += [self._decode(entity) for entity in self._read([default])]
-        return entries
+        asked = (TableEntry(name), TableEntry(name, is_default_action=True))
+        return [self._decode(entity) for one in asked for entity in self._read([one.encode(self.schema)])]
 
     def read_counter(self, name: str, index: int) -> Counter:
         return self.read_counters(name, [index])[index]

@@ -19,6 +19,8 @@ PRIORITIES = 8
 # More than a lossless network can hold: PFC keeps the queues below XOFF and what is in flight.
 QUEUE_DEPTH_PACKETS = 16384
 CPU_PORT = 509
+# Internal, where clones become PFC frames: RECIRC_PORT of p4src/shared/constants.p4, which the p4info can't tell.
+RECIRCULATION_PORT = 510
 MAX_MTU = 9202  # frames of 9216 B
 THRIFT_PORT = 9090  # in the switch's own namespace
 BMV2 = "simple_switch_grpc"
@@ -63,6 +65,10 @@ class Target(Protocol):
     name: str
     shapes_delay: bool  # whether the switch itself delays its ports
 
+    def require(self) -> None:
+        """Raises TargetError where it isn't installed."""
+        ...
+
     def command(self, spec: LaunchSpec) -> list[str]: ...
 
     def mtu(self, needed: int) -> int:
@@ -85,6 +91,9 @@ class Target(Protocol):
 class SoftswitchTarget:
     name = "softswitch"
     shapes_delay = True
+
+    def require(self) -> None:
+        """It is a part of this project."""
 
     def command(self, spec: LaunchSpec) -> list[str]:
         shape: list[str] = []
@@ -116,12 +125,14 @@ class Bmv2Target:
     name = "bmv2"
     shapes_delay = False
 
-    def command(self, spec: LaunchSpec) -> list[str]:
-        binary = shutil.which(BMV2)
-        if binary is None:
+    def require(self) -> None:
+        if shutil.which(BMV2) is None:
             raise TargetError(f"target bmv2: {BMV2} is not installed, or not on PATH; `pcn doctor` says how to get it")
+
+    def command(self, spec: LaunchSpec) -> list[str]:
+        self.require()
         return [
-            binary,
+            BMV2,
             *_common(spec),
             *("--log-console", "--thrift-port", str(THRIFT_PORT)),
             *("--", *_target_options(spec)),
@@ -143,10 +154,12 @@ class Bmv2Target:
         return True
 
     def configure(self, spec: LaunchSpec, namespace_pid: int) -> None:
-        """Queue depth and rate of each port. The rate is in packets of the nominal size."""
+        """Queue depth and rate of each port. The rate is in packets of the nominal size. The internal port has no rate,
+        but a burst of PFC frames to be must fit into it too."""
         from controller.thrift import Bmv2Thrift
 
         with Bmv2Thrift.connect(namespace_pid, THRIFT_PORT) as thrift:
+            thrift.set_queue_depth(RECIRCULATION_PORT, spec.queue_depth)
             for port in spec.ports:
                 thrift.set_queue_depth(port.port, spec.queue_depth)
                 thrift.set_queue_rate(port.port, round(port.rate_bps / (8 * spec.nominal_packet_bytes)))

@@ -17,7 +17,7 @@ from experiments.progress import RunProgress, Silent
 from experiments.recording import Recording
 from experiments.scenarios import SCENARIOS, Plan, Scenario
 from hosts.algorithms import SchemeError, find_scheme
-from topologies.network import require_root_and_mininet
+from topologies.network import require_startable
 
 RESULTS = Path("results")
 K = Parameter("k", "number", None, "how far live time is stretched", 1.0, 1e6, "chosen for this machine")
@@ -50,12 +50,12 @@ def run(
         raise ExperimentError(str(error)) from None
     if clock != "live":
         raise ExperimentError(f"no clock '{clock}' here: there is live")
-    find_target(target)
+    switches = find_target(target)
     values = parse_assignments(settings, (*made.parameters, K))
     k = K.check(values.pop("k", k))
     plan = made.plan(scheme, seed, values)
     place = out or RESULTS / plan.scenario / scheme
-    require_root_and_mininet()
+    require_startable(plan.topology, switches)
     with result_directory(place) as work:
         recording = _record(plan, target, k, work / "logs", progress)
         progress.stage("Figures and report")

@@ -152,10 +152,9 @@ class Network:
         return self.record.nodes[name].shell.pid
 
     def _start(self, check: Callable[[], None]) -> None:
-        require_root_and_mininet()
+        require_startable(self.topology, self.target, self.name)
         from topologies.nodes import LabNet
 
-        self._check_interfaces()
         directory = self._stack.enter_context(records.owned(self.name))
         self.log_dir.mkdir(parents=True, exist_ok=True)
         self._record = records.Record(
@@ -190,17 +189,6 @@ class Network:
             finish(check)
         self._record.features = dict(self.features)
         self._record.save()
-
-    def _check_interfaces(self) -> None:
-        """One of our names in the root namespace is another Mininet network's: captures would show the wrong one."""
-        from topologies.nodes import root_interfaces
-
-        ours = {end.interface for link in self.topology.links for end in (link.a, link.b)}
-        for name in sorted(ours & root_interfaces()):
-            raise records.NameInUseError(
-                f"interface {name} exists already, from another network with the same node names: end that one, "
-                f"or remove the interface with `ip link delete {name}`"
-            )
 
     def _prepare(self, name: str, node: LabNode) -> None:
         ends = [Endpoint(name, port) for port in self.topology.ports(name)]
@@ -324,6 +312,27 @@ def require_root_and_mininet() -> None:
     trial = subprocess.run(["mnexec", "-n", "true"], capture_output=True, text=True, timeout=20, check=False)
     if trial.returncode != 0:
         raise NetworkError(f"this system refuses network namespaces: mnexec says {trial.stderr.strip() or 'nothing'}")
+
+
+def require_startable(topology: Topology, target: Target, name: str | None = None) -> None:
+    """Raises what entering the `Network` would, where that can be told before anything is made."""
+    require_root_and_mininet()
+    target.require()
+    if records.is_held(name or topology.name):
+        raise records.NameInUseError(records.in_use_message(name or topology.name))
+    _check_interfaces(topology)
+
+
+def _check_interfaces(topology: Topology) -> None:
+    """One of our names in the root namespace is another Mininet network's: captures would show the wrong one."""
+    from topologies.nodes import root_interfaces
+
+    ours = {end.interface for link in topology.links for end in (link.a, link.b)}
+    for name in sorted(ours & root_interfaces()):
+        raise records.NameInUseError(
+            f"interface {name} exists already, from another network with the same node names: end that one, "
+            f"or remove the interface with `ip link delete {name}`"
+        )
 
 
 def _configured(scheme: str, parameters: Mapping[str, Value]) -> Configured:

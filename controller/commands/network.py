@@ -57,13 +57,12 @@ def up(
     from controller import supervisor
     from controller.target import target as find_target
     from topologies import catalog
-    from topologies.network import require_root_and_mininet
+    from topologies.network import require_startable
 
     values = assignments(options)
     built = catalog.build(topology, values)
-    find_target(target)
-    require_root_and_mininet()
     name = name or built.name
+    require_startable(built, find_target(target), name)
     logs = logs or Path("results") / "up" / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}"
     logs.mkdir(parents=True, exist_ok=True)
     spec = supervisor.Spec(

@@ -136,7 +136,9 @@ def test_an_up_that_fails_says_why_and_leaves_nothing(tmp_path: Path) -> None:
     assert not records.directory(name).exists()
 
 
-def test_an_interrupted_up_leaves_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("inherited", [signal.SIG_DFL, signal.SIG_IGN], ids=["default", "ignored"])
+def test_an_interrupted_up_leaves_nothing(tmp_path: Path, inherited: signal.Handlers) -> None:
+    """Also where SIGINT was ignored, as in a script's background jobs."""
     name = f"i{os.getpid()}"
     process = subprocess.Popen(
         [
@@ -154,6 +156,7 @@ def test_an_interrupted_up_leaves_nothing(tmp_path: Path) -> None:
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, inherited),
     )
     assert process.stdout is not None
     assert process.stdout.readline().startswith("bringing")

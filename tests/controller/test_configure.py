@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from controller.configure import (
     MAX_QUANTA,
     PFC_CLONE_SESSION,
-    RECIRCULATION_PORT,
     pfc_entry,
     plan,
     quantum_q16_us,
     route_entry,
 )
 from controller.switch import COMPILED, Program
+from controller.target import RECIRCULATION_PORT
 from topologies.dumbbell import dumbbell
 from topologies.model import TopologyError
 

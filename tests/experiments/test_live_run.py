@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,9 +18,12 @@ from pathlib import Path
 
 import pytest
 
+from experiments import calibrate
+from experiments.runner import run
 from experiments.series import Series
 from experiments.summary import mismatches
 from topologies import record as records
+from topologies.errors import LabError
 
 pytestmark = pytest.mark.root
 LIMIT_S = 90.0
@@ -124,4 +128,23 @@ def test_ctrl_c_in_the_middle_leaves_nothing(mark: str, tmp_path: Path) -> None:
     _, errors = process.communicate(timeout=LIMIT_S)
     assert process.returncode == 128 + signal.SIGINT, errors
     assert errors.strip() == "pcn: interrupted"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_missing_shows_before_anything_is_measured(
+    mark: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def too_late(_plan: object) -> float:
+        pytest.fail("the calibration came first")
+
+    monkeypatch.setattr(calibrate, "choose", too_late)
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "which", lambda tool: None if tool == "simple_switch_grpc" else f"/usr/bin/{tool}")
+        with pytest.raises(LabError, match="simple_switch_grpc is not installed"):
+            run("dumbbell", target="bmv2", out=tmp_path / "results")
+    with (
+        records.owned("dumbbell"),
+        pytest.raises(records.NameInUseError, match="a network named dumbbell is running already"),
+    ):
+        run("dumbbell", out=tmp_path / "results")
     assert list(tmp_path.iterdir()) == []
