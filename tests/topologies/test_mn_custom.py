@@ -53,3 +53,28 @@ def test_mininet_reads_the_compact_topology(python: str, tmp_path: Path) -> None
         "(3, 1) (0, 1) 10.0.0.1/16",
     ]
     assert _topo(python, tmp_path, "compact", "3")[0] == "['h0', 'h1', 'h2', 'r0', 'r1'] ['s0', 's1'] 6"
+
+
+def _commands() -> list[Path]:
+    """Mininet's own command: that of this environment, and the system's."""
+    system = [Path("/usr/bin/mn")] if len(_pythons()) > 1 else []
+    return [path for path in (Path(sys.executable).with_name("mn"), *system) if path.exists()]
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("mn", _commands(), ids=str)
+def test_the_kernel_s_hosts_talk_through_our_switches(mn: Path, tmp_path: Path) -> None:
+    """TCP at the rate of the dumbbell's links over k, and in a neighbour table that nobody had to ask for."""
+    script = tmp_path / "script"
+    script.write_text("r0 iperf -s > /dev/null &\nh0 timeout 30 iperf -c r0 -t 2 -y C\nh0 ip neigh\n")
+    command = [mn, "--custom", ROOT / "topologies" / "dumbbell.py", "--topo", "dumbbell,1", "--controller", "none"]
+    command += ["--switch", "pcn,k=100", "--test", "none", "--post", script]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=100, check=False)
+    said = done.stdout + done.stderr
+    assert done.returncode == 0, said
+    (measured,) = [line for line in said.splitlines() if ",10.0.0.1," in line]
+    bits_per_s = int(measured.split(",")[-1])
+    assert 50e6 < bits_per_s < 100e6, said
+    assert "10.0.0.2 dev h0-eth0 lladdr 02:00:00:00:00:02 PERMANENT" in said
+    left = [name for name in ("h0-eth0", "s0-eth1", "s1-eth1") if Path("/sys/class/net", name).exists()]
+    assert left == []
