@@ -1,0 +1,181 @@
+"""Traffic of many flows: how large they are, when they start, from where to where. Equal seeds give equal flows.
+
+Sizes are payload bytes, times s, rates bit/s. Load is a link's: frames, headers included, over its rate.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from experiments.metrics import Array
+from topologies.model import FlowSpec
+
+SMALLEST_BYTES, LARGEST_BYTES = 100.0, 10e6
+"""Table 1's classes are open at both ends; 10 MB is where the published Hadoop distribution of its source [44] ends."""
+
+
+@dataclass(frozen=True)
+class SizeClass:
+    """Sizes from `low` to `high` with the mean `mean`: a bounded Pareto distribution, its exponent found from these."""
+
+    low: float
+    high: float
+    mean: float
+
+    @cached_property
+    def exponent(self) -> float:
+        """a in the density's x^(-a-1). 0 is log-uniform, -1 uniform. Raises ValueError if no a gives the mean."""
+        if not self.low < self.mean < self.high:
+            raise ValueError(f"a mean of {self.mean:g} B isn't between {self.low:g} and {self.high:g} B")
+        low, high = -500.0, 500.0
+        for _ in range(200):
+            middle = (low + high) / 2
+            if self._mean(middle) > self.mean:
+                low = middle
+            else:
+                high = middle
+        return (low + high) / 2
+
+    def _mean(self, a: float) -> float:
+        """E[x] = low * integral(r^-a) / integral(r^(-a-1)) over r from 1 to high / low."""
+        span = math.log(self.high / self.low)
+        # In logarithms and relative to the larger end: r^500 has no float.
+        shift = max((1 - a) * span, -a * span, 0.0)
+        return self.low * _power_integral(1 - a, span, shift) / _power_integral(-a, span, shift)
+
+    def quantile(self, u: Array) -> Array:
+        """The size below which a share `u` of the class lies."""
+        a, span = self.exponent, math.log(self.high / self.low)
+        if abs(a) * span < 1e-9:
+            exponents = u * span
+        else:
+            exponents = -np.log1p(u * np.expm1(-a * span)) / a
+        sizes: Array = self.low * np.exp(exponents)
+        return sizes
+
+
+def _power_integral(b: float, span: float, shift: float) -> float:
+    """Integral of r^(b-1) over r from 1 to e^span, times e^-shift."""
+    if abs(b) * span < 1e-9:
+        return span * math.exp(-shift)
+    return (math.exp(b * span - shift) - math.exp(-shift)) / b
+
+
+@dataclass(frozen=True)
+class FlowSizes:
+    """A distribution of flow sizes: a share of the flows is in each class."""
+
+    name: str
+    shares: tuple[float, ...]
+    classes: tuple[SizeClass, ...]
+
+    @property
+    def mean_bytes(self) -> float:
+        return sum(share * one.mean for share, one in zip(self.shares, self.classes, strict=True))
+
+    def sample(self, random: np.random.Generator, count: int) -> list[int]:
+        """`count` sizes, in whole bytes."""
+        chosen = random.choice(len(self.classes), size=count, p=self.shares)
+        u = random.random(count)
+        sizes = np.empty(count)
+        for index, one in enumerate(self.classes):
+            sizes[chosen == index] = one.quantile(u[chosen == index])
+        return [round(float(size)) for size in sizes]
+
+
+def from_table(name: str, number: Sequence[float], traffic: Sequence[float]) -> FlowSizes:
+    """The distribution with Table 1's shares by number and by traffic (percent; they needn't add up to 100 exactly).
+
+    The shares fix each class's mean up to one factor, the mean of all. It is bounded by the classes' ends: its value
+    is the geometric mean of these bounds. Raises ValueError where the table leaves none.
+    """
+    ends = (SMALLEST_BYTES, 10e3, 100e3, 1e6, LARGEST_BYTES)
+    shares = [share / sum(number) for share in number]
+    ratios = [part / sum(traffic) / share for part, share in zip(traffic, shares, strict=True)]
+    least = max(low / ratio for low, ratio in zip(ends, ratios, strict=False))
+    most = min(high / ratio for high, ratio in zip(ends[1:], ratios, strict=True))
+    if not least < most:
+        raise ValueError(f"{name}: shares by number and by traffic contradict each other")
+    mean = math.sqrt(least * most)
+    classes = [SizeClass(low, high, mean * ratio) for low, high, ratio in zip(ends, ends[1:], ratios, strict=False)]
+    return FlowSizes(name, tuple(shares), tuple(classes))
+
+
+W1 = from_table("W1", (80.14, 10.32, 9.12, 0.41), (3.08, 5.89, 83.8, 7.04))
+"""Web-server rack at Facebook. [Table 1]"""
+W2 = from_table("W2", (70.79, 16.59, 3.52, 9.1), (0.22, 1.56, 1.53, 96.7))
+"""Hadoop cluster at Facebook. [Table 1]"""
+
+
+def arrivals_per_s(load: float, rate_bps: float, sizes: FlowSizes, payload_bytes: int, frame_bytes: int) -> float:
+    """How many flows a second load a link of this rate to `load`."""
+    return load * rate_bps / (8 * sizes.mean_bytes * frame_bytes / payload_bytes)
+
+
+def poisson_times(random: np.random.Generator, per_s: float, end_s: float) -> list[float]:
+    """Arrivals of a Poisson process from 0 to `end_s`: exponentially distributed gaps."""
+    expected = per_s * end_s
+    gaps = random.exponential(1 / per_s, round(expected + 10 * math.sqrt(expected) + 20))
+    times = np.cumsum(gaps)
+    return [float(time) for time in times[times < end_s]]
+
+
+def poisson_flows(
+    random: np.random.Generator,
+    sizes: FlowSizes,
+    per_s: float,
+    end_s: float,
+    senders: Sequence[str],
+    receiver: str,
+    group: str = "",
+    first_id: int = 0,
+) -> list[FlowSpec]:
+    """Flows that arrive from 0 to `end_s`, `per_s` a second at each sender.
+
+    Several senders are synchronous: at each arrival all of them start a flow of the same size. [7.2]
+    """
+    times = poisson_times(random, per_s, end_s)
+    drawn = sizes.sample(random, len(times))
+    specs: list[FlowSpec] = []
+    for time, size in zip(times, drawn, strict=True):
+        for sender in senders:
+            specs.append(FlowSpec(first_id + len(specs), sender, receiver, time, size, group=group))
+    return specs
+
+
+def bursts(
+    senders: Sequence[str], receiver: str, size_bytes: int, interval_s: float, end_s: float, first_id: int = 0
+) -> list[FlowSpec]:
+    """Every sender starts a flow of `size_bytes` at 0, and again after each interval, until `end_s`. [B.2]"""
+    starts = [k * interval_s for k in range(math.ceil(end_s / interval_s - 1e-9))]
+    places = [(start, sender) for start in starts for sender in senders]
+    return [
+        FlowSpec(number, sender, receiver, start, size_bytes, group="bursts")
+        for number, (start, sender) in enumerate(places, start=first_id)
+    ]
+
+
+def incast_flows(
+    random: np.random.Generator, sizes: FlowSizes, per_s: float, count: int, hosts: Sequence[str], most: int = 15
+) -> list[FlowSpec]:
+    """At least `count` flows among `hosts`, `per_s` a second towards each host on average.
+
+    An arrival is an in-cast: a receiver, and 1 to `most` different senders that start a flow of one size each to it;
+    all chosen at random, evenly. [7.4]
+    """
+    events_per_s = per_s * len(hosts) / ((1 + most) / 2)
+    specs: list[FlowSpec] = []
+    time = 0.0
+    while len(specs) < count:
+        time += float(random.exponential(1 / events_per_s))
+        ends = random.choice(len(hosts), size=1 + int(random.integers(1, most + 1)), replace=False)
+        receiver, *senders = (hosts[int(end)] for end in ends)
+        drawn = sizes.sample(random, len(senders))
+        for sender, size in zip(senders, drawn, strict=True):
+            specs.append(FlowSpec(len(specs), sender, receiver, time, size))
+    return specs
