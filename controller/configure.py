@@ -1,4 +1,5 @@
-"""What each switch of a topology is programmed with: routes, the clone session of PFC frames, PFC thresholds by port.
+"""What each switch of a topology is programmed with: routes, the clone session of PFC frames, PFC thresholds by port,
+and what the scheme's marking point is told.
 
 The data plane's clock is real time. So everything that is a time here is dilated: at k times slower links, a pause
 quantum, 512 bit times, lasts k times longer.
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 
 from controller.switch import CloneSession, SwitchClient, TableAction, TableEntry, TableMatch
 from controller.target import RECIRCULATION_PORT
+from hosts.algorithms import DcqcnParameters
 from topologies.model import Topology, TopologyError
 
 PFC_CLONE_SESSION = 1  # p4src/shared/constants.p4 has it; the p4info can't tell it
@@ -46,12 +48,29 @@ class PfcPort:
 
 
 @dataclass(frozen=True)
+class RedPort:
+    """One egress port's entry of red_config: DCQCN's K_min, K_max and P_max."""
+
+    port: int
+    k_min_bytes: int
+    k_max_bytes: int
+    p_max: float
+
+    @property
+    def slope_q48(self) -> int:
+        """What a byte above K_min adds to the probability, times 2^48. The data plane can't divide."""
+        span = self.k_max_bytes - self.k_min_bytes
+        return min(round(self.p_max * 2**48 / span), 2**48 - 1) if span else 0
+
+
+@dataclass(frozen=True)
 class SwitchPlan:
     """Everything that one switch is programmed with."""
 
     switch: str
     routes: tuple[Route, ...]
     pfc: tuple[PfcPort, ...]
+    red: tuple[RedPort, ...] = ()
 
 
 def quantum_q16_us(rate_bps: float, dilation: float) -> int:
@@ -79,12 +98,26 @@ def pfc_port(topology: Topology, switch: str, port: int, dilation: float) -> Pfc
     return PfcPort(port, xoff, xon, quanta, refresh, quantum)
 
 
-def plan(topology: Topology, switch: str, dilation: float) -> SwitchPlan:
-    """A switch's program from the topology. Raises TopologyError."""
+def red_port(port: int, parameters: DcqcnParameters) -> RedPort:
+    """Raises TopologyError."""
+    if not parameters.k_max_bytes < 2**32:
+        raise TopologyError(f"k_max_bytes = {parameters.k_max_bytes:g}: the data plane counts to 2^32")
+    return RedPort(port, round(parameters.k_min_bytes), round(parameters.k_max_bytes), parameters.p_max)
+
+
+def plan(topology: Topology, switch: str, dilation: float, scheme_parameters: object = None) -> SwitchPlan:
+    """A switch's program from the topology and the scheme's parameters. Raises TopologyError."""
     topology.switch(switch)
-    routes = tuple(Route(host.ip, host.mac, topology.route(switch, host.name)) for host in topology.hosts)
-    ports = tuple(pfc_port(topology, switch, port, dilation) for port in topology.ports(switch))
-    return SwitchPlan(switch, routes, ports)
+    ports = topology.ports(switch)
+    red: tuple[RedPort, ...] = ()
+    if isinstance(scheme_parameters, DcqcnParameters):
+        red = tuple(red_port(port, scheme_parameters) for port in ports)
+    return SwitchPlan(
+        switch,
+        routes=tuple(Route(host.ip, host.mac, topology.route(switch, host.name)) for host in topology.hosts),
+        pfc=tuple(pfc_port(topology, switch, port, dilation) for port in ports),
+        red=red,
+    )
 
 
 def route_entry(route: Route) -> TableEntry:
@@ -111,8 +144,23 @@ def pfc_entry(port: PfcPort) -> TableEntry:
     )
 
 
+def red_entry(port: RedPort) -> TableEntry:
+    return TableEntry(
+        "red_config",
+        match=TableMatch(port=port.port),
+        action=TableAction(
+            "set_red", k_min_bytes=port.k_min_bytes, k_max_bytes=port.k_max_bytes, slope_q48=port.slope_q48
+        ),
+    )
+
+
+def entries(plan: SwitchPlan) -> list[TableEntry]:
+    """All table entries of a plan."""
+    return [*map(pfc_entry, plan.pfc), *map(red_entry, plan.red), *map(route_entry, plan.routes)]
+
+
 def program_switch(client: SwitchClient, plan: SwitchPlan) -> None:
     """Writes a plan into a switch whose pipeline is set and whose tables are empty. The clone session comes first: PFC
     works from the first packet on."""
     client.insert([CloneSession(PFC_CLONE_SESSION, replicas=[RECIRCULATION_PORT])])
-    client.insert([*map(pfc_entry, plan.pfc), *map(route_entry, plan.routes)])
+    client.insert(entries(plan))

@@ -150,6 +150,8 @@ def expected_pfc(port: int, quanta: int, number: int = ROCE_CLASS) -> bytes:
 class PcnTest(unittest.TestCase):
     """Loads the program and programs it before each test. Tests have one method, runTest, as ptf wants."""
 
+    program = "pcn"
+
     # A test that needs other thresholds overrides this. XOFF is never reached by default.
     pfc_defaults = PfcPort(
         port=0,
@@ -168,7 +170,7 @@ class PcnTest(unittest.TestCase):
         self.switch = SwitchClient.connect("ptf", parameters["address"], parameters["device_id"], registers)
         self.addCleanup(self.switch.close)
         self.switch.become_primary()
-        self.switch.set_pipeline(Program.compiled("pcn"))
+        self.switch.set_pipeline(Program.compiled(self.program))
         program_switch(self.switch, self.plan())
         # BMv2 keeps the copies of a session that its new program doesn't know any more, and would clone once for each.
         self.addCleanup(self.switch.delete, [CloneSession(PFC_CLONE_SESSION)])

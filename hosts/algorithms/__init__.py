@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .base import Ack, Cnm, Cnp, NotificationPoint, ReactionPoint, Window, window_phase
+from .dcqcn import DcqcnNotificationPoint, DcqcnParameters, DcqcnReactionPoint
 from .pcn import PcnNotificationPoint, PcnParameters, PcnReactionPoint
 from .pfc import PfcNotificationPoint, PfcParameters, PfcReactionPoint
 
@@ -17,6 +18,7 @@ __all__ = [
     "Ack",
     "Cnm",
     "Cnp",
+    "DcqcnParameters",
     "NotificationPoint",
     "PcnParameters",
     "PfcParameters",
@@ -117,6 +119,14 @@ schemes: dict[str, Scheme] = {
             PcnParameters,
             PcnReactionPoint,
             PcnNotificationPoint,
+        ),
+        Scheme(
+            "dcqcn",
+            "Data Center QCN (SIGCOMM'15)",
+            "dcqcn",
+            DcqcnParameters,
+            DcqcnReactionPoint,
+            DcqcnNotificationPoint,
         ),
         Scheme("pfc", "no congestion control: PFC alone", "pcn", PfcParameters, PfcReactionPoint, PfcNotificationPoint),
     )

@@ -8,6 +8,8 @@ modelled network. Rates and sizes are of Ethernet frames, without preamble and F
 from __future__ import annotations
 
 import hashlib
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 
@@ -47,6 +49,14 @@ class Window:
     bytes: int
     first_s: float
     last_s: float
+
+
+def check_above_zero(parameters: object, names: Iterable[str]) -> None:
+    """Raises ValueError for the first of these fields that isn't a finite number above 0."""
+    for name in names:
+        value = getattr(parameters, name)
+        if not (math.isfinite(value) and value > 0):
+            raise ValueError(f"{name} = {value}: it must be above 0")
 
 
 class ReactionPoint:

@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from .base import Cnp, NotificationPoint, ReactionPoint, Window
+from .base import Cnp, NotificationPoint, ReactionPoint, Window, check_above_zero
 
 REC_RATE_UNIT_BPS = 1e6
 
@@ -38,8 +38,7 @@ class PcnParameters:
     def __post_init__(self) -> None:
         if not 0 < self.w_min <= self.w_max <= 1:
             raise ValueError(f"w_min = {self.w_min} and w_max = {self.w_max}: 0 < w_min <= w_max <= 1 must hold")
-        if not (math.isfinite(self.period_s) and self.period_s > 0):
-            raise ValueError(f"period_s = {self.period_s}: it must be above 0")
+        check_above_zero(self, ["period_s"])
         if not 0 < self.congested_fraction <= 1:
             raise ValueError(f"congested_fraction = {self.congested_fraction}: it must be above 0 and at most 1")
 

@@ -51,6 +51,7 @@ struct metadata_t {
     bit<1>  hold;     // the port is paused for this class
     bit<1>  departs;  // leaves by egress_port: marking points apply
     bit<32> pn;       // before this departure
+    bit<32> left_bytes;  // that wait in its port and class when it has departed
     bit<1>  send_pfc; // a PAUSE or RESUME is due out of ingress_port
 }
 

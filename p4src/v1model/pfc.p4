@@ -140,7 +140,7 @@ control PortAdmit(inout metadata_t meta, in bit<32> length) {
     }
 }
 
-// A packet was dequeued. Sets meta.hold, where `holds` says that a paused port can't depart, and meta.pn.
+// A packet was dequeued. Sets meta.hold, where `holds` says that a paused port can't depart, meta.pn and left_bytes.
 // A pause that has expired counts as resumed here, at the first packet that notices.
 control PortDepart(inout metadata_t meta, in bit<32> length, in time_us_t now)(bool holds) {
     index_t index = meta.egress_port ++ meta.class;
@@ -162,6 +162,7 @@ control PortDepart(inout metadata_t meta, in bit<32> length, in time_us_t now)(b
         bit<32> before = expired == 1 ? packets : paused_packets;
         meta.hold = hold;
         meta.pn = before;
+        meta.left_bytes = bytes - length;
 
         tx_paused.write(index, expired == 1 ? 0 : paused);
         tx_pause_expiry.write(index, expired == 1 ? 0 : expiry);

@@ -11,13 +11,15 @@ from hypothesis import strategies as st
 from controller.configure import (
     MAX_QUANTA,
     PFC_CLONE_SESSION,
+    RedPort,
+    entries,
     pfc_entry,
     plan,
     quantum_q16_us,
-    route_entry,
 )
 from controller.switch import COMPILED, Program
 from controller.target import RECIRCULATION_PORT
+from hosts.algorithms import DcqcnParameters, schemes
 from topologies.dumbbell import dumbbell
 from topologies.model import TopologyError
 
@@ -75,13 +77,23 @@ def test_thresholds_that_cannot_work_are_refused(change: dict[str, float], messa
         plan(dumbbell(**change), "s0", 400)  # type: ignore[arg-type]
 
 
-def test_entries_are_what_the_compiled_program_takes() -> None:
-    """Every name and width against the committed p4info."""
-    schema = Program.compiled("pcn").schema
-    made = plan(dumbbell(), "s1", 400)
-    for entry in (*map(pfc_entry, made.pfc), *map(route_entry, made.routes)):
+@pytest.mark.parametrize("scheme", sorted(schemes))
+def test_entries_are_what_the_scheme_s_program_takes(scheme: str) -> None:
+    """Every name and width against the committed p4info, for each table of the program."""
+    configured = schemes[scheme].configure()
+    schema = Program.compiled(configured.scheme.program).schema
+    made = plan(dumbbell(), "s1", 400, configured.parameters)
+    tables = set()
+    for entry in entries(made):
         entity = entry.encode(schema)
         assert entity.table_entry.action.action.params
+        tables.add(entry.table_id)
+    assert tables == {table.alias for table in schema.tables}
+
+
+def test_a_threshold_that_does_not_fit_is_refused_by_the_schema() -> None:
+    schema = Program.compiled("pcn").schema
+    made = plan(dumbbell(), "s1", 400)
     wide = replace(made.pfc[0], xoff_bytes=2**32)
     with pytest.raises(ValueError, match="invalid value for bitwidth 32"):
         pfc_entry(wide).encode(schema)
@@ -91,3 +103,28 @@ def test_constants_are_the_data_plane_s() -> None:
     text = (COMPILED.parent / "shared" / "constants.p4").read_text()
     assert f"RECIRC_PORT = {RECIRCULATION_PORT};" in text
     assert f"PFC_CLONE_SESSION = {PFC_CLONE_SESSION};" in text
+
+
+def test_red_reaches_every_port_from_the_scheme_s_parameters() -> None:
+    parameters = DcqcnParameters(k_min_bytes=1000, k_max_bytes=51000, p_max=0.5)
+    topology = dumbbell()
+    made = plan(topology, "s0", 400, parameters)
+    assert [red.port for red in made.red] == list(topology.ports("s0"))
+    assert {(red.k_min_bytes, red.k_max_bytes, red.p_max) for red in made.red} == {(1000, 51000, 0.5)}
+    assert plan(topology, "s0", 400).red == ()
+
+
+@given(k_min=st.integers(0, 2**31), span=st.integers(1, 2**31 - 1), p_max=st.floats(0, 1), share=st.floats(0, 1))
+def test_the_slope_gives_equation_5_within_its_resolution(k_min: int, span: int, p_max: float, share: float) -> None:
+    port = RedPort(1, k_min, k_min + span, p_max)
+    assert 0 <= port.slope_q48 < 2**48
+    excess = round(share * span)
+    # The data plane compares 48 random bits with this product.
+    assert excess * port.slope_q48 < 2**63
+    assert excess * port.slope_q48 / 2**48 == pytest.approx(excess / span * p_max, abs=span * 2**-49 + 1e-12)
+
+
+def test_without_a_range_the_slope_is_not_used() -> None:
+    assert RedPort(1, 5000, 5000, 1.0).slope_q48 == 0
+    with pytest.raises(TopologyError, match="k_max_bytes"):
+        plan(dumbbell(), "s0", 400, DcqcnParameters(k_max_bytes=2**32))

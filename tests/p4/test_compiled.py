@@ -173,9 +173,18 @@ COUNTERS = {
 EMULATION_REGISTERS = {"held_bytes": 32, "xoff_sent": 1, "xoff_sent_at": 48}
 EMULATION_COUNTERS = {"held": "BOTH", "pause_sent": "PACKETS", "resume_sent": "PACKETS"}
 # What a scheme's marking point adds, by top program.
-SCHEME_TABLES: dict[str, dict[str, object]] = {"pcn": {}}
-SCHEME_REGISTERS: dict[str, dict[str, int]] = {"pcn": {}}
-SCHEME_COUNTERS = {"pcn": {"marked": "BOTH"}}
+SCHEME_TABLES: dict[str, dict[str, object]] = {
+    "pcn": {},
+    "dcqcn": {
+        "red_config": (
+            {"port": ("EXACT", 9)},
+            {"set_red": {"k_min_bytes": 32, "k_max_bytes": 32, "slope_q48": 48}, "no_red": {}},
+            "no_red",
+        ),
+    },
+}
+SCHEME_REGISTERS: dict[str, dict[str, int]] = {"pcn": {}, "dcqcn": {}}
+SCHEME_COUNTERS = {"pcn": {"marked": "BOTH"}, "dcqcn": {"marked": "BOTH"}}
 
 
 def top_of(program: str) -> str:

@@ -1,0 +1,191 @@
+"""RED (DCQCN, section 3.1, equation 5): what a departing packet leaves behind decides whether it is marked.
+
+A pause gathers a known queue. Once it is lifted, the k-th of n packets leaves n - k behind, in whatever order a switch
+sends what it held.
+"""
+
+import math
+from dataclasses import replace
+
+from lab import CNP_CLASS, FRAME, ROCE_CLASS, SLOW_PORT, Arrival, PcnTest, cnp, data, forwarded, index
+
+from controller.configure import RedPort, SwitchPlan
+from hosts import wire
+
+CE = wire.ECN_CE
+
+
+def packets(n: int) -> int:
+    """In bytes of queue."""
+    return n * FRAME
+
+
+def always(port: int) -> RedPort:
+    """Marks whatever leaves a packet behind."""
+    return RedPort(port, 0, 0, 1.0)
+
+
+def never(port: int) -> RedPort:
+    return RedPort(port, 2**32 - 1, 2**32 - 1, 1.0)
+
+
+def marks(arrivals: list[Arrival]) -> list[bool]:
+    return [arrival.data.ecn == CE for arrival in arrivals]
+
+
+class RedTest(PcnTest):
+    """DCQCN's program; `red` of the ports that have it."""
+
+    program = "dcqcn"
+    red: tuple[RedPort, ...] = (always(SLOW_PORT),)
+
+    def plan(self) -> SwitchPlan:
+        return replace(super().plan(), red=self.red)
+
+    def drain(self, n: int, port: int = SLOW_PORT, ecn: int = wire.ECN_ECT0) -> list[Arrival]:
+        """n packets that a pause held, in the order in which they leave."""
+        self.pause(port)
+        self.send(1, *(data(1, port, psn=psn, ecn=ecn) for psn in range(n)))
+        self.wait_until_waiting(port, n)
+        self.resume(port)
+        return self.receive(port, n)
+
+
+class AboveKMaxAllAreMarked(RedTest):
+    """And with K_min = K_max none below: a threshold, as for DCTCP. A queue of exactly K_max is not above."""
+
+    n, k = 20, 5
+    red = (RedPort(SLOW_PORT, packets(k), packets(k), 0.0),)
+
+    def runTest(self) -> None:
+        left = [self.n - number for number in range(1, self.n + 1)]
+        self.assertEqual(marks(self.drain(self.n)), [behind > self.k for behind in left])
+        marked = self.n - 1 - self.k
+        self.assertEqual(self.counters("marked"), {index(SLOW_PORT): marked})
+        self.assertEqual(self.counter("marked", index(SLOW_PORT)).bytes, packets(marked))
+
+
+class OneByteAboveKMaxIsMarked(RedTest):
+    """A byte more than K_max, however little P_max."""
+
+    red = (RedPort(SLOW_PORT, 0, packets(3) - 1, 0.0),)
+
+    def runTest(self) -> None:
+        self.assertEqual(marks(self.drain(6)), [True, True, True, False, False, False])
+
+
+class WithPMaxOfZeroNothingIsMarkedUpToKMax(RedTest):
+    red = (RedPort(SLOW_PORT, 0, packets(10), 0.0),)
+
+    def runTest(self) -> None:
+        self.assertEqual(marks(self.drain(14)), [True] * 3 + [False] * 11)
+
+
+class BetweenTheThresholdsTheShareRisesLinearly(RedTest):
+    """In each quarter of the queue between K_min and K_max within five standard deviations of equation 5."""
+
+    n, k_min, p_max = 800, 200, 0.8
+    red = (RedPort(2, packets(k_min), packets(n), p_max),)
+
+    def runTest(self) -> None:
+        marked = marks(self.drain(self.n, port=2))
+        chances = [
+            max(0, behind - self.k_min) / (self.n - self.k_min) * self.p_max for behind in range(self.n - 1, -1, -1)
+        ]
+        quarter = (self.n - self.k_min) // 4
+        for begin in range(0, self.n - self.k_min, quarter):
+            part = slice(begin, begin + quarter)
+            expected = sum(chances[part])
+            deviation = math.sqrt(sum(chance * (1 - chance) for chance in chances[part]))
+            self.assertLess(abs(sum(marked[part]) - expected), 5 * deviation, f"{part} of {self.n}")
+        self.assertFalse(any(marked[-self.k_min :]), "marked below K_min")
+
+
+class EmptyQueueMarksNothing(RedTest):
+    """A packet that leaves nothing behind, though every queue above 0 marks."""
+
+    red = (always(2), always(SLOW_PORT))
+
+    def runTest(self) -> None:
+        for psn in range(30):
+            frame = data(1, 2, psn=psn)
+            self.send(1, frame)
+            self.expect(2, forwarded(frame, 2))
+        self.assertEqual(self.counters("marked"), {})
+
+
+class QueueWithoutPauseMarks(RedTest):
+    """Marked packets differ from others in nothing but CE and the checksum."""
+
+    def runTest(self) -> None:
+        frames = [data(1, SLOW_PORT, psn=psn) for psn in range(12)]
+        arrivals = self.congest(*frames)
+        self.assertEqual(
+            [arrival.frame for arrival in arrivals],
+            [forwarded(frame, SLOW_PORT, ce=frame != frames[-1]) for frame in frames],
+        )
+
+
+class QueueOfAnotherClassOrPortDoesNotCount(RedTest):
+    red = (always(2), always(SLOW_PORT))
+
+    def runTest(self) -> None:
+        self.occupy_slow_port(2, 20)
+        self.pause(3)
+        self.send(1, *(data(1, 3, psn=psn) for psn in range(20)))
+        self.send(1, data(1, SLOW_PORT))
+        self.assertEqual(marks(self.receive_data(1)), [False])
+        frame = data(1, 2)
+        self.send(1, frame)
+        self.expect(2, forwarded(frame, 2))
+        self.assertEqual(self.counters("marked"), {})
+
+
+class PortsHaveThresholdsOfTheirOwn(RedTest):
+    red = (never(SLOW_PORT), always(2))
+
+    def runTest(self) -> None:
+        self.assertEqual(marks(self.drain(10)), [False] * 10)
+        self.assertEqual(marks(self.drain(10, port=2)), [True] * 9 + [False])
+        self.assertEqual(set(self.counters("marked")), {index(2)})
+
+
+class PortWithoutRedMarksNothing(RedTest):
+    red = (always(2),)
+
+    def runTest(self) -> None:
+        self.assertEqual(marks(self.drain(10)), [False] * 10)
+        self.assertEqual(self.counters("marked"), {})
+
+
+class NotEcnCapable(RedTest):
+    """Packets without ECT are never marked, nor counted as marked."""
+
+    def runTest(self) -> None:
+        self.assertEqual({arrival.data.ecn for arrival in self.drain(10, ecn=wire.ECN_NOT_ECT)}, {wire.ECN_NOT_ECT})
+        self.assertEqual(self.counters("marked"), {})
+
+
+class BothEctCodepointsAndCe(RedTest):
+    """CE stays, and counts as marked where RED would mark."""
+
+    def runTest(self) -> None:
+        for codepoint in (wire.ECN_ECT0, wire.ECN_ECT1, CE):
+            before = self.counters("marked").get(index(SLOW_PORT), 0)
+            seen = [arrival.data.ecn for arrival in self.drain(6, ecn=codepoint)]
+            self.assertEqual(seen, [CE] * 5 + [codepoint])
+            self.assertEqual(self.counters("marked"), {index(SLOW_PORT): before + 5})
+
+
+class LossyClassesAreNotMarked(RedTest):
+    """CNPs, whose ECN field has a meaning of its own, and every other class that isn't lossless."""
+
+    def runTest(self) -> None:
+        for number in set(range(8)) - {ROCE_CLASS, CNP_CLASS}:
+            frames = [data(1, SLOW_PORT, psn=psn, dscp=number << 3, payload=250) for psn in range(4)]
+            self.send(1, *frames)
+            self.expect(SLOW_PORT, *(forwarded(frame, SLOW_PORT) for frame in frames))
+        notices = [cnp(1, SLOW_PORT, decrease=False, rate_mbps=rate) for rate in range(1, 20)]
+        self.send(1, *notices)
+        self.expect(SLOW_PORT, *(forwarded(notice, SLOW_PORT) for notice in notices))
+        self.assertEqual(self.counters("marked"), {})
