@@ -32,7 +32,13 @@ _TITLES = {
 }
 _NARROW = "(max-width: 620px)"
 _DARK = "(prefers-color-scheme: dark)"
-SCHEME_NAMES = {"pcn": "PCN", "pfc": "PFC alone, no congestion control"}
+SCHEME_NAMES = {
+    "pcn": "PCN",
+    "pfc": "PFC alone, no congestion control",
+    "dcqcn": "DCQCN",
+    "qcn": "QCN",
+    "timely": "TIMELY",
+}
 
 
 def render(

@@ -9,13 +9,18 @@ from experiments.analysis import Steady
 from experiments.parameters import format_value
 from experiments.recording import Recording
 from experiments.scenarios.base import Plan
+from hosts.algorithms import find_scheme
+
+PAPER_CAPACITY_MS = {"qcn": 40, "dcqcn": 50, "timely": 90}
+PAPER_DRAINED_MS = {"qcn": 13, "dcqcn": 41, "timely": 72}
+"""Section 7.1: the sum of the rates is at capacity, and the queue is down to several packets (claims 0.36, 0.37)."""
 
 
 def story(plan: Plan, recording: Recording, steady: Steady) -> list[tuple[str, str]]:
     """(figure that it belongs to, paragraph)."""
     return [
         *_setting(plan),
-        *(_rates(plan, recording) if plan.scheme == "pcn" else _rates_without_control(plan)),
+        *_rates(plan, recording),
         *_queue(plan, recording, steady),
         *_pause(plan, recording, steady),
         *_marked(plan, recording),
@@ -40,6 +45,12 @@ def _setting(plan: Plan) -> list[tuple[str, str]]:
 
 
 def _rates(plan: Plan, recording: Recording) -> list[tuple[str, str]]:
+    if plan.scheme == "pcn":
+        return _rates_by_pcn(plan, recording)
+    return _rates_without_control(plan) if plan.scheme == "pfc" else _rates_by_search(plan, recording)
+
+
+def _rates_by_pcn(plan: Plan, recording: Recording) -> list[tuple[str, str]]:
     capacity, w_min = plan.capacity_bps, plan.number("w_min")
     reached = analysis.capacity_reached(recording, plan.topology, capacity)
     target = theory.aggregate_after_decrease(capacity, w_min)
@@ -77,13 +88,34 @@ def _rates_without_control(plan: Plan) -> list[tuple[str, str]]:
     ]
 
 
+def _rates_by_search(plan: Plan, recording: Recording) -> list[tuple[str, str]]:
+    reached = analysis.capacity_reached(recording, plan.topology, plan.capacity_bps)
+    paper = PAPER_CAPACITY_MS[plan.scheme]
+    text = (
+        "Each sender starts at line rate. It isn't told which rate would do: it lowers its rate while it is notified "
+        "of congestion, by half at most each time, and raises it step by step when it isn't. "
+    )
+    text += (
+        "In this run the sum of the rates never came down to the capacity. "
+        if reached is None
+        else f"The sum of the rates first came down to the capacity {_ms(reached)} after the start. "
+    )
+    return [("rates", f"{text}In the paper it settled there after {paper} ms, with PCN after 2 ms (7.1).")]
+
+
 def _queue(plan: Plan, recording: Recording, steady: Steady) -> list[tuple[str, str]]:
     _, queue = recording.series.get(str(plan.bottleneck), "waiting_bytes")
     peak = float(np.max(queue)) if queue.size else 0.0
     empty = analysis.drained(recording, plan.bottleneck)
     text = f"The line-rate start fills the queue up to {format_value('size', round(peak / 1e3) * 1e3)}. "
+    mean = f"{steady.queue_bytes_mean / 1e3:.0f} KB on average in the last third"
+    if plan.scheme == "pfc":
+        return [("queue", f"{text}It stays long: {mean}, as XOFF allows.")]
     if plan.scheme != "pcn":
-        text += f"It stays long: {steady.queue_bytes_mean / 1e3:.0f} KB on average in the last third, as XOFF allows."
+        text += (
+            f"It is down to five packets after {_ms(empty)} (the paper's testbed: {PAPER_DRAINED_MS[plan.scheme]} ms, "
+            f"with PCN 7.5), and holds {mean}."
+        )
         return [("queue", text)]
     loops = theory.loops_to_drain(
         plan.capacity_bps * len({flow.src for flow in plan.topology.flows}), plan.capacity_bps, plan.number("w_min")
@@ -132,7 +164,7 @@ def _pause(plan: Plan, recording: Recording, steady: Steady) -> list[tuple[str, 
         f"port and class. "
     )
     text += (
-        f"The last one came {_ms(last)} after the start, none in the last third: what is left is PCN's work."
+        f"The last one came {_ms(last)} after the start, none in the last third: what is left is the scheme's work."
         if steady.pause == 0
         else f"{steady.pause:,} of them fell into the last third."
     )
@@ -140,14 +172,17 @@ def _pause(plan: Plan, recording: Recording, steady: Steady) -> list[tuple[str, 
 
 
 def _marked(plan: Plan, recording: Recording) -> list[tuple[str, str]]:
+    rule = {
+        "dcqcn": "A port marks by RED: the more packets of its class one leaves behind, the more likely.",
+        "pcn": "A port marks a packet that found another of its class waiting there, unless a pause held it up.",
+    }[find_scheme(plan.scheme).program]
     shares = [
         f"{name} {port.marked / port.transmitted:.1%}" for name, port in recording.ports.items() if port.transmitted
     ]
     return [
         (
             "marked",
-            "A port marks a packet that found another of its class waiting there, unless a pause held it up. Only "
-            f"the bottleneck {plan.bottleneck} "
+            f"{rule} Only the bottleneck {plan.bottleneck} "
             "is congested, so only it should mark for long. Marked, of what each port transmitted: "
             f"{', '.join(shares)}.",
         )

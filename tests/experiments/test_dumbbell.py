@@ -13,6 +13,7 @@ from experiments.checks import Check, at_least, at_most, near
 from experiments.errors import ExperimentError
 from experiments.parameters import parse_assignments
 from experiments.scenarios import SCENARIOS, Plan
+from hosts.algorithms import schemes
 
 DUMBBELL = SCENARIOS["dumbbell"]
 
@@ -111,9 +112,10 @@ def test_flows_of_one_host_count_up_to_its_nic() -> None:
     assert total[0] == pytest.approx(30e9)
 
 
-def test_the_story_tells_of_every_figure() -> None:
-    made = plan()
-    recording = fluid(made)
+@pytest.mark.parametrize("scheme", sorted(schemes))
+def test_the_story_tells_of_every_figure(scheme: str) -> None:
+    recording = fluid(plan())
+    made = plan(scheme=scheme)
     steady = steady_state(recording, made.bottleneck, made.capacity_bps, made.steady_from_s)
     places = [place for place, _ in DUMBBELL.story(made, recording, steady)]
     assert set(places) == {"topology", "rates", "queue", "pause", "marked", "checks"}
