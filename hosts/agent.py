@@ -25,6 +25,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from softswitch.codegen.compiling import BuildError
+
 from .algorithms import SchemeError, find_scheme, schemes
 from .control import ControlError
 from .host import Agent, AgentSettings
@@ -85,7 +87,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 os.write(arguments.ready_fd, b"ready\n")
                 os.close(arguments.ready_fd)
             agent.run()
-    except (SchemeError, WireError, ControlError, PortError, OSError) as error:
+    except (SchemeError, WireError, ControlError, PortError, BuildError, OSError) as error:
         print(f"agent {arguments.name}: {error}", file=sys.stderr)
         return 1
     return 0

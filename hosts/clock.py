@@ -11,20 +11,20 @@ import time
 
 
 class DilatedClock:
-    """Nominal seconds since the clock was made, or since another reading of `time.monotonic()`."""
+    """Nominal seconds since `origin`: when the clock was made, or another reading of `time.monotonic()`."""
 
     def __init__(self, dilation: float, origin: float | None = None) -> None:
         self.dilation = dilation
-        self._origin = time.monotonic() if origin is None else origin
+        self.origin = time.monotonic() if origin is None else origin
         self._rate = 1 / dilation
         self._epoch = 0.0
 
     def now(self) -> float:
-        return (time.monotonic() - self._origin) * self._rate
+        return (time.monotonic() - self.origin) * self._rate
 
     def nominal(self, monotonic_s: float) -> float:
         """Nominal time at a reading of `time.monotonic()`."""
-        return (monotonic_s - self._origin) * self._rate
+        return (monotonic_s - self.origin) * self._rate
 
     def real(self, nominal_s: float) -> float:
         """Length of a nominal duration on this machine."""

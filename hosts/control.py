@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import select
 import socket
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -29,7 +30,10 @@ class CommandError(ValueError):
 
 
 class ControlServer:
-    """Listens on a Unix socket and removes its file at the end. Never blocks but to write an answer."""
+    """Listens on a Unix socket and removes its file at the end. Never blocks but to write an answer.
+
+    `serve` when `poll` has something to read.
+    """
 
     def __init__(self, path: Path, handle: Callable[[Mapping[str, Any]], Any]) -> None:
         """`handle` does a request and returns its result; its ValueErrors become answers. Raises ControlError."""
@@ -47,6 +51,8 @@ class ControlServer:
                 raise
             raise ControlError(f"control socket {path}: {error.strerror or error}") from error
         self._listener.setblocking(False)
+        self.poll = select.epoll()
+        self.poll.register(self._listener, select.EPOLLIN)
 
     def __enter__(self) -> ControlServer:
         return self
@@ -55,27 +61,21 @@ class ControlServer:
         for client, _data in self._clients.values():
             client.close()
         self._listener.close()
+        self.poll.close()
         with contextlib.suppress(FileNotFoundError):
             self.path.unlink()
 
-    def filenos(self) -> list[int]:
-        """What to wait on for reading."""
-        return [self._listener.fileno(), *self._clients]
-
-    def serve(self, ready: list[int]) -> bool:
-        """Deal with those file descriptors of `ready` that are ours. Whether `filenos` changed."""
-        changed = False
-        for fileno in ready:
+    def serve(self) -> None:
+        """Deal with who connects, asks or leaves."""
+        for fileno, _ in self.poll.poll(0):
             if fileno == self._listener.fileno():
                 with contextlib.suppress(BlockingIOError):
                     client, _ = self._listener.accept()
                     client.settimeout(1.0)
                     self._clients[client.fileno()] = (client, bytearray())
-                    changed = True
+                    self.poll.register(client, select.EPOLLIN)
             elif fileno in self._clients and not self._read(*self._clients[fileno]):
-                self._clients.pop(fileno)[0].close()
-                changed = True
-        return changed
+                self._clients.pop(fileno)[0].close()  # leaves `poll` by this
 
     def _read(self, client: socket.socket, data: bytearray) -> bool:
         """Whether the client stays."""

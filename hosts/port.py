@@ -16,12 +16,12 @@ _PACKET_QDISC_BYPASS = 20
 _PACKET_IGNORE_OUTGOING = 23
 _SO_SNDBUFFORCE = 32
 _SO_RCVBUFFORCE = 33
+_SO_TIMESTAMPNS = 35
 _SIOCGIFFLAGS = 0x8913
 _SIOCGIFMTU = 0x8921
 _ETHERNET_HEADER = 14
 _IFF_UP = 1
 _BUFFER_BYTES = 64 << 20
-_TRY_AGAIN = (errno.EAGAIN, errno.ENOBUFS, errno.ENOMEM, errno.EINTR)
 
 
 class PortError(Exception):
@@ -29,12 +29,11 @@ class PortError(Exception):
 
 
 class Port:
-    """A context manager. Received frames go to `buffer`, one at a time; those sent have at most `max_frame` bytes."""
+    """A context manager. `hosts.loop` sends and receives through it; frames sent have at most `max_frame` bytes."""
 
     def __init__(self, interface: str) -> None:
         """Raises PortError."""
         self.interface = interface
-        self.buffer = bytearray(MAX_FRAME + 4)
         self._drops = 0
         try:
             self._socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
@@ -49,7 +48,6 @@ class Port:
             self._socket.close()
             raise
         self._sink = _udp_sink()
-        self.receive = self._socket.recv_into
         self.fileno = self._socket.fileno
 
     def __enter__(self) -> Port:
@@ -59,16 +57,6 @@ class Port:
         self._socket.close()
         if self._sink is not None:
             self._sink.close()
-
-    def send(self, frame: bytes | memoryview) -> bool:
-        """Whether the kernel took the frame; if not, try again soon. Raises PortError if the interface is gone."""
-        try:
-            self._socket.send(frame)
-        except OSError as error:
-            if error.errno in _TRY_AGAIN:
-                return False
-            raise PortError(_explain(self.interface, error)) from error
-        return True
 
     def drops(self) -> int:
         """Frames that the kernel dropped since the start because this process didn't take them."""
@@ -82,7 +70,7 @@ class Port:
         self._drops = 0
 
     def failure(self, error: OSError) -> PortError:
-        """What to raise for an error of `receive`."""
+        """What to raise when sending or receiving failed so."""
         return PortError(_explain(self.interface, error))
 
     def _prepare(self, interface: str) -> None:
@@ -94,6 +82,7 @@ class Port:
         self.max_frame = min(_ETHERNET_HEADER + mtu, MAX_FRAME)
         self._socket.setsockopt(_SOL_PACKET, _PACKET_IGNORE_OUTGOING, 1)
         self._socket.setsockopt(_SOL_PACKET, _PACKET_QDISC_BYPASS, 1)
+        self._socket.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
         for forced, plain in ((_SO_RCVBUFFORCE, socket.SO_RCVBUF), (_SO_SNDBUFFORCE, socket.SO_SNDBUF)):
             try:
                 self._socket.setsockopt(socket.SOL_SOCKET, forced, _BUFFER_BYTES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import math
 from dataclasses import dataclass, replace
 
@@ -9,7 +10,8 @@ from . import stats, wire
 from .algorithms import Cnp, Configured
 from .clock import DilatedClock
 from .log import EventLog
-from .nic import INFINITY, Nic, NicFlow
+from .native import SENT, Event
+from .nic import INFINITY, NEVER, Nic, NicFlow
 
 _PSN_MASK = 0xFFFFFF
 
@@ -47,32 +49,39 @@ class FlowRequest:
 class SentFlow(NicFlow):
     """A flow with its RP and its packets ready to be stamped."""
 
-    __slots__ = ("cnps", "end_at_s", "first_psn", "last_template", "payload", "request", "rp", "state", "template")
-
     def __init__(self, request: FlowRequest, packet: wire.DataPacket, configured: Configured, line_bps: float) -> None:
         self.request = request
         self.rp = configured.new_rp(line_bps)
-        self.first_psn = packet.psn
-        self.template = wire.DataTemplate(packet)
-        self.last_template = self.template
-        self.payload = request.payload_bytes
+        frame = last_frame = wire.encode_data(packet)
         packets = None
         if request.size_bytes is not None:
-            packets = -(-request.size_bytes // self.payload)
-            rest = request.size_bytes - (packets - 1) * self.payload
-            self.last_template = wire.DataTemplate(replace(packet, payload=packet.payload[:rest], last=True))
+            packets = -(-request.size_bytes // request.payload_bytes)
+            rest = request.size_bytes - (packets - 1) * request.payload_bytes
+            last_frame = wire.encode_data(replace(packet, payload=packet.payload[:rest], last=True))
         self.cnps = 0
         self.end_at_s: float | None = None
-        self.state = "waiting"
+        self.stopped = False
         super().__init__(
             request.dscp >> 3,
-            self.template.length * 8,
+            len(frame) * 8,
             self.allowed_bps,
             request.start_s,
             packets=packets,
-            last_bits=self.last_template.length * 8,
+            last_bits=len(last_frame) * 8,
             end_s=INFINITY if request.duration_s is None else request.start_s + request.duration_s,
         )
+        self._frames = [ctypes.create_string_buffer(one, len(one)) for one in (frame, last_frame)]
+        self.frame, self.last_frame = map(ctypes.addressof, self._frames)
+        self.first_psn = packet.psn
+
+    @property
+    def state(self) -> str:
+        """As in `stats.SentFlow`."""
+        if self.stopped:
+            return "stopped"
+        if self.end_at_s is not None:
+            return "done"
+        return "sending" if self.left else "waiting"
 
     @property
     def allowed_bps(self) -> float:
@@ -80,20 +89,19 @@ class SentFlow(NicFlow):
         limit = self.request.rate_bps
         return self.rp.rate_bps if limit is None else min(limit, self.rp.rate_bps)
 
-    def frame(self, number: int) -> memoryview:
-        """Packet `number` of the flow, from 0; valid until the next call."""
-        template = self.last_template if number + 1 == self.packets else self.template
-        return template.stamp((self.first_psn + number) & _PSN_MASK)
+    def wait_for_bytes(self) -> None:
+        """The NIC tells when the flow has sent what its RP waits for."""
+        self.due_bytes = NEVER if self.rp.due_bytes is None else self.rp.due_bytes
 
     def sent_bytes(self) -> tuple[int, int]:
         """Bytes of the frames and of the payload."""
-        frames = self.sent * self.template.length
-        payload = self.sent * self.payload
-        if self.packets is not None and self.sent == self.packets:
+        frames = self.sent * self.frame_bits
+        payload = self.sent * self.request.payload_bytes
+        if self.sent == self.packets:
             assert self.request.size_bytes is not None
-            frames += self.last_template.length - self.template.length
+            frames += self.last_bits - self.frame_bits
             payload = self.request.size_bytes
-        return frames, payload
+        return frames // 8, payload
 
 
 class Sender:
@@ -114,12 +122,13 @@ class Sender:
         self._log = log
         self._flows: dict[int, SentFlow] = {}
         self._next_psn: dict[int, int] = {}
+        nic.events.listen(SENT, self._on_sent)
 
     def start(self, request: FlowRequest, now_s: float) -> None:
         """Raises FlowError or WireError."""
         request.check()
         running = self._flows.get(request.flow)
-        if running is not None and running.state in ("waiting", "sending"):
+        if running is not None and running.end_at_s is None:
             raise FlowError(f"flow {request.flow} is {running.state} already: stop it first, or take another number")
         packet = wire.DataPacket(
             self._mac,
@@ -133,6 +142,7 @@ class Sender:
         )
         flow = SentFlow(request, packet, self._configured, self._line_rate_bps)
         flow.rp.on_start(request.start_s)
+        flow.wait_for_bytes()
         self._flows[request.flow] = flow
         self._nic.add(flow, now_s)
         self._log.write(request.start_s, "start", flow=request.flow, dst_ip=request.dst_ip, rate_bps=flow.rate_bps)
@@ -141,16 +151,14 @@ class Sender:
     def stop(self, number: int, now_s: float) -> None:
         """Raises FlowError."""
         flow = self._find(number)
-        if flow.state in ("waiting", "sending"):
-            flow.state = "stopped"
+        if flow.end_at_s is None:
+            flow.stopped = True
             self._nic.remove(flow, now_s)
 
     def on_end(self, flow: NicFlow, at_s: float) -> None:
         """The NIC sends no more of this flow."""
         assert isinstance(flow, SentFlow)
         flow.end_at_s = at_s
-        if flow.state != "stopped":
-            flow.state = "done"
         self._next_psn[flow.request.flow] = (flow.first_psn + flow.sent) & _PSN_MASK
         self._log.write(at_s, "end", flow=flow.request.flow, packets=flow.sent)
 
@@ -162,26 +170,15 @@ class Sender:
             return
         flow.cnps += 1
         if flow.end_at_s is None:
+            self._run_timers(flow, now_s)
+            flow.rp.sent_bytes = flow.left_bytes
             flow.rp.on_cnp(cnp, now_s)
-            self._update(flow, now_s)
-
-    def on_sent(self, flow: NicFlow, now_s: float) -> None:
-        """A frame of the flow was put on the wire."""
-        assert isinstance(flow, SentFlow)
-        if flow.state == "waiting":
-            flow.state = "sending"
-        rp = flow.rp
-        rp.sent_bytes += flow.template.length  # the last frame may be shorter, but no event comes after it
-        if rp.due_bytes is not None and rp.sent_bytes >= rp.due_bytes and flow.end_at_s is None:
-            rp.on_bytes_sent(now_s)
             self._update(flow, now_s)
 
     def on_timer(self, now_s: float) -> None:
         """Run the RPs' timers that are due."""
         for flow in self._flows.values():
-            while flow.end_at_s is None and flow.rp.timer_s is not None and flow.rp.timer_s <= now_s:
-                flow.rp.on_timer(flow.rp.timer_s)
-                self._update(flow, now_s)
+            self._run_timers(flow, now_s)
         self._set_timer()
 
     def reset(self) -> None:
@@ -216,6 +213,22 @@ class Sender:
             )
         return tuple(result)
 
+    def _on_sent(self, event: Event) -> None:
+        """A flow has sent the bytes that its RP waits for. One that ended meanwhile doesn't care."""
+        flow = next((flow for flow in self._flows.values() if ctypes.addressof(flow) == event.flow), None)
+        if flow is not None and flow.end_at_s is None:
+            self._run_timers(flow, event.at_s)
+            flow.rp.sent_bytes = event.count
+            flow.rp.on_bytes_sent(event.at_s)
+            self._update(flow, event.at_s)
+
+    def _run_timers(self, flow: SentFlow, now_s: float) -> None:
+        """Each at the time that the RP named, however late this process is."""
+        while flow.end_at_s is None and flow.rp.timer_s is not None and flow.rp.timer_s <= now_s:
+            flow.rp.sent_bytes = flow.left_bytes
+            flow.rp.on_timer(flow.rp.timer_s)
+            self._update(flow, now_s)
+
     def _find(self, number: int) -> SentFlow:
         try:
             return self._flows[number]
@@ -227,6 +240,7 @@ class Sender:
         rate_bps = flow.allowed_bps
         if rate_bps != flow.rate_bps:
             self._nic.set_rate(flow, rate_bps, now_s)
+        flow.wait_for_bytes()
         self._log.write(now_s, "rate", flow=flow.request.flow, rate_bps=flow.rp.rate_bps, **flow.rp.state())
         self._set_timer()
 

@@ -18,9 +18,11 @@ from hosts import wire
 from hosts.algorithms import Cnp, find_scheme
 from hosts.clock import DilatedClock
 from hosts.log import EventLog
+from hosts.loop import Loop
+from hosts.native import Events
 from hosts.nic import Nic
 from hosts.receiver import Receiver
-from hosts.sender import FlowRequest, Sender, SentFlow
+from hosts.sender import FlowRequest, Sender
 
 LINE = 10e9
 RTT = 500e-6
@@ -42,9 +44,13 @@ class Dumbbell:
         self.ticket = itertools.count()
         self.nics = [Nic(LINE, delay_s=RTT / 6) for _ in range(3)]
         self.senders = [Sender(MACS[n], IPS[n], LINE, configured, self.nics[n], clock, log) for n in range(3)]
+        events = [Events() for _ in range(3)]
         self.receivers = [
-            Receiver(MACS[n + 3], IPS[n + 3], configured, clock, log, self.on_cnp_sent, seed) for n in range(3)
+            Receiver(MACS[n + 3], IPS[n + 3], configured, clock, log, events[n], self.on_cnp_sent, seed)
+            for n in range(3)
         ]
+        idle = Nic(LINE)
+        self.loops = [Loop(IPS[n + 3], clock, idle, self.receivers[n], events[n]) for n in range(3)]
         self.queue: deque[tuple[int, bytes]] = deque()
         self.busy = False
         self.held = [0, 0, 0]
@@ -75,11 +81,7 @@ class Dumbbell:
         nic = self.nics[host]
         nic.advance(self.now)
         while (item := nic.due(self.now)) is not None:
-            _, flow, number = item
-            assert isinstance(flow, SentFlow)
-            assert isinstance(number, int)
-            self.on_switch(host, bytes(flow.frame(number)))
-            self.senders[host].on_sent(flow, self.now)
+            self.on_switch(host, item.frame)
         self.wake(host)
 
     def on_switch(self, port: int, frame: bytes) -> None:
@@ -113,10 +115,10 @@ class Dumbbell:
         self.wake(port)
 
     def on_arrival(self, frame: bytes) -> None:
-        _, _, tos, total, _, src, dst, _, _, flags, flow, psn = wire.FAST_HEADER.unpack_from(frame)
-        receiver = self.receivers[(dst & 0xFF) - 3]
+        host = frame[33] - 3  # the last byte of the destination address
+        receiver = self.receivers[host]
         before = receiver.timer_s
-        receiver.on_data(memoryview(frame), total + 14, tos, src, flags, flow & 0xFFFFFF, psn & 0xFFFFFF, self.now)
+        self.loops[host].frame(frame, self.now)
         if receiver.timer_s != before:
             self.at(receiver.timer_s, self.on_window, receiver)
 
@@ -180,5 +182,5 @@ def test_the_dumbbell_of_section_7_1(seed: int) -> None:
     full = next(at for at, queue, _ in network.samples if queue > 100 * FRAME)
     assert next(at for at, queue, _ in network.samples if at > full and queue <= 5 * FRAME) <= 12e-3
     assert all((flow.gaps, flow.duplicates, flow.reordered) == (0, 0, 0) for flow in flows)
-    assert all(receiver.bad_frames == 0 for receiver in network.receivers)
+    assert all(loop.state.bad_frames == 0 for loop in network.loops)
     assert 1 <= network.pauses <= 30

@@ -12,6 +12,8 @@ from hosts import wire
 from hosts.algorithms import find_scheme
 from hosts.clock import DilatedClock
 from hosts.log import EventLog
+from hosts.loop import Loop
+from hosts.native import Events
 from hosts.nic import INFINITY, Nic
 from hosts.receiver import Receiver
 from hosts.sender import FlowRequest, Sender
@@ -29,20 +31,18 @@ class Bench:
         configured = find_scheme("pfc").configure()
         self.path = log
         self.log = EventLog(log, clock)
-        self.nic = Nic(10e9, on_end=lambda flow, at: self.sender.on_end(flow, at))
+        events = Events()
+        self.nic = Nic(10e9, events=events, on_end=lambda flow, at: self.sender.on_end(flow, at))
         self.sender = Sender(MAC, IP, 10e9, configured, self.nic, clock, self.log)
-        self.receiver = Receiver(MAC, IP, configured, clock, self.log, self.nic.send_control)
+        self.receiver = Receiver(MAC, IP, configured, clock, self.log, events, self.nic.send_control)
+        self.loop = Loop(IP, clock, self.nic, self.receiver, events)
         self.trace = FlowTrace(period_s, self.sender, self.receiver, self.log, clock)
 
     def run(self, until: float) -> None:
         while (now := min(self.nic.wake(), self.trace.timer_s)) <= until:
             self.nic.advance(now)
             while (item := self.nic.due(now)) is not None:
-                _, flow, number = item
-                frame = flow.frame(number)  # type: ignore[union-attr,arg-type]
-                _, _, tos, total, _, src, _, _, _, flags, name, psn = wire.FAST_HEADER.unpack_from(frame)
-                view = memoryview(bytearray(frame).ljust(2000, b"\0"))
-                self.receiver.on_data(view, total + 14, tos, src, flags, name & 0xFFFFFF, psn & 0xFFFFFF, now)
+                self.loop.frame(item.frame, now)
             if self.trace.timer_s <= now:
                 self.trace.on_timer(now)
 

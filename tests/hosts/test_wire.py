@@ -13,7 +13,7 @@ from scapy.layers.l2 import Ether
 from scapy.packet import Raw
 
 from hosts import wire
-from hosts.wire import CnpPacket, DataPacket, DataTemplate, PfcFrame, WireError
+from hosts.wire import CnpPacket, DataPacket, PfcFrame, WireError
 
 MACS = (wire.parse_mac("00:00:00:00:00:01"), wire.parse_mac("00:00:00:00:00:02"))
 IPS = (wire.parse_ip("10.0.0.1"), wire.parse_ip("10.0.1.2"))
@@ -58,16 +58,8 @@ def test_data_survives_the_wire(packet: DataPacket) -> None:
     assert wire.decode(wire.encode_data(packet)) == packet
 
 
-@given(st.lists(u24, min_size=1, max_size=5), st.integers(1, 1200))
-def test_template_stamps_what_the_encoder_builds(psns: list[int], size: int) -> None:
-    template = DataTemplate(data(bytes(size)))
-    for psn in psns:
-        assert bytes(template.stamp(psn)) == wire.encode_data(data(bytes(size), psn=psn))
-
-
 def test_1000_bytes_of_payload_make_1058() -> None:
     assert len(wire.encode_data(data())) == 1058
-    assert DataTemplate(data()).length == 1058
 
 
 @given(u24, st.booleans(), st.integers(1, (1 << 32) - 1))

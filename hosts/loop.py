@@ -1,0 +1,65 @@
+"""The loop between a host's socket, its NIC and its receiving side: csrc/loop.h in Python."""
+
+from __future__ import annotations
+
+import weakref
+
+from .clock import DilatedClock
+from .native import Events, LoopSettings, LoopState, library
+from .nic import Nic
+from .receiver import Receiver
+
+_NO_DESCRIPTOR = -1
+# Incoming frames may wait so long where they are dense (nominal, and at least real); outgoing ones leave as rarely
+_RECEIVE_GAP_S = 2e-6
+_LEAST_RECEIVE_GAP_REAL_S = 300e-6
+_TRANSMIT_GAP_REAL_S = 150e-6
+_RETRY_REAL_S = 200e-6
+
+
+class Loop:
+    """Frames between a packet socket and a host. `quiet`: a descriptor that ends `run` when it can be read."""
+
+    def __init__(
+        self, ip: bytes, clock: DilatedClock, nic: Nic, receiver: Receiver, events: Events,
+        socket: int = _NO_DESCRIPTOR, quiet: int = _NO_DESCRIPTOR,
+    ) -> None:  # fmt: skip
+        """Raises BuildError."""
+        settings = LoopSettings(
+            origin_real_s=clock.origin,
+            dilation=clock.dilation,
+            receive_gap_s=max(_RECEIVE_GAP_S, _LEAST_RECEIVE_GAP_REAL_S / clock.dilation),
+            transmit_gap_s=_TRANSMIT_GAP_REAL_S / clock.dilation,
+            retry_s=_RETRY_REAL_S / clock.dilation,
+            ip=int.from_bytes(ip, "big"),
+            socket=socket,
+            quiet=quiet,
+        )
+        self._library = library()
+        self._used = nic, receiver, events  # the C side has their addresses
+        self._events = events
+        self._handle = self._library.loop_new(settings, nic.handle, receiver.handle, events.list)
+        if not self._handle:
+            raise MemoryError
+        weakref.finalize(self, self._library.loop_free, self._handle)
+        self.state: LoopState = self._library.loop_state(self._handle)[0]
+
+    def run(self, until_s: float) -> bool:
+        """Until then, or until something happened that Python has to hear of, which it does. Whether `quiet` can be
+        read. Raises OSError if the interface failed."""
+        status: int = self._library.loop_run(self._handle, until_s)
+        if status < 0:
+            raise OSError(-status, "the interface failed")
+        self._events.tell()
+        return status > 0
+
+    def frame(self, frame: bytes, now_s: float) -> None:
+        """A frame arrived, by another way than the socket."""
+        while not self._library.loop_frame(self._handle, frame, len(frame), now_s):
+            self._events.tell()  # its flow becomes known
+        self._events.tell()
+
+    def reset_counters(self) -> None:
+        """Counts start anew."""
+        self.state.late_s = 0.0
+        self.state.send_retries = self.state.other_frames = self.state.bad_frames = 0

@@ -1,0 +1,319 @@
+"""The C side (csrc/) as Python sees it: its structures and functions, and the events that it tells.
+
+Structures mirror csrc/*.h field by field; `library` refuses to go on where their sizes differ.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import weakref
+from collections.abc import Callable
+from ctypes import POINTER, c_bool, c_double, c_int32, c_int64, c_uint8, c_uint16, c_uint32, c_uint64, c_void_p
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from softswitch.codegen.compiling import COMMON_FLAGS, build_folder
+
+CSRC = Path(__file__).resolve().parent / "csrc"
+# Times are compared with a Python model's: no fused operations, which round differently
+FLAGS = (*COMMON_FLAGS, "-ffp-contract=off", "-lm")
+
+CLASSES = 8
+EVENT_FRAME_BYTES = 256
+PSN_MEMORY = 4096
+
+# enum event_kind
+END, PAUSE, RESUME, EXPIRY, SENT, FRAME, UNKNOWN, WINDOW, MARKED, LAST = range(10)
+
+
+class CountedWindow(ctypes.Structure):
+    """struct window"""
+
+    packets: int
+    marked_ce: int
+    marked_ue: int
+    bytes: int
+    first_s: float
+    last_s: float
+    _fields_ = (
+        *((name, c_uint64) for name in ("packets", "marked_ce", "marked_ue", "bytes")),
+        *((name, c_double) for name in ("first_s", "last_s")),
+    )
+
+
+class _Content(ctypes.Union):
+    _fields_ = (("window", CountedWindow), ("frame", c_uint8 * EVENT_FRAME_BYTES))
+
+
+class Event(ctypes.Structure):
+    """struct event"""
+
+    kind: int
+    priority: int
+    at_s: float
+    flow: int
+    count: int
+    content: Any
+    _fields_ = (
+        ("kind", c_int32),
+        ("priority", c_int32),
+        ("at_s", c_double),
+        ("flow", c_void_p),
+        ("count", c_uint64),
+        ("content", _Content),
+    )
+
+    @property
+    def window(self) -> CountedWindow:
+        """A copy."""
+        return CountedWindow.from_buffer_copy(self.content.window)
+
+    @property
+    def frame(self) -> bytes:
+        return bytes(memoryview(self.content.frame)[: self.count])
+
+
+class _EventList(ctypes.Structure):
+    """struct events"""
+
+    _fields_ = (
+        ("all", POINTER(Event)),
+        ("count", c_uint64),
+        ("urgent", c_uint64),
+        ("capacity", c_uint64),
+        ("lost", c_uint64),
+    )
+
+
+class PauseState(ctypes.Structure):
+    """PFC of one class (struct nic_pause). Counts frames and nominal seconds."""
+
+    until_s: float
+    since_s: float
+    paused_s: float
+    pause: int
+    resume: int
+    expired: int
+    paused: bool
+    _fields_ = (
+        *((name, c_double) for name in ("until_s", "since_s", "paused_s")),
+        *((name, c_uint64) for name in ("pause", "resume", "expired")),
+        ("paused", c_bool),
+    )
+
+
+class NicState(ctypes.Structure):
+    """struct nic_state"""
+
+    allowed_bits: float
+    sent_bits: int
+    pauses: Any
+    _fields_ = (("allowed_bits", c_double), ("sent_bits", c_int64), ("pauses", PauseState * CLASSES))
+
+
+class NativeNicFlow(ctypes.Structure):
+    """struct nic_flow"""
+
+    priority: int
+    first_psn: int
+    packets: int
+    frame_bits: int
+    last_bits: int
+    start_s: float
+    end_s: float
+    rate_bps: float
+    interval_s: float
+    base_s: float
+    next_s: float
+    eligible_s: float
+    sent: int
+    left: int
+    left_bytes: int
+    due_bytes: int
+    frame: int | None
+    last_frame: int | None
+    _fields_ = (
+        ("priority", c_int32),
+        ("first_psn", c_uint32),
+        *((name, c_int64) for name in ("packets", "frame_bits", "last_bits")),
+        *(
+            (name, c_double)
+            for name in ("start_s", "end_s", "rate_bps", "interval_s", "base_s", "next_s", "eligible_s")
+        ),
+        *((name, c_int64) for name in ("sent", "left", "left_bytes", "due_bytes")),
+        *((name, c_void_p) for name in ("frame", "last_frame")),
+    )
+
+
+class NicItem(ctypes.Structure):
+    """struct nic_item"""
+
+    due_s: float
+    flow: int | None
+    number: int
+    control: int | None
+    _fields_ = (("due_s", c_double), ("flow", c_void_p), ("number", c_int64), ("control", c_void_p))
+
+
+class NativeReceivedFlow(ctypes.Structure):
+    """struct received_flow"""
+
+    src: int
+    flow: int
+    expected: int
+    seen: bool
+    wants_marked: bool
+    period_s: float
+    grid_s: float
+    first_s: float
+    last_s: float
+    complete_s: float
+    packets: int
+    bytes: int
+    payload_bytes: int
+    marked_ce: int
+    marked_ue: int
+    gaps: int
+    duplicates: int
+    reordered: int
+    window_end_s: float
+    before: CountedWindow
+    _fields_ = (
+        *((name, c_uint32) for name in ("src", "flow", "expected")),
+        *((name, c_bool) for name in ("seen", "wants_marked")),
+        *((name, c_double) for name in ("period_s", "grid_s", "first_s", "last_s", "complete_s")),
+        *((name, c_uint64) for name in ("packets", "bytes", "payload_bytes", "marked_ce", "marked_ue")),
+        ("gaps", c_int64),
+        *((name, c_uint64) for name in ("duplicates", "reordered")),
+        ("window_end_s", c_double),
+        ("before", CountedWindow),
+        ("missing", c_uint64 * (PSN_MEMORY // 64)),
+    )
+
+
+class ReceivedState(ctypes.Structure):
+    """struct received_state"""
+
+    timer_s: float
+    _fields_ = (("timer_s", c_double),)
+
+
+class LoopSettings(ctypes.Structure):
+    """struct loop_settings"""
+
+    _fields_ = (
+        *((name, c_double) for name in ("origin_real_s", "dilation", "receive_gap_s", "transmit_gap_s", "retry_s")),
+        ("ip", c_uint32),
+        ("socket", c_int32),
+        ("quiet", c_int32),
+    )
+
+
+class LoopState(ctypes.Structure):
+    """struct loop_state"""
+
+    now_s: float
+    late_s: float
+    send_retries: int
+    other_frames: int
+    bad_frames: int
+    _fields_ = (
+        *((name, c_double) for name in ("now_s", "late_s")),
+        *((name, c_uint64) for name in ("send_retries", "other_frames", "bad_frames")),
+    )
+
+
+_FLOW = POINTER(NativeNicFlow)
+_ITEM = POINTER(NicItem)
+# name: (result, arguments)
+_FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
+    "events_new": (POINTER(_EventList), []),
+    "events_free": (None, [POINTER(_EventList)]),
+    "nic_new": (c_void_p, [c_double, c_double, c_double, POINTER(_EventList)]),
+    "nic_free": (None, [c_void_p]),
+    "nic_state": (POINTER(NicState), [c_void_p]),
+    "nic_add": (ctypes.c_int, [c_void_p, _FLOW, c_double]),
+    "nic_remove": (None, [c_void_p, _FLOW, c_double]),
+    "nic_set_rate": (None, [c_void_p, _FLOW, c_double, c_double]),
+    "nic_send_control": (ctypes.c_int, [c_void_p, ctypes.c_char_p, c_uint32, c_double]),
+    "nic_pfc": (None, [c_void_p, c_uint8, POINTER(c_uint16), c_double]),
+    "nic_advance": (None, [c_void_p, c_double]),
+    "nic_wake": (c_double, [c_void_p]),
+    "nic_account": (None, [c_void_p, c_double]),
+    "nic_paused_s": (c_double, [c_void_p, ctypes.c_int, c_double]),
+    "nic_reset_counters": (None, [c_void_p, c_double]),
+    "nic_due": (_ITEM, [c_void_p, c_uint32, c_double]),
+    "nic_left": (None, [c_void_p, c_double]),
+    "nic_frame": (c_uint32, [_ITEM, c_void_p]),
+    "received_new": (c_void_p, [POINTER(_EventList)]),
+    "received_free": (None, [c_void_p]),
+    "received_state": (POINTER(ReceivedState), [c_void_p]),
+    "received_add": (ctypes.c_int, [c_void_p, POINTER(NativeReceivedFlow)]),
+    "received_forget": (None, [c_void_p]),
+    "received_timers": (None, [c_void_p, c_double]),
+    "loop_new": (c_void_p, [POINTER(LoopSettings), c_void_p, c_void_p, POINTER(_EventList)]),
+    "loop_free": (None, [c_void_p]),
+    "loop_state": (POINTER(LoopState), [c_void_p]),
+    "loop_run": (ctypes.c_int, [c_void_p, c_double]),
+    "loop_frame": (c_bool, [c_void_p, ctypes.c_char_p, c_uint32, c_double]),
+}
+# In the order of `hosts_sizes` (csrc/sizes.c)
+_MIRRORED = (Event, _EventList, NicState, NativeNicFlow, NicItem, NativeReceivedFlow, LoopSettings, LoopState)
+
+
+@lru_cache(maxsize=1)
+def library() -> Any:
+    """The compiled C side with its functions declared. Raises BuildError."""
+    loaded = ctypes.CDLL(str(build_folder("libhosts", CSRC, FLAGS)))
+    for name, (result, arguments) in _FUNCTIONS.items():
+        function = getattr(loaded, name)
+        function.restype = result
+        function.argtypes = arguments
+    sizes = (c_uint64 * len(_MIRRORED)).in_dll(loaded, "hosts_sizes")
+    for structure, size in zip(_MIRRORED, sizes, strict=True):
+        assert ctypes.sizeof(structure) == size, f"{structure.__name__} differs from {structure.__doc__} in csrc"
+    return loaded
+
+
+def checked(status: int) -> None:
+    """Raises MemoryError if a C function had no memory."""
+    if status < 0:
+        raise MemoryError
+
+
+class Events:
+    """What the C side has to tell, and who listens."""
+
+    def __init__(self) -> None:
+        """Raises BuildError."""
+        self._library = library()
+        self.list = self._library.events_new()
+        if not self.list:
+            raise MemoryError
+        weakref.finalize(self, self._library.events_free, self.list)
+        self._listeners: dict[int, Callable[[Event], None]] = {}
+        self._telling = False
+
+    def listen(self, kind: int, listener: Callable[[Event], None]) -> None:
+        """One listener a kind; events that nobody listens to are dropped."""
+        self._listeners[kind] = listener
+
+    def tell(self) -> None:
+        """Tells the listeners what has happened; what they cause is told afterwards. Raises MemoryError."""
+        if self._telling or not self.list[0].count:
+            return
+        self._telling = True
+        try:
+            events, index = self.list[0], 0
+            while index < events.count:
+                event = Event.from_buffer_copy(events.all[index])
+                index += 1
+                listener = self._listeners.get(event.kind)
+                if listener is not None:
+                    listener(event)
+            events.count = events.urgent = 0
+            if events.lost:
+                raise MemoryError("events were lost")
+        finally:
+            self._telling = False
