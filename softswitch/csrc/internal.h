@@ -7,6 +7,7 @@
 #include "events.h"
 #include "packet.h"
 #include "pre.h"
+#include "ring.h"
 #include "state.h"
 #include "switch.h"
 #include "traffic.h"
@@ -17,14 +18,14 @@ enum { SW_BATCH = 64 };
 struct sw_port {
     uint16_t port;
     bool present, up;   /* an interface belongs to it; it is there */
+    bool lossy;         /* the log knows that frames were lost */
     char interface[16]; /* IFNAMSIZ */
     int fd, ifindex;
+    struct sw_ring ring;
     struct sw_fifo out; /* to be sent in this turn, or refused for now */
     uint64_t stuck_ns;  /* since when the interface refuses out.head; 0: it doesn't */
     struct sw_port_stats stats;
 };
-
-struct sw_io; /* ports.c: buffers for batches */
 
 struct sw_switch {
     /* The worker holds `data` while it moves packets. `next` is held while waiting for `data`, which makes the
@@ -39,7 +40,6 @@ struct sw_switch {
     struct sw_port *ports[SW_MAX_PORTS];
     uint16_t active[SW_MAX_PORTS];
     uint32_t n_active;
-    struct sw_io *io;
     struct sw_events events;
     uint64_t origin_ns, now_ns, seed;
     uint16_t cpu_port, drop_port;
@@ -63,9 +63,8 @@ void sw_flush(struct sw_switch *);                                   /* drops ev
 
 /* ports.c */
 struct sw_port *sw_port_of(struct sw_switch *, uint32_t port); /* made on first use; NULL: no memory */
-struct sw_io *sw_io_new(void);
-void sw_io_release(struct sw_switch *); /* gives back its packets */
 void sw_port_receive(struct sw_switch *, struct sw_port *); /* one batch */
+void sw_port_trouble(struct sw_port *); /* the socket has an error to tell, as when its interface is down */
 void sw_port_send(struct sw_switch *, struct sw_port *, struct sw_pkt *); /* queued until sw_port_flush */
 void sw_port_flush(struct sw_switch *, struct sw_port *);
 void sw_port_close(struct sw_switch *, struct sw_port *);

@@ -4,6 +4,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Under the address sanitizer an element is forbidden ground while it is free, and so are the bytes between its parts
+ * and those behind the frame of a copy. */
+#if defined(__SANITIZE_ADDRESS__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#ifdef SANITIZED
+#include <sanitizer/asan_interface.h>
+enum { GUARD = 64 };
+static void forbid(const void *at, size_t n) { ASAN_POISON_MEMORY_REGION(at, n); }
+static void allow(const void *at, size_t n) { ASAN_UNPOISON_MEMORY_REGION(at, n); }
+#else
+enum { GUARD = 0 };
+static void forbid(const void *at, size_t n) { (void)at, (void)n; }
+static void allow(const void *at, size_t n) { (void)at, (void)n; }
+#endif
+
 enum { SLAB_SMALL = 64, SLAB_LARGE = 8, ALIGN = 64 };
 
 static size_t aligned(size_t size) { return (size + ALIGN - 1) / ALIGN * ALIGN; }
@@ -17,7 +37,7 @@ void sw_pool_init(struct sw_pool *pool, uint32_t phv_size, uint32_t headroom, ui
 void sw_pool_free(struct sw_pool *pool)
 {
     while (pool->slabs != NULL) {
-        void *next = *(void **)pool->slabs;
+        void *next = *(void **)pool->slabs; /* free() allows again what was forbidden */
         free(pool->slabs);
         pool->slabs = next;
     }
@@ -34,7 +54,7 @@ static void grow(struct sw_pool *pool, bool small)
     if (n == 0) return;
     size_t head = aligned(sizeof(struct sw_pkt)), phv = aligned(pool->phv_size);
     size_t capacity = aligned((size_t)pool->headroom + SW_VLAN_TAG + (small ? SW_SMALL_FRAME : SW_MAX_FRAME));
-    size_t element = head + phv + capacity;
+    size_t element = head + phv + GUARD + capacity + GUARD;
     char *slab = aligned_alloc(ALIGN, ALIGN + n * element);
     if (slab == NULL) return;
     *(void **)slab = pool->slabs;
@@ -44,11 +64,12 @@ static void grow(struct sw_pool *pool, bool small)
     for (uint32_t i = n; i-- > 0;) {
         struct sw_pkt *pkt = (struct sw_pkt *)(void *)(slab + ALIGN + i * element);
         pkt->p.phv = (char *)pkt + head;
-        pkt->buffer = (uint8_t *)pkt + head + phv;
+        pkt->buffer = (uint8_t *)pkt + head + phv + GUARD;
         pkt->capacity = (uint32_t)capacity;
         pkt->small = small;
         pkt->next = *list;
         *list = pkt;
+        forbid(pkt->p.phv, element - head);
     }
 }
 
@@ -69,6 +90,8 @@ struct sw_pkt *sw_pkt_new(struct sw_pool *pool, uint32_t length)
     if (pkt == NULL) return NULL;
     *list = pkt->next;
     pool->used++;
+    allow(pkt->p.phv, pool->phv_size);
+    allow(pkt->buffer, pkt->capacity);
     pkt->next = NULL;
     pkt->p.data = pkt->buffer + pool->headroom + SW_VLAN_TAG;
     pkt->p.length = pkt->p.length_register = length;
@@ -81,6 +104,8 @@ struct sw_pkt *sw_pkt_new(struct sw_pool *pool, uint32_t length)
 void sw_pkt_free(struct sw_pool *pool, struct sw_pkt *pkt)
 {
     struct sw_pkt **list = pkt->small ? &pool->free_small : &pool->free_large;
+    forbid(pkt->p.phv, pool->phv_size);
+    forbid(pkt->buffer, pkt->capacity);
     pkt->next = *list;
     *list = pkt;
     pool->used--;
@@ -94,7 +119,10 @@ void sw_fifo_free(struct sw_pool *pool, struct sw_fifo *fifo)
 struct sw_pkt *sw_pkt_copy_bytes(struct sw_pool *pool, const uint8_t *data, uint32_t length)
 {
     struct sw_pkt *copy = sw_pkt_new(pool, length);
-    if (copy != NULL) memcpy(copy->p.data, data, length);
+    if (copy == NULL) return NULL;
+    memcpy(copy->p.data, data, length);
+    uint8_t *end = copy->p.data + length;
+    forbid(end, (size_t)(copy->buffer + copy->capacity - end));
     return copy;
 }
 
@@ -118,6 +146,7 @@ struct sw_pkt *sw_pkt_recentre(struct sw_pool *pool, struct sw_pkt *pkt)
     if (length <= SW_MAX_FRAME) {
         if ((size_t)(pkt->p.data - pkt->buffer) >= pool->headroom) return pkt;
         if (length <= pkt->capacity - at) {
+            allow(pkt->buffer, pkt->capacity);
             memmove(pkt->buffer + at, pkt->p.data, length);
             pkt->p.data = pkt->buffer + at;
             return pkt;

@@ -1,5 +1,5 @@
-/* Live ports: packet sockets in and out, in batches. */
-#define _GNU_SOURCE /* recvmmsg, sendmmsg */
+/* Live ports: packet sockets, a ring in (ring.c) and batches out. */
+#define _GNU_SOURCE /* sendmmsg */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/if_ether.h>
@@ -20,38 +20,7 @@
 enum {
     SOCKET_BYTES = 32 << 20,     /* of the kernel's memory, used only as packets wait */
     STUCK_LIMIT_NS = 20000000,   /* an interface may refuse a packet for so long */
-    OVERFLOW = SW_MAX_FRAME - SW_SMALL_FRAME,
 };
-
-/* Frames arrive in small packets from the pool; what of a frame doesn't fit goes to `overflow`. */
-struct sw_io {
-    struct mmsghdr in[SW_BATCH], out[SW_BATCH];
-    struct iovec in_parts[SW_BATCH][2], out_parts[SW_BATCH];
-    struct sw_pkt *waiting[SW_BATCH];
-    unsigned used; /* how many of `in` must be set up again */
-    union {
-        struct cmsghdr header;
-        char space[CMSG_SPACE(sizeof(struct tpacket_auxdata))];
-    } control[SW_BATCH];
-    uint8_t overflow[SW_BATCH][OVERFLOW];
-};
-
-struct sw_io *sw_io_new(void)
-{
-    struct sw_io *io = calloc(1, sizeof *io);
-    if (io != NULL) io->used = SW_BATCH;
-    return io;
-}
-
-void sw_io_release(struct sw_switch *sw)
-{
-    if (sw->io == NULL) return;
-    for (int i = 0; i < SW_BATCH; i++) {
-        if (sw->io->waiting[i] != NULL) sw_pkt_free(&sw->pool, sw->io->waiting[i]);
-        sw->io->waiting[i] = NULL;
-    }
-    sw->io->used = SW_BATCH;
-}
 
 struct sw_port *sw_port_of(struct sw_switch *sw, uint32_t number)
 {
@@ -95,7 +64,7 @@ static int open_interface(struct sw_switch *sw, struct sw_port *port, char *erro
     struct epoll_event event = {.events = EPOLLIN, .data.u32 = port->port};
     if (index == 0) {
         status = fail(error, "no interface", name);
-    } else if (set(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, 1) != 0 || set(fd, SOL_PACKET, PACKET_AUXDATA, 1) != 0 ||
+    } else if (set(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, 1) != 0 ||
                setsockopt(fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &promiscuous, sizeof promiscuous) != 0) {
         status = fail(error, "cannot set up the packet socket of", name);
     } else {
@@ -103,13 +72,16 @@ static int open_interface(struct sw_switch *sw, struct sw_port *port, char *erro
         if (set(fd, SOL_SOCKET, SO_RCVBUFFORCE, SOCKET_BYTES) != 0) set(fd, SOL_SOCKET, SO_RCVBUF, SOCKET_BYTES);
         if (set(fd, SOL_SOCKET, SO_SNDBUFFORCE, SOCKET_BYTES) != 0) set(fd, SOL_SOCKET, SO_SNDBUF, SOCKET_BYTES);
         set(fd, SOL_PACKET, PACKET_QDISC_BYPASS, 1); /* faster, not needed */
-        if (bind(fd, (struct sockaddr *)&address, sizeof address) != 0) {
+        if ((errno = -sw_ring_open(&port->ring, fd)) != 0) {
+            status = fail(error, "cannot make the receive ring of", name);
+        } else if (bind(fd, (struct sockaddr *)&address, sizeof address) != 0) {
             status = fail(error, "cannot bind to", name);
         } else if (epoll_ctl(sw->epoll, EPOLL_CTL_ADD, fd, &event) != 0) {
             status = fail(error, "cannot wait for", name);
         }
     }
     if (status != 0) {
+        sw_ring_close(&port->ring);
         close(fd);
         return status;
     }
@@ -121,6 +93,7 @@ static int open_interface(struct sw_switch *sw, struct sw_port *port, char *erro
 
 void sw_port_close(struct sw_switch *sw, struct sw_port *port)
 {
+    sw_ring_close(&port->ring);
     if (port->fd >= 0) close(port->fd); /* leaves the epoll set by itself */
     port->fd = -1;
     port->up = false;
@@ -216,82 +189,42 @@ void sw_links_changed(struct sw_switch *sw)
 
 /* ---- receiving ---- */
 
-/* The frame of message i as a packet, or NULL: dropped. Takes waiting[i], or leaves it for the next batch. */
-static struct sw_pkt *take(struct sw_switch *sw, int i, uint32_t length)
+void sw_port_trouble(struct sw_port *port)
 {
-    struct sw_io *io = sw->io;
-    struct msghdr *header = &io->in[i].msg_hdr;
-    struct sw_pkt *pkt = io->waiting[i];
-    if (header->msg_flags & MSG_TRUNC || length > SW_MAX_FRAME) return NULL;
-    if (length > SW_SMALL_FRAME) {
-        struct sw_pkt *large = sw_pkt_new(&sw->pool, length);
-        if (large == NULL) return NULL;
-        memcpy(large->p.data, pkt->p.data, SW_SMALL_FRAME);
-        memcpy(large->p.data + SW_SMALL_FRAME, io->overflow[i], length - SW_SMALL_FRAME);
-        pkt = large;
-    } else {
-        io->waiting[i] = NULL;
-        pkt->p.length = length;
-    }
-    struct cmsghdr *control = CMSG_FIRSTHDR(header);
-    if (control != NULL && control->cmsg_level == SOL_PACKET && control->cmsg_type == PACKET_AUXDATA) {
-        struct tpacket_auxdata aux;
-        memcpy(&aux, CMSG_DATA(control), sizeof aux);
-        if (aux.tp_status & TP_STATUS_VLAN_VALID) { /* the kernel took the tag off: put it back */
-            uint16_t tpid = aux.tp_status & TP_STATUS_VLAN_TPID_VALID ? aux.tp_vlan_tpid : ETH_P_8021Q;
-            uint8_t tag[4] = {(uint8_t)(tpid >> 8), (uint8_t)tpid, (uint8_t)(aux.tp_vlan_tci >> 8),
-                              (uint8_t)aux.tp_vlan_tci};
-            pkt->p.data -= SW_VLAN_TAG;
-            memmove(pkt->p.data, pkt->p.data + SW_VLAN_TAG, 2 * ETH_ALEN);
-            memcpy(pkt->p.data + 2 * ETH_ALEN, tag, sizeof tag);
-            pkt->p.length += SW_VLAN_TAG;
-        }
-    }
-    return pkt;
+    int code;
+    socklen_t size = sizeof code;
+    getsockopt(port->fd, SOL_SOCKET, SO_ERROR, &code, &size); /* takes it off: or it would be told without end */
 }
 
-static unsigned prepare_batch(struct sw_switch *sw)
+/* Frames that found no place in the ring: count them, and say so once. */
+static void note_losses(struct sw_switch *sw, struct sw_port *port)
 {
-    struct sw_io *io = sw->io;
-    for (unsigned i = 0; i < io->used; i++) {
-        if (io->waiting[i] == NULL) io->waiting[i] = sw_pkt_new(&sw->pool, 0);
-        if (io->waiting[i] == NULL) return i;
-        io->in_parts[i][0] = (struct iovec){io->waiting[i]->p.data, SW_SMALL_FRAME};
-        io->in_parts[i][1] = (struct iovec){io->overflow[i], OVERFLOW};
-        io->in[i].msg_hdr = (struct msghdr){.msg_iov = io->in_parts[i],
-                                            .msg_iovlen = 2,
-                                            .msg_control = &io->control[i],
-                                            .msg_controllen = sizeof io->control[i]};
+    uint32_t lost_frames = sw_ring_lost(port->fd);
+    if (lost_frames != 0 && !port->lossy) {
+        port->lossy = true;
+        sw_say(sw, "port %u: frames come faster than the switch takes them; %u were lost", port->port, lost_frames);
     }
-    io->used = 0;
-    return SW_BATCH;
+    port->stats.rx_dropped += lost_frames;
 }
 
 void sw_port_receive(struct sw_switch *sw, struct sw_port *port)
 {
-    unsigned room = prepare_batch(sw);
-    if (room == 0) { /* no memory: drain one frame, so that the switch doesn't spin on it */
-        char byte;
-        if (recv(port->fd, &byte, 1, MSG_DONTWAIT | MSG_TRUNC) > 0) port->stats.rx_dropped++;
-        return;
-    }
-    int n = recvmmsg(port->fd, sw->io->in, room, MSG_DONTWAIT, NULL);
-    if (n < 0) {
-        if (errno == ENXIO || errno == ENODEV || errno == EBADF) lost(sw, port);
-        return; /* nothing there after all; or the interface is down: netlink tells when it is back */
-    }
-    if (sw->io->used < (unsigned)n) sw->io->used = (unsigned)n;
-    for (int i = 0; i < n; i++) {
-        uint32_t length = sw->io->in[i].msg_len;
-        struct sw_pkt *pkt = sw->instance == NULL ? NULL : take(sw, i, length);
+    bool losing = false, any_losing = false;
+    struct sw_pkt *pkt;
+    for (int i = 0; i < SW_BATCH && sw_ring_take(&port->ring, port->fd, &sw->pool, &pkt, &losing); i++) {
+        any_losing |= losing;
         if (pkt == NULL) {
             port->stats.rx_dropped++;
-            continue;
+        } else if (sw->instance == NULL) {
+            sw_pkt_free(&sw->pool, pkt);
+            port->stats.rx_dropped++;
+        } else {
+            port->stats.rx_packets++;
+            port->stats.rx_bytes += pkt->p.length;
+            sw_receive(sw, pkt, port->port);
         }
-        port->stats.rx_packets++;
-        port->stats.rx_bytes += pkt->p.length;
-        sw_receive(sw, pkt, port->port);
     }
+    if (any_losing) note_losses(sw, port);
 }
 
 /* ---- sending ---- */
@@ -320,14 +253,15 @@ static bool give_up_for_now(struct sw_switch *sw, struct sw_port *port)
 
 void sw_port_flush(struct sw_switch *sw, struct sw_port *port)
 {
-    struct sw_io *io = sw->io;
+    struct mmsghdr messages[SW_BATCH];
+    struct iovec parts[SW_BATCH];
     while (port->out.head != NULL) {
         unsigned n = 0;
         for (struct sw_pkt *pkt = port->out.head; pkt != NULL && n < SW_BATCH; pkt = pkt->next, n++) {
-            io->out_parts[n] = (struct iovec){pkt->p.data, pkt->p.length};
-            io->out[n].msg_hdr = (struct msghdr){.msg_iov = &io->out_parts[n], .msg_iovlen = 1};
+            parts[n] = (struct iovec){pkt->p.data, pkt->p.length};
+            messages[n].msg_hdr = (struct msghdr){.msg_iov = &parts[n], .msg_iovlen = 1};
         }
-        int sent = sendmmsg(port->fd, io->out, n, MSG_DONTWAIT);
+        int sent = sendmmsg(port->fd, messages, n, MSG_DONTWAIT);
         if (sent <= 0) {
             if (errno == ENXIO || errno == ENODEV) {
                 lost(sw, port);

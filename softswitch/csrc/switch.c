@@ -75,6 +75,7 @@ static void serve(struct sw_switch *sw, const struct epoll_event *events, int n)
         } else if (tag == LINKS) {
             sw_links_changed(sw);
         } else if (sw->ports[tag] != NULL && sw->ports[tag]->fd >= 0) {
+            if (events[i].events & EPOLLERR) sw_port_trouble(sw->ports[tag]);
             sw_port_receive(sw, sw->ports[tag]);
         }
     }
@@ -180,8 +181,7 @@ struct sw_switch *sw_create(uint32_t priorities, uint32_t queue_depth, uint16_t 
     sw->epoll = epoll_create1(EPOLL_CLOEXEC);
     sw->wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     sw->netlink = sw_links_open();
-    sw->io = sw_io_new();
-    if (sw->epoll < 0 || sw->wake < 0 || sw->netlink < 0 || sw->io == NULL || watch(sw, sw->wake, WAKE) != 0 ||
+    if (sw->epoll < 0 || sw->wake < 0 || sw->netlink < 0 || watch(sw, sw->wake, WAKE) != 0 ||
         watch(sw, sw->netlink, LINKS) != 0) {
         snprintf(error, SW_ERROR_BYTES, "cannot set up the switch: %s", strerror(errno));
         sw_destroy(sw);
@@ -193,7 +193,6 @@ struct sw_switch *sw_create(uint32_t priorities, uint32_t queue_depth, uint16_t 
 static void unload(struct sw_switch *sw)
 {
     sw_flush(sw);
-    sw_io_release(sw);
     sw_pool_free(&sw->pool);
     sw_instance_free(sw->instance);
     if (sw->library != NULL) dlclose(sw->library);
@@ -215,7 +214,6 @@ void sw_destroy(struct sw_switch *sw)
     if (sw->epoll >= 0) close(sw->epoll);
     if (sw->wake >= 0) close(sw->wake);
     if (sw->netlink >= 0) close(sw->netlink);
-    free(sw->io);
     pthread_mutex_destroy(&sw->data);
     pthread_mutex_destroy(&sw->next);
     free(sw);

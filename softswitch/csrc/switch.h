@@ -23,7 +23,7 @@ int sw_port_shape(struct sw_switch *, uint16_t port, uint64_t rate_bps, uint64_t
 
 struct sw_port_stats {
     uint64_t rx_packets, rx_bytes, tx_packets, tx_bytes;
-    uint64_t rx_dropped;          /* no program, no memory, a frame over 9,216 B */
+    uint64_t rx_dropped;          /* no program, no memory, a frame over 9,216 B, a full ring */
     uint64_t tx_dropped;          /* the interface refused */
     uint64_t queue_dropped;       /* a full queue */
     uint32_t queue_packets[SW_PRIORITIES];

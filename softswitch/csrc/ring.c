@@ -1,0 +1,89 @@
+/* The receive ring. Of the kernel's versions 2, which hands over each frame at once; version 3 waits for a block. */
+#include "ring.h"
+
+#include <errno.h>
+#include <linux/if_ether.h>
+#include <linux/if_packet.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+
+enum { BLOCK = 4096 }; /* the kernel's unit of memory; a page can always be had */
+
+int sw_ring_open(struct sw_ring *ring, int fd)
+{
+    int version = TPACKET_V2, copy = 1; /* a frame that is longer than a slot is in the socket's queue as well */
+    struct tpacket_req request = {.tp_block_size = BLOCK,
+                                  .tp_block_nr = SW_RING_SLOTS / (BLOCK / SW_RING_SLOT),
+                                  .tp_frame_size = SW_RING_SLOT,
+                                  .tp_frame_nr = SW_RING_SLOTS};
+    if (setsockopt(fd, SOL_PACKET, PACKET_VERSION, &version, sizeof version) != 0 ||
+        setsockopt(fd, SOL_PACKET, PACKET_COPY_THRESH, &copy, sizeof copy) != 0 ||
+        setsockopt(fd, SOL_PACKET, PACKET_RX_RING, &request, sizeof request) != 0) {
+        return -errno;
+    }
+    void *slots = mmap(NULL, (size_t)SW_RING_SLOTS * SW_RING_SLOT, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (slots == MAP_FAILED) return -errno;
+    *ring = (struct sw_ring){slots, 0};
+    return 0;
+}
+
+void sw_ring_close(struct sw_ring *ring)
+{
+    if (ring->slots != NULL) munmap(ring->slots, (size_t)SW_RING_SLOTS * SW_RING_SLOT);
+    ring->slots = NULL;
+}
+
+/* The kernel took the tag off: put it back. */
+static void restore_tag(struct sw_pkt *pkt, const struct tpacket2_hdr *header)
+{
+    uint16_t type = header->tp_status & TP_STATUS_VLAN_TPID_VALID ? header->tp_vlan_tpid : ETH_P_8021Q;
+    uint16_t tci = header->tp_vlan_tci;
+    uint8_t tag[SW_VLAN_TAG] = {(uint8_t)(type >> 8), (uint8_t)type, (uint8_t)(tci >> 8), (uint8_t)tci};
+    pkt->p.data -= sizeof tag;
+    memmove(pkt->p.data, pkt->p.data + sizeof tag, 2 * ETH_ALEN);
+    memcpy(pkt->p.data + 2 * ETH_ALEN, tag, sizeof tag);
+    pkt->p.length += sizeof tag;
+}
+
+/* The frame that a slot was too small for, from the socket's queue. The kernel keeps both in the same order. */
+static struct sw_pkt *take_long(int fd, struct sw_pool *pool, uint32_t length)
+{
+    struct sw_pkt *pkt = sw_pkt_new(pool, length);
+    char nothing;
+    ssize_t n = recv(fd, pkt != NULL ? (void *)pkt->p.data : &nothing, pkt != NULL ? length : 1, MSG_DONTWAIT);
+    if (pkt == NULL || n == (ssize_t)length) return pkt;
+    sw_pkt_free(pool, pkt);
+    return NULL;
+}
+
+bool sw_ring_take(struct sw_ring *ring, int fd, struct sw_pool *pool, struct sw_pkt **pkt, bool *losing)
+{
+    uint8_t *slot = ring->slots + (size_t)ring->next * SW_RING_SLOT;
+    struct tpacket2_hdr *header = (void *)slot;
+    uint32_t status = __atomic_load_n(&header->tp_status, __ATOMIC_ACQUIRE);
+    if (!(status & TP_STATUS_USER)) return false;
+    ring->next = (ring->next + 1) % SW_RING_SLOTS;
+    /* The next header and the start of its frame come from another core's cache: ask for them now. */
+    const uint8_t *ahead = ring->slots + (size_t)ring->next * SW_RING_SLOT;
+    __builtin_prefetch(ahead);
+    __builtin_prefetch(ahead + 64);
+    if (status & TP_STATUS_COPY) {
+        *pkt = take_long(fd, pool, header->tp_len);
+    } else if (header->tp_snaplen == header->tp_len) {
+        *pkt = sw_pkt_copy_bytes(pool, slot + header->tp_mac, header->tp_len);
+    } else {
+        *pkt = NULL; /* longer than a slot, and the socket's queue was full */
+    }
+    if (*pkt != NULL && status & TP_STATUS_VLAN_VALID) restore_tag(*pkt, header);
+    *losing = status & TP_STATUS_LOSING;
+    __atomic_store_n(&header->tp_status, TP_STATUS_KERNEL, __ATOMIC_RELEASE);
+    return true;
+}
+
+uint32_t sw_ring_lost(int fd)
+{
+    struct tpacket_stats counts = {0};
+    socklen_t size = sizeof counts;
+    return getsockopt(fd, SOL_PACKET, PACKET_STATISTICS, &counts, &size) == 0 ? counts.tp_drops : 0;
+}
