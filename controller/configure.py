@@ -7,9 +7,11 @@ quantum, 512 bit times, lasts k times longer.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Protocol
 
-from controller.switch import CloneSession, SwitchClient, TableAction, TableEntry, TableMatch
+from controller.switch import CloneSession, TableAction, TableEntry, TableMatch
 from controller.target import RECIRCULATION_PORT
 from hosts.algorithms import DcqcnParameters
 from topologies.model import Topology, TopologyError
@@ -159,7 +161,13 @@ def entries(plan: SwitchPlan) -> list[TableEntry]:
     return [*map(pfc_entry, plan.pfc), *map(red_entry, plan.red), *map(route_entry, plan.routes)]
 
 
-def program_switch(client: SwitchClient, plan: SwitchPlan) -> None:
+class Writable(Protocol):
+    """A switch that takes entries by name: over P4Runtime, or in this process."""
+
+    def insert(self, entries: Iterable[TableEntry | CloneSession]) -> None: ...
+
+
+def program_switch(client: Writable, plan: SwitchPlan) -> None:
     """Writes a plan into a switch whose pipeline is set and whose tables are empty. The clone session comes first: PFC
     works from the first packet on."""
     client.insert([CloneSession(PFC_CLONE_SESSION, replicas=[RECIRCULATION_PORT])])

@@ -180,6 +180,13 @@ class NativeSwitch:
             with self._event_lock:
                 self._lib.sw_destroy(handle)
 
+    @property
+    def handle(self) -> int:
+        """The C switch, for other C code of this process. Raises NativeError once it is closed."""
+        if self._handle is None:
+            raise NativeError(errno_names.ESHUTDOWN, "the switch is closed")
+        return self._handle
+
     def __enter__(self) -> NativeSwitch:
         return self
 
@@ -351,9 +358,7 @@ class NativeSwitch:
                 raise
 
     def _call(self, name: str, *arguments: Any, explain: bool = False) -> int:
-        handle = self._handle
-        if handle is None:
-            raise NativeError(errno_names.ESHUTDOWN, "the switch is closed")
+        handle = self.handle
         function = getattr(self._lib, name)
         if not explain:
             result: int = function(handle, *arguments)

@@ -1,0 +1,48 @@
+/* pcap files: nanosecond format, link type Ethernet, whole frames. Bytes that aren't stored are payload: zeros, and the ICRC,
+ * which is computed here (InfiniBand Architecture 1.2.1, A17.3.3). */
+#include <errno.h>
+#include <string.h>
+
+#include "net.h"
+
+enum { IP = 14, PAYLOAD = 54, ICRC = 4, LARGEST = 16384 };
+
+int vn_capture(struct vn_net *net, uint32_t number, const char *path)
+{
+    if (number >= net->n_links) return -ENOENT;
+    if (net->links[number].capture != NULL) return -EEXIST;
+    FILE *file = fopen(path, "wb");
+    if (file == NULL) return -errno;
+    const uint32_t head[] = {0xa1b23c4d, 2 | 4u << 16, 0, 0, LARGEST, 1};
+    fwrite(head, sizeof head, 1, file);
+    net->links[number].capture = file;
+    return 0;
+}
+
+/* What switches may change counts as ones, as does a local route header of eight bytes. */
+static uint32_t icrc(const uint8_t *frame, uint32_t length)
+{
+    uint8_t masked[8 + LARGEST];
+    uint32_t covered = length - IP - ICRC;
+    memset(masked, 0xff, 8);
+    memcpy(masked + 8, frame + IP, covered);
+    masked[8 + 1] = masked[8 + 8] = masked[8 + 10] = masked[8 + 11] = masked[8 + 26] = masked[8 + 27] = masked[8 + 32] = 0xff;
+    return (uint32_t)sw_hash_crc32(masked, 8 + covered);
+}
+
+void vn_capture_frame(const struct vn_net *net, FILE *file, const struct vn_packet *packet, uint64_t at)
+{
+    (void)net;
+    uint8_t frame[LARGEST] = {0};
+    uint32_t length = packet->p.length < LARGEST ? packet->p.length : LARGEST;
+    uint32_t stored = length < VN_HEADER_BYTES ? length : VN_HEADER_BYTES;
+    memcpy(frame, packet->p.data, stored);
+    if (packet->flow != VN_NONE && length >= PAYLOAD + ICRC) {
+        uint32_t crc = icrc(frame, length);
+        for (uint32_t i = 0; i < ICRC; i++) frame[length - ICRC + i] = (uint8_t)(crc >> 8 * i);
+    }
+    uint64_t ns = at / 1000;
+    const uint32_t record[] = {(uint32_t)(ns / 1000000000u), (uint32_t)(ns % 1000000000u), length, packet->p.length};
+    fwrite(record, sizeof record, 1, file);
+    fwrite(frame, length, 1, file);
+}

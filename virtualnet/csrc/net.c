@@ -1,0 +1,398 @@
+/* The network: building it, running it, reading it. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "net.h"
+
+enum { MOST_PACKETS = 1 << 22 };
+
+void vn_fail(struct vn_net *net, const char *format, ...)
+{
+    if (net->failed) return;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(net->error, sizeof net->error, format, arguments);
+    va_end(arguments);
+    net->failed = true;
+}
+
+static int refuse(struct vn_net *net, int code, const char *why)
+{
+    if (!net->failed) snprintf(net->error, sizeof net->error, "%s", why);
+    return code;
+}
+
+/* ---- packets: an area of address space, used from its start ---- */
+
+static size_t aligned(size_t size) { return (size + 63) / 64 * 64; }
+
+static bool pool_init(struct vn_net *net)
+{
+    net->phv_size = (uint32_t)((net->phv_size + 15) / 16 * 16);
+    net->headroom = (uint32_t)aligned(net->headroom);
+    net->stride = aligned(aligned(sizeof(struct vn_packet)) + net->phv_size + net->headroom + VN_HEADER_BYTES);
+    void *area = mmap(NULL, net->stride * MOST_PACKETS, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (area == MAP_FAILED) {
+        vn_fail(net, "no address space for packets: %s", strerror(errno));
+        return false;
+    }
+    net->pool = area;
+    return true;
+}
+
+uint32_t vn_packet_grow(struct vn_net *net)
+{
+    if (net->n_packets == MOST_PACKETS) {
+        vn_fail(net, "more than %d packets are inside the network", MOST_PACKETS);
+        return VN_NONE;
+    }
+    uint32_t id = net->n_packets++;
+    struct vn_packet *packet = vn_packet_at(net, id);
+    packet->p.phv = (char *)packet + aligned(sizeof *packet);
+    return id;
+}
+
+uint32_t vn_packet_copy(struct vn_net *net, uint32_t id)
+{
+    uint32_t copy = vn_packet_new(net);
+    if (copy == VN_NONE) return VN_NONE;
+    struct vn_packet *to = vn_packet_at(net, copy), *from = vn_packet_at(net, id);
+    uint8_t *from_buffer = vn_packet_buffer(net, from), *to_buffer = vn_packet_buffer(net, to);
+    void *phv = to->p.phv;
+    memcpy(phv, from->p.phv, net->phv_size);
+    memcpy(to_buffer, from_buffer, net->headroom + VN_HEADER_BYTES);
+    to->p = from->p;
+    to->p.phv = phv;
+    to->p.data = to_buffer + (from->p.data - from_buffer);
+    to->in_link = from->in_link;
+    to->flow = VN_NONE;
+    to->data = false;
+    return copy;
+}
+
+/* ---- building ---- */
+
+struct vn_net *vn_create(enum vn_queue_kind kind, uint32_t bucket_shift, uint64_t response_ps)
+{
+    struct vn_net *net = calloc(1, sizeof *net);
+    if (net == NULL || bucket_shift > 40 || !vn_events_init(&net->queue, kind == VN_WHEEL, bucket_shift)) {
+        free(net);
+        return NULL;
+    }
+    net->response = response_ps;
+    net->free_packet = VN_NONE;
+    return net;
+}
+
+void vn_destroy(struct vn_net *net)
+{
+    if (net == NULL) return;
+    for (uint32_t i = 0; i < net->n_nodes; i++) {
+        free(net->nodes[i].out);
+        free(net->nodes[i].flows);
+    }
+    for (uint32_t i = 0; i < net->n_links; i++) {
+        if (net->links[i].capture != NULL) fclose(net->links[i].capture);
+    }
+    for (uint32_t i = 0; i < net->n_samplers; i++) {
+        free(net->samplers[i].sources);
+        free(net->samplers[i].times);
+        free(net->samplers[i].values);
+    }
+    if (net->pool != NULL) munmap(net->pool, net->stride * MOST_PACKETS);
+    vn_events_free(&net->queue);
+    free(net->nodes);
+    free(net->links);
+    free(net->flows);
+    free(net->samplers);
+    free(net);
+}
+
+const char *vn_error(const struct vn_net *net) { return net->error; }
+
+struct vn_exchange *vn_exchange_of(struct vn_net *net) { return &net->exchange; }
+
+/* Room for one more: capacities are powers of two. NULL: no memory. */
+static void *room(void *array, uint32_t n, size_t size)
+{
+    if (n != 0 && (n & (n - 1)) != 0) return array;
+    return realloc(array, (n == 0 ? 1 : 2 * (size_t)n) * size);
+}
+
+static int64_t add_node(struct vn_net *net, struct vn_node node)
+{
+    struct vn_node *nodes = room(net->nodes, net->n_nodes, sizeof *nodes);
+    if (nodes == NULL) return refuse(net, -ENOMEM, "out of memory");
+    net->nodes = nodes;
+    node.link = VN_NONE;
+    node.scheduled = VN_NEVER;
+    nodes[net->n_nodes] = node;
+    return net->n_nodes++;
+}
+
+int64_t vn_add_switch(struct vn_net *net, struct sw_switch *sw)
+{
+    if (net->pool != NULL) return refuse(net, -EBUSY, "the network runs already: no switch can be added");
+    if (sw->instance == NULL) return refuse(net, -EINVAL, "the switch has no program");
+    uint32_t *out = malloc(SW_MAX_PORTS * sizeof *out);
+    if (out == NULL) return refuse(net, -ENOMEM, "out of memory");
+    memset(out, 0xff, SW_MAX_PORTS * sizeof *out);
+    const struct sw_program *program = sw->instance->program;
+    if (program->phv_size > net->phv_size) net->phv_size = program->phv_size;
+    if (program->headroom > net->headroom) net->headroom = program->headroom;
+    return add_node(net, (struct vn_node){.sw = sw, .instance = sw->instance, .out = out});
+}
+
+int64_t vn_add_host(struct vn_net *net, const uint8_t ip[4])
+{
+    struct vn_node node = {.host = true};
+    memcpy(node.ip, ip, 4);
+    return add_node(net, node);
+}
+
+static void set_rate(struct vn_link *link, uint64_t rate_bps)
+{
+    link->rate_bps = rate_bps;
+    link->ps_per_byte = 8000000000000u % rate_bps == 0 ? 8000000000000u / rate_bps : 0;
+}
+
+static int attach(struct vn_net *net, uint32_t link, uint32_t number, uint16_t port)
+{
+    struct vn_node *node = &net->nodes[number];
+    uint32_t *place = node->host ? &node->link : port < SW_MAX_PORTS ? &node->out[port] : NULL;
+    if (place == NULL || *place != VN_NONE) return refuse(net, -EEXIST, "no such port, or it has a link");
+    *place = link;
+    return 0;
+}
+
+int64_t vn_add_link(struct vn_net *net, uint32_t a, uint16_t port_a, uint32_t b, uint16_t port_b, uint64_t rate_bps,
+                    uint64_t delay_ps)
+{
+    if (a >= net->n_nodes || b >= net->n_nodes || rate_bps == 0) return refuse(net, -EINVAL, "no such node, or no rate");
+    uint32_t n = net->n_links;
+    struct vn_link *links = room(net->links, n, sizeof *links);
+    if (links == NULL) return refuse(net, -ENOMEM, "out of memory");
+    net->links = links;
+    links = room(net->links, n + 1, sizeof *links);
+    if (links == NULL) return refuse(net, -ENOMEM, "out of memory");
+    net->links = links;
+    if (attach(net, n, a, port_a) != 0) return -EEXIST;
+    if (attach(net, n + 1, b, port_b) != 0) return -EEXIST;
+    for (uint32_t i = 0; i < 2; i++) {
+        struct vn_link *link = &links[n + i];
+        *link = (struct vn_link){
+            .node = i == 0 ? a : b, .port = i == 0 ? port_a : port_b, .to = i == 0 ? b : a,
+            .to_port = i == 0 ? port_b : port_a, .up = true, .delay = delay_ps,
+        };
+        link->host = net->nodes[link->node].host;
+        link->to_host = net->nodes[link->to].host;
+        set_rate(link, rate_bps);
+        for (uint32_t class = 0; class < VN_CLASSES; class++) {
+            link->held[class].since = link->held[class].told = VN_NEVER;
+        }
+    }
+    net->n_links += 2;
+    return n;
+}
+
+int vn_set_link(struct vn_net *net, uint32_t number, uint64_t rate_bps, bool up)
+{
+    if (number >= net->n_links || rate_bps == 0) return refuse(net, -EINVAL, "no such link, or no rate");
+    struct vn_link *link = &net->links[number];
+    set_rate(link, rate_bps);
+    link->up = up;
+    /* What comes in over either direction may now be more than before. */
+    for (uint32_t i = 0; i < 2; i++) {
+        if (net->links[number ^ i].lossless != 0) vn_pfc_limits(net, number ^ i);
+    }
+    if (!up) return 0;
+    if (link->host) vn_nic_changed(net, &net->nodes[link->node]);
+    else if (!link->pending) vn_port_serve(net, number);
+    return 0;
+}
+
+int vn_set_pfc(struct vn_net *net, uint32_t number, uint64_t xoff, uint64_t xon, uint16_t quanta, uint64_t refresh_ps,
+               uint8_t lossless, const uint8_t mac[6])
+{
+    if (number >= net->n_links || net->links[number].to_host) return refuse(net, -EINVAL, "no link that ends at a switch");
+    if (refresh_ps == 0 || quanta == 0) return refuse(net, -EINVAL, "PAUSE frames need quanta and a refresh time");
+    struct vn_link *link = &net->links[number];
+    link->xoff = xoff;
+    link->xon = xon;
+    link->quanta = quanta;
+    link->refresh = refresh_ps;
+    link->lossless = lossless;
+    memcpy(link->mac, mac, sizeof link->mac);
+    vn_pfc_limits(net, number);
+    return 0;
+}
+
+int64_t vn_add_flow(struct vn_net *net, const struct vn_flow_config *config)
+{
+    if (config->src >= net->n_nodes || config->dst >= net->n_nodes || !net->nodes[config->src].host ||
+        !net->nodes[config->dst].host || net->nodes[config->src].link == VN_NONE) {
+        return refuse(net, -EINVAL, "a flow needs two hosts that have links");
+    }
+    if (!(config->rate_bps > 0) || config->priority >= VN_CLASSES) return refuse(net, -EINVAL, "no rate, or no such class");
+    if (config->start_ps < net->now) return refuse(net, -EINVAL, "the flow's start is over");
+    struct vn_flow *flows = room(net->flows, net->n_flows, sizeof *flows);
+    if (flows == NULL) return refuse(net, -ENOMEM, "out of memory");
+    net->flows = flows;
+    uint32_t number = net->n_flows++;
+    flows[number] = (struct vn_flow){
+        .config = *config, .rate_bps = config->rate_bps, .ended = VN_NEVER, .timer = config->timer_ps,
+        .due_bytes = config->due_bytes, .first = VN_NEVER, .last = VN_NEVER, .complete = VN_NEVER, .window_first = VN_NEVER, .window_end = VN_NEVER,
+    };
+    if (config->frame_bytes > net->longest_frame) {
+        net->longest_frame = config->frame_bytes;
+        for (uint32_t i = 0; i < net->n_links; i++) {
+            if (net->links[i].lossless != 0) vn_pfc_limits(net, i);
+        }
+    }
+    if (config->packets != 0) net->unfinished++;
+    if (config->timer_ps != VN_NEVER) vn_at(net, config->timer_ps, VN_EV_TIMER, number);
+    vn_nic_add(net, number);
+    return number;
+}
+
+int vn_stop_flow(struct vn_net *net, uint32_t flow)
+{
+    if (flow >= net->n_flows) return refuse(net, -ENOENT, "no such flow");
+    if (net->flows[flow].ended == VN_NEVER) vn_nic_stop(net, flow);
+    return 0;
+}
+
+int vn_set_rate(struct vn_net *net, uint32_t flow, double rate_bps)
+{
+    if (flow >= net->n_flows || !(rate_bps > 0)) return refuse(net, -EINVAL, "no such flow, or no rate");
+    vn_nic_rate(net, flow, rate_bps);
+    return 0;
+}
+
+int vn_call(struct vn_net *net, uint64_t time_ps, uint32_t number)
+{
+    if (time_ps < net->now) return refuse(net, -EINVAL, "that time is over");
+    vn_at(net, time_ps, VN_EV_CALL, number);
+    return 0;
+}
+
+/* ---- running ---- */
+
+/* What Python decided since the last return. */
+static void take_answer(struct vn_net *net)
+{
+    const struct vn_exchange *exchange = &net->exchange;
+    enum vn_reason reason = net->reason;
+    net->reason = VN_FAILED;
+    if (reason == VN_CNP || reason == VN_TIMER || reason == VN_BYTES) {
+        struct vn_flow *flow = &net->flows[exchange->flow];
+        if (exchange->answer) vn_nic_rate(net, exchange->flow, exchange->answer_rate_bps);
+        flow->due_bytes = exchange->answer_due_bytes;
+        if (exchange->answer_timer_ps != flow->timer) {
+            flow->timer = exchange->answer_timer_ps;
+            if (flow->timer != VN_NEVER && flow->timer < net->now) flow->timer = net->now;
+            if (flow->timer != VN_NEVER) vn_at(net, flow->timer, VN_EV_TIMER, exchange->flow);
+        }
+    } else if ((reason == VN_WINDOW || reason == VN_MARKED) && exchange->answer) {
+        vn_send_cnp(net, exchange->flow, exchange->answer_decrease, exchange->answer_rate_bps);
+    }
+}
+
+static void dispatch(struct vn_net *net, uint64_t key)
+{
+    uint32_t id = (uint32_t)key;
+    switch ((enum vn_kind)(key >> 32)) {
+    case VN_EV_NIC: vn_nic_event(net, id); break;
+    case VN_EV_PORT:
+        net->links[id].pending = false;
+        vn_port_serve(net, id);
+        break;
+    case VN_EV_WINDOW: vn_window_event(net, id); break;
+    case VN_EV_TIMER:
+        if (net->flows[id].timer == net->now && net->flows[id].ended == VN_NEVER) {
+            net->flows[id].timer = VN_NEVER;
+            vn_ask(net, VN_TIMER, id);
+        }
+        break;
+    case VN_EV_ARRIVAL: vn_arrival(net, id); break;
+    case VN_EV_PFC: vn_pfc_effect(net, id); break;
+    case VN_EV_EXPIRY: vn_pfc_expiry(net, id / VN_CLASSES, id % VN_CLASSES); break;
+    case VN_EV_REFRESH: vn_pfc_refresh(net, id / VN_CLASSES, id % VN_CLASSES); break;
+    case VN_EV_CALL: vn_ask(net, VN_CALL, id); break;
+    case VN_EV_SAMPLE: vn_sample(net, id); break;
+    }
+}
+
+enum vn_reason vn_run(struct vn_net *net, uint64_t until_ps, uint64_t budget, bool finish)
+{
+    if (net->pool == NULL && !net->failed) pool_init(net);
+    if (!net->failed) take_answer(net);
+    struct vn_event event;
+    while (!net->failed) {
+        if (finish && net->unfinished == 0) return VN_FINISHED;
+        if (budget-- == 0) return VN_BUDGET;
+        if (!vn_pop(&net->queue, until_ps, &event)) {
+            if (net->now < until_ps && until_ps != VN_NEVER) net->now = until_ps;
+            return VN_UNTIL;
+        }
+        net->now = event.time;
+        net->events_done++;
+        net->digest = (net->digest ^ event.time ^ event.key << 20) * UINT64_C(0x9e3779b97f4a7c15);
+        dispatch(net, event.key);
+        if (net->queue.full) vn_fail(net, "out of memory for events");
+        if (net->reason != VN_FAILED) return net->failed ? VN_FAILED : net->reason;
+    }
+    return VN_FAILED;
+}
+
+/* ---- reading ---- */
+
+uint64_t vn_payload_sent(const struct vn_flow *flow)
+{
+    const struct vn_flow_config *config = &flow->config;
+    bool whole = config->packets != 0 && flow->sent == config->packets;
+    return whole ? (flow->sent - 1) * config->payload_bytes + config->last_payload_bytes
+                 : flow->sent * config->payload_bytes;
+}
+
+int vn_flow_stats(const struct vn_net *net, uint32_t number, struct vn_flow_stats *out)
+{
+    if (number >= net->n_flows) return -ENOENT;
+    const struct vn_flow *flow = &net->flows[number];
+    const struct vn_flow_config *config = &flow->config;
+    bool whole = config->packets != 0 && flow->sent == config->packets;
+    *out = (struct vn_flow_stats){
+        .sent = flow->sent, .sent_payload = vn_payload_sent(flow),
+        .sent_bytes = flow->sent_bytes,
+        .received = flow->received, .received_bytes = flow->received_bytes, .received_payload = flow->received_payload,
+        .marked_ce = flow->marked_ce, .marked_ue = flow->marked_ue, .out_of_order = flow->out_of_order,
+        .cnps_sent = flow->cnps_sent, .cnps_received = flow->cnps_received, .start_ps = config->start_ps,
+        .ended_ps = flow->ended, .first_ps = flow->first, .last_ps = flow->last, .complete_ps = flow->complete,
+        .rate_bps = flow->rate_bps,
+    };
+    return 0;
+}
+
+int vn_link_stats(const struct vn_net *net, uint32_t number, struct vn_link_stats *out)
+{
+    if (number >= net->n_links) return -ENOENT;
+    *out = net->links[number].stats;
+    const struct vn_link *back = &net->links[number ^ 1]; /* what it says concerns what comes in over the other */
+    for (uint32_t class = 0; class < VN_CLASSES; class++) {
+        if (back->held[class].since != VN_NEVER) out->paused_ps += net->now - back->held[class].since;
+    }
+    return 0;
+}
+
+void vn_totals(const struct vn_net *net, struct vn_totals *out)
+{
+    *out = (struct vn_totals){
+        .now_ps = net->now, .events = net->events_done, .digest = net->digest, .traversals = net->traversals,
+        .data_traversals = net->data_traversals, .packets = net->in_use, .packets_most = net->most_in_use,
+        .dropped = net->dropped, .bad_frames = net->bad_frames, .stray_frames = net->stray_frames,
+    };
+}

@@ -1,0 +1,261 @@
+/* The network from inside: what the parts of the engine share. */
+#ifndef VN_NET_H
+#define VN_NET_H
+
+#include <stdio.h>
+
+#include "events.h"
+#include "internal.h"
+#include "virtualnet.h"
+
+enum { VN_NONE = -1u, VN_PFC_BYTES = 60, VN_QUANTUM_BITS = 512, VN_HIGHEST_CLASS = 7 };
+
+/* In the order in which things happen that happen at the same time: what has been decided before what can change it. A
+ * frame starts before news arrive; a window is over when a packet arrives at its very end. */
+enum vn_kind {
+    VN_EV_NIC = 1, /* id: link. The host's NIC has something to start or to end */
+    VN_EV_PORT,    /* id: link. The switch's port is free, packets wait */
+    VN_EV_WINDOW,  /* id: flow */
+    VN_EV_TIMER,   /* id: flow */
+    VN_EV_ARRIVAL, /* id: link. Its first frame has arrived */
+    VN_EV_PFC,     /* id: link. A PFC frame that arrived over it takes effect */
+    VN_EV_EXPIRY,  /* id: link and class. A PAUSE of it runs out */
+    VN_EV_REFRESH, /* id: link and class. A PAUSE to be sent over it once more */
+    VN_EV_CALL,    /* id: the caller's */
+    VN_EV_SAMPLE,  /* id: sampler */
+};
+
+struct vn_fifo { uint32_t head, tail, packets; uint64_t bytes; };
+
+/* A frame. Of its bytes the first VN_HEADER_BYTES are stored; the rest is payload, all zero but for the ICRC. */
+struct vn_packet {
+    uint32_t next, flow;
+    uint64_t due;     /* on the wire: when its last bit arrives */
+    uint32_t in_link; /* the link it came into this switch by, first */
+    bool data, held;  /* a data packet; held: counted as inside by the link it came in by */
+    uint32_t truncate_to;
+    struct sw_packet p;
+};
+
+/* PFC of one class that comes in over a link. */
+struct vn_held {
+    uint64_t bytes, limit; /* inside; at most, by what can be in flight */
+    uint64_t most;
+    uint64_t since, told;  /* since when the far end is told to stop, VN_NEVER: it isn't; when last */
+};
+
+/* One direction of a cable. link ^ 1 is the other one. */
+struct vn_link {
+    /* Where it starts: a port with its queues. */
+    uint32_t node;
+    uint16_t port;
+    bool host, up, pending; /* pending: a VN_EV_PORT is on its way */
+    uint8_t waiting, paused, looping; /* classes: packets wait; held by PFC; some were sent round */
+    uint64_t free;          /* when the frame that is being sent has left */
+    uint64_t rate_bps, delay, ps_per_byte /* 0: not a whole number */;
+    struct vn_fifo wire, control; /* on their way; PFC frames, which go first */
+    struct vn_fifo queues[VN_CLASSES];
+    uint64_t loop_free[VN_CLASSES];
+    uint64_t until[VN_CLASSES], paused_since[VN_CLASSES];
+    /* Where it ends. */
+    uint32_t to;
+    uint16_t to_port;
+    bool to_host;
+    uint8_t lossless;
+    uint64_t xoff, xon, refresh;
+    uint16_t quanta;
+    uint8_t mac[6];
+    struct vn_fifo arrived; /* PFC frames that haven't taken effect */
+    struct vn_held held[VN_CLASSES];
+    struct vn_link_stats stats;
+    FILE *capture;
+};
+
+struct vn_node {
+    bool host;
+    uint8_t ip[4];
+    struct sw_switch *sw;
+    struct sw_instance *instance;
+    uint32_t *out;              /* of a switch: link by port, VN_NONE */
+    uint32_t link;              /* of a host */
+    /* The NIC, see nic.c. */
+    uint32_t *flows, n_flows, capacity, turn;
+    uint64_t scheduled;
+};
+
+/* A flow, both ends of it. */
+struct vn_flow {
+    struct vn_flow_config config;
+    /* Sender. */
+    uint64_t base, next, interval, eligible, sent, ended;
+    bool has_base;
+    uint64_t timer, sent_bytes, due_bytes;
+    double rate_bps;
+    /* Receiver. */
+    uint32_t expected;
+    uint64_t received, received_bytes, received_payload, marked_ce, marked_ue, out_of_order;
+    uint64_t first, last, complete, grid, window_end, window_first;
+    uint64_t window_packets, window_bytes, window_ce, window_ue; /* as they were when the window began */
+    uint64_t cnps_sent, cnps_received;
+};
+
+struct vn_sampler {
+    uint64_t every, n, capacity;
+    uint32_t n_sources;
+    struct vn_source_spec *sources;
+    uint64_t *times;
+    double *values;
+};
+
+struct vn_net {
+    uint64_t now, response, digest, events_done, traversals, data_traversals, dropped, bad_frames, stray_frames;
+    uint32_t longest_frame;
+    uint32_t unfinished; /* flows of known size that haven't arrived whole */
+    enum vn_reason reason;
+    struct vn_exchange exchange;
+    struct vn_events queue;
+    /* Packets. */
+    uint8_t *pool;
+    size_t stride;
+    uint32_t phv_size, headroom, free_packet, n_packets, in_use, most_in_use;
+    struct vn_node *nodes;
+    uint32_t n_nodes;
+    struct vn_link *links;
+    uint32_t n_links;
+    struct vn_flow *flows;
+    uint32_t n_flows;
+    struct vn_sampler *samplers;
+    uint32_t n_samplers;
+    bool failed;
+    char error[256];
+};
+
+/* Ends the run: vn_run returns VN_FAILED. */
+void vn_fail(struct vn_net *, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static inline uint64_t vn_key(enum vn_kind kind, uint32_t id) { return (uint64_t)kind << 32 | id; }
+static inline void vn_at(struct vn_net *net, uint64_t time, enum vn_kind kind, uint32_t id)
+{
+    vn_push(&net->queue, time, vn_key(kind, id));
+}
+static inline struct vn_link *vn_link_of(struct vn_net *net, uint32_t link) { return &net->links[link]; }
+
+/* How long so many bytes take at the link's rate, rounded to whole picoseconds. */
+static inline uint64_t vn_duration(const struct vn_link *link, uint64_t bytes)
+{
+    if (link->ps_per_byte != 0) return bytes * link->ps_per_byte;
+    return (uint64_t)(((unsigned __int128)bytes * 8000000000000u + link->rate_bps / 2) / link->rate_bps);
+}
+
+/* ---- packets ---- */
+
+uint32_t vn_packet_grow(struct vn_net *);
+
+static inline struct vn_packet *vn_packet_at(const struct vn_net *net, uint32_t id)
+{
+    return (struct vn_packet *)(void *)(net->pool + (size_t)id * net->stride);
+}
+
+static inline uint8_t *vn_packet_buffer(const struct vn_net *net, struct vn_packet *packet)
+{
+    return (uint8_t *)packet->p.phv + net->phv_size;
+}
+
+/* A packet with room for its headers at p.data, else undefined; VN_NONE: the run has failed. */
+static inline uint32_t vn_packet_new(struct vn_net *net)
+{
+    uint32_t id = net->free_packet;
+    if (__builtin_expect(id == VN_NONE, 0)) {
+        id = vn_packet_grow(net);
+        if (id == VN_NONE) return id;
+    } else {
+        net->free_packet = vn_packet_at(net, id)->next;
+    }
+    struct vn_packet *packet = vn_packet_at(net, id);
+    packet->p.data = vn_packet_buffer(net, packet) + net->headroom;
+    packet->truncate_to = UINT32_MAX;
+    packet->held = 0;
+    if (++net->in_use > net->most_in_use) net->most_in_use = net->in_use;
+    return id;
+}
+
+static inline void vn_packet_free(struct vn_net *net, uint32_t id)
+{
+    vn_packet_at(net, id)->next = net->free_packet;
+    net->free_packet = id;
+    net->in_use--;
+}
+
+/* What a frame counts in a queue: as it came in. (While it is inside, p.length is what the parser left.) */
+static inline uint32_t vn_packet_bytes(const struct vn_packet *packet) { return packet->p.length_register; }
+
+static inline void vn_fifo_push(struct vn_net *net, struct vn_fifo *fifo, uint32_t id)
+{
+    struct vn_packet *packet = vn_packet_at(net, id);
+    packet->next = VN_NONE;
+    if (fifo->packets++ != 0) vn_packet_at(net, fifo->tail)->next = id;
+    else fifo->head = id;
+    fifo->tail = id;
+    fifo->bytes += vn_packet_bytes(packet);
+}
+
+static inline uint32_t vn_fifo_pop(struct vn_net *net, struct vn_fifo *fifo)
+{
+    uint32_t id = fifo->head;
+    const struct vn_packet *packet = vn_packet_at(net, id);
+    fifo->head = packet->next;
+    fifo->packets--;
+    fifo->bytes -= vn_packet_bytes(packet);
+    return id;
+}
+
+/* A copy with headers and metadata, as a new packet that is nobody's. */
+uint32_t vn_packet_copy(struct vn_net *, uint32_t id);
+
+/* ---- link.c ---- */
+/* Starts to send the packet now, as the link is free; it arrives by itself. */
+void vn_transmit(struct vn_net *, uint32_t link, uint32_t id);
+void vn_arrival(struct vn_net *, uint32_t link);
+
+/* ---- hop.c ---- */
+/* A packet that came in by `port`: through ingress, and into a queue. */
+void vn_hop_ingress(struct vn_net *, struct vn_node *, uint16_t port, uint32_t id);
+/* VN_SEND: the packet is to be sent. VN_AGAIN: it went round, back to ingress. */
+enum vn_verdict { VN_SEND, VN_GONE, VN_AGAIN };
+enum vn_verdict vn_hop_egress(struct vn_net *, struct vn_node *, uint16_t port, uint32_t id, uint32_t queue,
+                              uint32_t left, uint32_t passes);
+
+/* ---- port.c: a switch's ports ---- */
+void vn_port_admit(struct vn_net *, uint32_t link, uint32_t id, uint32_t queue);
+void vn_port_serve(struct vn_net *, uint32_t link); /* if it is free and something may leave */
+
+/* ---- pfc.c ---- */
+void vn_pfc_admitted(struct vn_net *, uint32_t in_link, uint32_t priority, uint32_t bytes);
+void vn_pfc_departed(struct vn_net *, uint32_t in_link, uint32_t priority, uint32_t bytes);
+void vn_pfc_arrived(struct vn_net *, uint32_t link, uint32_t id);
+void vn_pfc_effect(struct vn_net *, uint32_t link);
+void vn_pfc_expiry(struct vn_net *, uint32_t link, uint32_t priority);
+void vn_pfc_refresh(struct vn_net *, uint32_t link, uint32_t priority);
+void vn_pfc_limits(struct vn_net *, uint32_t link);
+
+/* ---- nic.c ---- */
+void vn_stamp(struct vn_packet *, const struct vn_flow *, bool last); /* the flow's next packet; in receive.c */
+uint64_t vn_payload_sent(const struct vn_flow *);
+void vn_nic_add(struct vn_net *, uint32_t flow);
+void vn_nic_stop(struct vn_net *, uint32_t flow);
+void vn_nic_rate(struct vn_net *, uint32_t flow, double rate_bps);
+void vn_nic_control(struct vn_net *, struct vn_node *, uint32_t id);
+void vn_nic_event(struct vn_net *, uint32_t link);
+void vn_nic_changed(struct vn_net *, struct vn_node *); /* something that may start earlier or later than it could */
+
+/* ---- receive.c ---- */
+void vn_host_receive(struct vn_net *, struct vn_node *, uint32_t id);
+void vn_window_event(struct vn_net *, uint32_t flow);
+void vn_ask(struct vn_net *, enum vn_reason, uint32_t number); /* ends this call of vn_run */
+void vn_send_cnp(struct vn_net *, uint32_t flow, bool decrease, double rate_bps);
+
+/* ---- sample.c, capture.c ---- */
+void vn_sample(struct vn_net *, uint32_t sampler);
+void vn_capture_frame(const struct vn_net *, FILE *, const struct vn_packet *, uint64_t at);
+
+#endif

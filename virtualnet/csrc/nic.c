@@ -1,0 +1,173 @@
+/* A host's NIC: the model of hosts/nic.py, on time. A serialiser at the link's rate; CNPs first, which no PAUSE stops; flows
+ * round robin among those that may send, each paced at its rate; PFC stops a class. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "net.h"
+
+enum choice { NOTHING, SEND, CONTROL, END };
+
+static uint64_t interval_of(const struct vn_flow *flow)
+{
+    double ps = (double)flow->config.frame_bytes * 8e12 / flow->rate_bps;
+    return ps < 1e18 ? (uint64_t)llround(ps) : (uint64_t)1e18;
+}
+
+/* What starts next, and when: the earliest; the flow whose turn it is where several could start. */
+static enum choice choose(struct vn_net *net, struct vn_node *node, uint64_t *when, uint32_t *index)
+{
+    const struct vn_link *link = vn_link_of(net, node->link);
+    uint64_t earliest = VN_NEVER, first_end = VN_NEVER;
+    uint32_t ending = 0;
+    for (uint32_t i = 0; i < node->n_flows; i++) {
+        struct vn_flow *flow = &net->flows[node->flows[i]];
+        uint64_t at = flow->next, until = link->until[flow->config.priority];
+        if (until > at) at = until;
+        if (at >= flow->config.end_ps) {
+            if (flow->config.end_ps < first_end) {
+                first_end = flow->config.end_ps;
+                ending = i;
+            }
+            at = VN_NEVER;
+        } else if (at < earliest) {
+            earliest = at;
+        }
+        flow->eligible = at;
+    }
+    uint64_t start = earliest > link->free ? earliest : link->free;
+    enum choice choice = NOTHING;
+    *when = VN_NEVER;
+    if (link->control.packets != 0 && link->up) {
+        uint64_t at = link->free > net->now ? link->free : net->now;
+        if (earliest == VN_NEVER || at <= start) {
+            choice = CONTROL;
+            *when = at;
+        }
+    }
+    if (choice == NOTHING && earliest != VN_NEVER && link->up) {
+        uint32_t i = node->turn;
+        while (net->flows[node->flows[i]].eligible > start) i = i + 1 == node->n_flows ? 0 : i + 1;
+        choice = SEND;
+        *when = start;
+        *index = i;
+    }
+    if (first_end < *when) {
+        choice = END;
+        *when = first_end;
+        *index = ending;
+    }
+    return choice;
+}
+
+static void drop(struct vn_net *net, struct vn_node *node, uint32_t index, uint64_t ended)
+{
+    net->flows[node->flows[index]].ended = ended;
+    node->n_flows--;
+    for (uint32_t i = index; i < node->n_flows; i++) node->flows[i] = node->flows[i + 1];
+    if (index < node->turn) node->turn--;
+    if (node->turn >= node->n_flows) node->turn = 0;
+}
+
+static void start(struct vn_net *net, struct vn_node *node, uint32_t index)
+{
+    uint32_t number = node->flows[index], id = vn_packet_new(net);
+    struct vn_flow *flow = &net->flows[number];
+    if (id == VN_NONE) return;
+    struct vn_packet *packet = vn_packet_at(net, id);
+    bool last = flow->config.packets != 0 && flow->sent + 1 == flow->config.packets;
+    vn_stamp(packet, flow, last);
+    packet->flow = number;
+    packet->data = true;
+    vn_transmit(net, node->link, id);
+    flow->sent++;
+    flow->sent_bytes += packet->p.length;
+
+    /* A flow that had to wait keeps the credit for one packet. */
+    uint64_t credit = net->now > flow->interval ? net->now - flow->interval : 0;
+    flow->base = flow->next > credit ? flow->next : credit;
+    flow->has_base = true;
+    flow->next = flow->base + flow->interval;
+    node->turn = index + 1 == node->n_flows ? 0 : index + 1;
+    if (last) drop(net, node, index, packet->due);
+    else if (flow->sent_bytes >= flow->due_bytes) vn_ask(net, VN_BYTES, number);
+}
+
+void vn_nic_event(struct vn_net *net, uint32_t link)
+{
+    struct vn_node *node = &net->nodes[vn_link_of(net, link)->node];
+    if (node->scheduled != net->now) return; /* something else came first */
+    node->scheduled = VN_NEVER;
+    uint64_t when = net->now;
+    uint32_t index = 0;
+    for (enum choice choice; net->reason == VN_FAILED && !net->failed && (choice = choose(net, node, &when, &index)) != NOTHING && when <= net->now;) {
+        if (choice == SEND) start(net, node, index);
+        else if (choice == CONTROL) vn_transmit(net, node->link, vn_fifo_pop(net, &vn_link_of(net, link)->control));
+        else drop(net, node, index, net->now);
+    }
+    vn_nic_changed(net, node);
+}
+
+void vn_nic_changed(struct vn_net *net, struct vn_node *node)
+{
+    uint64_t when;
+    uint32_t index;
+    if (choose(net, node, &when, &index) == NOTHING) return;
+    if (when < net->now) when = net->now;
+    if (when >= node->scheduled) return;
+    node->scheduled = when;
+    vn_at(net, when, VN_EV_NIC, node->link);
+}
+
+void vn_nic_control(struct vn_net *net, struct vn_node *node, uint32_t id)
+{
+    vn_fifo_push(net, &vn_link_of(net, node->link)->control, id);
+    vn_nic_changed(net, node);
+}
+
+void vn_nic_add(struct vn_net *net, uint32_t number)
+{
+    struct vn_flow *flow = &net->flows[number];
+    struct vn_node *node = &net->nodes[flow->config.src];
+    if (node->n_flows == node->capacity) {
+        uint32_t capacity = node->capacity == 0 ? 4 : 2 * node->capacity;
+        uint32_t *flows = realloc(node->flows, capacity * sizeof *flows);
+        if (flows == NULL) {
+            vn_fail(net, "out of memory for the flows of a host");
+            return;
+        }
+        node->flows = flows;
+        node->capacity = capacity;
+    }
+    node->flows[node->n_flows++] = number;
+    flow->interval = interval_of(flow);
+    flow->next = flow->config.start_ps;
+    vn_nic_changed(net, node);
+}
+
+void vn_nic_stop(struct vn_net *net, uint32_t number)
+{
+    const struct vn_flow *flow = &net->flows[number];
+    struct vn_node *node = &net->nodes[flow->config.src];
+    const struct vn_link *link = vn_link_of(net, node->link);
+    uint64_t left = flow->sent != 0 ? link->free + link->delay : 0;
+    for (uint32_t i = 0; i < node->n_flows; i++) {
+        if (node->flows[i] == number) {
+            drop(net, node, i, left > net->now ? left : net->now);
+            break;
+        }
+    }
+    vn_nic_changed(net, node);
+}
+
+/* The gap after the flow's last frame follows the new rate at once. */
+void vn_nic_rate(struct vn_net *net, uint32_t number, double rate_bps)
+{
+    struct vn_flow *flow = &net->flows[number];
+    if (rate_bps == flow->rate_bps || flow->ended != VN_NEVER) return;
+    flow->rate_bps = rate_bps;
+    flow->interval = interval_of(flow);
+    uint64_t next = flow->has_base ? flow->base + flow->interval : 0;
+    if (next < net->now) next = net->now;
+    flow->next = next > flow->config.start_ps ? next : flow->config.start_ps;
+    vn_nic_changed(net, &net->nodes[flow->config.src]);
+}

@@ -1,0 +1,158 @@
+/* Priority flow control below the pipeline, IEEE 802.1Qbb: thresholds on what came in over a link and is inside, PAUSE and
+ * RESUME frames back over it, and ports that obey them.
+ *
+ * A frame that arrives takes effect after the response time: first the program's ingress sees it, which keeps its own
+ * account of pauses, then the port stops or goes on. So that a departing packet finds the program's state as the
+ * frame left it. */
+#include <string.h>
+
+#include "net.h"
+
+/* Bytes that can still come in over a link when a PAUSE falls due: a frame that keeps the PAUSE from leaving, the PAUSE
+ * itself, both ways, the far end's response, and a frame that it has started by then; and the one that passed XOFF. */
+enum { MOST_BYTES = 9216 };
+
+void vn_pfc_limits(struct vn_net *net, uint32_t number)
+{
+    struct vn_link *link = vn_link_of(net, number);
+    const struct vn_link *back = vn_link_of(net, number ^ 1);
+    uint64_t frame = net->longest_frame != 0 ? net->longest_frame : MOST_BYTES;
+    uint64_t blind = vn_duration(back, frame + VN_CLASSES * VN_PFC_BYTES) + back->delay + net->response + link->delay;
+    uint64_t bytes = (uint64_t)(((unsigned __int128)blind * link->rate_bps) / 8000000000000u) + 1;
+    for (uint32_t class = 0; class < VN_CLASSES; class++) {
+        uint64_t limit = link->xoff + bytes + 3 * frame;
+        if (limit > link->held[class].limit) link->held[class].limit = limit;
+    }
+    link->stats.held_limit = link->held[0].limit;
+}
+
+/* Queues a frame for one class of what comes in over `number`; 0 quanta is a RESUME. */
+static void tell(struct vn_net *net, uint32_t number, uint32_t class, uint16_t quanta)
+{
+    const struct vn_link *link = vn_link_of(net, number);
+    struct vn_link *back = vn_link_of(net, number ^ 1);
+    uint32_t id = vn_packet_new(net);
+    if (id == VN_NONE) return;
+    struct vn_packet *packet = vn_packet_at(net, id);
+    uint8_t *frame = packet->p.data;
+    memset(frame, 0, VN_HEADER_BYTES);
+    memcpy(frame, "\x01\x80\xc2\x00\x00\x01", 6);
+    memcpy(frame + 6, link->mac, 6);
+    memcpy(frame + 12, "\x88\x08\x01\x01", 4);
+    frame[17] = (uint8_t)(1u << class);
+    frame[18 + 2 * class] = (uint8_t)(quanta >> 8);
+    frame[19 + 2 * class] = (uint8_t)quanta;
+    packet->p.length = packet->p.length_register = VN_PFC_BYTES;
+    packet->flow = VN_NONE;
+    packet->data = false;
+    if (quanta != 0) back->stats.pause++;
+    else back->stats.resume++;
+    vn_fifo_push(net, &back->control, id);
+    vn_port_serve(net, number ^ 1);
+}
+
+static void tell_pause(struct vn_net *net, uint32_t number, uint32_t class)
+{
+    struct vn_link *link = vn_link_of(net, number);
+    link->held[class].told = net->now;
+    vn_at(net, net->now + link->refresh, VN_EV_REFRESH, number * VN_CLASSES + class);
+    tell(net, number, class, link->quanta);
+}
+
+void vn_pfc_admitted(struct vn_net *net, uint32_t number, uint32_t class, uint32_t bytes)
+{
+    struct vn_link *link = vn_link_of(net, number);
+    struct vn_held *held = &link->held[class];
+    held->bytes += bytes;
+    if (held->bytes > link->stats.held_max) link->stats.held_max = held->bytes;
+    if (held->bytes <= link->xoff) return;
+    if (held->bytes > held->limit) {
+        vn_fail(net, "link %u class %u has %llu bytes inside: more than XOFF and what can be in flight, %llu", number,
+                class, (unsigned long long)held->bytes, (unsigned long long)held->limit);
+    }
+    if (held->since != VN_NEVER) return;
+    held->since = net->now;
+    tell_pause(net, number, class);
+}
+
+void vn_pfc_departed(struct vn_net *net, uint32_t number, uint32_t class, uint32_t bytes)
+{
+    struct vn_link *link = vn_link_of(net, number);
+    struct vn_held *held = &link->held[class];
+    held->bytes -= bytes;
+    /* An XON of 0 would never be reached: nothing inside resumes as well. */
+    if (held->since == VN_NEVER || (held->bytes >= link->xon && held->bytes != 0)) return;
+    vn_link_of(net, number ^ 1)->stats.paused_ps += net->now - held->since;
+    held->since = held->told = VN_NEVER;
+    tell(net, number, class, 0);
+}
+
+void vn_pfc_refresh(struct vn_net *net, uint32_t number, uint32_t class)
+{
+    const struct vn_link *link = vn_link_of(net, number);
+    if (link->held[class].told + link->refresh == net->now) tell_pause(net, number, class);
+}
+
+void vn_pfc_arrived(struct vn_net *net, uint32_t number, uint32_t id)
+{
+    struct vn_link *link = vn_link_of(net, number);
+    vn_fifo_push(net, &link->arrived, id);
+    if (net->response == 0) vn_pfc_effect(net, number);
+    else vn_at(net, net->now + net->response, VN_EV_PFC, number);
+}
+
+/* PAUSE or RESUME of one class for what leaves by `number`. */
+static void obey(struct vn_net *net, uint32_t number, uint32_t class, uint32_t quanta)
+{
+    struct vn_link *link = vn_link_of(net, number);
+    uint8_t bit = (uint8_t)(1u << class);
+    if (quanta != 0) {
+        if (!(link->paused & bit)) link->paused_since[class] = net->now;
+        link->paused |= bit;
+        unsigned __int128 bit_times = (unsigned __int128)quanta * VN_QUANTUM_BITS * 1000000000000u;
+        link->until[class] = net->now + (uint64_t)(bit_times / link->rate_bps);
+        vn_at(net, link->until[class], VN_EV_EXPIRY, number * VN_CLASSES + class);
+    } else {
+        link->paused &= (uint8_t)~bit;
+        if (link->until[class] > net->now) link->until[class] = net->now;
+    }
+}
+
+static void go_on(struct vn_net *net, uint32_t number)
+{
+    struct vn_link *link = vn_link_of(net, number);
+    if (link->host) vn_nic_changed(net, &net->nodes[link->node]);
+    else if (!link->pending) vn_port_serve(net, number);
+}
+
+void vn_pfc_effect(struct vn_net *net, uint32_t number)
+{
+    struct vn_link *link = vn_link_of(net, number);
+    uint32_t id = vn_fifo_pop(net, &link->arrived);
+    const uint8_t *frame = vn_packet_at(net, id)->p.data;
+    uint8_t enabled = frame[14] == 0x01 && frame[15] == 0x01 ? frame[17] : 0;
+    if (!link->to_host) enabled &= link->lossless;
+    uint16_t quanta[VN_CLASSES];
+    for (uint32_t class = 0; class < VN_CLASSES; class++) {
+        quanta[class] = (uint16_t)(frame[18 + 2 * class] << 8 | frame[19 + 2 * class]);
+    }
+    if (link->to_host) {
+        vn_packet_free(net, id);
+    } else {
+        vn_packet_at(net, id)->in_link = number;
+        vn_hop_ingress(net, &net->nodes[link->to], link->to_port, id); /* which drops it */
+    }
+    for (uint32_t class = 0; class < VN_CLASSES; class++) {
+        if (enabled >> class & 1) obey(net, number ^ 1, class, quanta[class]);
+    }
+    if (enabled != 0) go_on(net, number ^ 1);
+}
+
+void vn_pfc_expiry(struct vn_net *net, uint32_t number, uint32_t class)
+{
+    struct vn_link *link = vn_link_of(net, number);
+    if (!(link->paused >> class & 1) || link->until[class] != net->now) return;
+    link->paused &= (uint8_t)~(1u << class);
+    link->stats.expired++;
+    go_on(net, number);
+}

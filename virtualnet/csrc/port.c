@@ -1,0 +1,90 @@
+/* A switch's ports: a queue a class, strict priorities, PFC frames before all. The egress half runs when a packet starts to
+ * leave.
+ *
+ * A packet that the program sends round instead of out uses no time of the wire, but its class waits as long as if it
+ * had, as in the live switch. */
+#include "net.h"
+
+enum { LOSSY_LIMIT = 16 << 20 /* bytes a queue of a class that PFC doesn't protect may hold */ };
+
+void vn_port_admit(struct vn_net *net, uint32_t number, uint32_t id, uint32_t queue)
+{
+    struct vn_link *link = vn_link_of(net, number);
+    struct vn_packet *packet = vn_packet_at(net, id);
+    struct vn_fifo *fifo = &link->queues[queue];
+    packet->p.std.enq_qdepth = fifo->packets & 0x7ffffu; /* bit<19> */
+    const struct vn_link *in = vn_link_of(net, packet->in_link);
+    bool lossless = in->lossless >> queue & 1;
+    if (!lossless && in->lossless != 0 && fifo->bytes + vn_packet_bytes(packet) > LOSSY_LIMIT) {
+        link->stats.refused++;
+        vn_packet_free(net, id);
+        return;
+    }
+    vn_fifo_push(net, fifo, id);
+    link->waiting |= (uint8_t)(1u << queue);
+    if (lossless && !packet->held) {
+        packet->held = 1;
+        vn_pfc_admitted(net, packet->in_link, queue, packet->p.ingress_length);
+    }
+    if (!link->pending) vn_port_serve(net, number);
+}
+
+static void later(struct vn_net *net, struct vn_link *link, uint32_t number, uint64_t time)
+{
+    link->pending = true;
+    vn_at(net, time, VN_EV_PORT, number);
+}
+
+/* Classes whose packets went round wait until it is their turn again; when, if there is nothing else. */
+static uint32_t without_looping(struct vn_link *link, uint32_t mask, uint64_t now, uint64_t *next)
+{
+    for (uint32_t class = 0; class < VN_CLASSES; class++) {
+        if (!(link->looping >> class & 1)) continue;
+        if (link->loop_free[class] <= now) {
+            link->looping &= (uint8_t)~(1u << class);
+        } else if (mask >> class & 1) {
+            mask &= ~(1u << class);
+            if (link->loop_free[class] < *next) *next = link->loop_free[class];
+        }
+    }
+    return mask;
+}
+
+void vn_port_serve(struct vn_net *net, uint32_t number)
+{
+    struct vn_link *link = vn_link_of(net, number);
+    while (link->up && !net->failed) {
+        uint32_t mask = link->waiting & ~(uint32_t)link->paused;
+        if (mask == 0 && link->control.packets == 0) return;
+        if (net->now < link->free) {
+            if (!link->pending) later(net, link, number, link->free);
+            return;
+        }
+        if (link->control.packets != 0) {
+            vn_transmit(net, number, vn_fifo_pop(net, &link->control));
+            continue;
+        }
+        uint64_t next = VN_NEVER;
+        if (link->looping != 0) mask = without_looping(link, mask, net->now, &next);
+        if (mask == 0) {
+            if (!link->pending) later(net, link, number, next);
+            return;
+        }
+        uint32_t class = 31u - (uint32_t)__builtin_clz(mask);
+        struct vn_fifo *fifo = &link->queues[class];
+        uint32_t id = vn_fifo_pop(net, fifo);
+        if (fifo->packets == 0) link->waiting &= (uint8_t)~(1u << class);
+        const struct vn_packet *packet = vn_packet_at(net, id);
+        uint32_t in_link = packet->in_link, admitted = packet->p.ingress_length;
+        bool held = packet->held;
+        uint64_t turn = vn_duration(link, vn_packet_bytes(packet));
+        enum vn_verdict verdict = vn_hop_egress(net, &net->nodes[link->node], link->port, id, class, fifo->packets, 0);
+        if (verdict == VN_AGAIN) {
+            link->looping |= (uint8_t)(1u << class);
+            link->loop_free[class] = net->now + turn;
+            continue;
+        }
+        if (verdict == VN_SEND) vn_transmit(net, number, id);
+        if (held) vn_pfc_departed(net, in_link, class, admitted);
+    }
+}

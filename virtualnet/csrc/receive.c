@@ -1,0 +1,165 @@
+/* What a host does with what arrives: counts data, keeps the NP's windows, takes CNPs to the sender. */
+#include <math.h>
+#include <string.h>
+
+#include "net.h"
+
+enum { IP = 14, TOS = 15, DST_IP = 30, BTH = 42, PSN = 50, REC_RATE = 54, CE = 3, ECT1 = 1 };
+
+static uint32_t load32(const uint8_t *at) { return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3]; }
+
+static void store32(uint8_t *at, uint32_t value)
+{
+    at[0] = (uint8_t)(value >> 24);
+    at[1] = (uint8_t)(value >> 16);
+    at[2] = (uint8_t)(value >> 8);
+    at[3] = (uint8_t)value;
+}
+
+/* RFC 1071: a header with its checksum adds up to 0xffff. */
+static bool sound(const uint8_t *header)
+{
+    uint64_t sum = 0;
+    uint32_t word;
+    for (uint32_t i = 0; i < 20; i += 4) {
+        memcpy(&word, header + i, 4);
+        sum += word;
+    }
+    sum = (sum & 0xffffffff) + (sum >> 32);
+    sum = (sum & 0xffff) + (sum >> 16);
+    sum = (sum & 0xffff) + (sum >> 16);
+    return ((sum & 0xffff) + (sum >> 16)) == 0xffff;
+}
+
+static double seconds(uint64_t ps) { return (double)ps / 1e12; }
+
+void vn_ask(struct vn_net *net, enum vn_reason reason, uint32_t number)
+{
+    struct vn_exchange *exchange = &net->exchange;
+    net->reason = reason;
+    exchange->flow = number;
+    exchange->time_ps = net->now;
+    exchange->now_s = seconds(net->now);
+    exchange->answer = 0;
+    if (reason == VN_CALL) return;
+    const struct vn_flow *flow = &net->flows[number];
+    exchange->sent_bytes = flow->sent_bytes;
+    exchange->answer_timer_ps = flow->timer;
+    exchange->answer_due_bytes = flow->due_bytes;
+}
+
+void vn_stamp(struct vn_packet *packet, const struct vn_flow *flow, bool last)
+{
+    memcpy(packet->p.data, last ? flow->config.last : flow->config.data, VN_TEMPLATE_BYTES);
+    memset(packet->p.data + VN_TEMPLATE_BYTES, 0, VN_HEADER_BYTES - VN_TEMPLATE_BYTES);
+    store32(packet->p.data + PSN, (uint32_t)flow->sent & 0xffffff);
+    packet->p.length = packet->p.length_register = last ? flow->config.last_frame_bytes : flow->config.frame_bytes;
+}
+
+/* The window that now is in, on the flow's grid. */
+static void open_window(struct vn_net *net, struct vn_flow *flow, uint32_t number)
+{
+    uint64_t period = flow->config.period_ps;
+    flow->window_end = flow->grid + ((net->now - flow->grid) / period + 1) * period;
+    vn_at(net, flow->window_end, VN_EV_WINDOW, number);
+}
+
+static void on_data(struct vn_net *net, uint32_t number, const struct vn_packet *packet)
+{
+    struct vn_flow *flow = &net->flows[number];
+    const struct vn_flow_config *config = &flow->config;
+    const uint8_t *frame = packet->p.data;
+    uint32_t psn = load32(frame + PSN) & 0xffffff, ecn = frame[TOS] & 3u;
+    if (flow->received == 0) {
+        flow->first = net->now;
+        /* The grid may begin before time does: one period is added where it would. */
+        flow->grid = net->now + config->period_ps - config->phase_ps;
+        flow->window_end = config->period_ps != 0 ? 0 : VN_NEVER;
+    }
+    if (psn != flow->expected) flow->out_of_order++;
+    flow->expected = (psn + 1) & 0xffffff;
+    if (net->now >= flow->window_end) {
+        if (flow->grid > net->now) { /* the first window */
+            flow->window_end = flow->grid;
+            vn_at(net, flow->window_end, VN_EV_WINDOW, number);
+        } else {
+            open_window(net, flow, number);
+        }
+    }
+    if (flow->window_first == VN_NEVER) flow->window_first = net->now;
+    bool last = config->packets != 0 && (frame[BTH + 1] & 0x80);
+    flow->received++;
+    flow->received_bytes += packet->p.length;
+    flow->received_payload += last ? config->last_payload_bytes : config->payload_bytes;
+    flow->last = net->now;
+    if (ecn == CE) flow->marked_ce++;
+    else if (ecn == ECT1) flow->marked_ue++;
+    net->digest = (net->digest ^ (uint64_t)psn << 34 ^ (uint64_t)ecn << 32 ^ number) * UINT64_C(0x9e3779b97f4a7c15);
+    if (flow->received == config->packets) {
+        flow->complete = net->now;
+        net->unfinished--;
+    }
+    if (ecn == CE && config->wants_marked) vn_ask(net, VN_MARKED, number);
+}
+
+static void on_cnp(struct vn_net *net, uint32_t number, const uint8_t *frame)
+{
+    struct vn_flow *flow = &net->flows[number];
+    flow->cnps_received++;
+    if (flow->ended != VN_NEVER) return;
+    net->exchange.decrease = (frame[TOS] & 3) == CE;
+    net->exchange.rec_rate_bps = load32(frame + REC_RATE) * 1e6;
+    vn_ask(net, VN_CNP, number);
+}
+
+void vn_host_receive(struct vn_net *net, struct vn_node *node, uint32_t id)
+{
+    const struct vn_packet *packet = vn_packet_at(net, id);
+    const uint8_t *frame = packet->p.data;
+    if (memcmp(frame + DST_IP, node->ip, 4) != 0 || packet->flow == VN_NONE) net->stray_frames++;
+    else if (!sound(frame + IP)) net->bad_frames++;
+    else if (packet->data) on_data(net, packet->flow, packet);
+    else on_cnp(net, packet->flow, frame);
+    vn_packet_free(net, id);
+}
+
+void vn_window_event(struct vn_net *net, uint32_t number)
+{
+    struct vn_flow *flow = &net->flows[number];
+    if (flow->window_end != net->now) return;
+    uint64_t packets = flow->received - flow->window_packets;
+    if (packets == 0) { /* silent: windows go on when it comes back, on the same grid */
+        flow->window_end = 0;
+        return;
+    }
+    net->exchange.packets = (uint32_t)packets;
+    net->exchange.marked_ce = (uint32_t)(flow->marked_ce - flow->window_ce);
+    net->exchange.marked_ue = (uint32_t)(flow->marked_ue - flow->window_ue);
+    net->exchange.bytes = flow->received_bytes - flow->window_bytes;
+    net->exchange.first_s = seconds(flow->window_first);
+    net->exchange.last_s = seconds(flow->last);
+    flow->window_packets = flow->received;
+    flow->window_bytes = flow->received_bytes;
+    flow->window_ce = flow->marked_ce;
+    flow->window_ue = flow->marked_ue;
+    flow->window_first = VN_NEVER;
+    open_window(net, flow, number);
+    vn_ask(net, VN_WINDOW, number);
+}
+
+void vn_send_cnp(struct vn_net *net, uint32_t number, bool decrease, double rate_bps)
+{
+    struct vn_flow *flow = &net->flows[number];
+    uint32_t id = vn_packet_new(net);
+    if (id == VN_NONE) return;
+    struct vn_packet *packet = vn_packet_at(net, id);
+    memcpy(packet->p.data, decrease ? flow->config.decrease : flow->config.increase, VN_TEMPLATE_BYTES);
+    memset(packet->p.data + VN_TEMPLATE_BYTES, 0, VN_HEADER_BYTES - VN_TEMPLATE_BYTES);
+    double units = rint(rate_bps / 1e6);
+    store32(packet->p.data + REC_RATE, units < 1 ? 1 : units > 4294967295.0 ? UINT32_MAX : (uint32_t)units);
+    packet->p.length = packet->p.length_register = flow->config.cnp_bytes;
+    packet->flow = number;
+    packet->data = false;
+    flow->cnps_sent++;
+    vn_nic_control(net, &net->nodes[flow->config.dst], id);
+}

@@ -1,0 +1,101 @@
+/* Samplers: values at equal intervals, taken here so that Python isn't asked. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "net.h"
+
+static double cell(const struct sw_register *reg, uint32_t index)
+{
+    const uint8_t *at = (const uint8_t *)reg->cells + (size_t)index * reg->cell_bytes;
+    if (reg->cell_bytes == 1) return *at;
+    if (reg->cell_bytes == 2) return *(const uint16_t *)(const void *)at;
+    if (reg->cell_bytes == 4) return *(const uint32_t *)(const void *)at;
+    return (double)*(const uint64_t *)(const void *)at; /* of wider cells, the low 64 bits */
+}
+
+static double value_of(struct vn_net *net, const struct vn_source_spec *spec)
+{
+    const struct vn_link *link = spec->object < net->n_links ? &net->links[spec->object] : NULL;
+    const struct vn_flow *flow = spec->object < net->n_flows ? &net->flows[spec->object] : NULL;
+    const struct sw_instance *instance = spec->object < net->n_nodes ? net->nodes[spec->object].instance : NULL;
+    switch ((enum vn_source)spec->source) {
+    case VN_REGISTER: return cell(&instance->registers[spec->number], spec->index);
+    case VN_COUNTER_PACKETS: return (double)instance->counters[spec->number][spec->index].packets;
+    case VN_COUNTER_BYTES: return (double)instance->counters[spec->number][spec->index].bytes;
+    case VN_QUEUE_PACKETS: return (double)link->queues[spec->index].packets;
+    case VN_QUEUE_BYTES: return (double)link->queues[spec->index].bytes;
+    case VN_HELD_BYTES: return (double)link->held[spec->index].bytes;
+    case VN_XOFF_SENT: return net->links[spec->object ^ 1].held[spec->index].since != VN_NEVER;
+    case VN_PAUSE_SENT: return (double)link->stats.pause;
+    case VN_RESUME_SENT: return (double)link->stats.resume;
+    case VN_LINK_BYTES: return (double)link->stats.bytes;
+    case VN_FLOW_RATE: return flow->ended == VN_NEVER ? flow->rate_bps : 0.0;
+    case VN_FLOW_SENT_BYTES: return (double)flow->sent_bytes;
+    case VN_FLOW_RECEIVED: return (double)flow->received_payload;
+    case VN_FLOW_RECEIVED_PACKETS: return (double)flow->received;
+    case VN_FLOW_MARKED_PACKETS: return (double)flow->marked_ce;
+    }
+    return 0.0;
+}
+
+static bool possible(const struct vn_net *net, const struct vn_source_spec *spec)
+{
+    if (spec->source >= VN_FLOW_RATE) return spec->object < net->n_flows;
+    if (spec->source >= VN_QUEUE_PACKETS) return spec->object < net->n_links && spec->index < VN_CLASSES;
+    const struct sw_instance *instance = spec->object < net->n_nodes ? net->nodes[spec->object].instance : NULL;
+    if (instance == NULL) return false;
+    if (spec->source == VN_REGISTER) {
+        return spec->number < instance->program->n_registers && spec->index < instance->registers[spec->number].size &&
+               instance->registers[spec->number].cell_bytes <= 16;
+    }
+    return spec->number < instance->program->n_counters && spec->index < instance->counter_sizes[spec->number];
+}
+
+int64_t vn_add_sampler(struct vn_net *net, uint64_t first_ps, uint64_t every_ps, const struct vn_source_spec *specs,
+                       uint32_t n)
+{
+    if (every_ps == 0 || first_ps < net->now) return -EINVAL;
+    for (uint32_t i = 0; i < n; i++) {
+        if (!possible(net, &specs[i])) return -ENOENT;
+    }
+    struct vn_sampler *samplers = realloc(net->samplers, (net->n_samplers + 1) * sizeof *samplers);
+    if (samplers == NULL) return -ENOMEM;
+    net->samplers = samplers;
+    struct vn_sampler *sampler = &samplers[net->n_samplers];
+    *sampler = (struct vn_sampler){.every = every_ps, .n_sources = n};
+    sampler->sources = malloc((n + 1) * sizeof *sampler->sources);
+    if (sampler->sources == NULL) return -ENOMEM;
+    memcpy(sampler->sources, specs, n * sizeof *specs);
+    vn_at(net, first_ps, VN_EV_SAMPLE, net->n_samplers);
+    return net->n_samplers++;
+}
+
+void vn_sample(struct vn_net *net, uint32_t number)
+{
+    struct vn_sampler *sampler = &net->samplers[number];
+    if (sampler->n == sampler->capacity) {
+        uint64_t capacity = sampler->capacity == 0 ? 256 : 2 * sampler->capacity;
+        uint64_t *times = realloc(sampler->times, capacity * sizeof *times);
+        if (times != NULL) sampler->times = times;
+        double *values = realloc(sampler->values, (capacity * sampler->n_sources + 1) * sizeof *values);
+        if (values != NULL) sampler->values = values;
+        if (times == NULL || values == NULL) {
+            vn_fail(net, "out of memory for samples");
+            return;
+        }
+        sampler->capacity = capacity;
+    }
+    double *row = sampler->values + sampler->n * sampler->n_sources;
+    for (uint32_t i = 0; i < sampler->n_sources; i++) row[i] = value_of(net, &sampler->sources[i]);
+    sampler->times[sampler->n++] = net->now;
+    vn_at(net, net->now + sampler->every, VN_EV_SAMPLE, number);
+}
+
+uint64_t vn_samples(const struct vn_net *net, uint32_t number, const uint64_t **times, const double **values)
+{
+    if (number >= net->n_samplers) return 0;
+    *times = net->samplers[number].times;
+    *values = net->samplers[number].values;
+    return net->samplers[number].n;
+}

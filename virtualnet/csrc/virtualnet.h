@@ -1,0 +1,152 @@
+/* A network in virtual time: the API that Python calls (virtualnet/native.py, by ctypes). One thread, no clock: times are
+ * whole picoseconds since the start of the run, and equal calls give equal results to the bit.
+ *
+ * Python builds the network, then calls vn_run again and again. It returns whenever an algorithm has something to
+ * decide: the question stands in the exchange, the answer is written there before the next call.
+ *
+ * Calls that can fail return 0 or an index >= 0, or a negative errno; vn_error says why. */
+#ifndef VN_VIRTUALNET_H
+#define VN_VIRTUALNET_H
+
+#include "switch.h"
+
+enum { VN_CLASSES = 8, VN_HEADER_BYTES = 128, VN_TEMPLATE_BYTES = 80 };
+
+#define VN_NEVER UINT64_MAX
+
+struct vn_net;
+
+/* Which event queue: the heap is the reference that the wheel is tested against. */
+enum vn_queue_kind { VN_WHEEL = 0, VN_HEAP = 1 };
+
+/* Why vn_run returned. */
+enum vn_reason {
+    VN_FAILED = 0,   /* vn_error says why; the run can't go on */
+    VN_UNTIL = 1,    /* the time has come; all events until then have happened */
+    VN_BUDGET = 2,   /* so many events have happened: a chance to look at the clock on the wall */
+    VN_FINISHED = 3, /* every flow of known size has arrived whole (vn_run's `finish`) */
+    VN_WINDOW = 4,   /* a window of a flow's NP ended, with packets. Answer: decrease, rate_bps */
+    VN_MARKED = 5,   /* a marked packet arrived, of a flow that wants to know. Answer: as above */
+    VN_CNP = 6,      /* a CNP arrived at the flow's sender. Answer: rate_bps, timer_ps, due_bytes */
+    VN_TIMER = 7,    /* the RP's timer. Answer: as above */
+    VN_BYTES = 8,    /* the flow has sent as many bytes as its RP wanted to hear of. Answer: as above */
+    VN_CALL = 9,     /* what vn_call scheduled; `flow` is its number */
+};
+
+struct vn_exchange {
+    /* What vn_run says. */
+    uint32_t flow, packets, marked_ce, marked_ue;
+    uint64_t time_ps, bytes, sent_bytes; /* sent: by the flow so far, in frames */
+    double now_s, first_s, last_s, rec_rate_bps;
+    uint32_t decrease, reserved;
+    /* The answer. A rate or a CNP: 1; none: 0. */
+    uint32_t answer, answer_decrease;
+    double answer_rate_bps;    /* RP: the rate from now on. NP: RecRate */
+    uint64_t answer_timer_ps;  /* RP: when its timer is due; VN_NEVER: it has none */
+    uint64_t answer_due_bytes; /* RP: how many bytes must have been sent for VN_BYTES; VN_NEVER: none */
+};
+
+/* `bucket_shift`: a bucket of the wheel is 2^shift ps. */
+struct vn_net *vn_create(enum vn_queue_kind, uint32_t bucket_shift, uint64_t response_ps);
+void vn_destroy(struct vn_net *);
+const char *vn_error(const struct vn_net *);
+struct vn_exchange *vn_exchange_of(struct vn_net *);
+
+/* Nodes, by the order in which they are added. A switch runs what `sw` has loaded; both must outlive the network. */
+int64_t vn_add_switch(struct vn_net *, struct sw_switch *sw);
+int64_t vn_add_host(struct vn_net *, const uint8_t ip[4]);
+/* Both directions; returns the index of the one that leaves node a by port_a; the other's is one more. */
+int64_t vn_add_link(struct vn_net *, uint32_t a, uint16_t port_a, uint32_t b, uint16_t port_b, uint64_t rate_bps,
+                    uint64_t delay_ps);
+/* Rate and state of the direction `link` from now on. What has started leaves at the old rate; a link that is down
+ * starts no frame, and loses none. */
+int vn_set_link(struct vn_net *, uint32_t link, uint64_t rate_bps, bool up);
+
+/* PFC of what comes in by the other end of `link` (which ends at a switch): thresholds in bytes, PAUSE frames of so
+ * many quanta, sent again every refresh. mac: source of the frames. */
+int vn_set_pfc(struct vn_net *, uint32_t link, uint64_t xoff, uint64_t xon, uint16_t quanta, uint64_t refresh_ps,
+               uint8_t lossless, const uint8_t mac[6]);
+
+struct vn_flow_config {
+    uint32_t src, dst; /* hosts */
+    uint8_t priority;
+    uint8_t wants_marked;
+    uint16_t cnp_bytes;
+    uint32_t frame_bytes, last_frame_bytes, payload_bytes, last_payload_bytes;
+    uint64_t packets;   /* 0: no end */
+    uint64_t start_ps, end_ps;
+    uint64_t period_ps; /* of the NP's windows; 0: none */
+    uint64_t phase_ps;  /* how far into a window the first packet comes */
+    uint64_t timer_ps, due_bytes; /* of the RP; VN_NEVER: none */
+    double rate_bps;
+    /* What the frames begin with, and zeros: data with PSN 0, the last of them; CNPs without RecRate. */
+    uint8_t data[VN_TEMPLATE_BYTES], last[VN_TEMPLATE_BYTES];
+    uint8_t increase[VN_TEMPLATE_BYTES], decrease[VN_TEMPLATE_BYTES];
+};
+/* A flow that starts now or later. */
+int64_t vn_add_flow(struct vn_net *, const struct vn_flow_config *);
+int vn_stop_flow(struct vn_net *, uint32_t flow);
+int vn_set_rate(struct vn_net *, uint32_t flow, double rate_bps);
+
+struct vn_flow_stats {
+    uint64_t sent, sent_bytes, sent_payload; /* packets; bytes of frames; payload */
+    uint64_t received, received_bytes, received_payload, marked_ce, marked_ue, out_of_order;
+    uint64_t cnps_sent, cnps_received;
+    uint64_t start_ps, ended_ps, first_ps, last_ps, complete_ps; /* VN_NEVER: not yet */
+    double rate_bps;
+};
+int vn_flow_stats(const struct vn_net *, uint32_t flow, struct vn_flow_stats *);
+
+struct vn_link_stats {
+    uint64_t packets, bytes; /* put on the wire, of all kinds */
+    uint64_t pause, resume;  /* PFC frames of all classes */
+    uint64_t paused_ps;      /* how long these held the far end up: the time they said stop, over all classes */
+    uint64_t refused;        /* lossy packets that found a full queue */
+    uint64_t held_max;       /* largest number of bytes that one lossless class which came in here had inside */
+    uint64_t held_limit;     /* XOFF and what can be in flight then */
+    uint64_t expired;        /* pauses of this direction that ran out without a RESUME */
+};
+int vn_link_stats(const struct vn_net *, uint32_t link, struct vn_link_stats *);
+
+/* Samples: what, of what, every interval. All samples of one sampler are taken at the same times. */
+enum vn_source {
+    VN_REGISTER = 0,        /* number: register; index: cell; object: switch */
+    VN_COUNTER_PACKETS = 1, /* likewise */
+    VN_COUNTER_BYTES = 2,
+    VN_QUEUE_PACKETS = 3,   /* object: link; index: class. What waits to leave by it */
+    VN_QUEUE_BYTES = 4,
+    VN_HELD_BYTES = 5,      /* object: link; index: class. What came in over it and is inside */
+    VN_XOFF_SENT = 6,       /* object: link; index: class. 1: what is sent over it says stop */
+    VN_PAUSE_SENT = 7,      /* object: link: PFC frames over it */
+    VN_RESUME_SENT = 8,
+    VN_LINK_BYTES = 9,
+    VN_FLOW_RATE = 10,      /* object: flow: bit/s */
+    VN_FLOW_SENT_BYTES = 11, /* of frames */
+    VN_FLOW_RECEIVED = 12,   /* payload */
+    VN_FLOW_RECEIVED_PACKETS = 13,
+    VN_FLOW_MARKED_PACKETS = 14, /* marked CE, of those received */
+};
+struct vn_source_spec { uint32_t source, object, number, index; };
+int64_t vn_add_sampler(struct vn_net *, uint64_t first_ps, uint64_t every_ps, const struct vn_source_spec *, uint32_t n);
+/* So many samples so far; times: one each; values: n each. Valid until the next vn_run. */
+uint64_t vn_samples(const struct vn_net *, uint32_t sampler, const uint64_t **times, const double **values);
+
+/* VN_CALL at that time, with that number. */
+int vn_call(struct vn_net *, uint64_t time_ps, uint32_t number);
+
+/* Writes every frame that leaves over `link` into a file: pcap with nanoseconds, which are the nominal time. */
+int vn_capture(struct vn_net *, uint32_t link, const char *path);
+
+/* Goes on until after the last event at `until_ps`, for `budget` events at most. */
+enum vn_reason vn_run(struct vn_net *, uint64_t until_ps, uint64_t budget, bool finish);
+
+struct vn_totals {
+    uint64_t now_ps, events, digest;
+    uint64_t traversals, data_traversals; /* packets through ingress; data packets alone */
+    uint64_t packets, packets_most;       /* inside now, and at most */
+    uint64_t dropped;                     /* by the program */
+    uint64_t bad_frames, stray_frames;    /* at hosts: wrong checksum; not for this host */
+};
+void vn_totals(const struct vn_net *, struct vn_totals *);
+
+#endif

@@ -1,0 +1,17 @@
+"""What can go wrong in virtual time."""
+
+from __future__ import annotations
+
+from topologies.errors import LabError
+
+
+class VirtualError(LabError):
+    """The network can't be built, or its run can't go on: says why."""
+
+
+class CallbackError(VirtualError):
+    """An algorithm or a scheduled function raised; the cause carries its traceback."""
+
+    def __init__(self, who: str, now_s: float, cause: BaseException) -> None:
+        super().__init__(f"{who}, at {now_s * 1e6:.6f} us of simulated time: {type(cause).__name__}: {cause}")
+        self.now_s = now_s

@@ -1,0 +1,153 @@
+"""The engine as ctypes sees it: csrc/virtualnet.h, struct by struct and call by call."""
+
+from __future__ import annotations
+
+import ctypes
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final
+
+from softswitch.codegen.build import CSRC as SWITCH_CSRC
+from softswitch.codegen.build import build_runtime
+from softswitch.codegen.compiling import COMMON_FLAGS, build, digest
+from softswitch.native import load_library
+
+CSRC = Path(__file__).resolve().parent / "csrc"
+FLAGS = (*COMMON_FLAGS, f"-I{SWITCH_CSRC}", "-lm")
+
+NEVER: Final = 2**64 - 1
+CLASSES: Final = 8
+TEMPLATE_BYTES: Final = 80
+WHEEL, HEAP = range(2)
+FAILED, UNTIL, BUDGET, FINISHED, WINDOW, MARKED, CNP, TIMER, BYTES, CALL = range(10)
+(
+    REGISTER, COUNTER_PACKETS, COUNTER_BYTES, QUEUE_PACKETS, QUEUE_BYTES, HELD_BYTES, XOFF_SENT, PAUSE_SENT, RESUME_SENT,
+    LINK_BYTES, FLOW_RATE, FLOW_SENT_BYTES, FLOW_RECEIVED, FLOW_RECEIVED_PACKETS, FLOW_MARKED_PACKETS,
+) = range(15)  # fmt: skip
+
+_u8, _u16, _u32, _u64, _i64 = ctypes.c_uint8, ctypes.c_uint16, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_int64
+_double, _handle, _text, _int, _bool = ctypes.c_double, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int, ctypes.c_bool
+
+
+class Exchange(ctypes.Structure):
+    """struct vn_exchange."""
+
+    _fields_ = [
+        *[(name, _u32) for name in ("flow", "packets", "marked_ce", "marked_ue")],
+        *[(name, _u64) for name in ("time_ps", "bytes", "sent_bytes")],
+        *[(name, _double) for name in ("now_s", "first_s", "last_s", "rec_rate_bps")],
+        *[(name, _u32) for name in ("decrease", "reserved", "answer", "answer_decrease")],
+        ("answer_rate_bps", _double),
+        ("answer_timer_ps", _u64),
+        ("answer_due_bytes", _u64),
+    ]
+
+
+class FlowConfig(ctypes.Structure):
+    """struct vn_flow_config."""
+
+    _fields_ = [
+        ("src", _u32),
+        ("dst", _u32),
+        ("priority", _u8),
+        ("wants_marked", _u8),
+        ("cnp_bytes", _u16),
+        *[(name, _u32) for name in ("frame_bytes", "last_frame_bytes", "payload_bytes", "last_payload_bytes")],
+        *[
+            (name, _u64)
+            for name in ("packets", "start_ps", "end_ps", "period_ps", "phase_ps", "timer_ps", "due_bytes")
+        ],
+        ("rate_bps", _double),
+        *[(name, _u8 * TEMPLATE_BYTES) for name in ("data", "last", "increase", "decrease")],
+    ]
+
+
+class FlowStats(ctypes.Structure):
+    """struct vn_flow_stats."""
+
+    _fields_ = [
+        *[
+            (name, _u64)
+            for name in (
+                "sent", "sent_bytes", "sent_payload", "received", "received_bytes", "received_payload", "marked_ce",
+                "marked_ue", "out_of_order", "cnps_sent", "cnps_received", "start_ps", "ended_ps", "first_ps",
+                "last_ps", "complete_ps",
+            )
+        ],
+        ("rate_bps", _double),
+    ]  # fmt: skip
+
+
+class LinkStats(ctypes.Structure):
+    """struct vn_link_stats."""
+
+    _fields_ = [
+        (name, _u64)
+        for name in (
+            "packets", "bytes", "pause", "resume", "paused_ps", "refused", "held_max", "held_limit", "expired",
+        )
+    ]  # fmt: skip
+
+
+class SourceSpec(ctypes.Structure):
+    """struct vn_source_spec."""
+
+    _fields_ = [(name, _u32) for name in ("source", "object", "number", "index")]
+
+
+class Totals(ctypes.Structure):
+    """struct vn_totals."""
+
+    _fields_ = [
+        (name, _u64)
+        for name in (
+            "now_ps", "events", "digest", "traversals", "data_traversals", "packets", "packets_most", "dropped",
+            "bad_frames", "stray_frames",
+        )
+    ]  # fmt: skip
+
+
+# name: (result, arguments after the network's handle)
+_SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
+    "vn_destroy": (None, []),
+    "vn_error": (_text, []),
+    "vn_exchange_of": (ctypes.POINTER(Exchange), []),
+    "vn_add_switch": (_i64, [_handle]),
+    "vn_add_host": (_i64, [_text]),
+    "vn_add_link": (_i64, [_u32, _u16, _u32, _u16, _u64, _u64]),
+    "vn_set_link": (_int, [_u32, _u64, _bool]),
+    "vn_set_pfc": (_int, [_u32, _u64, _u64, _u16, _u64, _u8, _text]),
+    "vn_add_flow": (_i64, [ctypes.POINTER(FlowConfig)]),
+    "vn_stop_flow": (_int, [_u32]),
+    "vn_set_rate": (_int, [_u32, _double]),
+    "vn_flow_stats": (_int, [_u32, ctypes.POINTER(FlowStats)]),
+    "vn_link_stats": (_int, [_u32, ctypes.POINTER(LinkStats)]),
+    "vn_add_sampler": (_i64, [_u64, _u64, ctypes.POINTER(SourceSpec), _u32]),
+    "vn_samples": (_u64, [_u32, ctypes.POINTER(ctypes.POINTER(_u64)), ctypes.POINTER(ctypes.POINTER(_double))]),
+    "vn_call": (_int, [_u64, _u32]),
+    "vn_capture": (_int, [_u32, _text]),
+    "vn_run": (_int, [_u64, _u64, _bool]),
+    "vn_totals": (None, [ctypes.POINTER(Totals)]),
+}
+
+
+@lru_cache(maxsize=1)
+def switch_library() -> ctypes.CDLL:
+    """The switch's runtime, which programs and the engine find their functions in."""
+    return load_library(build_runtime())
+
+
+@lru_cache(maxsize=1)
+def engine() -> ctypes.CDLL:
+    """The engine, compiled when it isn't in the cache. Raises BuildError."""
+    switch_library()
+    sources = sorted(CSRC.glob("*.c"))
+    identity = digest([*sources, *sorted(CSRC.glob("*.h")), *sorted(SWITCH_CSRC.glob("*.h"))])
+    library = ctypes.CDLL(str(build("libvirtualnet", sources, identity, FLAGS, CSRC)))
+    library.vn_create.restype = _handle
+    library.vn_create.argtypes = [_int, _u32, _u64]
+    for name, (result, arguments) in _SIGNATURES.items():
+        function = getattr(library, name)
+        function.restype = result
+        function.argtypes = [_handle, *arguments]
+    return library

@@ -1,0 +1,63 @@
+"""What is sampled in a run, and what it gave."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from virtualnet.native import SourceSpec
+
+
+@dataclass(frozen=True)
+class Source:
+    """A value of the network: made by the methods of VirtualNetwork."""
+
+    name: str
+    source: int
+    object: int
+    number: int = 0
+    index: int = 0
+
+    def spec(self) -> SourceSpec:
+        return SourceSpec(self.source, self.object, self.number, self.index)
+
+
+class Samples:
+    """Values at equal intervals; both arrays are copies of what there is so far."""
+
+    def __init__(self, library: ctypes.CDLL, handle: int, sampler: int, sources: Sequence[Source]) -> None:
+        self.sources = tuple(sources)
+        self._library = library
+        self._handle: int | None = handle
+        self._sampler = sampler
+        self._kept: tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]] | None = None
+
+    @property
+    def times_s(self) -> npt.NDArray[np.float64]:
+        """Simulated seconds, one each sample."""
+        return self._read()[0]
+
+    @property
+    def values(self) -> npt.NDArray[np.float64]:
+        """One row a sample, one column a source."""
+        return self._read()[1]
+
+    def keep(self) -> None:
+        """Reads for the last time: the network is going."""
+        self._kept = self._read()
+        self._handle = None
+
+    def _read(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        if self._kept is not None:
+            return self._kept
+        times, values = ctypes.POINTER(ctypes.c_uint64)(), ctypes.POINTER(ctypes.c_double)()
+        n = self._library.vn_samples(self._handle, self._sampler, ctypes.byref(times), ctypes.byref(values))
+        columns = len(self.sources)
+        if n == 0 or columns == 0:
+            return np.zeros(0), np.zeros((0, columns))
+        seconds = np.ctypeslib.as_array(times, (n,)) / 1e12
+        return seconds, np.ctypeslib.as_array(values, (n, columns)).copy()

@@ -1,0 +1,107 @@
+"""A switch in virtual time: the embedded switch's tables and state, without ports and thread of its own.
+
+It is written and read by the names of its program, as a live one is over P4Runtime: the same entities go through the
+same server code, without gRPC in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from finsy import P4Schema
+from finsy.proto import p4r
+
+from controller.errors import SwitchError, UnknownNameError
+from controller.switch import CloneSession, Program, TableEntry
+from softswitch.native import Counter, NativeSwitch
+from softswitch.p4runtime.errors import RpcError
+from softswitch.p4runtime.forwarding import Forwarding
+from softswitch.p4runtime.pipeline import verify
+from softswitch.p4runtime.schema import Array, Register, Schema
+from virtualnet.native import switch_library
+
+
+@dataclass(frozen=True)
+class LoadedProgram:
+    """A program, compiled: what every switch that runs it shares."""
+
+    names: P4Schema
+    schema: Schema
+    shared_object: Path
+
+
+@lru_cache(maxsize=16)
+def load(program: Program) -> LoadedProgram:
+    """Compiles the program where the cache doesn't have it. Raises SwitchError."""
+    request = p4r.SetForwardingPipelineConfigRequest(config=program.schema.get_pipeline_config())
+    try:
+        verified = verify(request.config)
+    except RpcError as error:
+        raise SwitchError(f"{program.name}: {error}") from None
+    return LoadedProgram(program.schema, verified.schema, verified.shared_object)
+
+
+class VirtualSwitch:
+    """One switch; `close` frees it. Cells of registers and counters are those of the program's names."""
+
+    def __init__(self, name: str, program: LoadedProgram, seed: int) -> None:
+        self.name = name
+        self.native = NativeSwitch(switch_library(), seed=seed)
+        self.native.load(program.shared_object)
+        self._program = program
+        self._state = Forwarding(program.schema, self.native)
+        self._registers = _by_name(program.schema.registers.values())
+        self._counters = _by_name(program.schema.counters.values())
+
+    def close(self) -> None:
+        self.native.close()
+
+    def insert(self, entries: Iterable[TableEntry | CloneSession]) -> None:
+        """Raises SwitchError."""
+        for entry in entries:
+            try:
+                update = p4r.Update(type=p4r.Update.INSERT, entity=entry.encode(self._program.names))
+                self._state.apply(update)
+            except (ValueError, RpcError) as error:
+                raise SwitchError(f"{self.name}: {entry}: {error}") from None
+
+    def register(self, name: str) -> Register:
+        """Raises UnknownNameError."""
+        found = self._registers.get(name)
+        if not isinstance(found, Register):
+            raise UnknownNameError("register", name, sorted(self._registers))
+        return found
+
+    def counter(self, name: str) -> Array:
+        """Raises UnknownNameError."""
+        found = self._counters.get(name)
+        if found is None:
+            raise UnknownNameError("counter", name, sorted(self._counters))
+        return found
+
+    def registers(self) -> list[str]:
+        return sorted(self._registers)
+
+    def read_register(self, name: str, index: int) -> int:
+        register = self.register(name)
+        return self.native.registers(register.index, register.width, index, 1)[0]
+
+    def read_registers(self, name: str) -> list[int]:
+        """All cells."""
+        register = self.register(name)
+        return self.native.registers(register.index, register.width, 0, register.size)
+
+    def read_counter(self, name: str, index: int) -> Counter:
+        return self.native.counters(self.counter(name).index, index, 1)[0]
+
+
+def _by_name(arrays: Iterable[Array]) -> dict[str, Array]:
+    """By the name that p4c's alias would be: the last part, where no other has it."""
+    found: dict[str, Array] = {}
+    for array in arrays:
+        short = array.name.rpartition(".")[2]
+        found[array.name if short in found else short] = array
+    return found
