@@ -21,8 +21,8 @@ TEMPLATE_BYTES: Final = 80
 WHEEL, HEAP = range(2)
 FAILED, UNTIL, BUDGET, FINISHED, WINDOW, MARKED, CNP, TIMER, BYTES, CALL = range(10)
 (
-    REGISTER, COUNTER_PACKETS, COUNTER_BYTES, QUEUE_PACKETS, QUEUE_BYTES, HELD_BYTES, XOFF_SENT, PAUSE_SENT, RESUME_SENT,
-    LINK_BYTES, FLOW_RATE, FLOW_SENT_BYTES, FLOW_RECEIVED, FLOW_RECEIVED_PACKETS, FLOW_MARKED_PACKETS,
+    REGISTER, COUNTER_PACKETS, COUNTER_BYTES, QUEUE_PACKETS, QUEUE_BYTES, HELD_BYTES, XOFF_SENT, PAUSE_SENT,
+    RESUME_SENT, LINK_BYTES, FLOW_RATE, FLOW_SENT_BYTES, FLOW_RECEIVED, FLOW_RECEIVED_PACKETS, FLOW_MARKED_PACKETS,
 ) = range(15)  # fmt: skip
 
 _u8, _u16, _u32, _u64, _i64 = ctypes.c_uint8, ctypes.c_uint16, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_int64
@@ -53,10 +53,7 @@ class FlowConfig(ctypes.Structure):
         ("wants_marked", _u8),
         ("cnp_bytes", _u16),
         *[(name, _u32) for name in ("frame_bytes", "last_frame_bytes", "payload_bytes", "last_payload_bytes")],
-        *[
-            (name, _u64)
-            for name in ("packets", "start_ps", "end_ps", "period_ps", "phase_ps", "timer_ps", "due_bytes")
-        ],
+        *[(name, _u64) for name in ("packets", "start_ps", "end_ps", "period_ps", "phase_ps", "timer_ps", "due_bytes")],
         ("rate_bps", _double),
         *[(name, _u8 * TEMPLATE_BYTES) for name in ("data", "last", "increase", "decrease")],
     ]

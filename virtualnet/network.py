@@ -17,7 +17,7 @@ from typing import Literal
 from controller.configure import plan, program_switch
 from controller.switch import Program
 from hosts import wire
-from hosts.algorithms import Cnp, Configured, ReactionPoint, Window
+from hosts.algorithms import Cnp, Configured, Window
 from topologies.model import Endpoint, FlowSpec, Topology
 from virtualnet import native
 from virtualnet.errors import CallbackError, VirtualError
