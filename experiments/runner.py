@@ -16,11 +16,14 @@ from experiments.parameters import Parameter, lookup, parse_assignments
 from experiments.progress import RunProgress, Silent
 from experiments.recording import Recording
 from experiments.scenarios import SCENARIOS, Plan, Scenario
+from experiments.virtual import run_virtual
 from hosts.algorithms import SchemeError, find_scheme
 from topologies.network import require_startable
 
 RESULTS = Path("results")
 K = Parameter("k", "number", None, "how far live time is stretched", 1.0, 1e6, "chosen for this machine")
+CLOCKS = ("live", "virtual")
+DEFAULT_TARGET = "softswitch"
 _ATTEMPTS = 3
 
 
@@ -29,7 +32,7 @@ def run(
     *,
     scheme: str = "pcn",
     clock: str = "live",
-    target: str = "softswitch",
+    target: str = DEFAULT_TARGET,
     seed: int = 1,
     settings: Iterable[str] = (),
     k: float | None = None,
@@ -40,7 +43,8 @@ def run(
 
     `settings` are `name=value`, for the scenario's parameters and `k`. `k` None: chosen for this machine,
     and again, larger, if the machine turns out not to carry it. `out` is results/SCENARIO/SCHEME unless given; what is
-    there already is kept beside it (see `experiments.output`). Raises LabError, with nothing left behind.
+    there already is kept beside it (see `experiments.output`). The clock `virtual` needs neither root nor Mininet, and
+    has no k. Raises LabError, with nothing left behind.
     """
     progress = progress or Silent()
     made = lookup(scenario, SCENARIOS, "scenario")
@@ -48,16 +52,24 @@ def run(
         find_scheme(scheme)
     except SchemeError as error:
         raise ExperimentError(str(error)) from None
-    if clock != "live":
-        raise ExperimentError(f"no clock '{clock}' here: there is live")
+    if clock not in CLOCKS:
+        raise ExperimentError(f"no clock '{clock}'. There are: {', '.join(CLOCKS)}")
+    if clock == "virtual" and target != DEFAULT_TARGET:
+        raise ExperimentError(f"--target {target}: virtual time has the {DEFAULT_TARGET} alone")
     switches = find_target(target)
     values = parse_assignments(settings, (*made.parameters, K))
     k = K.check(values.pop("k", k))
     plan = made.plan(scheme, seed, values)
     place = out or RESULTS / plan.scenario / scheme
-    require_startable(plan.topology, switches)
+    if clock == "live":
+        require_startable(plan.topology, switches)
+    elif k not in (None, 1.0):
+        raise ExperimentError(f"k={k:g}: virtual time isn't stretched")
     with result_directory(place) as work:
-        recording = _record(plan, target, k, work / "logs", progress)
+        if clock == "live":
+            recording = _record(plan, target, k, work / "logs", progress)
+        else:
+            recording = run_virtual(plan, progress)
         progress.stage("Figures and report")
         _write(made, plan, recording, clock, target, work)
     return place

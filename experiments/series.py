@@ -24,6 +24,12 @@ class Series:
         times.append(time_s)
         values.append(value)
 
+    def extend(self, times_s: Array, entity: str, metric: str, values: Array) -> None:
+        """Many at once."""
+        times, own = self._columns.setdefault((entity, metric), ([], []))
+        times.extend(times_s.tolist())
+        own.extend(values.tolist())
+
     def get(self, entity: str, metric: str) -> tuple[Array, Array]:
         """(times in s, values), ordered by time; both empty when nothing was recorded."""
         times, values = self._columns.get((entity, metric), ([], []))

@@ -1,0 +1,214 @@
+"""The virtual runner: a plan in virtual time, at line rate. What it records is what the live runner records."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
+
+from controller.lab import index
+from experiments.errors import ExperimentError
+from experiments.progress import RunProgress
+from experiments.recording import FlowRecord, LinkRecord, PortRecord, Recording, flow_entity
+from experiments.sampler import INSIDE
+from experiments.scenarios import Plan
+from experiments.series import Series
+from experiments.versions import versions
+from hosts.algorithms import Cnp, SchemeError, Window, find_scheme
+from topologies.model import Endpoint
+from virtualnet import Samples, Source, VirtualFlow, VirtualNetwork
+
+_QUEUE = ("waiting_bytes", "waiting_packets", "pn", "tx_paused")
+_DRAIN_S, _DRAIN_STEP_S = 1.0, 1e-3
+"""How long the network may take to empty after the run, and how often that is looked at; simulated time."""
+
+
+def run_virtual(plan: Plan, progress: RunProgress) -> Recording:
+    """Runs `plan` and returns what was recorded. Raises LabError."""
+    started = time.monotonic()
+    progress.stage("Network: switches and their programs")
+    try:
+        scheme = find_scheme(plan.scheme).configure(plan.scheme_parameters)
+    except SchemeError as error:
+        raise ExperimentError(str(error)) from None
+    with VirtualNetwork(plan.topology, scheme, seed=plan.seed, payload_bytes=plan.payload_bytes) as network:
+        run = _Run(plan, network)
+        progress.stage(f"Run: {(plan.duration_s - plan.start_s) * 1e3:g} ms of simulated time")
+        run.go(progress)
+        progress.stage("Drain: waiting for the last packets")
+        run.drain()
+        run.finish()
+        return Recording(
+            series=run.series,
+            flows=tuple(run.flow_records()),
+            links=dict(run.link_records()),
+            ports=dict(run.port_records()),
+            left_inside=run.inside(),
+            k=1.0,
+            start_s=plan.start_s,
+            duration_s=plan.duration_s,
+            wall_s=time.monotonic() - started,
+            versions=versions(scheme.scheme.program),
+            notes=(_note(network),),
+        )
+
+
+class _Run:
+    """One run. The network's time begins where the plan's does: `plan.start_s` is its 0."""
+
+    def __init__(self, plan: Plan, network: VirtualNetwork) -> None:
+        self._plan = plan
+        self._network = network
+        self.series = Series()
+        self._samplers: list[tuple[Samples, list[tuple[str, str]]]] = []
+        topology = plan.topology
+        self._ports = [Endpoint(one.name, port) for one in topology.switches for port in topology.ports(one.name)]
+        for flow in topology.flows:
+            spec = replace(flow, duration_s=flow.duration_s or plan.duration_s - flow.start_s)
+            made = network.add_flow(spec, flow.start_s - plan.start_s)
+            self._rate(made, flow.start_s - plan.start_s)
+        network.on_rate = self._rate
+        network.on_window = self._window
+        self._sample_queues()
+        self._sample_counters()
+        self._sample_flows()
+
+    def go(self, progress: RunProgress) -> None:
+        length_s = self._plan.duration_s - self._plan.start_s
+
+        def told(now_s: float, left_s: float) -> None:
+            progress.advance(now_s / length_s, f"{(now_s + self._plan.start_s) * 1e3:.1f} ms, {left_s:.0f} s left")
+
+        self._network.run(until_s=length_s, progress=told)
+
+    def drain(self) -> None:
+        """Until no frame is left; gives up after _DRAIN_S."""
+        end_s = self._network.now_s + _DRAIN_S
+        while self._network.totals().packets and self._network.now_s < end_s:
+            self._network.run(until_s=self._network.now_s + _DRAIN_STEP_S)
+
+    def finish(self) -> None:
+        """What was sampled, as series; flows that have ended have no rate any more."""
+        for samples, columns in self._samplers:
+            times = samples.times_s + self._plan.start_s
+            together: dict[tuple[str, str], np.ndarray] = {}
+            for column, values in zip(columns, samples.values.T, strict=True):
+                together[column] = together[column] + values if column in together else values
+            for (entity, metric), values in together.items():
+                self.series.extend(times, entity, metric, values)
+        for flow in self._network.flows.values():
+            ended_s = flow.stats().ended_s
+            if ended_s is not None and not flow.spec.group:
+                self.series.add(ended_s + self._plan.start_s, flow_entity(flow.spec.id), "rate_bps", 0.0)
+
+    def flow_records(self) -> Iterable[FlowRecord]:
+        for flow in self._plan.topology.flows:
+            stats = self._network.flows[flow.id].stats()
+            complete_s = stats.complete_s
+            yield FlowRecord(
+                id=flow.id,
+                src=flow.src,
+                dst=flow.dst,
+                start_s=flow.start_s,
+                sent_packets=stats.sent_packets,
+                sent_bytes=stats.sent_payload,
+                received_packets=stats.received_packets,
+                received_bytes=stats.received_payload,
+                marked_packets=stats.marked_ce,
+                group=flow.group,
+                fct_s=None if complete_s is None else complete_s + self._plan.start_s - flow.start_s,
+            )
+
+    def link_records(self) -> Iterable[tuple[str, LinkRecord]]:
+        for port in self._ports:
+            stats = self._network.link_stats(port.node, port.port)
+            name = self._plan.topology.link_name(port.node, port.port)
+            yield name, LinkRecord(stats.pause, stats.resume, stats.paused_s)
+
+    def port_records(self) -> Iterable[tuple[str, PortRecord]]:
+        for port in self._ports:
+            switch, cell = self._network.switches[port.node], index(port.port)
+            transmitted = switch.read_counter("transmitted", cell).packets
+            marked = switch.read_counter("marked", cell).packets
+            rate_bps = self._plan.topology.link_at(port.node, port.port).rate_bps
+            yield str(port), PortRecord(transmitted, marked, rate_bps)
+
+    def inside(self) -> dict[str, int]:
+        """Cells of INSIDE that aren't 0, of all switches, ports and classes, by name."""
+        return {
+            f"{name}:{cell // 8} class {cell % 8} {register}": value
+            for name, switch in self._network.switches.items()
+            for register in INSIDE
+            if register in switch.registers()
+            for cell, value in enumerate(switch.read_registers(register))
+            if value
+        }
+
+    def _sample_queues(self) -> None:
+        sampling, network = self._plan.sampling, self._network
+        self._sample(
+            sampling.queues_s,
+            [
+                (str(port), name, network.register(port.node, name, index(port.port)))
+                for port in sampling.queues
+                for name in _QUEUE
+            ],
+        )
+
+    def _sample_counters(self) -> None:
+        network, sources = self._network, []
+        for port in self._ports:
+            node, cell = port.node, index(port.port)
+            link = self._plan.topology.link_name(node, port.port)
+            sources += [
+                (str(port), "transmitted_packets", network.counter_packets(node, "transmitted", cell)),
+                (str(port), "transmitted_bytes", network.counter_bytes(node, "transmitted", cell)),
+                (str(port), "marked_packets", network.counter_packets(node, "marked", cell)),
+                (link, "pause", network.pause_sent(node, port.port)),
+                (link, "resume", network.resume_sent(node, port.port)),
+                (link, "xoff", network.xoff_sent(node, port.port)),
+            ]
+        self._sample(self._plan.sampling.counters_s, sources)
+
+    def _sample_flows(self) -> None:
+        network, sources = self._network, []
+        for flow in self._plan.topology.flows:
+            entity = flow_entity(flow.id, flow.group)
+            sources += [
+                (entity, "sent_bytes", network.flow_sent(flow.id)),
+                (entity, "received_bytes", network.flow_received(flow.id)),
+                (entity, "received_packets", network.flow_received_packets(flow.id)),
+                (entity, "marked_packets", network.flow_marked_packets(flow.id)),
+            ]
+        self._sample(self._plan.sampling.flows_s, sources)
+
+    def _sample(self, every_s: float, sources: list[tuple[str, str, Source]]) -> None:
+        """Takes them from the start on. Those of one entity and metric are summed."""
+        samples = self._network.sample(every_s, [source for _, _, source in sources])
+        self._samplers.append((samples, [(entity, metric) for entity, metric, _ in sources]))
+
+    def _rate(self, flow: VirtualFlow, now_s: float) -> None:
+        if flow.spec.group:
+            return
+        entity, time_s = flow_entity(flow.spec.id), now_s + self._plan.start_s
+        self.series.add(time_s, entity, "rate_bps", flow.rp.rate_bps)
+        for name, value in flow.rp.state().items():
+            self.series.add(time_s, entity, name, value)
+
+    def _window(self, flow: VirtualFlow, now_s: float, window: Window, cnp: Cnp | None) -> None:
+        if flow.spec.group or cnp is None:
+            return
+        entity, time_s = flow_entity(flow.spec.id), now_s + self._plan.start_s
+        self.series.add(time_s, entity, "rec_rate_bps", cnp.rec_rate_bps)
+        self.series.add(time_s, entity, "window_packets", window.packets)
+        self.series.add(time_s, entity, "window_marked", window.marked_ce)
+
+
+def _note(network: VirtualNetwork) -> str:
+    totals = network.totals()
+    return (
+        f"Virtual time: {totals.events:,} events, {totals.traversals:,} packets through a switch's program; at most "
+        f"{totals.packets_most:,} frames were inside the network at once."
+    )
