@@ -173,6 +173,7 @@ static void ingress(struct vn_net *net, struct vn_node *node, uint32_t id, uint3
 void vn_hop_ingress(struct vn_net *net, struct vn_node *node, uint16_t port, uint32_t id)
 {
     struct vn_packet *packet = vn_packet_at(net, id);
+    packet->held = false;
     recentre(net, packet);
     reset(net, &packet->p);
     packet->p.std.ingress_port = port;

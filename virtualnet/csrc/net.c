@@ -84,6 +84,7 @@ struct vn_net *vn_create(enum vn_queue_kind kind, uint32_t bucket_shift, uint64_
         return NULL;
     }
     net->response = response_ps;
+    net->longest_frame = VN_HEADER_BYTES; /* until a flow has longer ones */
     net->free_packet = VN_NONE;
     return net;
 }

@@ -49,7 +49,7 @@ struct vn_link {
     /* Where it starts: a port with its queues. */
     uint32_t node;
     uint16_t port;
-    bool host, up, pending; /* pending: a VN_EV_PORT is on its way */
+    bool host, up, pending, serving; /* pending: a VN_EV_PORT is on its way */
     uint8_t waiting, paused, looping; /* classes: packets wait; held by PFC; some were sent round */
     uint64_t free;          /* when the frame that is being sent has left */
     uint64_t rate_bps, delay, ps_per_byte /* 0: not a whole number */;

@@ -10,13 +10,11 @@
 
 /* Bytes that can still come in over a link when a PAUSE falls due: a frame that keeps the PAUSE from leaving, the PAUSE
  * itself, both ways, the far end's response, and a frame that it has started by then; and the one that passed XOFF. */
-enum { MOST_BYTES = 9216 };
-
 void vn_pfc_limits(struct vn_net *net, uint32_t number)
 {
     struct vn_link *link = vn_link_of(net, number);
     const struct vn_link *back = vn_link_of(net, number ^ 1);
-    uint64_t frame = net->longest_frame != 0 ? net->longest_frame : MOST_BYTES;
+    uint64_t frame = net->longest_frame;
     uint64_t blind = vn_duration(back, frame + VN_CLASSES * VN_PFC_BYTES) + back->delay + net->response + link->delay;
     uint64_t bytes = (uint64_t)(((unsigned __int128)blind * link->rate_bps) / 8000000000000u) + 1;
     for (uint32_t class = 0; class < VN_CLASSES; class++) {

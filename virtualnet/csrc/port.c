@@ -50,9 +50,8 @@ static uint32_t without_looping(struct vn_link *link, uint32_t mask, uint64_t no
     return mask;
 }
 
-void vn_port_serve(struct vn_net *net, uint32_t number)
+static void serve(struct vn_net *net, struct vn_link *link, uint32_t number)
 {
-    struct vn_link *link = vn_link_of(net, number);
     while (link->up && !net->failed) {
         uint32_t mask = link->waiting & ~(uint32_t)link->paused;
         if (mask == 0 && link->control.packets == 0) return;
@@ -87,4 +86,13 @@ void vn_port_serve(struct vn_net *net, uint32_t number)
         if (verdict == VN_SEND) vn_transmit(net, number, id);
         if (held) vn_pfc_departed(net, in_link, class, admitted);
     }
+}
+
+void vn_port_serve(struct vn_net *net, uint32_t number)
+{
+    struct vn_link *link = vn_link_of(net, number);
+    if (link->serving) return; /* a packet that leaves had another one admitted: its turn comes */
+    link->serving = true;
+    serve(net, link, number);
+    link->serving = false;
 }

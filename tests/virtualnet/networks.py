@@ -1,0 +1,69 @@
+"""Small networks for the tests of virtual time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from hosts.algorithms import find_scheme
+from topologies import lossless
+from topologies.dumbbell import dumbbell
+from topologies.model import Endpoint, FlowSpec, Link, Switch, Topology, make_hosts
+from virtualnet import VirtualNetwork
+
+MTU = 1058
+PFC_ONLY = find_scheme("pfc").configure()
+
+
+def parameters(xoff_bytes: float = 512e3, pause_quanta: int = 0xFFFF) -> dict[str, float | int | str]:
+    return lossless.parameters(xoff_bytes, None, MTU, pause_quanta, 1 / 128, 0.5)
+
+
+def star(
+    senders: int, rate_bps: float = 10e9, out_bps: float | None = None, delay_s: float = 1e-6, **pfc: float
+) -> Topology:
+    """h0, h1, ... and r0 around s0; r0 is at the last port."""
+    hosts = make_hosts([*(f"h{i}" for i in range(senders)), "r0"])
+    links = [Link(Endpoint(f"h{i}", 0), Endpoint("s0", i + 1), rate_bps, delay_s) for i in range(senders)]
+    links.append(Link(Endpoint("r0", 0), Endpoint("s0", senders + 1), out_bps or rate_bps, delay_s))
+    return Topology("star", hosts, (Switch("s0", 1),), tuple(links), parameters=parameters(**pfc))  # type: ignore[arg-type]
+
+
+def chain(
+    switches: int = 2, rate_bps: float = 10e9, delay_s: float = 1e-6, out_bps: float | None = None, **pfc: float
+) -> Topology:
+    """h0 - s0 - s1 - ... - r0. Ports: 1 towards h0, 2 towards r0."""
+    nodes = ["h0", *(f"s{i}" for i in range(switches)), "r0"]
+    leaving = [Endpoint(node, 2 if node[0] == "s" else 0) for node in nodes[:-1]]
+    arriving = [Endpoint(node, 1 if node[0] == "s" else 0) for node in nodes[1:]]
+    ends = list(zip(leaving, arriving, strict=True))
+    links = [Link(a, b, rate_bps, delay_s) for a, b in ends]
+    if out_bps is not None:
+        links[-1] = Link(*ends[-1], out_bps, delay_s)
+    made = tuple(Switch(f"s{i}", i + 1) for i in range(switches))
+    return Topology("chain", make_hosts(["h0", "r0"]), made, tuple(links), parameters=parameters(**pfc))  # type: ignore[arg-type]
+
+
+def tree(senders: int, rate_bps: float = 10e9, out_bps: float = 10e9, delay_s: float = 1e-6, **pfc: float) -> Topology:
+    """h0, h1, ... at s0, s1 behind it, r0 behind that at `out_bps`. The last port of s0 leads to s1."""
+    ends = [(Endpoint(f"h{i}", 0), Endpoint("s0", i + 1)) for i in range(senders)]
+    links = [Link(a, b, rate_bps, delay_s) for a, b in [*ends, (Endpoint("s0", senders + 1), Endpoint("s1", 1))]]
+    links.append(Link(Endpoint("s1", 2), Endpoint("r0", 0), out_bps, delay_s))
+    hosts = make_hosts([*(f"h{i}" for i in range(senders)), "r0"])
+    switches = (Switch("s0", 1), Switch("s1", 2))
+    return Topology("tree", hosts, switches, tuple(links), parameters=parameters(**pfc))  # type: ignore[arg-type]
+
+
+def with_flows(network: VirtualNetwork, flows: Iterable[FlowSpec]) -> VirtualNetwork:
+    for flow in flows:
+        network.add_flow(flow)
+    return network
+
+
+def dumbbell_network(
+    seed: int = 1, w_min: float = 0.025, queue: str = "wheel", bucket_shift: int = 12, **topology: float
+) -> VirtualNetwork:
+    """The paper's dumbbell with its four flows, under PCN."""
+    made = dumbbell(**topology)  # type: ignore[arg-type]
+    scheme = find_scheme("pcn").configure({"period_s": 500e-6, "w_min": w_min})
+    network = VirtualNetwork(made, scheme, seed=seed, queue=queue, bucket_shift=bucket_shift)  # type: ignore[arg-type]
+    return with_flows(network, made.flows)

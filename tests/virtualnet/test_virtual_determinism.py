@@ -1,0 +1,73 @@
+"""Equal input gives equal output to the bit, whatever the event queue; and every parameter matters."""
+
+from __future__ import annotations
+
+import pytest
+from networks import dumbbell_network, star, with_flows
+
+from hosts.algorithms import find_scheme
+from topologies.model import FlowSpec
+from virtualnet import Totals, VirtualNetwork
+
+DURATION_S = 4e-3
+
+
+def digest(**options: float | str) -> Totals:
+    with dumbbell_network(**options) as network:  # type: ignore[arg-type]
+        network.run(until_s=DURATION_S)
+        return network.totals()
+
+
+@pytest.fixture(scope="module")
+def reference() -> Totals:
+    return digest()
+
+
+# 2^6 ps: nearly all events lie beyond the wheel; 2^20: thousands share a bucket
+@pytest.mark.parametrize("bucket_shift", [6, 10, 14, 20])
+def test_the_wheel_gives_the_order_of_the_heap(bucket_shift: int, reference: Totals) -> None:
+    assert digest(queue="heap") == reference
+    assert digest(bucket_shift=bucket_shift) == reference
+
+
+def test_a_second_run_is_equal(reference: Totals) -> None:
+    assert digest() == reference
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"seed": 2},
+        {"w_min": 0.026},
+        {"rtt_s": 500.006e-6},
+        {"rate_bps": 10.00001e9},
+        {"xoff_bytes": 511e3},
+        {"xon_bytes": 400e3},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_the_result_changes_with_each_parameter(change: dict[str, float], reference: Totals) -> None:
+    assert digest(**change).digest != reference.digest
+
+
+def test_steps_don_t_matter(reference: Totals) -> None:
+    with dumbbell_network() as network:
+        for step in range(1, 9):
+            network.run(until_s=step * DURATION_S / 8)
+        assert network.totals() == reference
+
+
+def test_many_flows_on_one_nic_in_both_queues() -> None:
+    """300 flows that come and go, of three sizes, at the same times."""
+    flows = [
+        FlowSpec(i, f"h{i % 3}", "r0", start_s=(i % 7) * 1e-5, size_bytes=(500, 10_000, 77_001)[i % 3])
+        for i in range(300)
+    ]
+    seen = []
+    for queue in ("wheel", "heap"):
+        scheme = find_scheme("pcn").configure({"period_s": 50e-6})
+        with VirtualNetwork(star(3), scheme, queue=queue) as network:  # type: ignore[arg-type]
+            assert with_flows(network, flows).run(until_s=0.1, finish=True)
+            seen.append((network.totals(), [flow.stats() for flow in network.flows.values()]))
+    assert seen[0] == seen[1]
+    assert all(stats.received_payload == flow.size_bytes for stats, flow in zip(seen[0][1], flows, strict=True))

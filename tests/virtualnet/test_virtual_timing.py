@@ -1,0 +1,157 @@
+"""When frames arrive, to the picosecond; links that change; samples."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from networks import MTU, PFC_ONLY, chain, star, with_flows
+
+from topologies.model import FlowSpec, TopologyError
+from virtualnet import CallbackError, VirtualError, VirtualNetwork
+
+FRAME_S = MTU * 8 / 10e9
+
+
+@pytest.mark.parametrize("switches", [1, 2, 5])
+def test_store_and_forward_latency_is_exact(switches: int) -> None:
+    with VirtualNetwork(chain(switches), PFC_ONLY) as network:
+        flow = network.add_flow(FlowSpec(1, "h0", "r0", size_bytes=3000))
+        assert network.run(finish=True)
+        stats = flow.stats()
+    first_ps = round((switches + 1) * (FRAME_S + 1e-6) * 1e12)
+    assert round((stats.first_s or 0) * 1e12) == first_ps
+    assert round((stats.complete_s or 0) * 1e12) == first_ps + 2 * round(FRAME_S * 1e12)
+
+
+def test_a_rate_that_picoseconds_don_t_divide() -> None:
+    """3 Gb/s: 2821.333... ns a frame, rounded for each frame."""
+    with VirtualNetwork(chain(1, rate_bps=3e9), PFC_ONLY) as network:
+        flow = network.add_flow(FlowSpec(1, "h0", "r0", size_bytes=1000))
+        network.run(finish=True)
+        assert round((flow.stats().complete_s or 0) * 1e12) == 2 * (2821333 + 10**6)
+
+
+def test_the_last_frame_is_as_long_as_its_payload() -> None:
+    with VirtualNetwork(chain(1), PFC_ONLY) as network:
+        flow = network.add_flow(FlowSpec(1, "h0", "r0", size_bytes=1001))
+        network.run(finish=True)
+        stats = flow.stats()
+    assert (stats.sent_packets, stats.sent_payload, stats.received_payload) == (2, 1001, 1001)
+    assert stats.sent_bytes == stats.received_bytes == MTU + 58 + 4  # one byte, padded to four
+
+
+def test_pacing_follows_the_application_s_limit() -> None:
+    with VirtualNetwork(chain(1), PFC_ONLY) as network:
+        flow = network.add_flow(FlowSpec(1, "h0", "r0", rate_bps=2.5e9))
+        network.run(until_s=10e-3)
+        assert flow.stats().sent_bytes * 8 / 10e-3 == pytest.approx(2.5e9, rel=1e-3)
+
+
+def test_a_flow_ends_after_its_time() -> None:
+    with VirtualNetwork(chain(1), PFC_ONLY) as network:
+        flow = network.add_flow(FlowSpec(1, "h0", "r0", start_s=1e-5, duration_s=20.5 * FRAME_S))
+        network.run(until_s=1e-3)
+        stats = flow.stats()
+    assert stats.sent_packets == stats.received_packets == 21
+    assert stats.ended_s == pytest.approx(1e-5 + 20.5 * FRAME_S, abs=1e-12)
+
+
+def test_a_slower_link_and_one_that_is_down() -> None:
+    """Rates in four intervals: 10 Gb/s, 1 Gb/s, down, 10 Gb/s. Nothing is lost."""
+    with VirtualNetwork(chain(2), PFC_ONLY) as network:
+        flow = network.add_flow(FlowSpec(1, "h0", "r0"))
+        network.at(1e-3, lambda: network.set_link("s0", 2, rate_bps=1e9))
+        network.at(2e-3, lambda: network.set_link("s0", 2, rate_bps=10e9, up=False))
+        network.at(3e-3, lambda: network.set_link("s0", 2, up=True))
+        network.at(4e-3, lambda: network.stop_flow(1))
+        seen = network.sample(1e-3, [network.link_bytes("s0", 2), network.flow_received(1)])
+        network.run(until_s=8e-3)
+        stats = flow.stats()
+        assert network.totals().packets == 0
+    rates = np.diff(seen.values[:5, 0]) * 8 / 1e-3 / 1e9
+    assert rates == pytest.approx([10, 1, 0, 10], abs=0.03)
+    assert stats.sent_packets == stats.received_packets
+    assert stats.out_of_order == 0
+
+
+def test_classes_are_strict_and_notifications_come_first() -> None:
+    """CNPs against a full reverse path still come back within an RTT: they overtake the data of the other direction."""
+    from hosts.algorithms import find_scheme
+
+    scheme = find_scheme("pcn").configure({"period_s": 50e-6})
+    with VirtualNetwork(chain(1, delay_s=1e-6), scheme) as network:
+        forward = network.add_flow(FlowSpec(1, "h0", "r0"))
+        network.add_flow(FlowSpec(2, "r0", "h0"))
+        network.run(until_s=1e-3)
+        assert forward.stats().cnps_received >= forward.stats().cnps_sent - 1 > 15
+
+
+def test_samples_are_taken_at_equal_intervals_and_outlive_the_network() -> None:
+    with VirtualNetwork(star(2), PFC_ONLY) as network:
+        with_flows(network, [FlowSpec(1, "h0", "r0"), FlowSpec(2, "h1", "r0")])
+        cell = 3 * 8 + 3
+        seen = network.sample(
+            10e-6,
+            [
+                network.queue_bytes("s0", 3),
+                network.register("s0", "waiting_bytes", cell),
+                network.queue_packets("s0", 3),
+                network.register("s0", "waiting_packets", cell),
+                network.counter_bytes("s0", "transmitted", cell),
+            ],
+            from_s=5e-6,
+        )
+        network.run(until_s=300e-6)
+    assert seen.times_s == pytest.approx(5e-6 + 10e-6 * np.arange(30))
+    assert seen.values.shape == (30, 5)
+    assert (seen.values[:, 0] == seen.values[:, 1]).all()
+    assert (seen.values[:, 2] == seen.values[:, 3]).all()
+    assert seen.values[-1, 0] > 100e3
+    # Two NICs at line rate into one port: what is inside grows at line rate, what leaves too
+    assert np.diff(seen.values[10:, 0]).mean() * 8 / 10e-6 == pytest.approx(10e9, rel=0.02)
+    assert np.diff(seen.values[10:, 4]).mean() * 8 / 10e-6 == pytest.approx(10e9, rel=0.02)
+
+
+def test_what_can_t_be_is_refused() -> None:
+    with VirtualNetwork(chain(1), PFC_ONLY) as network:
+        with pytest.raises(TopologyError, match="no host 'h7'"):
+            network.add_flow(FlowSpec(1, "h7", "r0"))
+        network.add_flow(FlowSpec(1, "h0", "r0"))
+        with pytest.raises(VirtualError, match="flow 1 is there already"):
+            network.add_flow(FlowSpec(1, "h0", "r0"))
+        network.run(until_s=1e-3)
+        with pytest.raises(VirtualError, match="which is over"):
+            network.add_flow(FlowSpec(2, "h0", "r0", start_s=0.5e-3))
+        with pytest.raises(VirtualError, match="needs a time to end at"):
+            network.run()
+    with pytest.raises(VirtualError, match="closed"):
+        network.run(until_s=2e-3)
+
+
+def test_an_error_in_a_callback_carries_its_traceback_and_the_time() -> None:
+    def fails() -> None:
+        raise KeyError("what")
+
+    with VirtualNetwork(chain(1), PFC_ONLY) as network:
+        network.at(123.456e-6, fails)
+        with pytest.raises(CallbackError, match=r"fails, at 123\.456000 us of simulated time: KeyError") as caught:
+            network.run(until_s=1)
+        assert caught.value.now_s == pytest.approx(123.456e-6)
+        cause = caught.value.__cause__
+        assert isinstance(cause, KeyError)
+        assert cause.__traceback__ is not None
+        network.run(until_s=1e-3)  # goes on after it
+        assert network.now_s == pytest.approx(1e-3)
+
+
+def test_progress_is_told_with_an_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter(range(10**6))
+    monkeypatch.setattr("virtualnet.network.time.monotonic", lambda: float(next(clock)))
+    told: list[tuple[float, float]] = []
+    with VirtualNetwork(star(3), PFC_ONLY) as network:
+        with_flows(network, [FlowSpec(i + 1, f"h{i}", "r0") for i in range(3)])
+        network.run(until_s=100e-3, progress=lambda now, left: told.append((now, left)))
+    assert len(told) >= 2
+    assert [now for now, _ in told] == sorted(now for now, _ in told)
+    now, left = told[-1]
+    assert left == pytest.approx(len(told) * (0.1 - now) / now, rel=0.01)  # a look is a second of this clock
