@@ -394,7 +394,7 @@ class VirtualNetwork:
             self._links[a], self._links[b] = index, index + 1
             self._rates[index] = self._rates[index + 1] = (rate, True)
         for name, made in self.switches.items():
-            planned = plan(self.topology, name, 1.0)
+            planned = plan(self.topology, name, 1.0, self.scheme.parameters)
             program_switch(made, planned)
             for port in planned.pfc if pfc else ():
                 mac = (_PORT_MAC | port.port).to_bytes(6, "big")

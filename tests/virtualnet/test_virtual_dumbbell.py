@@ -1,5 +1,5 @@
-"""The paper's dumbbell (7.1) in virtual time: the figures that the paper, theory and the packet model of the agents' own
-code have for it, and a result directory that the runner writes without root."""
+"""The paper's dumbbell (7.1) in virtual time: the figures that the paper, theory and the packet model of the agents'
+own code have for it, and a result directory that the runner writes without root."""
 
 from __future__ import annotations
 
