@@ -60,8 +60,8 @@ class _Reader:
         add = self._series.add
         if kind in ("start", "rate"):
             add(time_s, entity, "rate_bps", event["rate_bps"])
-            if "w" in event:
-                add(time_s, entity, "w", event["w"])
+            for variable in event.keys() - {"ev", "t", "flow", "rate_bps", "dst_ip"}:
+                add(time_s, entity, variable, event[variable])
         elif kind == "end":
             add(time_s, entity, "rate_bps", 0.0)
         elif kind == "np":

@@ -17,8 +17,8 @@ SEVERAL_PACKETS = 5
 
 @dataclass(frozen=True)
 class Steady:
-    """The steady state, over [`from_s`, `to_s`]: utilisation of the bottleneck (frames), Jain's index of the flows'
-    goodputs, mean queue in bytes, number of PAUSE frames anywhere."""
+    """The steady state, over [`from_s`, `to_s`]: utilisation of the bottleneck (frames), Jain's index of the goodputs
+    of the flows that belong to no group, mean queue in bytes, number of PAUSE frames anywhere."""
 
     from_s: float
     to_s: float
@@ -37,6 +37,7 @@ def steady_state(recording: Recording, bottleneck: Endpoint, capacity_bps: float
     goodput = {
         flow.id: 8 * metrics.counter_rate(*series.get(flow.entity, "received_bytes"), from_s, to_s)
         for flow in recording.flows
+        if not flow.group
     }
     pauses = (metrics.counter_at(*series.get(link, "pause"), np.array([from_s, to_s])) for link in recording.links)
     return Steady(

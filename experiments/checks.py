@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from experiments.recording import Recording
+
 Verdict = Literal["met", "ordered", "not met", "not comparable"]
 """met: within the band. ordered: not within it, yet better than the next scheme in the paper, or of the order that the
 theory says. not comparable: the run has no such figure."""
@@ -21,6 +23,16 @@ class Check:
     measured: float | None
     unit: str
     verdict: Verdict
+
+
+def clean(recording: Recording) -> list[Check]:
+    """What holds for every run of whatever: nothing lost, nothing left."""
+    lost = sum(flow.sent_packets - flow.received_packets for flow in recording.flows)
+    left = len(recording.left_inside)
+    return [
+        Check("", "packets lost", 0, 0, lost, "packets", at_most(abs(lost), 0)),
+        Check("", "switch registers not back at 0 after the drain", None, 0, left, "registers", at_most(left, 0)),
+    ]
 
 
 def at_most(measured: float | None, limit: float, ordered_below: float | None = None) -> Verdict:

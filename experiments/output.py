@@ -57,8 +57,12 @@ def result_directory(place: Path) -> Iterator[Path]:
 
 
 def is_result(directory: Path) -> bool:
-    """Whether this is a directory that a run wrote (or an empty one)."""
-    return directory.is_dir() and ((directory / "summary.json").is_file() or not any(directory.iterdir()))
+    """Whether this is a directory that a run wrote, or one that holds nothing but such directories."""
+    if not directory.is_dir():
+        return False
+    return (directory / "summary.json").is_file() or all(
+        (inner / "summary.json").is_file() for inner in directory.iterdir()
+    )
 
 
 def _work_prefix(place: Path) -> str:

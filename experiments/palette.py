@@ -18,12 +18,20 @@ class Theme:
     flows: tuple[str, ...]
     others: tuple[str, ...]
 
-    def flow(self, index: int) -> str:
-        """Colour of the index-th flow, from 0; colours come again when there are more flows than colours."""
-        return self.flows[index % len(self.flows)]
+    def colour(self, name: str) -> str:
+        """By name: `ink`, ..., `flow0`, `other3`. Colours come again when there are more things than colours."""
+        for kind, colours in (("flow", self.flows), ("other", self.others)):
+            if name.startswith(kind):
+                return colours[int(name[len(kind) :]) % len(colours)]
+        colour: str = getattr(self, name)
+        return colour
 
-    def other(self, index: int) -> str:
-        return self.others[index % len(self.others)]
+    def css(self) -> str:
+        """All of them as CSS variables."""
+        names = {name: self.colour(name) for name in ("ink", "muted", "grid", "accent")}
+        names |= {f"flow{index}": colour for index, colour in enumerate(self.flows)}
+        names |= {f"other{index}": colour for index, colour in enumerate(self.others)}
+        return " ".join(f"--{name}: {colour};" for name, colour in names.items())
 
 
 LIGHT = Theme(

@@ -6,6 +6,7 @@ Series that the rest relies on, by entity and metric. FLOW is `flow N`; flows of
 together, under the group's name, and no rate:
 
     FLOW      rate_bps                           the rate that the algorithm allows, of frames (step series)
+    FLOW      w, alpha, ...                      the RP's other variables, as `ReactionPoint.state` names them
     FLOW      sent_bytes                         frames that have left the host (counter series)
     FLOW      received_bytes                     payload that has arrived (counter series)
     FLOW      received_packets, marked_packets   packets that have arrived, and of them marked CE (counter series)

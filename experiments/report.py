@@ -1,87 +1,66 @@
-"""`report.html`: one file that opens offline, in light and dark, narrow and wide."""
+"""`report.html`: one file that opens offline, in light and dark, narrow and wide; of one run, or of several schemes."""
 
 from __future__ import annotations
 
-import base64
-from collections.abc import Mapping, Sequence
+import json
+import math
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from experiments import figures
-from experiments.analysis import Steady
+from experiments import replay
+from experiments.charts import Chart, Line
 from experiments.checks import Check
 from experiments.drawing import topology_svg
-from experiments.figures import Look
-from experiments.palette import DARK, LIGHT, Theme
+from experiments.metrics import Array
+from experiments.palette import DARK, LIGHT
 from experiments.parameters import format_value
-from experiments.recording import FlowRecord, Recording
-from experiments.scenarios.base import Plan, Scenario
+from experiments.recording import FlowRecord
+from experiments.result import Result
 from experiments.summary import goodput_bps
+from hosts.algorithms import schemes
 
-_TITLES = {
-    "rates": (
-        "Sending rates",
-        "sending rate of each flow and their sum over time, with the bottleneck's capacity",
-    ),
-    "queue": ("Bottleneck queue", "bytes that wait at the bottleneck over time"),
-    "pause": ("PFC", "PAUSE frames over time, by link"),
-    "marked": ("Marked packets", "share of the packets that carried a mark over time, by port"),
-}
-_NARROW = "(max-width: 620px)"
-_DARK = "(prefers-color-scheme: dark)"
-SCHEME_NAMES = {
-    "pcn": "PCN",
-    "pfc": "PFC alone, no congestion control",
-    "dcqcn": "DCQCN",
-    "qcn": "QCN",
-    "timely": "TIMELY",
-}
+_TEMPLATES = Path(__file__).parent / "templates"
 
 
-def render(
-    scenario: Scenario,
-    plan: Plan,
-    recording: Recording,
-    steady: Steady,
-    checks: Sequence[Check],
-    wide: Mapping[str, bytes],
-    clock: str,
-    target: str,
-) -> str:
-    """The page. `wide` holds the light, wide figures, which are files of the result too; the others are drawn here."""
+def render(results: Sequence[Result], compared: Sequence[Check] = ()) -> str:
+    """The page of one run, or of the runs of several schemes side by side. `compared` are the checks across them."""
     environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent / "templates"),
+        loader=FileSystemLoader(_TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    story: dict[str, list[str]] = {name: [] for name in ("topology", *figures.names(), "checks")}
-    for place, text in scenario.story(plan, recording, steady):
-        story[place].append(text)
+    first = results[0]
     return environment.get_template("report.html.j2").render(
-        title=scenario.title,
-        scheme=plan.scheme,
-        scheme_name=SCHEME_NAMES.get(plan.scheme, plan.scheme),
-        source=scenario.source,
-        clock_text=_clock_text(recording, clock, target),
-        light_css=_css(LIGHT),
-        dark_css=_css(DARK),
-        palette=len(LIGHT.flows),
-        tiles=_tiles(plan, recording, steady, checks),
-        story=story,
-        topology=Markup(topology_svg(plan.topology, plan.bottleneck)),
-        figures=_figures(plan, recording, wide),
-        checks=[_row(check) for check in checks],
-        flows=[_flow(flow, recording, steady) for flow in recording.flows],
-        facts=_facts(plan, recording, clock, target),
-        parameters=[(p.name, format_value(p.kind, plan.values[p.name])) for p in scenario.parameters],
-        versions=sorted(recording.versions.items()),
-        notes=recording.notes,
+        title=first.scenario.title,
+        source=first.scenario.source,
+        clock_text=_clock_text(results),
+        light_css=LIGHT.css(),
+        dark_css=DARK.css(),
+        style=Markup((_TEMPLATES / "report.css").read_text()),
+        script=Markup((_TEMPLATES / "report.js").read_text()),
+        data=Markup(json.dumps(_data(results), separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")),
+        flow_colours=len(LIGHT.flows),
+        views=[view.title for view in first.charts[0].views],
+        replayed=replay.times(first).size > 1,
+        about=_by_place(first.scenario.about(first.plan)),
+        charts=[{"name": chart.name, "title": chart.title, "what": chart.what} for chart in first.charts],
+        runs=[_run(result) for result in results],
+        headlines=_headlines(results),
+        compared=[_row(check) for check in compared],
     )
+
+
+def scheme_title(scheme: str) -> str:
+    """What the page calls a scheme: `PCN: Photonic Congestion Notification (NSDI'20)`."""
+    known = schemes.get(scheme)
+    return f"{scheme.upper()}: {known.summary}" if known else scheme.upper()
 
 
 def number(value: float | None) -> str:
@@ -93,53 +72,61 @@ def number(value: float | None) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
-def _clock_text(recording: Recording, clock: str, target: str) -> str:
-    if clock == "live":
-        return f"live on {target}, time stretched {recording.k:g} times; all figures are nominal"
-    return f"virtual clock, {target}"
+def _clock_text(results: Sequence[Result]) -> str:
+    first = results[0]
+    if first.clock != "live":
+        return f"virtual clock, {first.target}"
+    stretched = sorted({result.recording.k for result in results})
+    times = " to ".join(f"{k:g}" for k in dict.fromkeys((stretched[0], stretched[-1])))
+    return f"live on {first.target}, time stretched {times} times; all figures are nominal"
 
 
-def _css(theme: Theme) -> str:
-    names = {"ink": theme.ink, "muted": theme.muted, "grid": theme.grid, "accent": theme.accent}
-    names |= {f"flow{index}": color for index, color in enumerate(theme.flows)}
-    return " ".join(f"--{name}: {color};" for name, color in names.items())
+def _by_place(texts: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    places: dict[str, list[str]] = {}
+    for place, text in texts:
+        places.setdefault(place, []).append(text)
+    return places
 
 
-def _data(png: bytes) -> str:
-    return "data:image/png;base64," + base64.b64encode(png).decode()
-
-
-def _figures(plan: Plan, recording: Recording, wide: Mapping[str, bytes]) -> list[dict[str, Any]]:
-    looks = {
-        f"{_NARROW} and {_DARK}": Look(DARK, narrow=True),
-        _NARROW: Look(LIGHT, narrow=True),
-        _DARK: Look(DARK),
+def _run(result: Result) -> dict[str, Any]:
+    plan, recording, scenario = result.plan, result.recording, result.scenario
+    queues = plan.sampling.queues if replay.times(result).size > 1 else ()
+    return {
+        "scheme": plan.scheme,
+        "name": "PFC alone" if plan.scheme == "pfc" else plan.scheme.upper(),
+        "title": scheme_title(plan.scheme),
+        "topology": Markup(topology_svg(plan.topology, plan.bottleneck, queues)),
+        "story": _by_place(scenario.story(plan, recording, result.steady)),
+        "checks": [_row(check) for check in result.checks],
+        "flows": _flows(result),
+        "facts": _facts(result),
+        "parameters": [
+            (p.name, format_value(p.kind, plan.values[p.name])) for p in scenario.parameters if p.name in plan.values
+        ],
+        "versions": sorted(recording.versions.items()),
+        "notes": recording.notes,
     }
-    drawn = {media: figures.draw(plan, recording, look) for media, look in looks.items()}
-    return [
-        {
-            "name": name,
-            "title": _TITLES[name][0],
-            "alt": _TITLES[name][1],
-            "data": _data(wide[name]),
-            "sources": [{"media": media, "data": _data(pngs[name])} for media, pngs in drawn.items()],
-        }
-        for name in figures.names()
-    ]
 
 
-def _tiles(plan: Plan, recording: Recording, steady: Steady, checks: Sequence[Check]) -> list[dict[str, str]]:
-    lost = sum(flow.sent_packets - flow.received_packets for flow in recording.flows)
-    sent = sum(flow.sent_packets for flow in recording.flows)
-    judged = [check for check in checks if check.verdict != "not comparable"]
-    met = sum(check.verdict == "met" for check in judged)
+def _headlines(results: Sequence[Result]) -> list[dict[str, Any]]:
+    """Rows with a cell a run."""
+    columns = []
+    for result in results:
+        lost = sum(flow.sent_packets - flow.received_packets for flow in result.recording.flows)
+        sent = sum(flow.sent_packets for flow in result.recording.flows)
+        judged = [check for check in result.checks if check.verdict != "not comparable"]
+        met = sum(check.verdict == "met" for check in judged)
+        own = result.scenario.headlines(result.plan, result.recording, result.steady)
+        columns.append(
+            [
+                *((line.what, line.value, line.paper) for line in own),
+                ("packets lost", f"{lost:,} of {sent:,}", ""),
+                ("checks met", f"{met} of {len(judged)}", ""),
+            ]
+        )
     return [
-        {"value": f"{lost:,}", "what": f"packets lost of {sent:,}"},
-        {"value": f"{steady.utilisation:.1%}", "what": "bottleneck utilisation, last third"},
-        {"value": f"{steady.jain:.3f}", "what": "Jain's fairness index, last third"},
-        {"value": f"{steady.queue_bytes_mean / 1e3:.1f} KB", "what": "mean queue, last third"},
-        {"value": f"{steady.pause:,}", "what": "PAUSE frames, last third"},
-        {"value": f"{met} of {len(judged)}", "what": "checks met"},
+        {"what": rows[0][0], "cells": [{"value": value, "paper": paper} for _, value, paper in rows]}
+        for rows in zip(*columns, strict=True)
     ]
 
 
@@ -155,30 +142,97 @@ def _row(check: Check) -> dict[str, str]:
     }
 
 
-def _flow(flow: FlowRecord, recording: Recording, steady: Steady) -> dict[str, Any]:
-    total = sum(steady.goodput_bps.values())
-    own = steady.goodput_bps[flow.id]
+def _flows(result: Result) -> list[dict[str, Any]]:
+    """A row a flow, the flows of a group together."""
+    singles = [flow for flow in result.recording.flows if not flow.group]
+    groups: dict[str, list[FlowRecord]] = {}
+    for flow in result.recording.flows:
+        if flow.group:
+            groups.setdefault(flow.group, []).append(flow)
+    rows = [_flow(f"flow{index}", str(flow.id), [flow], result) for index, flow in enumerate(singles)]
+    rows += [_flow("group", f"{len(flows)} {group}", flows, result) for group, flows in groups.items()]
+    return rows
+
+
+def _flow(colour: str, name: str, flows: Sequence[FlowRecord], result: Result) -> dict[str, Any]:
+    received = sum(flow.received_packets for flow in flows)
+    marked = sum(flow.marked_packets for flow in flows)
+    goodput = [goodput_bps(flow, result.recording.duration_s) for flow in flows]
+    steady = result.steady.goodput_bps.get(flows[0].id)
+    total = sum(result.steady.goodput_bps.values())
+    fct = [flow.fct_s for flow in flows if flow.fct_s is not None]
     return {
-        "id": flow.id,
-        "src": flow.src,
-        "dst": flow.dst,
-        "goodput": f"{goodput_bps(flow, recording.duration_s) / 1e9:.3f} Gbit/s",
-        "steady": f"{own / 1e9:.3f} Gbit/s",
-        "share": f"{own / total:.1%}" if total else "–",
-        "marked": f"{flow.marked_packets / flow.received_packets:.1%}" if flow.received_packets else "–",
-        "sent": f"{flow.sent_packets:,}",
-        "received": f"{flow.received_packets:,}",
+        "colour": colour,
+        "name": name,
+        "src": _span([flow.src for flow in flows]),
+        "dst": _span([flow.dst for flow in flows]),
+        "goodput": f"{float(np.mean(goodput)) / 1e9:.3f} Gbit/s",
+        "steady": "–" if steady is None else f"{steady / 1e9:.3f} Gbit/s",
+        "share": "–" if steady is None or not total else f"{steady / total:.1%}",
+        "marked": f"{marked / received:.1%}" if received else "–",
+        "fct": f"{float(np.mean(fct)) * 1e3:.2f} ms, at most {max(fct) * 1e3:.2f}" if fct else "–",
+        "sent": f"{sum(flow.sent_packets for flow in flows):,}",
+        "received": f"{received:,}",
     }
 
 
-def _facts(plan: Plan, recording: Recording, clock: str, target: str) -> list[tuple[str, str]]:
+def _span(names: Sequence[str]) -> str:
+    once = list(dict.fromkeys(names))
+    return once[0] if len(once) == 1 else f"{once[0]} to {once[-1]}"
+
+
+def _facts(result: Result) -> list[tuple[str, str]]:
+    plan, recording = result.plan, result.recording
     return [
         ("scenario", plan.scenario),
         ("scheme", plan.scheme),
-        ("clock", clock),
-        ("target", target),
+        ("clock", result.clock),
+        ("target", result.target),
         ("k", f"{recording.k:g}"),
         ("seed", str(plan.seed)),
-        ("duration", format_value("time", recording.duration_s)),
+        ("duration", format_value("time", recording.duration_s - recording.start_s)),
         ("took", f"{recording.wall_s:.0f} s"),
     ]
+
+
+def _data(results: Sequence[Result]) -> dict[str, Any]:
+    """What the page's script draws."""
+    return {
+        "charts": {
+            chart.name: {
+                "x": chart.x_label,
+                "y": chart.y_label,
+                "overTime": chart.over_time,
+                "panels": [_panel(result.charts[index]) for result in results],
+            }
+            for index, chart in enumerate(results[0].charts)
+        },
+        "replay": replay.data(results),
+    }
+
+
+def _panel(chart: Chart) -> dict[str, Any]:
+    return {
+        "views": [[view.start, view.end, view.top] for view in chart.views],
+        "lines": [_line(line) for line in chart.lines],
+        "bands": [[band.label, band.start, band.end] for band in chart.bands],
+        "marks": [[mark.label, mark.x] for mark in chart.marks],
+        "empty": chart.empty,
+    }
+
+
+def _line(line: Line) -> dict[str, Any]:
+    return {
+        "label": line.label,
+        "colour": line.colour,
+        "steps": line.shape == "steps",
+        "stroke": line.stroke,
+        "width": line.width,
+        "x": _numbers(line.x, 4),
+        "y": _numbers(line.y, 4),
+    }
+
+
+def _numbers(values: Array, digits: int) -> list[float | None]:
+    """Rounded to so many digits after the point: 0.1 us, and less than a line is wide."""
+    return [None if math.isnan(value) else round(float(value), digits) for value in values]

@@ -6,16 +6,17 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from controller.target import target as find_target
-from experiments import calibrate, figures, report, summary
-from experiments.analysis import steady_state
+from experiments import calibrate, report, summary
 from experiments.errors import ExperimentError
 from experiments.live import run_live
 from experiments.output import result_directory
 from experiments.pace import TooFastError
 from experiments.parameters import Parameter, lookup, parse_assignments
+from experiments.pictures import picture
 from experiments.progress import RunProgress, Silent
 from experiments.recording import Recording
-from experiments.scenarios import SCENARIOS, Plan, Scenario
+from experiments.result import Result, judge
+from experiments.scenarios import SCENARIOS, Plan, scheme_parameters
 from experiments.virtual import run_virtual
 from hosts.algorithms import SchemeError, find_scheme
 from topologies.network import require_startable
@@ -41,17 +42,16 @@ def run(
 ) -> Path:
     """Runs a scenario and writes its result; the result's directory.
 
-    `settings` are `name=value`, for the scenario's parameters and `k`. `k` None: chosen for this machine,
-    and again, larger, if the machine turns out not to carry it. `out` is results/SCENARIO/SCHEME unless given; what is
-    there already is kept beside it (see `experiments.output`). The clock `virtual` needs neither root nor Mininet, and
-    has no k. Raises LabError, with nothing left behind.
+    `scheme` is one, or several with commas between: these run in turn, with the same seed, and the result has a
+    directory for each and a report that puts them side by side. `settings` are `name=value`, for the scenario's
+    parameters and `k`. `k` None: chosen for this machine, and again, larger, if the machine turns out not to carry it.
+    `out` is results/SCENARIO/SCHEME unless given, or results/SCENARIO for several schemes; what is there already is
+    kept beside it (see `experiments.output`). The clock `virtual` needs neither root nor Mininet, and has no k. Raises
+    LabError, with nothing left behind.
     """
     progress = progress or Silent()
     made = lookup(scenario, SCENARIOS, "scenario")
-    try:
-        find_scheme(scheme)
-    except SchemeError as error:
-        raise ExperimentError(str(error)) from None
+    schemes = _schemes(scheme)
     if clock not in CLOCKS:
         raise ExperimentError(f"no clock '{clock}'. There are: {', '.join(CLOCKS)}")
     if clock == "virtual" and target != DEFAULT_TARGET:
@@ -59,20 +59,43 @@ def run(
     switches = find_target(target)
     values = parse_assignments(settings, (*made.parameters, K))
     k = K.check(values.pop("k", k))
-    plan = made.plan(scheme, seed, values)
-    place = out or RESULTS / plan.scenario / scheme
+    scheme_parameters.check_given(values, schemes, made.parameters)
+    plans = [made.plan(one, seed, scheme_parameters.given(one, values)) for one in schemes]
+    several = len(plans) > 1
+    place = out or (RESULTS / made.name if several else RESULTS / made.name / schemes[0])
     if clock == "live":
-        require_startable(plan.topology, switches)
+        require_startable(plans[0].topology, switches)
     elif k not in (None, 1.0):
         raise ExperimentError(f"k={k:g}: virtual time isn't stretched")
     with result_directory(place) as work:
-        if clock == "live":
-            recording = _record(plan, target, k, work / "logs", progress)
-        else:
-            recording = run_virtual(plan, progress)
-        progress.stage("Figures and report")
-        _write(made, plan, recording, clock, target, work)
+        results: list[Result] = []
+        for plan in plans:
+            own = work / plan.scheme if several else work
+            if several:
+                progress.stage(f"{plan.scheme.upper()}, {len(results) + 1} of {len(plans)}")
+                own.mkdir()
+            if clock == "live":
+                recording = _record(plan, target, k, own / "logs", progress)
+            else:
+                recording = run_virtual(plan, progress)
+            progress.stage("Figures and report")
+            results.append(judge(made, plan, recording, clock, target))
+            _write(results[-1], own)
+        if several:
+            compared = made.compare([(result.plan, result.recording) for result in results])
+            (work / "summary.json").write_text(summary.dumps(summary.side_by_side(results, compared)))
+            (work / "report.html").write_text(report.render(results, compared), encoding="utf-8")
     return place
+
+
+def _schemes(text: str) -> list[str]:
+    names = list(dict.fromkeys(name.strip() for name in text.split(",")))
+    for name in names:
+        try:
+            find_scheme(name)
+        except SchemeError as error:
+            raise ExperimentError(str(error)) from None
+    return names
 
 
 def _record(plan: Plan, target: str, k: float | None, logs: Path, progress: RunProgress) -> Recording:
@@ -90,14 +113,9 @@ def _record(plan: Plan, target: str, k: float | None, logs: Path, progress: RunP
     return run_live(plan, target, k, logs, progress)
 
 
-def _write(scenario: Scenario, plan: Plan, recording: Recording, clock: str, target: str, work: Path) -> None:
-    steady = steady_state(recording, plan.bottleneck, plan.capacity_bps, plan.steady_from_s)
-    checks = scenario.checks(plan, recording, steady)
-    made = summary.build(plan, recording, steady, checks, clock, target)
-    (work / "summary.json").write_text(summary.dumps(made))
-    recording.series.write(work / "series.parquet")
-    wide = figures.draw(plan, recording)
-    for name, data in wide.items():
-        (work / f"{name}.png").write_bytes(data)
-    page = report.render(scenario, plan, recording, steady, checks, wide, clock, target)
-    (work / "report.html").write_text(page, encoding="utf-8")
+def _write(result: Result, work: Path) -> None:
+    (work / "summary.json").write_text(summary.dumps(summary.build(result)))
+    result.recording.series.write(work / "series.parquet")
+    for chart in result.charts:
+        (work / f"{chart.name}.png").write_bytes(picture(chart))
+    (work / "report.html").write_text(report.render([result]), encoding="utf-8")

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 
 from experiments import metrics
-from experiments.analysis import Steady
 from experiments.checks import Check
 from experiments.recording import FlowRecord, Recording
-from experiments.scenarios.base import Plan
+from experiments.result import Result
 
 SCHEMA = 1
 
 Summary = dict[str, Any]
+_OF_EACH = ("k", "parameters", "duration_s", "packets", "pfc", "steady", "measures", "checks")
 
 _NUMBER = (int, float)
 _OPTIONAL = (int, float, type(None))
@@ -65,6 +65,7 @@ _SHAPE: dict[str, Any] = {
         "queue_bytes_mean": _NUMBER,
         "pause": int,
     },
+    "measures": {"*": _OPTIONAL},
     "checks": [
         {
             "claim": str,
@@ -79,18 +80,17 @@ _SHAPE: dict[str, Any] = {
 }
 
 
-def build(
-    plan: Plan, recording: Recording, steady: Steady, checks: Sequence[Check], clock: str, target: str
-) -> Summary:
+def build(result: Result) -> Summary:
     """The summary of a run. Raises ValueError if it isn't what the schema says."""
+    plan, recording, steady = result.plan, result.recording, result.steady
     sent = sum(flow.sent_packets for flow in recording.flows)
     received = sum(flow.received_packets for flow in recording.flows)
     summary: Summary = {
         "schema": SCHEMA,
         "scenario": plan.scenario,
         "scheme": plan.scheme,
-        "clock": clock,
-        "target": target,
+        "clock": result.clock,
+        "target": result.target,
         "k": recording.k,
         "seed": plan.seed,
         "parameters": dict(plan.values),
@@ -112,12 +112,32 @@ def build(
             "queue_bytes_mean": steady.queue_bytes_mean,
             "pause": steady.pause,
         },
-        "checks": [asdict(check) for check in checks],
+        "measures": dict(result.scenario.measures(plan, recording)),
+        "checks": [asdict(check) for check in result.checks],
     }
     problems = mismatches(summary)
     if problems:
         raise ValueError("summary: " + "; ".join(problems))
     return summary
+
+
+def side_by_side(results: Sequence[Result], compared: Sequence[Check]) -> Summary:
+    """The summary of several schemes' runs: of each what tells them apart, and the checks across them."""
+    first = results[0]
+    return {
+        "schema": SCHEMA,
+        "scenario": first.plan.scenario,
+        "clock": first.clock,
+        "target": first.target,
+        "seed": first.plan.seed,
+        "wall_s": round(sum(result.recording.wall_s for result in results), 3),
+        "schemes": {
+            result.plan.scheme: {name: whole[name] for name in _OF_EACH}
+            for result in results
+            for whole in [build(result)]
+        },
+        "checks": [asdict(check) for check in compared],
+    }
 
 
 def goodput_bps(flow: FlowRecord, duration_s: float) -> float:
@@ -167,14 +187,13 @@ def _port(name: str, recording: Recording) -> dict[str, Any]:
     times, queue = series.get(name, "waiting_bytes")
     sampled = times.size > 0 and times[0] < recording.duration_s
     inside = times <= recording.duration_s
+    span = (recording.start_s, recording.duration_s)
     return {
         "transmitted": port.transmitted,
         "marked": port.marked,
-        "queue_bytes_mean": metrics.step_mean(times, queue, 0.0, recording.duration_s) if sampled else None,
+        "queue_bytes_mean": metrics.step_mean(times, queue, *span) if sampled else None,
         "queue_bytes_max": float(np.max(queue[inside])) if sampled else None,
-        "utilisation": metrics.utilisation(
-            *series.get(name, "transmitted_bytes"), port.rate_bps, 0.0, recording.duration_s
-        ),
+        "utilisation": metrics.utilisation(*series.get(name, "transmitted_bytes"), port.rate_bps, *span),
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 from rich import box
 from rich.console import Console
@@ -12,48 +13,71 @@ from rich.table import Table
 from experiments.report import number
 
 _STYLES = {"met": "green", "ordered": "yellow", "not met": "bold red", "not comparable": "dim"}
+_MOST_FLOWS = 16
 
 
 def show(directory: Path, console: Console) -> None:
     """Prints the tables of the result in `directory`, from its summary."""
     summary = json.loads((directory / "summary.json").read_text())
-    total = sum(flow["goodput_bps"] for flow in summary["flows"])
+    if "schemes" in summary:
+        _show_schemes(summary, console)
+    else:
+        _show_flows(summary, console)
+        _show_checks("checks", summary["checks"], console)
+        console.print(
+            f"{summary['packets']['lost']} of {summary['packets']['sent']:,} packets lost; "
+            f"k {summary['k']:g}, target {summary['target']}, took {summary['wall_s']:.0f} s",
+            highlight=False,
+        )
+    console.print(f"Report: {directory / 'report.html'}", highlight=False, soft_wrap=True)
+
+
+def _show_schemes(summary: dict[str, Any], console: Console) -> None:
+    for scheme, run in summary["schemes"].items():
+        _show_checks(f"{summary['scenario']}, {scheme}: checks", run["checks"], console)
+    _show_checks("across the schemes", summary["checks"], console)
+    lost = ", ".join(
+        f"{scheme} {run['packets']['lost']} of {run['packets']['sent']:,}" for scheme, run in summary["schemes"].items()
+    )
+    console.print(f"Packets lost: {lost}; took {summary['wall_s']:.0f} s", highlight=False)
+
+
+def _show_flows(summary: dict[str, Any], console: Console) -> None:
     flows = Table(
         title=f"{summary['scenario']}, {summary['scheme']}: flows",
         title_justify="left",
         box=box.SIMPLE_HEAD,
         pad_edge=False,
     )
-    for heading in ("flow", "from", "to", "goodput", "share", "marked", "sent", "received"):
+    for heading in ("flow", "from", "to", "goodput", "marked", "sent", "received"):
         flows.add_column(heading, justify="left" if heading in ("flow", "from", "to") else "right")
-    for flow in summary["flows"]:
+    shown = summary["flows"][:_MOST_FLOWS]
+    for flow in shown:
         marked = flow["marked_fraction"]
         flows.add_row(
             str(flow["id"]),
             flow["src"],
             flow["dst"],
             f"{flow['goodput_bps'] / 1e9:.3f} Gbit/s",
-            f"{flow['goodput_bps'] / total:.1%}" if total else "–",
             "–" if marked is None else f"{marked:.1%}",
             f"{flow['sent_bytes'] / 1e6:,.1f} MB",
             f"{flow['received_bytes'] / 1e6:,.1f} MB",
         )
     console.print(flows)
-    checks = Table(title="checks", title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    if more := len(summary["flows"]) - len(shown):
+        console.print(f"and {more} more in summary.json", highlight=False)
+
+
+def _show_checks(title: str, rows: list[dict[str, Any]], console: Console) -> None:
+    checks = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     for heading in ("claim", "what", "paper", "theory", "measured", "unit", "verdict"):
         checks.add_column(
             heading,
             justify="right" if heading in ("paper", "theory", "measured") else "left",
             no_wrap=heading != "what",
         )
-    for check in summary["checks"]:
+    for check in rows:
         values = (number(check[column]) for column in ("paper", "theory", "measured"))
         style = _STYLES[check["verdict"]]
         checks.add_row(check["claim"], check["what"], *values, check["unit"], f"[{style}]{check['verdict']}[/{style}]")
     console.print(checks)
-    console.print(
-        f"{summary['packets']['lost']} of {summary['packets']['sent']:,} packets lost; "
-        f"k {summary['k']:g}, target {summary['target']}, took {summary['wall_s']:.0f} s",
-        highlight=False,
-    )
-    console.print(f"Report: {directory / 'report.html'}", highlight=False, soft_wrap=True)

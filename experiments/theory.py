@@ -58,3 +58,9 @@ def increase(
         rate = rate * (1 - w) + line * w
         w = w * (1 - w) + w_max * w
         yield rate, w
+
+
+def incast_duration(sources: int, frame_bytes: float, capacity_bps: float, others: int = 1) -> float:
+    """How long `sources` take to bring `frame_bytes` together over one link that they share with `others`, equally by
+    source: PFC by ingress port sees to that."""
+    return frame_bytes * 8 / (capacity_bps * sources / (sources + others))

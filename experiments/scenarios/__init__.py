@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from experiments.scenarios.base import Plan, Sampling, Scenario
+from experiments.scenarios.base import Headline, Plan, Sampling, Scenario
 from experiments.scenarios.dumbbell import Dumbbell
+from experiments.scenarios.victim import Victim
 
-SCENARIOS: dict[str, Scenario] = {scenario.name: scenario for scenario in (Dumbbell(),)}
+SCENARIOS: dict[str, Scenario] = {scenario.name: scenario for scenario in (Dumbbell(), Victim())}
 
-__all__ = ["SCENARIOS", "Plan", "Sampling", "Scenario"]
+__all__ = ["SCENARIOS", "Headline", "Plan", "Sampling", "Scenario"]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from experiments.analysis import Steady
+from experiments.charts import Chart
 from experiments.checks import Check
 from experiments.parameters import Parameter, Value
 from experiments.recording import Recording
@@ -79,6 +80,15 @@ class Plan:
 HEADER_BYTES = 58
 
 
+@dataclass(frozen=True)
+class Headline:
+    """One number of a run, as text, and the paper's, if it has one."""
+
+    what: str
+    value: str
+    paper: str = ""
+
+
 class Scenario(Protocol):
     """One experiment of the paper, apart from the clock it runs on."""
 
@@ -101,5 +111,20 @@ class Scenario(Protocol):
     def checks(self, plan: Plan, recording: Recording, steady: Steady) -> list[Check]:
         """The paper's claims and ours, each with its verdict."""
 
+    def compare(self, runs: Sequence[tuple[Plan, Recording]]) -> list[Check]:
+        """Claims about how runs of several schemes compare."""
+
+    def charts(self, plan: Plan, recording: Recording) -> list[Chart]:
+        """The figures: the same ones, in the same order, for each scheme."""
+
+    def headlines(self, plan: Plan, recording: Recording, steady: Steady) -> list[Headline]:
+        """What one looks at first: the same ones for each scheme."""
+
+    def measures(self, plan: Plan, recording: Recording) -> Mapping[str, float | None]:
+        """The scenario's own numbers for the summary, by name with its unit at the end. SI units."""
+
+    def about(self, plan: Plan) -> list[tuple[str, str]]:
+        """What holds for each scheme's run: (figure it belongs to, `topology` or `checks`; a short paragraph)."""
+
     def story(self, plan: Plan, recording: Recording, steady: Steady) -> list[tuple[str, str]]:
-        """What one sees in this run: (figure it belongs to, a short paragraph)."""
+        """What one sees in this run, as `about`."""

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from experiments import analysis, metrics, theory
 from experiments.analysis import Steady
-from experiments.checks import Check, at_least, at_most, near
+from experiments.charts import Chart
+from experiments.checks import Check, at_least, at_most, clean, near
 from experiments.errors import ExperimentError
 from experiments.parameters import Parameter, Value, complete
 from experiments.recording import Recording
-from experiments.scenarios.base import HEADER_BYTES, Plan, Sampling
-from experiments.scenarios.dumbbell_story import story
+from experiments.scenarios import scheme_parameters
+from experiments.scenarios.base import HEADER_BYTES, Headline, Plan, Sampling
+from experiments.scenarios.dumbbell_charts import draw
+from experiments.scenarios.dumbbell_story import about, story
 from topologies.dumbbell import dumbbell
 from topologies.model import Endpoint, TopologyError
 
@@ -24,10 +27,9 @@ _PARAMETERS = (
     Parameter("payload", "size", 1000, "payload of a data packet", 64, 9000),
     Parameter("xoff", "size", 512_000, "PFC sends PAUSE above this many bytes per ingress port and class", 5_000, 1e9),
     Parameter("xon", "size", None, "and RESUME below this", 0, 1e9, "xoff less two frames"),
-    Parameter("T", "time", None, "CNP period; the RTT is the least that works", 1e-6, 1, "rtt"),
-    Parameter("w_min", "number", None, "least weight of an increase", 1e-6, 0.5, "0.1 / number of flows"),
-    Parameter("w_max", "number", 0.5, "largest weight of an increase", 1e-6, 1),
     Parameter("duration", "time", 150e-3, "how long the flows send", 1e-3, 10),
+    *scheme_parameters.parameters("pcn", T=(None, "rtt"), w_min=(None, "0.1 / number of flows")),
+    *scheme_parameters.parameters("dcqcn"),
 )
 
 
@@ -40,24 +42,23 @@ class Dumbbell:
     parameters = _PARAMETERS
 
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
-        filled = complete(values, self.parameters)
+        filled = complete(values, scheme_parameters.own(scheme, self.parameters))
 
         def number(name: str, otherwise: float) -> float:
-            value = filled[name]
+            value = filled.get(name)
             return otherwise if value is None else value
 
         pairs, rtt_s, payload = round(number("pairs", 3)), number("rtt", 0), round(number("payload", 0))
         frame = payload + HEADER_BYTES
         xoff = number("xoff", 0)
-        filled |= {
-            "xon": round(number("xon", xoff - 2 * frame)),
-            "T": number("T", max(rtt_s, 1e-6)),
-            "w_min": number("w_min", 0.1 / (pairs + 1)),
-        }
+        w_min, w_max = number("w_min", 0.1 / (pairs + 1)), number("w_max", 0.5)
+        filled["xon"] = round(number("xon", xoff - 2 * frame))
+        if scheme == "pcn":
+            filled |= {"T": number("T", max(rtt_s, 1e-6)), "w_min": w_min}
         if not frame <= number("xon", 0) < xoff:
             raise ExperimentError(f"xon={filled['xon']}, xoff={xoff:g}: xon must be below xoff, and hold a frame")
-        if number("w_min", 0) > number("w_max", 0):
-            raise ExperimentError(f"w_min={filled['w_min']:g} is above w_max={filled['w_max']:g}")
+        if w_min > w_max:
+            raise ExperimentError(f"w_min={w_min:g} is above w_max={w_max:g}")
         try:
             topology = dumbbell(
                 pairs=pairs,
@@ -65,8 +66,8 @@ class Dumbbell:
                 rtt_s=rtt_s,
                 xoff_bytes=xoff,
                 xon_bytes=number("xon", 0),
-                w_min=number("w_min", 0),
-                w_max=number("w_max", 0),
+                w_min=w_min,
+                w_max=w_max,
                 mtu_bytes=frame,
             )
         except TopologyError as error:
@@ -77,7 +78,7 @@ class Dumbbell:
             scheme=scheme,
             seed=seed,
             values=filled,
-            scheme_parameters=_scheme_parameters(scheme, filled),
+            scheme_parameters=scheme_parameters.fields(scheme, filled),
             topology=topology,
             bottleneck=bottleneck,
             duration_s=number("duration", 0),
@@ -87,30 +88,35 @@ class Dumbbell:
         )
 
     def checks(self, plan: Plan, recording: Recording, steady: Steady) -> list[Check]:
-        lost = sum(flow.sent_packets - flow.received_packets for flow in recording.flows)
-        general = [
-            Check("", "packets lost", 0, 0, lost, "packets", at_most(abs(lost), 0)),
-            Check(
-                "",
-                "switch registers not back at 0 after the drain",
-                None,
-                0,
-                len(recording.left_inside),
-                "registers",
-                at_most(len(recording.left_inside), 0),
-            ),
-        ]
         if plan.scheme != "pcn":
-            return general
-        return [*general, *_convergence(plan, recording), *_steady(plan, recording, steady)]
+            return clean(recording)
+        return [*clean(recording), *_convergence(plan, recording), *_steady(plan, recording, steady)]
+
+    def compare(self, runs: Sequence[tuple[Plan, Recording]]) -> list[Check]:
+        return []
+
+    def charts(self, plan: Plan, recording: Recording) -> list[Chart]:
+        return draw(plan, recording)
+
+    def headlines(self, plan: Plan, recording: Recording, steady: Steady) -> list[Headline]:
+        return [
+            Headline("bottleneck utilisation, last third", f"{steady.utilisation:.1%}"),
+            Headline("Jain's fairness index, last third", f"{steady.jain:.3f}"),
+            Headline("mean queue, last third", f"{steady.queue_bytes_mean / 1e3:.1f} KB"),
+            Headline("PAUSE frames, last third", f"{steady.pause:,}"),
+        ]
+
+    def measures(self, plan: Plan, recording: Recording) -> dict[str, float | None]:
+        return {
+            "capacity_reached_s": analysis.capacity_reached(recording, plan.topology, plan.capacity_bps),
+            "drained_s": analysis.drained(recording, plan.bottleneck),
+        }
+
+    def about(self, plan: Plan) -> list[tuple[str, str]]:
+        return about(plan)
 
     def story(self, plan: Plan, recording: Recording, steady: Steady) -> list[tuple[str, str]]:
         return story(plan, recording, steady)
-
-
-def _scheme_parameters(scheme: str, values: Mapping[str, Value]) -> dict[str, float]:
-    names = {"w_min": "w_min", "w_max": "w_max", "T": "period_s"} if scheme == "pcn" else {}
-    return {theirs: float(values[ours] or 0) for ours, theirs in names.items()}
 
 
 def _convergence(plan: Plan, recording: Recording) -> list[Check]:

@@ -16,15 +16,18 @@ PAPER_DRAINED_MS = {"qcn": 13, "dcqcn": 41, "timely": 72}
 """Section 7.1: the sum of the rates is at capacity, and the queue is down to several packets (claims 0.36, 0.37)."""
 
 
+def about(plan: Plan) -> list[tuple[str, str]]:
+    """(figure that it belongs to, paragraph), whatever the scheme."""
+    return [*_setting(plan), *_checks(plan)]
+
+
 def story(plan: Plan, recording: Recording, steady: Steady) -> list[tuple[str, str]]:
     """(figure that it belongs to, paragraph)."""
     return [
-        *_setting(plan),
         *_rates(plan, recording),
         *_queue(plan, recording, steady),
         *_pause(plan, recording, steady),
         *_marked(plan, recording),
-        *_checks(plan),
     ]
 
 

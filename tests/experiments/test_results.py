@@ -15,13 +15,14 @@ import pytest
 from fluid import fluid
 from rich.console import Console
 
-from experiments import figures, summary
-from experiments.analysis import steady_state
+from experiments import summary
 from experiments.drawing import topology_svg
 from experiments.errors import ExperimentError
 from experiments.output import result_directory
-from experiments.palette import DARK
+from experiments.palette import DARK, LIGHT, Theme
+from experiments.pictures import picture
 from experiments.report import number, render
+from experiments.result import judge
 from experiments.scenarios import SCENARIOS
 from experiments.series import Series
 from experiments.terminal import show
@@ -29,12 +30,11 @@ from experiments.terminal import show
 DUMBBELL = SCENARIOS["dumbbell"]
 PLAN = DUMBBELL.plan("pcn", 1, {"duration": 30e-3})
 RECORDING = fluid(PLAN)
-STEADY = steady_state(RECORDING, PLAN.bottleneck, PLAN.capacity_bps, PLAN.steady_from_s)
-CHECKS = DUMBBELL.checks(PLAN, RECORDING, STEADY)
+RESULT = judge(DUMBBELL, PLAN, RECORDING, "live", "softswitch")
 
 
 def built() -> summary.Summary:
-    return summary.build(PLAN, RECORDING, STEADY, CHECKS, "live", "softswitch")
+    return summary.build(RESULT)
 
 
 def test_series_survive_parquet(tmp_path: Path) -> None:
@@ -80,11 +80,13 @@ def test_the_schema_names_what_is_wrong() -> None:
         assert part in problems
 
 
-@pytest.mark.parametrize("look", [figures.Look(), figures.Look(DARK, narrow=True)])
-def test_figures_are_pictures(look: figures.Look) -> None:
-    for name, data in figures.draw(PLAN, RECORDING, look).items():
-        assert data.startswith(b"\x89PNG"), name
-        assert len(data) > 8000, name
+@pytest.mark.parametrize("theme", [LIGHT, DARK])
+def test_charts_become_pictures(theme: Theme) -> None:
+    assert [chart.name for chart in RESULT.charts] == ["rates", "queue", "pause", "marked"]
+    for chart in RESULT.charts:
+        data = picture(chart, theme)
+        assert data.startswith(b"\x89PNG"), chart.name
+        assert len(data) > 8000, chart.name
 
 
 class Page(HTMLParser):
@@ -96,7 +98,7 @@ class Page(HTMLParser):
         self.outside: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag not in ("meta", "img", "source", "link", "br"):
+        if tag not in ("meta", "link", "br", "input"):
             self.open.append(tag)
         for name, value in attrs:
             if name in ("src", "href", "srcset") and value and not value.startswith(("data:", "#")):
@@ -110,22 +112,38 @@ class Page(HTMLParser):
 
 
 def test_the_report_is_one_file_that_says_what_it_ran_with() -> None:
-    html = render(DUMBBELL, PLAN, RECORDING, STEADY, CHECKS, figures.draw(PLAN, RECORDING), "live", "softswitch")
+    html = render([RESULT])
     page = Page()
     page.feed(html)
     assert page.open == []
     assert page.outside == []
-    assert not re.search(r"https?://", html)
+    assert set(re.findall(r"https?://[^\s\"']*", html)) == {"http://www.w3.org/2000/svg"}  # a name, nothing to fetch
     for part in ("time stretched 400 times", "softswitch", "3.11.2", "512 KB", "A note.", "prefers-color-scheme"):
         assert part in html
 
 
+def test_the_report_s_data_are_those_of_the_charts() -> None:
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', render([RESULT]), re.DOTALL)
+    assert found
+    data = json.loads(found[1])
+    assert list(data["charts"]) == [chart.name for chart in RESULT.charts]
+    line = data["charts"]["queue"]["panels"][0]["lines"][0]
+    _, waiting = RECORDING.series.get("s0:4", "waiting_bytes")
+    assert max(line["y"]) == pytest.approx(waiting.max() / 1e3, abs=1e-3)
+    replay = data["replay"]
+    assert len(replay["times"]) == 30
+    assert len(replay["runs"][0]["queues"]["s0:4"]) == 30
+    assert sum(flow[-1] for flow in replay["runs"][0]["flows"].values()) == pytest.approx(10, rel=0.05)
+
+
 def test_the_drawing_has_every_node_and_flow() -> None:
-    svg = topology_svg(PLAN.topology, PLAN.bottleneck)
+    svg = topology_svg(PLAN.topology, PLAN.bottleneck, PLAN.sampling.queues)
     for node in (*PLAN.topology.hosts, *PLAN.topology.switches):
         assert f">{node.name}</text>" in svg
     assert svg.count("<circle") == 2 * len(PLAN.topology.flows)
     assert "bottleneck" in svg
+    assert svg.count('class="gauge"') == 1
+    assert svg.count('data-flow="flow ') == len(PLAN.topology.flows)
 
 
 @pytest.mark.parametrize(

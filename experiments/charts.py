@@ -1,0 +1,145 @@
+"""What a figure shows, apart from how it is drawn: `experiments.pictures` makes PNG of it, page.js the page's plots.
+
+Time is nominal, in ms; colours are names of `experiments.palette`: `flow0`, `flow1`, ..., `other0`, ..., `ink`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from experiments import metrics
+from experiments.metrics import Array
+
+Shape = Literal["line", "steps"]
+Stroke = Literal["solid", "dashed", "dotted"]
+TIME = "Time (ms, nominal)"
+
+
+@dataclass(frozen=True)
+class Line:
+    """Values over x. `steps`: each value holds until the next x."""
+
+    label: str
+    colour: str
+    x: Array
+    y: Array
+    shape: Shape = "line"
+    stroke: Stroke = "solid"
+    width: float = 1.6
+
+
+@dataclass(frozen=True)
+class Band:
+    """A shaded part of the x axis."""
+
+    label: str
+    start: float
+    end: float
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A thin vertical line at x."""
+
+    label: str
+    x: float
+
+
+@dataclass(frozen=True)
+class View:
+    """A part of the x axis, shown large. `top` cuts the y axis."""
+
+    title: str
+    start: float
+    end: float
+    top: float | None = None
+
+
+@dataclass(frozen=True)
+class Chart:
+    """One figure. `views` are those of the page, the first is shown first."""
+
+    name: str
+    title: str
+    what: str
+    """For who can't see it."""
+    y_label: str
+    lines: tuple[Line, ...]
+    views: tuple[View, ...]
+    bands: tuple[Band, ...] = ()
+    marks: tuple[Mark, ...] = ()
+    x_label: str = TIME
+    empty: str = ""
+    """What is said when no line has a value."""
+
+    @property
+    def over_time(self) -> bool:
+        return self.x_label == TIME
+
+
+def constant(label: str, value: float, colour: str, start_s: float, end_s: float, stroke: Stroke = "dashed") -> Line:
+    """A reference line."""
+    return Line(label, colour, np.array([start_s, end_s]) * 1e3, np.array([value, value]), stroke=stroke, width=1.2)
+
+
+def steps(
+    label: str, colour: str, series: tuple[Array, Array], end_s: float, unit: float = 1.0, width: float = 1.6
+) -> Line:
+    """A step series up to `end_s`."""
+    times, values = until(series, end_s)
+    if times.size:
+        times, values = np.append(times, max(end_s, times[-1])), np.append(values, values[-1])
+    return Line(label, colour, times * 1e3, values * unit, "steps", width=width)
+
+
+def sampled(label: str, colour: str, series: tuple[Array, Array], end_s: float, unit: float = 1.0) -> Line:
+    """Samples, joined by straight lines."""
+    times, values = until(series, end_s)
+    return Line(label, colour, times * 1e3, values * unit)
+
+
+def rate(
+    label: str,
+    colour: str,
+    series: tuple[Array, Array],
+    bin_s: float,
+    span_s: tuple[float, float],
+    unit: float = 1.0,
+    stroke: Stroke = "solid",
+) -> Line:
+    """Increase a second of a counter series, in bins."""
+    starts, values = metrics.binned_rate(*series, bin_s, span_s[1], span_s[0])
+    return _bins(label, colour, starts, values * unit, span_s[1], stroke)
+
+
+def share(
+    label: str,
+    colour: str,
+    part: tuple[Array, Array],
+    whole: tuple[Array, Array],
+    bin_s: float,
+    span_s: tuple[float, float],
+    stroke: Stroke = "solid",
+) -> Line:
+    """Share of one counter series in another, in bins, in percent; gaps where nothing moved."""
+    starts, values = metrics.binned_share(part, whole, bin_s, span_s[1], span_s[0])
+    return _bins(label, colour, starts, values * 100, span_s[1], stroke)
+
+
+def until(series: tuple[Array, Array], end_s: float) -> tuple[Array, Array]:
+    inside = series[0] <= end_s
+    return series[0][inside], series[1][inside]
+
+
+def is_empty(lines: Sequence[Line]) -> bool:
+    return not any(line.y.size for line in lines)
+
+
+def _bins(label: str, colour: str, starts: Array, values: Array, end_s: float, stroke: Stroke) -> Line:
+    if starts.size:
+        starts, values = np.append(starts, end_s), np.append(values, values[-1])
+    return Line(label, colour, starts * 1e3, values, "steps", stroke)

@@ -1,0 +1,79 @@
+"""The schemes' parameters as scenarios offer them: by the papers' names, with units, whichever scenario it is."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+
+from experiments.errors import ExperimentError
+from experiments.parameters import Parameter, Value
+
+_PCN = {
+    "T": ("period_s", Parameter("T", "time", 50e-6, "PCN's CNP period", 1e-6, 1)),
+    "w_min": ("w_min", Parameter("w_min", "number", 1 / 128, "PCN's least weight of an increase", 1e-6, 0.5)),
+    "w_max": ("w_max", Parameter("w_max", "number", 0.5, "PCN's largest weight of an increase", 1e-6, 1)),
+}
+# Defaults: hosts.algorithms.dcqcn says where each comes from.
+_DCQCN = {
+    "K_min": ("k_min_bytes", Parameter("K_min", "size", 5_000, "DCQCN: RED marks from this queue on", 0, 1e9)),
+    "K_max": ("k_max_bytes", Parameter("K_max", "size", 200_000, "and everything above this one", 0, 1e9)),
+    "P_max": ("p_max", Parameter("P_max", "number", 0.01, "DCQCN: RED's probability at K_max", 0, 1)),
+    "g": ("g", Parameter("g", "number", 1 / 256, "DCQCN: how fast alpha follows the CNPs", 1e-6, 1)),
+    "F": ("f", Parameter("F", "count", 5, "DCQCN: iterations of fast recovery", 0, 1000)),
+    "R_AI": ("r_ai_bps", Parameter("R_AI", "rate", 40e6, "DCQCN: step of additive increase", 1, 1e12)),
+    "R_HAI": ("r_hai_bps", Parameter("R_HAI", "rate", 200e6, "DCQCN: step of hyper increase", 1, 1e12)),
+    "rate_timer": ("rate_timer_s", Parameter("rate_timer", "time", 55e-6, "DCQCN: timer of rate increase", 1e-6, 1)),
+    "byte_counter": (
+        "byte_counter_bytes",
+        Parameter("byte_counter", "size", 10_000_000, "DCQCN: byte counter of rate increase", 1, 1e12),
+    ),
+    "alpha_timer": ("alpha_timer_s", Parameter("alpha_timer", "time", 55e-6, "DCQCN: timer of alpha", 1e-6, 1)),
+    "cnp_interval": ("cnp_interval_s", Parameter("cnp_interval", "time", 50e-6, "DCQCN: least between CNPs", 0, 1)),
+}
+_SCHEMES: dict[str, Mapping[str, tuple[str, Parameter]]] = {"pcn": _PCN, "dcqcn": _DCQCN}
+"""By scheme and name: the field of the scheme's dataclass in `hosts.algorithms`, and the parameter."""
+
+
+def parameters(scheme: str, **defaults: tuple[Value, str]) -> tuple[Parameter, ...]:
+    """A scheme's parameters, with a scenario's own defaults: (value, or None and what it follows from)."""
+    made = (parameter for _, parameter in _SCHEMES.get(scheme, {}).values())
+    return tuple(
+        dataclasses.replace(one, default=defaults[one.name][0], derived=defaults[one.name][1])
+        if one.name in defaults
+        else one
+        for one in made
+    )
+
+
+def fields(scheme: str, values: Mapping[str, Value]) -> dict[str, float]:
+    """What the algorithm is given, from a plan's values."""
+    return {field: float(values[name] or 0) for name, (field, _) in _SCHEMES.get(scheme, {}).items()}
+
+
+def own(scheme: str, offered: Iterable[Parameter]) -> tuple[Parameter, ...]:
+    """Those of a scenario's parameters that a run of this scheme has: no other scheme's."""
+    return tuple(one for one in offered if one.name not in _foreign(scheme))
+
+
+def given(scheme: str, values: Mapping[str, Value]) -> dict[str, Value]:
+    """Those of the given values that are none of another scheme alone."""
+    return {name: value for name, value in values.items() if name not in _foreign(scheme)}
+
+
+def check_given(names: Iterable[str], schemes: Iterable[str], offered: tuple[Parameter, ...]) -> None:
+    """Raises ExperimentError for a parameter that none of the schemes has: it would change nothing."""
+    schemes = tuple(schemes)
+    known = {one.name for scheme in schemes for one in own(scheme, offered)}
+    for name in names:
+        if name not in known:
+            owners = [scheme for scheme, theirs in _SCHEMES.items() if name in theirs]
+            raise ExperimentError(
+                f"{name} is a parameter of {' and '.join(owners)}, which doesn't run here: leave it out, "
+                f"or add --scheme {owners[0]}"
+            )
+
+
+def _foreign(scheme: str) -> set[str]:
+    """Names that other schemes have and this one hasn't."""
+    others = {name for other, theirs in _SCHEMES.items() if other != scheme for name in theirs}
+    return others - set(_SCHEMES.get(scheme, {}))

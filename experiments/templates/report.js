@@ -1,0 +1,246 @@
+// Draws the page's plots, and replays the run in the drawing of the topology. No library, nothing from elsewhere.
+"use strict";
+(() => {
+  const SVG = "http://www.w3.org/2000/svg";
+  const MARGIN = { left: 52, right: 12, top: 10, bottom: 40 };
+  const DASHES = { solid: "", dashed: "6 4", dotted: "1.5 3.5" };
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const plots = [...document.querySelectorAll(".plot")];
+  const tip = document.getElementById("tip");
+  const slider = document.getElementById("time");
+  const state = { view: 0, frame: 0 };
+
+  const make = (name, attributes, parent, text) => {
+    const element = document.createElementNS(SVG, name);
+    for (const key in attributes) element.setAttribute(key, attributes[key]);
+    if (text !== undefined) element.textContent = text;
+    if (parent) parent.appendChild(element);
+    return element;
+  };
+  const number = (value) => (Math.abs(value) >= 1000 ? Math.round(value).toLocaleString("en") : String(+value.toPrecision(4)));
+
+  // Steps of 1, 2 or 5 times a power of ten, about `count` of them
+  const ticks = (low, high, count) => {
+    const raw = (high - low) / Math.max(count, 1);
+    const power = 10 ** Math.floor(Math.log10(raw));
+    const step = [1, 2, 5, 10].map((factor) => factor * power).find((one) => one >= raw * 0.999);
+    const found = [];
+    for (let index = Math.ceil(low / step - 1e-9); index * step <= high + step * 1e-9; index += 1) found.push(+(index * step).toPrecision(12));
+    return found;
+  };
+
+  // Index of the last x that is at most `at`, -1 if there is none
+  const indexAt = (xs, at) => {
+    let low = 0, high = xs.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (xs[middle] <= at) low = middle + 1; else high = middle;
+    }
+    return low - 1;
+  };
+  const valueAt = (line, at) => {
+    const index = indexAt(line.x, at);
+    if (index < 0 || at > line.x[line.x.length - 1]) return null;
+    if (line.steps || index + 1 >= line.x.length || line.y[index] === null || line.y[index + 1] === null) return line.y[index];
+    const share = (at - line.x[index]) / (line.x[index + 1] - line.x[index]);
+    return line.y[index] + share * (line.y[index + 1] - line.y[index]);
+  };
+
+  // The highest value that any panel of the chart shows in this view: one scale for all of them
+  const topOf = (chart) => {
+    let top = 0;
+    for (const panel of chart.panels) {
+      const [start, end, cut] = panel.views[state.view];
+      if (cut) return cut;
+      for (const line of panel.lines) {
+        const first = Math.max(indexAt(line.x, start), 0);
+        for (let index = first; index < line.x.length && line.x[index] <= end; index += 1) top = Math.max(top, line.y[index] || 0);
+      }
+    }
+    return top * 1.06 || 1;
+  };
+
+  const pathOf = (line, x, y, start, end) => {
+    const first = Math.max(indexAt(line.x, start), 0);
+    let path = "", previous = null;
+    for (let index = first; index < line.x.length; index += 1) {
+      const value = line.y[index];
+      if (value === null) { previous = null; continue; }
+      const here = [x(line.x[index]).toFixed(1), y(value).toFixed(1)];
+      if (previous === null) path += `M${here[0]} ${here[1]}`;
+      else path += line.steps ? `H${here[0]}V${here[1]}` : `L${here[0]} ${here[1]}`;
+      previous = here;
+      if (line.x[index] > end) break;
+    }
+    return path;
+  };
+
+  const draw = (plot) => {
+    const chart = data.charts[plot.dataset.chart], panel = chart.panels[+plot.dataset.run];
+    const width = plot.clientWidth, height = plot.clientHeight;
+    if (!width) return;
+    const [start, end] = panel.views[state.view], top = topOf(chart);
+    const inner = { left: MARGIN.left, right: width - MARGIN.right, top: MARGIN.top, bottom: height - MARGIN.bottom };
+    const x = (value) => inner.left + ((value - start) / (end - start)) * (inner.right - inner.left);
+    const y = (value) => inner.bottom - (value / top) * (inner.bottom - inner.top);
+    plot.replaceChildren();
+    const svg = make("svg", { viewBox: `0 0 ${width} ${height}` }, plot);
+    const clip = `clip-${plot.dataset.chart}-${plot.dataset.run}`;
+    make("rect", { x: inner.left, y: inner.top - 2, width: inner.right - inner.left, height: inner.bottom - inner.top + 4 }, make("clipPath", { id: clip }, make("defs", {}, svg)));
+    for (const value of ticks(0, top, height / 50)) {
+      make("line", { class: "grid", x1: inner.left, x2: inner.right, y1: y(value), y2: y(value) }, svg);
+      make("text", { x: inner.left - 7, y: y(value) + 4, "text-anchor": "end" }, svg, number(value));
+    }
+    for (const value of ticks(start, end, width / 80)) {
+      make("line", { class: "grid", x1: x(value), x2: x(value), y1: inner.top, y2: inner.bottom }, svg);
+      make("text", { x: x(value), y: inner.bottom + 16, "text-anchor": "middle" }, svg, number(value));
+    }
+    make("text", { class: "axis", x: (inner.left + inner.right) / 2, y: height - 6, "text-anchor": "middle" }, svg, chart.x);
+    make("text", { class: "axis", transform: `translate(12 ${(inner.top + inner.bottom) / 2}) rotate(-90)`, "text-anchor": "middle" }, svg, chart.y);
+    const area = make("g", { "clip-path": `url(#${clip})` }, svg);
+    for (const [label, from, to] of panel.bands) {
+      const band = make("rect", { class: "band", x: x(from), y: inner.top, width: Math.max(x(to) - x(from), 0), height: inner.bottom - inner.top }, area);
+      make("title", {}, band, label);
+    }
+    for (const line of panel.lines) {
+      make("path", { d: pathOf(line, x, y, start, end), stroke: `var(--${line.colour})`, "stroke-width": line.width, "stroke-dasharray": DASHES[line.stroke] }, area);
+    }
+    for (const [label, at] of panel.marks) {
+      if (at < start || at > end) continue;
+      make("line", { class: "mark", x1: x(at), x2: x(at), y1: inner.top, y2: inner.bottom }, area);
+      const right = x(at) > (inner.left + inner.right) * 0.6;
+      make("text", { class: "mark", x: x(at) + (right ? -5 : 5), y: inner.top + 12, "text-anchor": right ? "end" : "start" }, area, `${label}: ${+at.toPrecision(2)} ms`);
+    }
+    if (panel.empty && !panel.lines.some((line) => line.x.length)) make("text", { x: (inner.left + inner.right) / 2, y: (inner.top + inner.bottom) / 2, "text-anchor": "middle" }, svg, panel.empty);
+    make("path", { class: "frame", d: `M${inner.left} ${inner.top}V${inner.bottom}H${inner.right}` }, svg);
+    plot.scale = { x, start, end, inner };
+    plot.cross = make("line", { class: "cross", y1: inner.top, y2: inner.bottom, visibility: "hidden" }, svg);
+    plot.now = chart.overTime && slider ? make("line", { class: "now", y1: inner.top, y2: inner.bottom }, svg) : null;
+    showNow(plot);
+  };
+
+  const showNow = (plot) => {
+    if (!plot.now) return;
+    const at = data.replay.times[state.frame] + data.replay.bin / 2, { x, start, end } = plot.scale;
+    plot.now.setAttribute("visibility", at >= start && at <= end ? "visible" : "hidden");
+    plot.now.setAttribute("x1", x(at));
+    plot.now.setAttribute("x2", x(at));
+  };
+
+  const hover = (plot, event) => {
+    const { inner, start, end } = plot.scale, chart = data.charts[plot.dataset.chart];
+    const at = start + ((event.clientX - plot.getBoundingClientRect().left - inner.left) / (inner.right - inner.left)) * (end - start);
+    if (at < start || at > end) { leave(plot); return; }
+    const rows = [];
+    for (const line of chart.panels[+plot.dataset.run].lines) {
+      const value = valueAt(line, at);
+      if (value !== null && value !== undefined) rows.push([line, value]);
+    }
+    tip.replaceChildren();
+    const head = document.createElement("b");
+    head.textContent = chart.overTime ? `${at.toFixed(2)} ms` : number(at);
+    tip.appendChild(head);
+    for (const [line, value] of rows) {
+      const row = document.createElement("div"), dot = document.createElement("i");
+      dot.style.background = `var(--${line.colour})`;
+      row.append(dot, `${line.label}: ${number(value)}`);
+      tip.appendChild(row);
+    }
+    tip.hidden = false;
+    const box = tip.getBoundingClientRect();
+    tip.style.left = `${Math.max(4, event.clientX + 14 + box.width > innerWidth ? event.clientX - box.width - 14 : event.clientX + 14)}px`;
+    tip.style.top = `${Math.min(Math.max(4, event.clientY - box.height / 2), innerHeight - box.height - 4)}px`;
+    plot.cross.setAttribute("x1", plot.scale.x(at));
+    plot.cross.setAttribute("x2", plot.scale.x(at));
+    plot.cross.setAttribute("visibility", "visible");
+  };
+  const leave = (plot) => {
+    tip.hidden = true;
+    if (plot.cross) plot.cross.setAttribute("visibility", "hidden");
+  };
+
+  const legends = () => {
+    for (const legend of document.querySelectorAll(".legend")) {
+      const plot = legend.parentElement.querySelector(".plot"), chart = data.charts[plot.dataset.chart], seen = new Map();
+      for (const panel of chart.panels) {
+        for (const line of panel.lines) if (line.x.length && line.label && !seen.has(line.label)) seen.set(line.label, line);
+      }
+      for (const line of seen.values()) {
+        const item = document.createElement("span"), sample = make("svg", { viewBox: "0 0 26 10" }, item);
+        make("line", { x1: 0, x2: 26, y1: 5, y2: 5, stroke: `var(--${line.colour})`, "stroke-width": Math.max(line.width, 2), "stroke-dasharray": DASHES[line.stroke] }, sample);
+        item.append(line.label);
+        legend.appendChild(item);
+      }
+      for (const [label] of chart.panels[0].bands) {
+        const item = document.createElement("span"), sample = make("svg", { viewBox: "0 0 26 10", class: "plot" }, item);
+        make("rect", { class: "band", width: 26, height: 10, fill: "var(--muted)", opacity: 0.3 }, sample);
+        sample.removeAttribute("class");
+        item.append(`shaded: ${label}`);
+        legend.appendChild(item);
+      }
+    }
+  };
+
+  // The moment that the slider shows, in every drawing of the topology
+  const replay = () => {
+    const { times, bin, runs, queueMax } = data.replay;
+    for (const figure of document.querySelectorAll(".replay")) {
+      const run = runs[+figure.dataset.run];
+      for (const line of figure.querySelectorAll(".link")) {
+        const { a, b } = line.dataset;
+        const frames = [`${a}->${b}`, `${b}->${a}`].map((name) => (run.links[name] || [])[state.frame] || 0);
+        line.classList.toggle("held", frames.some((count) => count !== 0));
+      }
+      for (const gauge of figure.querySelectorAll(".gauge")) {
+        const waiting = run.queues[gauge.dataset.port][state.frame], scale = gauge.querySelector(".scale"), level = gauge.querySelector(".level");
+        const full = +scale.getAttribute("height"), height = queueMax ? Math.min(waiting / queueMax, 1) * full : 0;
+        level.setAttribute("height", height.toFixed(1));
+        level.setAttribute("y", (+scale.getAttribute("y") + full - height).toFixed(1));
+        gauge.querySelector("text").textContent = waiting >= 1000 ? `${(waiting / 1000).toFixed(1)} MB` : `${Math.round(waiting)} KB`;
+      }
+      for (const text of figure.querySelectorAll("text.rate")) {
+        const name = text.dataset.flow.replace(/^flow (\d+)$/, "F$1");
+        text.textContent = `${name} ${run.flows[text.dataset.flow][state.frame].toFixed(1)}`;
+      }
+    }
+    document.getElementById("now").textContent = `${(times[state.frame] + bin / 2).toFixed(2)} ms`;
+    plots.forEach(showNow);
+  };
+
+  const startReplay = () => {
+    const play = document.getElementById("play");
+    slider.max = data.replay.times.length - 1;
+    const show = (frame) => { state.frame = frame; slider.value = frame; replay(); };
+    // Where the page opens: the moment with most links paused
+    const paused = data.replay.times.map((_, frame) => data.replay.runs.reduce((sum, run) => sum + Object.values(run.links).filter((link) => link[frame]).length, 0));
+    show(Math.max(paused.indexOf(Math.max(...paused)), 0));
+    slider.addEventListener("input", () => { stop(); show(+slider.value); });
+    let timer = null;
+    const stop = () => { clearInterval(timer); timer = null; play.textContent = "▶"; };
+    play.addEventListener("click", () => {
+      if (timer !== null) { stop(); return; }
+      play.textContent = "❚❚";
+      timer = setInterval(() => {
+        if (state.frame + 1 >= data.replay.times.length) stop(); else show(state.frame + 1);
+      }, 90);
+      if (state.frame + 1 >= data.replay.times.length) show(0);
+    });
+  };
+
+  for (const button of document.querySelectorAll("[data-view]")) {
+    button.addEventListener("click", () => {
+      state.view = +button.dataset.view;
+      for (const other of document.querySelectorAll("[data-view]")) other.setAttribute("aria-pressed", String(other === button));
+      plots.forEach(draw);
+    });
+  }
+  for (const plot of plots) {
+    plot.addEventListener("pointermove", (event) => hover(plot, event));
+    plot.addEventListener("pointerdown", (event) => hover(plot, event));
+    plot.addEventListener("pointerleave", () => leave(plot));
+  }
+  legends();
+  const watch = new ResizeObserver((entries) => entries.forEach((entry) => draw(entry.target)));
+  plots.forEach((plot) => { draw(plot); watch.observe(plot); });
+  if (slider) startReplay();
+})();
