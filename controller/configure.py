@@ -13,10 +13,12 @@ from typing import Protocol
 
 from controller.switch import CloneSession, TableAction, TableEntry, TableMatch
 from controller.target import RECIRCULATION_PORT
-from hosts.algorithms import DcqcnParameters
+from hosts.algorithms import DcqcnParameters, QcnParameters
 from topologies.model import Topology, TopologyError
 
-PFC_CLONE_SESSION = 1  # p4src/shared/constants.p4 has it; the p4info can't tell it
+# p4src/shared/constants.p4 has these two; the p4info can't tell them.
+PFC_CLONE_SESSION = 1
+CNM_CLONE_SESSION = 2
 LOSSLESS_CLASSES = 0b0000_1000  # RoCE data, class 3
 QUANTUM_BITS = 512  # IEEE 802.1Qbb: a pause quantum is 512 bit times
 MAX_QUANTA = 0xFFFF
@@ -66,6 +68,26 @@ class RedPort:
 
 
 @dataclass(frozen=True)
+class QcnPort:
+    """One egress port's entry of qcn_config: QCN's set point Q_eq, its weight w, and the bytes between two samples."""
+
+    port: int
+    q_eq_bytes: int
+    w: int
+    sample_bytes: int
+
+    @property
+    def scale_q32(self) -> int:
+        """63 over the F_b that has it (IEEE 802.1Qau), (2 w + 1) Q_eq, times 2^32. Rounded up, so that it does."""
+        return -(-63 * 2**32 // ((2 * self.w + 1) * self.q_eq_bytes))
+
+    @property
+    def sample_range(self) -> tuple[int, int]:
+        """15% less and more: QCN's jitter."""
+        return round(self.sample_bytes * 0.85), round(self.sample_bytes * 1.15)
+
+
+@dataclass(frozen=True)
 class SwitchPlan:
     """Everything that one switch is programmed with."""
 
@@ -73,6 +95,7 @@ class SwitchPlan:
     routes: tuple[Route, ...]
     pfc: tuple[PfcPort, ...]
     red: tuple[RedPort, ...] = ()
+    qcn: tuple[QcnPort, ...] = ()
 
 
 def quantum_q16_us(rate_bps: float, dilation: float) -> int:
@@ -107,18 +130,23 @@ def red_port(port: int, parameters: DcqcnParameters) -> RedPort:
     return RedPort(port, round(parameters.k_min_bytes), round(parameters.k_max_bytes), parameters.p_max)
 
 
-def plan(topology: Topology, switch: str, dilation: float, scheme_parameters: object = None) -> SwitchPlan:
-    """A switch's program from the topology and the scheme's parameters. Raises TopologyError."""
+def qcn_port(port: int, parameters: QcnParameters) -> QcnPort:
+    """Raises TopologyError."""
+    if not parameters.sample_bytes < 2**31:
+        raise TopologyError(f"sample_bytes = {parameters.sample_bytes:g}: the data plane counts to 2^31")
+    return QcnPort(port, round(parameters.q_eq_bytes), round(parameters.w), round(parameters.sample_bytes))
+
+
+def plan(topology: Topology, switch: str, dilation: float, scheme: object = None) -> SwitchPlan:
+    """A switch's program from the topology and `scheme`, the scheme's parameters. Raises TopologyError."""
     topology.switch(switch)
     ports = topology.ports(switch)
-    red: tuple[RedPort, ...] = ()
-    if isinstance(scheme_parameters, DcqcnParameters):
-        red = tuple(red_port(port, scheme_parameters) for port in ports)
     return SwitchPlan(
         switch,
         routes=tuple(Route(host.ip, host.mac, topology.route(switch, host.name)) for host in topology.hosts),
         pfc=tuple(pfc_port(topology, switch, port, dilation) for port in ports),
-        red=red,
+        red=tuple(red_port(port, scheme) for port in ports) if isinstance(scheme, DcqcnParameters) else (),
+        qcn=tuple(qcn_port(port, scheme) for port in ports) if isinstance(scheme, QcnParameters) else (),
     )
 
 
@@ -156,9 +184,36 @@ def red_entry(port: RedPort) -> TableEntry:
     )
 
 
+def qcn_entry(port: QcnPort) -> TableEntry:
+    sample_min, sample_max = port.sample_range
+    return TableEntry(
+        "qcn_config",
+        match=TableMatch(port=port.port),
+        action=TableAction(
+            "set_qcn",
+            q_eq_bytes=port.q_eq_bytes,
+            w=port.w,
+            scale_q32=port.scale_q32,
+            sample_min_bytes=sample_min,
+            sample_max_bytes=sample_max,
+        ),
+    )
+
+
+def clone_sessions() -> list[CloneSession]:
+    """Of every program and plan."""
+    sessions = (PFC_CLONE_SESSION, CNM_CLONE_SESSION)
+    return [CloneSession(session, replicas=[RECIRCULATION_PORT]) for session in sessions]
+
+
 def entries(plan: SwitchPlan) -> list[TableEntry]:
     """All table entries of a plan."""
-    return [*map(pfc_entry, plan.pfc), *map(red_entry, plan.red), *map(route_entry, plan.routes)]
+    return [
+        *map(pfc_entry, plan.pfc),
+        *map(red_entry, plan.red),
+        *map(qcn_entry, plan.qcn),
+        *map(route_entry, plan.routes),
+    ]
 
 
 class Writable(Protocol):
@@ -168,7 +223,7 @@ class Writable(Protocol):
 
 
 def program_switch(client: Writable, plan: SwitchPlan) -> None:
-    """Writes a plan into a switch whose pipeline is set and whose tables are empty. The clone session comes first: PFC
+    """Writes a plan into a switch whose pipeline is set and whose tables are empty. The clone sessions come first: PFC
     works from the first packet on."""
-    client.insert([CloneSession(PFC_CLONE_SESSION, replicas=[RECIRCULATION_PORT])])
+    client.insert(clone_sessions())
     client.insert(entries(plan))

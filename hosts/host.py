@@ -20,7 +20,7 @@ from types import FrameType
 from typing import Any
 
 from . import stats, wire
-from .algorithms import Cnp, Configured
+from .algorithms import Cnm, Cnp, Configured
 from .arguments import INTEGER, NUMBER, START_FIELDS, nothing_left, take
 from .clock import DilatedClock
 from .control import CommandError, ControlServer
@@ -162,13 +162,16 @@ class Agent:
     def _on_frame(self, event: Event) -> None:
         """A frame that is no data packet for this host and no PFC frame."""
         frame = event.frame
-        if not wire.is_roce(frame, self._ip):
+        if not wire.is_for(frame, self._ip):
             self._other_frames += 1
             return
         try:
             packet = wire.decode(frame)
         except wire.WireError:
             self._bad_frames += 1
+            return
+        if isinstance(packet, wire.CnmPacket):
+            self._sender.on_cnm(packet.flow, packet.src_ip, Cnm(packet.feedback), event.at_s)
             return
         assert isinstance(packet, wire.CnpPacket)
         cnp = Cnp(packet.decrease, packet.rec_rate_mbps * wire.REC_RATE_UNIT_BPS)

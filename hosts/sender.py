@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from . import stats, wire
-from .algorithms import Cnp, Configured
+from .algorithms import Cnm, Cnp, Configured, ReactionPoint
 from .clock import DilatedClock
 from .log import EventLog
 from .native import SENT, Event
@@ -164,16 +165,11 @@ class Sender:
 
     def on_cnp(self, number: int, src_ip: bytes, cnp: Cnp, now_s: float) -> None:
         """A CNP for a flow came from its receiver."""
-        flow = self._flows.get(number)
-        if flow is None or wire.parse_ip(flow.request.dst_ip) != src_ip:
-            self.unknown_cnps += 1
-            return
-        flow.cnps += 1
-        if flow.end_at_s is None:
-            self._run_timers(flow, now_s)
-            flow.rp.sent_bytes = flow.left_bytes
-            flow.rp.on_cnp(cnp, now_s)
-            self._update(flow, now_s)
+        self._notified(number, src_ip, now_s, lambda rp: rp.on_cnp(cnp, now_s))
+
+    def on_cnm(self, number: int, src_ip: bytes, cnm: Cnm, now_s: float) -> None:
+        """A switch notified the source of a packet of a flow; `src_ip` is where the packet went."""
+        self._notified(number, src_ip, now_s, lambda rp: rp.on_cnm(cnm, now_s))
 
     def on_timer(self, now_s: float) -> None:
         """Run the RPs' timers that are due."""
@@ -212,6 +208,18 @@ class Sender:
                 )
             )
         return tuple(result)
+
+    def _notified(self, number: int, src_ip: bytes, now_s: float, tell: Callable[[ReactionPoint], None]) -> None:
+        flow = self._flows.get(number)
+        if flow is None or wire.parse_ip(flow.request.dst_ip) != src_ip:
+            self.unknown_cnps += 1
+            return
+        flow.cnps += 1
+        if flow.end_at_s is None:
+            self._run_timers(flow, now_s)
+            flow.rp.sent_bytes = flow.left_bytes
+            tell(flow.rp)
+            self._update(flow, now_s)
 
     def _on_sent(self, event: Event) -> None:
         """A flow has sent the bytes that its RP waits for. One that ended meanwhile doesn't care."""

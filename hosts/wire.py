@@ -3,7 +3,9 @@
 Data is RoCEv2 (InfiniBand Architecture Specification 1.2.1, Annexes A16 and A17): Ethernet / IPv4 / UDP 4791 / BTH /
 payload / ICRC, as an unreliable connection's SEND Only. A CNP is Annex A17.9.3's: BTH opcode 0x81, BECN set, 16
 reserved bytes; PCN's section 5.2 adds RecRate, in Mb/s and big endian, in the first four of these, and says "decrease"
-by CE in the IP header. PFC is IEEE 802.1Qbb's frame (802.3 Annex 31D). Frames are without FCS, as software sees them.
+by CE in the IP header. PFC is IEEE 802.1Qbb's frame (802.3 Annex 31D). QCN's congestion notification message is what
+p4src's qcn_cp.p4 makes: IPv4 / UDP 0x22E7 / feedback as in IEEE 802.1Qau's CNM PDU / queue / BTH of the packet that was
+sampled. Frames are without FCS, as software sees them.
 
 Bytes of a data packet:  0 Ethernet 14 | 14 IPv4 20 | 34 UDP 8 | 42 BTH 12 | 54 payload | ICRC 4.
 """
@@ -21,6 +23,7 @@ ETHERTYPE_IPV4 = 0x0800
 ETHERTYPE_FLOW_CONTROL = 0x8808
 PROTOCOL_UDP = 17
 ROCE_PORT = 4791
+CNM_PORT = 0x22E7
 OPCODE_UC_SEND_ONLY = 0x24
 OPCODE_CNP = 0x81
 PFC_OPCODE = 0x0101
@@ -33,6 +36,7 @@ CLASSES = 8
 ECN_NOT_ECT, ECN_ECT1, ECN_ECT0, ECN_CE = 0, 1, 2, 3
 DSCP_DATA = 26
 DSCP_CNP = 56
+MAX_FEEDBACK = 63
 
 PAYLOAD_OFFSET = 54
 ICRC_LENGTH = 4
@@ -45,6 +49,7 @@ _ETHERNET = struct.Struct("!6s6sH")
 _IPV4 = struct.Struct("!BBHHHBBH4s4s")
 _UDP = struct.Struct("!HHHH")
 _BTH = struct.Struct("!BBHII")
+_CNM = struct.Struct("!HI")
 _U32_BE = struct.Struct("!I")
 _U32_LE = struct.Struct("<I")
 _PFC_HEAD = struct.Struct("!HH8H")
@@ -117,6 +122,22 @@ class CnpPacket:
 
 
 @dataclass(frozen=True)
+class CnmPacket:
+    """A switch's message to the source of packet `psn` of `flow` (24 bits each), from the address where that was sent.
+    `feedback` is QCN's quantised F_b (6 bits), `queue_bytes` (32 bits) the queue that the packet found and joined."""
+
+    src_mac: bytes
+    dst_mac: bytes
+    src_ip: bytes
+    dst_ip: bytes
+    flow: int
+    psn: int
+    feedback: int
+    queue_bytes: int
+    dscp: int = DSCP_CNP
+
+
+@dataclass(frozen=True)
 class PfcFrame:
     """Pause quanta (16 bits, of 512 bit times) by class, for the classes that the frame enables. 0 quanta is RESUME."""
 
@@ -157,13 +178,9 @@ def _check(name: str, value: int, bits: int) -> None:
         raise WireError(f"{name} is {value}: it must fit into {bits} bits")
 
 
-def _roce_frame(
-    packet: DataPacket | CnpPacket, ecn: int, opcode: int, flags: int, becn: int, psn: int, body: bytes
-) -> bytearray:
-    """Frame with headers, body and ICRC. `body` has a multiple of four bytes."""
-    _check("flow", packet.flow, 24)
-    _check("dscp", packet.dscp, 6)
-    udp_length = _UDP.size + _BTH.size + len(body) + ICRC_LENGTH
+def _udp_frame(packet: DataPacket | CnpPacket | CnmPacket, ecn: int, port: int, body: bytes) -> bytearray:
+    """Frame with headers up to UDP, and what follows them."""
+    udp_length = _UDP.size + len(body)
     length = _IPV4.size + udp_length
     if _IP_OFFSET + length > MAX_FRAME:
         raise WireError(f"a frame of {_IP_OFFSET + length} bytes is longer than {MAX_FRAME}: use a smaller payload")
@@ -171,10 +188,19 @@ def _roce_frame(
     tos = packet.dscp << 2 | ecn
     frame += _IPV4.pack(0x45, tos, length, 0, _DONT_FRAGMENT, _TTL, PROTOCOL_UDP, 0, packet.src_ip, packet.dst_ip)
     struct.pack_into("!H", frame, _IP_OFFSET + 10, ip_checksum(frame[_IP_OFFSET:]))
-    frame += _UDP.pack(source_port(packet.flow), ROCE_PORT, udp_length, 0)
-    frame += _BTH.pack(opcode, flags, _PKEY, becn | packet.flow, psn)
+    frame += _UDP.pack(source_port(packet.flow), port, udp_length, 0)
     frame += body
-    frame += bytes(ICRC_LENGTH)
+    return frame
+
+
+def _roce_frame(
+    packet: DataPacket | CnpPacket, ecn: int, opcode: int, flags: int, becn: int, psn: int, body: bytes
+) -> bytearray:
+    """Frame with headers, body and ICRC. `body` has a multiple of four bytes."""
+    _check("flow", packet.flow, 24)
+    _check("dscp", packet.dscp, 6)
+    bth = _BTH.pack(opcode, flags, _PKEY, becn | packet.flow, psn)
+    frame = _udp_frame(packet, ecn, ROCE_PORT, bth + body + bytes(ICRC_LENGTH))
     _U32_LE.pack_into(frame, len(frame) - ICRC_LENGTH, icrc(frame))
     return frame
 
@@ -199,6 +225,18 @@ def encode_cnp(packet: CnpPacket) -> bytes:
     return bytes(_roce_frame(packet, ecn, OPCODE_CNP, 0, _BECN, 0, body))
 
 
+def encode_cnm(packet: CnmPacket) -> bytes:
+    """Frame of a congestion notification message: 60 bytes. Raises WireError."""
+    _check("flow", packet.flow, 24)
+    _check("psn", packet.psn, 24)
+    _check("feedback", packet.feedback, 6)
+    _check("queue_bytes", packet.queue_bytes, 32)
+    _check("dscp", packet.dscp, 6)
+    body = _CNM.pack(packet.feedback, packet.queue_bytes)
+    body += _BTH.pack(OPCODE_UC_SEND_ONLY, 0, _PKEY, packet.flow, packet.psn)
+    return bytes(_udp_frame(packet, ECN_NOT_ECT, CNM_PORT, body))
+
+
 def encode_pfc(frame: PfcFrame) -> bytes:
     """A PFC frame, padded to 60 bytes. Raises WireError."""
     enabled = 0
@@ -212,7 +250,7 @@ def encode_pfc(frame: PfcFrame) -> bytes:
     return (head + _PFC_HEAD.pack(PFC_OPCODE, enabled, *times)).ljust(PFC_LENGTH, b"\0")
 
 
-def decode(frame: Buffer) -> DataPacket | CnpPacket | PfcFrame:
+def decode(frame: Buffer) -> DataPacket | CnpPacket | CnmPacket | PfcFrame:
     """What a frame is, all of it checked: lengths, checksum, ICRC. Raises WireError, which says what is wrong."""
     frame = bytes(frame)
     if len(frame) < _ETHERNET.size:
@@ -222,16 +260,16 @@ def decode(frame: Buffer) -> DataPacket | CnpPacket | PfcFrame:
         return PfcFrame(src_mac, decode_pfc_quanta(frame))
     if ethertype != ETHERTYPE_IPV4:
         raise WireError(f"Ethernet type {ethertype:#06x} is neither IPv4 nor flow control")
-    return _decode_roce(frame, dst_mac, src_mac)
+    return _decode_udp(frame, dst_mac, src_mac)
 
 
-def is_roce(frame: Buffer, dst_ip: bytes) -> bool:
-    """Whether a frame claims to be RoCEv2 for this address."""
+def is_for(frame: Buffer, dst_ip: bytes) -> bool:
+    """Whether a frame claims to be RoCEv2, or a congestion notification message, for this address."""
     if len(frame) < _BTH_OFFSET or _ETHERNET.unpack_from(frame)[2] != ETHERTYPE_IPV4:
         return False
     ip = frame[_IP_OFFSET:]
     udp_port = _UDP.unpack_from(ip, _IPV4.size)[1]
-    return ip[0] == 0x45 and ip[9] == PROTOCOL_UDP and udp_port == ROCE_PORT and ip[16:20] == dst_ip
+    return ip[0] == 0x45 and ip[9] == PROTOCOL_UDP and udp_port in (ROCE_PORT, CNM_PORT) and ip[16:20] == dst_ip
 
 
 def data_source(head: Buffer) -> tuple[bytes, bytes, int]:
@@ -250,7 +288,7 @@ def decode_pfc_quanta(frame: Buffer) -> dict[int, int]:
     return {priority: times[priority] for priority in range(CLASSES) if enabled >> priority & 1}
 
 
-def _decode_roce(frame: bytes, dst_mac: bytes, src_mac: bytes) -> DataPacket | CnpPacket:
+def _decode_udp(frame: bytes, dst_mac: bytes, src_mac: bytes) -> DataPacket | CnpPacket | CnmPacket:
     if len(frame) < DATA_OVERHEAD:
         raise WireError(f"{len(frame)} bytes are too short for a RoCEv2 packet")
     version_ihl, tos, length, _, fragment, _, protocol, _, src_ip, dst_ip = _IPV4.unpack_from(frame, _IP_OFFSET)
@@ -262,8 +300,17 @@ def _decode_roce(frame: bytes, dst_mac: bytes, src_mac: bytes) -> DataPacket | C
         raise WireError("wrong IPv4 checksum")
     frame = frame[: _IP_OFFSET + length]
     _, dst_port, udp_length, _ = _UDP.unpack_from(frame, _IP_OFFSET + _IPV4.size)
-    if dst_port != ROCE_PORT or udp_length != length - _IPV4.size:
+    if dst_port not in (ROCE_PORT, CNM_PORT) or udp_length != length - _IPV4.size:
         raise WireError(f"not RoCEv2: UDP port {dst_port}, length {udp_length} in IPv4 length {length}")
+    if dst_port == CNM_PORT:
+        cnm_offset = _IP_OFFSET + _IPV4.size + _UDP.size
+        if len(frame) != cnm_offset + _CNM.size + _BTH.size:
+            raise WireError(f"congestion notification message of {len(frame)} bytes")
+        feedback, queue_bytes = _CNM.unpack_from(frame, cnm_offset)
+        *_, flow, psn = _BTH.unpack_from(frame, cnm_offset + _CNM.size)
+        if feedback > MAX_FEEDBACK:
+            raise WireError(f"congestion notification message of an unknown version: {feedback:#06x}")
+        return CnmPacket(src_mac, dst_mac, src_ip, dst_ip, flow & _U24, psn & _U24, feedback, queue_bytes, tos >> 2)
     opcode, flags, _, flow, psn = _BTH.unpack_from(frame, _BTH_OFFSET)
     if flags & 0xF:
         raise WireError(f"BTH version {flags & 0xF}: only 0 is known")

@@ -18,8 +18,8 @@ from typing import Any
 import ptf
 import ptf.testutils
 
-from controller.configure import PFC_CLONE_SESSION, RECIRCULATION_PORT, PfcPort, Route, SwitchPlan, program_switch
-from controller.switch import CloneSession, Counter, Program, SwitchClient
+from controller.configure import RECIRCULATION_PORT, PfcPort, Route, SwitchPlan, clone_sessions, program_switch
+from controller.switch import Counter, Program, SwitchClient
 from controller.target import target
 from hosts import wire
 
@@ -173,7 +173,7 @@ class PcnTest(unittest.TestCase):
         self.switch.set_pipeline(Program.compiled(self.program))
         program_switch(self.switch, self.plan())
         # BMv2 keeps the copies of a session that its new program doesn't know any more, and would clone once for each.
-        self.addCleanup(self.switch.delete, [CloneSession(PFC_CLONE_SESSION)])
+        self.addCleanup(self.switch.delete, clone_sessions())
         self.dataplane = ptf.dataplane_instance
         for port in self.dataplane.ports.values():
             port.socket.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, RECEIVE_BUFFER_BYTES)

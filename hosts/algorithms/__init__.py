@@ -13,6 +13,7 @@ from .base import Ack, Cnm, Cnp, NotificationPoint, ReactionPoint, Window, windo
 from .dcqcn import DcqcnNotificationPoint, DcqcnParameters, DcqcnReactionPoint
 from .pcn import PcnNotificationPoint, PcnParameters, PcnReactionPoint
 from .pfc import PfcNotificationPoint, PfcParameters, PfcReactionPoint
+from .qcn import QcnParameters, QcnReactionPoint
 
 __all__ = [
     "Ack",
@@ -22,6 +23,7 @@ __all__ = [
     "NotificationPoint",
     "PcnParameters",
     "PfcParameters",
+    "QcnParameters",
     "ReactionPoint",
     "Scheme",
     "SchemeError",
@@ -127,6 +129,14 @@ schemes: dict[str, Scheme] = {
             DcqcnParameters,
             DcqcnReactionPoint,
             DcqcnNotificationPoint,
+        ),
+        Scheme(
+            "qcn",
+            "Quantized Congestion Notification (IEEE 802.1Qau)",
+            "qcn",
+            QcnParameters,
+            QcnReactionPoint,
+            lambda parameters: NotificationPoint(),
         ),
         Scheme("pfc", "no congestion control: PFC alone", "pcn", PfcParameters, PfcReactionPoint, PfcNotificationPoint),
     )

@@ -20,8 +20,9 @@ const bit<32> N_INDEXES = 4096;
 
 // Internal port without an interface, where clones become PFC frames. No route may lead there.
 const port_t RECIRC_PORT = 510;
-// The control plane points this clone session at RECIRC_PORT.
+// The control plane points these clone sessions at RECIRC_PORT.
 const bit<32> PFC_CLONE_SESSION = 1;
+const bit<32> CNM_CLONE_SESSION = 2;
 
 const class_t HIGHEST_CLASS = 7;
 // Which classes are lossless at a port that the control plane didn't configure: RoCE data, class 3.
@@ -37,6 +38,12 @@ const bit<8>  IP_PROTOCOL_UDP = 17;
 const bit<16> UDP_PORT_ROCE = 4791;
 const bit<4>  BTH_VERSION = 0;
 
+// QCN's congestion notification messages: the port is the ethertype that they have in IEEE 802.1Qau.
+const bit<16> UDP_PORT_CNM = 0x22E7;
+const bit<6>  DSCP_CNM = 56;  // of the highest class
+const bit<8>  TTL_CNM = 64;
+const bit<32> CNM_FRAME_BYTES = 60;
+
 const bit<2> ECN_NOT_ECT = 0;
 const bit<2> ECN_CE = 3;
 
@@ -50,6 +57,7 @@ const bit<32> ETHERNET_BYTES = 14;
 const bit<16> IPV4_BYTES = 20;
 const bit<16> UDP_BYTES = 8;
 const bit<16> ROCE_MIN_UDP_BYTES = 24;  // UDP, BTH and ICRC
+const bit<16> CNM_UDP_BYTES = 26;       // UDP, CNM and BTH
 
 // The second half of an index into `dropped`: port ++ reason.
 enum bit<3> drop_reason_t {

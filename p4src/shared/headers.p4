@@ -1,4 +1,4 @@
-// Headers as they stand on the wire: Ethernet, IPv4, UDP and BTH of RoCEv2, and PFC frames.
+// Headers as they stand on the wire: Ethernet, IPv4, UDP and BTH of RoCEv2, PFC frames, and QCN's messages.
 //
 // TNA twin: includes this file.
 
@@ -77,12 +77,21 @@ header pfc_pad_t {
     bit<16> zeros3;
 }
 
+// Begins as IEEE 802.1Qau's CNM PDU. The BTH of the sampled packet follows, which names the flow.
+header cnm_t {
+    bit<4>  version;
+    bit<6>  reserved;
+    bit<6>  feedback;  // quantised: 63 is the most severe congestion
+    bit<32> queue_bytes;
+}
+
 struct headers_t {
     ethernet_t ethernet;
     pfc_t      pfc;
     pfc_pad_t  pfc_pad;
     ipv4_t     ipv4;
     udp_t      udp;
+    cnm_t      cnm;
     bth_t      bth;
 }
 

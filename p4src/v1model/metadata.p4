@@ -14,20 +14,23 @@ const bit<32> INSTANCE_INGRESS_CLONE = 1;
 const bit<32> INSTANCE_EGRESS_CLONE = 2;
 const bit<32> INSTANCE_RECIRCULATED = 4;
 
-// Field lists: of a packet that a paused port holds, and of a PFC frame to be.
+// Field lists: of a packet that a paused port holds, of a PFC frame to be, and of QCN's message to be.
 const bit<8> LIST_HELD = 1;
 const bit<8> LIST_PFC = 2;
+const bit<8> LIST_CNM = 3;
 
 enum bit<2> kind_t {
     NEW = 0,   // from an interface, in its first pass
     HELD = 1,  // admitted, met a paused port at least once
-    PFC = 2    // becomes a PFC frame
+    PFC = 2,   // becomes a PFC frame
+    CNM = 3    // QCN's message, made here: forwarded as if it were new, and cut to its length when it leaves
 }
 
 struct metadata_t {
     // A foreign frame can't set these: they are zero unless the switch itself recirculated the packet.
-    @field_list(LIST_HELD, LIST_PFC) kind_t kind;
-    @field_list(LIST_HELD, LIST_PFC) port_t ingress_port;  // where the packet came in first; a PFC frame leaves there
+    @field_list(LIST_HELD, LIST_PFC, LIST_CNM) kind_t kind;
+    // Where the packet came in first; a PFC frame leaves there.
+    @field_list(LIST_HELD, LIST_PFC, LIST_CNM) port_t ingress_port;
     @field_list(LIST_HELD, LIST_PFC) class_t class;
     @field_list(LIST_HELD) port_t egress_port;
 
@@ -46,6 +49,10 @@ struct metadata_t {
 
     // At its admission a packet of its class waited at its egress port. A packet that was held has forgotten it.
     bit<1>    found_waiting;
+    bit<1>    admitted;        // in this pass
+    // In its port and class once it was admitted. Clones take it and the feedback along in QCN alone.
+    @field_list(LIST_CNM) bit<32> queue_bytes;
+    @field_list(LIST_CNM) bit<6>  feedback;
 
     // Verdicts of egress.
     bit<1>  hold;     // the port is paused for this class

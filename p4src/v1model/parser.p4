@@ -97,6 +97,7 @@ control SwitchDeparser(packet_out packet, in headers_t hdr) {
         packet.emit(hdr.pfc_pad);
         packet.emit(hdr.ipv4);
         packet.emit(hdr.udp);
+        packet.emit(hdr.cnm);
         packet.emit(hdr.bth);
     }
 }

@@ -121,7 +121,7 @@ control PfcReceive(in headers_t hdr, in metadata_t meta, in time_us_t now) {
     }
 }
 
-// A new packet is admitted to the queue of meta.egress_port. Sets meta.found_waiting.
+// A new packet is admitted to the queue of meta.egress_port. Sets meta.found_waiting and queue_bytes.
 control PortAdmit(inout metadata_t meta, in bit<32> length) {
     index_t index = meta.egress_port ++ meta.class;
 
@@ -131,8 +131,9 @@ control PortAdmit(inout metadata_t meta, in bit<32> length) {
         waiting_packets.read(packets, index);
         waiting_bytes.read(bytes, index);
         meta.found_waiting = packets != 0 ? 1w1 : 0;
+        meta.queue_bytes = bytes + length;
         waiting_packets.write(index, packets + 1);
-        waiting_bytes.write(index, bytes + length);
+        waiting_bytes.write(index, meta.queue_bytes);
     }
 
     apply {

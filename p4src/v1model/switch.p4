@@ -8,6 +8,7 @@
 //     |                    | PFC frame: PfcReceive (pause state, pn), gone
 //     |                    | IPv4: Forwarding --no route, TTL--> dropped
 //     |                          PortAdmit (waiting), PfcAdmit (held_bytes) ..PAUSE..> clone
+//     |        QCN's message: as if new
 //     |        held:     back to its queue
 //     |        PFC to be: to the highest queue of its port
 //     |
@@ -23,7 +24,7 @@
 //   ComputeIpv4Checksum -> SwitchDeparser -> frame            ~~> recirculated
 //
 // Everything is per port and class. What comes back from the switch itself (held packets, PFC frames to
-// be) is known by instance_type and metadata, which no frame from outside can set, and is never counted
+// be) is known by its metadata, which no frame from outside can set, and is never counted
 // as new. Compiled with -DNATIVE_PFC, for a target that pauses queues by itself, all that
 // pfc_emulation.p4 does is left out.
 //
@@ -63,14 +64,12 @@ control SwitchIngress(inout headers_t hdr, inout metadata_t meta, inout standard
 #endif
 
     apply {
-        bool is_new = std_meta.instance_type != INSTANCE_RECIRCULATED;
-        if (is_new) {
-            meta.kind = kind_t.NEW;
+        if (std_meta.instance_type != INSTANCE_RECIRCULATED) {
             meta.ingress_port = std_meta.ingress_port;
         }
         pfc.apply(meta);
 
-        if (is_new) {
+        if (meta.kind == kind_t.NEW || meta.kind == kind_t.CNM) {
             time_us_t now = std_meta.ingress_global_timestamp;
             validate.apply(hdr, meta, std_meta);
             if (meta.discard == 0) {
@@ -93,6 +92,7 @@ control SwitchIngress(inout headers_t hdr, inout metadata_t meta, inout standard
 #endif
                 std_meta.egress_spec = meta.egress_port;
                 std_meta.priority = meta.class;
+                meta.admitted = 1;
             }
         } else {
             meta.is_lossless = (bit<1>) (meta.lossless >> meta.class);

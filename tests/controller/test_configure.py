@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from controller.configure import (
+    CNM_CLONE_SESSION,
     MAX_QUANTA,
     PFC_CLONE_SESSION,
     RedPort,
@@ -103,6 +104,7 @@ def test_constants_are_the_data_plane_s() -> None:
     text = (COMPILED.parent / "shared" / "constants.p4").read_text()
     assert f"RECIRC_PORT = {RECIRCULATION_PORT};" in text
     assert f"PFC_CLONE_SESSION = {PFC_CLONE_SESSION};" in text
+    assert f"CNM_CLONE_SESSION = {CNM_CLONE_SESSION};" in text
 
 
 def test_red_reaches_every_port_from_the_scheme_s_parameters() -> None:

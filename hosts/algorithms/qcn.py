@@ -1,0 +1,103 @@
+"""QCN (IEEE 802.1Qau; the QCN-T paper's section 2.2): the RP. It needs no NP: its congestion point, p4src's qcn_cp.p4,
+notifies the source itself.
+
+Where the papers leave a choice:
+
+- F_b has 6 bits, so the deepest cut is 63/128 = 0.492, not the 0.5 that G_d F_bmax is said to be.
+- "With either Byte Counter or Timer larger than 5": the first five cycles are fast recovery, the sixth is active
+  increase. When both counters are beyond 5 the increase is hyper-active: i R_HAI for the i-th such cycle of the slower
+  one.
+- Cycles are halved for a counter that has had five of its own.
+- A rate limiter exists from the first message on: before it, a flow is at line rate and has no timer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .base import Cnm, ReactionPoint, check_above_zero
+
+
+@dataclass(frozen=True)
+class QcnParameters:
+    """RP and congestion point. Defaults are those of IEEE 802.1Qau, which PCN's paper uses.
+
+    g_d: the cut for each unit of F_b; 1/128. byte_counter_bytes, timer_s: length of a cycle, 150 KB and 15 ms (10 ms at
+    10 Gb/s in the Unbiased QCN paper, 2 ms at 100 Gb/s). cycles: of fast recovery; 5. r_ai_bps, r_hai_bps: 5 and 50
+    Mb/s (15 and 250 Mb/s at 100 Gb/s there). min_rate_bps: 5 Mb/s.
+    q_eq_bytes: Q_eq of the congestion points, 26 KB (60 KB there); w: 2; sample_bytes: between samples, 150 KB.
+    """
+
+    g_d: float = 1 / 128
+    byte_counter_bytes: float = 150e3
+    timer_s: float = 15e-3
+    cycles: float = 5
+    r_ai_bps: float = 5e6
+    r_hai_bps: float = 50e6
+    min_rate_bps: float = 5e6
+    q_eq_bytes: float = 26e3
+    w: float = 2
+    sample_bytes: float = 150e3
+
+    def __post_init__(self) -> None:
+        check_above_zero(
+            self,
+            ("byte_counter_bytes", "timer_s", "r_ai_bps", "r_hai_bps", "min_rate_bps", "sample_bytes"),
+        )
+        if not 0 < self.g_d <= 1 / 63:
+            raise ValueError(f"g_d = {self.g_d}: it must be above 0 and at most 1/63, or a message could stop a flow")
+        if self.cycles < 0 or self.cycles != int(self.cycles):
+            raise ValueError(f"cycles = {self.cycles}: it must be a whole number")
+        if self.w != int(self.w) or not 0 <= self.w <= 255:
+            raise ValueError(f"w = {self.w}: it must be a whole number up to 255")
+        if not 100 <= self.q_eq_bytes < 2**31:
+            raise ValueError(f"q_eq_bytes = {self.q_eq_bytes}: it must be from 100 bytes to 2^31")
+
+
+class QcnReactionPoint(ReactionPoint):
+    """`rate_bps` is R_c, `target_bps` R_t."""
+
+    def __init__(self, line_rate_bps: float, parameters: QcnParameters) -> None:
+        self._line_rate_bps = line_rate_bps
+        self._parameters = parameters
+        self.rate_bps = line_rate_bps
+        self.target_bps = line_rate_bps
+        self.timer_cycles = 0
+        self.byte_cycles = 0
+
+    def on_cnm(self, cnm: Cnm, now_s: float) -> None:
+        parameters = self._parameters
+        # Eq. 2
+        self.target_bps = self.rate_bps
+        self.rate_bps = max(self.rate_bps * (1 - parameters.g_d * cnm.feedback), parameters.min_rate_bps)
+        # "After a rate decrease, both Byte Counter and Timer are reset."
+        self.timer_cycles = self.byte_cycles = 0
+        self.timer_s = now_s + parameters.timer_s
+        self.due_bytes = self.sent_bytes + int(parameters.byte_counter_bytes)
+
+    def on_timer(self, now_s: float) -> None:
+        assert self.timer_s is not None
+        self.timer_cycles += 1
+        self.timer_s += self._parameters.timer_s * self._share(self.timer_cycles)
+        self._increase()
+
+    def on_bytes_sent(self, now_s: float) -> None:
+        self.byte_cycles += 1
+        self.due_bytes = self.sent_bytes + int(self._parameters.byte_counter_bytes * self._share(self.byte_cycles))
+        self._increase()
+
+    def state(self) -> dict[str, float]:
+        return {"target_bps": self.target_bps}
+
+    def _share(self, cycles: int) -> float:
+        """Of the full length, for the next cycle: "the duration of each cycle is cut by half" after fast recovery."""
+        return 1.0 if cycles < self._parameters.cycles else 0.5
+
+    def _increase(self) -> None:
+        """A cycle ended: fast recovery, active or hyper-active increase."""
+        parameters = self._parameters
+        if max(self.timer_cycles, self.byte_cycles) > parameters.cycles:
+            beyond = min(self.timer_cycles, self.byte_cycles) - parameters.cycles
+            step_bps = beyond * parameters.r_hai_bps if beyond > 0 else parameters.r_ai_bps
+            self.target_bps = min(self.target_bps + step_bps, self._line_rate_bps)  # eq. 4
+        self.rate_bps = (self.rate_bps + self.target_bps) / 2  # eq. 3, 4

@@ -1,0 +1,280 @@
+"""QCN's congestion point (IEEE 802.1Qau; QCN-T paper, section 2.1): which packets are sampled, what their sources are
+told, and that the message finds its way.
+
+A pause makes the queue: the n-th packet that comes to a paused port finds n - 1 waiting.
+"""
+
+import itertools
+from dataclasses import replace
+
+from lab import (
+    CNP_CLASS,
+    FAST_PORTS,
+    FRAME,
+    LONG_PAUSE,
+    ROCE_CLASS,
+    SLOW_PORT,
+    PcnTest,
+    Reason,
+    cnp,
+    data,
+    expected_pfc,
+    forwarded,
+    host_ip,
+    host_mac,
+    index,
+    patched,
+    port_mac,
+)
+
+from controller.configure import QcnPort, SwitchPlan
+from hosts import wire
+
+MAX = wire.MAX_FEEDBACK
+
+
+def feedback(queue: int, old: int, q_eq: int, w: int) -> int:
+    """F_b of a queue and the one before it, in 6 bits, as IEEE 802.1Qau has it; 0 where it isn't positive."""
+    above = (queue - q_eq) + w * (queue - old)
+    return min(MAX, 63 * above // ((2 * w + 1) * q_eq)) if above > 0 else 0
+
+
+def message(source: int, destination: int, psn: int, value: int, queue: int) -> bytes:
+    """What the host at `source` receives for its packet to the host at `destination`."""
+    packet = wire.CnmPacket(
+        port_mac(source), host_mac(source), host_ip(destination), host_ip(source), 1, psn, value, queue
+    )
+    return patched(wire.encode_cnm(packet), 22, bytes((63,)))
+
+
+class QcnTest(PcnTest):
+    """QCN's program; `qcn` of the ports that have a congestion point. By default that samples every packet."""
+
+    program = "qcn"
+    q_eq, w = 5 * FRAME, 2
+    qcn: tuple[QcnPort, ...] = (QcnPort(SLOW_PORT, q_eq, w, sample_bytes=1),)
+
+    def plan(self) -> SwitchPlan:
+        return replace(super().plan(), qcn=self.qcn)
+
+    def messages(self, n: int, first: int = 1, old: int = 0) -> dict[int, bytes]:
+        """By PSN, of those of n packets from port 1 to the slow port that get one, if all are sampled. `first`: packets
+        that wait with the first of them."""
+        found = {}
+        for psn in range(n):
+            queue = (first + psn) * FRAME
+            value = feedback(queue, old, self.q_eq, self.w)
+            if value:
+                found[psn] = message(1, SLOW_PORT, psn, value, queue)
+            old = queue
+        return found
+
+    def hold(self, n: int, port: int = SLOW_PORT) -> None:
+        self.pause(port)
+        self.send(1, *(data(1, port, psn=psn) for psn in range(n)))
+        self.wait_until_waiting(port, n)
+
+    def received(self, n: int) -> list[wire.CnmPacket]:
+        """The next n messages at port 1."""
+        packets = [wire.decode(arrival.frame) for arrival in self.receive(1, n)]
+        messages = [packet for packet in packets if isinstance(packet, wire.CnmPacket)]
+        self.assertEqual(len(messages), n)
+        return messages
+
+
+class SourcesAreToldHowFarAndHowFast(QcnTest):
+    """Byte for byte, from the first packet that has something to tell to where 6 bits are full. Data isn't changed."""
+
+    def runTest(self) -> None:
+        n = 40
+        expected = self.messages(n)
+        values = [feedback(count * FRAME, (count - 1) * FRAME, self.q_eq, self.w) for count in range(1, n + 1)]
+        self.assertEqual((values[3], values[4], values[-1]), (2, 5, MAX))
+        self.hold(n)
+        self.expect(1, *expected.values())
+        self.expect_nothing(1, 2, 3)
+        self.assertEqual(self.counters("marked"), {index(SLOW_PORT): len(expected)})
+        self.assertEqual(self.counter("marked", index(SLOW_PORT)).bytes, len(expected) * FRAME)
+        self.resume(SLOW_PORT)
+        arrivals = self.receive(SLOW_PORT, n)
+        self.assertEqual({arrival.data.ecn for arrival in arrivals}, {wire.ECN_ECT0})
+        self.assertEqual({arrival.data.psn for arrival in arrivals}, set(range(n)))
+
+
+class AQueueThatFallsTellsNothing(QcnTest):
+    """Above its set point, but falling faster than that."""
+
+    def runTest(self) -> None:
+        n, left = 20, 11
+        self.hold(n)
+        self.expect(1, *self.messages(n).values())
+        self.resume(SLOW_PORT)
+        self.receive(SLOW_PORT, n - left)
+        self.pause(SLOW_PORT)
+        self.wait_for(lambda: not self.dataplane_has(SLOW_PORT), "departures to end")
+        waiting = self.register("waiting_packets", index(SLOW_PORT))
+        self.assertGreater(waiting + 1, 5, "not above the set point any more")
+        frame = data(1, SLOW_PORT, psn=0)
+        self.send(1, frame)
+        self.wait_until_waiting(SLOW_PORT, waiting + 1)
+        self.expect_nothing(1)
+        self.assertEqual(self.register("sampled_bytes", index(SLOW_PORT)), (waiting + 1) * FRAME)
+        # Then it grows again, by one packet.
+        self.send(1, data(1, SLOW_PORT, psn=1))
+        value = feedback((waiting + 2) * FRAME, (waiting + 1) * FRAME, self.q_eq, self.w)
+        self.expect(1, message(1, SLOW_PORT, 1, value, (waiting + 2) * FRAME))
+
+    def dataplane_has(self, port: int) -> bool:
+        """Whether a frame came out of a port since the last call."""
+        return isinstance(
+            self.dataplane.poll(device_number=0, port_number=port, timeout=0.1), self.dataplane.PollSuccess
+        )
+
+
+class BelowTheSetPointNothingIsTold(QcnTest):
+    """And what is too little for one of 63 steps isn't, either."""
+
+    w = 0
+    q_eq = 63 * FRAME
+    qcn = (QcnPort(SLOW_PORT, q_eq, w, sample_bytes=1),)
+
+    def runTest(self) -> None:
+        self.hold(65)
+        # One packet above the set point is one step.
+        self.expect(1, message(1, SLOW_PORT, 63, 1, 64 * FRAME), message(1, SLOW_PORT, 64, 2, 65 * FRAME))
+        self.expect_nothing(1)
+
+
+class SamplesAreCloserTheWorseItIs(QcnTest):
+    """From one to the next, sample_bytes give or take 15%, divided by 1 + F_b / 8; and not always as many."""
+
+    w = 0
+    q_eq = 100 * FRAME
+    sample = 100 * FRAME
+    qcn = (QcnPort(2, q_eq, w, sample),)
+
+    def runTest(self) -> None:
+        n = 1000
+        self.hold(n, port=2)
+        found = self.received(self.counters("marked")[index(2)])
+        gaps: dict[int, list[float]] = {}
+        for before, after in itertools.pairwise(found):
+            step = 1 + before.feedback // 8
+            counted = (after.psn - before.psn) * FRAME * step
+            self.assertGreaterEqual(counted, 0.85 * self.sample, before)
+            self.assertLess(counted, 1.15 * self.sample + FRAME * step, before)
+            gaps.setdefault(step, []).append(counted / self.sample)
+        self.assertEqual(found[-1].feedback, MAX)
+        closest = gaps[8]
+        self.assertGreater(len(closest), 40)
+        self.assertLess(min(closest), 0.95)
+        self.assertGreater(max(closest), 1.05)
+        for message in found:
+            self.assertEqual(message.queue_bytes, (message.psn + 1) * FRAME)
+            self.assertEqual(message.feedback, feedback(message.queue_bytes, 0, self.q_eq, self.w))
+
+
+class AnUncongestedPortIsSampledAllTheSame(QcnTest):
+    """What was sampled is the old queue of the next sample."""
+
+    def runTest(self) -> None:
+        self.send(1, data(1, SLOW_PORT))
+        self.receive(SLOW_PORT)
+        self.assertEqual(self.register("sampled_bytes", index(SLOW_PORT)), FRAME)
+        self.assertEqual(self.register("sampled_feedback", index(SLOW_PORT)), 0)
+        self.expect_nothing()
+        self.assertEqual(self.counters("marked"), {})
+
+
+class PortsHaveCongestionPointsOfTheirOwn(QcnTest):
+    qcn = (QcnPort(SLOW_PORT, 5 * FRAME, 2, 1), QcnPort(2, 10**9, 2, 1))
+
+    def runTest(self) -> None:
+        n = 10
+        self.hold(n, port=2)
+        self.hold(n, port=3)
+        self.expect_nothing(1)
+        self.hold(n)
+        self.expect(1, *self.messages(n).values())
+        self.assertEqual(set(self.counters("marked")), {index(SLOW_PORT)})
+
+
+class OnlyLosslessRoceIsSampled(QcnTest):
+    def runTest(self) -> None:
+        for number in set(range(8)) - {ROCE_CLASS, CNP_CLASS}:
+            self.send(1, *(data(1, SLOW_PORT, psn=psn, dscp=number << 3, payload=250) for psn in range(12)))
+        self.send(1, *(cnp(1, SLOW_PORT) for _ in range(12)))
+        other = patched(data(1, SLOW_PORT), 36, (80).to_bytes(2, "big"), fix_checksum=False)
+        self.pause(SLOW_PORT)
+        self.send(1, *[other] * 12)
+        self.wait_until_waiting(SLOW_PORT, 12)
+        self.expect_nothing(1)
+        self.assertEqual(self.counters("marked"), {})
+        self.assertEqual(self.registers("sampled_bytes"), {})
+
+
+class AMessagePassesPausedPorts(QcnTest):
+    """It has the highest class, which nobody pauses, while data to the same host has to wait."""
+
+    def runTest(self) -> None:
+        n = 10
+        self.pause(1)
+        self.send(2, data(2, 1))
+        self.wait_until_waiting(1, 1)
+        self.hold(n)
+        self.expect(1, *self.messages(n).values())
+
+
+class AMessageFromElsewhereIsForwarded(QcnTest):
+    """As any packet: this switch has nothing to add."""
+
+    def runTest(self) -> None:
+        packet = wire.CnmPacket(host_mac(1), port_mac(1), host_ip(1), host_ip(2), 7, 8, 9, 10)
+        frame = wire.encode_cnm(packet)
+        self.send(1, frame)
+        self.expect(2, forwarded(frame, 2))
+        self.expect_nothing()
+
+
+class AnUnknownSourceIsToldNothing(QcnTest):
+    """The message has no route: dropped, and counted at the port where the sampled packet came in."""
+
+    def runTest(self) -> None:
+        n = 10
+        self.pause(SLOW_PORT)
+        self.send(1, *(patched(data(1, SLOW_PORT, psn=psn), 26, bytes((10, 9, 9, 9))) for psn in range(n)))
+        self.wait_until_waiting(SLOW_PORT, n)
+        dropped = {index(1, Reason.NO_ROUTE): len(self.messages(n))}
+        self.wait_for_value(lambda: self.counters("dropped"), dropped, "messages dropped")
+
+
+class PfcFramesComeFirst(QcnTest):
+    """A packet can be cloned once: that which a PAUSE falls due at isn't sampled, the next one is."""
+
+    pfc_ports = FAST_PORTS
+    n, xoff = 12, 6
+
+    def plan(self) -> SwitchPlan:
+        plan = super().plan()
+        pfc = tuple(replace(port, xoff_bytes=self.xoff * FRAME, xon_bytes=FRAME) for port in plan.pfc)
+        return replace(plan, pfc=(*pfc, replace(self.pfc_defaults, port=SLOW_PORT)))
+
+    def runTest(self) -> None:
+        self.hold(self.n)
+        # The PAUSE falls due at the packet that exceeds XOFF, number xoff from 0.
+        after = self.messages(self.n - self.xoff - 1, first=self.xoff + 2, old=self.xoff * FRAME)
+        told = list(self.messages(self.xoff).values())
+        told += [message(1, SLOW_PORT, self.xoff + 1 + psn, *self.value(frame)) for psn, frame in after.items()]
+        arrivals = self.receive(1, len(told) + 1)
+        self.assertEqual(
+            sorted(arrival.frame.hex() for arrival in arrivals),
+            sorted(frame.hex() for frame in (*told, expected_pfc(1, LONG_PAUSE))),
+        )
+        self.resume(SLOW_PORT)
+        self.receive(SLOW_PORT, self.n)
+        self.expect(1, expected_pfc(1, 0))
+
+    def value(self, frame: bytes) -> tuple[int, int]:
+        packet = wire.decode(frame)
+        assert isinstance(packet, wire.CnmPacket)
+        return packet.feedback, packet.queue_bytes
