@@ -177,6 +177,7 @@ def _pause(plan: Plan, recording: Recording, steady: Steady) -> list[tuple[str, 
 def _marked(plan: Plan, recording: Recording) -> list[tuple[str, str]]:
     rule = {
         "dcqcn": "A port marks by RED: the more packets of its class one leaves behind, the more likely.",
+        "qcn": "A port changes no packet: it samples some and may send their sources a message. Those count here.",
         "pcn": "A port marks a packet that found another of its class waiting there, unless a pause held it up.",
     }[find_scheme(plan.scheme).program]
     shares = [

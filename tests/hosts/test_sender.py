@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hosts import wire
-from hosts.algorithms import Cnp, Configured, NotificationPoint, ReactionPoint, Scheme, find_scheme
+from hosts.algorithms import Cnm, Cnp, Configured, NotificationPoint, ReactionPoint, Scheme, find_scheme
 from hosts.clock import DilatedClock
 from hosts.log import EventLog
 from hosts.nic import Nic
@@ -99,12 +99,25 @@ def test_cnps_set_the_rate_of_their_flow_alone() -> None:
     assert bench.nic.flows[1].rate_bps > second.rate_bps
 
 
+def test_switches_messages_set_the_rate_of_their_flow_alone() -> None:
+    bench = Bench(find_scheme("qcn").configure())
+    bench.start(1)
+    bench.start(2)
+    bench.sender.on_cnm(2, PEER, Cnm(32), 0.0)
+    first, second = bench.sender.stats()
+    assert (first.rate_bps, second.rate_bps) == (LINE, LINE * 3 / 4)
+    assert (first.cnps, second.cnps) == (0, 1)
+    assert bench.nic.flows[1].rate_bps == second.rate_bps
+    assert bench.sender.timer_s == 15e-3
+
+
 def test_cnps_from_elsewhere_change_nothing() -> None:
     bench = Bench()
     bench.start(1)
     bench.sender.on_cnp(1, wire.parse_ip("10.0.1.3"), Cnp(decrease=True, rec_rate_bps=1e6), 0.0)
     bench.sender.on_cnp(9, PEER, Cnp(decrease=True, rec_rate_bps=1e6), 0.0)
-    assert bench.sender.unknown_cnps == 2
+    bench.sender.on_cnm(9, PEER, Cnm(63), 0.0)
+    assert bench.sender.unknown_cnps == 3
     assert bench.nic.flows[0].rate_bps == LINE
 
 

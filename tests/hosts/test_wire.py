@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -13,7 +14,7 @@ from scapy.layers.l2 import Ether
 from scapy.packet import Raw
 
 from hosts import wire
-from hosts.wire import CnpPacket, DataPacket, PfcFrame, WireError
+from hosts.wire import CnmPacket, CnpPacket, DataPacket, PfcFrame, WireError
 
 MACS = (wire.parse_mac("00:00:00:00:00:01"), wire.parse_mac("00:00:00:00:00:02"))
 IPS = (wire.parse_ip("10.0.0.1"), wire.parse_ip("10.0.1.2"))
@@ -76,6 +77,59 @@ def test_cnp_is_what_scapy_builds(flow: int, decrease: bool, rate: int) -> None:
     )
     assert frame == bytes(expected)
     assert wire.decode(frame) == CnpPacket(*MACS, *IPS, flow=flow, decrease=decrease, rec_rate_mbps=rate)
+
+
+cnm_packets = st.builds(
+    CnmPacket, macs, macs, ips, ips, u24, u24, st.integers(0, wire.MAX_FEEDBACK), st.integers(0, (1 << 32) - 1)
+)
+
+
+@given(cnm_packets)
+def test_a_message_is_what_scapy_builds(packet: CnmPacket) -> None:
+    body = packet.feedback.to_bytes(2, "big") + packet.queue_bytes.to_bytes(4, "big")
+    # Its BTH, without the ICRC that scapy adds to it.
+    bth = bytes(BTH(opcode="UC_SEND_ONLY", dqpn=packet.flow, psn=packet.psn))[:12]
+    expected = (
+        Ether(dst=packet.dst_mac.hex(":"), src=packet.src_mac.hex(":"))
+        / IP(
+            src=wire.format_ip(packet.src_ip),
+            dst=wire.format_ip(packet.dst_ip),
+            tos=wire.DSCP_CNP << 2,
+            id=0,
+            flags="DF",
+            ttl=64,
+        )
+        / UDP(sport=wire.source_port(packet.flow), dport=0x22E7, chksum=0)
+        / Raw(body + bth)
+    )
+    assert wire.encode_cnm(packet) == bytes(expected)
+    assert len(bytes(expected)) == 60
+
+
+@given(cnm_packets)
+def test_a_message_survives_the_wire(packet: CnmPacket) -> None:
+    frame = wire.encode_cnm(packet)
+    assert wire.decode(frame) == packet
+    assert wire.is_for(frame, packet.dst_ip)
+    assert not wire.is_for(frame, bytes(byte ^ 1 for byte in packet.dst_ip))
+
+
+@pytest.mark.parametrize("change", [lambda frame: frame[:-1], lambda frame: frame + b"\0"])
+def test_a_message_has_one_length(change: Callable[[bytes], bytes]) -> None:
+    frame = bytearray(change(wire.encode_cnm(CnmPacket(*MACS, *IPS, 1, 2, 3, 4))))
+    frame[16:18] = (len(frame) - 14).to_bytes(2, "big")
+    frame[38:40] = (len(frame) - 34).to_bytes(2, "big")
+    frame[24:26] = bytes(2)
+    frame[24:26] = wire.ip_checksum(frame[14:34]).to_bytes(2, "big")
+    with pytest.raises(WireError, match="congestion notification message of"):
+        wire.decode(frame)
+
+
+def test_a_message_of_another_version_is_refused() -> None:
+    frame = bytearray(wire.encode_cnm(CnmPacket(*MACS, *IPS, 1, 2, 3, 4)))
+    frame[42] = 0x10
+    with pytest.raises(WireError, match="unknown version"):
+        wire.decode(frame)
 
 
 def test_rec_rate_is_at_least_one() -> None:
