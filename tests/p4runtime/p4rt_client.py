@@ -36,12 +36,22 @@ class RefusedError(Exception):
 class Client:
     """One controller: a channel, and a stream once `arbitrate` was called."""
 
-    def __init__(self, port: int, *, device_id: int = 1, election_id: int = 1, role: str = "") -> None:
+    def __init__(
+        self,
+        port: int,
+        *,
+        device_id: int = 1,
+        election_id: int = 1,
+        role: str = "",
+        tls: grpc.ChannelCredentials | None = None,
+    ) -> None:
         self.device_id, self.election_id, self.role = device_id, election_id, role
-        self.channel = grpc.insecure_channel(
-            f"127.0.0.1:{port}",
-            options=[("grpc.use_local_subchannel_pool", 1), ("grpc.max_receive_message_length", -1)],
-        )
+        address = f"127.0.0.1:{port}"
+        options = [("grpc.use_local_subchannel_pool", 1), ("grpc.max_receive_message_length", -1)]
+        if tls is None:
+            self.channel = grpc.insecure_channel(address, options)
+        else:
+            self.channel = grpc.secure_channel(address, tls, options)
         self.stub = p4r_grpc.P4RuntimeStub(self.channel)
         self._requests: queue.SimpleQueue[p4r.StreamMessageRequest | None] = queue.SimpleQueue()
         self._stream: Any = None

@@ -25,7 +25,7 @@ class Process:
         for line in self.process.stderr:
             self.lines.append(line)
             if "listening" in line:
-                self.port = int(line.split("127.0.0.1:")[1].split(",")[0])
+                self.port = int(line.split(", ports")[0].rpartition(":")[2])
                 return
         raise AssertionError(f"the switch ended with {self.process.wait(WAIT_S)}: {self.lines}")
 

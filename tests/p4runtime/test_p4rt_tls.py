@@ -1,0 +1,157 @@
+"""TLS: the server's certificate, clients' certificates, and files that are no good."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import finsy as fy
+import grpc
+import pytest
+from conftest import PROGRAMS
+from finsy.proto import rpc_code
+from p4rt_client import Client, RefusedError
+from p4rt_process import COMMAND, Process
+
+from softswitch.options import parse
+
+pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="certificates are made with openssl")
+
+
+class Authority:
+    """Signs certificates. Each is a pair of files, NAME.crt and NAME.key, in one folder."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self._folder, self._name = folder, name
+        self._openssl(name, "-x509", "-subj", f"/CN={name}", "-addext", "basicConstraints=critical,CA:TRUE")
+
+    @property
+    def certificate(self) -> Path:
+        return self._folder / f"{self._name}.crt"
+
+    def sign(self, name: str) -> tuple[Path, Path]:
+        """Certificate and key of a server on this machine, or of a client."""
+        signer = ("-CA", str(self.certificate), "-CAkey", str(self._folder / f"{self._name}.key"))
+        names = ("-subj", f"/CN={name}", "-addext", "subjectAltName=IP:127.0.0.1")
+        return self._openssl(name, "-x509", *signer, *names, "-addext", "basicConstraints=CA:FALSE")
+
+    def _openssl(self, name: str, *options: str) -> tuple[Path, Path]:
+        certificate, key = self._folder / f"{name}.crt", self._folder / f"{name}.key"
+        new = ("openssl", "req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
+        files = ("-keyout", str(key), "-out", str(certificate), "-days", "2")
+        subprocess.run([*new, *files, *options], check=True, capture_output=True)
+        return certificate, key
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("tls")
+
+
+@pytest.fixture(scope="module")
+def authority(folder: Path) -> Authority:
+    return Authority(folder, "authority")
+
+
+@pytest.fixture(scope="module")
+def server_files(authority: Authority) -> list[str]:
+    certificate, key = authority.sign("server")
+    return ["--grpc-server-ssl", "--grpc-server-cert", str(certificate), "--grpc-server-key", str(key)]
+
+
+@contextmanager
+def switch(*arguments: str) -> Iterator[int]:
+    """A switch process; gives its port."""
+    process = Process("--no-p4", "--device-id", "1", *arguments)
+    try:
+        yield process.port
+    finally:
+        process.end(signal.SIGKILL)
+
+
+def credentials(authority: Authority, own: tuple[Path, Path] | None = None) -> grpc.ChannelCredentials:
+    """Of a client that trusts the authority and has, or has not, a certificate of its own."""
+    root = authority.certificate.read_bytes()
+    if own is None:
+        return grpc.ssl_channel_credentials(root)
+    return grpc.ssl_channel_credentials(root, own[1].read_bytes(), own[0].read_bytes())
+
+
+def outcome(port: int, tls: grpc.ChannelCredentials | None) -> object:
+    """What arbitration ends with: OK, or the status of a connection that failed."""
+    with Client(port, tls=tls) as client:
+        try:
+            return client.arbitrate().status.code
+        except RefusedError as error:
+            return error.code
+
+
+def test_a_server_with_a_certificate(authority: Authority, folder: Path, server_files: list[str]) -> None:
+    stranger = Authority(folder, "stranger")
+    with switch(*server_files) as port:
+        assert outcome(port, credentials(authority)) == rpc_code.OK
+        assert outcome(port, credentials(stranger)) == grpc.StatusCode.UNAVAILABLE, "it has to be the server we trust"
+        assert outcome(port, None) == grpc.StatusCode.UNAVAILABLE, "nothing is spoken in the clear"
+
+
+def test_clients_need_a_certificate(authority: Authority, folder: Path, server_files: list[str]) -> None:
+    ours, theirs = authority.sign("client"), Authority(folder, "another").sign("intruder")
+    demand = ["--grpc-server-cacert", str(authority.certificate), "--grpc-server-with-client-auth"]
+    with switch(*server_files, *demand) as port:
+        assert outcome(port, credentials(authority, ours)) == rpc_code.OK
+        assert outcome(port, credentials(authority)) == grpc.StatusCode.UNAVAILABLE
+        assert outcome(port, credentials(authority, theirs)) == grpc.StatusCode.UNAVAILABLE
+        assert outcome(port, credentials(authority, ours)) == rpc_code.OK, "and the switch goes on"
+
+
+def test_finsy_with_certificates(authority: Authority, server_files: list[str]) -> None:
+    certificate, key = authority.sign("finsy")
+    demand = ["--grpc-server-cacert", str(authority.certificate), "--grpc-server-with-client-auth"]
+    tls = fy.GRPCCredentialsTLS(cacert=authority.certificate, cert=certificate, private_key=key)
+    options = fy.SwitchOptions(
+        p4info=PROGRAMS / "bench.p4info.txtpb", p4blob=PROGRAMS / "bench.json", device_id=1, channel_credentials=tls
+    )
+
+    async def use(port: int) -> None:
+        async with fy.Switch("s1", f"127.0.0.1:{port}", options) as device:
+            assert device.is_primary
+
+    with switch(*server_files, *demand) as port:
+        asyncio.run(asyncio.wait_for(use(port), 60))
+
+
+def test_bad_files_are_named(folder: Path, authority: Authority, server_files: list[str]) -> None:
+    _, other_key = authority.sign("other")
+    (folder / "text.crt").write_text("no certificate")
+    cases = {
+        "cannot read": ["--grpc-server-cert", str(folder / "none.crt"), "--grpc-server-key", str(other_key)],
+        "PEM": ["--grpc-server-cert", str(folder / "text.crt"), "--grpc-server-key", str(other_key)],
+        "PEM files": [*server_files[1:3], "--grpc-server-key", str(other_key)],
+    }
+    for why, files in cases.items():
+        command = [*COMMAND, "--no-p4", "--grpc-server-addr", "127.0.0.1:0", "--grpc-server-ssl", *files]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        assert (done.returncode, done.stderr.count("\n")) == (1, 1), done.stderr
+        assert why in done.stderr
+
+
+def test_only_this_machine_is_listened_to_unless_told_otherwise() -> None:
+    """By the kernel's table, whose addresses are little endian; of IPv6 sockets, the IPv4 part."""
+
+    def listening(port: int) -> set[str]:
+        lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+        lines += [line.split() for line in Path("/proc/net/tcp6").read_text().splitlines()[1:]]
+        return {
+            words[1].split(":")[0][-8:] for words in lines if words[3] == "0A" and words[1].endswith(f":{port:04X}")
+        }
+
+    assert parse(["--no-p4"]).grpc_address == "127.0.0.1:9559"
+    with switch() as port:
+        assert listening(port) == {"0100007F"}
+    with switch("--grpc-server-addr", "0.0.0.0:0") as port:
+        assert listening(port) == {"00000000"}
