@@ -9,7 +9,7 @@ import signal
 import sys
 import threading
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from softswitch.codegen.build import BuildError, build_program, build_runtime
@@ -41,9 +41,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (StartError, BuildError, NativeError) as error:
         if stopping.is_set():
             return 0  # Ctrl-C reaches the C compiler as well, whose failure is not news then
-        print(f"softswitch: {error}", file=sys.stderr)
+        _say(str(error))
         return 1
     return 0
+
+
+def _say(line: str) -> None:
+    """To whoever started the switch. On a full disk nobody hears it, and the switch goes on."""
+    with suppress(OSError):
+        print(f"softswitch: {line}", file=sys.stderr, flush=True)
 
 
 def _run(options: Options, stopping: threading.Event) -> None:
@@ -82,7 +88,7 @@ def _run(options: Options, stopping: threading.Event) -> None:
             raise StartError(str(error)) from error
         ports = " ".join(f"{port}@{interface}" for port, interface in options.interfaces) or "none"
         ready = f"device {options.device_id} listening on {server.address}, ports: {ports}"
-        print(f"softswitch: {ready}", file=sys.stderr, flush=True)
+        _say(ready)
         if options.log_file is not None:
             log.info("%s", ready)
         stopping.wait()
@@ -118,13 +124,25 @@ def _load(native: NativeSwitch, path: Path) -> None:
         raise StartError(f"{path}: {error}") from error
 
 
+class _LogFile(logging.FileHandler):
+    """A log file whose disk may fill up: that is told once, and lines that don't fit are lost."""
+
+    failed = False
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802
+        error = sys.exc_info()[1]
+        if not self.failed:
+            _say(f"cannot write to {self.baseFilename}: {error}; the switch goes on, lines of the log are lost")
+        self.failed = True
+
+
 def _set_up_logging(options: Options) -> None:
     handler: logging.Handler
     if options.log_file is None:
         handler = logging.StreamHandler()
     else:
         try:
-            handler = logging.FileHandler(options.log_file, encoding="utf-8")
+            handler = _LogFile(options.log_file, encoding="utf-8")
         except OSError as error:
             raise StartError(f"cannot write {options.log_file}: {error.strerror}") from error
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))

@@ -28,6 +28,7 @@ REFER_GROUP: Final = 0xFFFFFFFD
 EVENT_PACKET_IN: Final = 1
 EVENT_DIGEST: Final = 2
 EVENT_LOG: Final = 3
+EVENT_NOTICE: Final = 4
 
 
 class NativeError(Exception):
@@ -67,7 +68,7 @@ class Replica:
 @dataclass(frozen=True)
 class Event:
     """A frame for the CPU port (`EVENT_PACKET_IN`), a packed digest of list `id` (`EVENT_DIGEST`), or a line of text
-    from the program or a port (`EVENT_LOG`)."""
+    from the program (`EVENT_LOG`) or the switch (`EVENT_NOTICE`)."""
 
     kind: int
     id: int

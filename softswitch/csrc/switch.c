@@ -57,10 +57,14 @@ void sw_say(struct sw_switch *sw, const char *format, ...)
     int n = vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
     if (n >= (int)sizeof line) n = sizeof line - 1;
-    sw_events_put(&sw->events, SW_EVENT_LOG, 0, line, (uint32_t)n, sw_now_us(sw));
+    sw_events_put(&sw->events, SW_EVENT_NOTICE, 0, line, (uint32_t)n, sw_now_us(sw));
 }
 
-static void log_of_program(void *context, const char *message) { sw_say(context, "%s", message); }
+static void log_of_program(void *context, const char *message)
+{
+    struct sw_switch *sw = context;
+    sw_events_put(&sw->events, SW_EVENT_LOG, 0, message, (uint32_t)strlen(message), sw_now_us(sw));
+}
 
 /* ---- the worker ---- */
 

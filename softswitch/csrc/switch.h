@@ -91,8 +91,8 @@ int sw_multicast_group(struct sw_switch *, uint32_t group, const struct sw_repli
 /* Injects a frame as if it came in on `port`. */
 int sw_packet_out(struct sw_switch *, uint16_t port, const uint8_t *frame, uint32_t length);
 
-/* LOG: a line of text, not terminated: log_msg() of the program, a port that went down or came back. */
-enum sw_event_kind { SW_EVENT_PACKET_IN = 1, SW_EVENT_DIGEST = 2, SW_EVENT_LOG = 3 };
+/* Lines of text, not terminated. LOG: log_msg() of the program. NOTICE: of the switch itself, as of a port that went down. */
+enum sw_event_kind { SW_EVENT_PACKET_IN = 1, SW_EVENT_DIGEST = 2, SW_EVENT_LOG = 3, SW_EVENT_NOTICE = 4 };
 struct sw_event { uint32_t kind; uint32_t id; /* digest list */ uint32_t length; uint64_t now_us; };
 /* Waits up to timeout_ms for a frame sent to the CPU port or a digest. 1: one was written; 0: none; < 0: stopped. */
 int sw_next_event(struct sw_switch *, int timeout_ms, struct sw_event *, uint8_t *data, uint32_t capacity);

@@ -15,7 +15,7 @@ from typing import Any, Final, cast
 import grpc
 from finsy.proto import p4r, p4r_grpc
 
-from softswitch.native import EVENT_DIGEST, EVENT_LOG, EVENT_PACKET_IN, Event, NativeError, NativeSwitch
+from softswitch.native import EVENT_DIGEST, EVENT_LOG, EVENT_NOTICE, EVENT_PACKET_IN, Event, NativeError, NativeSwitch
 from softswitch.p4runtime import batches, packetio
 from softswitch.p4runtime.arbitration import MAX_SESSIONS, Arbitration, Session
 from softswitch.p4runtime.errors import (
@@ -241,6 +241,8 @@ class Service(p4r_grpc.P4RuntimeServicer):
                 return  # the switch stopped
             if event is not None and event.kind == EVENT_LOG:
                 log.info("data plane: %s", event.data.decode("utf-8", "replace"))
+            elif event is not None and event.kind == EVENT_NOTICE:
+                log.warning("%s", event.data.decode("utf-8", "replace"))
             running = self._pipeline.running
             if running is None:
                 continue

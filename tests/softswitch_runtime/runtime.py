@@ -14,7 +14,7 @@ from softswitch.codegen.build import build_runtime, build_source
 
 PROGRAMS = Path(__file__).with_name("programs")
 DROP_PORT = 511
-PACKET_IN, DIGEST, LOG = 1, 2, 3
+PACKET_IN, DIGEST, LOG, NOTICE = 1, 2, 3, 4
 
 
 class PortStats(Structure):

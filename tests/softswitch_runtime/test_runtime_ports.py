@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from links import Link
-from runtime import LOG, Switch, SwitchError, wait
+from runtime import NOTICE, Switch, SwitchError, wait
 
 pytestmark = pytest.mark.root
 Links = Callable[..., list[Link]]
@@ -98,7 +98,7 @@ def test_an_interface_vanishes_and_returns(make_links: Links) -> None:
             name, far = c.near, c.far
         assert wait(lambda: switch.stats(3).up == 0)
         kind, _, text = switch.event() or (0, 0, b"")
-        assert kind == LOG
+        assert kind == NOTICE
         assert name.encode() in text
         a.send(frame())
         assert len(b.receive(1)) == 1, "the other ports go on"

@@ -1,0 +1,149 @@
+"""What a switch meets: controllers and switches that are killed, disks that are full, interfaces that vanish."""
+
+from __future__ import annotations
+
+import os
+import random
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import grpc
+import pytest
+from conftest import PROGRAMS, Program
+from finsy.proto import p4r, rpc_code
+from p4rt_client import WAIT_S, Client, RefusedError
+from p4rt_process import COMMAND, Process
+
+
+@pytest.fixture
+def processes() -> Iterator[Callable[..., Process]]:
+    """Starts switch processes; they are gone after the test."""
+    started: list[Process] = []
+
+    def start(*arguments: str) -> Process:
+        started.append(Process("--device-id", "1", *arguments))
+        return started[-1]
+
+    yield start
+    for process in started:
+        process.end(signal.SIGKILL)
+
+
+# A controller of its own process: batches of entries, inserted and deleted without end.
+CONTROLLER = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from conftest import PROGRAMS, load
+from p4rt_client import Client, update
+program = load(PROGRAMS / "bench")
+names = program.names
+with Client(int(sys.argv[2]), election_id=int(sys.argv[3])) as client:
+    client.arbitrate()
+    client.set_pipeline(program.info, program.json)
+    action = names.action("send_to_cpu", reason=1)
+    entries = [names.entry("l2", {"dst_addr": n}, action) for n in range(1, 501)]
+    print("ready", flush=True)
+    while True:
+        for kind in ("INSERT", "DELETE"):
+            client.write(*(update(kind, table_entry=entry) for entry in entries), atomicity="ROLLBACK_ON_ERROR")
+"""
+
+
+def test_a_controller_is_killed_at_any_moment(processes: Callable[..., Process], program: Program) -> None:
+    """Its batches are there as a whole or not at all, its place is free, and the next controller goes on at once."""
+    switch = processes("--no-p4")
+    rng = random.Random(1)
+    for election_id in range(1, 7):
+        words = [sys.executable, "-c", CONTROLLER, str(Path(__file__).parent), str(switch.port), str(election_id)]
+        with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as controller:
+            assert controller.stdout is not None
+            assert controller.stdout.readline() == "ready\n"
+            time.sleep(rng.uniform(0, 0.2))
+            controller.kill()
+        with Client(switch.port, election_id=election_id + 1) as client:
+            assert client.arbitrate().status.code == rpc_code.OK
+            table = p4r.TableEntry(table_id=program.names.tables["l2"].preamble.id)
+            assert len(client.read(table_entry=table)) in (0, 500)
+            client.write()
+    assert switch.end() == 0
+
+
+def test_a_switch_is_killed_and_started_again(processes: Callable[..., Process]) -> None:
+    """On the same address at once; its clients learn of it."""
+    first = processes("--no-p4")
+    with Client(first.port) as client:
+        client.arbitrate()
+        assert first.end(signal.SIGKILL) == -signal.SIGKILL
+        with pytest.raises(RefusedError) as failure:
+            client.receive()
+        assert failure.value.code == grpc.StatusCode.UNAVAILABLE
+    second = processes("--no-p4", "--grpc-server-addr", f"127.0.0.1:{first.port}")
+    assert second.port == first.port
+    with Client(second.port) as client:
+        assert client.arbitrate().status.code == rpc_code.OK
+
+
+def test_it_ends_in_the_middle_of_a_write(processes: Callable[..., Process]) -> None:
+    switch = processes("--no-p4")
+    words = [sys.executable, "-c", CONTROLLER, str(Path(__file__).parent), str(switch.port), "1"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as controller:
+        assert controller.stdout is not None
+        assert controller.stdout.readline() == "ready\n"
+        started = time.monotonic()
+        assert switch.end(signal.SIGTERM) == 0
+        assert time.monotonic() - started < 5
+        assert controller.wait(WAIT_S) != 0, "it was told that the switch is gone"
+    assert len(switch.lines) == 1, "no word beyond the ready line"
+
+
+def test_a_full_disk_for_the_log(processes: Callable[..., Process], program: Program) -> None:
+    """/dev/full takes no byte. The switch says so once and serves."""
+    switch = processes(str(PROGRAMS / "bench.json"), "--log-file", "/dev/full", "-L", "trace")
+    with Client(switch.port) as client:
+        client.arbitrate()
+        for _ in range(3):
+            client.set_pipeline(program.info, program.json)  # each writes a line
+    assert switch.end() == 0
+    complaints = [line for line in switch.lines if "listening" not in line]
+    assert len(complaints) == 1
+    assert "/dev/full: [Errno 28] No space left on device; the switch goes on" in complaints[0]
+
+
+def test_a_full_disk_for_its_own_output(program: Program) -> None:
+    """Where not even the ready line can be written."""
+    address = f"unix:/tmp/p4rt-{os.getpid()}.socket"
+    with Path("/dev/full").open("w") as full:
+        switch = subprocess.Popen([*COMMAND, "--no-p4", "--grpc-server-addr", address], stderr=full)
+    try:
+        with grpc.insecure_channel(address) as channel:
+            grpc.channel_ready_future(channel).result(WAIT_S)
+    finally:
+        switch.terminate()
+        assert switch.wait(WAIT_S) == 0
+        Path(address.removeprefix("unix:")).unlink(missing_ok=True)
+
+
+@pytest.mark.root
+def test_an_interface_vanishes_and_returns(processes: Callable[..., Process]) -> None:
+    """One line each, at the default log level."""
+    ends = [f"p4h{os.getpid()}{end}" for end in "ab"]
+    veth = ["ip", "link", "add", ends[0], "type", "veth", "peer", "name", ends[1]]
+    subprocess.run(veth, check=True)
+    try:
+        switch = processes("--no-p4", "-i", f"1@{ends[0]}")
+        stderr = switch.process.stderr
+        assert stderr is not None
+        subprocess.run(["ip", "link", "delete", ends[0]], check=True)
+        assert select.select([stderr], [], [], WAIT_S)[0]
+        assert stderr.readline().endswith(f"WARNING port 1: interface {ends[0]} is gone; the other ports go on\n")
+        subprocess.run(veth, check=True)
+        assert select.select([stderr], [], [], WAIT_S)[0]
+        assert stderr.readline().endswith(f"WARNING port 1: interface {ends[0]} is back\n")
+        assert switch.end() == 0
+    finally:
+        subprocess.run(["ip", "link", "delete", ends[0]], check=False)
