@@ -103,6 +103,10 @@ class Scenario(Protocol):
         """Where the paper has it."""
 
     @property
+    def default_scheme(self) -> str:
+        """What runs unless somebody says otherwise: a scheme, or several with commas between."""
+
+    @property
     def parameters(self) -> tuple[Parameter, ...]: ...
 
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:

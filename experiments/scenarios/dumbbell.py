@@ -39,6 +39,7 @@ class Dumbbell:
     name = "dumbbell"
     title = "Dumbbell: four long flows on one 10 Gb/s bottleneck"
     source = "PCN (NSDI'20), section 7.1 and Fig. 11"
+    default_scheme = "pcn"
     parameters = _PARAMETERS
 
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:

@@ -52,6 +52,7 @@ class Victim:
     name = "victim"
     title = "The victim flow: who suffers when others burst"
     source = "PCN (NSDI'20), section 3.1 and Fig. 1 to 3"
+    default_scheme = "pfc,dcqcn,pcn"
     parameters = _PARAMETERS
 
     def checks(self, plan: Plan, recording: Recording, steady: Steady) -> list[Check]:
