@@ -14,7 +14,7 @@ from experiments.errors import ExperimentError
 from experiments.parameters import Parameter, Value, complete
 from experiments.recording import Recording
 from experiments.scenarios import scheme_parameters
-from experiments.scenarios.base import HEADER_BYTES, Headline, Plan, Sampling
+from experiments.scenarios.base import HEADER_BYTES, Headline, LiveLimits, Plan, Sampling
 from experiments.scenarios.dumbbell_charts import draw
 from experiments.scenarios.dumbbell_story import about, story
 from topologies.dumbbell import dumbbell
@@ -31,6 +31,12 @@ _PARAMETERS = (
     *scheme_parameters.parameters("pcn", T=(None, "rtt"), w_min=(None, "0.1 / number of flows")),
     *scheme_parameters.parameters("dcqcn"),
 )
+
+
+_K = (400.0, 640.0)
+"""Up to the latter a run takes less than two minutes in all."""
+_STALL_S = 0.25e-3
+"""Half an RTT. Runs with stalls of 0.4 ms missed Jain's index and utilisation by some percent."""
 
 
 class Dumbbell:
@@ -85,7 +91,7 @@ class Dumbbell:
             duration_s=number("duration", 0),
             payload_bytes=payload,
             sampling=Sampling((bottleneck,)),
-            load_bps=number("rate", 0),
+            live=LiveLimits(number("rate", 0), *_K, _STALL_S),
         )
 
     def checks(self, plan: Plan, recording: Recording, steady: Steady) -> list[Check]:

@@ -16,7 +16,7 @@ from experiments.errors import ExperimentError
 from experiments.metrics import Array
 from experiments.parameters import Parameter, Value, complete, format_value
 from experiments.recording import Recording
-from experiments.scenarios.base import HEADER_BYTES, Headline, Plan, Sampling
+from experiments.scenarios.base import HEADER_BYTES, Headline, LiveLimits, Plan, Sampling
 from topologies.compact import LONG_SENDERS, P0_S0, P2_S1, compact
 from topologies.model import FlowSpec, TopologyError
 
@@ -26,6 +26,9 @@ _F1_IDS = 100
 """F1's steps are the flows 100, 101, ..."""
 _PAPER_GBPS = 9.5
 _BIN_S = 0.5e-3
+_K = (800.0, 2400.0)
+_STALL_S = 0.25e-3
+"""A quarter of the time over which a point is measured."""
 _RATE_X = "F1's limiter (Gbit/s)"
 
 
@@ -103,7 +106,7 @@ class Fig5:
             duration_s=len(limits) * step_s,
             payload_bytes=payload,
             sampling=Sampling((P2_S1, P0_S0), counters_s=_BIN_S / 2, flows_s=_BIN_S / 2),
-            load_bps=2 * rate,
+            live=LiveLimits(1.75 * rate, *_K, _STALL_S),
         )
 
     def checks(self, plan: Plan, recording: Recording, steady: Steady) -> list[Check]:
