@@ -13,6 +13,7 @@ import click
 # Subcommand -> where it is. Loaded when it is asked for, or for the list of them.
 _COMMANDS = {
     "run": "controller.commands.run",
+    "figure": "controller.commands.figure",
     "doctor": "controller.commands.doctor",
     "up": "controller.commands.network",
     "down": "controller.commands.network",

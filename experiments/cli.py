@@ -15,7 +15,7 @@ from experiments.terminal import show
 
 def run_command(
     scenario: str,
-    scheme: str | None,
+    scheme: str,
     clock: str,
     target: str,
     seed: int,

@@ -23,7 +23,7 @@ def show(directory: Path, console: Console) -> None:
         _show_schemes(summary, console)
     else:
         _show_flows(summary, console)
-        _show_checks("checks", summary["checks"], console)
+        show_checks("checks", summary["checks"], console)
         console.print(
             f"{summary['packets']['lost']} of {summary['packets']['sent']:,} packets lost; "
             f"k {summary['k']:g}, target {summary['target']}, took {summary['wall_s']:.0f} s",
@@ -34,8 +34,8 @@ def show(directory: Path, console: Console) -> None:
 
 def _show_schemes(summary: dict[str, Any], console: Console) -> None:
     for scheme, run in summary["schemes"].items():
-        _show_checks(f"{summary['scenario']}, {scheme}: checks", run["checks"], console)
-    _show_checks("across the schemes", summary["checks"], console)
+        show_checks(f"{summary['scenario']}, {scheme}: checks", run["checks"], console)
+    show_checks("across the schemes", summary["checks"], console)
     lost = ", ".join(
         f"{scheme} {run['packets']['lost']} of {run['packets']['sent']:,}" for scheme, run in summary["schemes"].items()
     )
@@ -68,7 +68,8 @@ def _show_flows(summary: dict[str, Any], console: Console) -> None:
         console.print(f"and {more} more in summary.json", highlight=False)
 
 
-def _show_checks(title: str, rows: list[dict[str, Any]], console: Console) -> None:
+def show_checks(title: str, rows: list[dict[str, Any]], console: Console) -> None:
+    """Prints checks, as summaries have them, as a table."""
     checks = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     for heading in ("claim", "what", "paper", "theory", "measured", "unit", "verdict"):
         checks.add_column(

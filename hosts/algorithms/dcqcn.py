@@ -14,7 +14,6 @@ Where the paper leaves a choice:
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from .base import Cnp, NotificationPoint, ReactionPoint, check_above_zero
@@ -135,10 +134,10 @@ class DcqcnNotificationPoint(NotificationPoint):
 
     def __init__(self, parameters: DcqcnParameters) -> None:
         self._interval_s = parameters.cnp_interval_s
-        self.marked_from_s = -math.inf
+        self._next_s: float | None = None
 
     def on_marked(self, now_s: float) -> Cnp | None:
-        if now_s < self.marked_from_s:
+        if self._next_s is not None and now_s < self._next_s:
             return None
-        self.marked_from_s = now_s + self._interval_s
+        self._next_s = now_s + self._interval_s
         return Cnp(decrease=True)

@@ -1,0 +1,200 @@
+"""Fig. 11: four flows start at line rate on one 10 Gb/s bottleneck; how fast, how calmly they are taken in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from experiments import analysis, metrics
+from experiments.analysis import steady_state
+from experiments.checks import Check, at_least, at_most
+from experiments.paper import measure
+from experiments.paper.base import PCN, SCHEMES, Case, Outcome, Outcomes, ratio
+from experiments.paper.plans import dumbbell_plan
+from experiments.paper.plots import Line, Panel, scheme_name
+from experiments.recording import Recording
+
+DURATION_S = 300e-3
+SEEDS = (1, 2, 3)
+SETTLED = 0.1
+"""The sum of the rates has settled when its mean over an RTT stays within this share of the capacity."""
+_REACHED_MS = {"pcn": 2.0, "qcn": 40.0, "dcqcn": 50.0, "timely": 90.0}
+_DRAINED_MS = {"pcn": 7.5, "qcn": 13.0, "dcqcn": 41.0, "timely": 72.0}
+
+
+def settled_s(
+    times: metrics.Array, rates: metrics.Array, capacity: float, window_s: float, end_s: float
+) -> float | None:
+    """From when on the mean of a step series over `window_s` stays within SETTLED of `capacity`; None if never."""
+    edges = np.arange(0.0, end_s + window_s / 2, window_s)
+    means = np.array([metrics.step_mean(times, rates, low, high) for low, high in pairwise(edges)])
+    outside = np.flatnonzero(np.abs(means - capacity) > SETTLED * capacity)
+    last = int(outside[-1]) + 1 if outside.size else 0
+    return float(edges[last]) if last < means.size else None
+
+
+class Fig11:
+    name = "fig11"
+    title = "Dynamic behaviour: queue and sum of the rates"
+    source = "7.1, Fig. 11"
+    about = (
+        "The dumbbell: 10 Gb/s, RTT 500 us, four flows of three hosts from line rate. PCN with T = RTT and "
+        "w_min = 0.1/4 (7.1 states neither). The sum of the rates counts as settled from the moment from which its "
+        "mean over each RTT stays within 10% of the capacity. Means over three seeds, which shift the NPs' timers "
+        "against each other."
+    )
+
+    def cases(self, schemes: Sequence[str]) -> list[Case]:
+        return [
+            Case({"scheme": scheme, "seed": seed}, dumbbell_plan(scheme, seed, DURATION_S))
+            for scheme in SCHEMES
+            if scheme in schemes
+            for seed in SEEDS
+        ]
+
+    def measure(self, case: Case, recording: Recording) -> Outcome:
+        plan = case.plan
+        total = analysis.aggregate_rate(recording, plan.topology)
+        queue = recording.series.get(str(plan.bottleneck), "waiting_bytes")
+        steady = steady_state(recording, plan.bottleneck, plan.capacity_bps, plan.steady_from_s)
+        reached = metrics.first_fall(*total, plan.capacity_bps)
+        settled = settled_s(*total, plan.capacity_bps, 500e-6, plan.duration_s)
+        empty = analysis.drained(recording, plan.bottleneck)
+        grid = np.linspace(steady.from_s, steady.to_s, 2000)
+        numbers = {
+            "reached_ms": None if reached is None else reached * 1e3,
+            "settled_ms": None if settled is None else settled * 1e3,
+            "drained_ms": None if empty is None else empty * 1e3,
+            "utilisation": steady.utilisation,
+            "jain": steady.jain,
+            "queue_kb": steady.queue_bytes_mean / 1e3,
+            "queue_swing_kb": metrics.spread(metrics.step_at(*queue, grid)) / 1e3,
+            "rate_swing_gbps": metrics.spread(metrics.step_at(*total, grid)) / 1e9,
+            "pause": float(steady.pause),
+        }
+        curves = {
+            "queue": measure.thin(*queue, 0.0, plan.duration_s / 3, 1e-3),
+            "rate": measure.thin(*total, 0.0, plan.duration_s / 3, 1e-9),
+        }
+        return Outcome(case.keys, numbers, curves)
+
+    def checks(self, outcomes: Outcomes) -> list[Check]:
+        schemes = [str(one) for one in outcomes.values("scheme")]
+
+        def of(number: str, scheme: str = PCN) -> float | None:
+            return outcomes.mean(number, scheme=scheme)
+
+        reached, drained, swing = of("reached_ms"), of("drained_ms"), of("queue_swing_kb")
+        rows = [
+            Check(
+                "0.36",
+                "PCN: sum of the rates first at capacity (met: 2 ms; ordered: before QCN's 40 ms)",
+                _REACHED_MS[PCN],
+                1.0,
+                reached,
+                "ms",
+                at_most(reached, 2.0, 40.0),
+            ),
+            Check(
+                "0.37",
+                "PCN: initial queue down to five packets (met: 7.5 ms; ordered: before QCN's 13 ms)",
+                _DRAINED_MS[PCN],
+                None,
+                drained,
+                "ms",
+                at_most(drained, 7.5, 13.0),
+            ),
+        ]
+        for scheme in schemes:
+            if scheme == PCN:
+                continue
+            name, faster = scheme_name(scheme), ratio(of("settled_ms", scheme), of("settled_ms"))
+            claimed = _REACHED_MS[scheme] / _REACHED_MS[PCN]
+            rows.append(
+                Check(
+                    "0.36",
+                    f"{name}: its sum takes this many times as long as PCN's to settle (met: half of the paper's "
+                    "factor or more; ordered: longer)",
+                    claimed,
+                    None,
+                    faster,
+                    "",
+                    at_least(faster, claimed / 2, 1.0),
+                )
+            )
+            longer = ratio(of("drained_ms", scheme), drained)
+            claimed = _DRAINED_MS[scheme] / _DRAINED_MS[PCN]
+            rows.append(
+                Check(
+                    "0.37",
+                    f"{name}: its initial queue lasts this many times as long as PCN's (met: half of the paper's "
+                    "factor or more; ordered: longer)",
+                    claimed,
+                    None,
+                    longer,
+                    "",
+                    at_least(longer, claimed / 2, 1.0),
+                )
+            )
+        for scheme in schemes:
+            name, calm = scheme_name(scheme), scheme in ("pcn", "qcn")
+            full = of("utilisation", scheme)
+            if calm:
+                rows.append(
+                    Check(
+                        "0.38",
+                        f"{name}: utilisation, last third (met: 0.97 and more)",
+                        1.0,
+                        None,
+                        full,
+                        "",
+                        at_least(full, 0.97, 0.9),
+                    )
+                )
+                queue = of("queue_kb", scheme)
+                rows.append(
+                    Check(
+                        "0.38",
+                        f'{name}: mean queue, last third, "almost zero" (met: 0.1 C T, 62.5 KB; ordered: 100 KB)',
+                        0.0,
+                        None,
+                        queue,
+                        "KB",
+                        at_most(queue, 62.5, 100.0),
+                    )
+                )
+            else:
+                larger = ratio(of("queue_swing_kb", scheme), swing)
+                rows.append(
+                    Check(
+                        "0.38",
+                        f"{name}: swing of its queue, last third, over PCN's (met: larger)",
+                        None,
+                        None,
+                        larger,
+                        "",
+                        at_least(larger, 1.0),
+                    )
+                )
+        return rows
+
+    def panels(self, outcomes: Outcomes) -> list[Panel]:
+        def lines(curve: str) -> list[Line]:
+            found = outcomes.where(seed=SEEDS[0])
+            return [
+                Line(scheme_name(str(one.keys["scheme"])), *one.curves[curve], str(one.keys["scheme"])) for one in found
+            ]
+
+        return [
+            Panel("Bottleneck queue", "Time (ms)", "Queue (KB)", lines("queue")),
+            Panel(
+                "Sum of the sending rates",
+                "Time (ms)",
+                "Rate (Gbit/s)",
+                lines("rate"),
+                level=10.0,
+                level_text="capacity",
+            ),
+        ]

@@ -1,0 +1,106 @@
+"""Fig. 13: the same run with other w_min and w_max."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from experiments.checks import Check, at_least, at_most
+from experiments.paper import hadoop
+from experiments.paper.base import PCN, Case, Outcome, Outcomes, ratio
+from experiments.paper.plots import Line, Panel
+from experiments.recording import Recording
+
+W_MIN, W_MAX = 1 / 128, 1 / 2
+W_MINS = (1 / 1024, 1 / 512, 1 / 256, 1 / 128, 1 / 64, 1 / 32)
+W_MAXS = (1 / 8, 1 / 4, 1 / 2, 1.0)
+SEEDS = (1, 2)
+
+
+class Fig13:
+    name = "fig13"
+    title = "Parameter sensitivity"
+    source = "7.3, Fig. 13"
+    about = f"{hadoop.ABOUT} PCN, T = 50 us; w_max varied at w_min = 1/128, w_min at w_max = 1/2. Two seeds."
+
+    def cases(self, schemes: Sequence[str]) -> list[Case]:
+        pairs = [*((W_MIN, w_max) for w_max in W_MAXS), *((w_min, W_MAX) for w_min in W_MINS if w_min != W_MIN)]
+        return [
+            Case({"w_min": w_min, "w_max": w_max, "seed": seed}, hadoop.hadoop_plan(PCN, seed, w_min, w_max))
+            for w_min, w_max in pairs
+            for seed in SEEDS
+            if PCN in schemes
+        ]
+
+    def measure(self, case: Case, recording: Recording) -> Outcome:
+        return Outcome(case.keys, hadoop.numbers(recording))
+
+    def checks(self, outcomes: Outcomes) -> list[Check]:
+        def smallest_over_largest(number: str, **keys: tuple[float, ...]) -> float | None:
+            ((name, values),) = keys.items()
+            other = {"w_min": W_MIN} if name == "w_max" else {"w_max": W_MAX}
+            return ratio(
+                outcomes.mean(number, **{name: values[0]}, **other),
+                outcomes.mean(number, **{name: values[-1]}, **other),
+            )
+
+        fewer = smallest_over_largest("pause_s0_per_s", w_max=W_MAXS)
+        longer = smallest_over_largest("p99_ms all", w_max=W_MAXS)
+        slower = smallest_over_largest("p99_ms all", w_min=W_MINS)
+        rates = [outcomes.mean("pause_s0_per_s", w_min=w_min, w_max=W_MAX) for w_min in W_MINS]
+        known = [rate for rate in rates if rate is not None]
+        spread = ratio(max(known) - min(known), sum(known) / len(known)) if known else None
+        return [
+            Check(
+                "0.44",
+                "PAUSE frames to S0 with w_max = 1/8 over those with 1 (met: fewer)",
+                None,
+                None,
+                fewer,
+                "",
+                at_most(fewer, 1.0),
+            ),
+            Check(
+                "0.44",
+                '99% completion time, w_max = 1/8 over w_max = 1, "grows a little" (met: 1 to 1.5; ordered: to 2)',
+                None,
+                None,
+                longer,
+                "",
+                at_most(longer, 1.5, 2.0) if longer is not None and longer >= 1 else at_least(longer, 1.0, 0.95),
+            ),
+            Check(
+                "0.44",
+                'PAUSE frames to S0: spread over all w_min, of their mean, "almost no impact" (met: 0.2; ordered: 0.5)',
+                None,
+                None,
+                spread,
+                "",
+                at_most(spread, 0.2, 0.5),
+            ),
+            Check(
+                "0.44",
+                '99% completion time, w_min = 1/1024 over w_min = 1/32, "slightly" longer (met: 1 to 1.5)',
+                None,
+                None,
+                slower,
+                "",
+                at_most(slower, 1.5, 2.0) if slower is not None and slower >= 1 else at_least(slower, 1.0, 0.95),
+            ),
+        ]
+
+    def panels(self, outcomes: Outcomes) -> list[Panel]:
+        def line(label: str, number: str, x: str, values: Sequence[float], **other: float) -> Line:
+            means = [(value, outcomes.mean(number, **{x: value}, **other)) for value in values]
+            known = [(index, mean) for index, (_, mean) in enumerate(means) if mean is not None]
+            return Line(label, [float(index) for index, _ in known], [mean for _, mean in known], PCN, points=True)
+
+        panels = []
+        for x, values, other in (("w_max", W_MAXS, {"w_min": W_MIN}), ("w_min", W_MINS, {"w_max": W_MAX})):
+            ticks = [str(Fraction(value).limit_denominator(2048)) for value in values]
+            for title, number, label in (
+                ("PAUSE frames to S0", "pause_s0_per_s", "PAUSE frames (1/s)"),
+                ("Completion time, 99%", "p99_ms all", "Time (ms)"),
+            ):
+                panels.append(Panel(title, x, label, [line("PCN", number, x, values, **other)], ticks=ticks))
+        return panels

@@ -1,0 +1,187 @@
+"""Fig. 17: from 4 to 1,024 flows on the dumbbell's bottleneck."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from experiments import theory
+from experiments.analysis import steady_state
+from experiments.checks import Check, at_least, at_most
+from experiments.paper.base import PCN, SCHEMES, Case, Outcome, Outcomes
+from experiments.paper.plans import dumbbell_plan
+from experiments.paper.plots import Line, Panel, scheme_name
+from experiments.recording import Recording
+
+FLOWS = (4, 16, 64, 256, 1024)
+WINDOW_S = 0.5
+"""Jain's index is of the throughputs over 500 ms. [B.1]"""
+DURATION_S = 1.0
+_MANY = 256
+"""Up to here the other schemes cope, says the paper."""
+_QUEUES_KB = {"qcn": (50.0, 100.0), "timely": (100.0, 200.0)}
+
+
+class Fig17:
+    name = "fig17"
+    title = "Flow scalability"
+    source = "B.1, Fig. 17"
+    about = (
+        "The dumbbell with 4 to 1,024 flows, all from line rate at time 0. One second; queue, utilisation, PAUSE and "
+        "Jain's index are of its last 500 ms. PCN with T = RTT = 500 us and w_min = 0.1/N. "
+        "fairness.md says what decides about Jain's index."
+    )
+
+    def cases(self, schemes: Sequence[str]) -> list[Case]:
+        return [
+            Case({"scheme": scheme, "flows": flows, "seed": 1}, dumbbell_plan(scheme, 1, DURATION_S, flows, 0.5e-3))
+            for scheme in (*SCHEMES, "pcn-x")
+            if scheme in schemes
+            for flows in FLOWS
+        ]
+
+    def measure(self, case: Case, recording: Recording) -> Outcome:
+        plan = case.plan
+        steady = steady_state(recording, plan.bottleneck, plan.capacity_bps, plan.duration_s - WINDOW_S)
+        numbers: dict[str, float | None] = {
+            "queue_kb": steady.queue_bytes_mean / 1e3,
+            "utilisation": steady.utilisation,
+            "jain": steady.jain,
+            "pause_per_s": steady.pause / WINDOW_S,
+        }
+        return Outcome(case.keys, numbers)
+
+    def checks(self, outcomes: Outcomes) -> list[Check]:
+        queue = outcomes.extreme("queue_kb", True, scheme=PCN)
+        pause = outcomes.extreme("pause_per_s", True, scheme=PCN)
+        full = outcomes.extreme("utilisation", False, scheme=PCN)
+        fair = outcomes.extreme("jain", False, scheme=PCN)
+        bound = max(theory.queue_oscillation(flows, 0.1 / flows, 10e9, 500e-6) for flows in FLOWS) / 1e3
+        rows = [
+            Check(
+                "0.52",
+                "PCN: largest mean queue of all numbers of flows (met: the paper's 100 KB; theory: peak by eq. 15)",
+                100.0,
+                bound,
+                queue,
+                "KB",
+                at_most(queue, 100.0, 200.0),
+            ),
+            Check("0.52", "PCN: PAUSE frames a second, most", 0.0, 0.0, pause, "1/s", at_most(pause, 0.0)),
+            Check(
+                "0.55",
+                "PCN: least utilisation (met: 0.97 and more)",
+                1.0,
+                None,
+                full,
+                "",
+                at_least(full, 0.97, 0.9),
+            ),
+            Check("0.55", "PCN: least Jain's index (met: 0.9 and more)", 1.0, 1.0, fair, "", at_least(fair, 0.9, 0.8)),
+        ]
+        for flows in FLOWS:
+            index = outcomes.mean("jain", scheme=PCN, flows=flows)
+            rows.append(
+                Check(
+                    "0.55",
+                    f"PCN: Jain's index, {flows} flows (met: 0.9 and more)",
+                    1.0,
+                    1.0,
+                    index,
+                    "",
+                    at_least(index, 0.9, 0.8),
+                )
+            )
+        return rows + self._others(outcomes)
+
+    def _others(self, outcomes: Outcomes) -> list[Check]:
+        rows = []
+        for scheme in (str(one) for one in outcomes.values("scheme") if one not in (PCN, "pcn-x")):
+            name = scheme_name(scheme)
+            few = [outcomes.mean("queue_kb", scheme=scheme, flows=flows) for flows in FLOWS if flows <= _MANY]
+            if scheme == "dcqcn":
+                grows = _least_step(few)
+                rows.append(
+                    Check(
+                        "0.53",
+                        f"{name}: least growth of its queue from one number of flows to the next, to {_MANY} flows "
+                        "(met: it always grows)",
+                        None,
+                        None,
+                        grows,
+                        "KB",
+                        at_least(grows, 0.0),
+                    )
+                )
+            else:
+                known = [value for value in few if value is not None]
+                low, high = _QUEUES_KB[scheme]
+                for what, value, verdict in (
+                    ("least", min(known, default=None), at_least(min(known, default=None), low, low / 2)),
+                    ("largest", max(known, default=None), at_most(max(known, default=None), high, 2 * high)),
+                ):
+                    rows.append(
+                        Check(
+                            "0.53",
+                            f"{name}: {what} mean queue, to {_MANY} flows (paper: {low:g} to {high:g} KB; ordered: "
+                            "within a factor of two)",
+                            low if what == "least" else high,
+                            None,
+                            value,
+                            "KB",
+                            verdict,
+                        )
+                    )
+            pause = outcomes.mean("pause_per_s", scheme=scheme, flows=FLOWS[-1])
+            rows.append(
+                Check(
+                    "0.54",
+                    f"{name}: PAUSE frames a second, {FLOWS[-1]} flows (met: it is not rid of them, 100 and more)",
+                    None,
+                    None,
+                    pause,
+                    "1/s",
+                    at_least(pause, 100.0, 0.0),
+                )
+            )
+            drop = _difference(
+                outcomes.mean("jain", scheme=scheme, flows=FLOWS[0]),
+                outcomes.mean("jain", scheme=scheme, flows=FLOWS[-1]),
+            )
+            rows.append(
+                Check(
+                    "0.54",
+                    f"{name}: fall of Jain's index from {FLOWS[0]} to {FLOWS[-1]} flows (met: 0.1 and more)",
+                    None,
+                    None,
+                    drop,
+                    "",
+                    at_least(drop, 0.1, 0.0),
+                )
+            )
+        return rows
+
+    def panels(self, outcomes: Outcomes) -> list[Panel]:
+        def lines(number: str) -> list[Line]:
+            return [
+                Line(scheme_name(str(scheme)), *outcomes.by("flows", number, scheme=scheme), str(scheme), points=True)
+                for scheme in outcomes.values("scheme")
+            ]
+
+        return [
+            Panel("Mean queue", "Flows", "Queue (KB)", lines("queue_kb"), log_x=True),
+            Panel("PFC", "Flows", "PAUSE frames (1/s)", lines("pause_per_s"), log_x=True),
+            Panel("Bottleneck", "Flows", "Utilisation", lines("utilisation"), log_x=True, top=1.05),
+            Panel("Fairness over 500 ms", "Flows", "Jain's index", lines("jain"), log_x=True, top=1.05),
+        ]
+
+
+def _difference(one: float | None, other: float | None) -> float | None:
+    return None if one is None or other is None else one - other
+
+
+def _least_step(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    if len(known) < max(2, len(values)):
+        return None
+    return min(later - earlier for earlier, later in pairwise(known))

@@ -1,0 +1,146 @@
+"""Fig. 19: the parking lot. F0 crosses N bottlenecks, every other flow one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from experiments.checks import Check, at_least, at_most, near
+from experiments.paper import measure
+from experiments.paper.base import PCN, SCHEMES, Case, Outcome, Outcomes
+from experiments.paper.plans import parking_lot_plan
+from experiments.paper.plots import Line, Panel, scheme_name
+from experiments.recording import Recording
+
+BOTTLENECKS = (2, 4, 6, 8, 10)
+SEEDS = (1, 2, 3)
+DURATION_S = 150e-3
+RATE_GBPS = 40.0
+_UTILISATION = {"pcn": 0.98, "qcn": 0.90, "dcqcn": 0.88, "timely": 0.95}
+
+
+class Fig19:
+    name = "fig19"
+    title = "Multiple bottlenecks: the parking lot"
+    source = "B.3, Fig. 19"
+    about = (
+        "N = 2 to 10 bottlenecks of 40 Gb/s in a row, every link 5 us. PCN's T is the largest RTT, F0's; "
+        "w_min = 0.1/2. "
+        "150 ms, measured over the last 100; means over three seeds, which shift the NPs' timers against each other. "
+        "Rates are of frames, and F0's what it sends into link 1."
+    )
+
+    def cases(self, schemes: Sequence[str]) -> list[Case]:
+        return [
+            Case({"scheme": scheme, "bottlenecks": n, "seed": seed}, parking_lot_plan(scheme, seed, n, DURATION_S))
+            for scheme in SCHEMES
+            if scheme in schemes
+            for n in BOTTLENECKS
+            for seed in SEEDS
+        ]
+
+    def measure(self, case: Case, recording: Recording) -> Outcome:
+        plan, span = case.plan, (DURATION_S / 3, DURATION_S)
+        frames = plan.frame_bytes / plan.payload_bytes
+        numbers: dict[str, float | None] = {
+            "utilisation": measure.throughput_bps(recording, str(plan.bottleneck), *span) / plan.capacity_bps,
+            "f0_gbps": measure.goodput_bps(recording, "flow 0", *span) * frames / 1e9,
+            "f1_gbps": measure.goodput_bps(recording, "flow 1", *span) * frames / 1e9,
+            "pause": measure.pauses(recording, recording.links, *span),
+        }
+        return Outcome(case.keys, numbers)
+
+    def checks(self, outcomes: Outcomes) -> list[Check]:
+        rows = []
+        for scheme in (str(one) for one in outcomes.values("scheme")):
+            least = min(
+                (
+                    value
+                    for n in BOTTLENECKS
+                    if (value := outcomes.mean("utilisation", scheme=scheme, bottlenecks=n)) is not None
+                ),
+                default=None,
+            )
+            claimed = _UTILISATION[scheme]
+            rows.append(
+                Check(
+                    "0.58",
+                    f"{scheme_name(scheme)}: least utilisation of link 1"
+                    + (" (met: 0.98 and more)" if scheme == PCN else " (met: within 5%)"),
+                    claimed,
+                    None,
+                    least,
+                    "",
+                    at_least(least, claimed, 0.95) if scheme == PCN else near(least, claimed, 0.05, 1.2),
+                )
+            )
+        for n in BOTTLENECKS:
+            share = RATE_GBPS / (n + 1)
+            f0 = outcomes.mean("f0_gbps", scheme=PCN, bottlenecks=n)
+            rows.append(
+                Check(
+                    "0.59",
+                    f"PCN: F0 over {n} bottlenecks, C / (N + 1) (met: within 20%)",
+                    share,
+                    share,
+                    f0,
+                    "Gbit/s",
+                    near(f0, share, 0.2),
+                )
+            )
+        for scheme, what in (("qcn", "less"), ("dcqcn", "more")):
+            if scheme not in outcomes.values("scheme"):
+                continue
+            beyond = _beyond(outcomes, scheme, more=what == "more")
+            rows.append(
+                Check(
+                    "0.59",
+                    f"{scheme_name(scheme)}: N for which F0 has {what} than C / (N + 1) (met: all)",
+                    float(len(BOTTLENECKS)),
+                    None,
+                    beyond,
+                    f"of {len(BOTTLENECKS)}",
+                    at_least(beyond, len(BOTTLENECKS), len(BOTTLENECKS) / 2),
+                )
+            )
+        most = outcomes.extreme("f0_gbps", True, scheme="dcqcn")
+        if most is not None:
+            rows.append(
+                Check(
+                    "0.59",
+                    "DCQCN: largest F0, below max-min's C / 2",
+                    RATE_GBPS / 2,
+                    RATE_GBPS / 2,
+                    most,
+                    "Gbit/s",
+                    at_most(most, RATE_GBPS / 2),
+                )
+            )
+        return rows
+
+    def panels(self, outcomes: Outcomes) -> list[Panel]:
+        def lines(number: str) -> list[Line]:
+            return [
+                Line(
+                    scheme_name(str(scheme)),
+                    *outcomes.by("bottlenecks", number, scheme=scheme),
+                    str(scheme),
+                    points=True,
+                )
+                for scheme in outcomes.values("scheme")
+            ]
+
+        share = Line(
+            "C / (N + 1)", [float(n) for n in BOTTLENECKS], [RATE_GBPS / (n + 1) for n in BOTTLENECKS], style=":"
+        )
+        return [
+            Panel("F0", "Bottlenecks", "Rate (Gbit/s)", [*lines("f0_gbps"), share], top=22),
+            Panel("F1", "Bottlenecks", "Rate (Gbit/s)", lines("f1_gbps"), top=42),
+            Panel("Link 1", "Bottlenecks", "Utilisation", lines("utilisation"), top=1.05),
+        ]
+
+
+def _beyond(outcomes: Outcomes, scheme: str, more: bool) -> float | None:
+    found = [(n, outcomes.mean("f0_gbps", scheme=scheme, bottlenecks=n)) for n in BOTTLENECKS]
+    if any(value is None for _, value in found):
+        return None
+    return float(sum((value > RATE_GBPS / (n + 1)) == more for n, value in found if value is not None))

@@ -1,0 +1,110 @@
+"""Plans of the paper's networks for any scheme: what the figures run."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+from experiments.paper.base import Key
+from experiments.parameters import Value
+from experiments.scenarios.base import Plan, Sampling
+from hosts.algorithms import find_scheme
+from topologies.compact import P0_S0, P2_S1, compact
+from topologies.dumbbell import dumbbell
+from topologies.model import Endpoint, FlowSpec, Topology
+from topologies.parking_lot import parking_lot
+
+PAYLOAD_BYTES = 1000
+
+
+def pcn_fields(scheme: str, w_min: float, period_s: float, w_max: float = 0.5, **more: float) -> dict[str, float]:
+    """What PCN and its variants are given; other schemes have none of these."""
+    names = {field.name for field in dataclasses.fields(find_scheme(scheme).parameters)}
+    offered = {"w_min": w_min, "w_max": w_max, "period_s": period_s, **more}
+    return {name: value for name, value in offered.items() if name in names}
+
+
+def plan_of(
+    name: str,
+    scheme: str,
+    seed: int,
+    topology: Topology,
+    duration_s: float,
+    fields: dict[str, float],
+    queues: Sequence[Endpoint],
+    every_s: float,
+    keys: dict[str, Key],
+    start_s: float = 0.0,
+) -> Plan:
+    """A plan whose first queue is the bottleneck's. `keys` go into the plan's values beside `fields`."""
+    values: dict[str, Value] = {key: value for key, value in keys.items() if not isinstance(value, str)}
+    return Plan(
+        scenario=name,
+        scheme=scheme,
+        seed=seed,
+        values=values | fields,
+        scheme_parameters=fields,
+        topology=topology,
+        bottleneck=queues[0],
+        duration_s=duration_s,
+        payload_bytes=PAYLOAD_BYTES,
+        sampling=Sampling(tuple(queues), queues_s=every_s, counters_s=every_s, flows_s=every_s),
+        load_bps=topology.link_at(queues[0].node, queues[0].port).rate_bps,
+        start_s=start_s,
+    )
+
+
+def dumbbell_plan(
+    scheme: str, seed: int, duration_s: float, flows: int = 4, every_s: float = 0.1e-3, **more: float
+) -> Plan:
+    """Section 7.1's dumbbell: 10 Gb/s, RTT 500 us, T = RTT, w_min = 0.1 / N. `more`: rtt, T, w_min, or what only the
+    scheme knows."""
+    rtt = more.pop("rtt", 500e-6)
+    w_min, period_s = more.pop("w_min", 0.1 / flows), more.pop("T", rtt)
+    topology = dumbbell(flows=flows, rtt_s=rtt, w_min=w_min)
+    return plan_of(
+        "dumbbell",
+        scheme,
+        seed,
+        topology,
+        duration_s,
+        pcn_fields(scheme, w_min, period_s, **more),
+        [Endpoint("s0", 4)],
+        every_s,
+        {"flows": flows, "rtt": rtt, **more},
+    )
+
+
+def compact_plan(
+    name: str,
+    scheme: str,
+    seed: int,
+    flows: Sequence[FlowSpec],
+    duration_s: float,
+    before_s: float = 0.0,
+    every_s: float = 0.1e-3,
+    period_s: float = 50e-6,
+    w_min: float = 0.1 / 2,
+    **more: float,
+) -> Plan:
+    """Fig. 1's network with these flows."""
+    topology = dataclasses.replace(compact(w_min=w_min), flows=tuple(flows))
+    fields = pcn_fields(scheme, w_min, period_s, **more)
+    return plan_of(name, scheme, seed, topology, duration_s, fields, [P0_S0, P2_S1], every_s, {}, start_s=-before_s)
+
+
+def parking_lot_plan(scheme: str, seed: int, bottlenecks: int, duration_s: float, every_s: float = 0.1e-3) -> Plan:
+    """Fig. 19's: T is the largest RTT, F0's; w_min = 0.1 / 2, for the two flows of each link."""
+    topology = parking_lot(bottlenecks)
+    fields = pcn_fields(scheme, topology.number("w_min"), topology.max_rtt_s())
+    return plan_of(
+        "parking-lot",
+        scheme,
+        seed,
+        topology,
+        duration_s,
+        fields,
+        [Endpoint("s0", 1)],
+        every_s,
+        {"bottlenecks": bottlenecks},
+    )

@@ -1,0 +1,134 @@
+"""Pictures of several runs: lines over what was varied or over time, one colour a scheme everywhere."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from experiments.palette import LIGHT, Theme
+
+_NAMES = {
+    "pcn": "PCN",
+    "pcn-x": "PCN-X",
+    "qcn": "QCN",
+    "dcqcn": "DCQCN",
+    "timely": "TIMELY",
+    "pfc": "PFC alone",
+}
+_COLOURS = {
+    "pcn": "flow0",
+    "dcqcn": "flow1",
+    "qcn": "flow2",
+    "timely": "flow3",
+    "pfc": "other3",
+    "pcn-x": "other4",
+}
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line. `scheme` gives its colour; `style`: solid, dashed or dotted; points are marked if asked."""
+
+    label: str
+    x: Sequence[float]
+    y: Sequence[float]
+    scheme: str = ""
+    style: str = "-"
+    points: bool = False
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One pair of axes. `level` draws a thin horizontal line there, named `level_text`.
+
+    `ticks` name x = 0, 1, 2, ...; `bars` do, too, and draw the lines' points as groups of bars.
+    """
+
+    title: str
+    x_label: str
+    y_label: str
+    lines: Sequence[Line]
+    log_x: bool = False
+    log_y: bool = False
+    level: float | None = None
+    level_text: str = ""
+    bottom: float | None = 0.0
+    top: float | None = None
+    ticks: Sequence[str] = ()
+    bars: Sequence[str] = ()
+
+
+def scheme_name(scheme: str) -> str:
+    """The name that people know: `dcqcn` is DCQCN."""
+    return _NAMES.get(scheme, scheme)
+
+
+def colour(theme: Theme, line: Line, index: int) -> str:
+    return theme.colour(_COLOURS.get(line.scheme, f"other{index}"))
+
+
+def png(panels: Sequence[Panel], theme: Theme = LIGHT) -> bytes:
+    """The panels side by side, at most three a row."""
+    columns = min(len(panels), 3)
+    rows = -(-len(panels) // columns)
+    figure = Figure(
+        figsize=(4.3 * columns, 3.4 * rows + 0.2), dpi=120, facecolor=theme.background, layout="constrained"
+    )
+    FigureCanvasAgg(figure)
+    for place, panel in enumerate(panels, start=1):
+        _draw(figure.add_subplot(rows, columns, place), panel, theme)
+    data = io.BytesIO()
+    figure.savefig(data, format="png", facecolor=figure.get_facecolor(), metadata={"Software": None})
+    return data.getvalue()
+
+
+def _draw(axes: Axes, panel: Panel, theme: Theme) -> None:
+    axes.set_facecolor(theme.background)
+    for index, line in enumerate(panel.lines):
+        if panel.bars:
+            width = 0.8 / len(panel.lines)
+            places = [x - 0.4 + (index + 0.5) * width for x in line.x]
+            axes.bar(places, line.y, 0.9 * width, color=colour(theme, line, index), label=line.label)
+            continue
+        axes.plot(
+            line.x,
+            line.y,
+            line.style,
+            color=colour(theme, line, index),
+            lw=1.5,
+            marker="o" if line.points else None,
+            ms=4,
+            label=line.label,
+        )
+    if panel.level is not None:
+        axes.axhline(panel.level, color=theme.accent, lw=1, ls=(0, (5, 3)), label=panel.level_text or None)
+    if panel.log_x:
+        axes.set_xscale("log", base=2)
+        ticks = sorted({x for line in panel.lines for x in line.x if line.points})
+        axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks], minor=False)
+        axes.minorticks_off()
+    names = panel.ticks or panel.bars
+    if names:
+        axes.set_xticks(range(len(names)), names)
+    if panel.log_y:
+        axes.set_yscale("log")
+    else:
+        axes.set_ylim(panel.bottom, panel.top)
+    axes.set_title(panel.title, loc="left", fontsize=9.5, color=theme.ink)
+    axes.set_xlabel(panel.x_label, fontsize=9, color=theme.ink)
+    axes.set_ylabel(panel.y_label, fontsize=9, color=theme.ink)
+    axes.grid(True, color=theme.grid, lw=0.8)
+    axes.set_axisbelow(True)
+    axes.tick_params(which="both", colors=theme.muted, labelsize=8.5)
+    for side, spine in axes.spines.items():
+        spine.set_visible(side in ("left", "bottom"))
+        spine.set_color(theme.muted)
+    if panel.lines:
+        legend = axes.legend(frameon=False, fontsize=8)
+        for text in legend.get_texts():
+            text.set_color(theme.ink)

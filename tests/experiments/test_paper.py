@@ -1,0 +1,152 @@
+"""The catalogue of figures: what it runs, what it keeps, and that verdicts come from the numbers alone."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from experiments.checks import Check
+from experiments.paper import FIGURES
+from experiments.paper.base import Outcome, Outcomes, ratio
+from experiments.paper.fig10 import Fig10
+from experiments.paper.fig11 import Fig11, settled_s
+from experiments.paper.fig17 import FLOWS, Fig17
+from experiments.paper.plots import png
+from experiments.paper.results import markdown, page, sections, write_docs
+from experiments.paper.run import FigureResult, run_case, run_figure, write
+from experiments.progress import Silent
+from experiments.virtual import run_virtual
+from hosts.algorithms import schemes
+
+ALL = tuple(schemes)
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_runs_are_told_apart_by_their_keys_and_the_same_each_time(name: str) -> None:
+    cases, again = (FIGURES[name].cases(ALL) for _ in range(2))
+    assert len({case.label for case in cases}) == len(cases)
+    assert [case.label for case in cases] == [case.label for case in again]
+    for case, other in zip(cases, again, strict=True):
+        assert case.plan.topology.flows == other.plan.topology.flows
+        assert case.plan.scheme_parameters == other.plan.scheme_parameters
+        assert case.plan.scheme == case.keys.get("scheme", "pcn")
+        assert case.plan.seed == case.keys["seed"]
+    assert FIGURES[name].cases(("pfc",)) == [] or name == "fig2"
+
+
+@pytest.mark.parametrize("name", [name for name in FIGURES if name != "fig10"])
+def test_a_short_run_gives_the_numbers_that_checks_and_picture_need(name: str) -> None:
+    figure = FIGURES[name]
+    case = figure.cases(("pcn",))[0]
+    short = dataclasses.replace(case, plan=dataclasses.replace(case.plan, duration_s=4e-3))
+    outcome = figure.measure(short, run_virtual(short.plan, Silent()))
+    assert outcome.keys == case.keys
+    assert all(value is None or math.isfinite(value) for value in outcome.numbers.values())
+    found = Outcomes([outcome])
+    for check in figure.checks(found):
+        assert check.verdict != "met" or check.measured is not None
+    assert png(figure.panels(found)).startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("name", [name for name in FIGURES if name != "fig10"])
+def test_without_runs_nothing_is_claimed(name: str) -> None:
+    assert {check.verdict for check in FIGURES[name].checks(Outcomes([]))} <= {"not comparable"}
+
+
+def of_17(jain: Callable[[int], float], scheme: str = "pcn") -> list[Outcome]:
+    return [
+        Outcome(
+            {"scheme": scheme, "flows": flows, "seed": 1},
+            {
+                "queue_kb": 50.0,
+                "utilisation": 0.99,
+                "jain": jain(flows),
+                "pause_per_s": 0.0,
+                "lost": 0.0,
+                "inside": 0.0,
+            },
+        )
+        for flows in FLOWS
+    ]
+
+
+def by_what(checks: list[Check]) -> dict[str, Check]:
+    return {check.what.split(" (")[0]: check for check in checks}
+
+
+def test_fig_17_follows_its_numbers() -> None:
+    fair = by_what(Fig17().checks(Outcomes(of_17(lambda flows: 0.99))))
+    assert {check.verdict for check in fair.values()} == {"met"}
+    unfair = by_what(Fig17().checks(Outcomes(of_17(lambda flows: 1 - flows / 1024))))
+    assert unfair["PCN: least Jain's index"].verdict == "not met"
+    assert unfair["PCN: Jain's index, 64 flows"].verdict == "met"
+    assert unfair["PCN: Jain's index, 1024 flows"].measured == 0.0
+
+
+def test_fig_11_sets_the_others_against_pcn() -> None:
+    numbers = {
+        "reached_ms": 1.0, "settled_ms": 2.0, "drained_ms": 5.0, "utilisation": 0.99, "queue_kb": 50.0,
+        "queue_swing_kb": 100.0,
+    }  # fmt: skip
+    slow = numbers | {"settled_ms": 50.0, "drained_ms": 40.0, "queue_swing_kb": 400.0}
+    outcomes = [Outcome({"scheme": "pcn", "seed": 1}, numbers), Outcome({"scheme": "dcqcn", "seed": 1}, slow)]
+    found = [check for check in Fig11().checks(Outcomes(outcomes)) if check.what.startswith("DCQCN")]
+    assert [(check.measured, check.verdict) for check in found] == [(25.0, "met"), (8.0, "met"), (4.0, "met")]
+
+
+def test_outcomes_take_seeds_together() -> None:
+    runs = [Outcome({"n": n, "seed": seed}, {"x": float(n + seed), "y": None}) for n in (1, 2) for seed in (0, 2)]
+    found = Outcomes(runs)
+    assert found.by("n", "x") == ([1.0, 2.0], [2.0, 3.0])
+    assert found.extreme("x", True) == 4.0
+    assert found.mean("y", n=1) is None
+    assert found.mean("x", n=3) is None
+    assert ratio(1.0, 0.0) is None
+
+
+def test_a_sum_has_settled_from_when_it_stays_near_the_capacity() -> None:
+    import numpy as np
+
+    times = np.array([0.0, 1.0, 2.0, 3.0, 7.0])
+    assert settled_s(times, np.array([30.0, 10.5, 5.0, 9.5, 10.0]), 10.0, 1.0, 10.0) == 3.0
+    assert settled_s(times, np.array([30.0, 10.5, 5.0, 9.5, 20.0]), 10.0, 1.0, 10.0) is None
+
+
+def test_figure_10_needs_no_run_and_is_met() -> None:
+    result = run_figure(Fig10())
+    assert result.outcomes == ()
+    assert {check.verdict for check in result.checks} == {"met"}
+
+
+def test_a_case_runs_in_any_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    from experiments.paper import fig19
+
+    monkeypatch.setattr(fig19, "DURATION_S", 3e-3)
+    one, two = (run_case("fig19", ("pcn",), 0) for _ in range(2))
+    assert one.numbers == two.numbers
+    assert one.numbers["lost"] == 0
+    assert 0.5 < (one.numbers["utilisation"] or 0) <= 1.0
+
+
+def test_pages_say_what_the_summaries_say(tmp_path: Path) -> None:
+    outcomes = tuple(of_17(lambda flows: 0.5))
+    checks = tuple(Fig17().checks(Outcomes(outcomes)))
+    write(FigureResult("fig17", checks, outcomes, png(Fig17().panels(Outcomes(outcomes))), 12.0), tmp_path / "fig17")
+    summary = json.loads((tmp_path / "fig17/summary.json").read_text())
+    assert [run["keys"]["flows"] for run in summary["runs"]] == list(FLOWS)
+    made = sections(tmp_path)
+    assert [section.figure.name for section in made] == ["fig17"]
+    text = markdown(made)
+    assert "| 0.55 | PCN: least Jain's index (met: 0.9 and more) | 1 | 1 | 0.5 |  | not met |" in text
+    anchors = re.findall(r"\(#([^)]+)\)", text)
+    assert anchors == ["flow-scalability-b1-fig-17"]
+    assert page(made).count("<td class=") == len(checks)
+    write_docs(tmp_path, tmp_path / "docs")
+    assert (tmp_path / "docs/results.md").read_text() == text
+    assert (tmp_path / "docs/figures/fig17.png").read_bytes().startswith(b"\x89PNG")
