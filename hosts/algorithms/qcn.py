@@ -8,6 +8,10 @@ Where the papers leave a choice:
   increase. When both counters are beyond 5 the increase is hyper-active: i R_HAI for the i-th such cycle of the slower
   one.
 - Cycles are halved for a counter that has had five of its own.
+- Eq. 2 sets R_t to R_c at every message. What is built keeps R_t at a message that follows another without a cycle in
+  between (NICs call the other way "clamp target rate"): several messages in a row are one decrease, and the way back is
+  short. `keep_target` chooses. It matters where many messages come in one round trip: with eq. 2, a flow that
+  starts at line rate over an RTT of 500 us (PCN's 7.1) ends at the lowest rate, and needs seconds to come back.
 - A rate limiter exists from the first message on: before it, a flow is at line rate and has no timer.
 """
 
@@ -24,7 +28,7 @@ class QcnParameters:
 
     g_d: the cut for each unit of F_b; 1/128. byte_counter_bytes, timer_s: length of a cycle, 150 KB and 15 ms (10 ms at
     10 Gb/s in the Unbiased QCN paper, 2 ms at 100 Gb/s). cycles: of fast recovery; 5. r_ai_bps, r_hai_bps: 5 and 50
-    Mb/s (15 and 250 Mb/s at 100 Gb/s there). min_rate_bps: 5 Mb/s.
+    Mb/s (15 and 250 Mb/s at 100 Gb/s there). min_rate_bps: 5 Mb/s. keep_target: 1, or 0 for eq. 2 to the letter.
     q_eq_bytes: Q_eq of the congestion points, 26 KB (60 KB there); w: 2; sample_bytes: between samples, 150 KB.
     """
 
@@ -35,6 +39,7 @@ class QcnParameters:
     r_ai_bps: float = 5e6
     r_hai_bps: float = 50e6
     min_rate_bps: float = 5e6
+    keep_target: float = 1
     q_eq_bytes: float = 26e3
     w: float = 2
     sample_bytes: float = 150e3
@@ -48,6 +53,8 @@ class QcnParameters:
             raise ValueError(f"g_d = {self.g_d}: it must be above 0 and at most 1/63, or a message could stop a flow")
         if self.cycles < 0 or self.cycles != int(self.cycles):
             raise ValueError(f"cycles = {self.cycles}: it must be a whole number")
+        if self.keep_target not in (0, 1):
+            raise ValueError(f"keep_target = {self.keep_target}: it must be 0 or 1")
         if self.w != int(self.w) or not 0 <= self.w <= 255:
             raise ValueError(f"w = {self.w}: it must be a whole number up to 255")
         if not 100 <= self.q_eq_bytes < 2**31:
@@ -68,7 +75,8 @@ class QcnReactionPoint(ReactionPoint):
     def on_cnm(self, cnm: Cnm, now_s: float) -> None:
         parameters = self._parameters
         # Eq. 2
-        self.target_bps = self.rate_bps
+        if not (parameters.keep_target and self.timer_s is not None and self.timer_cycles == self.byte_cycles == 0):
+            self.target_bps = self.rate_bps
         self.rate_bps = max(self.rate_bps * (1 - parameters.g_d * cnm.feedback), parameters.min_rate_bps)
         # "After a rate decrease, both Byte Counter and Timer are reset."
         self.timer_cycles = self.byte_cycles = 0

@@ -15,9 +15,9 @@ R_AI, R_HAI = 5e6, 50e6
 DEEPEST = Cnm(63)
 
 
-def reaction_point(*messages: int) -> QcnReactionPoint:
+def reaction_point(*messages: int, keep_target: int = 1) -> QcnReactionPoint:
     """Of a flow that starts at 0 and is sent this feedback there."""
-    rp = QcnReactionPoint(LINE, QcnParameters())
+    rp = QcnReactionPoint(LINE, QcnParameters(keep_target=keep_target))
     rp.on_start(0.0)
     for feedback in messages:
         rp.on_cnm(Cnm(feedback), 0.0)
@@ -44,12 +44,31 @@ def test_a_flow_is_not_limited_before_the_first_message() -> None:
 
 @pytest.mark.parametrize("feedback", [1, 10, 32, 63])
 def test_a_message_cuts_by_g_d_times_its_feedback(feedback: int) -> None:  # 4.2
-    rp = reaction_point(feedback)
+    rp = reaction_point(feedback, keep_target=0)
     assert rp.target_bps == LINE
     assert rp.rate_bps == pytest.approx(LINE * (1 - feedback / 128))
     rp.on_cnm(Cnm(feedback), 0.0)
     assert rp.target_bps == pytest.approx(LINE * (1 - feedback / 128))
     assert rp.rate_bps == pytest.approx(LINE * (1 - feedback / 128) ** 2)
+
+
+@pytest.mark.parametrize("event", [expire, send], ids=["timer", "bytes"])
+def test_messages_without_a_cycle_between_them_are_one_decrease(event: object) -> None:
+    assert callable(event)
+    rp = reaction_point(63, 63, 63)
+    assert rp.target_bps == LINE
+    assert rp.rate_bps == pytest.approx(LINE * (65 / 128) ** 3)
+    event(rp)
+    before = rp.rate_bps
+    rp.on_cnm(DEEPEST, 0.0)
+    assert rp.target_bps == before
+    rp.on_cnm(DEEPEST, 0.0)
+    assert rp.target_bps == before
+
+
+def cut_twice() -> QcnReactionPoint:
+    """R_t is below the line, so that there is room above it."""
+    return reaction_point(63, 63, keep_target=0)
 
 
 def test_the_deepest_cut_leaves_65_128() -> None:  # 0.15, 4.2
@@ -59,7 +78,7 @@ def test_the_deepest_cut_leaves_65_128() -> None:  # 0.15, 4.2
 @pytest.mark.parametrize("event", [expire, send], ids=["timer", "bytes"])
 def test_five_cycles_of_fast_recovery_then_active_increase(event: object) -> None:  # 4.3, 4.4
     assert callable(event)
-    rp = reaction_point(63, 63)
+    rp = cut_twice()
     target, rate = rp.target_bps, rp.rate_bps
     for _ in range(5):
         event(rp)
@@ -98,7 +117,7 @@ def test_one_counter_s_recovery_does_not_halve_the_other_s_cycles() -> None:
 def test_hyper_active_increase_grows_with_each_cycle_of_the_slower_counter() -> None:
     for expiries in range(10):
         for counts in range(10):
-            rp = reaction_point(63, 63)
+            rp = cut_twice()
             expire(rp, expiries)
             send(rp, counts)
             before = rp.target_bps
@@ -120,8 +139,8 @@ def test_a_message_resets_both_counters() -> None:  # 4.3
 
 
 def test_the_rate_stays_between_its_floor_and_the_line() -> None:
-    rp = reaction_point(*[63] * 100)
-    assert rp.rate_bps == 5e6
+    rp = reaction_point(*[63] * 100, keep_target=0)
+    assert (rp.rate_bps, rp.target_bps) == (5e6, 5e6)
     expire(rp, 200)
     send(rp, 200)
     expire(rp, 200)
@@ -163,6 +182,7 @@ def test_the_standard_s_values_are_the_defaults_and_there_is_no_np() -> None:
         cycles=5,
         r_ai_bps=5e6,
         r_hai_bps=50e6,
+        keep_target=1,
         q_eq_bytes=26e3,
         w=2,
         sample_bytes=150e3,
@@ -179,6 +199,7 @@ def test_the_standard_s_values_are_the_defaults_and_there_is_no_np() -> None:
         ({"g_d": "1/62"}, "could stop a flow"),
         ({"cycles": 0.5}, "cycles = 0.5"),
         ({"cycles": -1}, "cycles = -1.0"),
+        ({"keep_target": 0.5}, "keep_target = 0.5"),
         ({"w": 1.5}, "w = 1.5"),
         ({"w": 256}, "w = 256.0"),
         ({"q_eq_bytes": 99}, "q_eq_bytes = 99.0"),
