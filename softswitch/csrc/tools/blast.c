@@ -1,9 +1,14 @@
 /* The bench's packet source and its floor.
  *
  *   blast send INTERFACE PACKETS_PER_SECOND SECONDS HEXFRAME   0 packets a second: as fast as it goes
+ *   blast ping OUT IN COUNT HEXFRAME                           one frame a millisecond, through a switch
+ *   blast watch INTERFACE SECONDS BITS_PER_SECOND              what a shaped port lets out
  *   blast copy FROM TO                                         a bare copy loop; until standard input closes
  *
- * `send` prints the packets sent and the seconds it took. `copy` is what any switch on packet sockets has to do at the
+ * `send` prints the packets sent and the seconds it took; `ping` the median and the 99th percentile of the time from the
+ * call that sends to the frame's arrival, us, and how many came. `watch` prints the rate of what came, from the first to the
+ * last frame, and the largest burst: the depth in packets of a bucket, filled at the nominal rate, that they would have
+ * needed. (An even row needs one packet.) It prints "ready" when it watches. `copy` is what any switch on packet sockets has to do at the
  * least: recvmmsg, sendmmsg, nothing else. It prints "ready" when it waits. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -52,14 +57,20 @@ static int open_interface(const char *name, int receives)
     return fd;
 }
 
-static int send_frames(const char *interface, double rate, double seconds, const char *hex)
+static size_t read_hex(uint8_t frame[FRAME], const char *hex)
 {
-    static uint8_t frame[FRAME];
     size_t length = strlen(hex) / 2;
-    for (size_t i = 0; i < length && i < FRAME; i++) {
+    for (size_t i = 0; i < length; i++) {
         char digits[3] = {hex[2 * i], hex[2 * i + 1], 0};
         frame[i] = (uint8_t)strtoul(digits, NULL, 16);
     }
+    return length;
+}
+
+static int send_frames(const char *interface, double rate, double seconds, const char *hex)
+{
+    static uint8_t frame[FRAME];
+    size_t length = read_hex(frame, hex);
     struct iovec part = {frame, length};
     struct mmsghdr batch[BATCH] = {{{0}, 0}};
     for (int i = 0; i < BATCH; i++) {
@@ -83,6 +94,71 @@ static int send_frames(const char *interface, double rate, double seconds, const
         else if (errno != ENOBUFS && errno != EAGAIN) must(0, "send");
     }
     printf("%llu %.6f\n", (unsigned long long)sent, (double)(now - start) / 1e9);
+    return 0;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static int ping(const char *to, const char *from, int count, const char *hex)
+{
+    static uint8_t frame[FRAME], back[FRAME];
+    size_t length = read_hex(frame, hex);
+    int out = open_interface(to, 0), in = open_interface(from, 1), came = 0;
+    uint64_t *took = calloc((size_t)count, sizeof *took);
+    must(took != NULL, "memory");
+    for (int i = 0; i < count; i++) {
+        uint64_t start = clock_ns(), now = start;
+        must(send(out, frame, length, 0) == (ssize_t)length, "send");
+        ssize_t n = -1;
+        while (n < 0 && now - start < 100000000) { /* awake: a receiver that sleeps would measure its own waking */
+            n = recv(in, back, sizeof back, MSG_DONTWAIT);
+            now = clock_ns();
+        }
+        if (n > 0) took[came++] = now - start;
+        nanosleep(&(struct timespec){0, 1000000}, NULL);
+    }
+    qsort(took, (size_t)came, sizeof *took, by_size);
+    if (came == 0) must((errno = ETIMEDOUT, 0), "no frame came through");
+    printf("%.1f %.1f %d\n", (double)took[came / 2] / 1e3, (double)took[came * 99 / 100] / 1e3, came);
+    return 0;
+}
+
+static int watch(const char *interface, double seconds, double bps)
+{
+    static uint8_t frame[FRAME];
+    int in = open_interface(interface, 1), on = 1;
+    must(setsockopt(in, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof on) == 0, "time stamps");
+    puts("ready");
+    fflush(stdout);
+    uint64_t first = 0, last = 0, bits = 0;
+    double level = 0, deepest = 0, packet = 1; /* of the bucket, bits */
+    for (;;) {
+        char control[64];
+        struct iovec part = {frame, sizeof frame};
+        struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
+        struct pollfd set = {.fd = in, .events = POLLIN};
+        if (poll(&set, 1, first == 0 ? 10000 : 300) <= 0) break;
+        ssize_t n = recvmsg(in, &message, MSG_DONTWAIT);
+        struct cmsghdr *stamp = CMSG_FIRSTHDR(&message);
+        if (n <= 0 || stamp == NULL) continue;
+        struct timespec at;
+        memcpy(&at, CMSG_DATA(stamp), sizeof at);
+        uint64_t now = (uint64_t)at.tv_sec * 1000000000u + (uint64_t)at.tv_nsec;
+        if (first != 0 && now - first > (uint64_t)(seconds * 1e9)) break;
+        packet = (double)n * 8;
+        level -= first == 0 ? 0 : (double)(now - last) * bps / 1e9;
+        level = (level < 0 ? 0 : level) + packet;
+        if (level > deepest) deepest = level;
+        if (first == 0) first = now;
+        else bits += (uint64_t)n * 8; /* the first one marks the time alone */
+        last = now;
+    }
+    if (last == first) must((errno = ETIMEDOUT, 0), "nothing to watch");
+    printf("%.0f %.2f\n", (double)bits * 1e9 / (double)(last - first), deepest / packet);
     return 0;
 }
 
@@ -115,10 +191,13 @@ static int copy_frames(const char *from, const char *to)
 
 int main(int argc, char **argv)
 {
-    if (argc == 6 && strcmp(argv[1], "send") == 0 && strlen(argv[5]) % 2 == 0 && strlen(argv[5]) <= 2 * FRAME) {
-        return send_frames(argv[2], atof(argv[3]), atof(argv[4]), argv[5]);
+    if (argc == 6 && strlen(argv[5]) % 2 == 0 && strlen(argv[5]) <= 2 * FRAME) {
+        if (strcmp(argv[1], "send") == 0) return send_frames(argv[2], atof(argv[3]), atof(argv[4]), argv[5]);
+        if (strcmp(argv[1], "ping") == 0) return ping(argv[2], argv[3], atoi(argv[4]), argv[5]);
     }
+    if (argc == 5 && strcmp(argv[1], "watch") == 0) return watch(argv[2], atof(argv[3]), atof(argv[4]));
     if (argc == 4 && strcmp(argv[1], "copy") == 0) return copy_frames(argv[2], argv[3]);
-    fprintf(stderr, "usage: blast send INTERFACE PACKETS_PER_SECOND SECONDS HEXFRAME | blast copy FROM TO\n");
+    fprintf(stderr, "usage: blast send INTERFACE PACKETS_PER_SECOND SECONDS HEXFRAME | ping OUT IN COUNT HEXFRAME"
+                    " | watch INTERFACE SECONDS BITS_PER_SECOND | copy FROM TO\n");
     return 2;
 }

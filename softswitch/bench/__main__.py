@@ -1,0 +1,157 @@
+"""The command: one table, a line a measurement, with the goal beside it."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import grpc
+
+from softswitch import bench
+from softswitch.bench import inside
+from softswitch.bench.forwarders import copy_loop, p4_switch
+from softswitch.bench.forwarding import Bench
+from softswitch.bench.inside import EXACT, LPM, SOFTSWITCH, TERNARY, Core
+from softswitch.bench.wires import (
+    SWITCH_CPU,
+    BenchError,
+    Wires,
+    all_cpus,
+    build_blast,
+    one_cpu,
+    resident_mb,
+    wires,
+)
+from softswitch.codegen.build import BuildError
+
+ROOT = Path(__file__).resolve().parents[2]
+RATES = (1e6, 1e7, 1e8, 1e9)  # of shaped ports, bit/s
+NICE = -10  # other work of the machine disturbs less; the switch's worker has it anyway
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Prints the figures. 0: measured; 1: could not."""
+    parser = argparse.ArgumentParser(prog="python -m softswitch.bench", description=bench.__doc__)
+    parser.add_argument("--program", type=Path, default=ROOT / "p4src/compiled/pcn.json", help="compiled P4 program")
+    parser.add_argument("--seconds", type=float, default=1.0, help="length of a run")
+    parser.add_argument("--runs", type=int, default=5, help="runs whose median counts")
+    parser.add_argument("--sizes", type=int, nargs="+", default=[1000, 64], help="frame lengths, bytes")
+    parser.add_argument("--entries", type=int, default=100_000, help="of the large tables")
+    parser.add_argument("--switches", type=int, default=40, help="how many run at once")
+    parser.add_argument("--no-bmv2", action="store_true", help="leave BMv2 out")
+    options = parser.parse_args(arguments)
+    with contextlib.suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, 0, NICE)
+    try:
+        Report(options).run()
+    except (BenchError, BuildError, grpc.RpcError, OSError) as error:
+        print(f"bench-switch: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+class Report:
+    """Measures, and prints each line when it is complete."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self._options = options
+        self._bmv2 = None if options.no_bmv2 else shutil.which("simple_switch_grpc")
+
+    def run(self) -> None:
+        """Everything."""
+        print(
+            f"{self._options.program.name}, veth to veth, {len(all_cpus())} CPUs; median of {self._options.runs} runs"
+        )
+        columns = f"{'copy loop':>12}{'softswitch':>12}{'BMv2':>12}{'to BMv2':>9}"
+        print(f"{'':36}{columns}  goal")
+        with tempfile.TemporaryDirectory() as folder:
+            with wires() as through:
+                self._forwarding(build_blast(Path(folder)), through)
+            self._inside(Path(folder))
+        if self._bmv2 is None and not self._options.no_bmv2:
+            print("BMv2 (simple_switch_grpc) is not installed, so it is not compared")
+
+    def _line(
+        self, what: str, ours: float, floor: float | None = None, bmv2: float | None = None, goal: str = ""
+    ) -> None:
+        ratio = "" if not bmv2 else f"{ours / bmv2:.2f}"
+        print(f"{what:36}{_number(floor):>12}{_number(ours):>12}{_number(bmv2):>12}{ratio:>9}  {goal}", flush=True)
+
+    # ---- from veth to veth ----
+
+    def _forwarding(self, blast: Path, through: Wires) -> None:
+        under_test = Bench(blast, through, self._options.seconds, self._options.runs)
+        softswitch = p4_switch(SOFTSWITCH, one_cpu(SWITCH_CPU), self._options.program, through)
+        found = {"copy loop": self._measure(under_test, copy_loop(blast, through))}
+        found["softswitch"] = self._measure(under_test, softswitch)
+        if self._bmv2 is not None:
+            found["BMv2"] = self._measure(
+                under_test, p4_switch([self._bmv2], all_cpus(), self._options.program, through)
+            )
+        floor, ours, bmv2 = found["copy loop"], found["softswitch"], found.get("BMv2", {})
+        for what, value in ours.items():
+            goal = ""
+            if what.startswith("forwarded"):
+                goal = f">= 60 % of the copy loop: {value / floor[what]:.0%}"
+            elif what.startswith("latency"):
+                goal = "below BMv2's"
+            elif what.startswith("resident"):
+                goal = "< 60"
+            self._line(what, value, floor[what], bmv2.get(what), goal)
+        for rate in RATES:
+            options = ["--rate", f"2={rate:.0f}"]
+            with p4_switch(SOFTSWITCH, one_cpu(SWITCH_CPU), self._options.program, through, options):
+                shaped = under_test.shaping(rate, self._options.sizes[0])
+            name = f"{rate / 1e6:.0f} Mb/s"
+            self._line(f"shaped to {name}: % of it", 100 * shaped.rate / rate, goal="within 0.5 over a second")
+            self._line(f"shaped to {name}: burst, packets", shaped.burst, goal="at most 2")
+
+    def _measure(self, under_test: Bench, forwarder: Any) -> dict[str, float]:
+        found: dict[str, float] = {}
+        with forwarder as pid:
+            for size in self._options.sizes:
+                figures = under_test.measure(size)
+                found[f"forwarded, {size} B, packets/s"] = figures.forwarded
+                found[f"loss-free, {size} B, packets/s"] = figures.loss_free
+            latency = under_test.latency(self._options.sizes[0])
+            found["latency p50, us"], found["latency p99, us"] = latency.median, latency.p99
+            found["resident, MB"] = resident_mb(pid)
+        return found
+
+    # ---- one process ----
+
+    def _inside(self, folder: Path) -> None:
+        program, entries = self._options.program, self._options.entries
+        core = Core(folder)
+        rate = core.pipeline(program, self._options.sizes[0])
+        self._line("pipeline alone, packets/s", rate, goal=">= 5,000,000")
+        for name, kind, many in (("exact", EXACT, entries), ("LPM", LPM, entries), ("ternary", TERNARY, entries // 50)):
+            few, full = core.lookup(kind, 10), core.lookup(kind, many)
+            slower = (1e9 / rate + full - few) / (1e9 / rate)
+            self._line(f"{name} lookup, 10 entries, ns", few)
+            self._line(f"{name} lookup, {many:,}, ns", full, goal=f"< 2 times the pipeline's time: {slower:.2f}")
+        ours = inside.insertion(SOFTSWITCH, program, entries)
+        bmv2 = inside.insertion([self._bmv2], program, entries) if self._bmv2 is not None else None
+        self._line(f"inserting {entries:,} entries, s", ours, bmv2=bmv2, goal="< 10")
+        started = inside.start(program)
+        self._line("start, cached, s", started.cached, goal="< 0.3")
+        self._line("start, nothing cached, s", started.uncached, goal="< 5")
+        many = inside.crowd(program, self._options.switches)
+        self._line(f"{self._options.switches} switches ready, s", many.ready)
+        self._line(f"{self._options.switches} switches, memory, MB", many.memory)
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return ""
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}" if value < 10 else f"{value:.1f}"
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,122 @@
+"""Packets a second, latency and shaping, from one veth to another through a P4 program.
+
+- `forwarded`: packets a second that come out while more is offered than can be forwarded; median of several runs;
+- `loss-free`: the highest offered rate at which every packet of a run came out, by bisection to 2%;
+- latency: of single frames through an idle switch, with an awake receiver;
+- shaping: what a port with a rate lets out while a tenth more is offered.
+
+The sender has a core of its own; the copy loop and the embedded switch have one core, BMv2 has all.
+"""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from softswitch.bench.wires import SENDER_CPU, BenchError, Wires, one_cpu, roce_frame, run
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Packets a second."""
+
+    forwarded: float
+    loss_free: float
+
+
+@dataclass(frozen=True)
+class Latency:
+    """Microseconds from the call that sends a frame to its arrival."""
+
+    median: float
+    p99: float
+
+
+@dataclass(frozen=True)
+class Shaping:
+    """What came out of a shaped port: the rate over a second, bit/s; the largest burst, packets."""
+
+    rate: float
+    burst: float
+
+
+@dataclass(frozen=True)
+class Bench:
+    """One forwarder under measurement."""
+
+    blast: Path
+    through: Wires
+    seconds: float
+    runs: int
+
+    def offer(self, frame: bytes, rate: float, seconds: float = 0) -> tuple[int, int, float]:
+        """Packets sent, packets that came out, and the seconds of sending. rate 0: as fast as it goes."""
+        before = self.through.arrived()
+        words = ["send", self.through.far_in, str(rate), str(seconds or self.seconds), frame.hex()]
+        sent, took = run(*self._sender(), *words).split()
+        during = self.through.arrived() - before
+        drained = self._drained(before + during)
+        # Over the time of sending alone: what a full buffer still gives up afterwards doesn't count.
+        return int(sent), (during if rate == 0 else drained - before), float(took)
+
+    def measure(self, length: int) -> Figures:
+        """Both rates for frames of `length` bytes, after a warm-up."""
+        frame = roce_frame(length)
+        self.offer(frame, 1000)
+        rates = []
+        for _ in range(self.runs):
+            _, arrived, took = self.offer(frame, 0)
+            rates.append(arrived / took)
+        forwarded = statistics.median(rates)
+        low, high = 0.0, forwarded * 1.1
+        while high - low > 0.02 * high:
+            middle = (low + high) / 2 if low else high * 0.8
+            sent, arrived, took = self.offer(frame, middle)
+            if sent < 0.98 * middle * took:
+                high = sent / took  # the sender can't offer more
+                if sent != arrived:
+                    continue
+                low = high
+            elif sent == arrived:
+                low = middle
+            else:
+                high = middle
+        return Figures(forwarded, low)
+
+    def latency(self, length: int, frames: int = 2000) -> Latency:
+        """One frame a millisecond."""
+        words = ["ping", self.through.far_in, self.through.far_out, str(frames), roce_frame(length).hex()]
+        median, p99, came = run(*self._sender(), *words).split()
+        if int(came) < frames:
+            raise BenchError(f"{frames - int(came)} of {frames} single frames were lost")
+        return Latency(float(median), float(p99))
+
+    def shaping(self, bps: float, length: int) -> Shaping:
+        """Of the port that leads out, which has this rate."""
+        words = [*self._sender(), "watch", self.through.far_out, "1", str(bps)]
+        with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as watcher:
+            assert watcher.stdout is not None
+            assert watcher.stderr is not None
+            if watcher.stdout.readline() == "ready\n":
+                self.offer(roce_frame(length), 1.1 * bps / (8 * length), 1.1 + 16 * length / bps)
+            said = watcher.stdout.read().split()
+            if len(said) != 2:
+                raise BenchError(f"no rate of a shaped port: {watcher.stderr.read().strip()}")
+        return Shaping(float(said[0]), float(said[1]))
+
+    def _sender(self) -> list[str]:
+        return ["taskset", "-c", str(min(one_cpu(SENDER_CPU))), str(self.blast)]
+
+    def _drained(self, last: int) -> int:
+        """The count once it has stood still for 50 ms."""
+        for _ in itertools.count():
+            time.sleep(0.05)
+            now = self.through.arrived()
+            if now == last:
+                return now
+            last = now
+        raise AssertionError

@@ -1,0 +1,152 @@
+"""Measurements of one process: the pipeline alone, lookups, insertion over P4Runtime, start, memory, many at once."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from finsy.proto import p4i, p4r
+from google.protobuf import text_format
+
+from softswitch.bench.forwarders import Controller, listening
+from softswitch.bench.wires import DESTINATION, BenchError, all_cpus, roce_frame, run
+from softswitch.codegen.build import CSRC, build_program, build_runtime, compiler
+from softswitch.native import NativeSwitch, load_library
+from softswitch.p4runtime.binding import bind
+from softswitch.p4runtime.forwarding import Forwarding
+from softswitch.program import load_program
+
+BATCH = 1000  # entries a Write
+EXACT, LPM, TERNARY = 0, 1, 2  # enum sw_match
+SOFTSWITCH = (sys.executable, "-m", "softswitch")
+
+
+class Core:
+    """csrc/tools/core.c."""
+
+    def __init__(self, folder: Path) -> None:
+        self._runtime = load_library(build_runtime())
+        target = folder / "core.so"
+        flags = ["-std=gnu11", "-O2", "-fPIC", "-shared", f"-I{CSRC}"]
+        run(*compiler(), *flags, "-o", str(target), str(CSRC / "tools" / "core.c"))
+        self._core = ctypes.CDLL(str(target))
+        self._core.core_pipeline.restype = self._core.core_lookup.restype = ctypes.c_double
+
+    def pipeline(self, path: Path, length: int) -> float:
+        """Packets a second through a program that routes DESTINATION, without sockets and threads."""
+        program = load_program(path.read_text())
+        info = text_format.Parse(path.with_suffix(".p4info.txtpb").read_text(), p4i.P4Info())
+        with NativeSwitch(self._runtime, queue_depth=128) as native:
+            native.load(build_program(program))
+            controller = Controller(0)
+            controller.info = info
+            entity = p4r.Entity(table_entry=controller.route(DESTINATION))
+            Forwarding(bind(info, program), native).apply(p4r.Update(type=p4r.Update.INSERT, entity=entity))
+            frame = roce_frame(length)
+            handle, port, n = ctypes.c_void_p(native._handle), ctypes.c_uint16(1), ctypes.c_uint32(10_000)
+            runs = [self._core.core_pipeline(handle, port, frame, ctypes.c_uint32(length), n) for _ in range(5)]
+        return float(statistics.median(runs))
+
+    def lookup(self, kind: int, entries: int) -> float:
+        """Mean time of a lookup, ns: random keys that match."""
+        runs = [self._core.core_lookup(ctypes.c_int(kind), ctypes.c_uint32(entries)) for _ in range(3)]
+        if min(runs) < 0:
+            raise BenchError("the lookup bench failed")
+        return float(statistics.median(runs))
+
+
+def insertion(command: Sequence[str], program: Path, entries: int) -> float:
+    """Seconds to insert so many LPM entries over P4Runtime, in batches, into a table made large enough."""
+    document = json.loads(program.read_text())
+    for pipeline in document["pipelines"]:
+        for table in pipeline["tables"]:
+            if table["name"].endswith("ipv4_lpm"):
+                table["max_size"] = entries
+    text = program.with_suffix(".p4info.txtpb").read_text()
+    info = text_format.Parse(text, p4i.P4Info())
+    for found in info.tables:
+        if found.preamble.alias == "ipv4_lpm":
+            found.size = entries
+    with listening(command, all_cpus()) as (_, port), Controller(port) as controller:
+        controller.set_pipeline(text_format.MessageToString(info), json.dumps(document).encode())
+        routes = [controller.route((0x0B000000 + n).to_bytes(4, "big")) for n in range(entries)]
+        started = time.monotonic()
+        for first in range(0, entries, BATCH):
+            controller.insert(routes[first : first + BATCH])
+        return time.monotonic() - started
+
+
+@dataclass(frozen=True)
+class Start:
+    """Seconds from the call to the line that says it listens, with the program named on the command line."""
+
+    cached: float
+    uncached: float
+
+
+def start(program: Path) -> Start:
+    """The median of five with everything in the cache, and one with an empty cache."""
+    cached = statistics.median(_start(program, {}) for _ in range(5))
+    with tempfile.TemporaryDirectory() as empty:
+        return Start(cached, _start(program, {"XDG_CACHE_HOME": empty}))
+
+
+def _start(program: Path, environment: dict[str, str]) -> float:
+    started = time.monotonic()
+    with contextlib.ExitStack() as stack:
+        _ready(stack, program, environment)
+        return time.monotonic() - started
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """Many switches at once: seconds until the last one listens, memory of all in MB (shared pages counted once)."""
+
+    ready: float
+    memory: float
+
+
+def crowd(program: Path, many: int) -> Crowd:
+    """So many switches with the program, started at once."""
+    with contextlib.ExitStack() as stack:
+        started = time.monotonic()
+        all_of_them = [_launch(stack, program, {}) for _ in range(many)]
+        for switch in all_of_them:
+            _wait(switch)
+        took = time.monotonic() - started
+        return Crowd(took, sum(_proportional_mb(switch.pid) for switch in all_of_them))
+
+
+def _ready(stack: contextlib.ExitStack, program: Path, environment: dict[str, str]) -> None:
+    _wait(_launch(stack, program, environment))
+
+
+def _launch(stack: contextlib.ExitStack, program: Path, environment: dict[str, str]) -> subprocess.Popen[str]:
+    words = [*SOFTSWITCH, str(program), "--grpc-server-addr", "127.0.0.1:0"]
+    switch = subprocess.Popen(words, stderr=subprocess.PIPE, text=True, env=os.environ | environment)
+    stack.enter_context(switch)
+    stack.callback(switch.terminate)
+    return switch
+
+
+def _wait(switch: subprocess.Popen[str]) -> None:
+    assert switch.stderr is not None
+    line = switch.stderr.readline()
+    if "listening" not in line:
+        raise BenchError(f"a switch did not start: {line.strip()}")
+
+
+def _proportional_mb(pid: int) -> float:
+    found = re.search(r"^Pss:\s+(\d+)", Path(f"/proc/{pid}/smaps_rollup").read_text(), re.MULTILINE)
+    return int(found[1]) / 1000 if found else 0.0

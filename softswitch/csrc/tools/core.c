@@ -1,0 +1,73 @@
+/* The bench's measurements without interfaces: the pipeline alone, and lookups. Loaded beside the runtime. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+#include "table.h"
+
+enum { BATCH = 64, KEYS = 20000 };
+
+/* Packets a second through a switch whose worker doesn't run: ingress, queue, egress, deparser, of a frame that is in the
+ * cache. The frame must leave by a port without an interface. */
+double core_pipeline(struct sw_switch *sw, uint16_t port, const uint8_t *frame, uint32_t length, uint32_t batches)
+{
+    uint64_t start = sw_clock_ns();
+    for (uint32_t n = 0; n < batches; n++) {
+        sw->now_ns = sw_clock_ns();
+        for (int i = 0; i < BATCH; i++) {
+            struct sw_pkt *pkt = sw_pkt_copy_bytes(&sw->pool, frame, length);
+            if (pkt != NULL) sw_receive(sw, pkt, port);
+        }
+        for (uint32_t i = 0; i < sw->tm.n_active; i++) sw_run_port(sw, sw->tm.ports[sw->tm.active[i]]);
+    }
+    return (double)batches * BATCH * 1e9 / (double)(sw_clock_ns() - start);
+}
+
+static uint64_t state = 88172645463325252u;
+
+static uint32_t draw(void) /* xorshift */
+{
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return (uint32_t)(state >> 16);
+}
+
+static uint32_t bits(uint32_t n) { return n == 0 ? 0 : ~0u << (32 - n); }
+
+/* Mean ns of a lookup in a table with a 32-bit key, of random keys that match some entry. Negative: no memory. Prefixes are of
+ * 8 to 32 bits; ternary entries of 32 masks. */
+double core_lookup(enum sw_match kind, uint32_t entries)
+{
+    const struct sw_key_field field = {kind, 32};
+    const struct sw_table_spec spec = {
+        .name = "bench", .kind = kind, .n_fields = 1, .fields = &field, .key_bytes = 4, .size = entries,
+        .default_action = UINT32_MAX};
+    static const struct sw_action_spec action = {"none", 0, NULL};
+    const struct sw_program program = {.n_actions = 1, .actions = &action};
+    const char *why;
+    struct sw_table *table = sw_table_new(&spec, &program, 1, &why);
+    uint8_t (*known)[4] = malloc((size_t)entries * 4), (*keys)[4] = malloc(KEYS * 4);
+    double ns = -1;
+    uint32_t found = 0;
+    for (uint32_t n = 0, tries = 0; table != NULL && known != NULL && keys != NULL && n < entries && tries < 100 * entries;
+         tries++) {
+        uint32_t length = 8 + draw() % 25, mask = kind == SW_LPM ? bits(length) : kind == SW_EXACT ? ~0u : bits(1 + n % 32);
+        uint32_t value = draw() & mask;
+        uint8_t key[4] = {(uint8_t)(value >> 24), (uint8_t)(value >> 16), (uint8_t)(value >> 8), (uint8_t)value};
+        uint8_t wanted[4] = {(uint8_t)(mask >> 24), (uint8_t)(mask >> 16), (uint8_t)(mask >> 8), (uint8_t)mask};
+        if (sw_table_insert(table, key, wanted, (int32_t)length, tries, 0, NULL, 0, &why) >= 0) memcpy(known[n++], key, 4);
+        if (n < entries) continue;
+        for (int i = 0; i < KEYS; i++) memcpy(keys[i], known[draw() % entries], 4);
+        uint64_t start = sw_clock_ns();
+        for (int round = 0; round < 20; round++) {
+            for (int i = 0; i < KEYS; i++) found += sw_lookup(table, keys[i]) != NULL;
+        }
+        ns = (double)(sw_clock_ns() - start) / (20.0 * KEYS);
+    }
+    if (found != 20 * KEYS) ns = -1;
+    sw_table_free(table);
+    free(known);
+    free(keys);
+    return ns;
+}
