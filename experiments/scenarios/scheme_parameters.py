@@ -30,7 +30,7 @@ _DCQCN = {
     "alpha_timer": ("alpha_timer_s", Parameter("alpha_timer", "time", 55e-6, "DCQCN: timer of alpha", 1e-6, 1)),
     "cnp_interval": ("cnp_interval_s", Parameter("cnp_interval", "time", 50e-6, "DCQCN: least between CNPs", 0, 1)),
 }
-_SCHEMES: dict[str, Mapping[str, tuple[str, Parameter]]] = {"pcn": _PCN, "dcqcn": _DCQCN}
+_SCHEMES: dict[str, Mapping[str, tuple[str, Parameter]]] = {"pcn": _PCN, "pcn-x": _PCN, "dcqcn": _DCQCN}
 """By scheme and name: the field of the scheme's dataclass in `hosts.algorithms`, and the parameter."""
 
 

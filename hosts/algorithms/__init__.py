@@ -12,6 +12,7 @@ from typing import Any
 from .base import Ack, Cnm, Cnp, NotificationPoint, ReactionPoint, Window, window_phase
 from .dcqcn import DcqcnNotificationPoint, DcqcnParameters, DcqcnReactionPoint
 from .pcn import PcnNotificationPoint, PcnParameters, PcnReactionPoint
+from .pcn_x import PcnXNotificationPoint, PcnXParameters, PcnXReactionPoint
 from .pfc import PfcNotificationPoint, PfcParameters, PfcReactionPoint
 from .qcn import QcnParameters, QcnReactionPoint
 
@@ -22,6 +23,7 @@ __all__ = [
     "DcqcnParameters",
     "NotificationPoint",
     "PcnParameters",
+    "PcnXParameters",
     "PfcParameters",
     "QcnParameters",
     "ReactionPoint",
@@ -137,6 +139,14 @@ schemes: dict[str, Scheme] = {
             QcnParameters,
             QcnReactionPoint,
             lambda parameters: NotificationPoint(),
+        ),
+        Scheme(
+            "pcn-x",
+            "PCN with a fairer NP and RP (docs/fairness.md)",
+            "pcn",
+            PcnXParameters,
+            PcnXReactionPoint,
+            PcnXNotificationPoint,
         ),
         Scheme("pfc", "no congestion control: PFC alone", "pcn", PfcParameters, PfcReactionPoint, PfcNotificationPoint),
     )

@@ -27,18 +27,27 @@ REC_RATE_UNIT_BPS = 1e6
 
 
 @dataclass(frozen=True)
-class PcnParameters:
+class PcnWeights:
     """Section 5's names. Section 6.2 recommends w_min = 0.1 / flows, w_max = 0.5 and T = the largest RTT."""
 
     w_min: float = 1 / 128
     w_max: float = 0.5
     period_s: float = 50e-6
-    congested_fraction: float = 0.95
 
     def __post_init__(self) -> None:
         if not 0 < self.w_min <= self.w_max <= 1:
             raise ValueError(f"w_min = {self.w_min} and w_max = {self.w_max}: 0 < w_min <= w_max <= 1 must hold")
         check_above_zero(self, ["period_s"])
+
+
+@dataclass(frozen=True)
+class PcnParameters(PcnWeights):
+    """And the share of marked packets from which on the NP takes a flow for congested."""
+
+    congested_fraction: float = 0.95
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
         if not 0 < self.congested_fraction <= 1:
             raise ValueError(f"congested_fraction = {self.congested_fraction}: it must be above 0 and at most 1")
 
@@ -46,7 +55,7 @@ class PcnParameters:
 class PcnReactionPoint(ReactionPoint):
     """Algorithm 1."""
 
-    def __init__(self, line_rate_bps: float, parameters: PcnParameters) -> None:
+    def __init__(self, line_rate_bps: float, parameters: PcnWeights) -> None:
         self._line_rate_bps = line_rate_bps
         self._w_min = parameters.w_min
         self._w_max = parameters.w_max

@@ -1,0 +1,89 @@
+"""PCN-X: PCN with a fairer NP and RP. Not of the paper: docs/fairness.md derives each rule, and measures what it does.
+
+PCN is fair while flows are few. With N flows on a bottleneck a flow has C T / N / packet size packets in a period (at
+10 Gb/s, T = 500 us and N = 64: nine), and four things go wrong:
+
+1. "Congested if 95% are marked" then means all of them: one unmarked packet stops the decrease, and a flow with more
+   packets is likelier to have one. Increases become proportional to the rate, which is MIMD, not AIMD. Here decreases
+   come as often as packets are marked: the NP adds each period's marked share to a credit, and a decrease costs 1.
+2. Bytes / T counts whole packets, so RecRate is up to one packet in T too low, more than w_min when these are few. Here
+   the time runs from the last packet of the period before to the last one of this period: no fraction of a gap is
+   lost. RecRate is rounded up, since its unit on the wire, 1 Mb/s, is much for a slow flow.
+3. RecRate is a loop old when it arrives. PCN's min{sendRate, RecRate (1 - w_min)} takes back an increase whose effect
+   it hasn't seen, which costs a slow flow more of its rate than a fast one. Here RecRate is compared with the rate
+   that it is about: the lower of the present one and the one before.
+4. A decrease by w_min = 0.1 / N brings flows together the slower the more they are. Here it is by `beta`, for any N.
+
+CP, CNP and the increase are PCN's.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from .base import Cnp, NotificationPoint, Window
+from .pcn import REC_RATE_UNIT_BPS, PcnReactionPoint, PcnWeights
+
+_WHOLE = 1 - 1e-9
+"""A credit of 1, whatever the sums of shares are rounded to."""
+
+
+@dataclass(frozen=True)
+class PcnXParameters(PcnWeights):
+    """PCN's weights, and `beta`: by how much a decrease lowers a rate that the bottleneck carries already.
+
+    Marks and utilisation settle at 1 - beta / (beta + N w_min): 0.95 with beta = 0.005 and w_min = 0.1 / N.
+    """
+
+    beta: float = 0.005
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 < self.beta < 1:
+            raise ValueError(f"beta = {self.beta}: it must be above 0 and below 1")
+
+
+class PcnXReactionPoint(PcnReactionPoint):
+    """Algorithm 1 with another decrease."""
+
+    def __init__(self, line_rate_bps: float, parameters: PcnXParameters) -> None:
+        super().__init__(line_rate_bps, parameters)
+        self._beta = parameters.beta
+        self._before_bps = line_rate_bps
+
+    def on_cnp(self, cnp: Cnp, now_s: float) -> None:
+        then_bps, self._before_bps = self._before_bps, self.rate_bps
+        if not cnp.decrease:
+            super().on_cnp(cnp, now_s)
+            return
+        about_bps = min(self.rate_bps, then_bps)
+        if cnp.rec_rate_bps < about_bps:
+            self.rate_bps *= cnp.rec_rate_bps / about_bps * (1 - self._w_min)
+        else:
+            self.rate_bps *= 1 - self._beta
+        self.w = self._w_min
+
+
+class PcnXNotificationPoint(NotificationPoint):
+    """PCN's NP with a credit of marks, and a RecRate that doesn't count in whole packets."""
+
+    def __init__(self, parameters: PcnXParameters) -> None:
+        self.period_s: float = parameters.period_s
+        self._credit = 0.0
+        self._last_arrival_s: float | None = None
+
+    def on_window(self, window: Window) -> Cnp | None:
+        if window.packets == 0:
+            return None
+        elapsed_s = self.period_s
+        if self._last_arrival_s is not None and window.last_s > self._last_arrival_s:
+            elapsed_s = window.last_s - self._last_arrival_s
+        self._last_arrival_s = window.last_s
+        units = max(1, math.ceil(window.bytes * 8 / elapsed_s / REC_RATE_UNIT_BPS))
+
+        self._credit += window.marked_ce / window.packets
+        congested = self._credit >= _WHOLE
+        if congested:
+            self._credit -= 1
+        return Cnp(decrease=congested, rec_rate_bps=units * REC_RATE_UNIT_BPS)

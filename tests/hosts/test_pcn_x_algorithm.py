@@ -1,0 +1,130 @@
+"""PCN-X, rule by rule (docs/fairness.md), and that it is fair where PCN isn't."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from experiments import metrics
+from hosts.algorithms import Cnp, PcnParameters, PcnXParameters, Window, find_scheme
+from hosts.algorithms.pcn import PcnReactionPoint
+from hosts.algorithms.pcn_x import PcnXNotificationPoint, PcnXReactionPoint
+from topologies.dumbbell import dumbbell
+from virtualnet import VirtualNetwork
+
+LINE = 10e9
+T = 500e-6
+PARAMETERS = PcnXParameters(w_min=0.025, period_s=T)
+
+
+def rp(rate: float = LINE) -> PcnXReactionPoint:
+    made = PcnXReactionPoint(LINE, PARAMETERS)
+    if rate != LINE:
+        made.on_cnp(Cnp(True, rate / (1 - 0.025)), 0)  # an overload: as PCN
+    return made
+
+
+def window(packets: int, marked: int, last_s: float) -> Window:
+    return Window(packets, marked, 0, packets * 1058, last_s - 1e-6, last_s)
+
+
+def test_an_overload_is_cut_to_the_receiving_rate_as_pcn_does() -> None:
+    made, pcn = rp(), PcnReactionPoint(LINE, PcnParameters(w_min=0.025, period_s=T))
+    for one in (made, pcn):
+        one.on_cnp(Cnp(True, 3e9), 0)
+    assert made.rate_bps == pytest.approx(3e9 * 0.975)
+    assert made.rate_bps == pytest.approx(pcn.rate_bps)
+
+
+def test_increases_are_pcn_s() -> None:
+    made, pcn = rp(), PcnReactionPoint(LINE, PcnParameters(w_min=0.025, period_s=T))
+    for one in (made, pcn):
+        one.on_cnp(Cnp(True, 1e9), 0)
+        for _ in range(6):
+            one.on_cnp(Cnp(False, 1e9), 0)
+    assert (made.rate_bps, made.w) == pytest.approx((pcn.rate_bps, pcn.w))
+    made.on_cnp(Cnp(True, 9e9), 0)
+    assert made.w == 0.025
+
+
+def test_a_rate_that_arrives_whole_is_lowered_by_beta_alone() -> None:
+    made = rp(1e9)
+    made.on_cnp(Cnp(True, 2e9), 0)
+    assert made.rate_bps == pytest.approx(1e9 * 0.995)
+
+
+def test_an_increase_whose_effect_has_not_arrived_is_not_taken_back() -> None:
+    made = rp(1e9)
+    made.on_cnp(Cnp(True, 1e9), 0)
+    before = made.rate_bps
+    made.on_cnp(Cnp(False, before), 0)
+    raised = made.rate_bps
+    made.on_cnp(Cnp(True, before), 0)  # it was measured before the increase
+    assert made.rate_bps == pytest.approx(raised * 0.995)
+    made.on_cnp(Cnp(True, before), 0)  # and this one after it: the network carries no more
+    assert made.rate_bps == pytest.approx(raised * 0.995 * before / (raised * 0.995) * 0.975)
+
+
+def test_decreases_come_as_often_as_packets_are_marked() -> None:
+    made = PcnXNotificationPoint(PARAMETERS)
+    marked = [3, 4, 1, 4, 0, 2, 4, 4, 1, 4] * 10
+    cnps = [made.on_window(window(4, count, (k + 1) * T)) for k, count in enumerate(marked)]
+    decreases = sum(cnp.decrease for cnp in cnps if cnp is not None)
+    assert decreases == int(sum(marked) / 4)
+
+
+@given(st.lists(st.tuples(st.integers(1, 30), st.floats(0, 1)), min_size=1, max_size=200))
+def test_decreases_are_the_sum_of_the_shares_to_within_one(windows: list[tuple[int, float]]) -> None:
+    made = PcnXNotificationPoint(PARAMETERS)
+    total, decreases = 0.0, 0
+    for k, (packets, share) in enumerate(windows):
+        marked = round(packets * share)
+        total += marked / packets
+        cnp = made.on_window(window(packets, marked, (k + 1) * T))
+        assert cnp is not None
+        decreases += cnp.decrease
+        assert -1e-6 <= total - decreases < 1
+
+
+def test_the_receiving_rate_counts_no_fraction_of_a_gap() -> None:
+    """A flow of 2.4 packets a period: PCN's RecRate alternates between 2 and 3 packets in T."""
+    made = PcnXNotificationPoint(PARAMETERS)
+    gap = T / 2.4
+    arrivals = [(k + 0.5) * gap for k in range(60)]
+    seen = []
+    for k in range(20):
+        inside = [at for at in arrivals if k * T <= at < (k + 1) * T]
+        if inside:
+            cnp = made.on_window(Window(len(inside), 0, 0, 1058 * len(inside), inside[0], inside[-1]))
+            assert cnp is not None
+            seen.append(cnp.rec_rate_bps)
+    true = 1058 * 8 / gap
+    assert all(true <= rate <= true + 1e6 for rate in seen[1:])
+
+
+def test_no_cnp_without_a_packet() -> None:
+    made = PcnXNotificationPoint(PARAMETERS)
+    assert made.on_window(Window(0, 0, 0, 0, 0.0, 0.0)) is None
+
+
+@pytest.mark.parametrize("beta", [0.0, 1.0, -0.1])
+def test_beta_must_lower_a_rate(beta: float) -> None:
+    with pytest.raises(ValueError, match="beta"):
+        PcnXParameters(beta=beta)
+
+
+@pytest.mark.timeout(300)
+def test_sixty_four_flows_share_fairly_where_pcn_s_do_not() -> None:
+    def jain(scheme: str) -> float:
+        topology = dumbbell(flows=64)
+        configured = find_scheme(scheme).configure({"w_min": 0.1 / 64, "period_s": T})
+        with VirtualNetwork(topology, configured) as network:
+            flows = [network.add_flow(flow) for flow in topology.flows]
+            network.run(until_s=0.1)
+            before = [flow.stats().received_payload for flow in flows]
+            network.run(until_s=0.2)
+            return metrics.jain([flow.stats().received_payload - old for flow, old in zip(flows, before, strict=True)])
+
+    assert jain("pcn") < 0.8
+    assert jain("pcn-x") > 0.98
