@@ -10,7 +10,7 @@ SWITCH ?= s0
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run figures test lint unit ptf p4 bench-switch doctor lock clean differential shell
+.PHONY: help setup run victim fig5 figures test lint unit ptf p4 bench-switch doctor lock clean differential shell
 
 help: ## this list
 	@echo "make TARGET [VARIABLE=value]"
@@ -19,6 +19,12 @@ help: ## this list
 
 run: root $(VENV)/.ready ## the dumbbell on Mininet: real switches, real packets; table, plots and report
 	$(BIN)/pcn run dumbbell --scheme $(SCHEME) --target $(TARGET) $(ARGS)
+
+victim: root $(VENV)/.ready ## the victim flow (Fig. 1 to 3): PFC alone, DCQCN and PCN on Mininet, one report; about three minutes
+	$(BIN)/pcn run victim --target $(TARGET) $(ARGS)
+
+fig5: root $(VENV)/.ready ## how fast a congested flow may send without PAUSE (Fig. 5), on Mininet; about a minute and a half
+	$(BIN)/pcn run fig5 --target $(TARGET) $(ARGS)
 
 figures: $(VENV)/.ready ## the paper's figures in virtual time, all schemes; tables and pictures into docs/results.md
 	$(BIN)/pcn figure all --docs docs $(ARGS)

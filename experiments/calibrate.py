@@ -1,6 +1,6 @@
 """k = auto: how far time has to be stretched so that this machine carries the scenario's packets.
 
-What costs is the Python agents: reading a packet from a socket, checking it, making and sending the next. The
+What costs is the agents: waking up, reading a packet from a socket, checking it, making and sending the next. The
 calibration does the like, a datagram of a data packet's size through a socket and a CRC over it, in one process a core
 at once, for `_TRIAL_S`. From that follows how many packets a second the cores handle, and from the scenario how many a
 nominal second has. It sees the load that other programs put on the machine at that time; it knows nothing of later.
@@ -22,26 +22,24 @@ from multiprocessing.connection import Connection
 from experiments.scenarios.base import Plan
 
 _TRIAL_S = 0.4
-AGENT_COST = 60.0
-"""What an agent needs for a packet that it sends and one that it receives, over a round of the calibration's loop; with
-the two switches. Measured in runs on two cores: agents and switches took 55% of one core at 2,950 packets a second."""
+AGENT_COST = 12.0
+"""What the two agents and the switches need for a packet, over a round of the calibration's loop. Measured in runs of
+the victim scenario on two cores, k = 1000: its 20 programs took 40% of a core at 4,150 packets a second."""
 USABLE = 0.5
 """Share of the machine that may go to packets: waiting packets are late packets, and the start brings a burst."""
-LEAST, MOST = 400.0, 640.0
-"""At LEAST a late process distorts little; up to MOST the dumbbell takes less than two minutes in all. Whether that
-was enough, the run itself tells."""
 
 
 def choose(plan: Plan) -> float:
-    """A k for `plan` on this machine as it is now, in steps of 20."""
-    packets_per_s = plan.load_bps / (8 * plan.frame_bytes)
-    return stretch(packets_per_s, rounds_per_s(plan.frame_bytes))
+    """A k for `plan` on this machine as it is now, in steps of 20. Whether that was enough, the run itself tells."""
+    return stretch(plan, rounds_per_s(plan.frame_bytes))
 
 
-def stretch(packets_per_s: float, rounds: float) -> float:
-    """The k at which `packets_per_s` (nominal, received by all hosts) take USABLE of `rounds` a second (real)."""
+def stretch(plan: Plan, rounds: float) -> float:
+    """The k, within the plan's limits, at which its packets take USABLE of `rounds` a second (real)."""
+    assert plan.live
+    packets_per_s = plan.live.load_bps / (8 * plan.frame_bytes)
     k = packets_per_s * AGENT_COST / (USABLE * rounds)
-    return min(MOST, max(LEAST, math.ceil(k / 20) * 20.0))
+    return min(plan.live.most_k, max(plan.live.least_k, math.ceil(k / 20) * 20.0))
 
 
 def rounds_per_s(frame_bytes: int) -> float:

@@ -15,7 +15,7 @@ from experiments.terminal import show
 
 def run_command(
     scenario: str,
-    scheme: str,
+    scheme: str | None,
     clock: str,
     target: str,
     seed: int,

@@ -13,7 +13,7 @@ from controller.lab import Lab
 from experiments import metrics
 from experiments.agentlogs import read_logs
 from experiments.errors import ExperimentError
-from experiments.pace import KEPT_SHARE, TooFastError, carried_share, fell_behind, how_it_fell_behind
+from experiments.pace import KEPT_SHARE, TooFastError, carried_share, how_it_fell_behind
 from experiments.progress import RunProgress
 from experiments.recording import FlowRecord, LinkRecord, PortRecord, Recording
 from experiments.sampler import Clock, Sampler
@@ -177,8 +177,8 @@ class _Run:
         stats: dict[str, AgentStats] = {}
         for name, agent in self._agents.items():
             one = stats[name] = agent.stats()
-            if fell_behind(one, self._plan.duration_s - self._plan.start_s, self.clock.k):
-                raise TooFastError(self.clock.k, how_it_fell_behind(name, one, self.clock.k))
+            if how := how_it_fell_behind(name, one, self._plan, self.clock.k):
+                raise TooFastError(self.clock.k, how)
             if one.socket_drops:
                 who = f"the agent of {name} was too slow to receive {one.socket_drops} packets"
                 raise TooFastError(self.clock.k, who)
@@ -219,6 +219,7 @@ def _flow_records(plan: Plan, stats: Mapping[str, AgentStats]) -> list[FlowRecor
                 received_bytes=got.payload_bytes - duplicate_bytes if got else 0,
                 marked_packets=got.marked_ce if got else 0,
                 group=flow.group,
+                duration_s=flow.duration_s,
                 fct_s=None if complete is None else complete - flow.start_s,
             )
         )

@@ -8,15 +8,13 @@ import numpy as np
 
 from experiments.errors import ExperimentError
 from experiments.metrics import Array, counter_at
+from experiments.scenarios.base import Plan
 from hosts.stats import AgentStats
 
 BUSY_PACKETS = 20
 """A port with at least this many waiting has something to send all the time."""
 KEPT_SHARE = 0.95
 """Of what a busy port could send."""
-MOST_STALL_S = 0.25e-3
-"""Nominal: what an agent may miss of any one second (real). Machines stop for 0.1 s now and then, at any k; at k = 400
-that is half an RTT of the dumbbell. Runs with stalls of 0.4 ms missed Jain's index and utilisation by some percent."""
 MOST_LAG = 0.01
 """Of the run's real time, by which an agent's schedule may have moved since the process was late."""
 
@@ -33,20 +31,18 @@ class TooFastError(ExperimentError):
         )
 
 
-def stalled(agent: AgentStats, k: float) -> bool:
-    return 1 - agent.worst_pace > MOST_STALL_S * k
-
-
-def fell_behind(agent: AgentStats, duration_s: float, k: float) -> bool:
-    """Whether an agent was late beyond what `duration_s` (nominal) bears: by one long stall, or by too much in all."""
-    return stalled(agent, k) or agent.lag_real_s > MOST_LAG * duration_s * k
-
-
-def how_it_fell_behind(name: str, agent: AgentStats, k: float) -> str:
-    """For TooFastError."""
-    if stalled(agent, k):
+def how_it_fell_behind(name: str, agent: AgentStats, plan: Plan, k: float) -> str | None:
+    """How an agent was late beyond what the plan bears, for TooFastError: by one long stall (machines stop for 0.1 s
+    now and then, at any k), by one frame, which may be a CNP, or by too much in all. None if it wasn't."""
+    assert plan.live
+    stall_real_s = plan.live.stall_s * k
+    if 1 - agent.worst_pace > stall_real_s:  # of a window of a second
         return f"the agent of {name} sent {agent.worst_pace:.0%} of what it should have in its worst second"
-    return f"the agent of {name} fell {agent.lag_real_s * 1e3:.0f} ms (real) behind"
+    if agent.late_real_s > stall_real_s:
+        return f"a frame left the agent of {name} {agent.late_real_s * 1e3:.0f} ms (real) late"
+    if agent.lag_real_s > MOST_LAG * (plan.duration_s - plan.start_s) * k:
+        return f"the agent of {name} fell {agent.lag_real_s * 1e3:.0f} ms (real) behind"
+    return None
 
 
 def carried_share(

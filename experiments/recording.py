@@ -38,6 +38,8 @@ class FlowRecord:
     received_bytes: int
     marked_packets: int
     group: str = ""
+    duration_s: float | None = None
+    """Of a flow that a time limits; None: to the end of the run, or of its bytes."""
     fct_s: float | None = None
     """Time from the start to the arrival of the last byte; None for a flow that only the end of the run stopped."""
 

@@ -31,7 +31,7 @@ _ATTEMPTS = 3
 def run(
     scenario: str,
     *,
-    scheme: str = "pcn",
+    scheme: str | None = None,
     clock: str = "live",
     target: str = DEFAULT_TARGET,
     seed: int = 1,
@@ -42,16 +42,16 @@ def run(
 ) -> Path:
     """Runs a scenario and writes its result; the result's directory.
 
-    `scheme` is one, or several with commas between: these run in turn, with the same seed, and the result has a
-    directory for each and a report that puts them side by side. `settings` are `name=value`, for the scenario's
-    parameters and `k`. `k` None: chosen for this machine, and again, larger, if the machine turns out not to carry it.
-    `out` is results/SCENARIO/SCHEME unless given, or results/SCENARIO for several schemes; what is there already is
-    kept beside it (see `experiments.output`). The clock `virtual` needs neither root nor Mininet, and has no k. Raises
-    LabError, with nothing left behind.
+    `scheme` is one, or several with commas between; the scenario's own unless given. Several run in turn, with the same
+    seed, and the result has a directory for each and a report that puts them side by side. `settings` are `name=value`,
+    for the scenario's parameters and `k`. `k` None: chosen for this machine, and again, larger, if the machine turns
+    out not to carry it. `out` is results/SCENARIO/SCHEME unless given, or results/SCENARIO for several schemes; what is
+    there already is kept beside it (see `experiments.output`). The clock `virtual` needs neither root nor Mininet, and
+    has no k. Raises LabError, with nothing left behind.
     """
     progress = progress or Silent()
     made = lookup(scenario, SCENARIOS, "scenario")
-    schemes = _schemes(scheme)
+    schemes = _schemes(scheme or made.default_scheme)
     if clock not in CLOCKS:
         raise ExperimentError(f"no clock '{clock}'. There are: {', '.join(CLOCKS)}")
     if clock == "virtual" and target != DEFAULT_TARGET:

@@ -142,7 +142,7 @@ def side_by_side(results: Sequence[Result], compared: Sequence[Check]) -> Summar
 
 def goodput_bps(flow: FlowRecord, duration_s: float) -> float:
     """Payload that arrived, over the time from the flow's start to its end (or that of the run)."""
-    active = flow.fct_s if flow.fct_s is not None else duration_s - flow.start_s
+    active = flow.fct_s or flow.duration_s or duration_s - flow.start_s
     return 8 * flow.received_bytes / active if active > 0 else 0.0
 
 

@@ -118,6 +118,7 @@ class _Run:
                 received_bytes=stats.received_payload,
                 marked_packets=stats.marked_ce,
                 group=flow.group,
+                duration_s=flow.duration_s,
                 fct_s=None if complete_s is None else complete_s + self._plan.start_s - flow.start_s,
             )
 

@@ -75,6 +75,11 @@ def picoseconds(seconds: float) -> int:
     return round(seconds * 1e12)
 
 
+def marked_from_ps(np: NotificationPoint) -> int:
+    """From when on the NP wants to hear of marked packets."""
+    return picoseconds(np.marked_from_s) if np.marked_from_s > 0 else 0
+
+
 def timer_ps(rp: ReactionPoint) -> int:
     """When the RP wants its timer; NEVER if it doesn't."""
     return native.NEVER if rp.timer_s is None else picoseconds(rp.timer_s)

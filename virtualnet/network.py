@@ -21,8 +21,8 @@ from hosts.algorithms import Cnp, Configured, Window
 from topologies.model import Endpoint, FlowSpec, Topology
 from virtualnet import native
 from virtualnet.errors import CallbackError, VirtualError
-from virtualnet.flows import VirtualFlow, configure, picoseconds, timer_ps
-from virtualnet.native import NEVER, engine
+from virtualnet.flows import VirtualFlow, configure, marked_from_ps, picoseconds
+from virtualnet.native import ANSWER, ANSWER_AT, NEVER, NOW, NOW_AT, TO_NP, TO_RP, TO_RP_AT, engine
 from virtualnet.samples import Samples, Source
 from virtualnet.switch import VirtualSwitch, load
 
@@ -116,6 +116,7 @@ class VirtualNetwork:
             self.close()
             raise
         self._exchange = self._library.vn_exchange_of(self._handle).contents
+        self._block = (ctypes.c_char * ctypes.sizeof(native.Exchange)).from_buffer(self._exchange)
 
     def __enter__(self) -> VirtualNetwork:
         return self
@@ -275,17 +276,18 @@ class VirtualNetwork:
         """
         if until_s is None and not finish:
             raise VirtualError("a run needs a time to end at, or finish=True")
-        until = NEVER if until_s is None else picoseconds(until_s)
-        library, handle = self._library, self._alive()
+        library, handle, exchange = self._library, self._alive(), self._exchange
+        exchange.until_ps = NEVER if until_s is None else picoseconds(until_s)
+        exchange.budget, exchange.finish = _CHUNK, finish
         begun, begun_s = time.monotonic(), self.now_s
         told = begun
-        step, exchange, flows = library.vn_run, self._exchange, self._by_index
+        step = library.vn_run
         while True:
-            reason = step(handle, until, _CHUNK, finish)
+            reason = step(handle)
             if reason == native.WINDOW:
-                self._window(flows[exchange.flow])
+                self._window()
             elif reason in (native.CNP, native.TIMER, native.BYTES):
-                self._reaction(flows[exchange.flow], reason)
+                self._reaction(reason)
             elif reason == native.BUDGET:
                 now = time.monotonic()
                 if progress is not None and now - told >= 0.5:
@@ -295,7 +297,7 @@ class VirtualNetwork:
                     left = float("inf") if until_s is None or done <= 0 else (now - begun) * (until_s - now_s) / done
                     progress(now_s, left)
             elif reason == native.MARKED:
-                self._marked(flows[exchange.flow])
+                self._marked()
             elif reason == native.CALL:
                 function, name = self._calls[exchange.flow]
                 try:
@@ -324,53 +326,54 @@ class VirtualNetwork:
             raw.held_limit, raw.expired,
         )  # fmt: skip
 
-    # ---- what the engine asks ----
+    # ---- what the engine asks: once a window and flow, so every microsecond here counts ----
 
-    def _window(self, flow: VirtualFlow) -> None:
-        ask = self._exchange
-        window = Window(ask.packets, ask.marked_ce, ask.marked_ue, ask.bytes, ask.first_s, ask.last_s)
+    def _window(self) -> None:
+        index, packets, marked_ce, marked_ue, size, first_s, last_s, now_s = TO_NP.unpack_from(self._block)
+        flow = self._by_index[index]
+        window = Window(packets, marked_ce, marked_ue, size, first_s, last_s)
         try:
             cnp = flow.np.on_window(window)
             if self.on_window is not None:
-                self.on_window(flow, ask.now_s, window, cnp)
+                self.on_window(flow, now_s, window, cnp)
         except Exception as error:
-            raise CallbackError(f"NP of flow {flow.spec.id}", ask.now_s, error) from error
+            raise CallbackError(f"NP of flow {flow.spec.id}", now_s, error) from error
         if cnp is not None:
-            self._answer_cnp(cnp)
+            ANSWER.pack_into(self._block, ANSWER_AT, 1, cnp.decrease, 0, cnp.rec_rate_bps, NEVER, NEVER, 0)
 
-    def _marked(self, flow: VirtualFlow) -> None:
+    def _marked(self) -> None:
+        index, *_, now_s = TO_NP.unpack_from(self._block)
+        flow = self._by_index[index]
         try:
-            cnp = flow.np.on_marked(self._exchange.now_s)
+            cnp = flow.np.on_marked(now_s)
+            marked_from = marked_from_ps(flow.np)
         except Exception as error:
-            raise CallbackError(f"NP of flow {flow.spec.id}", self._exchange.now_s, error) from error
-        if cnp is not None:
-            self._answer_cnp(cnp)
+            raise CallbackError(f"NP of flow {flow.spec.id}", now_s, error) from error
+        decrease, rate_bps = (False, 0.0) if cnp is None else cnp
+        ANSWER.pack_into(self._block, ANSWER_AT, cnp is not None, decrease, 0, rate_bps, NEVER, NEVER, marked_from)
 
-    def _answer_cnp(self, cnp: Cnp) -> None:
-        ask = self._exchange
-        ask.answer_decrease = cnp.decrease
-        ask.answer_rate_bps = cnp.rec_rate_bps
-        ask.answer = 1
-
-    def _reaction(self, flow: VirtualFlow, reason: int) -> None:
-        ask, rp = self._exchange, flow.rp
-        rp.sent_bytes = ask.sent_bytes
+    def _reaction(self, reason: int) -> None:
+        block = self._block
+        (now_s,) = NOW.unpack_from(block, NOW_AT)
+        sent_bytes, rec_rate_bps, decrease = TO_RP.unpack_from(block, TO_RP_AT)
+        flow = self._by_index[self._exchange.flow]
+        rp = flow.rp
+        rp.sent_bytes = sent_bytes
         try:
             if reason == native.CNP:
-                rp.on_cnp(Cnp(bool(ask.decrease), ask.rec_rate_bps), ask.now_s)
+                rp.on_cnp(Cnp(decrease != 0, rec_rate_bps), now_s)
             elif reason == native.TIMER:
                 assert rp.timer_s is not None
                 rp.on_timer(rp.timer_s)
             else:
-                rp.on_bytes_sent(ask.now_s)
+                rp.on_bytes_sent(now_s)
             if self.on_rate is not None:
-                self.on_rate(flow, ask.now_s)
+                self.on_rate(flow, now_s)
+            timer = NEVER if rp.timer_s is None else picoseconds(rp.timer_s)
+            due = NEVER if rp.due_bytes is None else rp.due_bytes
+            ANSWER.pack_into(block, ANSWER_AT, 1, 0, 0, flow.allowed_bps, timer, due, 0)
         except Exception as error:
-            raise CallbackError(f"RP of flow {flow.spec.id}", ask.now_s, error) from error
-        ask.answer_timer_ps = timer_ps(rp)
-        ask.answer_due_bytes = NEVER if rp.due_bytes is None else rp.due_bytes
-        ask.answer_rate_bps = flow.allowed_bps
-        ask.answer = 1
+            raise CallbackError(f"RP of flow {flow.spec.id}", now_s, error) from error
 
     # ---- inside ----
 

@@ -9,7 +9,9 @@ import click
 
 @click.command()
 @click.argument("scenario")
-@click.option("--scheme", default="pcn", show_default=True, help="Congestion control scheme.")
+@click.option(
+    "--scheme", metavar="NAME[,NAME...]", help="Congestion control; several are compared. Default: SCENARIO's."
+)
 @click.option("--clock", type=click.Choice(["live", "virtual"]), default="live", show_default=True, help="Which clock.")
 @click.option("--target", default="softswitch", show_default=True, help="Live switches: softswitch or bmv2.")
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of whatever is random.")
@@ -20,7 +22,7 @@ import click
 @click.option("--out", type=click.Path(path_type=Path), help="Result folder; results/SCENARIO/SCHEME unless given.")
 def run(
     scenario: str,
-    scheme: str,
+    scheme: str | None,
     clock: str,
     target: str,
     seed: int,
@@ -36,6 +38,8 @@ def run(
     Examples:
       pcn run dumbbell
       pcn run dumbbell --scheme pfc --set duration=50ms
+      pcn run victim --scheme dcqcn,pcn --set K_max=400KB
+      pcn run fig5 --clock virtual
       pcn run dumbbell --target bmv2 --dilation 1000 --out /tmp/bmv2
     """
     from experiments.cli import run_command

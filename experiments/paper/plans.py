@@ -49,7 +49,6 @@ def plan_of(
         duration_s=duration_s,
         payload_bytes=PAYLOAD_BYTES,
         sampling=Sampling(tuple(queues), queues_s=every_s, counters_s=every_s, flows_s=every_s),
-        load_bps=topology.link_at(queues[0].node, queues[0].port).rate_bps,
         start_s=start_s,
     )
 

@@ -29,6 +29,21 @@ class Sampling:
 
 
 @dataclass(frozen=True)
+class LiveLimits:
+    """What a live run has to bear, and what would spoil it. Nominal.
+
+    `load_bps`: frames that all hosts together receive at the busiest time that lasts. k is chosen from `least_k`, at
+    which a late process distorts little, to `most_k`, where a run still ends soon. `stall_s`: by how much an agent may
+    be late, once.
+    """
+
+    load_bps: float
+    least_k: float
+    most_k: float
+    stall_s: float
+
+
+@dataclass(frozen=True)
 class Plan:
     """A scenario with all values filled in: what a runner runs, on whichever clock. Nominal units.
 
@@ -48,8 +63,8 @@ class Plan:
     duration_s: float
     payload_bytes: int
     sampling: Sampling
-    load_bps: float
-    """Frames that all hosts together receive at the busiest time: what live agents must carry."""
+    live: LiveLimits | None = None
+    """None: it is for virtual time alone."""
     start_s: float = 0.0
 
     @property
@@ -101,6 +116,10 @@ class Scenario(Protocol):
     @property
     def source(self) -> str:
         """Where the paper has it."""
+
+    @property
+    def default_scheme(self) -> str:
+        """What runs unless somebody says otherwise: a scheme, or several with commas between."""
 
     @property
     def parameters(self) -> tuple[Parameter, ...]: ...

@@ -12,7 +12,7 @@ from experiments.errors import ExperimentError
 from experiments.parameters import Parameter, Value, complete
 from experiments.recording import Recording
 from experiments.scenarios import scheme_parameters
-from experiments.scenarios.base import HEADER_BYTES, Headline, Plan, Sampling
+from experiments.scenarios.base import HEADER_BYTES, Headline, LiveLimits, Plan, Sampling
 from experiments.scenarios.victim_charts import draw
 from experiments.scenarios.victim_checks import checks, compare
 from experiments.scenarios.victim_measures import measure
@@ -28,6 +28,10 @@ _BEFORE_S = {"pfc": 1e-3, "pcn": 5e-3, "dcqcn": 50e-3}
 half-lives of 0.66 ms. DCQCN's alpha falls from 1 by a half each 9.7 ms, and stays between 0.10 and 0.12 from 45 on."""
 _DURATION_S = {"pfc": 8e-3, "pcn": 12e-3, "dcqcn": 40e-3}
 """Until the long flows are at their fair shares again, and some time more."""
+_K = (1000.0, 2400.0)
+_STALL_S = 0.15e-3
+"""F0 and F1 lose a twentieth of the bursts' time to such a stall, PCN three periods. A bursting host may be as late: it
+is in a crowd, R1's port has a millisecond's work by then, and only who is paused when changes."""
 
 _PARAMETERS = (
     Parameter("senders", "count", 16, "senders; h0 and h1 have the long flows, all others burst", 3, 64),
@@ -52,6 +56,7 @@ class Victim:
     name = "victim"
     title = "The victim flow: who suffers when others burst"
     source = "PCN (NSDI'20), section 3.1 and Fig. 1 to 3"
+    default_scheme = "pfc,dcqcn,pcn"
     parameters = _PARAMETERS
 
     def checks(self, plan: Plan, recording: Recording, steady: Steady) -> list[Check]:
@@ -116,7 +121,7 @@ class Victim:
             duration_s=float(filled["duration"] or 0),
             payload_bytes=payload,
             sampling=Sampling((P2_S1, P0_S0), queues_s=0.05e-3, counters_s=0.1e-3, flows_s=0.05e-3),
-            load_bps=2 * rate,
+            live=LiveLimits(2 * rate, *_K, _STALL_S),
         )
 
 

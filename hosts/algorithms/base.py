@@ -10,34 +10,30 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True)
-class Cnp:
+class Cnp(NamedTuple):
     """A congestion notification for one flow. Schemes that send no rate leave it 0."""
 
     decrease: bool
     rec_rate_bps: float = 0.0
 
 
-@dataclass(frozen=True)
-class Cnm:
+class Cnm(NamedTuple):
     """QCN's congestion notification message: quantised feedback of a congestion point, 0 to 63."""
 
     feedback: int
 
 
-@dataclass(frozen=True)
-class Ack:
+class Ack(NamedTuple):
     """An acknowledgement of `acked_bytes`, with the round trip time that it measured."""
 
     rtt_s: float
     acked_bytes: int
 
 
-@dataclass(frozen=True)
-class Window:
+class Window(NamedTuple):
     """What arrived of one flow in one NP period. Marked packets are counted by their mark: CE, or TCD's UE (ECT(1)).
 
     `first_s` and `last_s` are arrival times; they are equal if one packet arrived, and 0 if none did.
@@ -107,10 +103,12 @@ class NotificationPoint:
 
     `period_s` is the length of the windows that it wants to see, None if none. Windows follow each other without gap,
     as a timer that knows nothing of the flow's start makes them: the first packet comes anywhere in one
-    (`window_phase`). A window without packets may be left out.
+    (`window_phase`). A window without packets may be left out. `marked_from_s` is from when on `on_marked` wants to be
+    called; calls before change nothing.
     """
 
     period_s: float | None = None
+    marked_from_s: float = 0.0
 
     def on_window(self, window: Window) -> Cnp | None:
         """A window ended. The CNP to send, if any."""

@@ -14,6 +14,7 @@ Where the paper leaves a choice:
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from .base import Cnp, NotificationPoint, ReactionPoint, check_above_zero
@@ -134,10 +135,10 @@ class DcqcnNotificationPoint(NotificationPoint):
 
     def __init__(self, parameters: DcqcnParameters) -> None:
         self._interval_s = parameters.cnp_interval_s
-        self._next_s: float | None = None
+        self.marked_from_s = -math.inf
 
     def on_marked(self, now_s: float) -> Cnp | None:
-        if self._next_s is not None and now_s < self._next_s:
+        if now_s < self.marked_from_s:
             return None
-        self._next_s = now_s + self._interval_s
+        self.marked_from_s = now_s + self._interval_s
         return Cnp(decrease=True)

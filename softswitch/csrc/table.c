@@ -5,9 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What keys of up to eight bytes found last, by a hash of the key: traffic repeats its keys. `found`: the node, with the
+ * lowest bit set; that alone for a key that isn't there; 0: empty. */
+enum { RECENT_BITS = 8 };
+struct recent { uint64_t key; uintptr_t found; };
+
 struct sw_table {
     const struct sw_index *ops;
     void *index;
+    struct recent *recent; /* NULL: the key is too long */
+    uint32_t key_bytes;
     const struct sw_table_spec *spec;
     const struct sw_program *program;
     struct sw_node **nodes; /* by handle */
@@ -106,7 +113,9 @@ struct sw_table *sw_table_new(const struct sw_table_spec *spec, const struct sw_
     table->ops = spec->kind == SW_EXACT ? &sw_index_exact : spec->kind == SW_LPM ? &sw_index_lpm : &sw_index_ternary;
     table->index = table->ops->create(spec, seed);
     table->miss = new_node(table);
-    if (table->index == NULL || table->miss == NULL) goto fail;
+    table->key_bytes = spec->key_bytes;
+    if (spec->key_bytes <= 8) table->recent = calloc(1u << RECENT_BITS, sizeof *table->recent);
+    if (table->index == NULL || table->miss == NULL || (spec->key_bytes <= 8 && table->recent == NULL)) goto fail;
     table->miss->entry.handle = UINT32_MAX;
     if (sw_table_default(table, UINT32_MAX, NULL, 0, why) != 0) goto fail;
     int64_t last = 0; /* P4Runtime numbers these entries down to 1, and compares them with a client's own */
@@ -137,6 +146,7 @@ void sw_table_free(struct sw_table *table)
     for (uint32_t i = 0; i < table->used; i++) free_node(table->nodes[i]);
     if (table->index != NULL) table->ops->destroy(table->index);
     free_node(table->miss);
+    free(table->recent);
     free(table->nodes);
     free(table->free_handles);
     free(table);
@@ -144,6 +154,12 @@ void sw_table_free(struct sw_table *table)
 
 const struct sw_table_spec *sw_table_spec_of(const struct sw_table *table) { return table->spec; }
 uint32_t sw_table_count(const struct sw_table *table) { return table->count; }
+
+/* Entries came or went. */
+static void forget(struct sw_table *table)
+{
+    if (table->recent != NULL) memset(table->recent, 0, sizeof *table->recent << RECENT_BITS);
+}
 
 static int grow(struct sw_table *table)
 {
@@ -196,6 +212,7 @@ int64_t sw_table_insert(struct sw_table *table, const uint8_t *key, const uint8_
     else table->used++;
     table->nodes[handle] = node;
     table->count++;
+    forget(table);
     return handle;
 }
 
@@ -228,6 +245,7 @@ int sw_table_remove(struct sw_table *table, uint32_t handle, const char **why)
     table->free_handles[table->n_free++] = handle;
     table->count--;
     free_node(node);
+    forget(table);
     return 0;
 }
 
@@ -249,9 +267,30 @@ int sw_table_default(struct sw_table *table, uint32_t action, const uint64_t *ar
     return status;
 }
 
+static uint64_t word_of(const uint8_t *key, uint32_t bytes)
+{
+    uint64_t word = 0;
+    uint32_t four;
+    uint16_t two;
+    switch (bytes) {
+    case 2: memcpy(&two, key, 2); return two;
+    case 4: memcpy(&four, key, 4); return four;
+    case 8: memcpy(&word, key, 8); return word;
+    default: memcpy(&word, key, bytes); return word;
+    }
+}
+
 const struct sw_entry *sw_lookup(struct sw_table *table, const uint8_t *key)
 {
+    struct recent *recent = NULL;
+    uint64_t word = 0;
+    if (table->recent != NULL) {
+        word = word_of(key, table->key_bytes);
+        recent = &table->recent[word * UINT64_C(0x9e3779b97f4a7c15) >> (64 - RECENT_BITS)];
+        if (recent->key == word && recent->found != 0) return (const struct sw_entry *)(recent->found - 1);
+    }
     struct sw_node *node = table->ops->find(table->index, key);
+    if (recent != NULL) *recent = (struct recent){word, (uintptr_t)node | 1};
     return node == NULL ? NULL : &node->entry;
 }
 

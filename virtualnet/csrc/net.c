@@ -246,7 +246,7 @@ int64_t vn_add_flow(struct vn_net *net, const struct vn_flow_config *config)
     uint32_t number = net->n_flows++;
     flows[number] = (struct vn_flow){
         .config = *config, .rate_bps = config->rate_bps, .ended = VN_NEVER, .timer = config->timer_ps,
-        .due_bytes = config->due_bytes, .first = VN_NEVER, .last = VN_NEVER, .complete = VN_NEVER, .window_first = VN_NEVER, .window_end = VN_NEVER,
+        .due_bytes = config->due_bytes, .marked_from = config->wants_marked ? 0 : VN_NEVER, .first = VN_NEVER, .last = VN_NEVER, .complete = VN_NEVER, .window_first = VN_NEVER, .window_end = VN_NEVER,
     };
     if (config->frame_bytes > net->longest_frame) {
         net->longest_frame = config->frame_bytes;
@@ -298,8 +298,9 @@ static void take_answer(struct vn_net *net)
             if (flow->timer != VN_NEVER && flow->timer < net->now) flow->timer = net->now;
             if (flow->timer != VN_NEVER) vn_at(net, flow->timer, VN_EV_TIMER, exchange->flow);
         }
-    } else if ((reason == VN_WINDOW || reason == VN_MARKED) && exchange->answer) {
-        vn_send_cnp(net, exchange->flow, exchange->answer_decrease, exchange->answer_rate_bps);
+    } else if (reason == VN_WINDOW || reason == VN_MARKED) {
+        if (reason == VN_MARKED) net->flows[exchange->flow].marked_from = exchange->answer_marked_from_ps;
+        if (exchange->answer) vn_send_cnp(net, exchange->flow, exchange->answer_decrease, exchange->answer_rate_bps);
     }
 }
 
@@ -328,8 +329,10 @@ static void dispatch(struct vn_net *net, uint64_t key)
     }
 }
 
-enum vn_reason vn_run(struct vn_net *net, uint64_t until_ps, uint64_t budget, bool finish)
+enum vn_reason vn_run(struct vn_net *net)
 {
+    uint64_t until_ps = net->exchange.until_ps, budget = net->exchange.budget;
+    bool finish = net->exchange.finish;
     if (net->pool == NULL && !net->failed) pool_init(net);
     if (!net->failed) take_answer(net);
     struct vn_event event;

@@ -93,6 +93,7 @@ struct vn_flow {
     double rate_bps;
     /* Receiver. */
     uint32_t expected;
+    uint64_t marked_from; /* VN_MARKED for packets from then on; VN_NEVER: the NP doesn't want to know */
     uint64_t received, received_bytes, received_payload, marked_ce, marked_ue, out_of_order;
     uint64_t first, last, complete, grid, window_end, window_first;
     uint64_t window_packets, window_bytes, window_ce, window_ue; /* as they were when the window began */

@@ -1,4 +1,4 @@
-/* A host's NIC: the model of hosts/nic.py, on time. A serialiser at the link's rate; CNPs first, which no PAUSE stops; flows
+/* A host's NIC: the model of hosts/csrc/nic.h, on time. A serialiser at the link's rate; CNPs first, which no PAUSE stops; flows
  * round robin among those that may send, each paced at its rate; PFC stops a class. */
 #include <math.h>
 #include <stdlib.h>

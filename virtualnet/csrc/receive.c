@@ -38,7 +38,6 @@ void vn_ask(struct vn_net *net, enum vn_reason reason, uint32_t number)
     struct vn_exchange *exchange = &net->exchange;
     net->reason = reason;
     exchange->flow = number;
-    exchange->time_ps = net->now;
     exchange->now_s = seconds(net->now);
     exchange->answer = 0;
     if (reason == VN_CALL) return;
@@ -99,7 +98,7 @@ static void on_data(struct vn_net *net, uint32_t number, const struct vn_packet 
         flow->complete = net->now;
         net->unfinished--;
     }
-    if (ecn == CE && config->wants_marked) vn_ask(net, VN_MARKED, number);
+    if (ecn == CE && net->now >= flow->marked_from) vn_ask(net, VN_MARKED, number);
 }
 
 static void on_cnp(struct vn_net *net, uint32_t number, const uint8_t *frame)

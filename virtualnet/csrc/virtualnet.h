@@ -24,26 +24,35 @@ enum vn_reason {
     VN_FAILED = 0,   /* vn_error says why; the run can't go on */
     VN_UNTIL = 1,    /* the time has come; all events until then have happened */
     VN_BUDGET = 2,   /* so many events have happened: a chance to look at the clock on the wall */
-    VN_FINISHED = 3, /* every flow of known size has arrived whole (vn_run's `finish`) */
+    VN_FINISHED = 3, /* every flow of known size has arrived whole */
     VN_WINDOW = 4,   /* a window of a flow's NP ended, with packets. Answer: decrease, rate_bps */
-    VN_MARKED = 5,   /* a marked packet arrived, of a flow that wants to know. Answer: as above */
+    VN_MARKED = 5,   /* a marked packet arrived, of a flow that wants to know. Answer: as above, marked_from_ps */
     VN_CNP = 6,      /* a CNP arrived at the flow's sender. Answer: rate_bps, timer_ps, due_bytes */
     VN_TIMER = 7,    /* the RP's timer. Answer: as above */
     VN_BYTES = 8,    /* the flow has sent as many bytes as its RP wanted to hear of. Answer: as above */
     VN_CALL = 9,     /* what vn_call scheduled; `flow` is its number */
 };
 
+/* How Python and the engine talk to each other: one call a question, one block of memory. */
 struct vn_exchange {
-    /* What vn_run says. */
+    /* What vn_run says: to an NP ... */
     uint32_t flow, packets, marked_ce, marked_ue;
-    uint64_t time_ps, bytes, sent_bytes; /* sent: by the flow so far, in frames */
-    double now_s, first_s, last_s, rec_rate_bps;
-    uint32_t decrease, reserved;
-    /* The answer. A rate or a CNP: 1; none: 0. */
-    uint32_t answer, answer_decrease;
-    double answer_rate_bps;    /* RP: the rate from now on. NP: RecRate */
-    uint64_t answer_timer_ps;  /* RP: when its timer is due; VN_NEVER: it has none */
-    uint64_t answer_due_bytes; /* RP: how many bytes must have been sent for VN_BYTES; VN_NEVER: none */
+    uint64_t bytes;
+    double first_s, last_s, now_s;
+    /* ... and to an RP. sent_bytes: by the flow so far, in frames. */
+    uint64_t sent_bytes;
+    double rec_rate_bps;
+    uint32_t decrease;
+    /* The answer. Has it a rate or a CNP: 1; none: 0. */
+    uint32_t answer, answer_decrease, reserved;
+    double answer_rate_bps;        /* RP: the rate from now on. NP: RecRate */
+    uint64_t answer_timer_ps;      /* RP: when its timer is due; VN_NEVER: it has none */
+    uint64_t answer_due_bytes;     /* RP: how many bytes must have been sent for VN_BYTES; VN_NEVER: none */
+    uint64_t answer_marked_from_ps; /* NP: marked packets before then need no VN_MARKED */
+    /* How far vn_run goes: until after the last event at `until_ps`, for `budget` events at most, and with `finish` until
+     * all flows of known size have arrived whole. */
+    uint64_t until_ps, budget;
+    uint32_t finish;
 };
 
 /* `bucket_shift`: a bucket of the wheel is 2^shift ps. */
@@ -137,8 +146,7 @@ int vn_call(struct vn_net *, uint64_t time_ps, uint32_t number);
 /* Writes every frame that leaves over `link` into a file: pcap with nanoseconds, which are the nominal time. */
 int vn_capture(struct vn_net *, uint32_t link, const char *path);
 
-/* Goes on until after the last event at `until_ps`, for `budget` events at most. */
-enum vn_reason vn_run(struct vn_net *, uint64_t until_ps, uint64_t budget, bool finish);
+enum vn_reason vn_run(struct vn_net *);
 
 struct vn_totals {
     uint64_t now_ps, events, digest;

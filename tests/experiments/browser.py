@@ -1,0 +1,141 @@
+"""A real Chromium without a window, driven over its DevTools pipe: no driver program, no network."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import select
+import shutil
+import subprocess
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+LIMIT_S = 60.0
+PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
+
+
+def find() -> str | None:
+    return next((path for name in PROGRAMS if (path := shutil.which(name))), None)
+
+
+class Browser:
+    """A context manager with one page, offline. `complaints` are the page's errors, `asked` the addresses it loads."""
+
+    def __init__(self, program: str, profile: Path) -> None:
+        self.complaints: list[str] = []
+        self.asked: list[str] = []
+        self._ids = itertools.count(1)
+        self._received = b""
+        self._answers: dict[int, dict[str, Any]] = {}
+        self._loaded = False
+        ours_read, theirs_write = os.pipe()
+        theirs_read, ours_write = os.pipe()
+        command = [
+            *(program, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"),
+            *("--no-first-run", f"--user-data-dir={profile}", "--remote-debugging-pipe", "about:blank"),
+        ]
+        # DevTools speaks over the descriptors 3 and 4; bash, since dash knows no descriptors above 9
+        redirect = f'exec "$@" 3<&{theirs_read} 4>&{theirs_write}'
+        self._process = subprocess.Popen(
+            ["bash", "-c", redirect, "bash", *command],
+            pass_fds=(theirs_read, theirs_write),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        os.close(theirs_read)
+        os.close(theirs_write)
+        self._read_fd, self._write_fd = ours_read, ours_write
+        self._session: str | None = None
+
+    def __enter__(self) -> Browser:
+        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        for domain in ("Page", "Runtime", "Log", "Network"):
+            self.call(f"{domain}.enable")
+        self.call(
+            "Network.emulateNetworkConditions", offline=True, latency=0, downloadThroughput=-1, uploadThroughput=-1
+        )
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.terminate()
+        try:
+            self._process.wait(10)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        os.close(self._read_fd)
+        os.close(self._write_fd)
+
+    def open(self, page: Path, width: int, height: int = 900, dark: bool = False) -> None:
+        """Loads a file in a window of this size."""
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        self.call("Emulation.setEmulatedMedia", features=[scheme])
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        self._loaded = False
+        self.call("Page.navigate", url=page.as_uri())
+        end = time.monotonic() + LIMIT_S
+        while not self._loaded:
+            self._take(end)
+
+    def ask(self, expression: str) -> Any:
+        """The value of a JavaScript expression in the page."""
+        answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
+        assert "exceptionDetails" not in answer, answer["exceptionDetails"]
+        return answer["result"].get("value")
+
+    def key(self, name: str) -> None:
+        for kind in ("rawKeyDown", "keyUp"):
+            self.call("Input.dispatchKeyEvent", type=kind, key=name, code=name, windowsVirtualKeyCode=_KEYS[name])
+
+    def move_to(self, x: float, y: float) -> None:
+        self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+
+    def call(self, method: str, **parameters: Any) -> dict[str, Any]:
+        number = next(self._ids)
+        message = {"id": number, "method": method, "params": parameters}
+        if self._session:
+            message["sessionId"] = self._session
+        os.write(self._write_fd, json.dumps(message).encode() + b"\0")
+        end = time.monotonic() + LIMIT_S
+        while number not in self._answers:
+            self._take(end)
+        answer = self._answers.pop(number)
+        assert "error" not in answer, (method, answer["error"])
+        result: dict[str, Any] = answer["result"]
+        return result
+
+    def _take(self, end: float) -> None:
+        """One message."""
+        while b"\0" not in self._received:
+            ready = select.select([self._read_fd], [], [], max(0.0, end - time.monotonic()))[0]
+            assert ready, "the browser doesn't answer"
+            data = os.read(self._read_fd, 1 << 20)
+            assert data, "the browser ended"
+            self._received += data
+        text, _, self._received = self._received.partition(b"\0")
+        message = json.loads(text)
+        if "id" in message:
+            self._answers[message["id"]] = message
+        else:
+            self._note(message["method"], message.get("params", {}))
+
+    def _note(self, event: str, about: Mapping[str, Any]) -> None:
+        if event == "Page.loadEventFired":
+            self._loaded = True
+        elif event == "Runtime.exceptionThrown":
+            details = about["exceptionDetails"]
+            self.complaints.append(details.get("exception", {}).get("description", details["text"]))
+        elif event == "Runtime.consoleAPICalled" and about["type"] in ("error", "warning", "assert"):
+            self.complaints.append(str(about["args"]))
+        elif event == "Log.entryAdded" and about["entry"]["level"] in ("error", "warning"):
+            self.complaints.append(about["entry"]["text"])
+        elif event == "Network.requestWillBeSent":
+            self.asked.append(about["request"]["url"])
+
+
+_KEYS = {"ArrowRight": 39, "ArrowLeft": 37, "End": 35, "Home": 36}

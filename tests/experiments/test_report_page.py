@@ -1,0 +1,125 @@
+"""The report in a real browser: offline, no complaint, plots that answer the pointer, a slider that replays the run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import browser
+import pytest
+from browser import Browser
+
+from experiments.progress import Silent
+from experiments.report import render
+from experiments.result import judge
+from experiments.scenarios import SCENARIOS
+from experiments.virtual import run_virtual
+
+PROGRAM = browser.find()
+pytestmark = pytest.mark.skipif(PROGRAM is None, reason=f"no browser: install one of {', '.join(browser.PROGRAMS)}")
+SCHEMES = ("pfc", "pcn")
+CHARTS = 6
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The victim in virtual time: both schemes side by side, and PFC alone."""
+    folder = tmp_path_factory.mktemp("pages")
+    scenario = SCENARIOS["victim"]
+    results = []
+    for scheme in SCHEMES:
+        plan = scenario.plan(scheme, 1, {"before": 1e-3, "duration": 5e-3})
+        results.append(judge(scenario, plan, run_virtual(plan, Silent()), "virtual", "softswitch"))
+    compared = scenario.compare([(result.plan, result.recording) for result in results])
+    (folder / "both.html").write_text(render(results, compared), encoding="utf-8")
+    (folder / "one.html").write_text(render(results[:1]), encoding="utf-8")
+    return {path.stem: path for path in folder.iterdir()}
+
+
+@pytest.fixture
+def chromium(tmp_path: Path) -> Iterator[Browser]:
+    assert PROGRAM
+    with Browser(PROGRAM, tmp_path / "profile") as running:
+        yield running
+
+
+def held(run: int) -> str:
+    return f"document.querySelectorAll('.replay')[{run}].querySelectorAll('.link.held').length"
+
+
+@pytest.mark.parametrize(("page", "runs"), [("one", 1), ("both", 2)])
+@pytest.mark.parametrize(("width", "dark"), [(400, False), (400, True), (1400, False), (1400, True)])
+def test_it_opens_offline_without_complaint_at_every_size(
+    chromium: Browser, pages: dict[str, Path], page: str, runs: int, width: int, dark: bool
+) -> None:
+    chromium.open(pages[page], width, dark=dark)
+    assert chromium.complaints == []
+    assert [address for address in chromium.asked if not address.startswith("data:")] == [pages[page].as_uri()]
+    assert chromium.ask("document.querySelectorAll('.plot svg').length") == CHARTS * runs
+    assert chromium.ask("[...document.querySelectorAll('.plot')].every(plot => plot.querySelector('g path[d]'))")
+    # nothing sticks out sideways
+    assert chromium.ask("document.documentElement.scrollWidth") <= width
+    background = chromium.ask("getComputedStyle(document.body).backgroundColor")
+    assert (sum(map(int, background[4:-1].split(","))) < 200) == dark
+
+
+def test_the_slider_replays_the_tree(chromium: Browser, pages: dict[str, Path]) -> None:
+    chromium.open(pages["both"], 1400)
+    # the page opens at the moment with most pauses: S1 stops S0 and all bursting hosts, S0 stops H0 and H1
+    assert chromium.ask(held(0)) >= 15
+    names = "[...document.querySelectorAll('.replay')[0].querySelectorAll('.held')].map(l => l.dataset.a + l.dataset.b)"
+    assert "s0s1" in chromium.ask(names)
+    opened = chromium.ask("document.getElementById('now').textContent")
+
+    chromium.ask("document.getElementById('time').focus()")
+    before = float(chromium.ask("document.getElementById('time').value"))
+    chromium.key("ArrowRight")
+    assert float(chromium.ask("document.getElementById('time').value")) == before + 1
+    assert chromium.ask("document.getElementById('now').textContent") != opened
+
+    at = "document.querySelectorAll('.replay')[{}].querySelector('[data-flow=\"flow 0\"]').textContent"
+    chromium.key("Home")
+    assert chromium.ask(held(0)) == chromium.ask(held(1)) == 0
+    assert chromium.ask(at.format(0)) == "F0 20.0"
+    chromium.key("End")
+    assert chromium.ask("document.getElementById('time').value") == chromium.ask("document.getElementById('time').max")
+    assert chromium.ask(held(0)) == 0
+    assert chromium.complaints == []
+
+
+def test_play_runs_to_the_end_by_itself(chromium: Browser, pages: dict[str, Path]) -> None:
+    chromium.open(pages["one"], 1000)
+    chromium.ask("document.getElementById('time').focus()")
+    chromium.key("End")
+    chromium.key("ArrowLeft")
+    chromium.ask("document.getElementById('play').click()")
+    done = (
+        "new Promise(done => { const watch = setInterval(() => { const time = document.getElementById('time');"
+        "if (time.value === time.max) { clearInterval(watch); done(true); } }, 20); })"
+    )
+    answer = chromium.call("Runtime.evaluate", expression=done, awaitPromise=True, returnByValue=True)
+    assert answer["result"]["value"] is True
+
+
+def test_the_pointer_shows_values_and_the_buttons_another_view(chromium: Browser, pages: dict[str, Path]) -> None:
+    chromium.open(pages["both"], 1400)
+    plot = "document.querySelector('.plot[data-chart=throughput]')"
+    chromium.ask(f"{plot}.scrollIntoView({{block: 'center'}})")
+    box = chromium.ask(
+        f"(({{left, top, width, height}}) => [left, top, width, height])({plot}.getBoundingClientRect())"
+    )
+    assert chromium.ask("document.getElementById('tip').hidden")
+    chromium.move_to(box[0] + box[2] * 0.5, box[1] + box[3] * 0.5)
+    assert not chromium.ask("document.getElementById('tip').hidden")
+    text = chromium.ask("document.getElementById('tip').innerText")
+    assert " ms" in text.splitlines()[0]
+    assert "F0:" in text
+    chromium.move_to(2, 2)
+    assert chromium.ask("document.getElementById('tip').hidden")
+
+    ticks = f"[...{plot}.querySelectorAll('text')].map(text => text.textContent).join()"
+    around = chromium.ask(ticks)
+    chromium.ask("document.querySelector('[data-view=\"1\"]').click()")
+    assert chromium.ask(ticks) != around
+    assert chromium.ask("document.querySelector('[data-view=\"1\"]').getAttribute('aria-pressed')") == "true"
+    assert chromium.complaints == []
