@@ -11,12 +11,12 @@ from html import escape
 from experiments.parameters import format_value
 from topologies.model import Endpoint, Link, Topology
 
-_COLUMN, _ROW, _MARGIN = 210, 62, 64
+_COLUMN, _ROW, _MARGIN = 168, 62, 58
 _HOST, _SWITCH, _SMALL_HOST = (54, 30), (60, 46), (44, 26)
 _BELOW_ROW, _BELOW_STEP, _BELOW_FIRST, _BELOW_EACH = 7, 54, 118, 50
 """Senders that hang on a later switch stand below it: how many a row, how far apart, the first row, each further."""
 _BAR_WIDTH, _BAR_HEIGHT = 12, 58
-_RATE_ROOM = 112
+_RATE_ROOM = 128
 """Right of the receivers, for what flows get there."""
 _MOST_HOSTS = 64
 
@@ -106,13 +106,13 @@ def _link(
     )
     if narrow:
         middle_x, middle_y = (x1 + x2) / 2, (y1 + y2) / 2
-        for text, offset in ((rate, -11), ("bottleneck", 20)):
+        for text, offset in ((rate, 21), ("bottleneck", 38)):
             yield f'<text class="note" x="{middle_x:g}" y="{middle_y + offset:g}">{escape(text)}</text>'
     if below & {link.a.node, link.b.node}:
         return
     for end, (x, y), (far_x, far_y) in ((link.a, (x1, y1), (x2, y2)), (link.b, (x2, y2), (x1, y1))):
         if not topology.is_host(end.node):
-            part = 64 / max(((far_x - x) ** 2 + (far_y - y) ** 2) ** 0.5, 1)
+            part = 50 / max(((far_x - x) ** 2 + (far_y - y) ** 2) ** 0.5, 1)
             yield (
                 f'<text class="port" x="{x + (far_x - x) * part:.1f}" y="{y + (far_y - y) * part - 5:.1f}">'
                 f"{end.port}</text>"

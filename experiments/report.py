@@ -119,13 +119,13 @@ def _headlines(results: Sequence[Result]) -> list[dict[str, Any]]:
         own = result.scenario.headlines(result.plan, result.recording, result.steady)
         columns.append(
             [
-                *((line.what, line.value, line.paper) for line in own),
+                *((line.what, line.value, line.beside) for line in own),
                 ("packets lost", f"{lost:,} of {sent:,}", ""),
                 ("checks met", f"{met} of {len(judged)}", ""),
             ]
         )
     return [
-        {"what": rows[0][0], "cells": [{"value": value, "paper": paper} for _, value, paper in rows]}
+        {"what": rows[0][0], "cells": [{"value": value, "beside": beside} for _, value, beside in rows]}
         for rows in zip(*columns, strict=True)
     ]
 

@@ -97,11 +97,11 @@ HEADER_BYTES = 58
 
 @dataclass(frozen=True)
 class Headline:
-    """One number of a run, as text, and the paper's, if it has one."""
+    """One number of a run, as text, and what it is to be seen beside: the paper's, the ideal."""
 
     what: str
     value: str
-    paper: str = ""
+    beside: str = ""
 
 
 class Scenario(Protocol):

@@ -146,7 +146,7 @@ class Fig5:
         quiet = max((point.limit_bps for point in found if point.pause_rate == 0), default=0.0)
         return [
             Headline("F1 receives at most (frames)", f"{max(point.f1_bps for point in found) / 1e9:.3g} Gbit/s"),
-            Headline("fastest F1 without PAUSE", f"{quiet / 1e9:.3g} Gbit/s", "9.5 of payload"),
+            Headline("fastest F1 without PAUSE", f"{quiet / 1e9:.3g} Gbit/s", "paper: 9.5 of payload"),
             Headline("F0 where F1 is fastest", f"{found[0].f0_bps / 1e9:.3g} Gbit/s"),
         ]
 

@@ -8,7 +8,7 @@ from experiments import charts
 from experiments.charts import Band, Chart, Line, View
 from experiments.recording import Recording
 from experiments.scenarios.base import Plan
-from experiments.scenarios.victim_measures import BIN_S, TRUNK
+from experiments.scenarios.victim_measures import BIN_S, TRUNK, allowed
 from experiments.scenarios.victim_setting import BURSTS, burst_s, fair_bps, ideal_bps
 from topologies.compact import P0_S0, P2_S1, P3_S1
 
@@ -50,7 +50,7 @@ def _pause(plan: Plan, recording: Recording) -> Chart:
     lines = [
         charts.rate(label, colour, series.get(link, "pause"), _PAUSE_BIN_S, _span(plan), 1e-3)
         for link, label, colour in (
-            (TRUNK, "S1 to S0", "other3"),
+            (TRUNK, "S1 to S0", "ink"),
             ("s0->h0", "S0 to H0", "flow0"),
             ("s0->h1", "S0 to H1", "flow1"),
         )
@@ -113,9 +113,9 @@ def _throughput(plan: Plan, recording: Recording) -> Chart:
 def _rates(plan: Plan, recording: Recording) -> Chart:
     lines: list[Line] = []
     for index, entity in enumerate(_FLOWS):
-        allowed = recording.series.get(entity, "rate_bps")
+        rate = allowed(plan, recording, entity)
         sent = recording.series.get(entity, "sent_bytes")
-        lines.append(charts.steps(f"F{index} set by the algorithm", f"flow{index}", allowed, plan.duration_s, _GIGA))
+        lines.append(charts.steps(f"F{index} set by the algorithm", f"flow{index}", rate, plan.duration_s, _GIGA))
         lines.append(
             charts.rate(f"F{index} really sent", f"flow{index}", sent, BIN_S, _span(plan), 8 * _GIGA, "dotted")
         )

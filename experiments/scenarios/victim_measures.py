@@ -61,7 +61,7 @@ def measure(plan: Plan, recording: Recording) -> Measures:
     f0, f1 = (received(plan, recording, entity) for entity in ("flow 0", "flow 1"))
     lost_burst = (ideal_bps(plan)[0] - _mean(f0, 0.0, burst)) * burst / 8
     fct = [flow.fct_s for flow in recording.flows if flow.group == BURSTS and flow.fct_s is not None]
-    rates = [series.get(entity, "rate_bps") for entity in ("flow 0", "flow 1")]
+    rates = [allowed(plan, recording, entity) for entity in ("flow 0", "flow 1")]
     least = metrics.step_at(*rates[0], np.arange(0.0, end - BIN_S, BIN_S / 4))
     sent = [_mean(flow, plan.steady_from_s, end) for flow in (f0, f1)]
     return Measures(
@@ -93,6 +93,11 @@ def received(plan: Plan, recording: Recording, entity: str) -> tuple[Array, Arra
     """What has arrived of a flow, in bits of frames: a counter series."""
     times, packets = recording.series.get(entity, "received_packets")
     return times, packets * plan.frame_bytes * 8
+
+
+def allowed(plan: Plan, recording: Recording, entity: str) -> tuple[Array, Array]:
+    """The rate that algorithm and limiter allow a long flow: a step series."""
+    return metrics.capped(recording.series.get(entity, "rate_bps"), plan.number("limit"))
 
 
 def paused_s(plan: Plan, recording: Recording, links: tuple[str, ...]) -> float:

@@ -10,21 +10,30 @@ from experiments.scenarios.victim_measures import RECOVERED, SMOOTH_S, Measures,
 from experiments.scenarios.victim_setting import burst_s, fair_bps, ideal_bps
 from topologies.compact import LONG_SENDERS, P0_S0, P3_S1
 
-_PAPER_TREE = {"pfc": "3.1 ms", "dcqcn": "1.8 ms", "pcn": "none", "qcn": "0.5 ms", "timely": "1.4 ms"}
-_PAPER_LOSS = {"dcqcn": "25 ms", "qcn": "12.5 ms", "timely": "60 ms"}
+_PAPER_TREE = {
+    "pfc": "paper: 3.1 ms",
+    "dcqcn": "paper: 1.8 ms",
+    "pcn": "paper: none",
+    "qcn": "paper: 0.5 ms",
+    "timely": "paper: 1.4 ms",
+}
+_PAPER_LOSS = {"dcqcn": "paper: 25 ms", "qcn": "paper: 12.5 ms", "timely": "paper: 60 ms"}
 
 
 def headlines(plan: Plan, recording: Recording) -> list[Headline]:
     made = measure(plan, recording)
-    ideal = f"ideal {_gbps(ideal_bps(plan)[0])}"
+    ideal = f"ideal: {_gbps(ideal_bps(plan)[0])}"
     tree = _ms(made.tree_s) if made.tree_s else "none"
     return [
         Headline("congestion tree: time with PAUSE to S0, H0 or H1", tree, _PAPER_TREE.get(plan.scheme, "")),
-        Headline("PAUSE frames to H0 and H1", f"{made.pause_senders:,}", "none" if plan.scheme == "pcn" else ""),
+        Headline("PAUSE frames to H0 and H1", f"{made.pause_senders:,}", "paper: none" if plan.scheme == "pcn" else ""),
         Headline("F0 during the bursts", _gbps(made.f0_burst_bps), ideal),
         Headline("F0 lost against the ideal", f"{made.f0_lost_bytes / 1e6:.1f} MB"),
         Headline("S0 to S1 full again after", _ms(made.full_s), _PAPER_LOSS.get(plan.scheme, "")),
-        Headline("F0 and F1 both back at their share after", _ms(made.shared_s)),
+        Headline(
+            "F0 and F1 both back at their share after",
+            f"not in {_ms(plan.duration_s)}" if made.shared_s is None else _ms(made.shared_s),
+        ),
         Headline("flow completion time of the bursts, mean", _ms(made.burst_fct_mean_s)),
     ]
 
