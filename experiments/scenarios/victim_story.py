@@ -6,18 +6,12 @@ from experiments import theory
 from experiments.parameters import format_value
 from experiments.recording import Recording
 from experiments.scenarios.base import Headline, Plan
+from experiments.scenarios.victim_checks import PAPER_MS
 from experiments.scenarios.victim_measures import RECOVERED, SMOOTH_S, Measures, measure
 from experiments.scenarios.victim_setting import burst_s, fair_bps, ideal_bps
 from topologies.compact import LONG_SENDERS, P0_S0, P3_S1
 
-_PAPER_TREE = {
-    "pfc": "paper: 3.1 ms",
-    "dcqcn": "paper: 1.8 ms",
-    "pcn": "paper: none",
-    "qcn": "paper: 0.5 ms",
-    "timely": "paper: 1.4 ms",
-}
-_PAPER_LOSS = {"dcqcn": "paper: 25 ms", "qcn": "paper: 12.5 ms", "timely": "paper: 60 ms"}
+_PAPER_TREE_MS = {"pfc": "3.1 ms", "pcn": "none"} | {scheme: f"{tree:g} ms" for scheme, (tree, _) in PAPER_MS.items()}
 
 
 def headlines(plan: Plan, recording: Recording) -> list[Headline]:
@@ -25,11 +19,15 @@ def headlines(plan: Plan, recording: Recording) -> list[Headline]:
     ideal = f"ideal: {_gbps(ideal_bps(plan)[0])}"
     tree = _ms(made.tree_s) if made.tree_s else "none"
     return [
-        Headline("congestion tree: time with PAUSE to S0, H0 or H1", tree, _PAPER_TREE.get(plan.scheme, "")),
+        Headline("congestion tree: time with PAUSE to S0, H0 or H1", tree, f"paper: {_PAPER_TREE_MS[plan.scheme]}"),
         Headline("PAUSE frames to H0 and H1", f"{made.pause_senders:,}", "paper: none" if plan.scheme == "pcn" else ""),
         Headline("F0 during the bursts", _gbps(made.f0_burst_bps), ideal),
         Headline("F0 lost against the ideal", f"{made.f0_lost_bytes / 1e6:.1f} MB"),
-        Headline("S0 to S1 full again after", _ms(made.full_s), _PAPER_LOSS.get(plan.scheme, "")),
+        Headline(
+            "S0 to S1 full again after",
+            _ms(made.full_s),
+            f"paper: {PAPER_MS[plan.scheme][1]:g} ms" if plan.scheme in PAPER_MS else "",
+        ),
         Headline(
             "F0 and F1 both back at their share after",
             f"not in {_ms(plan.duration_s)}" if made.shared_s is None else _ms(made.shared_s),
@@ -175,7 +173,7 @@ def _after_pause(plan: Plan, recording: Recording) -> list[tuple[str, str]]:
     if plan.scheme != "pfc":
         return []
     times, waiting = recording.series.get(str(P0_S0), "waiting_bytes")
-    left = waiting[times > burst_s(plan) * 1.2]
+    left = waiting[(times > burst_s(plan) * 1.2) & (times < plan.duration_s)]
     if not left.size:
         return []
     return [

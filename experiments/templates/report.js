@@ -60,6 +60,9 @@
     return top * 1.06 || 1;
   };
 
+  // Runs last as long as they last; what isn't over time is compared on one axis
+  const endOf = (chart, panel) => chart.overTime ? panel.views[state.view][1] : Math.max(...chart.panels.map((one) => one.views[state.view][1]));
+
   const pathOf = (line, x, y, start, end) => {
     const first = Math.max(indexAt(line.x, start), 0);
     let path = "", previous = null;
@@ -79,15 +82,16 @@
     const chart = data.charts[plot.dataset.chart], panel = chart.panels[+plot.dataset.run];
     const width = plot.clientWidth, height = plot.clientHeight;
     if (!width) return;
-    const [start, end] = panel.views[state.view], top = topOf(chart);
-    const inner = { left: MARGIN.left, right: width - MARGIN.right, top: MARGIN.top, bottom: height - MARGIN.bottom };
+    const [start] = panel.views[state.view], end = endOf(chart, panel), top = topOf(chart);
+    const values = ticks(0, top, height / 50), longest = Math.max(...values.map((value) => number(value).length));
+    const inner = { left: Math.max(MARGIN.left, 27 + longest * 7), right: width - MARGIN.right, top: MARGIN.top, bottom: height - MARGIN.bottom };
     const x = (value) => inner.left + ((value - start) / (end - start)) * (inner.right - inner.left);
     const y = (value) => inner.bottom - (value / top) * (inner.bottom - inner.top);
     plot.replaceChildren();
     const svg = make("svg", { viewBox: `0 0 ${width} ${height}` }, plot);
     const clip = `clip-${plot.dataset.chart}-${plot.dataset.run}`;
     make("rect", { x: inner.left, y: inner.top - 2, width: inner.right - inner.left, height: inner.bottom - inner.top + 4 }, make("clipPath", { id: clip }, make("defs", {}, svg)));
-    for (const value of ticks(0, top, height / 50)) {
+    for (const value of values) {
       make("line", { class: "grid", x1: inner.left, x2: inner.right, y1: y(value), y2: y(value) }, svg);
       make("text", { x: inner.left - 7, y: y(value) + 4, "text-anchor": "end" }, svg, number(value));
     }

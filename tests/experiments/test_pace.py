@@ -1,0 +1,57 @@
+"""When an agent was too late for the run to be a result, and which k is chosen."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from experiments import calibrate
+from experiments.pace import TooFastError, how_it_fell_behind
+from experiments.scenarios import SCENARIOS
+from hosts.stats import AgentStats
+
+PLAN = SCENARIOS["victim"].plan("pfc", 1, {"before": 1e-3, "duration": 9e-3})
+K = 1000.0
+PUNCTUAL = AgentStats(
+    **{"name": "h0", "scheme": "pfc", "parameters": {}, "dilation": K, "line_rate_bps": 40e9, "now_s": 0.0},
+    **{"sent": (), "received": (), "pauses": (), "unknown_cnps": 0, "other_frames": 0, "bad_frames": 0},
+    **{"socket_drops": 0, "send_retries": 0, "kept_pace": True, "worst_pace": 1.0, "lag_real_s": 0.0},
+    **{"late_real_s": 0.0, "cpu_s": 1.0, "realtime": True, "elapsed_real_s": 9.0},
+)  # type: ignore[arg-type]
+
+
+def how(**changes: float) -> str | None:
+    return how_it_fell_behind("h0", dataclasses.replace(PUNCTUAL, **changes), PLAN, K)  # type: ignore[arg-type]
+
+
+def test_lateness_is_judged_in_nominal_time() -> None:
+    # 0.15 ms at k = 1000 are 0.15 s: of a second's window, or of one frame; a hundredth of the run's 10 s in all
+    assert how() is None
+    assert how(worst_pace=0.86, late_real_s=0.14, lag_real_s=0.09) is None
+    assert how(worst_pace=0.84) == "the agent of h0 sent 84% of what it should have in its worst second"
+    assert how(late_real_s=0.16) == "a frame left the agent of h0 160 ms (real) late"
+    assert how(lag_real_s=0.11) == "the agent of h0 fell 110 ms (real) behind"
+
+
+def test_k_follows_from_the_load_within_the_plan_s_limits() -> None:
+    packets_per_s = PLAN.live.load_bps / (8 * PLAN.frame_bytes)
+    rounds = packets_per_s * calibrate.AGENT_COST / calibrate.USABLE / 1490
+    assert calibrate.stretch(PLAN, rounds) == 1500
+    assert calibrate.stretch(PLAN, rounds * 100) == PLAN.live.least_k
+    assert calibrate.stretch(PLAN, rounds / 100) == PLAN.live.most_k
+
+
+def test_the_next_k_is_larger() -> None:
+    error = TooFastError(1000, "somebody")
+    assert error.suggestion == 1600
+    assert "can't carry k=1000: somebody" in str(error)
+
+
+@pytest.mark.parametrize("name", sorted(SCENARIOS))
+def test_every_plan_says_what_live_time_must_bear(name: str) -> None:
+    scenario = SCENARIOS[name]
+    live = scenario.plan(scenario.default_scheme.split(",")[0], 1, {}).live
+    assert 0 < live.least_k < live.most_k
+    assert 0 < live.stall_s < 1e-3
+    assert live.load_bps > 0

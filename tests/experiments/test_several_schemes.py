@@ -1,0 +1,67 @@
+"""Several schemes in one run: a directory each, and a report and a summary that put them side by side."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from experiments.errors import ExperimentError
+from experiments.runner import run
+from experiments.summary import mismatches
+from experiments.terminal import show
+
+SHORT = ("before=1ms", "duration=5ms")
+
+
+def test_a_directory_each_and_one_report(tmp_path: Path) -> None:
+    place = run(
+        "victim", scheme="pfc,pcn", clock="virtual", seed=3, settings=[*SHORT, "w_min=0.04"], out=tmp_path / "victim"
+    )
+    assert {path.name for path in place.iterdir()} == {"pfc", "pcn", "report.html", "summary.json"}
+    together = json.loads((place / "summary.json").read_text())
+    assert (together["seed"], together["clock"], list(together["schemes"])) == (3, "virtual", ["pfc", "pcn"])
+    for scheme in ("pfc", "pcn"):
+        alone = json.loads((place / scheme / "summary.json").read_text())
+        assert mismatches(alone) == []
+        assert (alone["scheme"], alone["seed"]) == (scheme, 3)
+        assert together["schemes"][scheme]["measures"] == alone["measures"]
+        assert alone["packets"]["lost"] == 0
+        assert (place / scheme / "throughput.png").read_bytes().startswith(b"\x89PNG")
+        assert (place / scheme / "report.html").stat().st_size < 1_000_000
+    # a parameter goes to the scheme that has it
+    assert together["schemes"]["pcn"]["parameters"]["w_min"] == 0.04
+    assert "w_min" not in together["schemes"]["pfc"]["parameters"]
+    assert [check["verdict"] for check in together["checks"]] == ["met", "met"]
+
+    console = Console(width=140, record=True, file=(tmp_path / "out").open("w"))
+    show(place, console)
+    text = console.export_text()
+    for part in ("victim, pfc: checks", "across the schemes", "Packets lost: pfc 0 of"):
+        assert part in text
+
+
+def test_an_earlier_result_of_several_or_of_one_moves_aside(tmp_path: Path) -> None:
+    place = tmp_path / "victim"
+    run("victim", scheme="pfc", clock="virtual", settings=SHORT, out=place / "pfc")
+    run("victim", scheme="pfc,pcn", clock="virtual", settings=SHORT, out=place)
+    assert (tmp_path / "victim.1" / "pfc" / "summary.json").is_file()
+    assert (place / "pcn" / "summary.json").is_file()
+
+
+@pytest.mark.parametrize(
+    ("scheme", "setting", "message"),
+    [
+        ("pfc,dcqcnn", "payload=1000", "no scheme 'dcqcnn': did you mean 'dcqcn'"),
+        ("pfc,pcn", "K_max=400KB", "K_max is a parameter of dcqcn, which doesn't run here"),
+        ("pfc", "K_mx=400KB", "Did you mean K_max"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_before_anything_runs(
+    tmp_path: Path, scheme: str, setting: str, message: str
+) -> None:
+    with pytest.raises(ExperimentError, match=message):
+        run("victim", scheme=scheme, clock="virtual", settings=[setting], out=tmp_path / "victim")
+    assert list(tmp_path.iterdir()) == []
