@@ -136,7 +136,8 @@ def configure(
 
 
 def _fill(template: ctypes.Array[ctypes.c_uint8], content: bytes) -> None:
-    ctypes.memmove(template, content, len(content))
+    assert not any(content[native.TEMPLATE_BYTES :]), "what isn't in a template is zero"
+    ctypes.memmove(template, content, min(len(content), native.TEMPLATE_BYTES))
 
 
 def _seconds(time_ps: int) -> float | None:

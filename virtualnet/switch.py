@@ -16,11 +16,14 @@ from finsy.proto import p4r
 
 from controller.errors import SwitchError, UnknownNameError
 from controller.switch import CloneSession, Program, TableEntry
+from softswitch.codegen.build import BuildError, build_program
 from softswitch.native import Counter, NativeSwitch
+from softswitch.p4runtime.binding import bind
 from softswitch.p4runtime.errors import RpcError
 from softswitch.p4runtime.forwarding import Forwarding
-from softswitch.p4runtime.pipeline import verify
 from softswitch.p4runtime.schema import Array, Register, Schema
+from softswitch.program import load_program
+from softswitch.program.errors import ProgramError
 from virtualnet.native import switch_library
 
 
@@ -35,13 +38,12 @@ class LoadedProgram:
 
 @lru_cache(maxsize=16)
 def load(program: Program) -> LoadedProgram:
-    """Compiles the program where the cache doesn't have it. Raises SwitchError."""
-    request = p4r.SetForwardingPipelineConfigRequest(config=program.schema.get_pipeline_config())
+    """Compiles the program, with its in-place form if it has one, where the cache doesn't have it. Raises SwitchError."""
     try:
-        verified = verify(request.config)
-    except RpcError as error:
+        model = load_program(program.json.read_text(encoding="utf-8"))
+        return LoadedProgram(program.schema, bind(program.schema.p4info, model), build_program(model, inplace=True))
+    except (ProgramError, BuildError, RpcError) as error:
         raise SwitchError(f"{program.name}: {error}") from None
-    return LoadedProgram(program.schema, verified.schema, verified.shared_object)
 
 
 class VirtualSwitch:

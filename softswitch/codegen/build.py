@@ -32,9 +32,9 @@ def build_runtime(extra_flags: Sequence[str] = ()) -> Path:
     return build_folder("libsoftswitch", CSRC, (*RUNTIME_FLAGS, *extra_flags))
 
 
-def build_program(program: Program, extra_flags: Sequence[str] = ()) -> Path:
-    """The shared object of a loaded program; it exports `sw_program` (csrc/pipeline.h)."""
-    return build_source(generate(program), extra_flags)
+def build_program(program: Program, extra_flags: Sequence[str] = (), *, inplace: bool = False) -> Path:
+    """The shared object of a loaded program; it exports `sw_program` (csrc/pipeline.h). `inplace`: see `generate`."""
+    return build_source(generate(program, inplace=inplace), extra_flags)
 
 
 def build_source(text: str, extra_flags: Sequence[str] = ()) -> Path:

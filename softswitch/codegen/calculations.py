@@ -35,7 +35,7 @@ class Calculations:
         calculation = self.program.calculations[index]
         groups = self._groups(calculation)
         head = [
-            f"static inline uint64_t calculation_{index}{PARAMETERS} {{",
+            f"SW_INLINE uint64_t calculation_{index}{PARAMETERS} {{",
             "    (void)p; (void)h; (void)l;",
         ]
         summed = self._sum(calculation, groups)

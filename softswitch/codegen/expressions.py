@@ -276,7 +276,7 @@ class Expressions(Places):
             return self._limb_value(place, storage.limbs, r)
         if storage.signed:
             return Value(f"(int64_t){place}", "i64", r)
-        return Value(f"(uint64_t){place}", "u64", r)
+        return Value(f"sw_value({place})", "u64", r)
 
     def _register_cell(self, register: int, index: Expression, r: Range) -> Value:
         """A register read inside an expression (P4_14); out of range it is 0."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from softswitch.codegen.calculations import Calculations
 from softswitch.codegen.controls import ControlGenerator
 from softswitch.codegen.expressions import Expressions
+from softswitch.codegen.inplace import InPlace
 from softswitch.codegen.layout import Layout
 from softswitch.codegen.names import comment, string_literal
 from softswitch.codegen.packets import header_pieces, write_pieces
@@ -24,13 +25,14 @@ from softswitch.program.model import Program
 SUPPORT = Path(__file__).resolve().parent / "support.h"
 
 
-def generate(program: Program) -> str:
-    """The C source of a program; raises UnsupportedProgram for what the generator cannot express."""
-    return _Generator(program).text()
+def generate(program: Program, *, inplace: bool = False) -> str:
+    """The C source of a program; raises UnsupportedProgram for what the generator cannot express. `inplace`: with its
+    in-place form (codegen/inplace.py), if it has one; that takes the compiler twice as long."""
+    return _Generator(program, inplace).text()
 
 
 class _Generator:
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, inplace: bool) -> None:
         self.program = program
         self.limbs = Limbs()
         self.layout = Layout(program)
@@ -40,6 +42,8 @@ class _Generator:
         self.parser = ParserGenerator(self.expressions, self.statements)
         self.calculations = Calculations(self.expressions)
         self.specs = Specs(program)
+        form = InPlace(self.expressions) if inplace else None
+        self.inplace = form if form is not None and form.possible() else None
 
     def text(self) -> str:
         body = self._body()
@@ -70,6 +74,7 @@ class _Generator:
             self._checksums(),
             self._halves(),
             self._deparse(),
+            *([self.inplace.text()] if self.inplace else []),
             self._copy_list(),
             self._pack_digest(),
             self.specs.text(),
@@ -103,33 +108,33 @@ class _Generator:
         head = "(struct sw_packet *p, struct phv *h, struct locals *l) {\n    (void)p; (void)h; (void)l;"
         return "\n".join(
             [
-                f"static inline void verify_checksums{head}",
+                f"SW_INLINE void verify_checksums{head}",
                 *verify,
                 "}",
-                f"static inline void update_checksums{head}",
+                f"SW_INLINE void update_checksums{head}",
                 *update,
                 "}\n",
             ]
         )
 
     def _halves(self) -> str:
-        return """SW_INLINE void parse_packet(struct sw_instance *s, struct sw_packet *p, struct locals *l) {
+        return """SW_INLINE void parse_headers(struct sw_instance *s, struct sw_packet *p, struct phv *h, struct locals *l) {
     p->ingress_length = p->length;
     p->std.checksum_error = 0;
-    run_parser(s, p, p->phv, l);
-    verify_checksums(p, p->phv, l);
+    run_parser(s, p, h, l);
+    verify_checksums(p, h, l);
 }
 
 static void parse(struct sw_instance *s, struct sw_packet *p) {
     struct locals locals;
     memset(&locals, 0, sizeof locals);
-    parse_packet(s, p, &locals);
+    parse_headers(s, p, p->phv, &locals);
 }
 
 static void ingress(struct sw_instance *s, struct sw_packet *p) {
     struct locals locals;
     memset(&locals, 0, sizeof locals);
-    parse_packet(s, p, &locals);
+    parse_headers(s, p, p->phv, &locals);
     run_ingress(s, p, p->phv, &locals);
 }
 
@@ -224,6 +229,7 @@ static void egress(struct sw_instance *s, struct sw_packet *p) {
     def _program(self) -> str:
         program = self.program
         headroom = sum(program.header_types[program.headers[i].type].max_bytes for i in program.deparser.order)
+        inplace = "\n    .inplace = &inplace," if self.inplace else ""
         return f"""const struct sw_program sw_program = {{
     .abi = SW_ABI,
     .name = {string_literal(program.name)},
@@ -247,6 +253,6 @@ static void egress(struct sw_instance *s, struct sw_packet *p) {
     .egress = egress,
     .deparse = deparse,
     .copy_list = copy_list,
-    .pack_digest = pack_digest,
+    .pack_digest = pack_digest,{inplace}
 }};
 """

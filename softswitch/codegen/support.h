@@ -7,6 +7,10 @@ typedef unsigned __int128 sw_u128;
 #define SW_INLINE static inline __attribute__((unused, always_inline))
 #define SW_LIKELY(x) __builtin_expect(!!(x), 1)
 
+/* A field's value. As a function, so that the compiler doesn't compare two neighbours in memory at once: that would put
+ * headers into memory that it can keep in registers, and load what was just stored in parts. */
+SW_INLINE uint64_t sw_value(uint64_t value) { return value; }
+
 /* ---- big-endian memory ---- */
 
 SW_INLINE uint64_t sw_load16(const uint8_t *p) { uint16_t v; memcpy(&v, p, 2); return __builtin_bswap16(v); }

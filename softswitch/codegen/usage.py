@@ -31,9 +31,9 @@ def analyse(program: Program) -> Usage:
     """Sorts the metadata fields of a program that are not the switch's own."""
     verify = [c for c in program.checksums if c.verify]
     update = [c for c in program.checksums if c.update]
-    ingress = set(_references(program, [program.parser, verify, list(_control(program, program.ingress))]))
-    egress = set(_references(program, list(_control(program, program.egress))))
-    kept = set(_references(program, [update, program.deparser.statements, program.field_lists, program.learn_lists]))
+    ingress = set(references(program, [program.parser, verify, list(control_parts(program, program.ingress))]))
+    egress = set(references(program, list(control_parts(program, program.egress))))
+    kept = set(references(program, [update, program.deparser.statements, program.field_lists, program.learn_lists]))
     whole = {r.header for r in (*ingress, *egress, *kept) if isinstance(r, HeaderRef)}
     kept |= ingress & egress
     local = {
@@ -46,7 +46,7 @@ def analyse(program: Program) -> Usage:
     return Usage(frozenset(local), frozenset(in_phv - set(program.std_fields)), frozenset(whole))
 
 
-def _control(program: Program, control: Control) -> Iterator[Any]:
+def control_parts(program: Program, control: Control) -> Iterator[Any]:
     """Everything that a control's nodes can evaluate."""
     for node in control.nodes:
         match node:
@@ -64,7 +64,7 @@ def _control(program: Program, control: Control) -> Iterator[Any]:
                     yield program.meters[table.direct_meter].result
 
 
-def _references(program: Program, item: Any) -> Iterator[FieldRef | HeaderRef]:
+def references(program: Program, item: Any) -> Iterator[FieldRef | HeaderRef]:
     """Every field and header that a part of the model refers to, through calculations too."""
     stack = [item]
     while stack:

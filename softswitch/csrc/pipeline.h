@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SW_ABI = 2 };
+enum { SW_ABI = 3 };
 
 enum { SW_DROP_PORT = 511, SW_MAX_PORTS = 512, SW_PRIORITIES = 8 };
 
@@ -162,6 +162,28 @@ struct sw_instance {
     void *log_context;
 };
 
+/* ---- a program in place: an optional form, for a caller that moves many packets ---- */
+
+enum { SW_INPLACE_DEPTH = 64, SW_INPLACE_KEPT = 32 };
+
+/* A packet whose headers stay where they are in its frame. The caller keeps `kept` and the frame between the halves. */
+struct sw_hop {
+    uint8_t *frame;       /* of which SW_INPLACE_DEPTH bytes are there, whatever `length` says; the rest is payload */
+    uint8_t *kept;        /* SW_INPLACE_KEPT bytes, 8-byte aligned: what ingress leaves for egress */
+    uint32_t length;      /* of the frame; it doesn't change */
+    uint16_t port;        /* ingress: where it came in; egress: where it leaves */
+    uint16_t egress_spec; /* ingress sets it; egress is given anything but a drop and may drop */
+    uint8_t priority;     /* ingress sets it; egress is given the queue */
+    uint32_t enq_timestamp, enq_qdepth, deq_qdepth; /* egress is given them */
+};
+
+struct sw_inplace {
+    /* Parser, checksum verification, ingress control. */
+    void (*ingress)(struct sw_instance *, struct sw_hop *);
+    /* Egress control, checksum update, deparser: unless it dropped, the frame is as it leaves. */
+    void (*egress)(struct sw_instance *, struct sw_hop *);
+};
+
 struct sw_program {
     uint32_t abi; /* SW_ABI */
     const char *name;
@@ -186,6 +208,7 @@ struct sw_program {
     void (*copy_list)(int32_t list, const struct sw_packet *from, struct sw_packet *to);
     /* Packs a learn list: each field big endian in whole bytes; returns the bytes written. */
     uint32_t (*pack_digest)(int32_t list, const struct sw_packet *, uint8_t *out, uint32_t capacity);
+    const struct sw_inplace *inplace; /* or NULL */
 };
 
 /* ---- what the runtime offers to generated code (resolved from the runtime library at load) ---- */

@@ -30,19 +30,18 @@ static uint32_t icrc(const uint8_t *frame, uint32_t length)
     return (uint32_t)sw_hash_crc32(masked, 8 + covered);
 }
 
-void vn_capture_frame(const struct vn_net *net, FILE *file, const struct vn_packet *packet, uint64_t at)
+void vn_capture_frame(const struct vn_net *net, FILE *file, struct vn_packet *packet, uint64_t at)
 {
-    (void)net;
     uint8_t frame[LARGEST] = {0};
-    uint32_t length = packet->p.length < LARGEST ? packet->p.length : LARGEST;
-    uint32_t stored = length < VN_HEADER_BYTES ? length : VN_HEADER_BYTES;
-    memcpy(frame, packet->p.data, stored);
+    uint32_t length = packet->bytes < LARGEST ? packet->bytes : LARGEST;
+    uint32_t stored = length < net->stored ? length : net->stored;
+    memcpy(frame, vn_frame(net, packet), stored);
     if (packet->flow != VN_NONE && length >= PAYLOAD + ICRC) {
         uint32_t crc = icrc(frame, length);
         for (uint32_t i = 0; i < ICRC; i++) frame[length - ICRC + i] = (uint8_t)(crc >> 8 * i);
     }
     uint64_t ns = at / 1000;
-    const uint32_t record[] = {(uint32_t)(ns / 1000000000u), (uint32_t)(ns % 1000000000u), length, packet->p.length};
+    const uint32_t record[] = {(uint32_t)(ns / 1000000000u), (uint32_t)(ns % 1000000000u), length, packet->bytes};
     fwrite(record, sizeof record, 1, file);
     fwrite(frame, length, 1, file);
 }

@@ -5,19 +5,16 @@ void vn_transmit(struct vn_net *net, uint32_t number, uint32_t id)
 {
     struct vn_link *link = vn_link_of(net, number);
     struct vn_packet *packet = vn_packet_at(net, id);
-    link->free = net->now + vn_duration(link, packet->p.length);
+    link->free = net->now + vn_duration(link, packet->bytes);
     packet->due = link->free + link->delay;
     link->stats.packets++;
-    link->stats.bytes += packet->p.length;
+    link->stats.bytes += packet->bytes;
     if (link->capture != NULL) vn_capture_frame(net, link->capture, packet, link->free);
     if (link->wire.packets == 0) vn_at(net, packet->due, VN_EV_ARRIVAL, number);
     vn_fifo_push(net, &link->wire, id);
 }
 
-static bool is_mac_control(const struct vn_packet *packet)
-{
-    return packet->p.data[12] == 0x88 && packet->p.data[13] == 0x08;
-}
+static bool is_mac_control(const uint8_t *frame) { return frame[12] == 0x88 && frame[13] == 0x08; }
 
 void vn_arrival(struct vn_net *net, uint32_t number)
 {
@@ -25,7 +22,7 @@ void vn_arrival(struct vn_net *net, uint32_t number)
     uint32_t id = vn_fifo_pop(net, &link->wire);
     struct vn_packet *packet = vn_packet_at(net, id);
     if (link->wire.packets != 0) vn_at(net, vn_packet_at(net, link->wire.head)->due, VN_EV_ARRIVAL, number);
-    if (is_mac_control(packet)) {
+    if (is_mac_control(vn_frame(net, packet))) {
         vn_pfc_arrived(net, number, id);
         return;
     }

@@ -31,9 +31,16 @@ static size_t aligned(size_t size) { return (size + 63) / 64 * 64; }
 
 static bool pool_init(struct vn_net *net)
 {
-    net->phv_size = (uint32_t)((net->phv_size + 15) / 16 * 16);
+    net->inplace = true;
+    for (uint32_t i = 0; i < net->n_nodes; i++) {
+        if (!net->nodes[i].host && net->nodes[i].instance->program->inplace == NULL) net->inplace = false;
+    }
+    net->stored = net->inplace ? SW_INPLACE_DEPTH : VN_STORED;
+    net->frame_at = sizeof(struct vn_packet);
+    net->phv_size = (uint32_t)aligned(net->phv_size);
     net->headroom = (uint32_t)aligned(net->headroom);
-    net->stride = aligned(aligned(sizeof(struct vn_packet)) + net->phv_size + net->headroom + VN_HEADER_BYTES);
+    if (!net->inplace) net->frame_at += (uint32_t)aligned(sizeof(struct vn_plain)) + net->phv_size + net->headroom;
+    net->stride = aligned(net->frame_at + net->stored);
     void *area = mmap(NULL, net->stride * MOST_PACKETS, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (area == MAP_FAILED) {
@@ -51,27 +58,8 @@ uint32_t vn_packet_grow(struct vn_net *net)
         return VN_NONE;
     }
     uint32_t id = net->n_packets++;
-    struct vn_packet *packet = vn_packet_at(net, id);
-    packet->p.phv = (char *)packet + aligned(sizeof *packet);
+    if (!net->inplace) vn_plain_init(net, vn_packet_at(net, id));
     return id;
-}
-
-uint32_t vn_packet_copy(struct vn_net *net, uint32_t id)
-{
-    uint32_t copy = vn_packet_new(net);
-    if (copy == VN_NONE) return VN_NONE;
-    struct vn_packet *to = vn_packet_at(net, copy), *from = vn_packet_at(net, id);
-    uint8_t *from_buffer = vn_packet_buffer(net, from), *to_buffer = vn_packet_buffer(net, to);
-    void *phv = to->p.phv;
-    memcpy(phv, from->p.phv, net->phv_size);
-    memcpy(to_buffer, from_buffer, net->headroom + VN_HEADER_BYTES);
-    to->p = from->p;
-    to->p.phv = phv;
-    to->p.data = to_buffer + (from->p.data - from_buffer);
-    to->in_link = from->in_link;
-    to->flow = VN_NONE;
-    to->data = false;
-    return copy;
 }
 
 /* ---- building ---- */
@@ -84,7 +72,7 @@ struct vn_net *vn_create(enum vn_queue_kind kind, uint32_t bucket_shift, uint64_
         return NULL;
     }
     net->response = response_ps;
-    net->longest_frame = VN_HEADER_BYTES; /* until a flow has longer ones */
+    net->longest_frame = VN_STORED; /* until a flow has longer ones */
     net->free_packet = VN_NONE;
     return net;
 }
@@ -333,7 +321,7 @@ enum vn_reason vn_run(struct vn_net *net)
 {
     uint64_t until_ps = net->exchange.until_ps, budget = net->exchange.budget;
     bool finish = net->exchange.finish;
-    if (net->pool == NULL && !net->failed) pool_init(net);
+    if (net->pool == NULL && !net->failed && !pool_init(net)) return VN_FAILED;
     if (!net->failed) take_answer(net);
     struct vn_event event;
     while (!net->failed) {
@@ -368,7 +356,6 @@ int vn_flow_stats(const struct vn_net *net, uint32_t number, struct vn_flow_stat
     if (number >= net->n_flows) return -ENOENT;
     const struct vn_flow *flow = &net->flows[number];
     const struct vn_flow_config *config = &flow->config;
-    bool whole = config->packets != 0 && flow->sent == config->packets;
     *out = (struct vn_flow_stats){
         .sent = flow->sent, .sent_payload = vn_payload_sent(flow),
         .sent_bytes = flow->sent_bytes,

@@ -3,12 +3,13 @@
 #define VN_NET_H
 
 #include <stdio.h>
+#include <string.h>
 
 #include "events.h"
 #include "internal.h"
 #include "virtualnet.h"
 
-enum { VN_NONE = -1u, VN_PFC_BYTES = 60, VN_QUANTUM_BITS = 512, VN_HIGHEST_CLASS = 7 };
+enum { VN_NONE = -1u, VN_STORED = 128 /* bytes of a frame, where programs don't run in place */, VN_PFC_BYTES = 60, VN_QUANTUM_BITS = 512, VN_HIGHEST_CLASS = 7 };
 
 /* In the order in which things happen that happen at the same time: what has been decided before what can change it. A
  * frame starts before news arrive; a window is over when a packet arrives at its very end. */
@@ -27,15 +28,20 @@ enum vn_kind {
 
 struct vn_fifo { uint32_t head, tail, packets; uint64_t bytes; };
 
-/* A frame. Of its bytes the first VN_HEADER_BYTES are stored; the rest is payload, all zero but for the ICRC. */
+/* A frame: two cache lines where programs run in place. Of its bytes the first are stored, at vn_frame; the rest is
+ * payload, all zero but for the ICRC. */
 struct vn_packet {
-    uint32_t next, flow;
     uint64_t due;     /* on the wire: when its last bit arrives */
+    uint32_t next, flow;
     uint32_t in_link; /* the link it came into this switch by, first */
+    uint16_t bytes;   /* of the frame, as it was at the last link or queue */
     bool data, held;  /* a data packet; held: counted as inside by the link it came in by */
-    uint32_t truncate_to;
-    struct sw_packet p;
+    uint32_t enq_timestamp, enq_qdepth;
+    uint8_t kept[SW_INPLACE_KEPT];
 };
+
+/* What follows where programs don't run in place; then PHV, headroom, frame. */
+struct vn_plain { struct sw_packet p; uint32_t truncate_to; };
 
 /* PFC of one class that comes in over a link. */
 struct vn_held {
@@ -118,6 +124,8 @@ struct vn_net {
     /* Packets. */
     uint8_t *pool;
     size_t stride;
+    bool inplace; /* all programs have that form */
+    uint32_t frame_at, stored; /* of a packet: where its frame is, and how many bytes of it */
     uint32_t phv_size, headroom, free_packet, n_packets, in_use, most_in_use;
     struct vn_node *nodes;
     uint32_t n_nodes;
@@ -157,12 +165,12 @@ static inline struct vn_packet *vn_packet_at(const struct vn_net *net, uint32_t 
     return (struct vn_packet *)(void *)(net->pool + (size_t)id * net->stride);
 }
 
-static inline uint8_t *vn_packet_buffer(const struct vn_net *net, struct vn_packet *packet)
+static inline uint8_t *vn_frame(const struct vn_net *net, struct vn_packet *packet)
 {
-    return (uint8_t *)packet->p.phv + net->phv_size;
+    return (uint8_t *)packet + net->frame_at;
 }
 
-/* A packet with room for its headers at p.data, else undefined; VN_NONE: the run has failed. */
+/* A packet; its fields are undefined. VN_NONE: the run has failed. */
 static inline uint32_t vn_packet_new(struct vn_net *net)
 {
     uint32_t id = net->free_packet;
@@ -172,12 +180,17 @@ static inline uint32_t vn_packet_new(struct vn_net *net)
     } else {
         net->free_packet = vn_packet_at(net, id)->next;
     }
-    struct vn_packet *packet = vn_packet_at(net, id);
-    packet->p.data = vn_packet_buffer(net, packet) + net->headroom;
-    packet->truncate_to = UINT32_MAX;
-    packet->held = 0;
     if (++net->in_use > net->most_in_use) net->most_in_use = net->in_use;
     return id;
+}
+
+/* Fills the frame: what the template holds, and zeros. */
+static inline uint8_t *vn_fill(const struct vn_net *net, struct vn_packet *packet, const uint8_t *template)
+{
+    uint8_t *frame = vn_frame(net, packet);
+    memcpy(frame, template, VN_TEMPLATE_BYTES);
+    if (!net->inplace) memset(frame + VN_TEMPLATE_BYTES, 0, VN_STORED - VN_TEMPLATE_BYTES);
+    return frame;
 }
 
 static inline void vn_packet_free(struct vn_net *net, uint32_t id)
@@ -187,9 +200,6 @@ static inline void vn_packet_free(struct vn_net *net, uint32_t id)
     net->in_use--;
 }
 
-/* What a frame counts in a queue: as it came in. (While it is inside, p.length is what the parser left.) */
-static inline uint32_t vn_packet_bytes(const struct vn_packet *packet) { return packet->p.length_register; }
-
 static inline void vn_fifo_push(struct vn_net *net, struct vn_fifo *fifo, uint32_t id)
 {
     struct vn_packet *packet = vn_packet_at(net, id);
@@ -197,7 +207,7 @@ static inline void vn_fifo_push(struct vn_net *net, struct vn_fifo *fifo, uint32
     if (fifo->packets++ != 0) vn_packet_at(net, fifo->tail)->next = id;
     else fifo->head = id;
     fifo->tail = id;
-    fifo->bytes += vn_packet_bytes(packet);
+    fifo->bytes += packet->bytes;
 }
 
 static inline uint32_t vn_fifo_pop(struct vn_net *net, struct vn_fifo *fifo)
@@ -206,25 +216,26 @@ static inline uint32_t vn_fifo_pop(struct vn_net *net, struct vn_fifo *fifo)
     const struct vn_packet *packet = vn_packet_at(net, id);
     fifo->head = packet->next;
     fifo->packets--;
-    fifo->bytes -= vn_packet_bytes(packet);
+    fifo->bytes -= packet->bytes;
     return id;
 }
-
-/* A copy with headers and metadata, as a new packet that is nobody's. */
-uint32_t vn_packet_copy(struct vn_net *, uint32_t id);
 
 /* ---- link.c ---- */
 /* Starts to send the packet now, as the link is free; it arrives by itself. */
 void vn_transmit(struct vn_net *, uint32_t link, uint32_t id);
 void vn_arrival(struct vn_net *, uint32_t link);
 
-/* ---- hop.c ---- */
+/* ---- hop.c: through a program in place; plain.c: through one that isn't ---- */
 /* A packet that came in by `port`: through ingress, and into a queue. */
 void vn_hop_ingress(struct vn_net *, struct vn_node *, uint16_t port, uint32_t id);
+void vn_plain_ingress(struct vn_net *, struct vn_node *, uint16_t port, uint32_t id);
 /* VN_SEND: the packet is to be sent. VN_AGAIN: it went round, back to ingress. */
 enum vn_verdict { VN_SEND, VN_GONE, VN_AGAIN };
 enum vn_verdict vn_hop_egress(struct vn_net *, struct vn_node *, uint16_t port, uint32_t id, uint32_t queue,
-                              uint32_t left, uint32_t passes);
+                              uint32_t left);
+enum vn_verdict vn_plain_egress(struct vn_net *, struct vn_node *, uint16_t port, uint32_t id, uint32_t queue,
+                                uint32_t left, uint32_t passes);
+void vn_plain_init(struct vn_net *, struct vn_packet *); /* a packet that was never used */
 
 /* ---- port.c: a switch's ports ---- */
 void vn_port_admit(struct vn_net *, uint32_t link, uint32_t id, uint32_t queue);
@@ -240,7 +251,7 @@ void vn_pfc_refresh(struct vn_net *, uint32_t link, uint32_t priority);
 void vn_pfc_limits(struct vn_net *, uint32_t link);
 
 /* ---- nic.c ---- */
-void vn_stamp(struct vn_packet *, const struct vn_flow *, bool last); /* the flow's next packet; in receive.c */
+void vn_stamp(const struct vn_net *, struct vn_packet *, const struct vn_flow *, bool last); /* the flow's next packet; in receive.c */
 uint64_t vn_payload_sent(const struct vn_flow *);
 void vn_nic_add(struct vn_net *, uint32_t flow);
 void vn_nic_stop(struct vn_net *, uint32_t flow);
@@ -257,6 +268,6 @@ void vn_send_cnp(struct vn_net *, uint32_t flow, bool decrease, double rate_bps)
 
 /* ---- sample.c, capture.c ---- */
 void vn_sample(struct vn_net *, uint32_t sampler);
-void vn_capture_frame(const struct vn_net *, FILE *, const struct vn_packet *, uint64_t at);
+void vn_capture_frame(const struct vn_net *, FILE *, struct vn_packet *, uint64_t at);
 
 #endif

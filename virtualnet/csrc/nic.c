@@ -75,12 +75,12 @@ static void start(struct vn_net *net, struct vn_node *node, uint32_t index)
     if (id == VN_NONE) return;
     struct vn_packet *packet = vn_packet_at(net, id);
     bool last = flow->config.packets != 0 && flow->sent + 1 == flow->config.packets;
-    vn_stamp(packet, flow, last);
+    vn_stamp(net, packet, flow, last);
     packet->flow = number;
     packet->data = true;
     vn_transmit(net, node->link, id);
     flow->sent++;
-    flow->sent_bytes += packet->p.length;
+    flow->sent_bytes += packet->bytes;
 
     /* A flow that had to wait keeps the credit for one packet. */
     uint64_t credit = net->now > flow->interval ? net->now - flow->interval : 0;

@@ -32,15 +32,15 @@ static void tell(struct vn_net *net, uint32_t number, uint32_t class, uint16_t q
     uint32_t id = vn_packet_new(net);
     if (id == VN_NONE) return;
     struct vn_packet *packet = vn_packet_at(net, id);
-    uint8_t *frame = packet->p.data;
-    memset(frame, 0, VN_HEADER_BYTES);
+    static const uint8_t nothing[VN_TEMPLATE_BYTES];
+    uint8_t *frame = vn_fill(net, packet, nothing);
     memcpy(frame, "\x01\x80\xc2\x00\x00\x01", 6);
     memcpy(frame + 6, link->mac, 6);
     memcpy(frame + 12, "\x88\x08\x01\x01", 4);
     frame[17] = (uint8_t)(1u << class);
     frame[18 + 2 * class] = (uint8_t)(quanta >> 8);
     frame[19 + 2 * class] = (uint8_t)quanta;
-    packet->p.length = packet->p.length_register = VN_PFC_BYTES;
+    packet->bytes = VN_PFC_BYTES;
     packet->flow = VN_NONE;
     packet->data = false;
     if (quanta != 0) back->stats.pause++;
@@ -127,7 +127,7 @@ void vn_pfc_effect(struct vn_net *net, uint32_t number)
 {
     struct vn_link *link = vn_link_of(net, number);
     uint32_t id = vn_fifo_pop(net, &link->arrived);
-    const uint8_t *frame = vn_packet_at(net, id)->p.data;
+    const uint8_t *frame = vn_frame(net, vn_packet_at(net, id));
     uint8_t enabled = frame[14] == 0x01 && frame[15] == 0x01 ? frame[17] : 0;
     if (!link->to_host) enabled &= link->lossless;
     uint16_t quanta[VN_CLASSES];

@@ -12,10 +12,10 @@ void vn_port_admit(struct vn_net *net, uint32_t number, uint32_t id, uint32_t qu
     struct vn_link *link = vn_link_of(net, number);
     struct vn_packet *packet = vn_packet_at(net, id);
     struct vn_fifo *fifo = &link->queues[queue];
-    packet->p.std.enq_qdepth = fifo->packets & 0x7ffffu; /* bit<19> */
+    packet->enq_qdepth = fifo->packets & 0x7ffffu; /* bit<19> */
     const struct vn_link *in = vn_link_of(net, packet->in_link);
     bool lossless = in->lossless >> queue & 1;
-    if (!lossless && in->lossless != 0 && fifo->bytes + vn_packet_bytes(packet) > LOSSY_LIMIT) {
+    if (!lossless && in->lossless != 0 && fifo->bytes + packet->bytes > LOSSY_LIMIT) {
         link->stats.refused++;
         vn_packet_free(net, id);
         return;
@@ -24,7 +24,7 @@ void vn_port_admit(struct vn_net *net, uint32_t number, uint32_t id, uint32_t qu
     link->waiting |= (uint8_t)(1u << queue);
     if (lossless && !packet->held) {
         packet->held = 1;
-        vn_pfc_admitted(net, packet->in_link, queue, packet->p.ingress_length);
+        vn_pfc_admitted(net, packet->in_link, queue, packet->bytes);
     }
     if (!link->pending) vn_port_serve(net, number);
 }
@@ -74,13 +74,12 @@ static void serve(struct vn_net *net, struct vn_link *link, uint32_t number)
         uint32_t id = vn_fifo_pop(net, fifo);
         if (fifo->packets == 0) link->waiting &= (uint8_t)~(1u << class);
         const struct vn_packet *packet = vn_packet_at(net, id);
-        uint32_t in_link = packet->in_link, admitted = packet->p.ingress_length;
+        uint32_t in_link = packet->in_link, admitted = packet->bytes;
         bool held = packet->held;
-        uint64_t turn = vn_duration(link, vn_packet_bytes(packet));
-        enum vn_verdict verdict = vn_hop_egress(net, &net->nodes[link->node], link->port, id, class, fifo->packets, 0);
+                enum vn_verdict verdict = vn_hop_egress(net, &net->nodes[link->node], link->port, id, class, fifo->packets);
         if (verdict == VN_AGAIN) {
             link->looping |= (uint8_t)(1u << class);
-            link->loop_free[class] = net->now + turn;
+            link->loop_free[class] = net->now + vn_duration(link, admitted);
             continue;
         }
         if (verdict == VN_SEND) vn_transmit(net, number, id);

@@ -47,12 +47,11 @@ void vn_ask(struct vn_net *net, enum vn_reason reason, uint32_t number)
     exchange->answer_due_bytes = flow->due_bytes;
 }
 
-void vn_stamp(struct vn_packet *packet, const struct vn_flow *flow, bool last)
+void vn_stamp(const struct vn_net *net, struct vn_packet *packet, const struct vn_flow *flow, bool last)
 {
-    memcpy(packet->p.data, last ? flow->config.last : flow->config.data, VN_TEMPLATE_BYTES);
-    memset(packet->p.data + VN_TEMPLATE_BYTES, 0, VN_HEADER_BYTES - VN_TEMPLATE_BYTES);
-    store32(packet->p.data + PSN, (uint32_t)flow->sent & 0xffffff);
-    packet->p.length = packet->p.length_register = last ? flow->config.last_frame_bytes : flow->config.frame_bytes;
+    uint8_t *frame = vn_fill(net, packet, last ? flow->config.last : flow->config.data);
+    store32(frame + PSN, (uint32_t)flow->sent & 0xffffff);
+    packet->bytes = (uint16_t)(last ? flow->config.last_frame_bytes : flow->config.frame_bytes);
 }
 
 /* The window that now is in, on the flow's grid. */
@@ -63,11 +62,10 @@ static void open_window(struct vn_net *net, struct vn_flow *flow, uint32_t numbe
     vn_at(net, flow->window_end, VN_EV_WINDOW, number);
 }
 
-static void on_data(struct vn_net *net, uint32_t number, const struct vn_packet *packet)
+static void on_data(struct vn_net *net, uint32_t number, const uint8_t *frame, uint32_t bytes)
 {
     struct vn_flow *flow = &net->flows[number];
     const struct vn_flow_config *config = &flow->config;
-    const uint8_t *frame = packet->p.data;
     uint32_t psn = load32(frame + PSN) & 0xffffff, ecn = frame[TOS] & 3u;
     if (flow->received == 0) {
         flow->first = net->now;
@@ -88,7 +86,7 @@ static void on_data(struct vn_net *net, uint32_t number, const struct vn_packet 
     if (flow->window_first == VN_NEVER) flow->window_first = net->now;
     bool last = config->packets != 0 && (frame[BTH + 1] & 0x80);
     flow->received++;
-    flow->received_bytes += packet->p.length;
+    flow->received_bytes += bytes;
     flow->received_payload += last ? config->last_payload_bytes : config->payload_bytes;
     flow->last = net->now;
     if (ecn == CE) flow->marked_ce++;
@@ -113,11 +111,11 @@ static void on_cnp(struct vn_net *net, uint32_t number, const uint8_t *frame)
 
 void vn_host_receive(struct vn_net *net, struct vn_node *node, uint32_t id)
 {
-    const struct vn_packet *packet = vn_packet_at(net, id);
-    const uint8_t *frame = packet->p.data;
+    struct vn_packet *packet = vn_packet_at(net, id);
+    const uint8_t *frame = vn_frame(net, packet);
     if (memcmp(frame + DST_IP, node->ip, 4) != 0 || packet->flow == VN_NONE) net->stray_frames++;
     else if (!sound(frame + IP)) net->bad_frames++;
-    else if (packet->data) on_data(net, packet->flow, packet);
+    else if (packet->data) on_data(net, packet->flow, frame, packet->bytes);
     else on_cnp(net, packet->flow, frame);
     vn_packet_free(net, id);
 }
@@ -152,11 +150,10 @@ void vn_send_cnp(struct vn_net *net, uint32_t number, bool decrease, double rate
     uint32_t id = vn_packet_new(net);
     if (id == VN_NONE) return;
     struct vn_packet *packet = vn_packet_at(net, id);
-    memcpy(packet->p.data, decrease ? flow->config.decrease : flow->config.increase, VN_TEMPLATE_BYTES);
-    memset(packet->p.data + VN_TEMPLATE_BYTES, 0, VN_HEADER_BYTES - VN_TEMPLATE_BYTES);
+    uint8_t *frame = vn_fill(net, packet, decrease ? flow->config.decrease : flow->config.increase);
     double units = rint(rate_bps / 1e6);
-    store32(packet->p.data + REC_RATE, units < 1 ? 1 : units > 4294967295.0 ? UINT32_MAX : (uint32_t)units);
-    packet->p.length = packet->p.length_register = flow->config.cnp_bytes;
+    store32(frame + REC_RATE, units < 1 ? 1 : units > 4294967295.0 ? UINT32_MAX : (uint32_t)units);
+    packet->bytes = flow->config.cnp_bytes;
     packet->flow = number;
     packet->data = false;
     flow->cnps_sent++;

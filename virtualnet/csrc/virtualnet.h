@@ -10,7 +10,7 @@
 
 #include "switch.h"
 
-enum { VN_CLASSES = 8, VN_HEADER_BYTES = 128, VN_TEMPLATE_BYTES = 80 };
+enum { VN_CLASSES = 8, VN_TEMPLATE_BYTES = 64 };
 
 #define VN_NEVER UINT64_MAX
 
