@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 from dataclasses import dataclass, replace
 
 from hosts import wire
@@ -40,7 +41,7 @@ class FlowStats:
 class VirtualFlow:
     """One flow. `rate_bps` of its spec limits it beside its RP."""
 
-    __slots__ = ("_handle", "_library", "index", "np", "rp", "spec")
+    __slots__ = ("_handle", "_library", "index", "limit_bps", "np", "rp", "spec")
 
     def __init__(
         self, library: ctypes.CDLL, handle: int, index: int, spec: FlowSpec, rp: ReactionPoint, np: NotificationPoint
@@ -50,11 +51,7 @@ class VirtualFlow:
         self.spec = spec
         self.rp = rp
         self.np = np
-
-    @property
-    def allowed_bps(self) -> float:
-        """The RP's rate, or the application's limit if that is lower."""
-        return allowed_bps(self.spec, self.rp)
+        self.limit_bps = limit_bps(spec)
 
     def stats(self) -> FlowStats:
         raw = native.FlowStats()
@@ -67,8 +64,9 @@ class VirtualFlow:
         )  # fmt: skip
 
 
-def allowed_bps(spec: FlowSpec, rp: ReactionPoint) -> float:
-    return rp.rate_bps if spec.rate_bps is None else min(spec.rate_bps, rp.rate_bps)
+def limit_bps(spec: FlowSpec) -> float:
+    """The application's limit; infinite if it has none."""
+    return math.inf if spec.rate_bps is None else spec.rate_bps
 
 
 def picoseconds(seconds: float) -> int:
@@ -112,7 +110,7 @@ def configure(
         end_ps=native.NEVER if spec.duration_s is None else picoseconds(start_s + spec.duration_s),
         timer_ps=timer_ps(rp),
         due_bytes=native.NEVER if rp.due_bytes is None else rp.due_bytes,
-        rate_bps=allowed_bps(spec, rp),
+        rate_bps=min(rp.rate_bps, limit_bps(spec)),
         wants_marked=type(np).on_marked is not NotificationPoint.on_marked,
     )
     last = frame

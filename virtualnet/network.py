@@ -6,6 +6,8 @@ Python decides what the algorithms decide, a few times in a window of each flow;
 from __future__ import annotations
 
 import ctypes
+import functools
+import math
 import os
 import time
 from collections.abc import Callable, Sequence
@@ -22,14 +24,14 @@ from topologies.model import Endpoint, FlowSpec, Topology
 from virtualnet import native
 from virtualnet.errors import CallbackError, VirtualError
 from virtualnet.flows import VirtualFlow, configure, marked_from_ps, picoseconds
-from virtualnet.native import ANSWER, ANSWER_AT, NEVER, NOW, NOW_AT, TO_NP, TO_RP, TO_RP_AT, engine
+from virtualnet.native import ANSWER, ANSWER_AT, NEVER, RATE, TO_NP, TO_RP, engine
 from virtualnet.samples import Samples, Source
-from virtualnet.switch import VirtualSwitch, load
+from virtualnet.switch import LoadedProgram, VirtualSwitch, load
 
 ROCE_CLASS = 3
 _CHUNK = 200_000
 """Events from one look at the wall's clock, and at Ctrl-C, to the next."""
-_QUANTUM_SHIFT = 12
+_BUCKETS = 4096  # VN_BUCKETS
 _PORT_MAC = 0x02_50_43_4E_00_00
 
 
@@ -68,12 +70,36 @@ class Totals:
     stray_frames: int
 
 
+class _Progress:
+    """Tells `function` the simulated time and the wall's seconds that are left, about twice a second."""
+
+    _EVERY_S = 0.5
+
+    def __init__(self, function: Callable[[float, float], None] | None, now_s: float, until_s: float | None) -> None:
+        self._function = function
+        self._begun = self._told = time.monotonic()
+        self._begun_s = now_s
+        self._until_s = until_s
+
+    def tell(self, network: VirtualNetwork) -> None:
+        now = time.monotonic()
+        if self._function is None or now - self._told < self._EVERY_S:
+            return
+        self._told = now
+        now_s = network.now_s
+        done_s = now_s - self._begun_s
+        known = self._until_s is not None and done_s > 0
+        left_s = (now - self._begun) * (self._until_s - now_s) / done_s if known and self._until_s else math.inf
+        self._function(now_s, left_s)
+
+
 class VirtualNetwork:
     """All switches run `program` (the scheme's, with native PFC) and are programmed as live ones are.
 
     `response_s`: from the arrival of a PFC frame to its effect. `pfc` False: no PFC below the pipeline, for programs
-    that do it themselves. `queue` is the event queue's design, which no result depends on. A context manager. Raises
-    LabError.
+    that do it themselves. No result depends on the rest: `queue` is the event queue's design, `bucket_shift` its
+    wheel's (a bucket is 2^shift ps; chosen by the topology), `inplace` False takes the program's general form.
+    A context manager. Raises LabError.
     """
 
     def __init__(
@@ -87,7 +113,8 @@ class VirtualNetwork:
         response_s: float = 0.0,
         pfc: bool = True,
         queue: Literal["wheel", "heap"] = "wheel",
-        bucket_shift: int = _QUANTUM_SHIFT,
+        bucket_shift: int | None = None,
+        inplace: bool = True,
     ) -> None:
         self.topology = topology
         self.scheme = scheme
@@ -103,15 +130,18 @@ class VirtualNetwork:
         self._links: dict[Endpoint, int] = {}
         self._rates: dict[int, tuple[float, bool]] = {}
         self._by_index: list[VirtualFlow] = []
+        self._reason = native.UNTIL
         self._calls: list[tuple[Callable[[], None], str]] = []
         self._samples: list[Samples] = []
         self._library = engine()
         kind = native.HEAP if queue == "heap" else native.WHEEL
-        self._handle: int | None = self._library.vn_create(kind, bucket_shift, picoseconds(response_s))
+        self._handle: int | None = self._library.vn_create(
+            kind, _bucket_shift(topology) if bucket_shift is None else bucket_shift, picoseconds(response_s)
+        )
         if not self._handle:
             raise VirtualError("the network could not be made")
         try:
-            self._build(load(Program.compiled(program or f"{scheme.scheme.program}_native")), pfc)
+            self._build(load(Program.compiled(program or f"{scheme.scheme.program}_native"), inplace), pfc)
         except BaseException:
             self.close()
             raise
@@ -276,38 +306,26 @@ class VirtualNetwork:
         """
         if until_s is None and not finish:
             raise VirtualError("a run needs a time to end at, or finish=True")
-        library, handle, exchange = self._library, self._alive(), self._exchange
+        exchange = self._exchange
         exchange.until_ps = NEVER if until_s is None else picoseconds(until_s)
         exchange.budget, exchange.finish = _CHUNK, finish
-        begun, begun_s = time.monotonic(), self.now_s
-        told = begun
-        step = library.vn_run
-        while True:
-            reason = step(handle)
-            if reason == native.WINDOW:
-                self._window()
-            elif reason in (native.CNP, native.TIMER, native.BYTES):
-                self._reaction(reason)
-            elif reason == native.BUDGET:
-                now = time.monotonic()
-                if progress is not None and now - told >= 0.5:
-                    told = now
-                    now_s = self.now_s
-                    done = now_s - begun_s
-                    left = float("inf") if until_s is None or done <= 0 else (now - begun) * (until_s - now_s) / done
-                    progress(now_s, left)
-            elif reason == native.MARKED:
-                self._marked()
-            elif reason == native.CALL:
-                function, name = self._calls[exchange.flow]
-                try:
-                    function()
-                except Exception as error:
-                    raise CallbackError(name, exchange.now_s, error) from error
-            elif reason == native.FAILED:
-                raise VirtualError(f"{self.now_s * 1e6:.6f} us: {library.vn_error(handle).decode()}")
-            else:
-                return bool(reason == native.FINISHED)
+        told = _Progress(progress, self.now_s, until_s)
+        reason = native.UNTIL
+        try:
+            while True:
+                reason = self._answer_questions()
+                if reason == native.BUDGET:
+                    told.tell(self)
+                elif reason == native.CALL:
+                    self._calls[exchange.flow][0]()
+                elif reason == native.FAILED:
+                    raise VirtualError(f"{self.now_s * 1e6:.6f} us: {self._library.vn_error(self._handle).decode()}")
+                else:
+                    return reason == native.FINISHED
+        except VirtualError:
+            raise
+        except Exception as error:
+            raise CallbackError(self._who(error), exchange.now_s, error) from error
 
     def totals(self) -> Totals:
         raw = native.Totals()
@@ -326,61 +344,77 @@ class VirtualNetwork:
             raw.held_limit, raw.expired,
         )  # fmt: skip
 
-    # ---- what the engine asks: once a window and flow, so every microsecond here counts ----
+    # ---- what the engine asks ----
 
-    def _window(self) -> None:
-        index, packets, marked_ce, marked_ue, size, first_s, last_s, now_s = TO_NP.unpack_from(self._block)
-        flow = self._by_index[index]
-        window = Window(packets, marked_ce, marked_ue, size, first_s, last_s)
-        try:
-            cnp = flow.np.on_window(window)
-            if self.on_window is not None:
-                self.on_window(flow, now_s, window, cnp)
-        except Exception as error:
-            raise CallbackError(f"NP of flow {flow.spec.id}", now_s, error) from error
-        if cnp is not None:
-            ANSWER.pack_into(self._block, ANSWER_AT, 1, cnp.decrease, 0, cnp.rec_rate_bps, NEVER, NEVER, 0)
+    def _answer_questions(self) -> int:
+        """Runs the engine until it has something else than an RP's or NP's question; what that is.
 
-    def _marked(self) -> None:
-        index, *_, now_s = TO_NP.unpack_from(self._block)
-        flow = self._by_index[index]
-        try:
-            cnp = flow.np.on_marked(now_s)
-            marked_from = marked_from_ps(flow.np)
-        except Exception as error:
-            raise CallbackError(f"NP of flow {flow.spec.id}", now_s, error) from error
-        decrease, rate_bps = (False, 0.0) if cnp is None else cnp
-        ANSWER.pack_into(self._block, ANSWER_AT, cnp is not None, decrease, 0, rate_bps, NEVER, NEVER, marked_from)
-
-    def _reaction(self, reason: int) -> None:
-        block = self._block
-        (now_s,) = NOW.unpack_from(block, NOW_AT)
-        sent_bytes, rec_rate_bps, decrease = TO_RP.unpack_from(block, TO_RP_AT)
-        flow = self._by_index[self._exchange.flow]
-        rp = flow.rp
-        rp.sent_bytes = sent_bytes
-        try:
-            if reason == native.CNP:
-                rp.on_cnp(Cnp(decrease != 0, rec_rate_bps), now_s)
-            elif reason == native.TIMER:
-                assert rp.timer_s is not None
-                rp.on_timer(rp.timer_s)
+        Two questions a window and flow: every microsecond here shows in the speed of the whole. So this is one loop.
+        """
+        step, handle, block, flows = self._library.vn_run, self._alive(), self._block, self._by_index
+        on_window, on_rate = self.on_window, self.on_rate
+        to_np, to_rp, rate, answer = TO_NP.unpack_from, TO_RP.unpack_from, RATE.pack_into, ANSWER.pack_into
+        window_of = functools.partial(tuple.__new__, Window)
+        while True:
+            reason: int = step(handle)
+            self._reason = reason
+            if reason == native.WINDOW:
+                index, _, now_s, *values = to_np(block)
+                flow = flows[index]
+                window = window_of(values)
+                cnp = flow.np.on_window(window)
+                if cnp is not None:
+                    rate(block, ANSWER_AT, 1, cnp[0], cnp[1])
+                if on_window is not None:
+                    on_window(flow, now_s, window, cnp)
+            elif reason == native.CNP or reason == native.TIMER or reason == native.BYTES:
+                index, decrease, now_s, _, _, _, _, _, _, sent_bytes, rec_rate_bps = to_rp(block)
+                flow = flows[index]
+                rp = flow.rp
+                rp.sent_bytes = sent_bytes
+                if reason == native.CNP:
+                    rp.on_cnp(Cnp(decrease != 0, rec_rate_bps), now_s)
+                elif reason == native.TIMER:
+                    assert rp.timer_s is not None
+                    rp.on_timer(rp.timer_s)
+                else:
+                    rp.on_bytes_sent(now_s)
+                rate_bps = rp.rate_bps
+                if rate_bps > flow.limit_bps:
+                    rate_bps = flow.limit_bps
+                timer_s, due_bytes = rp.timer_s, rp.due_bytes
+                if timer_s is None and due_bytes is None:
+                    rate(block, ANSWER_AT, 1, 0, rate_bps)
+                else:
+                    timer_ps = NEVER if timer_s is None else round(timer_s * 1e12)
+                    answer(block, ANSWER_AT, 1, 0, rate_bps, timer_ps, NEVER if due_bytes is None else due_bytes)
+                if on_rate is not None:
+                    on_rate(flow, now_s)
+            elif reason == native.MARKED:
+                index, _, now_s, *_ = to_np(block)
+                np = flows[index].np
+                cnp = np.on_marked(now_s)
+                if cnp is not None:
+                    rate(block, ANSWER_AT, 1, cnp[0], cnp[1])
+                self._exchange.answer_marked_from_ps = marked_from_ps(np)
             else:
-                rp.on_bytes_sent(now_s)
-            if self.on_rate is not None:
-                self.on_rate(flow, now_s)
-            timer = NEVER if rp.timer_s is None else picoseconds(rp.timer_s)
-            due = NEVER if rp.due_bytes is None else rp.due_bytes
-            ANSWER.pack_into(block, ANSWER_AT, 1, 0, 0, flow.allowed_bps, timer, due, 0)
-        except Exception as error:
-            raise CallbackError(f"RP of flow {flow.spec.id}", now_s, error) from error
+                return reason
+
+    def _who(self, error: Exception) -> str:
+        """Whose code raised."""
+        index = self._exchange.flow
+        if self._reason == native.CALL:
+            name: str = self._calls[index][1]
+            return name
+        if self._reason in (native.WINDOW, native.MARKED):
+            return f"NP of flow {self._by_index[index].spec.id}"
+        if self._reason == native.BUDGET:
+            return "progress"
+        return f"RP of flow {self._by_index[index].spec.id}"
 
     # ---- inside ----
 
-    def _build(self, program: object, pfc: bool) -> None:
-        from virtualnet.switch import LoadedProgram
-
-        assert isinstance(program, LoadedProgram)
+    def _build(self, program: LoadedProgram, pfc: bool) -> None:
         library, handle = self._library, self._handle
         for switch in self.topology.switches:
             made = VirtualSwitch(switch.name, program, self._seed + switch.device_id)
@@ -425,3 +459,9 @@ class VirtualNetwork:
         if code < 0:
             raise VirtualError(self._library.vn_error(self._alive()).decode() or os.strerror(-code))
         return code
+
+
+def _bucket_shift(topology: Topology) -> int:
+    """The wheel reaches a little farther than the longest time from a frame's start to its arrival."""
+    longest_ps = max(picoseconds(link.delay_s + 2 * 8 * 1500 / link.rate_bps) for link in topology.links)
+    return max(0, math.ceil(math.log2(max(1, longest_ps) / _BUCKETS)))

@@ -37,11 +37,11 @@ class LoadedProgram:
 
 
 @lru_cache(maxsize=16)
-def load(program: Program) -> LoadedProgram:
-    """Compiles the program, with its in-place form if it has one, where the cache doesn't have it. Raises SwitchError."""
+def load(program: Program, inplace: bool) -> LoadedProgram:
+    """Compiles the program if the cache doesn't have it, `inplace` with that form too. Raises SwitchError."""
     try:
         model = load_program(program.json.read_text(encoding="utf-8"))
-        return LoadedProgram(program.schema, bind(program.schema.p4info, model), build_program(model, inplace=True))
+        return LoadedProgram(program.schema, bind(program.schema.p4info, model), build_program(model, inplace=inplace))
     except (ProgramError, BuildError, RpcError) as error:
         raise SwitchError(f"{program.name}: {error}") from None
 

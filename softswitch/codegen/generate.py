@@ -118,7 +118,8 @@ class _Generator:
         )
 
     def _halves(self) -> str:
-        return """SW_INLINE void parse_headers(struct sw_instance *s, struct sw_packet *p, struct phv *h, struct locals *l) {
+        return """SW_INLINE void parse_headers(
+    struct sw_instance *s, struct sw_packet *p, struct phv *h, struct locals *l) {
     p->ingress_length = p->length;
     p->std.checksum_error = 0;
     run_parser(s, p, h, l);

@@ -105,8 +105,8 @@ class InPlace:
                     yield result
 
     def _in_order(self) -> bool:
-        """Whether every way through the parser extracts headers in the deparser's order, each once, DEPTH bytes at most.
-        Then a header's place in the frame follows from which headers are valid."""
+        """Whether every way through the parser extracts headers in the deparser's order, each once, DEPTH bytes at
+        most. Then a header's place in the frame follows from which headers are valid."""
         program = self.program
         if program.parser.loops:
             return False
@@ -175,9 +175,7 @@ class InPlace:
 
     def _ingress(self) -> str:
         h = self.layout
-        valid = " | ".join(
-            f"(unsigned)({h.header(header)}.valid << {i})" for i, header in enumerate(self._headers())
-        )
+        valid = " | ".join(f"(unsigned)({h.header(header)}.valid << {i})" for i, header in enumerate(self._headers()))
         keep = [f"    kept->{self._name(r)} = {h.field(r)};" for r in [*self._changed(), *self._metadata()]]
         keep += [f"    kept->std_{name} = p->std.{name};" for name in self._std()]
         return "\n".join(
@@ -270,7 +268,7 @@ class InPlace:
     def _struct(self) -> str:
         return "\n".join(
             [
-                "_Static_assert(sizeof(struct kept) <= SW_INPLACE_KEPT, \"kept\");",
+                '_Static_assert(sizeof(struct kept) <= SW_INPLACE_KEPT, "kept");',
                 "static const struct sw_inplace inplace = {inplace_ingress, inplace_egress};",
                 "",
             ]

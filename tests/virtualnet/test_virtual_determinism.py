@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from networks import dumbbell_network, star, with_flows
+from networks import dumbbell_network, star, tree, with_flows
 
 from hosts.algorithms import find_scheme
 from topologies.model import FlowSpec
@@ -28,6 +28,29 @@ def reference() -> Totals:
 def test_the_wheel_gives_the_order_of_the_heap(bucket_shift: int, reference: Totals) -> None:
     assert digest(queue="heap") == reference
     assert digest(bucket_shift=bucket_shift) == reference
+
+
+def test_programs_in_place_do_what_their_general_form_does(reference: Totals) -> None:
+    assert digest(inplace=False) == reference
+
+
+@pytest.mark.parametrize("scheme", ["pfc", "pcn", "dcqcn"])
+def test_both_forms_agree_under_pauses_and_random_marks(scheme: str) -> None:
+    """Two switches, the first one paused by the second; DCQCN's RED draws random numbers."""
+    seen = []
+    for inplace in (True, False):
+        with VirtualNetwork(
+            tree(3, out_bps=7e9, xoff_bytes=50e3), find_scheme(scheme).configure(), inplace=inplace
+        ) as network:
+            with_flows(network, [FlowSpec(i + 1, f"h{i}", "r0", size_bytes=500_000) for i in range(3)])
+            assert network.run(until_s=1.0, finish=True)
+            cells = {
+                name: [switch.read_registers(register) for register in switch.registers()]
+                for name, switch in network.switches.items()
+            }
+            seen.append((network.totals(), [flow.stats() for flow in network.flows.values()], cells))
+    assert seen[0] == seen[1]
+    assert sum(stats.marked_ce for stats in seen[0][1]) > 20
 
 
 def test_a_second_run_is_equal(reference: Totals) -> None:

@@ -5,7 +5,7 @@
 
 #include "net.h"
 
-enum { IP = 14, PAYLOAD = 54, ICRC = 4, LARGEST = 16384 };
+enum { IP_HEADER = 14, PAYLOAD = 54, ICRC = 4, LARGEST = 16384 };
 
 int vn_capture(struct vn_net *net, uint32_t number, const char *path)
 {
@@ -23,9 +23,9 @@ int vn_capture(struct vn_net *net, uint32_t number, const char *path)
 static uint32_t icrc(const uint8_t *frame, uint32_t length)
 {
     uint8_t masked[8 + LARGEST];
-    uint32_t covered = length - IP - ICRC;
+    uint32_t covered = length - IP_HEADER - ICRC;
     memset(masked, 0xff, 8);
-    memcpy(masked + 8, frame + IP, covered);
+    memcpy(masked + 8, frame + IP_HEADER, covered);
     masked[8 + 1] = masked[8 + 8] = masked[8 + 10] = masked[8 + 11] = masked[8 + 26] = masked[8 + 27] = masked[8 + 32] = 0xff;
     return (uint32_t)sw_hash_crc32(masked, 8 + covered);
 }

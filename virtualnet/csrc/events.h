@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { VN_BUCKETS = 32768, VN_WORDS = VN_BUCKETS / 64, VN_SUMMARY = VN_WORDS / 64 };
+enum { VN_BUCKETS = 4096, VN_WORDS = VN_BUCKETS / 64 };
 
 struct vn_event { uint64_t time, key; };
 
@@ -24,7 +24,7 @@ struct vn_events {
     uint32_t n, capacity;
     struct vn_slot *slots;
     uint32_t free, n_slots;
-    uint64_t summary[VN_SUMMARY], words[VN_WORDS];
+    uint64_t summary, words[VN_WORDS];
     uint32_t heads[VN_BUCKETS];
 };
 
@@ -55,7 +55,7 @@ static inline void vn_push(struct vn_events *q, uint64_t time, uint64_t key)
     slots[slot] = (struct vn_slot){time, key, *place};
     *place = slot;
     q->words[at / 64] |= UINT64_C(1) << at % 64;
-    q->summary[at / 4096] |= UINT64_C(1) << at / 64 % 64;
+    q->summary |= UINT64_C(1) << at / 64;
     q->near++;
 }
 
@@ -65,13 +65,8 @@ static inline uint32_t vn_first_bucket(const struct vn_events *q)
     uint32_t at = (uint32_t)q->cursor % VN_BUCKETS, word = at / 64;
     uint64_t here = q->words[word] & (~UINT64_C(0) << at % 64);
     if (here != 0) return word * 64 + (uint32_t)__builtin_ctzll(here);
-    uint32_t group = word / 64;
-    uint64_t some = word % 64 == 63 ? 0 : q->summary[group] & (~UINT64_C(0) << (word % 64 + 1));
-    while (some == 0) {
-        group = (group + 1) % VN_SUMMARY;
-        some = q->summary[group];
-    }
-    word = group * 64 + (uint32_t)__builtin_ctzll(some);
+    uint64_t later = word == 63 ? 0 : q->summary & (~UINT64_C(0) << (word + 1));
+    word = (uint32_t)__builtin_ctzll(later != 0 ? later : q->summary); /* round, to before the cursor */
     return word * 64 + (uint32_t)__builtin_ctzll(q->words[word]);
 }
 
@@ -90,7 +85,7 @@ static inline bool vn_pop(struct vn_events *q, uint64_t until, struct vn_event *
             q->heads[at] = first->next;
             if (first->next == 0) {
                 q->words[at / 64] &= ~(UINT64_C(1) << at % 64);
-                if (q->words[at / 64] == 0) q->summary[at / 4096] &= ~(UINT64_C(1) << at / 64 % 64);
+                if (q->words[at / 64] == 0) q->summary &= ~(UINT64_C(1) << at / 64);
             }
             first->next = q->free;
             q->free = slot;

@@ -7,8 +7,8 @@ void vn_transmit(struct vn_net *net, uint32_t number, uint32_t id)
     struct vn_packet *packet = vn_packet_at(net, id);
     link->free = net->now + vn_duration(link, packet->bytes);
     packet->due = link->free + link->delay;
-    link->stats.packets++;
-    link->stats.bytes += packet->bytes;
+    link->packets++;
+    link->bytes += packet->bytes;
     if (link->capture != NULL) vn_capture_frame(net, link->capture, packet, link->free);
     if (link->wire.packets == 0) vn_at(net, packet->due, VN_EV_ARRIVAL, number);
     vn_fifo_push(net, &link->wire, id);

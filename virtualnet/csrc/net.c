@@ -105,11 +105,15 @@ const char *vn_error(const struct vn_net *net) { return net->error; }
 
 struct vn_exchange *vn_exchange_of(struct vn_net *net) { return &net->exchange; }
 
-/* Room for one more: capacities are powers of two. NULL: no memory. */
+/* Room for one more, on a cache line of its own: capacities are powers of two. NULL: no memory, all is as it was. */
 static void *room(void *array, uint32_t n, size_t size)
 {
     if (n != 0 && (n & (n - 1)) != 0) return array;
-    return realloc(array, (n == 0 ? 1 : 2 * (size_t)n) * size);
+    void *larger = aligned_alloc(64, aligned((n == 0 ? 1 : 2 * (size_t)n) * size));
+    if (larger == NULL) return NULL;
+    if (n != 0) memcpy(larger, array, n * size);
+    free(array);
+    return larger;
 }
 
 static int64_t add_node(struct vn_net *net, struct vn_node node)
@@ -146,7 +150,8 @@ int64_t vn_add_host(struct vn_net *net, const uint8_t ip[4])
 static void set_rate(struct vn_link *link, uint64_t rate_bps)
 {
     link->rate_bps = rate_bps;
-    link->ps_per_byte = 8000000000000u % rate_bps == 0 ? 8000000000000u / rate_bps : 0;
+    uint64_t ps = 8000000000000u / rate_bps;
+    link->ps_per_byte = 8000000000000u % rate_bps == 0 && ps <= UINT32_MAX ? (uint32_t)ps : 0;
 }
 
 static int attach(struct vn_net *net, uint32_t link, uint32_t number, uint16_t port)
@@ -181,7 +186,7 @@ int64_t vn_add_link(struct vn_net *net, uint32_t a, uint16_t port_a, uint32_t b,
         link->to_host = net->nodes[link->to].host;
         set_rate(link, rate_bps);
         for (uint32_t class = 0; class < VN_CLASSES; class++) {
-            link->held[class].since = link->held[class].told = VN_NEVER;
+            link->classes[class].since = link->told[class] = VN_NEVER;
         }
     }
     net->n_links += 2;
@@ -204,14 +209,16 @@ int vn_set_link(struct vn_net *net, uint32_t number, uint64_t rate_bps, bool up)
     return 0;
 }
 
-int vn_set_pfc(struct vn_net *net, uint32_t number, uint64_t xoff, uint64_t xon, uint16_t quanta, uint64_t refresh_ps,
+int vn_set_pfc(struct vn_net *net, uint32_t number, uint32_t xoff, uint32_t xon, uint16_t quanta, uint64_t refresh_ps,
                uint8_t lossless, const uint8_t mac[6])
 {
     if (number >= net->n_links || net->links[number].to_host) return refuse(net, -EINVAL, "no link that ends at a switch");
     if (refresh_ps == 0 || quanta == 0) return refuse(net, -EINVAL, "PAUSE frames need quanta and a refresh time");
     struct vn_link *link = &net->links[number];
-    link->xoff = xoff;
-    link->xon = xon;
+    for (uint32_t class = 0; class < VN_CLASSES; class++) {
+        link->classes[class].xoff = xoff;
+        link->classes[class].xon = xon;
+    }
     link->quanta = quanta;
     link->refresh = refresh_ps;
     link->lossless = lossless;
@@ -371,10 +378,15 @@ int vn_flow_stats(const struct vn_net *net, uint32_t number, struct vn_flow_stat
 int vn_link_stats(const struct vn_net *net, uint32_t number, struct vn_link_stats *out)
 {
     if (number >= net->n_links) return -ENOENT;
-    *out = net->links[number].stats;
+    const struct vn_link *link = &net->links[number];
+    *out = (struct vn_link_stats){
+        .packets = link->packets, .bytes = link->bytes, .pause = link->pause, .resume = link->resume,
+        .paused_ps = link->paused_ps, .refused = link->refused, .held_max = link->held_max,
+        .held_limit = link->classes[0].limit, .expired = link->expired,
+    };
     const struct vn_link *back = &net->links[number ^ 1]; /* what it says concerns what comes in over the other */
     for (uint32_t class = 0; class < VN_CLASSES; class++) {
-        if (back->held[class].since != VN_NEVER) out->paused_ps += net->now - back->held[class].since;
+        if (back->classes[class].since != VN_NEVER) out->paused_ps += net->now - back->classes[class].since;
     }
     return 0;
 }

@@ -26,7 +26,7 @@ enum vn_kind {
     VN_EV_SAMPLE,  /* id: sampler */
 };
 
-struct vn_fifo { uint32_t head, tail, packets; uint64_t bytes; };
+struct vn_fifo { uint32_t head, tail, packets; };
 
 /* A frame: two cache lines where programs run in place. Of its bytes the first are stored, at vn_frame; the rest is
  * payload, all zero but for the ICRC. */
@@ -43,39 +43,43 @@ struct vn_packet {
 /* What follows where programs don't run in place; then PHV, headroom, frame. */
 struct vn_plain { struct sw_packet p; uint32_t truncate_to; };
 
-/* PFC of one class that comes in over a link. */
-struct vn_held {
-    uint64_t bytes, limit; /* inside; at most, by what can be in flight */
-    uint64_t most;
-    uint64_t since, told;  /* since when the far end is told to stop, VN_NEVER: it isn't; when last */
-};
+/* One class of a link: one cache line. Where the link starts, packets wait; where it ends, PFC counts what came in. */
+struct vn_class {
+    struct vn_fifo queue;
+    uint32_t xoff, xon;
+    uint64_t queued_bytes;
+    uint64_t until;              /* paused by PFC until then */
+    uint64_t held_bytes, limit;  /* inside; at most, by what can be in flight */
+    uint64_t since;              /* since when the far end is told to stop, VN_NEVER: it isn't */
+} __attribute__((aligned(64)));
 
-/* One direction of a cable. link ^ 1 is the other one. */
+/* One direction of a cable; link ^ 1 is the other one. It starts at a port with its queues. What every hop needs stands
+ * in the first line. */
 struct vn_link {
-    /* Where it starts: a port with its queues. */
-    uint32_t node;
-    uint16_t port;
-    bool host, up, pending, serving; /* pending: a VN_EV_PORT is on its way */
+    uint64_t free; /* when the frame that is being sent has left */
+    uint64_t delay;
+    uint32_t ps_per_byte; /* 0: not a whole number, or too large */
+    struct vn_fifo wire;  /* on their way */
+    uint32_t node, to;
+    uint16_t port, to_port;
     uint8_t waiting, paused, looping; /* classes: packets wait; held by PFC; some were sent round */
-    uint64_t free;          /* when the frame that is being sent has left */
-    uint64_t rate_bps, delay, ps_per_byte /* 0: not a whole number */;
-    struct vn_fifo wire, control; /* on their way; PFC frames, which go first */
-    struct vn_fifo queues[VN_CLASSES];
-    uint64_t loop_free[VN_CLASSES];
-    uint64_t until[VN_CLASSES], paused_since[VN_CLASSES];
-    /* Where it ends. */
-    uint32_t to;
-    uint16_t to_port;
-    bool to_host;
-    uint8_t lossless;
-    uint64_t xoff, xon, refresh;
+    uint8_t lossless;                 /* classes that PFC counts where the link ends */
+    bool host, to_host, up, pending, serving; /* pending: a VN_EV_PORT is on its way */
+    bool urgent;                              /* control isn't empty */
+
+    uint64_t packets, bytes __attribute__((aligned(64))); /* sent */
+    FILE *capture;
+    uint64_t held_max, rate_bps;
+    struct vn_fifo control, arrived; /* PFC frames that go first, or CNPs; that haven't taken effect */
+
+    struct vn_class classes[VN_CLASSES];
+
+    uint64_t refresh, pause, resume, paused_ps, refused, expired;
     uint16_t quanta;
     uint8_t mac[6];
-    struct vn_fifo arrived; /* PFC frames that haven't taken effect */
-    struct vn_held held[VN_CLASSES];
-    struct vn_link_stats stats;
-    FILE *capture;
-};
+    uint64_t told[VN_CLASSES];      /* when the far end was told to stop last */
+    uint64_t loop_free[VN_CLASSES]; /* packets that went round wait until then */
+} __attribute__((aligned(64)));
 
 struct vn_node {
     bool host;
@@ -152,7 +156,7 @@ static inline struct vn_link *vn_link_of(struct vn_net *net, uint32_t link) { re
 /* How long so many bytes take at the link's rate, rounded to whole picoseconds. */
 static inline uint64_t vn_duration(const struct vn_link *link, uint64_t bytes)
 {
-    if (link->ps_per_byte != 0) return bytes * link->ps_per_byte;
+    if (link->ps_per_byte != 0) return bytes * (uint64_t)link->ps_per_byte;
     return (uint64_t)(((unsigned __int128)bytes * 8000000000000u + link->rate_bps / 2) / link->rate_bps);
 }
 
@@ -202,21 +206,30 @@ static inline void vn_packet_free(struct vn_net *net, uint32_t id)
 
 static inline void vn_fifo_push(struct vn_net *net, struct vn_fifo *fifo, uint32_t id)
 {
-    struct vn_packet *packet = vn_packet_at(net, id);
-    packet->next = VN_NONE;
     if (fifo->packets++ != 0) vn_packet_at(net, fifo->tail)->next = id;
     else fifo->head = id;
     fifo->tail = id;
-    fifo->bytes += packet->bytes;
 }
 
 static inline uint32_t vn_fifo_pop(struct vn_net *net, struct vn_fifo *fifo)
 {
     uint32_t id = fifo->head;
-    const struct vn_packet *packet = vn_packet_at(net, id);
-    fifo->head = packet->next;
+    fifo->head = vn_packet_at(net, id)->next;
     fifo->packets--;
-    fifo->bytes -= packet->bytes;
+    return id;
+}
+
+/* Control frames of a port: they go first. */
+static inline void vn_urgent_push(struct vn_net *net, struct vn_link *link, uint32_t id)
+{
+    vn_fifo_push(net, &link->control, id);
+    link->urgent = true;
+}
+
+static inline uint32_t vn_urgent_pop(struct vn_net *net, struct vn_link *link)
+{
+    uint32_t id = vn_fifo_pop(net, &link->control);
+    link->urgent = link->control.packets != 0;
     return id;
 }
 

@@ -21,7 +21,7 @@ static enum choice choose(struct vn_net *net, struct vn_node *node, uint64_t *wh
     uint32_t ending = 0;
     for (uint32_t i = 0; i < node->n_flows; i++) {
         struct vn_flow *flow = &net->flows[node->flows[i]];
-        uint64_t at = flow->next, until = link->until[flow->config.priority];
+        uint64_t at = flow->next, until = link->classes[flow->config.priority].until;
         if (until > at) at = until;
         if (at >= flow->config.end_ps) {
             if (flow->config.end_ps < first_end) {
@@ -37,7 +37,7 @@ static enum choice choose(struct vn_net *net, struct vn_node *node, uint64_t *wh
     uint64_t start = earliest > link->free ? earliest : link->free;
     enum choice choice = NOTHING;
     *when = VN_NEVER;
-    if (link->control.packets != 0 && link->up) {
+    if (link->urgent && link->up) {
         uint64_t at = link->free > net->now ? link->free : net->now;
         if (earliest == VN_NEVER || at <= start) {
             choice = CONTROL;
@@ -101,7 +101,7 @@ void vn_nic_event(struct vn_net *net, uint32_t link)
     uint32_t index = 0;
     for (enum choice choice; net->reason == VN_FAILED && !net->failed && (choice = choose(net, node, &when, &index)) != NOTHING && when <= net->now;) {
         if (choice == SEND) start(net, node, index);
-        else if (choice == CONTROL) vn_transmit(net, node->link, vn_fifo_pop(net, &vn_link_of(net, link)->control));
+        else if (choice == CONTROL) vn_transmit(net, node->link, vn_urgent_pop(net, vn_link_of(net, link)));
         else drop(net, node, index, net->now);
     }
     vn_nic_changed(net, node);
@@ -120,7 +120,7 @@ void vn_nic_changed(struct vn_net *net, struct vn_node *node)
 
 void vn_nic_control(struct vn_net *net, struct vn_node *node, uint32_t id)
 {
-    vn_fifo_push(net, &vn_link_of(net, node->link)->control, id);
+    vn_urgent_push(net, vn_link_of(net, node->link), id);
     vn_nic_changed(net, node);
 }
 

@@ -18,10 +18,9 @@ void vn_pfc_limits(struct vn_net *net, uint32_t number)
     uint64_t blind = vn_duration(back, frame + VN_CLASSES * VN_PFC_BYTES) + back->delay + net->response + link->delay;
     uint64_t bytes = (uint64_t)(((unsigned __int128)blind * link->rate_bps) / 8000000000000u) + 1;
     for (uint32_t class = 0; class < VN_CLASSES; class++) {
-        uint64_t limit = link->xoff + bytes + 3 * frame;
-        if (limit > link->held[class].limit) link->held[class].limit = limit;
+        uint64_t limit = link->classes[class].xoff + bytes + 3 * frame;
+        if (limit > link->classes[class].limit) link->classes[class].limit = limit;
     }
-    link->stats.held_limit = link->held[0].limit;
 }
 
 /* Queues a frame for one class of what comes in over `number`; 0 quanta is a RESUME. */
@@ -43,16 +42,16 @@ static void tell(struct vn_net *net, uint32_t number, uint32_t class, uint16_t q
     packet->bytes = VN_PFC_BYTES;
     packet->flow = VN_NONE;
     packet->data = false;
-    if (quanta != 0) back->stats.pause++;
-    else back->stats.resume++;
-    vn_fifo_push(net, &back->control, id);
+    if (quanta != 0) back->pause++;
+    else back->resume++;
+    vn_urgent_push(net, back, id);
     vn_port_serve(net, number ^ 1);
 }
 
 static void tell_pause(struct vn_net *net, uint32_t number, uint32_t class)
 {
     struct vn_link *link = vn_link_of(net, number);
-    link->held[class].told = net->now;
+    link->told[class] = net->now;
     vn_at(net, net->now + link->refresh, VN_EV_REFRESH, number * VN_CLASSES + class);
     tell(net, number, class, link->quanta);
 }
@@ -60,13 +59,13 @@ static void tell_pause(struct vn_net *net, uint32_t number, uint32_t class)
 void vn_pfc_admitted(struct vn_net *net, uint32_t number, uint32_t class, uint32_t bytes)
 {
     struct vn_link *link = vn_link_of(net, number);
-    struct vn_held *held = &link->held[class];
-    held->bytes += bytes;
-    if (held->bytes > link->stats.held_max) link->stats.held_max = held->bytes;
-    if (held->bytes <= link->xoff) return;
-    if (held->bytes > held->limit) {
+    struct vn_class *held = &link->classes[class];
+    held->held_bytes += bytes;
+    if (held->held_bytes > link->held_max) link->held_max = held->held_bytes;
+    if (held->held_bytes <= held->xoff) return;
+    if (held->held_bytes > held->limit) {
         vn_fail(net, "link %u class %u has %llu bytes inside: more than XOFF and what can be in flight, %llu", number,
-                class, (unsigned long long)held->bytes, (unsigned long long)held->limit);
+                class, (unsigned long long)held->held_bytes, (unsigned long long)held->limit);
     }
     if (held->since != VN_NEVER) return;
     held->since = net->now;
@@ -76,19 +75,19 @@ void vn_pfc_admitted(struct vn_net *net, uint32_t number, uint32_t class, uint32
 void vn_pfc_departed(struct vn_net *net, uint32_t number, uint32_t class, uint32_t bytes)
 {
     struct vn_link *link = vn_link_of(net, number);
-    struct vn_held *held = &link->held[class];
-    held->bytes -= bytes;
+    struct vn_class *held = &link->classes[class];
+    held->held_bytes -= bytes;
     /* An XON of 0 would never be reached: nothing inside resumes as well. */
-    if (held->since == VN_NEVER || (held->bytes >= link->xon && held->bytes != 0)) return;
-    vn_link_of(net, number ^ 1)->stats.paused_ps += net->now - held->since;
-    held->since = held->told = VN_NEVER;
+    if (held->since == VN_NEVER || (held->held_bytes >= held->xon && held->held_bytes != 0)) return;
+    vn_link_of(net, number ^ 1)->paused_ps += net->now - held->since;
+    held->since = link->told[class] = VN_NEVER;
     tell(net, number, class, 0);
 }
 
 void vn_pfc_refresh(struct vn_net *net, uint32_t number, uint32_t class)
 {
     const struct vn_link *link = vn_link_of(net, number);
-    if (link->held[class].told + link->refresh == net->now) tell_pause(net, number, class);
+    if (link->told[class] + link->refresh == net->now) tell_pause(net, number, class);
 }
 
 void vn_pfc_arrived(struct vn_net *net, uint32_t number, uint32_t id)
@@ -105,14 +104,13 @@ static void obey(struct vn_net *net, uint32_t number, uint32_t class, uint32_t q
     struct vn_link *link = vn_link_of(net, number);
     uint8_t bit = (uint8_t)(1u << class);
     if (quanta != 0) {
-        if (!(link->paused & bit)) link->paused_since[class] = net->now;
         link->paused |= bit;
         unsigned __int128 bit_times = (unsigned __int128)quanta * VN_QUANTUM_BITS * 1000000000000u;
-        link->until[class] = net->now + (uint64_t)(bit_times / link->rate_bps);
-        vn_at(net, link->until[class], VN_EV_EXPIRY, number * VN_CLASSES + class);
+        link->classes[class].until = net->now + (uint64_t)(bit_times / link->rate_bps);
+        vn_at(net, link->classes[class].until, VN_EV_EXPIRY, number * VN_CLASSES + class);
     } else {
         link->paused &= (uint8_t)~bit;
-        if (link->until[class] > net->now) link->until[class] = net->now;
+        if (link->classes[class].until > net->now) link->classes[class].until = net->now;
     }
 }
 
@@ -149,8 +147,8 @@ void vn_pfc_effect(struct vn_net *net, uint32_t number)
 void vn_pfc_expiry(struct vn_net *net, uint32_t number, uint32_t class)
 {
     struct vn_link *link = vn_link_of(net, number);
-    if (!(link->paused >> class & 1) || link->until[class] != net->now) return;
+    if (!(link->paused >> class & 1) || link->classes[class].until != net->now) return;
     link->paused &= (uint8_t)~(1u << class);
-    link->stats.expired++;
+    link->expired++;
     go_on(net, number);
 }

@@ -11,16 +11,17 @@ void vn_port_admit(struct vn_net *net, uint32_t number, uint32_t id, uint32_t qu
 {
     struct vn_link *link = vn_link_of(net, number);
     struct vn_packet *packet = vn_packet_at(net, id);
-    struct vn_fifo *fifo = &link->queues[queue];
-    packet->enq_qdepth = fifo->packets & 0x7ffffu; /* bit<19> */
+    struct vn_class *class = &link->classes[queue];
+    packet->enq_qdepth = class->queue.packets & 0x7ffffu; /* bit<19> */
     const struct vn_link *in = vn_link_of(net, packet->in_link);
     bool lossless = in->lossless >> queue & 1;
-    if (!lossless && in->lossless != 0 && fifo->bytes + packet->bytes > LOSSY_LIMIT) {
-        link->stats.refused++;
+    if (!lossless && in->lossless != 0 && class->queued_bytes + packet->bytes > LOSSY_LIMIT) {
+        link->refused++;
         vn_packet_free(net, id);
         return;
     }
-    vn_fifo_push(net, fifo, id);
+    vn_fifo_push(net, &class->queue, id);
+    class->queued_bytes += packet->bytes;
     link->waiting |= (uint8_t)(1u << queue);
     if (lossless && !packet->held) {
         packet->held = 1;
@@ -54,13 +55,13 @@ static void serve(struct vn_net *net, struct vn_link *link, uint32_t number)
 {
     while (link->up && !net->failed) {
         uint32_t mask = link->waiting & ~(uint32_t)link->paused;
-        if (mask == 0 && link->control.packets == 0) return;
+        if (mask == 0 && !link->urgent) return;
         if (net->now < link->free) {
             if (!link->pending) later(net, link, number, link->free);
             return;
         }
-        if (link->control.packets != 0) {
-            vn_transmit(net, number, vn_fifo_pop(net, &link->control));
+        if (link->urgent) {
+            vn_transmit(net, number, vn_urgent_pop(net, link));
             continue;
         }
         uint64_t next = VN_NEVER;
@@ -70,13 +71,14 @@ static void serve(struct vn_net *net, struct vn_link *link, uint32_t number)
             return;
         }
         uint32_t class = 31u - (uint32_t)__builtin_clz(mask);
-        struct vn_fifo *fifo = &link->queues[class];
-        uint32_t id = vn_fifo_pop(net, fifo);
-        if (fifo->packets == 0) link->waiting &= (uint8_t)~(1u << class);
+        struct vn_class *from = &link->classes[class];
+        uint32_t id = vn_fifo_pop(net, &from->queue), left = from->queue.packets;
+        if (left == 0) link->waiting &= (uint8_t)~(1u << class);
         const struct vn_packet *packet = vn_packet_at(net, id);
         uint32_t in_link = packet->in_link, admitted = packet->bytes;
+        from->queued_bytes -= admitted;
         bool held = packet->held;
-                enum vn_verdict verdict = vn_hop_egress(net, &net->nodes[link->node], link->port, id, class, fifo->packets);
+                enum vn_verdict verdict = vn_hop_egress(net, &net->nodes[link->node], link->port, id, class, left);
         if (verdict == VN_AGAIN) {
             link->looping |= (uint8_t)(1u << class);
             link->loop_free[class] = net->now + vn_duration(link, admitted);

@@ -36,15 +36,16 @@ enum vn_reason {
 /* How Python and the engine talk to each other: one call a question, one block of memory. */
 struct vn_exchange {
     /* What vn_run says: to an NP ... */
-    uint32_t flow, packets, marked_ce, marked_ue;
+    uint32_t flow, decrease;
+    double now_s;
+    uint32_t packets, marked_ce, marked_ue, reserved;
     uint64_t bytes;
-    double first_s, last_s, now_s;
+    double first_s, last_s;
     /* ... and to an RP. sent_bytes: by the flow so far, in frames. */
     uint64_t sent_bytes;
     double rec_rate_bps;
-    uint32_t decrease;
-    /* The answer. Has it a rate or a CNP: 1; none: 0. */
-    uint32_t answer, answer_decrease, reserved;
+    /* The answer. Has it a rate or a CNP: 1; none: 0. What an RP leaves as it was needn't be written. */
+    uint32_t answer, answer_decrease;
     double answer_rate_bps;        /* RP: the rate from now on. NP: RecRate */
     uint64_t answer_timer_ps;      /* RP: when its timer is due; VN_NEVER: it has none */
     uint64_t answer_due_bytes;     /* RP: how many bytes must have been sent for VN_BYTES; VN_NEVER: none */
@@ -73,7 +74,7 @@ int vn_set_link(struct vn_net *, uint32_t link, uint64_t rate_bps, bool up);
 
 /* PFC of what comes in by the other end of `link` (which ends at a switch): thresholds in bytes, PAUSE frames of so
  * many quanta, sent again every refresh. mac: source of the frames. */
-int vn_set_pfc(struct vn_net *, uint32_t link, uint64_t xoff, uint64_t xon, uint16_t quanta, uint64_t refresh_ps,
+int vn_set_pfc(struct vn_net *, uint32_t link, uint32_t xoff, uint32_t xon, uint16_t quanta, uint64_t refresh_ps,
                uint8_t lossless, const uint8_t mac[6]);
 
 struct vn_flow_config {

@@ -1,0 +1,12 @@
+/* The engine as one unit: the compiler sees every part, and a hop is one function. */
+#include "events.c"
+#include "net.c"
+#include "link.c"
+#include "hop.c"
+#include "plain.c"
+#include "port.c"
+#include "pfc.c"
+#include "nic.c"
+#include "receive.c"
+#include "sample.c"
+#include "capture.c"
