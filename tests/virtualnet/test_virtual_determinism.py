@@ -50,7 +50,7 @@ def test_both_forms_agree_under_pauses_and_random_marks(scheme: str) -> None:
             }
             seen.append((network.totals(), [flow.stats() for flow in network.flows.values()], cells))
     assert seen[0] == seen[1]
-    assert sum(stats.marked_ce for stats in seen[0][1]) > 20
+    assert sum(stats.marked_ce for stats in seen[0][1]) > 10
 
 
 def test_a_second_run_is_equal(reference: Totals) -> None:
