@@ -262,10 +262,15 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
 _MIRRORED = (Event, _EventList, NicState, NativeNicFlow, NicItem, NativeReceivedFlow, LoopSettings, LoopState)
 
 
+def library_path() -> Path:
+    """The C side as a shared object; compiled if it isn't yet. Raises BuildError."""
+    return build_folder("libhosts", CSRC, FLAGS)
+
+
 @lru_cache(maxsize=1)
 def library() -> Any:
     """The compiled C side with its functions declared. Raises BuildError."""
-    loaded = ctypes.CDLL(str(build_folder("libhosts", CSRC, FLAGS)))
+    loaded = ctypes.CDLL(str(library_path()))
     for name, (result, arguments) in _FUNCTIONS.items():
         function = getattr(loaded, name)
         function.restype = result

@@ -1,0 +1,44 @@
+"""The hosts' C: without a warning, and its tests again under the address and undefined-behaviour sanitizers."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hosts.native import CSRC, FLAGS
+from softswitch.codegen.compiling import compiler
+
+SANITIZE = "-g -fsanitize=address,undefined -fno-sanitize-recover=all"
+TESTS = ("test_nic.py", "test_nic_model.py", "test_receiver.py", "test_sender.py", "test_trace.py", "test_loop.py")
+
+
+@pytest.mark.parametrize("source", sorted(path.name for path in CSRC.glob("*.c")))
+def test_it_compiles_without_a_warning(source: str, tmp_path: Path) -> None:
+    flags = [flag for flag in FLAGS if flag not in ("-shared", "-lm")]
+    command = [*compiler(), *flags, "-Werror", "-Wconversion", "-c", str(CSRC / source), "-o", str(tmp_path / "object")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.timeout(280)
+def test_everything_under_the_sanitizers() -> None:
+    words = [*compiler(), "-print-file-name=libasan.so"]
+    library = subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
+    if not Path(library).is_absolute():
+        missing = f"{compiler()[0]} has no shared address sanitizer; gcc with libasan has"
+        if os.environ.get("CI"):
+            pytest.fail(f"{missing}, and CI must not skip this")
+        pytest.skip(missing)
+    folder = Path(__file__).parent
+    paths = os.pathsep.join([str(folder), str(folder.parents[1])])
+    building = {**os.environ, "CC": f"{shlex.join(compiler())} {SANITIZE}", "PYTHONPATH": paths}
+    subprocess.run([sys.executable, "-c", "import hosts.native as n; n.library_path()"], env=building, check=True)
+    running = building | {"LD_PRELOAD": library, "ASAN_OPTIONS": "detect_leaks=0", "HYPOTHESIS_PROFILE": "few"}
+    command = [sys.executable, "-m", "pytest", "-x", "-p", "no:cacheprovider", *(str(folder / name) for name in TESTS)]
+    done = subprocess.run(command, env=running, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, (done.stdout + done.stderr)[-4000:]
