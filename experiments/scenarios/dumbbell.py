@@ -29,6 +29,7 @@ _PARAMETERS = (
     Parameter("xon", "size", None, "and RESUME below this", 0, 1e9, "xoff less two frames"),
     Parameter("duration", "time", 150e-3, "how long the flows send", 1e-3, 10),
     *scheme_parameters.parameters("pcn", T=(None, "rtt"), w_min=(None, "0.1 / number of flows")),
+    *scheme_parameters.parameters("pcn-x", but="pcn"),
     *scheme_parameters.parameters("dcqcn"),
 )
 
@@ -60,7 +61,7 @@ class Dumbbell:
         xoff = number("xoff", 0)
         w_min, w_max = number("w_min", 0.1 / (pairs + 1)), number("w_max", 0.5)
         filled["xon"] = round(number("xon", xoff - 2 * frame))
-        if scheme == "pcn":
+        if "T" in filled:
             filled |= {"T": number("T", max(rtt_s, 1e-6)), "w_min": w_min}
         if not frame <= number("xon", 0) < xoff:
             raise ExperimentError(f"xon={filled['xon']}, xoff={xoff:g}: xon must be below xoff, and hold a frame")

@@ -93,17 +93,22 @@ def _rates_without_control(plan: Plan) -> list[tuple[str, str]]:
 
 def _rates_by_search(plan: Plan, recording: Recording) -> list[tuple[str, str]]:
     reached = analysis.capacity_reached(recording, plan.topology, plan.capacity_bps)
-    paper = PAPER_CAPACITY_MS[plan.scheme]
-    text = (
-        "Each sender starts at line rate. It isn't told which rate would do: it lowers its rate while it is notified "
-        "of congestion, by half at most each time, and raises it step by step when it isn't. "
-    )
+    paper = PAPER_CAPACITY_MS.get(plan.scheme)
+    text = "Each sender starts at line rate. "
+    if paper:
+        text += (
+            "It isn't told which rate would do: it lowers its rate while it is notified of congestion, by half at most "
+            "each time, and raises it step by step when it isn't. "
+        )
     text += (
         "In this run the sum of the rates never came down to the capacity. "
         if reached is None
         else f"The sum of the rates first came down to the capacity {_ms(reached)} after the start. "
     )
-    return [("rates", f"{text}In the paper it settled there after {paper} ms, with PCN after 2 ms (7.1).")]
+    settled = (
+        f"In the paper it settled there after {paper} ms, with PCN" if paper else "With PCN the paper has it there"
+    )
+    return [("rates", f"{text}{settled} after 2 ms (7.1).")]
 
 
 def _queue(plan: Plan, recording: Recording, steady: Steady) -> list[tuple[str, str]]:
@@ -115,9 +120,11 @@ def _queue(plan: Plan, recording: Recording, steady: Steady) -> list[tuple[str, 
     if plan.scheme == "pfc":
         return [("queue", f"{text}It stays long: {mean}, as XOFF allows.")]
     if plan.scheme != "pcn":
+        drained = PAPER_DRAINED_MS.get(plan.scheme)
+        paper = f": {drained} ms" if drained else ""
         text += (
-            f"It is down to five packets after {_ms(empty)} (the paper's testbed: {PAPER_DRAINED_MS[plan.scheme]} ms, "
-            f"with PCN 7.5), and holds {mean}."
+            f"It is down to five packets after {_ms(empty)} (the paper's testbed{paper}, with PCN 7.5 ms), and holds "
+            f"{mean}."
         )
         return [("queue", text)]
     loops = theory.loops_to_drain(

@@ -13,6 +13,9 @@ _PCN = {
     "w_min": ("w_min", Parameter("w_min", "number", 1 / 128, "PCN's least weight of an increase", 1e-6, 0.5)),
     "w_max": ("w_max", Parameter("w_max", "number", 0.5, "PCN's largest weight of an increase", 1e-6, 1)),
 }
+_PCN_X = _PCN | {
+    "beta": ("beta", Parameter("beta", "number", 0.005, "PCN-X: by how much a decrease lowers a rate", 1e-6, 1)),
+}
 # Defaults: hosts.algorithms.dcqcn says where each comes from.
 _DCQCN = {
     "K_min": ("k_min_bytes", Parameter("K_min", "size", 5_000, "DCQCN: RED marks from this queue on", 0, 1e9)),
@@ -30,13 +33,14 @@ _DCQCN = {
     "alpha_timer": ("alpha_timer_s", Parameter("alpha_timer", "time", 55e-6, "DCQCN: timer of alpha", 1e-6, 1)),
     "cnp_interval": ("cnp_interval_s", Parameter("cnp_interval", "time", 50e-6, "DCQCN: least between CNPs", 0, 1)),
 }
-_SCHEMES: dict[str, Mapping[str, tuple[str, Parameter]]] = {"pcn": _PCN, "pcn-x": _PCN, "dcqcn": _DCQCN}
+_SCHEMES: dict[str, Mapping[str, tuple[str, Parameter]]] = {"pcn": _PCN, "pcn-x": _PCN_X, "dcqcn": _DCQCN}
 """By scheme and name: the field of the scheme's dataclass in `hosts.algorithms`, and the parameter."""
 
 
-def parameters(scheme: str, **defaults: tuple[Value, str]) -> tuple[Parameter, ...]:
-    """A scheme's parameters, with a scenario's own defaults: (value, or None and what it follows from)."""
-    made = (parameter for _, parameter in _SCHEMES.get(scheme, {}).values())
+def parameters(scheme: str, but: str = "", **defaults: tuple[Value, str]) -> tuple[Parameter, ...]:
+    """A scheme's parameters, but those of another, with a scenario's own defaults: (value, or None and what it follows
+    from)."""
+    made = (parameter for name, (_, parameter) in _SCHEMES[scheme].items() if name not in _SCHEMES.get(but, {}))
     return tuple(
         dataclasses.replace(one, default=defaults[one.name][0], derived=defaults[one.name][1])
         if one.name in defaults

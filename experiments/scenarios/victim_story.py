@@ -19,7 +19,11 @@ def headlines(plan: Plan, recording: Recording) -> list[Headline]:
     ideal = f"ideal: {_gbps(ideal_bps(plan)[0])}"
     tree = _ms(made.tree_s) if made.tree_s else "none"
     return [
-        Headline("congestion tree: time with PAUSE to S0, H0 or H1", tree, f"paper: {_PAPER_TREE_MS[plan.scheme]}"),
+        Headline(
+            "congestion tree: time with PAUSE to S0, H0 or H1",
+            tree,
+            f"paper: {_PAPER_TREE_MS[plan.scheme]}" if plan.scheme in _PAPER_TREE_MS else "",
+        ),
         Headline("PAUSE frames to H0 and H1", f"{made.pause_senders:,}", "paper: none" if plan.scheme == "pcn" else ""),
         Headline("F0 during the bursts", _gbps(made.f0_burst_bps), ideal),
         Headline("F0 lost against the ideal", f"{made.f0_lost_bytes / 1e6:.1f} MB"),
