@@ -61,7 +61,7 @@ class View:
 
 @dataclass(frozen=True)
 class Chart:
-    """One figure. `views` are those of the page, the first is shown first."""
+    """One figure. `views` are those of the page, the first is shown first; all charts of a page have as many."""
 
     name: str
     title: str

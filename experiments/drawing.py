@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 from experiments.parameters import format_value
+from experiments.recording import flow_entity
 from topologies.model import Endpoint, Link, Topology
 
 _COLUMN, _ROW, _MARGIN = 168, 62, 58
@@ -24,8 +25,9 @@ _Place = tuple[float, float]
 
 
 def topology_svg(topology: Topology, bottleneck: Endpoint, queues: Sequence[Endpoint] = ()) -> str:
-    """An SVG element; empty for a topology too large to be drawn. Flows are dots at their ends, in the classes `flow0`,
-    `flow1`, ... in order of their id, those of groups in the class `group`. `queues` are ports that get a gauge."""
+    """An SVG element; empty for a topology too large to be drawn. Flows, and groups of flows, are dots at their ends in
+    the classes `flow0`, `flow1`, ..., in order. `queues` are ports that get a gauge: then what each flow gets stands
+    at its receiver instead of a dot."""
     if len(topology.hosts) > _MOST_HOSTS:
         return ""
     below = _below(topology)
@@ -36,7 +38,7 @@ def topology_svg(topology: Topology, bottleneck: Endpoint, queues: Sequence[Endp
     shapes = [
         *(shape for link in topology.links for shape in _link(topology, places, link, bottleneck, below)),
         *_nodes(topology, places, below),
-        *_dots(topology, places, below),
+        *_dots(topology, places, below, receivers=not queues),
         *(shape for port in queues for shape in _gauge(topology, places, port)),
         *(_rates(topology, places) if queues else ()),
     ]
@@ -131,24 +133,24 @@ def _nodes(topology: Topology, places: dict[str, _Place], below: set[str]) -> It
         )
 
 
-def _dots(topology: Topology, places: dict[str, _Place], below: set[str]) -> Iterable[str]:
-    at: dict[str, int] = {}
-    ends = {(flow.group, flow.src): flow.dst for flow in topology.flows if flow.group}
-    index = 0
-    for flow in topology.flows:
-        if flow.group and ends.pop((flow.group, flow.src), None) is None:
-            continue
-        kind, what = ("group", flow.group) if flow.group else (f"flow{index}", f"flow {flow.id}")
-        index += not flow.group
-        for node, side in ((flow.src, -1),) if flow.group else ((flow.src, -1), (flow.dst, 1)):
+def _colours(topology: Topology) -> dict[str, str]:
+    """The class of each flow, or group of flows, by its name in series: one colour each, here and in all plots."""
+    entities = dict.fromkeys(flow_entity(flow.id, flow.group) for flow in topology.flows)
+    return {entity: f"flow{index}" for index, entity in enumerate(entities)}
+
+
+def _dots(topology: Topology, places: dict[str, _Place], below: set[str], receivers: bool) -> Iterable[str]:
+    colours, at = _colours(topology), dict[str, int]()
+    for src, dst, entity in {(flow.src, flow.dst, flow_entity(flow.id, flow.group)): None for flow in topology.flows}:
+        for node, side in ((src, -1), (dst, 1)) if receivers else ((src, -1),):
             x, y = places[node]
             if node in below:
                 x, y = x + 40, y + 22
             shift = at.get(node, 0)
             at[node] = shift + 1
             yield (
-                f'<circle class="{kind}" cx="{x + side * (40 + 14 * shift):g}" cy="{y:g}" r="5">'
-                f"<title>{escape(what)}: {escape(flow.src)} to {escape(flow.dst)}</title></circle>"
+                f'<circle class="{colours[entity]}" cx="{x + side * (40 + 14 * shift):g}" cy="{y:g}" r="5">'
+                f"<title>{escape(entity)}: {escape(src)} to {escape(dst)}</title></circle>"
             )
 
 
@@ -168,17 +170,14 @@ def _gauge(topology: Topology, places: dict[str, _Place], port: Endpoint) -> Ite
 
 def _rates(topology: Topology, places: dict[str, _Place]) -> Iterable[str]:
     """What each flow gets, right of its receiver; flows of one receiver under each other."""
-    rows: dict[str, list[tuple[str, str]]] = {}
-    index = 0
-    for flow in topology.flows:
-        entity, colour = (flow.group, "group") if flow.group else (f"flow {flow.id}", f"flow{index}")
-        index += not flow.group
-        if (entity, colour) not in rows.setdefault(flow.dst, []):
-            rows[flow.dst].append((entity, colour))
-    for host, flows in rows.items():
+    colours = _colours(topology)
+    rows: dict[str, list[str]] = {}
+    for dst, entity in {(flow.dst, flow_entity(flow.id, flow.group)): None for flow in topology.flows}:
+        rows.setdefault(dst, []).append(entity)
+    for host, entities in rows.items():
         x, y = places[host]
-        for row, (entity, colour) in enumerate(flows):
+        for row, entity in enumerate(entities):
             yield (
-                f'<text class="rate {colour}" data-flow="{escape(entity)}" x="{x + 58:g}" '
-                f'y="{y + 5 + (row - (len(flows) - 1) / 2) * 19:g}"></text>'
+                f'<text class="rate {colours[entity]}" data-flow="{escape(entity)}" x="{x + 36:g}" '
+                f'y="{y + 5 + (row - (len(entities) - 1) / 2) * 19:g}"></text>'
             )

@@ -149,8 +149,11 @@ def _flows(result: Result) -> list[dict[str, Any]]:
     for flow in result.recording.flows:
         if flow.group:
             groups.setdefault(flow.group, []).append(flow)
-    rows = [_flow(f"flow{index}", str(flow.id), [flow], result) for index, flow in enumerate(singles)]
-    rows += [_flow("group", f"{len(flows)} {group}", flows, result) for group, flows in groups.items()]
+    order = list(dict.fromkeys(flow.entity for flow in result.recording.flows))
+    rows = [_flow(f"flow{order.index(flow.entity)}", str(flow.id), [flow], result) for flow in singles]
+    rows += [
+        _flow(f"flow{order.index(group)}", f"{len(flows)} {group}", flows, result) for group, flows in groups.items()
+    ]
     return rows
 
 

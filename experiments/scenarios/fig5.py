@@ -101,7 +101,7 @@ class Fig5:
             seed=seed,
             values=filled,
             scheme_parameters={},
-            topology=dataclasses.replace(topology, flows=(f0, *others, *f1)),
+            topology=dataclasses.replace(topology, flows=(f0, *f1, *others)),
             bottleneck=P0_S0,
             duration_s=len(limits) * step_s,
             payload_bytes=payload,
@@ -245,7 +245,7 @@ def draw(plan: Plan, recording: Recording) -> list[Chart]:
                 Line(f"its share, {share:g}", "accent", np.array([0.0, span.end]), np.array([share, share]),
                      stroke="dashed", width=1.2),
             ),
-            views=(span, span),
+            views=(span,),
         ),
         Chart(
             name="pauses",
@@ -254,7 +254,7 @@ def draw(plan: Plan, recording: Recording) -> list[Chart]:
             x_label=_RATE_X,
             y_label="PAUSE frames (1/ms)",
             lines=(line("S1 to S0", "other3", [point.pause_rate for point in found], 1e-3),),
-            views=(span, span),
+            views=(span,),
         ),
         Chart(
             name="steps",
@@ -262,7 +262,7 @@ def draw(plan: Plan, recording: Recording) -> list[Chart]:
             what="receiving rate of F0 and F1 and F1's limiter over time",
             y_label="Received, frames (Gbit/s)",
             lines=(*steps, limiter),
-            views=(over_time, over_time),
+            views=(over_time,),
         ),
         Chart(
             name="queues",
@@ -273,6 +273,6 @@ def draw(plan: Plan, recording: Recording) -> list[Chart]:
                 charts.sampled(label, colour, recording.series.get(str(port), "waiting_bytes"), end_s, 1e-3)
                 for port, label, colour in ((P2_S1, "S1 to R1", "other3"), (P0_S0, "S0 to S1", "other1"))
             ),
-            views=(over_time, over_time),
+            views=(over_time,),
         ),
     ]  # fmt: skip

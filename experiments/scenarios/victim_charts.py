@@ -98,7 +98,7 @@ def _throughput(plan: Plan, recording: Recording) -> Chart:
     fair = fair_bps(plan) * _GIGA
     lines.append(charts.constant(f"fair share, {fair:g}", fair, "muted", *_span(plan), "dotted"))
     bursts = recording.series.get(BURSTS, "received_packets")
-    lines.append(charts.rate("all bursts", "other3", bursts, _SMOOTH_S / 2, _span(plan), frame_bits, "dotted"))
+    lines.append(charts.rate("all bursts", "flow2", bursts, _SMOOTH_S / 2, _span(plan), frame_bits, "dotted"))
     return Chart(
         name="throughput",
         title="What the flows get",
