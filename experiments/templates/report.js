@@ -215,9 +215,12 @@
     const play = document.getElementById("play");
     slider.max = data.replay.times.length - 1;
     const show = (frame) => { state.frame = frame; slider.value = frame; replay(); };
-    // Where the page opens: the moment with most links paused
-    const paused = data.replay.times.map((_, frame) => data.replay.runs.reduce((sum, run) => sum + Object.values(run.links).filter((link) => link[frame]).length, 0));
-    show(Math.max(paused.indexOf(Math.max(...paused)), 0));
+    // Where the page opens: the moment with most links paused, or with the longest queues where none is
+    const total = (parts) => parts.reduce((sum, part) => sum + part, 0);
+    const paused = data.replay.times.map((_, frame) => total(data.replay.runs.map((run) => Object.values(run.links).filter((link) => link[frame]).length)));
+    const queued = data.replay.times.map((_, frame) => total(data.replay.runs.flatMap((run) => Object.values(run.queues).map((queue) => queue[frame]))));
+    const busiest = paused.some((count) => count) ? paused : queued;
+    show(Math.max(busiest.indexOf(Math.max(...busiest)), 0));
     slider.addEventListener("input", () => { stop(); show(+slider.value); });
     let timer = null;
     const stop = () => { clearInterval(timer); timer = null; play.textContent = "▶"; };
