@@ -173,6 +173,9 @@ class Agent:
         if isinstance(packet, wire.CnmPacket):
             self._sender.on_cnm(packet.flow, packet.src_ip, Cnm(packet.feedback), event.at_s)
             return
+        if isinstance(packet, wire.AckPacket):
+            self._sender.on_ack(packet.flow, packet.src_ip, packet.psn, event.at_s)
+            return
         assert isinstance(packet, wire.CnpPacket)
         cnp = Cnp(packet.decrease, packet.rec_rate_mbps * wire.REC_RATE_UNIT_BPS)
         self._sender.on_cnp(packet.flow, packet.src_ip, cnp, event.at_s)

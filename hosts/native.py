@@ -24,7 +24,7 @@ EVENT_FRAME_BYTES = 256
 PSN_MEMORY = 4096
 
 # enum event_kind
-END, PAUSE, RESUME, EXPIRY, SENT, FRAME, UNKNOWN, WINDOW, MARKED, LAST = range(10)
+END, PAUSE, RESUME, EXPIRY, SENT, FRAME, UNKNOWN, WINDOW, MARKED, LAST, SEGMENT, ASKED = range(12)
 
 
 class CountedWindow(ctypes.Structure):
@@ -131,6 +131,7 @@ class NativeNicFlow(ctypes.Structure):
     left: int
     left_bytes: int
     due_bytes: int
+    segment: int
     frame: int | None
     last_frame: int | None
     _fields_ = (
@@ -141,7 +142,7 @@ class NativeNicFlow(ctypes.Structure):
             (name, c_double)
             for name in ("start_s", "end_s", "rate_bps", "interval_s", "base_s", "next_s", "eligible_s")
         ),
-        *((name, c_int64) for name in ("sent", "left", "left_bytes", "due_bytes")),
+        *((name, c_int64) for name in ("sent", "left", "left_bytes", "due_bytes", "segment")),
         *((name, c_void_p) for name in ("frame", "last_frame")),
     )
 

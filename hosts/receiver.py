@@ -1,4 +1,4 @@
-"""The receiving side: NPs and their CNPs. csrc/received.h counts the packets. No clock and no socket."""
+"""The receiving side: NPs and their CNPs, acknowledgements. csrc/received.h counts the packets. No clock, no socket."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from . import stats, wire
 from .algorithms import Cnp, Configured, NotificationPoint, Window, window_phase
 from .clock import DilatedClock
 from .log import EventLog
-from .native import LAST, MARKED, UNKNOWN, WINDOW, Event, Events, NativeReceivedFlow, checked, library
+from .native import ASKED, LAST, MARKED, UNKNOWN, WINDOW, Event, Events, NativeReceivedFlow, checked, library
 
 _NOT_COMPLETE = -math.inf
 
@@ -34,7 +34,7 @@ class ReceivedFlow(NativeReceivedFlow):
 
 
 class Receiver:
-    """Flows by source and number. `send(frame, now)` takes a CNP; `timer_s` is when `on_timer` must be called.
+    """Flows by source and number. `send(frame, now)` takes what goes back; `timer_s` is when `on_timer` must be called.
 
     Listens to what csrc/received.h tells.
     """
@@ -63,6 +63,7 @@ class Receiver:
         events.listen(WINDOW, self._on_window)
         events.listen(MARKED, self._on_marked)
         events.listen(LAST, self._on_last)
+        events.listen(ASKED, self._on_asked)
 
     @property
     def timer_s(self) -> float:
@@ -148,6 +149,12 @@ class Receiver:
         if flow is not None:
             src_ip = wire.format_ip(flow.src_ip)
             self._log.write(event.at_s, "last", flow=flow.flow, src_ip=src_ip, packets=event.count)
+
+    def _on_asked(self, event: Event) -> None:
+        flow = self._flows.get(event.flow)
+        if flow is not None:
+            packet = wire.AckPacket(self._mac, flow.reply_mac, self._ip, flow.src_ip, flow.flow, event.count)
+            self._send(wire.encode_ack(packet), event.at_s)
 
     def _notify(self, flow: ReceivedFlow, cnp: Cnp, now_s: float) -> None:
         flow.cnps += 1

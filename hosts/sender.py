@@ -8,10 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from . import stats, wire
-from .algorithms import Cnm, Cnp, Configured, ReactionPoint
+from .algorithms import Ack, Cnm, Cnp, Configured, ReactionPoint
 from .clock import DilatedClock
 from .log import EventLog
-from .native import SENT, Event
+from .native import SEGMENT, SENT, Event
 from .nic import INFINITY, NEVER, Nic, NicFlow
 
 _PSN_MASK = 0xFFFFFF
@@ -74,6 +74,9 @@ class SentFlow(NicFlow):
         self._frames = [ctypes.create_string_buffer(one, len(one)) for one in (frame, last_frame)]
         self.frame, self.last_frame = map(ctypes.addressof, self._frames)
         self.first_psn = packet.psn
+        if self.rp.segment_bytes is not None:
+            self.segment = max(1, round(self.rp.segment_bytes / request.payload_bytes))
+        self.asked: dict[int, float] = {}  # PSNs of packets that ask for an acknowledgement, and when they left
 
     @property
     def state(self) -> str:
@@ -124,6 +127,7 @@ class Sender:
         self._flows: dict[int, SentFlow] = {}
         self._next_psn: dict[int, int] = {}
         nic.events.listen(SENT, self._on_sent)
+        nic.events.listen(SEGMENT, self._on_segment)
 
     def start(self, request: FlowRequest, now_s: float) -> None:
         """Raises FlowError or WireError."""
@@ -170,6 +174,19 @@ class Sender:
     def on_cnm(self, number: int, src_ip: bytes, cnm: Cnm, now_s: float) -> None:
         """A switch notified the source of a packet of a flow; `src_ip` is where the packet went."""
         self._notified(number, src_ip, now_s, lambda rp: rp.on_cnm(cnm, now_s))
+
+    def on_ack(self, number: int, src_ip: bytes, psn: int, now_s: float) -> None:
+        """A packet that asked for it was acknowledged."""
+        flow = self._flows.get(number)
+        if flow is None or wire.parse_ip(flow.request.dst_ip) != src_ip or psn not in flow.asked:
+            self.unknown_cnps += 1
+            return
+        rtt_s = now_s - flow.asked.pop(psn)
+        if flow.end_at_s is None:
+            self._run_timers(flow, now_s)
+            flow.rp.sent_bytes = flow.left_bytes
+            flow.rp.on_ack(Ack(rtt_s), now_s)
+            self._update(flow, now_s)
 
     def on_timer(self, now_s: float) -> None:
         """Run the RPs' timers that are due."""
@@ -221,9 +238,18 @@ class Sender:
             tell(flow.rp)
             self._update(flow, now_s)
 
+    def _on_segment(self, event: Event) -> None:
+        """The last packet of a segment has left."""
+        flow = self._by_address(event.flow)
+        if flow is not None:
+            flow.asked[(flow.first_psn + event.count) & _PSN_MASK] = event.at_s
+
+    def _by_address(self, address: int) -> SentFlow | None:
+        return next((flow for flow in self._flows.values() if ctypes.addressof(flow) == address), None)
+
     def _on_sent(self, event: Event) -> None:
         """A flow has sent the bytes that its RP waits for. One that ended meanwhile doesn't care."""
-        flow = next((flow for flow in self._flows.values() if ctypes.addressof(flow) == event.flow), None)
+        flow = self._by_address(event.flow)
         if flow is not None and flow.end_at_s is None:
             self._run_timers(flow, event.at_s)
             flow.rp.sent_bytes = event.count

@@ -3,9 +3,10 @@
 Data is RoCEv2 (InfiniBand Architecture Specification 1.2.1, Annexes A16 and A17): Ethernet / IPv4 / UDP 4791 / BTH /
 payload / ICRC, as an unreliable connection's SEND Only. A CNP is Annex A17.9.3's: BTH opcode 0x81, BECN set, 16
 reserved bytes; PCN's section 5.2 adds RecRate, in Mb/s and big endian, in the first four of these, and says "decrease"
-by CE in the IP header. PFC is IEEE 802.1Qbb's frame (802.3 Annex 31D). QCN's congestion notification message is what
-p4src's qcn_cp.p4 makes: IPv4 / UDP 0x22E7 / feedback as in IEEE 802.1Qau's CNM PDU / queue / BTH of the packet that was
-sampled. Frames are without FCS, as software sees them.
+by CE in the IP header. An acknowledgement is a reliable connection's; data packets ask for it by BTH's AckReq, where a
+scheme measures round trips. QCN's congestion notification message is what p4src's qcn_cp.p4 makes: IPv4 / UDP 0x22E7 /
+feedback as in IEEE 802.1Qau's CNM PDU / queue / BTH of the packet that was sampled. PFC is IEEE 802.1Qbb's frame
+(802.3 Annex 31D). Frames are without FCS, as software sees them.
 
 Bytes of a data packet:  0 Ethernet 14 | 14 IPv4 20 | 34 UDP 8 | 42 BTH 12 | 54 payload | ICRC 4.
 """
@@ -25,6 +26,7 @@ PROTOCOL_UDP = 17
 ROCE_PORT = 4791
 CNM_PORT = 0x22E7
 OPCODE_UC_SEND_ONLY = 0x24
+OPCODE_ACKNOWLEDGE = 0x11
 OPCODE_CNP = 0x81
 PFC_OPCODE = 0x0101
 PFC_DESTINATION = bytes.fromhex("0180c2000001")
@@ -57,6 +59,8 @@ _DONT_FRAGMENT = 0x4000
 _TTL = 64
 _PKEY = 0xFFFF
 _BECN = 0x40 << 24
+_ACK_REQUEST = 0x80 << 24
+_AETH_ACK = 0x1F << 24  # ACK, without credits
 _SOLICITED = 0x80
 _U24 = 0xFFFFFF
 
@@ -93,7 +97,7 @@ def format_ip(ip: bytes) -> str:
 @dataclass(frozen=True)
 class DataPacket:
     """A packet of a flow. `flow` and `psn` have 24 bits; MACs and IPs are bytes; `last` is BTH's solicited event bit,
-    which the last packet of a flow of known size carries."""
+    which the last packet of a flow of known size carries; `asks` its AckReq."""
 
     src_mac: bytes
     dst_mac: bytes
@@ -105,6 +109,20 @@ class DataPacket:
     ecn: int = ECN_ECT0
     dscp: int = DSCP_DATA
     last: bool = False
+    asks: bool = False
+
+
+@dataclass(frozen=True)
+class AckPacket:
+    """The acknowledgement of packet `psn` of `flow` (24 bits each), to its source."""
+
+    src_mac: bytes
+    dst_mac: bytes
+    src_ip: bytes
+    dst_ip: bytes
+    flow: int
+    psn: int
+    dscp: int = DSCP_CNP
 
 
 @dataclass(frozen=True)
@@ -178,7 +196,7 @@ def _check(name: str, value: int, bits: int) -> None:
         raise WireError(f"{name} is {value}: it must fit into {bits} bits")
 
 
-def _udp_frame(packet: DataPacket | CnpPacket | CnmPacket, ecn: int, port: int, body: bytes) -> bytearray:
+def _udp_frame(packet: DataPacket | AckPacket | CnpPacket | CnmPacket, ecn: int, port: int, body: bytes) -> bytearray:
     """Frame with headers up to UDP, and what follows them."""
     udp_length = _UDP.size + len(body)
     length = _IPV4.size + udp_length
@@ -194,7 +212,7 @@ def _udp_frame(packet: DataPacket | CnpPacket | CnmPacket, ecn: int, port: int, 
 
 
 def _roce_frame(
-    packet: DataPacket | CnpPacket, ecn: int, opcode: int, flags: int, becn: int, psn: int, body: bytes
+    packet: DataPacket | AckPacket | CnpPacket, ecn: int, opcode: int, flags: int, becn: int, psn: int, body: bytes
 ) -> bytearray:
     """Frame with headers, body and ICRC. `body` has a multiple of four bytes."""
     _check("flow", packet.flow, 24)
@@ -214,7 +232,14 @@ def encode_data(packet: DataPacket) -> bytes:
     padding = -len(packet.payload) % 4
     flags = (_SOLICITED if packet.last else 0) | padding << 4
     body = packet.payload + bytes(padding)
-    return bytes(_roce_frame(packet, packet.ecn, OPCODE_UC_SEND_ONLY, flags, 0, packet.psn, body))
+    psn = packet.psn | (_ACK_REQUEST if packet.asks else 0)
+    return bytes(_roce_frame(packet, packet.ecn, OPCODE_UC_SEND_ONLY, flags, 0, psn, body))
+
+
+def encode_ack(packet: AckPacket) -> bytes:
+    """Frame of an acknowledgement: 62 bytes. Raises WireError."""
+    _check("psn", packet.psn, 24)
+    return bytes(_roce_frame(packet, ECN_ECT0, OPCODE_ACKNOWLEDGE, 0, 0, packet.psn, _U32_BE.pack(_AETH_ACK)))
 
 
 def encode_cnp(packet: CnpPacket) -> bytes:
@@ -250,7 +275,7 @@ def encode_pfc(frame: PfcFrame) -> bytes:
     return (head + _PFC_HEAD.pack(PFC_OPCODE, enabled, *times)).ljust(PFC_LENGTH, b"\0")
 
 
-def decode(frame: Buffer) -> DataPacket | CnpPacket | CnmPacket | PfcFrame:
+def decode(frame: Buffer) -> DataPacket | AckPacket | CnpPacket | CnmPacket | PfcFrame:
     """What a frame is, all of it checked: lengths, checksum, ICRC. Raises WireError, which says what is wrong."""
     frame = bytes(frame)
     if len(frame) < _ETHERNET.size:
@@ -288,7 +313,7 @@ def decode_pfc_quanta(frame: Buffer) -> dict[int, int]:
     return {priority: times[priority] for priority in range(CLASSES) if enabled >> priority & 1}
 
 
-def _decode_udp(frame: bytes, dst_mac: bytes, src_mac: bytes) -> DataPacket | CnpPacket | CnmPacket:
+def _decode_udp(frame: bytes, dst_mac: bytes, src_mac: bytes) -> DataPacket | AckPacket | CnpPacket | CnmPacket:
     if len(frame) < DATA_OVERHEAD:
         raise WireError(f"{len(frame)} bytes are too short for a RoCEv2 packet")
     version_ihl, tos, length, _, fragment, _, protocol, _, src_ip, dst_ip = _IPV4.unpack_from(frame, _IP_OFFSET)
@@ -323,11 +348,15 @@ def _decode_udp(frame: bytes, dst_mac: bytes, src_mac: bytes) -> DataPacket | Cn
             raise WireError(f"CNP with {len(body)} reserved bytes instead of {CNP_RESERVED}")
         rate: int = _U32_BE.unpack_from(body)[0]
         return CnpPacket(src_mac, dst_mac, src_ip, dst_ip, flow & _U24, ecn == ECN_CE, rate, dscp)
+    if opcode == OPCODE_ACKNOWLEDGE:
+        if body != _U32_BE.pack(_AETH_ACK):
+            raise WireError(f"acknowledgement with an AETH of {body.hex()}")
+        return AckPacket(src_mac, dst_mac, src_ip, dst_ip, flow & _U24, psn & _U24, dscp)
     if opcode != OPCODE_UC_SEND_ONLY:
-        raise WireError(f"BTH opcode {opcode:#04x} is neither UC SEND Only nor CNP")
+        raise WireError(f"BTH opcode {opcode:#04x} is neither UC SEND Only, Acknowledge nor CNP")
     padding = flags >> 4 & 3
     if len(body) <= padding:
         raise WireError("data packet without payload")
     payload = body[: len(body) - padding]
-    last = bool(flags & _SOLICITED)
-    return DataPacket(src_mac, dst_mac, src_ip, dst_ip, flow & _U24, psn & _U24, payload, ecn, dscp, last)
+    last, asks = bool(flags & _SOLICITED), bool(psn & _ACK_REQUEST)
+    return DataPacket(src_mac, dst_mac, src_ip, dst_ip, flow & _U24, psn & _U24, payload, ecn, dscp, last, asks)

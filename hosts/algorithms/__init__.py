@@ -15,6 +15,7 @@ from .pcn import PcnNotificationPoint, PcnParameters, PcnReactionPoint
 from .pcn_x import PcnXNotificationPoint, PcnXParameters, PcnXReactionPoint
 from .pfc import PfcNotificationPoint, PfcParameters, PfcReactionPoint
 from .qcn import QcnParameters, QcnReactionPoint
+from .timely import TimelyParameters, TimelyReactionPoint
 
 __all__ = [
     "Ack",
@@ -29,6 +30,7 @@ __all__ = [
     "ReactionPoint",
     "Scheme",
     "SchemeError",
+    "TimelyParameters",
     "Window",
     "find_scheme",
     "schemes",
@@ -147,6 +149,14 @@ schemes: dict[str, Scheme] = {
             PcnXParameters,
             PcnXReactionPoint,
             PcnXNotificationPoint,
+        ),
+        Scheme(
+            "timely",
+            "TIMELY (SIGCOMM'15)",
+            "pcn",
+            TimelyParameters,
+            TimelyReactionPoint,
+            lambda parameters: NotificationPoint(),
         ),
         Scheme("pfc", "no congestion control: PFC alone", "pcn", PfcParameters, PfcReactionPoint, PfcNotificationPoint),
     )

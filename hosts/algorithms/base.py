@@ -27,10 +27,9 @@ class Cnm(NamedTuple):
 
 
 class Ack(NamedTuple):
-    """An acknowledgement of `acked_bytes`, with the round trip time that it measured."""
+    """The last packet of a segment was acknowledged. `rtt_s`: from when it had left the NIC to when that arrived."""
 
     rtt_s: float
-    acked_bytes: int
 
 
 class Window(NamedTuple):
@@ -62,12 +61,15 @@ class ReactionPoint:
     `timer_s` is when `on_timer` wants to be called, None if never; read it after each event.
     `sent_bytes` is what the flow has sent so far, in frames; whoever runs the RP keeps it. `on_bytes_sent` wants to be
     called when it has reached `due_bytes`, None if never; read that after each event, too.
+    `segment_bytes` says whether `on_ack` wants to be called: for each such length of payload, None if never. It doesn't
+    change.
     """
 
     rate_bps: float
     timer_s: float | None = None
     sent_bytes: int = 0
     due_bytes: int | None = None
+    segment_bytes: int | None = None
 
     def on_start(self, now_s: float) -> None:
         """The flow starts. The first event."""

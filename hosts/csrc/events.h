@@ -20,6 +20,8 @@ enum event_kind {
     EVENT_WINDOW,  /* flow, window: the NP's period has ended. Urgent */
     EVENT_MARKED,  /* flow: a packet marked CE arrived, and the NP wants to know each. Urgent */
     EVENT_LAST,    /* flow: the packet marked as its last arrived */
+    EVENT_SEGMENT, /* flow, count: its packet of this number, the last of a segment, had left the NIC at `at_s` */
+    EVENT_ASKED,   /* flow, count: the packet of this PSN asks for an acknowledgement. Urgent */
 };
 
 struct window {

@@ -414,6 +414,11 @@ const struct nic_item *nic_due(const struct nic *nic, uint32_t ahead, double now
     return item->due_s <= now_s ? item : NULL;
 }
 
+static bool ends_segment(const struct nic_flow *flow, int64_t number)
+{
+    return flow->segment != 0 && ((number + 1) % flow->segment == 0 || number + 1 == flow->packets);
+}
+
 void nic_left(struct nic *nic, double now_s)
 {
     const struct nic_item *item = ring_at(&nic->wire, 0);
@@ -421,6 +426,11 @@ void nic_left(struct nic *nic, double now_s)
     free(item->control);
     ring_pop(&nic->wire);
     if (flow == NULL) return;
+    if (ends_segment(flow, item->number)) {
+        struct event *event = events_add(nic->events, EVENT_SEGMENT, false, now_s - nic->delay_s);
+        event->flow = flow;
+        event->count = (uint64_t)item->number;
+    }
     flow->left_bytes += (item->number + 1 == flow->packets ? flow->last_bits : flow->frame_bits) / 8;
     flow->left++;
     if (flow->left_bytes < flow->due_bytes) return;
@@ -440,6 +450,6 @@ uint32_t nic_frame(const struct nic_item *item, uint8_t *frame)
     bool last = item->number + 1 == flow->packets;
     uint32_t length = (uint32_t)((last ? flow->last_bits : flow->frame_bits) / 8);
     uint32_t psn = (uint32_t)((uint64_t)flow->first_psn + (uint64_t)item->number) % WIRE_PSN_RANGE;
-    wire_stamp(frame, last ? flow->last_frame : flow->frame, length, psn);
+    wire_stamp(frame, last ? flow->last_frame : flow->frame, length, psn, ends_segment(flow, item->number));
     return length;
 }

@@ -32,6 +32,7 @@ struct nic_flow {
     int64_t left;       /* frames put on the wire */
     int64_t left_bytes; /* their bytes */
     int64_t due_bytes;  /* at how many of these to tell Python, once */
+    int64_t segment;    /* packets of which the last asks for an acknowledgement; 0: none does */
     const uint8_t *frame, *last_frame; /* its packets, but for the PSN */
 };
 

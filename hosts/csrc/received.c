@@ -187,6 +187,11 @@ bool received_packet(struct received *received, const struct wire_data *data, do
     } else if (data->ecn == WIRE_ECT1) {
         flow->marked_ue++;
     }
+    if (data->asks) {
+        struct event *event = events_add(received->events, EVENT_ASKED, true, now_s);
+        event->flow = flow;
+        event->count = data->psn;
+    }
     if (data->last) {
         flow->complete_s = now_s;
         struct event *event = events_add(received->events, EVENT_LAST, false, now_s);

@@ -117,6 +117,7 @@ static enum wire_kind read_data(const uint8_t *frame, uint32_t length, struct wi
         .payload = whole - PAYLOAD - ICRC - padding,
         .ecn = frame[IP + 1] & 3,
         .last = (bth[1] & 0x80) != 0,
+        .asks = (bth[8] & 0x80) != 0,
         .src_mac = frame + 6,
     };
     return WIRE_DATA;
@@ -133,9 +134,10 @@ enum wire_kind wire_read(const uint8_t *frame, uint32_t length, uint32_t own_ip,
     return read_data(frame, length, &content->data);
 }
 
-void wire_stamp(uint8_t *frame, const uint8_t *model, uint32_t length, uint32_t psn)
+void wire_stamp(uint8_t *frame, const uint8_t *model, uint32_t length, uint32_t psn, bool asks)
 {
     memcpy(frame, model, length - ICRC);
+    if (asks) frame[PSN] |= 0x80;
     for (int i = 0; i < 3; i++) frame[PSN + 1 + i] = (uint8_t)(psn >> (16 - 8 * i));
     uint32_t crc = icrc(frame, length);
     for (int i = 0; i < ICRC; i++) frame[length - ICRC + (uint32_t)i] = (uint8_t)(crc >> 8 * i);

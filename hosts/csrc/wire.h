@@ -19,7 +19,7 @@ enum wire_kind {
     WIRE_DATA,  /* a data packet for this host, all of it as it should be */
     WIRE_PFC,
     WIRE_BAD,   /* claims to be one of these, and isn't */
-    WIRE_OTHER, /* anything else: CNPs too, which Python reads */
+    WIRE_OTHER, /* anything else: notifications and acknowledgements too, which Python reads */
 };
 
 /* A data packet. Addresses and numbers are in host order; `length` is the frame's, without padding behind it. */
@@ -28,6 +28,7 @@ struct wire_data {
     uint32_t length, payload;
     uint8_t ecn;
     bool last;
+    bool asks; /* for an acknowledgement */
     const uint8_t *src_mac;
 };
 
@@ -44,7 +45,7 @@ union wire_content {
 
 enum wire_kind wire_read(const uint8_t *frame, uint32_t length, uint32_t own_ip, union wire_content *content);
 
-/* A packet like `model`, of `length` bytes, but for its PSN. */
-void wire_stamp(uint8_t *frame, const uint8_t *model, uint32_t length, uint32_t psn);
+/* A packet like `model`, of `length` bytes, but for its PSN and whether it asks for an acknowledgement. */
+void wire_stamp(uint8_t *frame, const uint8_t *model, uint32_t length, uint32_t psn, bool asks);
 
 #endif

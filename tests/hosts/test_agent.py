@@ -273,3 +273,20 @@ def test_without_permission_it_says_so(bare_pair: Pair) -> None:
     result = subprocess.run([*command[:4], *unprivileged], capture_output=True, text=True, timeout=40)
     assert result.returncode == 1
     assert "raw sockets need root or CAP_NET_RAW" in result.stderr
+
+
+def test_round_trips_are_measured(bare_pair: Pair) -> None:
+    """TIMELY over links of 500 us: each end delays what it sends. The time that a process takes to answer is in it."""
+    pair = bare_pair
+    delay, line = 500e-6, LINE_RATE
+    pair.start_agents("--scheme", "timely", "--delay", str(delay))
+    sender, receiver = pair.clients
+    pair.start_flow(7, size_bytes=640_000)
+    wait_until(lambda: receiver.stats().received and receiver.stats().received[0].complete_s, "the last packet")
+    rates = pair.events(0, "rate")
+    assert len(rates) >= 8  # of ten; the last may come after the end
+    acknowledgement = 62 * 8 / line
+    for event in rates:
+        assert event["rtt_s"] >= 2 * delay + acknowledgement
+    assert min(event["rtt_s"] for event in rates) < 2 * delay + 50e-6
+    assert (sender.stats().unknown_cnps, sender.stats().other_frames, receiver.stats().bad_frames) == (0, 0, 0)

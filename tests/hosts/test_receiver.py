@@ -15,7 +15,7 @@ from hosts.native import Events
 from hosts.nic import Nic
 from hosts.receiver import Receiver
 from hosts.stats import ReceivedFlow
-from hosts.wire import CnpPacket, DataPacket
+from hosts.wire import AckPacket, CnpPacket, DataPacket
 
 T = 500e-6
 SENDER = (wire.parse_mac("00:00:00:00:00:01"), wire.parse_ip("10.0.0.1"))
@@ -23,23 +23,29 @@ HOST = (wire.parse_mac("00:00:00:00:00:02"), wire.parse_ip("10.0.1.2"))
 
 
 class Bench:
-    """A receiver, and the CNPs that it sent."""
+    """A receiver, and the CNPs and acknowledgements that it sent."""
 
     def __init__(self, scheme: str = "pcn", **parameters: float) -> None:
         clock = DilatedClock(1, origin=0.0)
         configured = find_scheme(scheme).configure(parameters)
         self.cnps: list[tuple[float, CnpPacket]] = []
+        self.acks: list[tuple[float, AckPacket]] = []
         events = Events()
         self.receiver = Receiver(*HOST, configured, clock, EventLog(None, clock), events, self._sent)
         self.loop = Loop(HOST[1], clock, Nic(10e9, events=events), self.receiver, events)
 
     def _sent(self, frame: bytes, now: float) -> None:
         packet = wire.decode(frame)
+        if isinstance(packet, AckPacket):
+            self.acks.append((now, packet))
+            return
         assert isinstance(packet, CnpPacket)
         self.cnps.append((now, packet))
 
-    def packet(self, now: float, psn: int = 0, ecn: int = wire.ECN_ECT0, flow: int = 1, last: bool = False) -> None:
-        packet = DataPacket(SENDER[0], HOST[0], SENDER[1], HOST[1], flow, psn, bytes(1000), ecn, last=last)
+    def packet(
+        self, now: float, psn: int = 0, ecn: int = wire.ECN_ECT0, flow: int = 1, last: bool = False, asks: bool = False
+    ) -> None:
+        packet = DataPacket(SENDER[0], HOST[0], SENDER[1], HOST[1], flow, psn, bytes(1000), ecn, last=last, asks=asks)
         self.loop.frame(wire.encode_data(packet), now)
 
     def timers(self, until: float) -> None:
@@ -54,6 +60,21 @@ class Bench:
 
 def reply() -> tuple[bytes, bytes, bytes, bytes]:
     return HOST[0], SENDER[0], HOST[1], SENDER[1]
+
+
+def test_packets_that_ask_are_acknowledged_when_they_arrive() -> None:
+    bench = Bench("timely")
+    for psn in range(10):
+        bench.packet(1.0 + psn * 1e-6, psn, asks=psn in (0, 4, 9))
+    bench.packet(2.0, 77, flow=5, asks=True)
+    assert [(at, ack.flow, ack.psn) for at, ack in bench.acks] == [
+        (1.0, 1, 0),
+        (1.0 + 4e-6, 1, 4),
+        (1.0 + 9e-6, 1, 9),
+        (2.0, 5, 77),
+    ]
+    assert bench.acks[0][1] == AckPacket(*reply(), flow=1, psn=0)
+    assert not bench.cnps
 
 
 def phase(flow: int = 1, seed: int = 1) -> float:

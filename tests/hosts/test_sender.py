@@ -25,9 +25,9 @@ PEER = wire.parse_ip("10.0.1.2")
 class Bench:
     """A sender, its NIC, and the packets that left."""
 
-    def __init__(self, configured: Configured | None = None) -> None:
+    def __init__(self, configured: Configured | None = None, delay_s: float = 0.0) -> None:
         clock = DilatedClock(1, origin=0.0)
-        self.nic = Nic(LINE, on_end=lambda flow, at: self.sender.on_end(flow, at))
+        self.nic = Nic(LINE, delay_s=delay_s, on_end=lambda flow, at: self.sender.on_end(flow, at))
         configured = configured or find_scheme("pcn").configure()
         self.sender = Sender(MAC, IP, LINE, configured, self.nic, clock, EventLog(None, clock))
         self.left: list[DataPacket] = []
@@ -109,6 +109,47 @@ def test_switches_messages_set_the_rate_of_their_flow_alone() -> None:
     assert (first.cnps, second.cnps) == (0, 1)
     assert bench.nic.flows[1].rate_bps == second.rate_bps
     assert bench.sender.timer_s == 15e-3
+
+
+def test_the_last_packet_of_each_segment_and_of_the_flow_asks_for_an_acknowledgement() -> None:
+    bench = Bench(find_scheme("timely").configure())
+    bench.start(size_bytes=150_000)
+    bench.run(0.0, 1.0)
+    assert [packet.psn for packet in bench.left if packet.asks] == [63, 127, 149]
+    bench = Bench()
+    bench.start(size_bytes=150_000)
+    bench.run(0.0, 1.0)
+    assert not any(packet.asks for packet in bench.left)
+
+
+def test_a_round_trip_begins_when_the_packet_has_left_the_nic_and_ends_when_its_acknowledgement_comes() -> None:
+    delay = 125e-6
+    bench = Bench(find_scheme("timely").configure(), delay)
+    bench.start()
+    bench.run(0.0, 400e-6)
+    left = 64 * 1058 * 8 / LINE  # at line rate; the link's delay belongs to the round trip
+    bench.sender.on_ack(1, PEER, 63, left + 410e-6)
+    (flow,) = bench.sender.stats()
+    assert flow.rp["rtt_s"] == pytest.approx(410e-6)
+    assert flow.rate_bps == LINE  # no gradient yet: one step up, at most line rate
+    bench.sender.on_ack(1, PEER, 127, 2 * left + 414e-6)
+    (flow,) = bench.sender.stats()
+    assert flow.rp["rtt_s"] == pytest.approx(414e-6)
+    assert flow.rate_bps == pytest.approx(LINE * (1 - 0.8 * 0.875 * 4 / 20))
+    assert bench.nic.flows[0].rate_bps == flow.rate_bps
+
+
+def test_acknowledgements_that_nobody_asked_for_change_nothing() -> None:
+    bench = Bench(find_scheme("timely").configure())
+    bench.start()
+    bench.run(0.0, 100e-6)
+    bench.sender.on_ack(1, PEER, 62, 1.0)
+    bench.sender.on_ack(2, PEER, 63, 1.0)
+    bench.sender.on_ack(1, wire.parse_ip("10.0.1.3"), 63, 1.0)
+    assert bench.sender.unknown_cnps == 3
+    bench.sender.on_ack(1, PEER, 63, 1.0)
+    bench.sender.on_ack(1, PEER, 63, 1.0)  # twice
+    assert bench.sender.unknown_cnps == 4
 
 
 def test_cnps_from_elsewhere_change_nothing() -> None:

@@ -8,13 +8,13 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scapy.contrib.roce import BTH, cnp
+from scapy.contrib.roce import AETH, BTH, cnp
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 from scapy.packet import Raw
 
 from hosts import wire
-from hosts.wire import CnmPacket, CnpPacket, DataPacket, PfcFrame, WireError
+from hosts.wire import AckPacket, CnmPacket, CnpPacket, DataPacket, PfcFrame, WireError
 
 MACS = (wire.parse_mac("00:00:00:00:00:01"), wire.parse_mac("00:00:00:00:00:02"))
 IPS = (wire.parse_ip("10.0.0.1"), wire.parse_ip("10.0.1.2"))
@@ -77,6 +77,38 @@ def test_cnp_is_what_scapy_builds(flow: int, decrease: bool, rate: int) -> None:
     )
     assert frame == bytes(expected)
     assert wire.decode(frame) == CnpPacket(*MACS, *IPS, flow=flow, decrease=decrease, rec_rate_mbps=rate)
+
+
+ack_packets = st.builds(AckPacket, macs, macs, ips, ips, u24, u24)
+
+
+@given(ack_packets)
+def test_an_acknowledgement_is_what_scapy_builds_with_its_icrc(packet: AckPacket) -> None:
+    expected = (
+        Ether(dst=packet.dst_mac.hex(":"), src=packet.src_mac.hex(":"))
+        / IP(
+            src=wire.format_ip(packet.src_ip),
+            dst=wire.format_ip(packet.dst_ip),
+            tos=wire.DSCP_CNP << 2 | wire.ECN_ECT0,
+            id=0,
+            flags="DF",
+            ttl=64,
+        )
+        / UDP(sport=wire.source_port(packet.flow), dport=4791, chksum=0)
+        / BTH(opcode="RC_ACKNOWLEDGE", dqpn=packet.flow, psn=packet.psn)
+        / AETH(syndrome=0x1F, msn=0)
+    )
+    assert wire.encode_ack(packet) == bytes(expected)
+    assert wire.decode(wire.encode_ack(packet)) == packet
+
+
+def test_a_packet_that_asks_differs_in_a_bit_and_its_icrc() -> None:
+    plain, asking = (bytearray(wire.encode_data(data(asks=asks))) for asks in (0, 1))
+    packet = wire.decode(asking)
+    assert isinstance(packet, DataPacket)
+    assert packet.asks
+    asking[50] &= 0x7F
+    assert plain[:-4] == asking[:-4]
 
 
 cnm_packets = st.builds(

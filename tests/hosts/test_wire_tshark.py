@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from hosts import wire
-from hosts.wire import CnpPacket, DataPacket, PfcFrame
+from hosts.wire import AckPacket, CnpPacket, DataPacket, PfcFrame
 
 MACS = (wire.parse_mac("00:00:00:00:00:01"), wire.parse_mac("00:00:00:00:00:02"))
 IPS = (wire.parse_ip("10.0.0.1"), wire.parse_ip("10.0.1.2"))
@@ -84,6 +84,21 @@ def test_cnp_is_a_cnp(tshark: str, tmp_path: Path) -> None:
         assert row["ip.dsfield.ecn"] == ecn
         assert row["ip.dsfield.dscp"] == "56"
         assert row["frame.len"] == "74"
+
+
+def test_an_acknowledgement_is_one(tshark: str, tmp_path: Path) -> None:
+    asking = wire.encode_data(DataPacket(*MACS, *IPS, flow=5, psn=7, payload=bytes(1000), asks=True))
+    answer = wire.encode_ack(AckPacket(*MACS, *IPS, flow=5, psn=7))
+    fields = ["_ws.col.Info", "infiniband.bth.a", "infiniband.bth.opcode", "infiniband.bth.psn", "frame.len"]
+    fields += ["infiniband.aeth.syndrome.opcode", "infiniband.invariant.crc"]
+    data, ack = dissect(tshark, tmp_path, [asking, answer], fields)
+    assert data["infiniband.bth.a"] in ("1", "True")
+    assert ack["_ws.col.Info"].startswith("RC Acknowledge")
+    assert int(ack["infiniband.bth.opcode"]) == 0x11
+    assert ack["infiniband.bth.psn"] == "7"
+    assert ack["frame.len"] == "62"
+    assert int(ack["infiniband.aeth.syndrome.opcode"], 0) == 0
+    assert int(ack["infiniband.invariant.crc"], 16) == int.from_bytes(answer[-4:], "big")
 
 
 def test_pfc_is_pfc(tshark: str, tmp_path: Path) -> None:
