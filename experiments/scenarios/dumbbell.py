@@ -31,6 +31,13 @@ _PARAMETERS = (
     *scheme_parameters.parameters("pcn", T=(None, "rtt"), w_min=(None, "0.1 / number of flows")),
     *scheme_parameters.parameters("pcn-x", but="pcn"),
     *scheme_parameters.parameters("dcqcn"),
+    *scheme_parameters.parameters("qcn"),
+    *scheme_parameters.parameters(
+        "timely",
+        T_low=(None, "rtt and 50 us"),
+        T_high=(None, "rtt and 500 us"),
+        min_rtt=(None, "rtt"),
+    ),
 )
 
 
@@ -63,6 +70,12 @@ class Dumbbell:
         filled["xon"] = round(number("xon", xoff - 2 * frame))
         if "T" in filled:
             filled |= {"T": number("T", max(rtt_s, 1e-6)), "w_min": w_min}
+        if "T_low" in filled:
+            filled |= {
+                "T_low": number("T_low", rtt_s + 50e-6),
+                "T_high": number("T_high", rtt_s + 500e-6),
+                "min_rtt": number("min_rtt", max(rtt_s, 1e-6)),
+            }
         if not frame <= number("xon", 0) < xoff:
             raise ExperimentError(f"xon={filled['xon']}, xoff={xoff:g}: xon must be below xoff, and hold a frame")
         if w_min > w_max:

@@ -33,7 +33,38 @@ _DCQCN = {
     "alpha_timer": ("alpha_timer_s", Parameter("alpha_timer", "time", 55e-6, "DCQCN: timer of alpha", 1e-6, 1)),
     "cnp_interval": ("cnp_interval_s", Parameter("cnp_interval", "time", 50e-6, "DCQCN: least between CNPs", 0, 1)),
 }
-_SCHEMES: dict[str, Mapping[str, tuple[str, Parameter]]] = {"pcn": _PCN, "pcn-x": _PCN_X, "dcqcn": _DCQCN}
+# Likewise hosts.algorithms.qcn and .timely. A name that another scheme has already bears the scheme's.
+_QCN = {
+    "Q_eq": ("q_eq_bytes", Parameter("Q_eq", "size", 26_000, "QCN: the queue that congestion points aim at", 100, 1e9)),
+    "w": ("w", Parameter("w", "count", 2, "QCN: weight of the queue's growth", 0, 255)),
+    "sample": ("sample_bytes", Parameter("sample", "size", 150_000, "QCN: bytes from one sample to the next", 1, 1e9)),
+    "qcn_timer": ("timer_s", Parameter("qcn_timer", "time", 15e-3, "QCN: timer of rate increase", 1e-6, 1)),
+    "qcn_bytes": (
+        "byte_counter_bytes",
+        Parameter("qcn_bytes", "size", 150_000, "QCN: byte counter of rate increase", 1, 1e12),
+    ),
+    "qcn_R_AI": ("r_ai_bps", Parameter("qcn_R_AI", "rate", 5e6, "QCN: step of active increase", 1, 1e12)),
+    "qcn_R_HAI": ("r_hai_bps", Parameter("qcn_R_HAI", "rate", 50e6, "QCN: step of hyper-active increase", 1, 1e12)),
+    "keep_target": (
+        "keep_target",
+        Parameter("keep_target", "count", 1, "QCN: messages in a row keep the target rate; 0: equation 2", 0, 1),
+    ),
+}
+_TIMELY = {
+    "T_low": ("t_low_s", Parameter("T_low", "time", 50e-6, "TIMELY: below this RTT the rate rises", 1e-6, 1)),
+    "T_high": ("t_high_s", Parameter("T_high", "time", 500e-6, "TIMELY: above this RTT it falls", 1e-6, 1)),
+    "min_rtt": ("min_rtt_s", Parameter("min_rtt", "time", 20e-6, "TIMELY: what its gradient is divided by", 1e-6, 1)),
+    "delta": ("delta_bps", Parameter("delta", "rate", 10e6, "TIMELY: step of the increase", 1, 1e12)),
+    "timely_beta": ("beta", Parameter("timely_beta", "number", 0.8, "TIMELY: weight of a decrease", 1e-6, 1)),
+    "segment": ("segment_bytes", Parameter("segment", "size", 64_000, "TIMELY: payload from RTT to RTT", 1, 1e9)),
+}
+_SCHEMES: dict[str, Mapping[str, tuple[str, Parameter]]] = {
+    "pcn": _PCN,
+    "pcn-x": _PCN_X,
+    "dcqcn": _DCQCN,
+    "qcn": _QCN,
+    "timely": _TIMELY,
+}
 """By scheme and name: the field of the scheme's dataclass in `hosts.algorithms`, and the parameter."""
 
 

@@ -48,6 +48,8 @@ _PARAMETERS = (
     *scheme_parameters.parameters("pcn", w_min=(0.1 / LONG_SENDERS, "")),
     *scheme_parameters.parameters("pcn-x", but="pcn"),
     *scheme_parameters.parameters("dcqcn"),
+    *scheme_parameters.parameters("qcn"),
+    *scheme_parameters.parameters("timely"),
 )
 
 
