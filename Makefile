@@ -10,7 +10,7 @@ SWITCH ?= s0
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run victim fig5 figures test lint unit ptf p4 bench-switch doctor lock clean differential shell
+.PHONY: help setup run victim fig5 figures test lint unit ptf p4 bench-switch bench-virtual doctor lock clean differential shell
 
 help: ## this list
 	@echo "make TARGET [VARIABLE=value]"
@@ -47,6 +47,9 @@ p4: $(VENV)/.ready ## compile p4src with p4c (has to be on PATH) into p4src/comp
 
 bench-switch: root $(VENV)/.ready ## packets a second through the embedded switch, and through BMv2 where there is one
 	$(BIN)/python -m softswitch.bench $(ARGS)
+
+bench-virtual: $(VENV)/.ready ## packets a second through switches in virtual time
+	$(BIN)/python -m virtualnet.bench $(ARGS)
 
 differential: root $(VENV)/.ready ## the embedded switch against the BMv2 that is installed, on new cases; SEED=7
 	PCN_DIFFERENTIAL_SEED=$(SEED) $(BIN)/pytest tests/differential $(ARGS)

@@ -42,7 +42,7 @@ class _Generator:
         self.parser = ParserGenerator(self.expressions, self.statements)
         self.calculations = Calculations(self.expressions)
         self.specs = Specs(program)
-        form = InPlace(self.expressions) if inplace else None
+        form = InPlace(self.expressions, self.parser) if inplace else None
         self.inplace = form if form is not None and form.possible() else None
 
     def text(self) -> str:

@@ -2,8 +2,9 @@
 
 The frame's headers stay where they are. Ingress parses them into variables of its own and leaves behind the few values
 that egress needs: which headers there are, metadata that both halves use, fields that ingress changed. Egress reads
-from the frame what it uses and writes what was changed, and nothing else is loaded or stored. The code of parser,
-tables, actions and checksums is the same text as that of the other two halves.
+from the frame what it uses and writes what was changed, and nothing else is loaded or stored. Each half is there twice:
+for the packets with most headers, where the compiler knows all that depends on which headers there are, and for others.
+The code of parser states, tables, actions and checksums is the same text as that of the general halves.
 
 Programs that could change where a header stands, or ask for more than a port and a queue, have no such form.
 """
@@ -16,6 +17,7 @@ from softswitch.codegen.expressions import Expressions
 from softswitch.codegen.layout import sort_rows
 from softswitch.codegen.names import identifier
 from softswitch.codegen.packets import extract_fields, header_pieces, runs, write_pieces
+from softswitch.codegen.parser import ParserGenerator
 from softswitch.codegen.usage import control_parts, references
 from softswitch.program.expressions import FieldRef
 from softswitch.program.model import ActionNode, Control, TableNode
@@ -53,7 +55,8 @@ _GIVEN = {
 
 
 class InPlace:
-    def __init__(self, expressions: Expressions) -> None:
+    def __init__(self, expressions: Expressions, parser: ParserGenerator) -> None:
+        self.parser = parser
         self.program = expressions.program
         self.layout = expressions.layout
         self.ingress_writes = set(self._written(self.program.ingress))
@@ -79,7 +82,8 @@ class InPlace:
     def text(self) -> str:
         kept = self._kept()
         rows = sort_rows([(-bits, text) for bits, text in kept])
-        return "\n".join(["struct kept {", *rows, "};", "", self._ingress(), self._egress(), self._struct()])
+        straight = self.parser.straight(self._straight())
+        return "\n".join(["struct kept {", *rows, "};", "", straight, self._ingress(), self._egress(), self._struct()])
 
     # ---- what must be known of the program ----
 
@@ -175,26 +179,36 @@ class InPlace:
 
     def _ingress(self) -> str:
         h = self.layout
-        valid = " | ".join(f"(unsigned)({h.header(header)}.valid << {i})" for i, header in enumerate(self._headers()))
         keep = [f"    kept->{self._name(r)} = {h.field(r)};" for r in [*self._changed(), *self._metadata()]]
         keep += [f"    kept->std_{name} = p->std.{name};" for name in self._std()]
+        valid = " | ".join(f"(unsigned)({h.header(header)}.valid << {i})" for i, header in enumerate(self._headers()))
         return "\n".join(
             [
-                "static void inplace_ingress(struct sw_instance *s, struct sw_hop *hop) {",
+                "/* False: `straight`, and the packet doesn't take that way through the parser. */",
+                "SW_INLINE bool ingress_in_place(struct sw_instance *s, struct sw_hop *hop, bool straight) {",
                 "    struct phv headers = {0}, *h = &headers;",
                 "    struct locals locals = {0}, *l = &locals;",
                 "    struct sw_packet packet = {0}, *p = &packet;",
                 "    p->data = hop->frame;",
-                "    p->length = p->length_register = p->std.packet_length = hop->length;",
+                "    p->length = p->ingress_length = p->length_register = p->std.packet_length = hop->length;",
                 "    p->std.ingress_port = hop->port;",
                 "    p->std.ingress_global_timestamp = s->now_us;",
-                "    parse_headers(s, p, h, l);",
+                "    if (!straight) run_parser(s, p, h, l);",
+                "    else if (!parse_straight(s, p, h, l)) return false;",
+                "    verify_checksums(p, h, l);",
                 "    run_ingress(s, p, h, l);",
                 "    hop->egress_spec = p->std.egress_spec;",
                 "    hop->priority = p->std.priority;",
                 "    struct kept *kept = (struct kept *)hop->kept;",
                 f"    kept->valid = (uint16_t)({valid or '0'});",
                 *keep,
+                "    return true;",
+                "}\n",
+                "static __attribute__((noinline)) void other_ingress(struct sw_instance *s, struct sw_hop *hop) {",
+                "    ingress_in_place(s, hop, false);",
+                "}\n",
+                "static void inplace_ingress(struct sw_instance *s, struct sw_hop *hop) {",
+                "    if (!ingress_in_place(s, hop, true)) other_ingress(s, hop);",
                 "}\n",
             ]
         )
@@ -202,7 +216,7 @@ class InPlace:
     def _egress(self) -> str:
         h = self.layout
         lines = [
-            "static void inplace_egress(struct sw_instance *s, struct sw_hop *hop) {",
+            "SW_INLINE void egress_in_place(struct sw_instance *s, struct sw_hop *hop, unsigned valid) {",
             "    struct phv headers = {0}, *h = &headers;",
             "    struct locals locals = {0}, *l = &locals;",
             "    struct sw_packet packet = {0}, *p = &packet;",
@@ -223,7 +237,7 @@ class InPlace:
         changed = self._changed()
         for i, header in enumerate(self._headers()):
             lines += [
-                f"    if (kept->valid >> {i} & 1) {{",
+                f"    if (valid >> {i} & 1) {{",
                 *(f"        {line}" for line in extract_fields(h, self.program, self._type(header), h.header(header))),
                 *(f"        {h.field(r)} = kept->{self._name(r)};" for r in changed if r.header == header),
                 f"        {h.header(header)}.valid = 1;",
@@ -237,14 +251,44 @@ class InPlace:
             "    update_checksums(p, h, l);",
             "    uint8_t *to = hop->frame;",
         ]
-        for header in self._headers():
+        for i, header in enumerate(self._headers()):
             lines += [
-                f"    if ({h.header(header)}.valid) {{",
+                f"    if (valid >> {i} & 1) {{",
                 *(f"        {line}" for line in self._write(header)),
                 f"        to += {self._size(header)};",
                 "    }",
             ]
-        return "\n".join([*lines, "    (void)from; (void)to;", "}\n"])
+        hot = sum(1 << self._headers().index(header) for header in self._extracted(self._straight()))
+        lines += [
+            "    (void)from; (void)to;",
+            "}\n",
+            "static __attribute__((noinline)) void other_egress(struct sw_instance *s, struct sw_hop *hop) {",
+            "    egress_in_place(s, hop, ((const struct kept *)hop->kept)->valid);",
+            "}\n",
+            "static void inplace_egress(struct sw_instance *s, struct sw_hop *hop) {",
+            "    unsigned valid = ((const struct kept *)hop->kept)->valid;",
+            f"    if (valid == {hot}) egress_in_place(s, hop, {hot});",
+            "    else other_egress(s, hop);",
+            "}\n",
+        ]
+        return "\n".join(lines)
+
+    def _straight(self) -> list[int]:
+        """The way through the parser that extracts most headers: most packets are taken to go it."""
+        states, best = self.program.parser.states, list[int]()
+        todo = [[self.program.parser.start]]
+        while todo:
+            path = todo.pop()
+            state = states[path[-1]]
+            targets = {*(t.next_state for t in state.transitions), state.default}
+            if None in targets and len(self._extracted(path)) > len(self._extracted(best)):
+                best = path
+            todo += [[*path, target] for target in sorted(t for t in targets if t is not None)]
+        return best or [self.program.parser.start]
+
+    def _extracted(self, path: list[int]) -> list[int]:
+        statements = (s for index in path for s in self.program.parser.states[index].statements)
+        return [s.operation.header for s in statements if isinstance(s.operation, Extract)]
 
     def _write(self, header: int) -> list[str]:
         """Stores the bytes that hold changed fields."""

@@ -41,6 +41,34 @@ class ParserGenerator:
         self.statements = statements
         self.program = expressions.program
         self.layout = expressions.layout
+        self._following: dict[int | None, str] | None = None
+
+    def straight(self, path: list[int]) -> str:
+        """bool parse_straight(s, p, h, l): the parser for packets that go just this way through its states, to accept;
+        false for others. Without labels and joins: which headers there are is known to the compiler then."""
+        lines = [
+            f"SW_INLINE bool parse_straight{SIGNATURE}) {{",
+            UNUSED,
+            "    const uint8_t *data = p->data;",
+            "    const size_t length = p->length;",
+            "    size_t pos = 0;",
+            f"    uint32_t error = {self.program.errors['NoError']};",
+        ]
+        for index, following in zip(path, [*path[1:], None], strict=True):
+            self._following = {following: f"goto after_{index};"}
+            lines += [*self._state(index, self.program.parser.states[index], False), f"after_{index}:;"]
+        self._following = None
+        lines += [
+            "    p->data += pos;",
+            "    p->length -= (uint32_t)pos;",
+            *(["    p->std.parser_error = error;"] if "parser_error" in self._std() else []),
+            "    return true;",
+            "done:",
+            "    (void)error;",
+            "    return false;",
+            "}",
+        ]
+        return "\n".join(lines) + "\n"
 
     def function(self) -> str:
         parser = self.program.parser
@@ -196,6 +224,8 @@ class ParserGenerator:
     # ---- transitions ----
 
     def _goto(self, state: int | None) -> str:
+        if self._following is not None:
+            return self._following.get(state, "goto done;")
         return "goto done;" if state is None else f"goto state_{state};"
 
     def _select(self, state: ParseState) -> list[str]:

@@ -121,7 +121,7 @@ static int64_t add_node(struct vn_net *net, struct vn_node node)
     struct vn_node *nodes = room(net->nodes, net->n_nodes, sizeof *nodes);
     if (nodes == NULL) return refuse(net, -ENOMEM, "out of memory");
     net->nodes = nodes;
-    node.link = VN_NONE;
+    node.link = node.last = VN_NONE;
     node.scheduled = VN_NEVER;
     nodes[net->n_nodes] = node;
     return net->n_nodes++;
@@ -251,7 +251,8 @@ int64_t vn_add_flow(struct vn_net *net, const struct vn_flow_config *config)
     }
     if (config->packets != 0) net->unfinished++;
     if (config->timer_ps != VN_NEVER) vn_at(net, config->timer_ps, VN_EV_TIMER, number);
-    vn_nic_add(net, number);
+    if (config->start_ps > net->now) vn_at(net, config->start_ps, VN_EV_START, number);
+    else vn_nic_add(net, number);
     return number;
 }
 
@@ -303,6 +304,7 @@ static void dispatch(struct vn_net *net, uint64_t key)
 {
     uint32_t id = (uint32_t)key;
     switch ((enum vn_kind)(key >> 32)) {
+    case VN_EV_START: vn_nic_add(net, id); break;
     case VN_EV_NIC: vn_nic_event(net, id); break;
     case VN_EV_PORT:
         net->links[id].pending = false;

@@ -14,7 +14,8 @@ enum { VN_NONE = -1u, VN_STORED = 128 /* bytes of a frame, where programs don't 
 /* In the order in which things happen that happen at the same time: what has been decided before what can change it. A
  * frame starts before news arrive; a window is over when a packet arrives at its very end. */
 enum vn_kind {
-    VN_EV_NIC = 1, /* id: link. The host's NIC has something to start or to end */
+    VN_EV_START = 1, /* id: flow. Its time has come; the NIC gets it */
+    VN_EV_NIC,       /* id: link. The host's NIC has something to start or to end */
     VN_EV_PORT,    /* id: link. The switch's port is free, packets wait */
     VN_EV_WINDOW,  /* id: flow */
     VN_EV_TIMER,   /* id: flow */
@@ -89,7 +90,8 @@ struct vn_node {
     uint32_t *out;              /* of a switch: link by port, VN_NONE */
     uint32_t link;              /* of a host */
     /* The NIC, see nic.c. */
-    uint32_t *flows, n_flows, capacity, turn;
+    uint32_t *flows, n_flows, capacity; /* in order of their numbers */
+    uint32_t last; /* the flow that sent last */
     uint64_t scheduled;
 };
 
@@ -266,7 +268,7 @@ void vn_pfc_limits(struct vn_net *, uint32_t link);
 /* ---- nic.c ---- */
 void vn_stamp(const struct vn_net *, struct vn_packet *, const struct vn_flow *, bool last); /* the flow's next packet; in receive.c */
 uint64_t vn_payload_sent(const struct vn_flow *);
-void vn_nic_add(struct vn_net *, uint32_t flow);
+void vn_nic_add(struct vn_net *, uint32_t flow); /* at its start */
 void vn_nic_stop(struct vn_net *, uint32_t flow);
 void vn_nic_rate(struct vn_net *, uint32_t flow, double rate_bps);
 void vn_nic_control(struct vn_net *, struct vn_node *, uint32_t id);

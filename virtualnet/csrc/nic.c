@@ -13,6 +13,18 @@ static uint64_t interval_of(const struct vn_flow *flow)
     return ps < 1e18 ? (uint64_t)llround(ps) : (uint64_t)1e18;
 }
 
+/* Of the flows that may send at `start` the next one after the last. */
+static uint32_t next_turn(const struct vn_net *net, const struct vn_node *node, uint64_t start)
+{
+    uint32_t first = VN_NONE;
+    for (uint32_t i = 0; i < node->n_flows; i++) {
+        if (net->flows[node->flows[i]].eligible > start) continue;
+        if (node->last == VN_NONE || node->flows[i] > node->last) return i;
+        if (first == VN_NONE) first = i;
+    }
+    return first;
+}
+
 /* What starts next, and when: the earliest; the flow whose turn it is where several could start. */
 static enum choice choose(struct vn_net *net, struct vn_node *node, uint64_t *when, uint32_t *index)
 {
@@ -45,11 +57,9 @@ static enum choice choose(struct vn_net *net, struct vn_node *node, uint64_t *wh
         }
     }
     if (choice == NOTHING && earliest != VN_NEVER && link->up) {
-        uint32_t i = node->turn;
-        while (net->flows[node->flows[i]].eligible > start) i = i + 1 == node->n_flows ? 0 : i + 1;
         choice = SEND;
         *when = start;
-        *index = i;
+        *index = next_turn(net, node, start);
     }
     if (first_end < *when) {
         choice = END;
@@ -64,8 +74,6 @@ static void drop(struct vn_net *net, struct vn_node *node, uint32_t index, uint6
     net->flows[node->flows[index]].ended = ended;
     node->n_flows--;
     for (uint32_t i = index; i < node->n_flows; i++) node->flows[i] = node->flows[i + 1];
-    if (index < node->turn) node->turn--;
-    if (node->turn >= node->n_flows) node->turn = 0;
 }
 
 static void start(struct vn_net *net, struct vn_node *node, uint32_t index)
@@ -87,7 +95,7 @@ static void start(struct vn_net *net, struct vn_node *node, uint32_t index)
     flow->base = flow->next > credit ? flow->next : credit;
     flow->has_base = true;
     flow->next = flow->base + flow->interval;
-    node->turn = index + 1 == node->n_flows ? 0 : index + 1;
+    node->last = number;
     if (last) drop(net, node, index, packet->due);
     else if (flow->sent_bytes >= flow->due_bytes) vn_ask(net, VN_BYTES, number);
 }
@@ -128,6 +136,7 @@ void vn_nic_add(struct vn_net *net, uint32_t number)
 {
     struct vn_flow *flow = &net->flows[number];
     struct vn_node *node = &net->nodes[flow->config.src];
+    if (flow->ended != VN_NEVER) return; /* stopped before it began */
     if (node->n_flows == node->capacity) {
         uint32_t capacity = node->capacity == 0 ? 4 : 2 * node->capacity;
         uint32_t *flows = realloc(node->flows, capacity * sizeof *flows);
@@ -138,7 +147,9 @@ void vn_nic_add(struct vn_net *net, uint32_t number)
         node->flows = flows;
         node->capacity = capacity;
     }
-    node->flows[node->n_flows++] = number;
+    uint32_t at = node->n_flows++;
+    for (; at > 0 && node->flows[at - 1] > number; at--) node->flows[at] = node->flows[at - 1];
+    node->flows[at] = number;
     flow->interval = interval_of(flow);
     flow->next = flow->config.start_ps;
     vn_nic_changed(net, node);
@@ -146,9 +157,10 @@ void vn_nic_add(struct vn_net *net, uint32_t number)
 
 void vn_nic_stop(struct vn_net *net, uint32_t number)
 {
-    const struct vn_flow *flow = &net->flows[number];
+    struct vn_flow *flow = &net->flows[number];
     struct vn_node *node = &net->nodes[flow->config.src];
     const struct vn_link *link = vn_link_of(net, node->link);
+    if (flow->config.start_ps > net->now) flow->ended = net->now;
     uint64_t left = flow->sent != 0 ? link->free + link->delay : 0;
     for (uint32_t i = 0; i < node->n_flows; i++) {
         if (node->flows[i] == number) {
