@@ -38,6 +38,7 @@ _TOOLS = (
     _Tool("ethtool", "switching offloads off", True, "apt-get install ethtool", ("--version",)),
     _Tool("setpriv", "ending what a dead run left", True, "apt-get install util-linux", ("--version",)),
     _Tool("tshark", "tests of the wire formats", False, "apt-get install tshark", ("--version",)),
+    _Tool("chromium", "the report's test in a browser", False, "apt-get install chromium", ("--version",)),
     _Tool(
         "p4c-bm2-ss", "changing the P4 programs", False, "build it from https://github.com/p4lang/p4c", ("--version",)
     ),

@@ -72,7 +72,9 @@ class Browser:
         os.close(self._write_fd)
 
     def open(self, page: Path, width: int, height: int = 900, dark: bool = False) -> None:
-        """Loads a file in a window of this size."""
+        """Loads a file in a window of this size; what was noted of the page before is forgotten."""
+        self.complaints.clear()
+        self.asked.clear()
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", features=[scheme])
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)

@@ -36,10 +36,10 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {path.stem: path for path in folder.iterdir()}
 
 
-@pytest.fixture
-def chromium(tmp_path: Path) -> Iterator[Browser]:
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     assert PROGRAM
-    with Browser(PROGRAM, tmp_path / "profile") as running:
+    with Browser(PROGRAM, tmp_path_factory.mktemp("profile")) as running:
         yield running
 
 
