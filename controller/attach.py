@@ -1,19 +1,20 @@
-"""A network that another process holds, found by its record: for reading, and for starting and stopping flows.
+"""A network that another process holds, found by its record: all that one's own `Lab` can do, but for ending it.
 
 with attach() as lab:            # the one network that is up
-    lab.switch("s0").read_counter("transmitted", index(4))
-    lab.agent("h0").list()
+    lab.switches["s0"].read_counter("transmitted", index(4))
+    lab.agents["h0"].flows()
 """
 
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from controller.errors import UnknownNameError
+from controller.errors import UnknownNameError, nearest
 from controller.switch import SwitchClient
 from controller.target import target
 from topologies import record as records
@@ -24,19 +25,52 @@ from topologies.serialise import from_dict
 if TYPE_CHECKING:
     from hosts.client import AgentClient
 
+# Above the 1 of the network's own controller, which writes nothing once the network is up.
+ELECTION_ID = 2
+_Client = TypeVar("_Client", covariant=True)
+
 
 class NotRunningError(LabError):
     """There is no such network, or it isn't up yet."""
 
 
+class _Connections(Mapping[str, _Client]):
+    """By a node's name, made when first asked for. Raises UnknownNameError for a name that isn't there."""
+
+    def __init__(self, kind: str, names: list[str], connect: Callable[[str], _Client]) -> None:
+        self._kind = kind
+        self._names = names
+        self._connect = connect
+        self._made: dict[str, _Client] = {}
+
+    def __getitem__(self, name: str) -> _Client:
+        if name not in self._names:
+            raise UnknownNameError(self._kind, name, self._names)
+        if name not in self._made:
+            self._made[name] = self._connect(name)
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
 class Attached:
-    """Connections are made when they are first asked for."""
+    """A context manager; `controller.running.Running`. `switches` and `agents` connect when they are first asked for,
+    and raise UnknownNameError, NotRunningError, SwitchError or AgentError."""
 
     def __init__(self, record: records.Record) -> None:
         self.record = record
         self._stack = contextlib.ExitStack()
-        self._switches: dict[str, SwitchClient] = {}
-        self._agents: dict[str, AgentClient] = {}
+        self._primary: set[str] = set()
+        self.switches: Mapping[str, SwitchClient] = _Connections(
+            "switch", [switch.name for switch in self.topology.switches], self._connect_switch
+        )
+        self.agents: Mapping[str, AgentClient] = _Connections(
+            "host", [host.name for host in self.topology.hosts], self._connect_agent
+        )
 
     def __enter__(self) -> Attached:
         return self
@@ -50,44 +84,35 @@ class Attached:
     def topology(self) -> Topology:
         return from_dict(self.record.topology)
 
-    def switch(self, name: str) -> SwitchClient:
-        """A switch by name, for reading. Raises UnknownNameError or SwitchError."""
-        if name not in self._switches:
-            names = [switch.name for switch in self.topology.switches]
-            if name not in names:
-                raise UnknownNameError("switch", name, names)
-            node = self._node(name)
-            client = SwitchClient.connect(
-                name,
-                node.control,
-                self.topology.switch(name).device_id,
-                target(self.record.target).registers(node.shell.pid),
-            )
-            self._stack.callback(client.close)
-            self._switches[name] = client
-        return self._switches[name]
+    def primary(self, name: str) -> SwitchClient:
+        """A switch by name, to write to: takes over from the controller that programmed it."""
+        client = self.switches[name]
+        if name not in self._primary:
+            client.become_primary(ELECTION_ID)
+            self._primary.add(name)
+        return client
 
-    def agent(self, name: str) -> AgentClient:
-        """A host's agent by name. Raises UnknownNameError, or the client's errors."""
+    def _connect_switch(self, name: str) -> SwitchClient:
+        node = self._node(name)
+        client = SwitchClient.connect(
+            name,
+            node.control,
+            self.topology.switch(name).device_id,
+            target(self.record.target).registers(node.shell.pid),
+        )
+        self._stack.callback(client.close)
+        return client
+
+    def _connect_agent(self, name: str) -> AgentClient:
         from hosts.client import AgentClient
 
-        if name not in self._agents:
-            names = [host.name for host in self.topology.hosts]
-            if name not in names:
-                raise UnknownNameError("host", name, names)
-            client = AgentClient(Path(self._node(name).control))
-            self._agents[name] = self._stack.enter_context(contextlib.closing(client))
-        return self._agents[name]
+        return self._stack.enter_context(contextlib.closing(AgentClient(Path(self._node(name).control))))
 
     def _node(self, name: str) -> records.NodeRecord:
         node = self.record.nodes[name]
         if node.process is None or not node.process.alive():
             raise NotRunningError(f"the program of {name} has ended; its log: {node.log}")
         return node
-
-    def agents(self) -> dict[str, AgentClient]:
-        """All agents, by the host's name."""
-        return {host.name: self.agent(host.name) for host in self.topology.hosts}
 
 
 def attach(name: str | None = None) -> Attached:
@@ -103,7 +128,7 @@ def find(name: str | None = None) -> records.Record:
     if name is None and not up:
         raise NotRunningError("no network is up: start one with `pcn up dumbbell`")
     if name is not None and name not in up:
-        raise NotRunningError(f"no network {name!r} is up; there are {', '.join(up) or 'none'}")
+        raise NotRunningError(f"no network {name!r} is up; {nearest(name, up)}")
     record = records.load(name or up[0])
     if record is None or record.state != "up":
         raise NotRunningError(f"network {name or up[0]} is still starting: try again when `pcn status` says up")

@@ -22,6 +22,14 @@ _COMMANDS = {
     "tables": "controller.commands.read",
     "counters": "controller.commands.read",
     "registers": "controller.commands.read",
+    "set": "controller.commands.control",
+    "pause": "controller.commands.control",
+    "resume": "controller.commands.control",
+    "watch": "controller.commands.watch",
+    "pcap": "controller.commands.pcap",
+    "log": "controller.commands.log",
+    "mn": "controller.commands.mn",
+    "completion": "controller.commands.completion",
 }
 
 
@@ -34,7 +42,8 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             return None
-        command: click.Command = getattr(importlib.import_module(_COMMANDS[cmd_name]), cmd_name)
+        module = importlib.import_module(_COMMANDS[cmd_name])
+        command: click.Command = getattr(module, "set_" if cmd_name == "set" else cmd_name)
         return command
 
     def resolve_command(

@@ -35,15 +35,28 @@ class Route:
 
 @dataclass(frozen=True)
 class PfcPort:
-    """One port's entry of pfc_config: thresholds of what came in there, and its PAUSE frames. Times are real."""
+    """One port's entry of pfc_config: thresholds of what came in there, and its PAUSE frames. Times are real.
+
+    Raises ValueError for what can't work.
+    """
 
     port: int
     xoff_bytes: int
     xon_bytes: int
     quanta: int
-    refresh_us: int
     quantum_q16_us: int
     lossless: int = LOSSLESS_CLASSES
+
+    def __post_init__(self) -> None:
+        if not 0 < self.xon_bytes <= self.xoff_bytes < 2**32:
+            raise ValueError(f"XON {self.xon_bytes} and XOFF {self.xoff_bytes} bytes: 0 < XON <= XOFF < 2^32 must hold")
+        if not 2 <= self.quanta <= MAX_QUANTA:
+            raise ValueError(f"PAUSE of {self.quanta} quanta: 2 to {MAX_QUANTA} are possible")
+
+    @property
+    def refresh_us(self) -> int:
+        """Half of a pause's time: one lost PAUSE frame then still doesn't let the neighbour go."""
+        return max(1, self.quanta * self.quantum_q16_us // 65536 // 2)
 
     @property
     def pause_s(self) -> float:
@@ -111,16 +124,16 @@ def quantum_q16_us(rate_bps: float, dilation: float) -> int:
 
 def pfc_port(topology: Topology, switch: str, port: int, dilation: float) -> PfcPort:
     """A port's thresholds from the topology's parameters xoff_bytes, xon_bytes and pause_quanta."""
-    xoff, xon = round(topology.number("xoff_bytes")), round(topology.number("xon_bytes"))
-    quanta = round(topology.number("pause_quanta"))
-    if not 0 < xon <= xoff < 2**32:
-        raise TopologyError(f"{switch}:{port}: XON {xon} and XOFF {xoff} bytes: 0 < XON <= XOFF < 2^32 must hold")
-    if not 2 <= quanta <= MAX_QUANTA:
-        raise TopologyError(f"{switch}:{port}: PAUSE of {quanta} quanta: 2 to {MAX_QUANTA} are possible")
-    quantum = quantum_q16_us(topology.link_at(switch, port).rate_bps, dilation)
-    # Half of a pause's time: one lost PAUSE frame then still doesn't let the neighbour go.
-    refresh = max(1, quanta * quantum // 65536 // 2)
-    return PfcPort(port, xoff, xon, quanta, refresh, quantum)
+    try:
+        return PfcPort(
+            port,
+            xoff_bytes=round(topology.number("xoff_bytes")),
+            xon_bytes=round(topology.number("xon_bytes")),
+            quanta=round(topology.number("pause_quanta")),
+            quantum_q16_us=quantum_q16_us(topology.link_at(switch, port).rate_bps, dilation),
+        )
+    except ValueError as error:
+        raise TopologyError(f"{switch}:{port}: {error}") from None
 
 
 def red_port(port: int, parameters: DcqcnParameters) -> RedPort:

@@ -20,10 +20,14 @@ class UnknownNameError(LabError):
     """A name that isn't there, with the nearest that is."""
 
     def __init__(self, kind: str, name: str, known: Sequence[str]) -> None:
-        near = difflib.get_close_matches(name, known, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known) or 'none'}"
-        super().__init__(f"no {kind} {name!r}; {hint}")
+        super().__init__(f"no {kind} {name!r}; {nearest(name, known)}")
         self.kind, self.name, self.known = kind, name, tuple(known)
+
+
+def nearest(name: str, known: Sequence[str]) -> str:
+    """What to say of a name that isn't there: the nearest that is, or all."""
+    near = difflib.get_close_matches(name, known, n=1)
+    return f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known) or 'none'}"
 
 
 @contextlib.contextmanager

@@ -18,6 +18,7 @@ from controller.switch import Program, SwitchClient
 from topologies import signals
 from topologies.model import Topology
 from topologies.network import Network
+from topologies.record import Record
 
 if TYPE_CHECKING:
     from hosts.client import AgentClient
@@ -68,6 +69,14 @@ class Lab:
         with signals.deferred():
             self._stack.close()
             self.switches.clear()
+
+    @property
+    def record(self) -> Record:
+        return self.network.record
+
+    def primary(self, name: str) -> SwitchClient:
+        """A switch by name, to write to."""
+        return self.switches[name]
 
     def _program(self) -> None:
         self._progress("programs and routes")

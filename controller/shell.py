@@ -10,13 +10,10 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from controller.attach import find
+from controller.attach import ELECTION_ID, find
 from controller.errors import UnknownNameError
 from topologies.errors import LabError
 from topologies.serialise import from_dict
-
-# Above the 1 of our own controller.
-ELECTION_ID = 2
 
 
 def command(python: str, switch: str, network: str = "") -> list[str]:

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from controller.errors import SwitchError
 from topologies.errors import LabError
 
 PRIORITIES = 8
@@ -149,7 +148,7 @@ class Bmv2Target:
 
         try:
             Bmv2Thrift.connect(namespace_pid, THRIFT_PORT).close()
-        except SwitchError:
+        except LabError:
             return False
         return True
 

@@ -1,15 +1,11 @@
 """BMv2's Thrift server: registers, queue depth and queue rate. The calls are in bmv2.thrift.
 
-The server listens on the loopback of its switch's network namespace; a socket made by a thread that has entered that
-namespace stays there, whichever thread uses it.
+The server listens on the loopback of its switch's network namespace.
 """
 
 from __future__ import annotations
 
-import ctypes
-import os
 import socket
-import threading
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -20,9 +16,9 @@ import thriftpy2.transport
 from thriftpy2.thrift import TClient, TException
 
 from controller.errors import SwitchError
+from controller.namespaces import in_namespace
 
 _IDL = Path(__file__).with_name("bmv2.thrift")
-_CLONE_NEWNET = 0x40000000
 _CALL_LIMIT_S = 20.0
 _CONTEXT = 0  # simple_switch has one
 
@@ -44,7 +40,7 @@ class Bmv2Thrift:
     @classmethod
     def connect(cls, namespace_pid: int, port: int, name: str = "bmv2") -> Bmv2Thrift:
         """Connects to 127.0.0.1:port as it is in the namespace of a process."""
-        connection = socket_in_namespace(namespace_pid)
+        connection = in_namespace(namespace_pid, lambda: socket.socket(socket.AF_INET, socket.SOCK_STREAM))
         try:
             connection.settimeout(_CALL_LIMIT_S)
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -90,32 +86,3 @@ class Bmv2Thrift:
             raise SwitchError(f"{self._name}: setting queue {what} of port {port} failed: {error!r}") from None
         if status != 0:
             raise SwitchError(f"{self._name}: setting queue {what} of port {port} failed with status {status}")
-
-
-def socket_in_namespace(pid: int) -> socket.socket:
-    """An IPv4 TCP socket that belongs to the network namespace of a process."""
-    result: list[socket.socket | OSError] = []
-
-    def make() -> None:
-        # A namespace is a thread's: this thread ends in the other one, the caller stays where it is.
-        handle = -1
-        try:
-            handle = os.open(f"/proc/{pid}/ns/net", os.O_RDONLY | os.O_CLOEXEC)
-            libc = ctypes.CDLL(None, use_errno=True)
-            if libc.setns(handle, _CLONE_NEWNET) != 0:
-                number = ctypes.get_errno()
-                raise OSError(number, os.strerror(number))
-            result.append(socket.socket(socket.AF_INET, socket.SOCK_STREAM))
-        except OSError as error:
-            result.append(error)
-        finally:
-            if handle >= 0:
-                os.close(handle)
-
-    thread = threading.Thread(target=make, name="namespace socket")
-    thread.start()
-    thread.join()
-    made = result[0]
-    if isinstance(made, OSError):
-        raise SwitchError(f"entering the network namespace of process {pid} failed: {made}")
-    return made

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
+from controller.complete import complete_network
 from topologies.model import Value
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -69,7 +70,15 @@ def assignments(texts: Iterable[str]) -> dict[str, Value]:
 
 
 def network_option(function: _F) -> _F:
-    return click.option("--network", "-n", metavar="NAME", help="Which network, if several are up.")(function)
+    return click.option(
+        "--network",
+        "-n",
+        metavar="NAME",
+        # Read before arguments: what these complete to depends on it.
+        is_eager=True,
+        shell_complete=complete_network,
+        help="Which network, if several are up.",
+    )(function)
 
 
 def json_option(function: _F) -> _F:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from controller.commands.common import Quantity, json_option, network_option, print_json, print_table
+from controller.complete import complete_flow, complete_host
 
 if TYPE_CHECKING:
     from controller.attach import Attached
@@ -27,8 +28,8 @@ def flow() -> None:
 
 
 @flow.command()
-@click.argument("src")
-@click.argument("dst")
+@click.argument("src", shell_complete=complete_host)
+@click.argument("dst", shell_complete=complete_host)
 @click.option("--size", type=Quantity("size"), help="Payload to send: 64KB. For ever unless given.")
 @click.option("--rate", type=Quantity("rate"), help="At most this rate: 5G.")
 @click.option("--duration", type=Quantity("time"), help="For this nominal time: 10ms.")
@@ -59,7 +60,7 @@ def start(
     with attach(network) as lab:
         numbers = flows.start(
             lab.topology,
-            lab.agents(),
+            lab.agents,
             src,
             dst,
             count=count,
@@ -74,7 +75,7 @@ def start(
 
 
 @flow.command()
-@click.argument("numbers", nargs=-1, type=int, metavar="[FLOW]...")
+@click.argument("numbers", nargs=-1, type=int, metavar="[FLOW]...", shell_complete=complete_flow)
 @click.option("--all", "every", is_flag=True, help="Every flow.")
 @network_option
 @json_option
@@ -92,7 +93,7 @@ def stop(numbers: tuple[int, ...], every: bool, network: str | None, as_json: bo
     if bool(numbers) == every:
         raise click.UsageError("name the flows to stop, or --all")
     with attach(network) as lab:
-        stopped = flows.stop(lab.agents(), None if every else numbers)
+        stopped = flows.stop(lab.agents, None if every else numbers)
     if as_json:
         print_json({"stopped": stopped})
     else:
@@ -180,7 +181,7 @@ def stats(network: str | None, as_json: bool) -> None:
 def _flows(lab: Attached) -> list[Flow]:
     from controller import flows
 
-    return flows.flows(lab.topology, {name: agent.stats() for name, agent in lab.agents().items()})
+    return flows.flows(lab.topology, {name: agent.stats() for name, agent in lab.agents.items()})
 
 
 def _rate(rate_bps: float | None) -> str:

@@ -9,6 +9,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from controller.commands.common import assignments, json_option, print_json, print_table
+from controller.complete import (
+    complete_network,
+    complete_scheme,
+    complete_scheme_parameter,
+    complete_target,
+    complete_topology,
+    complete_topology_option,
+)
 
 if TYPE_CHECKING:
     from topologies.record import Record
@@ -17,9 +25,17 @@ DEFAULT_DILATION = 400.0
 
 
 @click.command()
-@click.argument("topology")
-@click.option("--scheme", default="pcn", show_default=True, help="Congestion control of the hosts.")
-@click.option("--target", default="softswitch", show_default=True, help="softswitch or bmv2.")
+@click.argument("topology", shell_complete=complete_topology)
+@click.option(
+    "--scheme",
+    default="pcn",
+    show_default=True,
+    shell_complete=complete_scheme,
+    help="Congestion control: of the hosts, and of the switches' marks.",
+)
+@click.option(
+    "--target", default="softswitch", show_default=True, shell_complete=complete_target, help="softswitch or bmv2."
+)
 @click.option(
     "--dilation",
     "-k",
@@ -28,8 +44,22 @@ DEFAULT_DILATION = 400.0
     show_default=True,
     help="How many times slower than nominal time runs.",
 )
-@click.option("--set", "options", multiple=True, metavar="NAME=VALUE", help="Option of the topology: rate_bps=10G.")
-@click.option("--param", "parameters", multiple=True, metavar="NAME=VALUE", help="Parameter of the scheme: w_max=0.5.")
+@click.option(
+    "--set",
+    "options",
+    multiple=True,
+    metavar="NAME=VALUE",
+    shell_complete=complete_topology_option,
+    help="Option of the topology: rate_bps=10G.",
+)
+@click.option(
+    "--param",
+    "parameters",
+    multiple=True,
+    metavar="NAME=VALUE",
+    shell_complete=complete_scheme_parameter,
+    help="Parameter of the scheme: w_max=0.5.",
+)
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of whatever is random.")
 @click.option("--network", "-n", "name", metavar="NAME", help="Name of the network; the topology's unless given.")
 @click.option("--logs", type=click.Path(path_type=Path), help="Where logs go; results/up/NAME-TIME unless given.")
@@ -87,7 +117,7 @@ def up(
 
 
 @click.command()
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=complete_network)
 @click.option("--force", is_flag=True, help="Also a network that a running command (`pcn run`) holds.")
 def down(name: str | None, force: bool) -> None:
     """End what `pcn up` started.

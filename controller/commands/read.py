@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from controller.commands.common import json_option, network_option, print_json, print_table
+from controller.complete import complete_counter, complete_register, complete_switch, complete_table
 
 if TYPE_CHECKING:
     from controller.attach import Attached
 
 
 @click.command()
-@click.argument("switch")
-@click.argument("name", required=False)
+@click.argument("switch", shell_complete=complete_switch)
+@click.argument("name", required=False, shell_complete=complete_table)
 @network_option
 @json_option
 def tables(switch: str, name: str | None, network: str | None, as_json: bool) -> None:
@@ -33,7 +34,7 @@ def tables(switch: str, name: str | None, network: str | None, as_json: bool) ->
     from controller.present import assignments, entry
 
     with attach(network) as lab:
-        client = lab.switch(switch)
+        client = lab.switches[switch]
         found = {
             table: [entry(client, made) for made in client.read_table(table)]
             for table in ([name] if name else client.tables())
@@ -50,8 +51,8 @@ def tables(switch: str, name: str | None, network: str | None, as_json: bool) ->
 
 
 @click.command()
-@click.argument("switch")
-@click.argument("name", required=False)
+@click.argument("switch", shell_complete=complete_switch)
+@click.argument("name", required=False, shell_complete=complete_counter)
 @click.option("--all", "every", is_flag=True, help="Also the cells that are zero, of ports that exist.")
 @network_option
 @json_option
@@ -69,7 +70,7 @@ def counters(switch: str, name: str | None, every: bool, network: str | None, as
     from controller.attach import attach
 
     with attach(network) as lab:
-        client = lab.switch(switch)
+        client = lab.switches[switch]
         rows: list[dict[str, Any]] = [
             {"counter": counter, **_place(cell), "packets": value.packets, "bytes": value.bytes}
             for counter in ([name] if name else client.counters())
@@ -90,8 +91,8 @@ def counters(switch: str, name: str | None, every: bool, network: str | None, as
 
 
 @click.command()
-@click.argument("switch")
-@click.argument("name", required=False)
+@click.argument("switch", shell_complete=complete_switch)
+@click.argument("name", required=False, shell_complete=complete_register)
 @click.option("--all", "every", is_flag=True, help="Also the cells that are zero, of ports that exist.")
 @network_option
 @json_option
@@ -109,7 +110,7 @@ def registers(switch: str, name: str | None, every: bool, network: str | None, a
     from controller.attach import attach
 
     with attach(network) as lab:
-        client = lab.switch(switch)
+        client = lab.switches[switch]
         rows: list[dict[str, Any]] = [
             {"register": register, **_place(cell), "value": value}
             for register in ([name] if name else client.registers())

@@ -95,7 +95,7 @@ def test_entries_are_what_the_scheme_s_program_takes(scheme: str) -> None:
 def test_a_threshold_that_does_not_fit_is_refused_by_the_schema() -> None:
     schema = Program.compiled("pcn").schema
     made = plan(dumbbell(), "s1", 400)
-    wide = replace(made.pfc[0], xoff_bytes=2**32)
+    wide = replace(made.pfc[0], quantum_q16_us=2**32)
     with pytest.raises(ValueError, match="invalid value for bitwidth 32"):
         pfc_entry(wide).encode(schema)
 

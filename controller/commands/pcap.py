@@ -1,0 +1,95 @@
+"""`pcn pcap`: a capture for Wireshark."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from dataclasses import asdict
+from itertools import count as numbers
+from pathlib import Path
+from types import FrameType
+
+import click
+
+from controller.commands.common import Quantity, json_option, network_option, print_json
+from controller.complete import complete_node, complete_port
+
+
+@click.command()
+@click.argument("node", shell_complete=complete_node)
+@click.argument("port", type=int, required=False, shell_complete=complete_port)
+@click.option("--for", "duration", type=Quantity("time"), help="Nominal time: 10ms. Until Ctrl-C unless given.")
+@click.option("--count", type=click.IntRange(1), help="Frames.")
+@click.option(
+    "--out", "-o", type=click.Path(path_type=Path, allow_dash=True), help="The file; NODE-PORT.pcapng unless given."
+)
+@click.option("--real-time", is_flag=True, help="Real time stamps instead of nominal ones.")
+@network_option
+@json_option
+def pcap(
+    node: str,
+    port: int | None,
+    duration: float | None,
+    count: int | None,
+    out: Path | None,
+    real_time: bool,
+    network: str | None,
+    as_json: bool,
+) -> None:
+    """Capture what passes PORT of NODE, both ways, into a file that Wireshark opens.
+
+    It decodes RoCEv2 and PFC by itself. Time stamps are nominal, those of the port. `--out -` writes to stdout.
+
+    \b
+    Examples:
+      pcn pcap s1 3 --for 10ms
+      pcn pcap h0 --count 100 --out h0.pcapng
+      pcn pcap s0 1 --for 5ms --out - | tshark -r -
+    """
+    from controller.attach import attach
+    from controller.capture import capture
+    from controller.running import endpoint
+
+    stopped = False
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        nonlocal stopped
+        stopped = True
+
+    to_stdout = out == Path("-")
+    with attach(network) as lab:
+        end = endpoint(lab.topology, node, port)
+        path = out or _free(f"{end.node}-{end.port}")
+        if duration is None and count is None:
+            click.echo(f"capturing at {end} until Ctrl-C", err=True)
+        before = signal.signal(signal.SIGINT, stop)
+        try:
+            made = capture(
+                lab,
+                end.node,
+                end.port,
+                sys.stdout.buffer if to_stdout else path,
+                duration_s=duration,
+                count=count,
+                real_time=real_time,
+                stopped=lambda: stopped,
+            )
+        except BrokenPipeError:  # who read it has seen enough
+            sys.stderr.close()
+            return
+        finally:
+            signal.signal(signal.SIGINT, before)
+    if as_json:
+        print_json({**asdict(made), "file": None if to_stdout else str(path)})
+        return
+    kinds = ", ".join(f"{number} {kind}" for kind, number in made.kinds.items())
+    said = f"{made.frames} frames in {made.nominal_s * 1e3:.3f} ms nominal{f' ({kinds})' if kinds else ''}"
+    lost = f"; {made.lost} more were lost: this machine was too busy" if made.lost else ""
+    where = "" if to_stdout else f"; {made.time} time stamps; {path}"
+    click.echo(f"{end}: {said}{lost}{where}", err=to_stdout)
+
+
+def _free(stem: str) -> Path:
+    """A file that isn't there yet."""
+    paths = (Path(f"{stem}{'' if number == 1 else f'-{number}'}.pcapng") for number in numbers(1))
+    return next(path for path in paths if not path.exists())
