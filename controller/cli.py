@@ -12,20 +12,20 @@ import click
 
 # Subcommand -> where it is. Loaded when it is asked for, or for the list of them.
 _COMMANDS = {
+    "doctor": "controller.commands.doctor",
     "run": "controller.commands.run",
     "figure": "controller.commands.figure",
-    "doctor": "controller.commands.doctor",
     "up": "controller.commands.network",
     "down": "controller.commands.network",
     "status": "controller.commands.network",
     "flow": "controller.commands.flow",
+    "watch": "controller.commands.watch",
     "tables": "controller.commands.read",
     "counters": "controller.commands.read",
     "registers": "controller.commands.read",
     "set": "controller.commands.control",
     "pause": "controller.commands.control",
     "resume": "controller.commands.control",
-    "watch": "controller.commands.watch",
     "pcap": "controller.commands.pcap",
     "log": "controller.commands.log",
     "mn": "controller.commands.mn",
@@ -63,12 +63,12 @@ def pcn() -> None:
 
     \b
     Examples:
-      pcn run dumbbell                 the experiment, with a report
+      pcn doctor                       what is missing on this machine
+      pcn run dumbbell                 an experiment, with a report
       pcn up dumbbell                  a network that stays up, to play with
       pcn flow start h0 r0 --size 64KB
-      pcn counters s0 marked
+      pcn watch
       pcn down
-      pcn doctor                       what is missing on this machine
     """
 
 

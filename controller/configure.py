@@ -66,12 +66,20 @@ class PfcPort:
 
 @dataclass(frozen=True)
 class RedPort:
-    """One egress port's entry of red_config: DCQCN's K_min, K_max and P_max."""
+    """One egress port's entry of red_config: DCQCN's K_min, K_max and P_max. Raises ValueError for what can't work."""
 
     port: int
     k_min_bytes: int
     k_max_bytes: int
     p_max: float
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.k_min_bytes <= self.k_max_bytes < 2**32:
+            raise ValueError(
+                f"K_min {self.k_min_bytes} and K_max {self.k_max_bytes} bytes: 0 <= K_min <= K_max < 2^32 must hold"
+            )
+        if not 0 <= self.p_max <= 1:
+            raise ValueError(f"P_max {self.p_max:g}: it must be from 0 to 1")
 
     @property
     def slope_q48(self) -> int:
@@ -138,9 +146,10 @@ def pfc_port(topology: Topology, switch: str, port: int, dilation: float) -> Pfc
 
 def red_port(port: int, parameters: DcqcnParameters) -> RedPort:
     """Raises TopologyError."""
-    if not parameters.k_max_bytes < 2**32:
-        raise TopologyError(f"k_max_bytes = {parameters.k_max_bytes:g}: the data plane counts to 2^32")
-    return RedPort(port, round(parameters.k_min_bytes), round(parameters.k_max_bytes), parameters.p_max)
+    try:
+        return RedPort(port, round(parameters.k_min_bytes), round(parameters.k_max_bytes), parameters.p_max)
+    except ValueError as error:
+        raise TopologyError(str(error)) from None
 
 
 def qcn_port(port: int, parameters: QcnParameters) -> QcnPort:
@@ -217,6 +226,15 @@ def clone_sessions() -> list[CloneSession]:
     """Of every program and plan."""
     sessions = (PFC_CLONE_SESSION, CNM_CLONE_SESSION)
     return [CloneSession(session, replicas=[RECIRCULATION_PORT]) for session in sessions]
+
+
+def agent_parameters(topology: Topology, scheme: str) -> dict[str, float]:
+    """What a topology says of its hosts' scheme: PCN's weights, and T, the largest RTT (PCN, 6.2). Others have their
+    defaults."""
+    if scheme != "pcn":
+        return {}
+    weights = {name: topology.number(name) for name in ("w_min", "w_max")}
+    return {**weights, "period_s": topology.max_rtt_s()}
 
 
 def entries(plan: SwitchPlan) -> list[TableEntry]:

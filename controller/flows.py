@@ -35,6 +35,7 @@ class Flow:
     cnps: int
     received_packets: int
     received_bytes: int
+    received_payload_bytes: int
     marked: int
     missing: int
     goodput_bps: float | None
@@ -116,6 +117,7 @@ def _flow(sent: SentFlow, src: str, dst: str, got: ReceivedFlow | None) -> Flow:
         cnps=sent.cnps,
         received_packets=got.packets if got else 0,
         received_bytes=got.bytes if got else 0,
+        received_payload_bytes=got.payload_bytes if got else 0,
         marked=got.marked_ce if got else 0,
         missing=got.gaps if got else 0,
         goodput_bps=got.payload_bytes * 8 / lasted if got and lasted > 0 else None,

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from controller.configure import PfcPort, pfc_entry
+from controller.configure import PfcPort, RedPort, pfc_entry, red_entry
 from controller.errors import UnknownNameError
 from controller.switch import SwitchClient, TableAction, TableEntry
 from topologies.errors import LabError
@@ -25,7 +25,7 @@ class SettingError(LabError):
 
 @dataclass(frozen=True)
 class Setting:
-    """A parameter of each port. `kind` is its unit: "size" (bytes) or "count"."""
+    """A parameter of each port. `kind` is its unit: "size" (bytes), "count" or "share" (0 to 1)."""
 
     name: str
     kind: str
@@ -60,6 +60,16 @@ def _change_pfc(port: int, arguments: Mapping[str, int], values: Mapping[str, fl
     return pfc_entry(replace(old, xoff_bytes=xoff, xon_bytes=xon, quanta=round(values.get("quanta", old.quanta))))
 
 
+def _show_red(arguments: Mapping[str, int]) -> dict[str, float]:
+    k_min, k_max = arguments["k_min_bytes"], arguments["k_max_bytes"]
+    return {"k_min": k_min, "k_max": k_max, "p_max": arguments["slope_q48"] * (k_max - k_min) / 2**48}
+
+
+def _change_red(port: int, arguments: Mapping[str, int], values: Mapping[str, float]) -> TableEntry:
+    new = {**_show_red(arguments), **values}
+    return red_entry(RedPort(port, round(new["k_min"]), round(new["k_max"]), new["p_max"]))
+
+
 _TABLES = (
     _Table(
         "pfc_config",
@@ -70,6 +80,16 @@ _TABLES = (
         ),
         _show_pfc,
         _change_pfc,
+    ),
+    _Table(
+        "red_config",
+        (
+            Setting("k_min", "size", "queue of an egress port above which RED marks (DCQCN)"),
+            Setting("k_max", "size", "queue above which it marks every packet"),
+            Setting("p_max", "share", "probability of a mark at k_max"),
+        ),
+        _show_red,
+        _change_red,
     ),
 )
 

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from controller.configure import agent_parameters
 from controller.lab import Lab
 from topologies import catalog, signals
 from topologies import record as records
@@ -30,7 +31,7 @@ class SupervisorError(LabError):
 
 @dataclass(frozen=True)
 class Spec:
-    """What `pcn up` was asked for. `log_dir` must exist."""
+    """What `pcn up` was asked for. `log_dir` must exist. Parameters of the scheme are the topology's, unless given."""
 
     name: str
     topology: str
@@ -119,7 +120,7 @@ def hold(spec: Spec, progress: Callable[[str], None]) -> None:
         name=spec.name,
         target=spec.target,
         scheme=spec.scheme,
-        scheme_parameters=spec.scheme_parameters,
+        scheme_parameters={**agent_parameters(topology, spec.scheme), **spec.scheme_parameters},
         dilation=spec.dilation,
         seed=spec.seed,
         role="up",

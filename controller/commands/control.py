@@ -30,6 +30,7 @@ def set_(switch: str, words: tuple[str, ...], network: str | None, as_json: bool
     \b
       xoff, xon   bytes of a port inside the switch at which it sends PAUSE and RESUME
       quanta      of its PAUSE frames, 512 bit times each
+      k_min, k_max, p_max   of RED, with DCQCN
     \b
     Examples:
       pcn set s1
@@ -75,7 +76,7 @@ def _heading(setting: Setting) -> str:
 
 
 def _shown(value: float, kind: str) -> str:
-    return f"{value / 1e3:.3f}" if kind == "size" else f"{value:g}"
+    return {"size": f"{value / 1e3:.3f}", "share": f"{value:.3%}"}.get(kind, f"{value:g}")
 
 
 def _value(text: str, settings: Sequence[Setting]) -> tuple[str, float]:
@@ -87,7 +88,7 @@ def _value(text: str, settings: Sequence[Setting]) -> tuple[str, float]:
         raise click.UsageError(f"{text!r}: write it as name=value, for instance xoff=256KB")
     if name not in kinds:
         raise UnknownNameError("setting", name, list(kinds))
-    return name, Quantity(kinds[name]).convert(raw, None, None)
+    return name, Quantity(kinds[name], zero=True).convert(raw, None, None)
 
 
 @click.command()
@@ -107,12 +108,14 @@ def pause(
 
     \b
     Examples:
-      pcn pause s1 2 --for 2ms
+      pcn pause s1 3 --for 2ms
       pcn pause h0 --for 500us
     """
     from controller.attach import attach
     from controller.pause import pause as send
 
+    if duration is None and not as_json:
+        click.echo("paused until `pcn resume`, or Ctrl-C")
     with attach(network) as lab:
         made = send(lab, node, port, duration_s=duration, traffic_class=traffic_class)
     if as_json:
@@ -138,7 +141,7 @@ def resume(node: str, port: int | None, traffic_class: int, network: str | None,
 
     \b
     Examples:
-      pcn resume s1 2
+      pcn resume s1 3
       pcn resume h0
     """
     from controller.attach import attach

@@ -63,6 +63,7 @@ DEFAULT_DILATION = 400.0
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of whatever is random.")
 @click.option("--network", "-n", "name", metavar="NAME", help="Name of the network; the topology's unless given.")
 @click.option("--logs", type=click.Path(path_type=Path), help="Where logs go; results/up/NAME-TIME unless given.")
+@json_option
 def up(
     topology: str,
     scheme: str,
@@ -73,6 +74,7 @@ def up(
     seed: int,
     name: str | None,
     logs: Path | None,
+    as_json: bool,
 ) -> None:
     """Bring TOPOLOGY up, to stay.
 
@@ -81,6 +83,7 @@ def up(
     \b
     Examples:
       pcn up dumbbell
+      pcn up compact --scheme dcqcn
       pcn up dumbbell --scheme pfc --dilation 1000
       pcn up dumbbell --set pairs=2 --set xoff_bytes=256KB
     """
@@ -106,20 +109,23 @@ def up(
         dilation=dilation,
         seed=seed,
     )
-    click.echo(
-        f"bringing {name} up: {len(built.switches)} switches ({target}), {len(built.hosts)} hosts ({scheme}) ..."
-    )
+    nodes = f"{len(built.switches)} switches ({target}), {len(built.hosts)} hosts ({scheme})"
+    click.echo(f"bringing {name} up: {nodes} ...", err=as_json)
     record = supervisor.up(spec)
+    if as_json:
+        print_json(_network(record, held=True))
+        return
     click.echo(
         f"{name} is up, k = {record.dilation:g}, link delay: {record.features.get('link_delay')}; logs in {logs}"
     )
-    click.echo("`pcn status` shows it, `pcn flow start h0 r0` sends, `pcn down` ends it.")
+    click.echo("`pcn flow start h0 r0` sends, `pcn watch` shows what happens, `pcn down` ends it.")
 
 
 @click.command()
 @click.argument("name", required=False, shell_complete=complete_network)
 @click.option("--force", is_flag=True, help="Also a network that a running command (`pcn run`) holds.")
-def down(name: str | None, force: bool) -> None:
+@json_option
+def down(name: str | None, force: bool, as_json: bool) -> None:
     """End what `pcn up` started.
 
     The network NAME, or all; and remove what dead ones left. Safe to repeat.
@@ -136,9 +142,12 @@ def down(name: str | None, force: bool) -> None:
     for found in [name] if name else records.names():
         record = records.load(found)
         if not name and not force and record and record.role != "up" and records.is_held(found):
-            click.echo(f"left alone: {found}, of the running process {record.owner.pid}")
+            click.echo(f"left alone: {found}, of the running process {record.owner.pid}", err=as_json)
             continue
         removed += supervisor.down(found, force)
+    if as_json:
+        print_json({"removed": removed})
+        return
     for thing in removed:
         click.echo(f"removed {thing}")
     if not removed:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -52,7 +53,8 @@ def test_every_command_has_help_with_examples(command: tuple[str, ...], capsys: 
 def test_examples_name_real_commands_and_options(command: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
     """Each example line parses: up to the point where it would do something."""
     _, out, _ = run(capsys, *command, "--help")
-    examples = [line.split("  ")[0].split() for line in map(str.strip, out.splitlines()) if line.startswith("pcn ")]
+    lines = [line for line in map(str.strip, out.splitlines()) if line.startswith("pcn ")]
+    examples = [re.split(r"  | [|>] ", line)[0].split() for line in lines]
     assert examples
     for words in examples:
         context = cli.pcn.make_context("pcn", words[1:])

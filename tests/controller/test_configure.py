@@ -128,5 +128,5 @@ def test_the_slope_gives_equation_5_within_its_resolution(k_min: int, span: int,
 
 def test_without_a_range_the_slope_is_not_used() -> None:
     assert RedPort(1, 5000, 5000, 1.0).slope_q48 == 0
-    with pytest.raises(TopologyError, match="k_max_bytes"):
+    with pytest.raises(TopologyError, match="K_max"):
         plan(dumbbell(), "s0", 400, DcqcnParameters(k_max_bytes=2**32))
