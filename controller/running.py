@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from controller.errors import UnknownNameError
 from controller.switch import SwitchClient
-from topologies.model import Endpoint, Topology
+from topologies.model import Endpoint, Topology, TopologyError
 from topologies.record import Record
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def endpoint(topology: Topology, node: str, port: int | None = None) -> Endpoint
     if port is None and len(ports) == 1:
         port = ports[0]
     if port is None:
-        raise UnknownNameError("port", f"{node}:?", [f"{node}:{one}" for one in ports])
+        raise TopologyError(f"{node} has several ports: say which of {', '.join(map(str, ports))}")
     topology.link_at(node, port)
     return Endpoint(node, port)
 

@@ -15,7 +15,7 @@ from topologies.record import Record
 
 BAR_COLUMNS = 100  # from this width on utilisation is a bar, too
 _BAR_CELLS = 20
-# Rows beside the tables' own: title, two headings of two lines with a rule, space between, what isn't shown, what ended.
+# Rows beside the tables' own: title, two headings of two lines with a rule, space between, two captions.
 _OTHER_ROWS = 1 + 2 * 3 + 1 + 1 + 1
 _PORT_HEADINGS = (
     "port",

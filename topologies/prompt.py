@@ -75,7 +75,8 @@ class Prompt:
 
     def __init__(self, record: Record) -> None:
         setLogLevel("output")
-        lg.ch.setStream(sys.stdout)
+        for handler in lg.handlers:
+            handler.setStream(sys.stdout)
         Mininet.inited = True  # see topologies.nodes.LabNet
         node = partial(_Node, record=record)
         topo = mininet_topo(from_dict(record.topology))

@@ -1,0 +1,51 @@
+"""A small programmed network for tests of what the control plane does with one."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+import uuid
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from controller import flows
+from controller.lab import Lab
+from controller.target import BMV2
+from topologies.dumbbell import dumbbell
+
+
+@pytest.fixture(scope="module", params=["softswitch", *(["bmv2"] if shutil.which(BMV2) else [])])
+def dcqcn_lab(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    """h0 - s0 - s1 - r0, of each target that is installed: s0:1 is h0's, s1:1 r0's, s0:2 and s1:2 the link between."""
+    with Lab(
+        dumbbell(pairs=1),
+        log_dir=tmp_path_factory.mktemp("logs"),
+        name=f"a{os.getpid()}-{uuid.uuid4().hex[:8]}",
+        target=request.param,
+        dilation=500,
+        scheme="dcqcn",
+    ) as lab:
+        yield lab
+
+
+StartFlow = Callable[[float], int]
+_DRAIN_LIMIT_S = 30.0
+
+
+@pytest.fixture
+def start_flow(dcqcn_lab: Lab) -> Iterator[StartFlow]:
+    """Starts flows from h0 to r0 of at most a rate. After the test they end, and nothing waits in the switches."""
+    numbers: list[int] = []
+
+    def start(rate_bps: float) -> int:
+        numbers.extend(flows.start(dcqcn_lab.topology, dcqcn_lab.agents, "h0", "r0", rate_bps=rate_bps))
+        return numbers[-1]
+
+    yield start
+    flows.stop(dcqcn_lab.agents, numbers)
+    end = time.monotonic() + _DRAIN_LIMIT_S
+    while any(sum(one.read_registers("waiting_packets").values()) for one in dcqcn_lab.switches.values()):
+        assert time.monotonic() < end
+        time.sleep(0.02)

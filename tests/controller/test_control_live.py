@@ -1,0 +1,152 @@
+"""Settings and PFC frames on a network that runs: what was written is there, and does what it says."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+import pytest
+
+from controller import flows, settings
+from controller.attach import attach
+from controller.errors import UnknownNameError
+from controller.lab import Lab, index
+from controller.pause import Pause, PauseError, pause, resume
+from topologies.errors import LabError
+
+pytestmark = pytest.mark.root
+StartFlow = Callable[[float], int]
+LIMIT_S = 30.0
+
+
+def wait_until(condition: object) -> None:
+    assert callable(condition)
+    end = time.monotonic() + LIMIT_S
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def counted(lab: Lab, switch: str, counter: str, port: int) -> int:
+    return lab.switches[switch].read_counter(counter, index(port)).packets
+
+
+def test_what_is_set_is_read_back_from_the_switch(dcqcn_lab: Lab) -> None:
+    client = dcqcn_lab.primary("s0")
+    before = settings.read(client)
+    assert before[1] == {"xoff": 512e3, "xon": 512e3 - 2 * 1058, "quanta": 65535, "k_min": 5e3, "k_max": 200e3,
+                         "p_max": pytest.approx(0.01, abs=1e-9)}  # fmt: skip
+    assert settings.change(client, {"xoff": 256e3})[2]["xon"] == 256e3 - 2 * 1058
+    assert {row["xoff"] for row in settings.read(client).values()} == {256e3}
+    one = settings.change(client, {"xoff": 128e3, "xon": 64e3, "quanta": 1000, "k_min": 0, "p_max": 0.5}, [2])
+    assert list(one) == [2]
+    (entry,) = [entry for entry in client.read_table("pfc_config") if entry.match and entry.match["port"] == 2]
+    assert entry.action.args["refresh_us"] == 1000 * entry.action.args["quantum_q16_us"] // 65536 // 2  # type: ignore[union-attr]
+    now = settings.read(client)[2]
+    assert (now["xoff"], now["xon"], now["quanta"], now["k_min"], now["k_max"]) == (128e3, 64e3, 1000, 0, 200e3)
+    assert now["p_max"] == pytest.approx(0.5, abs=1e-9)
+    assert settings.read(client)[1]["xoff"] == 256e3
+    for port, values in before.items():
+        settings.change(client, values, [port])
+    assert settings.read(client) == before
+
+
+def test_nothing_is_written_unless_all_of_it_can_be(dcqcn_lab: Lab) -> None:
+    client = dcqcn_lab.primary("s0")
+    before = settings.read(client)
+    settings.change(client, {"xon": 100e3}, [1])
+    try:
+        # Port 1 could take it, port 2 has a larger XON.
+        with pytest.raises(settings.SettingError, match=r"s0:2: K_min 300000"):
+            settings.change(client, {"xoff": 200e3, "k_min": 300e3, "k_max": 250e3}, [2])
+        with pytest.raises(settings.SettingError, match=r"s0:\d: XON"):
+            settings.change(client, {"xoff": 1e3})
+        with pytest.raises(UnknownNameError, match="did you mean 'xoff'"):
+            settings.change(client, {"xof": 1})
+        with pytest.raises(UnknownNameError, match="no port '9'; there are 1, 2"):
+            settings.change(client, {"xoff": 256e3}, [9])
+        assert settings.read(client)[2] == before[2]
+        assert settings.read(client)[1] == {**before[1], "xon": 100e3}
+    finally:
+        settings.change(client, {"xon": before[1]["xon"]}, [1])
+
+
+def test_another_process_s_network_is_set_too(dcqcn_lab: Lab) -> None:
+    """Twice: who leaves, leaves the next one in."""
+    for xoff in (300e3, 512e3):
+        with attach(dcqcn_lab.network.name) as lab:
+            settings.change(lab.primary("s1"), {"xoff": xoff})
+        assert {row["xoff"] for row in settings.read(dcqcn_lab.switches["s1"]).values()} == {xoff}
+
+
+@pytest.mark.parametrize(("xoff", "pauses"), [(1e9, False), (100e3, True)])
+def test_a_new_threshold_acts_at_once(dcqcn_lab: Lab, start_flow: StartFlow, xoff: float, pauses: bool) -> None:
+    """r0's port held up for 2 ms, 1.25 MB at 5 Gb/s: more than one threshold, less than the other."""
+    before, sent = (counted(dcqcn_lab, "s1", *what) for what in (("pause_sent", 2), ("transmitted", 1)))
+    with attach(dcqcn_lab.network.name) as lab:
+        settings.change(lab.primary("s1"), {"xoff": xoff, "xon": xoff / 2})
+        start_flow(5e9)
+        wait_until(lambda: counted(dcqcn_lab, "s1", "transmitted", 1) > sent)
+        pause(lab, "s1", 1, duration_s=2e-3)
+        assert (counted(dcqcn_lab, "s1", "pause_sent", 2) > before) == pauses
+        settings.change(lab.primary("s1"), {"xoff": 512e3, "xon": 512e3 - 2 * 1058})
+
+
+def test_a_paused_port_sends_nothing_and_then_all(dcqcn_lab: Lab, start_flow: StartFlow) -> None:
+    flow = start_flow(5e9)
+    made: list[Pause] = []
+    before = {name: counted(dcqcn_lab, "s1", name, 1) for name in ("pause_received", "resume_received")}
+    thread = threading.Thread(target=lambda: made.append(pause(dcqcn_lab, "s1", 1, duration_s=8e-3)))
+    thread.start()
+    wait_until(lambda: dcqcn_lab.switches["s1"].read_register("tx_paused", index(1)) == 1)
+    sent = counted(dcqcn_lab, "s1", "transmitted", 1)
+    wait_until(lambda: dcqcn_lab.switches["s1"].read_register("waiting_packets", index(1)) > 100)
+    assert counted(dcqcn_lab, "s1", "transmitted", 1) == sent
+    thread.join()
+    wait_until(lambda: dcqcn_lab.switches["s1"].read_register("waiting_packets", index(1)) < 10)
+    assert counted(dcqcn_lab, "s1", "transmitted", 1) > sent + 100
+    (one,) = made
+    assert one.paused_s == pytest.approx(8e-3, rel=0.1)
+    # 65,535 quanta last 3.36 ms: sent again every 1.68 ms, and at the end what is left, then RESUME.
+    assert 4 <= one.frames <= 5
+    assert counted(dcqcn_lab, "s1", "pause_received", 1) - before["pause_received"] == one.frames - 1
+    assert counted(dcqcn_lab, "s1", "resume_received", 1) - before["resume_received"] == 1
+    stats = {name: agent.stats() for name, agent in dcqcn_lab.agents.items()}
+    (seen,) = [seen for seen in flows.flows(dcqcn_lab.topology, stats) if seen.id == flow]
+    assert seen.missing == 0 or dcqcn_lab.record.target == "bmv2"  # packets that were held may be overtaken
+
+
+def test_a_host_is_paused_by_its_switch_s_side(dcqcn_lab: Lab) -> None:
+    made = pause(dcqcn_lab, "r0", duration_s=1e-3, traffic_class=5)
+    assert (made.port, made.frames, made.resumed) == ("r0:0", 2, False)
+    (pauses,) = [one for one in dcqcn_lab.agents["r0"].stats().pauses if one.priority == 5]
+    assert pauses.pause == 1
+    assert pauses.resume or pauses.expired
+    assert pauses.paused_s == pytest.approx(1e-3, rel=0.1)
+
+
+def test_resume_ends_a_pause_without_end(dcqcn_lab: Lab) -> None:
+    made: list[Pause] = []
+    thread = threading.Thread(target=lambda: made.append(pause(dcqcn_lab, "s0", 2)))
+    thread.start()
+    paused = index(2)
+    wait_until(lambda: dcqcn_lab.switches["s0"].read_register("tx_paused", paused) == 1)
+    with attach(dcqcn_lab.network.name) as lab:
+        assert resume(lab, "s0", 2) == "s0:2"
+    thread.join(LIMIT_S)
+    assert made[0].resumed
+    assert dcqcn_lab.switches["s0"].read_register("tx_paused", paused) == 0
+
+
+def test_pauses_that_cannot_be(dcqcn_lab: Lab) -> None:
+    with pytest.raises(UnknownNameError, match="no node 's2'; there are s0, s1, h0, r0"):
+        pause(dcqcn_lab, "s2", 1, duration_s=1e-3)
+    with pytest.raises(LabError, match="s0 has no port 7; it has 1, 2"):
+        pause(dcqcn_lab, "s0", 7, duration_s=1e-3)
+    with pytest.raises(LabError, match="s0 has several ports: say which of 1, 2"):
+        pause(dcqcn_lab, "s0", duration_s=1e-3)
+    with pytest.raises(PauseError, match="class 8"):
+        resume(dcqcn_lab, "s0", 1, traffic_class=8)
+    with pytest.raises(PauseError, match="must be above 0"):
+        pause(dcqcn_lab, "s0", 1, duration_s=0)
