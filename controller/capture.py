@@ -108,7 +108,7 @@ def capture(
 
 
 def kind(frame: bytes) -> str:
-    """What a frame is: "data", "data, CE", "CNP", "PAUSE", "RESUME" or "other"."""
+    """What a frame is: "data", "data, CE", "CNP", "CNM", "PAUSE", "RESUME" or "other"."""
     try:
         found = wire.decode(frame)
     except wire.WireError:
@@ -117,6 +117,8 @@ def kind(frame: bytes) -> str:
         return "PAUSE" if any(found.quanta.values()) else "RESUME"
     if isinstance(found, wire.CnpPacket):
         return "CNP"
+    if isinstance(found, wire.CnmPacket):
+        return "CNM"
     return "data, CE" if found.ecn == wire.ECN_CE else "data"
 
 

@@ -78,6 +78,12 @@ def _topology_options(context: click.Context) -> list[str]:
     return [f"{name}=" for name in options(str(context.params.get("topology")))]
 
 
+def _scenarios(_context: click.Context) -> Iterable[str]:
+    from experiments.scenarios import SCENARIOS
+
+    return SCENARIOS
+
+
 def _schemes(_context: click.Context) -> Iterable[str]:
     from hosts.algorithms import schemes
 
@@ -137,6 +143,7 @@ complete_port = _completer(_ports)
 complete_network = _completer(_networks)
 complete_topology = _completer(_topologies)
 complete_topology_option = _completer(_topology_options)
+complete_scenario = _completer(_scenarios)
 complete_scheme = _completer(_schemes)
 complete_scheme_parameter = _completer(_scheme_parameters)
 complete_target = _completer(_targets)

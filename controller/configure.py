@@ -13,7 +13,7 @@ from typing import Protocol
 
 from controller.switch import CloneSession, TableAction, TableEntry, TableMatch
 from controller.target import RECIRCULATION_PORT
-from hosts.algorithms import DcqcnParameters, QcnParameters
+from hosts.algorithms import DcqcnParameters, PcnParameters, QcnParameters, Scheme
 from topologies.model import Topology, TopologyError
 
 # p4src/shared/constants.p4 has these two; the p4info can't tell them.
@@ -90,12 +90,20 @@ class RedPort:
 
 @dataclass(frozen=True)
 class QcnPort:
-    """One egress port's entry of qcn_config: QCN's set point Q_eq, its weight w, and the bytes between two samples."""
+    """One egress port's entry of qcn_config: QCN's set point Q_eq, its weight w, and the bytes between two samples.
+
+    Raises ValueError for what can't work.
+    """
 
     port: int
     q_eq_bytes: int
     w: int
     sample_bytes: int
+
+    def __post_init__(self) -> None:
+        for name, value in (("Q_eq", self.q_eq_bytes), ("w", self.w), ("sample", self.sample_bytes)):
+            if not 1 <= value < 2**31:
+                raise ValueError(f"{name} {value}: it must be from 1 to 2^31 - 1")
 
     @property
     def scale_q32(self) -> int:
@@ -154,9 +162,10 @@ def red_port(port: int, parameters: DcqcnParameters) -> RedPort:
 
 def qcn_port(port: int, parameters: QcnParameters) -> QcnPort:
     """Raises TopologyError."""
-    if not parameters.sample_bytes < 2**31:
-        raise TopologyError(f"sample_bytes = {parameters.sample_bytes:g}: the data plane counts to 2^31")
-    return QcnPort(port, round(parameters.q_eq_bytes), round(parameters.w), round(parameters.sample_bytes))
+    try:
+        return QcnPort(port, round(parameters.q_eq_bytes), round(parameters.w), round(parameters.sample_bytes))
+    except ValueError as error:
+        raise TopologyError(str(error)) from None
 
 
 def plan(topology: Topology, switch: str, dilation: float, scheme: object = None) -> SwitchPlan:
@@ -228,13 +237,13 @@ def clone_sessions() -> list[CloneSession]:
     return [CloneSession(session, replicas=[RECIRCULATION_PORT]) for session in sessions]
 
 
-def agent_parameters(topology: Topology, scheme: str) -> dict[str, float]:
-    """What a topology says of its hosts' scheme: PCN's weights, and T, the largest RTT (PCN, 6.2). Others have their
-    defaults."""
-    if scheme != "pcn":
+def agent_parameters(topology: Topology, scheme: Scheme) -> dict[str, float]:
+    """What a topology says of its hosts' scheme. PCN's weights, and T: the largest RTT (6.2), but the paper's 50 us at
+    least. Other schemes have their defaults."""
+    if not issubclass(scheme.parameters, PcnParameters):
         return {}
     weights = {name: topology.number(name) for name in ("w_min", "w_max")}
-    return {**weights, "period_s": topology.max_rtt_s()}
+    return {**weights, "period_s": max(topology.max_rtt_s(), PcnParameters().period_s)}
 
 
 def entries(plan: SwitchPlan) -> list[TableEntry]:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from controller.configure import PfcPort, RedPort, pfc_entry, red_entry
+from controller.configure import PfcPort, QcnPort, RedPort, pfc_entry, qcn_entry, red_entry
 from controller.errors import UnknownNameError
 from controller.switch import SwitchClient, TableAction, TableEntry
 from topologies.errors import LabError
@@ -70,6 +70,16 @@ def _change_red(port: int, arguments: Mapping[str, int], values: Mapping[str, fl
     return red_entry(RedPort(port, round(new["k_min"]), round(new["k_max"]), new["p_max"]))
 
 
+def _show_qcn(arguments: Mapping[str, int]) -> dict[str, float]:
+    sample = (arguments["sample_min_bytes"] + arguments["sample_max_bytes"]) / 2
+    return {"q_eq": arguments["q_eq_bytes"], "w": arguments["w"], "sample": round(sample)}
+
+
+def _change_qcn(port: int, arguments: Mapping[str, int], values: Mapping[str, float]) -> TableEntry:
+    new = {**_show_qcn(arguments), **values}
+    return qcn_entry(QcnPort(port, round(new["q_eq"]), round(new["w"]), round(new["sample"])))
+
+
 _TABLES = (
     _Table(
         "pfc_config",
@@ -90,6 +100,16 @@ _TABLES = (
         ),
         _show_red,
         _change_red,
+    ),
+    _Table(
+        "qcn_config",
+        (
+            Setting("q_eq", "size", "set point of an egress port's queue (QCN)"),
+            Setting("w", "count", "weight of the queue's growth"),
+            Setting("sample", "size", "bytes between two samples, on average"),
+        ),
+        _show_qcn,
+        _change_qcn,
     ),
 )
 

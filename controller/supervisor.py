@@ -15,6 +15,7 @@ from pathlib import Path
 
 from controller.configure import agent_parameters
 from controller.lab import Lab
+from hosts.algorithms import SchemeError, find_scheme
 from topologies import catalog, signals
 from topologies import record as records
 from topologies.errors import LabError
@@ -114,13 +115,17 @@ def _end_owner(record: records.Record) -> None:
 def hold(spec: Spec, progress: Callable[[str], None]) -> None:
     """Holds the network until a signal: KeyboardInterrupt or `signals.Terminated`."""
     topology = catalog.build(spec.topology, spec.options)
+    try:
+        scheme = find_scheme(spec.scheme)
+    except SchemeError as error:
+        raise SupervisorError(str(error)) from None
     with Lab(
         topology,
         log_dir=Path(spec.log_dir),
         name=spec.name,
         target=spec.target,
         scheme=spec.scheme,
-        scheme_parameters={**agent_parameters(topology, spec.scheme), **spec.scheme_parameters},
+        scheme_parameters={**agent_parameters(topology, scheme), **spec.scheme_parameters},
         dilation=spec.dilation,
         seed=spec.seed,
         role="up",

@@ -31,6 +31,7 @@ def set_(switch: str, words: tuple[str, ...], network: str | None, as_json: bool
       xoff, xon   bytes of a port inside the switch at which it sends PAUSE and RESUME
       quanta      of its PAUSE frames, 512 bit times each
       k_min, k_max, p_max   of RED, with DCQCN
+      q_eq, w, sample       of the CP, with QCN
     \b
     Examples:
       pcn set s1

@@ -6,14 +6,25 @@ from pathlib import Path
 
 import click
 
+from controller.complete import complete_scenario, complete_scheme, complete_target
+
 
 @click.command()
-@click.argument("scenario")
+@click.argument("scenario", shell_complete=complete_scenario)
 @click.option(
-    "--scheme", metavar="NAME[,NAME...]", help="Congestion control; several are compared. Default: SCENARIO's."
+    "--scheme",
+    metavar="NAME[,NAME...]",
+    shell_complete=complete_scheme,
+    help="Congestion control; several are compared. Default: SCENARIO's.",
 )
 @click.option("--clock", type=click.Choice(["live", "virtual"]), default="live", show_default=True, help="Which clock.")
-@click.option("--target", default="softswitch", show_default=True, help="Live switches: softswitch or bmv2.")
+@click.option(
+    "--target",
+    default="softswitch",
+    show_default=True,
+    shell_complete=complete_target,
+    help="Live switches: softswitch or bmv2.",
+)
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of whatever is random.")
 @click.option(
     "--set", "parameters", multiple=True, metavar="NAME=VALUE", help="Parameter of the scenario: duration=100ms."

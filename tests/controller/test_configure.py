@@ -12,7 +12,9 @@ from controller.configure import (
     CNM_CLONE_SESSION,
     MAX_QUANTA,
     PFC_CLONE_SESSION,
+    QcnPort,
     RedPort,
+    agent_parameters,
     entries,
     pfc_entry,
     plan,
@@ -21,6 +23,7 @@ from controller.configure import (
 from controller.switch import COMPILED, Program
 from controller.target import RECIRCULATION_PORT
 from hosts.algorithms import DcqcnParameters, schemes
+from topologies.compact import compact
 from topologies.dumbbell import dumbbell
 from topologies.model import TopologyError
 
@@ -130,3 +133,15 @@ def test_without_a_range_the_slope_is_not_used() -> None:
     assert RedPort(1, 5000, 5000, 1.0).slope_q48 == 0
     with pytest.raises(TopologyError, match="K_max"):
         plan(dumbbell(), "s0", 400, DcqcnParameters(k_max_bytes=2**32))
+
+
+def test_what_a_topology_says_of_the_hosts_scheme() -> None:
+    assert agent_parameters(dumbbell(), schemes["pcn"]) == {"w_min": 0.025, "w_max": 0.5, "period_s": 500e-6}
+    assert agent_parameters(compact(), schemes["pcn"]) == {"w_min": 0.05, "w_max": 0.5, "period_s": 50e-6}
+    assert agent_parameters(dumbbell(), schemes["dcqcn"]) == {}
+
+
+@pytest.mark.parametrize("change", [{"q_eq_bytes": 0}, {"w": 0}, {"sample_bytes": 2**31}])
+def test_qcn_s_values_that_cannot_work_are_refused(change: dict[str, int]) -> None:
+    with pytest.raises(ValueError, match="it must be from 1"):
+        replace(QcnPort(1, 30_000, 2, 150_000), **change)
