@@ -75,7 +75,9 @@ def _topologies(_context: click.Context) -> Iterable[str]:
 def _topology_options(context: click.Context) -> list[str]:
     from topologies.catalog import options
 
-    return [f"{name}=" for name in options(str(context.params.get("topology")))]
+    # Where the option has no value yet, click leaves the words that it hasn't matched.
+    topology = context.params.get("topology") or next(iter(context.args), "")
+    return [f"{name}=" for name in options(topology)]
 
 
 def _scenarios(_context: click.Context) -> Iterable[str]:

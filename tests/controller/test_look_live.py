@@ -114,7 +114,7 @@ def test_a_capture_is_what_wireshark_reads(dcqcn_lab: Lab, flow: int, tshark: st
     delay_s = dcqcn_lab.topology.link_at("s1", 1).delay_s
     assert began_s - delay_s <= stamps[0] < stamps[-1] <= ended_s
     assert len(data) == pytest.approx(RATE_BPS * 3e-3 / 8 / 1058, rel=0.3)
-    opcodes = dissect(tshark, path, "infiniband.bth.opcode", "macc.pfc.pause_time.c3", "ip.dsfield.ecn")
+    opcodes = dissect(tshark, path, "infiniband.bth.opcode", "macc.cbfc.pause_time.c3", "ip.dsfield.ecn")
     assert {row[0] for row in opcodes if row[0]} - {str(wire.OPCODE_CNP)} == {str(wire.OPCODE_UC_SEND_ONLY)}
     times = [int(row[1]) for row in opcodes if row[1]]
     assert times[1] == 0
@@ -256,4 +256,4 @@ def complete(words: list[str]) -> list[str]:
     command = [sys.executable, "-c", "from controller.cli import main; main()"]
     said = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=60)
     assert said.stderr == ""
-    return [line.partition(",")[2] for line in said.stdout.splitlines()]
+    return [line.partition(",")[2] for line in said.stdout.split()]
