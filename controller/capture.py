@@ -108,18 +108,16 @@ def capture(
 
 
 def kind(frame: bytes) -> str:
-    """What a frame is: "data", "data, CE", "CNP", "CNM", "PAUSE", "RESUME" or "other"."""
+    """What a frame is: "data", "data, CE", "CNP", "CNM", "ACK", "PAUSE", "RESUME" or "other"."""
     try:
         found = wire.decode(frame)
     except wire.WireError:
         return "other"
     if isinstance(found, wire.PfcFrame):
         return "PAUSE" if any(found.quanta.values()) else "RESUME"
-    if isinstance(found, wire.CnpPacket):
-        return "CNP"
-    if isinstance(found, wire.CnmPacket):
-        return "CNM"
-    return "data, CE" if found.ecn == wire.ECN_CE else "data"
+    if isinstance(found, wire.DataPacket):
+        return "data, CE" if found.ecn == wire.ECN_CE else "data"
+    return type(found).__name__.removesuffix("Packet").upper()
 
 
 @dataclass(frozen=True)
