@@ -38,10 +38,10 @@ class Latency:
 
 @dataclass(frozen=True)
 class Shaping:
-    """What came out of a shaped port: the rate over a second, bit/s; the largest burst, packets."""
+    """What came out of a shaped port: the rate over a second, bit/s; the most packets within half the time of one."""
 
     rate: float
-    burst: float
+    burst: int
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class Bench:
             said = watcher.stdout.read().split()
             if len(said) != 2:
                 raise BenchError(f"no rate of a shaped port: {watcher.stderr.read().strip()}")
-        return Shaping(float(said[0]), float(said[1]))
+        return Shaping(float(said[0]), int(said[1]))
 
     def _sender(self) -> list[str]:
         return ["taskset", "-c", str(min(one_cpu(SENDER_CPU))), str(self.blast)]

@@ -125,7 +125,7 @@ static uint64_t release_at(const struct sw_tm_port *port)
     if (pkt == NULL) return UINT64_MAX;
     if (port->rate_bps == 0) return pkt->due_ns;
     uint64_t wire = wire_ns(port, pkt->p.length), paced = port->released[1] + wire;
-    uint64_t overdue = pkt->due_ns + SW_PATIENCE * wire;
+    uint64_t overdue = pkt->due_ns + later(SW_PATIENCE * wire, SW_PATIENCE_NS);
     if (paced > overdue) paced = overdue;
     return later(pkt->due_ns, paced);
 }

@@ -5,7 +5,7 @@
  * leaves at start + bits / rate + delay, however late the calls come. So lateness of the caller neither
  * accumulates nor lowers the rate. A caller that is late by several packets would send them back to back; a port
  * therefore releases at most two packets within the time that one takes, unless they are overdue by SW_PATIENCE
- * such times: then the machine can't keep pace otherwise, and the rate comes first.
+ * such times and by SW_PATIENCE_NS: then the machine can't keep pace otherwise, and the rate comes first.
  *
  * A packet that is recirculated instead of sent uses no time of the wire, but its queue waits as long as if it had:
  * a held class polls at the port's rate, and the other classes have the whole port. (BMv2 shapes each queue alone,
@@ -16,7 +16,7 @@
 
 #include "packet.h"
 
-enum { SW_LOOP_PAUSE_NS = 50000, SW_LOOP_PASSES = 4, SW_PATIENCE = 8 };
+enum { SW_LOOP_PAUSE_NS = 50000, SW_LOOP_PASSES = 4, SW_PATIENCE = 8, SW_PATIENCE_NS = 2000000 };
 
 struct sw_queue {
     struct sw_fifo packets;

@@ -7,8 +7,7 @@
  *
  * `send` prints the packets sent and the seconds it took; `ping` the median and the 99th percentile of the time from the
  * call that sends to the frame's arrival, us, and how many came. `watch` prints the rate of what came, from the first to the
- * last frame, and the largest burst: the depth in packets of a bucket, filled at the nominal rate, that they would have
- * needed. (An even row needs one packet.) It prints "ready" when it watches. `copy` is what any switch on packet sockets has to do at the
+ * last frame, and the largest burst: the most that came within half the time of one. It prints "ready" when it watches. `copy` is what any switch on packet sockets has to do at the
  * least: recvmmsg, sendmmsg, nothing else. It prints "ready" when it waits. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -25,7 +24,7 @@
 #include <sys/uio.h>
 #include <time.h>
 
-enum { BATCH = 64, FRAME = 9216 };
+enum { BATCH = 64, FRAME = 9216, LONGEST = 128 };
 
 static uint64_t clock_ns(void)
 {
@@ -134,8 +133,8 @@ static int watch(const char *interface, double seconds, double bps)
     must(setsockopt(in, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof on) == 0, "time stamps");
     puts("ready");
     fflush(stdout);
-    uint64_t first = 0, last = 0, bits = 0;
-    double level = 0, deepest = 0, packet = 1; /* of the bucket, bits */
+    uint64_t first = 0, last = 0, bits = 0, before[LONGEST] = {0}; /* before: a ring of arrivals */
+    unsigned most = 0, count = 0;
     for (;;) {
         char control[64];
         struct iovec part = {frame, sizeof frame};
@@ -149,16 +148,17 @@ static int watch(const char *interface, double seconds, double bps)
         memcpy(&at, CMSG_DATA(stamp), sizeof at);
         uint64_t now = (uint64_t)at.tv_sec * 1000000000u + (uint64_t)at.tv_nsec;
         if (first != 0 && now - first > (uint64_t)(seconds * 1e9)) break;
-        packet = (double)n * 8;
-        level -= first == 0 ? 0 : (double)(now - last) * bps / 1e9;
-        level = (level < 0 ? 0 : level) + packet;
-        if (level > deepest) deepest = level;
+        unsigned together = 1;
+        while (together < LONGEST && together <= count &&
+               (double)(now - before[(count - together) % LONGEST]) < (double)n * 4e9 / bps) together++;
+        if (together > most) most = together;
+        before[count++ % LONGEST] = now;
         if (first == 0) first = now;
         else bits += (uint64_t)n * 8; /* the first one marks the time alone */
         last = now;
     }
     if (last == first) must((errno = ETIMEDOUT, 0), "nothing to watch");
-    printf("%.0f %.2f\n", (double)bits * 1e9 / (double)(last - first), deepest / packet);
+    printf("%.0f %u\n", (double)bits * 1e9 / (double)(last - first), most);
     return 0;
 }
 

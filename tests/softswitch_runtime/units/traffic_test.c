@@ -81,22 +81,23 @@ static void test_exact_times(void)
 }
 
 /* However late the calls come, the rate holds; and no more than two packets leave in the time of one, unless they are
- * overdue by SW_PATIENCE such times. */
+ * overdue by SW_PATIENCE such times and SW_PATIENCE_NS. */
 static void test_rate_when_late(uint64_t rate, uint64_t late)
 {
     struct sw_tm_port *port = start(rate, 0, 4096);
     uint64_t wire = 8000ull * 1000000000u / rate;
+    uint64_t patience = SW_PATIENCE * wire > SW_PATIENCE_NS ? SW_PATIENCE * wire : SW_PATIENCE_NS;
     uint32_t expected = (uint32_t)(1000000000u / wire);
     if (expected > 4000) expected = 4000;
     n_left = 0;
     for (uint32_t i = 0; i < expected; i++) CHECK(put(port, 0, i, 0));
     run_until(port, 0, UINT64_MAX - 1, late);
     CHECK(n_left == expected);
-    CHECK(left_at[n_left - 1] <= (expected + SW_PATIENCE) * wire + 3 * late);
+    CHECK(left_at[n_left - 1] <= expected * wire + patience + 3 * late);
     for (uint32_t i = 0; i < n_left; i++) {
         CHECK(tags[i] == i);
         CHECK(left_at[i] >= (i + 1) * wire);
-        bool overdue = left_at[i] >= (i + 1 + SW_PATIENCE) * wire;
+        bool overdue = left_at[i] >= (i + 1) * wire + patience;
         CHECK(i < 2 || overdue || left_at[i] - left_at[i - 2] >= wire);
     }
     finish();
