@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from experiments import charts
-from experiments.charts import Band, Chart, Line, View
+from experiments.charts import Band, Chart, Line, Mark, View
 from experiments.recording import Recording
 from experiments.scenarios.base import Plan
 from experiments.scenarios.victim_measures import BIN_S, TRUNK, allowed
-from experiments.scenarios.victim_setting import BURSTS, burst_s, fair_bps, ideal_bps
+from experiments.scenarios.victim_setting import BURSTS, PAPER_LOSS_MS, PAPER_TREE_MS, burst_s, fair_bps, ideal_bps
 from topologies.compact import P0_S0, P2_S1, P3_S1
 
 AROUND_S = (-0.5e-3, 8e-3)
@@ -44,6 +44,10 @@ def _bands(plan: Plan) -> tuple[Band, ...]:
     return (Band("bursts", 0.0, burst_s(plan) * 1e3),)
 
 
+def _marks(label: str, paper_ms: float | None) -> tuple[Mark, ...]:
+    return () if paper_ms is None else (Mark(label, paper_ms),)
+
+
 def _pause(plan: Plan, recording: Recording) -> Chart:
     to_bursting = [name for name in recording.links if name.startswith("s1->h")]
     series = recording.series
@@ -69,6 +73,7 @@ def _pause(plan: Plan, recording: Recording) -> Chart:
         lines=tuple(lines),
         views=_views(plan),
         bands=_bands(plan),
+        marks=_marks("the paper's tree ends", PAPER_TREE_MS.get(plan.scheme)),
     )
 
 
@@ -107,6 +112,7 @@ def _throughput(plan: Plan, recording: Recording) -> Chart:
         lines=tuple(lines),
         views=_views(plan),
         bands=_bands(plan),
+        marks=_marks("the paper's loss ends", PAPER_LOSS_MS.get(plan.scheme)),
     )
 
 

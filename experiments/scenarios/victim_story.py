@@ -6,12 +6,9 @@ from experiments import theory
 from experiments.parameters import format_value
 from experiments.recording import Recording
 from experiments.scenarios.base import Headline, Plan
-from experiments.scenarios.victim_checks import PAPER_MS
 from experiments.scenarios.victim_measures import RECOVERED, SMOOTH_S, Measures, measure
-from experiments.scenarios.victim_setting import burst_s, fair_bps, ideal_bps
+from experiments.scenarios.victim_setting import PAPER_LOSS_MS, PAPER_TREE_MS, burst_s, fair_bps, ideal_bps
 from topologies.compact import LONG_SENDERS, P0_S0, P3_S1
-
-_PAPER_TREE_MS = {"pfc": "3.1 ms", "pcn": "none"} | {scheme: f"{tree:g} ms" for scheme, (tree, _) in PAPER_MS.items()}
 
 
 def headlines(plan: Plan, recording: Recording) -> list[Headline]:
@@ -22,7 +19,7 @@ def headlines(plan: Plan, recording: Recording) -> list[Headline]:
         Headline(
             "congestion tree: time with PAUSE to S0, H0 or H1",
             tree,
-            f"paper: {_PAPER_TREE_MS[plan.scheme]}" if plan.scheme in _PAPER_TREE_MS else "",
+            "paper: none" if plan.scheme == "pcn" else _paper(PAPER_TREE_MS.get(plan.scheme)),
         ),
         Headline("PAUSE frames to H0 and H1", f"{made.pause_senders:,}", "paper: none" if plan.scheme == "pcn" else ""),
         Headline("F0 during the bursts", _gbps(made.f0_burst_bps), ideal),
@@ -30,7 +27,7 @@ def headlines(plan: Plan, recording: Recording) -> list[Headline]:
         Headline(
             "S0 to S1 full again after",
             _ms(made.full_s),
-            f"paper: {PAPER_MS[plan.scheme][1]:g} ms" if plan.scheme in PAPER_MS else "",
+            _paper(PAPER_LOSS_MS.get(plan.scheme)),
         ),
         Headline(
             "F0 and F1 both back at their share after",
@@ -194,6 +191,10 @@ def _fct(made: Measures) -> tuple[str, str]:
         "fct",
         f"The bursts' flows take {_ms(made.burst_fct_mean_s)} on average, the last {_ms(made.burst_fct_max_s)}.",
     )
+
+
+def _paper(milliseconds: float | None) -> str:
+    return "" if milliseconds is None else f"paper: {milliseconds:g} ms"
 
 
 def _gbps(rate: float) -> str:
