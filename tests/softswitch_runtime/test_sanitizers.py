@@ -53,6 +53,19 @@ def test_hostile_packets_and_programs_under_the_sanitizers(sanitized: dict[str, 
     assert done.returncode == 0, (done.stdout + done.stderr)[-4000:]
 
 
+@pytest.mark.timeout(280)
+def test_what_fuzzing_kept_under_the_sanitizers(sanitized: dict[str, str], tmp_path: Path) -> None:
+    """The inputs that coverage-guided fuzzing of packets and of P4Runtime messages found worth keeping."""
+    folder = Path(__file__).parents[1]
+    packets, messages = folder / "softswitch_runtime/fuzz_packets.py", folder / "p4runtime/fuzz_messages.py"
+    for script, *where in ((packets, tmp_path), (messages,)):
+        subprocess.run([sys.executable, script, "build", *where], env=sanitized, check=True)
+        words = [sys.executable, script, "replay", *where]
+        done = subprocess.run(words, env=preloaded(sanitized), capture_output=True, text=True, check=False)
+        assert done.returncode == 0, (done.stdout + done.stderr)[-4000:]
+        assert " inputs" in done.stdout
+
+
 @pytest.mark.root
 @pytest.mark.timeout(280)
 def test_everything_under_the_sanitizers(sanitized: dict[str, str]) -> None:

@@ -1,0 +1,431 @@
+"""Coverage-guided fuzzing of P4Runtime messages, against the whole service but for gRPC's own transport.
+
+    fuzz_messages.py fuzz PROGRAM SECONDS FOLDER   needs atheris and clang; FOLDER keeps what it found
+    fuzz_messages.py keep PROGRAM FOLDER           puts the shortest inputs that reach something new into corpus/
+
+What is kept is replayed by test_p4rt_fuzz.py, and under the sanitizers by test_sanitizers.py (`build`, `replay`).
+
+An input is a row of messages: a byte that says which RPC, two bytes length, the serialised request. Each is carried
+out or refused with a code. Afterwards everything can be read, and what was read can be written into a fresh switch.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from types import FrameType
+from typing import Any, NoReturn
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+PROGRAMS = Path(__file__).with_name("programs")
+CORPUS = Path(__file__).with_name("corpus")
+NAMES = ("bench", "indirect", "valuesets", "idle")
+CPU_PORT = 255
+CLANG = "clang -g -fsanitize=address"
+REPLAYED = 500  # one input of so many is also written into a fresh switch
+KEPT_LENGTH = 600  # bytes of an input in corpus/
+ARRAYS = ("register_entry", "counter_entry", "meter_entry")  # thousands of cells
+
+if __name__ == "__main__" and "inside" in sys.argv:
+    import atheris
+
+    with atheris.instrument_imports(include=["softswitch.p4runtime"]):
+        pass
+
+from finsy.proto import p4i, p4r  # noqa: E402
+from google.protobuf import text_format  # noqa: E402
+from google.protobuf.message import DecodeError, Message  # noqa: E402
+
+from softswitch.codegen.build import build_program, build_runtime  # noqa: E402
+from softswitch.native import NativeSwitch, load_library  # noqa: E402
+from softswitch.p4runtime.forwarding import Forwarding  # noqa: E402
+from softswitch.p4runtime.pipeline import Pipeline, verify  # noqa: E402
+from softswitch.p4runtime.service import Service  # noqa: E402
+from softswitch.program import load_program  # noqa: E402
+
+ELECTION = p4r.Uint128(low=1)
+KINDS: tuple[type[Message], ...] = (
+    p4r.WriteRequest,
+    p4r.ReadRequest,
+    p4r.StreamMessageRequest,
+    p4r.GetForwardingPipelineConfigRequest,
+    p4r.CapabilitiesRequest,
+)
+
+
+class RefusedError(Exception):
+    """What `abort` raises."""
+
+
+class Context:
+    """What the service uses of gRPC's ServicerContext."""
+
+    def abort(self, code: Any, message: str) -> NoReturn:
+        raise RefusedError(code, message)
+
+    def set_trailing_metadata(self, metadata: Any) -> None:
+        pass
+
+    def add_callback(self, callback: Any) -> bool:
+        return True
+
+
+class Target:
+    """A service whose state is that of a fresh pipeline at the start of each input."""
+
+    def __init__(self, name: str) -> None:
+        self.info = text_format.Parse((PROGRAMS / f"{name}.p4info.txtpb").read_text(), p4i.P4Info())
+        config = p4r.ForwardingPipelineConfig(p4info=self.info)
+        config.p4_device_config = (PROGRAMS / f"{name}.json").read_bytes()
+        self._library = load_library(build_runtime())
+        self._verified = verify(config)
+        self._native = NativeSwitch(self._library, cpu_port=CPU_PORT)
+        self._pipeline = Pipeline(self._native, self._library)
+        self._native.start()
+        self._inputs = 0
+
+    def run(self, data: bytes) -> None:
+        """Raises whatever is no refusal."""
+        self._pipeline.commit(self._verified)
+        service = Service(self._native, self._pipeline, 1, CPU_PORT)
+        with self._stream(service) as hear:
+            for message in messages(data):
+                with suppress(RefusedError):
+                    self._call(service, hear, message)
+        state = self._pipeline.state
+        assert state is not None
+        for field in p4r.Entity.DESCRIPTOR.fields:
+            if field.name not in ("extern_entry", *ARRAYS):
+                everything = p4r.ReadRequest(device_id=1, entities=[p4r.Entity(**{field.name: {}})])
+                list(service.Read(everything, Context()))  # type: ignore[arg-type]
+        self._inputs += 1
+        if self._inputs % REPLAYED == 0:
+            self._write_elsewhere(state)
+
+    def _call(self, service: Service, hear: Any, message: Message) -> None:
+        context: Any = Context()
+        if isinstance(message, p4r.WriteRequest):
+            message.device_id, message.role = 1, ""
+            message.election_id.CopyFrom(ELECTION)
+            service.Write(message, context)
+        elif isinstance(message, p4r.ReadRequest):
+            message.device_id = 1
+            list(service.Read(message, context))
+        elif isinstance(message, p4r.StreamMessageRequest):
+            hear(message)
+        elif isinstance(message, p4r.GetForwardingPipelineConfigRequest):
+            service.GetForwardingPipelineConfig(message, context)
+        elif isinstance(message, p4r.CapabilitiesRequest):
+            service.Capabilities(message, context)
+
+    def _stream(self, service: Service) -> Any:
+        """The primary controller's stream, without the thread that reads it."""
+        from contextlib import contextmanager
+
+        from softswitch.p4runtime.arbitration import Session
+        from softswitch.p4runtime.errors import RpcError
+
+        @contextmanager
+        def opened() -> Iterator[Any]:
+            session = Session()
+            first = p4r.MasterArbitrationUpdate(device_id=1, election_id=ELECTION)
+            service._hear(session, p4r.StreamMessageRequest(arbitration=first))
+
+            def hear(message: p4r.StreamMessageRequest) -> None:
+                with suppress(RpcError):  # ends a stream; here it goes on
+                    service._hear(session, message)
+
+            yield hear
+
+        return opened()
+
+    def _write_elsewhere(self, state: Forwarding) -> None:
+        """RECONCILE_AND_COMMIT relies on it: a snapshot is accepted, and gives the same snapshot."""
+        with NativeSwitch(self._library) as native:
+            native.load(self._verified.shared_object)
+            fresh = Forwarding(self._verified.schema, native)
+            updates = list(state.snapshot())
+            for update in updates:
+                fresh.apply(update)
+            assert list(fresh.snapshot()) == updates
+
+
+def messages(data: bytes) -> Iterator[Message]:
+    """The messages of an input; what can't be parsed is left out."""
+    for kind, body in pieces(data):
+        with suppress(DecodeError):
+            yield KINDS[kind].FromString(body)
+
+
+def pieces(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """Kind and body of each message, cut where the input ends."""
+    while len(data) >= 3:
+        length = int.from_bytes(data[1:3], "big")
+        yield data[0] % len(KINDS), data[3 : 3 + length]
+        data = data[3 + length :]
+
+
+def joined(parts: list[Message]) -> bytes:
+    """The input of these messages."""
+    out = b""
+    for message in parts:
+        body = message.SerializeToString()[:0xFFFF]
+        out += bytes((KINDS.index(type(message)),)) + len(body).to_bytes(2, "big") + body
+    return out
+
+
+# ---- inputs that make sense ----
+
+
+class Mutator:
+    """Changes messages where bytes alone would break them: fields that exist, ids that the program has."""
+
+    def __init__(self, info: p4i.P4Info) -> None:
+        things: list[Any] = [*info.tables, *info.actions, *info.counters, *info.registers, *info.meters, *info.digests]
+        things += [*info.action_profiles, *info.value_sets, *info.direct_counters, *info.direct_meters]
+        self._ids = [thing.preamble.id for thing in things]
+
+    def change(self, message: Message, rng: random.Random, depth: int = 0) -> None:
+        """One field of the message, or of a message in it."""
+        field = rng.choice(message.DESCRIPTOR.fields)
+        value = getattr(message, field.name)
+        if field.message_type is None:
+            if field.is_repeated:
+                value.append(self.scalar(field, rng))
+            else:
+                setattr(message, field.name, self.scalar(field, rng))
+        elif field.is_repeated:
+            if len(value) and rng.random() < 0.15:
+                del value[rng.randrange(len(value))]
+            elif len(value) and rng.random() < 0.3:
+                value.add().CopyFrom(rng.choice(value))
+            else:
+                self.change(rng.choice(value) if len(value) and rng.random() < 0.8 else value.add(), rng, depth + 1)
+        elif rng.random() < 0.05:
+            message.ClearField(field.name)
+        else:
+            present = [other for other, _ in message.ListFields() if other.message_type and not other.is_repeated]
+            if present and rng.random() < 0.7:  # stay within what a oneof has
+                value = getattr(message, rng.choice(present).name)
+            value.SetInParent()
+            if depth < 9:
+                self.change(value, rng, depth + 1)
+
+    def scalar(self, field: Any, rng: random.Random) -> Any:
+        """Often small, an edge, or an id."""
+        if field.type == field.TYPE_BYTES:
+            return rng.randbytes(rng.choice((0, 1, 1, 2, 4, 6, 9)))
+        if field.type == field.TYPE_STRING:
+            return rng.choice(("", "x", "role"))
+        if field.type == field.TYPE_BOOL:
+            return rng.random() < 0.5
+        if field.type == field.TYPE_ENUM:
+            return rng.choice(field.enum_type.values).number
+        bits = 64 if field.cpp_type in (field.CPPTYPE_INT64, field.CPPTYPE_UINT64) else 32
+        signed = field.cpp_type in (field.CPPTYPE_INT32, field.CPPTYPE_INT64)
+        top = (1 << (bits - signed)) - 1
+        if rng.random() < 0.4 and bits == 32:
+            return min(rng.choice(self._ids), top)
+        return rng.choice((0, 1, 2, 3, 4, 32, 255, 1000, top, rng.randrange(top), *([-1, -top] if signed else [])))
+
+    def custom(self, data: bytes, most: int, seed: int) -> bytes:
+        """libFuzzer's custom mutator."""
+        rng = random.Random(seed)
+        parts = list(messages(data))
+        draw = rng.random()
+        if not parts or draw < 0.1:
+            parts.append(p4r.WriteRequest() if rng.random() < 0.7 else rng.choice(KINDS)())
+        elif draw < 0.2:
+            other = type(part)() if not isinstance(part := rng.choice(parts), p4r.WriteRequest) else p4r.WriteRequest()
+            other.CopyFrom(part)
+            parts.append(other)
+        elif draw < 0.25:
+            del parts[rng.randrange(len(parts))]
+        for _ in range(rng.choice((1, 1, 2, 4))):
+            if parts:
+                self.change(rng.choice(parts), rng)
+        out = joined(parts)
+        return out if len(out) <= most else data[:most]
+
+
+def starts(info: p4i.P4Info) -> list[bytes]:
+    """An entry of each table with each action, something of each array, wildcard reads, a packet-out, a digest."""
+    rng, inserts = random.Random(1), []
+    actions = {action.preamble.id: action for action in info.actions}
+    entities: list[p4r.Entity] = []
+    for table in info.tables:
+        for ref in table.action_refs:
+            entry = p4r.TableEntry(table_id=table.preamble.id)
+            for key in table.match_fields:
+                size = (key.bitwidth + 7) // 8
+                match = entry.match.add(field_id=key.id)
+                value = rng.randrange(1 << min(key.bitwidth, 8)).to_bytes(1, "big")
+                if key.match_type == key.EXACT:
+                    match.exact.value = value
+                elif key.match_type == key.LPM:
+                    match.lpm.value, match.lpm.prefix_len = bytes(1), key.bitwidth
+                elif key.match_type == key.OPTIONAL:
+                    match.optional.value = value
+                elif key.match_type == key.TERNARY:
+                    match.ternary.value, match.ternary.mask = value, b"\xff"
+                else:
+                    match.range.low, match.range.high = b"\1", bytes((1,)) * size
+            if any(k.match_type in (k.TERNARY, k.RANGE, k.OPTIONAL) for k in table.match_fields):
+                entry.priority = 5
+            action = entry.action.action
+            if table.implementation_id:
+                action = entry.action.action_profile_action_set.action_profile_actions.add(weight=2).action
+            action.action_id = ref.id
+            for param in actions[ref.id].params:
+                action.params.add(param_id=param.id, value=b"\1")
+            entities.append(p4r.Entity(table_entry=entry))
+    for profile in info.action_profiles:
+        table = next(table for table in info.tables if table.preamble.id in profile.table_ids)
+        for number, ref in enumerate(table.action_refs, 1):
+            member = p4r.ActionProfileMember(action_profile_id=profile.preamble.id, member_id=number)
+            member.action.action_id = ref.id
+            for param in actions[ref.id].params:
+                member.action.params.add(param_id=param.id, value=b"\1")
+            entities.append(p4r.Entity(action_profile_member=member))
+        group = p4r.ActionProfileGroup(action_profile_id=profile.preamble.id, group_id=1, max_size=4)
+        group.members.add(member_id=1, weight=2)
+        entities.append(p4r.Entity(action_profile_group=group))
+    replicas = [p4r.Replica(egress_port=1, instance=1), p4r.Replica(egress_port=2, instance=1)]
+    groups = p4r.MulticastGroupEntry(multicast_group_id=1, replicas=replicas)
+    clones = p4r.CloneSessionEntry(session_id=1, replicas=replicas, packet_length_bytes=40)
+    for entry in ({"multicast_group_entry": groups}, {"clone_session_entry": clones}):
+        made = p4r.PacketReplicationEngineEntry(**entry)  # type: ignore[arg-type]
+        entities.append(p4r.Entity(packet_replication_engine_entry=made))
+    entities += [p4r.Entity(digest_entry=p4r.DigestEntry(digest_id=d.preamble.id)) for d in info.digests]
+    changed: list[p4r.Entity] = []
+    for register in info.registers:
+        cell = p4r.RegisterEntry(register_id=register.preamble.id)
+        cell.index.index, cell.data.bitstring = 1, b"\1"
+        changed.append(p4r.Entity(register_entry=cell))
+    for counter in info.counters:
+        counted = p4r.CounterEntry(counter_id=counter.preamble.id)
+        counted.index.index, counted.data.packet_count = 1, 7
+        changed.append(p4r.Entity(counter_entry=counted))
+    for meter in info.meters:
+        metered = p4r.MeterEntry(meter_id=meter.preamble.id)
+        metered.index.index = 1
+        metered.config.cir, metered.config.cburst, metered.config.pir, metered.config.pburst = 1, 2, 3, 4
+        changed.append(p4r.Entity(meter_entry=metered))
+    for value_set in info.value_sets:
+        changed.append(p4r.Entity(value_set_entry=p4r.ValueSetEntry(value_set_id=value_set.preamble.id)))
+    inserts = [p4r.Update(type=p4r.Update.INSERT, entity=entity) for entity in entities]
+    writes = [p4r.WriteRequest(updates=inserts), p4r.WriteRequest(updates=inserts, atomicity="ROLLBACK_ON_ERROR")]
+    writes += [p4r.WriteRequest(updates=[update]) for update in inserts]
+    writes += [p4r.WriteRequest(updates=[p4r.Update(type=p4r.Update.MODIFY, entity=e)]) for e in changed]
+    deletes = p4r.WriteRequest(updates=[p4r.Update(type=p4r.Update.DELETE, entity=entity) for entity in entities])
+    out = p4r.StreamMessageRequest(packet=p4r.PacketOut(payload=bytes(60)))
+    for number, _ in enumerate(info.controller_packet_metadata and info.controller_packet_metadata[-1].metadata, 1):
+        out.packet.metadata.add(metadata_id=number, value=b"\1")
+    others: list[Message] = [out, p4r.StreamMessageRequest(digest_ack=p4r.DigestListAck(digest_id=1, list_id=1))]
+    return (
+        [joined([write]) for write in writes] + [joined([other]) for other in others] + [joined([writes[0], deletes])]
+    )
+
+
+def corpus(name: str) -> list[bytes]:
+    """What was kept: an input a line, in hexadecimal."""
+    return [bytes.fromhex(line) for line in (CORPUS / f"{name}.hex").read_text().splitlines()]
+
+
+# ---- with atheris ----
+
+
+def fuzz(name: str, options: list[str]) -> int:
+    """libFuzzer in a process of its own, with these of its options."""
+    environment = os.environ | {"CC": CLANG}
+    subprocess.run([sys.executable, __file__, "build", name], env=environment, check=True)
+    where = "import atheris, glob; print(atheris.path(), *glob.glob(atheris.__path__[0] + '/custom_mutator.*.so'))"
+    said = subprocess.run([sys.executable, "-c", where], capture_output=True, text=True, check=True).stdout.split()
+    environment |= {"LD_PRELOAD": f"{said[0]}/asan_with_fuzzer.so {said[1]}", "ASAN_OPTIONS": "detect_leaks=0"}
+    return subprocess.run([sys.executable, __file__, "inside", name, *options], env=environment, check=False).returncode
+
+
+def inside(name: str, options: list[str]) -> None:
+    """Never returns: libFuzzer ends the process."""
+    del os.environ["LD_PRELOAD"]  # not for the compiler, which is asked for its version
+    target = Target(name)
+    mutator = Mutator(target.info)
+    atheris.Setup([sys.argv[0], *options], target.run, custom_mutator=mutator.custom)
+    atheris.Fuzz()
+
+
+def run(name: str, seconds: str, folder: Path) -> int:
+    """Fuzzes from the kept inputs, the first ones and what FOLDER has."""
+    folder.mkdir(parents=True, exist_ok=True)
+    info = text_format.Parse((PROGRAMS / f"{name}.p4info.txtpb").read_text(), p4i.P4Info())
+    kept = corpus(name) if (CORPUS / f"{name}.hex").exists() else []
+    for number, data in enumerate([*starts(info), *kept]):
+        (folder / f"start-{number}").write_bytes(data)
+    limits = [f"-max_total_time={seconds}", "-max_len=4000", "-timeout=300", f"-artifact_prefix={folder}/../{name}-"]
+    return fuzz(name, [*limits, "-print_final_stats=1", str(folder)])
+
+
+def keep(name: str, folder: Path) -> None:
+    """Of FOLDER's inputs, the shortest first, those that go from a line to a line as none before them did."""
+    target = Target(name)
+    seen: set[tuple[str, int, int]] = set()
+    last: dict[int, int] = {}
+
+    def trace(frame: FrameType, event: str, _: Any) -> Any:
+        if "/softswitch/p4runtime/" not in frame.f_code.co_filename:
+            return None
+        if event in ("call", "line"):
+            seen.add((frame.f_code.co_filename, last.get(id(frame), 0), frame.f_lineno))
+            last[id(frame)] = frame.f_lineno
+        else:
+            last.pop(id(frame), None)
+        return trace
+
+    chosen = []
+    for data in sorted((path.read_bytes() for path in folder.iterdir()), key=lambda data: (len(data), data)):
+        if len(data) > KEPT_LENGTH:
+            break
+        known = len(seen)
+        sys.settrace(trace)
+        try:
+            target.run(data)
+        finally:
+            sys.settrace(None)
+        if len(seen) > known:
+            chosen.append(data)
+    CORPUS.mkdir(exist_ok=True)
+    (CORPUS / f"{name}.hex").write_text("".join(data.hex() + "\n" for data in chosen))
+
+
+def main(words: list[str]) -> int:
+    """See above."""
+    match words:
+        case ["fuzz", name, seconds, folder]:
+            return run(name, seconds, Path(folder))
+        case ["keep", name, folder]:
+            keep(name, Path(folder))
+        case ["build", *names]:
+            build_runtime()
+            for name in names or NAMES:
+                build_program(load_program((PROGRAMS / f"{name}.json").read_text()))
+        case ["inside", name, *options]:
+            inside(name, options)
+        case ["replay"]:
+            for name in NAMES:
+                target, inputs = Target(name), corpus(name)
+                for data in inputs:
+                    target.run(data)
+                print(f"{name}: {len(inputs)} inputs")
+        case _:
+            print(__doc__, file=sys.stderr)
+            return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
