@@ -18,27 +18,29 @@ import socket
 import time
 import zlib
 from multiprocessing.connection import Connection
+from typing import Final
 
 from experiments.scenarios.base import Plan
 
 _TRIAL_S = 0.4
-AGENT_COST = 12.0
-"""What the two agents and the switches need for a packet, over a round of the calibration's loop. Measured in runs of
-the victim scenario on two cores, k = 1000: its 20 programs took 40% of a core at 4,150 packets a second."""
+COST: Final = {"softswitch": 12.0, "bmv2": 60.0}
+"""What two agents and the switches need for a packet, over a round of the calibration's loop, by target. Measured on
+two cores: 20 programs of the victim scenario took 40% of a core at k = 1000 and 4,150 packets a second, the dumbbell's
+8 took 113% at k = 150 and 7,870; with BMv2 the dumbbell needed k = 640."""
 USABLE = 0.5
 """Share of the machine that may go to packets: waiting packets are late packets, and the start brings a burst."""
 
 
-def choose(plan: Plan) -> float:
+def choose(plan: Plan, target: str) -> float:
     """A k for `plan` on this machine as it is now, in steps of 20. Whether that was enough, the run itself tells."""
-    return stretch(plan, rounds_per_s(plan.frame_bytes))
+    return stretch(plan, target, rounds_per_s(plan.frame_bytes))
 
 
-def stretch(plan: Plan, rounds: float) -> float:
+def stretch(plan: Plan, target: str, rounds: float) -> float:
     """The k, within the plan's limits, at which its packets take USABLE of `rounds` a second (real)."""
     assert plan.live
     packets_per_s = plan.live.load_bps / (8 * plan.frame_bytes)
-    k = packets_per_s * AGENT_COST / (USABLE * rounds)
+    k = packets_per_s * COST[target] / (USABLE * rounds)
     return min(plan.live.most_k, max(plan.live.least_k, math.ceil(k / 20) * 20.0))
 
 

@@ -103,7 +103,7 @@ def _record(plan: Plan, target: str, k: float | None, logs: Path, progress: RunP
     if k is not None:
         return run_live(plan, target, k, logs, progress)
     progress.stage("Calibration: how fast is this machine now?")
-    k = calibrate.choose(plan)
+    k = calibrate.choose(plan, target)
     for _ in range(_ATTEMPTS - 1):
         try:
             return run_live(plan, target, k, logs, progress)

@@ -41,8 +41,8 @@ _PARAMETERS = (
 )
 
 
-_K = (400.0, 640.0)
-"""Up to the latter a run takes less than two minutes in all."""
+_K = (200.0, 640.0)
+"""At the former a stall of 50 ms (real) spoils a run; up to the latter one takes less than two minutes in all."""
 _STALL_S = 0.25e-3
 """Half an RTT. Runs with stalls of 0.4 ms missed Jain's index and utilisation by some percent."""
 

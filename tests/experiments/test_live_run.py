@@ -134,7 +134,7 @@ def test_ctrl_c_in_the_middle_leaves_nothing(mark: str, tmp_path: Path) -> None:
 def test_what_is_missing_shows_before_anything_is_measured(
     mark: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def too_late(_plan: object) -> float:
+    def too_late(*_: object) -> float:
         pytest.fail("the calibration came first")
 
     monkeypatch.setattr(calibrate, "choose", too_late)

@@ -36,10 +36,10 @@ def test_lateness_is_judged_in_nominal_time() -> None:
 
 def test_k_follows_from_the_load_within_the_plan_s_limits() -> None:
     packets_per_s = PLAN.live.load_bps / (8 * PLAN.frame_bytes)
-    rounds = packets_per_s * calibrate.AGENT_COST / calibrate.USABLE / 1490
-    assert calibrate.stretch(PLAN, rounds) == 1500
-    assert calibrate.stretch(PLAN, rounds * 100) == PLAN.live.least_k
-    assert calibrate.stretch(PLAN, rounds / 100) == PLAN.live.most_k
+    rounds = packets_per_s * calibrate.COST["softswitch"] / calibrate.USABLE / 1490
+    assert calibrate.stretch(PLAN, "softswitch", rounds) == 1500
+    assert calibrate.stretch(PLAN, "softswitch", rounds * 100) == PLAN.live.least_k
+    assert calibrate.stretch(PLAN, "softswitch", rounds / 100) == PLAN.live.most_k
 
 
 def test_the_next_k_is_larger() -> None:
