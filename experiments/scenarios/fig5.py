@@ -26,6 +26,8 @@ _F1_IDS = 100
 """F1's steps are the flows 100, 101, ..."""
 _PAPER_GBPS = 9.5
 _BIN_S = 0.5e-3
+_TAIL_S = 2 * _BIN_S
+"""The run goes on after its last point: agents' counts come now and then, and the last ones span its end."""
 _K = (800.0, 2400.0)
 _STALL_S = 0.25e-3
 """A quarter of the time over which a point is measured."""
@@ -103,7 +105,7 @@ class Fig5:
             scheme_parameters={},
             topology=dataclasses.replace(topology, flows=(f0, *f1, *others)),
             bottleneck=P0_S0,
-            duration_s=len(limits) * step_s,
+            duration_s=len(limits) * step_s + _TAIL_S,
             payload_bytes=payload,
             sampling=Sampling((P2_S1, P0_S0), counters_s=_BIN_S / 2, flows_s=_BIN_S / 2),
             live=LiveLimits(1.75 * rate, *_K, _STALL_S),
