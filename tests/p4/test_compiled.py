@@ -175,6 +175,8 @@ EMULATION_COUNTERS = {"held": "BOTH", "pause_sent": "PACKETS", "resume_sent": "P
 # What a scheme's marking point adds, by top program.
 SCHEME_TABLES: dict[str, dict[str, object]] = {
     "pcn": {},
+    "pcn_left_behind": {},
+    "pcn_waited": {},
     "dcqcn": {
         "red_config": (
             {"port": ("EXACT", 9)},
@@ -201,10 +203,12 @@ SCHEME_TABLES: dict[str, dict[str, object]] = {
 }
 SCHEME_REGISTERS: dict[str, dict[str, int]] = {
     "pcn": {},
+    "pcn_left_behind": {},
+    "pcn_waited": {},
     "dcqcn": {},
     "qcn": {"sampled_bytes": 32, "sampled_feedback": 6, "sample_after_bytes": 32},
 }
-SCHEME_COUNTERS = {"pcn": {"marked": "BOTH"}, "dcqcn": {"marked": "BOTH"}, "qcn": {"marked": "BOTH"}}
+SCHEME_COUNTERS = {name: {"marked": "BOTH"} for name in ("pcn", "pcn_left_behind", "pcn_waited", "dcqcn", "qcn")}
 # What a scheme makes packets of its own with, whoever pauses the queues.
 SCHEME_PRIMITIVES = {"qcn": {"recirculate", "clone_ingress_pkt_to_egress", "truncate"}}
 
