@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,24 +16,41 @@ from experiments.sampler import INSIDE
 from experiments.scenarios import Plan
 from experiments.series import Series
 from experiments.versions import versions
-from hosts.algorithms import Cnp, SchemeError, Window, find_scheme
+from hosts.algorithms import Cnp, Scheme, SchemeError, Window, find_scheme, window_phase
 from topologies.model import Endpoint
-from virtualnet import Samples, Source, VirtualFlow, VirtualNetwork
+from virtualnet import Phase, Samples, Source, VirtualFlow, VirtualNetwork
 
 _QUEUE = ("waiting_bytes", "waiting_packets", "pn", "tx_paused")
 _DRAIN_S, _DRAIN_STEP_S = 1.0, 1e-3
 """How long the network may take to empty after the run, and how often that is looked at; simulated time."""
 
 
-def run_virtual(plan: Plan, progress: RunProgress) -> Recording:
+@dataclass(frozen=True)
+class Variant:
+    """What a study runs instead of what the plan's scheme has: None keeps it. `phase` is that of the NPs' windows."""
+
+    scheme: Scheme | None = None
+    program: str | None = None
+    phase: Phase | None = None
+
+
+def run_virtual(plan: Plan, progress: RunProgress, variant: Variant | None = None) -> Recording:
     """Runs `plan` and returns what was recorded. Raises LabError."""
+    variant = variant or Variant()
     started = time.monotonic()
     progress.stage("Network: switches and their programs")
     try:
-        scheme = find_scheme(plan.scheme).configure(plan.scheme_parameters)
+        scheme = (variant.scheme or find_scheme(plan.scheme)).configure(plan.scheme_parameters)
     except SchemeError as error:
         raise ExperimentError(str(error)) from None
-    with VirtualNetwork(plan.topology, scheme, seed=plan.seed, payload_bytes=plan.payload_bytes) as network:
+    with VirtualNetwork(
+        plan.topology,
+        scheme,
+        program=variant.program,
+        seed=plan.seed,
+        payload_bytes=plan.payload_bytes,
+        phase=variant.phase or window_phase,
+    ) as network:
         run = _Run(plan, network)
         progress.stage(f"Run: {(plan.duration_s - plan.start_s) * 1e3:g} ms of simulated time")
         run.go(progress)

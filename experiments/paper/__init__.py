@@ -6,6 +6,7 @@ pcn figure fig11 fig17
 from __future__ import annotations
 
 from experiments.paper.base import Figure
+from experiments.paper.fairness import FairnessRules, FairnessSweep, MarkingPoint
 from experiments.paper.fig2 import Fig2
 from experiments.paper.fig10 import Fig10
 from experiments.paper.fig11 import Fig11
@@ -15,7 +16,8 @@ from experiments.paper.fig17 import Fig17
 from experiments.paper.fig18 import Fig18
 from experiments.paper.fig19 import Fig19
 
-FIGURES: dict[str, Figure] = {
-    figure.name: figure for figure in (Fig2(), Fig10(), Fig11(), Fig12(), Fig13(), Fig17(), Fig18(), Fig19())
-}
-"""By name, in the paper's order."""
+_PAPER = (Fig2(), Fig10(), Fig11(), Fig12(), Fig13(), Fig17(), Fig18(), Fig19())
+_STUDIES = (MarkingPoint(), FairnessSweep(), FairnessRules())
+
+FIGURES: dict[str, Figure] = {figure.name: figure for figure in (*_PAPER, *_STUDIES)}
+"""By name, in the paper's order; then our studies."""

@@ -12,6 +12,7 @@ from experiments.checks import Check
 from experiments.paper.plots import Panel
 from experiments.recording import Recording
 from experiments.scenarios.base import Plan
+from experiments.virtual import Variant
 
 Key = str | float | int
 Curve = tuple[list[float], list[float]]
@@ -24,10 +25,12 @@ SCHEMES = ("pcn", "qcn", "dcqcn", "timely")
 
 @dataclass(frozen=True)
 class Case:
-    """One run of a figure. `keys` tell it from the others: scheme, seed, and what the figure varies."""
+    """One run of a figure. `keys` tell it from the others: scheme, seed, and what the figure varies. A study runs a
+    `variant` of the plan's scheme."""
 
     keys: Mapping[str, Key]
     plan: Plan
+    variant: Variant = field(default_factory=Variant)
 
     @property
     def label(self) -> str:

@@ -58,7 +58,7 @@ def run_case(name: str, schemes: tuple[str, ...], index: int) -> Outcome:
     figure = FIGURES[name]
     case = figure.cases(schemes)[index]
     started = time.monotonic()
-    recording = run_virtual(case.plan, Silent())
+    recording = run_virtual(case.plan, Silent(), case.variant)
     outcome = figure.measure(case, recording)
     numbers = {**outcome.numbers, "lost": measure.lost(recording), "inside": float(len(recording.left_inside))}
     return replace(outcome, numbers=numbers, wall_s=time.monotonic() - started)

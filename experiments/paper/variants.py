@@ -1,0 +1,87 @@
+"""What the studies of fairness run beside PCN and PCN-X: one rule changed, or left out, at a time."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from hosts.algorithms import Cnp, Scheme, Window, find_scheme
+from hosts.algorithms.pcn import REC_RATE_UNIT_BPS, PcnNotificationPoint, PcnParameters
+from hosts.algorithms.pcn_x import PcnXNotificationPoint, PcnXParameters, PcnXReactionPoint
+
+
+class FirstWindowInFull(PcnNotificationPoint):
+    """PCN, but what came in the first, partial period is divided by the time it came in."""
+
+    _first = True
+
+    def on_window(self, window: Window) -> Cnp | None:
+        cnp = super().on_window(window)
+        if cnp is None or not self._first:
+            return cnp
+        self._first = False
+        if window.packets == 1:
+            return cnp
+        gaps = window.packets - 1
+        rate_bps = window.bytes * 8 * gaps / window.packets / (window.last_s - window.first_s)
+        return Cnp(cnp.decrease, rate_bps)
+
+
+class WholeGaps(PcnNotificationPoint):
+    """PCN with PCN-X's RecRate."""
+
+    def __init__(self, parameters: PcnParameters) -> None:
+        super().__init__(parameters)
+        self._rates = PcnXNotificationPoint(PcnXParameters(period_s=parameters.period_s))
+
+    def on_window(self, window: Window) -> Cnp | None:
+        rate, decision = self._rates.on_window(window), super().on_window(window)
+        return None if rate is None or decision is None else Cnp(decision.decrease, rate.rec_rate_bps)
+
+
+class AllMarked(PcnXNotificationPoint):
+    """PCN-X with PCN's decision: 95% of the packets are marked."""
+
+    def on_window(self, window: Window) -> Cnp | None:
+        cnp = super().on_window(window)
+        return None if cnp is None else Cnp(window.marked_ce + 1e-9 >= 0.95 * window.packets, cnp.rec_rate_bps)
+
+
+class BytesOverT(PcnXNotificationPoint):
+    """PCN-X with PCN's RecRate."""
+
+    def __init__(self, parameters: PcnXParameters) -> None:
+        super().__init__(parameters)
+        self._rates = PcnNotificationPoint(PcnParameters(period_s=parameters.period_s))
+
+    def on_window(self, window: Window) -> Cnp | None:
+        rate, decision = self._rates.on_window(window), super().on_window(window)
+        return None if rate is None or decision is None else Cnp(decision.decrease, rate.rec_rate_bps)
+
+
+class RoundedDown(PcnXNotificationPoint):
+    """PCN-X with a RecRate that is rounded down to the unit on the wire."""
+
+    def on_window(self, window: Window) -> Cnp | None:
+        cnp = super().on_window(window)
+        return None if cnp is None else Cnp(cnp.decrease, max(REC_RATE_UNIT_BPS, cnp.rec_rate_bps - REC_RATE_UNIT_BPS))
+
+
+class PresentRate(PcnXReactionPoint):
+    """PCN-X that compares RecRate with the present rate, as PCN does."""
+
+    def on_cnp(self, cnp: Cnp, now_s: float) -> None:
+        self._before_bps = self.rate_bps
+        super().on_cnp(cnp, now_s)
+
+
+def pcn_with(notification_point: type[PcnNotificationPoint]) -> Scheme:
+    return dataclasses.replace(find_scheme("pcn"), notification_point=notification_point)
+
+
+def pcn_x_with(
+    notification_point: type[PcnXNotificationPoint] = PcnXNotificationPoint,
+    reaction_point: type[PcnXReactionPoint] = PcnXReactionPoint,
+) -> Scheme:
+    return dataclasses.replace(
+        find_scheme("pcn-x"), notification_point=notification_point, reaction_point=reaction_point
+    )
