@@ -46,6 +46,7 @@ def dumbbell_outcome(case: Case, recording: Recording, curves: Mapping[str, Curv
     port = recording.ports[str(plan.bottleneck)]
     numbers: dict[str, float | None] = {
         "jain": steady.jain,
+        "packets": plan.capacity_bps * plan.number("period_s") / 8 / plan.frame_bytes / goodput.size,
         "utilisation": steady.utilisation,
         "queue_kb": steady.queue_bytes_mean / 1e3,
         "drained_ms": None if empty is None or empty > DURATION_S else empty * 1e3,
@@ -154,7 +155,7 @@ class FairnessSweep:
         f"{_ABOUT} PCN with T = RTT = 500 us, w_min = 0.1/N and the 95% rule, and one of these changed: the rule's "
         "threshold, T, w_min, RTT (with T), the NPs' phases (all flows' periods in step), how the first, partial "
         "period counts, RecRate by whole gaps. First panel: share of the periods that end in an increase, by packets "
-        "in them."
+        "in them. Second: all runs with other T or RTT, by the packets that a fair share has in a period."
     )
     flows = (16, 64, 256)
     settings: Mapping[Key, tuple[str, Variant, Mapping[str, float]]] = {
@@ -163,6 +164,7 @@ class FairnessSweep:
         "rule80": ("threshold 80%", Variant(), {"congested_fraction": 0.8}),
         "rule90": ("threshold 90%", Variant(), {"congested_fraction": 0.9}),
         "rule100": ("threshold 100%", Variant(), {"congested_fraction": 1.0}),
+        "tenth": ("T = RTT / 10 = 50 us", Variant(), {"T": _RTT / 10}),
         "half": ("T = RTT / 2", Variant(), {"T": _RTT / 2}),
         "double": ("T = 2 RTT", Variant(), {"T": 2 * _RTT}),
         "fourfold": ("T = 4 RTT", Variant(), {"T": 4 * _RTT}),
@@ -203,13 +205,19 @@ class FairnessSweep:
         ]
         groups = (
             ("The rule's threshold", ("pcn", "rule100", "rule90", "rule80", "rule50")),
-            ("T", ("pcn", "half", "double", "fourfold")),
+            ("T", ("pcn", "tenth", "half", "double", "fourfold")),
             ("w_min", ("pcn", "w/4", "w*4", "w128")),
-            ("RTT", ("pcn", "rtt/5", "rtt*2")),
             ("Phases and RecRate", ("pcn", "step", "first", "gaps")),
         )
+        by_packets = sorted(
+            (one.numbers["packets"] or 0.0, one.numbers["jain"] or 0.0)
+            for key in ("pcn", "double", "fourfold", "rtt/5", "rtt*2")
+            for one in outcomes.where(setting=key)
+        )
+        jain = Line("T >= RTT", [x for x, _ in by_packets], [y for _, y in by_packets], PCN, points=True)
         return [
             Panel("Increases", "Packets in the period", "Share of periods", increases),
+            Panel("All T and RTT", "Packets of a fair share in a period", "Jain's index", [jain], log_x=True, top=1.05),
             *(
                 Panel(
                     title,

@@ -9,9 +9,12 @@ from dataclasses import dataclass
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.ticker import ScalarFormatter
 
 from experiments.palette import LIGHT, Theme
 
+_TICKS = 8
+"""Up to so many different x on a logarithmic axis are named themselves."""
 _NAMES = {
     "pcn": "PCN",
     "pcn-x": "PCN-X",
@@ -109,8 +112,11 @@ def _draw(axes: Axes, panel: Panel, theme: Theme) -> None:
         axes.axhline(panel.level, color=theme.accent, lw=1, ls=(0, (5, 3)), label=panel.level_text or None)
     if panel.log_x:
         axes.set_xscale("log", base=2)
-        ticks = sorted({x for line in panel.lines for x in line.x if line.points})
-        axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks], minor=False)
+        ticks = sorted({x for line in panel.lines for x in line.x})
+        if len(ticks) <= _TICKS:
+            axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks], minor=False)
+        else:
+            axes.xaxis.set_major_formatter(ScalarFormatter())
         axes.minorticks_off()
     names = panel.ticks or panel.bars
     if names:
