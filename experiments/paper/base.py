@@ -21,6 +21,8 @@ Curve = tuple[list[float], list[float]]
 PCN = "pcn"
 SCHEMES = ("pcn", "qcn", "dcqcn", "timely")
 """Those that the paper compares, in its order."""
+COMPARED = (*SCHEMES, "pcn-x")
+"""Those that its figures are drawn for here."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,10 @@ class Outcomes:
     def values(self, name: str) -> list[Key]:
         """The different values of a key, in the order in which they came."""
         return list(dict.fromkeys(one.keys[name] for one in self._outcomes if name in one.keys))
+
+    def schemes(self) -> list[str]:
+        """Those of the paper's schemes that were run."""
+        return [scheme for scheme in SCHEMES if scheme in self.values("scheme")]
 
     def mean(self, number: str, **keys: Key) -> float | None:
         """Mean of a number over the seeds. None if there is no such run, or one of them has no such number."""

@@ -10,7 +10,7 @@ from experiments import analysis, metrics
 from experiments.analysis import steady_state
 from experiments.checks import Check, at_least, at_most
 from experiments.paper import measure
-from experiments.paper.base import PCN, SCHEMES, Case, Outcome, Outcomes, ratio
+from experiments.paper.base import COMPARED, PCN, Case, Outcome, Outcomes, ratio
 from experiments.paper.plans import dumbbell_plan
 from experiments.paper.plots import Line, Panel, scheme_name
 from experiments.recording import Recording
@@ -50,7 +50,7 @@ class Fig11:
     def cases(self, schemes: Sequence[str]) -> list[Case]:
         return [
             Case({"scheme": scheme, "seed": seed}, dumbbell_plan(scheme, seed, DURATION_S))
-            for scheme in SCHEMES
+            for scheme in COMPARED
             if scheme in schemes
             for seed in SEEDS
         ]
@@ -82,7 +82,7 @@ class Fig11:
         return Outcome(case.keys, numbers, curves)
 
     def checks(self, outcomes: Outcomes) -> list[Check]:
-        schemes = [str(one) for one in outcomes.values("scheme")]
+        schemes = outcomes.schemes()
 
         def of(number: str, scheme: str = PCN) -> float | None:
             return outcomes.mean(number, scheme=scheme)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from experiments.checks import Check, Verdict, at_least
 from experiments.paper import hadoop
-from experiments.paper.base import PCN, SCHEMES, Case, Outcome, Outcomes, ratio
+from experiments.paper.base import COMPARED, PCN, Case, Outcome, Outcomes, ratio
 from experiments.paper.plots import Line, Panel, scheme_name
 from experiments.recording import Recording
 
@@ -28,7 +28,7 @@ class Fig12:
     def cases(self, schemes: Sequence[str]) -> list[Case]:
         return [
             Case({"scheme": scheme, "seed": seed}, hadoop.hadoop_plan(scheme, seed))
-            for scheme in SCHEMES
+            for scheme in COMPARED
             if scheme in schemes
             for seed in SEEDS
         ]
@@ -40,7 +40,7 @@ class Fig12:
         def of(number: str, scheme: str = PCN) -> float | None:
             return outcomes.mean(number, scheme=scheme)
 
-        present = [str(one) for one in outcomes.values("scheme") if one != PCN]
+        present = [one for one in outcomes.schemes() if one != PCN]
         rows = []
         for scheme, claimed in (("dcqcn", 0.53), ("timely", 0.92)):
             if scheme in present:
@@ -58,7 +58,7 @@ class Fig12:
                     )
                 )
         if "qcn" in present:
-            least = {str(one): of("pause_per_s", str(one)) for one in outcomes.values("scheme")}
+            least = {one: of("pause_per_s", one) for one in outcomes.schemes()}
             beaten = sum(value >= (least["qcn"] or 0) for value in least.values() if value is not None) - 1
             rows.append(
                 Check(

@@ -8,7 +8,7 @@ from itertools import pairwise
 from experiments import theory
 from experiments.analysis import steady_state
 from experiments.checks import Check, at_least, at_most
-from experiments.paper.base import PCN, SCHEMES, Case, Outcome, Outcomes
+from experiments.paper.base import COMPARED, PCN, Case, Outcome, Outcomes
 from experiments.paper.plans import dumbbell_plan
 from experiments.paper.plots import Line, Panel, scheme_name
 from experiments.recording import Recording
@@ -35,7 +35,7 @@ class Fig17:
     def cases(self, schemes: Sequence[str]) -> list[Case]:
         return [
             Case({"scheme": scheme, "flows": flows, "seed": 1}, dumbbell_plan(scheme, 1, DURATION_S, flows, 0.5e-3))
-            for scheme in (*SCHEMES, "pcn-x")
+            for scheme in COMPARED
             if scheme in schemes
             for flows in FLOWS
         ]
@@ -96,7 +96,7 @@ class Fig17:
 
     def _others(self, outcomes: Outcomes) -> list[Check]:
         rows = []
-        for scheme in (str(one) for one in outcomes.values("scheme") if one not in (PCN, "pcn-x")):
+        for scheme in (one for one in outcomes.schemes() if one != PCN):
             name = scheme_name(scheme)
             few = [outcomes.mean("queue_kb", scheme=scheme, flows=flows) for flows in FLOWS if flows <= _MANY]
             if scheme == "dcqcn":

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from experiments.checks import Check, at_least, at_most, near
 from experiments.paper import measure
-from experiments.paper.base import PCN, SCHEMES, Case, Outcome, Outcomes
+from experiments.paper.base import COMPARED, PCN, Case, Outcome, Outcomes
 from experiments.paper.plans import compact_plan
 from experiments.paper.plots import Line, Panel, scheme_name
 from experiments.recording import Recording
@@ -49,7 +49,7 @@ class Fig18:
                     BEFORE_S,
                 ),
             )
-            for scheme in SCHEMES
+            for scheme in COMPARED
             if scheme in schemes
             for interval in INTERVALS_US
         ]
@@ -67,7 +67,7 @@ class Fig18:
 
     def checks(self, outcomes: Outcomes) -> list[Check]:
         rows = []
-        for scheme in (str(one) for one in outcomes.values("scheme")):
+        for scheme in outcomes.schemes():
             name = scheme_name(scheme)
             least = outcomes.extreme("s0_s1_gbps", False, scheme=scheme)
             if scheme == "dcqcn":
@@ -95,7 +95,7 @@ class Fig18:
                         at_least(least, 38.0, 34.0),
                     )
                 )
-        for scheme in (str(one) for one in outcomes.values("scheme")):
+        for scheme in outcomes.schemes():
             late = _late(outcomes, "s1_r1_gbps", scheme)
             rows.append(
                 Check(
@@ -108,7 +108,7 @@ class Fig18:
                     near(late, _LATE_GBPS[scheme], 0.1, 1.5),
                 )
             )
-        others = [_late(outcomes, "s1_r1_gbps", str(one)) for one in outcomes.values("scheme") if one != PCN]
+        others = [_late(outcomes, "s1_r1_gbps", one) for one in outcomes.schemes() if one != PCN]
         known = [value for value in others if value is not None]
         if known:
             ours = _late(outcomes, "s1_r1_gbps", PCN)

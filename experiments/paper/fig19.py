@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from experiments.checks import Check, at_least, at_most, near
 from experiments.paper import measure
-from experiments.paper.base import PCN, SCHEMES, Case, Outcome, Outcomes
+from experiments.paper.base import COMPARED, PCN, Case, Outcome, Outcomes
 from experiments.paper.plans import parking_lot_plan
 from experiments.paper.plots import Line, Panel, scheme_name
 from experiments.recording import Recording
@@ -32,7 +32,7 @@ class Fig19:
     def cases(self, schemes: Sequence[str]) -> list[Case]:
         return [
             Case({"scheme": scheme, "bottlenecks": n, "seed": seed}, parking_lot_plan(scheme, seed, n, DURATION_S))
-            for scheme in SCHEMES
+            for scheme in COMPARED
             if scheme in schemes
             for n in BOTTLENECKS
             for seed in SEEDS
@@ -51,7 +51,7 @@ class Fig19:
 
     def checks(self, outcomes: Outcomes) -> list[Check]:
         rows = []
-        for scheme in (str(one) for one in outcomes.values("scheme")):
+        for scheme in outcomes.schemes():
             least = min(
                 (
                     value
@@ -88,7 +88,7 @@ class Fig19:
                 )
             )
         for scheme, what in (("qcn", "less"), ("dcqcn", "more")):
-            if scheme not in outcomes.values("scheme"):
+            if scheme not in outcomes.schemes():
                 continue
             beyond = _beyond(outcomes, scheme, more=what == "more")
             rows.append(

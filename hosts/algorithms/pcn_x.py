@@ -1,7 +1,7 @@
 """PCN-X: PCN with a fairer NP and RP. Not of the paper: docs/fairness.md derives each rule, and measures what it does.
 
 PCN is fair while flows are few. With N flows on a bottleneck a flow has C T / N / packet size packets in a period (at
-10 Gb/s, T = 500 us and N = 64: nine), and four things go wrong:
+10 Gb/s, T = 500 us and N = 64: nine), and this goes wrong:
 
 1. "Congested if 95% are marked" then means all of them: one unmarked packet stops the decrease, and a flow with more
    packets is likelier to have one. Increases become proportional to the rate, which is MIMD, not AIMD. Here decreases
@@ -12,7 +12,8 @@ PCN is fair while flows are few. With N flows on a bottleneck a flow has C T / N
 3. RecRate is a loop old when it arrives. PCN's min{sendRate, RecRate (1 - w_min)} takes back an increase whose effect
    it hasn't seen, which costs a slow flow more of its rate than a fast one. Here RecRate is compared with the rate
    that it is about: the lower of the present one and the one before.
-4. A decrease by w_min = 0.1 / N brings flows together the slower the more they are. Here it is by `beta`, for any N.
+4. PCN's decreases all go to the same RecRate (1 - w_min) while a queue drains. Relative ones add up: they are by
+   `beta`, since w_min, 0.05 for two flows, would empty the link.
 
 CP, CNP and the increase are PCN's.
 """
@@ -33,7 +34,7 @@ _WHOLE = 1 - 1e-9
 class PcnXParameters(PcnWeights):
     """PCN's weights, and `beta`: by how much a decrease lowers a rate that the bottleneck carries already.
 
-    Marks and utilisation settle at 1 - beta / (beta + N w_min): 0.95 with beta = 0.005 and w_min = 0.1 / N.
+    The share of marked packets settles at 1 - beta / (beta + N w_min): 0.95 with beta = 0.005 and w_min = 0.1 / N.
     """
 
     beta: float = 0.005
