@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import io
 import logging
 import os
 import signal
@@ -32,6 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OptionError as error:
         print(f"softswitch: {error}", file=sys.stderr)
         return 2
+    _keep_nothing_unwritten()
     stopping = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stopping.set())
@@ -44,6 +46,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _say(str(error))
         return 1
     return 0
+
+
+def _keep_nothing_unwritten() -> None:
+    """What a full disk refused would stay in the buffer, fail again at the end, and turn status 0 into 120."""
+    with suppress(OSError, ValueError):
+        raw = open(sys.stderr.fileno(), "wb", buffering=0, closefd=False)  # noqa: SIM115  # lives as long as the process
+        sys.stderr = io.TextIOWrapper(raw, errors="backslashreplace", write_through=True)
 
 
 def _say(line: str) -> None:
