@@ -107,7 +107,7 @@ class VirtualNetwork:
         topology: Topology,
         scheme: Configured,
         *,
-        program: str | None = None,
+        program: str | LoadedProgram | None = None,
         seed: int = 1,
         payload_bytes: int = 1000,
         response_s: float = 0.0,
@@ -143,7 +143,9 @@ class VirtualNetwork:
         if not self._handle:
             raise VirtualError("the network could not be made")
         try:
-            self._build(load(Program.compiled(program or f"{scheme.scheme.program}_native"), inplace), pfc)
+            if not isinstance(program, LoadedProgram):
+                program = load(Program.compiled(program or f"{scheme.scheme.program}_native"), inplace)
+            self._build(program, pfc)
         except BaseException:
             self.close()
             raise
