@@ -70,9 +70,10 @@ static inline uint32_t vn_first_bucket(const struct vn_events *q)
     return word * 64 + (uint32_t)__builtin_ctzll(q->words[word]);
 }
 
-/* Takes the next event if it is not later than `until`. */
-static inline bool vn_pop(struct vn_events *q, uint64_t until, struct vn_event *out)
+/* Takes the next event if it is not later than `until`. *soon: the key of one that follows, or 0: a hint. */
+static inline bool vn_pop(struct vn_events *q, uint64_t until, struct vn_event *out, uint64_t *soon)
 {
+    *soon = 0;
     if (q->near != 0) {
         uint32_t at = vn_first_bucket(q), slot = q->heads[at];
         struct vn_slot *first = &q->slots[slot];
@@ -90,6 +91,8 @@ static inline bool vn_pop(struct vn_events *q, uint64_t until, struct vn_event *
             first->next = q->free;
             q->free = slot;
             q->near--;
+            uint64_t ahead = q->words[at / 64];
+            if (ahead != 0) *soon = q->slots[q->heads[at / 64 * 64 + (uint32_t)__builtin_ctzll(ahead)]].key;
             return true;
         }
     }

@@ -326,6 +326,16 @@ static void dispatch(struct vn_net *net, uint64_t key)
     }
 }
 
+/* Has the memory brought near that an event will touch: what misses the first cache is half of an event's time. */
+static inline void prepare(const struct vn_net *net, uint64_t key)
+{
+    if (key >> 32 != VN_EV_ARRIVAL) return;
+    const struct vn_link *link = &net->links[(uint32_t)key];
+    const struct vn_packet *packet = vn_packet_at(net, link->wire.head);
+    __builtin_prefetch(packet);
+    __builtin_prefetch(packet + 1);
+}
+
 enum vn_reason vn_run(struct vn_net *net)
 {
     uint64_t until_ps = net->exchange.until_ps, budget = net->exchange.budget;
@@ -336,10 +346,12 @@ enum vn_reason vn_run(struct vn_net *net)
     while (!net->failed) {
         if (finish && net->unfinished == 0) return VN_FINISHED;
         if (budget-- == 0) return VN_BUDGET;
-        if (!vn_pop(&net->queue, until_ps, &event)) {
+        uint64_t soon;
+        if (!vn_pop(&net->queue, until_ps, &event, &soon)) {
             if (net->now < until_ps && until_ps != VN_NEVER) net->now = until_ps;
             return VN_UNTIL;
         }
+        prepare(net, soon);
         net->now = event.time;
         net->events_done++;
         net->digest = (net->digest ^ event.time ^ event.key << 20) * UINT64_C(0x9e3779b97f4a7c15);
