@@ -120,6 +120,7 @@ def configure(
         timer_ps=timer_ps(rp),
         due_bytes=native.NEVER if rp.due_bytes is None else rp.due_bytes,
         rate_bps=min(rp.rate_bps, limit_bps(spec)),
+        segment=0 if rp.segment_bytes is None else max(1, round(rp.segment_bytes / payload_bytes)),
         wants_marked=type(np).on_marked is not NotificationPoint.on_marked,
     )
     last = frame
@@ -134,9 +135,11 @@ def configure(
     cnp = wire.CnpPacket(packet.dst_mac, packet.src_mac, packet.dst_ip, packet.src_ip, spec.id, False, 1)
     increase, decrease = wire.encode_cnp(cnp), wire.encode_cnp(replace(cnp, decrease=True))
     config.cnp_bytes = len(increase)
+    ack = wire.encode_ack(wire.AckPacket(packet.dst_mac, packet.src_mac, packet.dst_ip, packet.src_ip, spec.id, 0))
+    config.ack_bytes = len(ack)
     for name, content in (("data", frame), ("last", last)):
         _fill(getattr(config, name), content[: wire.PAYLOAD_OFFSET])
-    for name, content in (("increase", increase), ("decrease", decrease)):
+    for name, content in (("increase", increase), ("decrease", decrease), ("ack", ack)):
         _fill(getattr(config, name), content[: -wire.ICRC_LENGTH])
     return config, rp, np
 

@@ -20,7 +20,7 @@ NEVER: Final = 2**64 - 1
 CLASSES: Final = 8
 TEMPLATE_BYTES: Final = 64
 WHEEL, HEAP = range(2)
-FAILED, UNTIL, BUDGET, FINISHED, WINDOW, MARKED, CNP, TIMER, BYTES, CALL = range(10)
+FAILED, UNTIL, BUDGET, FINISHED, WINDOW, MARKED, CNP, TIMER, BYTES, CALL, CNM, ACK = range(12)
 (
     REGISTER, COUNTER_PACKETS, COUNTER_BYTES, QUEUE_PACKETS, QUEUE_BYTES, HELD_BYTES, XOFF_SENT, PAUSE_SENT,
     RESUME_SENT, LINK_BYTES, FLOW_RATE, FLOW_SENT_BYTES, FLOW_RECEIVED, FLOW_RECEIVED_PACKETS, FLOW_MARKED_PACKETS,
@@ -42,7 +42,7 @@ class Exchange(ctypes.Structure):
         ("first_s", _double),
         ("last_s", _double),
         ("sent_bytes", _u64),
-        ("rec_rate_bps", _double),
+        ("told", _double),
         ("answer", _u32),
         ("answer_decrease", _u32),
         ("answer_rate_bps", _double),
@@ -55,7 +55,7 @@ class Exchange(ctypes.Structure):
 
 # Parts of an exchange, to be read and written at once: that costs a tenth of what its fields cost one by one.
 TO_NP: Final = struct.Struct("=IIdIIIxxxxQdd")  # flow, decrease, now_s, and a Window
-TO_RP: Final = struct.Struct("=IIdIIIxxxxQddQd")  # the same, sent_bytes, rec_rate_bps
+TO_RP: Final = struct.Struct("=IIdIIIxxxxQddQd")  # the same, sent_bytes, told
 RATE: Final = struct.Struct("=IId")  # answer, decrease, rate_bps
 ANSWER: Final = struct.Struct("=IIdQQ")  # answer, decrease, rate_bps, timer_ps, due_bytes
 ANSWER_AT: Final = Exchange.answer.offset
@@ -70,10 +70,14 @@ class FlowConfig(ctypes.Structure):
         ("priority", _u8),
         ("wants_marked", _u8),
         ("cnp_bytes", _u16),
-        *[(name, _u32) for name in ("frame_bytes", "last_frame_bytes", "payload_bytes", "last_payload_bytes")],
+        ("ack_bytes", _u16),
+        *[
+            (name, _u32)
+            for name in ("frame_bytes", "last_frame_bytes", "payload_bytes", "last_payload_bytes", "segment")
+        ],
         *[(name, _u64) for name in ("packets", "start_ps", "end_ps", "period_ps", "phase_ps", "timer_ps", "due_bytes")],
         ("rate_bps", _double),
-        *[(name, _u8 * TEMPLATE_BYTES) for name in ("data", "last", "increase", "decrease")],
+        *[(name, _u8 * TEMPLATE_BYTES) for name in ("data", "last", "increase", "decrease", "ack")],
     ]
 
 

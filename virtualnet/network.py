@@ -19,7 +19,7 @@ from typing import Literal
 from controller.configure import plan, program_switch
 from controller.switch import Program
 from hosts import wire
-from hosts.algorithms import Cnp, Configured, Window, window_phase
+from hosts.algorithms import Ack, Cnm, Cnp, Configured, Window, window_phase
 from topologies.model import Endpoint, FlowSpec, Topology
 from virtualnet import native
 from virtualnet.errors import CallbackError, VirtualError
@@ -373,18 +373,22 @@ class VirtualNetwork:
                     rate(block, ANSWER_AT, 1, cnp[0], cnp[1])
                 if on_window is not None:
                     on_window(flow, now_s, window, cnp)
-            elif reason == native.CNP or reason == native.TIMER or reason == native.BYTES:
-                index, decrease, now_s, _, _, _, _, _, _, sent_bytes, rec_rate_bps = to_rp(block)
+            elif reason == native.CNP or reason == native.TIMER or reason == native.BYTES or reason > native.CALL:
+                index, decrease, now_s, _, _, _, _, _, _, sent_bytes, told = to_rp(block)
                 flow = flows[index]
                 rp = flow.rp
                 rp.sent_bytes = sent_bytes
                 if reason == native.CNP:
-                    rp.on_cnp(Cnp(decrease != 0, rec_rate_bps), now_s)
+                    rp.on_cnp(Cnp(decrease != 0, told), now_s)
                 elif reason == native.TIMER:
                     assert rp.timer_s is not None
                     rp.on_timer(rp.timer_s)
-                else:
+                elif reason == native.BYTES:
                     rp.on_bytes_sent(now_s)
+                elif reason == native.CNM:
+                    rp.on_cnm(Cnm(int(told)), now_s)
+                else:
+                    rp.on_ack(Ack(told), now_s)
                 rate_bps = rp.rate_bps
                 if rate_bps > flow.limit_bps:
                     rate_bps = flow.limit_bps

@@ -94,6 +94,7 @@ void vn_destroy(struct vn_net *net)
     }
     if (net->pool != NULL) munmap(net->pool, net->stride * MOST_PACKETS);
     vn_events_free(&net->queue);
+    for (uint32_t i = 0; i < net->n_flows; i++) free(net->flows[i].asked);
     free(net->nodes);
     free(net->links);
     free(net->flows);
@@ -238,10 +239,18 @@ int64_t vn_add_flow(struct vn_net *net, const struct vn_flow_config *config)
     struct vn_flow *flows = room(net->flows, net->n_flows, sizeof *flows);
     if (flows == NULL) return refuse(net, -ENOMEM, "out of memory");
     net->flows = flows;
+    uint64_t *asked = NULL;
+    uint32_t n_asked = VN_ASKED;
+    if (config->segment != 0) {
+        uint64_t segments = (config->packets + config->segment - 1) / config->segment;
+        if (segments != 0 && segments < n_asked) n_asked = (uint32_t)segments;
+        asked = calloc(n_asked, sizeof *asked);
+        if (asked == NULL) return refuse(net, -ENOMEM, "out of memory");
+    }
     uint32_t number = net->n_flows++;
     flows[number] = (struct vn_flow){
         .config = *config, .rate_bps = config->rate_bps, .ended = VN_NEVER, .timer = config->timer_ps,
-        .due_bytes = config->due_bytes, .marked_from = config->wants_marked ? 0 : VN_NEVER, .first = VN_NEVER, .last = VN_NEVER, .complete = VN_NEVER, .window_first = VN_NEVER, .window_end = VN_NEVER,
+        .due_bytes = config->due_bytes, .asked = asked, .n_asked = n_asked, .marked_from = config->wants_marked ? 0 : VN_NEVER, .first = VN_NEVER, .last = VN_NEVER, .complete = VN_NEVER, .window_first = VN_NEVER, .window_end = VN_NEVER,
     };
     if (config->frame_bytes > net->longest_frame) {
         net->longest_frame = config->frame_bytes;
@@ -285,7 +294,7 @@ static void take_answer(struct vn_net *net)
     const struct vn_exchange *exchange = &net->exchange;
     enum vn_reason reason = net->reason;
     net->reason = VN_FAILED;
-    if (reason == VN_CNP || reason == VN_TIMER || reason == VN_BYTES) {
+    if (reason == VN_CNP || reason == VN_TIMER || reason == VN_BYTES || reason == VN_CNM || reason == VN_ACK) {
         struct vn_flow *flow = &net->flows[exchange->flow];
         if (exchange->answer) vn_nic_rate(net, exchange->flow, exchange->answer_rate_bps);
         flow->due_bytes = exchange->answer_due_bytes;

@@ -9,6 +9,7 @@
 #include "internal.h"
 #include "virtualnet.h"
 
+enum { VN_ASKED = 128 /* segments of a flow under way at most, or their round trips are too short */ };
 enum { VN_NONE = -1u, VN_STORED = 128 /* bytes of a frame, where programs don't run in place */, VN_PFC_BYTES = 60, VN_QUANTUM_BITS = 512, VN_HIGHEST_CLASS = 7 };
 
 /* In the order in which things happen that happen at the same time: what has been decided before what can change it. A
@@ -102,6 +103,8 @@ struct vn_flow {
     uint64_t base, next, interval, eligible, sent, ended;
     bool has_base;
     uint64_t timer, sent_bytes, due_bytes;
+    uint64_t *asked; /* when the latest n_asked packets that ask for an acknowledgement had left; NULL if none does */
+    uint32_t n_asked;
     double rate_bps;
     /* Receiver. */
     uint32_t expected;

@@ -47,13 +47,12 @@ static void settle(struct vn_net *net, uint32_t id)
     p->data = at;
 }
 
-/* A copy with headers and metadata, as a new packet that is nobody's. */
+/* A copy with headers and metadata, as a new packet: none of its flow's data, but it may have to do with that. */
 static uint32_t copy_of(struct vn_net *net, uint32_t id)
 {
     uint32_t copy = vn_packet_new(net);
     if (copy == VN_NONE) return VN_NONE;
     *vn_packet_at(net, copy) = *vn_packet_at(net, id);
-    vn_packet_at(net, copy)->flow = VN_NONE;
     vn_packet_at(net, copy)->data = vn_packet_at(net, copy)->held = false;
     struct vn_plain *to = plain_of(net, copy);
     const struct vn_plain *from = plain_of(net, id);

@@ -1,10 +1,25 @@
-/* What a host does with what arrives: counts data, keeps the NP's windows, takes CNPs to the sender. */
+/* What a host does with what arrives: counts data, keeps the NP's windows, acknowledges, takes notices to the sender. */
 #include <math.h>
 #include <string.h>
 
 #include "net.h"
 
-enum { IP = 14, TOS = 15, DST_IP = 30, BTH = 42, PSN = 50, REC_RATE = 54, CE = 3, ECT1 = 1 };
+enum {
+    IP = 14,
+    TOS = 15,
+    DST_IP = 30,
+    DST_PORT = 36,
+    BTH = 42,
+    CNM = 42,
+    PSN = 50,
+    REC_RATE = 54,
+    CE = 3,
+    ECT1 = 1,
+    CNM_PORT = 0x22e7,
+    ACKNOWLEDGE = 0x11,
+    ASKS = 0x80, /* in the byte before the PSN */
+    MAX_FEEDBACK = 63,
+};
 
 static uint32_t load32(const uint8_t *at) { return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3]; }
 
@@ -47,11 +62,22 @@ void vn_ask(struct vn_net *net, enum vn_reason reason, uint32_t number)
     exchange->answer_due_bytes = flow->due_bytes;
 }
 
+/* Where the time is kept at which the packet of this PSN, the last of a segment, had left the NIC. */
+static uint64_t *asked_at(const struct vn_flow *flow, uint32_t psn)
+{
+    return &flow->asked[psn / flow->config.segment % flow->n_asked];
+}
+
 void vn_stamp(const struct vn_net *net, struct vn_packet *packet, const struct vn_flow *flow, bool last)
 {
     uint8_t *frame = vn_fill(net, packet, last ? flow->config.last : flow->config.data);
-    store32(frame + PSN, (uint32_t)flow->sent & 0xffffff);
+    uint32_t psn = (uint32_t)flow->sent & 0xffffff;
+    store32(frame + PSN, psn);
     packet->bytes = (uint16_t)(last ? flow->config.last_frame_bytes : flow->config.frame_bytes);
+    if (flow->asked == NULL || !(last || (flow->sent + 1) % flow->config.segment == 0)) return;
+    frame[PSN] |= ASKS;
+    const struct vn_link *link = &net->links[net->nodes[flow->config.src].link];
+    *asked_at(flow, psn) = net->now + vn_duration(link, packet->bytes);
 }
 
 /* The window that now is in, on the flow's grid. */
@@ -60,6 +86,19 @@ static void open_window(struct vn_net *net, struct vn_flow *flow, uint32_t numbe
     uint64_t period = flow->config.period_ps;
     flow->window_end = flow->grid + ((net->now - flow->grid) / period + 1) * period;
     vn_at(net, flow->window_end, VN_EV_WINDOW, number);
+}
+
+static void send_ack(struct vn_net *net, uint32_t number, uint32_t psn)
+{
+    const struct vn_flow *flow = &net->flows[number];
+    uint32_t id = vn_packet_new(net);
+    if (id == VN_NONE) return;
+    struct vn_packet *packet = vn_packet_at(net, id);
+    store32(vn_fill(net, packet, flow->config.ack) + PSN, psn);
+    packet->bytes = flow->config.ack_bytes;
+    packet->flow = number;
+    packet->data = false;
+    vn_nic_control(net, &net->nodes[flow->config.dst], id);
 }
 
 static void on_data(struct vn_net *net, uint32_t number, const uint8_t *frame, uint32_t bytes)
@@ -96,6 +135,7 @@ static void on_data(struct vn_net *net, uint32_t number, const uint8_t *frame, u
         flow->complete = net->now;
         net->unfinished--;
     }
+    if (frame[PSN] & ASKS) send_ack(net, number, psn);
     if (ecn == CE && net->now >= flow->marked_from) vn_ask(net, VN_MARKED, number);
 }
 
@@ -105,8 +145,25 @@ static void on_cnp(struct vn_net *net, uint32_t number, const uint8_t *frame)
     flow->cnps_received++;
     if (flow->ended != VN_NEVER) return;
     net->exchange.decrease = (frame[TOS] & 3) == CE;
-    net->exchange.rec_rate_bps = load32(frame + REC_RATE) * 1e6;
+    net->exchange.told = load32(frame + REC_RATE) * 1e6;
     vn_ask(net, VN_CNP, number);
+}
+
+static void on_message(struct vn_net *net, uint32_t number, const uint8_t *frame)
+{
+    struct vn_flow *flow = &net->flows[number];
+    flow->cnps_received++;
+    if (flow->ended != VN_NEVER) return;
+    net->exchange.told = frame[CNM + 1] & MAX_FEEDBACK;
+    vn_ask(net, VN_CNM, number);
+}
+
+static void on_ack(struct vn_net *net, uint32_t number, const uint8_t *frame)
+{
+    const struct vn_flow *flow = &net->flows[number];
+    if (flow->ended != VN_NEVER) return;
+    net->exchange.told = seconds(net->now - *asked_at(flow, load32(frame + PSN) & 0xffffff));
+    vn_ask(net, VN_ACK, number);
 }
 
 void vn_host_receive(struct vn_net *net, struct vn_node *node, uint32_t id)
@@ -116,6 +173,8 @@ void vn_host_receive(struct vn_net *net, struct vn_node *node, uint32_t id)
     if (memcmp(frame + DST_IP, node->ip, 4) != 0 || packet->flow == VN_NONE) net->stray_frames++;
     else if (!sound(frame + IP)) net->bad_frames++;
     else if (packet->data) on_data(net, packet->flow, frame, packet->bytes);
+    else if (frame[DST_PORT] == CNM_PORT >> 8 && frame[DST_PORT + 1] == (CNM_PORT & 0xff)) on_message(net, packet->flow, frame);
+    else if (frame[BTH] == ACKNOWLEDGE) on_ack(net, packet->flow, frame);
     else on_cnp(net, packet->flow, frame);
     vn_packet_free(net, id);
 }

@@ -31,6 +31,8 @@ enum vn_reason {
     VN_TIMER = 7,    /* the RP's timer. Answer: as above */
     VN_BYTES = 8,    /* the flow has sent as many bytes as its RP wanted to hear of. Answer: as above */
     VN_CALL = 9,     /* what vn_call scheduled; `flow` is its number */
+    VN_CNM = 10,     /* a switch's message arrived at the flow's sender. Answer: as of VN_CNP */
+    VN_ACK = 11,     /* the last packet of a segment was acknowledged. Answer: as of VN_CNP */
 };
 
 /* How Python and the engine talk to each other: one call a question, one block of memory. */
@@ -43,7 +45,7 @@ struct vn_exchange {
     double first_s, last_s;
     /* ... and to an RP. sent_bytes: by the flow so far, in frames. */
     uint64_t sent_bytes;
-    double rec_rate_bps;
+    double told; /* VN_CNP: RecRate; VN_CNM: QCN's feedback; VN_ACK: the round trip, in seconds */
     /* The answer. Has it a rate or a CNP: 1; none: 0. What an RP leaves as it was needn't be written. */
     uint32_t answer, answer_decrease;
     double answer_rate_bps;        /* RP: the rate from now on. NP: RecRate */
@@ -81,17 +83,19 @@ struct vn_flow_config {
     uint32_t src, dst; /* hosts */
     uint8_t priority;
     uint8_t wants_marked;
-    uint16_t cnp_bytes;
+    uint16_t cnp_bytes, ack_bytes;
     uint32_t frame_bytes, last_frame_bytes, payload_bytes, last_payload_bytes;
+    uint32_t segment;   /* packets of which the last asks for an acknowledgement; 0: none does */
     uint64_t packets;   /* 0: no end */
     uint64_t start_ps, end_ps;
     uint64_t period_ps; /* of the NP's windows; 0: none */
     uint64_t phase_ps;  /* how far into a window the first packet comes */
     uint64_t timer_ps, due_bytes; /* of the RP; VN_NEVER: none */
     double rate_bps;
-    /* What the frames begin with, and zeros: data with PSN 0, the last of them; CNPs without RecRate. */
+    /* What the frames begin with, and zeros: data with PSN 0, the last of them; CNPs without RecRate; acknowledgements
+     * with PSN 0. */
     uint8_t data[VN_TEMPLATE_BYTES], last[VN_TEMPLATE_BYTES];
-    uint8_t increase[VN_TEMPLATE_BYTES], decrease[VN_TEMPLATE_BYTES];
+    uint8_t increase[VN_TEMPLATE_BYTES], decrease[VN_TEMPLATE_BYTES], ack[VN_TEMPLATE_BYTES];
 };
 /* A flow that starts now or later. */
 int64_t vn_add_flow(struct vn_net *, const struct vn_flow_config *);

@@ -1,0 +1,124 @@
+"""QCN and TIMELY in virtual time: switches' messages and acknowledgements reach the RPs, at the time they should."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+
+import pytest
+
+from hosts import wire
+from hosts.algorithms import Ack, Cnm, Configured, NotificationPoint, ReactionPoint, Scheme, find_scheme
+from topologies.dumbbell import dumbbell
+from topologies.model import FlowSpec
+from virtualnet.network import VirtualNetwork
+
+RATE = 10e9
+FRAME, ACK = 1058, 62
+
+
+@dataclass(frozen=True)
+class _NoParameters:
+    pass
+
+
+class _Recorder(ReactionPoint):
+    """Keeps its rate, and notes what it is told and when."""
+
+    segment_bytes = 10_000
+
+    def __init__(self, line_rate_bps: float, parameters: _NoParameters) -> None:
+        self.rate_bps = line_rate_bps
+        self.acks: list[tuple[float, float]] = []
+        self.cnms: list[tuple[float, int]] = []
+
+    def on_ack(self, ack: Ack, now_s: float) -> None:
+        self.acks.append((ack.rtt_s, now_s))
+
+    def on_cnm(self, cnm: Cnm, now_s: float) -> None:
+        self.cnms.append((now_s, cnm.feedback))
+
+
+def recording() -> tuple[Configured, list[_Recorder]]:
+    """A scheme of these RPs with PCN's switches, and the RPs that it makes."""
+    made: list[_Recorder] = []
+
+    def make(line_rate_bps: float, parameters: _NoParameters) -> _Recorder:
+        made.append(_Recorder(line_rate_bps, parameters))
+        return made[-1]
+
+    return Scheme(
+        "recorder", "for this test", "pcn", _NoParameters, make, lambda _: NotificationPoint()
+    ).configure(), made
+
+
+def seconds(frame_bytes: int) -> float:
+    return frame_bytes * 8 / RATE
+
+
+@pytest.mark.parametrize("inplace", [True, False])
+def test_a_round_trip_is_that_of_the_path_to_the_picosecond(inplace: bool) -> None:
+    """Six links' delays; the packet is sent on by two switches, its acknowledgement by the host and two switches."""
+    topology = dumbbell(rate_bps=RATE)
+    scheme, made = recording()
+    with VirtualNetwork(topology, scheme, inplace=inplace) as network:
+        network.add_flow(FlowSpec(1, "h0", "r0", rate_bps=1e9))
+        network.run(1.5e-3)
+        assert network.totals().stray_frames == 0
+    expected = topology.rtt_s("h0", "r0") + 2 * seconds(FRAME) + 3 * seconds(ACK)
+    (rp,) = made
+    assert [rtt for rtt, _ in rp.acks] == pytest.approx([expected] * 11, abs=2e-12)
+    gaps = [later - earlier for (_, earlier), (_, later) in itertools.pairwise(rp.acks)]
+    assert gaps == pytest.approx([10 * FRAME * 8 / 1e9] * 10, abs=2e-12)
+
+
+def test_a_queue_is_in_the_round_trip() -> None:
+    topology = dumbbell(rate_bps=RATE)
+    scheme, made = recording()
+    with VirtualNetwork(topology, scheme) as network:
+        for number, host in ((1, "h0"), (2, "h1")):
+            network.add_flow(FlowSpec(number, host, f"r{number - 1}"))
+        network.run(1e-3)
+    empty = topology.rtt_s("h0", "r0") + 2 * seconds(FRAME) + 3 * seconds(ACK)
+    for rp in made:
+        rtts = [rtt for rtt, _ in rp.acks]
+        assert rtts == sorted(rtts)
+        # Twice as much comes as leaves: the last of ten packets finds ten waiting, or nine.
+        assert rtts[0] - empty == pytest.approx(9.5 * seconds(FRAME), abs=0.51 * seconds(FRAME))
+
+
+def test_every_message_of_a_switch_reaches_its_rp() -> None:
+    topology = dumbbell(rate_bps=RATE)
+    configured = find_scheme("qcn").configure()
+    told: list[int] = []
+    with VirtualNetwork(topology, configured) as network:
+        flows = [network.add_flow(spec) for spec in topology.flows]
+        port = topology.route("s0", "r0")
+        for flow in flows:
+            on_cnm = flow.rp.on_cnm
+
+            def note(cnm: Cnm, now_s: float, on_cnm: object = on_cnm) -> None:
+                told.append(cnm.feedback)
+                assert callable(on_cnm)
+                on_cnm(cnm, now_s)
+
+            flow.rp.on_cnm = note  # type: ignore[method-assign]
+        network.run(20e-3)
+        marked = network.switches["s0"].read_counter("marked", port * 8 + 3).packets
+        received = sum(flow.stats().cnps_received for flow in flows)
+        totals = network.totals()
+        assert (totals.stray_frames, totals.bad_frames) == (0, 0)
+        assert all(flow.stats().rate_bps < RATE for flow in flows)
+    assert 0 < len(told) == received <= marked <= received + 20  # some are on their way
+    assert set(told) <= set(range(1, wire.MAX_FEEDBACK + 1))
+
+
+def test_the_sum_of_qcns_rates_is_at_capacity_after_the_papers_40_ms() -> None:  # 0.36, 0.38
+    topology = dumbbell(rate_bps=RATE)
+    with VirtualNetwork(topology, find_scheme("qcn").configure()) as network:
+        flows = [network.add_flow(spec) for spec in topology.flows]
+        rates: list[float] = []
+        for step in range(20):
+            network.at(60e-3 + step * 2e-3, lambda: rates.append(sum(flow.stats().rate_bps for flow in flows)))
+        network.run(100e-3)
+    assert sum(rates) / len(rates) == pytest.approx(RATE, rel=0.03)
