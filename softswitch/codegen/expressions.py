@@ -6,6 +6,7 @@ cheaper wherever the result is masked or stored; `condition` gives a C truth val
 
 from __future__ import annotations
 
+from softswitch.codegen.cells import cells
 from softswitch.codegen.layout import Layout, storage_of
 from softswitch.codegen.places import Places, header_type_of
 from softswitch.codegen.ranges import Ranges, TooWide, field_of
@@ -282,7 +283,7 @@ class Expressions(Places):
         """A register read inside an expression (P4_14); out of range it is 0."""
         size = self.program.registers[register].size
         i = f"({{ uint64_t i = {self.index(index)}; %s; }})"
-        read = register_read(self.program.registers[register].width, register, self.limbs)
+        read = register_read(self.program.registers[register].width, self.program, register, self.limbs)
         zero = constant(0, read.kind, self.limbs)
         return Value(i % f"i < {size} ? {read.text} : {zero}", read.kind, r)
 
@@ -389,15 +390,20 @@ def _decide(op: str, a: Range, b: Range) -> bool | None:
     return not strict if a[0] >= b[1] else None
 
 
-def register_read(width: int, register: int, limbs: Limbs) -> Value:
+def register_cell(c_type: str, program: Program, register: int) -> str:
+    """An lvalue: cell `i` of a register of up to 128 bits; codegen/cells.py says where it is."""
+    return f"(*({c_type} *)((char *)s->registers[{register}].cells + i * {cells(program).registers[register].stride}))"
+
+
+def register_read(width: int, program: Program, register: int, limbs: Limbs) -> Value:
     """Cell `i` of a register array; csrc/pipeline.h says how cells are laid out."""
-    cells = f"s->registers[{register}].cells"
     r = unsigned_range(width)
     if width <= 64:
         bits = next(b for b in (8, 16, 32, 64) if width <= b)
-        return Value(f"(uint64_t)((const uint{bits}_t *){cells})[i]", "u64", r)
+        return Value(f"(uint64_t){register_cell(f'const uint{bits}_t', program, register)}", "u64", r)
     if width <= 128:
-        return Value(f"((const sw_u128 *){cells})[i]", "u128", r)
+        return Value(register_cell("const sw_u128", program, register), "u128", r)
     limbs.need(width + 1)
     size = (width + 7) // 8
-    return Value(f"sw_wide_from_bytes((const uint8_t *){cells} + i * {size}, {size})", "wide", r)
+    array = f"(const uint8_t *)s->registers[{register}].cells"
+    return Value(f"sw_wide_from_bytes({array} + i * {size}, {size})", "wide", r)

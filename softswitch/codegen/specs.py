@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from softswitch.codegen.cells import Place, cells
 from softswitch.codegen.names import string_literal
 from softswitch.program.model import ActionCall, ConstEntry, Match, Program, Table
 
@@ -102,8 +103,15 @@ class Specs:
         )
 
     def _state(self) -> str:
-        counters = [f"    {{{string_literal(c.name)}, {c.size}}}," for c in self.program.counters]
-        registers = [f"    {{{string_literal(r.name)}, {r.size}, {r.width}}}," for r in self.program.registers]
+        places = cells(self.program)
+        counters = [
+            f"    {{{string_literal(c.name)}, {c.size}, {place(where)}}},"
+            for c, where in zip(self.program.counters, places.counters, strict=True)
+        ]
+        registers = [
+            f"    {{{string_literal(r.name)}, {r.size}, {r.width}, {place(where)}}},"
+            for r, where in zip(self.program.registers, places.registers, strict=True)
+        ]
         meters = [
             f"    {{{string_literal(m.name)}, {m.size if m.table is None else 0}, {'true' if m.bytes else 'false'}}},"
             for m in self.program.meters
@@ -114,6 +122,11 @@ class Specs:
             *array("struct sw_meter_spec", "meter_specs", meters),
         ]
         return "\n".join(lines) + "\n"
+
+
+def place(where: Place) -> str:
+    """A struct sw_place."""
+    return f"{{{where.block}, {where.offset}, {where.stride}}}"
 
 
 def array(c_type: str, name: str, rows: list[str]) -> list[str]:

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from softswitch.codegen.expressions import Expressions, register_read
+from softswitch.codegen.cells import cells
+from softswitch.codegen.expressions import Expressions, register_cell, register_read
 from softswitch.codegen.names import string_literal
 from softswitch.codegen.places import header_type_of
 from softswitch.codegen.ranges import field_of, field_range
@@ -315,15 +316,20 @@ class Statements:
         match operation:
             case RegisterRead(target, register, index):
                 array = self.program.registers[register]
-                body, size = [self.store(target, register_read(array.width, register, self.e.limbs))], array.size
+                body, size = (
+                    [self.store(target, register_read(array.width, self.program, register, self.e.limbs))],
+                    array.size,
+                )
             case RegisterWrite(register, index, value):
                 array = self.program.registers[register]
                 body, size = [self._register_write(register, array.width, value)], array.size
             case Count(counter, index):
                 size = self.program.counters[counter].size
+                stride = cells(self.program).counters[counter].stride
                 body = [
-                    f"s->counters[{counter}][i].packets++;",
-                    f"s->counters[{counter}][i].bytes += p->ingress_length;",
+                    f"struct sw_counter *c = (struct sw_counter *)((char *)s->counters[{counter}] + i * {stride});",
+                    "c->packets++;",
+                    "c->bytes += p->ingress_length;",
                 ]
             case MeterExecute(meter, index, target):
                 size = self.program.meters[meter].size
@@ -333,15 +339,14 @@ class Statements:
         return [opening, f"  if (i < {size}) {{", *(f"      {line}" for line in body), "  } }"]
 
     def _register_write(self, register: int, width: int, value: Expression) -> str:
-        cells = f"s->registers[{register}].cells"
         text = self.e.unsigned(value, width)
         if width <= 64:
             bits = next(b for b in (8, 16, 32, 64) if width <= b)
-            return f"((uint{bits}_t *){cells})[i] = (uint{bits}_t){text};"
+            return f"{register_cell(f'uint{bits}_t', self.program, register)} = (uint{bits}_t){text};"
         if width <= 128:
-            return f"((sw_u128 *){cells})[i] = {text};"
+            return f"{register_cell('sw_u128', self.program, register)} = {text};"
         size = (width + 7) // 8
-        return f"sw_wide_to_bytes((uint8_t *){cells} + i * {size}, {size}, {text});"
+        return f"sw_wide_to_bytes((uint8_t *)s->registers[{register}].cells + i * {size}, {size}, {text});"
 
     def _hash(self, target: LValue, base: Expression, calculation: int, size: Expression) -> list[str]:
         return [

@@ -172,6 +172,15 @@ int sw_group_delete(struct sw_switch *sw, uint32_t number, uint32_t handle, char
 
 static bool within(uint32_t first, uint32_t n, uint32_t size) { return first <= size && n <= size - first; }
 
+/* n cells that stand `stride` bytes apart, to or from an array without gaps. */
+static void copy_strided(char *cells, size_t stride, char *array, size_t size, uint32_t n, bool out)
+{
+    for (uint32_t i = 0; i < n; i++, cells += stride, array += size) {
+        if (out) memcpy(array, cells, size);
+        else memcpy(cells, array, size);
+    }
+}
+
 static int copy_counters(struct sw_switch *sw, uint32_t number, uint32_t first, uint32_t n, struct sw_counter *out,
                          const struct sw_counter *in)
 {
@@ -181,9 +190,9 @@ static int copy_counters(struct sw_switch *sw, uint32_t number, uint32_t first, 
                  : within(first, n, instance->counter_sizes[number])          ? 0
                                                                               : -ERANGE;
     if (status == 0 && n != 0) {
-        struct sw_counter *cells = instance->counters[number] + first;
-        if (out != NULL) memcpy(out, cells, n * sizeof *cells);
-        else if (in != NULL) memcpy(cells, in, n * sizeof *cells);
+        size_t stride = instance->counter_strides[number];
+        char *cells = (char *)instance->counters[number] + first * stride;
+        copy_strided(cells, stride, out != NULL ? (char *)out : (char *)(uintptr_t)in, sizeof *out, n, out != NULL);
     }
     sw_unlock(sw);
     return status;
@@ -208,9 +217,9 @@ static int copy_cells(struct sw_switch *sw, uint32_t number, uint32_t first, uin
         const struct sw_register *reg = &instance->registers[number];
         status = within(first, n, reg->size) ? 0 : -ERANGE;
         if (status == 0 && n != 0) {
-            char *cells = (char *)reg->cells + (size_t)first * reg->cell_bytes;
-            if (out != NULL) memcpy(out, cells, (size_t)n * reg->cell_bytes);
-            else if (in != NULL) memcpy(cells, in, (size_t)n * reg->cell_bytes);
+            char *cells = (char *)reg->cells + (size_t)first * reg->stride;
+            char *array = out != NULL ? out : (char *)(uintptr_t)in;
+            copy_strided(cells, reg->stride, array, reg->cell_bytes, n, out != NULL);
         }
     }
     sw_unlock(sw);

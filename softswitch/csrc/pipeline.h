@@ -137,13 +137,17 @@ struct sw_call { uint32_t action; const uint64_t *args; };
 
 struct sw_counter { uint64_t packets, bytes; };
 
-struct sw_counter_spec { const char *name; uint32_t size; };
-struct sw_register_spec { const char *name; uint32_t size; uint16_t width; };
+/* Cell i is at i * stride + offset of a block, which arrays share that are indexed alike: so that what belongs to one index
+ * is in one place. Stride 0: an array of its own, cell after cell. */
+struct sw_place { uint32_t block, offset, stride; };
+
+struct sw_counter_spec { const char *name; uint32_t size; struct sw_place place; };
+struct sw_register_spec { const char *name; uint32_t size; uint16_t width; struct sw_place place; };
 struct sw_meter_spec { const char *name; uint32_t size; bool bytes; };
 
-/* cells: an array of uint8_t, uint16_t, uint32_t, uint64_t or unsigned __int128, the smallest that holds
+/* cells: every `stride` bytes a uint8_t, uint16_t, uint32_t, uint64_t or unsigned __int128, the smallest that holds
  * `width` bits. (Wider than 128 bits: big-endian byte strings of (width + 7) / 8 bytes each.) */
-struct sw_register { void *cells; uint32_t size; uint16_t width, cell_bytes; };
+struct sw_register { void *cells; uint32_t size, stride; uint16_t width, cell_bytes; };
 
 struct sw_meter_array; /* state.h */
 
@@ -151,8 +155,10 @@ struct sw_instance {
     const struct sw_program *program;
     struct sw_table **tables;
     struct sw_profile **profiles;
-    struct sw_counter **counters; /* counters[i][index] */
-    uint32_t *counter_sizes;
+    struct sw_counter **counters; /* the first cell of each; the next is counter_strides[i] bytes on */
+    uint32_t *counter_sizes, *counter_strides;
+    void **blocks; /* what counters and registers are in, by number; then what isn't shared */
+    uint32_t n_blocks;
     struct sw_register *registers;
     struct sw_meter_array **meters;
     uint16_t drop_port; /* what mark_to_drop writes into egress_spec */

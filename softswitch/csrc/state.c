@@ -89,6 +89,8 @@ uint64_t sw_random(struct sw_instance *instance, uint64_t low, uint64_t high)
 
 /* ---- the instance ---- */
 
+enum { CACHE_LINE = 64 };
+
 static uint16_t cell_bytes(uint16_t width)
 {
     if (width > 128) return (uint16_t)((width + 7) / 8);
@@ -99,16 +101,31 @@ static uint16_t cell_bytes(uint16_t width)
 
 static void *array_of(size_t n, size_t size) { return calloc(n == 0 ? 1 : n, size); }
 
+/* The cells at a place, zero; NULL: no memory. An instance has room for a block each array, and one more each. */
+static void *cells_at(struct sw_instance *instance, struct sw_place place, uint32_t size, uint32_t own_stride)
+{
+    uint32_t shared = instance->program->n_counters + instance->program->n_registers;
+    void **block = place.stride == 0 ? &instance->blocks[shared + instance->n_blocks++] : &instance->blocks[place.block];
+    if (*block == NULL) {
+        uint32_t stride = place.stride == 0 ? own_stride : place.stride;
+        *block = calloc(1, (size_t)(size == 0 ? 1 : size) * stride + CACHE_LINE);
+        if (*block == NULL) return NULL;
+    }
+    return (char *)*block + (CACHE_LINE - (uintptr_t)*block % CACHE_LINE) + place.offset;
+}
+
 static bool make_arrays(struct sw_instance *instance, const struct sw_program *program)
 {
     instance->tables = array_of(program->n_tables, sizeof *instance->tables);
     instance->profiles = array_of(program->n_profiles, sizeof *instance->profiles);
     instance->counters = array_of(program->n_counters, sizeof *instance->counters);
     instance->counter_sizes = array_of(program->n_counters, sizeof *instance->counter_sizes);
+    instance->counter_strides = array_of(program->n_counters, sizeof *instance->counter_strides);
     instance->registers = array_of(program->n_registers, sizeof *instance->registers);
+    instance->blocks = array_of(2 * ((size_t)program->n_counters + program->n_registers), sizeof *instance->blocks);
     instance->meters = array_of(program->n_meters, sizeof *instance->meters);
     if (!instance->tables || !instance->profiles || !instance->counters || !instance->counter_sizes ||
-        !instance->registers || !instance->meters) {
+        !instance->counter_strides || !instance->blocks || !instance->registers || !instance->meters) {
         return false;
     }
     for (uint32_t i = 0; i < program->n_profiles; i++) {
@@ -116,15 +133,18 @@ static bool make_arrays(struct sw_instance *instance, const struct sw_program *p
         if (instance->profiles[i] == NULL) return false;
     }
     for (uint32_t i = 0; i < program->n_counters; i++) {
-        instance->counter_sizes[i] = program->counters[i].size;
-        instance->counters[i] = array_of(program->counters[i].size, sizeof **instance->counters);
+        const struct sw_counter_spec *spec = &program->counters[i];
+        instance->counter_sizes[i] = spec->size;
+        instance->counter_strides[i] = spec->place.stride != 0 ? spec->place.stride : sizeof(struct sw_counter);
+        instance->counters[i] = cells_at(instance, spec->place, spec->size, sizeof(struct sw_counter));
         if (instance->counters[i] == NULL) return false;
     }
     for (uint32_t i = 0; i < program->n_registers; i++) {
         struct sw_register *reg = &instance->registers[i];
-        *reg = (struct sw_register){NULL, program->registers[i].size, program->registers[i].width,
-                                    cell_bytes(program->registers[i].width)};
-        reg->cells = array_of(reg->size, reg->cell_bytes);
+        const struct sw_register_spec *spec = &program->registers[i];
+        *reg = (struct sw_register){.size = spec->size, .width = spec->width, .cell_bytes = cell_bytes(spec->width)};
+        reg->stride = spec->place.stride != 0 ? spec->place.stride : reg->cell_bytes;
+        reg->cells = cells_at(instance, spec->place, spec->size, reg->cell_bytes);
         if (reg->cells == NULL) return false;
     }
     for (uint32_t i = 0; i < program->n_meters; i++) {
@@ -170,8 +190,8 @@ void sw_instance_free(struct sw_instance *instance)
     const struct sw_program *program = instance->program;
     for (uint32_t i = 0; instance->tables && i < program->n_tables; i++) sw_table_free(instance->tables[i]);
     for (uint32_t i = 0; instance->profiles && i < program->n_profiles; i++) sw_profile_free(instance->profiles[i]);
-    for (uint32_t i = 0; instance->counters && i < program->n_counters; i++) free(instance->counters[i]);
-    for (uint32_t i = 0; instance->registers && i < program->n_registers; i++) free(instance->registers[i].cells);
+    uint32_t most = 2 * (program->n_counters + program->n_registers);
+    for (uint32_t i = 0; instance->blocks && i < most; i++) free(instance->blocks[i]);
     for (uint32_t i = 0; instance->meters && i < program->n_meters; i++) {
         if (instance->meters[i] != NULL) free(instance->meters[i]->cells);
         free(instance->meters[i]);
@@ -180,6 +200,8 @@ void sw_instance_free(struct sw_instance *instance)
     free(instance->profiles);
     free(instance->counters);
     free(instance->counter_sizes);
+    free(instance->counter_strides);
+    free(instance->blocks);
     free(instance->registers);
     free(instance->meters);
     free(instance);

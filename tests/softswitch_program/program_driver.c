@@ -136,14 +136,15 @@ int64_t driver_get(const struct driver *d, const char *name)
 void *driver_cell(const struct driver *d, uint32_t reg, uint32_t index)
 {
     const struct sw_register *r = &d->instance->registers[reg];
-    return (char *)r->cells + (size_t)index * r->cell_bytes;
+    return (char *)r->cells + (size_t)index * r->stride;
 }
 
 uint32_t driver_cell_bytes(const struct driver *d, uint32_t reg) { return d->instance->registers[reg].cell_bytes; }
 
 const struct sw_counter *driver_counter(const struct driver *d, uint32_t counter, uint32_t index)
 {
-    return &d->instance->counters[counter][index];
+    char *cells = (char *)d->instance->counters[counter];
+    return (struct sw_counter *)(void *)(cells + (size_t)index * d->instance->counter_strides[counter]);
 }
 
 int64_t driver_add(struct driver *d, uint32_t table, const uint8_t *key, const uint8_t *mask, int32_t prefix,

@@ -7,11 +7,17 @@
 
 static double cell(const struct sw_register *reg, uint32_t index)
 {
-    const uint8_t *at = (const uint8_t *)reg->cells + (size_t)index * reg->cell_bytes;
+    const uint8_t *at = (const uint8_t *)reg->cells + (size_t)index * reg->stride;
     if (reg->cell_bytes == 1) return *at;
     if (reg->cell_bytes == 2) return *(const uint16_t *)(const void *)at;
     if (reg->cell_bytes == 4) return *(const uint32_t *)(const void *)at;
     return (double)*(const uint64_t *)(const void *)at; /* of wider cells, the low 64 bits */
+}
+
+static const struct sw_counter *counter(const struct sw_instance *instance, const struct vn_source_spec *spec)
+{
+    const char *cells = (const char *)instance->counters[spec->number];
+    return (const void *)(cells + (size_t)spec->index * instance->counter_strides[spec->number]);
 }
 
 static double value_of(struct vn_net *net, const struct vn_source_spec *spec)
@@ -21,8 +27,8 @@ static double value_of(struct vn_net *net, const struct vn_source_spec *spec)
     const struct sw_instance *instance = spec->object < net->n_nodes ? net->nodes[spec->object].instance : NULL;
     switch ((enum vn_source)spec->source) {
     case VN_REGISTER: return cell(&instance->registers[spec->number], spec->index);
-    case VN_COUNTER_PACKETS: return (double)instance->counters[spec->number][spec->index].packets;
-    case VN_COUNTER_BYTES: return (double)instance->counters[spec->number][spec->index].bytes;
+    case VN_COUNTER_PACKETS: return (double)counter(instance, spec)->packets;
+    case VN_COUNTER_BYTES: return (double)counter(instance, spec)->bytes;
     case VN_QUEUE_PACKETS: return link->classes[spec->index].queue.packets;
     case VN_QUEUE_BYTES: return (double)link->classes[spec->index].queued_bytes;
     case VN_HELD_BYTES: return (double)link->classes[spec->index].held_bytes;
