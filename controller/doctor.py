@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -102,8 +103,8 @@ def _version(path: str, arguments: tuple[str, ...]) -> str:
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"{path}, which doesn't run: {error}"
     lines = [line.strip() for line in (done.stdout or done.stderr).splitlines() if line.strip()]
-    numbered = [line for line in lines if any(character.isdigit() for character in line)]
-    return (numbered or lines or [path])[0][:70]
+    number = re.search(r"\d+(\.\d+)+[-+.\w]*", " ".join(lines))
+    return number.group() if number else (lines or [path])[0][:40]
 
 
 def _packages() -> Iterator[Check]:

@@ -26,7 +26,7 @@ _UNITS: dict[str, dict[str, float]] = {
     "count": {"": 1.0},
     "share": {"": 1.0, "%": 0.01},
 }
-_SHORT = 14  # characters of a cell that is never broken
+_SHORT = 18  # characters of a cell that is never broken
 _EXAMPLES = {"rate": "5G", "time": "10ms", "size": "64KB", "count": "10", "share": "1%"}
 
 

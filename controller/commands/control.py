@@ -28,10 +28,10 @@ def set_(switch: str, words: tuple[str, ...], network: str | None, as_json: bool
     too.
 
     \b
-      xoff, xon   bytes of a port inside the switch at which it sends PAUSE and RESUME
-      quanta      of its PAUSE frames, 512 bit times each
-      k_min, k_max, p_max   of RED, with DCQCN
-      q_eq, w, sample       of the CP, with QCN
+      xoff, xon            bytes of a port inside, for its PAUSE and RESUME
+      quanta               of its PAUSE frames, 512 bit times each
+      k_min, k_max, p_max  of RED, with DCQCN
+      q_eq, w, sample      of the CP, with QCN
     \b
     Examples:
       pcn set s1
@@ -102,10 +102,10 @@ def _value(text: str, settings: Sequence[Setting]) -> tuple[str, float]:
 def pause(
     node: str, port: int | None, duration: float | None, traffic_class: int, network: str | None, as_json: bool
 ) -> None:
-    """Pause PORT of NODE: real PFC frames, as if its neighbour had sent them.
+    """Pause PORT of NODE by real PFC frames.
 
-    PAUSE is sent again while it lasts, RESUME at its end; Ctrl-C ends it early. NODE is a switch or a host, which has
-    one port.
+    As if its neighbour had sent them. PAUSE is sent again while it lasts, RESUME at its end; Ctrl-C ends it early.
+    NODE is a switch or a host, which has one port.
 
     \b
     Examples:

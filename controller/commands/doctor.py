@@ -29,18 +29,20 @@ def doctor(as_json: bool) -> None:
     else:
         print_table(
             "PCN Lab on this machine",
-            ("", "what", "for", "found", "how to get it"),
+            ("", "what", "for", "found"),
             [
                 (
                     "ok" if check.present else "MISSING" if check.needed else "optional",
                     check.name,
                     check.what_for,
                     check.found,
-                    "" if check.present else check.remedy,
                 )
                 for check in found
             ],
         )
+        for check in found:
+            if not check.present:
+                click.echo(f"to get {check.name}: {check.remedy}")
     missing = [check.name for check in found if check.needed and not check.present]
     if missing:
         raise click.ClickException(f"missing: {', '.join(missing)}")

@@ -36,9 +36,10 @@ def pcap(
     network: str | None,
     as_json: bool,
 ) -> None:
-    """Capture what passes PORT of NODE, both ways, into a file that Wireshark opens.
+    """Capture at PORT of NODE, for Wireshark.
 
-    It decodes RoCEv2 and PFC by itself. Time stamps are nominal, those of the port. `--out -` writes to stdout.
+    Both ways, in pcapng. Wireshark decodes RoCEv2 and PFC by itself. Time stamps are nominal, those of the port.
+    `--out -` writes to stdout.
 
     \b
     Examples:
