@@ -12,6 +12,9 @@ from google.protobuf.message import DecodeError
 from topologies.errors import LabError
 
 
+_MANY = 12  # names that aren't all listed
+
+
 class SwitchError(LabError):
     """A switch didn't do what it was asked: names the switch, the request and the answer."""
 
@@ -27,7 +30,12 @@ class UnknownNameError(LabError):
 def nearest(name: str, known: Sequence[str]) -> str:
     """What to say of a name that isn't there: the nearest that is, or all."""
     near = difflib.get_close_matches(name, known, n=1)
-    return f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known) or 'none'}"
+    if near:
+        return f"did you mean {near[0]!r}?"
+    if len(known) > _MANY:
+        known = difflib.get_close_matches(name, known, n=3, cutoff=0.1) or known
+        return f"there are {', '.join(known)} and others"
+    return f"there are {', '.join(known) or 'none'}"
 
 
 @contextlib.contextmanager

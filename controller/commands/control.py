@@ -114,10 +114,12 @@ def pause(
     """
     from controller.attach import attach
     from controller.pause import pause as send
+    from controller.running import endpoint
 
-    if duration is None and not as_json:
-        click.echo("paused until `pcn resume`, or Ctrl-C")
     with attach(network) as lab:
+        end = endpoint(lab.topology, node, port)
+        if duration is None and not as_json:
+            click.echo(f"{end} is paused until `pcn resume`, or Ctrl-C")
         made = send(lab, node, port, duration_s=duration, traffic_class=traffic_class)
     if as_json:
         print_json(asdict(made))
