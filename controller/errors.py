@@ -11,7 +11,6 @@ from google.protobuf.message import DecodeError
 
 from topologies.errors import LabError
 
-
 _MANY = 12  # names that aren't all listed
 
 
