@@ -15,8 +15,9 @@ from experiments.paper.fig13 import Fig13
 from experiments.paper.fig17 import Fig17
 from experiments.paper.fig18 import Fig18
 from experiments.paper.fig19 import Fig19
+from experiments.paper.fluid_check import FluidCheck
 
-_PAPER = (Fig2(), Fig10(), Fig11(), Fig12(), Fig13(), Fig17(), Fig18(), Fig19())
+_PAPER = (Fig2(), Fig10(), Fig11(), Fig12(), Fig13(), FluidCheck(), Fig17(), Fig18(), Fig19())
 _STUDIES = (MarkingPoint(), FairnessSweep(), FairnessRules())
 
 FIGURES: dict[str, Figure] = {figure.name: figure for figure in (*_PAPER, *_STUDIES)}

@@ -85,7 +85,7 @@ def increases_by_packets(recording: Recording, most: int = 24) -> Curve:
         counts = packets[late].astype(int)
         np.add.at(windows, counts, 1)
         np.add.at(increases, counts, marked[late] + 1e-9 < 0.95 * packets[late])
-    seen = np.flatnonzero(windows >= 1000)
+    seen = np.flatnonzero(windows >= 300)
     return seen.astype(float).tolist(), (increases[seen] / windows[seen]).tolist()
 
 
