@@ -85,22 +85,31 @@ static void serve(struct sw_switch *sw, const struct epoll_event *events, int n)
     }
 }
 
+/* Ports that have something due now; of shaped ones alone, or of all. */
+static void run_ports(struct sw_switch *sw, bool shaped_alone)
+{
+    for (uint32_t i = 0; i < sw->tm.n_active; i++) {
+        struct sw_tm_port *port = sw->tm.ports[sw->tm.active[i]];
+        if (shaped_alone && port->rate_bps == 0) continue;
+        sw_run_port(sw, port);
+        struct sw_port *out = sw->ports[port->port];
+        if (out != NULL && out->out.head != NULL) sw_port_flush(sw, out);
+    }
+}
+
 /* One turn. Returns when the next one has something to do, ns; 0: at once. */
 static uint64_t turn(struct sw_switch *sw, const struct epoll_event *events, int n)
 {
     sw->now_ns = sw_clock_ns();
     /* What should have left by now makes room first: a turn that is late must not drop at a queue that only seems full. */
-    for (uint32_t i = 0; i < sw->tm.n_active; i++) {
-        if (sw->tm.ports[sw->tm.active[i]]->rate_bps != 0) sw_run_port(sw, sw->tm.ports[sw->tm.active[i]]);
-    }
+    run_ports(sw, true);
     serve(sw, events, n);
     sw_run_input(sw);
     sw->now_ns = sw_clock_ns(); /* ingress took its time */
+    run_ports(sw, false);
     uint64_t next = UINT64_MAX;
-    for (uint32_t i = 0; i < sw->tm.n_active; i++) sw_run_port(sw, sw->tm.ports[sw->tm.active[i]]);
     for (uint32_t i = 0; i < sw->n_active; i++) {
-        struct sw_port *port = sw->ports[sw->active[i]];
-        if (port->out.head != NULL) sw_port_flush(sw, port);
+        const struct sw_port *port = sw->ports[sw->active[i]];
         if (port->stuck_ns != 0 && sw->now_ns + RETRY_NS < next) next = sw->now_ns + RETRY_NS;
     }
     if (sw->input.head != NULL) return 0;
