@@ -28,7 +28,7 @@ from topologies.model import Endpoint
 
 # Their source: nobody else's, so that a capture tells them from the neighbour's own frames.
 SOURCE_MAC = bytes.fromhex("0650434e0000")
-_PACKET_IGNORE_OUTGOING = 23
+_PACKET_QDISC_BYPASS, _PACKET_IGNORE_OUTGOING = 20, 23
 _SOL_PACKET = 263
 
 
@@ -111,6 +111,8 @@ def _neighbour(lab: Running, end: Endpoint) -> Iterator[socket.socket]:
 
     def make() -> socket.socket:
         made = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
+        # Else whoever listens at that end would see the frame too: BMv2 takes it for one that came in.
+        made.setsockopt(_SOL_PACKET, _PACKET_QDISC_BYPASS, 1)
         made.bind((peer.interface, 0))
         return made
 

@@ -126,6 +126,15 @@ def test_a_host_is_paused_by_its_switch_s_side(dcqcn_lab: Lab) -> None:
     assert pauses.paused_s == pytest.approx(1e-3, rel=0.1)
 
 
+def test_only_the_port_itself_is_paused(dcqcn_lab: Lab) -> None:
+    """Not the one at the other end of the link, where the frames are put on it."""
+    before = {switch: counted(dcqcn_lab, switch, "pause_received", 2) for switch in ("s0", "s1")}
+    pause(dcqcn_lab, "s0", 2, duration_s=0.5e-3)
+    wait_until(lambda: counted(dcqcn_lab, "s0", "resume_received", 2) > 0)
+    assert counted(dcqcn_lab, "s0", "pause_received", 2) == before["s0"] + 1
+    assert counted(dcqcn_lab, "s1", "pause_received", 2) == before["s1"]
+
+
 def test_resume_ends_a_pause_without_end(dcqcn_lab: Lab) -> None:
     made: list[Pause] = []
     thread = threading.Thread(target=lambda: made.append(pause(dcqcn_lab, "s0", 2)))
