@@ -46,7 +46,7 @@ def dumbbell_outcome(case: Case, recording: Recording, curves: Mapping[str, Curv
     port = recording.ports[str(plan.bottleneck)]
     numbers: dict[str, float | None] = {
         "jain": steady.jain,
-        "packets": plan.capacity_bps * plan.number("period_s") / 8 / plan.frame_bytes / goodput.size,
+        "packets": plan.capacity_bps * plan.number("T") / 8 / plan.frame_bytes / goodput.size,
         "utilisation": steady.utilisation,
         "queue_kb": steady.queue_bytes_mean / 1e3,
         "drained_ms": None if empty is None or empty > DURATION_S else empty * 1e3,

@@ -41,10 +41,9 @@ class Fig11:
     source = "7.1, Fig. 11"
     about = (
         "The dumbbell: 10 Gb/s, RTT 500 us, four flows of three hosts from line rate. PCN with T = RTT and "
-        "w_min = 0.1/4 (7.1 states neither). The sum of the rates counts as settled from the moment from which its "
-        "mean over 10 RTTs stays within 10% of the capacity; what never comes about counts with the run's 300 ms. "
-        "Means over three seeds, which shift the NPs' timers "
-        "against each other."
+        "w_min = 0.1/4 (7.1 states neither); TIMELY's thresholds are 50 and 500 us above the RTT. The sum of the rates "
+        "counts as settled from the moment from which its mean over 10 RTTs stays within 10% of the capacity; what "
+        "never comes about counts with the run's 300 ms. Means over three seeds, which shift the NPs' timers."
     )
 
     def cases(self, schemes: Sequence[str]) -> list[Case]:

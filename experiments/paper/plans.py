@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from experiments.paper.base import Key
 from experiments.parameters import Value
+from experiments.scenarios import SCENARIOS, scheme_parameters
 from experiments.scenarios.base import Plan, Sampling
 from hosts.algorithms import find_scheme
 from topologies.compact import P0_S0, P2_S1, compact
@@ -56,21 +57,17 @@ def plan_of(
 def dumbbell_plan(
     scheme: str, seed: int, duration_s: float, flows: int = 4, every_s: float = 0.1e-3, **more: float
 ) -> Plan:
-    """Section 7.1's dumbbell: 10 Gb/s, RTT 500 us, T = RTT, w_min = 0.1 / N. `more`: rtt, T, w_min, or what only the
-    scheme knows."""
-    rtt = more.pop("rtt", 500e-6)
-    w_min, period_s = more.pop("w_min", 0.1 / flows), more.pop("T", rtt)
-    topology = dumbbell(flows=flows, rtt_s=rtt, w_min=w_min)
-    return plan_of(
-        "dumbbell",
-        scheme,
-        seed,
-        topology,
-        duration_s,
-        pcn_fields(scheme, w_min, period_s, **more),
-        [Endpoint("s0", 4)],
-        every_s,
-        {"flows": flows, "rtt": rtt, **more},
+    """Section 7.1's dumbbell as the scenario has it, with more flows. `more`: rtt, T, w_min (0.1 / N unless given), or
+    fields of the scheme's parameters."""
+    named: dict[str, Value] = {name: more.pop(name) for name in ("rtt", "T", "w_min") if name in more}
+    values: dict[str, Value] = {"w_min": 0.1 / flows, "duration": duration_s, **named}
+    plan = SCENARIOS["dumbbell"].plan(scheme, seed, scheme_parameters.given(scheme, values))
+    return dataclasses.replace(
+        plan,
+        values={**plan.values, "flows": flows, **more},
+        scheme_parameters={**plan.scheme_parameters, **more},
+        topology=dumbbell(flows=flows, rtt_s=plan.number("rtt")),
+        sampling=Sampling((plan.bottleneck,), queues_s=every_s, counters_s=every_s, flows_s=every_s),
     )
 
 

@@ -14,6 +14,7 @@ import pytest
 from experiments.checks import Check
 from experiments.paper import FIGURES
 from experiments.paper.base import Outcome, Outcomes, ratio
+from experiments.paper.fairness import FROM_S
 from experiments.paper.fig10 import Fig10
 from experiments.paper.fig11 import Fig11, settled_s
 from experiments.paper.fig17 import FLOWS, Fig17
@@ -35,7 +36,7 @@ def test_runs_are_told_apart_by_their_keys_and_the_same_each_time(name: str) -> 
     for case, other in zip(cases, again, strict=True):
         assert case.plan.topology.flows == other.plan.topology.flows
         assert case.plan.scheme_parameters == other.plan.scheme_parameters
-        assert case.plan.scheme == case.keys.get("scheme", "pcn")
+        assert case.plan.scheme in ({case.keys["scheme"]} if "scheme" in case.keys else {"pcn", "pcn-x"})
         assert case.plan.seed == case.keys["seed"]
     assert FIGURES[name].cases(("pfc",)) == [] or name == "fig2"
 
@@ -44,8 +45,9 @@ def test_runs_are_told_apart_by_their_keys_and_the_same_each_time(name: str) -> 
 def test_a_short_run_gives_the_numbers_that_checks_and_picture_need(name: str) -> None:
     figure = FIGURES[name]
     case = figure.cases(("pcn",))[0]
-    short = dataclasses.replace(case, plan=dataclasses.replace(case.plan, duration_s=4e-3))
-    outcome = figure.measure(short, run_virtual(short.plan, Silent()))
+    duration_s = FROM_S + 10e-3 if name in ("marking", "fairness", "pcn-x") else 4e-3
+    short = dataclasses.replace(case, plan=dataclasses.replace(case.plan, duration_s=duration_s))
+    outcome = figure.measure(short, run_virtual(short.plan, Silent(), short.variant))
     assert outcome.keys == case.keys
     assert all(value is None or math.isfinite(value) for value in outcome.numbers.values())
     found = Outcomes([outcome])
