@@ -48,8 +48,8 @@ class PfcPort:
     lossless: int = LOSSLESS_CLASSES
 
     def __post_init__(self) -> None:
-        if not 0 < self.xon_bytes <= self.xoff_bytes < 2**32:
-            raise ValueError(f"XON {self.xon_bytes} and XOFF {self.xoff_bytes} bytes: 0 < XON <= XOFF < 2^32 must hold")
+        if not 0 <= self.xon_bytes <= self.xoff_bytes < 2**32:
+            raise ValueError(f"XON {self.xon_bytes}, XOFF {self.xoff_bytes} bytes: 0 <= XON <= XOFF < 2^32 must hold")
         if not 2 <= self.quanta <= MAX_QUANTA:
             raise ValueError(f"PAUSE of {self.quanta} quanta: 2 to {MAX_QUANTA} are possible")
 
@@ -101,9 +101,9 @@ class QcnPort:
     sample_bytes: int
 
     def __post_init__(self) -> None:
-        for name, value in (("Q_eq", self.q_eq_bytes), ("w", self.w), ("sample", self.sample_bytes)):
-            if not 1 <= value < 2**31:
-                raise ValueError(f"{name} {value}: it must be from 1 to 2^31 - 1")
+        for name, value, least in (("Q_eq", self.q_eq_bytes, 1), ("w", self.w, 0), ("sample", self.sample_bytes, 1)):
+            if not least <= value < 2**31:
+                raise ValueError(f"{name} {value}: it must be from {least} to 2^31 - 1")
 
     @property
     def scale_q32(self) -> int:

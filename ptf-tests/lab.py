@@ -158,7 +158,6 @@ class PcnTest(unittest.TestCase):
         xoff_bytes=10**9,
         xon_bytes=10**9 - 1,
         quanta=LONG_PAUSE,
-        refresh_us=10**9,
         quantum_q16_us=QUANTUM_US << 16,
     )
     pfc_ports: tuple[int, ...] = PORTS

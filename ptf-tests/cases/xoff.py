@@ -140,9 +140,7 @@ class PauseIsRefreshed(XoffTest):
     """While a port stays past XON, its PAUSE is sent again, even if nothing comes in; after RESUME it isn't."""
 
     refresh_ms = 100
-    pfc_defaults = replace(
-        XoffTest.pfc_defaults, refresh_us=refresh_ms * 1000, quanta=2 * refresh_ms * 1000 // QUANTUM_US
-    )
+    pfc_defaults = replace(XoffTest.pfc_defaults, quanta=2 * refresh_ms * 1000 // QUANTUM_US)
 
     def runTest(self) -> None:
         self.pause(2)
@@ -164,7 +162,7 @@ class AdmissionRefreshes(XoffTest):
     """Behind a higher class nothing goes out or round: what comes in refreshes the PAUSE then, as rarely."""
 
     refresh_ms = 50
-    pfc_defaults = replace(XoffTest.pfc_defaults, refresh_us=refresh_ms * 1000)
+    pfc_defaults = replace(XoffTest.pfc_defaults, quanta=2 * refresh_ms * 1000 // QUANTUM_US)
 
     def runTest(self) -> None:
         n = 4
@@ -179,7 +177,7 @@ class AdmissionRefreshes(XoffTest):
         self.wait_for(admit_one, f"{n} times PAUSE")
         if self.target == "softswitch":  # BMv2 shapes each queue alone
             self.assertEqual(self.counters("held"), {})
-        arrivals = self.expect(1, *[expected_pfc(1, QUANTA)] * n)
+        arrivals = self.expect(1, *[expected_pfc(1, self.pfc_defaults.quanta)] * n)
         # The clock that decides is the switch's; on a busy machine the first may be late.
         self.assertGreaterEqual(arrivals[-1].at - arrivals[0].at, 0.6 * (n - 1) * self.refresh_ms / 1000)
 
