@@ -16,7 +16,7 @@ from topologies.compact import P0_S0, P2_S1, compact
 
 INTERVALS_US = (50, 100, 200, 500, 1000, 2000, 5000)
 BURST_BYTES = 64_000
-BEFORE_S, DURATION_S = 50e-3, 100e-3
+BEFORE_S, DURATION_S = 250e-3, 100e-3
 FROM_S = 20e-3
 """Measured from here on: by then the first bursts have had their effect on every scheme."""
 _LATE_GBPS = {"pcn": 30.0, "qcn": 23.0, "dcqcn": 25.0, "timely": 29.0}
@@ -28,7 +28,7 @@ class Fig18:
     title = "Adversarial traffic"
     source = "B.2, Fig. 18"
     about = (
-        "Fig. 1's network: F0 and F1 send all the time, 50 ms of it before the first burst; then, at each interval, "
+        "Fig. 1's network: F0 and F1 send all the time, 250 ms of it before the first burst; then, at each interval, "
         "each of H2 to H15 starts one flow of 64 KB to R1 (the paper gives no size; 16 such flows each, as in 3.1, "
         "would overload R1 at all intervals below 2.9 ms). Measured from 20 to 100 ms after the first burst. PCN with "
         "T = 50 us, w_min = 0.1/2. Rates are of frames."

@@ -79,12 +79,14 @@ def _outcomes(
                 progress.advance(len(done) / len(cases), cases[runs[run]].label)
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
+            for process in multiprocessing.active_children():
+                process.terminate()  # the others would be waited for until their runs are over
             raise
     return [done[index] for index in range(len(cases))]
 
 
 def _ignore_interrupts() -> None:
-    """Ctrl-C ends the pool, which ends these."""
+    """Ctrl-C reaches the whole group; who started these ends them."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
