@@ -1,0 +1,31 @@
+"""The bench's tools compile and measure something; what they measure is `make bench-switch`'s."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from softswitch.bench.forwarders import copy_loop
+from softswitch.bench.forwarding import Bench
+from softswitch.bench.inside import EXACT, LPM, TERNARY, Core
+from softswitch.bench.wires import build_blast, wires
+
+PCN = Path(__file__).parents[2] / "p4src/compiled/pcn.json"
+
+
+def test_without_interfaces(tmp_path: Path) -> None:
+    core = Core(tmp_path)
+    assert core.pipeline(PCN, 1000) > 10_000
+    assert all(0 < core.lookup(kind, 1000) < 1e5 for kind in (EXACT, LPM, TERNARY))
+
+
+@pytest.mark.root
+def test_through_the_copy_loop(tmp_path: Path) -> None:
+    blast = build_blast(tmp_path)
+    with wires() as through, copy_loop(blast, through):
+        bench = Bench(blast, through, seconds=0.1, runs=1)
+        sent, arrived, _ = bench.offer(bytes(64), 1000)
+        assert sent == arrived > 50
+        latency = bench.latency(64, frames=20)
+        assert 0 < latency.median <= latency.p99
