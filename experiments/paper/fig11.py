@@ -43,7 +43,10 @@ class Fig11:
         "The dumbbell: 10 Gb/s, RTT 500 us, four flows of three hosts from line rate. PCN with T = RTT and "
         "w_min = 0.1/4 (7.1 states neither); TIMELY's thresholds are 50 and 500 us above the RTT. The sum of the rates "
         "counts as settled from the moment from which its mean over 10 RTTs stays within 10% of the capacity; what "
-        "never comes about counts with the run's 300 ms. Means over three seeds, which shift the NPs' timers."
+        "never comes about counts with the run's 300 ms. Means over three seeds, which shift the NPs' timers. The "
+        "others' sums and queues come down sooner than PCN's, since they cut rates hard from the start, DCQCN with "
+        "alpha = 1; it is then that they leave the link idle or oscillate. The paper doesn't say what its 40 to 90 ms "
+        "count."
     )
 
     def cases(self, schemes: Sequence[str]) -> list[Case]:

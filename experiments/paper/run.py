@@ -69,11 +69,11 @@ def _outcomes(
 ) -> list[Outcome]:
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(min(jobs, len(cases)), context, _ignore_interrupts) as pool:
-        runs: dict[Future[Outcome], int] = {
-            pool.submit(run_case, figure.name, schemes, index): index for index in range(len(cases))
-        }
         done: dict[int, Outcome] = {}
         try:
+            runs: dict[Future[Outcome], int] = {
+                pool.submit(run_case, figure.name, schemes, index): index for index in range(len(cases))
+            }
             for run in as_completed(runs):
                 done[runs[run]] = run.result()
                 progress.advance(len(done) / len(cases), cases[runs[run]].label)

@@ -6,6 +6,10 @@ import dataclasses
 import json
 import math
 import re
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -152,3 +156,30 @@ def test_pages_say_what_the_summaries_say(tmp_path: Path) -> None:
     write_docs(tmp_path, tmp_path / "docs")
     assert (tmp_path / "docs/results.md").read_text() == text
     assert (tmp_path / "docs/figures/fig17.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_figure_ends_at_once_and_leaves_nothing(number: signal.Signals, tmp_path: Path) -> None:
+    place = tmp_path / "figures"
+    command = f"import sys; from controller.cli import run; sys.exit(run(['figure', 'fig19', '--out', {str(place)!r}]))"
+    process = subprocess.Popen(
+        [sys.executable, "-c", command],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler) and None,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline().startswith("fig19")
+    workers: list[str] = []
+    deadline = time.monotonic() + 30
+    while not workers and time.monotonic() < deadline:
+        found = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        workers = [pid for pid in found if "spawn_main" in Path(f"/proc/{pid}/cmdline").read_text()]
+    assert workers
+    process.send_signal(number)
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode == 128 + number, errors
+    assert errors.strip().startswith("pcn: ")
+    assert not any(Path(f"/proc/{pid}").exists() for pid in workers)
+    assert not place.exists()
