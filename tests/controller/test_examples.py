@@ -139,7 +139,7 @@ LINES = [*HELPS.items(), *DOCUMENTS.items()]
 @pytest.mark.parametrize("where", [name for name, lines in LINES if any(not LIFE.match(line) for line in lines)])
 def test_examples_on_a_network_that_is_up(network: Machine, where: str) -> None:
     for number in (0, 1):
-        network.run(f"pcn flow start h{number} r{number}")
+        network.run(f"pcn flow start h{number} r{number} --rate 1G --duration 100ms")
     for line in dict(LINES)[where]:
         if not LIFE.match(line):
             network.run(line)
