@@ -40,7 +40,9 @@ class Machine:
         command.chmod(0o755)
         (directory / ".config" / "fish" / "completions").mkdir(parents=True)
         path = f"{binaries}:{os.environ['PATH']}"
-        self._env = {**os.environ, "PATH": path, "HOME": str(directory), "PYTHONPATH": str(ROOT), "COLUMNS": "80"}
+        cache = os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache"))  # what is compiled already
+        home = {"HOME": str(directory), "XDG_CACHE_HOME": cache}
+        self._env = {**os.environ, "PATH": path, **home, "PYTHONPATH": str(ROOT), "COLUMNS": "80"}
 
     def start(self, line: str) -> subprocess.Popen[str]:
         inside = ["nsenter", "-t", str(self._pid), "-m", "bash", "-c", f'cd "$0" && {line}', str(self.directory)]
