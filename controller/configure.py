@@ -26,11 +26,13 @@ MAX_QUANTA = 0xFFFF
 
 @dataclass(frozen=True)
 class Route:
-    """Packets for `address` leave by `port`, with `mac` as their destination."""
+    """Packets for `address`, or for all that share its first `prefix` bits, leave by `port`, with `mac` as their
+    destination."""
 
     address: str
     mac: str
     port: int
+    prefix: int = 32
 
 
 @dataclass(frozen=True)
@@ -184,7 +186,7 @@ def plan(topology: Topology, switch: str, dilation: float, scheme: object = None
 def route_entry(route: Route) -> TableEntry:
     return TableEntry(
         "ipv4_lpm",
-        match=TableMatch(dst_addr=f"{route.address}/32"),
+        match=TableMatch(dst_addr=f"{route.address}/{route.prefix}"),
         action=TableAction("ipv4_forward", dst_mac=route.mac, port=route.port),
     )
 

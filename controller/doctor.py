@@ -61,6 +61,7 @@ _PACKAGES = (
     "numpy",
     "matplotlib",
     "pyarrow",
+    "pyyaml",
     "jinja2",
     "thriftpy2",
 )

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Protocol
 
 import grpc
 from finsy import (
@@ -62,6 +62,16 @@ _NO_LIMIT = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_le
 class Counter:
     packets: int
     bytes: int
+
+
+class Loadable(Protocol):
+    """A program for some target: its names, and what the target loads."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def schema(self) -> P4Schema: ...
 
 
 @dataclass(frozen=True)
@@ -159,7 +169,7 @@ class SwitchClient:
             self._schema = P4Schema(config.p4info)
         return self._schema
 
-    def set_pipeline(self, program: Program) -> None:
+    def set_pipeline(self, program: Loadable) -> None:
         """Loads and commits a program; tables are empty then."""
         schema = program.schema
         request = p4r.SetForwardingPipelineConfigRequest(

@@ -10,31 +10,16 @@ from typing import Any, TypeVar
 import click
 
 from controller.complete import complete_network
+from controller.units import quantity
 from topologies.model import Value
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
-_NUMBER = re.compile(r"([-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)\s*([a-zA-Zµ/%]*)\Z")
-_DECIMAL = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
-_UNITS: dict[str, dict[str, float]] = {
-    "rate": {prefix + unit: factor for prefix, factor in _DECIMAL.items() for unit in ("", "bit/s", "b/s", "bps")},
-    "time": {"": 1.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9},
-    "size": {
-        **{prefix + unit: factor for prefix, factor in _DECIMAL.items() for unit in ("", "B")},
-        **{"KiB": 1024.0, "MiB": 1024.0**2, "GiB": 1024.0**3},
-    },
-    "count": {"": 1.0},
-    "share": {"": 1.0, "%": 0.01},
-}
 _SHORT = 18  # characters of a cell that is never broken
-_EXAMPLES = {"rate": "5G", "time": "10ms", "size": "64KB", "count": "10", "share": "1%"}
 
 
 class Quantity(click.ParamType):  # type: ignore[type-arg]  # generic in newer releases alone
-    """A number with a unit: `rate` in bit/s, `time` in seconds, `size` in bytes (KB are decimal), `count`, `share`.
-
-    Above 0, unless `zero` may be too.
-    """
+    """A number with a unit, as `controller.units` reads it."""
 
     def __init__(self, kind: str, zero: bool = False) -> None:
         self.kind = kind
@@ -44,14 +29,10 @@ class Quantity(click.ParamType):  # type: ignore[type-arg]  # generic in newer r
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         if isinstance(value, float):
             return value
-        found = _NUMBER.match(str(value).strip())
-        factor = _UNITS[self.kind].get(found.group(2)) if found else None
-        if found is None or factor is None:
-            self.fail(f"{value!r} is no {self.kind}: write it like {_EXAMPLES[self.kind]}", param, ctx)
-        number = float(found.group(1)) * factor
-        if number < 0 or (number == 0 and not self.zero):
-            self.fail(f"{value!r}: must be positive", param, ctx)
-        return number
+        try:
+            return quantity(self.kind, str(value), self.zero)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
 
 
 def assignment(text: str) -> tuple[str, Value]:

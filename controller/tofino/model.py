@@ -1,0 +1,145 @@
+"""A Tofino switch and its lab, as ports.yaml describes them, and what must hold between the parts."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Hashable, Iterable, Iterator
+from dataclasses import dataclass
+
+# Tofino 1. A device port is 128 times its pipe, and a number in it.
+PIPES = (2, 4)
+PORTS_A_PIPE = 128
+FRONT_PORTS = 64  # of a pipe; the others are the CPU's, for recirculation, and the packet generator's
+LANES = 4  # of a connector at the front
+LANES_BY_SPEED = {10_000_000_000: 1, 25_000_000_000: 1, 40_000_000_000: 4, 50_000_000_000: 2, 100_000_000_000: 4}
+CELL_BYTES = 80  # of the buffer
+FREE_CELLS = 180 * 1024  # of 280 * 1024; the driver's own pools take the rest
+FCS_BYTES = 4
+
+Fault = tuple[int, str]  # a line of the file, and what is wrong there
+
+
+@dataclass(frozen=True)
+class Pfc:
+    """PFC of a port, for each lossless class: the bytes that it holds above which it sends PAUSE, below which RESUME,
+    and those that still arrive after the PAUSE."""
+
+    xoff_bytes: int
+    xon_bytes: int
+    headroom_bytes: int
+
+    @property
+    def cells(self) -> int:
+        """Of the buffer, that one class of one port takes at most."""
+        return cells(self.xoff_bytes) + cells(self.headroom_bytes)
+
+
+@dataclass(frozen=True)
+class Class:
+    """A traffic class, which is the DSCP / 8 and also the number of its queue. The highest priority is served first."""
+
+    number: int
+    priority: int
+    lossless: bool
+
+
+@dataclass(frozen=True)
+class Port:
+    """`number` is the driver's, the device port, which P4Runtime uses too. `connector` and `lane` are its place at the
+    front."""
+
+    number: int
+    connector: int
+    lane: int
+    speed_bps: int
+    fec: bool
+    autoneg: bool
+    pfc: Pfc
+    line: int
+
+    @property
+    def pipe(self) -> int:
+        return self.number // PORTS_A_PIPE
+
+    @property
+    def panel(self) -> str:
+        return f"{self.connector}/{self.lane}"
+
+    @property
+    def lanes(self) -> range:
+        return range(self.lane, self.lane + LANES_BY_SPEED[self.speed_bps])
+
+
+@dataclass(frozen=True)
+class Prefix:
+    """Packets for `network` leave by `port`, with `mac` as their destination."""
+
+    network: ipaddress.IPv4Network
+    mac: str
+    port: int
+    line: int
+
+
+@dataclass(frozen=True)
+class TofinoLab:
+    """`device` is Stratum's node id and P4Runtime's device id. `mtu` is the largest frame, with its Ethernet header and
+    without FCS."""
+
+    switch: str
+    device: int
+    pipes: int
+    mtu: int
+    classes: tuple[Class, ...]
+    ports: tuple[Port, ...]
+    routes: tuple[Prefix, ...]
+
+    @property
+    def lossless(self) -> tuple[Class, ...]:
+        return tuple(one for one in self.classes if one.lossless)
+
+    def faults(self) -> Iterator[Fault]:
+        """What can't be, with the way out."""
+        yield from _twice("port", ((port.number, port.line) for port in self.ports))
+        yield from _twice("prefix", ((str(route.network), route.line) for route in self.routes))
+        for port in self.ports:
+            yield from self._port_faults(port)
+        known = sorted(port.number for port in self.ports)
+        for route in self.routes:
+            if route.port not in known:
+                there = ", ".join(map(str, known)) or "none"
+                yield route.line, f"route {route.network}: there is no port {route.port}; `ports` has {there}"
+        size = len(self.lossless) * sum(port.pfc.cells for port in self.ports)
+        if size > FREE_CELLS:
+            yield (
+                self.ports[0].line,
+                f"xoff and headroom of all ports and lossless classes are {size * CELL_BYTES / 1e6:.1f} MB, the buffer "
+                f"has {FREE_CELLS * CELL_BYTES / 1e6:.1f} free: lower them",
+            )
+
+    def _port_faults(self, port: Port) -> Iterator[Fault]:
+        if port.pipe >= self.pipes:
+            yield port.line, f"port {port.number} is in pipe {port.pipe}; with `pipes: {self.pipes}` there is none"
+        if port.pfc.xoff_bytes < self.mtu:
+            yield port.line, f"port {port.number}: xoff {port.pfc.xoff_bytes} B is less than a frame, {self.mtu} B"
+        if port.pfc.headroom_bytes < 2 * self.mtu:
+            yield (
+                port.line,
+                f"port {port.number}: headroom {port.pfc.headroom_bytes} B: give it two frames at least, "
+                f"{2 * self.mtu} B: one that its neighbour has begun, and one of ours that a PAUSE waits for",
+            )
+        for other in self.ports:
+            if other is not port and other.connector == port.connector and port.lane <= other.lane < port.lanes.stop:
+                yield other.line, f"panel {other.panel} is a lane of port {port.number}, which starts at {port.panel}"
+
+
+def cells(size: int) -> int:
+    """Cells of the buffer that so many bytes take."""
+    return -(-size // CELL_BYTES)
+
+
+def _twice(what: str, found: Iterable[tuple[Hashable, int]]) -> Iterator[Fault]:
+    seen: dict[Hashable, int] = {}
+    for value, line in found:
+        if value in seen:
+            yield line, f"{what} {value} stands in line {seen[value]} already"
+        seen.setdefault(value, line)

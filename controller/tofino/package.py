@@ -1,0 +1,166 @@
+"""The package that a P4Runtime server on Tofino loads: everything that the compiler and the assembler wrote for one
+program, in the one field `p4_device_config`.
+
+The format is Stratum's, of its bfrt target since 2020: a protobuf message. Its fields, by number:
+
+    package  1 program's name | 2 BF-RT description (JSON) | 3 pipeline, as often as there are pipelines
+    pipeline 1 name | 2 context (JSON) | 3 binary (tofino.bin) | 4 hardware pipes it runs in, packed
+
+That is all of protobuf that is needed, so it is written here by hand: a key, a length, bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from finsy import P4Schema
+from finsy.proto import p4i
+from google.protobuf import text_format
+
+from topologies.errors import LabError
+
+PIPES = (0, 1, 2, 3)  # all that the largest Tofino 1 has; the driver leaves out those that aren't there
+TARGET = "tofino"
+ARCHITECTURE = "tna"
+_LENGTH_DELIMITED = 2  # protobuf's wire type
+_BINARY_HEADER = ord("H")  # the kind of tofino.bin's first block, which holds a BSON document
+_BSON_STRING = 2
+
+
+class PackageError(LabError):
+    """What the compiler wrote is missing, or doesn't belong together: names the file and the way out."""
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """The files of one program, of which every pipe runs the same pipeline."""
+
+    name: str
+    p4info: Path
+    bf_rt: Path
+    context: Path
+    binary: Path
+
+
+class Package:
+    """A program for Tofino, checked: what the server would refuse, or the driver, is refused here. `schema` names its
+    tables and counters; `data` is what is sent."""
+
+    def __init__(self, compiled: Compiled, pipes: Iterable[int] = PIPES) -> None:
+        """Raises PackageError."""
+        self.name = compiled.name
+        info = _p4info(compiled.p4info)
+        bf_rt, context, binary = (_read(path) for path in (compiled.bf_rt, compiled.context, compiled.binary))
+        _check_target(compiled, info, _json(compiled.context, context), binary)
+        _check_names(compiled, info, _json(compiled.bf_rt, bf_rt))
+        self.data = encode(compiled.name, bf_rt, context, binary, pipes)
+        self._info = info
+
+    @cached_property
+    def schema(self) -> P4Schema:
+        return P4Schema(self._info, self.data)
+
+
+def encode(program: str, bf_rt: bytes, context: bytes, binary: bytes, pipes: Iterable[int]) -> bytes:
+    """The message, with one pipeline, `pipe`: the compiler's name for it where a program has only one."""
+    scope = b"".join(map(_varint, pipes))
+    pipeline = b"".join(
+        _field(number, value) for number, value in ((1, b"pipe"), (2, context), (3, binary), (4, scope))
+    )
+    return b"".join(_field(number, value) for number, value in ((1, program.encode()), (2, bf_rt), (3, pipeline)))
+
+
+def _field(number: int, value: bytes) -> bytes:
+    return _varint(number << 3 | _LENGTH_DELIMITED) + _varint(len(value)) + value
+
+
+def _varint(value: int) -> bytes:
+    """Seven bits a byte, the lowest first; the top bit says that more come."""
+    out = bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def _check_target(compiled: Compiled, info: p4i.P4Info, context: Mapping[str, Any], binary: bytes) -> None:
+    """Architecture and target, and that context and binary are of one compilation."""
+    if info.pkg_info.arch != ARCHITECTURE:
+        raise PackageError(f"{compiled.p4info}: compiled for {info.pkg_info.arch or 'no architecture'}, not for TNA")
+    header = _header(compiled.binary, binary)
+    for path, found in ((compiled.context, context.get("target")), (compiled.binary, header.get("target"))):
+        if found != TARGET:
+            raise PackageError(f"{path}: compiled for {found or 'no target'}, not for {TARGET}: `make p4-tofino`")
+    if header.get("run_id") != context.get("run_id"):
+        raise PackageError(
+            f"{compiled.context} and {compiled.binary.name} are of two compilations (run_id "
+            f"{context.get('run_id')} and {header.get('run_id')}): `make p4-tofino` writes both"
+        )
+
+
+def _check_names(compiled: Compiled, info: p4i.P4Info, bf_rt: Mapping[str, Any]) -> None:
+    """The server finds what the p4info describes in the BF-RT description by id, or by a name that holds its name."""
+    things = [*bf_rt.get("tables", ()), *bf_rt.get("learn_filters", ())]
+    ids, names = {thing["id"] for thing in things}, [thing["name"] for thing in things]
+    kinds: tuple[Iterable[Any], ...] = (
+        *(info.tables, info.action_profiles, info.counters),
+        *(info.registers, info.meters, info.digests),
+    )
+    for preamble in (one.preamble for kind in kinds for one in kind):
+        if preamble.id not in ids and not any(preamble.name in name for name in names):
+            raise PackageError(
+                f"{compiled.bf_rt}: nothing is called {preamble.name}, which {compiled.p4info.name} describes: "
+                "`make p4-tofino` writes both"
+            )
+
+
+def _header(path: Path, binary: bytes) -> dict[str, str]:
+    """The texts of tofino.bin's first block: a word with its kind in the top byte, then BSON (bsonspec.org)."""
+    result: dict[str, str] = {}
+    try:
+        kind, length = struct.unpack_from("<3xBI", binary)
+        if kind != _BINARY_HEADER or not 4 < length <= len(binary) - 4:
+            raise ValueError
+        at, end = 8, 4 + length
+        while at < end and binary[at] == _BSON_STRING:
+            name_end = binary.index(0, at, end)
+            (size,) = struct.unpack_from("<I", binary, name_end + 1)
+            text = binary[name_end + 5 : name_end + 4 + size]
+            result[binary[at + 1 : name_end].decode()] = text.decode()
+            at = name_end + 5 + size
+    except (ValueError, struct.error):
+        raise PackageError(f"{path}: this is no tofino.bin: `make p4-tofino` writes it") from None
+    return result
+
+
+def _p4info(path: Path) -> p4i.P4Info:
+    try:
+        return text_format.Parse(_read(path).decode(), p4i.P4Info())
+    except (text_format.ParseError, UnicodeDecodeError) as error:
+        raise PackageError(f"{path}: no p4info: {str(error).splitlines()[0]}") from None
+
+
+def _json(path: Path, data: bytes) -> dict[str, Any]:
+    try:
+        document = json.loads(data)
+    except ValueError as error:
+        raise PackageError(f"{path}: no JSON: {error}") from None
+    if not isinstance(document, dict):
+        raise PackageError(f"{path}: no JSON object")
+    return document
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise PackageError(
+            f"{path}: {error.strerror}: it is committed; `make p4-tofino` writes it where the Tofino compiler is"
+        ) from None

@@ -1,0 +1,198 @@
+"""ports.yaml: the one file that a lab writes. docs/tofino.md has its reference; `SAMPLE` is a whole one."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from controller.configure import LOSSLESS_CLASSES
+from controller.lab import CLASSES
+from controller.tofino.model import (
+    FRONT_PORTS,
+    LANES,
+    LANES_BY_SPEED,
+    PIPES,
+    PORTS_A_PIPE,
+    Class,
+    Pfc,
+    Port,
+    Prefix,
+    TofinoLab,
+)
+from controller.tofino.yaml_reader import Node, needed, optional, read_file
+from controller.units import quantity
+
+SAMPLE = Path(__file__).resolve().parent / "ports.yaml"
+_LEAST_MTU, _MOST_MTU, _USUAL_MTU = 256, 9216, 1514
+_PANEL = re.compile(r"([1-9]\d{0,2})/([0-3])")
+_MAC = re.compile(r"([0-9a-fA-F]{2}:){5}[0-9a-fA-F]{2}")
+_NAME = re.compile(r"[a-zA-Z0-9][-\w.]{0,63}")
+_FLAGS = {"yes": True, "true": True, "on": True, "no": False, "false": False, "off": False}
+_MULTICAST = 0x01
+
+
+def read(path: Path) -> TofinoLab:
+    """A lab's file, checked whole. Raises FileError with every fault: line, field, way out."""
+    return read_file(path, _lab)
+
+
+def _lab(node: Node) -> TofinoLab:
+    fields = node.fields(
+        {
+            "switch": optional(lambda one: one.value(_name), "tofino"),
+            "device": optional(_whole(1, 2**64 - 1), 1),
+            "pipes": optional(lambda one: one.value(_pipes), PIPES[0]),
+            "mtu": optional(_whole(_LEAST_MTU, _MOST_MTU), _USUAL_MTU),
+            "classes": optional(_classes, _usual_classes()),
+            "pfc": needed(_pfc),
+            "ports": needed(lambda one: one.elements(_port)),
+            "routes": needed(lambda one: one.elements(_prefix)),
+        }
+    )
+    pfc, ports = fields.pop("pfc"), fields.pop("ports")
+    lab = TofinoLab(ports=tuple(port(pfc) for port in ports), **fields)
+    for line, text in lab.faults():
+        node.faults.add(line, text)
+    return lab
+
+
+def _usual_classes() -> tuple[Class, ...]:
+    """As in v1model: the class is the priority, and RoCE data's is lossless."""
+    return tuple(Class(number, number, bool(LOSSLESS_CLASSES >> number & 1)) for number in range(CLASSES))
+
+
+def _classes(node: Node) -> tuple[Class, ...]:
+    """Those that aren't named have their number as priority, and aren't lossless."""
+    fields = {"priority": optional(_whole(0, CLASSES - 1)), "lossless": optional(lambda one: one.value(_flag), False)}
+    given = node.entries(lambda text: _number(text, 0, CLASSES - 1), lambda one: one.fields(fields))
+    if not any(one["lossless"] for one in given.values()):
+        raise node.fail("none is lossless: write `3: {lossless: yes}` for RoCE data (DSCP 24 to 31)")
+    made = []
+    for number in range(CLASSES):
+        found = given.get(number, {"priority": None, "lossless": False})
+        priority = number if found["priority"] is None else found["priority"]
+        made.append(Class(number, priority, found["lossless"]))
+    return tuple(made)
+
+
+def _pfc(node: Node) -> Pfc:
+    fields = node.fields({"xoff": needed(_size), "xon": needed(_size), "headroom": needed(_size)})
+    if fields["xon"] > fields["xoff"]:
+        raise node.fail(f"xon {fields['xon']} B is above xoff {fields['xoff']} B")
+    return Pfc(fields["xoff"], fields["xon"], fields["headroom"])
+
+
+def _port(node: Node) -> Callable[[Pfc], Port]:
+    """What makes the port, once it is known what PFC ports have that say nothing of it."""
+    fields = node.fields(
+        {
+            "port": needed(lambda one: one.value(_device_port)),
+            "panel": needed(lambda one: one.value(_panel)),
+            "speed": needed(lambda one: one.value(_speed)),
+            "fec": optional(lambda one: one.value(_flag), False),
+            "autoneg": optional(lambda one: one.value(_flag), False),
+            "pfc": optional(_pfc),
+        }
+    )
+    connector, lane = fields["panel"]
+    number, speed = fields["port"], fields["speed"]
+    lanes = LANES_BY_SPEED[speed]
+    if lane % lanes:
+        first = ", ".join(f"{connector}/{one}" for one in range(0, LANES, lanes))
+        raise node.fail(f"a port of {speed / 1e9:g}G takes {lanes} lanes of its connector and starts at {first}")
+    if number % LANES != lane:
+        raise node.fail(
+            f"port {number} is lane {number % LANES} of its connector, panel {connector}/{lane} is lane {lane}: "
+            "`pm show` in the switch's shell prints both (D_P and PORT)"
+        )
+    return lambda pfc: Port(
+        number, connector, lane, speed, fields["fec"], fields["autoneg"], fields["pfc"] or pfc, node.line
+    )
+
+
+def _prefix(node: Node) -> Prefix:
+    fields = node.fields(
+        {
+            "to": needed(lambda one: one.value(_network)),
+            "port": needed(lambda one: one.value(_device_port)),
+            "mac": needed(lambda one: one.value(_mac)),
+        }
+    )
+    return Prefix(fields["to"], fields["mac"], fields["port"], node.line)
+
+
+def _whole(least: int, most: int) -> Callable[[Node], int]:
+    return lambda node: node.value(lambda text: _number(text, least, most))
+
+
+def _size(node: Node) -> int:
+    return round(node.value(lambda text: quantity("size", text, zero=True)))
+
+
+def _number(text: str, least: int, most: int) -> int:
+    if not (text.isascii() and text.isdecimal() and least <= int(text) <= most):
+        raise ValueError(f"{text!r}: a whole number from {least} to {most} is wanted")
+    return int(text)
+
+
+def _pipes(text: str) -> int:
+    if text not in map(str, PIPES):
+        raise ValueError(f"{text!r}: a Tofino 1 has {' or '.join(map(str, PIPES))}")
+    return int(text)
+
+
+def _device_port(text: str) -> int:
+    """Raises ValueError unless it is one of the front's."""
+    number = _number(text, 0, PIPES[-1] * PORTS_A_PIPE - 1)
+    if number % PORTS_A_PIPE >= FRONT_PORTS:
+        raise ValueError(
+            f"{number} is no port at the front: those are 0 to {FRONT_PORTS - 1}, plus {PORTS_A_PIPE} times the pipe"
+        )
+    return number
+
+
+def _panel(text: str) -> tuple[int, int]:
+    found = _PANEL.fullmatch(text)
+    if found is None:
+        raise ValueError(f"{text!r}: write it as CONNECTOR/LANE, as at the front: 1/0")
+    return int(found.group(1)), int(found.group(2))
+
+
+def _speed(text: str) -> int:
+    speed = round(quantity("rate", text))
+    if speed not in LANES_BY_SPEED:
+        there = ", ".join(f"{one / 1e9:g}G" for one in LANES_BY_SPEED)
+        raise ValueError(f"{text!r}: a port of Tofino 1 has one of {there}")
+    return speed
+
+
+def _network(text: str) -> ipaddress.IPv4Network:
+    try:
+        network = ipaddress.IPv4Network(text)
+    except ValueError as error:
+        raise ValueError(f"{error}: write an address or a prefix like 10.0.0.0/24") from None
+    if network.prefixlen == 0:
+        raise ValueError("a route for everything is the table's default entry, which drops: write longer prefixes")
+    return network
+
+
+def _mac(text: str) -> str:
+    if not _MAC.fullmatch(text):
+        raise ValueError(f"{text!r}: write it like 02:00:00:00:00:01")
+    if int(text[:2], 16) & _MULTICAST:
+        raise ValueError(f"{text!r} is a multicast address: the next hop's own is wanted")
+    return text.lower()
+
+
+def _name(text: str) -> str:
+    if not _NAME.fullmatch(text):
+        raise ValueError(f"{text!r}: letters, digits, `-`, `_` and `.` are wanted")
+    return text
+
+
+def _flag(text: str) -> bool:
+    if text.lower() not in _FLAGS:
+        raise ValueError(f"{text!r}: write yes or no")
+    return _FLAGS[text.lower()]

@@ -1,0 +1,35 @@
+"""Numbers with a unit, as people write them: 25G, 64KB, 500us, 1%."""
+
+from __future__ import annotations
+
+import math
+import re
+
+_NUMBER = re.compile(r"([-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)\s*([a-zA-Zµ/%]*)\Z")
+_DECIMAL = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
+_UNITS: dict[str, dict[str, float]] = {
+    "rate": {prefix + unit: factor for prefix, factor in _DECIMAL.items() for unit in ("", "bit/s", "b/s", "bps")},
+    "time": {"": 1.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9},
+    "size": {
+        **{prefix + unit: factor for prefix, factor in _DECIMAL.items() for unit in ("", "B")},
+        **{"KiB": 1024.0, "MiB": 1024.0**2, "GiB": 1024.0**3},
+    },
+    "count": {"": 1.0},
+    "share": {"": 1.0, "%": 0.01},
+}
+_EXAMPLES = {"rate": "5G", "time": "10ms", "size": "64KB", "count": "10", "share": "1%"}
+
+
+def quantity(kind: str, text: str, zero: bool = False) -> float:
+    """`rate` in bit/s, `time` in seconds, `size` in bytes (KB are decimal), `count`, `share`. Above 0, unless `zero`
+    may be too. Raises ValueError that says how to write it."""
+    found = _NUMBER.match(text.strip())
+    factor = _UNITS[kind].get(found.group(2)) if found else None
+    if found is None or factor is None:
+        raise ValueError(f"{text!r} is no {kind}: write it like {_EXAMPLES[kind]}")
+    number = float(found.group(1)) * factor
+    if number < 0 or (number == 0 and not zero):
+        raise ValueError(f"{text!r}: must be positive")
+    if not math.isfinite(number):
+        raise ValueError(f"{text!r} is too much")
+    return number

@@ -1,0 +1,190 @@
+"""ports.yaml: the sample, each fault with its line, field and way out, and text that is none."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from controller.tofino.ports import SAMPLE, read
+from controller.tofino.yaml_reader import FileError
+from controller.units import quantity
+
+TEXT = SAMPLE.read_text()
+
+
+def test_the_sample_says_what_its_comments_say() -> None:
+    lab = read(SAMPLE)
+    assert (lab.switch, lab.device, lab.pipes, lab.mtu) == ("tofino", 1, 2, 1514)
+    assert [port.number for port in lab.ports] == [128, 136, 144]
+    assert [port.panel for port in lab.ports] == ["1/0", "3/0", "5/0"]
+    assert {port.speed_bps for port in lab.ports} == {100_000_000_000}
+    assert [port.pfc.xoff_bytes for port in lab.ports] == [512_000, 512_000, 256_000]
+    assert [one.number for one in lab.lossless] == [3]
+    assert [one.priority for one in lab.classes] == list(range(8))
+    assert [str(route.network) for route in lab.routes] == ["10.0.0.1/32", "10.0.0.2/32", "10.0.1.0/24"]
+
+
+def test_what_may_be_left_out_is_as_the_sample_has_it(tmp_path: Path) -> None:
+    short = """
+pfc: {xoff: 512KB, xon: 509KB, headroom: 100KB}
+ports:
+  - {port: 128, panel: 1/0, speed: 100G}
+routes:
+  - {to: 10.0.0.1, port: 128, mac: 02:00:00:00:00:01}
+"""
+    (tmp_path / "ports.yaml").write_text(short)
+    lab, sample = read(tmp_path / "ports.yaml"), read(SAMPLE)
+    assert (lab.switch, lab.device, lab.pipes, lab.mtu, lab.classes) == (
+        *(sample.switch, sample.device, sample.pipes, sample.mtu),
+        sample.classes,
+    )
+    assert not lab.ports[0].fec
+    assert not lab.ports[0].autoneg
+
+
+PORT = "- {port: 128, panel: 1/0, speed: 100G, fec: yes}"
+FAULTS = [
+    # field by field
+    ("switch: tofino ", "switch: a b ", "switch: 'a b': letters"),
+    ("device: 1 ", "device: 0 ", "device: '0': a whole number from 1"),
+    ("device: 1 ", "device: ١ ", "device: '١': a whole number from 1"),
+    ("pipes: 2 ", "pipes: 3 ", "pipes: '3': a Tofino 1 has 2 or 4"),
+    ("mtu: 1514", "mtu: 100000", "mtu: '100000': a whole number from 256 to 9216"),
+    ("lossless: yes", "lossless: maybe", "classes.3.lossless: 'maybe': write yes or no"),
+    ("3: {priority", "8: {priority", "classes.8: '8': a whole number from 0 to 7"),
+    ("{priority: 7}", "{prio: 7}", "classes.7.prio: no such field; did you mean 'priority'?"),
+    (", lossless: yes", "", "classes: none is lossless: write `3: {lossless: yes}`"),
+    ("xoff: 512KB ", "xoff: 512QB ", "pfc.xoff: '512QB' is no size: write it like 64KB"),
+    ("xoff: 512KB ", "xoff: 1e999 ", "pfc.xoff: '1e999' is too much"),
+    ("xon: 509KB ", "xon: 600KB ", "pfc: xon 600000 B is above xoff 512000 B"),
+    ("  headroom: 100KB  ", "  head: 100KB  ", "pfc.headroom: missing"),
+    (PORT, "- {port: 128, panel: 1/0}", "ports[0].speed: missing"),
+    (PORT, "- {port: 128, panel: 1-0, speed: 100G}", "ports[0].panel: '1-0': write it as CONNECTOR/LANE"),
+    (PORT, "- {port: 192, panel: 1/0, speed: 100G}", "ports[0].port: 192 is no port at the front: those are 0 to 63"),
+    (PORT, "- {port: 128, panel: 1/0, speed: 11G}", "ports[0].speed: '11G': a port of Tofino 1 has one of 10G, 25G"),
+    (PORT, "- {port: 130, panel: 1/2, speed: 100G}", "ports[0]: a port of 100G takes 4 lanes of its connector"),
+    (
+        PORT,
+        "- {port: 129, panel: 1/0, speed: 25G}",
+        "ports[0]: port 129 is lane 1 of its connector, panel 1/0 is lane 0",
+    ),
+    (PORT, "- 128", "ports[0]: a mapping is wanted here"),
+    (PORT, "- {port: [128], panel: 1/0, speed: 25G}", "ports[0].port: one value is wanted here"),
+    ("to: 10.0.0.1,", "to: 10.0.0.256,", "routes[0].to: Octet 256"),
+    ("to: 10.0.0.1,", "to: 10.0.0.1/24,", "routes[0].to: 10.0.0.1/24 has host bits set"),
+    ("to: 10.0.0.1,", "to: 0.0.0.0/0,", "routes[0].to: a route for everything is the table's default entry"),
+    ("02:00:00:00:00:01", "02:00:00:00:01", "routes[0].mac: '02:00:00:00:01': write it like"),
+    ("02:00:00:00:00:01", "01:00:5e:00:00:01", "routes[0].mac: '01:00:5e:00:00:01' is a multicast address"),
+    # between fields
+    ("port: 136, panel", "port: 128, panel", "port 128 stands in line 18 already"),
+    ("to: 10.0.0.2", "to: 10.0.0.1", "prefix 10.0.0.1/32 stands in line 28 already"),
+    ("port: 136, mac", "port: 140, mac", "route 10.0.0.2/32: there is no port 140; `ports` has 128, 136, 144"),
+    ("port: 144\n", "port: 272\n", "port 272 is in pipe 2; with `pipes: 2` there is none"),
+    ("  headroom: 100KB  ", "  headroom: 3KB  ", "port 128: headroom 3000 B: give it two frames at least, 3028 B"),
+    ("{xoff: 256KB, xon: 253KB", "{xoff: 1KB, xon: 1KB", "port 144: xoff 1000 B is less than a frame, 1514 B"),
+    ("  xoff: 512KB ", "  xoff: 9MB ", "the buffer has 14.7 free: lower them"),
+    (
+        "{port: 136, panel: 3/0",
+        "{port: 129, panel: 1/1",
+        "ports[1]: a port of 100G takes 4 lanes of its connector and starts at 1/0",
+    ),
+    (
+        "{port: 136, panel: 3/0, speed: 100G",
+        "{port: 130, panel: 1/2, speed: 25G",
+        "panel 1/2 is a lane of port 128, which starts at 1/0",
+    ),
+    # the file's form
+    ("pfc:  ", "pcf:  ", "pcf: no such field; did you mean 'pfc'?"),
+    ("device: 1 ", "pipes: 2 ", "pipes: stands in line 4 already"),
+    ("ports:\n", "ports: 3\nrest:\n", "ports: a list is wanted here"),
+    ("routes:  ", "routes: []\nrest:  ", "routes: the list is empty"),
+    ("mtu: 1514", "mtu: [1514", "this is no YAML"),
+    ("mtu: 1514", "mtu: *other", "this is no YAML: found undefined alias"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "message"), FAULTS)
+def test_a_fault_is_told_with_line_field_and_way_out(old: str, new: str, message: str, tmp_path: Path) -> None:
+    assert old in TEXT
+    path = tmp_path / "ports.yaml"
+    path.write_text(TEXT.replace(old, new, 1))
+    with pytest.raises(FileError) as error:
+        read(path)
+    lines = str(error.value).splitlines()
+    found = [line for line in lines if message in line]
+    assert found, lines
+    place, number, _ = found[0].split(":", 2)
+    assert place == str(path)
+    assert 1 <= int(number) <= len(path.read_text().splitlines())
+
+
+def test_the_line_is_that_of_the_fault(tmp_path: Path) -> None:
+    path = tmp_path / "ports.yaml"
+    path.write_text(TEXT.replace("autoneg: no", "autoneg: 3").replace("02:00:00:00:00:03", "none"))
+    with pytest.raises(FileError) as error:
+        read(path)
+    wanted = {
+        number: line.split(":")[0].strip()
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if "autoneg" in line or "none" in line
+    }
+    assert [int(line.split(":")[1]) for line in str(error.value).splitlines()] == sorted(wanted)
+
+
+def test_all_faults_are_told_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "ports.yaml"
+    text = (
+        TEXT.replace("switch: tofino ", "switch: '' ").replace("speed: 100G", "speed: 1G").replace("to: 10", "to: 300")
+    )
+    path.write_text(text)
+    with pytest.raises(FileError) as error:
+        read(path)
+    assert len(str(error.value).splitlines()) == 1 + 3 + 3
+
+
+@pytest.mark.parametrize("text", ["", "# nothing\n", "---\n"])
+def test_an_empty_file_says_where_one_comes_from(text: str, tmp_path: Path) -> None:
+    (tmp_path / "ports.yaml").write_text(text)
+    with pytest.raises(FileError, match=r"pcn deploy --sample|a mapping is wanted"):
+        read(tmp_path / "ports.yaml")
+
+
+def test_files_that_are_not_there_or_no_text(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match=r"none\.yaml: No such file"):
+        read(tmp_path / "none.yaml")
+    with pytest.raises(FileError, match="Is a directory"):
+        read(tmp_path)
+    (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(FileError, match="no text in UTF-8"):
+        read(tmp_path / "binary")
+    (tmp_path / "nul").write_text("switch: \x00")
+    with pytest.raises(FileError, match="no text in UTF-8"):
+        read(tmp_path / "nul")
+
+
+@given(st.data())
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_damaged_file_is_read_or_refused(tmp_path: Path, data: st.DataObject) -> None:
+    """Cut, swapped and overwritten anywhere: never anything but a lab, or a FileError."""
+    text = TEXT
+    for _ in range(data.draw(st.integers(1, 4))):
+        at = data.draw(st.integers(0, len(text)))
+        length = data.draw(st.integers(0, 30))
+        text = text[:at] + data.draw(st.text("0123456789:{}[],-ab &*!%\n\t'\"", max_size=8)) + text[at + length :]
+    path = tmp_path / "ports.yaml"
+    path.write_text(text)
+    with contextlib.suppress(FileError):
+        assert list(read(path).faults()) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "message"),
+    [("size", "64QB", "write it like 64KB"), ("rate", "-1G", "must be positive"), ("time", "", "write it like 10ms")],
+)
+def test_quantities_that_are_none(kind: str, text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        quantity(kind, text)
