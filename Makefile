@@ -29,7 +29,7 @@ fig5: root $(VENV)/.ready ## how fast a congested flow may send without PAUSE (F
 figures: $(VENV)/.ready ## the paper's figures in virtual time, all schemes; tables and pictures into docs/results.md
 	$(BIN)/pcn figure all --docs docs $(ARGS)
 
-test: lint ptf unit ## everything that CI checks (needs root; some seven minutes once installed)
+test: lint ptf unit ## everything that CI checks (needs root; under five minutes once installed)
 
 lint: $(VENV)/.ready ## style and types
 	$(BIN)/ruff check .
@@ -37,7 +37,7 @@ lint: $(VENV)/.ready ## style and types
 	$(BIN)/mypy
 
 unit: root $(VENV)/.ready ## unit and live tests; ARGS are pytest's
-	$(BIN)/pytest $(ARGS)
+	$(BIN)/pytest -n 2 --dist loadfile $(ARGS)
 
 ptf: root $(VENV)/.ready ## data-plane tests with PTF; TARGET=bmv2 for the real BMv2
 	$(BIN)/python ptf-tests/run.py --target $(TARGET) $(ARGS)

@@ -21,6 +21,7 @@ from multiprocessing.connection import Connection
 from typing import Final
 
 from experiments.scenarios.base import Plan
+from topologies import signals
 
 _TRIAL_S = 0.4
 COST: Final = {"softswitch": 12.0, "bmv2": 60.0}
@@ -48,12 +49,13 @@ def rounds_per_s(frame_bytes: int) -> float:
     """Rounds of the loop a second, on all the cores that this process may use, together."""
     context = multiprocessing.get_context("fork")
     workers = []
-    for _ in range(len(os.sched_getaffinity(0))):
-        ours, theirs = context.Pipe(duplex=False)
-        worker = context.Process(target=_work, args=(theirs, frame_bytes), daemon=True)
-        worker.start()
-        theirs.close()
-        workers.append((worker, ours))
+    with signals.deferred():  # in the middle of a fork an exception would be swallowed
+        for _ in range(len(os.sched_getaffinity(0))):
+            ours, theirs = context.Pipe(duplex=False)
+            worker = context.Process(target=_work, args=(theirs, frame_bytes), daemon=True)
+            worker.start()
+            theirs.close()
+            workers.append((worker, ours))
     total = 0.0
     for worker, ours in workers:
         total += ours.recv()
@@ -64,6 +66,7 @@ def rounds_per_s(frame_bytes: int) -> float:
 
 def _work(result: Connection, frame_bytes: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C is the parent's, which ends us
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     one, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
     frame = bytearray(frame_bytes)
     rounds = 0

@@ -21,6 +21,7 @@ from experiments.paper.plots import png
 from experiments.progress import RunProgress, Silent
 from experiments.virtual import run_virtual
 from hosts.algorithms import schemes as all_schemes
+from topologies import signals
 
 SUMMARY, PICTURE = "summary.json", "figure.png"
 
@@ -71,9 +72,10 @@ def _outcomes(
     with ProcessPoolExecutor(min(jobs, len(cases)), context, _ignore_interrupts) as pool:
         done: dict[int, Outcome] = {}
         try:
-            runs: dict[Future[Outcome], int] = {
-                pool.submit(run_case, figure.name, schemes, index): index for index in range(len(cases))
-            }
+            with signals.deferred():  # the first submissions start the processes
+                runs: dict[Future[Outcome], int] = {
+                    pool.submit(run_case, figure.name, schemes, index): index for index in range(len(cases))
+                }
             for run in as_completed(runs):
                 done[runs[run]] = run.result()
                 progress.advance(len(done) / len(cases), cases[runs[run]].label)

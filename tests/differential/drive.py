@@ -67,10 +67,10 @@ class Ports:
                     quiet.write_text("1")
                 _run("ethtool", "-K", end, *(w for n in ("tx", "rx", "tso", "gso", "gro") for w in (n, "off")))
                 _run("ip", "link", "set", end, "up")
-            sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
+            sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
             sock.setsockopt(SOL_PACKET, PACKET_IGNORE_OUTGOING, 1)
             sock.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 8 << 20)
-            sock.bind((far, 0))
+            sock.bind((far, 3))  # ETH_P_ALL from here on: before, it would hear all interfaces
             self._sockets[port] = sock
 
     def exchange(self, packet: Packet, expected: int | None) -> dict[str, list[str]]:

@@ -119,7 +119,7 @@ def test_too_small_a_k_is_refused(mark: str, tmp_path: Path) -> None:
 
 
 def test_ctrl_c_in_the_middle_leaves_nothing(mark: str, tmp_path: Path) -> None:
-    process = start(mark, tmp_path / "results" / "cut", 400, duration_s=50e-3)
+    process = start(mark, tmp_path / "results" / "cut", 400, duration_s=25e-3)
     assert process.stdout is not None
     for line in process.stdout:
         if "%" in line:  # a fifth of the run is over

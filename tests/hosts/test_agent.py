@@ -276,9 +276,9 @@ def test_without_permission_it_says_so(bare_pair: Pair) -> None:
 
 
 def test_round_trips_are_measured(bare_pair: Pair) -> None:
-    """TIMELY over links of 500 us: each end delays what it sends. The time that a process takes to answer is in it."""
+    """TIMELY over links of 100 us: each end delays what it sends. The time that a process takes to answer is in it."""
     pair = bare_pair
-    delay, line = 500e-6, LINE_RATE
+    delay, line = 100e-6, LINE_RATE
     pair.start_agents("--scheme", "timely", "--delay", str(delay))
     sender, receiver = pair.clients
     pair.start_flow(7, size_bytes=640_000)

@@ -32,8 +32,8 @@ def links() -> Iterator[dict[int, socket.socket]]:
             for end in (switch_end, our_end):
                 subprocess.run(["sysctl", "-qew", f"net.ipv6.conf.{end}.disable_ipv6=1"], check=True)
                 subprocess.run(["ip", "link", "set", end, "up"], check=True)
-            sock = stack.enter_context(socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL)))
-            sock.bind((our_end, ETH_P_ALL))
+            sock = stack.enter_context(socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0))
+            sock.bind((our_end, ETH_P_ALL))  # from here on: before, it would hear all interfaces
             sockets[port] = sock
         yield sockets
 

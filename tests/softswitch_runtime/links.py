@@ -25,10 +25,11 @@ class Link:
                 if disable.exists():
                     disable.write_text("1")
                 _ip("link", "set", name, "mtu", str(mtu), "up")
-            self.socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
+            # Without a protocol until it is bound: it would hear all interfaces.
+            self.socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
             self.socket.setsockopt(263, 23, 1)  # SOL_PACKET, PACKET_IGNORE_OUTGOING
             self.socket.setsockopt(socket.SOL_SOCKET, 33, 64 << 20)  # SO_RCVBUFFORCE
-            self.socket.bind((self.far, 0))
+            self.socket.bind((self.far, 3))  # ETH_P_ALL
         except BaseException:
             self.remove()
             raise
