@@ -41,6 +41,7 @@ unit: root $(VENV)/.ready ## unit and live tests; ARGS are pytest's
 
 ptf: root $(VENV)/.ready ## data-plane tests with PTF; TARGET=bmv2 for the real BMv2
 	$(BIN)/python ptf-tests/run.py --target $(TARGET) $(ARGS)
+	$(BIN)/python ptf-tests/run.py --target $(TARGET) --program pcn_time $(or $(ARGS),np_ecn pause xoff forwarding isolation)
 
 p4: $(VENV)/.ready ## compile p4src with p4c (has to be on PATH) into p4src/compiled
 	$(BIN)/python p4src/build.py $(ARGS)

@@ -7,13 +7,15 @@ quantum, 512 bit times, lasts k times longer.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
 from controller.switch import CloneSession, TableAction, TableEntry, TableMatch
 from controller.target import RECIRCULATION_PORT
-from hosts.algorithms import DcqcnParameters, PcnParameters, QcnParameters, Scheme
+from hosts import wire
+from hosts.algorithms import DcqcnParameters, PcnParameters, PcnTimeParameters, QcnParameters, Scheme
 from topologies.model import Topology, TopologyError
 
 # p4src/shared/constants.p4 has these two; the p4info can't tell them.
@@ -22,6 +24,8 @@ CNM_CLONE_SESSION = 2
 LOSSLESS_CLASSES = 0b0000_1000  # RoCE data, class 3
 QUANTUM_BITS = 512  # IEEE 802.1Qbb: a pause quantum is 512 bit times
 MAX_QUANTA = 0xFFFF
+# A switch in stretched time is a thread, which wakes late: seldom by more (docs/switch.md).
+LATE_US = 2000
 
 
 @dataclass(frozen=True)
@@ -119,6 +123,29 @@ class QcnPort:
 
 
 @dataclass(frozen=True)
+class NpEcnPort:
+    """One egress port's entries of np_ecn_config, which NP-ECN by time has: how far apart two dequeues can be while
+    packets wait (real us), and which classes are marked. Raises ValueError for what can't work."""
+
+    port: int
+    gap_us: int
+    lossless: int = LOSSLESS_CLASSES
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.gap_us < 2**31:
+            raise ValueError(f"a gap of {self.gap_us} us: it must be from 1 to 2^31 - 1")
+
+    @property
+    def actions(self) -> dict[int, str]:
+        """By class. Strict priorities: any class above the lowest lossless one can keep a lossless one waiting."""
+        lossless = [number for number in range(wire.CLASSES) if self.lossless >> number & 1]
+        return {
+            number: "set_np_ecn" if number in lossless else "goes_before"
+            for number in range(min(lossless, default=wire.CLASSES), wire.CLASSES)
+        }
+
+
+@dataclass(frozen=True)
 class SwitchPlan:
     """Everything that one switch is programmed with."""
 
@@ -127,6 +154,7 @@ class SwitchPlan:
     pfc: tuple[PfcPort, ...]
     red: tuple[RedPort, ...] = ()
     qcn: tuple[QcnPort, ...] = ()
+    np_ecn: tuple[NpEcnPort, ...] = ()
 
 
 def quantum_q16_us(rate_bps: float, dilation: float) -> int:
@@ -170,6 +198,24 @@ def qcn_port(port: int, parameters: QcnParameters) -> QcnPort:
         raise TopologyError(str(error)) from None
 
 
+def gap_us(rate_bps: float, largest_frame_bytes: float, late_us: int = 0) -> int:
+    """How far apart two dequeues at a port of this real rate can be while packets wait: the largest frame, PFC frames
+    that may go before the next one, and how late the switch may be. Rounded up, as the data plane counts us."""
+    return math.ceil((largest_frame_bytes + 2 * wire.PFC_LENGTH) * 8 / rate_bps * 1e6) + late_us
+
+
+def np_ecn_port(
+    topology: Topology, switch: str, port: int, dilation: float, parameters: PcnTimeParameters
+) -> NpEcnPort:
+    """Raises TopologyError."""
+    rate_bps = topology.link_at(switch, port).rate_bps / dilation
+    largest = max(parameters.largest_frame_bytes, topology.number("mtu_bytes"))
+    try:
+        return NpEcnPort(port, gap_us(rate_bps, largest, LATE_US if dilation > 1 else 0))
+    except ValueError as error:
+        raise TopologyError(f"{switch}:{port}: {error}") from None
+
+
 def plan(topology: Topology, switch: str, dilation: float, scheme: object = None) -> SwitchPlan:
     """A switch's program from the topology and `scheme`, the scheme's parameters. Raises TopologyError."""
     topology.switch(switch)
@@ -180,6 +226,9 @@ def plan(topology: Topology, switch: str, dilation: float, scheme: object = None
         pfc=tuple(pfc_port(topology, switch, port, dilation) for port in ports),
         red=tuple(red_port(port, scheme) for port in ports) if isinstance(scheme, DcqcnParameters) else (),
         qcn=tuple(qcn_port(port, scheme) for port in ports) if isinstance(scheme, QcnParameters) else (),
+        np_ecn=tuple(np_ecn_port(topology, switch, port, dilation, scheme) for port in ports)
+        if isinstance(scheme, PcnTimeParameters)
+        else (),
     )
 
 
@@ -233,6 +282,17 @@ def qcn_entry(port: QcnPort) -> TableEntry:
     )
 
 
+def np_ecn_entries(port: NpEcnPort) -> list[TableEntry]:
+    return [
+        TableEntry(
+            "np_ecn_config",
+            match=TableMatch({"port": port.port, "class": number}),
+            action=TableAction(action, gap_us=port.gap_us),
+        )
+        for number, action in port.actions.items()
+    ]
+
+
 def clone_sessions() -> list[CloneSession]:
     """Of every program and plan."""
     sessions = (PFC_CLONE_SESSION, CNM_CLONE_SESSION)
@@ -254,6 +314,7 @@ def entries(plan: SwitchPlan) -> list[TableEntry]:
         *map(pfc_entry, plan.pfc),
         *map(red_entry, plan.red),
         *map(qcn_entry, plan.qcn),
+        *(entry for port in plan.np_ecn for entry in np_ecn_entries(port)),
         *map(route_entry, plan.routes),
     ]
 

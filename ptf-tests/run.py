@@ -3,6 +3,7 @@
     python ptf-tests/run.py [--target softswitch|bmv2] [ptf's options and test names]
     python ptf-tests/run.py --target bmv2 np_ecn                  one file
     python ptf-tests/run.py np_ecn.OnlyPausedLeaveUnmarked        one test
+    python ptf-tests/run.py --program pcn_time np_ecn             another marking point than pcn's
     python ptf-tests/run.py --list
 
 Both ends of each pair are in the namespace, which ends with the run, as the switch does: also after Ctrl-C
@@ -170,7 +171,7 @@ def ptf_command(scratch: Path, arguments: list[str], parameters: str = "") -> li
     return [*command, *arguments]
 
 
-def run(kind: Target, arguments: list[str]) -> int:
+def run(kind: Target, program: str, arguments: list[str]) -> int:
     """ptf's exit code."""
     with contextlib.ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=f"{PREFIX}{os.getpid()}-")))
@@ -182,6 +183,7 @@ def run(kind: Target, arguments: list[str]) -> int:
         wait_until_ready(spec, switch, log)
         kind.configure(spec, switch.pid)
         parameters = f"target={kind.name!r};address={spec.address!r};device_id={DEVICE_ID};switch_pid={switch.pid}"
+        parameters += f";program={program!r};rates={PORT_RATES_BPS!r}"
         tests = ["ip", "netns", "exec", namespace, *ptf_command(scratch, arguments, parameters)]
         with process(tests) as ptf:
             code = ptf.wait()
@@ -199,6 +201,7 @@ def _raise_exit(number: int, _frame: FrameType | None) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--target", choices=sorted(TARGETS), default="softswitch")
+    parser.add_argument("--program", choices=("pcn", "pcn_time"), default="pcn", help="of the tests that leave it open")
     options, arguments = parser.parse_known_args()
     if "--list" in arguments or "--list-test-names" in arguments:
         with tempfile.TemporaryDirectory(prefix=f"{PREFIX}{os.getpid()}-") as scratch:
@@ -212,7 +215,7 @@ def main() -> int:
         missing = [tool for tool in ("ip", "ethtool", "sysctl") if shutil.which(tool) is None]
         if missing:
             raise RunError(f"missing: {', '.join(missing)}; Debian's packages iproute2, ethtool and procps have them")
-        return run(target(options.target), arguments)
+        return run(target(options.target), options.program, arguments)
     except (RunError, LabError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

@@ -29,6 +29,7 @@ _PARAMETERS = (
     Parameter("xon", "size", None, "and RESUME below this", 0, 1e9, "xoff less two frames"),
     Parameter("duration", "time", 150e-3, "how long the flows send", 1e-3, 10),
     *scheme_parameters.parameters("pcn", T=(None, "rtt"), w_min=(None, "0.1 / number of flows")),
+    *scheme_parameters.parameters("pcn-time", but="pcn"),
     *scheme_parameters.parameters("pcn-x", but="pcn"),
     *scheme_parameters.parameters("dcqcn"),
     *scheme_parameters.parameters("qcn"),

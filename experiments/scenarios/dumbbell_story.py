@@ -186,6 +186,7 @@ def _marked(plan: Plan, recording: Recording) -> list[tuple[str, str]]:
         "dcqcn": "A port marks by RED: the more packets of its class one leaves behind, the more likely.",
         "qcn": "A port changes no packet: it samples some and may send their sources a message. Those count here.",
         "pcn": "A port marks a packet that found another of its class waiting there, unless a pause held it up.",
+        "pcn_time": "A port marks a packet that found others waiting, unless it began to wait before a pause ended.",
     }[find_scheme(plan.scheme).program]
     shares = [
         f"{name} {port.marked / port.transmitted:.1%}" for name, port in recording.ports.items() if port.transmitted

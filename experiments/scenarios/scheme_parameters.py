@@ -13,6 +13,12 @@ _PCN = {
     "w_min": ("w_min", Parameter("w_min", "number", 1 / 128, "PCN's least weight of an increase", 1e-6, 0.5)),
     "w_max": ("w_max", Parameter("w_max", "number", 0.5, "PCN's largest weight of an increase", 1e-6, 1)),
 }
+_PCN_TIME = _PCN | {
+    "largest_frame": (
+        "largest_frame_bytes",
+        Parameter("largest_frame", "size", 1518, "PCN by time: what takes longer than this frame is a pause", 64, 1e4),
+    ),
+}
 _PCN_X = _PCN | {
     "beta": ("beta", Parameter("beta", "number", 0.005, "PCN-X: by how much a decrease lowers a rate", 1e-6, 1)),
 }
@@ -60,6 +66,7 @@ _TIMELY = {
 }
 _SCHEMES: dict[str, Mapping[str, tuple[str, Parameter]]] = {
     "pcn": _PCN,
+    "pcn-time": _PCN_TIME,
     "pcn-x": _PCN_X,
     "dcqcn": _DCQCN,
     "qcn": _QCN,

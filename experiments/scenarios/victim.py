@@ -23,10 +23,10 @@ from topologies.model import FlowSpec, Topology, TopologyError
 
 _BURST_IDS = 1000
 """The flows of h2 are 2000, 2001, ..., those of h3 3000, ..."""
-_BEFORE_S = {"pfc": 1e-3, "pcn": 5e-3, "pcn-x": 5e-3, "dcqcn": 50e-3}
+_BEFORE_S = {"pfc": 1e-3, "pcn": 5e-3, "pcn-time": 5e-3, "pcn-x": 5e-3, "dcqcn": 50e-3}
 """How long F0 and F1 run ahead, so that time 0 finds them in the scheme's steady state. PCN is there after some
 half-lives of 0.66 ms. DCQCN's alpha falls from 1 by a half each 9.7 ms, and stays between 0.10 and 0.12 from 45 on."""
-_DURATION_S = {"pfc": 8e-3, "pcn": 12e-3, "pcn-x": 12e-3, "dcqcn": 40e-3}
+_DURATION_S = {"pfc": 8e-3, "pcn": 12e-3, "pcn-time": 12e-3, "pcn-x": 12e-3, "dcqcn": 40e-3}
 """Until the long flows are at their fair shares again, and some time more."""
 _K = (1000.0, 2400.0)
 _STALL_S = 0.15e-3
@@ -46,6 +46,7 @@ _PARAMETERS = (
     Parameter("before", "time", None, "how long F0 and F1 run before time 0", 1e-4, 10, "the scheme"),
     Parameter("duration", "time", None, "and after it", 1e-3, 10, "the scheme"),
     *scheme_parameters.parameters("pcn", w_min=(0.1 / LONG_SENDERS, "")),
+    *scheme_parameters.parameters("pcn-time", but="pcn"),
     *scheme_parameters.parameters("pcn-x", but="pcn"),
     *scheme_parameters.parameters("dcqcn"),
     *scheme_parameters.parameters("qcn"),

@@ -11,7 +11,7 @@ from typing import Any
 
 from .base import Ack, Cnm, Cnp, NotificationPoint, ReactionPoint, Window, window_phase
 from .dcqcn import DcqcnNotificationPoint, DcqcnParameters, DcqcnReactionPoint
-from .pcn import PcnNotificationPoint, PcnParameters, PcnReactionPoint
+from .pcn import PcnNotificationPoint, PcnParameters, PcnReactionPoint, PcnTimeParameters
 from .pcn_x import PcnXNotificationPoint, PcnXParameters, PcnXReactionPoint
 from .pfc import PfcNotificationPoint, PfcParameters, PfcReactionPoint
 from .qcn import QcnParameters, QcnReactionPoint
@@ -24,6 +24,7 @@ __all__ = [
     "DcqcnParameters",
     "NotificationPoint",
     "PcnParameters",
+    "PcnTimeParameters",
     "PcnXParameters",
     "PfcParameters",
     "QcnParameters",
@@ -149,6 +150,14 @@ schemes: dict[str, Scheme] = {
             PcnXParameters,
             PcnXReactionPoint,
             PcnXNotificationPoint,
+        ),
+        Scheme(
+            "pcn-time",
+            "PCN with marks as a Tofino gives them (docs/tofino.md)",
+            "pcn_time",
+            PcnTimeParameters,
+            PcnReactionPoint,
+            PcnNotificationPoint,
         ),
         Scheme(
             "timely",

@@ -52,6 +52,17 @@ class PcnParameters(PcnWeights):
             raise ValueError(f"congested_fraction = {self.congested_fraction}: it must be above 0 and at most 1")
 
 
+@dataclass(frozen=True)
+class PcnTimeParameters(PcnParameters):
+    """Of PCN where switches tell a RESUME by time: how long a frame can be, from which they know what a pause is."""
+
+    largest_frame_bytes: float = 1518
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_above_zero(self, ["largest_frame_bytes"])
+
+
 class PcnReactionPoint(ReactionPoint):
     """Algorithm 1."""
 

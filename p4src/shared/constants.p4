@@ -17,6 +17,7 @@ typedef bit<12> index_t;
 typedef bit<48> time_us_t;
 
 const bit<32> N_INDEXES = 4096;
+const bit<32> N_PORTS = 512;
 
 // Internal port without an interface, where clones become PFC frames. No route may lead there.
 const port_t RECIRC_PORT = 510;

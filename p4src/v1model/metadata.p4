@@ -50,6 +50,9 @@ struct metadata_t {
     // At its admission a packet of its class waited at its egress port. A packet that was held has forgotten it.
     bit<1>    found_waiting;
     bit<1>    admitted;        // in this pass
+    // NP-ECN by time: when it was first enqueued at its egress port (us), and whether its queue held others then.
+    @field_list(LIST_HELD) bit<32> enqueued_at;
+    @field_list(LIST_HELD) bit<1>  found_queue;
     // In its port and class once it was admitted. Clones take it and the feedback along in QCN alone.
     @field_list(LIST_CNM) bit<32> queue_bytes;
     @field_list(LIST_CNM) bit<6>  feedback;
@@ -57,6 +60,7 @@ struct metadata_t {
     // Verdicts of egress.
     bit<1>  hold;     // the port is paused for this class
     bit<1>  departs;  // leaves by egress_port: marking points apply
+    bit<1>  marked;   // by NP-ECN by time
     bit<32> pn;       // before this departure
     bit<32> left_bytes;  // that wait in its port and class when it has departed
     bit<1>  send_pfc; // a PAUSE or RESUME is due out of ingress_port

@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 
 from controller.configure import (
     CNM_CLONE_SESSION,
+    LATE_US,
     MAX_QUANTA,
     PFC_CLONE_SESSION,
+    NpEcnPort,
     QcnPort,
     RedPort,
     agent_parameters,
@@ -127,6 +129,31 @@ def test_the_slope_gives_equation_5_within_its_resolution(k_min: int, span: int,
     # The data plane compares 48 random bits with this product.
     assert excess * port.slope_q48 < 2**63
     assert excess * port.slope_q48 / 2**48 == pytest.approx(excess / span * p_max, abs=span * 2**-49 + 1e-12)
+
+
+def test_np_ecn_by_time_is_told_what_a_pause_is() -> None:
+    """The largest frame and two PFC frames at the port's rate, in whole us; dilated, with what a thread is late."""
+    parameters = schemes["pcn-time"].configure({"largest_frame_bytes": 1518}).parameters
+    topology = dumbbell()
+    assert {one.gap_us for one in plan(topology, "s0", 1.0, parameters).np_ecn} == {2}  # 1.31
+    assert {one.gap_us for one in plan(topology, "s0", 400.0, parameters).np_ecn} == {525 + LATE_US}  # 524.2
+    assert [one.port for one in plan(topology, "s0", 1.0, parameters).np_ecn] == list(topology.ports("s0"))
+    jumbo = dumbbell(mtu_bytes=9216)
+    assert {one.gap_us for one in plan(jumbo, "s0", 1.0, parameters).np_ecn} == {8}
+    assert plan(topology, "s0", 1.0, schemes["pcn"].configure().parameters).np_ecn == ()
+    with pytest.raises(TopologyError, match=r"s0:1: a gap of 80\d+ us: it must be"):
+        plan(topology, "s0", 1.0, replace(parameters, largest_frame_bytes=1e13))
+
+
+def test_classes_above_a_lossless_one_go_before_it() -> None:
+    """CNPs and PFC's other classes: they are served first, so what they take is no pause. Lower ones say nothing."""
+    before = "goes_before"
+    assert NpEcnPort(1, 2).actions == {3: "set_np_ecn", 4: before, 5: before, 6: before, 7: before}
+    assert NpEcnPort(1, 2, 0b0010_0100).actions == {
+        2: "set_np_ecn", 3: before, 4: before, 5: "set_np_ecn", 6: before, 7: before
+    }  # fmt: skip
+    assert NpEcnPort(1, 2, 0).actions == {}
+    assert NpEcnPort(1, 2, 0x80).actions == {7: "set_np_ecn"}
 
 
 def test_without_a_range_the_slope_is_not_used() -> None:

@@ -17,7 +17,7 @@ from google.protobuf import text_format
 ROOT = Path(__file__).resolve().parents[2]
 COMPILED = ROOT / "p4src/compiled"
 
-PORTS_BY_CLASS = 4096
+PORTS, PORTS_BY_CLASS = 512, 4096
 
 
 def read_p4info(name: str) -> p4i.P4Info:
@@ -177,6 +177,13 @@ SCHEME_TABLES: dict[str, dict[str, object]] = {
     "pcn": {},
     "pcn_left_behind": {},
     "pcn_waited": {},
+    "pcn_time": {
+        "np_ecn_config": (
+            {"port": ("EXACT", 9), "class": ("EXACT", 3)},
+            {"set_np_ecn": {"gap_us": 32}, "goes_before": {"gap_us": 32}, "no_np_ecn": {}},
+            "no_np_ecn",
+        ),
+    },
     "dcqcn": {
         "red_config": (
             {"port": ("EXACT", 9)},
@@ -205,10 +212,12 @@ SCHEME_REGISTERS: dict[str, dict[str, int]] = {
     "pcn": {},
     "pcn_left_behind": {},
     "pcn_waited": {},
+    "pcn_time": {"busy": 64, "resumed": 64},
     "dcqcn": {},
     "qcn": {"sampled_bytes": 32, "sampled_feedback": 6, "sample_after_bytes": 32},
 }
-SCHEME_COUNTERS = {name: {"marked": "BOTH"} for name in ("pcn", "pcn_left_behind", "pcn_waited", "dcqcn", "qcn")}
+SCHEME_COUNTERS = {name: {"marked": "BOTH"} for name in SCHEME_TABLES}
+SCHEME_COUNTERS["pcn_time"] |= {"marked_by_time": "PACKETS", "marked_by_counter": "PACKETS"}
 # What a scheme makes packets of its own with, whoever pauses the queues.
 SCHEME_PRIMITIVES = {"qcn": {"recirculate", "clone_ingress_pkt_to_egress", "truncate"}}
 
@@ -249,7 +258,9 @@ def test_registers_of_the_contract(program: str) -> None:
     found = {register.preamble.alias: register.type_spec.bitstring.bit.bitwidth for register in info.registers}
     emulation = {} if is_native(program) else EMULATION_REGISTERS
     assert found == REGISTERS | emulation | SCHEME_REGISTERS[top_of(program)]
-    assert {register.size for register in info.registers} == {PORTS_BY_CLASS}
+    by_port = {register.preamble.alias for register in info.registers if register.size == PORTS}
+    assert by_port == ({"busy"} if top_of(program) == "pcn_time" else set())
+    assert {register.size for register in info.registers} - {PORTS} == {PORTS_BY_CLASS}
 
 
 def test_counters_of_the_contract(program: str) -> None:

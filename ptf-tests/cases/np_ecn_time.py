@@ -1,0 +1,174 @@
+"""NP-ECN by time: which pauses a port shows, and which it doesn't (docs/tofino.md). All else it shares with NP-ECN, and
+its tests, which run with this program as well: `run.py --program pcn_time`."""
+
+import time
+
+from lab import (
+    CNP_CLASS,
+    LARGEST_FRAME,
+    LATE_US,
+    OTHER_CLASS,
+    ROCE_CLASS,
+    SLOW_PORT,
+    Arrival,
+    NpEcnPort,
+    PcnTest,
+    cnp,
+    data,
+    gap_us,
+    index,
+)
+
+from hosts import wire
+
+
+def marks(arrivals: list[Arrival]) -> list[bool]:
+    return [arrival.data.ecn == wire.ECN_CE for arrival in arrivals]
+
+
+class NpEcnTimeTest(PcnTest):
+    program = "pcn_time"
+    n = 12
+
+    def hold(self, n: int) -> None:
+        """The slow port is paused, and n packets wait there in the end."""
+        self.pause(SLOW_PORT)
+        missing = n - self.register("waiting_packets", index(SLOW_PORT))
+        self.send(1, *(data(1, SLOW_PORT, psn=psn) for psn in range(missing)))
+        self.wait_until_waiting(SLOW_PORT, n)
+
+    def marked_by_time(self) -> int:
+        return self.counters("marked_by_time").get(index(SLOW_PORT), 0)
+
+
+class RestShowsEveryPause(NpEcnTimeTest):
+    """Not the first alone. Between two of them the queue needn't run empty."""
+
+    def runTest(self) -> None:
+        for turn in range(3):
+            self.hold(self.n * (turn + 1))
+            self.outlast(SLOW_PORT)
+            self.resume(SLOW_PORT)
+            self.assertEqual(marks(self.receive(SLOW_PORT, 1)), [False])
+            self.pause(SLOW_PORT)
+            gone = self.n * (turn + 1) - self.register("waiting_packets", index(SLOW_PORT)) - 1
+            self.assertEqual(marks(self.receive(SLOW_PORT, gone)), [False] * gone)
+
+
+class FirstDepartureIsTheResume(NpEcnTimeTest):
+    """Class 7 has the port when the pause ends. What comes until it is done is taken for paused: a packet that the
+    counter marks isn't marked."""
+
+    differences = ("marked_by_counter",)
+
+    def runTest(self) -> None:
+        later = 4
+        self.hold(self.n)
+        self.outlast(SLOW_PORT)
+        self.occupy_slow_port(2, 20)
+        self.resume(SLOW_PORT)
+        self.send(1, *(data(1, SLOW_PORT, psn=1000 + psn) for psn in range(later)))
+        self.assertEqual(marks(self.receive_data(self.n + later)), [False] * (self.n + later))
+        if self.target == "softswitch":  # BMv2 shapes each queue alone
+            self.assertEqual(self.counters("marked_by_counter"), {index(SLOW_PORT): later})
+
+
+class CnpsHideNoPause(NpEcnTimeTest):
+    """They pass while the port is paused, until it isn't any more."""
+
+    def runTest(self) -> None:
+        self.hold(self.n)
+        for rate in range(1, 6):
+            self.outlast(SLOW_PORT)
+            self.send(1, cnp(1, SLOW_PORT, rate_mbps=rate))
+            self.receive(SLOW_PORT, 1)
+        self.resume(SLOW_PORT)
+        self.assertEqual(marks(self.receive(SLOW_PORT, self.n)), [False] * self.n)
+
+
+class ShortPauseIsNotSeen(NpEcnTimeTest):
+    """Here frames of up to a second are said to be possible: a rest of less is none. What found others is marked."""
+
+    differences = ("marked_by_time",)
+    gap = 1_000_000
+
+    def np_ecn(self) -> tuple[NpEcnPort, ...]:
+        return (NpEcnPort(SLOW_PORT, self.gap),)
+
+    def runTest(self) -> None:
+        self.send(1, data(1, SLOW_PORT))
+        self.receive(SLOW_PORT, 1)
+        begun = time.monotonic()
+        self.hold(self.n)
+        self.resume(SLOW_PORT)
+        seen = marks(self.receive(SLOW_PORT, self.n))
+        self.assertLess(time.monotonic() - begun, self.gap * 1e-6, "too slow to tell")
+        self.assertEqual((sum(seen), self.marked_by_time()), (self.n - 1, self.n - 1))
+
+
+class LongestFrameIsNoPause(NpEcnTimeTest):
+    """What waits behind a frame of the largest size, of its own class or a lower one, is marked."""
+
+    def runTest(self) -> None:
+        frames = [data(1, SLOW_PORT, psn=psn, payload=250) for psn in range(4)]
+        for number in (ROCE_CLASS, OTHER_CLASS):
+            cell = index(SLOW_PORT, number)
+            before = self.counter("transmitted", cell).packets
+            self.send(1, data(1, SLOW_PORT, dscp=number << 3, payload=LARGEST_FRAME - wire.DATA_OVERHEAD))
+            self.wait_for_value(lambda cell=cell: self.counter("transmitted", cell).packets, before + 1, "on its way")
+            self.send(1, *frames)
+            arrivals = self.receive(SLOW_PORT, 1 + len(frames))
+            self.assertEqual(marks(arrivals), [False, False] + [True] * (len(frames) - 1))
+
+
+class RestWithoutPacketsIsNoPause(NpEcnTimeTest):
+    """A port at ease between two bursts; the second is marked as the first."""
+
+    def runTest(self) -> None:
+        for _ in range(3):
+            arrivals = self.congest(*(data(1, SLOW_PORT, psn=psn) for psn in range(8)))
+            self.assertEqual(marks(arrivals)[2:], [True] * 6)
+            self.outlast(SLOW_PORT)
+
+
+class HigherClassIsNoPause(NpEcnTimeTest):
+    """However long it keeps the port. If it weren't known to go before, it would be taken for one."""
+
+    def runTest(self) -> None:
+        self.occupy_slow_port(2, 30)
+        self.send(1, *(data(1, SLOW_PORT, psn=psn) for psn in range(self.n)))
+        self.assertEqual(marks(self.receive_data(self.n))[2:], [True] * (self.n - 2))
+
+
+class ClassWithoutEntryIsNotMarked(NpEcnTimeTest):
+    """Here NP-ECN is for class 5; class 3 is lossless, and the counter would mark it."""
+
+    other = 5
+
+    def np_ecn(self) -> tuple[NpEcnPort, ...]:
+        return (NpEcnPort(SLOW_PORT, gap_us(self.rates_bps[SLOW_PORT], LARGEST_FRAME, LATE_US), 1 << self.other),)
+
+    def runTest(self) -> None:
+        arrivals = self.congest(*(data(1, SLOW_PORT, psn=psn) for psn in range(8)))
+        self.assertEqual(marks(arrivals), [False] * 8)
+        self.assertEqual(set(self.counters("marked_by_counter")), {index(SLOW_PORT, ROCE_CLASS)})
+        self.occupy_slow_port(2, 20)
+        self.send(1, *(data(1, SLOW_PORT, psn=psn, dscp=self.other << 3) for psn in range(8)))
+        arrivals = [one for one in self.receive(SLOW_PORT, 28) if one.data.dscp == self.other << 3]
+        self.assertEqual(marks(arrivals)[2:], [True] * 6)
+
+    def tearDown(self) -> None:
+        self.wait_for_value(self.inside, {}, "left inside")
+
+
+class CnpsAreNotMarked(NpEcnTimeTest):
+    """They only go before. A switch that took them for data would break them: their ECN field is theirs."""
+
+    def runTest(self) -> None:
+        notices = [cnp(1, SLOW_PORT, decrease=False, rate_mbps=rate) for rate in range(1, 20)]
+        self.send(1, *notices)
+        arrivals = self.receive(SLOW_PORT, len(notices))
+        self.assertEqual([arrival.frame[15] & 3 for arrival in arrivals], [frame[15] & 3 for frame in notices])
+        self.assertEqual(self.counters("marked"), {})
+        cell = index(SLOW_PORT, CNP_CLASS)
+        self.assertEqual(self.counters("transmitted", [cell]), {cell: len(notices)})
