@@ -10,7 +10,7 @@ SWITCH ?= s0
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run victim fig5 figures test lint unit ptf p4 bench-switch bench-virtual doctor lock clean differential shell
+.PHONY: help setup run victim fig5 figures test lint unit ptf p4 p4-tofino bench-switch bench-virtual doctor lock clean differential shell
 
 help: ## this list
 	@echo "make TARGET [VARIABLE=value]"
@@ -45,6 +45,9 @@ ptf: root $(VENV)/.ready ## data-plane tests with PTF; TARGET=bmv2 for the real 
 
 p4: $(VENV)/.ready ## compile p4src with p4c (has to be on PATH) into p4src/compiled
 	$(BIN)/python p4src/build.py $(ARGS)
+
+p4-tofino: $(VENV)/.ready ## compile p4src/tna for Tofino with p4c's open backend (p4c-barefoot and bfas on PATH)
+	$(BIN)/python p4src/build_tofino.py $(ARGS)
 
 bench-switch: root $(VENV)/.ready ## packets a second through the embedded switch, and through BMv2 where there is one
 	$(BIN)/python -m softswitch.bench $(ARGS)

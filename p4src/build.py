@@ -22,10 +22,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 ROOT = Path(__file__).resolve().parent.parent
 COMPILER = "p4c-bm2-ss"
@@ -42,6 +42,21 @@ log = logging.getLogger("p4src")
 
 class P4BuildError(Exception):
     """A program can't be compiled, or what is committed doesn't fit its sources."""
+
+
+class Recorded(Protocol):
+    """A program as a manifest knows it. `sources`: the top first; paths are relative to the checkout, with slashes."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def root(self) -> Path: ...
+    @property
+    def sources(self) -> tuple[str, ...]: ...
+    @property
+    def flags(self) -> tuple[str, ...]: ...
+    @property
+    def outputs(self) -> tuple[str, ...]: ...
 
 
 @dataclass(frozen=True)
@@ -67,12 +82,13 @@ def find_programs(root: Path = ROOT) -> list[Program]:
         raise P4BuildError(f"no program with a `main` in {root / 'p4src/v1model'}")
     found = []
     for top in tops:
-        sources = tuple(_sources(top.relative_to(root).as_posix(), root))
+        sources = tuple(sources_of(top.relative_to(root).as_posix(), root))
         found += [Program(top.stem + suffix, root, sources, flags) for suffix, flags in VARIANTS.items()]
     return sorted(found, key=lambda program: program.name)
 
 
-def _sources(top: str, root: Path) -> Iterator[str]:
+def sources_of(top: str, root: Path) -> Iterator[str]:
+    """A program's top file and all that it includes, relative to the checkout. Raises P4BuildError."""
     seen: set[str] = set()
     pending = [top]
     while pending:
@@ -162,12 +178,7 @@ def build(root: Path = ROOT) -> list[Program]:
     with tempfile.TemporaryDirectory(dir=compiled, prefix=".new-") as scratch:
         results = [(program, compile_program(program, compiler, Path(scratch))) for program in programs]
         for program, outputs in results:
-            entries[program.name] = {
-                "source": program.sources[0],
-                "flags": list(program.flags),
-                "sources": {path: sha256(root / path) for path in sorted(program.sources)},
-                "outputs": {name: sha256(path) for name, path in zip(program.outputs, outputs, strict=True)},
-            }
+            entries[program.name] = entry(program, outputs)
         for program, outputs in results:
             for name, path in zip(program.outputs, outputs, strict=True):
                 path.replace(root / name)
@@ -178,14 +189,18 @@ def build(root: Path = ROOT) -> list[Program]:
 
 def stale(root: Path = ROOT) -> list[str]:
     """What doesn't fit: one line for each source or output that isn't as the manifest records. Empty: all fits."""
-    path = root / "p4src/compiled/manifest.json"
+    return differences("p4src/compiled/manifest.json", find_programs(root), root)
+
+
+def differences(manifest: str, present: Sequence[Recorded], root: Path) -> list[str]:
+    """Between the programs that a manifest records and those that are there, a line each."""
     try:
-        manifest = json.loads(path.read_text())
+        document = json.loads((root / manifest).read_text())
     except (OSError, ValueError) as error:
-        return [f"{path.relative_to(root)} can't be read: {error}"]
+        return [f"{manifest} can't be read: {error}"]
     problems = []
-    entries: dict[str, Any] = manifest["programs"]
-    programs = {program.name: program for program in find_programs(root)}
+    entries: dict[str, Any] = document["programs"]
+    programs = {program.name: program for program in present}
     for name in sorted(programs.keys() | entries.keys()):
         if name not in programs:
             problems.append(f"{name}: compiled, but it has no source any more")
@@ -197,6 +212,16 @@ def stale(root: Path = ROOT) -> list[str]:
             problems += _differences(name, entries[name]["sources"], programs[name].sources, root)
             problems += _differences(name, entries[name]["outputs"], programs[name].outputs, root)
     return problems
+
+
+def entry(program: Recorded, outputs: Sequence[Path]) -> dict[str, Any]:
+    """What a manifest records of a program; `outputs` in the order of its own, wherever they are now."""
+    return {
+        "source": program.sources[0],
+        "flags": list(program.flags),
+        "sources": {path: sha256(program.root / path) for path in sorted(program.sources)},
+        "outputs": {name: sha256(path) for name, path in zip(program.outputs, outputs, strict=True)},
+    }
 
 
 def _differences(program: str, recorded: dict[str, str], present: tuple[str, ...], root: Path) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The compile tool as a module: p4src is a folder of P4, not a package."""
+"""The compile tools as modules: p4src is a folder of P4, not a package."""
 
 from __future__ import annotations
 
@@ -12,13 +12,24 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.fixture(scope="session")
-def build() -> ModuleType:
-    """p4src/build.py."""
-    spec = importlib.util.spec_from_file_location("p4src_build", ROOT / "p4src/build.py")
+def load(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"p4src_{name}", ROOT / f"p4src/{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="session")
+def build() -> ModuleType:
+    """p4src/build.py."""
+    return load("build")
+
+
+@pytest.fixture(scope="session")
+def build_tofino(build: ModuleType) -> ModuleType:
+    """p4src/build_tofino.py, which imports build.py as its neighbour."""
+    sys.modules["build"] = build
+    return load("build_tofino")

@@ -104,12 +104,12 @@ def test_absent_compiler_is_explained(
 ) -> None:
     """One message that names the program and the way out; nothing is touched."""
     monkeypatch.setenv("P4C", "/nowhere/p4c-bm2-ss")
-    before = {path: path.read_bytes() for path in COMPILED.iterdir()}
+    before = {path: path.read_bytes() for path in COMPILED.glob("*.*")}
     assert build.main([]) == 1
     message = capsys.readouterr().err
     assert message.startswith("error: /nowhere/p4c-bm2-ss was not found")
     assert "P4C" in message
-    assert {path: path.read_bytes() for path in COMPILED.iterdir()} == before
+    assert {path: path.read_bytes() for path in COMPILED.glob("*.*")} == before
 
 
 def test_no_machine_path(program: str) -> None:

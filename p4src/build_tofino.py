@@ -1,0 +1,250 @@
+"""Compiles p4src/tna for Tofino with p4c's own backend; records what it was made from and what it takes of the chip.
+
+    python p4src/build_tofino.py            compile; needs p4c-barefoot and bfas ($P4C_TOFINO, $BFAS, or on the PATH)
+    python p4src/build_tofino.py --check    only tell whether p4src/compiled/tofino fits the sources; needs no compiler
+
+The backend (github.com/p4lang/p4c, built with ENABLE_TOFINO) compiles to assembly and describes the program to
+controllers, its assembler writes what the chip and its driver load. A program becomes a folder with
+
+    NAME.bfa         assembly: what is matched, computed and stored in which stage; to read
+    tofino.bin       the chip's configuration
+    context.json     the driver's: where each table is, how its entries are encoded
+    bf-rt.json       BF-RT's description of the tables
+    p4info.txtpb     P4Runtime's
+    resources.json   what the program takes, see `resources`
+
+and an entry in the folder's manifest.json. Equal sources give equal bytes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import logging
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from build import MANIFEST_SCHEMA, ROOT, P4BuildError, differences, entry, sources_of
+
+COMPILER = "p4c-barefoot"
+ASSEMBLER = "bfas"
+TARGET = "tofino"
+FLAGS = ("--target", TARGET, "--arch", "tna", "-D__TARGET_TOFINO__=1", "--p4runtime-force-std-externs")
+COMPILED = f"p4src/compiled/{TARGET}"
+MANIFEST = f"{COMPILED}/manifest.json"
+
+_MAIN = re.compile(r"^\s*Switch\s*\(", re.MULTILINE)
+_VERSION = re.compile(r"Version\s+(\S+)")
+# p4c's own, of a message type that the p4info names but protobuf doesn't know.
+_NO_WARNING = re.compile(r"^\[libprotobuf WARNING .*PortMetadata: failed to parse contents$", re.MULTILINE)
+
+log = logging.getLogger("p4src")
+
+
+@dataclass(frozen=True)
+class TofinoProgram:
+    """A top program of p4src/tna. Paths are relative to the checkout, with slashes; `sources`: the top first."""
+
+    name: str
+    root: Path
+    sources: tuple[str, ...]
+    flags: tuple[str, ...] = FLAGS
+
+    @property
+    def folder(self) -> str:
+        return f"{COMPILED}/{self.name}"
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        files = (f"{self.name}.bfa", "tofino.bin", "context.json", "bf-rt.json", "p4info.txtpb", "resources.json")
+        return tuple(f"{self.folder}/{file}" for file in files)
+
+
+def find_programs(root: Path = ROOT) -> list[TofinoProgram]:
+    """Every file of p4src/tna that instantiates `main`, by name. Raises P4BuildError."""
+    tops = sorted(path for path in (root / "p4src/tna").glob("*.p4") if _MAIN.search(path.read_text()))
+    if not tops:
+        raise P4BuildError(f"no program with a `main` in {root / 'p4src/tna'}")
+    return [TofinoProgram(top.stem, root, tuple(sources_of(top.relative_to(root).as_posix(), root))) for top in tops]
+
+
+def find_tools() -> tuple[Path, Path]:
+    """Compiler and assembler. Raises P4BuildError if one is missing."""
+    tools = []
+    for variable, name in (("P4C_TOFINO", COMPILER), ("BFAS", ASSEMBLER)):
+        wanted = os.environ.get(variable, name)
+        found = shutil.which(wanted)
+        if found is None:
+            raise P4BuildError(
+                f"{wanted} was not found. It is only needed to change p4src/tna: the compiled form is committed. Build "
+                f"p4c (github.com/p4lang/p4c) with -DENABLE_TOFINO=ON and put {COMPILER} and {ASSEMBLER} on the PATH, "
+                "or set P4C_TOFINO and BFAS to them, and P4C_16_INCLUDE_PATH to the folder of tna.p4 unless p4c is "
+                "installed."
+            )
+        tools.append(Path(found))
+    return tools[0], tools[1]
+
+
+def compiler_version(compiler: Path) -> str:
+    """For example `9.13.4`."""
+    output = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=False)
+    match = _VERSION.search(output.stdout + output.stderr)
+    if match is None:
+        raise P4BuildError(f"{compiler} --version says nothing that looks like p4c: {output.stdout.strip()!r}")
+    return match.group(1)
+
+
+def compile_program(program: TofinoProgram, tools: tuple[Path, Path], into: Path) -> tuple[Path, ...]:
+    """Writes a program's outputs into a folder, and returns them in order. A warning is an error."""
+    compiler, assembler = tools
+    bf_rt, p4info = into / "bf-rt.json", into / "p4info.txtpb"
+    command = [str(compiler), "--std", "p4-16", *program.flags, "--Werror", "--Wdisable=unused", "-g"]
+    command += ["--bf-rt-schema", str(bf_rt), "--p4runtime-files", str(p4info), "-o", str(into), program.sources[0]]
+    _run(command, program)
+    pipe = into / "pipe"
+    assembly = pipe / f"{program.name}.bfa"
+    # Drawn by chance at each run, and copied into what the assembler writes.
+    text = re.sub(r'(?m)^( *run_id: )".*"$', rf'\g<1>"{_run_id(program)}"', assembly.read_text())
+    assembly.write_text(text)
+    _run([str(assembler), "--target", TARGET, "-o", str(pipe), str(assembly)], program)
+    context = json.loads((pipe / "context.json").read_text())
+    context["build_date"] = ""
+    (pipe / "context.json").write_text(json.dumps(context, indent=1) + "\n")
+    summary = into / "resources.json"
+    summary.write_text(
+        json.dumps(resources(json.loads((pipe / "logs/resources.json").read_text()), context), indent=1) + "\n"
+    )
+    return assembly, pipe / "tofino.bin", pipe / "context.json", bf_rt, p4info, summary
+
+
+def _run(command: Sequence[str], program: TofinoProgram) -> None:
+    tool = Path(command[0]).name
+    result = subprocess.run(command, cwd=program.root, capture_output=True, text=True, check=False)
+    said = _NO_WARNING.sub("", result.stderr).strip()
+    if "Can't match parser state due to previous match" in said:
+        raise P4BuildError(
+            f"this {COMPILER} loses what parsers select by (p4lang/p4c issue 5752): take one that has pull request 5753"
+        )
+    if result.returncode != 0 or re.search(r"\b(warning|error): ", said):
+        raise P4BuildError(f"{tool} refused {program.sources[0]}:\n{said}")
+
+
+def _run_id(program: TofinoProgram) -> str:
+    digest = hashlib.sha256()
+    for path in program.sources:
+        digest.update((program.root / path).read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def resources(used: Mapping[str, Any], context: Mapping[str, Any]) -> dict[str, Any]:
+    """What a program takes of one pipe, and what there is: from the compiler's resources.json and the context.
+
+    `stages`: how many match-action stages each gress uses. `sram`, `tcam`, `map_ram`: blocks. `phv`: containers of the
+    packet header vector by width, "tagalong" those that no stage can touch. `actions`: of tables, by gress.
+    """
+    n_stages = used["resources"]["mau"]["nStages"]
+    stages = used["resources"]["mau"]["mau_stages"]  # those that are used
+    tables = [table for table in context["tables"] if table["table_type"] == "match"]
+
+    def blocks(kind: str, cells: str, columns: str) -> dict[str, int]:
+        return {
+            "used": sum(len(stage[kind][cells]) for stage in stages),
+            "of": n_stages * stages[0][kind]["nRows"] * stages[0][kind][columns],
+        }
+
+    def last_stage(gress: str) -> int:
+        placed = [
+            stage["stage_number"]
+            for table in context["tables"]
+            if table["direction"] == gress
+            for stage in (*table.get("stage_tables", ()), *table.get("match_attributes", {}).get("stage_tables", ()))
+        ]
+        return max(placed) + 1
+
+    phv = {}
+    for kind, units in used["resources"]["phv_containers"].items():
+        for unit in units:
+            taken = {
+                container["phv_number"]
+                for stage in context["phv_allocation"]
+                for gress in ("ingress", "egress")
+                for container in stage[gress]
+            }
+            name = f"{unit['width']} bit{' tagalong' if kind == 'tagalong' else ''}"
+            phv[name] = {"used": len(taken & set(unit["addresses"])), "of": unit["units"]}
+    return {
+        "stages": {"ingress": last_stage("ingress"), "egress": last_stage("egress"), "of": n_stages},
+        "sram": blocks("rams", "srams", "nColumns"),
+        "tcam": blocks("tcams", "tcams", "nColumns"),
+        "map_ram": blocks("map_rams", "maprams", "nUnits"),
+        "phv": phv,
+        "actions": {
+            gress: sum(len(table["actions"]) for table in tables if table["direction"] == gress)
+            for gress in ("ingress", "egress")
+        },
+    }
+
+
+def build(root: Path = ROOT) -> list[TofinoProgram]:
+    """Compiles all programs of a checkout and writes the manifest; all or nothing."""
+    programs = find_programs(root)
+    tools = find_tools()
+    version = compiler_version(tools[0])
+    compiled = root / COMPILED
+    compiled.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=compiled, prefix=".new-") as scratch:
+        results = []
+        for program in programs:
+            into = Path(scratch) / program.name
+            into.mkdir()
+            results.append((program, compile_program(program, tools, into)))
+        entries = {program.name: entry(program, outputs) for program, outputs in results}
+        for program, outputs in results:
+            (root / program.folder).mkdir(exist_ok=True)
+            for name, path in zip(program.outputs, outputs, strict=True):
+                path.replace(root / name)
+    manifest = {"schema": MANIFEST_SCHEMA, "compiler": {"name": COMPILER, "version": version}, "programs": entries}
+    (root / MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n")
+    return programs
+
+
+def stale(root: Path = ROOT) -> list[str]:
+    """What doesn't fit, a line each, as build.stale."""
+    return differences(MANIFEST, find_programs(root), root)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command; returns its exit code."""
+    parser = argparse.ArgumentParser(description="Compile the P4 programs for Tofino.")
+    parser.add_argument("--check", action="store_true", help=f"only tell whether {COMPILED} fits the sources")
+    options = parser.parse_args(arguments)
+    logging.basicConfig(format="%(message)s", level=logging.INFO)
+    try:
+        if not options.check:
+            for program in build():
+                print(f"{program.sources[0]} -> {program.folder}")
+            return 0
+        problems = stale()
+    except P4BuildError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    for problem in problems:
+        print(problem, file=sys.stderr)
+    if problems:
+        print(f"{COMPILED} doesn't fit the sources: run `make p4-tofino` and commit the result", file=sys.stderr)
+        return 1
+    print(f"{COMPILED} fits the sources")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

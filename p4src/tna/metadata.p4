@@ -1,0 +1,45 @@
+// What the program remembers of a packet besides its headers. The traffic manager forgets all of it but the bridge, a
+// header that ingress puts in front of the frame and egress takes off again.
+//
+// v1model twin: one struct for ingress and egress, and field lists of it that held packets and clones keep.
+
+#ifndef PCN_TNA_METADATA_P4
+#define PCN_TNA_METADATA_P4
+
+#include "../shared/constants.p4"
+
+// Nanoseconds: the lowest bits of the switch's clock of 48. They wrap every 4.29 s.
+typedef bit<32> time_ns_t;
+
+header bridge_t {
+    time_ns_t arrival;  // of the frame in the ingress pipeline
+}
+
+struct ingress_metadata_t {
+    bridge_t      bridge;
+    class_t       class;
+    bit<1>        discard;
+    drop_reason_t reason;
+    bool          checksum_error;
+}
+
+struct egress_metadata_t {
+    bridge_t  bridge;
+    class_t   class;
+
+    // np_ecn_config of its port and class.
+    bit<1>    counts;     // its dequeue ends a rest of the port
+    bit<1>    marks;      // NP-ECN is for its class
+    time_ns_t gap_bound;
+    time_ns_t until;      // what silence of the port this dequeue explains
+
+    // Of NP-ECN, see there.
+    time_ns_t now;
+    time_ns_t waited;
+    time_ns_t since;
+    time_ns_t rest_age;
+    time_ns_t waited_more;
+    time_ns_t resume_age;
+}
+
+#endif
