@@ -43,7 +43,6 @@ COMPILED = f"p4src/compiled/{TARGET}"
 MANIFEST = f"{COMPILED}/manifest.json"
 
 _MAIN = re.compile(r"^\s*Switch\s*\(", re.MULTILINE)
-_VERSION = re.compile(r"Version\s+(\S+)")
 # p4c's own, of a message type that the p4info names but protobuf doesn't know.
 _NO_WARNING = re.compile(r"^\[libprotobuf WARNING .*PortMetadata: failed to parse contents$", re.MULTILINE)
 
@@ -92,15 +91,6 @@ def find_tools() -> tuple[Path, Path]:
             )
         tools.append(Path(found))
     return tools[0], tools[1]
-
-
-def compiler_version(compiler: Path) -> str:
-    """For example `9.13.4`."""
-    output = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=False)
-    match = _VERSION.search(output.stdout + output.stderr)
-    if match is None:
-        raise P4BuildError(f"{compiler} --version says nothing that looks like p4c: {output.stdout.strip()!r}")
-    return match.group(1)
 
 
 def compile_program(program: TofinoProgram, tools: tuple[Path, Path], into: Path) -> tuple[Path, ...]:
@@ -198,7 +188,6 @@ def build(root: Path = ROOT) -> list[TofinoProgram]:
     """Compiles all programs of a checkout and writes the manifest; all or nothing."""
     programs = find_programs(root)
     tools = find_tools()
-    version = compiler_version(tools[0])
     compiled = root / COMPILED
     compiled.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=compiled, prefix=".new-") as scratch:
@@ -212,6 +201,7 @@ def build(root: Path = ROOT) -> list[TofinoProgram]:
             (root / program.folder).mkdir(exist_ok=True)
             for name, path in zip(program.outputs, outputs, strict=True):
                 path.replace(root / name)
+    version = json.loads((root / programs[0].folder / "context.json").read_text())["compiler_version"]
     manifest = {"schema": MANIFEST_SCHEMA, "compiler": {"name": COMPILER, "version": version}, "programs": entries}
     (root / MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n")
     return programs

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from types import ModuleType
 
@@ -39,3 +40,42 @@ def test_error_of_p4c_is_shown(build: ModuleType, compiler: Path, tmp_path: Path
     program, _ = build.find_programs(tmp_path)
     with pytest.raises(build.P4BuildError, match=r"(?s)p4c refused p4src/v1model/broken\.p4.*Nothing"):
         build.compile_program(program, compiler, tmp_path)
+
+
+@pytest.fixture(scope="module")
+def tofino_tools(build_tofino: ModuleType) -> tuple[Path, Path]:
+    try:
+        found: tuple[Path, Path] = build_tofino.find_tools()
+    except build_tofino.P4BuildError as error:
+        pytest.skip(str(error))
+    return found
+
+
+def test_committed_tofino_output_is_p4cs(
+    build_tofino: ModuleType, tofino_tools: tuple[Path, Path], tmp_path: Path
+) -> None:
+    """Byte for byte, where the Tofino backend has the version that the manifest names."""
+    manifest = json.loads((ROOT / build_tofino.MANIFEST).read_text())
+    for program in build_tofino.find_programs():
+        outputs = build_tofino.compile_program(program, tofino_tools, tmp_path)
+        version = json.loads((tmp_path / "pipe/context.json").read_text())["compiler_version"]
+        if version != manifest["compiler"]["version"]:
+            pytest.skip(f"p4c is {version}, the outputs were made by {manifest['compiler']['version']}")
+        for name, path in zip(program.outputs, outputs, strict=True):
+            assert path.read_bytes() == (ROOT / name).read_bytes(), (
+                f"{name}: run `make p4-tofino` and commit the result"
+            )
+
+
+def test_warning_of_the_tofino_backend_is_an_error(
+    build_tofino: ModuleType, tofino_tools: tuple[Path, Path], tmp_path: Path
+) -> None:
+    """Here of a field that nobody initialised."""
+    shutil.copytree(ROOT / "p4src", tmp_path / "p4src", ignore=shutil.ignore_patterns("__pycache__"))
+    parser = tmp_path / "p4src/tna/parser.p4"
+    parser.write_text(parser.read_text().replace("        meta.marks = 0;\n", ""))
+    (program,) = build_tofino.find_programs(tmp_path)
+    into = tmp_path / "out"
+    into.mkdir()
+    with pytest.raises(build_tofino.P4BuildError, match=r"(?s)p4c-barefoot refused p4src/tna/pcn\.p4.*uninitialized"):
+        build_tofino.compile_program(program, tofino_tools, into)

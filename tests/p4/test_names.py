@@ -1,0 +1,125 @@
+"""One controller drives both twins: what it names is in both p4infos and means the same. What only one has stands here,
+with the reason."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from finsy import P4Schema
+from finsy.proto import p4i
+from google.protobuf import text_format
+
+from controller import configure, observe
+
+COMPILED = Path(__file__).resolve().parents[2] / "p4src/compiled"
+V1MODEL = COMPILED / "pcn_time_native.p4info.txtpb"  # NP-ECN by time, and the target pauses: as on Tofino
+TNA = COMPILED / "tofino/pcn/p4info.txtpb"
+
+# By kind of thing. Registers are for whoever debugs: no controller decides by them.
+ONLY_V1MODEL = {
+    "tables": {"pfc_config": "thresholds, quanta and lossless classes are the traffic manager's"},
+    "actions": {"set_pfc": "of pfc_config", "no_pfc": "of pfc_config"},
+    "counters": {
+        "pause_received": "PFC frames end at the MAC, which counts them",
+        "resume_received": "PFC frames end at the MAC, which counts them",
+        "marked_by_time": "compares the two rules of NP-ECN, which takes the paper's counter",
+        "marked_by_counter": "compares the two rules of NP-ECN, which takes the paper's counter",
+    },
+    "registers": {
+        "waiting_packets": "the traffic manager counts its queues itself: enq_qdepth",
+        "waiting_bytes": "the traffic manager counts its queues itself: enq_qdepth",
+        "tx_paused": "the traffic manager doesn't tell",
+        "tx_pause_expiry": "the traffic manager doesn't tell",
+        "pn": "the paper's counter, which needs the PAUSE and RESUME frames",
+    },
+}
+ONLY_TNA: dict[str, dict[str, str]] = {"tables": {}, "actions": {}, "counters": {}, "registers": {}}
+# Clocks differ: the same time in the unit that the name tells.
+PARAMETERS_BY_CLOCK = {"gap_us": "gap_ns"}
+
+
+def read(path: Path) -> p4i.P4Info:
+    return text_format.Parse(path.read_text(), p4i.P4Info())
+
+
+@pytest.fixture(scope="module")
+def v1model() -> p4i.P4Info:
+    return read(V1MODEL)
+
+
+@pytest.fixture(scope="module")
+def tna() -> p4i.P4Info:
+    return read(TNA)
+
+
+def names(info: p4i.P4Info, kind: str) -> set[str]:
+    return {thing.preamble.alias for thing in getattr(info, kind)}
+
+
+@pytest.mark.parametrize("kind", ["tables", "actions", "counters", "registers"])
+def test_what_only_one_has(v1model: p4i.P4Info, tna: p4i.P4Info, kind: str) -> None:
+    assert names(v1model, kind) - names(tna, kind) == set(ONLY_V1MODEL[kind])
+    assert names(tna, kind) - names(v1model, kind) == set(ONLY_TNA[kind])
+
+
+def tables(info: p4i.P4Info) -> dict[str, Any]:
+    """Keys, actions with their parameters, default action and size, by table."""
+    actions = {action.preamble.id: action for action in info.actions}
+    return {
+        table.preamble.alias: (
+            {field.name: (field.match_type, field.bitwidth) for field in table.match_fields},
+            {
+                actions[reference.id].preamble.alias: {
+                    PARAMETERS_BY_CLOCK.get(one.name, one.name): one.bitwidth for one in actions[reference.id].params
+                }
+                for reference in table.action_refs
+            },
+            actions[table.initial_default_action.action_id].preamble.alias,
+            table.size,
+        )
+        for table in info.tables
+    }
+
+
+def test_tables_mean_the_same(v1model: p4i.P4Info, tna: p4i.P4Info) -> None:
+    expected = {name: table for name, table in tables(v1model).items() if name not in ONLY_V1MODEL["tables"]}
+    assert set(expected) == {"ipv4_lpm", "np_ecn_config"}
+    assert tables(tna) == expected
+
+
+def test_counters_mean_the_same(v1model: p4i.P4Info, tna: p4i.P4Info) -> None:
+    """In what they count and what they are indexed by: port and class, or port and reason."""
+
+    def counters(info: p4i.P4Info) -> dict[str, tuple[int, int]]:
+        return {counter.preamble.alias: (counter.spec.unit, counter.size) for counter in info.counters}
+
+    expected = {name: counter for name, counter in counters(v1model).items() if name not in ONLY_V1MODEL["counters"]}
+    assert set(expected) == {"transmitted", "dropped", "marked"}
+    assert counters(tna) == expected
+
+
+def test_registers_hold_the_same(v1model: p4i.P4Info, tna: p4i.P4Info) -> None:
+    """Two times of 32 bits each: one number in v1model, a pair on Tofino, where ALUs have 32 bits."""
+    in_v1model = {one.preamble.alias: one for one in v1model.registers}
+    for register in tna.registers:
+        twin = in_v1model[register.preamble.alias]
+        assert register.size == twin.size
+        assert twin.type_spec.bitstring.bit.bitwidth == 64
+        members = tna.type_info.structs[register.type_spec.struct.name].members
+        assert [member.type_spec.bitstring.bit.bitwidth for member in members] == [32, 32]
+
+
+def test_routes_fit_both(tna: p4i.P4Info, v1model: p4i.P4Info) -> None:
+    """The controller's route, encoded by either p4info."""
+    route = configure.route_entry(configure.Route("10.0.0.0", "02:00:00:00:00:01", 4, prefix=24))
+    for info in (v1model, tna):
+        entry = route.encode(P4Schema(info)).table_entry
+        assert (entry.match[0].lpm.value, entry.match[0].lpm.prefix_len) == (bytes([10, 0, 0, 0]), 24)
+        assert [parameter.value for parameter in entry.action.action.params] == [b"\2\0\0\0\0\1", b"\4"]
+
+
+def test_counters_that_are_watched(tna: p4i.P4Info) -> None:
+    """What `pcn watch` reads is on Tofino too, or is listed above."""
+    assert set(observe._COUNTERS) - names(tna, "counters") <= {*ONLY_V1MODEL["counters"], "pause_sent"}
