@@ -28,6 +28,8 @@ _COMMANDS = {
     "resume": "controller.commands.control",
     "pcap": "controller.commands.pcap",
     "log": "controller.commands.log",
+    "deploy": "controller.commands.deploy",
+    "host": "controller.commands.host",
     "mn": "controller.commands.mn",
     "completion": "controller.commands.completion",
 }

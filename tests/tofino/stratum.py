@@ -1,0 +1,237 @@
+"""Stands where a lab has Stratum on a Tofino switch: a real gRPC server with the embedded switch's own P4Runtime
+service, which checks entries against the p4info, and memory in place of the chip.
+
+What it takes and refuses is Stratum's: the device configuration is its protobuf message, decoded by a schema of its own
+(not by what the controller encodes with); names are found in the BF-RT description as Stratum finds them; only
+VERIFY_AND_COMMIT loads; every write carries an election id.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import threading
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import grpc
+from finsy.proto import p4i, p4r
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+from google.protobuf.message import DecodeError
+
+from softswitch.native import Counter, NativeError, NativeSwitch
+from softswitch.p4runtime.errors import INVALID_ARGUMENT, UNIMPLEMENTED, RpcError
+from softswitch.p4runtime.forwarding import Forwarding
+from softswitch.p4runtime.pipeline import Pipeline
+from softswitch.p4runtime.schema import Action, Array, KeyField, Kind, Match, Param, Schema, Table
+from softswitch.p4runtime.server import Server
+from softswitch.p4runtime.service import Service
+
+DEVICE = 1
+Request = p4r.SetForwardingPipelineConfigRequest
+_MATCHES = {
+    p4i.MatchField.EXACT: Match.EXACT,
+    p4i.MatchField.LPM: Match.LPM,
+    p4i.MatchField.TERNARY: Match.TERNARY,
+    p4i.MatchField.RANGE: Match.RANGE,
+    p4i.MatchField.OPTIONAL: Match.OPTIONAL,
+}
+
+
+def _message() -> type[Any]:
+    """The device configuration's class. Names are ours; numbers and types are Stratum's."""
+    file = descriptor_pb2.FileDescriptorProto(name="device_config.proto", package="tofino", syntax="proto3")
+    pipeline, config = file.message_type.add(name="Pipeline"), file.message_type.add(name="DeviceConfig")
+    for message, name, number, kind in (
+        (pipeline, "name", 1, "STRING"),
+        (pipeline, "context", 2, "BYTES"),
+        (pipeline, "binary", 3, "BYTES"),
+        (pipeline, "pipes", 4, "UINT32"),
+        (config, "name", 1, "STRING"),
+        (config, "bf_rt", 2, "BYTES"),
+        (config, "pipelines", 3, "MESSAGE"),
+    ):
+        made = message.field.add(name=name, number=number, type=f"TYPE_{kind}", label="LABEL_OPTIONAL")
+        if name in ("pipes", "pipelines"):
+            made.label = made.LABEL_REPEATED
+        if kind == "MESSAGE":
+            made.type_name = ".tofino.Pipeline"
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(file)
+    return message_factory.GetMessageClass(pool.FindMessageTypeByName("tofino.DeviceConfig"))
+
+
+DeviceConfig = _message()
+
+
+@dataclass
+class Memory:
+    """The chip's tables and counters. `traffic`: what its counters have as soon as a program runs, by name and cell."""
+
+    sizes: Mapping[int, int]  # of tables
+    counts: dict[int, dict[int, Counter]]
+    _entries: dict[int, set[int]] = field(default_factory=lambda: defaultdict(set))
+    _next: int = 0
+    _ended: threading.Event = field(default_factory=threading.Event)
+
+    def table_add(self, table: int, *entry: object) -> int:
+        if len(self._entries[table]) >= self.sizes[table]:
+            raise NativeError(errno.ENOSPC, "the table is full")
+        self._next += 1
+        self._entries[table].add(self._next)
+        return self._next
+
+    def table_modify(self, table: int, handle: int, action: int, args: Sequence[int]) -> None:
+        assert handle in self._entries[table]
+
+    def table_delete(self, table: int, handle: int) -> None:
+        self._entries[table].remove(handle)
+
+    def table_set_default(self, table: int, action: int = 0, args: Sequence[int] = ()) -> None:
+        """Nothing runs it here."""
+
+    def counters(self, counter: int, first: int, n: int) -> list[Counter]:
+        return [self.counts[counter].get(cell, Counter(0, 0)) for cell in range(first, first + n)]
+
+
+def schema_of(info: p4i.P4Info) -> Schema:
+    """What a client can name. Indices are positions in the p4info: no program stands behind them."""
+    described = {action.preamble.id: (index, action) for index, action in enumerate(info.actions)}
+
+    def action(ref: p4i.ActionRef) -> Action:
+        index, found = described[ref.id]
+        params = tuple(Param(one.id, one.name, one.bitwidth, (one.bitwidth + 63) // 64) for one in found.params)
+        return Action(
+            *(ref.id, found.preamble.name, index, params),
+            in_table=ref.scope != p4i.ActionRef.DEFAULT_ONLY,
+            in_default=ref.scope != p4i.ActionRef.TABLE_ONLY,
+        )
+
+    def table(index: int, one: p4i.Table) -> Table:
+        fields = tuple(
+            KeyField(key.id, key.name, _MATCHES[key.match_type], key.bitwidth, (key.bitwidth + 7) // 8)
+            for key in one.match_fields
+        )
+        kinds = {key.match for key in fields}
+        kind = Kind.EXACT if kinds == {Match.EXACT} else Kind.LPM if kinds <= {Match.EXACT, Match.LPM} else Kind.MASKED
+        actions = {ref.id: action(ref) for ref in one.action_refs}
+        return Table(
+            id=one.preamble.id,
+            name=one.preamble.name,
+            index=index,
+            kind=kind,
+            fields=fields,
+            actions=actions,
+            by_index={made.index: made for made in actions.values()},
+            size=one.size,
+            const=one.is_const_table,
+            const_default=bool(one.const_default_action_id),
+            default_action=described[one.initial_default_action.action_id][0],
+            default_args=(),
+            initial=(),
+        )
+
+    counters = [Array(one.preamble.id, one.preamble.name, index, one.size) for index, one in enumerate(info.counters)]
+    return Schema(
+        p4info=info,
+        tables={one.preamble.id: table(index, one) for index, one in enumerate(info.tables)},
+        counters={one.id: one for one in counters},
+    )
+
+
+def verify(config: p4r.ForwardingPipelineConfig) -> Any:
+    """The decoded device configuration. Raises RpcError as Stratum or the driver would."""
+    device = DeviceConfig()
+    try:
+        device.ParseFromString(config.p4_device_config)
+    except DecodeError:
+        raise RpcError(INVALID_ARGUMENT, "Unknown format for p4_device_config.") from None
+    if not (config.HasField("p4info") and device.name and len(device.pipelines) == 1):
+        raise RpcError(INVALID_ARGUMENT, "a p4info, a program and one pipeline are wanted")
+    (pipeline,) = device.pipelines
+    if not (set(pipeline.pipes) <= {0, 1, 2, 3} and pipeline.pipes and pipeline.binary):
+        raise RpcError(INVALID_ARGUMENT, "a pipeline needs pipes to run in, and a binary")
+    context, bf_rt = json.loads(pipeline.context), json.loads(device.bf_rt)
+    if not (context["tables"] and context["parser"] and context["target"] == "tofino"):
+        raise RpcError(INVALID_ARGUMENT, "the context isn't that of a program")
+    known = {table["id"]: table["name"] for table in bf_rt["tables"]}
+    info = config.p4info
+    for preamble in [one.preamble for kind in (info.tables, info.counters, info.registers) for one in kind]:
+        if preamble.id not in known and not any(preamble.name in name for name in known.values()):
+            raise RpcError(INVALID_ARGUMENT, f"Unable to find bfrt ID for P4Info entity {preamble.name}")
+    return device
+
+
+@dataclass
+class Loaded:
+    """The configuration that runs; what `Service` asks its pipeline."""
+
+    traffic: Mapping[tuple[str, int], Counter] = field(default_factory=dict)
+    config: p4r.ForwardingPipelineConfig | None = None
+    device: Any = None
+    state: Forwarding | None = None
+
+    @property
+    def running(self) -> None:
+        """Nothing comes from packets here."""
+
+    def record(self, updates: list[p4r.Update]) -> None:
+        """Nothing is saved."""
+
+    def commit(self, config: p4r.ForwardingPipelineConfig) -> None:
+        self.device = verify(config)
+        self.config = config
+        schema = schema_of(config.p4info)
+        names = {one.preamble.alias: index for index, one in enumerate(config.p4info.counters)}
+        counts: dict[int, dict[int, Counter]] = defaultdict(dict)
+        for (name, cell), value in self.traffic.items():
+            counts[names[name]][cell] = value
+        memory = Memory({table.index: table.size for table in schema.tables.values()}, counts)
+        self.state = Forwarding(schema, cast(NativeSwitch, memory))
+
+
+class Stratum(Service):
+    """The service; `loaded` is what was sent to it."""
+
+    def __init__(self, traffic: Mapping[tuple[str, int], Counter] | None = None) -> None:
+        self.loaded = Loaded(traffic or {})
+        self.requests: list[str] = []
+        super().__init__(cast(NativeSwitch, None), cast(Pipeline, self.loaded), DEVICE, cpu_port=0)
+
+    def start(self) -> None:
+        """There is no data plane to listen to."""
+
+    def Write(self, request: p4r.WriteRequest, context: grpc.ServicerContext) -> p4r.WriteResponse:  # noqa: N802
+        self.requests.append("Write")
+        if request.atomicity != p4r.WriteRequest.CONTINUE_ON_ERROR:
+            context.abort(grpc.StatusCode.INVALID_ARGUMENT, "Request atomicity is not supported.")
+        return super().Write(request, context)
+
+    def _configure(self, request: Request) -> None:
+        self.requests.append("SetForwardingPipelineConfig")
+        if request.action != Request.VERIFY_AND_COMMIT:
+            raise RpcError(UNIMPLEMENTED, "action not supported yet")
+        with self._lock:
+            self.loaded.commit(request.config)
+
+    def entries(self) -> dict[str, list[p4r.TableEntry]]:
+        """What the tables hold, by alias; default entries left out."""
+        assert self.loaded.state is not None
+        assert self.loaded.config is not None
+        return {
+            table.preamble.alias: [
+                entity.table_entry
+                for entity in self.loaded.state.read(p4r.Entity(table_entry=p4r.TableEntry(table_id=table.preamble.id)))
+            ]
+            for table in self.loaded.config.p4info.tables
+        }
+
+
+@contextmanager
+def serving(service: Stratum, address: str = "127.0.0.1:0") -> Iterator[str]:
+    """Serves; the address."""
+    with Server(service, address) as server:
+        yield server.address

@@ -1,0 +1,194 @@
+"""`pcn host` on the two ends of a veth pair, each in a network namespace of its own, in real time."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from controller import cli
+from controller.nic_host import NicError, find_nic, settings
+from hosts import wire
+from hosts.algorithms import SchemeError
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+LIMIT_S = 60.0
+MACS = ("02:00:00:00:00:01", "02:00:00:00:00:02")
+IPS = ("10.0.0.1", "10.0.0.2")
+
+
+def run(line: str) -> None:
+    subprocess.run(line.split(), check=True, capture_output=True, text=True, timeout=30)
+
+
+class Cable:
+    """eth2 of two hosts, and the `pcn` command there."""
+
+    def __init__(self, tag: str) -> None:
+        self.namespaces = [f"{tag}a", f"{tag}b"]
+
+    def up(self) -> None:
+        for namespace in self.namespaces:
+            run(f"ip netns add {namespace}")
+            for scope in ("all", "default"):
+                run(f"ip netns exec {namespace} sysctl -qw net.ipv6.conf.{scope}.disable_ipv6=1")
+        a, b = self.namespaces
+        run(f"ip -n {a} link add eth2 type veth peer name eth2 netns {b}")
+        for namespace, mac, ip in zip(self.namespaces, MACS, IPS, strict=True):
+            run(f"ip -n {namespace} link set eth2 address {mac}")
+            run(f"ip -n {namespace} addr add {ip}/24 dev eth2")
+            run(f"ip -n {namespace} link set eth2 up")
+
+    def down(self) -> None:
+        for namespace in self.namespaces:
+            subprocess.run(["ip", "netns", "del", namespace], capture_output=True, timeout=30, check=False)
+
+    @contextmanager
+    def start(self, side: int, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+        program = "import sys; from controller import cli; sys.exit(cli.run(sys.argv[1:]))"
+        inside = ["ip", "netns", "exec", self.namespaces[side], sys.executable, "-c", program]
+        with subprocess.Popen(
+            [*inside, "host", "--iface", "eth2", *arguments],
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as process:
+            try:
+                yield process
+            finally:
+                process.kill()
+
+    def run(self, side: int, *arguments: str) -> tuple[int, str, str]:
+        with self.start(side, *arguments) as process:
+            out, err = process.communicate(timeout=LIMIT_S)
+            return process.returncode, out, err
+
+    def inject(self, side: int, frame: bytes) -> None:
+        """A frame that leaves this side's interface."""
+        program = (
+            "import socket, sys; s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW); s.bind(('eth2', 0))\n"
+            "s.send(bytes.fromhex(sys.argv[1]))"
+        )
+        inside = ["ip", "netns", "exec", self.namespaces[side], sys.executable, "-c", program, frame.hex()]
+        subprocess.run(inside, check=True, timeout=30)
+
+
+@pytest.fixture
+def cable() -> Iterator[Cable]:
+    made = Cable(f"pcnh{os.getpid()}")
+    try:
+        made.up()
+        yield made
+    finally:
+        made.down()
+
+
+@pytest.mark.root
+def test_a_flow_of_a_size_arrives_whole(cable: Cable) -> None:
+    with cable.start(1) as receiver:
+        assert receiver.stdout is not None
+        assert receiver.stdout.readline() == "eth2: 10.0.0.2, 02:00:00:00:00:02, 1 Gb/s, pcn; Ctrl-C ends it\n"
+        code, out, err = cable.run(0, "--to", IPS[1], "--via", MACS[1], "--rate", "80M", "--size", "1MB", "--json")
+        assert (code, err) == (0, "")
+        receiver.send_signal(signal.SIGINT)
+        said, _ = receiver.communicate(timeout=LIMIT_S)
+    (sent,) = json.loads(out)["sent"]
+    assert (sent["state"], sent["packets"], sent["payload_bytes"]) == ("done", 1000, 1_000_000)
+    assert json.loads(out)["parameters"]["period_s"] == 1e-3
+    row = next(line.split() for line in said.splitlines() if IPS[0] in line)
+    # flow, from, packets, payload, goodput, marked, missing, CNPs
+    assert row[:4] == ["1", IPS[0], "1000", "1.000"]
+    assert float(row[4]) == pytest.approx(0.08 * 1000 / 1058, rel=0.05)
+    assert row[5:7] == ["0.0%", "0"]
+    assert 50 <= int(row[7]) <= 110  # a CNP a millisecond
+
+
+@pytest.mark.root
+def test_it_obeys_pfc_frames_that_reach_it(cable: Cable, tmp_path: Path) -> None:
+    """65,535 quanta of 512 bits at 1 Gb/s are 33.6 ms."""
+    log = tmp_path / "log"
+    with cable.start(0, "--to", IPS[1], "--rate", "50M", "--log", str(log)) as sender:
+        assert sender.stdout is not None
+        sender.stdout.readline()  # it is ready
+        cable.inject(1, wire.encode_pfc(wire.PfcFrame(wire.parse_mac(MACS[1]), {3: 65535})))
+        end = time.monotonic() + LIMIT_S
+        while "expiry" not in log.read_text():
+            assert time.monotonic() < end
+            time.sleep(0.02)
+        sender.send_signal(signal.SIGINT)
+        said, _ = sender.communicate(timeout=LIMIT_S)
+    assert "class 3: 1 PAUSE and 0 RESUME, paused 0.034 s\n" in said
+
+
+@pytest.mark.root
+def test_what_cannot_be_is_told_with_the_way_out(cable: Cable) -> None:
+    for arguments, code, message in (
+        (["--to", "nonsense"], 1, "'nonsense' is not an IPv4 address"),
+        (["--to", IPS[1], "--via", "nonsense"], 1, "'nonsense'"),
+        (["--to", IPS[1], "--payload", "9KB"], 1, "eth2 carries 1456 at most; take fewer, or raise its MTU"),
+        (["--line-rate", "100G"], 1, "eth2 has 10 Gb/s: 100 Gb/s can't be its line rate"),
+        (["--scheme", "pnc"], 2, "there is no scheme 'pnc'"),
+        (["--param", "w=1"], 2, "pcn has no parameter 'w'"),
+        (["--param", "w_min"], 2, "write it as name=value"),
+    ):
+        got, _, err = cable.run(0, *arguments)
+        assert got == code, err
+        assert message in err.splitlines()[-1]
+    run(f"ip -n {cable.namespaces[0]} addr flush dev eth2")
+    assert "eth2 has no IPv4 address" in cable.run(0)[2]
+    run(f"ip -n {cable.namespaces[0]} link set eth2 down")
+    assert cable.run(0, "--ip", IPS[0])[2].endswith("interface eth2 is down: ip link set eth2 up\n")
+
+
+@pytest.mark.root
+def test_an_interface_has_one_agent_and_loses_it_with_the_cable(cable: Cable) -> None:
+    with cable.start(0) as first:
+        assert first.stdout is not None
+        first.stdout.readline()
+        code, _, err = cable.run(0)
+        assert (code, err) == (1, "pcn: eth2 has an agent already, of another `pcn host`: end that one first\n")
+        run(f"ip -n {cable.namespaces[0]} link delete eth2")
+        _, err = first.communicate(timeout=LIMIT_S)
+    assert first.returncode == 1
+    assert "went down or was removed" in err
+
+
+def test_interfaces_that_are_none(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(NicError, match=r"no interface 'eht0'; (did you mean|there are)"):
+        find_nic("eht0")
+    with pytest.raises(NicError, match="lo is no Ethernet interface"):
+        find_nic("lo")
+    for name in ("", "a" * 300, "../eth0", "eth0\n", "%s"):
+        with pytest.raises(NicError, match="no interface"):
+            find_nic(name)
+    assert cli.run(["host", "--iface", "eht0"]) == 1
+    assert cli.run(["host"]) == 2
+    assert "Missing option '--iface'" in capsys.readouterr().err
+
+
+def test_what_is_not_given_is_the_interface_s_or_what_a_raw_socket_carries() -> None:
+    from controller.nic_host import Nic
+
+    fast, slow, silent = Nic("f", MACS[0], IPS[0], 100e9), Nic("s", MACS[0], IPS[0], 1e8), Nic("q", MACS[0], None, None)
+    assert settings(fast).line_rate_bps == 1e9
+    assert settings(slow).line_rate_bps == 1e8
+    assert settings(silent, ip=IPS[1]).line_rate_bps == 1e9
+    assert settings(silent, ip=IPS[1]).ip == IPS[1]
+    assert settings(fast).parameters == {"period_s": "0.001"}
+    assert settings(fast, parameters={"period_s": "2e-3"}).parameters == {"period_s": "2e-3"}
+    assert settings(fast, scheme="dcqcn").parameters == {}
+    with pytest.raises(NicError, match="has no IPv4 address"):
+        settings(silent)
+    with pytest.raises(NicError, match="can't be its line rate"):
+        settings(slow, line_rate_bps=1e9)
+    with pytest.raises(SchemeError):
+        settings(fast, parameters={"w_min": "2"})
