@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _ADDRESS = re.compile(r"(\[[0-9a-fA-F:.]+\]|[^\s:/\[\]]+):(\d{1,5})")
 _MOST_PORT = 0xFFFF
+PROGRAM = "pcn"
 
 
 def _address(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
@@ -98,7 +99,7 @@ def deploy(
     from controller.tofino.ports import read
 
     lab = read(path)
-    package = Package.compiled()
+    package = Package.compiled(PROGRAM)
     entries = tofino.check(lab, package)
     files = _write(directory, lab, package) if directory else []
     if address is None or check:

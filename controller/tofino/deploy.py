@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+from collections import Counter as Counts
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from controller.configure import Route, SwitchPlan, entries
+from controller.errors import SwitchError
 from controller.lab import CLASSES, index
-from controller.switch import Counter, SwitchClient, TableEntry
+from controller.switch import Counter, SwitchClient, TableAction, TableEntry, TableMatch
 from controller.tofino.model import TofinoLab
 from controller.tofino.package import Package
 
 CONNECT_LIMIT_S = 10.0
+# Errors come back one an entry, in metadata that gRPC limits to 8 KB.
+_BATCH = 100
 
 
 @dataclass(frozen=True)
@@ -45,11 +49,32 @@ def plan(lab: TofinoLab) -> SwitchPlan:
     )
 
 
+def np_ecn_entries(lab: TofinoLab) -> list[TableEntry]:
+    """What NP-ECN by time is told of each port: which classes it marks, and how to know a pause."""
+    actions = {one.number: "set_np_ecn" for one in lab.lossless} | {one.number: "goes_before" for one in lab.delaying}
+    return [
+        TableEntry(
+            "np_ecn_config",
+            match=TableMatch({"port": port.number, "class": number}),
+            action=TableAction(action, gap_ns=port.gap_ns),
+        )
+        for port in lab.ports
+        for number, action in sorted(actions.items())
+    ]
+
+
 def check(lab: TofinoLab, package: Package) -> list[TableEntry]:
-    """The entries, each encoded by the program's p4info: what it doesn't have is refused here. Raises SwitchError."""
-    made = entries(plan(lab))
+    """The entries, each encoded by the program's p4info. Raises SwitchError for what the program doesn't have."""
+    made = [*np_ecn_entries(lab), *entries(plan(lab))]
     for entry in made:
-        entry.encode(package.schema)
+        try:
+            entry.encode(package.schema)
+        except ValueError as error:
+            raise SwitchError(f"{lab.switch}: program {package.name}: {entry}: {error}") from None
+    for name, count in Counts(entry.table_id for entry in made).items():
+        size = package.schema.tables[name].size
+        if count > size:
+            raise SwitchError(f"{lab.switch}: {count} entries for {name}, which holds {size} in program {package.name}")
     return made
 
 
@@ -68,7 +93,8 @@ def deploy(
         progress(f"program {package.name}, {len(package.data) / 1e6:.1f} MB")
         client.set_pipeline(package)
         progress(f"{len(made)} entries")
-        client.insert(made)
+        for start in range(0, len(made), _BATCH):
+            client.insert(made[start : start + _BATCH])
         return read(lab, client)
 
 

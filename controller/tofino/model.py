@@ -15,6 +15,8 @@ LANES_BY_SPEED = {10_000_000_000: 1, 25_000_000_000: 1, 40_000_000_000: 4, 50_00
 CELL_BYTES = 80  # of the buffer
 FREE_CELLS = 180 * 1024  # of 280 * 1024; the driver's own pools take the rest
 FCS_BYTES = 4
+WIRE_BYTES = FCS_BYTES + 20  # of each frame: FCS, preamble and gap
+PFC_BYTES = 60
 
 Fault = tuple[int, str]  # a line of the file, and what is wrong there
 
@@ -55,6 +57,7 @@ class Port:
     fec: bool
     autoneg: bool
     pfc: Pfc
+    gap_ns: int
     line: int
 
     @property
@@ -97,6 +100,12 @@ class TofinoLab:
     def lossless(self) -> tuple[Class, ...]:
         return tuple(one for one in self.classes if one.lossless)
 
+    @property
+    def delaying(self) -> tuple[Class, ...]:
+        """Those that can keep a lossless one waiting: of its priority, or a higher one."""
+        least = min(one.priority for one in self.lossless)
+        return tuple(one for one in self.classes if not one.lossless and one.priority >= least)
+
     def faults(self) -> Iterator[Fault]:
         """What can't be, with the way out."""
         yield from _twice("port", ((port.number, port.line) for port in self.ports))
@@ -130,6 +139,12 @@ class TofinoLab:
         for other in self.ports:
             if other is not port and other.connector == port.connector and port.lane <= other.lane < port.lanes.stop:
                 yield other.line, f"panel {other.panel} is a lane of port {port.number}, which starts at {port.panel}"
+
+
+def usual_gap_ns(speed_bps: int, mtu: int) -> int:
+    """How far apart two frames of the pipeline can leave a port while frames wait: the largest, and a PAUSE and a
+    RESUME of the MAC's own that go before the next. Rounded up, as the data plane counts ns."""
+    return -(-8 * 1_000_000_000 * (mtu + 2 * PFC_BYTES + 3 * WIRE_BYTES) // speed_bps)
 
 
 def cells(size: int) -> int:

@@ -14,7 +14,6 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,8 @@ from finsy import P4Schema
 from finsy.proto import p4i
 from google.protobuf import text_format
 
+from controller.errors import UnknownNameError
+from controller.switch import COMPILED
 from topologies.errors import LabError
 
 PIPES = (0, 1, 2, 3)  # all that the largest Tofino 1 has; the driver leaves out those that aren't there
@@ -31,40 +32,37 @@ ARCHITECTURE = "tna"
 _LENGTH_DELIMITED = 2  # protobuf's wire type
 _BINARY_HEADER = ord("H")  # the kind of tofino.bin's first block, which holds a BSON document
 _BSON_STRING = 2
+_REMEDY = "it is committed, and `make p4-tofino` writes it anew"
 
 
 class PackageError(LabError):
     """What the compiler wrote is missing, or doesn't belong together: names the file and the way out."""
 
 
-@dataclass(frozen=True)
-class Compiled:
-    """The files of one program, of which every pipe runs the same pipeline."""
-
-    name: str
-    p4info: Path
-    bf_rt: Path
-    context: Path
-    binary: Path
-
-
 class Package:
-    """A program for Tofino, checked: what the server would refuse, or the driver, is refused here. `schema` names its
+    """A program for Tofino, checked: what the server or the driver would refuse is refused here. `schema` names its
     tables and counters; `data` is what is sent."""
 
-    def __init__(self, compiled: Compiled, pipes: Iterable[int] = PIPES) -> None:
-        """Raises PackageError."""
-        self.name = compiled.name
-        info = _p4info(compiled.p4info)
-        bf_rt, context, binary = (_read(path) for path in (compiled.bf_rt, compiled.context, compiled.binary))
-        _check_target(compiled, info, _json(compiled.context, context), binary)
-        _check_names(compiled, info, _json(compiled.bf_rt, bf_rt))
-        self.data = encode(compiled.name, bf_rt, context, binary, pipes)
-        self._info = info
+    def __init__(self, folder: Path) -> None:
+        """Of a folder with what the compiler and the assembler wrote, named after the program. Raises PackageError."""
+        self.name = folder.name
+        self._p4info = _p4info(folder / "p4info.txtpb")
+        bf_rt, context, binary = (_read(folder / name) for name in ("bf-rt.json", "context.json", "tofino.bin"))
+        _check_target(folder, self._p4info, _json(folder / "context.json", context), binary)
+        _check_names(folder, self._p4info, _json(folder / "bf-rt.json", bf_rt))
+        self.data = encode(self.name, bf_rt, context, binary, PIPES)
+
+    @classmethod
+    def compiled(cls, name: str) -> Package:
+        """One of p4src/compiled/tofino. Raises UnknownNameError with the names there are."""
+        folders = {path.parent.name: path.parent for path in (COMPILED / TARGET).glob("*/p4info.txtpb")}
+        if name not in folders:
+            raise UnknownNameError("program for Tofino", name, sorted(folders))
+        return cls(folders[name])
 
     @cached_property
     def schema(self) -> P4Schema:
-        return P4Schema(self._info, self.data)
+        return P4Schema(self._p4info, self.data)
 
 
 def encode(program: str, bf_rt: bytes, context: bytes, binary: bytes, pipes: Iterable[int]) -> bytes:
@@ -90,22 +88,24 @@ def _varint(value: int) -> bytes:
     return bytes(out)
 
 
-def _check_target(compiled: Compiled, info: p4i.P4Info, context: Mapping[str, Any], binary: bytes) -> None:
+def _check_target(folder: Path, info: p4i.P4Info, context: Mapping[str, Any], binary: bytes) -> None:
     """Architecture and target, and that context and binary are of one compilation."""
     if info.pkg_info.arch != ARCHITECTURE:
-        raise PackageError(f"{compiled.p4info}: compiled for {info.pkg_info.arch or 'no architecture'}, not for TNA")
-    header = _header(compiled.binary, binary)
-    for path, found in ((compiled.context, context.get("target")), (compiled.binary, header.get("target"))):
+        raise PackageError(
+            f"{folder}/p4info.txtpb: of architecture {info.pkg_info.arch or 'unknown'}, not {ARCHITECTURE}"
+        )
+    header = _header(folder / "tofino.bin", binary)
+    for file, found in (("context.json", context.get("target")), ("tofino.bin", header.get("target"))):
         if found != TARGET:
-            raise PackageError(f"{path}: compiled for {found or 'no target'}, not for {TARGET}: `make p4-tofino`")
+            raise PackageError(f"{folder}/{file}: for {found or 'no target'}, not for {TARGET}: {_REMEDY}")
     if header.get("run_id") != context.get("run_id"):
         raise PackageError(
-            f"{compiled.context} and {compiled.binary.name} are of two compilations (run_id "
-            f"{context.get('run_id')} and {header.get('run_id')}): `make p4-tofino` writes both"
+            f"{folder}: context.json and tofino.bin are of two compilations (run_id {context.get('run_id')} and "
+            f"{header.get('run_id')}): {_REMEDY}"
         )
 
 
-def _check_names(compiled: Compiled, info: p4i.P4Info, bf_rt: Mapping[str, Any]) -> None:
+def _check_names(folder: Path, info: p4i.P4Info, bf_rt: Mapping[str, Any]) -> None:
     """The server finds what the p4info describes in the BF-RT description by id, or by a name that holds its name."""
     things = [*bf_rt.get("tables", ()), *bf_rt.get("learn_filters", ())]
     ids, names = {thing["id"] for thing in things}, [thing["name"] for thing in things]
@@ -115,10 +115,7 @@ def _check_names(compiled: Compiled, info: p4i.P4Info, bf_rt: Mapping[str, Any])
     )
     for preamble in (one.preamble for kind in kinds for one in kind):
         if preamble.id not in ids and not any(preamble.name in name for name in names):
-            raise PackageError(
-                f"{compiled.bf_rt}: nothing is called {preamble.name}, which {compiled.p4info.name} describes: "
-                "`make p4-tofino` writes both"
-            )
+            raise PackageError(f"{folder}: {preamble.name} of p4info.txtpb isn't in bf-rt.json: {_REMEDY}")
 
 
 def _header(path: Path, binary: bytes) -> dict[str, str]:
@@ -136,7 +133,7 @@ def _header(path: Path, binary: bytes) -> dict[str, str]:
             result[binary[at + 1 : name_end].decode()] = text.decode()
             at = name_end + 5 + size
     except (ValueError, struct.error):
-        raise PackageError(f"{path}: this is no tofino.bin: `make p4-tofino` writes it") from None
+        raise PackageError(f"{path}: this is no configuration of the chip: {_REMEDY}") from None
     return result
 
 
@@ -161,6 +158,4 @@ def _read(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise PackageError(
-            f"{path}: {error.strerror}: it is committed; `make p4-tofino` writes it where the Tofino compiler is"
-        ) from None
+        raise PackageError(f"{path}: {error.strerror}: {_REMEDY}") from None

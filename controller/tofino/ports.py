@@ -20,6 +20,7 @@ from controller.tofino.model import (
     Port,
     Prefix,
     TofinoLab,
+    usual_gap_ns,
 )
 from controller.tofino.yaml_reader import Node, needed, optional, read_file
 from controller.units import quantity
@@ -31,6 +32,7 @@ _MAC = re.compile(r"([0-9a-fA-F]{2}:){5}[0-9a-fA-F]{2}")
 _NAME = re.compile(r"[a-zA-Z0-9][-\w.]{0,63}")
 _FLAGS = {"yes": True, "true": True, "on": True, "no": False, "false": False, "off": False}
 _MULTICAST = 0x01
+_MOST_GAP_NS = 10_000_000  # far below the wrap of the data plane's clock
 
 
 def read(path: Path) -> TofinoLab:
@@ -52,7 +54,7 @@ def _lab(node: Node) -> TofinoLab:
         }
     )
     pfc, ports = fields.pop("pfc"), fields.pop("ports")
-    lab = TofinoLab(ports=tuple(port(pfc) for port in ports), **fields)
+    lab = TofinoLab(ports=tuple(port(pfc, fields["mtu"]) for port in ports), **fields)
     for line, text in lab.faults():
         node.faults.add(line, text)
     return lab
@@ -84,8 +86,8 @@ def _pfc(node: Node) -> Pfc:
     return Pfc(fields["xoff"], fields["xon"], fields["headroom"])
 
 
-def _port(node: Node) -> Callable[[Pfc], Port]:
-    """What makes the port, once it is known what PFC ports have that say nothing of it."""
+def _port(node: Node) -> Callable[[Pfc, int], Port]:
+    """What makes the port, once PFC and MTU of all are known."""
     fields = node.fields(
         {
             "port": needed(lambda one: one.value(_device_port)),
@@ -94,6 +96,7 @@ def _port(node: Node) -> Callable[[Pfc], Port]:
             "fec": optional(lambda one: one.value(_flag), False),
             "autoneg": optional(lambda one: one.value(_flag), False),
             "pfc": optional(_pfc),
+            "gap": optional(lambda one: one.value(_gap_ns)),
         }
     )
     connector, lane = fields["panel"]
@@ -107,8 +110,16 @@ def _port(node: Node) -> Callable[[Pfc], Port]:
             f"port {number} is lane {number % LANES} of its connector, panel {connector}/{lane} is lane {lane}: "
             "`pm show` in the switch's shell prints both (D_P and PORT)"
         )
-    return lambda pfc: Port(
-        number, connector, lane, speed, fields["fec"], fields["autoneg"], fields["pfc"] or pfc, node.line
+    return lambda pfc, mtu: Port(
+        number,
+        connector,
+        lane,
+        speed,
+        fec=fields["fec"],
+        autoneg=fields["autoneg"],
+        pfc=fields["pfc"] or pfc,
+        gap_ns=fields["gap"] or usual_gap_ns(speed, mtu),
+        line=node.line,
     )
 
 
@@ -166,6 +177,13 @@ def _speed(text: str) -> int:
         there = ", ".join(f"{one / 1e9:g}G" for one in LANES_BY_SPEED)
         raise ValueError(f"{text!r}: a port of Tofino 1 has one of {there}")
     return speed
+
+
+def _gap_ns(text: str) -> int:
+    gap_ns = round(quantity("time", text) * 1e9)
+    if not 1 <= gap_ns < _MOST_GAP_NS:
+        raise ValueError(f"{text!r}: from 1ns to {_MOST_GAP_NS // 1_000_000}ms are possible")
+    return gap_ns
 
 
 def _network(text: str) -> ipaddress.IPv4Network:

@@ -1,0 +1,42 @@
+"""Stratum's stand-in, and a client that has nothing of the controller."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from stratum import Stratum, serving
+
+from controller.lab import index
+from controller.switch import Counter
+from controller.tofino.ports import SAMPLE
+
+# What the ports have counted as soon as a program runs.
+TRAFFIC = {
+    ("transmitted", index(136, 3)): Counter(1_000, 1_058_000),
+    ("marked", index(136, 3)): Counter(400, 423_200),
+    ("dropped", index(128, 0)): Counter(2, 128),
+    ("transmitted", index(7, 3)): Counter(9, 9),  # of a port that ports.yaml doesn't have
+}
+
+
+@dataclass(frozen=True)
+class Serving:
+    service: Stratum
+    address: str
+
+
+@pytest.fixture
+def stratum() -> Iterator[Serving]:
+    service = Stratum(TRAFFIC)
+    with serving(service) as address:
+        yield Serving(service, address)
+
+
+@pytest.fixture
+def sample(tmp_path: Path) -> Path:
+    path = tmp_path / "ports.yaml"
+    path.write_text(SAMPLE.read_text())
+    return path

@@ -1,0 +1,111 @@
+"""The package: its bytes against protobuf's own, and what is refused before it is sent."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from stratum import DeviceConfig
+
+from controller.errors import UnknownNameError
+from controller.switch import COMPILED
+from controller.tofino.package import Package, PackageError, encode
+
+FOLDER = COMPILED / "tofino" / "pcn"
+
+
+def test_the_package_holds_the_committed_files() -> None:
+    device = DeviceConfig.FromString(Package.compiled("pcn").data)
+    (pipeline,) = device.pipelines
+    assert (device.name, pipeline.name, list(pipeline.pipes)) == ("pcn", "pipe", [0, 1, 2, 3])
+    assert device.bf_rt == (FOLDER / "bf-rt.json").read_bytes()
+    assert pipeline.context == (FOLDER / "context.json").read_bytes()
+    assert pipeline.binary == (FOLDER / "tofino.bin").read_bytes()
+
+
+@given(
+    name=st.text(max_size=300),
+    bf_rt=st.binary(max_size=300),
+    context=st.binary(min_size=1, max_size=20_000),
+    binary=st.binary(min_size=1, max_size=300),
+    pipes=st.lists(st.integers(0, 2**32 - 1), min_size=1, max_size=5),
+)
+def test_the_bytes_are_protobuf_s(name: str, bf_rt: bytes, context: bytes, binary: bytes, pipes: list[int]) -> None:
+    device = DeviceConfig.FromString(encode(name, bf_rt, context, binary, pipes))
+    (pipeline,) = device.pipelines
+    assert (device.name, device.bf_rt) == (name, bf_rt)
+    assert (pipeline.name, pipeline.context, pipeline.binary, list(pipeline.pipes)) == ("pipe", context, binary, pipes)
+
+
+def edit(name: str, old: str, new: str) -> Callable[[Path], None]:
+    def change(folder: Path) -> None:
+        path = folder / name
+        data = path.read_bytes()
+        assert old.encode() in data
+        path.write_bytes(data.replace(old.encode(), new.encode()))
+
+    return change
+
+
+def remove(name: str) -> Callable[[Path], None]:
+    return lambda folder: (folder / name).unlink()
+
+
+def write(name: str, content: bytes) -> Callable[[Path], None]:
+    def change(folder: Path) -> None:
+        (folder / name).write_bytes(content)
+
+    return change
+
+
+def other_run(folder: Path) -> None:
+    context = json.loads((folder / "context.json").read_bytes())
+    (folder / "context.json").write_text(json.dumps({**context, "run_id": "0123456789abcdef"}))
+
+
+def cut(length: int) -> Callable[[Path], None]:
+    def change(folder: Path) -> None:
+        path = folder / "tofino.bin"
+        path.write_bytes(path.read_bytes()[:length])
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (remove("tofino.bin"), r"tofino\.bin: No such file or directory: it is committed, and `make p4-tofino`"),
+        (remove("context.json"), r"context\.json: No such file"),
+        (write("bf-rt.json", b"{"), r"bf-rt\.json: no JSON"),
+        (write("bf-rt.json", b"[]"), r"bf-rt\.json: no JSON object"),
+        (write("context.json", b"\xff"), r"context\.json: no JSON"),
+        (write("p4info.txtpb", b"tables { what: 1 }"), r"p4info\.txtpb: no p4info"),
+        (write("p4info.txtpb", b"\xff"), r"p4info\.txtpb: no p4info"),
+        (write("p4info.txtpb", (COMPILED / "pcn.p4info.txtpb").read_bytes()), "of architecture v1model, not tna"),
+        (write("tofino.bin", b""), "this is no configuration of the chip"),
+        (write("tofino.bin", bytes(1000)), "this is no configuration of the chip"),
+        *((cut(length), "this is no configuration of the chip") for length in (3, 7, 8, 12, 40, 150)),
+        (other_run, r"context\.json and tofino\.bin are of two compilations"),
+        (edit("bf-rt.json", "np_ecn.marked", "np_ecn.noted"), r"np_ecn\.marked of p4info\.txtpb isn't in bf-rt\.json"),
+        (
+            edit("context.json", '"target": "tofino"', '"target": "tofino2"'),
+            r"context\.json: for tofino2, not for tofino",
+        ),
+    ],
+)
+def test_files_that_do_not_belong_together(change: Callable[[Path], None], message: str, tmp_path: Path) -> None:
+    folder = tmp_path / "pcn"
+    shutil.copytree(FOLDER, folder)
+    change(folder)
+    with pytest.raises(PackageError, match=message):
+        Package(folder)
+
+
+def test_a_program_that_is_not_there() -> None:
+    with pytest.raises(UnknownNameError, match="no program for Tofino 'pnc'; did you mean 'pcn'"):
+        Package.compiled("pnc")
