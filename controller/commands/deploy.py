@@ -28,14 +28,6 @@ def _address(_context: click.Context, _parameter: click.Parameter, value: str | 
     return value
 
 
-def _print_sample(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
-    if wanted:
-        from controller.tofino.ports import SAMPLE
-
-        click.echo(SAMPLE.read_text(), nl=False)
-        context.exit()
-
-
 @click.command()
 @click.option("--target", type=click.Choice(["tofino"]), default="tofino", show_default=True, help="What it is.")
 @click.option("--grpc", "address", metavar="HOST:PORT", callback=_address, help="Its P4Runtime server: Stratum's.")
@@ -43,9 +35,8 @@ def _print_sample(context: click.Context, _parameter: click.Parameter, wanted: b
     "--ports",
     "path",
     metavar="FILE",
-    required=True,
     type=click.Path(path_type=Path),
-    help="Ports, PFC, queues and routes, in YAML.",
+    help="Its ports, PFC, queues and routes, in YAML.",
 )
 @click.option("--check", is_flag=True, help="Send nothing.")
 @click.option(
@@ -62,22 +53,16 @@ def _print_sample(context: click.Context, _parameter: click.Parameter, wanted: b
     show_default=True,
     help="The highest of all controllers' may write.",
 )
-@click.option(
-    "--sample",
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_print_sample,
-    help="Print a file to start from.",
-)
+@click.option("--sample", is_flag=True, help="Print a FILE to start from, and do nothing else.")
 @json_option
 def deploy(
     target: str,
     address: str | None,
-    path: Path,
+    path: Path | None,
     check: bool,
     directory: Path | None,
     election_id: int,
+    sample: bool,
     as_json: bool,
 ) -> None:
     """Load PCN into a hardware switch, and program it.
@@ -91,13 +76,17 @@ def deploy(
       pcn deploy --ports ports.yaml --check --out tofino
       pcn deploy --target tofino --grpc 192.0.2.10:9559 --ports ports.yaml
     """
-    if address is None and not check:
-        raise click.UsageError("say where its P4Runtime server is, with --grpc HOST:PORT, or take --check")
-
     from controller.tofino import deploy as tofino
     from controller.tofino.package import Package
-    from controller.tofino.ports import read
+    from controller.tofino.ports import SAMPLE, read
 
+    if sample:
+        click.echo(SAMPLE.read_text(), nl=False)
+        return
+    if path is None:
+        raise click.UsageError("name the lab's file with --ports FILE; --sample prints one to start from")
+    if address is None and not check:
+        raise click.UsageError("say where its P4Runtime server is, with --grpc HOST:PORT, or take --check")
     lab = read(path)
     package = Package.compiled(PROGRAM)
     entries = tofino.check(lab, package)

@@ -53,8 +53,8 @@ def host(
 
     \b
     Examples:
-      pcn host --iface eth2 --for 10s
-      pcn host --iface eth2 --to 10.0.0.2 --rate 500M --for 10s
+      pcn host --iface eth2 --for 2s
+      pcn host --iface eth2 --to 10.0.0.2 --rate 500M --for 2s
     """
     from controller.nic_host import NEXT_HOP, NicHost, SchemeError, find_nic, settings
 

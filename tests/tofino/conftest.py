@@ -1,13 +1,12 @@
-"""Stratum's stand-in, and a client that has nothing of the controller."""
+"""Stratum's stand-in, with counters that have counted, and a copy of the sample."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from stratum import Stratum, serving
+from stratum import Serving, Stratum, serving
 
 from controller.lab import index
 from controller.switch import Counter
@@ -20,12 +19,6 @@ TRAFFIC = {
     ("dropped", index(128, 0)): Counter(2, 128),
     ("transmitted", index(7, 3)): Counter(9, 9),  # of a port that ports.yaml doesn't have
 }
-
-
-@dataclass(frozen=True)
-class Serving:
-    service: Stratum
-    address: str
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import errno
 import json
+import sys
 import threading
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -230,8 +231,23 @@ class Stratum(Service):
         }
 
 
+@dataclass(frozen=True)
+class Serving:
+    """A server that runs."""
+
+    service: Stratum
+    address: str
+
+
 @contextmanager
 def serving(service: Stratum, address: str = "127.0.0.1:0") -> Iterator[str]:
     """Serves; the address."""
     with Server(service, address) as server:
         yield server.address
+
+
+if __name__ == "__main__":
+    # For tests in another network namespace: serves at the address given, until nobody holds its input any more.
+    with serving(Stratum(), sys.argv[1]):
+        print("ready", flush=True)
+        sys.stdin.read()

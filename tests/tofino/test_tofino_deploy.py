@@ -7,15 +7,14 @@ import json
 from pathlib import Path
 
 import pytest
-from conftest import Serving
 from finsy.proto import p4i, p4r, p4r_grpc
-from stratum import DEVICE, DeviceConfig
+from stratum import DEVICE, DeviceConfig, Serving
 
 from controller import cli
 from controller.switch import COMPILED, SwitchClient
 from controller.tofino.deploy import check
 from controller.tofino.package import Package
-from controller.tofino.ports import read
+from controller.tofino.ports import SAMPLE, read
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int, str, str]:
@@ -181,7 +180,7 @@ def test_a_check_sends_nothing_and_writes_all(tmp_path: Path, sample: Path, caps
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        ([], 2, "Missing option '--ports'"),
+        ([], 2, "name the lab's file with --ports FILE"),
         (["--ports", "PORTS"], 2, "with --grpc HOST:PORT, or take --check"),
         (["--ports", "PORTS", "--grpc", "tofino"], 2, "write it as HOST:PORT; Stratum's port is 9559"),
         (["--ports", "PORTS", "--grpc", "a:0"], 2, "write it as HOST:PORT"),
@@ -198,6 +197,10 @@ def test_command_lines_that_are_wrong(
     got, _, err = run(capsys, *(str(sample) if word == "PORTS" else word for word in arguments))
     assert got == code
     assert message in err
+
+
+def test_the_sample_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, "--sample") == (0, SAMPLE.read_text(), "")
 
 
 def test_nobody_is_there(sample: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
