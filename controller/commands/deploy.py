@@ -39,6 +39,7 @@ def _address(_context: click.Context, _parameter: click.Parameter, value: str | 
     help="Its ports, PFC, queues and routes, in YAML.",
 )
 @click.option("--check", is_flag=True, help="Send nothing.")
+@click.option("--read", "reads", is_flag=True, help="Load and write nothing: read entries and counters.")
 @click.option(
     "--out",
     "directory",
@@ -60,6 +61,7 @@ def deploy(
     address: str | None,
     path: Path | None,
     check: bool,
+    reads: bool,
     directory: Path | None,
     election_id: int,
     sample: bool,
@@ -75,6 +77,7 @@ def deploy(
       pcn deploy --sample > ports.yaml
       pcn deploy --ports ports.yaml --check --out tofino
       pcn deploy --target tofino --grpc 192.0.2.10:9559 --ports ports.yaml
+      pcn deploy --grpc 192.0.2.10:9559 --ports ports.yaml --read
     """
     from controller.tofino import deploy as tofino
     from controller.tofino.package import Package
@@ -103,7 +106,10 @@ def deploy(
         )
     else:
         say = (lambda _text: None) if as_json else (lambda text: click.echo(f"{lab.switch}: {text}"))
-        made = tofino.deploy(lab, package, address, election_id, say)
+        if reads:
+            made = tofino.look(lab, address)
+        else:
+            made = tofino.deploy(lab, package, address, election_id, say)
         if as_json:
             print_json({"switch": lab.switch, "package_bytes": len(package.data), **asdict(made), "files": files})
             return

@@ -87,18 +87,27 @@ def deploy(
     """
     made = check(lab, package)
     progress(f"connecting to {address}")
-    client = SwitchClient.connect(lab.switch, address, lab.device, limit_s=CONNECT_LIMIT_S)
-    with contextlib.closing(client):
+    with contextlib.closing(_connect(lab, address)) as client:
         client.become_primary(election_id)
         progress(f"program {package.name}, {len(package.data) / 1e6:.1f} MB")
         client.set_pipeline(package)
         progress(f"{len(made)} entries")
         for start in range(0, len(made), _BATCH):
             client.insert(made[start : start + _BATCH])
-        return read(lab, client)
+        return _read(lab, client)
 
 
-def read(lab: TofinoLab, client: SwitchClient) -> Deployed:
+def look(lab: TofinoLab, address: str) -> Deployed:
+    """What a switch holds that has its program already; nothing is changed. Raises SwitchError."""
+    with contextlib.closing(_connect(lab, address)) as client:
+        return _read(lab, client)
+
+
+def _connect(lab: TofinoLab, address: str) -> SwitchClient:
+    return SwitchClient.connect(lab.switch, address, lab.device, limit_s=CONNECT_LIMIT_S)
+
+
+def _read(lab: TofinoLab, client: SwitchClient) -> Deployed:
     """Entries and counters of the lab's ports. A counter is read whole: the chip copies it to memory at once."""
     held = {table: sum(not entry.is_default_action for entry in client.read_table(table)) for table in client.tables()}
     wanted = [index(port.number, number) for port in lab.ports for number in range(CLASSES)]

@@ -85,6 +85,19 @@ def test_it_can_be_deployed_again(stratum: Serving, sample: Path, capsys: pytest
     assert len(stratum.service.entries()["ipv4_lpm"]) == 3
 
 
+def test_reading_changes_nothing(stratum: Serving, sample: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = run(capsys, "--grpc", stratum.address, "--ports", sample, "--read")
+    assert (code, err) == (1, "pcn: tofino: no program is loaded\n")
+    assert run(capsys, "--grpc", stratum.address, "--ports", sample)[0] == 0
+    stratum.service.requests.clear()
+    with SwitchClient.connect("other", stratum.address, DEVICE) as other:
+        other.become_primary(7)
+        code, out, _ = run(capsys, "--grpc", stratum.address, "--ports", sample, "--read", "--json")
+    assert code == 0
+    assert json.loads(out)["entries"] == {"ipv4_lpm": 3, "np_ecn_config": 15}
+    assert stratum.service.requests == []
+
+
 def test_only_the_primary_controller_may(stratum: Serving, sample: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with SwitchClient.connect("other", stratum.address, DEVICE) as other:
         other.become_primary(7)
