@@ -14,9 +14,9 @@
 control Forwarding(inout headers_t hdr,
                    inout ingress_metadata_t meta,
                    inout ingress_intrinsic_metadata_for_tm_t ig_tm_md) {
-    @hidden action discard(drop_reason_t reason) {
+    @hidden action drop_ttl_expired() {
         meta.discard = 1;
-        meta.reason = reason;
+        meta.reason = drop_reason_t.TTL_EXPIRED;
     }
 
     action ipv4_forward(mac_t dst_mac, port_t port) {
@@ -48,7 +48,7 @@ control Forwarding(inout headers_t hdr,
         ig_tm_md.qid = (QueueId_t) meta.class;
         ig_tm_md.ingress_cos = meta.class;
         if (hdr.ipv4.ttl <= 1) {
-            discard(drop_reason_t.TTL_EXPIRED);
+            drop_ttl_expired();
         } else {
             ipv4_lpm.apply();
         }

@@ -121,20 +121,20 @@ control NpEcn(inout headers_t hdr,
         meta.waited_more = meta.waited_more |-| meta.rest_age;
     }
 
-    @hidden action see_resume() {
+    action see_resume() {
         meta.resume_age = resume.execute(index);
     }
 
-    @hidden action read_resume() {
+    action read_resume() {
         meta.resume_age = latest_resume.execute(index);
     }
 
-    @hidden action never() { }
+    action never() { }
 
     // One table with two actions, so that one of the two accesses happens and not the other.
-    @hidden table resumes {
+    table resumes {
         key = {
-            meta.waited_more : ternary;
+            meta.waited_more : ternary @name("waited_more");
         }
         actions = {
             see_resume;

@@ -67,42 +67,42 @@ control Validate(in headers_t hdr, inout ingress_metadata_t meta) {
         before_udp = hdr.ipv4.total_len |-| hdr.udp.length;
     }
 
-    @hidden action discard(drop_reason_t reason) {
+    action drop_faulty(drop_reason_t reason) {
         meta.discard = 1;
         meta.reason = reason;
     }
 
-    @hidden action good() { }
+    action good() { }
 
-    // Lengths are compared too: a header may lie in the padding of a short frame.
-    @hidden table faults {
+    // The first row that fits decides. Lengths are compared too: a header may lie in the padding of a short frame.
+    table faults {
         key = {
-            hdr.ipv4.isValid() : ternary;
-            hdr.ipv4.version : ternary;
-            hdr.ipv4.ihl : ternary;
-            hdr.ipv4.total_len : range;
-            meta.checksum_error : ternary;
-            hdr.udp.isValid() : ternary;
-            hdr.bth.isValid() : ternary;
-            hdr.bth.version : ternary;
-            hdr.udp.length : range;
-            before_udp : range;
+            hdr.ipv4.isValid() : ternary @name("ipv4");
+            hdr.ipv4.version : ternary @name("version");
+            hdr.ipv4.ihl : ternary @name("ihl");
+            hdr.ipv4.total_len : range @name("total_len");
+            meta.checksum_error : ternary @name("checksum_error");
+            hdr.udp.isValid() : ternary @name("udp");
+            hdr.bth.isValid() : ternary @name("bth");
+            hdr.bth.version : ternary @name("bth_version");
+            hdr.udp.length : range @name("udp_length");
+            before_udp : range @name("before_udp");
         }
         actions = {
-            discard;
+            drop_faulty;
             good;
         }
         const entries = {
-            (false, _, _, _, _, _, _, _, _, _) : discard(drop_reason_t.UNKNOWN_ETHERTYPE);
-            (true, 4, 5, 0 .. IPV4_BYTES - 1, _, _, _, _, _, _) : discard(drop_reason_t.IPV4_MALFORMED);
-            (true, 4, 5, _, true, _, _, _, _, _) : discard(drop_reason_t.IPV4_CHECKSUM);
+            (false, _, _, _, _, _, _, _, _, _) : drop_faulty(drop_reason_t.UNKNOWN_ETHERTYPE);
+            (true, 4, 5, 0 .. IPV4_BYTES - 1, _, _, _, _, _, _) : drop_faulty(drop_reason_t.IPV4_MALFORMED);
+            (true, 4, 5, _, true, _, _, _, _, _) : drop_faulty(drop_reason_t.IPV4_CHECKSUM);
             (true, 4, 5, _, false, false, _, _, _, _) : good();
-            (true, 4, 5, 0 .. IPV4_BYTES + UDP_BYTES - 1, _, _, _, _, _, _) : discard(drop_reason_t.ROCE_MALFORMED);
+            (true, 4, 5, 0 .. IPV4_BYTES + UDP_BYTES - 1, _, _, _, _, _, _) : drop_faulty(drop_reason_t.ROCE_MALFORMED);
             (true, 4, 5, _, _, true, false, _, _, _) : good();
             (true, 4, 5, _, _, true, true, BTH_VERSION, ROCE_MIN_UDP_BYTES .. 0xFFFF, IPV4_BYTES .. 0xFFFF) : good();
-            (true, 4, 5, _, _, true, true, _, _, _) : discard(drop_reason_t.ROCE_MALFORMED);
+            (true, 4, 5, _, _, true, true, _, _, _) : drop_faulty(drop_reason_t.ROCE_MALFORMED);
         }
-        const default_action = discard(drop_reason_t.IPV4_MALFORMED);
+        const default_action = drop_faulty(drop_reason_t.IPV4_MALFORMED);
         size = 8;
     }
 
