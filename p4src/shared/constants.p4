@@ -2,7 +2,7 @@
 // numbers, clone sessions, reasons for a drop. The control plane and the tests repeat only what the
 // p4info can't tell: the clone session and the reasons.
 //
-// TNA twin: includes this file; RECIRC_PORT becomes the pipe's recirculation port.
+// TNA twin: includes this file; it makes no packets, and needs no RECIRC_PORT and no clone sessions.
 
 #ifndef PCN_SHARED_CONSTANTS_P4
 #define PCN_SHARED_CONSTANTS_P4

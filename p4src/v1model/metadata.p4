@@ -1,8 +1,8 @@
 // What the program remembers of a packet besides its headers, and which of it survives where v1model
 // forgets: a clone and a recirculated packet start with all metadata zero, but for their field list.
 //
-// TNA twin: ingress and egress metadata are apart there. What crosses the traffic manager becomes a bridged header; what a
-// field list names becomes the mirror header (LIST_PFC) and, natively paused, nothing (LIST_HELD).
+// TNA twin: ingress and egress metadata are apart there. What crosses the traffic manager becomes a bridged header. There
+// are no field lists: it makes no packets and holds none.
 
 #ifndef PCN_V1MODEL_METADATA_P4
 #define PCN_V1MODEL_METADATA_P4

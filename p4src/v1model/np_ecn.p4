@@ -3,7 +3,7 @@
 //
 // The counter itself is kept in pfc.p4, which says why.
 //
-// TNA twin: the same; found_waiting comes from enq_qdepth.
+// TNA twin: that of np_ecn_time.p4, since it sees neither PAUSE nor RESUME.
 
 #ifndef PCN_V1MODEL_NP_ECN_P4
 #define PCN_V1MODEL_NP_ECN_P4

@@ -2,7 +2,7 @@
 // the reason. The parser itself rejects nothing, so that the check is the same on every architecture;
 // a header that the frame is too short for stays invalid.
 //
-// TNA twin: packet_length doesn't exist in its ingress, so the comparison of total_len moves to egress;
+// TNA twin: packet_length doesn't exist in its ingress, so nothing is compared with the frame's length;
 // its parser starts with intrinsic metadata and port metadata; checksums are verified in the parser.
 
 #ifndef PCN_V1MODEL_PARSER_P4

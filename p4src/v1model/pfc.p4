@@ -5,8 +5,8 @@
 // pause state and the number of waiting packets: only one action's register accesses are atomic in BMv2,
 // where ingress and four egress threads run at once.
 //
-// TNA twin: PFC frames never reach its pipeline, so Pfc*Receive go and pn is set from the queue depth and pause state that
-// the traffic manager gives to egress. Registers become RegisterActions, one a stage.
+// TNA twin: none. PFC frames never reach its pipeline, its traffic manager counts what waits, and its np_ecn.p4 needs no
+// counter: see np_ecn_time.p4.
 
 #ifndef PCN_V1MODEL_PFC_P4
 #define PCN_V1MODEL_PFC_P4
