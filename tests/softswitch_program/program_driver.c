@@ -77,6 +77,15 @@ void driver_ingress(struct driver *d, const uint8_t *frame, uint32_t length, uin
     program->ingress(d->instance, p);
 }
 
+/* What the traffic manager would tell egress, us. */
+void driver_queued(struct driver *d, uint64_t enqueued_at, uint64_t now, uint32_t depth)
+{
+    d->packet.std.enq_timestamp = (uint32_t)enqueued_at;
+    d->packet.std.deq_timedelta = (uint32_t)(now - enqueued_at);
+    d->packet.std.enq_qdepth = depth;
+    d->packet.std.egress_global_timestamp = now;
+}
+
 void driver_egress(struct driver *d, uint16_t port)
 {
     d->packet.std.egress_port = port;

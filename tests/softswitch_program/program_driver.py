@@ -65,6 +65,11 @@ class Driver:
         _library().driver_ingress(self._handle, frame, len(frame), port)
         return self
 
+    def queued(self, enqueued_at: int, now: int, depth: int) -> Driver:
+        """When it was enqueued, when it leaves the queue (us), and what it found there; between ingress and egress."""
+        _library().driver_queued(self._handle, ctypes.c_uint64(enqueued_at), ctypes.c_uint64(now), depth)
+        return self
+
     def egress(self, port: int = 2) -> Driver:
         _library().driver_egress(self._handle, port)
         return self

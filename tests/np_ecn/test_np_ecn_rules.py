@@ -1,0 +1,311 @@
+"""NP-ECN by time against the counter of paused packets, on a model of a port: equal but where docs/tofino.md says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import pytest
+from hypothesis import event, example, given, settings
+from hypothesis import strategies as st
+from np_ecn_rules import WRAP, TimeRule, TofinoRule
+from port_model import Differences, Packet, Pause, Trace, allowed, differences, rests, run
+
+NONE = Differences(frozenset(), frozenset())
+DATA, OTHER, CNP, LOWER = 3, 5, 7, 0
+MARKED = frozenset({DATA, OTHER})
+BEFORE = frozenset({4, 6, CNP})
+COUNTED = MARKED | BEFORE
+FRAME, SMALL, JUMBO = 850, 60, 7400  # ns at 10 Gb/s
+# Later than a gap after the clock's 0, so that the first dequeue ends a rest; and such that the clock wraps meanwhile.
+STARTS = st.sampled_from([JUMBO + 1, 10**6, WRAP - 100_000, WRAP - 30_000, WRAP - 5_000, 3 * WRAP - 20_000])
+
+packets = st.lists(
+    st.tuples(
+        st.one_of(st.integers(0, 300), st.integers(0, 3000), st.just(40_000)),  # after the one before
+        st.sampled_from([DATA] * 5 + [OTHER, CNP, LOWER]),
+        st.sampled_from([FRAME] * 5 + [SMALL, JUMBO]),
+    ),
+    min_size=1,
+    max_size=60,
+)
+pauses = st.lists(
+    st.tuples(st.integers(0, 15_000), st.one_of(st.integers(1, 3000), st.integers(1, 40_000))), max_size=6
+)
+
+
+def port(start: int, arrivals: Sequence[tuple[int, int, int]], stops: dict[int, Sequence[tuple[int, int]]]) -> Trace:
+    """Arrivals: (time after the one before, class, length). Stops: by class, (time after the last RESUME, length)."""
+    made, at = [], start
+    for after, number, length in arrivals:
+        at += after
+        made.append(Packet(at, number, length))
+    held = []
+    for number, times in stops.items():
+        at = start
+        for after, length in times:
+            held.append(Pause(number, at + after, at + after + length))
+            at += after + length
+    return run(made, held)
+
+
+def new(gap: int = JUMBO) -> TimeRule:
+    return TimeRule(gap, MARKED, BEFORE)
+
+
+def across_a_wrap(trace: Trace) -> frozenset[int]:
+    """Waited while the clock wrapped: a RESUME that never was counts from 0."""
+    return frozenset(
+        place for place, one in enumerate(trace.departures) if one.dequeue.enqueued_at // WRAP != one.dequeue.at // WRAP
+    )
+
+
+@settings(max_examples=300)
+@given(STARTS, packets)
+def test_without_pauses_they_are_equal(start: int, arrivals: list[tuple[int, int, int]]) -> None:
+    """Whatever else keeps a packet waiting: its own queue, higher classes, a lower one's jumbo frame that has begun."""
+    trace = port(start, arrivals, {})
+    found = differences(trace, new(), MARKED)
+    assert found.time_alone == frozenset()
+    assert found.counter_alone <= across_a_wrap(trace)
+
+
+@settings(max_examples=1000)
+@given(STARTS, packets, pauses, pauses)
+@example(10**6, [(0, DATA, FRAME)] * 3, [(10, 20_000)], [])
+def test_with_pauses_they_differ_within_the_bound(
+    start: int,
+    arrivals: list[tuple[int, int, int]],
+    stops: list[tuple[int, int]],
+    other_stops: list[tuple[int, int]],
+) -> None:
+    trace = port(start, arrivals, {DATA: stops, OTHER: other_stops})
+    bound = allowed(trace, rests(trace, JUMBO, COUNTED), JUMBO, MARKED)
+    found = differences(trace, new(), MARKED)
+    assert found.time_alone <= bound.time_alone
+    assert found.counter_alone <= bound.counter_alone | across_a_wrap(trace)
+    event(f"time alone {bool(found.time_alone)}, counter alone {bool(found.counter_alone)}")
+
+
+@settings(max_examples=500)
+@given(st.integers(0, 999), packets, pauses)
+def test_in_whole_microseconds(offset: int, arrivals: list[tuple[int, int, int]], stops: list[tuple[int, int]]) -> None:
+    """A coarse clock changes no more than which packets count as come between RESUME and the first departure."""
+    gap = -(-JUMBO // 1000)
+    trace = port(10**6 + offset, arrivals, {DATA: stops})
+    bound = allowed(trace, rests(trace, gap, COUNTED, 1000), gap, MARKED, 1000)
+    found = differences(trace, new(gap), MARKED, 1000)
+    assert found.time_alone <= bound.time_alone
+    assert found.counter_alone <= bound.counter_alone
+
+
+@settings(max_examples=500)
+@given(st.integers(0, 40_000), packets, pauses)
+def test_in_whole_microseconds_without_pauses(
+    offset: int, arrivals: list[tuple[int, int, int]], stops: list[tuple[int, int]]
+) -> None:
+    gap = -(-JUMBO // 1000)
+    assert differences(port(10**6 + offset, arrivals, {}), new(gap), MARKED, 1000) == NONE
+
+
+def test_what_comes_in_the_microsecond_of_the_resume_is_unmarked() -> None:
+    """Before it and after it: the clock can't tell."""
+    trace = port(10**6, [*burst(5, every=100), (20_700, DATA, FRAME), *burst(9, every=100)], {DATA: [(1000, 20_450)]})
+    found = differences(trace, new(8), MARKED, 1000)
+    assert found.time_alone == frozenset()
+    came = [trace.departures[place].dequeue.enqueued_at for place in sorted(found.counter_alone)]
+    assert came == [1_021_500, 1_021_600, 1_021_700, 1_021_800, 1_021_900]
+
+
+# ---- what it gets right, case by case ----
+
+
+def burst(n: int, every: int = 300, number: int = DATA, length: int = FRAME) -> list[tuple[int, int, int]]:
+    return [(every, number, length)] * n
+
+
+def test_a_pause_leaves_unmarked_what_waited_at_the_resume() -> None:
+    trace = port(10**6, burst(80), {DATA: [(3000, 12_100)]})
+    assert differences(trace, new(), MARKED) == NONE
+    held = [one for one in trace.departures if one.dequeue.at >= 10**6 + 15_100 and not one.counted]
+    assert len(held) > 35
+
+
+def test_a_second_pause_before_the_first_one_s_packets_are_gone() -> None:
+    trace = port(10**6, burst(120), {DATA: [(3000, 12_100), (4000, 10_100)]})
+    assert len(trace.resumes) == 2
+    assert differences(trace, new(), MARKED) == NONE
+
+
+@pytest.mark.parametrize("idle", [10_000, WRAP // 2 + 7, WRAP - JUMBO, WRAP - 1, WRAP, WRAP + 500, 5 * WRAP])
+def test_a_port_at_rest_without_packets_was_not_paused(idle: int) -> None:
+    trace = port(10**6, [*burst(20), (idle, DATA, FRAME), *burst(20)], {})
+    assert differences(trace, new(), MARKED) == NONE
+
+
+def test_a_pause_of_an_empty_queue_changes_nothing() -> None:
+    trace = port(10**6, [*burst(5), (30_000, DATA, FRAME), *burst(20)], {DATA: [(8000, 15_000)]})
+    assert differences(trace, new(), MARKED) == NONE
+
+
+def test_a_packet_that_comes_during_a_pause_of_an_empty_queue_waits_for_it() -> None:
+    trace = port(10**6, [(2000, DATA, FRAME), *burst(20)], {DATA: [(0, 30_000)]})
+    assert differences(trace, new(), MARKED) == NONE
+
+
+def test_a_jumbo_frame_of_a_lower_class_is_no_pause() -> None:
+    """It began before the packets came. A bound that is made for shorter frames takes it for one."""
+    trace = port(10**6, [(0, LOWER, JUMBO), *burst(20, every=10)], {})
+    assert differences(trace, new(), MARKED) == NONE
+    wrong = differences(trace, new(gap=2 * FRAME), MARKED)
+    assert wrong.time_alone == frozenset()
+    assert len(wrong.counter_alone) == 19
+
+
+@pytest.mark.parametrize("number", [4, OTHER, CNP])
+def test_a_higher_class_is_no_pause(number: int) -> None:
+    """However long it is served. If it weren't known to go before, it would be taken for one."""
+    trace = port(10**6, [*burst(10, every=10), *burst(60, every=20, number=number)], {})
+    assert differences(trace, new(), MARKED) == NONE
+    alone = differences(trace, TimeRule(JUMBO, frozenset({DATA})), frozenset({DATA}))
+    assert alone.counter_alone != frozenset()
+
+
+def test_a_lower_class_that_is_served_hides_no_pause() -> None:
+    trace = port(10**6, [*burst(10, every=10), *burst(40, every=20, number=LOWER), *burst(50)], {DATA: [(5, 20_000)]})
+    assert sum(one.dequeue.number == LOWER and one.dequeue.at < 10**6 + 20_005 for one in trace.departures) > 15
+    assert differences(trace, new(), MARKED) == NONE
+
+
+@pytest.mark.parametrize("at", [100, 1000, 7000, 7500, 19_999])
+def test_cnps_hide_no_pause(at: int) -> None:
+    """They pass the paused class, just before its RESUME too, once the port has rested long enough."""
+    trace = port(
+        10**6, [*burst(10, every=10), (30_000 - at - 100, CNP, SMALL), (at, DATA, FRAME)], {DATA: [(5, 30_000)]}
+    )
+    assert differences(trace, new(), MARKED) == NONE
+
+
+def test_the_clock_s_wrap_during_a_pause() -> None:
+    for before in (0, 1, 5000, 12_000, 15_099, 15_100, 16_000):
+        start = WRAP - 3000 - before
+        trace = port(start, burst(80), {DATA: [(3000, 15_100)]})
+        assert differences(trace, new(), MARKED) == NONE
+
+
+# ---- where it errs ----
+
+
+@pytest.mark.parametrize(("length", "seen"), [(JUMBO - 400, False), (JUMBO - 300, True), (2 * JUMBO, True)])
+def test_a_pause_shorter_than_the_bound_is_not_seen(length: int, seen: bool) -> None:
+    """Then what it held up is marked where it found others: at most the queue at the RESUME. The latest frame had
+    begun 350 ns before the pause."""
+    trace = port(10**6, burst(40, every=100), {DATA: [(3000, length)]})
+    found = differences(trace, new(), MARKED)
+    assert found.counter_alone == frozenset()
+    assert bool(found.time_alone) != seen
+    waiting = sum(one.dequeue.enqueued_at < 10**6 + 3000 + length <= one.dequeue.at for one in trace.departures)
+    assert len(found.time_alone) in ((0,) if seen else (waiting,))
+
+
+def test_packets_that_come_late_in_a_pause_of_an_empty_queue_are_marked() -> None:
+    """Within the bound of the RESUME: no packet waited long enough to show the pause."""
+    trace = port(10**6, [(30_000 - 2000, DATA, FRAME), *burst(5)], {DATA: [(0, 30_000)]})
+    assert differences(trace, new(), MARKED) == Differences(frozenset({1, 2, 3, 4, 5}), frozenset())
+
+
+def test_what_comes_between_resume_and_first_departure_is_taken_for_paused() -> None:
+    """A higher class is served when the pause ends."""
+    arrivals = [
+        *burst(10, every=10),
+        (20_000, CNP, JUMBO),
+        (1000, DATA, FRAME),
+        (1000, DATA, FRAME),
+        (9000, DATA, FRAME),
+    ]
+    trace = port(10**6, arrivals, {DATA: [(5, 20_500)]})
+    assert trace.resumes[0].at < trace.departures[1].dequeue.at
+    found = differences(trace, new(), MARKED)
+    assert found.time_alone == frozenset()
+    assert [trace.departures[place].dequeue.enqueued_at - 10**6 for place in sorted(found.counter_alone)] == [
+        21_100,
+        22_100,
+    ]
+
+
+def test_higher_classes_without_rest_hide_a_pause() -> None:
+    """A port that is never at rest: what goes before holds the packets up, and the pause makes no difference."""
+    arrivals = [(10, DATA, FRAME)] * 5 + [(800, CNP, FRAME)] * 60
+    trace = port(10**6, arrivals, {DATA: [(5, 30_000)]})
+    found = differences(trace, new(), MARKED)
+    assert found.counter_alone == frozenset()
+    assert len(found.time_alone) == 4
+
+
+@pytest.mark.parametrize("held", sorted(MARKED))
+def test_two_lossless_classes_hide_each_other_s_pauses(held: int) -> None:
+    """While the other one keeps the port busy, be it higher or lower. At ease it doesn't."""
+    (other,) = MARKED - {held}
+    for every, hidden in ((800, True), (20_000, False)):
+        arrivals = [*burst(5, every=10, number=held), *burst(60 if hidden else 3, every, other)]
+        trace = port(10**6, arrivals, {held: [(5, 45_000)]})
+        found = differences(trace, new(), MARKED)
+        assert found.counter_alone == frozenset()
+        assert len(found.time_alone) == (4 if hidden else 0)
+
+
+def test_a_resume_a_wrap_ago_counts_for_as_long_as_packets_wait() -> None:
+    rule = new()
+    start = 10**6
+    resumed_at = start + 3000 + 15_100
+    paused = port(start, burst(80), {DATA: [(3000, 15_100)]})
+    assert differences(paused, rule, MARKED) == NONE
+    for wraps in (1, 2):
+        later = port(resumed_at + wraps * WRAP - 5000, burst(60), {})
+        found = differences(later, rule, MARKED)
+        across = [
+            place
+            for place, one in enumerate(later.departures)
+            if one.dequeue.enqueued_at <= resumed_at + wraps * WRAP <= one.dequeue.at and one.counted
+        ]
+        assert found == Differences(frozenset(), frozenset(across))
+        assert across
+
+
+# ---- Tofino ----
+
+INGRESS = 400  # ns
+
+
+@settings(max_examples=1000)
+@given(STARTS, packets, pauses)
+def test_tofino_differs_within_the_bound_and_at_the_wrap(
+    start: int, arrivals: list[tuple[int, int, int]], stops: list[tuple[int, int]]
+) -> None:
+    """Its comparison of times as numbers errs within a bound's time before each wrap, and across it: then rests are
+    seen that were none, and the other way round."""
+    gap = JUMBO + INGRESS
+    trace = port(start, arrivals, {DATA: stops})
+    times = [one.dequeue.at for one in trace.departures if one.dequeue.number in COUNTED]
+    seen = [after for before, after in pairwise([0, *times]) if (before + gap) % WRAP < after % WRAP]
+    true = set(rests(trace, gap, COUNTED))
+    bound = allowed(trace, seen, gap, MARKED)
+    missed = set(bound.counter_alone | across_a_wrap(trace))
+    for end in set(seen) - true:
+        assert -end % WRAP <= gap
+        for number in MARKED:
+            mine = [(k, one.dequeue) for k, one in enumerate(trace.departures) if one.dequeue.number == number]
+            showing = [packet.at for _, packet in mine if packet.at >= end > packet.enqueued_at + gap]
+            missed |= {k for k, packet in mine if showing and packet.enqueued_at <= showing[0]}
+    found = differences(trace, TofinoRule(gap, MARKED, BEFORE, INGRESS), MARKED)
+    assert found.time_alone <= bound.time_alone
+    assert found.counter_alone <= missed
+
+
+@pytest.mark.parametrize("length", [10_000, 200_000, 262_143, 262_144, 270_000, 1_000_000, 50_000_000])
+def test_tofino_s_18_bits_of_waiting_time(length: int) -> None:
+    """Pauses longer than 262 us: the time since a packet's arrival stands in for it."""
+    arrivals = [*burst(200), (length, DATA, FRAME), *burst(60)]
+    trace = port(10**6, arrivals, {DATA: [(3000, length)]})
+    assert differences(trace, TofinoRule(JUMBO + INGRESS, MARKED, BEFORE, INGRESS), MARKED) == NONE
+    assert differences(trace, new(), MARKED) == NONE
