@@ -107,3 +107,19 @@ def test_parser_branches(assembly: str) -> None:
     assert ingress.count("match: [") == 3
     for value in ("0x0800:", "0o105*0000021:", "0x12b7:"):
         assert value in ingress
+
+
+def test_documentation_has_the_figures(resources: dict[str, Any]) -> None:
+    text = (ROOT / "docs/tofino.md").read_text()
+    rows = {
+        f"stages, {gress}": (resources["stages"][gress], resources["stages"]["of"]) for gress in ("ingress", "egress")
+    }
+    rows |= {f"{name} blocks": tuple(resources[name.lower()].values()) for name in ("SRAM", "TCAM")}
+    phv = resources["phv"]
+    rows |= {f"{width} bit containers": tuple(phv[f"{width} bit"].values()) for width in (8, 16, 32)}
+    tagalong = [unit for name, unit in phv.items() if "tagalong" in name]
+    rows["tagalong containers"] = tuple(sum(unit[key] for unit in tagalong) for key in ("used", "of"))
+    for name, (used, of) in rows.items():
+        assert f"| {name} | {used} | {of} |" in text, name
+    actions = resources["actions"]
+    assert f"| actions, ingress and egress | {actions['ingress']}, {actions['egress']} |" in text
