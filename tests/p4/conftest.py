@@ -1,4 +1,5 @@
-"""The compile tools as modules: p4src is a folder of P4, not a package."""
+"""The compile tools as modules, since p4src is a folder of P4 and not a package; and the driver of programs without a
+switch."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ from types import ModuleType
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/softswitch_program"))
 
 
 def load(name: str) -> ModuleType:
