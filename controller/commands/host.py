@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from controller.commands.common import Quantity, json_option, print_json, print_table
+from controller.complete import complete_scheme
 
 if TYPE_CHECKING:
     from controller.nic_host import NicHost
@@ -21,7 +22,7 @@ _LOOK_S = 0.2
 @click.option("--iface", "interface", metavar="NAME", required=True, help="The NIC that is cabled to the switch.")
 @click.option("--ip", metavar="ADDRESS", help="The host's. The interface's own unless given.")
 @click.option("--line-rate", type=Quantity("rate"), help="Of the host: 1G, or the interface's if that is less.")
-@click.option("--scheme", default="pcn", show_default=True, help="Congestion control.")
+@click.option("--scheme", default="pcn", show_default=True, shell_complete=complete_scheme, help="Congestion control.")
 @click.option("--param", "parameters", multiple=True, metavar="NAME=VALUE", help="Parameter of the scheme: w_min=0.05.")
 @click.option("--to", "receivers", multiple=True, metavar="ADDRESS", help="Send a flow there; several times: several.")
 @click.option("--via", metavar="MAC", help="The next hop's address, where a switch isn't PCN's.")

@@ -129,7 +129,8 @@ class Driver:
 
 def run(script: str) -> list[tuple[str, dict[str, Any]]]:
     calls: list[tuple[str, dict[str, Any]]] = []
-    exec(compile(script, "pfc.py", "exec"), {"bfrt": Driver(calls)})
+    # As the driver's shell may: names that the script makes aren't global.
+    exec(compile(script, "pfc.py", "exec"), {"bfrt": Driver(calls)}, {})
     return calls
 
 
