@@ -12,8 +12,8 @@
 // Times are 32 bits of the target's clock, here us, and wrap: differences are taken, never times compared. A time that is
 // older than a wrap (4.3 s in ns, 71 minutes in us) counts as young once a wrap, for as long as packets wait.
 //
-// TNA twin: the same in ns. Each register is a pair of 32 bits in one RegisterAction; `|-|` and a test for zero stand for
-// the comparisons.
+// TNA twin: np_ecn.p4, in ns. Each register is a pair of 32 bits in one RegisterAction; `|-|` and a test for zero stand
+// for comparisons of times that have passed, and a rest is told by comparing times as numbers.
 
 #ifndef PCN_V1MODEL_NP_ECN_TIME_P4
 #define PCN_V1MODEL_NP_ECN_TIME_P4
