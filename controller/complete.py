@@ -92,6 +92,10 @@ def _schemes(_context: click.Context) -> Iterable[str]:
     return schemes
 
 
+def _clocks(_context: click.Context) -> Iterable[str]:
+    return "live", "virtual", "live,virtual"
+
+
 def _scheme_parameters(context: click.Context) -> list[str]:
     import dataclasses
 
@@ -147,6 +151,7 @@ complete_topology = _completer(_topologies)
 complete_topology_option = _completer(_topology_options)
 complete_scenario = _completer(_scenarios)
 complete_scheme = _completer(_schemes)
+complete_clock = _completer(_clocks)
 complete_scheme_parameter = _completer(_scheme_parameters)
 complete_target = _completer(_targets)
 complete_table = _completer(_of_program("tables"))

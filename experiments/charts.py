@@ -6,7 +6,7 @@ Time is nominal, in ms; colours are names of `experiments.palette`: `flow0`, `fl
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -17,6 +17,8 @@ from experiments.metrics import Array
 Shape = Literal["line", "steps"]
 Stroke = Literal["solid", "dashed", "dotted"]
 TIME = "Time (ms, nominal)"
+PALE_WIDTH, PALE_OPACITY = 2.5, 0.4
+"""Of a pale line: how much wider it is, and how much of its colour it has."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,8 @@ class Line:
     shape: Shape = "line"
     stroke: Stroke = "solid"
     width: float = 1.6
+    pale: bool = False
+    """Drawn wide and pale, below another run's line."""
 
 
 @dataclass(frozen=True)
@@ -130,6 +134,34 @@ def share(
     return _bins(label, colour, starts, values * 100, span_s[1], stroke)
 
 
+def overlay(below: tuple[str, Chart], above: tuple[str, Chart]) -> Chart:
+    """The same chart of two runs, each with the run's name, over each other: the first run's lines wide and pale.
+
+    What is the same in both, as ideals are, is there once; a line has the colour that it has in the first run.
+    """
+    first, second = below[1], above[1]
+    common = [line for line in first.lines if any(_same(line, other) for other in second.lines)]
+    colours = {line.label: line.colour for line in (*second.lines, *first.lines)}
+    lines = [
+        replace(line, label=f"{line.label}, {name}", colour=colours[line.label], pale=chart is first)
+        for name, chart in (below, above)
+        for line in chart.lines
+        if line.label and not any(_same(line, other) for other in common)
+    ]
+    marks = [Mark(f"{mark.label}, {name}", mark.x) for name, chart in (below, above) for mark in chart.marks]
+    tops = [
+        None if None in (view.top, other.top) else max(view.top or 0, other.top or 0)
+        for view, other in zip(first.views, second.views, strict=True)
+    ]
+    return replace(
+        first,
+        lines=(*lines, *common),
+        views=tuple(replace(view, top=top) for view, top in zip(first.views, tops, strict=True)),
+        bands=tuple(dict.fromkeys((*first.bands, *second.bands))),
+        marks=first.marks if first.marks == second.marks else tuple(marks),
+    )
+
+
 def until(series: tuple[Array, Array], end_s: float) -> tuple[Array, Array]:
     inside = series[0] <= end_s
     return series[0][inside], series[1][inside]
@@ -137,6 +169,10 @@ def until(series: tuple[Array, Array], end_s: float) -> tuple[Array, Array]:
 
 def is_empty(lines: Sequence[Line]) -> bool:
     return not any(line.y.size for line in lines)
+
+
+def _same(line: Line, other: Line) -> bool:
+    return line.label == other.label and np.array_equal(line.x, other.x) and np.array_equal(line.y, other.y)
 
 
 def _bins(label: str, colour: str, starts: Array, values: Array, end_s: float, stroke: Stroke) -> Line:

@@ -10,7 +10,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import AutoMinorLocator
 
-from experiments.charts import Chart, Line, View
+from experiments.charts import PALE_OPACITY, PALE_WIDTH, Chart, Line, View
 from experiments.palette import LIGHT, Theme
 
 _STROKES = {"solid": "-", "dashed": (0, (5, 3)), "dotted": (0, (1, 2))}
@@ -83,7 +83,8 @@ def _draw(axes: Axes, line: Line, view: View, theme: Theme) -> None:
         line.y[first:last],
         drawstyle="steps-post" if line.shape == "steps" else "default",
         color=theme.colour(line.colour),
-        lw=line.width,
+        lw=line.width * (PALE_WIDTH if line.pale else 1),
+        alpha=PALE_OPACITY if line.pale else 1,
         ls=_STROKES[line.stroke],
         label=line.label,
     )

@@ -12,15 +12,15 @@ import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from experiments import replay
-from experiments.charts import Chart, Line
+from experiments import agreement, replay
+from experiments.charts import PALE_OPACITY, PALE_WIDTH, Chart, Line
 from experiments.checks import Check
 from experiments.drawing import topology_svg
 from experiments.metrics import Array
 from experiments.palette import DARK, LIGHT
 from experiments.parameters import format_value
 from experiments.recording import FlowRecord
-from experiments.result import Result
+from experiments.result import Result, by_scheme
 from experiments.summary import goodput_bps
 from hosts.algorithms import schemes
 
@@ -28,7 +28,8 @@ _TEMPLATES = Path(__file__).parent / "templates"
 
 
 def render(results: Sequence[Result], compared: Sequence[Check] = ()) -> str:
-    """The page of one run, or of the runs of several schemes side by side. `compared` are the checks across them."""
+    """The page of one run, or of several: schemes side by side, in figures the clocks of a scheme over each other.
+    `compared` are the checks across them."""
     environment = Environment(
         loader=FileSystemLoader(_TEMPLATES),
         autoescape=True,
@@ -51,7 +52,8 @@ def render(results: Sequence[Result], compared: Sequence[Check] = ()) -> str:
         replayed=replay.times(first).size > 1,
         about=_by_place(first.scenario.about(first.plan)),
         charts=[{"name": chart.name, "title": chart.title, "what": chart.what} for chart in first.charts],
-        runs=[_run(result) for result in results],
+        runs=[_run(result, results) for result in results],
+        panels=[_panel_text(runs) for runs in by_scheme(results)],
         headlines=_headlines(results),
         compared=[_row(check) for check in compared],
     )
@@ -73,12 +75,14 @@ def number(value: float | None) -> str:
 
 
 def _clock_text(results: Sequence[Result]) -> str:
-    first = results[0]
-    if first.clock != "live":
-        return f"virtual clock, {first.target}"
-    stretched = sorted({result.recording.k for result in results})
+    live = [result for result in results if result.clock == "live"]
+    virtual = [f"virtual clock, {result.target}" for result in results if result.clock == "virtual"][:1]
+    if not live:
+        return virtual[0]
+    stretched = sorted({result.recording.k for result in live})
     times = " to ".join(f"{k:g}" for k in dict.fromkeys((stretched[0], stretched[-1])))
-    return f"live on {first.target}, time stretched {times} times; all figures are nominal"
+    stretch = f"live on {live[0].target}, time stretched {times} times; all figures are nominal"
+    return " · ".join([stretch, *virtual])
 
 
 def _by_place(texts: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
@@ -88,15 +92,15 @@ def _by_place(texts: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
     return places
 
 
-def _run(result: Result) -> dict[str, Any]:
+def _run(result: Result, results: Sequence[Result]) -> dict[str, Any]:
     plan, recording, scenario = result.plan, result.recording, result.scenario
     queues = plan.sampling.queues if replay.times(result).size > 1 else ()
     return {
         "scheme": plan.scheme,
-        "name": "PFC alone" if plan.scheme == "pfc" else plan.scheme.upper(),
+        "folder": result.folder,
+        "name": f"{result.name}, {result.clock}" if len({one.clock for one in results}) > 1 else result.name,
         "title": scheme_title(plan.scheme),
         "topology": Markup(topology_svg(plan.topology, plan.bottleneck, queues)),
-        "story": _by_place(scenario.story(plan, recording, result.steady)),
         "checks": [_row(check) for check in result.checks],
         "flows": _flows(result),
         "facts": _facts(result),
@@ -106,6 +110,16 @@ def _run(result: Result) -> dict[str, Any]:
         "versions": sorted(recording.versions.items()),
         "notes": recording.notes,
     }
+
+
+def _panel_text(runs: Sequence[Result]) -> dict[str, Any]:
+    """What stands above and below a scheme's figures."""
+    told = []
+    for result in runs:
+        who = f"{result.clock.capitalize()}: " if len(runs) > 1 else ""
+        story = result.scenario.story(result.plan, result.recording, result.steady)
+        told += [(place, who + text) for place, text in story]
+    return {"name": runs[0].name, "story": _by_place(told)}
 
 
 def _headlines(results: Sequence[Result]) -> list[dict[str, Any]]:
@@ -200,13 +214,14 @@ def _facts(result: Result) -> list[tuple[str, str]]:
 
 def _data(results: Sequence[Result]) -> dict[str, Any]:
     """What the page's script draws."""
+    drawn = [agreement.charts(runs) for runs in by_scheme(results)]
     return {
         "charts": {
             chart.name: {
                 "x": chart.x_label,
                 "y": chart.y_label,
                 "overTime": chart.over_time,
-                "panels": [_panel(result.charts[index]) for result in results],
+                "panels": [_panel(charts[index]) for charts in drawn],
             }
             for index, chart in enumerate(results[0].charts)
         },
@@ -230,7 +245,8 @@ def _line(line: Line) -> dict[str, Any]:
         "colour": line.colour,
         "steps": line.shape == "steps",
         "stroke": line.stroke,
-        "width": line.width,
+        "width": line.width * (PALE_WIDTH if line.pale else 1),
+        "opacity": PALE_OPACITY if line.pale else 1,
         "x": _numbers(line.x, 4),
         "y": _numbers(line.y, 4),
     }

@@ -18,7 +18,19 @@ from experiments.result import Result
 SCHEMA = 1
 
 Summary = dict[str, Any]
-_OF_EACH = ("k", "parameters", "duration_s", "packets", "pfc", "steady", "measures", "checks")
+_OF_EACH = (
+    "scheme",
+    "clock",
+    "target",
+    "k",
+    "parameters",
+    "duration_s",
+    "packets",
+    "pfc",
+    "steady",
+    "measures",
+    "checks",
+)
 
 _NUMBER = (int, float)
 _OPTIONAL = (int, float, type(None))
@@ -122,19 +134,16 @@ def build(result: Result) -> Summary:
 
 
 def side_by_side(results: Sequence[Result], compared: Sequence[Check]) -> Summary:
-    """The summary of several schemes' runs: of each what tells them apart, and the checks across them."""
+    """The summary of the runs of several schemes or clocks, by directory: of each what tells them apart, and the checks
+    across them."""
     first = results[0]
     return {
         "schema": SCHEMA,
         "scenario": first.plan.scenario,
-        "clock": first.clock,
-        "target": first.target,
         "seed": first.plan.seed,
         "wall_s": round(sum(result.recording.wall_s for result in results), 3),
-        "schemes": {
-            result.plan.scheme: {name: whole[name] for name in _OF_EACH}
-            for result in results
-            for whole in [build(result)]
+        "runs": {
+            result.folder: {name: whole[name] for name in _OF_EACH} for result in results for whole in [build(result)]
         },
         "checks": [asdict(check) for check in compared],
     }

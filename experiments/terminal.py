@@ -19,8 +19,8 @@ _MOST_FLOWS = 16
 def show(directory: Path, console: Console) -> None:
     """Prints the tables of the result in `directory`, from its summary."""
     summary = json.loads((directory / "summary.json").read_text())
-    if "schemes" in summary:
-        _show_schemes(summary, console)
+    if "runs" in summary:
+        _show_runs(summary, console)
     else:
         _show_flows(summary, console)
         show_checks("checks", summary["checks"], console)
@@ -32,12 +32,12 @@ def show(directory: Path, console: Console) -> None:
     console.print(f"Report: {directory / 'report.html'}", highlight=False, soft_wrap=True)
 
 
-def _show_schemes(summary: dict[str, Any], console: Console) -> None:
-    for scheme, run in summary["schemes"].items():
-        show_checks(f"{summary['scenario']}, {scheme}: checks", run["checks"], console)
-    show_checks("across the schemes", summary["checks"], console)
+def _show_runs(summary: dict[str, Any], console: Console) -> None:
+    for name, run in summary["runs"].items():
+        show_checks(f"{summary['scenario']}, {name}: checks", run["checks"], console)
+    show_checks("across the runs", summary["checks"], console)
     lost = ", ".join(
-        f"{scheme} {run['packets']['lost']} of {run['packets']['sent']:,}" for scheme, run in summary["schemes"].items()
+        f"{name} {run['packets']['lost']} of {run['packets']['sent']:,}" for name, run in summary["runs"].items()
     )
     console.print(f"Packets lost: {lost}; took {summary['wall_s']:.0f} s", highlight=False)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from controller.complete import complete_scenario, complete_scheme, complete_target
+from controller.complete import complete_clock, complete_scenario, complete_scheme, complete_target
 
 
 @click.command()
@@ -17,7 +17,13 @@ from controller.complete import complete_scenario, complete_scheme, complete_tar
     shell_complete=complete_scheme,
     help="Congestion control; several are compared. Default: SCENARIO's.",
 )
-@click.option("--clock", type=click.Choice(["live", "virtual"]), default="live", show_default=True, help="Which clock.")
+@click.option(
+    "--clock",
+    default="live",
+    show_default=True,
+    shell_complete=complete_clock,
+    help="live or virtual; live,virtual runs both and draws one over the other.",
+)
 @click.option(
     "--target",
     default="softswitch",
@@ -51,6 +57,7 @@ def run(
       pcn run dumbbell --scheme pfc --set duration=50ms
       pcn run victim --scheme dcqcn,pcn --set K_max=400KB
       pcn run fig5 --clock virtual
+      pcn run dumbbell --clock live,virtual
       pcn run dumbbell --target bmv2 --dilation 1000 --out /tmp/bmv2
     """
     from experiments.cli import run_command

@@ -79,7 +79,7 @@
   };
 
   const draw = (plot) => {
-    const chart = data.charts[plot.dataset.chart], panel = chart.panels[+plot.dataset.run];
+    const chart = data.charts[plot.dataset.chart], panel = chart.panels[+plot.dataset.panel];
     const width = plot.clientWidth, height = plot.clientHeight;
     if (!width) return;
     const [start] = panel.views[state.view], end = endOf(chart, panel), top = topOf(chart);
@@ -89,7 +89,7 @@
     const y = (value) => inner.bottom - (value / top) * (inner.bottom - inner.top);
     plot.replaceChildren();
     const svg = make("svg", { viewBox: `0 0 ${width} ${height}` }, plot);
-    const clip = `clip-${plot.dataset.chart}-${plot.dataset.run}`;
+    const clip = `clip-${plot.dataset.chart}-${plot.dataset.panel}`;
     make("rect", { x: inner.left, y: inner.top - 2, width: inner.right - inner.left, height: inner.bottom - inner.top + 4 }, make("clipPath", { id: clip }, make("defs", {}, svg)));
     for (const value of values) {
       make("line", { class: "grid", x1: inner.left, x2: inner.right, y1: y(value), y2: y(value) }, svg);
@@ -107,7 +107,7 @@
       make("title", {}, band, label);
     }
     for (const line of panel.lines) {
-      make("path", { d: pathOf(line, x, y, start, end), stroke: `var(--${line.colour})`, "stroke-width": line.width, "stroke-dasharray": DASHES[line.stroke] }, area);
+      make("path", { d: pathOf(line, x, y, start, end), stroke: `var(--${line.colour})`, "stroke-width": line.width, "stroke-opacity": line.opacity, "stroke-dasharray": DASHES[line.stroke] }, area);
     }
     for (const [label, at] of panel.marks) {
       if (at < start || at > end) continue;
@@ -136,7 +136,7 @@
     const at = start + ((event.clientX - plot.getBoundingClientRect().left - inner.left) / (inner.right - inner.left)) * (end - start);
     if (at < start || at > end) { leave(plot); return; }
     const rows = [];
-    for (const line of chart.panels[+plot.dataset.run].lines) {
+    for (const line of chart.panels[+plot.dataset.panel].lines) {
       const value = valueAt(line, at);
       if (value !== null && value !== undefined) rows.push([line, value]);
     }
@@ -171,7 +171,7 @@
       }
       for (const line of seen.values()) {
         const item = document.createElement("span"), sample = make("svg", { viewBox: "0 0 26 10" }, item);
-        make("line", { x1: 0, x2: 26, y1: 5, y2: 5, stroke: `var(--${line.colour})`, "stroke-width": Math.max(line.width, 2), "stroke-dasharray": DASHES[line.stroke] }, sample);
+        make("line", { x1: 0, x2: 26, y1: 5, y2: 5, stroke: `var(--${line.colour})`, "stroke-width": Math.max(line.width, 2), "stroke-opacity": line.opacity, "stroke-dasharray": DASHES[line.stroke] }, sample);
         item.append(line.label);
         legend.appendChild(item);
       }

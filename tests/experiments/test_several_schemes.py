@@ -22,24 +22,24 @@ def test_a_directory_each_and_one_report(tmp_path: Path) -> None:
     )
     assert {path.name for path in place.iterdir()} == {"pfc", "pcn", "report.html", "summary.json"}
     together = json.loads((place / "summary.json").read_text())
-    assert (together["seed"], together["clock"], list(together["schemes"])) == (3, "virtual", ["pfc", "pcn"])
+    assert (together["seed"], list(together["runs"])) == (3, ["pfc", "pcn"])
     for scheme in ("pfc", "pcn"):
         alone = json.loads((place / scheme / "summary.json").read_text())
         assert mismatches(alone) == []
         assert (alone["scheme"], alone["seed"]) == (scheme, 3)
-        assert together["schemes"][scheme]["measures"] == alone["measures"]
+        assert together["runs"][scheme]["measures"] == alone["measures"]
         assert alone["packets"]["lost"] == 0
         assert (place / scheme / "throughput.png").read_bytes().startswith(b"\x89PNG")
         assert (place / scheme / "report.html").stat().st_size < 1_000_000
     # a parameter goes to the scheme that has it
-    assert together["schemes"]["pcn"]["parameters"]["w_min"] == 0.04
-    assert "w_min" not in together["schemes"]["pfc"]["parameters"]
+    assert together["runs"]["pcn"]["parameters"]["w_min"] == 0.04
+    assert "w_min" not in together["runs"]["pfc"]["parameters"]
     assert [check["verdict"] for check in together["checks"]] == ["met", "met"]
 
     console = Console(width=140, record=True, file=(tmp_path / "out").open("w"))
     show(place, console)
     text = console.export_text()
-    for part in ("victim, pfc: checks", "across the schemes", "Packets lost: pfc 0 of"):
+    for part in ("victim, pfc: checks", "across the runs", "Packets lost: pfc 0 of"):
         assert part in text
 
 
