@@ -56,8 +56,8 @@ def marked(mark: str) -> list[str]:
     return found
 
 
-def start(mark: str, out: Path, k: float, duration_s: float = DURATION_S) -> subprocess.Popen[str]:
-    settings = ["--set", f"duration={duration_s}", "--dilation", f"{k:g}", "--out", str(out)]
+def start(mark: str, out: Path, k: float, duration_s: float = DURATION_S, clock: str = "live") -> subprocess.Popen[str]:
+    settings = ["--clock", clock, "--set", f"duration={duration_s}", "--dilation", f"{k:g}", "--out", str(out)]
     name, _, value = mark.partition("=")
     return subprocess.Popen(
         [sys.executable, "-c", "from controller.cli import main; main()", "run", "dumbbell", *settings],
@@ -107,6 +107,33 @@ def test_a_short_run_loses_nothing_and_writes_everything(mark: str, tmp_path: Pa
     times, waiting = series.get("s0:4", "waiting_bytes")
     assert (times[1:] >= times[:-1]).all()
     assert waiting.max() == bottleneck["queue_bytes_max"]
+
+
+def test_a_run_on_both_clocks_lays_one_over_the_other(mark: str, tmp_path: Path) -> None:
+    out = tmp_path / "results" / "both"
+    for k in (400, 800, 1600):
+        process = start(mark, out, k, clock="live,virtual")
+        output, errors = process.communicate(timeout=LIMIT_S)
+        if "can't carry" not in errors:
+            break
+    assert process.returncode == 0, errors
+    assert "live against virtual" in " ".join(output.split())
+
+    figures = {"rates.png", "queue.png", "pause.png", "marked.png"}
+    assert {path.name for path in out.iterdir()} == {"live", "virtual", "summary.json", "report.html", *figures}
+    together = json.loads((out / "summary.json").read_text())
+    assert [(run["clock"], run["k"]) for run in together["runs"].values()] == [("live", k), ("virtual", 1.0)]
+    alone = {clock: json.loads((out / clock / "summary.json").read_text()) for clock in ("live", "virtual")}
+    for clock, own in together["runs"].items():
+        assert mismatches(alone[clock]) == []
+        assert own["steady"] == alone[clock]["steady"]
+        assert own["packets"]["lost"] == 0
+    # Twelve milliseconds have no steady state to agree in. The start, at line rate, is the same at any load.
+    (used,) = [check for check in together["checks"] if "utilisation" in check["what"]]
+    assert (used["measured"], used["theory"]) == tuple(one["steady"]["utilisation"] for one in alone.values())
+    peaks = [one["ports"]["s0:4"]["queue_bytes_max"] for one in alone.values()]
+    assert 0.5 < peaks[0] / peaks[1] < 2
+    assert (out / "report.html").read_text().count('data-chart="queue"') == 1
 
 
 def test_too_small_a_k_is_refused(mark: str, tmp_path: Path) -> None:

@@ -23,7 +23,8 @@ CHARTS = 6
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The victim in virtual time: both schemes side by side, and PFC alone."""
+    """The victim in virtual time: both schemes side by side, PFC alone, and one scheme's run over another seed's, as
+    those of two clocks."""
     folder = tmp_path_factory.mktemp("pages")
     scenario = SCENARIOS["victim"]
     results = []
@@ -32,6 +33,9 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         results.append(judge(scenario, plan, run_virtual(plan, Silent()), "virtual", "softswitch"))
     compared = scenario.compare([(result.plan, result.recording) for result in results])
     (folder / "both.html").write_text(render(results, compared), encoding="utf-8")
+    plan = scenario.plan("pcn", 2, {"before": 1e-3, "duration": 5e-3})
+    live = judge(scenario, plan, run_virtual(plan, Silent()), "live", "softswitch")
+    (folder / "over.html").write_text(render([live, results[1]]), encoding="utf-8")
     (folder / "one.html").write_text(render(results[:1]), encoding="utf-8")
     return {path.stem: path for path in folder.iterdir()}
 
@@ -47,15 +51,15 @@ def held(run: int) -> str:
     return f"document.querySelectorAll('.replay')[{run}].querySelectorAll('.link.held').length"
 
 
-@pytest.mark.parametrize(("page", "runs"), [("one", 1), ("both", 2)])
+@pytest.mark.parametrize(("page", "panels"), [("one", 1), ("both", 2), ("over", 1)])
 @pytest.mark.parametrize(("width", "dark"), [(400, False), (400, True), (1400, False), (1400, True)])
 def test_it_opens_offline_without_complaint_at_every_size(
-    chromium: Browser, pages: dict[str, Path], page: str, runs: int, width: int, dark: bool
+    chromium: Browser, pages: dict[str, Path], page: str, panels: int, width: int, dark: bool
 ) -> None:
     chromium.open(pages[page], width, dark=dark)
     assert chromium.complaints == []
     assert [address for address in chromium.asked if not address.startswith("data:")] == [pages[page].as_uri()]
-    assert chromium.ask("document.querySelectorAll('.plot svg').length") == CHARTS * runs
+    assert chromium.ask("document.querySelectorAll('.plot svg').length") == CHARTS * panels
     assert chromium.ask("[...document.querySelectorAll('.plot')].every(plot => plot.querySelector('g path[d]'))")
     # nothing sticks out sideways
     assert chromium.ask("document.documentElement.scrollWidth") <= width
@@ -85,6 +89,21 @@ def test_the_slider_replays_the_tree(chromium: Browser, pages: dict[str, Path]) 
     assert chromium.ask("document.getElementById('time').value") == chromium.ask("document.getElementById('time').max")
     assert chromium.ask(held(0)) == 0
     assert chromium.complaints == []
+
+
+def test_one_run_lies_pale_and_wide_below_the_other(chromium: Browser, pages: dict[str, Path]) -> None:
+    chromium.open(pages["over"], 1400)
+    queues = "[...document.querySelectorAll('.plot[data-chart=queues] g path')]"
+    width, opacity = (f"{queues}.map(path => +path.getAttribute('stroke-{name}'))" for name in ("width", "opacity"))
+    wide, pale = chromium.ask(width), chromium.ask(opacity)
+    assert len(wide) == 4
+    assert wide[0] > 2 * wide[2]
+    assert pale == [pale[0], pale[0], 1, 1]
+    assert pale[0] < 0.5
+    legend = chromium.ask("document.querySelector('#queues .legend').innerText")
+    for label in ("S1 to R1, live", "S1 to R1, virtual"):
+        assert label in legend
+    assert chromium.ask("document.querySelectorAll('.replay').length") == 2
 
 
 def test_play_runs_to_the_end_by_itself(chromium: Browser, pages: dict[str, Path]) -> None:
