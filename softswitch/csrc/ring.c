@@ -8,30 +8,30 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 
-enum { BLOCK = 4096 }; /* the kernel's unit of memory; a page can always be had */
+static size_t size_of(uint32_t n_blocks) { return (size_t)n_blocks * SW_RING_BLOCK; }
 
-int sw_ring_open(struct sw_ring *ring, int fd)
+int sw_ring_open(struct sw_ring *ring, int fd, uint32_t n_blocks)
 {
     int version = TPACKET_V2, copy = 1; /* a frame that is longer than a slot is in the socket's queue as well */
-    struct tpacket_req request = {.tp_block_size = BLOCK,
-                                  .tp_block_nr = SW_RING_SLOTS / (BLOCK / SW_RING_SLOT),
+    struct tpacket_req request = {.tp_block_size = SW_RING_BLOCK,
+                                  .tp_block_nr = n_blocks,
                                   .tp_frame_size = SW_RING_SLOT,
-                                  .tp_frame_nr = SW_RING_SLOTS};
+                                  .tp_frame_nr = n_blocks * SW_RING_BLOCK_SLOTS};
     if (setsockopt(fd, SOL_PACKET, PACKET_VERSION, &version, sizeof version) != 0 ||
         setsockopt(fd, SOL_PACKET, PACKET_COPY_THRESH, &copy, sizeof copy) != 0 ||
         setsockopt(fd, SOL_PACKET, PACKET_RX_RING, &request, sizeof request) != 0) {
         return -errno;
     }
-    void *slots = mmap(NULL, (size_t)SW_RING_SLOTS * SW_RING_SLOT, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (slots == MAP_FAILED) return -errno;
-    *ring = (struct sw_ring){slots, 0};
+    void *blocks = mmap(NULL, size_of(n_blocks), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (blocks == MAP_FAILED) return -errno;
+    *ring = (struct sw_ring){blocks, n_blocks, 0, 0};
     return 0;
 }
 
 void sw_ring_close(struct sw_ring *ring)
 {
-    if (ring->slots != NULL) munmap(ring->slots, (size_t)SW_RING_SLOTS * SW_RING_SLOT);
-    ring->slots = NULL;
+    if (ring->blocks != NULL) munmap(ring->blocks, size_of(ring->n_blocks));
+    ring->blocks = NULL;
 }
 
 /* The kernel took the tag off: put it back. */
@@ -57,15 +57,23 @@ static struct sw_pkt *take_long(int fd, struct sw_pool *pool, uint32_t length)
     return NULL;
 }
 
+static uint8_t *next_slot(const struct sw_ring *ring)
+{
+    return ring->blocks + (size_t)ring->block * SW_RING_BLOCK + (size_t)ring->slot * SW_RING_SLOT;
+}
+
 bool sw_ring_take(struct sw_ring *ring, int fd, struct sw_pool *pool, struct sw_pkt **pkt, bool *losing)
 {
-    uint8_t *slot = ring->slots + (size_t)ring->next * SW_RING_SLOT;
+    uint8_t *slot = next_slot(ring);
     struct tpacket2_hdr *header = (void *)slot;
     uint32_t status = __atomic_load_n(&header->tp_status, __ATOMIC_ACQUIRE);
     if (!(status & TP_STATUS_USER)) return false;
-    ring->next = (ring->next + 1) % SW_RING_SLOTS;
+    if (++ring->slot == SW_RING_BLOCK_SLOTS) {
+        ring->slot = 0;
+        if (++ring->block == ring->n_blocks) ring->block = 0;
+    }
     /* The next header and the start of its frame come from another core's cache: ask for them now. */
-    const uint8_t *ahead = ring->slots + (size_t)ring->next * SW_RING_SLOT;
+    const uint8_t *ahead = next_slot(ring);
     __builtin_prefetch(ahead);
     __builtin_prefetch(ahead + 64);
     if (status & TP_STATUS_COPY) {
