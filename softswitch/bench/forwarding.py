@@ -38,10 +38,12 @@ class Latency:
 
 @dataclass(frozen=True)
 class Shaping:
-    """What came out of a shaped port: the rate over a second, bit/s; the most packets within half the time of one."""
+    """What came out of a shaped port over a second: the rate, bit/s; the largest burst, packets within half the time of one;
+    how many packets were the third or later of a burst."""
 
     rate: float
     burst: int
+    beyond: int
 
 
 @dataclass(frozen=True)
@@ -104,9 +106,9 @@ class Bench:
             if watcher.stdout.readline() == "ready\n":
                 self.offer(roce_frame(length), 1.1 * bps / (8 * length), 1.1 + 16 * length / bps)
             said = watcher.stdout.read().split()
-            if len(said) != 2:
+            if len(said) != 3:
                 raise BenchError(f"no rate of a shaped port: {watcher.stderr.read().strip()}")
-        return Shaping(float(said[0]), int(said[1]))
+        return Shaping(float(said[0]), int(said[1]), int(said[2]))
 
     def _sender(self) -> list[str]:
         return ["taskset", "-c", str(min(one_cpu(SENDER_CPU))), str(self.blast)]

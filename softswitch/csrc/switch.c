@@ -95,7 +95,9 @@ static void run_ports(struct sw_switch *sw, bool shaped_alone)
         if (shaped_alone && port->rate_bps == 0) continue;
         sw_run_port(sw, port);
         struct sw_port *out = sw->ports[port->port];
-        if (out != NULL && out->out.head != NULL) sw_port_flush(sw, out);
+        if (out == NULL || out->out.head == NULL) continue;
+        sw_port_flush(sw, out);
+        if (port->rate_bps != 0) sw_tm_left(port, sw->now_ns, sw_clock_ns()); /* egress, the kernel, other threads took time */
     }
 }
 

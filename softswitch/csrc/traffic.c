@@ -138,6 +138,13 @@ struct sw_pkt *sw_tm_release(struct sw_tm_port *port, uint64_t now_ns)
     return sw_fifo_pop(&port->line);
 }
 
+void sw_tm_left(struct sw_tm_port *port, uint64_t since_ns, uint64_t now_ns)
+{
+    for (int i = 0; i < 2; i++) {
+        if (port->released[i] >= since_ns) port->released[i] = now_ns;
+    }
+}
+
 uint64_t sw_tm_next(const struct sw_tm_port *port)
 {
     uint64_t start = port->queued == 0 ? UINT64_MAX : next_start(port);

@@ -16,7 +16,7 @@
 
 #include "packet.h"
 
-enum { SW_LOOP_PAUSE_NS = 50000, SW_LOOP_PASSES = 4, SW_PATIENCE = 8, SW_PATIENCE_NS = 2000000 };
+enum { SW_LOOP_PAUSE_NS = 50000, SW_LOOP_PASSES = 4, SW_PATIENCE = 8, SW_PATIENCE_NS = 10000000 };
 
 struct sw_queue {
     struct sw_fifo packets;
@@ -70,6 +70,10 @@ static inline bool sw_tm_immediate(const struct sw_tm_port *port)
 
 /* The next packet of the delay line that may leave now, or NULL. */
 struct sw_pkt *sw_tm_release(struct sw_tm_port *, uint64_t now_ns);
+
+/* What was released since `since_ns` has left only now: a caller whose clock ran on meanwhile says so, and the next release
+ * keeps its distance from there. */
+void sw_tm_left(struct sw_tm_port *, uint64_t since_ns, uint64_t now_ns);
 
 /* When sw_tm_dequeue or sw_tm_release has something next; 0: at once; UINT64_MAX: never. */
 uint64_t sw_tm_next(const struct sw_tm_port *);

@@ -7,8 +7,9 @@
  *
  * `send` prints the packets sent and the seconds it took; `ping` the median and the 99th percentile of the time from the
  * call that sends to the frame's arrival, us, and how many came. `watch` prints the rate of what came, from the first to the
- * last frame, and the largest burst: the most that came within half the time of one. It prints "ready" when it watches. `copy` is what any switch on packet sockets has to do at the
- * least: recvmmsg, sendmmsg, nothing else. It prints "ready" when it waits. */
+ * last frame; the largest burst, the most that came within half the time of one; and how many came as the third or later of a
+ * burst. The times are the kernel's, taken where the switch's call delivers a frame. It prints "ready" when it watches. `copy` is
+ * what any switch on packet sockets has to do at the least: recvmmsg, sendmmsg, nothing else. It prints "ready" when it waits. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -134,7 +135,7 @@ static int watch(const char *interface, double seconds, double bps)
     puts("ready");
     fflush(stdout);
     uint64_t first = 0, last = 0, bits = 0, before[LONGEST] = {0}; /* before: a ring of arrivals */
-    unsigned most = 0, count = 0;
+    unsigned most = 0, count = 0, beyond = 0;
     for (;;) {
         char control[64];
         struct iovec part = {frame, sizeof frame};
@@ -152,13 +153,14 @@ static int watch(const char *interface, double seconds, double bps)
         while (together < LONGEST && together <= count &&
                (double)(now - before[(count - together) % LONGEST]) < (double)n * 4e9 / bps) together++;
         if (together > most) most = together;
+        beyond += together > 2;
         before[count++ % LONGEST] = now;
         if (first == 0) first = now;
         else bits += (uint64_t)n * 8; /* the first one marks the time alone */
         last = now;
     }
     if (last == first) must((errno = ETIMEDOUT, 0), "nothing to watch");
-    printf("%.0f %u\n", (double)bits * 1e9 / (double)(last - first), most);
+    printf("%.0f %u %u\n", (double)bits * 1e9 / (double)(last - first), most, beyond);
     return 0;
 }
 
