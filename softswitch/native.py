@@ -170,9 +170,7 @@ class NativeSwitch:
         self._event_lock = threading.Lock()
         self._event_buffer = ctypes.create_string_buffer(MAX_FRAME)
         error = ctypes.create_string_buffer(ERROR_BYTES)
-        self._handle = library.sw_create(
-            priorities, queue_depth, cpu_port, drop_port, ports, seed & (2**64 - 1), error
-        )
+        self._handle = library.sw_create(priorities, queue_depth, cpu_port, drop_port, ports, seed & (2**64 - 1), error)
         if not self._handle:
             raise NativeError(errno_names.EINVAL, _line(error) or "the switch could not be made")
 

@@ -38,8 +38,8 @@ class Latency:
 
 @dataclass(frozen=True)
 class Shaping:
-    """What came out of a shaped port over a second: the rate, bit/s; the largest burst, packets within half the time of one;
-    how many packets were the third or later of a burst."""
+    """What came out of a shaped port over a second: the rate, bit/s; the largest burst, packets within half the time of
+    one; how many packets were the third or later of a burst."""
 
     rate: float
     burst: int

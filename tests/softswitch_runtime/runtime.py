@@ -85,11 +85,11 @@ class Switch:
     """A live switch with one program of programs/."""
 
     def __init__(
-        self, program: str | None = "probe", *, depth: int = 64, cpu_port: int = 0, priorities: int = 8
+        self, program: str | None = "probe", *, depth: int = 64, cpu_port: int = 0, priorities: int = 8, ports: int = 2
     ) -> None:
         self.lib = library()
         error = ctypes.create_string_buffer(256)
-        handle = self.lib.sw_create(priorities, depth, cpu_port, DROP_PORT, 2, 1, error)
+        handle = self.lib.sw_create(priorities, depth, cpu_port, DROP_PORT, ports, 1, error)
         if not handle:
             raise SwitchError(0, error.value.decode())
         self.handle = ctypes.c_void_p(handle)

@@ -181,3 +181,22 @@ def test_a_new_program_starts_empty(make_links: Links) -> None:
         switch.forward(1, 2)
         a.send(frame())
         assert len(b.receive(1)) == 1
+
+
+def test_the_rings_of_many_ports_fit_into_what_two_take(make_links: Links) -> None:
+    """6 MB of receive rings a switch, shared by as many ports as it was told of."""
+    links = make_links(20)
+    with Switch(ports=20) as switch:
+        before = ring_bytes()
+        for number, link in enumerate(links, 1):
+            switch.port_add(number, link.near)
+        assert 5e6 < ring_bytes() - before < 6.5e6
+        switch.forward(1, 20)
+        links[0].send(*[frame(fill=i) for i in range(150)])  # a ring holds 190
+        assert [f[23] for f in links[19].receive(150)] == list(range(150))
+
+
+def ring_bytes() -> int:
+    """Memory of this process that packet sockets share with the kernel."""
+    lines = [line.split() for line in Path("/proc/self/maps").read_text().splitlines() if "socket:" in line]
+    return sum(int(to, 16) - int(start, 16) for start, to in (line[0].split("-") for line in lines))
