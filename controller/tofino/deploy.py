@@ -108,8 +108,10 @@ def _connect(lab: TofinoLab, address: str) -> SwitchClient:
 
 
 def _read(lab: TofinoLab, client: SwitchClient) -> Deployed:
-    """Entries and counters of the lab's ports. A counter is read whole: the chip copies it to memory at once."""
-    held = {table: sum(not entry.is_default_action for entry in client.read_table(table)) for table in client.tables()}
+    """Entries that were written, and counters of the lab's ports. A counter is read whole: the chip copies it to memory
+    at once."""
+    written = [table for table in client.tables() if not client.schema.tables[table].is_const]
+    held = {table: sum(not entry.is_default_action for entry in client.read_table(table)) for table in written}
     wanted = [index(port.number, number) for port in lab.ports for number in range(CLASSES)]
     cells = []
     for counter in client.counters():
