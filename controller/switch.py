@@ -13,6 +13,7 @@ while a short one runs: an exception in the middle of gRPC can leave a call behi
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -54,6 +55,7 @@ __all__ = ["CloneSession", "Counter", "Program", "SwitchClient", "TableAction", 
 
 COMPILED = Path(__file__).resolve().parent.parent / "p4src" / "compiled"
 CALL_LIMIT_S = 20.0
+_LOOK_S = 0.2  # as long a signal waits while nobody answers
 PIPELINE_LIMIT_S = 120.0  # the embedded switch compiles a program that it hasn't seen
 _NO_LIMIT = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
 
@@ -123,11 +125,13 @@ class SwitchClient:
         """Connects, and waits until the server answers. `registers` where P4Runtime doesn't have them (BMv2)."""
         channel = grpc.insecure_channel(address, options=_NO_LIMIT)
         try:
-            with signals.deferred():
-                grpc.channel_ready_future(channel).result(limit_s)
-        except grpc.FutureTimeoutError:
-            channel.close()
-            raise SwitchError(f"{name}: no P4Runtime server answers at {address} within {limit_s:g} s") from None
+            ready = grpc.channel_ready_future(channel)
+            end = time.monotonic() + limit_s
+            while not _within(ready, min(_LOOK_S, max(end - time.monotonic(), 0))):
+                if time.monotonic() >= end:
+                    raise SwitchError(
+                        f"{name}: no P4Runtime server answers at {address} within {limit_s:g} s: {_trouble(channel)}"
+                    )
         except BaseException:
             channel.close()
             raise
@@ -305,3 +309,23 @@ def _lookup(kind: str, entities: Any, name: str, known: Sequence[str]) -> Any:
     if found is None:
         raise UnknownNameError(kind, name, known)
     return found
+
+
+def _within(ready: grpc.Future, limit_s: float) -> bool:
+    """Whether the channel gets ready in this time. Signals wait as long."""
+    try:
+        with signals.deferred():
+            ready.result(limit_s)
+    except grpc.FutureTimeoutError:
+        return False
+    return True
+
+
+def _trouble(channel: grpc.Channel) -> str:
+    """Why the channel isn't ready, in gRPC's words."""
+    try:
+        with signals.deferred():
+            p4r_grpc.P4RuntimeStub(channel).Capabilities(p4r.CapabilitiesRequest(), timeout=_LOOK_S)
+    except grpc.RpcError as error:
+        return str(error.details() or error.code().name)
+    return "it has only just come"

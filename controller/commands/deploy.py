@@ -88,6 +88,8 @@ def deploy(
         return
     if path is None:
         raise click.UsageError("name the lab's file with --ports FILE; --sample prints one to start from")
+    if check and reads:
+        raise click.UsageError("take --check, which sends nothing, or --read")
     if address is None and not check:
         raise click.UsageError("say where its P4Runtime server is, with --grpc HOST:PORT, or take --check")
     lab = read(path)

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import ipaddress
 import json
+import os
+import signal
+import socket
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -12,7 +17,7 @@ from stratum import DEVICE, DeviceConfig, Serving
 
 from controller import cli
 from controller.switch import COMPILED, SwitchClient
-from controller.tofino.deploy import check
+from controller.tofino.deploy import CONNECT_LIMIT_S, check
 from controller.tofino.package import Package
 from controller.tofino.ports import SAMPLE, read
 
@@ -202,6 +207,7 @@ def test_a_check_sends_nothing_and_writes_all(tmp_path: Path, sample: Path, caps
         (["--ports", "PORTS", "--grpc", "::1:9559"], 2, "write it as HOST:PORT"),
         (["--ports", "PORTS", "--target", "bmv2", "--check"], 2, "'bmv2' is not 'tofino'"),
         (["--ports", "PORTS", "--election-id", "0", "--check"], 2, "is not in the range"),
+        (["--ports", "PORTS", "--check", "--read"], 2, "take --check, which sends nothing, or --read"),
     ],
 )
 def test_command_lines_that_are_wrong(
@@ -216,11 +222,42 @@ def test_the_sample_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(capsys, "--sample") == (0, SAMPLE.read_text(), "")
 
 
-def test_nobody_is_there(sample: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("controller.tofino.deploy.CONNECT_LIMIT_S", 0.2)
-    code, _, err = run(capsys, "--grpc", "127.0.0.1:1", "--ports", sample)
+@pytest.mark.parametrize(
+    ("host", "reason"), [("127.0.0.1", "Connection refused"), ("nobody.invalid", "errors resolving nobody.invalid")]
+)
+def test_nobody_is_there(
+    host: str, reason: str, sample: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("controller.tofino.deploy.CONNECT_LIMIT_S", 0.5)
+    code, _, err = run(capsys, "--grpc", f"{host}:1", "--ports", sample)
     assert code == 1
-    assert "no P4Runtime server answers at 127.0.0.1:1 within 0.2 s" in err
+    assert f"no P4Runtime server answers at {host}:1 within 0.5 s: " in err
+    assert reason in err
+
+
+def test_somebody_else_is_there(
+    sample: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A port with another service, or with TLS."""
+    monkeypatch.setattr("controller.tofino.deploy.CONNECT_LIMIT_S", 1.0)
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        address = "{}:{}".format(*other.getsockname())
+        threading.Thread(target=lambda: [other.accept()[0].close() for _ in range(2)], daemon=True).start()
+        code, _, err = run(capsys, "--grpc", address, "--ports", sample)
+    assert code == 1
+    assert f"no P4Runtime server answers at {address} within 1 s: " in err
+
+
+def test_ctrl_c_while_nobody_answers(sample: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It needn't wait for the limit."""
+    begun = time.monotonic()
+    timer = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    code, out, err = run(capsys, "--grpc", "127.0.0.1:1", "--ports", sample)
+    timer.join()
+    assert (code, err.strip()) == (130, "pcn: interrupted")
+    assert "connecting" in out
+    assert time.monotonic() - begun < CONNECT_LIMIT_S / 2
 
 
 def test_a_slower_port_has_a_longer_gap_and_its_own_may_be_given(sample: Path) -> None:
