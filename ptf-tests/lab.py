@@ -305,10 +305,12 @@ class PcnTest(unittest.TestCase):
             self.wait_for(lambda: time.monotonic() > rested, "the port's rest")
 
     def wait_until_waiting(self, port: int, packets: int, number: int = ROCE_CLASS) -> None:
-        """Until so many packets wait at an egress port."""
+        """Until so many packets wait at an egress port. At a fast one it is a pause that they wait for."""
         self.wait_for_value(
             lambda: self.register("waiting_packets", index(port, number)), packets, f"waiting at {port}"
         )
+        if port in FAST_PORTS:
+            self.outlast(port)
 
     def occupy_slow_port(self, source: int, packets: int = 150) -> None:
         """With class 7, 8.5 ms a packet. In the embedded switch, no other class has a turn at the slow port meanwhile;

@@ -146,10 +146,11 @@ def on_a_network(line: str) -> bool:
 @pytest.mark.parametrize("where", [name for name, lines in LINES if any(map(on_a_network, lines))])
 def test_examples_on_a_network_that_is_up(network: Machine, where: str) -> None:
     network.run("pcn flow start h0 r0 --rate 1G --duration 100ms --count 2")
-    for line in dict(LINES)[where]:
-        if on_a_network(line):
-            network.run(line)
-    network.run("pcn flow stop --all")
+    lines = [line for line in dict(LINES)[where] if on_a_network(line)]
+    for line in lines:
+        network.run(line)
+    if any("flow start" in line for line in lines):
+        network.run("pcn flow stop --all")
 
 
 @pytest.mark.parametrize("line", sorted({line for _, lines in LINES for line in lines if LIFE.match(line)}))
