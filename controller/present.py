@@ -5,9 +5,9 @@ from __future__ import annotations
 import ipaddress
 from typing import Any
 
-from finsy.p4schema import P4MatchField, P4MatchType
+from finsy.p4schema import P4MatchField, P4MatchType, P4Table
 
-from controller.switch import SwitchClient, TableAction, TableEntry
+from controller.switch import SwitchClient, TableAction, TableActions, TableEntry
 
 Shown = str | int
 
@@ -23,9 +23,12 @@ def entry(client: SwitchClient, made: TableEntry) -> dict[str, Any]:
     }
     action, parameters = "", {}
     if isinstance(made.action, TableAction):
-        action = made.action.name
-        widths = {param.name: param.bitwidth for param in table.actions[action].params}
-        parameters = {name: value(name, widths[name], raw) for name, raw in made.action.args.items()}
+        action, parameters = made.action.name, _parameters(table, made.action)
+    elif isinstance(made.action, TableActions) and made.action.action_set:
+        each = [one for _, one in made.action.action_set]
+        action = " | ".join(dict.fromkeys(one.name for one in each))
+        shown = [_parameters(table, one) for one in each]
+        parameters = {name: " | ".join(str(one[name]) for one in shown) for name in shown[0]}
     return {
         "table": table.alias,
         "default": made.is_default_action,
@@ -34,6 +37,11 @@ def entry(client: SwitchClient, made: TableEntry) -> dict[str, Any]:
         "action": action,
         "parameters": parameters,
     }
+
+
+def _parameters(table: P4Table, action: TableAction) -> dict[str, Shown]:
+    widths = {param.name: param.bitwidth for param in table.actions[action.name].params}
+    return {name: value(name, widths[name], raw) for name, raw in action.args.items()}
 
 
 def value(name: str, bitwidth: int, raw: Any) -> Shown:

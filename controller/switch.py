@@ -29,6 +29,9 @@ from finsy import (
     P4CounterEntry as CounterEntry,
 )
 from finsy import (
+    P4IndirectAction as TableActions,
+)
+from finsy import (
     P4RegisterEntry as RegisterEntry,
 )
 from finsy import (
@@ -51,7 +54,16 @@ from controller.errors import SwitchError, UnknownNameError, grpc_errors
 from controller.target import RegisterAccess
 from topologies import signals
 
-__all__ = ["CloneSession", "Counter", "Program", "SwitchClient", "TableAction", "TableEntry", "TableMatch"]
+__all__ = [
+    "CloneSession",
+    "Counter",
+    "Program",
+    "SwitchClient",
+    "TableAction",
+    "TableActions",
+    "TableEntry",
+    "TableMatch",
+]
 
 COMPILED = Path(__file__).resolve().parent.parent / "p4src" / "compiled"
 CALL_LIMIT_S = 20.0

@@ -189,15 +189,25 @@ class Topology:
             return ()
         return tuple(p for p, peer in self._peers[node].items() if distances.get(peer.node, here) == here - 1)
 
+    def distance(self, node: str, destination: str) -> int:
+        """Links on a shortest path from `node` to the host `destination`. Raises TopologyError if there is none."""
+        self.host(destination)
+        distance = self._distances[destination].get(node)
+        if distance is None:
+            raise TopologyError(f"no way from {node} to {destination} in {self.name}")
+        return distance
+
     def route(self, node: str, destination: str) -> int:
-        """The one port that packets for the host `destination` leave `node` by: the lowest on a shortest path."""
+        """The lowest port of `node` on a shortest path to the host `destination`; the only one, where paths don't
+        part."""
         hops = self.next_hops(node, destination)
         if not hops:
             raise TopologyError(f"no way from {node} to {destination} in {self.name}")
         return hops[0]
 
     def path(self, src: str, dst: str) -> tuple[Endpoint, ...]:
-        """The transmitting endpoints from host to host, the source's own first."""
+        """The transmitting endpoints from host to host, the source's own first. Where switches choose among several
+        shortest paths by flow, the one by the lowest ports."""
         ends: list[Endpoint] = []
         node = self.host(src).name
         while node != dst:

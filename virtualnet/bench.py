@@ -5,7 +5,7 @@ core; smallest, median, largest, and the machine's load beside it, which has to 
 
     incast   15 hosts send to one, k=4 fat-tree, 40 Gb/s, PCN with T = 50 us, 1000 B
     clos     512 hosts, the paper's Clos, each with flow after flow to hosts at random, sizes Pareto with a mean of
-             50 KB, load 0.05: routes are static, so one of the parallel ways carries all that goes up
+             50 KB
 """
 
 from __future__ import annotations

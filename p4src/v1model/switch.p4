@@ -6,7 +6,7 @@
 //   SwitchIngress  PfcConfig (thresholds of the first ingress port)
 //     |        new:      Validate --bad--> dropped[port, reason]
 //     |                    | PFC frame: PfcReceive (pause state, pn), gone
-//     |                    | IPv4: Forwarding --no route, TTL--> dropped
+//     |                    | IPv4: Forwarding (route, or the flow's port of a group) --no route, TTL--> dropped
 //     |                          PortAdmit (waiting), PfcAdmit (held_bytes) ..PAUSE..> clone
 //     |        QCN's message: as if new
 //     |        held:     back to its queue

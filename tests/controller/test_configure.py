@@ -13,7 +13,9 @@ from controller.configure import (
     LATE_US,
     MAX_QUANTA,
     PFC_CLONE_SESSION,
+    MultipathRoute,
     NpEcnPort,
+    PortGroup,
     QcnPort,
     RedPort,
     agent_parameters,
@@ -25,8 +27,10 @@ from controller.configure import (
 from controller.switch import COMPILED, Program
 from controller.target import RECIRCULATION_PORT
 from hosts.algorithms import DcqcnParameters, schemes
+from topologies.clos import clos
 from topologies.compact import compact
 from topologies.dumbbell import dumbbell
+from topologies.fat_tree import fat_tree
 from topologies.model import TopologyError
 
 
@@ -69,6 +73,37 @@ def test_routes_reach_every_host() -> None:
             assert routes[host.ip].mac == host.mac
 
 
+def test_where_shortest_paths_part_a_group_has_all_their_ports() -> None:
+    topology = fat_tree(4)
+    made = plan(topology, "e0", 1.0)
+    routes = {route.address: route for route in made.routes}
+    assert made.groups == (PortGroup(1, (3, 4)),)
+    for host in topology.hosts:
+        route = routes[host.ip]
+        assert route.mac == host.mac
+        if host.name in ("h0", "h1"):
+            assert route.port == topology.route("e0", host.name)
+        else:
+            assert isinstance(route, MultipathRoute)
+            assert (route.group, topology.next_hops("e0", host.name)) == (1, (3, 4))
+    assert plan(topology, "c0", 1.0).groups == ()
+
+
+def test_switches_of_a_path_that_choose_take_other_bits_of_the_hash() -> None:
+    """ToR, leaf, spine and leaf of the Clos: among leaves, spines, the other pod's leaves, and parallel links."""
+    topology = clos(pods=2, tors=2)
+    last = topology.hosts[-1]
+    shifts, groups = [], []
+    for switch in ("t0", "l0", "p0", "l2"):
+        made = plan(topology, switch, 1.0)
+        (route,) = (route for route in made.routes if route.address == last.ip)
+        assert isinstance(route, MultipathRoute)
+        shifts.append(route.hash_shift)
+        groups.append(made.groups[route.group - 1].ports)
+    assert sorted(shifts) == [0, 8, 16, 24]
+    assert groups == [topology.next_hops(switch, last.name) for switch in ("t0", "l0", "p0", "l2")]
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -88,11 +123,12 @@ def test_entries_are_what_the_scheme_s_program_takes(scheme: str) -> None:
     """Every name and width against the committed p4info, for each table of the program."""
     configured = schemes[scheme].configure()
     schema = Program.compiled(configured.scheme.program).schema
-    made = plan(dumbbell(), "s1", 400, configured.parameters)
+    made = plan(fat_tree(4), "e0", 400, configured.parameters)
     tables = set()
     for entry in entries(made):
-        entity = entry.encode(schema)
-        assert entity.table_entry.action.action.params
+        action = entry.encode(schema).table_entry.action
+        actions = [one.action for one in action.action_profile_action_set.action_profile_actions] or [action.action]
+        assert all(one.params for one in actions)
         tables.add(entry.table_id)
     assert tables == {table.alias for table in schema.tables}
 

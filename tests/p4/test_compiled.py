@@ -136,9 +136,15 @@ def walk(node: object) -> list[object]:
 TABLES = {
     "ipv4_lpm": (
         {"dst_addr": ("LPM", 32)},
-        {"ipv4_forward": {"dst_mac": 48, "port": 9}, "drop_no_route": {}},
+        {
+            "ipv4_forward": {"dst_mac": 48, "port": 9},
+            "ipv4_multipath": {"dst_mac": 48, "group_id": 16, "hash_shift": 5},
+            "drop_no_route": {},
+        },
         "drop_no_route",
     ),
+    # Entries refer to the action selector next_hops, or carry action sets.
+    "next_hop_group": ({"group": ("EXACT", 16)}, {"next_hop": {"port": 9}, "NoAction": {}}, "NoAction"),
     "pfc_config": (
         {"port": ("EXACT", 9)},
         {
@@ -244,6 +250,15 @@ def test_tables_of_the_contract(program: str) -> None:
         default = actions[table.initial_default_action.action_id].preamble.alias
         found[table.preamble.alias] = (keys, parameters, default)
     assert found == TABLES | SCHEME_TABLES[top_of(program)]
+
+
+def test_next_hops_are_selected(program: str) -> None:
+    info = read_p4info(program)
+    (selector,) = info.action_profiles
+    (group,) = (table for table in info.tables if table.preamble.alias == "next_hop_group")
+    assert (selector.preamble.alias, selector.with_selector, selector.size) == ("next_hops", True, 4096)
+    assert list(selector.table_ids) == [group.preamble.id]
+    assert group.implementation_id == selector.preamble.id
 
 
 def test_control_plane_sees_no_inner_action(program: str) -> None:

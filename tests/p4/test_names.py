@@ -19,8 +19,17 @@ TNA = COMPILED / "tofino/pcn/p4info.txtpb"
 
 # By kind of thing. Registers are for whoever debugs: no controller decides by them.
 ONLY_V1MODEL = {
-    "tables": {"pfc_config": "thresholds, quanta and lossless classes are the traffic manager's"},
-    "actions": {"set_pfc": "of pfc_config", "no_pfc": "of pfc_config"},
+    "tables": {
+        "pfc_config": "thresholds, quanta and lossless classes are the traffic manager's",
+        "next_hop_group": "a lab's switch is told one port a route: the controller writes no groups there",
+    },
+    "actions": {
+        "set_pfc": "of pfc_config",
+        "no_pfc": "of pfc_config",
+        "ipv4_multipath": "leads to next_hop_group",
+        "next_hop": "of next_hop_group",
+        "NoAction": "of next_hop_group: what happens when the group isn't there",
+    },
     "counters": {
         "pause_received": "PFC frames end at the MAC, which counts them",
         "resume_received": "PFC frames end at the MAC, which counts them",
@@ -80,7 +89,7 @@ def test_what_only_one_has(v1model: p4i.P4Info, tna: p4i.P4Info, kind: str) -> N
 
 
 def tables(info: p4i.P4Info) -> dict[str, Any]:
-    """Keys, actions with their parameters, default action and size, by table."""
+    """Keys, actions that both have with their parameters, default action and size, by table."""
     actions = {action.preamble.id: action for action in info.actions}
     return {
         table.preamble.alias: (
@@ -90,6 +99,7 @@ def tables(info: p4i.P4Info) -> dict[str, Any]:
                     PARAMETERS_BY_CLOCK.get(one.name, one.name): one.bitwidth for one in actions[reference.id].params
                 }
                 for reference in table.action_refs
+                if actions[reference.id].preamble.alias not in ONLY_V1MODEL["actions"]
             },
             actions[table.initial_default_action.action_id or table.const_default_action_id].preamble.alias,
             table.size,
