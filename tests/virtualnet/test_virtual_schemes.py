@@ -39,12 +39,13 @@ class _Recorder(ReactionPoint):
         self.cnms.append((now_s, cnm.feedback))
 
 
-def recording() -> tuple[Configured, list[_Recorder]]:
+def recording(segment_bytes: int = 10_000) -> tuple[Configured, list[_Recorder]]:
     """A scheme of these RPs with PCN's switches, and the RPs that it makes."""
     made: list[_Recorder] = []
 
     def make(line_rate_bps: float, parameters: _NoParameters) -> _Recorder:
         made.append(_Recorder(line_rate_bps, parameters))
+        made[-1].segment_bytes = segment_bytes
         return made[-1]
 
     return Scheme(
@@ -85,6 +86,21 @@ def test_a_queue_is_in_the_round_trip() -> None:
         assert rtts == sorted(rtts)
         # Twice as much comes as leaves: the last of ten packets finds ten waiting, or nine.
         assert rtts[0] - empty == pytest.approx(9.5 * seconds(FRAME), abs=0.51 * seconds(FRAME))
+
+
+def test_the_round_trips_of_packets_are_right_however_many_are_under_way() -> None:
+    """PFC lets each host have XOFF in the switch: 484 packets, 590 on their way; each round trip is one's own."""
+    topology = dumbbell(rate_bps=RATE)
+    scheme, made = recording(segment_bytes=1000)
+    with VirtualNetwork(topology, scheme) as network:
+        for number, host in ((1, "h0"), (2, "h1")):
+            network.add_flow(FlowSpec(number, host, f"r{number - 1}"))
+        network.run(5e-3)
+    empty = topology.rtt_s("h0", "r0") + 2 * seconds(FRAME) + 3 * seconds(ACK)
+    for rp in made:
+        rtts = [rtt for rtt, _ in rp.acks]
+        assert min(rtts) >= empty - 1e-9
+        assert max(rtts) - empty > 2 * 480 * seconds(FRAME)
 
 
 def test_every_message_of_a_switch_reaches_its_rp() -> None:

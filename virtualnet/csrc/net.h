@@ -9,7 +9,7 @@
 #include "internal.h"
 #include "virtualnet.h"
 
-enum { VN_ASKED = 128 /* segments of a flow under way at most, or their round trips are too short */ };
+enum { VN_ASKED = 8192 /* segments (TIMELY: or packets) of a flow under way at most, or their round trips are too short */ };
 enum { VN_NONE = -1u, VN_STORED = 128 /* bytes of a frame, where programs don't run in place */, VN_PFC_BYTES = 60, VN_QUANTUM_BITS = 512, VN_HIGHEST_CLASS = 7 };
 
 /* In the order in which things happen that happen at the same time: what has been decided before what can change it. A
