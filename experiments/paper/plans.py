@@ -16,6 +16,8 @@ from topologies.model import Endpoint, FlowSpec, Topology
 from topologies.parking_lot import parking_lot
 
 PAYLOAD_BYTES = 1000
+TIMELY_SEGMENT_BYTES = 16_000
+"""The smallest that TIMELY's paper has. Fig. 2 shows what others come to."""
 
 
 def pcn_fields(scheme: str, w_min: float, period_s: float, w_max: float = 0.5, **more: float) -> dict[str, float]:
@@ -23,6 +25,11 @@ def pcn_fields(scheme: str, w_min: float, period_s: float, w_max: float = 0.5, *
     names = {field.name for field in dataclasses.fields(find_scheme(scheme).parameters)}
     offered = {"w_min": w_min, "w_max": w_max, "period_s": period_s, **more}
     return {name: value for name, value in offered.items() if name in names}
+
+
+def timely_fields(scheme: str, topology: Topology) -> dict[str, float]:
+    """TIMELY's segments, and the network's least RTT."""
+    return {"segment_bytes": TIMELY_SEGMENT_BYTES, "min_rtt_s": topology.max_rtt_s()} if scheme == "timely" else {}
 
 
 def plan_of(
@@ -60,7 +67,7 @@ def dumbbell_plan(
     """Section 7.1's dumbbell as the scenario has it, with more flows. `more`: rtt, T, w_min (0.1 / N unless given), or
     fields of the scheme's parameters."""
     named: dict[str, Value] = {name: more.pop(name) for name in ("rtt", "T", "w_min") if name in more}
-    values: dict[str, Value] = {"w_min": 0.1 / flows, "duration": duration_s, **named}
+    values: dict[str, Value] = {"w_min": 0.1 / flows, "duration": duration_s, "segment": TIMELY_SEGMENT_BYTES, **named}
     plan = SCENARIOS["dumbbell"].plan(scheme, seed, scheme_parameters.given(scheme, values))
     return dataclasses.replace(
         plan,
@@ -85,14 +92,14 @@ def compact_plan(
 ) -> Plan:
     """Fig. 1's network with these flows."""
     topology = dataclasses.replace(compact(w_min=w_min), flows=tuple(flows))
-    fields = pcn_fields(scheme, w_min, period_s, **more)
+    fields = pcn_fields(scheme, w_min, period_s, **more) | timely_fields(scheme, topology)
     return plan_of(name, scheme, seed, topology, duration_s, fields, [P0_S0, P2_S1], every_s, {}, start_s=-before_s)
 
 
 def parking_lot_plan(scheme: str, seed: int, bottlenecks: int, duration_s: float, every_s: float = 0.1e-3) -> Plan:
     """Fig. 19's: T is the largest RTT, F0's; w_min = 0.1 / 2, for the two flows of each link."""
     topology = parking_lot(bottlenecks)
-    fields = pcn_fields(scheme, topology.number("w_min"), topology.max_rtt_s())
+    fields = pcn_fields(scheme, topology.number("w_min"), topology.max_rtt_s()) | timely_fields(scheme, topology)
     return plan_of(
         "parking-lot",
         scheme,

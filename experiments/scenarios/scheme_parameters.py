@@ -62,6 +62,12 @@ _TIMELY = {
     "min_rtt": ("min_rtt_s", Parameter("min_rtt", "time", 20e-6, "TIMELY: what its gradient is divided by", 1e-6, 1)),
     "delta": ("delta_bps", Parameter("delta", "rate", 10e6, "TIMELY: step of the increase", 1, 1e12)),
     "timely_beta": ("beta", Parameter("timely_beta", "number", 0.8, "TIMELY: weight of a decrease", 1e-6, 1)),
+    "timely_max_decrease": (
+        "max_decrease",
+        Parameter(
+            "timely_max_decrease", "number", 0.5, "TIMELY: largest part of the rate that a decrease takes", 1e-6, 1
+        ),
+    ),
     "segment": ("segment_bytes", Parameter("segment", "size", 64_000, "TIMELY: payload from RTT to RTT", 1, 1e9)),
 }
 _SCHEMES: dict[str, Mapping[str, tuple[str, Parameter]]] = {
