@@ -16,9 +16,9 @@ from experiments.sampler import INSIDE
 from experiments.scenarios import Plan
 from experiments.series import Series
 from experiments.versions import versions
-from hosts.algorithms import Cnp, Scheme, SchemeError, Window, find_scheme, window_phase
+from hosts.algorithms import Cnp, Scheme, SchemeError, Window, find_scheme
 from topologies.model import Endpoint
-from virtualnet import Phase, Samples, Source, VirtualFlow, VirtualNetwork
+from virtualnet import Samples, Source, VirtualFlow, VirtualNetwork
 
 _QUEUE = ("waiting_bytes", "waiting_packets", "pn", "tx_paused")
 _DRAIN_S, _DRAIN_STEP_S = 1.0, 1e-3
@@ -27,11 +27,10 @@ _DRAIN_S, _DRAIN_STEP_S = 1.0, 1e-3
 
 @dataclass(frozen=True)
 class Variant:
-    """What a study runs instead of what the plan's scheme has: None keeps it. `phase` is that of the NPs' windows."""
+    """What a study runs instead of what the plan's scheme has: None keeps it."""
 
     scheme: Scheme | None = None
     program: str | None = None
-    phase: Phase | None = None
 
 
 def run_virtual(plan: Plan, progress: RunProgress, variant: Variant | None = None) -> Recording:
@@ -49,7 +48,6 @@ def run_virtual(plan: Plan, progress: RunProgress, variant: Variant | None = Non
         program=variant.program,
         seed=plan.seed,
         payload_bytes=plan.payload_bytes,
-        phase=variant.phase or window_phase,
     ) as network:
         run = _Run(plan, network)
         progress.stage(f"Run: {(plan.duration_s - plan.start_s) * 1e3:g} ms of simulated time")

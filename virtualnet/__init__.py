@@ -18,7 +18,7 @@ docs/virtualnet.md tells what is modelled and how.
 from __future__ import annotations
 
 from virtualnet.errors import CallbackError, VirtualError
-from virtualnet.flows import FlowStats, Phase, VirtualFlow
+from virtualnet.flows import FlowStats, VirtualFlow
 from virtualnet.network import LinkStats, Totals, VirtualNetwork
 from virtualnet.samples import Samples, Source
 from virtualnet.switch import VirtualSwitch
@@ -27,7 +27,6 @@ __all__ = [
     "CallbackError",
     "FlowStats",
     "LinkStats",
-    "Phase",
     "Samples",
     "Source",
     "Totals",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from hosts import wire
@@ -14,8 +13,6 @@ from virtualnet import native
 from virtualnet.errors import VirtualError
 
 MAX_PAYLOAD = 9000
-Phase = Callable[[int, int, int], float]
-"""As `hosts.algorithms.window_phase`: how far into a window of its NP a flow's first packet comes."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +90,6 @@ def configure(
     seed: int,
     payload_bytes: int,
     start_s: float,
-    phase: Phase = window_phase,
 ) -> tuple[native.FlowConfig, ReactionPoint, NotificationPoint]:
     """What the engine needs of a flow (but its hosts' indices), and the flow's two ends. Raises VirtualError."""
     if not 1 <= payload_bytes <= MAX_PAYLOAD:
@@ -131,7 +127,7 @@ def configure(
         config.last_frame_bytes = len(last)
     if np.period_s is not None:
         config.period_ps = picoseconds(np.period_s)
-        config.phase_ps = int(phase(seed, int.from_bytes(packet.src_ip, "big"), spec.id) * config.period_ps)
+        config.phase_ps = int(window_phase(np, seed, int.from_bytes(packet.src_ip, "big"), spec.id) * config.period_ps)
     cnp = wire.CnpPacket(packet.dst_mac, packet.src_mac, packet.dst_ip, packet.src_ip, spec.id, False, 1)
     increase, decrease = wire.encode_cnp(cnp), wire.encode_cnp(replace(cnp, decrease=True))
     config.cnp_bytes = len(increase)

@@ -19,11 +19,11 @@ from typing import Literal
 from controller.configure import plan, program_switch
 from controller.switch import Program
 from hosts import wire
-from hosts.algorithms import Ack, Cnm, Cnp, Configured, Window, window_phase
+from hosts.algorithms import Ack, Cnm, Cnp, Configured, Window
 from topologies.model import Endpoint, FlowSpec, Topology
 from virtualnet import native
 from virtualnet.errors import CallbackError, VirtualError
-from virtualnet.flows import Phase, VirtualFlow, configure, marked_from_ps, picoseconds
+from virtualnet.flows import VirtualFlow, configure, marked_from_ps, picoseconds
 from virtualnet.native import ANSWER, ANSWER_AT, NEVER, RATE, TO_NP, TO_RP, engine
 from virtualnet.samples import Samples, Source
 from virtualnet.switch import LoadedProgram, VirtualSwitch, load
@@ -115,7 +115,6 @@ class VirtualNetwork:
         queue: Literal["wheel", "heap"] = "wheel",
         bucket_shift: int | None = None,
         inplace: bool = True,
-        phase: Phase = window_phase,
     ) -> None:
         self.topology = topology
         self.scheme = scheme
@@ -126,7 +125,6 @@ class VirtualNetwork:
         self.on_window: Callable[[VirtualFlow, float, Window, Cnp | None], None] | None = None
         """Called after an NP's window: the flow, simulated seconds, the window, and what the NP made of it."""
         self._seed = seed
-        self._phase = phase
         self._payload_bytes = payload_bytes
         self._nodes: dict[str, int] = {}
         self._links: dict[Endpoint, int] = {}
@@ -179,9 +177,7 @@ class VirtualNetwork:
         start_s = spec.start_s if start_s is None else start_s
         if start_s < self.now_s:
             raise VirtualError(f"flow {spec.id} starts at {start_s:g} s, which is over")
-        config, rp, np = configure(
-            self.topology, spec, self.scheme, self._seed, self._payload_bytes, start_s, self._phase
-        )
+        config, rp, np = configure(self.topology, spec, self.scheme, self._seed, self._payload_bytes, start_s)
         config.src, config.dst = self._nodes[spec.src], self._nodes[spec.dst]
         index = self._check(self._library.vn_add_flow(self._handle, ctypes.byref(config)))
         flow = VirtualFlow(self._library, self._alive(), index, spec, rp, np)

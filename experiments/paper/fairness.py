@@ -173,7 +173,7 @@ class FairnessSweep:
         "w128": ("w_min = 1/128", Variant(), {"w_min": 1 / 128}),
         "rtt/5": ("RTT = T = 100 us", Variant(), {"rtt": 100e-6}),
         "rtt*2": ("RTT = T = 1 ms", Variant(), {"rtt": 1e-3}),
-        "step": ("periods in step", Variant(phase=lambda seed, source, flow: 0.0), {}),
+        "step": ("periods in step", Variant(), {"phase_spread": 0.0}),
         "first": ("first period in full", Variant(pcn_with(FirstWindowInFull)), {}),
         "gaps": ("RecRate by whole gaps", Variant(pcn_with(WholeGaps)), {}),
     }

@@ -18,7 +18,6 @@ from experiments.paper.plans import dumbbell_plan
 from experiments.paper.plots import Line, Panel
 from experiments.recording import Recording
 from experiments.scenarios.base import Plan
-from experiments.virtual import Variant
 
 FLOWS = (4, 16)
 PERIOD_S, RTT_S = 500e-6, 10e-6
@@ -37,12 +36,10 @@ class FluidCheck:
     )
 
     def cases(self, schemes: Sequence[str]) -> list[Case]:
-        in_step = Variant(phase=lambda seed, source, flow: 0.0)
         return [
             Case(
                 {"flows": flows, "seed": 1},
-                dumbbell_plan(PCN, 1, DURATION_S, flows, 50e-6, rtt=RTT_S, T=PERIOD_S),
-                in_step,
+                dumbbell_plan(PCN, 1, DURATION_S, flows, 50e-6, rtt=RTT_S, T=PERIOD_S, phase_spread=0.0),
             )
             for flows in FLOWS
             if PCN in schemes

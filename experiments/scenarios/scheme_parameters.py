@@ -12,6 +12,10 @@ _PCN = {
     "T": ("period_s", Parameter("T", "time", 50e-6, "PCN's CNP period", 1e-6, 1)),
     "w_min": ("w_min", Parameter("w_min", "number", 1 / 128, "PCN's least weight of an increase", 1e-6, 0.5)),
     "w_max": ("w_max", Parameter("w_max", "number", 0.5, "PCN's largest weight of an increase", 1e-6, 1)),
+    "phases": (
+        "phase_spread",
+        Parameter("phases", "number", 1, "PCN: flows start in this part of their NPs' periods; 0: in step", 0, 1),
+    ),
 }
 _PCN_TIME = _PCN | {
     "largest_frame": (

@@ -45,7 +45,8 @@ _PARAMETERS = (
     Parameter("xon", "size", None, "and RESUME below this", 0, 1e9, "xoff less two frames"),
     Parameter("before", "time", None, "how long F0 and F1 run before time 0", 1e-4, 10, "the scheme"),
     Parameter("duration", "time", None, "and after it", 1e-3, 10, "the scheme"),
-    *scheme_parameters.parameters("pcn", w_min=(0.1 / LONG_SENDERS, "")),
+    # In step, as appendix A.2.2 notifies its flows, whose half-life the run is held against: docs/victim.md.
+    *scheme_parameters.parameters("pcn", w_min=(0.1 / LONG_SENDERS, ""), phases=(0.0, "")),
     *scheme_parameters.parameters("pcn-time", but="pcn"),
     *scheme_parameters.parameters("pcn-x", but="pcn"),
     *scheme_parameters.parameters("dcqcn"),

@@ -155,7 +155,8 @@ def _rates(plan: Plan, made: Measures) -> list[tuple[str, str]]:
             "rates",
             f"F1 is told at once what R1 receives of it. F0 is never told less than what it gets: from {before} it "
             f"doesn't fall below {least}, and takes what F1 leaves. Afterwards the difference between the two halves "
-            f"every {_ms(made.half_life_s)}; appendix A.2.2 gives {_ms(half_life)}.",
+            f"every {_ms(made.half_life_s)}; appendix A.2.2 gives {_ms(half_life)}, for flows that are notified in step"
+            + (", as these are." if not plan.number("phases") else ", which these aren't."),
         )
     ]
 

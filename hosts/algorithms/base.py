@@ -94,22 +94,17 @@ class ReactionPoint:
         return {}
 
 
-def window_phase(seed: int, src_ip: int, flow: int) -> float:
-    """How far into a window of its NP a flow's first packet comes: from 0 to below 1, the same in every clock."""
-    key = b"%d/%d/%d" % (seed, src_ip, flow)
-    return int.from_bytes(hashlib.blake2b(key, digest_size=6).digest(), "big") / (1 << 48)
-
-
 class NotificationPoint:
     """NP of one flow.
 
     `period_s` is the length of the windows that it wants to see, None if none. Windows follow each other without gap,
     as a timer that knows nothing of the flow's start makes them: the first packet comes anywhere in one
-    (`window_phase`). A window without packets may be left out. `marked_from_s` is from when on `on_marked` wants to be
-    called; calls before change nothing.
+    (`window_phase`), or, where `phase_spread` is below 1, in that part of it. A window without packets may be left out.
+    `marked_from_s` is from when on `on_marked` wants to be called; calls before change nothing.
     """
 
     period_s: float | None = None
+    phase_spread: float = 1.0
     marked_from_s: float = 0.0
 
     def on_window(self, window: Window) -> Cnp | None:
@@ -119,3 +114,9 @@ class NotificationPoint:
     def on_marked(self, now_s: float) -> Cnp | None:
         """A packet marked CE arrived. The CNP to send, if any."""
         return None
+
+
+def window_phase(np: NotificationPoint, seed: int, src_ip: int, flow: int) -> float:
+    """How far into a window of its NP a flow's first packet comes, windows: the same in every clock."""
+    key = b"%d/%d/%d" % (seed, src_ip, flow)
+    return np.phase_spread * int.from_bytes(hashlib.blake2b(key, digest_size=6).digest(), "big") / (1 << 48)

@@ -28,15 +28,22 @@ REC_RATE_UNIT_BPS = 1e6
 
 @dataclass(frozen=True)
 class PcnWeights:
-    """Section 5's names. Section 6.2 recommends w_min = 0.1 / flows, w_max = 0.5 and T = the largest RTT."""
+    """Section 5's names. Section 6.2 recommends w_min = 0.1 / flows, w_max = 0.5 and T = the largest RTT.
+
+    `phase_spread`: in which part of an NP's period a flow's first packet may come. 1: anywhere in it; 0: periods begin
+    with it, so that those of flows that start together are in step.
+    """
 
     w_min: float = 1 / 128
     w_max: float = 0.5
     period_s: float = 50e-6
+    phase_spread: float = 1.0
 
     def __post_init__(self) -> None:
         if not 0 < self.w_min <= self.w_max <= 1:
             raise ValueError(f"w_min = {self.w_min} and w_max = {self.w_max}: 0 < w_min <= w_max <= 1 must hold")
+        if not 0 <= self.phase_spread <= 1:
+            raise ValueError(f"phase_spread = {self.phase_spread}: it must be from 0 to 1")
         check_above_zero(self, ["period_s"])
 
 
@@ -93,6 +100,7 @@ class PcnNotificationPoint(NotificationPoint):
 
     def __init__(self, parameters: PcnParameters) -> None:
         self.period_s: float = parameters.period_s
+        self.phase_spread = parameters.phase_spread
         self._congested_fraction = parameters.congested_fraction
         self._last_arrival_s: float | None = None
 

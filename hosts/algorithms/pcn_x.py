@@ -71,6 +71,7 @@ class PcnXNotificationPoint(NotificationPoint):
 
     def __init__(self, parameters: PcnXParameters) -> None:
         self.period_s: float = parameters.period_s
+        self.phase_spread = parameters.phase_spread
         self._credit = 0.0
         self._last_arrival_s: float | None = None
 

@@ -35,7 +35,7 @@ def test_the_defaults_are_those_of_section_7_1() -> None:
     assert str(made.bottleneck) == "s0:4"
     assert made.capacity_bps == 10e9
     assert made.topology.max_rtt_s() == pytest.approx(500e-6)
-    assert made.scheme_parameters == {"w_min": 0.025, "w_max": 0.5, "period_s": 500e-6}
+    assert made.scheme_parameters == {"w_min": 0.025, "w_max": 0.5, "period_s": 500e-6, "phase_spread": 1.0}
     assert made.values["xoff"] == 512_000
     assert made.values["xon"] == 512_000 - 2 * 1058
     assert made.steady_from_s == pytest.approx(made.duration_s * 2 / 3)

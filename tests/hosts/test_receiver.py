@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hosts import wire
-from hosts.algorithms import find_scheme, window_phase
+from hosts.algorithms import NotificationPoint, find_scheme, window_phase
 from hosts.clock import DilatedClock
 from hosts.log import EventLog
 from hosts.loop import Loop
@@ -78,7 +78,7 @@ def test_packets_that_ask_are_acknowledged_when_they_arrive() -> None:
 
 
 def phase(flow: int = 1, seed: int = 1) -> float:
-    return window_phase(seed, int.from_bytes(SENDER[1], "big"), flow)
+    return window_phase(NotificationPoint(), seed, int.from_bytes(SENDER[1], "big"), flow)
 
 
 def test_windows_follow_every_t_from_the_flows_phase() -> None:
@@ -100,6 +100,17 @@ def test_phases_are_spread_and_decided_by_seed_and_flow() -> None:
     assert all(0 <= value < 1 for value in phases)
     assert sum(phases) / 200 == pytest.approx(0.5, abs=0.1)
     assert phase(3, 4) == phase(3, 4)
+
+
+def test_flows_that_start_together_can_be_notified_in_step() -> None:
+    bench = Bench(period_s=T, phase_spread=0.0)
+    for n in range(25):
+        for flow in (1, 2):
+            bench.packet(1.0 + n * T / 10, n, flow=flow)
+    bench.timers(2.0)
+    times = {flow: [at for at, cnp in bench.cnps if cnp.flow == flow] for flow in (1, 2)}
+    assert times[1] == pytest.approx([1.0 + T, 1.0 + 2 * T, 1.0 + 3 * T])
+    assert times[1] == times[2]
 
 
 def test_a_silent_flow_gets_no_cnp_and_comes_back_on_its_grid() -> None:
