@@ -249,7 +249,7 @@ static struct sw_meter *meter_of(struct sw_switch *sw, uint32_t number, uint32_t
 static struct sw_meter *direct_meter_of(struct sw_switch *sw, uint32_t number, uint32_t handle)
 {
     struct sw_node *node = node_of(sw, number, handle);
-    return node == NULL || node->entry.meter == NULL ? NULL : &node->meter;
+    return node == NULL ? NULL : node->entry.meter;
 }
 
 static int read_meter(const struct sw_meter *meter, struct sw_meter_config *out)

@@ -1,10 +1,13 @@
-/* LPM tables: a tree bitmap (Eatherton, Varghese, Dittia 2004) with a stride of six bits.
+/* LPM tables: a trie of slots whose last level is short lists.
  *
- * A trie node covers six bits of the key. One bit map says which prefixes of zero to five bits end in it, the other
- * which of its 64 children exist; results and children stand packed in arrays that are addressed by counting bits.
- * So a node costs memory for what it holds alone, and a lookup touches one node for every six bits. Where a child
- * would hold a single prefix, that prefix's entry stands in its place (a leaf): most chains of nodes that lead to
- * one long prefix don't exist, and a large table costs two or three cache misses a lookup.
+ * A slot of the trie stands for some leading bits of the key. It holds the longest prefix that covers it and ends in its
+ * node, and what is below: nothing, a list of up to eight longer prefixes, or a further node. A list is one cache line or
+ * half of one and holds the prefixes' bits themselves, in order of length, so a lookup compares them all without a branch
+ * and touches no entry. The root grows with the table until a list has few prefixes; so a large table costs two cache
+ * lines a lookup, its root's slot and a list. Where prefixes crowd, a list that overflows becomes a node of 64 slots; bits that
+ * all of them share become a path before it.
+ *
+ * Prefixes are also in a hash map, which says whether one is there, and what covers a slot when one goes.
  *
  * The trie's key is the table's key with the exact fields first and the lpm field last; every prefix has all bits
  * of the exact fields. */
@@ -14,76 +17,105 @@
 
 #include "table.h"
 
-enum { STRIDE = 6 };
-
-struct trie_node;
-
-/* A child: a node, or a leaf, which has the lowest bit set. 0: none. */
-typedef uintptr_t child_t;
-
-struct trie_node {
-    uint64_t prefixes, children;
-    struct sw_node **results;
-    child_t *kids;
+enum {
+    STRIDE = 6,          /* bits of a node that isn't the root */
+    MAX_ROOT_BITS = 20,
+    ROOT_LOAD = 4,       /* entries a slot of the root, before it grows */
+    SHORT = 4, LONG = 8, /* prefixes of a list */
+    WINDOW = 32,         /* bits of the key that lists and paths compare */
 };
 
-static inline bool is_leaf(child_t child) { return child & 1; }
-static inline struct sw_node *leaf_of(child_t child) { return (struct sw_node *)(child - 1); }
-static inline struct trie_node *node_of(child_t child) { return (struct trie_node *)child; }
-static inline child_t leaf(struct sw_node *entry) { return (child_t)entry | 1; }
+/* What is below a slot: a kind, and where in the arena, in units. A path is in a place of the size of a short list. */
+enum kind { SHORT_LIST, LONG_LIST, NODE, PATH, KINDS };
+typedef uint32_t child_t; /* 0: nothing, which is the empty short list at place 0 */
+
+struct slot { uint32_t best /* a reference: handle + 1, or 0 */; child_t child; };
+
+/* A prefix in a list: its bits from where the list begins, and how it compares. Zero: none. */
+struct candidate { uint32_t bits, how; };
+/* `how`: by how much to shift what differs, whether it goes on beyond the window, a reference. */
+enum { SHIFT = 31, BEYOND = 32, REFERENCE = 6 };
+#define MAX_ENTRIES (1u << 26)
+
+struct path { uint32_t bits, length; child_t child; }; /* length: a multiple of STRIDE */
+
+struct unit { _Alignas(32) struct candidate candidates[SHORT]; };
+
+static const uint32_t UNITS[KINDS] = {1, 2, (1u << STRIDE) * sizeof(struct slot) / sizeof(struct unit), 1};
+
+struct trie {
+    struct slot *root;
+    uint32_t root_bits;
+    struct unit *arena;
+    uint32_t used, capacity, free[KINDS]; /* units; the first free place of each size, which holds the next; 0: none */
+};
 
 struct lpm {
-    struct trie_node root;
-    const struct sw_table_spec *spec;
-    uint32_t key_bytes, lpm_offset, lpm_bytes, exact_bits /* and the lpm field's padding */;
-    uint64_t covers[64]; /* by chunk: the prefixes of a node that match it */
+    struct trie trie;
+    struct sw_map map;
+    const struct sw_nodes *nodes;
+    uint32_t key_bytes, lpm_offset, lpm_bytes, exact_bits /* and the lpm field's padding */, key_bits;
+    uint64_t seed;
 };
 
-static void *create(const struct sw_table_spec *spec, uint64_t seed)
+/* ---- the arena ---- */
+
+static inline enum kind kind_of(child_t child) { return child & 3; }
+static inline struct unit *place_of(const struct trie *trie, child_t child) { return &trie->arena[child >> 2]; }
+static inline struct candidate *list_of(const struct trie *trie, child_t c) { return place_of(trie, c)->candidates; }
+static inline struct slot *slots_of(const struct trie *trie, child_t c) { return (struct slot *)place_of(trie, c); }
+static inline struct path *path_of(const struct trie *trie, child_t c) { return (struct path *)place_of(trie, c); }
+
+/* Room for what the insertion of one prefix of so many bits may take: so that it can't fail half way. */
+static int reserve(struct trie *trie, uint32_t key_bits)
 {
-    struct lpm *lpm = calloc(1, sizeof *lpm);
-    (void)seed;
-    if (lpm == NULL) return NULL;
-    lpm->spec = spec;
-    lpm->key_bytes = spec->key_bytes;
-    uint32_t offset = 0;
-    for (uint16_t i = 0; i < spec->n_fields; i++) {
-        uint32_t bytes = (spec->fields[i].width + 7u) / 8;
-        if (spec->fields[i].match == SW_LPM) {
-            lpm->lpm_offset = offset;
-            lpm->lpm_bytes = bytes;
-            lpm->exact_bits = 8 * (spec->key_bytes - bytes) + 8 * bytes - spec->fields[i].width;
+    uint32_t levels = key_bits / STRIDE + 3;
+    uint64_t wanted = trie->used + levels * (UNITS[NODE] + 4ull) + 8 * LONG;
+    if (wanted <= trie->capacity) return 0;
+    uint64_t capacity = wanted + trie->capacity / 2;
+    if (capacity >= 1u << 30) return -ENOMEM;
+    capacity += capacity & 1;
+    struct unit *arena = aligned_alloc(64, capacity * sizeof *arena);
+    if (arena == NULL) return -ENOMEM;
+    if (trie->arena != NULL) memcpy(arena, trie->arena, trie->used * sizeof *arena);
+    else memset(arena, 0, 2 * sizeof *arena); /* the empty list, in a line of its own */
+    if (trie->used == 0) trie->used = 2;
+    free(trie->arena);
+    trie->arena = arena;
+    trie->capacity = (uint32_t)capacity;
+    return 0;
+}
+
+/* A zeroed place; places of two units and more begin with a cache line. */
+static child_t new_place(struct trie *trie, enum kind kind)
+{
+    enum kind size = kind == PATH ? SHORT_LIST : kind;
+    uint32_t at = trie->free[size];
+    if (at != 0) {
+        trie->free[size] = trie->arena[at].candidates[0].bits;
+    } else {
+        at = trie->used;
+        trie->used += UNITS[size] + (UNITS[size] & 1);
+        if (size == SHORT_LIST) { /* the other half of its line */
+            trie->arena[at + 1].candidates[0].bits = trie->free[SHORT_LIST];
+            trie->free[SHORT_LIST] = at + 1;
         }
-        offset += bytes;
     }
-    for (uint32_t chunk = 0; chunk < 64; chunk++) {
-        for (uint32_t length = 0; length < STRIDE; length++) {
-            lpm->covers[chunk] |= 1ull << ((1u << length) - 1 + (chunk >> (STRIDE - length)));
-        }
-    }
-    return lpm;
+    memset(&trie->arena[at], 0, UNITS[size] * sizeof(struct unit));
+    return at << 2 | kind;
 }
 
-static void free_below(struct trie_node *node)
+static void free_place(struct trie *trie, child_t child)
 {
-    uint32_t n = (uint32_t)__builtin_popcountll(node->children);
-    for (uint32_t i = 0; i < n; i++) {
-        if (is_leaf(node->kids[i])) continue;
-        free_below(node_of(node->kids[i]));
-        free(node_of(node->kids[i]));
-    }
-    free(node->kids);
-    free(node->results);
+    enum kind size = kind_of(child) == PATH ? SHORT_LIST : kind_of(child);
+    if (child == 0) return;
+    place_of(trie, child)->candidates[0].bits = trie->free[size];
+    trie->free[size] = child >> 2;
 }
 
-static void destroy(void *index)
-{
-    struct lpm *lpm = index;
-    free_below(&lpm->root);
-    free(lpm);
-}
+/* ---- keys ---- */
 
-/* Room for chunk() to read past the end. */
+/* Key words, the prefix, which is also room for window() to read past the end. */
 static uint32_t words(const struct sw_table_spec *spec) { return (spec->key_bytes + 7) / 8 + 1; }
 
 static void arrange(const struct lpm *lpm, uint64_t *words_out, const uint8_t *key)
@@ -98,46 +130,12 @@ static void arrange(const struct lpm *lpm, uint64_t *words_out, const uint8_t *k
     memcpy(out + lpm->key_bytes - lpm->lpm_bytes, key + lpm->lpm_offset, lpm->lpm_bytes);
 }
 
-static inline uint32_t chunk_at(const uint64_t *words_in, uint32_t bit)
+/* 32 bits of the key from bit `at` on. */
+static inline uint32_t window(const uint64_t *words_in, uint32_t at)
 {
-    uint32_t value;
-    memcpy(&value, (const uint8_t *)words_in + bit / 8, sizeof value);
-    return __builtin_bswap32(value) << (bit % 8) >> (32 - STRIDE);
-}
-
-static inline uint32_t rank_of(uint64_t map, uint32_t bit)
-{
-    return (uint32_t)__builtin_popcountll(map & ((1ull << bit) - 1));
-}
-
-static void prepare(void *index, struct sw_node *node, const uint8_t *key, const uint8_t *mask)
-{
-    const struct lpm *lpm = index;
-    (void)mask;
-    arrange(lpm, node->words, key);
-    uint8_t *bytes = (uint8_t *)node->words;
-    uint32_t bits = lpm->exact_bits + (uint32_t)node->prefix;
-    for (uint32_t i = bits / 8; i < lpm->key_bytes; i++) {
-        bytes[i] &= i == bits / 8 ? (uint8_t)(0xff00u >> (bits % 8)) : 0;
-    }
-}
-
-static void *opened(const void *array, size_t size, uint32_t n, uint32_t at)
-{
-    char *bigger = malloc(size * (n + 1));
-    if (bigger == NULL) return NULL;
-    if (n != 0) {
-        memcpy(bigger, array, size * at);
-        memcpy(bigger + size * (at + 1), (const char *)array + size * at, size * (n - at));
-    }
-    memset(bigger + size * at, 0, size);
-    return bigger;
-}
-
-static void closed(void *array, size_t size, uint32_t n, uint32_t at)
-{
-    char *bytes = array;
-    memmove(bytes + size * at, bytes + size * (at + 1), size * (n - at - 1));
+    uint64_t value;
+    memcpy(&value, (const uint8_t *)words_in + at / 8, sizeof value);
+    return (uint32_t)(__builtin_bswap64(value) << (at % 8) >> WINDOW);
 }
 
 /* Whether the first `bits` bits of two keys are equal. */
@@ -150,140 +148,396 @@ static inline bool same_bits(const uint64_t *a, const uint64_t *b, uint32_t bits
     return bits == 0 || __builtin_bswap64(a[i] ^ b[i]) >> (64 - bits) == 0;
 }
 
+/* Bits of an entry's prefix, exact fields and all. */
 static inline uint32_t bits_of(const struct lpm *lpm, const struct sw_node *entry)
 {
     return lpm->exact_bits + (uint32_t)entry->prefix;
 }
 
-/* Room for one more child at `chunk`, or NULL. */
-static child_t *add_child(struct trie_node *node, uint32_t chunk)
+static inline struct sw_node *entry_of(const struct lpm *lpm, uint32_t reference)
 {
-    uint32_t at = rank_of(node->children, chunk);
-    child_t *kids = opened(node->kids, sizeof *kids, (uint32_t)__builtin_popcountll(node->children), at);
-    if (kids == NULL) return NULL;
-    free(node->kids);
-    node->kids = kids;
-    node->children |= 1ull << chunk;
-    return &kids[at];
+    return reference == 0 ? NULL : sw_node_at(lpm->nodes, reference - 1);
 }
 
-/* A prefix that ends within the node, `length` bits below its start. */
-static int add_result(struct trie_node *node, struct sw_node *entry, uint32_t chunk, uint32_t length)
+/* Makes the words of a key those of a prefix of so many bits: the rest zero, then the prefix. Returns their hash. */
+static uint64_t cut(const struct lpm *lpm, uint64_t *words_of_it, int32_t prefix)
 {
-    uint32_t place = (1u << length) - 1 + (chunk >> (STRIDE - length));
-    if (node->prefixes >> place & 1) return -EEXIST;
-    uint32_t at = rank_of(node->prefixes, place);
-    struct sw_node **results =
-        opened(node->results, sizeof(struct sw_node *), (uint32_t)__builtin_popcountll(node->prefixes), at);
-    if (results == NULL) return -ENOMEM;
-    free(node->results);
-    node->results = results;
-    node->results[at] = entry;
-    node->prefixes |= 1ull << place;
+    uint8_t *bytes = (uint8_t *)words_of_it;
+    uint32_t bits = lpm->exact_bits + (uint32_t)prefix;
+    for (uint32_t i = bits / 8; i < lpm->key_bytes; i++) {
+        bytes[i] &= i == bits / 8 ? (uint8_t)(0xff00u >> (bits % 8)) : 0;
+    }
+    words_of_it[(lpm->key_bytes + 7) / 8] = (uint64_t)prefix;
+    return sw_map_hash(&lpm->map, words_of_it, lpm->seed);
+}
+
+static void prepare(void *index, struct sw_node *node, const uint8_t *key, const uint8_t *mask)
+{
+    const struct lpm *lpm = index;
+    (void)mask;
+    arrange(lpm, node->words, key);
+    node->hash = cut(lpm, node->words, node->prefix);
+}
+
+/* ---- lists ---- */
+
+static inline uint32_t room_of(child_t list) { return kind_of(list) == LONG_LIST ? LONG : SHORT; }
+
+static struct candidate candidate(const struct lpm *lpm, const struct sw_node *entry, uint32_t at)
+{
+    uint32_t length = bits_of(lpm, entry) - at; /* at least 1 */
+    uint32_t how = (entry->entry.handle + 1) << REFERENCE;
+    if (length > WINDOW) return (struct candidate){window(entry->words, at), how | BEYOND};
+    return (struct candidate){window(entry->words, at), how | (WINDOW - length)};
+}
+
+/* Its last place that is free; the room where none is. Free ones come first. */
+static uint32_t free_in(const struct candidate *list, uint32_t room)
+{
+    uint32_t n = 0;
+    while (n < room && list[n].how == 0) n++;
+    return n == 0 ? room : n - 1;
+}
+
+/* Into a list that has room, before the first longer one. */
+static void add_candidate(const struct lpm *lpm, struct candidate *list, uint32_t room, const struct sw_node *entry,
+                          uint32_t at)
+{
+    uint32_t i = free_in(list, room);
+    for (; i + 1 < room && entry_of(lpm, list[i + 1].how >> REFERENCE)->prefix <= entry->prefix; i++) list[i] = list[i + 1];
+    list[i] = candidate(lpm, entry, at);
+}
+
+/* ---- insertion ---- */
+
+/* The slot of an entry in a node of so many bits from bit `at` on; where its prefix ends in the node, the first one. */
+static uint32_t slot_of(const struct lpm *lpm, const struct sw_node *entry, uint32_t at, uint32_t bits)
+{
+    uint32_t total = bits_of(lpm, entry), covers = total < at + bits ? at + bits - total : 0;
+    return bits == 0 ? 0 : window(entry->words, at) >> (WINDOW - bits) >> covers << covers;
+}
+
+/* Nothing moves while an entry is added: `reserve` has made room. */
+static void add_below(struct lpm *, struct trie *, child_t *link, struct sw_node *, uint32_t at);
+
+static void add_to_node(struct lpm *lpm, struct trie *trie, struct slot *slots, uint32_t bits, struct sw_node *entry,
+                        uint32_t at)
+{
+    uint32_t total = bits_of(lpm, entry), first = slot_of(lpm, entry, at, bits);
+    if (total > at + bits) {
+        add_below(lpm, trie, &slots[first].child, entry, at + bits);
+        return;
+    }
+    for (uint32_t i = 0; i < 1u << (at + bits - total); i++) {
+        uint32_t *best = &slots[first + i].best;
+        if (*best == 0 || entry_of(lpm, *best)->prefix < entry->prefix) *best = entry->entry.handle + 1;
+    }
+}
+
+/* A node for nine prefixes that a list has no room for, with a path before it for the bits that they share. */
+static child_t burst(struct lpm *lpm, struct trie *trie, child_t list, struct sw_node *entry, uint32_t at)
+{
+    struct sw_node *entries[LONG + 1] = {entry};
+    uint32_t mine = window(entry->words, at), shared = bits_of(lpm, entry) - at - 1;
+    for (uint32_t i = 0; i < LONG; i++) {
+        struct sw_node *other = entry_of(lpm, list_of(trie, list)[i].how >> REFERENCE);
+        uint32_t differ = mine ^ window(other->words, at);
+        uint32_t same = differ == 0 ? WINDOW : (uint32_t)__builtin_clz(differ), most = bits_of(lpm, other) - at - 1;
+        shared = shared < same ? shared : same;
+        shared = shared < most ? shared : most;
+        entries[i + 1] = other;
+    }
+    free_place(trie, list);
+    child_t node = new_place(trie, NODE), top = node;
+    uint32_t length = shared / STRIDE * STRIDE;
+    if (length != 0) {
+        top = new_place(trie, PATH);
+        *path_of(trie, top) = (struct path){mine, length, node};
+    }
+    for (uint32_t i = 0; i <= LONG; i++) {
+        add_to_node(lpm, trie, slots_of(trie, node), STRIDE, entries[i], at + length);
+    }
+    return top;
+}
+
+/* A path that a prefix leaves gives its first bits to a node. */
+static child_t shorten(struct trie *trie, child_t child)
+{
+    struct path path = *path_of(trie, child);
+    child_t node = new_place(trie, NODE), *below = &slots_of(trie, node)[path.bits >> (WINDOW - STRIDE)].child;
+    if (path.length == STRIDE) {
+        *below = path.child;
+        free_place(trie, child);
+    } else {
+        *path_of(trie, child) = (struct path){path.bits << STRIDE, path.length - STRIDE, path.child};
+        *below = child;
+    }
+    return node;
+}
+
+/* Adds an entry of more than `at` bits below a slot or a path. */
+static void add_below(struct lpm *lpm, struct trie *trie, child_t *link, struct sw_node *entry, uint32_t at)
+{
+    child_t child = *link;
+    if (kind_of(child) == PATH) {
+        struct path *path = path_of(trie, child);
+        bool along = bits_of(lpm, entry) > at + path->length &&
+                     (window(entry->words, at) ^ path->bits) >> (WINDOW - path->length) == 0;
+        if (along) {
+            add_below(lpm, trie, &path->child, entry, at + path->length);
+            return;
+        }
+        *link = child = shorten(trie, child);
+    }
+    if (kind_of(child) == NODE) {
+        add_to_node(lpm, trie, slots_of(trie, child), STRIDE, entry, at);
+        return;
+    }
+    uint32_t room = room_of(child);
+    if (child == 0) {
+        *link = child = new_place(trie, SHORT_LIST);
+    } else if (free_in(list_of(trie, child), room) == room && room == SHORT) {
+        *link = new_place(trie, LONG_LIST);
+        memcpy(list_of(trie, *link) + SHORT, list_of(trie, child), SHORT * sizeof(struct candidate));
+        free_place(trie, child);
+        child = *link;
+    } else if (free_in(list_of(trie, child), room) == room) {
+        *link = burst(lpm, trie, child, entry, at);
+        return;
+    }
+    add_candidate(lpm, list_of(trie, child), room_of(child), entry, at);
+}
+
+static int add(struct lpm *lpm, struct trie *trie, struct sw_node *entry)
+{
+    if (reserve(trie, lpm->key_bits) != 0) return -ENOMEM;
+    add_to_node(lpm, trie, trie->root, trie->root_bits, entry, 0);
     return 0;
 }
 
-/* A new node, whose chunk starts at `bit`, with one entry in it; NULL: no memory. */
-static struct trie_node *node_with(const struct lpm *lpm, struct sw_node *entry, uint32_t bit)
+static void free_trie(struct trie *trie)
 {
-    struct trie_node *node = calloc(1, sizeof *node);
-    if (node == NULL) return NULL;
-    uint32_t left = bits_of(lpm, entry) - bit, chunk = chunk_at(entry->words, bit);
-    bool done = false;
-    if (left < STRIDE) {
-        done = add_result(node, entry, chunk, left) == 0;
-    } else {
-        child_t *slot = add_child(node, chunk);
-        if (slot != NULL) *slot = leaf(entry);
-        done = slot != NULL;
+    free(trie->root);
+    free(trie->arena);
+}
+
+/* A root of twice as many slots, if there is memory: without, lists go on overflowing into nodes. */
+static void grow(struct lpm *lpm)
+{
+    struct trie bigger = {.root_bits = lpm->trie.root_bits + 1};
+    bigger.root = calloc(1u << bigger.root_bits, sizeof *bigger.root);
+    int status = bigger.root == NULL ? -ENOMEM : 0;
+    for (uint32_t i = 0; status == 0 && i < (lpm->map.mask + 1) * SW_BUCKET; i++) {
+        uint32_t reference = lpm->map.buckets[i / SW_BUCKET].references[i % SW_BUCKET];
+        if (reference != 0) status = add(lpm, &bigger, entry_of(lpm, reference));
     }
-    if (done) return node;
-    free(node);
-    return NULL;
+    if (status == 0) {
+        free_trie(&lpm->trie);
+        lpm->trie = bigger;
+    } else {
+        free_trie(&bigger);
+    }
 }
 
 static int insert(void *index, struct sw_node *entry)
 {
     struct lpm *lpm = index;
-    struct trie_node *node = &lpm->root;
-    uint32_t left = bits_of(lpm, entry), bit = 0;
-    for (; left >= STRIDE; left -= STRIDE, bit += STRIDE) {
-        uint32_t chunk = chunk_at(entry->words, bit);
-        if (!(node->children >> chunk & 1)) {
-            child_t *slot = add_child(node, chunk);
-            if (slot == NULL) return -ENOMEM;
-            *slot = leaf(entry);
-            return 0;
-        }
-        child_t *slot = &node->kids[rank_of(node->children, chunk)];
-        if (is_leaf(*slot)) {
-            struct sw_node *other = leaf_of(*slot);
-            if (other->prefix == entry->prefix && same_bits(other->words, entry->words, bits_of(lpm, entry))) {
-                return -EEXIST;
-            }
-            struct trie_node *between = node_with(lpm, other, bit + STRIDE);
-            if (between == NULL) return -ENOMEM;
-            *slot = (child_t)between;
-        }
-        node = node_of(*slot);
-    }
-    return add_result(node, entry, chunk_at(entry->words, bit), left);
+    if (entry->entry.handle >= MAX_ENTRIES - 1) return -ENOMEM;
+    if (sw_map_find(&lpm->map, lpm->nodes, entry->words, entry->hash) != NULL) return -EEXIST;
+    uint32_t bits = lpm->trie.root_bits;
+    if (lpm->map.count >= (uint32_t)ROOT_LOAD << bits && bits < MAX_ROOT_BITS && bits < lpm->key_bits) grow(lpm);
+    int status = sw_map_insert(&lpm->map, lpm->nodes, entry);
+    if (status != 0) return status;
+    status = add(lpm, &lpm->trie, entry);
+    if (status != 0) sw_map_remove(&lpm->map, lpm->nodes, entry);
+    return status;
 }
 
-/* Removes the entry below node; true when node is empty afterwards. */
-static bool remove_below(struct trie_node *node, const struct sw_node *entry, uint32_t bit, uint32_t left)
+/* ---- removal ---- */
+
+/* The longest prefix of an entry, which isn't there any more, that has at least so many bits: a reference, or 0. */
+static uint32_t covering(const struct lpm *lpm, const struct sw_node *entry, uint32_t least)
 {
-    uint32_t chunk = chunk_at(entry->words, bit);
-    if (left >= STRIDE) {
-        uint32_t at = rank_of(node->children, chunk);
-        child_t child = node->kids[at];
-        bool empty = is_leaf(child) || remove_below(node_of(child), entry, bit + STRIDE, left - STRIDE);
-        if (empty) {
-            if (!is_leaf(child)) free(node_of(child));
-            closed(node->kids, sizeof *node->kids, (uint32_t)__builtin_popcountll(node->children), at);
-            node->children &= ~(1ull << chunk);
-        }
+    uint64_t shorter[SW_TABLE_MAX_KEY / 8 + 1];
+    memcpy(shorter, entry->words, lpm->map.n_words * sizeof *shorter);
+    for (int32_t prefix = entry->prefix - 1; prefix >= 0 && lpm->exact_bits + (uint32_t)prefix >= least; prefix--) {
+        uint64_t hash = cut(lpm, shorter, prefix);
+        const struct sw_node *found = sw_map_find(&lpm->map, lpm->nodes, shorter, hash);
+        if (found != NULL) return found->entry.handle + 1;
+    }
+    return 0;
+}
+
+static void remove_below(struct lpm *, child_t *link, const struct sw_node *, uint32_t at);
+
+static void remove_from_node(struct lpm *lpm, struct slot *slots, uint32_t bits, const struct sw_node *entry, uint32_t at)
+{
+    uint32_t total = bits_of(lpm, entry), first = slot_of(lpm, entry, at, bits);
+    if (total > at + bits) {
+        remove_below(lpm, &slots[first].child, entry, at + bits);
+        return;
+    }
+    uint32_t instead = covering(lpm, entry, at == 0 && slots == lpm->trie.root ? 0 : at + 1);
+    for (uint32_t i = 0; i < 1u << (at + bits - total); i++) {
+        if (slots[first + i].best == entry->entry.handle + 1) slots[first + i].best = instead;
+    }
+}
+
+/* What is empty afterwards goes. */
+static void remove_below(struct lpm *lpm, child_t *link, const struct sw_node *entry, uint32_t at)
+{
+    struct trie *trie = &lpm->trie;
+    child_t child = *link;
+    bool empty;
+    if (kind_of(child) == PATH) {
+        struct path *path = path_of(trie, child);
+        remove_below(lpm, &path->child, entry, at + path->length);
+        empty = path->child == 0;
+    } else if (kind_of(child) == NODE) {
+        struct slot *slots = slots_of(trie, child);
+        remove_from_node(lpm, slots, STRIDE, entry, at);
+        empty = true;
+        for (uint32_t i = 0; i < 1u << STRIDE && empty; i++) empty = slots[i].best == 0 && slots[i].child == 0;
     } else {
-        uint32_t place = (1u << left) - 1 + (chunk >> (STRIDE - left)), at = rank_of(node->prefixes, place);
-        closed(node->results, sizeof(struct sw_node *), (uint32_t)__builtin_popcountll(node->prefixes), at);
-        node->prefixes &= ~(1ull << place);
+        struct candidate *list = list_of(trie, child);
+        uint32_t last = room_of(child) - 1, i = 0;
+        while (list[i].how >> REFERENCE != entry->entry.handle + 1) i++;
+        for (; i > 0; i--) list[i] = list[i - 1];
+        list[0] = (struct candidate){0};
+        empty = list[last].how == 0;
     }
-    if (node->children == 0) {
-        free(node->kids);
-        node->kids = NULL;
-    }
-    if (node->prefixes == 0) {
-        free(node->results);
-        node->results = NULL;
-    }
-    return node->children == 0 && node->prefixes == 0;
+    if (!empty) return;
+    free_place(trie, child);
+    *link = 0;
 }
 
 static void remove_entry(void *index, struct sw_node *entry)
 {
     struct lpm *lpm = index;
-    remove_below(&lpm->root, entry, 0, bits_of(lpm, entry));
+    sw_map_remove(&lpm->map, lpm->nodes, entry);
+    remove_from_node(lpm, lpm->trie.root, lpm->trie.root_bits, entry, 0);
+}
+
+/* ---- lookup ---- */
+
+/* How the longest prefix of a list that a key has compares, or `how`; of prefixes within the window. A free place that seems
+ * to match leaves 0, and comes before prefixes that do. */
+static inline uint32_t longest(const struct candidate *list, uint32_t bits, uint32_t how)
+{
+#pragma GCC unroll 4
+    for (uint32_t i = 0; i < SHORT; i++) {
+        uint32_t other = list[i].how;
+        how = (bits ^ list[i].bits) >> (other & SHIFT) == 0 ? other : how;
+    }
+    return how;
+}
+
+/* The same where prefixes go on beyond the window. */
+static uint32_t longest_of_all(const struct lpm *lpm, const struct candidate *list, uint32_t room, uint32_t bits,
+                               const uint64_t *key, uint32_t best)
+{
+    for (uint32_t i = room; i-- > 0 && list[i].how != 0;) {
+        if ((bits ^ list[i].bits) >> (list[i].how & SHIFT) != 0) continue;
+        const struct sw_node *entry = entry_of(lpm, list[i].how >> REFERENCE);
+        if (!(list[i].how & BEYOND) || same_bits(entry->words, key, bits_of(lpm, entry))) return list[i].how >> REFERENCE;
+    }
+    return best;
+}
+
+/* A key of up to 32 bits, which stand in a register. */
+static uint32_t find_narrow(const struct trie *trie, uint32_t key)
+{
+    const struct slot *slot = &trie->root[(uint64_t)key << trie->root_bits >> WINDOW];
+    uint64_t bits = (uint64_t)key << trie->root_bits; /* the lower half: what comes next */
+    uint32_t best = slot->best;
+    child_t child = slot->child;
+    while (kind_of(child) >= NODE) {
+        if (kind_of(child) == PATH) {
+            const struct path *path = path_of(trie, child);
+            if (((uint32_t)bits ^ path->bits) >> (WINDOW - path->length) != 0) return best;
+            bits <<= path->length;
+            child = path->child;
+        } else {
+            slot = &slots_of(trie, child)[(uint32_t)bits >> (WINDOW - STRIDE)];
+            bits <<= STRIDE;
+            best = slot->best != 0 ? slot->best : best;
+            child = slot->child;
+        }
+    }
+    const struct candidate *list = list_of(trie, child);
+    uint32_t how = longest(list, (uint32_t)bits, 0);
+    if (kind_of(child) == LONG_LIST) how = longest(list + SHORT, (uint32_t)bits, how);
+    return how != 0 ? how >> REFERENCE : best;
+}
+
+static uint32_t find_wide(const struct lpm *lpm, const uint8_t *key_bytes)
+{
+    uint64_t key[SW_TABLE_MAX_KEY / 8 + 1];
+    arrange(lpm, key, key_bytes);
+    const struct trie *trie = &lpm->trie;
+    uint32_t at = trie->root_bits;
+    const struct slot *slot = &trie->root[at == 0 ? 0 : window(key, 0) >> (WINDOW - at)];
+    uint32_t best = slot->best;
+    child_t child = slot->child;
+    while (kind_of(child) >= NODE) {
+        if (kind_of(child) == PATH) {
+            const struct path *path = path_of(trie, child);
+            if ((window(key, at) ^ path->bits) >> (WINDOW - path->length) != 0) return best;
+            at += path->length;
+            child = path->child;
+        } else {
+            slot = &slots_of(trie, child)[window(key, at) >> (WINDOW - STRIDE)];
+            at += STRIDE;
+            best = slot->best != 0 ? slot->best : best;
+            child = slot->child;
+        }
+    }
+    if (child == 0) return best;
+    return longest_of_all(lpm, list_of(trie, child), room_of(child), window(key, at), key, best);
 }
 
 static struct sw_node *find(void *index, const uint8_t *key)
 {
     const struct lpm *lpm = index;
-    uint64_t buffer[SW_TABLE_MAX_KEY / 8 + 1];
-    arrange(lpm, buffer, key);
-    const struct trie_node *node = &lpm->root;
-    struct sw_node *best = NULL;
-    for (uint32_t bit = 0;; bit += STRIDE) {
-        uint32_t chunk = chunk_at(buffer, bit);
-        uint64_t matching = node->prefixes & lpm->covers[chunk];
-        if (matching != 0) best = node->results[rank_of(node->prefixes, 63 - (uint32_t)__builtin_clzll(matching))];
-        if (!(node->children >> chunk & 1)) return best;
-        child_t child = node->kids[rank_of(node->children, chunk)];
-        if (is_leaf(child)) {
-            struct sw_node *entry = leaf_of(child);
-            return same_bits(entry->words, buffer, bits_of(lpm, entry)) ? entry : best;
-        }
-        node = node_of(child);
+    if (lpm->key_bytes == 4 && lpm->lpm_bytes == 4) {
+        uint32_t bits;
+        memcpy(&bits, key, sizeof bits);
+        return entry_of(lpm, find_narrow(&lpm->trie, __builtin_bswap32(bits)));
     }
+    return entry_of(lpm, find_wide(lpm, key));
+}
+
+static void destroy(void *index)
+{
+    struct lpm *lpm = index;
+    free_trie(&lpm->trie);
+    sw_map_free(&lpm->map);
+    free(lpm);
+}
+
+static void *create(const struct sw_table_spec *spec, const struct sw_nodes *nodes, uint64_t seed)
+{
+    struct lpm *lpm = calloc(1, sizeof *lpm);
+    if (lpm == NULL) return NULL;
+    lpm->nodes = nodes;
+    lpm->seed = seed;
+    lpm->key_bytes = spec->key_bytes;
+    lpm->key_bits = 8 * spec->key_bytes;
+    uint32_t offset = 0;
+    for (uint16_t i = 0; i < spec->n_fields; i++) {
+        uint32_t bytes = (spec->fields[i].width + 7u) / 8;
+        if (spec->fields[i].match == SW_LPM) {
+            lpm->lpm_offset = offset;
+            lpm->lpm_bytes = bytes;
+            lpm->exact_bits = 8 * (spec->key_bytes - bytes) + 8 * bytes - spec->fields[i].width;
+        }
+        offset += bytes;
+    }
+    sw_map_init(&lpm->map, spec->key_bytes, words(spec));
+    lpm->trie.root = calloc(1, sizeof *lpm->trie.root);
+    if (lpm->trie.root != NULL && reserve(&lpm->trie, lpm->key_bits) == 0) return lpm;
+    destroy(lpm);
+    return NULL;
 }
 
 const struct sw_index sw_index_lpm = {create, destroy, words, prepare, insert, remove_entry, find};

@@ -1,67 +1,139 @@
-/* The hash map below exact and ternary tables: open addressing, linear probing, at most half full. */
+/* The hash map below exact, LPM and ternary tables: open addressing by buckets, each a cache line.
+ *
+ * A bucket has eight tags beside the references to their nodes, and is searched without a branch on what it holds. A full
+ * one goes on in the next. A key of up to 32 bits is its own tag, so such a lookup touches no node; of longer keys the tag
+ * is half of the hash, and the node is compared. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "table.h"
 
+typedef uint32_t four_t __attribute__((vector_size(16)));
+
+enum { HALF = SW_BUCKET / 2 };
+
+void sw_map_init(struct sw_map *map, uint32_t key_bytes, uint32_t n_words)
+{
+    *map = (struct sw_map){.n_words = n_words, .narrow = key_bytes <= 4 && n_words == 1};
+}
+
 void sw_map_free(struct sw_map *map)
 {
-    free(map->slots);
-    *map = (struct sw_map){0};
+    free(map->buckets);
+    map->buckets = NULL;
 }
 
-struct sw_map_slot *sw_map_find(const struct sw_map *map, const uint64_t *words, uint32_t n_words, uint64_t hash)
+/* Which slots have this tag and a reference, or with a 0 as the tag sought, which ones are used: a bit each. */
+static inline uint32_t lanes(four_t low, four_t high)
 {
-    if (map->slots == NULL) return NULL;
+    const four_t low_bits = {1, 2, 4, 8}, high_bits = {16, 32, 64, 128};
+    union { four_t four; uint64_t two[2]; } found = {.four = (low & low_bits) | (high & high_bits)};
+    uint64_t both = found.two[0] | found.two[1];
+    return (uint32_t)(both | both >> 32);
+}
+
+static inline uint32_t used_slots(const struct sw_bucket *bucket)
+{
+    const four_t *references = (const four_t *)bucket->references;
+    return lanes((four_t)(references[0] != 0), (four_t)(references[1] != 0));
+}
+
+static inline uint32_t tagged_slots(const struct sw_bucket *bucket, uint32_t tag)
+{
+    const four_t *tags = (const four_t *)bucket->tags;
+    return lanes((four_t)(tags[0] == tag), (four_t)(tags[1] == tag));
+}
+
+struct sw_node *sw_map_find(const struct sw_map *map, const struct sw_nodes *nodes, const uint64_t *words, uint64_t hash)
+{
+    if (map->buckets == NULL) return NULL;
     for (uint32_t i = (uint32_t)hash & map->mask;; i = (i + 1) & map->mask) {
-        struct sw_map_slot *slot = &map->slots[i];
-        if (slot->node == NULL) return NULL;
-        if (slot->hash != hash) continue;
-        const uint64_t *other = slot->node->words;
-        uint32_t k = 0;
-        while (k < n_words && other[k] == words[k]) k++;
-        if (k == n_words) return slot;
+        const struct sw_bucket *bucket = &map->buckets[i];
+        for (uint32_t slots = tagged_slots(bucket, hash >> 32); slots != 0; slots &= slots - 1) {
+            uint32_t reference = bucket->references[__builtin_ctz(slots)];
+            if (reference == 0) continue; /* a free slot has some tag */
+            struct sw_node *node = sw_node_at(nodes, reference - 1);
+            if (map->narrow) return node;
+            uint32_t k = 0;
+            while (k < map->n_words && node->words[k] == words[k]) k++;
+            if (k == map->n_words) return node;
+        }
+        if (used_slots(bucket) != (1u << SW_BUCKET) - 1) return NULL;
     }
 }
 
-static void place(struct sw_map *map, struct sw_map_slot entry)
+static void place(struct sw_map *map, uint64_t hash, uint32_t reference)
 {
-    uint32_t i = (uint32_t)entry.hash & map->mask;
-    while (map->slots[i].node != NULL) i = (i + 1) & map->mask;
-    map->slots[i] = entry;
+    uint32_t i = (uint32_t)hash & map->mask, used;
+    while ((used = used_slots(&map->buckets[i])) == (1u << SW_BUCKET) - 1) i = (i + 1) & map->mask;
+    uint32_t slot = (uint32_t)__builtin_ctz(~used);
+    map->buckets[i].tags[slot] = hash >> 32;
+    map->buckets[i].references[slot] = reference;
 }
 
-int sw_map_insert(struct sw_map *map, struct sw_node *node)
+int sw_map_insert(struct sw_map *map, const struct sw_nodes *nodes, const struct sw_node *node)
 {
-    if (map->slots == NULL || map->count * 2 >= map->mask) {
-        struct sw_map bigger = {.mask = map->slots == NULL ? 7 : map->mask * 2 + 1, .count = map->count};
-        bigger.slots = calloc((size_t)bigger.mask + 1, sizeof *bigger.slots);
-        if (bigger.slots == NULL) return -ENOMEM;
-        if (map->slots != NULL) {
-            for (uint32_t i = 0; i <= map->mask; i++) {
-                if (map->slots[i].node != NULL) place(&bigger, map->slots[i]);
-            }
+    uint32_t buckets = map->buckets == NULL ? 0 : map->mask + 1;
+    if ((uint64_t)map->count * 5 >= (uint64_t)buckets * SW_BUCKET * 4) { /* four fifths full */
+        struct sw_map bigger = *map;
+        bigger.mask = buckets == 0 ? 0 : buckets * 2 - 1;
+        size_t size = ((size_t)bigger.mask + 1) * sizeof *bigger.buckets;
+        bigger.buckets = aligned_alloc(sizeof *bigger.buckets, size);
+        if (bigger.buckets == NULL) return -ENOMEM;
+        memset(bigger.buckets, 0, size);
+        for (uint32_t i = 0; i < buckets * SW_BUCKET; i++) {
+            uint32_t reference = map->buckets[i / SW_BUCKET].references[i % SW_BUCKET];
+            if (reference != 0) place(&bigger, sw_node_at(nodes, reference - 1)->hash, reference);
         }
-        free(map->slots);
+        free(map->buckets);
         *map = bigger;
     }
-    place(map, (struct sw_map_slot){node->hash, node});
+    place(map, node->hash, node->entry.handle + 1);
     map->count++;
     return 0;
 }
 
-/* Moves later members of the probe sequence up, so that no tombstones are needed. */
-void sw_map_remove(struct sw_map *map, struct sw_map_slot *slot)
+/* Where the node's reference is. */
+static uint32_t *reference_of(const struct sw_map *map, const struct sw_node *node, uint32_t *bucket, uint32_t *slot)
 {
-    uint32_t hole = (uint32_t)(slot - map->slots);
-    for (uint32_t i = (hole + 1) & map->mask; map->slots[i].node != NULL; i = (i + 1) & map->mask) {
-        uint32_t home = (uint32_t)map->slots[i].hash & map->mask;
-        if (((i - home) & map->mask) >= ((i - hole) & map->mask)) {
-            map->slots[hole] = map->slots[i];
-            hole = i;
+    for (uint32_t i = (uint32_t)node->hash & map->mask;; i = (i + 1) & map->mask) {
+        for (uint32_t k = 0; k < SW_BUCKET; k++) {
+            if (map->buckets[i].references[k] != node->entry.handle + 1) continue;
+            *bucket = i;
+            *slot = k;
+            return &map->buckets[i].references[k];
         }
     }
-    map->slots[hole].node = NULL;
+}
+
+void sw_map_replace(struct sw_map *map, const struct sw_node *old, const struct sw_node *new)
+{
+    uint32_t bucket, slot;
+    *reference_of(map, old, &bucket, &slot) = new->entry.handle + 1;
+}
+
+/* What went on from a full bucket moves back when there is room, so that no tombstones are needed. */
+void sw_map_remove(struct sw_map *map, const struct sw_nodes *nodes, const struct sw_node *node)
+{
+    uint32_t hole, slot;
+    reference_of(map, node, &hole, &slot);
+    bool full = used_slots(&map->buckets[hole]) == (1u << SW_BUCKET) - 1;
+    map->buckets[hole].references[slot] = 0;
     map->count--;
+    for (uint32_t i = (hole + 1) & map->mask; full && i != hole; i = (i + 1) & map->mask) {
+        struct sw_bucket *bucket = &map->buckets[i];
+        full = used_slots(bucket) == (1u << SW_BUCKET) - 1;
+        for (uint32_t k = 0; k < SW_BUCKET; k++) {
+            if (bucket->references[k] == 0) continue;
+            uint32_t home = (uint32_t)sw_node_at(nodes, bucket->references[k] - 1)->hash & map->mask;
+            if (((i - home) & map->mask) < ((i - hole) & map->mask)) continue;
+            map->buckets[hole].tags[slot] = bucket->tags[k];
+            map->buckets[hole].references[slot] = bucket->references[k];
+            bucket->references[k] = 0;
+            hole = i;
+            slot = k;
+            break;
+        }
+    }
 }

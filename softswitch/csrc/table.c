@@ -7,7 +7,7 @@
 
 /* What keys of up to eight bytes found last, by a hash of the key: traffic repeats its keys. `found`: the node, with the
  * lowest bit set; that alone for a key that isn't there; 0: empty. */
-enum { RECENT_BITS = 8 };
+enum { RECENT_BITS = 8, LINE = 64 };
 struct recent { uint64_t key; uintptr_t found; };
 
 struct sw_table {
@@ -17,7 +17,8 @@ struct sw_table {
     uint32_t key_bytes;
     const struct sw_table_spec *spec;
     const struct sw_program *program;
-    struct sw_node **nodes; /* by handle */
+    struct sw_nodes nodes; /* a free one has no handle, which is UINT32_MAX */
+    void *chunks[SW_CHUNKS]; /* as allocated */
     uint32_t *free_handles;
     uint32_t count, capacity, n_free, used; /* used: handles ever given */
     struct sw_node *miss;
@@ -44,6 +45,11 @@ int sw_check_action(const struct sw_program *program, uint32_t action, uint32_t 
     return 0;
 }
 
+static void free_args(struct sw_node *node)
+{
+    if (node->entry.args != node->inline_args) free((void *)node->entry.args);
+}
+
 static int set_action(struct sw_table *table, struct sw_node *node, uint32_t action, const uint64_t *args,
                       uint32_t n_args, const char **why)
 {
@@ -57,7 +63,7 @@ static int set_action(struct sw_table *table, struct sw_node *node, uint32_t act
             *why = "out of memory";
             return -ENOMEM;
         }
-        free((void *)node->entry.args);
+        free_args(node);
         node->entry.args = bigger;
         node->args_capacity = n_args;
     }
@@ -67,21 +73,28 @@ static int set_action(struct sw_table *table, struct sw_node *node, uint32_t act
     return 0;
 }
 
-static struct sw_node *new_node(struct sw_table *table)
+/* 0 or -ENOMEM. */
+static int open_node(const struct sw_table *table, struct sw_node *node, uint32_t handle)
 {
-    struct sw_node *node = calloc(1, sizeof *node + 8 * (size_t)table->ops->words(table->spec));
-    if (node != NULL && table->spec->flags & SW_DIRECT_METER) {
-        node->meter.bytes = (table->spec->flags & SW_DIRECT_METER_BYTES) != 0;
-        node->entry.meter = &node->meter;
+    memset(node, 0, table->nodes.node_bytes);
+    node->entry.handle = UINT32_MAX;
+    if (table->spec->flags & SW_DIRECT_METER) {
+        struct sw_meter *meter = calloc(1, sizeof *meter);
+        if (meter == NULL) return -ENOMEM;
+        meter->bytes = (table->spec->flags & SW_DIRECT_METER_BYTES) != 0;
+        node->entry.meter = meter;
     }
-    return node;
+    node->entry.handle = handle;
+    node->entry.args = node->inline_args;
+    node->args_capacity = SW_INLINE_ARGS;
+    return 0;
 }
 
-static void free_node(struct sw_node *node)
+static void close_node(struct sw_node *node)
 {
-    if (node == NULL) return;
-    free((void *)node->entry.args);
-    free(node);
+    free_args(node);
+    free(node->entry.meter);
+    node->entry.handle = UINT32_MAX;
 }
 
 static const char *fault_of(const struct sw_table_spec *spec)
@@ -111,12 +124,17 @@ struct sw_table *sw_table_new(const struct sw_table_spec *spec, const struct sw_
     table->spec = spec;
     table->program = program;
     table->ops = spec->kind == SW_EXACT ? &sw_index_exact : spec->kind == SW_LPM ? &sw_index_lpm : &sw_index_ternary;
-    table->index = table->ops->create(spec, seed);
-    table->miss = new_node(table);
+    table->index = table->ops->create(spec, &table->nodes, seed);
+    size_t node_bytes = sizeof(struct sw_node) + 8 * (size_t)table->ops->words(spec);
+    table->nodes.node_bytes = (uint32_t)((node_bytes + LINE - 1) / LINE * LINE);
+    table->miss = aligned_alloc(LINE, table->nodes.node_bytes);
+    if (table->miss != NULL && open_node(table, table->miss, UINT32_MAX) != 0) {
+        free(table->miss);
+        table->miss = NULL;
+    }
     table->key_bytes = spec->key_bytes;
     if (spec->key_bytes <= 8) table->recent = calloc(1u << RECENT_BITS, sizeof *table->recent);
     if (table->index == NULL || table->miss == NULL || (spec->key_bytes <= 8 && table->recent == NULL)) goto fail;
-    table->miss->entry.handle = UINT32_MAX;
     if (sw_table_default(table, UINT32_MAX, NULL, 0, why) != 0) goto fail;
     int64_t last = 0; /* P4Runtime numbers these entries down to 1, and compares them with a client's own */
     for (uint32_t i = 0; i < spec->n_const_entries; i++) {
@@ -143,11 +161,14 @@ fail:
 void sw_table_free(struct sw_table *table)
 {
     if (table == NULL) return;
-    for (uint32_t i = 0; i < table->used; i++) free_node(table->nodes[i]);
+    for (uint32_t i = 0; i < table->used; i++) {
+        if (sw_table_node(table, i) != NULL) close_node(sw_table_node(table, i));
+    }
+    for (uint32_t i = 0; i < SW_CHUNKS; i++) free(table->chunks[i]);
     if (table->index != NULL) table->ops->destroy(table->index);
-    free_node(table->miss);
+    if (table->miss != NULL) close_node(table->miss);
+    free(table->miss);
     free(table->recent);
-    free(table->nodes);
     free(table->free_handles);
     free(table);
 }
@@ -163,14 +184,17 @@ static void forget(struct sw_table *table)
 
 static int grow(struct sw_table *table)
 {
-    uint32_t capacity = table->capacity == 0 ? 16 : table->capacity * 2;
-    struct sw_node **nodes = realloc(table->nodes, capacity * sizeof(struct sw_node *));
-    if (nodes == NULL) return -ENOMEM;
-    table->nodes = nodes;
-    uint32_t *handles = realloc(table->free_handles, capacity * sizeof *handles);
+    size_t more = (size_t)table->capacity + (1u << SW_FIRST_CHUNK_BITS);
+    uint32_t number = 63 - (uint32_t)__builtin_clzll(more);
+    if (number == SW_CHUNKS) return -ENOMEM;
+    uint32_t *handles = realloc(table->free_handles, (table->capacity + more) * sizeof *handles);
     if (handles == NULL) return -ENOMEM;
     table->free_handles = handles;
-    table->capacity = capacity;
+    uint8_t *chunk = calloc(1, more * table->nodes.node_bytes + LINE - 1); /* pages that nothing uses cost nothing */
+    if (chunk == NULL) return -ENOMEM;
+    table->chunks[number] = chunk;
+    table->nodes.origins[number] = ((uintptr_t)chunk + LINE - 1) / LINE * LINE - more * table->nodes.node_bytes;
+    table->capacity += (uint32_t)more;
     return 0;
 }
 
@@ -192,10 +216,9 @@ int64_t sw_table_insert(struct sw_table *table, const uint8_t *key, const uint8_
     }
     *why = "out of memory";
     if (table->n_free == 0 && table->used == table->capacity && grow(table) != 0) return -ENOMEM;
-    struct sw_node *node = new_node(table);
-    if (node == NULL) return -ENOMEM;
     uint32_t handle = table->n_free > 0 ? table->free_handles[table->n_free - 1] : table->used;
-    node->entry.handle = handle;
+    struct sw_node *node = sw_node_at(&table->nodes, handle);
+    if (open_node(table, node, handle) != 0) return -ENOMEM;
     node->prefix = prefix;
     node->rank = rank;
     int status = set_action(table, node, action, args, n_args, why);
@@ -205,12 +228,11 @@ int64_t sw_table_insert(struct sw_table *table, const uint8_t *key, const uint8_
         if (status == -EEXIST) *why = "an entry with this key is there already";
     }
     if (status != 0) {
-        free_node(node);
+        close_node(node);
         return status;
     }
     if (table->n_free > 0) table->n_free--;
     else table->used++;
-    table->nodes[handle] = node;
     table->count++;
     forget(table);
     return handle;
@@ -219,7 +241,9 @@ int64_t sw_table_insert(struct sw_table *table, const uint8_t *key, const uint8_
 struct sw_node *sw_table_node(struct sw_table *table, int64_t handle)
 {
     if (handle == -1) return table->miss;
-    return handle >= 0 && handle < table->used ? table->nodes[handle] : NULL;
+    if (handle < 0 || handle >= table->used) return NULL;
+    struct sw_node *node = sw_node_at(&table->nodes, (uint32_t)handle);
+    return node->entry.handle == handle ? node : NULL;
 }
 
 int sw_table_change(struct sw_table *table, uint32_t handle, uint32_t action, const uint64_t *args, uint32_t n_args,
@@ -241,10 +265,9 @@ int sw_table_remove(struct sw_table *table, uint32_t handle, const char **why)
         return -ENOENT;
     }
     table->ops->remove(table->index, node);
-    table->nodes[handle] = NULL;
     table->free_handles[table->n_free++] = handle;
     table->count--;
-    free_node(node);
+    close_node(node);
     forget(table);
     return 0;
 }

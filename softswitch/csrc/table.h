@@ -9,18 +9,33 @@
 
 enum { SW_TABLE_MAX_KEY = 512 /* bytes */ };
 
-/* A meter bound to an entry, and what the table knows of it beyond what programs see. */
+enum { SW_INLINE_ARGS = 2 /* words */ };
+
+/* An entry, and what the table knows of it beyond what programs see. What a packet reads of it fills its first cache line;
+ * a node is a whole number of lines, and begins with one. */
 struct sw_node {
     struct sw_entry entry; /* first: programs hold pointers to it */
-    struct sw_meter meter;
-    uint64_t hash;        /* of words[], exact and ternary */
+    uint64_t inline_args[SW_INLINE_ARGS]; /* entry.args, unless there are more */
+    uint64_t hash;        /* sw_map_hash of words[] */
     struct sw_node *next; /* ternary: same mask and masked key, in order of rank */
     int64_t rank;         /* the lower wins */
     int32_t prefix;       /* LPM: bits of the lpm field */
     uint32_t n_args, args_capacity;
-    /* Key in whole words; ternary: masked key, then mask; range: then lower and upper bounds of all fields. */
+    /* Key in whole words; LPM: then the prefix; ternary: masked key, then mask; range: then lower and upper bounds of all
+     * fields. */
     uint64_t words[];
 };
+
+/* The nodes of a table by handle, in chunks of doubling length: a node never moves, and its place follows from its handle
+ * without a look at memory that isn't at hand. The chunk with handles from 2^n - 8 on is at origins[n], less 2^n nodes. */
+enum { SW_FIRST_CHUNK_BITS = 3, SW_CHUNKS = 32 };
+struct sw_nodes { uintptr_t origins[SW_CHUNKS]; uint32_t node_bytes; };
+
+static inline struct sw_node *sw_node_at(const struct sw_nodes *nodes, uint32_t handle)
+{
+    uint64_t place = (uint64_t)handle + (1u << SW_FIRST_CHUNK_BITS);
+    return (struct sw_node *)(nodes->origins[63 - __builtin_clzll(place)] + place * nodes->node_bytes);
+}
 
 /* Whether a program has this action, with so many words of arguments: 0, or -EINVAL and why. */
 int sw_check_action(const struct sw_program *, uint32_t action, uint32_t n_args, const char **why);
@@ -44,7 +59,8 @@ struct sw_node *sw_table_node(struct sw_table *, int64_t handle);
 /* ---- the indexes (exact.c, lpm.c, ternary.c): one shape, so that table.c holds no match kind's detail ---- */
 
 struct sw_index {
-    void *(*create)(const struct sw_table_spec *, uint64_t seed);
+    /* The nodes of this table; the index finds them by handle. */
+    void *(*create)(const struct sw_table_spec *, const struct sw_nodes *, uint64_t seed);
     void (*destroy)(void *index);
     /* Words that a node of this table needs. */
     uint32_t (*words)(const struct sw_table_spec *);
@@ -58,21 +74,35 @@ struct sw_index {
 
 extern const struct sw_index sw_index_exact, sw_index_lpm, sw_index_ternary;
 
-/* ---- a hash map of nodes by the first n words, for the indexes ---- */
+/* ---- a hash map of nodes by the first n words, for the indexes (map.c) ---- */
 
-struct sw_map_slot { uint64_t hash; struct sw_node *node; };
-struct sw_map { struct sw_map_slot *slots; uint32_t mask, count; /* mask: slots - 1, or slots == NULL */ };
+enum { SW_BUCKET = 8 };
 
+/* A cache line. A reference is a handle plus one; 0: free. */
+struct sw_bucket { uint32_t tags[SW_BUCKET], references[SW_BUCKET]; };
+
+struct sw_map {
+    struct sw_bucket *buckets; /* NULL: empty */
+    uint32_t mask, count;      /* mask: buckets - 1 */
+    uint32_t n_words;
+    bool narrow; /* the words are one of up to 32 bits: the tag is the key */
+};
+
+void sw_map_init(struct sw_map *, uint32_t key_bytes, uint32_t n_words);
 void sw_map_free(struct sw_map *);
-/* The slot whose node has these words, or NULL. */
-struct sw_map_slot *sw_map_find(const struct sw_map *, const uint64_t *words, uint32_t n_words, uint64_t hash);
-int sw_map_insert(struct sw_map *, struct sw_node *);           /* 0 or -ENOMEM; the key isn't there yet */
-void sw_map_remove(struct sw_map *, struct sw_map_slot *);
+/* The node that has these words, or NULL. Chained ones: the first. */
+struct sw_node *sw_map_find(const struct sw_map *, const struct sw_nodes *, const uint64_t *words, uint64_t hash);
+int sw_map_insert(struct sw_map *, const struct sw_nodes *, const struct sw_node *); /* 0, -ENOMEM; it isn't there yet */
+void sw_map_remove(struct sw_map *, const struct sw_nodes *, const struct sw_node *);
+/* Another node with the same words stands in its place. */
+void sw_map_replace(struct sw_map *, const struct sw_node *old, const struct sw_node *new);
 
-static inline uint64_t sw_hash_words(const uint64_t *words, uint32_t n_words, uint64_t seed)
+/* The tag above, what says the bucket below. */
+static inline uint64_t sw_map_hash(const struct sw_map *map, const uint64_t *words, uint64_t seed)
 {
     uint64_t hash = seed;
-    for (uint32_t i = 0; i < n_words; i++) {
+    if (map->narrow) return words[0] << 32 | (uint32_t)((words[0] ^ hash) * 0x9e3779b97f4a7c15u >> 32);
+    for (uint32_t i = 0; i < map->n_words; i++) {
         unsigned __int128 product = (unsigned __int128)(words[i] ^ hash) * 0x9e3779b97f4a7c15u;
         hash = (uint64_t)product ^ (uint64_t)(product >> 64) ^ 0xa0761d6478bd642fu;
     }
@@ -82,8 +112,11 @@ static inline uint64_t sw_hash_words(const uint64_t *words, uint32_t n_words, ui
 /* Whole words from n bytes, the rest zero. Returns the words written. */
 static inline uint32_t sw_load_words(uint64_t *words, const uint8_t *bytes, uint32_t n)
 {
-    uint32_t n_words = (n + 7) / 8;
-    if (n_words != 0) {
+    uint32_t n_words = (n + 7) / 8, four;
+    if (n == 4) { /* of a length that the compiler knows: one load */
+        __builtin_memcpy(&four, bytes, 4);
+        words[0] = four;
+    } else if (n_words != 0) {
         words[n_words - 1] = 0;
         __builtin_memcpy(words, bytes, n);
     }

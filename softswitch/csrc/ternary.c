@@ -23,7 +23,9 @@ struct cached { uint64_t hash, generation; struct sw_node *node; };
 
 struct ternary {
     const struct sw_table_spec *spec;
+    const struct sw_nodes *nodes;
     struct group **groups; /* by `best` */
+    struct sw_map shape; /* what the groups' maps have in common */
     uint32_t n_groups, capacity, n_words;
     bool ranges;
     uint64_t seed, generation;
@@ -31,14 +33,16 @@ struct ternary {
     uint64_t *cached_keys; /* n_words a slot */
 };
 
-static void *create(const struct sw_table_spec *spec, uint64_t seed)
+static void *create(const struct sw_table_spec *spec, const struct sw_nodes *nodes, uint64_t seed)
 {
     struct ternary *ternary = calloc(1, sizeof *ternary);
     if (ternary == NULL) return NULL;
     ternary->spec = spec;
+    ternary->nodes = nodes;
     ternary->seed = seed;
     ternary->n_words = (spec->key_bytes + 7) / 8;
     ternary->generation = 1;
+    sw_map_init(&ternary->shape, spec->key_bytes, ternary->n_words);
     for (uint16_t i = 0; i < spec->n_fields; i++) ternary->ranges |= spec->fields[i].match == SW_RANGE;
     return ternary;
 }
@@ -92,7 +96,7 @@ static void prepare(void *index, struct sw_node *node, const uint8_t *key, const
         }
         at += bytes;
     }
-    node->hash = sw_hash_words(node->words, n, ternary->seed);
+    node->hash = sw_map_hash(&ternary->shape, node->words, ternary->seed);
 }
 
 static bool before(const struct sw_node *a, const struct sw_node *b)
@@ -119,6 +123,7 @@ static int add_group(struct ternary *ternary, const uint64_t *mask, int64_t best
     struct group *group = calloc(1, sizeof *group + 8 * (size_t)ternary->n_words);
     if (group == NULL) return -ENOMEM;
     memcpy(group->mask, mask, 8 * (size_t)ternary->n_words);
+    group->map = ternary->shape;
     group->best = best;
     ternary->groups[ternary->n_groups++] = group;
     if (ternary->n_groups == CACHE_FROM_GROUPS && ternary->cache == NULL) {
@@ -156,24 +161,28 @@ static int insert(void *index, struct sw_node *node)
     uint32_t n = ternary->n_words, at = group_of(ternary, node->words + n);
     if (at == ternary->n_groups && add_group(ternary, node->words + n, node->rank) != 0) return -ENOMEM;
     struct group *group = ternary->groups[at];
-    struct sw_map_slot *slot = sw_map_find(&group->map, node->words, n, node->hash);
+    struct sw_node *first = sw_map_find(&group->map, ternary->nodes, node->words, node->hash);
     node->next = NULL;
-    if (slot == NULL) {
-        if (sw_map_insert(&group->map, node) != 0) {
+    if (first == NULL) {
+        if (sw_map_insert(&group->map, ternary->nodes, node) != 0) {
             if (group->count == 0) drop_group(ternary, at);
             return -ENOMEM;
         }
     } else {
-        for (struct sw_node *other = slot->node; other != NULL; other = other->next) {
+        for (struct sw_node *other = first; other != NULL; other = other->next) {
             if (other->rank == node->rank &&
                 (!ternary->ranges || memcmp(other->words + 2 * n, node->words + 2 * n, 16 * (size_t)n) == 0)) {
                 return -EEXIST;
             }
         }
-        struct sw_node **link = &slot->node;
-        while (*link != NULL && before(*link, node)) link = &(*link)->next;
-        node->next = *link;
-        *link = node;
+        if (before(node, first)) {
+            node->next = first;
+            sw_map_replace(&group->map, first, node);
+        } else {
+            while (first->next != NULL && before(first->next, node)) first = first->next;
+            node->next = first->next;
+            first->next = node;
+        }
     }
     group->count++;
     if (node->rank < group->best) group->best = node->rank;
@@ -187,13 +196,14 @@ static void remove_node(void *index, struct sw_node *node)
     struct ternary *ternary = index;
     uint32_t n = ternary->n_words, at = group_of(ternary, node->words + n);
     struct group *group = ternary->groups[at];
-    struct sw_map_slot *slot = sw_map_find(&group->map, node->words, n, node->hash);
-    if (slot->node == node && node->next == NULL) {
-        sw_map_remove(&group->map, slot);
+    struct sw_node *first = sw_map_find(&group->map, ternary->nodes, node->words, node->hash);
+    if (first == node && node->next == NULL) {
+        sw_map_remove(&group->map, ternary->nodes, node);
+    } else if (first == node) {
+        sw_map_replace(&group->map, node, node->next);
     } else {
-        struct sw_node **link = &slot->node;
-        while (*link != node) link = &(*link)->next;
-        *link = node->next;
+        while (first->next != node) first = first->next;
+        first->next = node->next;
     }
     if (--group->count == 0) drop_group(ternary, at);
     ternary->generation++;
@@ -225,9 +235,8 @@ static struct sw_node *search(const struct ternary *ternary, const uint64_t *wor
         const struct group *group = ternary->groups[i];
         if (best != NULL && group->best > best->rank) break;
         for (uint32_t k = 0; k < n; k++) masked[k] = words_in[k] & group->mask[k];
-        struct sw_map_slot *slot = sw_map_find(&group->map, masked, n, sw_hash_words(masked, n, ternary->seed));
-        if (slot == NULL) continue;
-        for (struct sw_node *node = slot->node; node != NULL; node = node->next) {
+        struct sw_node *node = sw_map_find(&group->map, ternary->nodes, masked, sw_map_hash(&group->map, masked, ternary->seed));
+        for (; node != NULL; node = node->next) {
             if (ternary->ranges && !in_ranges(ternary, node, key)) continue;
             if (best == NULL || before(node, best)) best = node;
             break;
@@ -242,7 +251,7 @@ static struct sw_node *find(void *index, const uint8_t *key)
     uint64_t buffer[SW_TABLE_MAX_KEY / 8];
     uint32_t n = sw_load_words(buffer, key, ternary->spec->key_bytes);
     if (ternary->cache == NULL) return search(ternary, buffer, key);
-    uint64_t hash = sw_hash_words(buffer, n, ternary->seed);
+    uint64_t hash = sw_map_hash(&ternary->shape, buffer, ternary->seed);
     struct cached *cached = &ternary->cache[hash % CACHE_SLOTS];
     uint64_t *cached_key = &ternary->cached_keys[hash % CACHE_SLOTS * n];
     if (cached->generation == ternary->generation && cached->hash == hash &&

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
+import random
 from collections.abc import Iterator
 from contextlib import contextmanager
 from ctypes import byref, c_char_p, c_int32, c_int64, c_uint32, c_uint64
@@ -182,6 +183,46 @@ def add(under_test: Table, number: int, entries: dict[int, Entry], entry: Entry)
         assert handle >= 0
         assert handle not in entries
         entries[handle] = entry
+
+
+def crowded(draw: random.Random, number: int) -> Entry:
+    """Prefixes of all lengths that share a long beginning, with few values in what follows."""
+    width = next(width for kind, width in FIELDS[number] if kind == "lpm")
+    shared = draw.choice((0, width // 2, width - 9))
+    value = (0x9D3A6C51F0E24B87 << 64 | 0x5A17C3E98D0246BF) >> (128 - width)
+    value ^= draw.getrandbits(width - shared)
+    length = draw.randint(max(shared - 1, 0), width)
+    field = (value >> (width - length) << (width - length), length)
+    if number == LPM_AFTER_EXACT:
+        return Entry(((draw.choice((1, 5)), 0), field, (draw.choice((0, 7)), 0)), 0)
+    return Entry((field,), 0)
+
+
+@pytest.mark.parametrize("number", [LPM, LPM_AFTER_EXACT, LPM6])
+def test_crowded_prefixes(number: int) -> None:
+    """Lists overflow, paths form and are left, the root grows; then everything goes again."""
+    draw = random.Random(number)
+    steps = 20 * EXAMPLES
+    entries: dict[int, Entry] = {}
+    with table(number) as under_test:
+        for step in range(2 * steps):
+            if entries and draw.random() < (0.2 if step < steps else 0.9):
+                handle = draw.choice(list(entries))
+                assert under_test.remove(handle) == 0
+                near = entries.pop(handle)
+            else:
+                near = crowded(draw, number)
+                if len(entries) < 400:
+                    add(under_test, number, entries, near)
+            for _ in range(2):
+                key = tuple(
+                    value ^ draw.getrandbits(draw.randint(0, width)) if kind == "lpm" else value
+                    for (kind, width), (value, _) in zip(FIELDS[number], near.fields, strict=True)
+                )
+                assert under_test.find(packed(number, key)) == brute_force(number, entries, key)
+        for handle in list(entries):
+            assert under_test.remove(handle) == 0
+        assert under_test.find(packed(number, key)) == -1
 
 
 @pytest.mark.parametrize(("number", "width"), [(EXACT, 8), (LPM, 4), (LPM6, 16), (TERNARY, 4)])
