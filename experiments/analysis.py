@@ -52,10 +52,12 @@ def steady_state(recording: Recording, bottleneck: Endpoint, capacity_bps: float
 
 
 def aggregate_rate(recording: Recording, topology: Topology) -> tuple[Array, Array]:
-    """Sum of the sending rates as a step series, in bit/s. Flows of one host count up to the rate of its NIC."""
+    """Sum of the sending rates as a step series, in bit/s. A flow counts up to its limiter, a host's up to its NIC."""
+    limits = {spec.id: spec.rate_bps for spec in topology.flows}
     hosts: dict[str, list[tuple[Array, Array]]] = {}
     for flow in recording.flows:
-        hosts.setdefault(flow.src, []).append(recording.series.get(flow.entity, "rate_bps"))
+        rate, limit_bps = recording.series.get(flow.entity, "rate_bps"), limits.get(flow.id)
+        hosts.setdefault(flow.src, []).append(rate if limit_bps is None else metrics.capped(rate, limit_bps))
     return metrics.sum_steps(
         [metrics.capped(metrics.sum_steps(rates), topology.link_at(host, 0).rate_bps) for host, rates in hosts.items()]
     )

@@ -109,11 +109,11 @@
     for (const line of panel.lines) {
       make("path", { d: pathOf(line, x, y, start, end), stroke: `var(--${line.colour})`, "stroke-width": line.width, "stroke-opacity": line.opacity, "stroke-dasharray": DASHES[line.stroke] }, area);
     }
-    for (const [label, at] of panel.marks) {
+    for (const [row, [label, at]] of panel.marks.entries()) {
       if (at < start || at > end) continue;
       make("line", { class: "mark", x1: x(at), x2: x(at), y1: inner.top, y2: inner.bottom }, area);
       const right = x(at) > (inner.left + inner.right) * 0.6;
-      make("text", { class: "mark", x: x(at) + (right ? -5 : 5), y: inner.top + 12, "text-anchor": right ? "end" : "start" }, area, `${label}: ${+at.toPrecision(2)} ms`);
+      make("text", { class: "mark", x: x(at) + (right ? -5 : 5), y: inner.top + 12 + 14 * row, "text-anchor": right ? "end" : "start" }, area, `${label}: ${+at.toPrecision(2)} ms`);
     }
     if (panel.empty && !panel.lines.some((line) => line.x.length)) make("text", { x: (inner.left + inner.right) / 2, y: (inner.top + inner.bottom) / 2, "text-anchor": "middle" }, svg, panel.empty);
     make("path", { class: "frame", d: `M${inner.left} ${inner.top}V${inner.bottom}H${inner.right}` }, svg);

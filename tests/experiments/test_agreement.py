@@ -54,6 +54,14 @@ def row(live: Result, virtual: Result, what: str) -> Check:
     return found
 
 
+def test_a_limited_flow_counts_with_its_limit() -> None:
+    """With PFC alone a limiter holds F0 and F1 at 20 Gb/s each, whatever their RPs allow."""
+    scenario = SCENARIOS["victim"]
+    plan = scenario.plan("pfc", 1, {"burst_flows": 1, "duration": 2e-3})
+    made = judge(scenario, plan, run_virtual(plan, Silent()), "virtual", "softswitch", "")
+    assert row(made, made, "sending rates").measured == pytest.approx(40.0)
+
+
 def test_a_run_agrees_with_itself_to_the_bit(both: tuple[Result, Result]) -> None:
     checks = agreement.agreement(both[0], both[0])
     assert [check.verdict for check in checks] == ["met"] * 4

@@ -33,7 +33,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         results.append(judge(scenario, plan, run_virtual(plan, Silent()), "virtual", "softswitch"))
     compared = scenario.compare([(result.plan, result.recording) for result in results])
     (folder / "both.html").write_text(render(results, compared), encoding="utf-8")
-    plan = scenario.plan("pcn", 2, {"before": 1e-3, "duration": 5e-3})
+    plan = scenario.plan("pcn", 2, {"before": 1e-3, "duration": 5e-3, "phases": 1.0})
     live = judge(scenario, plan, run_virtual(plan, Silent()), "live", "softswitch")
     (folder / "over.html").write_text(render([live, results[1]]), encoding="utf-8")
     (folder / "one.html").write_text(render(results[:1]), encoding="utf-8")

@@ -59,7 +59,7 @@ def test_the_plan_is_figure_1() -> None:
     assert {flow.src for flow in bursts} == {f"h{index}" for index in range(2, 16)}
     assert str(made.bottleneck) == "s0:3"
     assert made.values["xoff"] == 512_000
-    assert made.scheme_parameters == {"w_min": 0.05, "w_max": 0.5, "period_s": 50e-6}
+    assert made.scheme_parameters == {"w_min": 0.05, "w_max": 0.5, "period_s": 50e-6, "phase_spread": 0.0}
 
 
 def test_the_bursts_and_the_ideal_are_those_of_the_claims() -> None:
