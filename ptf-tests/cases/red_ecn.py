@@ -120,9 +120,11 @@ class QueueWithoutPauseMarks(RedTest):
     def runTest(self) -> None:
         frames = [data(1, SLOW_PORT, psn=psn) for psn in range(12)]
         arrivals = self.congest(*frames)
+        # BMv2 shapes each queue alone: the first may leave before the others come.
+        sure = 1 if self.target == "bmv2" else 0
         self.assertEqual(
-            [arrival.frame for arrival in arrivals],
-            [forwarded(frame, SLOW_PORT, ce=frame != frames[-1]) for frame in frames],
+            [arrival.frame for arrival in arrivals[sure:]],
+            [forwarded(frame, SLOW_PORT, ce=frame != frames[-1]) for frame in frames[sure:]],
         )
 
 
