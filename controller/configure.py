@@ -25,8 +25,8 @@ LOSSLESS_CLASSES = 0b0000_1000  # RoCE data, class 3
 QUANTUM_BITS = 512  # IEEE 802.1Qbb: a pause quantum is 512 bit times
 MAX_QUANTA = 0xFFFF
 _HASH_BITS, _HASH_PARTS = 8, 4  # a flow's hash has 32 bits
-# A switch in stretched time is a thread, which wakes late: seldom by more (docs/switch.md).
-LATE_US = 2000
+# A switch in stretched time is a thread, which wakes late: on two busy cores seldom by more (docs/tofino.md).
+LATE_US = 5000
 
 
 @dataclass(frozen=True)

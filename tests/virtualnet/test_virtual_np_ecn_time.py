@@ -5,18 +5,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 from networks import MTU, dumbbell_network, tree, with_flows
 
 from controller.configure import gap_us
 from experiments.scenarios import SCENARIOS
-from hosts.algorithms import find_scheme
+from hosts.algorithms import Scheme, find_scheme
 from topologies.model import FlowSpec, Topology
 from virtualnet import VirtualNetwork
 
 ROCE = 3
 TIME = find_scheme("pcn-time")
+DOCUMENTED = (Path(__file__).parents[2] / "docs/tofino.md").read_text()
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,15 @@ class Marks:
     time_alone: int
     counter_alone: int
     resumes: int
+
+
+def assert_documented(row: str, *seen: Marks) -> None:
+    """That the table of differences in docs/tofino.md has these figures, summed, in the row that begins so."""
+    (line,) = [line for line in DOCUMENTED.splitlines() if line.startswith(f"| {row}")]
+    fields = ("transmitted", "marked", "time_alone", "counter_alone")
+    assert [cell.strip() for cell in line.split("|")[2:-1]] == [
+        f"{sum(getattr(one, field) for one in seen):,}" for field in fields
+    ]
 
 
 def marks(network: VirtualNetwork, switch: str, port: int) -> Marks:
@@ -45,24 +57,25 @@ def all_marks(network: VirtualNetwork) -> dict[tuple[str, int], Marks]:
     }
 
 
+def dumbbell_run(scheme: Scheme) -> tuple[Any, dict[tuple[str, int], Marks]]:
+    """150 ms of the dumbbell: what the network did, and the marks of all ports."""
+    topology = dumbbell_network().topology
+    settings = {"period_s": 500e-6, "w_min": 0.025}
+    with VirtualNetwork(topology, scheme.configure(settings), seed=1) as network:
+        with_flows(network, topology.flows).run(until_s=150e-3)
+        return network.totals(), all_marks(network) if scheme is TIME else {}
+
+
 def test_the_dumbbell_is_the_same_run_to_the_last_frame() -> None:
     """Equal digests: every frame at the same time with the same marks."""
-    digests = []
-    for by_time in (False, True):
-        scheme = TIME if by_time else find_scheme("pcn")
-        topology = dumbbell_network().topology
-        settings = {"period_s": 500e-6, "w_min": 0.025}
-        with VirtualNetwork(topology, scheme.configure(settings), seed=1) as network:
-            with_flows(network, topology.flows).run(until_s=50e-3)
-            digests.append(network.totals())
-            if by_time:
-                seen = all_marks(network)
-    assert digests[0] == digests[1]
-    assert seen["s0", 4].marked > 30_000
+    totals, seen = dumbbell_run(TIME)
+    assert totals == dumbbell_run(find_scheme("pcn"))[0]
+    assert seen["s0", 4].marked > 100_000
     assert all((one.time_alone, one.counter_alone) == (0, 0) for one in seen.values())
+    assert_documented("dumbbell, virtual, 150 ms, no switch paused", *seen.values())
 
 
-def test_the_victim_s_pauses_leave_the_same_packets_unmarked() -> None:
+def victim_run() -> tuple[Topology, dict[tuple[str, int], Marks]]:
     """The compact topology with so low an XOFF that s0 is paused by s1. A few times, with long queues."""
     plan = SCENARIOS["victim"].plan("pcn-time", 1, {"xoff": 60_000})
     scheme = TIME.configure(plan.scheme_parameters)
@@ -71,13 +84,18 @@ def test_the_victim_s_pauses_leave_the_same_packets_unmarked() -> None:
             length_s = flow.duration_s or plan.duration_s - flow.start_s
             network.add_flow(replace(flow, duration_s=length_s), flow.start_s - plan.start_s)
         network.run(until_s=plan.duration_s - plan.start_s)
-        seen = all_marks(network)
+        return network.topology, all_marks(network)
+
+
+def test_the_victim_s_pauses_leave_the_same_packets_unmarked() -> None:
+    topology, seen = victim_run()
     paused = seen["s0", 3]
     assert paused.resumes >= 3
     assert paused.marked > 40_000
-    assert paused.counter_alone <= paused.resumes * arrivals(network.topology, 1e-6)
+    assert paused.counter_alone <= paused.resumes * arrivals(topology, 1e-6)
     assert all(one.time_alone == 0 for one in seen.values())
     assert all(one.counter_alone == 0 for port, one in seen.items() if port != ("s0", 3))
+    assert_documented(f"victim, virtual, XOFF of 60 KB: {paused.resumes} RESUMEs", paused)
 
 
 def arrivals(topology: Topology, time_s: float) -> int:
@@ -120,6 +138,16 @@ def test_many_pauses_by_recirculation(out_bps: float, xoff_bytes: float) -> None
     assert seen.resumes >= 3
     assert seen.time_alone <= seen.resumes
     assert seen.counter_alone <= seen.resumes * arrivals(tree(2), 1e-6 + 2 * frame_s)
+
+
+def test_documentation_has_what_is_counted() -> None:
+    for row, seen in (
+        ("two senders of 10 Gb/s share a port of 10 that the next switch lets have 5", paused_tree(5e9, 20e3)),
+        ("as above, by recirculation", paused_tree(5e9, 20e3, emulated=True)),
+        ("let have 9", paused_tree(9e9, 20e3)),
+    ):
+        assert_documented(f"{row}: {seen.resumes} RESUMEs", seen)
+    assert_documented("the same with a `gap` for frames of 9,216 B", paused_tree(9e9, 20e3, largest_frame=9216))
 
 
 def test_pauses_shorter_than_the_largest_frame_are_not_seen() -> None:
