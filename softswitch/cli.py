@@ -80,7 +80,6 @@ def _run(options: Options, stopping: threading.Event) -> None:
                 queue_depth=options.queue_depth,
                 cpu_port=options.cpu_port,
                 drop_port=options.drop_port,
-                ports=len(options.interfaces),
                 seed=options.seed,
             )
         )

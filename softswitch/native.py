@@ -138,7 +138,7 @@ def load_library(path: Path) -> ctypes.CDLL:
     """Loads the runtime with its symbols visible to the programs it will dlopen, and declares its functions."""
     library = ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)
     library.sw_create.restype = _handle
-    library.sw_create.argtypes = [_u32, _u32, _u16, _u16, _u32, _u64, _text]
+    library.sw_create.argtypes = [_u32, _u32, _u16, _u16, _u64, _text]
     for name, (result, arguments) in _SIGNATURES.items():
         function = getattr(library, name)
         function.restype = result
@@ -149,8 +149,7 @@ def load_library(path: Path) -> ctypes.CDLL:
 class NativeSwitch:
     """One switch of the C runtime. A context manager: leaving it stops the switch and closes its ports.
 
-    `priorities`: queues a port, 1 to 8. `queue_depth`: packets a queue. `cpu_port` 0: none.
-    `ports`: how many interfaces share the memory for frames that came in. Raises NativeError.
+    `priorities`: queues a port, 1 to 8. `queue_depth`: packets a queue. `cpu_port` 0: none. Raises NativeError.
     """
 
     def __init__(
@@ -161,7 +160,6 @@ class NativeSwitch:
         queue_depth: int = 64,
         cpu_port: int = 0,
         drop_port: int = 511,
-        ports: int = 2,
         seed: int = 1,
     ) -> None:
         self._lib = library
@@ -170,7 +168,7 @@ class NativeSwitch:
         self._event_lock = threading.Lock()
         self._event_buffer = ctypes.create_string_buffer(MAX_FRAME)
         error = ctypes.create_string_buffer(ERROR_BYTES)
-        self._handle = library.sw_create(priorities, queue_depth, cpu_port, drop_port, ports, seed & (2**64 - 1), error)
+        self._handle = library.sw_create(priorities, queue_depth, cpu_port, drop_port, seed & (2**64 - 1), error)
         if not self._handle:
             raise NativeError(errno_names.EINVAL, _line(error) or "the switch could not be made")
 

@@ -39,7 +39,7 @@ struct sw_switch {
     struct sw_fifo input; /* resubmitted, recirculated and injected packets */
     struct sw_port *ports[SW_MAX_PORTS];
     uint16_t active[SW_MAX_PORTS];
-    uint32_t n_active, ring_blocks; /* of each port */
+    uint32_t n_active;
     struct sw_events events;
     uint64_t origin_ns, now_ns, seed;
     uint16_t cpu_port, drop_port;

@@ -72,7 +72,7 @@ static int open_interface(struct sw_switch *sw, struct sw_port *port, char *erro
         if (set(fd, SOL_SOCKET, SO_RCVBUFFORCE, SOCKET_BYTES) != 0) set(fd, SOL_SOCKET, SO_RCVBUF, SOCKET_BYTES);
         if (set(fd, SOL_SOCKET, SO_SNDBUFFORCE, SOCKET_BYTES) != 0) set(fd, SOL_SOCKET, SO_SNDBUF, SOCKET_BYTES);
         set(fd, SOL_PACKET, PACKET_QDISC_BYPASS, 1); /* faster, not needed */
-        if ((errno = -sw_ring_open(&port->ring, fd, sw->ring_blocks)) != 0) {
+        if ((errno = -sw_ring_open(&port->ring, fd)) != 0) {
             status = fail(error, "cannot make the receive ring of", name);
         } else if (bind(fd, (struct sockaddr *)&address, sizeof address) != 0) {
             status = fail(error, "cannot bind to", name);

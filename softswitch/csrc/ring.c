@@ -8,29 +8,29 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 
-static size_t size_of(uint32_t n_blocks) { return (size_t)n_blocks * SW_RING_BLOCK; }
+static const size_t SIZE = (size_t)SW_RING_BLOCKS * SW_RING_BLOCK;
 
-int sw_ring_open(struct sw_ring *ring, int fd, uint32_t n_blocks)
+int sw_ring_open(struct sw_ring *ring, int fd)
 {
     int version = TPACKET_V2, copy = 1; /* a frame that is longer than a slot is in the socket's queue as well */
     struct tpacket_req request = {.tp_block_size = SW_RING_BLOCK,
-                                  .tp_block_nr = n_blocks,
+                                  .tp_block_nr = SW_RING_BLOCKS,
                                   .tp_frame_size = SW_RING_SLOT,
-                                  .tp_frame_nr = n_blocks * SW_RING_BLOCK_SLOTS};
+                                  .tp_frame_nr = SW_RING_BLOCKS * SW_RING_BLOCK_SLOTS};
     if (setsockopt(fd, SOL_PACKET, PACKET_VERSION, &version, sizeof version) != 0 ||
         setsockopt(fd, SOL_PACKET, PACKET_COPY_THRESH, &copy, sizeof copy) != 0 ||
         setsockopt(fd, SOL_PACKET, PACKET_RX_RING, &request, sizeof request) != 0) {
         return -errno;
     }
-    void *blocks = mmap(NULL, size_of(n_blocks), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    void *blocks = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (blocks == MAP_FAILED) return -errno;
-    *ring = (struct sw_ring){blocks, n_blocks, 0, 0};
+    *ring = (struct sw_ring){blocks, 0, 0};
     return 0;
 }
 
 void sw_ring_close(struct sw_ring *ring)
 {
-    if (ring->blocks != NULL) munmap(ring->blocks, size_of(ring->n_blocks));
+    if (ring->blocks != NULL) munmap(ring->blocks, SIZE);
     ring->blocks = NULL;
 }
 
@@ -70,7 +70,7 @@ bool sw_ring_take(struct sw_ring *ring, int fd, struct sw_pool *pool, struct sw_
     if (!(status & TP_STATUS_USER)) return false;
     if (++ring->slot == SW_RING_BLOCK_SLOTS) {
         ring->slot = 0;
-        if (++ring->block == ring->n_blocks) ring->block = 0;
+        if (++ring->block == SW_RING_BLOCKS) ring->block = 0;
     }
     /* The next header and the start of its frame come from another core's cache: ask for them now. */
     const uint8_t *ahead = next_slot(ring);

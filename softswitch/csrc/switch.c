@@ -22,8 +22,6 @@
 enum {
     MAX_SMALL = 16384, MAX_LARGE = 1024, /* packets inside: some 35 + 10 MB, taken as needed */
     SPIN_NS = 12000,  /* a sleep shorter than this costs more than it saves */
-    RING_BLOCKS = 768, /* 6 MB of receive rings a switch, resident from the start: 3,840 frames */
-    RING_LEAST = 104,  /* 520 frames a port, however many there are: 0.1 s of 5,000 packets a second */
     RETRY_NS = 50000, /* for interfaces that refuse packets */
     WAKE = UINT16_MAX + 1, LINKS, /* epoll tags beyond the port numbers */
 };
@@ -171,7 +169,7 @@ static int watch(struct sw_switch *sw, int fd, uint32_t tag)
 }
 
 struct sw_switch *sw_create(uint32_t priorities, uint32_t queue_depth, uint16_t cpu_port, uint16_t drop_port,
-                            uint32_t ports, uint64_t seed, char error[SW_ERROR_BYTES])
+                            uint64_t seed, char error[SW_ERROR_BYTES])
 {
     error[0] = 0;
     if (priorities < 1 || priorities > SW_PRIORITIES || queue_depth < 1 || drop_port >= SW_MAX_PORTS ||
@@ -196,8 +194,6 @@ struct sw_switch *sw_create(uint32_t priorities, uint32_t queue_depth, uint16_t 
     sw_tm_init(&sw->tm, priorities, queue_depth);
     sw_pool_init(&sw->pool, 0, 0, MAX_SMALL, MAX_LARGE);
     sw_events_init(&sw->events);
-    sw->ring_blocks = RING_BLOCKS / (ports < 2 ? 2 : ports);
-    if (sw->ring_blocks < RING_LEAST) sw->ring_blocks = RING_LEAST;
     sw->cpu_port = cpu_port;
     sw->drop_port = drop_port;
     sw->seed = seed;

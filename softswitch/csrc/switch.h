@@ -11,9 +11,8 @@ struct sw_switch;
 
 enum { SW_ERROR_BYTES = 256 };
 
-/* ports: how many interfaces will share the memory for frames that came in; further ones get as much each. */
 struct sw_switch *sw_create(uint32_t priorities, uint32_t queue_depth_packets, uint16_t cpu_port /* 0: none */,
-                            uint16_t drop_port, uint32_t ports, uint64_t seed, char error[SW_ERROR_BYTES]);
+                            uint16_t drop_port, uint64_t seed, char error[SW_ERROR_BYTES]);
 void sw_destroy(struct sw_switch *); /* stops, closes ports, frees */
 
 int sw_port_add(struct sw_switch *, uint16_t port, const char *interface, char error[SW_ERROR_BYTES]);

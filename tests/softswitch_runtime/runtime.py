@@ -63,7 +63,7 @@ def library() -> ctypes.CDLL:
     """libsoftswitch, visible to the programs that are loaded later."""
     lib = ctypes.CDLL(str(build_runtime()), mode=ctypes.RTLD_GLOBAL)
     lib.sw_create.restype = ctypes.c_void_p
-    lib.sw_create.argtypes = [c_uint32, c_uint32, c_uint16, c_uint16, c_uint32, c_uint64, ctypes.c_char_p]
+    lib.sw_create.argtypes = [c_uint32, c_uint32, c_uint16, c_uint16, c_uint64, ctypes.c_char_p]
     lib.sw_table_add.restype = c_int64
     return lib
 
@@ -85,11 +85,11 @@ class Switch:
     """A live switch with one program of programs/."""
 
     def __init__(
-        self, program: str | None = "probe", *, depth: int = 64, cpu_port: int = 0, priorities: int = 8, ports: int = 2
+        self, program: str | None = "probe", *, depth: int = 64, cpu_port: int = 0, priorities: int = 8
     ) -> None:
         self.lib = library()
         error = ctypes.create_string_buffer(256)
-        handle = self.lib.sw_create(priorities, depth, cpu_port, DROP_PORT, ports, 1, error)
+        handle = self.lib.sw_create(priorities, depth, cpu_port, DROP_PORT, 1, error)
         if not handle:
             raise SwitchError(0, error.value.decode())
         self.handle = ctypes.c_void_p(handle)

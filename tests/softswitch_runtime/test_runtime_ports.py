@@ -65,12 +65,12 @@ def test_bursts_of_thousands_lose_nothing(make_links: Links) -> None:
         switch.port_add(1, a.near)
         switch.port_add(2, b.near)
         switch.forward(1, 2)
-        burst = [frame(1058, i % 251) for i in range(1920)]
+        burst = [frame(1058, i % 251) for i in range(2000)]
         for _ in range(3):
             a.send(*burst)
-            assert [f[-1] for f in b.receive(1920)] == [f[-1] for f in burst]
+            assert [f[-1] for f in b.receive(2000)] == [f[-1] for f in burst]
         stats = switch.stats(2)
-        assert (stats.tx_packets, stats.tx_dropped, stats.queue_dropped) == (5760, 0, 0)
+        assert (stats.tx_packets, stats.tx_dropped, stats.queue_dropped) == (6000, 0, 0)
 
 
 def test_full_queues_drop_and_count(make_links: Links) -> None:
@@ -183,32 +183,3 @@ def test_a_new_program_starts_empty(make_links: Links) -> None:
         switch.forward(1, 2)
         a.send(frame())
         assert len(b.receive(1)) == 1
-
-
-def test_the_rings_of_six_ports_fit_into_what_two_take(make_links: Links) -> None:
-    """6 MB of receive rings a switch, shared by as many ports as it was told of."""
-    links = make_links(6)
-    with Switch(ports=6) as switch:
-        before = ring_bytes()
-        for number, link in enumerate(links, 1):
-            switch.port_add(number, link.near)
-        assert 5e6 < ring_bytes() - before < 6.5e6
-        switch.forward(1, 6)
-        links[0].send(*[frame(fill=i % 251) for i in range(640)])  # as many as a ring holds
-        assert [f[23] for f in links[5].receive(640)] == [i % 251 for i in range(640)]
-
-
-def test_each_of_many_ports_has_a_tenth_of_a_second(make_links: Links) -> None:
-    """520 frames, 0.85 MB, however many ports there are."""
-    links = make_links(20)
-    with Switch(ports=20) as switch:
-        before = ring_bytes()
-        for number, link in enumerate(links, 1):
-            switch.port_add(number, link.near)
-        assert 16e6 < ring_bytes() - before < 18e6
-
-
-def ring_bytes() -> int:
-    """Memory of this process that packet sockets share with the kernel."""
-    lines = [line.split() for line in Path("/proc/self/maps").read_text().splitlines() if "socket:" in line]
-    return sum(int(to, 16) - int(start, 16) for start, to in (line[0].split("-") for line in lines))
