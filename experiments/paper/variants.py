@@ -1,10 +1,11 @@
-"""What the studies of fairness run beside PCN and PCN-X: one rule changed, or left out, at a time."""
+"""What studies run beside PCN, PCN-X and DCQCN: one rule changed, or left out, at a time."""
 
 from __future__ import annotations
 
 import dataclasses
 
 from hosts.algorithms import Cnp, Scheme, Window, find_scheme
+from hosts.algorithms.dcqcn import DcqcnParameters, DcqcnReactionPoint
 from hosts.algorithms.pcn import REC_RATE_UNIT_BPS, PcnNotificationPoint, PcnParameters
 from hosts.algorithms.pcn_x import PcnXNotificationPoint, PcnXParameters, PcnXReactionPoint
 
@@ -72,6 +73,18 @@ class PresentRate(PcnXReactionPoint):
     def on_cnp(self, cnp: Cnp, now_s: float) -> None:
         self._before_bps = self.rate_bps
         super().on_cnp(cnp, now_s)
+
+
+class SettledAlpha(DcqcnReactionPoint):
+    """DCQCN whose flows start with the alpha that they come to have in the steady state, not with 1."""
+
+    def __init__(self, line_rate_bps: float, parameters: DcqcnParameters) -> None:
+        super().__init__(line_rate_bps, parameters)
+        self.alpha = 0.1
+
+
+def dcqcn_with(reaction_point: type[DcqcnReactionPoint]) -> Scheme:
+    return dataclasses.replace(find_scheme("dcqcn"), reaction_point=reaction_point)
 
 
 def pcn_with(notification_point: type[PcnNotificationPoint]) -> Scheme:

@@ -41,7 +41,9 @@ def test_runs_are_told_apart_by_their_keys_and_the_same_each_time(name: str) -> 
     for case, other in zip(cases, again, strict=True):
         assert case.plan.topology.flows == other.plan.topology.flows
         assert case.plan.scheme_parameters == other.plan.scheme_parameters
-        assert case.plan.scheme in ({case.keys["scheme"]} if "scheme" in case.keys else {"pcn", "pcn-x", "timely"})
+        assert case.plan.scheme in (
+            {case.keys["scheme"]} if "scheme" in case.keys else {"pcn", "pcn-x", "timely", "qcn", "dcqcn"}
+        )
         assert case.plan.seed == case.keys["seed"]
     assert FIGURES[name].cases(("pfc",)) == [] or name == "fig2"
 
