@@ -31,6 +31,7 @@ from softswitch.bench.wires import (
 from softswitch.codegen.build import BuildError
 
 ROOT = Path(__file__).resolve().parents[2]
+PARTS = ("forwarding", "shaping", "inside")
 RATES = (1e6, 1e7, 1e8, 1e9)  # of shaped ports, bit/s
 NICE = -10  # other work of the machine disturbs less; the switch's worker has it anyway
 
@@ -38,6 +39,7 @@ NICE = -10  # other work of the machine disturbs less; the switch's worker has i
 def main(arguments: list[str] | None = None) -> int:
     """Prints the figures. 0: measured; 1: could not."""
     parser = argparse.ArgumentParser(prog="python -m softswitch.bench", description=bench.__doc__)
+    parser.add_argument("parts", nargs="*", help=f"of {', '.join(PARTS)}; all of them unless given")
     parser.add_argument("--program", type=Path, default=ROOT / "p4src/compiled/pcn.json", help="compiled P4 program")
     parser.add_argument("--seconds", type=float, default=1.0, help="length of a run")
     parser.add_argument("--runs", type=int, default=5, help="runs whose median counts")
@@ -46,6 +48,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--switches", type=int, default=40, help="how many run at once")
     parser.add_argument("--no-bmv2", action="store_true", help="leave BMv2 out")
     options = parser.parse_args(arguments)
+    options.parts = options.parts or PARTS
+    if unknown := set(options.parts) - set(PARTS):
+        parser.error(f"no part is called {', '.join(sorted(unknown))}")
     with contextlib.suppress(OSError):
         os.setpriority(os.PRIO_PROCESS, 0, NICE)
     try:
@@ -64,16 +69,22 @@ class Report:
         self._bmv2 = None if options.no_bmv2 else shutil.which("simple_switch_grpc")
 
     def run(self) -> None:
-        """Everything."""
+        """The parts that are asked for."""
+        parts = self._options.parts
         print(
             f"{self._options.program.name}, veth to veth, {len(all_cpus())} CPUs; median of {self._options.runs} runs"
         )
         columns = f"{'copy loop':>12}{'softswitch':>12}{'BMv2':>12}{'to BMv2':>9}"
         print(f"{'':36}{columns}  goal")
         with tempfile.TemporaryDirectory() as folder:
+            blast = build_blast(Path(folder))
             with wires() as through:
-                self._forwarding(build_blast(Path(folder)), through)
-            self._inside(Path(folder))
+                if "forwarding" in parts:
+                    self._forwarding(blast, through)
+                if "shaping" in parts:
+                    self._shaping(blast, through)
+            if "inside" in parts:
+                self._inside(Path(folder))
         if self._bmv2 is None and not self._options.no_bmv2:
             print("BMv2 (simple_switch_grpc) is not installed, so it is not compared")
 
@@ -104,6 +115,9 @@ class Report:
             elif what.startswith("resident"):
                 goal = "< 60"
             self._line(what, value, floor[what], bmv2.get(what), goal)
+
+    def _shaping(self, blast: Path, through: Wires) -> None:
+        under_test = Bench(blast, through, self._options.seconds, self._options.runs)
         for rate in RATES:
             options = ["--rate", f"2={rate:.0f}"]
             with p4_switch(SOFTSWITCH, one_cpu(SWITCH_CPU), self._options.program, through, options):
@@ -129,13 +143,15 @@ class Report:
     def _inside(self, folder: Path) -> None:
         program, entries = self._options.program, self._options.entries
         core = Core(folder)
-        rate = core.pipeline(program, self._options.sizes[0])
+        rate, routed, full = (core.pipeline(program, self._options.sizes[0], n) for n in (1, 10, entries))
         self._line("pipeline alone, packets/s", rate, goal=">= 5,000,000")
+        self._line("the same, 10 routes", routed)
+        self._line(f"the same, {entries:,} routes", full, goal=f"slower than with 10: {routed / full:.2f} times")
         for name, kind, many in (("exact", EXACT, entries), ("LPM", LPM, entries), ("ternary", TERNARY, entries // 50)):
-            few, full = core.lookup(kind, 10), core.lookup(kind, many)
-            slower = (1e9 / rate + full - few) / (1e9 / rate)
-            self._line(f"{name} lookup, 10 entries, ns", few)
-            self._line(f"{name} lookup, {many:,}, ns", full, goal=f"< 2 times the pipeline's time: {slower:.2f}")
+            for waiting, how in ((False, ""), (True, " waited for")):
+                few, full = core.lookup(kind, 10, waiting=waiting), core.lookup(kind, many, waiting=waiting)
+                self._line(f"{name} lookup{how}, 10 entries, ns", few)
+                self._line(f"{name} lookup{how}, {many:,}, ns", full, goal=f"< 2 times: {full / few:.1f}")
         ours = inside.insertion(SOFTSWITCH, program, entries)
         bmv2 = inside.insertion([self._bmv2], program, entries) if self._bmv2 is not None else None
         self._line(f"inserting {entries:,} entries, s", ours, bmv2=bmv2, goal="< 10")

@@ -6,6 +6,7 @@ import contextlib
 import ctypes
 import json
 import os
+import random
 import re
 import statistics
 import subprocess
@@ -15,12 +16,13 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from finsy.proto import p4i, p4r
 from google.protobuf import text_format
 
 from softswitch.bench.forwarders import Controller, listening
-from softswitch.bench.wires import DESTINATION, BenchError, all_cpus, roce_frame, run
+from softswitch.bench.wires import BenchError, all_cpus, roce_frame, run
 from softswitch.codegen.build import CSRC, build_program, build_runtime, compiler
 from softswitch.native import NativeSwitch, load_library
 from softswitch.p4runtime.binding import bind
@@ -28,6 +30,7 @@ from softswitch.p4runtime.forwarding import Forwarding
 from softswitch.program import load_program
 
 BATCH = 1000  # entries a Write
+DRAWN = 20_000  # destinations, before they come again
 EXACT, LPM, TERNARY = 0, 1, 2  # enum sw_match
 SOFTSWITCH = (sys.executable, "-m", "softswitch")
 
@@ -43,24 +46,33 @@ class Core:
         self._core = ctypes.CDLL(str(target))
         self._core.core_pipeline.restype = self._core.core_lookup.restype = ctypes.c_double
 
-    def pipeline(self, path: Path, length: int) -> float:
-        """Packets a second through a program that routes DESTINATION, without sockets and threads."""
-        program = load_program(path.read_text())
-        info = text_format.Parse(path.with_suffix(".p4info.txtpb").read_text(), p4i.P4Info())
+    def pipeline(self, path: Path, length: int, routes: int = 1) -> float:
+        """Packets a second through a program without sockets and threads, to as many destinations, drawn at random, as its
+        table has host routes."""
+        info, document = enlarged(path, routes)
+        program = load_program(document)
+        random_ = random.Random(routes)
+        addresses = [random_.randbytes(4) for _ in range(routes)]
+        drawn = b"".join(random_.choice(addresses) for _ in range(DRAWN))
         with NativeSwitch(self._runtime, queue_depth=128) as native:
             native.load(build_program(program))
             controller = Controller(0)
             controller.info = info
-            entity = p4r.Entity(table_entry=controller.route(DESTINATION))
-            Forwarding(bind(info, program), native).apply(p4r.Update(type=p4r.Update.INSERT, entity=entity))
-            frame = roce_frame(length)
+            forwarding = Forwarding(bind(info, program), native)
+            for address in dict.fromkeys(addresses):
+                entity = p4r.Entity(table_entry=controller.route(address))
+                forwarding.apply(p4r.Update(type=p4r.Update.INSERT, entity=entity))
+            complement = bytes(255 - byte for byte in addresses[0])
+            frame = ctypes.create_string_buffer(roce_frame(length, complement, addresses[0]), length)
             handle, port, n = ctypes.c_void_p(native._handle), ctypes.c_uint16(1), ctypes.c_uint32(10_000)
-            runs = [self._core.core_pipeline(handle, port, frame, ctypes.c_uint32(length), n) for _ in range(5)]
+            words = (handle, port, frame, ctypes.c_uint32(length), n, drawn, ctypes.c_uint32(DRAWN))
+            runs = [self._core.core_pipeline(*words) for _ in range(5)]
         return float(statistics.median(runs))
 
-    def lookup(self, kind: int, entries: int) -> float:
-        """Mean time of a lookup, ns: random keys that match."""
-        runs = [self._core.core_lookup(ctypes.c_int(kind), ctypes.c_uint32(entries)) for _ in range(3)]
+    def lookup(self, kind: int, entries: int, *, waiting: bool = False) -> float:
+        """Mean time of a lookup, ns: random keys that match. `waiting`: each lookup waits for the one before."""
+        words = (ctypes.c_int(kind), ctypes.c_uint32(entries), ctypes.c_bool(waiting))
+        runs = [self._core.core_lookup(*words) for _ in range(3)]
         if min(runs) < 0:
             raise BenchError("the lookup bench failed")
         return float(statistics.median(runs))
@@ -68,23 +80,28 @@ class Core:
 
 def insertion(command: Sequence[str], program: Path, entries: int) -> float:
     """Seconds to insert so many LPM entries over P4Runtime, in batches, into a table made large enough."""
-    document = json.loads(program.read_text())
-    for pipeline in document["pipelines"]:
-        for table in pipeline["tables"]:
-            if table["name"].endswith("ipv4_lpm"):
-                table["max_size"] = entries
-    text = program.with_suffix(".p4info.txtpb").read_text()
-    info = text_format.Parse(text, p4i.P4Info())
-    for found in info.tables:
-        if found.preamble.alias == "ipv4_lpm":
-            found.size = entries
+    info, document = enlarged(program, entries)
     with listening(command, all_cpus()) as (_, port), Controller(port) as controller:
-        controller.set_pipeline(text_format.MessageToString(info), json.dumps(document).encode())
+        controller.set_pipeline(text_format.MessageToString(info), document.encode())
         routes = [controller.route((0x0B000000 + n).to_bytes(4, "big")) for n in range(entries)]
         started = time.monotonic()
         for first in range(0, entries, BATCH):
             controller.insert(routes[first : first + BATCH])
         return time.monotonic() - started
+
+
+def enlarged(program: Path, entries: int) -> tuple[Any, str]:
+    """A compiled program's p4info and its JSON, with an ipv4_lpm that has room for so many entries."""
+    document = json.loads(program.read_text())
+    for pipeline in document["pipelines"]:
+        for table in pipeline["tables"]:
+            if table["name"].endswith("ipv4_lpm"):
+                table["max_size"] = entries
+    info = text_format.Parse(program.with_suffix(".p4info.txtpb").read_text(), p4i.P4Info())
+    for found in info.tables:
+        if found.preamble.alias == "ipv4_lpm":
+            found.size = entries
+    return info, json.dumps(document)
 
 
 @dataclass(frozen=True)

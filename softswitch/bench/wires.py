@@ -13,7 +13,7 @@ from typing import Any
 from softswitch.codegen.build import CSRC, compiler
 
 SENDER_CPU, SWITCH_CPU = 0, 1
-DESTINATION = bytes([10, 0, 0, 2])
+SOURCE, DESTINATION = bytes([10, 0, 0, 1]), bytes([10, 0, 0, 2])
 
 
 class BenchError(Exception):
@@ -34,11 +34,11 @@ class Wires:
         return int(Path(f"/sys/class/net/{self.far_out}/statistics/rx_packets").read_text())
 
 
-def roce_frame(length: int) -> bytes:
+def roce_frame(length: int, source: bytes = SOURCE, destination: bytes = DESTINATION) -> bytes:
     """A RoCEv2 data packet of `length` bytes, ECN-capable, with a valid IPv4 checksum."""
     ip_length = length - 14
     header = bytearray(
-        b"\x45\x6a" + ip_length.to_bytes(2, "big") + bytes(4) + b"\x40\x11\0\0\x0a\0\0\x01" + DESTINATION
+        b"\x45\x6a" + ip_length.to_bytes(2, "big") + bytes(4) + b"\x40\x11\0\0" + source + destination
     )
     total = sum(int.from_bytes(header[i : i + 2], "big") for i in range(0, 20, 2))
     total = (total & 0xFFFF) + (total >> 16)
