@@ -37,9 +37,7 @@ class Wires:
 def roce_frame(length: int, source: bytes = SOURCE, destination: bytes = DESTINATION) -> bytes:
     """A RoCEv2 data packet of `length` bytes, ECN-capable, with a valid IPv4 checksum."""
     ip_length = length - 14
-    header = bytearray(
-        b"\x45\x6a" + ip_length.to_bytes(2, "big") + bytes(4) + b"\x40\x11\0\0" + source + destination
-    )
+    header = bytearray(b"\x45\x6a" + ip_length.to_bytes(2, "big") + bytes(4) + b"\x40\x11\0\0" + source + destination)
     total = sum(int.from_bytes(header[i : i + 2], "big") for i in range(0, 20, 2))
     total = (total & 0xFFFF) + (total >> 16)
     header[10:12] = (~total & 0xFFFF).to_bytes(2, "big")
