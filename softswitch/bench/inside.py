@@ -47,8 +47,8 @@ class Core:
         self._core.core_pipeline.restype = self._core.core_lookup.restype = ctypes.c_double
 
     def pipeline(self, path: Path, length: int, routes: int = 1) -> float:
-        """Packets a second through a program, without sockets and threads, to destinations drawn from the host routes that
-        its table has."""
+        """Packets a second through a program, without sockets and threads, to destinations drawn from the host routes
+        of its table."""
         info, document = enlarged(path, routes)
         program = load_program(document)
         random_ = random.Random(routes)

@@ -25,6 +25,7 @@ from softswitch.p4runtime.errors import (
     RESOURCE_EXHAUSTED,
     RpcError,
 )
+from softswitch.p4runtime.roles import Scope, scope_of
 
 log = logging.getLogger(__name__)
 
@@ -71,12 +72,13 @@ class Session:
 
 @dataclass
 class _Role:
-    """A role's sessions. `highest`: the highest election id ever seen; `config`: of its last primary."""
+    """A role's sessions. `highest`: the highest election id ever seen; `config`, `scope`: of its last primary."""
 
     sessions: list[Session] = field(default_factory=list)
     highest: int | None = None
     primary: Session | None = None
     config: Any | None = None
+    scope: Scope | None = None
 
 
 class Arbitration:
@@ -91,7 +93,7 @@ class Arbitration:
         name = message.role.name
         election_id = _number(message.election_id) if message.HasField("election_id") else None
         first = session.role is None
-        self._check(session, message, name, election_id)
+        scope = self._check(session, message, name, election_id)
         role = self._roles.setdefault(name, _Role())
         if first:
             session.role = name
@@ -100,7 +102,7 @@ class Arbitration:
         if election_id is not None and (role.highest is None or election_id >= role.highest):
             changed = role.primary is not session or election_id != role.highest
             role.primary, role.highest = session, election_id
-            role.config = message.role.config if message.role.HasField("config") else None
+            role.config, role.scope = (message.role.config, scope) if scope is not None else (None, None)
             if changed:
                 self._notify(name, role, [s for s in role.sessions if s is not session])
             self._notify(name, role, [session])
@@ -126,26 +128,33 @@ class Arbitration:
         if device_id != self._device_id:
             raise RpcError(NOT_FOUND, f"this switch is device {self._device_id}, not {device_id}")
 
-    def check_primary(self, role_name: str, election_id: p4r.Uint128) -> None:
-        """Raises RpcError unless the request comes from the role's primary."""
+    def check_primary(self, role_name: str, election_id: p4r.Uint128) -> Scope | None:
+        """What the role may do; None: everything. Raises RpcError unless the request comes from the role's primary."""
         role = self._roles.get(role_name)
         if role is None:
             raise RpcError(NOT_FOUND, f"no controller has taken the role {role_name!r}")
         if role.primary is None or _number(election_id) != role.highest:
             who = f"the primary has election id {role.highest}" if role.primary else "there is no primary"
             raise RpcError(PERMISSION_DENIED, f"election id {_number(election_id)} is not the primary's: {who}")
+        return role.scope
+
+    def scope(self, role_name: str) -> Scope | None:
+        """What a role sees; None: everything."""
+        role = self._roles.get(role_name)
+        return None if role is None else role.scope
 
     def is_primary(self, session: Session) -> bool:
         """Whether a session may send packets."""
         return session.role is not None and self._roles[session.role].primary is session
 
-    def primaries(self) -> list[Session]:
+    def primaries(self) -> list[tuple[Session, Scope | None]]:
         """The primary of each role that has one: who gets packets and digests."""
-        return [role.primary for role in list(self._roles.values()) if role.primary is not None]
+        return [(role.primary, role.scope) for role in list(self._roles.values()) if role.primary is not None]
 
     def _check(
         self, session: Session, message: p4r.MasterArbitrationUpdate, name: str, election_id: int | None
-    ) -> None:
+    ) -> Scope | None:
+        """What the role is to do."""
         if session.role is None:
             self.check_device(message.device_id)
             if sum(len(role.sessions) for role in self._roles.values()) >= MAX_SESSIONS:
@@ -154,13 +163,16 @@ class Arbitration:
             raise RpcError(FAILED_PRECONDITION, f"this stream is for device {self._device_id}")
         elif name != session.role:
             raise RpcError(FAILED_PRECONDITION, f"this stream has the role {session.role!r}; open another for {name!r}")
-        if message.role.HasField("config"):
-            raise RpcError(INVALID_ARGUMENT, "no scheme of role configurations is known: leave role.config unset")
+        scope = scope_of(message.role.config) if message.role.HasField("config") else None
+        for other_name, role in self._roles.items():
+            if scope and role.scope and role.sessions and other_name != name and scope.conflicts(role.scope):
+                raise RpcError(INVALID_ARGUMENT, f"the role {other_name!r} has some of these ids, not for both")
         others = [
             other for other in (self._roles[name].sessions if name in self._roles else []) if other is not session
         ]
         if election_id is not None and any(other.election_id == election_id for other in others):
             raise RpcError(INVALID_ARGUMENT, f"election id {election_id} is in use by another controller of this role")
+        return scope
 
     def _notify(self, name: str, role: _Role, sessions: list[Session]) -> None:
         for session in sessions:

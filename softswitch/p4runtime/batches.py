@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 from finsy.proto import p4r
 
-from softswitch.p4runtime.errors import ABORTED, UNIMPLEMENTED, BatchError, RpcError
+from softswitch.p4runtime.errors import ABORTED, PERMISSION_DENIED, UNIMPLEMENTED, BatchError, RpcError
 from softswitch.p4runtime.forwarding import Forwarding
+from softswitch.p4runtime.roles import Scope
 
 CHUNK = 1000  # entities a ReadResponse, so that no message comes near gRPC's limit of 4 MiB
 
@@ -32,8 +33,14 @@ class Answer:
     error: BatchError | None = None
 
 
-def write(state: Forwarding, updates: Sequence[p4r.Update], atomicity: p4r.WriteRequest.Atomicity.ValueType) -> Written:
-    """Carries out a batch in its order. Raises RpcError for an atomicity that is not offered.
+def write(
+    state: Forwarding,
+    updates: Sequence[p4r.Update],
+    atomicity: p4r.WriteRequest.Atomicity.ValueType,
+    scope: Scope | None = None,
+) -> Written:
+    """Carries out a batch in its order, of updates that the scope covers. Raises RpcError for an atomicity that is not
+    offered.
 
     CONTINUE_ON_ERROR tries every update. ROLLBACK_ON_ERROR stops at the first that fails and undoes those before it.
     """
@@ -44,6 +51,8 @@ def write(state: Forwarding, updates: Sequence[p4r.Update], atomicity: p4r.Write
     done: list[tuple[p4r.Update, Callable[[], None]]] = []
     for update in updates:
         try:
+            if scope is not None and not scope.covers(update.entity):
+                raise RpcError(PERMISSION_DENIED, "the role's configuration doesn't give it this entity")
             done.append((update, state.apply(update)))
         except RpcError as error:
             outcomes.append(error.status())
@@ -62,14 +71,16 @@ def write(state: Forwarding, updates: Sequence[p4r.Update], atomicity: p4r.Write
     return Written([update for update, _ in done], BatchError(outcomes))
 
 
-def read(state: Forwarding, queries: Sequence[p4r.Entity]) -> Answer:
-    """Answers a batch, in chunks."""
+def read(state: Forwarding, queries: Sequence[p4r.Entity], scope: Scope | None = None) -> Answer:
+    """Answers a batch, in chunks, with what the scope covers."""
     responses = [p4r.ReadResponse()]
     outcomes: list[p4r.Error] = []
     failed = False
     for query in queries:
         try:
             for entity in state.read(query):
+                if scope is not None and not scope.covers(entity):
+                    continue
                 if len(responses[-1].entities) >= CHUNK:
                     responses.append(p4r.ReadResponse())
                 responses[-1].entities.append(entity)

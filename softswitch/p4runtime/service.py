@@ -31,6 +31,7 @@ from softswitch.p4runtime.errors import (
 )
 from softswitch.p4runtime.forwarding import Forwarding
 from softswitch.p4runtime.pipeline import Pipeline, Request, verify
+from softswitch.p4runtime.roles import Scope
 
 API_VERSION: Final = "1.5.0"
 MAX_PACKET_OUT: Final = 9216  # bytes, with its header
@@ -70,9 +71,9 @@ class Service(p4r_grpc.P4RuntimeServicer):
     def Write(self, request: p4r.WriteRequest, context: grpc.ServicerContext) -> p4r.WriteResponse:  # noqa: N802
         try:
             with self._lock:
-                self._check_writer(request)
+                scope = self._check_writer(request)
                 state = self._state()
-                succeeded = batches.write(state, request.updates, request.atomicity)
+                succeeded = batches.write(state, request.updates, request.atomicity, scope)
                 self._pipeline.record(succeeded.updates)
                 if succeeded.error:
                     raise succeeded.error
@@ -86,7 +87,7 @@ class Service(p4r_grpc.P4RuntimeServicer):
         try:
             with self._lock:
                 self._arbitration.check_device(request.device_id)
-                answer = batches.read(self._state(), request.entities)
+                answer = batches.read(self._state(), request.entities, self._arbitration.scope(request.role))
             yield from answer.responses
             if answer.error:
                 raise answer.error
@@ -100,7 +101,7 @@ class Service(p4r_grpc.P4RuntimeServicer):
     ) -> p4r.SetForwardingPipelineConfigResponse:
         try:
             with self._lock:
-                self._check_writer(request)
+                self._check_configurer(request)
             self._configure(request)
         except RpcError as error:
             log.warning("pipeline refused: %s", error.message)
@@ -278,8 +279,10 @@ class Service(p4r_grpc.P4RuntimeServicer):
                 self._offer(p4r.StreamMessageResponse(digest=digest))
 
     def _offer(self, message: p4r.StreamMessageResponse) -> None:
-        for session in self._arbitration.primaries():
-            session.offer(message)
+        for session, scope in self._arbitration.primaries():
+            heard = message if scope is None else scope.heard(message)
+            if heard is not None:
+                session.offer(heard)
 
     # ---- what several use ----
 
@@ -289,9 +292,14 @@ class Service(p4r_grpc.P4RuntimeServicer):
             raise RpcError(FAILED_PRECONDITION, "no forwarding pipeline is set")
         return state
 
-    def _check_writer(self, request: p4r.WriteRequest | p4r.SetForwardingPipelineConfigRequest) -> None:
+    def _check_writer(self, request: p4r.WriteRequest | p4r.SetForwardingPipelineConfigRequest) -> Scope | None:
         self._arbitration.check_device(request.device_id)
-        self._arbitration.check_primary(request.role, request.election_id)
+        return self._arbitration.check_primary(request.role, request.election_id)
+
+    def _check_configurer(self, request: p4r.SetForwardingPipelineConfigRequest) -> None:
+        scope = self._check_writer(request)
+        if scope is not None and not scope.pipeline:
+            raise RpcError(PERMISSION_DENIED, f"the role {request.role!r} may not set the pipeline")
 
     def _configure(self, request: p4r.SetForwardingPipelineConfigRequest) -> None:
         action = request.action
@@ -299,7 +307,7 @@ class Service(p4r_grpc.P4RuntimeServicer):
             if request.HasField("config"):
                 raise RpcError(INVALID_ARGUMENT, "COMMIT takes no configuration: it commits the saved one")
             with self._lock:
-                self._check_writer(request)
+                self._check_configurer(request)
                 self._pipeline.commit_saved()
             return
         steps = {
@@ -316,7 +324,7 @@ class Service(p4r_grpc.P4RuntimeServicer):
         verified = verify(request.config)
         step = steps[cast(Any, action)]
         with self._lock:
-            self._check_writer(request)  # another controller may have become primary meanwhile
+            self._check_configurer(request)  # another controller may have become primary meanwhile
             if step is not None:
                 step(verified)
         log.info("%s took %.0f ms", Request.Action.Name(action), 1000 * (time.monotonic() - started))

@@ -146,7 +146,7 @@ class Client:
 
     def read_all(self, queries: Iterable[p4r.Entity]) -> list[p4r.Entity]:
         """Read of a batch."""
-        request = p4r.ReadRequest(device_id=self.device_id, entities=queries)
+        request = p4r.ReadRequest(device_id=self.device_id, role=self.role, entities=queries)
         try:
             return [e for response in self.stub.Read(request, timeout=60) for e in response.entities]
         except grpc.RpcError as error:

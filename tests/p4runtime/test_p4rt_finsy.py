@@ -5,19 +5,22 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from functools import partial
+from typing import Any
 
 import finsy as fy
 import pytest
 from conftest import CPU_PORT, PROGRAMS, Switch
+from finsy.proto import p4i, stratum
+from google.protobuf import text_format
 
 from softswitch.native import NativeSwitch
 
 BROADCAST = 0xFFFFFFFFFFFF
 
 
-async def use(port: int, native: object) -> None:
+async def use(port: int, native: object, **role: Any) -> None:
     options = fy.SwitchOptions(
-        p4info=PROGRAMS / "bench.p4info.txtpb", p4blob=PROGRAMS / "bench.json", device_id=1, role_name=""
+        p4info=PROGRAMS / "bench.p4info.txtpb", p4blob=PROGRAMS / "bench.json", device_id=1, **role
     )
     async with fy.Switch("s1", f"127.0.0.1:{port}", options) as switch:
         assert switch.is_primary
@@ -51,6 +54,14 @@ def test_finsy_programs_the_switch(empty_switch: Switch) -> None:
 
 def test_finsy_finds_the_pipeline_in_place(switch: Switch) -> None:
     asyncio.run(asyncio.wait_for(use(switch.port, switch.native), 60))
+
+
+def test_finsy_with_a_role(empty_switch: Switch) -> None:
+    info = text_format.Parse((PROGRAMS / "bench.p4info.txtpb").read_text(), p4i.P4Info())
+    ids = [thing.preamble.id for thing in (*info.tables, *info.registers, *info.digests)]
+    config = stratum.P4RoleConfig(exclusive_p4_ids=ids, receives_packet_ins=True, can_push_pipeline=True)
+    running = use(empty_switch.port, empty_switch.native, role_name="switching", role_config=config)
+    asyncio.run(asyncio.wait_for(running, 60))
 
 
 # ---- controllers as finsy's own examples are written: a handler that prepares the switch, then reacts to it ----
