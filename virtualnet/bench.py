@@ -32,7 +32,7 @@ from virtualnet.network import VirtualNetwork
 from virtualnet.switch import LoadedProgram
 
 Flows = list[FlowSpec]
-LOAD = 0.05
+LOAD = 0.6
 
 
 def incast(seed: int) -> tuple[Topology, Flows]:

@@ -1,5 +1,6 @@
 /* The engine as one unit: the compiler sees every part, and a hop is one function. */
 #include "events.c"
+#include "ahead.c"
 #include "net.c"
 #include "link.c"
 #include "hop.c"

@@ -59,23 +59,27 @@ static inline void vn_push(struct vn_events *q, uint64_t time, uint64_t key)
     q->near++;
 }
 
-/* The first bucket that holds an event, from the cursor on. There is one. */
-static inline uint32_t vn_first_bucket(const struct vn_events *q)
+/* The first bucket that holds an event, from `at` on and round. There is one. */
+static inline uint32_t vn_bucket_from(const struct vn_events *q, uint32_t at)
 {
-    uint32_t at = (uint32_t)q->cursor % VN_BUCKETS, word = at / 64;
+    uint32_t word = at / 64;
     uint64_t here = q->words[word] & (~UINT64_C(0) << at % 64);
     if (here != 0) return word * 64 + (uint32_t)__builtin_ctzll(here);
     uint64_t later = word == 63 ? 0 : q->summary & (~UINT64_C(0) << (word + 1));
-    word = (uint32_t)__builtin_ctzll(later != 0 ? later : q->summary); /* round, to before the cursor */
+    word = (uint32_t)__builtin_ctzll(later != 0 ? later : q->summary); /* round, to before `at` */
     return word * 64 + (uint32_t)__builtin_ctzll(q->words[word]);
 }
 
-/* Takes the next event if it is not later than `until`. *soon: the key of one that follows, or 0: a hint. */
-static inline bool vn_pop(struct vn_events *q, uint64_t until, struct vn_event *out, uint64_t *soon)
+static inline uint32_t vn_bucket_after(const struct vn_events *q, uint32_t at)
 {
-    *soon = 0;
+    return vn_bucket_from(q, (at + 1) % VN_BUCKETS);
+}
+
+/* Takes the next event if it is not later than `until`. */
+static inline bool vn_pop(struct vn_events *q, uint64_t until, struct vn_event *out)
+{
     if (q->near != 0) {
-        uint32_t at = vn_first_bucket(q), slot = q->heads[at];
+        uint32_t at = vn_bucket_from(q, (uint32_t)q->cursor % VN_BUCKETS), slot = q->heads[at];
         struct vn_slot *first = &q->slots[slot];
         bool far_first = q->n != 0 && (q->heap[0].time < first->time ||
                                        (q->heap[0].time == first->time && q->heap[0].key < first->key));
@@ -91,8 +95,6 @@ static inline bool vn_pop(struct vn_events *q, uint64_t until, struct vn_event *
             first->next = q->free;
             q->free = slot;
             q->near--;
-            uint64_t ahead = q->words[at / 64];
-            if (ahead != 0) *soon = q->slots[q->heads[at / 64 * 64 + (uint32_t)__builtin_ctzll(ahead)]].key;
             return true;
         }
     }

@@ -7,7 +7,7 @@
 
 #include "net.h"
 
-enum { MOST_PACKETS = 1 << 22 };
+enum { MOST_PACKETS = 1 << 22, MOST_FLOWS = 1 << 22, MOST_LINKS = 1 << 20 };
 
 void vn_fail(struct vn_net *net, const char *format, ...)
 {
@@ -25,7 +25,19 @@ static int refuse(struct vn_net *net, int code, const char *why)
     return code;
 }
 
-/* ---- packets: an area of address space, used from its start ---- */
+/* ---- memory: packets, flows and links are used from the start of an area each ---- */
+
+/* Address space that takes memory where it is used, in large pages if there are any; NULL: the run has failed. */
+static void *reserve(struct vn_net *net, size_t bytes)
+{
+    void *area = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (area == MAP_FAILED) {
+        vn_fail(net, "no address space: %s", strerror(errno));
+        return NULL;
+    }
+    madvise(area, bytes, MADV_HUGEPAGE);
+    return area;
+}
 
 static size_t aligned(size_t size) { return (size + 63) / 64 * 64; }
 
@@ -41,14 +53,8 @@ static bool pool_init(struct vn_net *net)
     net->headroom = (uint32_t)aligned(net->headroom);
     if (!net->inplace) net->frame_at += (uint32_t)aligned(sizeof(struct vn_plain)) + net->phv_size + net->headroom;
     net->stride = aligned(net->frame_at + net->stored);
-    void *area = mmap(NULL, net->stride * MOST_PACKETS, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (area == MAP_FAILED) {
-        vn_fail(net, "no address space for packets: %s", strerror(errno));
-        return false;
-    }
-    net->pool = area;
-    return true;
+    net->pool = reserve(net, net->stride * MOST_PACKETS);
+    return net->pool != NULL;
 }
 
 uint32_t vn_packet_grow(struct vn_net *net)
@@ -67,14 +73,17 @@ uint32_t vn_packet_grow(struct vn_net *net)
 struct vn_net *vn_create(enum vn_queue_kind kind, uint32_t bucket_shift, uint64_t response_ps)
 {
     struct vn_net *net = calloc(1, sizeof *net);
-    if (net == NULL || bucket_shift > 40 || !vn_events_init(&net->queue, kind == VN_WHEEL, bucket_shift)) {
-        free(net);
-        return NULL;
-    }
+    if (net == NULL || bucket_shift > 40 || !vn_events_init(&net->queue, kind == VN_WHEEL, bucket_shift)) goto fail;
+    net->links = reserve(net, MOST_LINKS * sizeof *net->links);
+    net->flows = reserve(net, MOST_FLOWS * sizeof *net->flows);
+    if (net->failed) goto fail;
     net->response = response_ps;
     net->longest_frame = VN_STORED; /* until a flow has longer ones */
     net->free_packet = VN_NONE;
     return net;
+fail:
+    vn_destroy(net);
+    return NULL;
 }
 
 void vn_destroy(struct vn_net *net)
@@ -93,11 +102,11 @@ void vn_destroy(struct vn_net *net)
         free(net->samplers[i].values);
     }
     if (net->pool != NULL) munmap(net->pool, net->stride * MOST_PACKETS);
+    if (net->links != NULL) munmap(net->links, MOST_LINKS * sizeof *net->links);
     vn_events_free(&net->queue);
     for (uint32_t i = 0; i < net->n_flows; i++) free(net->flows[i].asked);
+    if (net->flows != NULL) munmap(net->flows, MOST_FLOWS * sizeof *net->flows);
     free(net->nodes);
-    free(net->links);
-    free(net->flows);
     free(net->samplers);
     free(net);
 }
@@ -169,16 +178,11 @@ int64_t vn_add_link(struct vn_net *net, uint32_t a, uint16_t port_a, uint32_t b,
 {
     if (a >= net->n_nodes || b >= net->n_nodes || rate_bps == 0) return refuse(net, -EINVAL, "no such node, or no rate");
     uint32_t n = net->n_links;
-    struct vn_link *links = room(net->links, n, sizeof *links);
-    if (links == NULL) return refuse(net, -ENOMEM, "out of memory");
-    net->links = links;
-    links = room(net->links, n + 1, sizeof *links);
-    if (links == NULL) return refuse(net, -ENOMEM, "out of memory");
-    net->links = links;
+    if (n + 2 > MOST_LINKS) return refuse(net, -ENOSPC, "too many links");
     if (attach(net, n, a, port_a) != 0) return -EEXIST;
     if (attach(net, n + 1, b, port_b) != 0) return -EEXIST;
     for (uint32_t i = 0; i < 2; i++) {
-        struct vn_link *link = &links[n + i];
+        struct vn_link *link = &net->links[n + i];
         *link = (struct vn_link){
             .node = i == 0 ? a : b, .port = i == 0 ? port_a : port_b, .to = i == 0 ? b : a,
             .to_port = i == 0 ? port_b : port_a, .up = true, .delay = delay_ps,
@@ -234,11 +238,12 @@ int64_t vn_add_flow(struct vn_net *net, const struct vn_flow_config *config)
         !net->nodes[config->dst].host || net->nodes[config->src].link == VN_NONE) {
         return refuse(net, -EINVAL, "a flow needs two hosts that have links");
     }
+    if (config->frame_bytes > UINT16_MAX || config->last_frame_bytes > config->frame_bytes) {
+        return refuse(net, -EINVAL, "frames of a flow that are too long");
+    }
     if (!(config->rate_bps > 0) || config->priority >= VN_CLASSES) return refuse(net, -EINVAL, "no rate, or no such class");
     if (config->start_ps < net->now) return refuse(net, -EINVAL, "the flow's start is over");
-    struct vn_flow *flows = room(net->flows, net->n_flows, sizeof *flows);
-    if (flows == NULL) return refuse(net, -ENOMEM, "out of memory");
-    net->flows = flows;
+    if (net->n_flows == MOST_FLOWS) return refuse(net, -ENOSPC, "too many flows");
     uint64_t *asked = NULL;
     uint32_t n_asked = VN_ASKED;
     if (config->segment != 0) {
@@ -248,10 +253,22 @@ int64_t vn_add_flow(struct vn_net *net, const struct vn_flow_config *config)
         if (asked == NULL) return refuse(net, -ENOMEM, "out of memory");
     }
     uint32_t number = net->n_flows++;
-    flows[number] = (struct vn_flow){
-        .config = *config, .rate_bps = config->rate_bps, .ended = VN_NEVER, .timer = config->timer_ps,
-        .due_bytes = config->due_bytes, .asked = asked, .n_asked = n_asked, .marked_from = config->wants_marked ? 0 : VN_NEVER, .first = VN_NEVER, .last = VN_NEVER, .complete = VN_NEVER, .window_first = VN_NEVER, .window_end = VN_NEVER,
+    struct vn_flow *flow = &net->flows[number];
+    *flow = (struct vn_flow){
+        .priority = config->priority, .src = config->src, .dst = config->dst, .segment = config->segment,
+        .frame_bytes = (uint16_t)config->frame_bytes, .last_frame_bytes = (uint16_t)config->last_frame_bytes,
+        .payload_bytes = (uint16_t)config->payload_bytes, .last_payload_bytes = (uint16_t)config->last_payload_bytes,
+        .cnp_bytes = config->cnp_bytes, .ack_bytes = config->ack_bytes, .packets = config->packets,
+        .start = config->start_ps, .end = config->end_ps, .period = config->period_ps, .phase = config->phase_ps,
+        .rate_bps = config->rate_bps, .ended = VN_NEVER, .timer = config->timer_ps, .due_bytes = config->due_bytes,
+        .asked = asked, .n_asked = n_asked, .marked_from = config->wants_marked ? 0 : VN_NEVER, .first = VN_NEVER,
+        .last = VN_NEVER, .complete = VN_NEVER, .window_first = VN_NEVER, .window_end = VN_NEVER,
     };
+    memcpy(flow->data, config->data, VN_TEMPLATE_BYTES);
+    memcpy(flow->last_data, config->last, VN_TEMPLATE_BYTES);
+    memcpy(flow->increase, config->increase, VN_TEMPLATE_BYTES);
+    memcpy(flow->decrease, config->decrease, VN_TEMPLATE_BYTES);
+    memcpy(flow->ack, config->ack, VN_TEMPLATE_BYTES);
     if (config->frame_bytes > net->longest_frame) {
         net->longest_frame = config->frame_bytes;
         for (uint32_t i = 0; i < net->n_links; i++) {
@@ -335,16 +352,6 @@ static void dispatch(struct vn_net *net, uint64_t key)
     }
 }
 
-/* Has the memory brought near that an event will touch: what misses the first cache is half of an event's time. */
-static inline void prepare(const struct vn_net *net, uint64_t key)
-{
-    if (key >> 32 != VN_EV_ARRIVAL) return;
-    const struct vn_link *link = &net->links[(uint32_t)key];
-    const struct vn_packet *packet = vn_packet_at(net, link->wire.head);
-    __builtin_prefetch(packet);
-    __builtin_prefetch(packet + 1);
-}
-
 enum vn_reason vn_run(struct vn_net *net)
 {
     uint64_t until_ps = net->exchange.until_ps, budget = net->exchange.budget;
@@ -355,12 +362,13 @@ enum vn_reason vn_run(struct vn_net *net)
     while (!net->failed) {
         if (finish && net->unfinished == 0) return VN_FINISHED;
         if (budget-- == 0) return VN_BUDGET;
-        uint64_t soon;
-        if (!vn_pop(&net->queue, until_ps, &event, &soon)) {
+        uint64_t bucket = net->queue.cursor;
+        if (!vn_pop(&net->queue, until_ps, &event)) {
             if (net->now < until_ps && until_ps != VN_NEVER) net->now = until_ps;
             return VN_UNTIL;
         }
-        prepare(net, soon);
+        if (net->queue.cursor != bucket) look_farther(net);
+        look_ahead(net);
         net->now = event.time;
         net->events_done++;
         net->digest = (net->digest ^ event.time ^ event.key << 20) * UINT64_C(0x9e3779b97f4a7c15);
@@ -375,23 +383,21 @@ enum vn_reason vn_run(struct vn_net *net)
 
 uint64_t vn_payload_sent(const struct vn_flow *flow)
 {
-    const struct vn_flow_config *config = &flow->config;
-    bool whole = config->packets != 0 && flow->sent == config->packets;
-    return whole ? (flow->sent - 1) * config->payload_bytes + config->last_payload_bytes
-                 : flow->sent * config->payload_bytes;
+    bool whole = flow->packets != 0 && flow->sent == flow->packets;
+    return whole ? (flow->sent - 1) * flow->payload_bytes + flow->last_payload_bytes
+                 : flow->sent * flow->payload_bytes;
 }
 
 int vn_flow_stats(const struct vn_net *net, uint32_t number, struct vn_flow_stats *out)
 {
     if (number >= net->n_flows) return -ENOENT;
     const struct vn_flow *flow = &net->flows[number];
-    const struct vn_flow_config *config = &flow->config;
     *out = (struct vn_flow_stats){
         .sent = flow->sent, .sent_payload = vn_payload_sent(flow),
         .sent_bytes = flow->sent_bytes,
         .received = flow->received, .received_bytes = flow->received_bytes, .received_payload = flow->received_payload,
         .marked_ce = flow->marked_ce, .marked_ue = flow->marked_ue, .out_of_order = flow->out_of_order,
-        .cnps_sent = flow->cnps_sent, .cnps_received = flow->cnps_received, .start_ps = config->start_ps,
+        .cnps_sent = flow->cnps_sent, .cnps_received = flow->cnps_received, .start_ps = flow->start,
         .ended_ps = flow->ended, .first_ps = flow->first, .last_ps = flow->last, .complete_ps = flow->complete,
         .rate_bps = flow->rate_bps,
     };

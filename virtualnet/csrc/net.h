@@ -96,24 +96,28 @@ struct vn_node {
     uint64_t scheduled;
 };
 
-/* A flow, both ends of it. */
+/* A flow, both ends of it: what the NIC looks at for each frame, what it needs to send one, what a frame's arrival needs,
+ * in cache lines of their own, then the rest. `next`: when the pacer lets it go. */
 struct vn_flow {
-    struct vn_flow_config config;
-    /* Sender. */
-    uint64_t base, next, interval, eligible, sent, ended;
+    uint64_t next, eligible, end, base, interval, sent, packets, due_bytes;
+    uint8_t priority;
     bool has_base;
-    uint64_t timer, sent_bytes, due_bytes;
-    uint64_t *asked; /* when the latest n_asked packets that ask for an acknowledgement had left; NULL if none does */
-    uint32_t n_asked;
+    uint16_t frame_bytes, last_frame_bytes, payload_bytes, last_payload_bytes, cnp_bytes, ack_bytes;
+    uint32_t src, dst, segment;
+    uint64_t sent_bytes, ended, start;
     double rate_bps;
-    /* Receiver. */
+    uint8_t data[VN_TEMPLATE_BYTES]; /* what frames begin with, as in vn_flow_config */
+
+    uint64_t window_end, window_first, received, received_bytes, received_payload, marked_ce, last, marked_from
+        __attribute__((aligned(64)));
     uint32_t expected;
-    uint64_t marked_from; /* VN_MARKED for packets from then on; VN_NEVER: the NP doesn't want to know */
-    uint64_t received, received_bytes, received_payload, marked_ce, marked_ue, out_of_order;
-    uint64_t first, last, complete, grid, window_end, window_first;
-    uint64_t window_packets, window_bytes, window_ce, window_ue; /* as they were when the window began */
-    uint64_t cnps_sent, cnps_received;
-};
+    uint32_t n_asked;
+    uint64_t *asked; /* when the latest n_asked packets that ask for an acknowledgement had left; NULL if none does */
+    uint64_t first, complete, grid, marked_ue, out_of_order, period;
+    uint64_t phase, window_packets, window_bytes, window_ce, window_ue; /* window_: as they were when the window began */
+    uint64_t cnps_sent, cnps_received, timer;
+    uint8_t last_data[VN_TEMPLATE_BYTES], increase[VN_TEMPLATE_BYTES], decrease[VN_TEMPLATE_BYTES], ack[VN_TEMPLATE_BYTES];
+} __attribute__((aligned(64)));
 
 struct vn_sampler {
     uint64_t every, n, capacity;
@@ -130,6 +134,7 @@ struct vn_net {
     enum vn_reason reason;
     struct vn_exchange exchange;
     struct vn_events queue;
+    uint32_t ahead[3]; /* slots of the queue, see ahead.c */
     /* Packets. */
     uint8_t *pool;
     size_t stride;

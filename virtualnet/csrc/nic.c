@@ -9,7 +9,7 @@ enum choice { NOTHING, SEND, CONTROL, END };
 
 static uint64_t interval_of(const struct vn_flow *flow)
 {
-    double ps = (double)flow->config.frame_bytes * 8e12 / flow->rate_bps;
+    double ps = (double)flow->frame_bytes * 8e12 / flow->rate_bps;
     return ps < 1e18 ? (uint64_t)llround(ps) : (uint64_t)1e18;
 }
 
@@ -33,11 +33,11 @@ static enum choice choose(struct vn_net *net, struct vn_node *node, uint64_t *wh
     uint32_t ending = 0;
     for (uint32_t i = 0; i < node->n_flows; i++) {
         struct vn_flow *flow = &net->flows[node->flows[i]];
-        uint64_t at = flow->next, until = link->classes[flow->config.priority].until;
+        uint64_t at = flow->next, until = link->classes[flow->priority].until;
         if (until > at) at = until;
-        if (at >= flow->config.end_ps) {
-            if (flow->config.end_ps < first_end) {
-                first_end = flow->config.end_ps;
+        if (at >= flow->end) {
+            if (flow->end < first_end) {
+                first_end = flow->end;
                 ending = i;
             }
             at = VN_NEVER;
@@ -82,7 +82,7 @@ static void start(struct vn_net *net, struct vn_node *node, uint32_t index)
     struct vn_flow *flow = &net->flows[number];
     if (id == VN_NONE) return;
     struct vn_packet *packet = vn_packet_at(net, id);
-    bool last = flow->config.packets != 0 && flow->sent + 1 == flow->config.packets;
+    bool last = flow->packets != 0 && flow->sent + 1 == flow->packets;
     vn_stamp(net, packet, flow, last);
     packet->flow = number;
     packet->data = true;
@@ -135,7 +135,7 @@ void vn_nic_control(struct vn_net *net, struct vn_node *node, uint32_t id)
 void vn_nic_add(struct vn_net *net, uint32_t number)
 {
     struct vn_flow *flow = &net->flows[number];
-    struct vn_node *node = &net->nodes[flow->config.src];
+    struct vn_node *node = &net->nodes[flow->src];
     if (flow->ended != VN_NEVER) return; /* stopped before it began */
     if (node->n_flows == node->capacity) {
         uint32_t capacity = node->capacity == 0 ? 4 : 2 * node->capacity;
@@ -151,16 +151,16 @@ void vn_nic_add(struct vn_net *net, uint32_t number)
     for (; at > 0 && node->flows[at - 1] > number; at--) node->flows[at] = node->flows[at - 1];
     node->flows[at] = number;
     flow->interval = interval_of(flow);
-    flow->next = flow->config.start_ps;
+    flow->next = flow->start;
     vn_nic_changed(net, node);
 }
 
 void vn_nic_stop(struct vn_net *net, uint32_t number)
 {
     struct vn_flow *flow = &net->flows[number];
-    struct vn_node *node = &net->nodes[flow->config.src];
+    struct vn_node *node = &net->nodes[flow->src];
     const struct vn_link *link = vn_link_of(net, node->link);
-    if (flow->config.start_ps > net->now) flow->ended = net->now;
+    if (flow->start > net->now) flow->ended = net->now;
     uint64_t left = flow->sent != 0 ? link->free + link->delay : 0;
     for (uint32_t i = 0; i < node->n_flows; i++) {
         if (node->flows[i] == number) {
@@ -180,6 +180,6 @@ void vn_nic_rate(struct vn_net *net, uint32_t number, double rate_bps)
     flow->interval = interval_of(flow);
     uint64_t next = flow->has_base ? flow->base + flow->interval : 0;
     if (next < net->now) next = net->now;
-    flow->next = next > flow->config.start_ps ? next : flow->config.start_ps;
-    vn_nic_changed(net, &net->nodes[flow->config.src]);
+    flow->next = next > flow->start ? next : flow->start;
+    vn_nic_changed(net, &net->nodes[flow->src]);
 }

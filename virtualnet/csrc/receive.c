@@ -65,25 +65,25 @@ void vn_ask(struct vn_net *net, enum vn_reason reason, uint32_t number)
 /* Where the time is kept at which the packet of this PSN, the last of a segment, had left the NIC. */
 static uint64_t *asked_at(const struct vn_flow *flow, uint32_t psn)
 {
-    return &flow->asked[psn / flow->config.segment % flow->n_asked];
+    return &flow->asked[psn / flow->segment % flow->n_asked];
 }
 
 void vn_stamp(const struct vn_net *net, struct vn_packet *packet, const struct vn_flow *flow, bool last)
 {
-    uint8_t *frame = vn_fill(net, packet, last ? flow->config.last : flow->config.data);
+    uint8_t *frame = vn_fill(net, packet, last ? flow->last_data : flow->data);
     uint32_t psn = (uint32_t)flow->sent & 0xffffff;
     store32(frame + PSN, psn);
-    packet->bytes = (uint16_t)(last ? flow->config.last_frame_bytes : flow->config.frame_bytes);
-    if (flow->asked == NULL || !(last || (flow->sent + 1) % flow->config.segment == 0)) return;
+    packet->bytes = (uint16_t)(last ? flow->last_frame_bytes : flow->frame_bytes);
+    if (flow->asked == NULL || !(last || (flow->sent + 1) % flow->segment == 0)) return;
     frame[PSN] |= ASKS;
-    const struct vn_link *link = &net->links[net->nodes[flow->config.src].link];
+    const struct vn_link *link = &net->links[net->nodes[flow->src].link];
     *asked_at(flow, psn) = net->now + vn_duration(link, packet->bytes);
 }
 
 /* The window that now is in, on the flow's grid. */
 static void open_window(struct vn_net *net, struct vn_flow *flow, uint32_t number)
 {
-    uint64_t period = flow->config.period_ps;
+    uint64_t period = flow->period;
     flow->window_end = flow->grid + ((net->now - flow->grid) / period + 1) * period;
     vn_at(net, flow->window_end, VN_EV_WINDOW, number);
 }
@@ -94,23 +94,22 @@ static void send_ack(struct vn_net *net, uint32_t number, uint32_t psn)
     uint32_t id = vn_packet_new(net);
     if (id == VN_NONE) return;
     struct vn_packet *packet = vn_packet_at(net, id);
-    store32(vn_fill(net, packet, flow->config.ack) + PSN, psn);
-    packet->bytes = flow->config.ack_bytes;
+    store32(vn_fill(net, packet, flow->ack) + PSN, psn);
+    packet->bytes = flow->ack_bytes;
     packet->flow = number;
     packet->data = false;
-    vn_nic_control(net, &net->nodes[flow->config.dst], id);
+    vn_nic_control(net, &net->nodes[flow->dst], id);
 }
 
 static void on_data(struct vn_net *net, uint32_t number, const uint8_t *frame, uint32_t bytes)
 {
     struct vn_flow *flow = &net->flows[number];
-    const struct vn_flow_config *config = &flow->config;
     uint32_t psn = load32(frame + PSN) & 0xffffff, ecn = frame[TOS] & 3u;
     if (flow->received == 0) {
         flow->first = net->now;
         /* The grid may begin before time does: one period is added where it would. */
-        flow->grid = net->now + config->period_ps - config->phase_ps;
-        flow->window_end = config->period_ps != 0 ? 0 : VN_NEVER;
+        flow->grid = net->now + flow->period - flow->phase;
+        flow->window_end = flow->period != 0 ? 0 : VN_NEVER;
     }
     if (psn != flow->expected) flow->out_of_order++;
     flow->expected = (psn + 1) & 0xffffff;
@@ -123,15 +122,15 @@ static void on_data(struct vn_net *net, uint32_t number, const uint8_t *frame, u
         }
     }
     if (flow->window_first == VN_NEVER) flow->window_first = net->now;
-    bool last = config->packets != 0 && (frame[BTH + 1] & 0x80);
+    bool last = flow->packets != 0 && (frame[BTH + 1] & 0x80);
     flow->received++;
     flow->received_bytes += bytes;
-    flow->received_payload += last ? config->last_payload_bytes : config->payload_bytes;
+    flow->received_payload += last ? flow->last_payload_bytes : flow->payload_bytes;
     flow->last = net->now;
     if (ecn == CE) flow->marked_ce++;
     else if (ecn == ECT1) flow->marked_ue++;
     net->digest = (net->digest ^ (uint64_t)psn << 34 ^ (uint64_t)ecn << 32 ^ number) * UINT64_C(0x9e3779b97f4a7c15);
-    if (flow->received == config->packets) {
+    if (flow->received == flow->packets) {
         flow->complete = net->now;
         net->unfinished--;
     }
@@ -209,12 +208,12 @@ void vn_send_cnp(struct vn_net *net, uint32_t number, bool decrease, double rate
     uint32_t id = vn_packet_new(net);
     if (id == VN_NONE) return;
     struct vn_packet *packet = vn_packet_at(net, id);
-    uint8_t *frame = vn_fill(net, packet, decrease ? flow->config.decrease : flow->config.increase);
+    uint8_t *frame = vn_fill(net, packet, decrease ? flow->decrease : flow->increase);
     double units = rint(rate_bps / 1e6);
     store32(frame + REC_RATE, units < 1 ? 1 : units > 4294967295.0 ? UINT32_MAX : (uint32_t)units);
-    packet->bytes = flow->config.cnp_bytes;
+    packet->bytes = flow->cnp_bytes;
     packet->flow = number;
     packet->data = false;
     flow->cnps_sent++;
-    vn_nic_control(net, &net->nodes[flow->config.dst], id);
+    vn_nic_control(net, &net->nodes[flow->dst], id);
 }
