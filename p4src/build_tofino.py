@@ -2,6 +2,7 @@
 
     python p4src/build_tofino.py            compile; needs p4c-barefoot and bfas ($P4C_TOFINO, $BFAS, or on the PATH)
     python p4src/build_tofino.py --check    only tell whether p4src/compiled/tofino fits the sources; needs no compiler
+    python p4src/build_tofino.py --chip tofino2 --out DIR    compile for Tofino 2, which isn't committed
 
 The backend (github.com/p4lang/p4c, built with ENABLE_TOFINO) compiles to assembly and describes the program to
 controllers, its assembler writes what the chip and its driver load. A program becomes a folder with
@@ -29,7 +30,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -37,9 +38,13 @@ from build import MANIFEST_SCHEMA, ROOT, P4BuildError, differences, entry, sourc
 
 COMPILER = "p4c-barefoot"
 ASSEMBLER = "bfas"
-TARGET = "tofino"
-FLAGS = ("--target", TARGET, "--arch", "tna", "-D__TARGET_TOFINO__=1", "--p4runtime-force-std-externs")
-COMPILED = f"p4src/compiled/{TARGET}"
+# By the compiler's name of the chip.
+FLAGS = {
+    name: ("--target", name, "--arch", arch, f"-D__TARGET_TOFINO__={number}", "--p4runtime-force-std-externs")
+    for name, arch, number in (("tofino", "tna", 1), ("tofino2", "t2na", 2))
+}
+COMMITTED = "tofino"
+COMPILED = f"p4src/compiled/{COMMITTED}"
 MANIFEST = f"{COMPILED}/manifest.json"
 
 _MAIN = re.compile(r"^\s*Switch\s*\(", re.MULTILINE)
@@ -56,16 +61,25 @@ class TofinoProgram:
     name: str
     root: Path
     sources: tuple[str, ...]
-    flags: tuple[str, ...] = FLAGS
+    chip: str = COMMITTED
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        return FLAGS[self.chip]
 
     @property
     def folder(self) -> str:
         return f"{COMPILED}/{self.name}"
 
     @property
+    def files(self) -> tuple[str, ...]:
+        fixed = ("context.json", "bf-rt.json", "p4info.txtpb", "resources.json")
+        return (f"{self.name}.bfa", f"{self.chip}.bin", *fixed)
+
+    @property
     def outputs(self) -> tuple[str, ...]:
-        files = (f"{self.name}.bfa", "tofino.bin", "context.json", "bf-rt.json", "p4info.txtpb", "resources.json")
-        return tuple(f"{self.folder}/{file}" for file in files)
+        """Of the committed chip."""
+        return tuple(f"{self.folder}/{file}" for file in self.files)
 
 
 def find_programs(root: Path = ROOT) -> list[TofinoProgram]:
@@ -105,7 +119,7 @@ def compile_program(program: TofinoProgram, tools: tuple[Path, Path], into: Path
     # Drawn by chance at each run, and copied into what the assembler writes.
     text = re.sub(r'(?m)^( *run_id: )".*"$', rf'\g<1>"{_run_id(program)}"', assembly.read_text())
     assembly.write_text(text)
-    _run([str(assembler), "--target", TARGET, "-o", str(pipe), str(assembly)], program)
+    _run([str(assembler), "--target", program.chip, "-o", str(pipe), str(assembly)], program)
     context = json.loads((pipe / "context.json").read_text())
     context["build_date"] = ""
     (pipe / "context.json").write_text(json.dumps(context, indent=1) + "\n")
@@ -113,7 +127,7 @@ def compile_program(program: TofinoProgram, tools: tuple[Path, Path], into: Path
     summary.write_text(
         json.dumps(resources(json.loads((pipe / "logs/resources.json").read_text()), context), indent=1) + "\n"
     )
-    return assembly, pipe / "tofino.bin", pipe / "context.json", bf_rt, p4info, summary
+    return assembly, pipe / f"{program.chip}.bin", pipe / "context.json", bf_rt, p4info, summary
 
 
 def _run(command: Sequence[str], program: TofinoProgram) -> None:
@@ -139,7 +153,8 @@ def resources(used: Mapping[str, Any], context: Mapping[str, Any]) -> dict[str, 
     """What a program takes of one pipe, and what there is: from the compiler's resources.json and the context.
 
     `stages`: how many match-action stages each gress uses. `sram`, `tcam`, `map_ram`: blocks. `phv`: containers of the
-    packet header vector by width, "tagalong" those that no stage can touch. `actions`: of tables, by gress.
+    packet header vector by width: "tagalong" are those that no stage can touch, Tofino 2's "mocha" and "dark" those
+    that stages only set. `actions`: of tables, by gress.
     """
     n_stages = used["resources"]["mau"]["nStages"]
     stages = used["resources"]["mau"]["mau_stages"]  # those that are used
@@ -169,7 +184,7 @@ def resources(used: Mapping[str, Any], context: Mapping[str, Any]) -> dict[str, 
                 for gress in ("ingress", "egress")
                 for container in stage[gress]
             }
-            name = f"{unit['width']} bit{' tagalong' if kind == 'tagalong' else ''}"
+            name = f"{unit['width']} bit{'' if kind == 'normal' else f' {kind}'}"
             phv[name] = {"used": len(taken & set(unit["addresses"])), "of": unit["units"]}
     return {
         "stages": {"ingress": last_stage("ingress"), "egress": last_stage("egress"), "of": n_stages},
@@ -207,6 +222,20 @@ def build(root: Path = ROOT) -> list[TofinoProgram]:
     return programs
 
 
+def build_into(folder: Path, chip: str, root: Path = ROOT) -> list[Path]:
+    """Compiles all programs of a checkout for a chip, each into a folder of its name; returns these."""
+    tools = find_tools()
+    made = []
+    for program in [replace(one, chip=chip) for one in find_programs(root)]:
+        into = folder / program.name
+        into.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder, prefix=".new-") as scratch:
+            for name, path in zip(program.files, compile_program(program, tools, Path(scratch)), strict=True):
+                path.replace(into / name)
+        made.append(into)
+    return made
+
+
 def stale(root: Path = ROOT) -> list[str]:
     """What doesn't fit, a line each, as build.stale."""
     return differences(MANIFEST, find_programs(root), root)
@@ -216,9 +245,17 @@ def main(arguments: list[str] | None = None) -> int:
     """The command; returns its exit code."""
     parser = argparse.ArgumentParser(description="Compile the P4 programs for Tofino.")
     parser.add_argument("--check", action="store_true", help=f"only tell whether {COMPILED} fits the sources")
+    parser.add_argument("--chip", choices=tuple(FLAGS), default=COMMITTED, help="for which, with --out")
+    parser.add_argument("--out", type=Path, metavar="DIR", help=f"where outputs go, in place of {COMPILED}")
     options = parser.parse_args(arguments)
+    if options.chip != COMMITTED and options.out is None:
+        parser.error(f"say where the outputs for {options.chip} go, with --out DIR: {COMPILED} has {COMMITTED}'s")
     logging.basicConfig(format="%(message)s", level=logging.INFO)
     try:
+        if options.out is not None:
+            for folder in build_into(options.out.resolve(), options.chip):
+                print(folder)
+            return 0
         if not options.check:
             for program in build():
                 print(f"{program.sources[0]} -> {program.folder}")

@@ -13,7 +13,7 @@
 #ifndef PCN_TNA_NP_ECN_P4
 #define PCN_TNA_NP_ECN_P4
 
-#include <tna.p4>
+#include "architecture.p4"
 #include "../shared/headers.p4"
 #include "metadata.p4"
 

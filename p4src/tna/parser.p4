@@ -9,7 +9,7 @@
 #define PCN_TNA_PARSER_P4
 
 #include <core.p4>
-#include <tna.p4>
+#include "architecture.p4"
 #include "../shared/headers.p4"
 #include "metadata.p4"
 
@@ -22,7 +22,6 @@ parser SwitchIngressParser(packet_in packet,
     state start {
         packet.extract(ig_md);
         packet.advance(PORT_METADATA_SIZE);
-        meta.bridge.setInvalid();
         meta.class = 0;
         meta.discard = 0;
         meta.reason = drop_reason_t.NO_ROUTE;

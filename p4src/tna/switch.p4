@@ -3,9 +3,9 @@
 //
 //   frame -> SwitchIngressParser, verifies the checksum
 //     |
-//   SwitchIngress  Validate --bad--> dropped[port, reason]
+//   SwitchIngress  the arrival time, for egress
+//     |            Validate --bad--> dropped[port, reason]
 //     |            Forwarding --no route, TTL--> dropped
-//     |            the arrival time, for egress
 //     |
 //   SwitchIngressDeparser -> traffic manager: queues by class, paused by neighbours -> SwitchEgressParser
 //     |
@@ -22,7 +22,7 @@
 #define PCN_TNA_SWITCH_P4
 
 #include <core.p4>
-#include <tna.p4>
+#include "architecture.p4"
 
 #include "../shared/constants.p4"
 #include "../shared/headers.p4"
@@ -42,6 +42,8 @@ control SwitchIngress(inout headers_t hdr,
     Forwarding() forwarding;
 
     apply {
+        meta.bridge.setValid();
+        meta.bridge.arrival = ig_prsr_md.global_tstamp[31:0];
         validate.apply(hdr, meta);
         if (meta.discard == 0) {
             forwarding.apply(hdr, meta, ig_tm_md);
@@ -49,9 +51,6 @@ control SwitchIngress(inout headers_t hdr,
         if (meta.discard == 1) {
             dropped.count(ig_md.ingress_port ++ (bit<3>) meta.reason);
             ig_dprsr_md.drop_ctl = 1;
-        } else {
-            meta.bridge.setValid();
-            meta.bridge.arrival = ig_prsr_md.global_tstamp[31:0];
         }
     }
 }

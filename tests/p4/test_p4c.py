@@ -67,6 +67,24 @@ def test_committed_tofino_output_is_p4cs(
             )
 
 
+def test_tofino_2_takes_the_same_program(
+    build_tofino: ModuleType, tofino_tools: tuple[Path, Path], tmp_path: Path
+) -> None:
+    """Without a warning, in what docs/tofino.md says."""
+    assert build_tofino.main(["--chip", "tofino2", "--out", str(tmp_path)]) == 0
+    made, committed = tmp_path / "pcn", ROOT / "p4src/compiled/tofino/pcn"
+    assert {path.name for path in made.iterdir()} - {path.name for path in committed.iterdir()} == {"tofino2.bin"}
+    p4info = (made / "p4info.txtpb").read_text()
+    assert p4info.replace('arch: "t2na"', 'arch: "tna"') == (committed / "p4info.txtpb").read_text()
+    used = json.loads((made / "resources.json").read_text())
+    stages, sram, tcam = used["stages"], used["sram"], used["tcam"]
+    text = " ".join((ROOT / "docs/tofino.md").read_text().split())
+    assert (
+        f"{stages['ingress']} and {stages['egress']} of {stages['of']} stages, "
+        f"{sram['used']} of {sram['of']} blocks of SRAM, {tcam['used']} of {tcam['of']} of TCAM"
+    ) in text
+
+
 def test_warning_of_the_tofino_backend_is_an_error(
     build_tofino: ModuleType, tofino_tools: tuple[Path, Path], tmp_path: Path
 ) -> None:

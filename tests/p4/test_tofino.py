@@ -81,6 +81,14 @@ def test_absent_compiler_is_explained(
     assert {path: path.read_bytes() for path in TWIN.iterdir()} == before
 
 
+def test_outputs_of_another_chip_have_a_place_of_their_own(
+    build_tofino: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        build_tofino.main(["--chip", "tofino2"])
+    assert "say where the outputs for tofino2 go, with --out DIR" in capsys.readouterr().err
+
+
 def test_no_machine_path() -> None:
     for path in TWIN.iterdir():
         assert re.search(rb"/(home|opt|root|tmp|usr)/", path.read_bytes()) is None, path
