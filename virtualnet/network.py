@@ -20,6 +20,7 @@ from controller.configure import plan, program_switch
 from controller.switch import Program
 from hosts import wire
 from hosts.algorithms import Ack, Cnm, Cnp, Configured, Window
+from topologies import signals
 from topologies.model import Endpoint, FlowSpec, Topology
 from virtualnet import native
 from virtualnet.errors import CallbackError, VirtualError
@@ -304,7 +305,8 @@ class VirtualNetwork:
 
         True: these flows have all arrived. `progress` is told, about twice a second, the simulated time and an estimate
         of the wall's seconds that are left (infinite where no end is known). Raises VirtualError; CallbackError where
-        an algorithm or a scheduled function raised. Ctrl-C ends it between two events, and it can be run on.
+        an algorithm or a scheduled function raised. Ctrl-C (and SIGTERM) waits until the events of a look at the wall's
+        clock are over, so never comes between a question and its answer: the run can go on as if nothing had happened.
         """
         if until_s is None and not finish:
             raise VirtualError("a run needs a time to end at, or finish=True")
@@ -312,18 +314,21 @@ class VirtualNetwork:
         exchange.until_ps = NEVER if until_s is None else picoseconds(until_s)
         exchange.budget, exchange.finish = _CHUNK, finish
         told = _Progress(progress, self.now_s, until_s)
-        reason = native.UNTIL
         try:
-            while True:
-                reason = self._answer_questions()
-                if reason == native.BUDGET:
-                    told.tell(self)
-                elif reason == native.CALL:
-                    self._calls[exchange.flow][0]()
-                elif reason == native.FAILED:
-                    raise VirtualError(f"{self.now_s * 1e6:.6f} us: {self._library.vn_error(self._handle).decode()}")
-                else:
-                    return reason == native.FINISHED
+            with signals.deferred() as signal:
+                while True:
+                    reason = self._answer_questions()
+                    if reason == native.BUDGET:
+                        exchange.budget = _CHUNK
+                        told.tell(self)
+                        signal.check()
+                    elif reason == native.CALL:
+                        self._calls[exchange.flow][0]()
+                    elif reason == native.FAILED:
+                        error = self._library.vn_error(self._handle).decode()
+                        raise VirtualError(f"{self.now_s * 1e6:.6f} us: {error}")
+                    else:
+                        return reason == native.FINISHED
         except VirtualError:
             raise
         except Exception as error:

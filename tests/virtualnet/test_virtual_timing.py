@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import signal
+
 import numpy as np
 import pytest
-from networks import MTU, PFC_ONLY, chain, star, with_flows
+from networks import MTU, PFC_ONLY, chain, dumbbell_network, parameters, star, with_flows
 
-from topologies.model import FlowSpec, TopologyError
-from virtualnet import CallbackError, VirtualError, VirtualNetwork
+from hosts.algorithms import Cnp, Window, find_scheme
+from topologies.model import Endpoint, FlowSpec, Link, Switch, Topology, TopologyError, make_hosts
+from virtualnet import CallbackError, Totals, VirtualError, VirtualFlow, VirtualNetwork
 
 FRAME_S = MTU * 8 / 10e9
 
@@ -21,6 +24,39 @@ def test_store_and_forward_latency_is_exact(switches: int) -> None:
     first_ps = round((switches + 1) * (FRAME_S + 1e-6) * 1e12)
     assert round((stats.first_s or 0) * 1e12) == first_ps
     assert round((stats.complete_s or 0) * 1e12) == first_ps + 2 * round(FRAME_S * 1e12)
+
+
+def unequal(delays_s: list[float]) -> Topology:
+    """A host for each delay of its link, and r0, around s0."""
+    ends = [f"h{i}" for i in range(len(delays_s))]
+    links = [Link(Endpoint(name, 0), Endpoint("s0", i + 1), 10e9, delays_s[i]) for i, name in enumerate(ends)]
+    links.append(Link(Endpoint("r0", 0), Endpoint("s0", len(ends) + 1), 10e9, 1e-6))
+    hosts = make_hosts([*ends, "r0"])
+    return Topology("unequal", hosts, (Switch("s0", 1),), tuple(links), parameters=parameters())
+
+
+def test_flows_of_one_network_have_round_trips_of_their_own() -> None:
+    """Exact for each; headroom is each link's own, and no frame is lost where near and far hosts share a port."""
+    delays_s = [1e-6, 10e-6, 100e-6]
+    topology = unequal(delays_s)
+    assert [topology.rtt_s(f"h{i}", "r0") for i in range(3)] == pytest.approx([2 * (d + 1e-6) for d in delays_s])
+    for i, delay_s in enumerate(delays_s):
+        with VirtualNetwork(topology, PFC_ONLY) as network:
+            flow = network.add_flow(FlowSpec(1, f"h{i}", "r0", size_bytes=1000))
+            network.run(finish=True)
+            assert round((flow.stats().first_s or 0) * 1e12) == round((2 * FRAME_S + delay_s + 1e-6) * 1e12)
+    scheme = find_scheme("pcn").configure({"period_s": topology.max_rtt_s(), "w_min": 0.1 / 3})
+    with with_flows(VirtualNetwork(topology, scheme), [FlowSpec(i, f"h{i}", "r0") for i in range(3)]) as network:
+        network.run(until_s=20e-3)
+        before = {i: flow.stats().received_payload for i, flow in network.flows.items()}
+        network.run(until_s=40e-3)
+        rates = [(flow.stats().received_payload - before[i]) * 8 / 20e-3 for i, flow in network.flows.items()]
+        limits = [network.link_stats(f"h{i}", 0).held_limit for i in range(3)]
+        assert network.totals().dropped == network.link_stats("s0", 4).pause == 0
+    assert limits == sorted(limits)
+    assert limits[2] - limits[0] == pytest.approx(2 * (delays_s[2] - delays_s[0]) * 10e9 / 8, rel=0.01)
+    assert sum(rates) > 0.9 * 10e9 * 1000 / MTU
+    assert sum(rates) ** 2 / (3 * sum(rate * rate for rate in rates)) > 0.95
 
 
 def test_a_rate_that_picoseconds_don_t_divide() -> None:
@@ -155,3 +191,52 @@ def test_progress_is_told_with_an_estimate(monkeypatch: pytest.MonkeyPatch) -> N
     assert [now for now, _ in told] == sorted(now for now, _ in told)
     now, left = told[-1]
     assert left == pytest.approx(len(told) * (0.1 - now) / now, rel=0.01)  # a look is a second of this clock
+
+
+@pytest.mark.parametrize("window", [1, 40, 90])
+def test_ctrl_c_leaves_a_run_that_goes_on_as_if_it_had_not_come(window: int) -> None:
+    """It comes while an NP is asked: neither the answer nor anything that follows from it is lost."""
+
+    def totals(interrupt: bool) -> tuple[Totals, int]:
+        interrupts = windows = 0
+
+        def on_window(flow: VirtualFlow, now_s: float, seen: Window, cnp: Cnp | None) -> None:
+            nonlocal windows
+            windows += 1
+            if interrupt and windows == window:
+                signal.raise_signal(signal.SIGINT)
+
+        with dumbbell_network() as network:
+            network.on_window = on_window
+            while network.now_s < 40e-3:
+                try:
+                    network.run(until_s=40e-3)
+                except KeyboardInterrupt:
+                    interrupts += 1
+                    assert 0 < network.now_s < 40e-3
+            return network.totals(), interrupts
+
+    expected, none = totals(interrupt=False)
+    assert none == 0
+    assert totals(interrupt=True) == (expected, 1)
+
+
+def test_ctrl_c_closes_a_network_cleanly() -> None:
+    network = dumbbell_network()
+    samples = network.sample(1e-6, [network.queue_bytes("s0", 4)])
+    network.at(1e-3, lambda: signal.raise_signal(signal.SIGINT))
+    with pytest.raises(KeyboardInterrupt), network:
+        network.run(until_s=1.0)
+    assert 1e-3 < samples.times_s[-1] < 0.2
+    with pytest.raises(VirtualError, match="closed"):
+        network.run(until_s=2.0)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_progress_is_told_while_algorithms_are_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter(range(10**6))
+    monkeypatch.setattr("virtualnet.network.time.monotonic", lambda: float(next(clock)))
+    told: list[float] = []
+    with dumbbell_network() as network:
+        network.run(until_s=60e-3, progress=lambda now, _: told.append(now))
+        assert len(told) == network.totals().events // 200_000 > 0

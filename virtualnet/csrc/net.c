@@ -354,14 +354,15 @@ static void dispatch(struct vn_net *net, uint64_t key)
 
 enum vn_reason vn_run(struct vn_net *net)
 {
-    uint64_t until_ps = net->exchange.until_ps, budget = net->exchange.budget;
+    uint64_t until_ps = net->exchange.until_ps;
     bool finish = net->exchange.finish;
     if (net->pool == NULL && !net->failed && !pool_init(net)) return VN_FAILED;
     if (!net->failed) take_answer(net);
     struct vn_event event;
     while (!net->failed) {
         if (finish && net->unfinished == 0) return VN_FINISHED;
-        if (budget-- == 0) return VN_BUDGET;
+        if (net->exchange.budget == 0) return VN_BUDGET;
+        net->exchange.budget--;
         uint64_t bucket = net->queue.cursor;
         if (!vn_pop(&net->queue, until_ps, &event)) {
             if (net->now < until_ps && until_ps != VN_NEVER) net->now = until_ps;

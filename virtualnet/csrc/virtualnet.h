@@ -52,8 +52,8 @@ struct vn_exchange {
     uint64_t answer_timer_ps;      /* RP: when its timer is due; VN_NEVER: it has none */
     uint64_t answer_due_bytes;     /* RP: how many bytes must have been sent for VN_BYTES; VN_NEVER: none */
     uint64_t answer_marked_from_ps; /* NP: marked packets before then need no VN_MARKED */
-    /* How far vn_run goes: until after the last event at `until_ps`, for `budget` events at most, and with `finish` until
-     * all flows of known size have arrived whole. */
+    /* How far vn_run goes: until after the last event at `until_ps`, for `budget` events at most (it counts them down), and
+     * with `finish` until all flows of known size have arrived whole. */
     uint64_t until_ps, budget;
     uint32_t finish;
 };
