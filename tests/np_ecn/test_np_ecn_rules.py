@@ -162,6 +162,14 @@ def test_a_jumbo_frame_of_a_lower_class_is_no_pause() -> None:
     assert len(wrong.counter_alone) == 19
 
 
+def test_a_shaped_port_needs_a_bound_for_its_rate() -> None:
+    """Shaped to a tenth, frames are as far apart as jumbo frames and more: each looks like the end of a pause."""
+    trace = port(10**6, burst(20, every=10, length=10 * FRAME), {})
+    assert differences(trace, new(gap=10 * FRAME), MARKED) == NONE
+    wrong = differences(trace, new(gap=2 * FRAME), MARKED)
+    assert wrong == Differences(frozenset(), frozenset(range(2, 20)))  # all that found others
+
+
 @pytest.mark.parametrize("number", [4, OTHER, CNP])
 def test_a_higher_class_is_no_pause(number: int) -> None:
     """However long it is served. If it weren't known to go before, it would be taken for one."""
@@ -272,9 +280,24 @@ def test_a_resume_a_wrap_ago_counts_for_as_long_as_packets_wait() -> None:
         assert across
 
 
+def test_at_a_port_without_any_resume_the_clock_s_zero_counts_for_one() -> None:
+    trace = port(WRAP - 5000, burst(60), {})
+    found = differences(trace, new(), MARKED)
+    assert found == Differences(frozenset(), frozenset(one for one in across_a_wrap(trace) if counted(trace, one)))
+    assert found.counter_alone
+
+
+def counted(trace: Trace, place: int) -> bool:
+    return trace.departures[place].counted
+
+
 # ---- Tofino ----
 
 INGRESS = 400  # ns
+
+
+def tofino(gap: int = JUMBO + INGRESS) -> TofinoRule:
+    return TofinoRule(gap, MARKED, BEFORE, INGRESS)
 
 
 @settings(max_examples=1000)
@@ -297,7 +320,7 @@ def test_tofino_differs_within_the_bound_and_at_the_wrap(
             mine = [(k, one.dequeue) for k, one in enumerate(trace.departures) if one.dequeue.number == number]
             showing = [packet.at for _, packet in mine if packet.at >= end > packet.enqueued_at + gap]
             missed |= {k for k, packet in mine if showing and packet.enqueued_at <= showing[0]}
-    found = differences(trace, TofinoRule(gap, MARKED, BEFORE, INGRESS), MARKED)
+    found = differences(trace, tofino(gap), MARKED)
     assert found.time_alone <= bound.time_alone
     assert found.counter_alone <= missed
 
@@ -307,5 +330,51 @@ def test_tofino_s_18_bits_of_waiting_time(length: int) -> None:
     """Pauses longer than 262 us: the time since a packet's arrival stands in for it."""
     arrivals = [*burst(200), (length, DATA, FRAME), *burst(60)]
     trace = port(10**6, arrivals, {DATA: [(3000, length)]})
-    assert differences(trace, TofinoRule(JUMBO + INGRESS, MARKED, BEFORE, INGRESS), MARKED) == NONE
+    assert differences(trace, tofino(), MARKED) == NONE
     assert differences(trace, new(), MARKED) == NONE
+
+
+def test_what_was_in_tofino_s_ingress_pipeline_at_the_resume_is_unmarked() -> None:
+    """If it waits for more than 262 us: its time since its arrival counts, which is INGRESS longer."""
+    length = 60_000
+    arrivals = [*burst(500, every=100), (3000 + length - 50_000 + 50, DATA, FRAME), *burst(9, every=100)]
+    trace = port(10**6, arrivals, {DATA: [(3000, length)]})
+    found = differences(trace, tofino(), MARKED)
+    assert found.time_alone == frozenset()
+    resumed_at = trace.resumes[0].at
+    packets = [trace.departures[place].dequeue for place in sorted(found.counter_alone)]
+    assert [packet.enqueued_at - resumed_at for packet in packets] == [50, 150, 250, 350]
+    assert all(packet.at - packet.enqueued_at > 1 << 18 for packet in packets)
+    assert differences(trace, new(), MARKED) == NONE
+
+
+@pytest.mark.parametrize(("before", "seen"), [(5000, True), (8200, False), (15_000, False), (15_200, True)])
+def test_tofino_misses_a_pause_in_which_the_clock_wraps(before: int, seen: bool) -> None:
+    """Unless it wraps within the bound of the last dequeue, or after the pause. What waited is marked, where it found
+    others. The port had a RESUME before: else the clock's 0 counted for this one."""
+    rule = tofino()
+    assert differences(port(10**6, burst(80), {DATA: [(3000, 15_100)]}), rule, MARKED) == NONE
+    trace = port(WRAP - 3000 - before, burst(80), {DATA: [(3000, 15_100)]})
+    resumed_at = trace.resumes[0].at
+    waiting = frozenset(
+        place
+        for place, one in enumerate(trace.departures)
+        if one.dequeue.enqueued_at < resumed_at <= one.dequeue.at and one.dequeue.found
+    )
+    assert len(waiting) > 30
+    assert differences(trace, rule, MARKED).time_alone == (frozenset() if seen else waiting)
+
+
+def test_tofino_takes_dequeues_just_before_the_wrap_for_ends_of_rests() -> None:
+    """What waits at the last of them, as long as the bound or longer, leaves unmarked."""
+    trace = port(WRAP - 30_000, burst(150, every=100), {})
+    found = differences(trace, tofino(), MARKED)
+    assert found.time_alone == frozenset()
+    times = [one.dequeue.at for one in trace.departures]
+    ends = [after for before, after in pairwise(times) if before >= WRAP - JUMBO - INGRESS and after < WRAP]
+    assert found.counter_alone == frozenset(
+        place
+        for place, one in enumerate(trace.departures)
+        if one.counted and any(one.dequeue.enqueued_at <= end <= one.dequeue.at for end in ends)
+    )
+    assert len(found.counter_alone) > 100

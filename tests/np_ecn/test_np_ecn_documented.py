@@ -1,0 +1,47 @@
+"""docs/tofino.md's tables of when NP-ECN by time errs: every row has its tests, and these are they."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import test_np_ecn_rules as rules
+
+TEXT = (Path(__file__).parents[2] / "docs/tofino.md").read_text()
+# By how a row begins.
+CASES = {
+    "The port rested no longer than `gap`": [rules.test_a_pause_shorter_than_the_bound_is_not_seen],
+    "All that waited had come less than `gap` before the RESUME": [
+        rules.test_packets_that_come_late_in_a_pause_of_an_empty_queue_are_marked
+    ],
+    "Classes that go before left without a rest": [rules.test_higher_classes_without_rest_hide_a_pause],
+    "Another lossless class": [rules.test_two_lossless_classes_hide_each_other_s_pauses],
+    "The clock's lowest 32 bits wrapped during the rest": [rules.test_tofino_misses_a_pause_in_which_the_clock_wraps],
+    "It came between the RESUME and the first dequeue after it": [
+        rules.test_what_comes_between_resume_and_first_departure_is_taken_for_paused
+    ],
+    "It waited for more than 262 us": [
+        rules.test_what_was_in_tofino_s_ingress_pipeline_at_the_resume_is_unmarked,
+        rules.test_tofino_s_18_bits_of_waiting_time,
+    ],
+    "The latest RESUME was 4.29 s ago": [
+        rules.test_a_resume_a_wrap_ago_counts_for_as_long_as_packets_wait,
+        rules.test_at_a_port_without_any_resume_the_clock_s_zero_counts_for_one,
+    ],
+    "A packet left less than `gap` before the clock's wrap": [
+        rules.test_tofino_takes_dequeues_just_before_the_wrap_for_ends_of_rests
+    ],
+    "`gap` is too small": [
+        rules.test_a_jumbo_frame_of_a_lower_class_is_no_pause,
+        rules.test_a_higher_class_is_no_pause,
+        rules.test_a_shaped_port_needs_a_bound_for_its_rate,
+    ],
+}
+
+
+def test_every_row_has_its_tests() -> None:
+    section = TEXT[TEXT.index("### When it errs") : TEXT.index("### The same rule in v1model")]
+    rows = [line[2:] for line in section.splitlines() if line.startswith("| ") and not line.startswith("| when |")]
+    assert len(rows) == len(CASES)
+    for row, case in zip(rows, CASES, strict=True):
+        assert row.startswith(case)
+    assert all(tests for tests in CASES.values())
