@@ -93,7 +93,7 @@ def host(
     if as_json:
         print_json(stats.as_json())
     else:
-        _show(stats)
+        _show(stats, rate)
 
 
 def _wait(running: NicHost, duration: float | None, until_sent: bool) -> None:
@@ -105,13 +105,17 @@ def _wait(running: NicHost, duration: float | None, until_sent: bool) -> None:
         running.wait(min(_LOOK_S, left))
 
 
-def _show(stats: AgentStats) -> None:
+def _show(stats: AgentStats, most_bps: float | None) -> None:
+    """`most_bps`: a flow's, whatever its reaction point would allow."""
     if stats.sent:
         print_table(
             "sent",
             ("flow", "to", "state", "packets", "payload\nMB", "rate\nGb/s", "CNPs"),
             [
-                (one.flow, one.dst_ip, one.state, one.packets, _mb(one.payload_bytes), _gbps(one.rate_bps), one.cnps)
+                (
+                    *(one.flow, one.dst_ip, one.state, one.packets, _mb(one.payload_bytes)),
+                    *(_gbps(min(one.rate_bps, most_bps or one.rate_bps)), one.cnps),
+                )
                 for one in stats.sent
             ],
         )

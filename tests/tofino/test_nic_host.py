@@ -126,6 +126,8 @@ def test_it_obeys_pfc_frames_that_reach_it(cable: Cable, tmp_path: Path) -> None
             time.sleep(0.02)
         sender.send_signal(signal.SIGINT)
         said, _ = sender.communicate(timeout=LIMIT_S)
+    # flow, to, state, packets, payload, rate, CNPs
+    assert next(line.split() for line in said.splitlines() if IPS[1] in line)[5] == "0.050"
     assert "class 3: 1 PAUSE and 0 RESUME, paused 0.034 s\n" in said
 
 
