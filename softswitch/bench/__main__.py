@@ -15,7 +15,7 @@ import grpc
 
 from softswitch import bench
 from softswitch.bench import inside
-from softswitch.bench.forwarders import copy_loop, p4_switch
+from softswitch.bench.forwarders import copy_loop, p4_switch, resident_with
 from softswitch.bench.forwarding import Bench
 from softswitch.bench.inside import EXACT, LPM, SOFTSWITCH, TERNARY, Core
 from softswitch.bench.wires import (
@@ -31,7 +31,8 @@ from softswitch.bench.wires import (
 from softswitch.codegen.build import BuildError
 
 ROOT = Path(__file__).resolve().parents[2]
-PARTS = ("forwarding", "shaping", "inside")
+PARTS = ("forwarding", "shaping", "inside", "memory")
+PORTS = (2, 6, 18)  # of the switches whose memory is measured
 RATES = (1e6, 1e7, 1e8, 1e9)  # of shaped ports, bit/s
 NICE = -10  # other work of the machine disturbs less; the switch's worker has it anyway
 
@@ -85,6 +86,10 @@ class Report:
                     self._shaping(blast, through)
             if "inside" in parts:
                 self._inside(Path(folder))
+        for ports in PORTS if "memory" in parts else ():
+            ours = resident_with(SOFTSWITCH, self._options.program, ports)
+            bmv2 = resident_with([self._bmv2], self._options.program, ports) if self._bmv2 is not None else None
+            self._line(f"resident, {ports} ports, MB", ours, bmv2=bmv2, goal="< 60")
         if self._bmv2 is None and not self._options.no_bmv2:
             print("BMv2 (simple_switch_grpc) is not installed, so it is not compared")
 

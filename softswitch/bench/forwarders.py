@@ -16,7 +16,17 @@ import grpc
 from finsy.proto import p4i, p4r, p4r_grpc
 from google.protobuf import text_format
 
-from softswitch.bench.wires import DESTINATION, SWITCH_CPU, BenchError, Wires, one_cpu, process
+from softswitch.bench.wires import (
+    DESTINATION,
+    SWITCH_CPU,
+    BenchError,
+    Wires,
+    all_cpus,
+    one_cpu,
+    pairs,
+    process,
+    resident_mb,
+)
 
 START_S = 60  # BMv2 is slow to start where the machine is busy
 
@@ -43,6 +53,15 @@ def p4_switch(
             controller.set_pipeline(program.with_suffix(".p4info.txtpb").read_text(), program.read_bytes())
             controller.insert([controller.route(DESTINATION)])
         yield pid
+
+
+def resident_with(command: Sequence[str], program: Path, ports: int) -> float:
+    """Resident memory, MB, of a P4Runtime target with so many ports and the program, before any packet."""
+    with pairs(ports) as made:
+        interfaces = [word for i, (_, near) in enumerate(made, 1) for word in ("-i", f"{i}@{near}")]
+        with listening(command, all_cpus(), interfaces) as (pid, port), Controller(port) as controller:
+            controller.set_pipeline(program.with_suffix(".p4info.txtpb").read_text(), program.read_bytes())
+            return resident_mb(pid)
 
 
 @contextlib.contextmanager

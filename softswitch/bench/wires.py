@@ -49,11 +49,17 @@ def roce_frame(length: int, source: bytes = SOURCE, destination: bytes = DESTINA
 
 @contextlib.contextmanager
 def wires() -> Iterator[Wires]:
-    """Two veth pairs without IPv6, removed on every exit path."""
-    pid = os.getpid()
-    made = Wires(f"bi{pid}f", f"bi{pid}n", f"bo{pid}n", f"bo{pid}f")
+    """Two veth pairs."""
+    with pairs(2) as ((far_in, near_in), (far_out, near_out)):
+        yield Wires(far_in, near_in, near_out, far_out)
+
+
+@contextlib.contextmanager
+def pairs(many: int) -> Iterator[list[tuple[str, str]]]:
+    """Veth pairs without IPv6, removed on every exit path: the bench's end of each, and the switch's."""
+    made = [(f"b{i}f{os.getpid()}", f"b{i}n{os.getpid()}") for i in range(many)]
     with contextlib.ExitStack() as stack:
-        for a, b in ((made.far_in, made.near_in), (made.near_out, made.far_out)):
+        for a, b in made:
             run("ip", "link", "add", a, "type", "veth", "peer", "name", b)
             stack.callback(subprocess.run, ["ip", "link", "del", a], check=False, capture_output=True)
             for name in (a, b):
