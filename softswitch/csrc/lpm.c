@@ -74,8 +74,7 @@ static int reserve(struct trie *trie, uint32_t key_bits)
     if (wanted <= trie->capacity) return 0;
     uint64_t capacity = wanted + trie->capacity / 2;
     if (capacity >= 1u << 30) return -ENOMEM;
-    capacity += capacity & 1;
-    struct unit *arena = aligned_alloc(64, capacity * sizeof *arena);
+    struct unit *arena = sw_spread_alloc(capacity * sizeof *arena);
     if (arena == NULL) return -ENOMEM;
     if (trie->arena != NULL) memcpy(arena, trie->arena, trie->used * sizeof *arena);
     else memset(arena, 0, 2 * sizeof *arena); /* the empty list, in a line of its own */
@@ -325,8 +324,10 @@ static void free_trie(struct trie *trie)
 static void grow(struct lpm *lpm)
 {
     struct trie bigger = {.root_bits = lpm->trie.root_bits + 1};
-    bigger.root = calloc(1u << bigger.root_bits, sizeof *bigger.root);
+    size_t size = ((size_t)1 << bigger.root_bits) * sizeof *bigger.root;
+    bigger.root = sw_spread_alloc(size);
     int status = bigger.root == NULL ? -ENOMEM : 0;
+    if (status == 0) memset(bigger.root, 0, size);
     for (uint32_t i = 0; status == 0 && i < (lpm->map.mask + 1) * SW_BUCKET; i++) {
         uint32_t reference = lpm->map.buckets[i / SW_BUCKET].references[i % SW_BUCKET];
         if (reference != 0) status = add(lpm, &bigger, entry_of(lpm, reference));

@@ -6,12 +6,22 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "table.h"
 
 typedef uint32_t four_t __attribute__((vector_size(16)));
 
 enum { HALF = SW_BUCKET / 2 };
+
+void *sw_spread_alloc(size_t bytes)
+{
+    size_t page = 2u << 20, unit = bytes < page ? SW_LINE : page;
+    size_t whole = (bytes + unit - 1) / unit * unit;
+    void *memory = aligned_alloc(unit, whole);
+    if (memory != NULL && unit == page) madvise(memory, whole, MADV_HUGEPAGE); /* refused: small pages do */
+    return memory;
+}
 
 void sw_map_init(struct sw_map *map, uint32_t key_bytes, uint32_t n_words)
 {
@@ -79,7 +89,7 @@ int sw_map_insert(struct sw_map *map, const struct sw_nodes *nodes, const struct
         struct sw_map bigger = *map;
         bigger.mask = buckets == 0 ? 0 : buckets * 2 - 1;
         size_t size = ((size_t)bigger.mask + 1) * sizeof *bigger.buckets;
-        bigger.buckets = aligned_alloc(sizeof *bigger.buckets, size);
+        bigger.buckets = sw_spread_alloc(size);
         if (bigger.buckets == NULL) return -ENOMEM;
         memset(bigger.buckets, 0, size);
         for (uint32_t i = 0; i < buckets * SW_BUCKET; i++) {

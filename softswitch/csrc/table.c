@@ -7,7 +7,7 @@
 
 /* What keys of up to eight bytes found last, by a hash of the key: traffic repeats its keys. `found`: the node, with the
  * lowest bit set; that alone for a key that isn't there; 0: empty. */
-enum { RECENT_BITS = 8, LINE = 64 };
+enum { RECENT_BITS = 8 };
 struct recent { uint64_t key; uintptr_t found; };
 
 struct sw_table {
@@ -18,7 +18,7 @@ struct sw_table {
     const struct sw_table_spec *spec;
     const struct sw_program *program;
     struct sw_nodes nodes; /* a free one has no handle, which is UINT32_MAX */
-    void *chunks[SW_CHUNKS]; /* as allocated */
+    void *chunks[SW_CHUNKS]; /* to free */
     uint32_t *free_handles;
     uint32_t count, capacity, n_free, used; /* used: handles ever given */
     struct sw_node *miss;
@@ -126,8 +126,8 @@ struct sw_table *sw_table_new(const struct sw_table_spec *spec, const struct sw_
     table->ops = spec->kind == SW_EXACT ? &sw_index_exact : spec->kind == SW_LPM ? &sw_index_lpm : &sw_index_ternary;
     table->index = table->ops->create(spec, &table->nodes, seed);
     size_t node_bytes = sizeof(struct sw_node) + 8 * (size_t)table->ops->words(spec);
-    table->nodes.node_bytes = (uint32_t)((node_bytes + LINE - 1) / LINE * LINE);
-    table->miss = aligned_alloc(LINE, table->nodes.node_bytes);
+    table->nodes.node_bytes = (uint32_t)((node_bytes + SW_LINE - 1) / SW_LINE * SW_LINE);
+    table->miss = aligned_alloc(SW_LINE, table->nodes.node_bytes);
     if (table->miss != NULL && open_node(table, table->miss, UINT32_MAX) != 0) {
         free(table->miss);
         table->miss = NULL;
@@ -190,10 +190,10 @@ static int grow(struct sw_table *table)
     uint32_t *handles = realloc(table->free_handles, (table->capacity + more) * sizeof *handles);
     if (handles == NULL) return -ENOMEM;
     table->free_handles = handles;
-    uint8_t *chunk = calloc(1, more * table->nodes.node_bytes + LINE - 1); /* pages that nothing uses cost nothing */
+    void *chunk = sw_spread_alloc(more * table->nodes.node_bytes);
     if (chunk == NULL) return -ENOMEM;
     table->chunks[number] = chunk;
-    table->nodes.origins[number] = ((uintptr_t)chunk + LINE - 1) / LINE * LINE - more * table->nodes.node_bytes;
+    table->nodes.origins[number] = (uintptr_t)chunk - more * table->nodes.node_bytes;
     table->capacity += (uint32_t)more;
     return 0;
 }

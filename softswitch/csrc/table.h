@@ -37,6 +37,12 @@ static inline struct sw_node *sw_node_at(const struct sw_nodes *nodes, uint32_t 
     return (struct sw_node *)(nodes->origins[63 - __builtin_clzll(place)] + place * nodes->node_bytes);
 }
 
+enum { SW_LINE = 64 };
+
+/* Memory that begins with a cache line, for what is read at random places: of much, huge pages where the system has them, since
+ * else each read would look for its page as well. Not zeroed. free() frees it; NULL: none. */
+void *sw_spread_alloc(size_t bytes);
+
 /* Whether a program has this action, with so many words of arguments: 0, or -EINVAL and why. */
 int sw_check_action(const struct sw_program *, uint32_t action, uint32_t n_args, const char **why);
 
