@@ -69,7 +69,7 @@ static void floor_ingress(struct sw_instance *s, struct sw_hop *hop) {
     hop->priority = hop->frame[15] >> 5;
 }
 static void floor_egress(struct sw_instance *s, struct sw_hop *hop) { (void)s; (void)hop; }
-static const struct sw_inplace inplace = {floor_ingress, floor_egress};
+static const struct sw_inplace inplace = {floor_ingress, floor_egress, inplace_prepare};
 """
 
 

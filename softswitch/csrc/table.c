@@ -317,6 +317,21 @@ const struct sw_entry *sw_lookup(struct sw_table *table, const uint8_t *key)
     return node == NULL ? NULL : &node->entry;
 }
 
+void sw_prepare_lookup(const struct sw_table *table, const uint8_t *key, bool entry)
+{
+    if (table->recent == NULL) return;
+    uint64_t word = word_of(key, table->key_bytes);
+    const struct recent *recent = &table->recent[word * UINT64_C(0x9e3779b97f4a7c15) >> (64 - RECENT_BITS)];
+    __asm__ volatile("" ::"r"(recent)); /* or the compiler takes a function that only prefetches for one without effect */
+    if (!entry) {
+        __builtin_prefetch(recent);
+    } else if (recent->key == word && recent->found > 1) {
+        const char *node = (const char *)(recent->found - 1);
+        __builtin_prefetch(node);
+        __builtin_prefetch(node + 64);
+    }
+}
+
 const struct sw_entry *sw_default_entry(const struct sw_table *table)
 {
     return table->has_default ? &table->miss->entry : NULL;

@@ -1,6 +1,6 @@
 /* What events will touch is brought near before they happen: a network's state is larger than the caches, and each miss
  * would cost more than all else that an event does. What an event touches is found step by step, so each bucket of the
- * wheel is looked at three times before its turn comes. Nothing here changes a result. */
+ * wheel is looked at four times before its turn comes. Nothing here changes a result. */
 #include "net.h"
 
 /* A compiler takes a function that only prefetches for one without effect, and drops its calls. */
@@ -47,6 +47,12 @@ VN_ALWAYS void look_second(const struct vn_net *net, uint64_t key)
     }
 }
 
+VN_ALWAYS void prepare_program(const struct vn_net *net, const struct vn_link *link, struct vn_packet *packet, bool entries)
+{
+    const struct sw_instance *instance = net->nodes[link->to].instance;
+    instance->program->inplace->prepare(instance, vn_frame(net, packet), link->to_port, entries);
+}
+
 /* What that names. */
 VN_ALWAYS void look_third(const struct vn_net *net, uint64_t key)
 {
@@ -61,29 +67,42 @@ VN_ALWAYS void look_third(const struct vn_net *net, uint64_t key)
     if (link->wire.packets > 1) __builtin_prefetch(vn_packet_at(net, packet->next));
     if (!link->to_host) {
         __builtin_prefetch(&link->classes[(vn_frame(net, packet)[15] >> 5)], 1);
+        if (net->inplace) prepare_program(net, link, packet, false);
     } else if (packet->data) {
         __builtin_prefetch(&net->flows[packet->flow].window_end, 1);
         __builtin_prefetch(&net->flows[packet->flow].expected, 1);
     }
 }
 
-/* An event of each of the three buckets that follow, every time that one happens: a processor takes few requests of
+/* Entries of tables. */
+VN_ALWAYS void look_fourth(const struct vn_net *net, uint64_t key)
+{
+    if (key >> 32 != VN_EV_ARRIVAL || !net->inplace) return;
+    const struct vn_link *link = &net->links[(uint32_t)key];
+    if (!link->to_host) prepare_program(net, link, vn_packet_at(net, link->wire.head), true);
+}
+
+/* An event of each of the four buckets that follow, every time that one happens: a processor takes few requests of
  * memory at once. Events of these buckets don't go before their bucket's turn. */
 VN_ALWAYS void look_ahead(struct vn_net *net)
 {
     const struct vn_slot *slots = net->queue.slots;
     uint32_t *ahead = net->ahead;
     if (ahead[0] != 0) {
-        look_third(net, slots[ahead[0]].key);
+        look_fourth(net, slots[ahead[0]].key);
         ahead[0] = slots[ahead[0]].next;
     }
     if (ahead[1] != 0) {
-        look_second(net, slots[ahead[1]].key);
+        look_third(net, slots[ahead[1]].key);
         ahead[1] = slots[ahead[1]].next;
     }
     if (ahead[2] != 0) {
-        look_first(net, slots[ahead[2]].key);
+        look_second(net, slots[ahead[2]].key);
         ahead[2] = slots[ahead[2]].next;
+    }
+    if (ahead[3] != 0) {
+        look_first(net, slots[ahead[3]].key);
+        ahead[3] = slots[ahead[3]].next;
     }
 }
 
@@ -91,10 +110,10 @@ VN_ALWAYS void look_ahead(struct vn_net *net)
 VN_ALWAYS void look_farther(struct vn_net *net)
 {
     if (net->n_packets * net->stride < LARGE) return;
-    while (net->ahead[0] != 0 || net->ahead[1] != 0 || net->ahead[2] != 0) look_ahead(net);
+    while (net->ahead[0] != 0 || net->ahead[1] != 0 || net->ahead[2] != 0 || net->ahead[3] != 0) look_ahead(net);
     if (net->queue.summary == 0) return;
     uint32_t at = (uint32_t)net->queue.cursor % VN_BUCKETS;
-    for (uint32_t i = 0; i < 3; i++) {
+    for (uint32_t i = 0; i < 4; i++) {
         at = vn_bucket_after(&net->queue, at);
         net->ahead[i] = net->queue.heads[at];
     }

@@ -134,7 +134,7 @@ struct vn_net {
     enum vn_reason reason;
     struct vn_exchange exchange;
     struct vn_events queue;
-    uint32_t ahead[3]; /* slots of the queue, see ahead.c */
+    uint32_t ahead[4]; /* slots of the queue, see ahead.c */
     /* Packets. */
     uint8_t *pool;
     size_t stride;
