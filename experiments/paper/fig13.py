@@ -23,9 +23,9 @@ class Fig13:
     source = "7.3, Fig. 13"
     about = (
         f"{hadoop.ABOUT} PCN, T = 50 us; w_max varied at w_min = 1/128, w_min at w_max = 1/2. Means over four seeds."
-        " Neither weight matters much: most PAUSE frames go out in the first RTT of a burst, before any CNP, and "
-        "how many come to S0 is decided by the few largest flows that fall into it; so seeds differ by more than "
-        "weights do."
+        " The weights matter little: PAUSE frames to S0 come in the first two milliseconds of the few largest "
+        "bursts, while what these sent before their first CNPs drains, and weights decide about increases, which "
+        "come later. Seeds, which draw other bursts, differ by more."
     )
 
     def cases(self, schemes: Sequence[str]) -> list[Case]:

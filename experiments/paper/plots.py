@@ -77,7 +77,7 @@ def colour(theme: Theme, line: Line, index: int) -> str:
 
 def png(panels: Sequence[Panel], theme: Theme = LIGHT) -> bytes:
     """The panels side by side, at most three a row."""
-    columns = min(len(panels), 3)
+    columns = 2 if len(panels) == 4 else min(len(panels), 3)
     rows = -(-len(panels) // columns)
     figure = Figure(
         figsize=(4.3 * columns, 3.4 * rows + 0.2), dpi=120, facecolor=theme.background, layout="constrained"
