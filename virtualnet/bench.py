@@ -1,16 +1,19 @@
 """How fast virtual time is: `make bench-virtual`.
 
-One run, repeated: packets of data through a switch's program (traversals) a second of CPU time of this process, on one
-core; smallest, median, largest, and the machine's load beside it, which has to be small for the figures to mean much.
+One run, repeated, each time in a new process: packets of data through a switch's program (traversals) a second of the
+run's CPU time, on one core; smallest, median, largest, and the machine's load beside it, which has to be small for the
+figures to mean much.
 
     incast   15 hosts send to one, k=4 fat-tree, 40 Gb/s, PCN with T = 50 us, 1000 B
-    clos     512 hosts, the paper's Clos, each with flow after flow to hosts at random, sizes Pareto with a mean of
-             50 KB
+    clos     512 hosts, the paper's Clos at a load of 0.6: 51,200 flows, each host's one after the other to hosts at
+             random, sizes Pareto with a mean of 50 KB
+    few      the same network and load in 512 flows, one a host, each to the host half the network away
 """
 
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import os
 import random
 import re
@@ -18,6 +21,7 @@ import resource
 import statistics
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from controller.switch import Program
 from hosts.algorithms import find_scheme
@@ -32,7 +36,7 @@ from virtualnet.network import VirtualNetwork
 from virtualnet.switch import LoadedProgram
 
 Flows = list[FlowSpec]
-LOAD = 0.6
+LOAD, HOST_BPS = 0.6, 10e9
 
 
 def incast(seed: int) -> tuple[Topology, Flows]:
@@ -47,26 +51,44 @@ def spread(seed: int) -> tuple[Topology, Flows]:
     names = [host.name for host in topology.hosts]
     flows: Flows = []
     for source in names:
-        start_s = random_.uniform(0, 50_000 * 8 / (LOAD * 10e9))
+        start_s = random_.uniform(0, 50_000 * 8 / (LOAD * HOST_BPS))
         for _ in range(100):
             size = min(1_000_000, int(10_000 * random_.paretovariate(1.25)))
             target = random_.choice([name for name in names if name != source])
             flows.append(FlowSpec(len(flows) + 1, source, target, start_s=start_s, size_bytes=size))
-            start_s += size * 8 / (LOAD * 10e9)
+            start_s += size * 8 / (LOAD * HOST_BPS)
     return topology, flows
+
+
+def few(seed: int) -> tuple[Topology, Flows]:
+    """A flow of each of 512 hosts, as fast as `spread` is on average."""
+    topology = clos()
+    names = [host.name for host in topology.hosts]
+    half = len(names) // 2
+    return topology, [
+        FlowSpec(i + 1, name, names[(i + half) % len(names)], rate_bps=LOAD * HOST_BPS) for i, name in enumerate(names)
+    ]
 
 
 SCENARIOS: dict[str, tuple[Callable[[int], tuple[Topology, Flows]], float]] = {
     "incast": (incast, 0.1),
-    "clos": (spread, 5e-3),
+    "clos": (spread, 2e-3),
+    "few": (few, 2e-3),
 }
 
 
 _FLOOR = """
 static void floor_ingress(struct sw_instance *s, struct sw_hop *hop) {
-    const struct sw_entry *entry = sw_lookup(s->tables[%d], hop->frame + 30);
-    hop->egress_spec = entry == NULL ? s->drop_port : (uint16_t)entry->args[%d];
+    const struct sw_entry *entry = sw_lookup(s->tables[%(routes)d], hop->frame + 30);
     hop->priority = hop->frame[15] >> 5;
+    hop->egress_spec = s->drop_port;
+    if (entry != NULL && entry->action == %(multipath)d) {
+        const uint8_t group[2] = {(uint8_t)(entry->args[1] >> 8), (uint8_t)entry->args[1]};
+        entry = sw_lookup(s->tables[%(groups)d], group);
+        if (entry != NULL) hop->egress_spec = (uint16_t)sw_resolve(s->profiles[0], entry, hop->frame[35]).args[0];
+    } else if (entry != NULL) {
+        hop->egress_spec = (uint16_t)entry->args[1];
+    }
 }
 static void floor_egress(struct sw_instance *s, struct sw_hop *hop) { (void)s; (void)hop; }
 static const struct sw_inplace inplace = {floor_ingress, floor_egress, inplace_prepare};
@@ -78,30 +100,43 @@ def floor() -> LoadedProgram:
     program = Program.compiled("pcn_native")
     model = load_program(program.json.read_text(encoding="utf-8"))
     text = generate(model, inplace=True)
-    table = next(i for i, t in enumerate(model.tables) if t.name.endswith("ipv4_lpm"))
-    forward = next(a for a in model.actions if a.name.endswith("ipv4_forward"))
-    port = [parameter.name for parameter in forward.parameters].index("port")
+    tables, actions = ([thing.name.rpartition(".")[2] for thing in things] for things in (model.tables, model.actions))
+    numbers = {
+        "routes": tables.index("ipv4_lpm"),
+        "groups": tables.index("next_hop_group"),
+        "multipath": actions.index("ipv4_multipath"),
+    }
     own = re.search(r"static const struct sw_inplace inplace = .*?;", text)
     assert own is not None
-    built = build_source(text.replace(own[0], _FLOOR % (table, port)))
+    built = build_source(text.replace(own[0], _FLOOR % numbers))
     return LoadedProgram(program.schema, bind(program.schema.p4info, model), built)
 
 
-def measure(
-    name: str, duration_s: float, seed: int = 1, program: LoadedProgram | None = None
-) -> tuple[float, int, int, float]:
-    """Traversals of data packets a CPU second, events, the most frames at once, and the CPU seconds."""
-    make, _ = SCENARIOS[name]
-    topology, flows = make(seed)
+@dataclass(frozen=True)
+class Result:
+    """Of one repetition. `rate`: traversals of data packets a CPU second; `cpu_s` without building the network; `most`:
+    frames at once; `memory_mb`: the largest that the whole process was."""
+
+    rate: float
+    cpu_s: float
+    events: int
+    most: int
+    memory_mb: float
+
+
+def measure(name: str, duration_s: float, empty: bool = False, seed: int = 1) -> Result:
+    """One repetition; `empty` with the floor's program."""
+    topology, flows = SCENARIOS[name][0](seed)
     scheme = find_scheme("pcn").configure({"period_s": 50e-6, "w_min": 1 / 128})
-    with VirtualNetwork(topology, scheme, seed=seed, program=program) as network:
+    with VirtualNetwork(topology, scheme, seed=seed, program=floor() if empty else None) as network:
         for flow in flows:
             network.add_flow(flow)
         begun = time.process_time()
         network.run(until_s=duration_s)
         took = time.process_time() - begun
         totals = network.totals()
-    return totals.data_traversals / took, totals.events, totals.packets_most, took
+    memory_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return Result(totals.data_traversals / took, took, totals.events, totals.packets_most, memory_mb)
 
 
 def main() -> None:
@@ -111,20 +146,22 @@ def main() -> None:
     parser.add_argument("--duration", type=float, help="simulated seconds")
     parser.add_argument("--floor", action="store_true", help="with an empty pipeline that knows the routes alone")
     arguments = parser.parse_args()
-    program = floor() if arguments.floor else None
-    for name in arguments.scenarios or SCENARIOS:
-        duration_s = arguments.duration or SCENARIOS[name][1]
-        measure(name, duration_s / 100, program=program)  # compiles what isn't in the cache
-        load = os.getloadavg()[0]
-        seen = [measure(name, duration_s, program=program) for _ in range(arguments.repetitions)]
-        rates = [rate / 1e6 for rate, *_ in seen]
-        _, events, most, took = seen[-1]
-        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        print(
-            f"{name}: {min(rates):.2f} / {statistics.median(rates):.2f} / {max(rates):.2f} million traversals a second "
-            f"(smallest, median, largest of {len(rates)}); {duration_s * 1e3:g} ms simulated in {took:.2f} s, "
-            f"{events:,} events, {most:,} frames at once; {memory:.0f} MB; load {load:.1f} on {os.cpu_count()} cores"
-        )
+    measure("incast", 1e-5, arguments.floor)  # compiles what isn't in the cache
+    # A process each: memory is that of one run alone.
+    with multiprocessing.get_context("spawn").Pool(1, maxtasksperchild=1) as pool:
+        for name in arguments.scenarios or SCENARIOS:
+            duration_s = arguments.duration or SCENARIOS[name][1]
+            load = os.getloadavg()[0]
+            seen = [pool.apply(measure, (name, duration_s, arguments.floor)) for _ in range(arguments.repetitions)]
+            rates = [result.rate / 1e6 for result in seen]
+            last = seen[-1]
+            print(
+                f"{name}: {min(rates):.2f} / {statistics.median(rates):.2f} / {max(rates):.2f} million traversals "
+                f"a second (smallest, median, largest of {len(rates)}); {duration_s * 1e3:g} ms simulated in "
+                f"{last.cpu_s:.2f} s, {last.events:,} events, {last.most:,} frames at once; "
+                f"{max(result.memory_mb for result in seen):.0f} MB; load {load:.1f} on {os.cpu_count()} cores",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":
