@@ -1,0 +1,242 @@
+"""Runs the egress of a program for Tofino as its assembly (NAME.bfa) says: tables, gateways, actions and stateful ALUs,
+stage by stage. It knows what p4src/tna/pcn.p4 becomes, and refuses the rest with a KeyError or ValueError."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+_WIDTHS = {"B": 8, "H": 16, "W": 32}
+_SLICE = re.compile(r"(.+?)(?:\((\d+)(?:\.\.(\d+))?\))?")
+_CALL = re.compile(r"(.+\$(?:salu|stats)\..+)\((?:(\w+), )?\$hash_dist\)")
+_MASK32 = (1 << 32) - 1
+
+
+@dataclass(frozen=True)
+class Slice:
+    """Bits of a container of the packet header vector."""
+
+    container: str
+    low: int
+    width: int
+
+    def of(self, containers: Mapping[str, int]) -> int:
+        return containers[self.container] >> self.low & ((1 << self.width) - 1)
+
+    def into(self, containers: dict[str, int], value: int) -> None:
+        mask = ((1 << self.width) - 1) << self.low
+        containers[self.container] = containers[self.container] & ~mask | value << self.low & mask
+
+
+@dataclass
+class Egress:
+    """`entries`: of tables with keys, by name and key: the action's name and its parameters. `memory`: pairs of 32 bits
+    of stateful ALUs, by name and index, which last from packet to packet."""
+
+    assembly: Path
+    entries: dict[tuple[str, tuple[int, ...]], tuple[str, dict[str, int]]] = field(default_factory=dict)
+    memory: dict[tuple[str, int], tuple[int, int]] = field(default_factory=lambda: defaultdict(lambda: (0, 0)))
+
+    def __post_init__(self) -> None:
+        text = self.assembly.read_text()
+        self._fields: dict[str, Slice] = {}
+        for name, where in _section(text, "phv egress")["phv egress"].items():
+            if name != "context_json":
+                self._fields[name] = self._slice(str(where if isinstance(where, str) else next(iter(where.values()))))
+        self._stages: dict[str, int] = {}
+        self._tables: dict[str, dict[str, Any]] = {}
+        for number in range(12):
+            for key, table in _section(text, f"stage {number} egress").get(f"stage {number} egress", {}).items():
+                if isinstance(table, dict):
+                    name = key.split()[1].rstrip(":")
+                    self._stages[name] = number
+                    self._tables[name] = {**table, "kind": key.split()[0]}
+        self._first = next(iter(self._tables))
+
+    def run(self, fields: Mapping[str, int]) -> dict[str, int]:
+        """One packet with these fields, others 0; all fields as it leaves."""
+        after: dict[str, int] = defaultdict(int)
+        for name, value in fields.items():
+            self._fields[name].into(after, value)
+        before, stage, name = after, -1, self._first
+        while name != "END":
+            if self._stages[name] != stage:
+                stage, before = self._stages[name], after.copy()
+            name = self._apply(name, before, after)
+        return {name: place.of(after) for name, place in self._fields.items()}
+
+    def _slice(self, text: str) -> Slice:
+        found = _SLICE.fullmatch(text)
+        assert found is not None
+        name, low, high = found.groups()
+        whole = self._fields.get(name) or Slice(name, 0, _WIDTHS[name.lstrip("T")[0]])
+        if low is None:
+            return whole
+        return Slice(whole.container, whole.low + int(low), int(high or low) - int(low) + 1)
+
+    def _apply(self, name: str, before: Mapping[str, int], after: dict[str, int]) -> str:
+        """All of a stage read what it got, and write what it hands on. Returns the next table's name."""
+        table = self._tables[name]
+        gateway = table if table["kind"] == "gateway" else table.get("gateway", {})
+        way = self._way(gateway, before) if "match" in gateway else None
+        if table["kind"] == "gateway":
+            return _next(way)
+        # A gateway with a payload runs the action itself; without one it lets the table run, or not.
+        runs = way is None or ("run_table" in way) != ("payload" in gateway)
+        action, parameters = self._chosen(name, table, before) if runs else (None, {})
+        if action is not None:
+            indirect = self._tables.get(str(table.get("indirect")), table)
+            self._act(indirect, _action(indirect, action), parameters, before, after)
+        if way is not None and "run_table" not in way:
+            return _next(way)
+        return _next(table.get("miss") or table.get("next") or gateway.get("miss"))
+
+    def _way(self, gateway: Mapping[str, Any], before: Mapping[str, int]) -> dict[str, Any]:
+        key = 0
+        for low, text in gateway["match"].items():
+            key |= self._slice(text).of(before) << int(low)
+        low = min(map(int, gateway["match"]))
+        for pattern, way in gateway.items():
+            if isinstance(pattern, int) or str(pattern).startswith(("0b", "0x")):
+                if _fits(pattern, key >> (0 if isinstance(pattern, str) else low)):
+                    return _as_way(way)
+        return _as_way(gateway["miss"])
+
+    def _chosen(self, name: str, table: Mapping[str, Any], before: Mapping[str, int]) -> tuple[str, dict[str, int]]:
+        indirect = self._tables.get(str(table.get("indirect")), table)
+        key = tuple(
+            (self._slice(text).of(before) >> how.get("start_bit", 0)) & ((1 << how["size"]) - 1)
+            for text, how in (table.get("p4_param_order") or {}).items()
+        )
+        for one in (table.get("context_json") or {}).get("static_entries", ()):
+            (match,) = one["match_key_fields_values"]
+            if (key[0] ^ int(match["value"], 16)) & int(match["mask"], 16) == 0:
+                return _by_handle(indirect, one["action_handle"]), {}
+        return self.entries.get((table["p4"]["name"], key)) or (indirect["default_action"], {})
+
+    def _act(
+        self,
+        table: Mapping[str, Any],
+        instructions: list[Any],
+        parameters: Mapping[str, int],
+        before: Mapping[str, int],
+        after: dict[str, int],
+    ) -> None:
+        known: dict[str, int] = {}
+        texts = [one for one in instructions if isinstance(one, str)]
+        for one in instructions:
+            if isinstance(one, dict) and parameters:
+                known |= dict.fromkeys(one, parameters["gap_ns"])
+        for call in filter(None, map(_CALL.fullmatch, texts)):
+            if call.group(2):
+                known[call.group(1)] = self._stateful(call.group(1), call.group(2), table, before)
+
+        def value(text: str) -> int:
+            if text in known:
+                return known[text]
+            return int(text) if text.isdecimal() else self._slice(text).of(before)
+
+        for text in texts:
+            if _CALL.fullmatch(text):
+                continue
+            what, operands = text.split(" ", 1)
+            target, *sources = operands.split(", ")
+            numbers = [value(one) for one in sources]
+            if what == "deposit-field":
+                whole = self._slice(target.split("(")[0])
+                whole.into(after, numbers[1])
+                self._slice(target).into(after, numbers[0])
+                continue
+            result = {
+                "set": lambda n: n[0],
+                "add": lambda n: n[0] + n[1] & _MASK32,
+                "sub": lambda n: n[0] - n[1] & _MASK32,
+                "ssubu": lambda n: max(n[0] - n[1], 0),
+            }[what](numbers)
+            self._slice(target).into(after, result)
+
+    def _stateful(self, name: str, action: str, table: Mapping[str, Any], before: Mapping[str, int]) -> int:
+        """Reads, computes, writes, and returns what the action puts out."""
+        unit = self._tables[name]
+        inputs = unit["input_xbar"]["exact group 0"]
+        lo, hi = memory = self.memory[name, self._index(table, before)]
+        values = {"lo": lo, "hi": hi}
+        values |= {
+            phv: self._slice(inputs[at]).of(before) for phv, at in (("phv_lo", 64), ("phv_hi", 96)) if at in inputs
+        }
+        new = dict(values)
+        holds, out = False, 0
+        for text in unit["actions"][action]:
+            what, *operands = re.split(r",? ", text)
+            if what in ("lss.u", "neq"):
+                left, right = values[operands[1]], values[operands[2].removeprefix("-")]
+                holds = left < right if what == "lss.u" else left != right
+            elif what == "alu_a":
+                condition, (target, source) = operands[:-2], operands[-2:]
+                if not condition or {"cmplo": holds}[condition[0]]:
+                    new[target] = values[source]
+            else:
+                out = {"alu_lo": new["lo"], "mem_lo": memory[0]}[{"output": operands[0]}[what]]
+        self.memory[name, self._index(table, before)] = new["lo"], new["hi"]
+        return out
+
+    def _index(self, table: Mapping[str, Any], before: Mapping[str, int]) -> int:
+        bits = next(value for name, value in table["input_xbar"].items() if re.fullmatch(r"hash \d+", name))
+        return sum(self._slice(text).of(before) << int(str(at).split("..")[0]) for at, text in bits.items())
+
+
+def _section(text: str, name: str) -> dict[str, Any]:
+    """One top-level part of the file."""
+    lines = text.splitlines()
+    if f"{name}:" not in lines:
+        return {}
+    start = lines.index(f"{name}:")
+    end = next(n for n in range(start + 1, len(lines)) if lines[n] and not lines[n].startswith((" ", "\t")))
+    made: dict[str, Any] = yaml.safe_load("\n".join(lines[start:end]))
+    return made
+
+
+def _actions(table: Mapping[str, Any]) -> Iterator[tuple[str, list[Any]]]:
+    for key, instructions in table["actions"].items():
+        yield key.split("(")[0], instructions
+
+
+def _action(table: Mapping[str, Any], name: str) -> list[Any]:
+    return next(
+        [one for one in found if not (isinstance(one, dict) and set(one) & _ABOUT)]
+        for known, found in _actions(table)
+        if known == name
+    )
+
+
+_ABOUT = {"p4_param_order", "hit_allowed", "default_action", "default_only_action", "handle", "next_table"}
+
+
+def _by_handle(table: Mapping[str, Any], handle: int) -> str:
+    return next(name for name, found in _actions(table) if {"handle": handle} in found)
+
+
+def _fits(pattern: int | str, key: int) -> bool:
+    if isinstance(pattern, int):
+        return pattern == key
+    base, digits = (1, pattern[2:]) if pattern.startswith("0b") else (4, pattern[2:])
+    for place, digit in enumerate(reversed(digits)):
+        if digit != "*" and (key >> base * place) & ((1 << base) - 1) != int(digit, 16):
+            return False
+    return True
+
+
+def _as_way(way: Any) -> dict[str, Any]:
+    return way if isinstance(way, dict) else {"next": way}
+
+
+def _next(way: Any) -> str:
+    if isinstance(way, dict):
+        way = way["next"]
+    return str(way[0] if isinstance(way, list) else way)
