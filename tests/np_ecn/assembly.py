@@ -98,14 +98,11 @@ class Egress:
         return _next(table.get("miss") or table.get("next") or gateway.get("miss"))
 
     def _way(self, gateway: Mapping[str, Any], before: Mapping[str, int]) -> dict[str, Any]:
-        key = 0
-        for low, text in gateway["match"].items():
-            key |= self._slice(text).of(before) << int(low)
-        low = min(map(int, gateway["match"]))
+        first = min(map(int, gateway["match"]))
+        key = sum(self._slice(text).of(before) << int(low) - first for low, text in gateway["match"].items())
         for pattern, way in gateway.items():
-            if isinstance(pattern, int) or str(pattern).startswith(("0b", "0x")):
-                if _fits(pattern, key >> (0 if isinstance(pattern, str) else low)):
-                    return _as_way(way)
+            if (isinstance(pattern, int) or pattern.startswith(("0b", "0x"))) and _fits(pattern, key):
+                return _as_way(way)
         return _as_way(gateway["miss"])
 
     def _chosen(self, name: str, table: Mapping[str, Any], before: Mapping[str, int]) -> tuple[str, dict[str, int]]:
