@@ -34,7 +34,7 @@ void sw_map_free(struct sw_map *map)
     map->buckets = NULL;
 }
 
-/* Which slots have this tag and a reference, or with a 0 as the tag sought, which ones are used: a bit each. */
+/* What comparisons of the slots, four and four, say: a bit each. */
 static inline uint32_t lanes(four_t low, four_t high)
 {
     const four_t low_bits = {1, 2, 4, 8}, high_bits = {16, 32, 64, 128};
@@ -69,14 +69,17 @@ struct sw_node *sw_map_find(const struct sw_map *map, const struct sw_nodes *nod
             while (k < map->n_words && node->words[k] == words[k]) k++;
             if (k == map->n_words) return node;
         }
-        if (used_slots(bucket) != (1u << SW_BUCKET) - 1) return NULL;
+        if (!map->spills || used_slots(bucket) != (1u << SW_BUCKET) - 1) return NULL;
     }
 }
 
 static void place(struct sw_map *map, uint64_t hash, uint32_t reference)
 {
     uint32_t i = (uint32_t)hash & map->mask, used;
-    while ((used = used_slots(&map->buckets[i])) == (1u << SW_BUCKET) - 1) i = (i + 1) & map->mask;
+    while ((used = used_slots(&map->buckets[i])) == (1u << SW_BUCKET) - 1) {
+        i = (i + 1) & map->mask;
+        map->spills = true;
+    }
     uint32_t slot = (uint32_t)__builtin_ctz(~used);
     map->buckets[i].tags[slot] = hash >> 32;
     map->buckets[i].references[slot] = reference;
@@ -88,6 +91,7 @@ int sw_map_insert(struct sw_map *map, const struct sw_nodes *nodes, const struct
     if ((uint64_t)map->count * 5 >= (uint64_t)buckets * SW_BUCKET * 4) { /* four fifths full */
         struct sw_map bigger = *map;
         bigger.mask = buckets == 0 ? 0 : buckets * 2 - 1;
+        bigger.spills = false;
         size_t size = ((size_t)bigger.mask + 1) * sizeof *bigger.buckets;
         bigger.buckets = sw_spread_alloc(size);
         if (bigger.buckets == NULL) return -ENOMEM;

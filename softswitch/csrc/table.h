@@ -92,6 +92,7 @@ struct sw_map {
     uint32_t mask, count;      /* mask: buckets - 1 */
     uint32_t n_words;
     bool narrow; /* the words are one of up to 32 bits: the tag is the key */
+    bool spills; /* some bucket went on in the next, or may have */
 };
 
 void sw_map_init(struct sw_map *, uint32_t key_bytes, uint32_t n_words);
