@@ -94,3 +94,16 @@ def test_many_flows_on_one_nic_in_both_queues() -> None:
             seen.append((network.totals(), [flow.stats() for flow in network.flows.values()]))
     assert seen[0] == seen[1]
     assert all(stats.received_payload == flow.size_bytes for stats, flow in zip(seen[0][1], flows, strict=True))
+
+
+def test_more_packets_than_caches_hold() -> None:
+    """Over 1 MB of them on their way: memory is fetched ahead of events then, which must not change any."""
+    flows = [FlowSpec(i, f"h{i % 4}", "r0", size_bytes=1_500_000) for i in range(16)]
+    seen = []
+    for options in ({}, {"queue": "heap"}, {"bucket_shift": 20}, {"inplace": False}):
+        topology = star(4, rate_bps=40e9, delay_s=500e-6, xoff_bytes=10e6)
+        with VirtualNetwork(topology, find_scheme("pcn").configure(), **options) as network:  # type: ignore[arg-type]
+            assert with_flows(network, flows).run(until_s=0.1, finish=True)
+            seen.append(network.totals())
+    assert seen[0].packets_most > 2**20 // 128
+    assert all(totals == seen[0] for totals in seen)
