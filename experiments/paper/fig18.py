@@ -34,11 +34,12 @@ class Fig18:
     about = (
         "Fig. 1's network: F0 and F1 send all the time, 250 ms of it before the first burst. The paper gives no size"
         " of a burst. In the first three panels each of H2 to H15 starts one flow of 64 KB to R1 at each interval, "
-        "measured from 20 to 100 ms after the first (to 40 at 50 and 100 us, where R1 is overloaded and flows pile "
-        "up). The fourth has 3.1's bursts, 16 such flows each, at the longest interval, 5 ms: R1 would be overloaded"
-        " at all below 2.9 ms. It is with these that S1 to R1 carries what B.2 says. QCN and TIMELY leave S0 to S1 "
-        "idle since F0 takes long to rise to what F1 leaves: with QCN the link is full after some 300 ms. PCN with T"
-        " = 50 us, w_min = 0.1/2. Rates are of frames."
+        "measured from 20 to 100 ms after the first. At 50 and 100 us R1 is overloaded and flows pile up; those runs"
+        " end at 40 ms, where F0 is still on its way up with QCN, DCQCN and TIMELY: over 100 ms DCQCN loses 14% "
+        "there and QCN 25%. The fourth panel has 3.1's bursts, 16 such flows each, at the longest interval, 5 ms: R1"
+        " would be overloaded at all below 2.9 ms. It is with these that S1 to R1 carries what B.2 says. QCN and "
+        "TIMELY leave S0 to S1 idle since F0 takes long to rise to what F1 leaves: with QCN the link is full after "
+        "some 300 ms. PCN with T = 50 us, w_min = 0.1/2. Rates are of frames."
     )
 
     def cases(self, schemes: Sequence[str]) -> list[Case]:
@@ -89,7 +90,7 @@ class Fig18:
                         None,
                         loss,
                         "",
-                        "met" if loss is not None and 0.05 <= loss <= 0.3 else at_least(loss, 0.3, 0.02),
+                        at_least(loss, 0.05, 0.02) if loss is None or loss <= 0.3 else "not met",
                     )
                 )
             else:
