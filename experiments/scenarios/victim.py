@@ -28,7 +28,10 @@ _BEFORE_S = {"pfc": 1e-3, "pcn": 5e-3, "pcn-time": 5e-3, "pcn-x": 5e-3, "dcqcn":
 half-lives of 0.66 ms. DCQCN's alpha falls from 1 by a half each 9.7 ms, and stays between 0.10 and 0.12 from 45 on."""
 _DURATION_S = {"pfc": 8e-3, "pcn": 12e-3, "pcn-time": 12e-3, "pcn-x": 12e-3, "dcqcn": 40e-3}
 """Until the long flows are at their fair shares again, and some time more."""
-_K = (1000.0, 2400.0)
+_K = {"pfc": (1000.0, 2400.0), "dcqcn": (1000.0, 2400.0)}
+_K_OF_SHORT_PERIODS = (2000.0, 4000.0)
+"""Least and most k. Where a period is 50 us and F0 sends at 95% of a link, a program that the machine wakes 3 ms late
+leaves a queue for all of the next period, F0 is marked and cut, although innocent: docs/victim.md has the figures."""
 _STALL_S = 0.15e-3
 """F0 and F1 lose a twentieth of the bursts' time to such a stall, PCN three periods. A bursting host may be as late: it
 is in a crowd, R1's port has a millisecond's work by then, and only who is paused when changes."""
@@ -126,7 +129,7 @@ class Victim:
             duration_s=float(filled["duration"] or 0),
             payload_bytes=payload,
             sampling=Sampling((P2_S1, P0_S0), queues_s=0.05e-3, counters_s=0.1e-3, flows_s=0.05e-3),
-            live=LiveLimits(2 * rate, *_K, _STALL_S),
+            live=LiveLimits(2 * rate, *_K.get(scheme, _K_OF_SHORT_PERIODS), _STALL_S),
         )
 
 
