@@ -15,7 +15,6 @@ from experiments.live import run_live
 from experiments.output import result_directory
 from experiments.pace import TooFastError
 from experiments.parameters import Parameter, lookup, parse_assignments
-from experiments.pictures import picture
 from experiments.progress import RunProgress, Silent
 from experiments.recording import Recording
 from experiments.result import Result, by_scheme, judge
@@ -152,5 +151,7 @@ def _compare(results: Sequence[Result]) -> list[Check]:
 
 
 def _draw(charts: Iterable[Chart], work: Path) -> None:
+    from experiments.pictures import picture  # only here: matplotlib takes as long to load as all the rest
+
     for chart in charts:
         (work / f"{chart.name}.png").write_bytes(picture(chart))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from experiments.checks import Check
-from experiments.paper.plots import Panel
+from experiments.paper.panels import Panel
 from experiments.recording import Recording
 from experiments.scenarios.base import Plan
 from experiments.virtual import Variant

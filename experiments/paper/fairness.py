@@ -10,8 +10,8 @@ from experiments import analysis
 from experiments.analysis import steady_state
 from experiments.checks import Check, at_least
 from experiments.paper.base import PCN, Case, Curve, Key, Outcome, Outcomes
+from experiments.paper.panels import Line, Panel
 from experiments.paper.plans import dumbbell_plan
-from experiments.paper.plots import Line, Panel
 from experiments.paper.variants import (
     AllMarked,
     BytesOverT,

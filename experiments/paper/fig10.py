@@ -8,7 +8,7 @@ from itertools import islice
 from experiments import theory
 from experiments.checks import Check, at_least, at_most, near
 from experiments.paper.base import Case, Outcome, Outcomes
-from experiments.paper.plots import Line, Panel
+from experiments.paper.panels import Line, Panel
 from experiments.recording import Recording
 from hosts.algorithms import Cnp, PcnParameters
 from hosts.algorithms.pcn import PcnReactionPoint

@@ -11,8 +11,8 @@ from experiments.analysis import steady_state
 from experiments.checks import Check, at_least, at_most, near
 from experiments.paper import measure
 from experiments.paper.base import COMPARED, PCN, Case, Outcome, Outcomes, ratio
+from experiments.paper.panels import Line, Panel, scheme_name
 from experiments.paper.plans import dumbbell_plan
-from experiments.paper.plots import Line, Panel, scheme_name
 from experiments.paper.variants import SettledAlpha, dcqcn_with
 from experiments.recording import Recording
 from experiments.virtual import Variant

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from experiments.checks import Check, Verdict, at_least
 from experiments.paper import hadoop
 from experiments.paper.base import COMPARED, PCN, Case, Outcome, Outcomes, ratio
-from experiments.paper.plots import Line, Panel, scheme_name
+from experiments.paper.panels import Line, Panel, scheme_name
 from experiments.recording import Recording
 
 SEEDS = (1, 2)

@@ -8,7 +8,7 @@ from fractions import Fraction
 from experiments.checks import Check, at_least, at_most
 from experiments.paper import hadoop
 from experiments.paper.base import PCN, Case, Outcome, Outcomes, ratio
-from experiments.paper.plots import Line, Panel
+from experiments.paper.panels import Line, Panel
 from experiments.recording import Recording
 
 W_MIN, W_MAX = 1 / 128, 1 / 2

@@ -9,8 +9,8 @@ from experiments import theory
 from experiments.analysis import steady_state
 from experiments.checks import Check, at_least, at_most, near
 from experiments.paper.base import COMPARED, PCN, Case, Outcome, Outcomes
+from experiments.paper.panels import Line, Panel, scheme_name
 from experiments.paper.plans import dumbbell_plan
-from experiments.paper.plots import Line, Panel, scheme_name
 from experiments.recording import Recording
 
 FLOWS = (4, 16, 64, 256, 1024)

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from experiments.checks import Check, at_least, at_most, near
 from experiments.paper import measure
 from experiments.paper.base import COMPARED, PCN, Case, Outcome, Outcomes
+from experiments.paper.panels import Line, Panel, scheme_name
 from experiments.paper.plans import compact_plan
-from experiments.paper.plots import Line, Panel, scheme_name
 from experiments.recording import Recording
 from experiments.scenarios.base import Plan
 from experiments.workloads import bursts

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from experiments.checks import Check, at_least, at_most, near
 from experiments.paper import measure
 from experiments.paper.base import COMPARED, PCN, Case, Outcome, Outcomes
+from experiments.paper.panels import Line, Panel, scheme_name
 from experiments.paper.plans import parking_lot_plan
-from experiments.paper.plots import Line, Panel, scheme_name
 from experiments.recording import Recording
 
 BOTTLENECKS = (2, 4, 6, 8, 10)

@@ -8,8 +8,8 @@ from experiments.analysis import steady_state
 from experiments.checks import Check, Verdict, near
 from experiments.paper import measure
 from experiments.paper.base import PCN, Case, Outcome, Outcomes
+from experiments.paper.panels import Line, Panel, scheme_name
 from experiments.paper.plans import TIMELY_SEGMENT_BYTES
-from experiments.paper.plots import Line, Panel, scheme_name
 from experiments.parameters import Value
 from experiments.recording import Recording
 from experiments.scenarios import SCENARIOS

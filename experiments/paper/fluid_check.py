@@ -14,8 +14,8 @@ from experiments.fluid import Fluid, Loops
 from experiments.metrics import Array
 from experiments.paper import measure
 from experiments.paper.base import PCN, Case, Curve, Outcome, Outcomes
+from experiments.paper.panels import Line, Panel
 from experiments.paper.plans import dumbbell_plan
-from experiments.paper.plots import Line, Panel
 from experiments.recording import Recording
 from experiments.scenarios.base import Plan
 

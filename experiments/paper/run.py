@@ -17,7 +17,6 @@ from experiments.checks import Check, at_most
 from experiments.output import result_directory
 from experiments.paper import FIGURES, measure
 from experiments.paper.base import Case, Figure, Outcome, Outcomes
-from experiments.paper.plots import png
 from experiments.progress import RunProgress, Silent
 from experiments.virtual import run_virtual
 from hosts.algorithms import schemes as all_schemes
@@ -42,6 +41,8 @@ def run_figure(
     figure: Figure, schemes: Iterable[str] | None = None, jobs: int | None = None, progress: RunProgress | None = None
 ) -> FigureResult:
     """All runs of a figure, with those of `schemes` that there are (all unless given), `jobs` at once."""
+    from experiments.paper.plots import png  # only here: matplotlib takes as long to load as all the rest
+
     progress = progress or Silent()
     chosen = tuple(name for name in all_schemes if schemes is None or name in set(schemes))
     cases = figure.cases(chosen)

@@ -1,0 +1,53 @@
+"""What a figure of several runs shows, apart from how it is drawn: `experiments.paper.plots` makes PNG of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+_NAMES = {
+    "pcn": "PCN",
+    "pcn-x": "PCN-X",
+    "qcn": "QCN",
+    "dcqcn": "DCQCN",
+    "timely": "TIMELY",
+    "pfc": "PFC alone",
+}
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line. `scheme` gives its colour; `style`: solid, dashed or dotted; points are marked if asked."""
+
+    label: str
+    x: Sequence[float]
+    y: Sequence[float]
+    scheme: str = ""
+    style: str = "-"
+    points: bool = False
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One pair of axes. `level` draws a thin horizontal line there, named `level_text`.
+
+    `ticks` name x = 0, 1, 2, ...; `bars` do, too, and draw the lines' points as groups of bars.
+    """
+
+    title: str
+    x_label: str
+    y_label: str
+    lines: Sequence[Line]
+    log_x: bool = False
+    log_y: bool = False
+    level: float | None = None
+    level_text: str = ""
+    bottom: float | None = 0.0
+    top: float | None = None
+    ticks: Sequence[str] = ()
+    bars: Sequence[str] = ()
+
+
+def scheme_name(scheme: str) -> str:
+    """The name that people know: `dcqcn` is DCQCN."""
+    return _NAMES.get(scheme, scheme)
