@@ -10,7 +10,7 @@ SWITCH ?= s0
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run victim fig5 figures test lint unit ptf p4 p4-tofino bench-switch bench-virtual doctor lock clean differential shell
+.PHONY: help setup run victim fig5 figures test lint unit ptf ptf-counter ptf-time p4 p4-tofino bench-switch bench-virtual doctor lock clean differential shell
 
 help: ## this list
 	@echo "make TARGET [VARIABLE=value]"
@@ -40,7 +40,13 @@ unit: root $(VENV)/.ready ## unit and live tests; ARGS are pytest's
 	$(BIN)/pytest -n 2 --dist loadfile $(ARGS)
 
 ptf: root $(VENV)/.ready ## data-plane tests with PTF; TARGET=bmv2 for the real BMv2
+	@$(MAKE) --no-print-directory -j 2 --output-sync=target ptf-counter ptf-time
+
+ptf-counter:
 	$(BIN)/python ptf-tests/run.py --target $(TARGET) $(ARGS)
+
+# The other marking point, by time, through all that it could change.
+ptf-time:
 	$(BIN)/python ptf-tests/run.py --target $(TARGET) --program pcn_time $(or $(ARGS),np_ecn pause xoff forwarding isolation)
 
 p4: $(VENV)/.ready ## compile p4src with p4c (has to be on PATH) into p4src/compiled
