@@ -37,9 +37,20 @@ def test_lateness_is_judged_in_nominal_time() -> None:
 def test_k_follows_from_the_load_within_the_plan_s_limits() -> None:
     packets_per_s = PLAN.live.load_bps / (8 * PLAN.frame_bytes)
     rounds = packets_per_s * calibrate.COST["softswitch"] / calibrate.USABLE / 1490
-    assert calibrate.stretch(PLAN, "softswitch", rounds) == 1500
-    assert calibrate.stretch(PLAN, "softswitch", rounds * 100) == PLAN.live.least_k
-    assert calibrate.stretch(PLAN, "softswitch", rounds / 100) == PLAN.live.most_k
+
+    def stretch(factor: float) -> float:
+        return calibrate.stretch(PLAN, "softswitch", [rounds * factor / 2] * 2)
+
+    assert stretch(1) == 1500
+    assert stretch(100) == PLAN.live.least_k
+    assert stretch(1 / 2) == PLAN.live.most_k
+
+
+def test_k_is_beyond_these_limits_where_a_switch_could_not_take_all_that_comes_at_once() -> None:
+    # s1 of the victim scenario: 16 hosts and s0, 40 Gb/s each
+    packets_per_s = 17 * 40e9 / (8 * PLAN.frame_bytes)
+    rounds = packets_per_s * calibrate.ARRIVAL_COST["bmv2"] / 5990
+    assert calibrate.stretch(PLAN, "bmv2", [rounds, rounds * 2]) == 6000 > PLAN.live.most_k
 
 
 def test_the_next_k_is_larger() -> None:
