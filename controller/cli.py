@@ -95,9 +95,11 @@ def run(arguments: list[str]) -> int:
             pcn.main(arguments, prog_name="pcn", standalone_mode=False)
     except click.exceptions.Exit as error:
         return error.exit_code
-    except click.ClickException as error:
+    except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         return error.exit_code
+    except click.ClickException as error:
+        return _fail(_one_line(error), error.exit_code)
     except (LabError, AgentError) as error:
         return _fail(str(error), 1)
     except (KeyboardInterrupt, click.Abort):
@@ -105,6 +107,14 @@ def run(arguments: list[str]) -> int:
     except Terminated as error:
         return _fail(f"ended by {error}", 128 + error.number)
     return 0
+
+
+def _one_line(error: click.ClickException) -> str:
+    """A wrong command line in one line: what is wrong, and where what is right stands."""
+    text = " ".join(error.format_message().split())
+    if isinstance(error, click.UsageError) and error.ctx and "--help" not in text:
+        text += f" (`{error.ctx.command_path} --help`)"
+    return text
 
 
 def _fail(text: str, code: int) -> int:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import math
 from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import get_type_hints
 
 from topologies.clos import clos
 from topologies.compact import compact
@@ -28,13 +31,27 @@ def options(name: str) -> tuple[str, ...]:
 
 
 def build(name: str, values: Mapping[str, Value] | None = None) -> Topology:
-    """A topology by name, with options. Raises TopologyError with the nearest name for one that isn't there."""
+    """A topology by name, with options; text may be a number or a fraction, as 1/128. Raises TopologyError with the
+    nearest name for one that isn't there."""
     function = _function(name)
     known = options(name)
     for option in values or {}:
         if option not in known:
             raise TopologyError(f"{name} has no option {option!r}; {_nearest(option, known)}")
-    return function(**(values or {}))
+    kinds = get_type_hints(function)
+    return function(**{option: _number(option, value, kinds[option]) for option, value in (values or {}).items()})
+
+
+def _number(option: str, value: Value, kind: object) -> Value:
+    """The value as its option has it: whole where what it counts is."""
+    whole = kind in (int, int | None)
+    try:
+        number = float(Fraction(value) if isinstance(value, str) else value)
+    except (ValueError, ZeroDivisionError):
+        number = math.nan
+    if not math.isfinite(number) or (whole and not number.is_integer()):
+        raise TopologyError(f"{option}={value!r}: a {'whole ' if whole else ''}number is needed")
+    return int(number) if whole else number
 
 
 def _function(name: str) -> Callable[..., Topology]:

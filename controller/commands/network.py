@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from controller.commands.common import assignments, json_option, print_json, print_table
+from controller.commands.common import Quantity, assignments, json_option, print_json, print_table
 from controller.complete import (
     complete_network,
     complete_scheme,
@@ -39,7 +39,8 @@ DEFAULT_DILATION = 400.0
 @click.option(
     "--dilation",
     "-k",
-    type=click.FloatRange(min=0, min_open=True),
+    type=Quantity("count"),
+    metavar="K",
     default=DEFAULT_DILATION,
     show_default=True,
     help="How many times slower than nominal time runs.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 
 import pytest
@@ -114,6 +115,14 @@ def test_compact_without_bursting_hosts() -> None:
     assert [host.name for host in compact(senders=2).hosts] == ["h0", "h1", "r0", "r1"]
     with pytest.raises(TopologyError, match="1 senders; at least 2"):
         compact(senders=1)
+
+
+def test_options_are_numbers() -> None:
+    assert catalog.build("dumbbell", {"w_min": "1/128"}).number("w_min") == 1 / 128
+    assert catalog.build("dumbbell", {"pairs": 2.0}) == dumbbell(pairs=2)
+    for option, value in (("pairs", "x"), ("pairs", 1.5), ("pairs", math.inf), ("w_min", "1/0"), ("rate_bps", "fast")):
+        with pytest.raises(TopologyError, match=f"{option}={value!r}: a (whole )?number is needed"):
+            catalog.build("dumbbell", {option: value})
 
 
 def test_unknown_names_name_the_nearest() -> None:
