@@ -32,8 +32,8 @@ def nearest(name: str, known: Sequence[str]) -> str:
     if near:
         return f"did you mean {near[0]!r}?"
     if len(known) > _MANY:
-        known = difflib.get_close_matches(name, known, n=3, cutoff=0.1) or known
-        return f"there are {', '.join(known)} and others"
+        some = difflib.get_close_matches(name, known, n=3, cutoff=0.1) or known[:3]
+        return f"there are {', '.join(some)} and {len(known) - len(some)} others"
     return f"there are {', '.join(known) or 'none'}"
 
 

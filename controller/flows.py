@@ -18,7 +18,7 @@ MAX_FLOW = 2**24 - 1  # it travels in the BTH's destination QP
 
 
 class FlowError(LabError):
-    """A flow can't be started, or isn't there."""
+    """A flow can't be started."""
 
 
 @dataclass(frozen=True)
@@ -77,12 +77,12 @@ def start(
 
 
 def stop(agents: Mapping[str, AgentClient], numbers: Iterable[int] | None = None) -> list[int]:
-    """Stops flows by number, or all; returns those that were sending. Raises FlowError for one that isn't there."""
+    """Stops flows by number, or all; returns those that were sending. Raises UnknownNameError."""
     sent = {flow.flow: (agent, flow.state) for agent in agents.values() for flow in agent.flows()}
     wanted = list(sent) if numbers is None else list(numbers)
     for number in wanted:
         if number not in sent:
-            raise FlowError(f"no flow {number}; there are {', '.join(map(str, sorted(sent))) or 'none'}")
+            raise UnknownNameError("flow", str(number), [str(flow) for flow in sorted(sent)])
     stopped = []
     for number in wanted:
         agent, state = sent[number]

@@ -46,7 +46,8 @@ class Spec:
 
 
 def up(spec: Spec) -> records.Record:
-    """Brings a network up in a process of its own, and waits until it is. Raises SupervisorError with the reason.
+    """Brings a network up in a process of its own, and waits until it is. Raises SupervisorError with the reason; an
+    empty log_dir isn't left behind then.
 
     An exception meanwhile, Ctrl-C included, ends that process and with it the network.
     """
@@ -80,6 +81,9 @@ def _wait_up(name: str, process: subprocess.Popen[bytes], log: Path) -> records.
                 return record
             continue
         text = log.read_text(errors="replace").strip()
+        log.unlink()  # it's told
+        with contextlib.suppress(OSError):  # unless others are in it
+            log.parent.rmdir()
         raise SupervisorError(text.removeprefix("error: ") or f"it ended with status {process.returncode}")
     raise SupervisorError(f"the network wasn't up within {START_LIMIT_S:g} s; see {log}")
 

@@ -23,6 +23,7 @@ from mininet.log import lg, setLogLevel
 from mininet.net import Mininet
 from mininet.node import Node
 
+from topologies.errors import LabError
 from topologies.mininet_topo import mininet_topo
 from topologies.process import end_children
 from topologies.record import Record
@@ -70,6 +71,16 @@ class _Link(MininetLink):  # type: ignore[misc]
         """Both ends exist."""
 
 
+class _Script(CLI):  # type: ignore[misc]
+    """Lines that nobody watches: a word that means nothing ends them, and is no success."""
+
+    def default(self, line: str) -> None:
+        word = line.split()[0]
+        if word not in self.mn:
+            raise LabError(f"no command or node {word!r}: `pcn mn help` lists the commands, `pcn mn nodes` the nodes")
+        super().default(line)
+
+
 class Prompt:
     """A context manager. `net` is Mininet's network, for what its Python interface can do."""
 
@@ -101,8 +112,8 @@ class Prompt:
         CLI(self.net)
 
     def execute(self, lines: str) -> None:
-        """Executes lines as if they had been typed."""
+        """Executes lines as if they had been typed. Raises LabError for one that isn't a command."""
         with tempfile.NamedTemporaryFile("w", prefix="pcn-mn-") as script:
             script.write(lines)
             script.flush()
-            CLI(self.net, script=script.name)
+            _Script(self.net, script=script.name)

@@ -110,7 +110,7 @@ def test_a_flow_is_stopped(network: str) -> None:
         (["registers", "s0", "waiting_byte"], "did you mean 'waiting_bytes'?"),
         (["flow", "start", "h0", "r9"], "no host 'r9'; there are h0, r0"),
         (["flow", "start", "h0", "h0"], "from h0 to itself"),
-        (["flow", "stop", "999"], "no flow 999"),
+        (["flow", "stop", "999"], "no flow '999'; there are"),
     ],
 )
 def test_wrong_names(network: str, arguments: list[str], message: str) -> None:
@@ -118,6 +118,13 @@ def test_wrong_names(network: str, arguments: list[str], message: str) -> None:
     assert (done.returncode, done.stdout) == (1, "")
     assert message in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_line_that_mininet_does_not_know(network: str) -> None:
+    done = pcn("mn", "-n", network, "pings h0")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "no command or node 'pings'" in done.stderr
+    assert pcn("mn", "-n", network, "h0 echo here").stdout == "here\n"
 
 
 def test_the_name_is_taken(network: str, tmp_path: Path) -> None:
@@ -129,11 +136,12 @@ def test_the_name_is_taken(network: str, tmp_path: Path) -> None:
 
 def test_an_up_that_fails_says_why_and_leaves_nothing(tmp_path: Path) -> None:
     name = f"f{os.getpid()}"
-    done = pcn("up", "dumbbell", "-n", name, "--logs", str(tmp_path), "--param", "w_mox=1")
+    done = pcn("up", "dumbbell", "-n", name, "--logs", str(tmp_path / "logs"), "--param", "w_mox=1")
     assert done.returncode == 1
     assert "w_mox" in done.stderr
     assert len(done.stderr.splitlines()) == 1
     assert not records.directory(name).exists()
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("inherited", [signal.SIG_DFL, signal.SIG_IGN], ids=["default", "ignored"])
