@@ -76,12 +76,14 @@ def number(value: float | None) -> str:
 
 def _clock_text(results: Sequence[Result]) -> str:
     live = [result for result in results if result.clock == "live"]
-    virtual = [f"virtual clock, {result.target}" for result in results if result.clock == "virtual"][:1]
+    virtual = [
+        f"virtual clock, {result.target}, links and queues computed" for result in results if result.clock == "virtual"
+    ][:1]
     if not live:
         return virtual[0]
     stretched = sorted({result.recording.k for result in live})
     times = " to ".join(f"{k:g}" for k in dict.fromkeys((stretched[0], stretched[-1])))
-    stretch = f"live on {live[0].target}, time stretched {times} times; all figures are nominal"
+    stretch = f"live on {live[0].target}, every packet real, time stretched {times} times; all figures are nominal"
     return " · ".join([stretch, *virtual])
 
 

@@ -40,9 +40,8 @@ def _setting(plan: Plan) -> list[tuple[str, str]]:
         f"the first of them has two flows, {len(plan.topology.flows)} flows in all. Every NIC and link runs at "
         f"{rate}, so at the start "
         f"{senders} times as much arrives as can leave. A fair share is "
-        f"{format_value('rate', plan.capacity_bps / len(plan.topology.flows))} a flow. Each hop is a real switch that "
-        "runs the "
-        "compiled P4 program; every packet is real. Dots mark the ends of the flows, in the colours of the plots."
+        f"{format_value('rate', plan.capacity_bps / len(plan.topology.flows))} a flow. Each hop runs the compiled P4 "
+        "program. Dots mark the ends of the flows, in the colours of the plots."
     )
     return [("topology", text)]
 

@@ -72,7 +72,7 @@ def _setting(plan: Plan) -> list[tuple[str, str]]:
             "topology",
             f"Ideally R1's link is shared by the {hosts + 1} hosts that send to it, F1 falls to {_gbps(f1)}, and F0 "
             f"takes what that leaves of the link from S0 to S1, {_gbps(f0)} (the paper counts 16 hosts: 2.5 and "
-            "37.5). Every hop is a real switch that runs the compiled P4 program; every packet is real.",
+            "37.5). Every hop runs the compiled P4 program.",
         ),
     ]
 
