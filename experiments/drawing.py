@@ -108,7 +108,8 @@ def _link(
     )
     if narrow:
         middle_x, middle_y = (x1 + x2) / 2, (y1 + y2) / 2
-        for text, offset in ((rate, 21), ("bottleneck", 38)):
+        # Below the link, unless that is where links to hosts are.
+        for text, offset in ((rate, -37), ("bottleneck", -20)) if below else ((rate, 21), ("bottleneck", 38)):
             yield f'<text class="note" x="{middle_x:g}" y="{middle_y + offset:g}">{escape(text)}</text>'
     if below & {link.a.node, link.b.node}:
         return

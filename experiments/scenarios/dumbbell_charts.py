@@ -40,6 +40,8 @@ def _rates(plan: Plan, recording: Recording) -> Chart:
     ]
     total = charts.steps("sum", "ink", analysis.aggregate_rate(recording, plan.topology), end, 1e-9, 1.9)
     peak = float(total.y.max()) if total.y.size else 0.0
+    steady = total.y[total.x >= plan.steady_from_s * 1e3]
+    top = max(1.25 * capacity, 1.02 * float(steady.max()) if steady.size else 0.0)
     reached = analysis.capacity_reached(recording, plan.topology, plan.capacity_bps)
     return Chart(
         name="rates",
@@ -47,7 +49,7 @@ def _rates(plan: Plan, recording: Recording) -> Chart:
         what="sending rate of each flow and their sum over time, with the bottleneck's capacity",
         y_label="Sending rate (Gbit/s)",
         lines=(*lines, total, charts.constant(f"capacity, {capacity:g} Gbit/s", capacity, "accent", 0.0, end)),
-        views=_views(plan, 1.25 * capacity if peak > 1.4 * capacity else None),
+        views=_views(plan, top if peak > 1.1 * top else None),
         marks=(Mark("at capacity", reached * 1e3),) if reached else (),
     )
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from experiments import charts
-from experiments.charts import Band, Chart, Line, Mark, View
+from experiments.charts import Band, Chart, Line, Mark, Stroke, View
 from experiments.recording import Recording
 from experiments.scenarios.base import Plan
 from experiments.scenarios.victim_measures import BIN_S, TRUNK, allowed
 from experiments.scenarios.victim_setting import BURSTS, PAPER_LOSS_MS, PAPER_TREE_MS, burst_s, fair_bps, ideal_bps
 from topologies.compact import P0_S0, P2_S1, P3_S1
+from topologies.model import Endpoint
 
 AROUND_S = (-0.5e-3, 8e-3)
 """What the first view shows: the bursts and what follows at once."""
@@ -149,7 +150,10 @@ def _marked(plan: Plan, recording: Recording) -> Chart:
         )
         for index, entity in enumerate(_FLOWS)
     ]
-    ports = ((P0_S0, "S0 to S1, both flows", "other3"), (P3_S1, "S1 to R0, F0 alone", "muted"))
+    ports: tuple[tuple[Endpoint, str, str, Stroke], ...] = (
+        (P0_S0, "S0 to S1, both flows", "other3", "dotted"),
+        (P3_S1, "S1 to R0, F0 alone", "ink", "dashed"),
+    )
     lines += [
         charts.share(
             label,
@@ -158,9 +162,9 @@ def _marked(plan: Plan, recording: Recording) -> Chart:
             series.get(str(port), "transmitted_packets"),
             _SMOOTH_S,
             _span(plan),
-            "dotted",
+            stroke,
         )
-        for port, label, colour in ports
+        for port, label, colour, stroke in ports
     ]
     return Chart(
         name="marked",

@@ -23,7 +23,7 @@ def headlines(plan: Plan, recording: Recording) -> list[Headline]:
         ),
         Headline("PAUSE frames to H0 and H1", f"{made.pause_senders:,}", "paper: none" if plan.scheme == "pcn" else ""),
         Headline("F0 during the bursts", _gbps(made.f0_burst_bps), ideal),
-        Headline("F0 lost against the ideal", f"{made.f0_lost_bytes / 1e6:.1f} MB"),
+        Headline("F0 lost against the ideal, in all", _lost(made.f0_lost_bytes)),
         Headline(
             "S0 to S1 full again after",
             _ms(made.full_s),
@@ -137,7 +137,7 @@ def _throughput(made: Measures) -> tuple[str, str]:
     return (
         "throughput",
         f"During the bursts F0 gets {_gbps(made.f0_burst_bps)} and F1 {_gbps(made.f1_burst_bps)}; F0 loses "
-        f"{made.f0_lost_burst_bytes / 1e6:.1f} MB against the ideal in them, {made.f0_lost_bytes / 1e6:.1f} MB in all. "
+        f"{_lost(made.f0_lost_burst_bytes)} against the ideal in them, {_lost(made.f0_lost_bytes)} in all. "
         f"{full}, {shared} After the bursts {made.trunk_after:.1%} of that link is used.",
     )
 
@@ -192,6 +192,10 @@ def _fct(made: Measures) -> tuple[str, str]:
         "fct",
         f"The bursts' flows take {_ms(made.burst_fct_mean_s)} on average, the last {_ms(made.burst_fct_max_s)}.",
     )
+
+
+def _lost(size_bytes: float) -> str:
+    return f"{size_bytes / 1e6:.1f} MB" if size_bytes >= 0 else f"none ({-size_bytes / 1e6:.1f} MB gained)"
 
 
 def _paper(milliseconds: float | None) -> str:
