@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import base64
 import html
+import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -50,37 +51,45 @@ def sections(root: Path) -> list[Section]:
 
 
 def write_docs(root: Path, docs: Path) -> None:
-    """docs/results.md and its pictures, docs/figures/*.png, of all figures that have been run into `root`."""
+    """docs/results.md and its pictures, docs/figures/*.png, of all figures that have been run into `root`. Those that
+    haven't stay as they are there."""
     pictures = docs / "figures"
     pictures.mkdir(parents=True, exist_ok=True)
     made = sections(root)
     for section in made:
         (pictures / f"{section.figure.name}.png").write_bytes(section.picture)
-    (docs / "results.md").write_text(markdown(made), encoding="utf-8")
+    page = docs / "results.md"
+    before = page.read_text(encoding="utf-8") if page.exists() else ""
+    page.write_text(markdown(made, before), encoding="utf-8")
 
 
-def markdown(made: Sequence[Section]) -> str:
-    """The page."""
-    return "\n".join(_markdown(made)) + "\n"
+def markdown(made: Sequence[Section], before: str = "") -> str:
+    """The page; of figures that aren't in `made` as it was `before`."""
+    entries = _entries(before) | {_heading(section.figure): _entry(section) for section in made}
+    kept = [entries[heading] for heading in map(_heading, FIGURES.values()) if heading in entries]
+    head = ["# Results", *_INTRODUCTION]
+    table = ["| figure | met | ordered | not met | not comparable |", "| --- | --: | --: | --: | --: |"]
+    parts = [*head, "\n".join([*table, *(row for row, _ in kept)]), *(body for _, body in kept)]
+    return "\n\n".join(parts) + "\n"
 
 
-def _markdown(made: Sequence[Section]) -> Iterator[str]:
-    yield "# Results"
-    for text in _INTRODUCTION:
-        yield from ("", text)
-    yield from ("", "| figure | met | ordered | not met | not comparable |", "| --- | --: | --: | --: | --: |")
-    for section in made:
-        counts = Counter(check["verdict"] for check in section.summary["checks"])
-        anchor = f"[{section.figure.source}](#{_anchor(section.figure)})"
-        cells = (counts[verdict] for verdict in ("met", "ordered", "not met", "not comparable"))
-        yield f"| {anchor}: {section.figure.title} | {' | '.join(map(str, cells))} |"
-    for section in made:
-        figure = section.figure
-        yield from ("", f"## {_heading(figure)}", "", figure.about, "", section.runs, "")
-        yield f"![{figure.title}](figures/{figure.name}.png)"
-        yield from ("", f"| {' | '.join(_COLUMNS)} |", "| --- | --- | --: | --: | --: | --- | --- |")
-        for check in section.summary["checks"]:
-            yield f"| {' | '.join(cell.replace('|', '/') for cell in _cells(check))} |"
+def _entry(section: Section) -> tuple[str, str]:
+    """A figure's row in the table on top, and its section."""
+    figure, checks = section.figure, section.summary["checks"]
+    counts = Counter(check["verdict"] for check in checks)
+    numbers = " | ".join(str(counts[verdict]) for verdict in ("met", "ordered", "not met", "not comparable"))
+    picture = f"![{figure.title}](figures/{figure.name}.png)"
+    table = [f"| {' | '.join(_COLUMNS)} |", "| --- | --- | --: | --: | --: | --- | --- |"]
+    table += [f"| {' | '.join(cell.replace('|', '/') for cell in _cells(check))} |" for check in checks]
+    body = "\n\n".join([f"## {_heading(figure)}", figure.about, section.runs, picture, "\n".join(table)])
+    return f"| [{figure.source}](#{_anchor(figure)}): {figure.title} | {numbers} |", body
+
+
+def _entries(text: str) -> dict[str, tuple[str, str]]:
+    """Rows and sections of a page, by the section's heading."""
+    head, *bodies = re.split(r"\n+(?=## )", text.rstrip("\n"))
+    rows = [line for line in head.splitlines() if line.startswith("| [")]
+    return {body.partition("\n")[0].removeprefix("## "): (row, body) for row, body in zip(rows, bodies, strict=True)}
 
 
 def _heading(figure: Figure) -> str:

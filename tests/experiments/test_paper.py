@@ -167,6 +167,14 @@ def test_pages_say_what_the_summaries_say(tmp_path: Path) -> None:
     write_docs(tmp_path, tmp_path / "docs")
     assert (tmp_path / "docs/results.md").read_text() == text
     assert (tmp_path / "docs/figures/fig17.png").read_bytes().startswith(b"\x89PNG")
+    # another figure, run elsewhere, comes to its place, and the first stays
+    ours = Fig10().checks(Outcomes([]))
+    write(FigureResult("fig10", tuple(ours), (), png(Fig10().panels(Outcomes([]))), 1.0), tmp_path / "other/fig10")
+    write_docs(tmp_path / "other", tmp_path / "docs")
+    both = (tmp_path / "docs/results.md").read_text()
+    assert re.findall(r"\(#([^)]+)\)", both) == ["gentle-to-aggressive-increase-53-fig-10", *anchors]
+    assert both.endswith(text[text.index("## ") :])
+    assert markdown([], both) == both
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
