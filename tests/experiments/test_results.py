@@ -118,7 +118,8 @@ def test_the_report_is_one_file_that_says_what_it_ran_with() -> None:
     assert page.open == []
     assert page.outside == []
     assert set(re.findall(r"https?://[^\s\"']*", html)) == {"http://www.w3.org/2000/svg"}  # a name, nothing to fetch
-    for part in ("every packet real, time stretched", "softswitch", "512 KB", "A note.", "prefers-color-scheme"):
+    clock = "live on softswitch, every packet real, time stretched 400 times"
+    for part in (clock, "3.11.2", "512 KB", "A note.", "prefers-color-scheme"):
         assert part in html
 
 
