@@ -25,7 +25,7 @@ class TooFastError(ExperimentError):
     def __init__(self, k: float, who: str) -> None:
         self.k = k
         self.who = who
-        self.suggestion = round(k * 1.6, -1)
+        self.suggestion = max(10.0, round(k * 1.6, -1))
         super().__init__(
             f"this machine can't carry k={k:g}: {who}. Leave k out, and it is chosen; or try k={self.suggestion:g}"
         )
