@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from experiments.checks import Check, Verdict, at_least
+from experiments.checks import Check, Verdict, at_least, near
 from experiments.paper import hadoop
 from experiments.paper.base import COMPARED, PCN, Case, Outcome, Outcomes, ratio
 from experiments.paper.panels import Line, Panel, scheme_name
 from experiments.recording import Recording
 
-SEEDS = (1, 2)
+SEEDS = (1, 2, 3, 4)
+BUSY, BUSY_SEEDS = 0.8, (1, 2)
+"""The load of S1 to R1 in further runs, where bursts bring more than 0.3."""
+_BUSY_SCHEMES = ("pcn", "dcqcn", "pcn-x")
 _FACTORS = (
     ("0.41", "mean_ms h0", "mean completion time of H0's flows", {"dcqcn": 2.4, "timely": 2.0}),
     ("0.42", "p99_ms bursts", "99% completion time of H2 to H15's flows", {"dcqcn": 3.5, "timely": 3.4}),
@@ -23,18 +26,35 @@ class Fig12:
     name = "fig12"
     title = "Burst tolerance"
     source = "7.2, Fig. 12"
-    about = f"{hadoop.ABOUT} PCN with T = 50 us, w_min = 1/128 and w_max = 0.5. Means over two seeds."
+    about = (
+        f"{hadoop.ABOUT} "
+        "PCN with T = 50 us, w_min = 1/128 and w_max = 0.5. Means over four seeds; last rows: over two, with bursts of "
+        "load 0.5, so that S1 to R1 has 0.8. What decides about H1's mean are its large flows, and how R1's link is "
+        "shared while there are bursts. PCN's decreases keep the shares with which flows arrive, bursts start at line "
+        "rate, and increases even that out slowly among many flows (fairness.md): H1's flows get less than their "
+        "share, with DCQCN and PCN-X about what is theirs. PCN is ahead since its link is fuller, and the less so the "
+        "busier it is. Nearly all PAUSE frames come in the first two milliseconds of a large burst. Where it comes "
+        "alone PCN and DCQCN have about as many, from what is sent before the first CNPs; where it meets one that is "
+        "still going DCQCN has a few times as many. So the share that PCN prevents depends on the load, too."
+    )
 
     def cases(self, schemes: Sequence[str]) -> list[Case]:
-        return [
+        cases = [
             Case({"scheme": scheme, "seed": seed}, hadoop.hadoop_plan(scheme, seed))
             for scheme in COMPARED
             if scheme in schemes
             for seed in SEEDS
         ]
+        return cases + [
+            Case({"busy": scheme, "seed": seed}, hadoop.hadoop_plan(scheme, seed, bursts_load=BUSY - hadoop.LOAD / 2))
+            for scheme in _BUSY_SCHEMES
+            if scheme in schemes
+            for seed in BUSY_SEEDS
+        ]
 
     def measure(self, case: Case, recording: Recording) -> Outcome:
-        return Outcome(case.keys, hadoop.numbers(recording))
+        numbers = {**hadoop.numbers(recording), "h1_of_fair": hadoop.h1_of_fair_share(recording)}
+        return Outcome(case.keys, numbers)
 
     def checks(self, outcomes: Outcomes) -> list[Check]:
         def of(number: str, scheme: str = PCN) -> float | None:
@@ -45,18 +65,7 @@ class Fig12:
         for scheme, claimed in (("dcqcn", 0.53), ("timely", 0.92)):
             if scheme in present:
                 left = ratio(of("pause_per_s"), of("pause_per_s", scheme))
-                saved = None if left is None else 1 - left
-                rows.append(
-                    Check(
-                        "0.39",
-                        f"PCN: share of {scheme_name(scheme)}'s PAUSE frames that it prevents (met: as many)",
-                        claimed,
-                        None,
-                        saved,
-                        "",
-                        at_least(saved, claimed, 0.0),
-                    )
-                )
+                rows.append(_prevented("PCN", scheme, claimed, None if left is None else 1 - left))
         if "qcn" in present:
             least = {one: of("pause_per_s", one) for one in outcomes.schemes()}
             beaten = sum(value >= (least["qcn"] or 0) for value in least.values() if value is not None) - 1
@@ -79,7 +88,7 @@ class Fig12:
                 if scheme in present:
                     factor = ratio(of(number, scheme), of(number))
                     rows.append(_factor(claim, f"{scheme_name(scheme)} / PCN, {what}", claimed, factor))
-        return rows
+        return rows + _busy(outcomes)
 
     def panels(self, outcomes: Outcomes) -> list[Panel]:
         schemes = [str(one) for one in outcomes.values("scheme")]
@@ -101,6 +110,33 @@ class Fig12:
             Panel("Mean", "", "Completion time (ms)", bars([f"mean_ms {one}" for one in hadoop.GROUPS]), bars=names),
             Panel("99%", "", "Completion time (ms)", bars([f"p99_ms {one}" for one in hadoop.GROUPS]), bars=names),
         ]
+
+
+def _busy(outcomes: Outcomes) -> list[Check]:
+    """What decides about H1's flows: how R1's link is shared, which shows more when it is busier."""
+    left = ratio(outcomes.mean("pause_per_s", busy=PCN), outcomes.mean("pause_per_s", busy="dcqcn"))
+    rows = [] if left is None else [_prevented(f"S1 to R1 at {BUSY}: PCN", "dcqcn", 0.53, 1 - left)]
+    slowest = outcomes.mean("mean_ms h1", busy="dcqcn")
+    for scheme in ("pcn", "pcn-x"):
+        if slowest is not None and outcomes.where(busy=scheme):
+            factor = ratio(slowest, outcomes.mean("mean_ms h1", busy=scheme))
+            what = f"S1 to R1 at {BUSY}: DCQCN / {scheme_name(scheme)}, mean completion time of H1's flows"
+            rows.append(_factor("0.43", what, 2.2, factor))
+    for key, load in (("scheme", hadoop.LOAD), ("busy", BUSY)):
+        for scheme in _BUSY_SCHEMES:
+            if outcomes.where(**{key: scheme}):
+                share = outcomes.mean("h1_of_fair", **{key: scheme})
+                name = scheme_name(scheme)
+                what = f"S1 to R1 at {load}: {name}, H1's rate over its flows' fair share, while bursts last"
+                rows.append(
+                    Check("0.43", f"{what} (met: within 10%)", None, 1.0, share, "", near(share, 1.0, 0.1, 1.5))
+                )
+    return rows
+
+
+def _prevented(who: str, scheme: str, claimed: float, saved: float | None) -> Check:
+    text = f"{who}: share of {scheme_name(scheme)}'s PAUSE frames that it prevents (met: as many)"
+    return Check("0.39", text, claimed, None, saved, "", at_least(saved, claimed, 0.0))
 
 
 def _flows(group: str) -> str:
