@@ -1,13 +1,14 @@
-"""What studies run beside PCN, PCN-X and DCQCN: one rule changed, or left out, at a time."""
+"""What studies run beside PCN, PCN-X, DCQCN and TIMELY: one rule changed, or left out, at a time."""
 
 from __future__ import annotations
 
 import dataclasses
 
-from hosts.algorithms import Cnp, Scheme, Window, find_scheme
+from hosts.algorithms import Ack, Cnp, Scheme, Window, find_scheme
 from hosts.algorithms.dcqcn import DcqcnParameters, DcqcnReactionPoint
 from hosts.algorithms.pcn import REC_RATE_UNIT_BPS, PcnNotificationPoint, PcnParameters
 from hosts.algorithms.pcn_x import PcnXNotificationPoint, PcnXParameters, PcnXReactionPoint
+from hosts.algorithms.timely import TimelyReactionPoint
 
 
 class FirstWindowInFull(PcnNotificationPoint):
@@ -75,6 +76,21 @@ class PresentRate(PcnXReactionPoint):
         super().on_cnp(cnp, now_s)
 
 
+class OneForAll(PcnNotificationPoint):
+    """PCN, but of flows in step the one whose period ends first decides for all: `decided` holds what, by period."""
+
+    def __init__(self, parameters: PcnParameters, decided: dict[int, bool]) -> None:
+        super().__init__(parameters)
+        self._decided = decided
+
+    def on_window(self, window: Window) -> Cnp | None:
+        cnp = super().on_window(window)
+        if cnp is None:
+            return None
+        period = round(window.last_s / self.period_s)
+        return Cnp(self._decided.setdefault(period, cnp.decrease), cnp.rec_rate_bps)
+
+
 class SettledAlpha(DcqcnReactionPoint):
     """DCQCN whose flows start with the alpha that they come to have in the steady state, not with 1."""
 
@@ -83,8 +99,26 @@ class SettledAlpha(DcqcnReactionPoint):
         self.alpha = 0.1
 
 
+class WholeSteps(TimelyReactionPoint):
+    """TIMELY as Algorithm 1 is printed: each RTT makes a whole step, however soon after the one before."""
+
+    def on_ack(self, ack: Ack, now_s: float) -> None:
+        self._last_update_s = None
+        super().on_ack(ack, now_s)
+
+
 def dcqcn_with(reaction_point: type[DcqcnReactionPoint]) -> Scheme:
     return dataclasses.replace(find_scheme("dcqcn"), reaction_point=reaction_point)
+
+
+def timely_with(reaction_point: type[TimelyReactionPoint]) -> Scheme:
+    return dataclasses.replace(find_scheme("timely"), reaction_point=reaction_point)
+
+
+def one_for_all() -> Scheme:
+    """For one run: what is decided is its own."""
+    decided: dict[int, bool] = {}
+    return dataclasses.replace(find_scheme("pcn"), notification_point=lambda given: OneForAll(given, decided))
 
 
 def pcn_with(notification_point: type[PcnNotificationPoint]) -> Scheme:

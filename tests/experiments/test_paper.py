@@ -13,15 +13,19 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from experiments import theory
 from experiments.checks import Check
+from experiments.fluid import Fluid
 from experiments.paper import FIGURES
 from experiments.paper.base import Outcome, Outcomes, ratio
 from experiments.paper.fairness import FROM_S
 from experiments.paper.fig10 import Fig10
 from experiments.paper.fig11 import Fig11, settled_s
 from experiments.paper.fig17 import FLOWS, Fig17
+from experiments.paper.fluid_check import PERIOD_S, cycle_swing
 from experiments.paper.plots import png
 from experiments.paper.results import markdown, page, sections, write_docs
 from experiments.paper.run import FigureResult, run_case, run_figure, write
@@ -109,12 +113,17 @@ def test_fig_17_follows_its_numbers() -> None:
 def test_fig_11_sets_the_others_against_pcn() -> None:
     numbers = {
         "reached_ms": 1.0, "settled_ms": 2.0, "drained_ms": 5.0, "utilisation": 0.99, "queue_kb": 50.0,
-        "queue_swing_kb": 100.0,
+        "queue_swing_kb": 100.0, "rate_swing_gbps": 2.0,
     }  # fmt: skip
-    slow = numbers | {"settled_ms": 50.0, "drained_ms": 40.0, "queue_swing_kb": 400.0}
+    slow = numbers | {"settled_ms": 50.0, "drained_ms": 40.0, "queue_swing_kb": 400.0, "rate_swing_gbps": 1.0}
     outcomes = [Outcome({"scheme": "pcn", "seed": 1}, numbers), Outcome({"scheme": "dcqcn", "seed": 1}, slow)]
     found = [check for check in Fig11().checks(Outcomes(outcomes)) if check.what.startswith("DCQCN")]
-    assert [(check.measured, check.verdict) for check in found] == [(25.0, "met"), (8.0, "met"), (4.0, "met")]
+    assert [(check.measured, check.verdict) for check in found] == [
+        (25.0, "met"),
+        (8.0, "met"),
+        (4.0, "met"),
+        (0.5, "not met"),
+    ]
 
 
 def test_outcomes_take_seeds_together() -> None:
@@ -127,9 +136,17 @@ def test_outcomes_take_seeds_together() -> None:
     assert ratio(1.0, 0.0) is None
 
 
-def test_a_sum_has_settled_from_when_it_stays_near_the_capacity() -> None:
-    import numpy as np
+@pytest.mark.parametrize("flows", [4, 16])
+def test_the_models_swing_in_a_cycle_is_the_theorys(flows: int) -> None:
+    model = Fluid(10e9, PERIOD_S, 0.1 / flows).run([10e9 / flows] * flows, 2000)
+    times = np.arange(2000) * PERIOD_S
+    swing = cycle_swing(times, model.rates[:, 0], flows, 0.5, 1.0)
+    assert swing == pytest.approx(theory.rate_oscillation(flows, 0.1 / flows, 10e9))
+    drifting = cycle_swing(times, model.rates[:, 0] * np.linspace(1, 2, 2000), flows, 0.5, 1.0)
+    assert drifting < 2 * swing < np.ptp(model.rates[:, 0] * np.linspace(1, 2, 2000))
 
+
+def test_a_sum_has_settled_from_when_it_stays_near_the_capacity() -> None:
     times = np.array([0.0, 1.0, 2.0, 3.0, 7.0])
     assert settled_s(times, np.array([30.0, 10.5, 5.0, 9.5, 10.0]), 10.0, 1.0, 10.0) == pytest.approx(2.9, abs=0.11)
     assert settled_s(times, np.array([30.0, 10.5, 5.0, 9.5, 20.0]), 10.0, 1.0, 10.0) is None
