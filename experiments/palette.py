@@ -19,10 +19,11 @@ class Theme:
     others: tuple[str, ...]
 
     def colour(self, name: str) -> str:
-        """By name: `ink`, ..., `flow0`, `other3`. Colours come again when there are more things than colours."""
+        """By name: `ink`, ..., `flow0`, `other3`."""
+        name = there(name)
         for kind, colours in (("flow", self.flows), ("other", self.others)):
             if name.startswith(kind):
-                return colours[int(name[len(kind) :]) % len(colours)]
+                return colours[int(name[len(kind) :])]
         colour: str = getattr(self, name)
         return colour
 
@@ -41,7 +42,7 @@ LIGHT = Theme(
     muted="#5a6673",
     grid="#e3e8ee",
     accent="#b23a00",
-    flows=("#0072b2", "#d55e00", "#009e73", "#cc79a7"),
+    flows=("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#a67300", "#7b4fa0"),
     others=("#16202b", "#a67300", "#3b8fc4", "#8a8f98", "#7b4fa0"),
 )
 DARK = Theme(
@@ -51,6 +52,14 @@ DARK = Theme(
     muted="#9aa7b4",
     grid="#2a3440",
     accent="#ff9a62",
-    flows=("#4aa8e0", "#f08a3c", "#2fc79b", "#e19cc4"),
+    flows=("#4aa8e0", "#f08a3c", "#2fc79b", "#e19cc4", "#e6b450", "#b58fd6"),
     others=("#e8edf2", "#e6b450", "#7cc4ee", "#8b95a1", "#b58fd6"),
 )
+
+
+def there(name: str) -> str:
+    """The name, or that of a colour that comes again where there are more things than colours: `flow6` is `flow0`."""
+    for kind, colours in (("flow", LIGHT.flows), ("other", LIGHT.others)):
+        if name.startswith(kind):
+            return f"{kind}{int(name[len(kind) :]) % len(colours)}"
+    return name

@@ -52,7 +52,7 @@ class Dumbbell:
     """Section 7.1's fine-grained observation."""
 
     name = "dumbbell"
-    title = "Dumbbell: four long flows on one 10 Gb/s bottleneck"
+    title = "Dumbbell: long flows through one bottleneck"
     source = "PCN (NSDI'20), section 7.1 and Fig. 11"
     default_scheme = "pcn"
     parameters = _PARAMETERS

@@ -37,6 +37,10 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     live = judge(scenario, plan, run_virtual(plan, Silent()), "live", "softswitch")
     (folder / "over.html").write_text(render([live, results[1]]), encoding="utf-8")
     (folder / "one.html").write_text(render(results[:1]), encoding="utf-8")
+    dumbbell = SCENARIOS["dumbbell"]
+    many = dumbbell.plan("pcn", 1, {"pairs": 8, "duration": 5e-3})
+    result = judge(dumbbell, many, run_virtual(many, Silent()), "virtual", "softswitch")
+    (folder / "many.html").write_text(render([result]), encoding="utf-8")
     return {path.stem: path for path in folder.iterdir()}
 
 
@@ -65,6 +69,21 @@ def test_it_opens_offline_without_complaint_at_every_size(
     assert chromium.ask("document.documentElement.scrollWidth") <= width
     background = chromium.ask("getComputedStyle(document.body).backgroundColor")
     assert (sum(map(int, background[4:-1].split(","))) < 200) == dark
+
+
+def test_every_flow_has_a_colour(chromium: Browser, pages: dict[str, Path]) -> None:
+    """Nine flows, and eight links with PAUSE: more than there are colours."""
+    chromium.open(pages["many"], 1400, dark=True)
+    assert chromium.complaints == []
+    strokes = chromium.ask("[...document.querySelectorAll('.plot g path')].map(path => getComputedStyle(path).stroke)")
+    assert len(strokes) > 20
+    assert "none" not in strokes
+    for what, style in ((".topology circle", "fill"), (".topology .rate", "fill"), (".dot", "backgroundColor")):
+        found = chromium.ask(f"[...document.querySelectorAll('{what}')].map(one => getComputedStyle(one).{style})")
+        assert len(found) == 9
+        assert set(found) == set(found[:6])
+        assert len(set(found)) == 6
+        assert not {"rgb(0, 0, 0)", "rgba(0, 0, 0, 0)"} & set(found)
 
 
 def test_the_slider_replays_the_tree(chromium: Browser, pages: dict[str, Path]) -> None:
