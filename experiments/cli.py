@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from rich.console import Console
-
 from experiments.errors import ExperimentError
 from experiments.progress import ConsoleProgress
 from experiments.runner import K, run
-from experiments.terminal import show
+from experiments.terminal import show, stdout
 
 
 def run_command(
@@ -27,7 +25,7 @@ def run_command(
     settings = list(parameters)
     if any(setting.partition("=")[0].strip() == "k" for setting in settings) and dilation != "auto":
         raise ExperimentError("k is given twice, by --dilation and by --set k: give one")
-    console = Console()
+    console = stdout()
     with ConsoleProgress(console) as progress:
         place = run(
             scenario,

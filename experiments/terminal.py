@@ -16,6 +16,12 @@ _STYLES = {"met": "green", "ordered": "yellow", "not met": "bold red", "not comp
 _MOST_FLOWS = 16
 
 
+def stdout() -> Console:
+    """A console that, unless a terminal says how wide it is, breaks no row of a table."""
+    console = Console()
+    return console if console.is_terminal else Console(width=200)
+
+
 def show(directory: Path, console: Console) -> None:
     """Prints the tables of the result in `directory`, from its summary."""
     summary = json.loads((directory / "summary.json").read_text())

@@ -6,15 +6,13 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from rich.console import Console
-
 from experiments.errors import ExperimentError
 from experiments.paper import FIGURES
 from experiments.paper.results import page, sections, write_docs
 from experiments.paper.run import run_figure, write
 from experiments.parameters import lookup
 from experiments.progress import ConsoleProgress
-from experiments.terminal import show_checks
+from experiments.terminal import show_checks, stdout
 from hosts.algorithms import SchemeError, find_scheme
 
 RESULTS = Path("results/figures")
@@ -29,7 +27,7 @@ def figure_command(names: Sequence[str], schemes: str | None, jobs: int | None, 
             find_scheme(name)
         except SchemeError as error:
             raise ExperimentError(str(error)) from None
-    console = Console()
+    console = stdout()
     for name in wanted:
         with ConsoleProgress(console) as progress:
             result = run_figure(FIGURES[name], chosen, jobs, progress)
