@@ -119,7 +119,8 @@ def up(
     click.echo(
         f"{name} is up, k = {record.dilation:g}, link delay: {record.features.get('link_delay')}; logs in {logs}"
     )
-    click.echo("`pcn flow start h0 r0` sends, `pcn watch` shows what happens, `pcn down` ends it.")
+    src, dst = built.hosts[0].name, built.hosts[-1].name
+    click.echo(f"`pcn flow start {src} {dst}` sends, `pcn watch` shows what happens, `pcn down` ends it.")
 
 
 @click.command()

@@ -34,6 +34,7 @@ def network(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     try:
         assert done.returncode == 0, done.stderr
         assert f"{name} is up" in done.stdout
+        assert "`pcn flow start h0 r0` sends" in done.stdout
         yield name
     finally:
         down = pcn("down", name)
