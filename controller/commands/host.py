@@ -59,6 +59,8 @@ def host(
     """
     from controller.nic_host import NEXT_HOP, NicHost, SchemeError, find_nic, settings
 
+    if not receivers and (rate or size or via):
+        raise click.UsageError("--rate, --size and --via are of flows: say where one goes, with --to ADDRESS")
     given = dict[str, str]()
     for text in parameters:
         name, equals, value = text.partition("=")
@@ -69,6 +71,8 @@ def host(
         wanted = settings(find_nic(interface), ip, line_rate, scheme, given, log)
     except SchemeError as error:
         raise click.UsageError(str(error)) from None
+    if wanted.ip in receivers:
+        raise click.UsageError(f"--to {wanted.ip}: that is this host's own address")
     with NicHost(wanted) as running:
         if not as_json:
             click.echo(
