@@ -20,6 +20,7 @@ from controller.configure import plan, program_switch
 from controller.switch import Program
 from hosts import wire
 from hosts.algorithms import Ack, Cnm, Cnp, Configured, Window
+from softswitch.codegen.build import BuildError
 from topologies import signals
 from topologies.model import Endpoint, FlowSpec, Topology
 from virtualnet import native
@@ -134,7 +135,10 @@ class VirtualNetwork:
         self._reason = native.UNTIL
         self._calls: list[tuple[Callable[[], None], str]] = []
         self._samples: list[Samples] = []
-        self._library = engine()
+        try:
+            self._library = engine()
+        except BuildError as error:
+            raise VirtualError(str(error)) from None
         kind = native.HEAP if queue == "heap" else native.WHEEL
         self._handle: int | None = self._library.vn_create(
             kind, _bucket_shift(topology) if bucket_shift is None else bucket_shift, picoseconds(response_s)

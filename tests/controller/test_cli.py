@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -114,6 +115,18 @@ def test_without_root(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert done.stderr == "pcn: making network namespaces needs root: run it with sudo, or as root\n"
     assert list(tmp_path.iterdir()) == []
+
+
+def test_without_a_compiler(tmp_path: Path) -> None:
+    """Virtual time needs one, unless the cache has what it would make."""
+    program = "import sys; from controller import cli; sys.exit(cli.run(sys.argv[1:]))"
+    command = [sys.executable, "-c", program, "run", "dumbbell", "--clock", "virtual", "--out", str(tmp_path / "out")]
+    environment = {**os.environ, "CC": "nosuchcc", "XDG_CACHE_HOME": str(tmp_path)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith("pcn: cannot run the C compiler 'nosuchcc'")
+    assert len(done.stderr.splitlines()) == 1
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(
