@@ -45,9 +45,9 @@ ptf: root $(VENV)/.ready ## data-plane tests with PTF; TARGET=bmv2 for the real 
 ptf-counter:
 	$(BIN)/python ptf-tests/run.py --target $(TARGET) $(ARGS)
 
-# The other marking point, by time, through all that it could change.
+# The other marking point, by time.
 ptf-time:
-	$(BIN)/python ptf-tests/run.py --target $(TARGET) --program pcn_time $(or $(ARGS),np_ecn pause xoff forwarding isolation)
+	$(BIN)/python ptf-tests/run.py --target $(TARGET) --program pcn_time $(or $(ARGS),np_ecn pause xoff forwarding isolation malformed multipath)
 
 p4: $(VENV)/.ready ## compile p4src with p4c (has to be on PATH) into p4src/compiled
 	$(BIN)/python p4src/build.py $(ARGS)
