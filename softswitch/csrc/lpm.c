@@ -209,7 +209,8 @@ static void add_candidate(const struct lpm *lpm, struct candidate *list, uint32_
 
 /* ---- insertion ---- */
 
-/* The slot of an entry in a node of so many bits from bit `at` on; where its prefix ends in the node, the first one. */
+/* The slot of an entry in a node of so many bits from bit `at` on; where its prefix ends in the node, the first one. What
+ * is beyond the prefix is cut off, since beyond the key it isn't zero: there the words hold the prefix length. */
 static uint32_t slot_of(const struct lpm *lpm, const struct sw_node *entry, uint32_t at, uint32_t bits)
 {
     uint32_t total = bits_of(lpm, entry), covers = total < at + bits ? at + bits - total : 0;

@@ -226,6 +226,27 @@ def test_crowded_prefixes(number: int, most: int) -> None:
         assert under_test.find(packed(number, key)) == -1
 
 
+@pytest.mark.parametrize("others", [0, 6, 12, 24, 48, 96])
+def test_prefixes_where_a_node_reaches_beyond_the_key(others: int) -> None:
+    """Nodes have six bits of what follows the root, which grows with the table: so the last may reach beyond the key,
+    where an entry has its prefix length."""
+    base = 0x20010DB8 << 96
+    entries: dict[int, Entry] = {}
+    with table(LPM6) as under_test:
+        for i in range(others):
+            add(under_test, LPM6, entries, Entry(((i * 0x9E3779B97F4A7C15 << 64 & (1 << 128) - 1, 128),), 0))
+        for length in range(128, 121, -1):
+            for i in range(1 << (length - 122)):
+                add(under_test, LPM6, entries, Entry(((base | i << (128 - length), length),), 0))
+        for i in range(1 << 6):
+            assert under_test.find(packed(LPM6, (base | i,))) == brute_force(LPM6, entries, (base | i,))
+        for handle in list(entries)[::2]:
+            assert under_test.remove(handle) == 0
+            del entries[handle]
+        for i in range(1 << 6):
+            assert under_test.find(packed(LPM6, (base | i,))) == brute_force(LPM6, entries, (base | i,))
+
+
 @pytest.mark.parametrize(("number", "width"), [(EXACT, 8), (LPM, 4), (LPM6, 16), (TERNARY, 4)])
 def test_many_entries_in_and_out(number: int, width: int) -> None:
     """Growth, shrinkage and reuse of handles at size; each entry is found while it is there and not afterwards."""
