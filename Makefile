@@ -23,7 +23,7 @@ run: root $(VENV)/.ready ## the dumbbell on Mininet: real switches, real packets
 victim: root $(VENV)/.ready ## the victim flow (Fig. 1 to 3): PFC alone, DCQCN and PCN on Mininet, one report; about three minutes
 	$(BIN)/pcn run victim --target $(TARGET) $(ARGS)
 
-fig5: root $(VENV)/.ready ## how fast a congested flow may send without PAUSE (Fig. 5), on Mininet; about a minute and a half
+fig5: root $(VENV)/.ready ## how fast a congested flow may send without PAUSE (Fig. 5), on Mininet; about a minute
 	$(BIN)/pcn run fig5 --target $(TARGET) $(ARGS)
 
 figures: $(VENV)/.ready ## the paper's figures in virtual time, all schemes; tables and pictures into docs/results.md
