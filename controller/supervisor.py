@@ -52,22 +52,27 @@ def up(spec: Spec) -> records.Record:
     An exception meanwhile, Ctrl-C included, ends that process and with it the network.
     """
     log = Path(spec.log_dir) / "supervisor.log"
-    with log.open("wb") as output:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "controller.supervisor", json.dumps(asdict(spec))],
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-            cwd="/",
-        )
-    try:
-        return _wait_up(spec.name, process, log)
-    except BaseException:
-        with signals.deferred():
-            process.terminate()
-            process.wait()
-        raise
+    with contextlib.ExitStack() as stack:
+        # A signal between the process's start and our knowing of it would leave it behind.
+        with signals.deferred(), log.open("wb") as output:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "controller.supervisor", json.dumps(asdict(spec))],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                cwd="/",
+            )
+            stack.callback(_end, process)
+        record = _wait_up(spec.name, process, log)
+        stack.pop_all()
+    return record
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    with signals.deferred():
+        process.terminate()
+        process.wait()
 
 
 def _wait_up(name: str, process: subprocess.Popen[bytes], log: Path) -> records.Record:

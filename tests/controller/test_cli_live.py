@@ -168,7 +168,8 @@ def test_an_interrupted_up_leaves_nothing(tmp_path: Path, inherited: signal.Hand
         preexec_fn=lambda: signal.signal(signal.SIGINT, inherited),
     )
     assert process.stdout is not None
-    assert process.stdout.readline().startswith("bringing")
+    first = process.stdout.readline()
+    assert first.startswith("bringing"), process.communicate(timeout=LIMIT_S)
     os.killpg(process.pid, signal.SIGINT)
     _, err = process.communicate(timeout=LIMIT_S)
     assert process.returncode == 128 + signal.SIGINT, err
