@@ -1,4 +1,4 @@
-"""Equal input gives equal output to the bit, whatever the event queue; and every parameter matters."""
+"""Equal input gives equal output to the bit, however events are queued; and every parameter matters."""
 
 from __future__ import annotations
 
@@ -23,11 +23,8 @@ def reference() -> Totals:
     return digest()
 
 
-# 2^6 ps: nearly all events lie beyond the wheel; 2^20: thousands share a bucket
-@pytest.mark.parametrize("bucket_shift", [6, 10, 14, 20])
-def test_the_wheel_gives_the_order_of_the_heap(bucket_shift: int, reference: Totals) -> None:
-    assert digest(queue="heap") == reference
-    assert digest(bucket_shift=bucket_shift) == reference
+def test_nodes_by_themselves_do_what_they_do_in_strict_order(reference: Totals) -> None:
+    assert digest(queues="one") == reference
 
 
 def test_programs_in_place_do_what_their_general_form_does(reference: Totals) -> None:
@@ -87,9 +84,9 @@ def test_many_flows_on_one_nic_in_both_queues() -> None:
         for i in range(300)
     ]
     seen = []
-    for queue in ("wheel", "heap"):
+    for queues in ("nodes", "one"):
         scheme = find_scheme("pcn").configure({"period_s": 50e-6})
-        with VirtualNetwork(star(3), scheme, queue=queue) as network:  # type: ignore[arg-type]
+        with VirtualNetwork(star(3), scheme, queues=queues) as network:  # type: ignore[arg-type]
             assert with_flows(network, flows).run(until_s=0.1, finish=True)
             seen.append((network.totals(), [flow.stats() for flow in network.flows.values()]))
     assert seen[0] == seen[1]
@@ -97,10 +94,10 @@ def test_many_flows_on_one_nic_in_both_queues() -> None:
 
 
 def test_more_packets_than_caches_hold() -> None:
-    """Over 1 MB of them on their way: memory is fetched ahead of events then, which must not change any."""
+    """Over 1 MB of them on their way."""
     flows = [FlowSpec(i, f"h{i % 4}", "r0", size_bytes=1_500_000) for i in range(16)]
     seen = []
-    for options in ({}, {"queue": "heap"}, {"bucket_shift": 20}, {"inplace": False}):
+    for options in ({}, {"queues": "one"}, {"inplace": False}):
         topology = star(4, rate_bps=40e9, delay_s=500e-6, xoff_bytes=10e6)
         with VirtualNetwork(topology, find_scheme("pcn").configure(), **options) as network:  # type: ignore[arg-type]
             assert with_flows(network, flows).run(until_s=0.1, finish=True)
