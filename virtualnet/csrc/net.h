@@ -225,6 +225,14 @@ static inline uint8_t *vn_frame(const struct vn_net *net, struct vn_packet *pack
     return (uint8_t *)packet + net->frame_at;
 }
 
+/* Has it brought near. */
+static inline __attribute__((always_inline)) void vn_fetch_packet(const struct vn_net *net, uint32_t id)
+{
+    const struct vn_packet *packet = vn_packet_at(net, id);
+    __builtin_prefetch(packet, 1);
+    __builtin_prefetch(packet + 1, 1);
+}
+
 /* A packet; its fields are undefined. VN_NONE: the run has failed. */
 static inline uint32_t vn_packet_new(struct vn_net *net)
 {

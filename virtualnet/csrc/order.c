@@ -90,6 +90,21 @@ static uint32_t first_node(const struct vn_net *net, uint64_t end)
     return best;
 }
 
+/* Has what a node's first events touch brought near. */
+static void look_ahead(const struct vn_net *net, const struct vn_queue *queue)
+{
+    for (uint32_t i = 0; i < queue->n; i++) {
+        enum vn_kind kind = (enum vn_kind)(queue->events[i].key >> 32);
+        if (kind != VN_EV_ARRIVAL && kind != VN_EV_PORT && kind != VN_EV_NIC) continue;
+        const struct vn_link *link = &net->links[(uint32_t)queue->events[i].key];
+        __builtin_prefetch(link, 1);
+        __builtin_prefetch(&link->packets, 1);
+    }
+    for (uint32_t i = 0; i < queue->n; i++) {
+        if (queue->events[i].key >> 32 == VN_EV_ARRIVAL) vn_fetch_packet(net, net->links[(uint32_t)queue->events[i].key].wire.head);
+    }
+}
+
 /* Goes on with the stretch; true: it is over. */
 static bool run_stretch(struct vn_net *net)
 {
@@ -104,6 +119,7 @@ static bool run_stretch(struct vn_net *net)
     for (; net->turn < net->n_nodes; net->turn++) {
         if (net->first[net->turn] >= net->end) continue;
         const struct vn_queue *queue = &net->nodes[net->turn].queue;
+        look_ahead(net, queue);
         while (!stopped(net) && queue->n != 0 && queue->events[0].time < net->end) take(net, net->turn);
         note_first(net, net->turn);
         if (stopped(net)) return false;
