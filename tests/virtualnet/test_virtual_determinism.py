@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 from networks import dumbbell_network, star, tree, with_flows
 
@@ -104,3 +106,22 @@ def test_more_packets_than_caches_hold() -> None:
             seen.append(network.totals())
     assert seen[0].packets_most > 2**20 // 128
     assert all(totals == seen[0] for totals in seen)
+
+
+@pytest.mark.parametrize("delay_s", [0.0, 1e-6])
+def test_calls_and_samples_find_all_nodes_at_their_time(delay_s: float) -> None:
+    """Without delay there is no stretch of time in which nodes could go by themselves."""
+    seen = []
+    for queues in ("nodes", "one"):
+        topology = star(3, delay_s=delay_s, xoff_bytes=50e3)
+        with VirtualNetwork(topology, find_scheme("pcn").configure(), queues=queues) as network:  # type: ignore[arg-type]
+            sources = [network.queue_bytes("s0", port + 1) for port in range(4)]
+            sources += [network.register("s0", "waiting_bytes", 8 * (port + 1) + 3) for port in range(4)]
+            samples = network.sample(0.7e-6, [*sources, network.link_bytes("h0", 0)])
+            with_flows(network, [FlowSpec(i, f"h{i}", "r0") for i in range(3)])
+            network.at(50e-6, partial(network.set_link, "s0", 4, rate_bps=3e9))
+            network.at(90e-6, partial(with_flows, network, [FlowSpec(9, "h1", "h2", start_s=91e-6, size_bytes=50_000)]))  # type: ignore[arg-type]
+            network.run(until_s=300e-6)
+            seen.append((network.totals(), samples.values.tolist()))
+    assert seen[0] == seen[1]
+    assert max(max(row) for row in seen[0][1]) > 50e3

@@ -90,18 +90,24 @@ static uint32_t first_node(const struct vn_net *net, uint64_t end)
     return best;
 }
 
-/* Has what a node's first events touch brought near. */
-static void look_ahead(const struct vn_net *net, const struct vn_queue *queue)
+/* What a node's first events touch is brought near before its turn, step by step as one thing names the next. */
+static void look_ahead(const struct vn_net *net, uint32_t number, uint32_t step)
 {
-    for (uint32_t i = 0; i < queue->n; i++) {
-        enum vn_kind kind = (enum vn_kind)(queue->events[i].key >> 32);
+    if (number >= net->n_nodes || net->first[number] >= net->end) return;
+    const struct vn_queue *queue = &net->nodes[number].queue;
+    if (step == 0) __builtin_prefetch(queue->events);
+    for (uint32_t i = 0; step != 0 && i < queue->n; i++) {
+        uint64_t key = queue->events[i].key;
+        enum vn_kind kind = (enum vn_kind)(key >> 32);
         if (kind != VN_EV_ARRIVAL && kind != VN_EV_PORT && kind != VN_EV_NIC) continue;
-        const struct vn_link *link = &net->links[(uint32_t)queue->events[i].key];
-        __builtin_prefetch(link, 1);
-        __builtin_prefetch(&link->packets, 1);
-    }
-    for (uint32_t i = 0; i < queue->n; i++) {
-        if (queue->events[i].key >> 32 == VN_EV_ARRIVAL) vn_fetch_packet(net, net->links[(uint32_t)queue->events[i].key].wire.head);
+        const struct vn_link *link = &net->links[(uint32_t)key];
+        if (step == 1) {
+            __builtin_prefetch(link, 1);
+            __builtin_prefetch(&link->packets, 1);
+        } else if (kind == VN_EV_ARRIVAL) {
+            if (step == 2) vn_fetch_packet(net, link->wire.head);
+            else if (link->wire.packets > 1) vn_fetch_packet(net, vn_packet_at(net, link->wire.head)->next);
+        }
     }
 }
 
@@ -118,8 +124,8 @@ static bool run_stretch(struct vn_net *net)
     }
     for (; net->turn < net->n_nodes; net->turn++) {
         if (net->first[net->turn] >= net->end) continue;
+        for (uint32_t step = 0; step < 4; step++) look_ahead(net, net->turn + 4 - step, step);
         const struct vn_queue *queue = &net->nodes[net->turn].queue;
-        look_ahead(net, queue);
         while (!stopped(net) && queue->n != 0 && queue->events[0].time < net->end) take(net, net->turn);
         note_first(net, net->turn);
         if (stopped(net)) return false;
