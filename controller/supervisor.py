@@ -140,7 +140,8 @@ def hold(spec: Spec, progress: Callable[[str], None]) -> None:
         role="up",
         progress=progress,
     ):
-        signals.wait()
+        while True:
+            signal.pause()
 
 
 def main() -> int:

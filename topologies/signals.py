@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import signal
-import socket
 import threading
 from collections.abc import Iterator
 from types import FrameType
-from typing import Any, NoReturn
+from typing import Any
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -52,19 +51,6 @@ def raising() -> Iterator[None]:
     finally:
         for number, old in changed.items():
             signal.signal(number, old)
-
-
-def wait() -> NoReturn:
-    """Until a signal raises. (`signal.pause` would sleep through one that came just before it.)"""
-    reader, writer = socket.socketpair()
-    with reader, writer:
-        writer.setblocking(False)
-        before = signal.set_wakeup_fd(writer.fileno())
-        try:
-            while True:
-                reader.recv(1)
-        finally:
-            signal.set_wakeup_fd(before)
 
 
 class Deferred:

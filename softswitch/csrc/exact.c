@@ -1,8 +1,7 @@
-/* Exact tables: one hash map. */
+/* Exact tables: one hash map. Keys of up to 32 bits have finds of their own, a length each, which the compiler then knows. */
 #include <errno.h>
-#include <stdlib.h>
 
-#include "table.h"
+#include "map.h"
 
 struct exact {
     struct sw_map map;
@@ -13,23 +12,20 @@ struct exact {
 
 static uint32_t words(const struct sw_table_spec *spec) { return (spec->key_bytes + 7) / 8; }
 
-static void *create(const struct sw_table_spec *spec, const struct sw_nodes *nodes, uint64_t seed)
+static bool open(void *index, const struct sw_table_spec *spec, const struct sw_nodes *nodes, uint64_t seed)
 {
-    struct exact *exact = calloc(1, sizeof *exact);
-    if (exact != NULL) {
-        exact->nodes = nodes;
-        exact->seed = seed;
-        exact->key_bytes = spec->key_bytes;
-        sw_map_init(&exact->map, spec->key_bytes, words(spec));
-    }
-    return exact;
+    struct exact *exact = index;
+    exact->nodes = nodes;
+    exact->seed = seed;
+    exact->key_bytes = spec->key_bytes;
+    sw_map_init(&exact->map, spec->key_bytes, words(spec));
+    return true;
 }
 
-static void destroy(void *index)
+static void close(void *index)
 {
     struct exact *exact = index;
     sw_map_free(&exact->map);
-    free(exact);
 }
 
 static void prepare(void *index, struct sw_node *node, const uint8_t *key, const uint8_t *mask)
@@ -61,4 +57,35 @@ static struct sw_node *find(void *index, const uint8_t *key)
     return sw_map_find(&exact->map, exact->nodes, buffer, sw_map_hash(&exact->map, buffer, exact->seed));
 }
 
-const struct sw_index sw_index_exact = {create, destroy, words, prepare, insert, remove_node, find};
+static inline __attribute__((always_inline)) uint32_t narrow_word(const uint8_t *key, uint32_t bytes)
+{
+    uint64_t word = 0;
+    sw_load_words(&word, key, bytes);
+    return (uint32_t)word;
+}
+
+static inline __attribute__((always_inline)) struct sw_node *find_narrow(const void *index, const uint8_t *key, uint32_t bytes)
+{
+    const struct exact *exact = index;
+    return sw_map_find_narrow(&exact->map, exact->nodes, narrow_word(key, bytes), exact->seed);
+}
+
+static struct sw_node *find1(void *index, const uint8_t *key) { return find_narrow(index, key, 1); }
+static struct sw_node *find2(void *index, const uint8_t *key) { return find_narrow(index, key, 2); }
+static struct sw_node *find3(void *index, const uint8_t *key) { return find_narrow(index, key, 3); }
+static struct sw_node *find4(void *index, const uint8_t *key) { return find_narrow(index, key, 4); }
+
+static const void *first(const void *index, const uint8_t *key)
+{
+    const struct exact *exact = index;
+    return exact->map.buckets == NULL ? NULL : sw_map_home(&exact->map, narrow_word(key, exact->key_bytes), exact->seed);
+}
+
+#define INDEX(find, first) {sizeof(struct exact), open, close, words, prepare, insert, remove_node, find, first}
+
+const struct sw_index *sw_index_exact(const struct sw_table_spec *spec)
+{
+    static const struct sw_index wide = INDEX(find, NULL);
+    static const struct sw_index narrow[] = {INDEX(find1, first), INDEX(find2, first), INDEX(find3, first), INDEX(find4, first)};
+    return spec->key_bytes - 1 < 4 ? &narrow[spec->key_bytes - 1] : &wide;
+}

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "table.h"
+#include "map.h"
 
 enum {
     STRIDE = 6,          /* bits of a node that isn't the root */
@@ -509,18 +509,16 @@ static struct sw_node *find(void *index, const uint8_t *key)
     return entry_of(lpm, find_wide(lpm, key));
 }
 
-static void destroy(void *index)
+static void close(void *index)
 {
     struct lpm *lpm = index;
     free_trie(&lpm->trie);
     sw_map_free(&lpm->map);
-    free(lpm);
 }
 
-static void *create(const struct sw_table_spec *spec, const struct sw_nodes *nodes, uint64_t seed)
+static bool open(void *index, const struct sw_table_spec *spec, const struct sw_nodes *nodes, uint64_t seed)
 {
-    struct lpm *lpm = calloc(1, sizeof *lpm);
-    if (lpm == NULL) return NULL;
+    struct lpm *lpm = index;
     lpm->nodes = nodes;
     lpm->seed = seed;
     lpm->key_bytes = spec->key_bytes;
@@ -537,9 +535,9 @@ static void *create(const struct sw_table_spec *spec, const struct sw_nodes *nod
     }
     sw_map_init(&lpm->map, spec->key_bytes, words(spec));
     lpm->trie.root = calloc(1, sizeof *lpm->trie.root);
-    if (lpm->trie.root != NULL && reserve(&lpm->trie, lpm->key_bits) == 0) return lpm;
-    destroy(lpm);
-    return NULL;
+    if (lpm->trie.root != NULL && reserve(&lpm->trie, lpm->key_bits) == 0) return true;
+    close(lpm);
+    return false;
 }
 
-const struct sw_index sw_index_lpm = {create, destroy, words, prepare, insert, remove_entry, find};
+const struct sw_index sw_index_lpm = {sizeof(struct lpm), open, close, words, prepare, insert, remove_entry, find, NULL};

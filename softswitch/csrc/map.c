@@ -1,25 +1,17 @@
-/* The hash map below exact, LPM and ternary tables: open addressing by buckets, each a cache line.
- *
- * A bucket has eight tags beside the references to their nodes, and is searched without a branch on what it holds. A full
- * one goes on in the next. A key of up to 32 bits is its own tag, so such a lookup touches no node; of longer keys the tag
- * is half of the hash, and the node is compared. */
+/* The hash map below exact, LPM and ternary tables. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-#include "table.h"
-
-typedef uint32_t four_t __attribute__((vector_size(16)));
-
-enum { HALF = SW_BUCKET / 2 };
+#include "map.h"
 
 void *sw_spread_alloc(size_t bytes)
 {
-    size_t page = 2u << 20, unit = bytes < page ? SW_LINE : page;
+    size_t unit = bytes < SW_HUGE_PAGE / 2 ? SW_LINE : SW_HUGE_PAGE;
     size_t whole = (bytes + unit - 1) / unit * unit;
     void *memory = aligned_alloc(unit, whole);
-    if (memory != NULL && unit == page) madvise(memory, whole, MADV_HUGEPAGE); /* refused: small pages do */
+    if (memory != NULL && unit == SW_HUGE_PAGE) madvise(memory, whole, MADV_HUGEPAGE); /* refused: small pages do */
     return memory;
 }
 
@@ -35,24 +27,22 @@ void sw_map_free(struct sw_map *map)
 }
 
 /* What comparisons of the slots, four and four, say: a bit each. */
-static inline uint32_t lanes(four_t low, four_t high)
+static inline uint32_t lanes(sw_four low, sw_four high)
 {
-    const four_t low_bits = {1, 2, 4, 8}, high_bits = {16, 32, 64, 128};
-    union { four_t four; uint64_t two[2]; } found = {.four = (low & low_bits) | (high & high_bits)};
-    uint64_t both = found.two[0] | found.two[1];
-    return (uint32_t)(both | both >> 32);
+    const sw_four low_bits = {1, 2, 4, 8}, high_bits = {16, 32, 64, 128};
+    return sw_map_or(low & low_bits, high & high_bits);
 }
 
 static inline uint32_t used_slots(const struct sw_bucket *bucket)
 {
-    const four_t *references = (const four_t *)bucket->references;
-    return lanes((four_t)(references[0] != 0), (four_t)(references[1] != 0));
+    const sw_four *references = (const sw_four *)bucket->references;
+    return lanes((sw_four)(references[0] != 0), (sw_four)(references[1] != 0));
 }
 
 static inline uint32_t tagged_slots(const struct sw_bucket *bucket, uint32_t tag)
 {
-    const four_t *tags = (const four_t *)bucket->tags;
-    return lanes((four_t)(tags[0] == tag), (four_t)(tags[1] == tag));
+    const sw_four *tags = (const sw_four *)bucket->tags;
+    return lanes((sw_four)(tags[0] == tag), (sw_four)(tags[1] == tag));
 }
 
 struct sw_node *sw_map_find(const struct sw_map *map, const struct sw_nodes *nodes, const uint64_t *words, uint64_t hash)

@@ -2,27 +2,35 @@
 #include "table.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
-/* What keys of up to eight bytes found last, by a hash of the key: traffic repeats its keys. `found`: the node, with the
- * lowest bit set; that alone for a key that isn't there; 0: empty. */
-enum { RECENT_BITS = 8 };
+/* What keys of up to eight bytes found last, by a hash of the key: traffic repeats its keys. With an index that says where a
+ * lookup looks first, of a table of few entries alone: when keys are forgotten again, the index is quicker. `found`: the node,
+ * with the lowest bit set; that alone for a key that isn't there; 0: empty. */
+enum { RECENT_BITS = 8, FEW = 32, PAGE = 4096 };
 struct recent { uint64_t key; uintptr_t found; };
 
 struct sw_table {
-    const struct sw_index *ops;
-    void *index;
+    /* What a lookup reads, in a line. */
+    _Alignas(SW_LINE) struct sw_node *(*find)(void *index, const uint8_t *key); /* the index's, or one that asks `recent` first */
     struct recent *recent; /* NULL: the key is too long */
+    struct sw_nodes nodes; /* a free one has no handle, which is UINT32_MAX */
     uint32_t key_bytes;
+    bool has_default, remembers;
+    struct sw_node *miss;
+
+    const struct sw_index *ops;
     const struct sw_table_spec *spec;
     const struct sw_program *program;
-    struct sw_nodes nodes; /* a free one has no handle, which is UINT32_MAX */
-    void *chunks[SW_CHUNKS]; /* to free */
-    uint32_t *free_handles;
-    uint32_t count, capacity, n_free, used; /* used: handles ever given */
-    struct sw_node *miss;
-    bool has_default;
+    void *reserved; /* where the nodes are; NULL until there is one */
+    size_t reserved_bytes;
+    struct sw_node *free; /* a free node's `next` is the next one */
+    uint32_t count, used; /* used: handles ever given */
+    bool open;            /* the index is */
+    _Alignas(SW_LINE) uint8_t index[];
 };
 
 static uint32_t arg_words(const struct sw_action_spec *action)
@@ -76,7 +84,7 @@ static int set_action(struct sw_table *table, struct sw_node *node, uint32_t act
 /* 0 or -ENOMEM. */
 static int open_node(const struct sw_table *table, struct sw_node *node, uint32_t handle)
 {
-    memset(node, 0, table->nodes.node_bytes);
+    memset(node, 0, sizeof *node); /* the index fills the words */
     node->entry.handle = UINT32_MAX;
     if (table->spec->flags & SW_DIRECT_METER) {
         struct sw_meter *meter = calloc(1, sizeof *meter);
@@ -113,18 +121,66 @@ static const char *fault_of(const struct sw_table_spec *spec)
     return NULL;
 }
 
+/* A key of up to eight bytes. Inlined where the compiler knows its length, it is one load. */
+static inline __attribute__((always_inline)) uint64_t word_of(const uint8_t *key, uint32_t bytes)
+{
+    uint64_t word = 0;
+    memcpy(&word, key, bytes);
+    return word;
+}
+
+static inline struct recent *recent_of(const struct sw_table *table, uint64_t word)
+{
+    return &table->recent[word * UINT64_C(0x9e3779b97f4a7c15) >> (64 - RECENT_BITS)];
+}
+
+static __attribute__((noinline)) struct sw_node *find_anew(struct sw_table *table, const uint8_t *key, uint64_t word)
+{
+    struct sw_node *node = table->ops->find(table->index, key);
+    *recent_of(table, word) = (struct recent){word, (uintptr_t)node | 1};
+    return node;
+}
+
+static inline __attribute__((always_inline)) struct sw_node *recall(void *index, const uint8_t *key, uint32_t bytes)
+{
+    struct sw_table *table = (struct sw_table *)((char *)index - offsetof(struct sw_table, index));
+    uint64_t word = word_of(key, bytes == 0 ? table->key_bytes : bytes);
+    const struct recent *recent = recent_of(table, word);
+    if (recent->key == word && recent->found != 0) return (struct sw_node *)(recent->found - 1);
+    return find_anew(table, key, word);
+}
+
+static struct sw_node *recall2(void *index, const uint8_t *key) { return recall(index, key, 2); }
+static struct sw_node *recall4(void *index, const uint8_t *key) { return recall(index, key, 4); }
+static struct sw_node *recall8(void *index, const uint8_t *key) { return recall(index, key, 8); }
+static struct sw_node *recall_odd(void *index, const uint8_t *key) { return recall(index, key, 0); }
+
+/* Entries came or went. */
+static void forget(struct sw_table *table)
+{
+    table->remembers = table->recent != NULL && (table->ops->first == NULL || table->count <= FEW);
+    table->find = table->ops->find;
+    if (!table->remembers) return;
+    memset(table->recent, 0, sizeof *table->recent << RECENT_BITS);
+    table->find = table->key_bytes == 2 ? recall2 : table->key_bytes == 4 ? recall4 : table->key_bytes == 8 ? recall8 : recall_odd;
+}
+
 struct sw_table *sw_table_new(const struct sw_table_spec *spec, const struct sw_program *program, uint64_t seed,
                               const char **why)
 {
     *why = fault_of(spec);
     if (*why != NULL) return NULL;
-    struct sw_table *table = calloc(1, sizeof *table);
+    const struct sw_index *ops = spec->kind == SW_EXACT ? sw_index_exact(spec) : &sw_index_ternary;
+    if (spec->kind == SW_LPM) ops = &sw_index_lpm;
+    size_t bytes = (sizeof(struct sw_table) + ops->bytes + SW_LINE - 1) / SW_LINE * SW_LINE;
+    struct sw_table *table = aligned_alloc(SW_LINE, bytes);
     *why = "out of memory";
     if (table == NULL) return NULL;
+    memset(table, 0, bytes);
     table->spec = spec;
     table->program = program;
-    table->ops = spec->kind == SW_EXACT ? &sw_index_exact : spec->kind == SW_LPM ? &sw_index_lpm : &sw_index_ternary;
-    table->index = table->ops->create(spec, &table->nodes, seed);
+    table->ops = ops;
+    table->open = ops->open(table->index, spec, &table->nodes, seed);
     size_t node_bytes = sizeof(struct sw_node) + 8 * (size_t)table->ops->words(spec);
     table->nodes.node_bytes = (uint32_t)((node_bytes + SW_LINE - 1) / SW_LINE * SW_LINE);
     table->miss = aligned_alloc(SW_LINE, table->nodes.node_bytes);
@@ -134,7 +190,8 @@ struct sw_table *sw_table_new(const struct sw_table_spec *spec, const struct sw_
     }
     table->key_bytes = spec->key_bytes;
     if (spec->key_bytes <= 8) table->recent = calloc(1u << RECENT_BITS, sizeof *table->recent);
-    if (table->index == NULL || table->miss == NULL || (spec->key_bytes <= 8 && table->recent == NULL)) goto fail;
+    if (!table->open || table->miss == NULL || (spec->key_bytes <= 8 && table->recent == NULL)) goto fail;
+    forget(table);
     if (sw_table_default(table, UINT32_MAX, NULL, 0, why) != 0) goto fail;
     int64_t last = 0; /* P4Runtime numbers these entries down to 1, and compares them with a client's own */
     for (uint32_t i = 0; i < spec->n_const_entries; i++) {
@@ -164,38 +221,51 @@ void sw_table_free(struct sw_table *table)
     for (uint32_t i = 0; i < table->used; i++) {
         if (sw_table_node(table, i) != NULL) close_node(sw_table_node(table, i));
     }
-    for (uint32_t i = 0; i < SW_CHUNKS; i++) free(table->chunks[i]);
-    if (table->index != NULL) table->ops->destroy(table->index);
+    if (table->reserved != NULL) munmap(table->reserved, table->reserved_bytes);
+    if (table->open) table->ops->close(table->index);
     if (table->miss != NULL) close_node(table->miss);
     free(table->miss);
     free(table->recent);
-    free(table->free_handles);
     free(table);
 }
 
 const struct sw_table_spec *sw_table_spec_of(const struct sw_table *table) { return table->spec; }
 uint32_t sw_table_count(const struct sw_table *table) { return table->count; }
 
-/* Entries came or went. */
-static void forget(struct sw_table *table)
+/* Address space for as many entries as the table may have; memory comes with use. Small pages at first, so that few entries take
+ * little, then huge ones where the system has them. NULL: none. */
+static struct sw_node *reserve(struct sw_table *table)
 {
-    if (table->recent != NULL) memset(table->recent, 0, sizeof *table->recent << RECENT_BITS);
+    const struct sw_table_spec *spec = table->spec;
+    size_t most = spec->size > spec->n_const_entries ? spec->size : spec->n_const_entries;
+    size_t bytes = most * table->nodes.node_bytes + PAGE;
+    char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) return NULL;
+    char *huge = memory + SW_HUGE_PAGE + (-(uintptr_t)memory & (SW_HUGE_PAGE - 1));
+    if (huge < memory + bytes) madvise(huge, (size_t)(memory + bytes - huge), MADV_HUGEPAGE); /* refused: small ones do */
+    table->reserved = memory;
+    table->reserved_bytes = bytes;
+    /* Not all tables begin at the same line of a page, or their first entries would drive each other out of the caches. */
+    return (struct sw_node *)(memory + (uintptr_t)table / SW_LINE * SW_LINE % PAGE);
 }
 
-static int grow(struct sw_table *table)
+/* A node without a handle, or NULL. */
+static struct sw_node *new_node(struct sw_table *table)
 {
-    size_t more = (size_t)table->capacity + (1u << SW_FIRST_CHUNK_BITS);
-    uint32_t number = 63 - (uint32_t)__builtin_clzll(more);
-    if (number == SW_CHUNKS) return -ENOMEM;
-    uint32_t *handles = realloc(table->free_handles, (table->capacity + more) * sizeof *handles);
-    if (handles == NULL) return -ENOMEM;
-    table->free_handles = handles;
-    void *chunk = sw_spread_alloc(more * table->nodes.node_bytes);
-    if (chunk == NULL) return -ENOMEM;
-    table->chunks[number] = chunk;
-    table->nodes.origins[number] = (uintptr_t)chunk - more * table->nodes.node_bytes;
-    table->capacity += (uint32_t)more;
-    return 0;
+    struct sw_node *node = table->free;
+    if (node != NULL) {
+        table->free = node->next;
+        return node;
+    }
+    if (table->nodes.first == NULL) table->nodes.first = reserve(table);
+    return table->nodes.first == NULL ? NULL : sw_node_at(&table->nodes, table->used++);
+}
+
+static void free_node(struct sw_table *table, struct sw_node *node)
+{
+    close_node(node);
+    node->next = table->free;
+    table->free = node;
 }
 
 int64_t sw_table_insert(struct sw_table *table, const uint8_t *key, const uint8_t *mask, int32_t prefix, int64_t rank,
@@ -215,24 +285,22 @@ int64_t sw_table_insert(struct sw_table *table, const uint8_t *key, const uint8_
         }
     }
     *why = "out of memory";
-    if (table->n_free == 0 && table->used == table->capacity && grow(table) != 0) return -ENOMEM;
-    uint32_t handle = table->n_free > 0 ? table->free_handles[table->n_free - 1] : table->used;
-    struct sw_node *node = sw_node_at(&table->nodes, handle);
-    if (open_node(table, node, handle) != 0) return -ENOMEM;
-    node->prefix = prefix;
-    node->rank = rank;
-    int status = set_action(table, node, action, args, n_args, why);
+    struct sw_node *node = new_node(table);
+    if (node == NULL) return -ENOMEM;
+    uint32_t handle = (uint32_t)(((char *)node - (char *)table->nodes.first) / table->nodes.node_bytes);
+    int status = open_node(table, node, handle);
+    if (status == 0) status = set_action(table, node, action, args, n_args, why);
     if (status == 0) {
+        node->prefix = prefix;
+        node->rank = rank;
         table->ops->prepare(table->index, node, key, mask);
         status = table->ops->insert(table->index, node);
         if (status == -EEXIST) *why = "an entry with this key is there already";
     }
     if (status != 0) {
-        close_node(node);
+        free_node(table, node);
         return status;
     }
-    if (table->n_free > 0) table->n_free--;
-    else table->used++;
     table->count++;
     forget(table);
     return handle;
@@ -265,9 +333,8 @@ int sw_table_remove(struct sw_table *table, uint32_t handle, const char **why)
         return -ENOENT;
     }
     table->ops->remove(table->index, node);
-    table->free_handles[table->n_free++] = handle;
     table->count--;
-    close_node(node);
+    free_node(table, node);
     forget(table);
     return 0;
 }
@@ -290,43 +357,28 @@ int sw_table_default(struct sw_table *table, uint32_t action, const uint64_t *ar
     return status;
 }
 
-static uint64_t word_of(const uint8_t *key, uint32_t bytes)
-{
-    uint64_t word = 0;
-    uint32_t four;
-    uint16_t two;
-    switch (bytes) {
-    case 2: memcpy(&two, key, 2); return two;
-    case 4: memcpy(&four, key, 4); return four;
-    case 8: memcpy(&word, key, 8); return word;
-    default: memcpy(&word, key, bytes); return word;
-    }
-}
-
 const struct sw_entry *sw_lookup(struct sw_table *table, const uint8_t *key)
 {
-    struct recent *recent = NULL;
-    uint64_t word = 0;
-    if (table->recent != NULL) {
-        word = word_of(key, table->key_bytes);
-        recent = &table->recent[word * UINT64_C(0x9e3779b97f4a7c15) >> (64 - RECENT_BITS)];
-        if (recent->key == word && recent->found != 0) return (const struct sw_entry *)(recent->found - 1);
-    }
-    struct sw_node *node = table->ops->find(table->index, key);
-    if (recent != NULL) *recent = (struct recent){word, (uintptr_t)node | 1};
-    return node == NULL ? NULL : &node->entry;
+    return (const struct sw_entry *)table->find(table->index, key);
 }
 
 void sw_prepare_lookup(const struct sw_table *table, const uint8_t *key, bool entry)
 {
-    if (table->recent == NULL) return;
-    uint64_t word = word_of(key, table->key_bytes);
-    const struct recent *recent = &table->recent[word * UINT64_C(0x9e3779b97f4a7c15) >> (64 - RECENT_BITS)];
-    __asm__ volatile("" ::"r"(recent)); /* or the compiler takes a function that only prefetches for one without effect */
+    const void *first = NULL;
+    const char *node = NULL;
+    if (table->remembers) {
+        uint64_t word = word_of(key, table->key_bytes);
+        const struct recent *recent = recent_of(table, word);
+        first = recent;
+        if (entry && recent->key == word && recent->found > 1) node = (const char *)(recent->found - 1);
+    } else if (table->ops->first != NULL) {
+        if (!entry) first = table->ops->first(table->index, key);
+        else node = (const char *)table->find((void *)table->index, key); /* which changes nothing there, either */
+    }
+    __asm__ volatile("" ::"r"(first), "r"(node)); /* or a compiler takes a function that only prefetches for one without effect */
     if (!entry) {
-        __builtin_prefetch(recent);
-    } else if (recent->key == word && recent->found > 1) {
-        const char *node = (const char *)(recent->found - 1);
+        __builtin_prefetch(first);
+    } else if (node != NULL) {
         __builtin_prefetch(node);
         __builtin_prefetch(node + 64);
     }

@@ -26,18 +26,16 @@ struct sw_node {
     uint64_t words[];
 };
 
-/* The nodes of a table by handle, in chunks of doubling length: a node never moves, and its place follows from its handle
- * without a look at memory that isn't at hand. The chunk with handles from 2^n - 8 on is at origins[n], less 2^n nodes. */
-enum { SW_FIRST_CHUNK_BITS = 3, SW_CHUNKS = 32 };
-struct sw_nodes { uintptr_t origins[SW_CHUNKS]; uint32_t node_bytes; };
+/* The nodes of a table, by handle: one piece of address space, of which the system gives memory to what is used. So a node never
+ * moves, and its place follows from its handle without a look at memory that isn't at hand. */
+struct sw_nodes { struct sw_node *first; size_t node_bytes; };
 
 static inline struct sw_node *sw_node_at(const struct sw_nodes *nodes, uint32_t handle)
 {
-    uint64_t place = (uint64_t)handle + (1u << SW_FIRST_CHUNK_BITS);
-    return (struct sw_node *)(nodes->origins[63 - __builtin_clzll(place)] + place * nodes->node_bytes);
+    return (struct sw_node *)((char *)nodes->first + handle * nodes->node_bytes);
 }
 
-enum { SW_LINE = 64 };
+enum { SW_LINE = 64, SW_HUGE_PAGE = 2 << 20 };
 
 /* Memory that begins with a cache line, for what is read at random places: of much, huge pages where the system has them, since
  * else each read would look for its page as well. Not zeroed. free() frees it; NULL: none. */
@@ -65,9 +63,10 @@ struct sw_node *sw_table_node(struct sw_table *, int64_t handle);
 /* ---- the indexes (exact.c, lpm.c, ternary.c): one shape, so that table.c holds no match kind's detail ---- */
 
 struct sw_index {
-    /* The nodes of this table; the index finds them by handle. */
-    void *(*create)(const struct sw_table_spec *, const struct sw_nodes *, uint64_t seed);
-    void (*destroy)(void *index);
+    size_t bytes; /* of an index. It stands beside its table's fields: so a lookup doesn't wait for one to find the other */
+    /* Zeroed memory becomes an index of this table, whose nodes it finds by handle. False: no memory, and nothing to close. */
+    bool (*open)(void *index, const struct sw_table_spec *, const struct sw_nodes *, uint64_t seed);
+    void (*close)(void *index);
     /* Words that a node of this table needs. */
     uint32_t (*words)(const struct sw_table_spec *);
     /* Fills node->words (and hash) from a key in the table's layout. */
@@ -76,45 +75,12 @@ struct sw_index {
     int (*insert)(void *index, struct sw_node *);
     void (*remove)(void *index, struct sw_node *);
     struct sw_node *(*find)(void *index, const uint8_t *key);
+    /* Where `find` looks first; NULL: no one place. An index that has it is as quick as keys that are remembered. */
+    const void *(*first)(const void *index, const uint8_t *key);
 };
 
-extern const struct sw_index sw_index_exact, sw_index_lpm, sw_index_ternary;
-
-/* ---- a hash map of nodes by the first n words, for the indexes (map.c) ---- */
-
-enum { SW_BUCKET = 8 };
-
-/* A cache line. A reference is a handle plus one; 0: free. */
-struct sw_bucket { uint32_t tags[SW_BUCKET], references[SW_BUCKET]; };
-
-struct sw_map {
-    struct sw_bucket *buckets; /* NULL: empty */
-    uint32_t mask, count;      /* mask: buckets - 1 */
-    uint32_t n_words;
-    bool narrow; /* the words are one of up to 32 bits: the tag is the key */
-    bool spills; /* some bucket went on in the next, or may have */
-};
-
-void sw_map_init(struct sw_map *, uint32_t key_bytes, uint32_t n_words);
-void sw_map_free(struct sw_map *);
-/* The node that has these words, or NULL. Chained ones: the first. */
-struct sw_node *sw_map_find(const struct sw_map *, const struct sw_nodes *, const uint64_t *words, uint64_t hash);
-int sw_map_insert(struct sw_map *, const struct sw_nodes *, const struct sw_node *); /* 0, -ENOMEM; it isn't there yet */
-void sw_map_remove(struct sw_map *, const struct sw_nodes *, const struct sw_node *);
-/* Another node with the same words stands in its place. */
-void sw_map_replace(struct sw_map *, const struct sw_node *old, const struct sw_node *new);
-
-/* The tag above, what says the bucket below. */
-static inline uint64_t sw_map_hash(const struct sw_map *map, const uint64_t *words, uint64_t seed)
-{
-    uint64_t hash = seed;
-    if (map->narrow) return words[0] << 32 | (uint32_t)((words[0] ^ hash) * 0x9e3779b97f4a7c15u >> 32);
-    for (uint32_t i = 0; i < map->n_words; i++) {
-        unsigned __int128 product = (unsigned __int128)(words[i] ^ hash) * 0x9e3779b97f4a7c15u;
-        hash = (uint64_t)product ^ (uint64_t)(product >> 64) ^ 0xa0761d6478bd642fu;
-    }
-    return hash;
-}
+const struct sw_index *sw_index_exact(const struct sw_table_spec *);
+extern const struct sw_index sw_index_lpm, sw_index_ternary;
 
 /* Whole words from n bytes, the rest zero. Returns the words written. */
 static inline uint32_t sw_load_words(uint64_t *words, const uint8_t *bytes, uint32_t n)

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "table.h"
+#include "map.h"
 
 enum { CACHE_SLOTS = 1024, CACHE_FROM_GROUPS = 4 };
 
@@ -33,10 +33,9 @@ struct ternary {
     uint64_t *cached_keys; /* n_words a slot */
 };
 
-static void *create(const struct sw_table_spec *spec, const struct sw_nodes *nodes, uint64_t seed)
+static bool open(void *index, const struct sw_table_spec *spec, const struct sw_nodes *nodes, uint64_t seed)
 {
-    struct ternary *ternary = calloc(1, sizeof *ternary);
-    if (ternary == NULL) return NULL;
+    struct ternary *ternary = index;
     ternary->spec = spec;
     ternary->nodes = nodes;
     ternary->seed = seed;
@@ -44,10 +43,10 @@ static void *create(const struct sw_table_spec *spec, const struct sw_nodes *nod
     ternary->generation = 1;
     sw_map_init(&ternary->shape, spec->key_bytes, ternary->n_words);
     for (uint16_t i = 0; i < spec->n_fields; i++) ternary->ranges |= spec->fields[i].match == SW_RANGE;
-    return ternary;
+    return true;
 }
 
-static void destroy(void *index)
+static void close(void *index)
 {
     struct ternary *ternary = index;
     for (uint32_t i = 0; i < ternary->n_groups; i++) {
@@ -57,7 +56,6 @@ static void destroy(void *index)
     free(ternary->groups);
     free(ternary->cache);
     free(ternary->cached_keys);
-    free(ternary);
 }
 
 static bool has_ranges(const struct sw_table_spec *spec)
@@ -263,4 +261,4 @@ static struct sw_node *find(void *index, const uint8_t *key)
     return cached->node;
 }
 
-const struct sw_index sw_index_ternary = {create, destroy, words, prepare, insert, remove_node, find};
+const struct sw_index sw_index_ternary = {sizeof(struct ternary), open, close, words, prepare, insert, remove_node, find, NULL};

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from runtime import build, library
 
 EXAMPLES = int(os.environ.get("SW_EXAMPLES", "40"))  # fewer under the sanitizers, where all is slow
-EXACT, LPM, LPM_AFTER_EXACT, TERNARY, RANGE, OPTIONAL, LPM6, SMALL, KEYLESS = range(9)
+EXACT, LPM, LPM_AFTER_EXACT, TERNARY, RANGE, OPTIONAL, LPM6, SMALL, KEYLESS, *NARROW, EXACT6 = range(14)
+EXACT1, EXACT2, EXACT3, EXACT4 = NARROW
 # number: [(kind, width in bits)] of programs/tables.c
 FIELDS = {
     EXACT: [("exact", 12), ("exact", 48)],
@@ -27,6 +28,11 @@ FIELDS = {
     RANGE: [("range", 16), ("ternary", 8), ("range", 72)],
     OPTIONAL: [("optional", 16), ("optional", 9)],
     LPM6: [("lpm", 128)],
+    EXACT1: [("exact", 8)],
+    EXACT2: [("exact", 9)],
+    EXACT3: [("exact", 1), ("exact", 16)],
+    EXACT4: [("exact", 32)],
+    EXACT6: [("exact", 48)],
 }
 
 
@@ -175,7 +181,8 @@ def test_agrees_with_brute_force(number: int) -> None:
 def add(under_test: Table, number: int, entries: dict[int, Entry], entry: Entry) -> None:
     values = packed(number, tuple(value for value, _ in entry.fields))
     lpm = [other for (kind, _), (_, other) in zip(FIELDS[number], entry.fields, strict=True) if kind == "lpm"]
-    mask = None if lpm or number == EXACT else packed(number, tuple(other for _, other in entry.fields))
+    all_exact = all(kind == "exact" for kind, _ in FIELDS[number])
+    mask = None if lpm or all_exact else packed(number, tuple(other for _, other in entry.fields))
     handle = under_test.insert(values, mask, lpm[0] if lpm else 0, entry.rank)
     if any(canonical(number, entry) == canonical(number, other) for other in entries.values()):
         assert handle == -errno.EEXIST
@@ -247,7 +254,10 @@ def test_prefixes_where_a_node_reaches_beyond_the_key(others: int) -> None:
             assert under_test.find(packed(LPM6, (base | i,))) == brute_force(LPM6, entries, (base | i,))
 
 
-@pytest.mark.parametrize(("number", "width"), [(EXACT, 8), (LPM, 4), (LPM6, 16), (TERNARY, 4)])
+WIDTHS = [(EXACT, 8), (EXACT2, 2), (EXACT3, 3), (EXACT4, 4), (EXACT6, 6), (LPM, 4), (LPM6, 16), (TERNARY, 4)]
+
+
+@pytest.mark.parametrize(("number", "width"), WIDTHS)
 def test_many_entries_in_and_out(number: int, width: int) -> None:
     """Growth, shrinkage and reuse of handles at size; each entry is found while it is there and not afterwards."""
     n = 125 * EXAMPLES
@@ -268,6 +278,23 @@ def test_many_entries_in_and_out(number: int, width: int) -> None:
         again = [under_test.insert(key, mask, prefix, 5) for key in keys[::2]]
         assert sorted(again) == sorted(handles[::2])
         assert [under_test.find(key) for key in keys[::2]] == again
+
+
+def test_every_step_of_an_exact_tables_growth() -> None:
+    """Until buckets are full and spill, and the map grows; then until it is empty. After each step what is there is
+    found, and what isn't, isn't: a free slot's tag is no key's."""
+    draw = random.Random(3)
+    keys = [key.to_bytes(4, "big") for key in draw.sample(range(1 << 32), 64)]
+    keys += [bytes(4), b"\xff" * 4]
+    there: dict[bytes, int] = {}
+    with table(EXACT4) as under_test:
+        for step in [*keys, *draw.sample(keys, len(keys)), *keys, *draw.sample(keys, len(keys))]:
+            if step in there:
+                assert under_test.remove(there.pop(step)) == 0
+            else:
+                there[step] = under_test.insert(step)
+            assert [under_test.find(key) for key in keys] == [there.get(key, -1) for key in keys]
+        assert not there
 
 
 def test_limits_and_errors() -> None:

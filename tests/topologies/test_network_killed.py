@@ -18,7 +18,7 @@ from topologies import record as records
 
 pytestmark = pytest.mark.root
 SCRIPT = """
-import sys
+import signal, sys
 from pathlib import Path
 from topologies import signals
 from topologies.dumbbell import dumbbell
@@ -26,7 +26,8 @@ from topologies.network import Network
 try:
     with Network(dumbbell(pairs=1), log_dir=Path(sys.argv[1]), name=sys.argv[2]):
         print("up", flush=True)
-        signals.wait()
+        while True:
+            signal.pause()
 except (KeyboardInterrupt, signals.Terminated):
     sys.exit(7)
 """

@@ -18,6 +18,11 @@ static const struct sw_table_spec specs[] = {
     {"lpm6", SW_LPM, 1, FIELDS({SW_LPM, 128}), 16, 200000, 0, 1, NULL, 0, NULL},
     {"small", SW_EXACT, 1, FIELDS({SW_EXACT, 8}), 1, 3, SW_DIRECT_METER, UINT32_MAX, NULL, 0, NULL},
     {"keyless", SW_EXACT, 0, NULL, 0, 1, 0, 1, NULL, 0, NULL},
+    {"exact1", SW_EXACT, 1, FIELDS({SW_EXACT, 8}), 1, 200, 0, 1, NULL, 0, NULL},
+    {"exact2", SW_EXACT, 1, FIELDS({SW_EXACT, 9}), 2, 200000, 0, 1, NULL, 0, NULL},
+    {"exact3", SW_EXACT, 2, FIELDS({SW_EXACT, 1}, {SW_EXACT, 16}), 3, 200000, 0, 1, NULL, 0, NULL},
+    {"exact4", SW_EXACT, 1, FIELDS({SW_EXACT, 32}), 4, 200000, 0, 1, NULL, 0, NULL},
+    {"exact6", SW_EXACT, 1, FIELDS({SW_EXACT, 48}), 6, 200000, 0, 1, NULL, 0, NULL},
 };
 
 const struct sw_program sw_program = {.abi = SW_ABI, .name = "tables", .n_actions = 2, .actions = actions};
@@ -28,9 +33,11 @@ struct sw_table *table_make(uint32_t number)
     return sw_table_new(&specs[number], &sw_program, 42, &why);
 }
 
-/* The handle of the entry that matches, or -1. */
+/* The handle of the entry that matches, or -1. The lookup is announced before, which changes nothing. */
 int64_t table_find(struct sw_table *table, const uint8_t *key)
 {
+    sw_prepare_lookup(table, key, false);
+    sw_prepare_lookup(table, key, true);
     const struct sw_entry *entry = sw_lookup(table, key);
     return entry == NULL ? -1 : (int64_t)entry->handle;
 }
