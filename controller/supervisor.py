@@ -140,8 +140,7 @@ def hold(spec: Spec, progress: Callable[[str], None]) -> None:
         role="up",
         progress=progress,
     ):
-        while True:
-            signal.pause()
+        signals.wait()
 
 
 def main() -> int:

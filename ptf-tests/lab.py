@@ -19,7 +19,6 @@ import ptf
 import ptf.testutils
 
 from controller.configure import (
-    LATE_US,
     RECIRCULATION_PORT,
     NpEcnPort,
     PfcPort,
@@ -46,6 +45,7 @@ LIMIT_S = 20.0
 CELLS = [port * 8 + second for port in (0, *PORTS, RECIRCULATION_PORT, 511) for second in range(8)]
 # A pause quantum here lasts a millisecond, so that a PAUSE frame can say up to 65 s.
 QUANTUM_US = 1000
+LATE_US = 100_000  # so long a busy machine may keep a switch from its core, before NP-ECN by time takes it for a pause
 LONG_PAUSE = 60_000
 # ptf's own sockets would lose some of a burst that it is slow to read.
 RECEIVE_BUFFER_BYTES = 64 << 20

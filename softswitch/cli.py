@@ -8,22 +8,14 @@ import logging
 import os
 import signal
 import sys
-import threading
 from collections.abc import Sequence
-from contextlib import ExitStack, suppress
-from pathlib import Path
+from contextlib import suppress
+from types import FrameType, ModuleType
 
-from softswitch.codegen.build import BuildError, build_program, build_runtime
-from softswitch.native import NativeError, NativeSwitch, load_library
+from softswitch.errors import StartError
 from softswitch.options import LOG_LEVELS, OptionError, Options, parse
-from softswitch.program import load_program
-from softswitch.program.errors import ProgramError
 
 log = logging.getLogger("softswitch")
-
-
-class StartError(Exception):
-    """The switch cannot start; the message is the line the user sees."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -34,18 +26,38 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"softswitch: {error}", file=sys.stderr)
         return 2
     _keep_nothing_unwritten()
-    stopping = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stopping.set())
+    end = End()
     try:
         _set_up_logging(options)
-        _run(options, stopping)
-    except (StartError, BuildError, NativeError) as error:
-        if stopping.is_set():
+        _leave_out()
+        from softswitch.serve import serve  # late: --help and bad arguments don't wait for it
+
+        serve(options, _say, end.wait)
+    except StartError as error:
+        if end.asked:
             return 0  # Ctrl-C reaches the C compiler as well, whose failure is not news then
         _say(str(error))
         return 1
     return 0
+
+
+class End:
+    """The process's end, which SIGTERM or SIGINT asks for. One a process, made in its main thread."""
+
+    def __init__(self) -> None:
+        self.asked = False
+        self._bytes, write = os.pipe()
+        os.set_blocking(write, False)
+        # A byte for each signal: one that comes just before a wait, or to another thread, wouldn't interrupt it.
+        signal.set_wakeup_fd(write)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._note)
+
+    def _note(self, _number: int, _frame: FrameType | None) -> None:
+        self.asked = True
+
+    def wait(self) -> None:
+        os.read(self._bytes, 1)
 
 
 def _keep_nothing_unwritten() -> None:
@@ -61,76 +73,18 @@ def _say(line: str) -> None:
         print(f"softswitch: {line}", file=sys.stderr, flush=True)
 
 
-def _run(options: Options, stopping: threading.Event) -> None:
-    # Imported late: --help and bad arguments should not wait for gRPC. Its own messages would double ours.
-    os.environ.setdefault("GRPC_VERBOSITY", "NONE")
-    _leave_out_client()
-    from softswitch.p4runtime.pipeline import Pipeline
-    from softswitch.p4runtime.server import Server, ServerError
-    from softswitch.p4runtime.service import Service
-
-    for option in options.ignored:
-        log.warning("option %s has no meaning here and is ignored", option)
-    with ExitStack() as stack:
-        library = load_library(build_runtime())
-        native = stack.enter_context(
-            NativeSwitch(
-                library,
-                priorities=options.priorities,
-                queue_depth=options.queue_depth,
-                cpu_port=options.cpu_port,
-                drop_port=options.drop_port,
-                seed=options.seed,
-            )
-        )
-        _add_ports(native, options)
-        if options.program is not None:
-            _load(native, options.program)
-        native.start()
-        pipeline = Pipeline(native, library)
-        stack.callback(pipeline.close)
-        service = Service(native, pipeline, options.device_id, options.cpu_port)
-        try:
-            server = Server(service, options.grpc_address, options.tls())
-            stack.enter_context(server)
-        except (ServerError, OptionError) as error:
-            raise StartError(str(error)) from error
-        ports = " ".join(f"{port}@{interface}" for port, interface in options.interfaces) or "none"
-        ready = f"device {options.device_id} listening on {server.address}, ports: {ports}"
-        _say(ready)
-        if options.log_file is not None:
-            log.info("%s", ready)
-        stopping.wait()
-        log.info("ending")
-
-
-def _leave_out_client() -> None:
-    """The server needs finsy's protobuf modules alone; the client that the package starts with costs 40 ms."""
+def _leave_out() -> None:
+    """What libraries load at their start and a switch never uses."""
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # its own messages would double ours
+    # The server needs finsy's protobuf modules alone, not the client that the package starts with.
     spec = importlib.util.find_spec("finsy") if "finsy" not in sys.modules else None
     if spec is not None:
         sys.modules["finsy"] = importlib.util.module_from_spec(spec)
-
-
-def _add_ports(native: NativeSwitch, options: Options) -> None:
-    for port, interface in options.interfaces:
-        try:
-            native.port_add(port, interface)
-        except NativeError as error:
-            raise StartError(f"port {port}: {error}") from error
-    for port, shape in options.shapes().items():
-        try:
-            native.port_shape(port, rate_bps=shape.rate_bps, delay_ns=shape.delay_ns)
-        except NativeError as error:
-            raise StartError(f"port {port}: {error}") from error
-
-
-def _load(native: NativeSwitch, path: Path) -> None:
-    try:
-        native.load(build_program(load_program(path.read_text(encoding="utf-8"))))
-    except OSError as error:
-        raise StartError(f"cannot read {path}: {error.strerror}") from error
-    except (ProgramError, UnicodeDecodeError) as error:
-        raise StartError(f"{path}: {error}") from error
+    sys.modules.setdefault("grpc.aio", ModuleType("grpc.aio"))
+    # OpenSSL, for asyncio and hashlib, which go on without; gRPC has its own TLS. Some systems have no other SHA-256.
+    if any(importlib.util.find_spec(name) for name in ("_sha256", "_sha2")):
+        for name in ("ssl", "_hashlib"):
+            sys.modules.setdefault(name, None)  # type: ignore[arg-type]
 
 
 class _LogFile(logging.FileHandler):

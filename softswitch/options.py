@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import logging
 import re
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
@@ -148,6 +148,14 @@ class _Ignore(argparse.Action):
         namespace.ignored = [*(namespace.ignored or []), option]
 
 
+class _Version(argparse.Action):
+    def __call__(self, parser: Any, *_: Any) -> NoReturn:
+        from importlib.metadata import version  # costs a switch's start 30 ms
+
+        print(f"softswitch {version('pcn-lab')}")
+        sys.exit()
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="softswitch",
@@ -175,7 +183,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("-L", "--log-level", choices=LOG_LEVELS, default="warn", help="default: warn")
     parser.add_argument("--log-file", type=Path, metavar="FILE", help="log there instead of to stderr")
-    parser.add_argument("-v", "--version", action="version", version=f"softswitch {version('pcn-lab')}")
+    parser.add_argument("-v", "--version", action=_Version, nargs=0, help="show the version and exit")
 
     traffic = parser.add_argument_group("queues and links")
     traffic.add_argument(

@@ -9,9 +9,11 @@ import pytest
 
 
 def pytest_sessionstart() -> None:
-    """A shell starts background jobs with SIGINT ignored, which programs inherit: then no test could interrupt one."""
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    """Shells start background jobs with SIGINT ignored, nohup with SIGHUP, which programs inherit: then no test could
+    interrupt one."""
+    for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, handler)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

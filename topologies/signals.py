@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import signal
+import socket
 import threading
 from collections.abc import Iterator
 from types import FrameType
-from typing import Any
+from typing import Any, NoReturn
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -51,6 +52,19 @@ def raising() -> Iterator[None]:
     finally:
         for number, old in changed.items():
             signal.signal(number, old)
+
+
+def wait() -> NoReturn:
+    """Until a signal raises. (`signal.pause` would sleep through one that came just before it.)"""
+    reader, writer = socket.socketpair()
+    with reader, writer:
+        writer.setblocking(False)
+        before = signal.set_wakeup_fd(writer.fileno())
+        try:
+            while True:
+                reader.recv(1)
+        finally:
+            signal.set_wakeup_fd(before)
 
 
 class Deferred:

@@ -19,7 +19,6 @@ FLAGS = (*COMMON_FLAGS, "-fno-semantic-interposition", f"-I{SWITCH_CSRC}", "-lm"
 NEVER: Final = 2**64 - 1
 CLASSES: Final = 8
 TEMPLATE_BYTES: Final = 64
-WHEEL, HEAP = range(2)
 FAILED, UNTIL, BUDGET, FINISHED, WINDOW, MARKED, CNP, TIMER, BYTES, CALL, CNM, ACK = range(12)
 (
     REGISTER, COUNTER_PACKETS, COUNTER_BYTES, QUEUE_PACKETS, QUEUE_BYTES, HELD_BYTES, XOFF_SENT, PAUSE_SENT,
@@ -165,7 +164,7 @@ def engine() -> ctypes.CDLL:
     # PyDLL: a run keeps Python's lock. It comes back often, and giving the lock up each time would cost more.
     library = ctypes.PyDLL(str(build("libvirtualnet", [CSRC / "engine.c"], identity, FLAGS, CSRC)))
     library.vn_create.restype = _handle
-    library.vn_create.argtypes = [_int, _u32, _u64]
+    library.vn_create.argtypes = [_bool, _u64]
     for name, (result, arguments) in _SIGNATURES.items():
         function = getattr(library, name)
         function.restype = result

@@ -11,7 +11,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Literal
@@ -33,7 +33,6 @@ from virtualnet.switch import LoadedProgram, VirtualSwitch, load
 ROCE_CLASS = 3
 _CHUNK = 200_000
 """Events from one look at the wall's clock, and at Ctrl-C, to the next."""
-_BUCKETS = 4096  # VN_BUCKETS
 _PORT_MAC = 0x02_50_43_4E_00_00
 
 
@@ -58,7 +57,11 @@ class LinkStats:
 
 @dataclass(frozen=True)
 class Totals:
-    """The run so far. A traversal is a packet through a switch's ingress; `data_traversals` counts data alone."""
+    """The run so far. A traversal is a packet through a switch's ingress; `data_traversals` counts data alone.
+
+    `packets_most` is how many frames were in memory at once. Nodes don't go strictly in step, so it is a fact of the
+    engine rather than of the model.
+    """
 
     now_s: float
     events: int
@@ -66,7 +69,7 @@ class Totals:
     traversals: int
     data_traversals: int
     packets: int
-    packets_most: int
+    packets_most: int = field(compare=False)
     dropped: int
     bad_frames: int
     stray_frames: int
@@ -99,8 +102,8 @@ class VirtualNetwork:
     """All switches run `program` (the scheme's, with native PFC) and are programmed as live ones are.
 
     `response_s`: from the arrival of a PFC frame to its effect. `pfc` False: no PFC below the pipeline, for programs
-    that do it themselves. No result depends on the rest: `queue` is the event queue's design, `bucket_shift` its
-    wheel's (a bucket is 2^shift ps; chosen by the topology), `inplace` False takes the program's general form.
+    that do it themselves. No result depends on the rest: `queues` is how events wait for their turn, each node's by
+    themselves or all in one queue; `inplace` False takes the program's general form.
     A context manager. Raises LabError.
     """
 
@@ -114,8 +117,7 @@ class VirtualNetwork:
         payload_bytes: int = 1000,
         response_s: float = 0.0,
         pfc: bool = True,
-        queue: Literal["wheel", "heap"] = "wheel",
-        bucket_shift: int | None = None,
+        queues: Literal["nodes", "one"] = "nodes",
         inplace: bool = True,
     ) -> None:
         self.topology = topology
@@ -139,10 +141,7 @@ class VirtualNetwork:
             self._library = engine()
         except BuildError as error:
             raise VirtualError(str(error)) from None
-        kind = native.HEAP if queue == "heap" else native.WHEEL
-        self._handle: int | None = self._library.vn_create(
-            kind, _bucket_shift(topology) if bucket_shift is None else bucket_shift, picoseconds(response_s)
-        )
+        self._handle: int | None = self._library.vn_create(queues == "nodes", picoseconds(response_s))
         if not self._handle:
             raise VirtualError("the network could not be made")
         try:
@@ -474,9 +473,3 @@ class VirtualNetwork:
         if code < 0:
             raise VirtualError(self._library.vn_error(self._alive()).decode() or os.strerror(-code))
         return code
-
-
-def _bucket_shift(topology: Topology) -> int:
-    """The wheel reaches a little farther than the longest time from a frame's start to its arrival."""
-    longest_ps = max(picoseconds(link.delay_s + 2 * 8 * 1500 / link.rate_bps) for link in topology.links)
-    return max(0, math.ceil(math.log2(max(1, longest_ps) / _BUCKETS)))

@@ -15,7 +15,7 @@ import grpc
 
 from softswitch import bench
 from softswitch.bench import inside
-from softswitch.bench.forwarders import copy_loop, p4_switch, resident_with
+from softswitch.bench.forwarders import NETWORK_MTU, copy_loop, p4_switch, resident_with
 from softswitch.bench.forwarding import Bench
 from softswitch.bench.inside import EXACT, LPM, SOFTSWITCH, TERNARY, Core
 from softswitch.bench.wires import (
@@ -89,7 +89,7 @@ class Report:
         for ports in PORTS if "memory" in parts else ():
             ours = resident_with(SOFTSWITCH, self._options.program, ports)
             bmv2 = resident_with([self._bmv2], self._options.program, ports) if self._bmv2 is not None else None
-            self._line(f"resident, {ports} ports, MB", ours, bmv2=bmv2, goal="< 60")
+            self._line(f"resident, {ports} ports of MTU {NETWORK_MTU}, MB", ours, bmv2=bmv2, goal="< 60")
         if self._bmv2 is None and not self._options.no_bmv2:
             print("BMv2 (simple_switch_grpc) is not installed, so it is not compared")
 

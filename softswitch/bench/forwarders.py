@@ -28,6 +28,7 @@ from softswitch.bench.wires import (
     resident_mb,
 )
 
+NETWORK_MTU = 1044  # of the interfaces in this project's networks, whose frames have up to 1,058 bytes
 START_S = 60  # BMv2 is slow to start where the machine is busy
 
 
@@ -57,7 +58,7 @@ def p4_switch(
 
 def resident_with(command: Sequence[str], program: Path, ports: int) -> float:
     """Resident memory, MB, of a P4Runtime target with so many ports and the program, before any packet."""
-    with pairs(ports) as made:
+    with pairs(ports, NETWORK_MTU) as made:
         interfaces = [word for i, (_, near) in enumerate(made, 1) for word in ("-i", f"{i}@{near}")]
         with listening(command, all_cpus(), interfaces) as (pid, port), Controller(port) as controller:
             controller.set_pipeline(program.with_suffix(".p4info.txtpb").read_text(), program.read_bytes())

@@ -55,7 +55,7 @@ def wires() -> Iterator[Wires]:
 
 
 @contextlib.contextmanager
-def pairs(many: int) -> Iterator[list[tuple[str, str]]]:
+def pairs(many: int, mtu: int = 1500) -> Iterator[list[tuple[str, str]]]:
     """Veth pairs without IPv6, removed on every exit path: the bench's end of each, and the switch's."""
     made = [(f"b{i}f{os.getpid()}", f"b{i}n{os.getpid()}") for i in range(many)]
     with contextlib.ExitStack() as stack:
@@ -66,7 +66,7 @@ def pairs(many: int) -> Iterator[list[tuple[str, str]]]:
                 knob = Path(f"/proc/sys/net/ipv6/conf/{name}/disable_ipv6")
                 if knob.exists():
                     knob.write_text("1")
-                run("ip", "link", "set", name, "up")
+                run("ip", "link", "set", name, "mtu", str(mtu), "up")
         yield made
 
 

@@ -7,10 +7,12 @@
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
+#include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -51,6 +53,14 @@ static int set(int fd, int level, int option, int value)
     return setsockopt(fd, level, option, &value, sizeof value);
 }
 
+/* Of a frame with a tag that the kernel leaves in it. An interface that doesn't tell its MTU may have any. */
+static size_t longest_frame(int fd, const char *interface)
+{
+    struct ifreq request = {0};
+    strncpy(request.ifr_name, interface, sizeof request.ifr_name - 1);
+    return ioctl(fd, SIOCGIFMTU, &request) == 0 ? ETH_HLEN + SW_VLAN_TAG + (size_t)request.ifr_mtu : SIZE_MAX;
+}
+
 static int open_interface(struct sw_switch *sw, struct sw_port *port, char *error)
 {
     const char *name = port->interface;
@@ -72,7 +82,7 @@ static int open_interface(struct sw_switch *sw, struct sw_port *port, char *erro
         if (set(fd, SOL_SOCKET, SO_RCVBUFFORCE, SOCKET_BYTES) != 0) set(fd, SOL_SOCKET, SO_RCVBUF, SOCKET_BYTES);
         if (set(fd, SOL_SOCKET, SO_SNDBUFFORCE, SOCKET_BYTES) != 0) set(fd, SOL_SOCKET, SO_SNDBUF, SOCKET_BYTES);
         set(fd, SOL_PACKET, PACKET_QDISC_BYPASS, 1); /* faster, not needed */
-        if ((errno = -sw_ring_open(&port->ring, fd)) != 0) {
+        if ((errno = -sw_ring_open(&port->ring, fd, longest_frame(fd, name))) != 0) {
             status = fail(error, "cannot make the receive ring of", name);
         } else if (bind(fd, (struct sockaddr *)&address, sizeof address) != 0) {
             status = fail(error, "cannot bind to", name);

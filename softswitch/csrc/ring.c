@@ -8,29 +8,42 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 
-static const size_t SIZE = (size_t)SW_RING_BLOCKS * SW_RING_BLOCK;
+/* Where the kernel puts a frame into its slot: behind tpacket2_hdr and the sender's address, so that IP's header is aligned. */
+enum { HEADER = 66, LINE = 64 };
 
-int sw_ring_open(struct sw_ring *ring, int fd)
+static size_t size(const struct sw_ring *ring)
 {
+    return (size_t)ring->block_count * SW_RING_BLOCK;
+}
+
+int sw_ring_open(struct sw_ring *ring, int fd, size_t frame_bytes)
+{
+    size_t longest = frame_bytes < SW_RING_LONGEST ? frame_bytes : SW_RING_LONGEST;
+    uint32_t slot_bytes = (uint32_t)(HEADER + longest + LINE - 1) / LINE * LINE;
+    uint32_t block_slots = SW_RING_BLOCK / slot_bytes;
+    struct sw_ring made = {.slot_bytes = slot_bytes,
+                           .block_slots = block_slots,
+                           .block_count = (SW_RING_FRAMES + block_slots - 1) / block_slots};
     int version = TPACKET_V2, copy = 1; /* a frame that is longer than a slot is in the socket's queue as well */
     struct tpacket_req request = {.tp_block_size = SW_RING_BLOCK,
-                                  .tp_block_nr = SW_RING_BLOCKS,
-                                  .tp_frame_size = SW_RING_SLOT,
-                                  .tp_frame_nr = SW_RING_BLOCKS * SW_RING_BLOCK_SLOTS};
+                                  .tp_block_nr = made.block_count,
+                                  .tp_frame_size = slot_bytes,
+                                  .tp_frame_nr = made.block_count * block_slots};
     if (setsockopt(fd, SOL_PACKET, PACKET_VERSION, &version, sizeof version) != 0 ||
         setsockopt(fd, SOL_PACKET, PACKET_COPY_THRESH, &copy, sizeof copy) != 0 ||
         setsockopt(fd, SOL_PACKET, PACKET_RX_RING, &request, sizeof request) != 0) {
         return -errno;
     }
-    void *blocks = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    void *blocks = mmap(NULL, size(&made), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (blocks == MAP_FAILED) return -errno;
-    *ring = (struct sw_ring){blocks, 0, 0};
+    made.blocks = blocks;
+    *ring = made;
     return 0;
 }
 
 void sw_ring_close(struct sw_ring *ring)
 {
-    if (ring->blocks != NULL) munmap(ring->blocks, SIZE);
+    if (ring->blocks != NULL) munmap(ring->blocks, size(ring));
     ring->blocks = NULL;
 }
 
@@ -59,7 +72,7 @@ static struct sw_pkt *take_long(int fd, struct sw_pool *pool, uint32_t length)
 
 static uint8_t *next_slot(const struct sw_ring *ring)
 {
-    return ring->blocks + (size_t)ring->block * SW_RING_BLOCK + (size_t)ring->slot * SW_RING_SLOT;
+    return ring->blocks + (size_t)ring->block * SW_RING_BLOCK + (size_t)ring->slot * ring->slot_bytes;
 }
 
 bool sw_ring_take(struct sw_ring *ring, int fd, struct sw_pool *pool, struct sw_pkt **pkt, bool *losing)
@@ -68,9 +81,9 @@ bool sw_ring_take(struct sw_ring *ring, int fd, struct sw_pool *pool, struct sw_
     struct tpacket2_hdr *header = (void *)slot;
     uint32_t status = __atomic_load_n(&header->tp_status, __ATOMIC_ACQUIRE);
     if (!(status & TP_STATUS_USER)) return false;
-    if (++ring->slot == SW_RING_BLOCK_SLOTS) {
+    if (++ring->slot == ring->block_slots) {
         ring->slot = 0;
-        if (++ring->block == SW_RING_BLOCKS) ring->block = 0;
+        if (++ring->block == ring->block_count) ring->block = 0;
     }
     /* The next header and the start of its frame come from another core's cache: ask for them now. */
     const uint8_t *ahead = next_slot(ring);

@@ -5,20 +5,21 @@
 
 #include "packet.h"
 
-/* 2,000 frames, 3.3 MB a port: 0.4 s of 5,000 packets a second, which a sender that was late brings all at once.
- *
- * A block is what the kernel allocates at once. A slot takes frames of up to 1,534 bytes, begins on a cache line, and isn't a
- * power of two, so that the headers of all slots don't compete for the same few lines of the cache. */
-enum { SW_RING_BLOCKS = 400, SW_RING_BLOCK = 8192, SW_RING_SLOT = 1600 };
-enum { SW_RING_BLOCK_SLOTS = SW_RING_BLOCK / SW_RING_SLOT };
+/* A slot begins on a cache line and takes a frame of the interface's MTU; of longer ones than SW_RING_LONGEST bytes, and of
+ * those that come after the MTU has grown, the socket's queue keeps a copy. A block is what the kernel allocates at once. */
+enum { SW_RING_BLOCK = 8192, SW_RING_LONGEST = 1534 };
+
+/* 0.4 s of 5,000 packets a second, which a sender that was late brings all at once: 3.3 MB a port at an MTU of 1,500. */
+enum { SW_RING_FRAMES = 2000 };
 
 struct sw_ring {
     uint8_t *blocks; /* NULL: not open */
+    uint32_t slot_bytes, block_slots, block_count;
     uint32_t block, slot; /* the next frame's */
 };
 
-/* On a packet socket that isn't bound yet. 0 or -errno. */
-int sw_ring_open(struct sw_ring *, int fd);
+/* On a packet socket that isn't bound yet, for frames of up to frame_bytes. 0 or -errno. */
+int sw_ring_open(struct sw_ring *, int fd, size_t frame_bytes);
 void sw_ring_close(struct sw_ring *);
 
 /* Takes the next frame, if one is there. *pkt NULL: it was too long, or there was no memory for it. `losing`: since the

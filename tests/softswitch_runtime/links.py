@@ -24,7 +24,8 @@ class Link:
                 disable = Path(f"/proc/sys/net/ipv6/conf/{name}/disable_ipv6")
                 if disable.exists():
                     disable.write_text("1")
-                _ip("link", "set", name, "mtu", str(mtu), "up")
+                _ip("link", "set", name, "up")
+            self.set_mtu(mtu)
             # Without a protocol until it is bound: it would hear all interfaces.
             self.socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
             self.socket.setsockopt(263, 23, 1)  # SOL_PACKET, PACKET_IGNORE_OUTGOING
@@ -43,6 +44,10 @@ class Link:
 
     def remove(self) -> None:
         subprocess.run(["ip", "link", "del", self.near], check=False, capture_output=True)
+
+    def set_mtu(self, mtu: int) -> None:
+        for name in (self.near, self.far):
+            _ip("link", "set", name, "mtu", str(mtu))
 
     def send(self, *frames: bytes) -> None:
         for frame in frames:

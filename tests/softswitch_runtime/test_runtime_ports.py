@@ -58,9 +58,33 @@ def test_lengths_up_to_jumbo(make_links: Links) -> None:
         assert switch.stats(3).tx_packets == 2
 
 
-def test_bursts_of_thousands_lose_nothing(make_links: Links) -> None:
+@pytest.mark.parametrize("mtu", [68, 576, 1044, 1500])
+def test_frames_longer_than_the_mtu_was(make_links: Links, mtu: int) -> None:
+    """A slot of the ring is as long as the MTU asks when the port is opened. What is longer later keeps its place."""
+    (a,) = make_links(1, mtu)
+    (b,) = make_links(1, 1500)
+    with Switch(depth=2000) as switch:
+        switch.port_add(1, a.near)
+        switch.port_add(2, b.near)
+        switch.forward(1, 2)
+        lengths = [64, 14 + mtu, 14 + mtu - 1]
+        a.send(*map(frame, lengths))
+        assert [len(f) for f in b.receive(len(lengths))] == lengths
+        a.set_mtu(1500)
+        lengths = [64, 1514, 14 + mtu + 63, 14 + mtu + 64, 65, 1500] if mtu < 1400 else [64, 1514, 65]
+        tagged = bytes(range(12)) + b"\x81\x00\x60\x05" + b"\x00" + bytes(1501)
+        a.send(*map(frame, lengths), tagged, frame(66))
+        assert [len(f) for f in b.receive(len(lengths) + 2)] == [*lengths, len(tagged) - 4, 66], (
+            "this socket's tag is aside"
+        )
+        assert switch.stats(1).rx_bytes == switch.stats(2).tx_bytes
+        assert switch.stats(1).rx_dropped == 0
+
+
+@pytest.mark.parametrize("mtu", [1044, 1500])
+def test_bursts_of_thousands_lose_nothing(make_links: Links, mtu: int) -> None:
     """Each as long as a ring, so that it doesn't matter when the switch gets its core."""
-    a, b = make_links(2)
+    a, b = make_links(2, mtu)
     with Switch(depth=2000) as switch:
         switch.port_add(1, a.near)
         switch.port_add(2, b.near)

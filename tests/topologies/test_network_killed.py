@@ -18,7 +18,7 @@ from topologies import record as records
 
 pytestmark = pytest.mark.root
 SCRIPT = """
-import signal, sys
+import sys
 from pathlib import Path
 from topologies import signals
 from topologies.dumbbell import dumbbell
@@ -26,8 +26,7 @@ from topologies.network import Network
 try:
     with Network(dumbbell(pairs=1), log_dir=Path(sys.argv[1]), name=sys.argv[2]):
         print("up", flush=True)
-        while True:
-            signal.pause()
+        signals.wait()
 except (KeyboardInterrupt, signals.Terminated):
     sys.exit(7)
 """

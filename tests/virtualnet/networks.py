@@ -62,13 +62,12 @@ def with_flows(network: VirtualNetwork, flows: Iterable[FlowSpec]) -> VirtualNet
 def dumbbell_network(
     seed: int = 1,
     w_min: float = 0.025,
-    queue: str = "wheel",
-    bucket_shift: int | None = None,
+    queues: str = "nodes",
     inplace: bool = True,
     **topology: float,
 ) -> VirtualNetwork:
     """The paper's dumbbell with its four flows, under PCN."""
     made = dumbbell(**topology)  # type: ignore[arg-type]
     scheme = find_scheme("pcn").configure({"period_s": 500e-6, "w_min": w_min})
-    network = VirtualNetwork(made, scheme, seed=seed, queue=queue, bucket_shift=bucket_shift, inplace=inplace)  # type: ignore[arg-type]
+    network = VirtualNetwork(made, scheme, seed=seed, queues=queues, inplace=inplace)  # type: ignore[arg-type]
     return with_flows(network, made.flows)

@@ -72,6 +72,6 @@ def test_flows_share_the_cores_and_stay_in_order(reference: tuple[Totals, list[i
     assert min(ups) > sum(ups) / len(ups) / 3
 
 
-@pytest.mark.parametrize("options", [{"queue": "heap"}, {"inplace": False}, {"bucket_shift": 8}])
+@pytest.mark.parametrize("options", [{"queues": "one"}, {"inplace": False}])
 def test_it_is_the_same_run_in_each_design(options: dict[str, object], reference: tuple[Totals, list[int]]) -> None:
     assert permutation(**options) == reference

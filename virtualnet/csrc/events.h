@@ -1,107 +1,56 @@
-/* The event queue: what happens next, in the order of (time, key). The key is the event's kind and what it belongs to, so
- * that the order is a fact of the model, not of the queue's design.
- *
- * Two designs give the same order: a binary heap, and a wheel of buckets for the near future with the heap for what lies
- * beyond. In a bucket, events stand in order; a bit map tells which buckets hold any. */
+/* Events, and queues of them: what happens next, in the order of (time, key). The key is the event's kind and what it
+ * belongs to, so that the order is a fact of the model, not of the queue's design. */
 #ifndef VN_EVENTS_H
 #define VN_EVENTS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { VN_BUCKETS = 4096, VN_WORDS = VN_BUCKETS / 64 };
-
 struct vn_event { uint64_t time, key; };
 
-struct vn_slot { uint64_t time, key; uint32_t next; };
-
-struct vn_events {
-    bool wheel, full; /* full: out of memory, an event was lost */
-    uint32_t shift;
-    uint64_t cursor;  /* the bucket of now; no event of the wheel is in an earlier one */
-    uint32_t near;    /* events in the wheel */
-    struct vn_event *heap;
+/* A binary heap. */
+struct vn_queue {
+    struct vn_event *events;
     uint32_t n, capacity;
-    struct vn_slot *slots;
-    uint32_t free, n_slots;
-    uint64_t summary, words[VN_WORDS];
-    uint32_t heads[VN_BUCKETS];
 };
 
-bool vn_events_init(struct vn_events *, bool wheel, uint32_t shift);
-void vn_events_free(struct vn_events *);
-bool vn_slots_grow(struct vn_events *);
-void vn_heap_push(struct vn_events *, struct vn_event);
-struct vn_event vn_heap_pop(struct vn_events *);
+bool vn_queue_grow(struct vn_queue *); /* false: out of memory */
 
-/* An event at `time`, which is not before the last one that was taken. */
-static inline void vn_push(struct vn_events *q, uint64_t time, uint64_t key)
+/* One comparison of 128 bits, without a branch: which of two events comes first can't be foretold. */
+static inline bool vn_before(struct vn_event a, struct vn_event b)
 {
-    uint64_t bucket = time >> q->shift;
-    if (!q->wheel || bucket - q->cursor >= VN_BUCKETS) {
-        vn_heap_push(q, (struct vn_event){time, key});
-        return;
-    }
-    if (__builtin_expect(q->free == 0, 0) && !vn_slots_grow(q)) return;
-    uint32_t slot = q->free, at = (uint32_t)bucket % VN_BUCKETS;
-    struct vn_slot *slots = q->slots;
-    q->free = slots[slot].next;
-    uint32_t *place = &q->heads[at];
-    while (*place != 0) {
-        const struct vn_slot *other = &slots[*place];
-        if (other->time > time || (other->time == time && other->key > key)) break;
-        place = &slots[*place].next;
-    }
-    slots[slot] = (struct vn_slot){time, key, *place};
-    *place = slot;
-    q->words[at / 64] |= UINT64_C(1) << at % 64;
-    q->summary |= UINT64_C(1) << at / 64;
-    q->near++;
+    return ((unsigned __int128)a.time << 64 | a.key) < ((unsigned __int128)b.time << 64 | b.key);
 }
 
-/* The first bucket that holds an event, from `at` on and round. There is one. */
-static inline uint32_t vn_bucket_from(const struct vn_events *q, uint32_t at)
+static inline void vn_queue_rise(struct vn_event *events, uint32_t at, struct vn_event event)
 {
-    uint32_t word = at / 64;
-    uint64_t here = q->words[word] & (~UINT64_C(0) << at % 64);
-    if (here != 0) return word * 64 + (uint32_t)__builtin_ctzll(here);
-    uint64_t later = word == 63 ? 0 : q->summary & (~UINT64_C(0) << (word + 1));
-    word = (uint32_t)__builtin_ctzll(later != 0 ? later : q->summary); /* round, to before `at` */
-    return word * 64 + (uint32_t)__builtin_ctzll(q->words[word]);
+    for (; at > 0 && vn_before(event, events[(at - 1) / 2]); at = (at - 1) / 2) events[at] = events[(at - 1) / 2];
+    events[at] = event;
 }
 
-static inline uint32_t vn_bucket_after(const struct vn_events *q, uint32_t at)
+/* False: out of memory, the event is lost. */
+static inline bool vn_push(struct vn_queue *queue, struct vn_event event)
 {
-    return vn_bucket_from(q, (at + 1) % VN_BUCKETS);
-}
-
-/* Takes the next event if it is not later than `until`. */
-static inline bool vn_pop(struct vn_events *q, uint64_t until, struct vn_event *out)
-{
-    if (q->near != 0) {
-        uint32_t at = vn_bucket_from(q, (uint32_t)q->cursor % VN_BUCKETS), slot = q->heads[at];
-        struct vn_slot *first = &q->slots[slot];
-        bool far_first = q->n != 0 && (q->heap[0].time < first->time ||
-                                       (q->heap[0].time == first->time && q->heap[0].key < first->key));
-        if (!far_first) {
-            if (first->time > until) return false;
-            *out = (struct vn_event){first->time, first->key};
-            q->cursor = out->time >> q->shift;
-            q->heads[at] = first->next;
-            if (first->next == 0) {
-                q->words[at / 64] &= ~(UINT64_C(1) << at % 64);
-                if (q->words[at / 64] == 0) q->summary &= ~(UINT64_C(1) << at / 64);
-            }
-            first->next = q->free;
-            q->free = slot;
-            q->near--;
-            return true;
-        }
-    }
-    if (q->n == 0 || q->heap[0].time > until) return false;
-    *out = vn_heap_pop(q);
-    q->cursor = out->time >> q->shift;
+    if (__builtin_expect(queue->n == queue->capacity, 0) && !vn_queue_grow(queue)) return false;
+    vn_queue_rise(queue->events, queue->n++, event);
     return true;
+}
+
+/* Takes the first event; there is one. Its place goes down to a leaf, and the last event rises from there: seldom far. */
+static inline struct vn_event vn_pop(struct vn_queue *queue)
+{
+    struct vn_event *events = queue->events, first = events[0];
+    uint32_t n = --queue->n, at = 0;
+    for (uint32_t child; (child = 2 * at + 1) + 1 < n; at = child) {
+        child += vn_before(events[child + 1], events[child]);
+        events[at] = events[child];
+    }
+    if (2 * at + 1 < n) {
+        events[at] = events[2 * at + 1];
+        at = 2 * at + 1;
+    }
+    vn_queue_rise(events, at, events[n]);
+    return first;
 }
 
 #endif

@@ -21,7 +21,11 @@ void vn_arrival(struct vn_net *net, uint32_t number)
     struct vn_link *link = vn_link_of(net, number);
     uint32_t id = vn_fifo_pop(net, &link->wire);
     struct vn_packet *packet = vn_packet_at(net, id);
-    if (link->wire.packets != 0) vn_at(net, vn_packet_at(net, link->wire.head)->due, VN_EV_ARRIVAL, number);
+    if (link->wire.packets != 0) {
+        const struct vn_packet *next = vn_packet_at(net, link->wire.head);
+        vn_at(net, next->due, VN_EV_ARRIVAL, number);
+        if (link->wire.packets > 1) vn_fetch_packet(net, next->next);
+    }
     if (is_mac_control(vn_frame(net, packet))) {
         vn_pfc_arrived(net, number, id);
         return;

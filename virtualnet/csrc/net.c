@@ -70,20 +70,22 @@ uint32_t vn_packet_grow(struct vn_net *net)
 
 /* ---- building ---- */
 
-struct vn_net *vn_create(enum vn_queue_kind kind, uint32_t bucket_shift, uint64_t response_ps)
+struct vn_net *vn_create(bool by_node, uint64_t response_ps)
 {
     struct vn_net *net = calloc(1, sizeof *net);
-    if (net == NULL || bucket_shift > 40 || !vn_events_init(&net->queue, kind == VN_WHEEL, bucket_shift)) goto fail;
+    if (net == NULL) return NULL;
+    net->by_node = by_node;
+    net->lookahead = VN_NEVER;
     net->links = reserve(net, MOST_LINKS * sizeof *net->links);
     net->flows = reserve(net, MOST_FLOWS * sizeof *net->flows);
-    if (net->failed) goto fail;
+    if (net->failed) {
+        vn_destroy(net);
+        return NULL;
+    }
     net->response = response_ps;
     net->longest_frame = VN_STORED; /* until a flow has longer ones */
     net->free_packet = VN_NONE;
     return net;
-fail:
-    vn_destroy(net);
-    return NULL;
 }
 
 void vn_destroy(struct vn_net *net)
@@ -92,6 +94,7 @@ void vn_destroy(struct vn_net *net)
     for (uint32_t i = 0; i < net->n_nodes; i++) {
         free(net->nodes[i].out);
         free(net->nodes[i].flows);
+        free(net->nodes[i].queue.events);
     }
     for (uint32_t i = 0; i < net->n_links; i++) {
         if (net->links[i].capture != NULL) fclose(net->links[i].capture);
@@ -103,7 +106,8 @@ void vn_destroy(struct vn_net *net)
     }
     if (net->pool != NULL) munmap(net->pool, net->stride * MOST_PACKETS);
     if (net->links != NULL) munmap(net->links, MOST_LINKS * sizeof *net->links);
-    vn_events_free(&net->queue);
+    free(net->queue.events);
+    free(net->first);
     for (uint32_t i = 0; i < net->n_flows; i++) free(net->flows[i].asked);
     if (net->flows != NULL) munmap(net->flows, MOST_FLOWS * sizeof *net->flows);
     free(net->nodes);
@@ -131,6 +135,10 @@ static int64_t add_node(struct vn_net *net, struct vn_node node)
     struct vn_node *nodes = room(net->nodes, net->n_nodes, sizeof *nodes);
     if (nodes == NULL) return refuse(net, -ENOMEM, "out of memory");
     net->nodes = nodes;
+    uint64_t *first = room(net->first, net->n_nodes, sizeof *first);
+    if (first == NULL) return refuse(net, -ENOMEM, "out of memory");
+    net->first = first;
+    first[net->n_nodes] = VN_NEVER;
     node.link = node.last = VN_NONE;
     node.scheduled = VN_NEVER;
     nodes[net->n_nodes] = node;
@@ -195,6 +203,7 @@ int64_t vn_add_link(struct vn_net *net, uint32_t a, uint16_t port_a, uint32_t b,
         }
     }
     net->n_links += 2;
+    if (delay_ps < net->lookahead) net->lookahead = delay_ps;
     return n;
 }
 
@@ -326,58 +335,12 @@ static void take_answer(struct vn_net *net)
     }
 }
 
-static void dispatch(struct vn_net *net, uint64_t key)
-{
-    uint32_t id = (uint32_t)key;
-    switch ((enum vn_kind)(key >> 32)) {
-    case VN_EV_START: vn_nic_add(net, id); break;
-    case VN_EV_NIC: vn_nic_event(net, id); break;
-    case VN_EV_PORT:
-        net->links[id].pending = false;
-        vn_port_serve(net, id);
-        break;
-    case VN_EV_WINDOW: vn_window_event(net, id); break;
-    case VN_EV_TIMER:
-        if (net->flows[id].timer == net->now && net->flows[id].ended == VN_NEVER) {
-            net->flows[id].timer = VN_NEVER;
-            vn_ask(net, VN_TIMER, id);
-        }
-        break;
-    case VN_EV_ARRIVAL: vn_arrival(net, id); break;
-    case VN_EV_PFC: vn_pfc_effect(net, id); break;
-    case VN_EV_EXPIRY: vn_pfc_expiry(net, id / VN_CLASSES, id % VN_CLASSES); break;
-    case VN_EV_REFRESH: vn_pfc_refresh(net, id / VN_CLASSES, id % VN_CLASSES); break;
-    case VN_EV_CALL: vn_ask(net, VN_CALL, id); break;
-    case VN_EV_SAMPLE: vn_sample(net, id); break;
-    }
-}
-
 enum vn_reason vn_run(struct vn_net *net)
 {
-    uint64_t until_ps = net->exchange.until_ps;
-    bool finish = net->exchange.finish;
     if (net->pool == NULL && !net->failed && !pool_init(net)) return VN_FAILED;
     if (!net->failed) take_answer(net);
-    struct vn_event event;
-    while (!net->failed) {
-        if (finish && net->unfinished == 0) return VN_FINISHED;
-        if (net->exchange.budget == 0) return VN_BUDGET;
-        net->exchange.budget--;
-        uint64_t bucket = net->queue.cursor;
-        if (!vn_pop(&net->queue, until_ps, &event)) {
-            if (net->now < until_ps && until_ps != VN_NEVER) net->now = until_ps;
-            return VN_UNTIL;
-        }
-        if (net->queue.cursor != bucket) look_farther(net);
-        look_ahead(net);
-        net->now = event.time;
-        net->events_done++;
-        net->digest = (net->digest ^ event.time ^ event.key << 20) * UINT64_C(0x9e3779b97f4a7c15);
-        dispatch(net, event.key);
-        if (net->queue.full) vn_fail(net, "out of memory for events");
-        if (net->reason != VN_FAILED) return net->failed ? VN_FAILED : net->reason;
-    }
-    return VN_FAILED;
+    enum vn_reason reason = vn_run_events(net);
+    return net->failed ? VN_FAILED : reason;
 }
 
 /* ---- reading ---- */
@@ -423,8 +386,10 @@ int vn_link_stats(const struct vn_net *net, uint32_t number, struct vn_link_stat
 
 void vn_totals(const struct vn_net *net, struct vn_totals *out)
 {
+    uint64_t digest = net->digest;
+    for (uint32_t i = 0; i < net->n_nodes; i++) digest = vn_mixed(digest, net->nodes[i].digest);
     *out = (struct vn_totals){
-        .now_ps = net->now, .events = net->events_done, .digest = net->digest, .traversals = net->traversals,
+        .now_ps = net->now, .events = net->events_done, .digest = digest, .traversals = net->traversals,
         .data_traversals = net->data_traversals, .packets = net->in_use, .packets_most = net->most_in_use,
         .dropped = net->dropped, .bad_frames = net->bad_frames, .stray_frames = net->stray_frames,
     };

@@ -94,6 +94,8 @@ struct vn_node {
     uint32_t *flows, n_flows, capacity; /* in order of their numbers */
     uint32_t last; /* the flow that sent last */
     uint64_t scheduled;
+    struct vn_queue queue; /* its events */
+    uint64_t digest;
 };
 
 /* A flow, both ends of it: what the NIC looks at for each frame, what it needs to send one, what a frame's arrival needs,
@@ -133,8 +135,15 @@ struct vn_net {
     uint32_t unfinished; /* flows of known size that haven't arrived whole */
     enum vn_reason reason;
     struct vn_exchange exchange;
-    struct vn_events queue;
-    uint32_t ahead[4]; /* slots of the queue, see ahead.c */
+    /* Order, see order.c. */
+    bool by_node;
+    struct vn_queue queue; /* events that concern all nodes; unless by_node, all */
+    uint64_t *first;       /* by node: the time of its first event; VN_NEVER: it has none */
+    uint64_t lookahead;    /* the shortest delay of a link */
+    uint64_t end;          /* of the present stretch of time */
+    uint32_t turn;         /* the node that takes its events of it */
+    bool ordered;          /* all nodes' events of it in their order instead */
+    uint32_t witness;      /* a flow */
     /* Packets. */
     uint8_t *pool;
     size_t stride;
@@ -156,12 +165,44 @@ struct vn_net {
 /* Ends the run: vn_run returns VN_FAILED. */
 void vn_fail(struct vn_net *, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-static inline uint64_t vn_key(enum vn_kind kind, uint32_t id) { return (uint64_t)kind << 32 | id; }
+static inline struct vn_link *vn_link_of(struct vn_net *net, uint32_t link) { return &net->links[link]; }
+
+/* Where an event happens: what it changes belongs to that node. VN_NONE: everywhere. */
+static inline uint32_t vn_place(const struct vn_net *net, enum vn_kind kind, uint32_t id)
+{
+    switch (kind) {
+    case VN_EV_START:
+    case VN_EV_TIMER: return net->flows[id].src;
+    case VN_EV_WINDOW: return net->flows[id].dst;
+    case VN_EV_NIC:
+    case VN_EV_PORT: return net->links[id].node;
+    case VN_EV_ARRIVAL:
+    case VN_EV_PFC: return net->links[id].to;
+    case VN_EV_EXPIRY: return net->links[id / VN_CLASSES].node;
+    case VN_EV_REFRESH: return net->links[id / VN_CLASSES].to;
+    case VN_EV_CALL:
+    case VN_EV_SAMPLE: break;
+    }
+    return VN_NONE;
+}
+
+/* Digests: what happened at a node, in its order. */
+static inline uint64_t vn_mixed(uint64_t digest, uint64_t what) { return (digest ^ what) * UINT64_C(0x9e3779b97f4a7c15); }
+static inline void vn_note(struct vn_net *net, uint32_t node, uint64_t what)
+{
+    net->nodes[node].digest = vn_mixed(net->nodes[node].digest, what);
+}
+
+/* An event at `time`, which isn't over. */
 static inline void vn_at(struct vn_net *net, uint64_t time, enum vn_kind kind, uint32_t id)
 {
-    vn_push(&net->queue, time, vn_key(kind, id));
+    uint32_t place = net->by_node ? vn_place(net, kind, id) : VN_NONE;
+    if (!vn_push(place == VN_NONE ? &net->queue : &net->nodes[place].queue, (struct vn_event){time, (uint64_t)kind << 32 | id})) {
+        vn_fail(net, "out of memory for events");
+    } else if (place != VN_NONE && time < net->first[place]) {
+        net->first[place] = time;
+    }
 }
-static inline struct vn_link *vn_link_of(struct vn_net *net, uint32_t link) { return &net->links[link]; }
 
 /* How long so many bytes take at the link's rate, rounded to whole picoseconds. */
 static inline uint64_t vn_duration(const struct vn_link *link, uint64_t bytes)
@@ -182,6 +223,14 @@ static inline struct vn_packet *vn_packet_at(const struct vn_net *net, uint32_t 
 static inline uint8_t *vn_frame(const struct vn_net *net, struct vn_packet *packet)
 {
     return (uint8_t *)packet + net->frame_at;
+}
+
+/* Has it brought near. */
+static inline __attribute__((always_inline)) void vn_fetch_packet(const struct vn_net *net, uint32_t id)
+{
+    const struct vn_packet *packet = vn_packet_at(net, id);
+    __builtin_prefetch(packet, 1);
+    __builtin_prefetch(packet + 1, 1);
 }
 
 /* A packet; its fields are undefined. VN_NONE: the run has failed. */
@@ -242,6 +291,10 @@ static inline uint32_t vn_urgent_pop(struct vn_net *net, struct vn_link *link)
     link->urgent = link->control.packets != 0;
     return id;
 }
+
+/* ---- order.c ---- */
+/* Until there is a reason to return to Python. */
+enum vn_reason vn_run_events(struct vn_net *);
 
 /* ---- link.c ---- */
 /* Starts to send the packet now, as the link is free; it arrives by itself. */

@@ -74,11 +74,12 @@ static void serve(struct vn_net *net, struct vn_link *link, uint32_t number)
         struct vn_class *from = &link->classes[class];
         uint32_t id = vn_fifo_pop(net, &from->queue), left = from->queue.packets;
         if (left == 0) link->waiting &= (uint8_t)~(1u << class);
+        else vn_fetch_packet(net, from->queue.head);
         const struct vn_packet *packet = vn_packet_at(net, id);
         uint32_t in_link = packet->in_link, admitted = packet->bytes;
         from->queued_bytes -= admitted;
         bool held = packet->held;
-                enum vn_verdict verdict = vn_hop_egress(net, &net->nodes[link->node], link->port, id, class, left);
+        enum vn_verdict verdict = vn_hop_egress(net, &net->nodes[link->node], link->port, id, class, left);
         if (verdict == VN_AGAIN) {
             link->looping |= (uint8_t)(1u << class);
             link->loop_free[class] = net->now + vn_duration(link, admitted);

@@ -129,7 +129,7 @@ static void on_data(struct vn_net *net, uint32_t number, const uint8_t *frame, u
     flow->last = net->now;
     if (ecn == CE) flow->marked_ce++;
     else if (ecn == ECT1) flow->marked_ue++;
-    net->digest = (net->digest ^ (uint64_t)psn << 34 ^ (uint64_t)ecn << 32 ^ number) * UINT64_C(0x9e3779b97f4a7c15);
+    vn_note(net, flow->dst, (uint64_t)psn << 34 ^ (uint64_t)ecn << 32 ^ number);
     if (flow->received == flow->packets) {
         flow->complete = net->now;
         net->unfinished--;

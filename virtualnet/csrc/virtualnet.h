@@ -16,9 +16,6 @@ enum { VN_CLASSES = 8, VN_TEMPLATE_BYTES = 64 };
 
 struct vn_net;
 
-/* Which event queue: the heap is the reference that the wheel is tested against. */
-enum vn_queue_kind { VN_WHEEL = 0, VN_HEAP = 1 };
-
 /* Why vn_run returned. */
 enum vn_reason {
     VN_FAILED = 0,   /* vn_error says why; the run can't go on */
@@ -58,8 +55,8 @@ struct vn_exchange {
     uint32_t finish;
 };
 
-/* `bucket_shift`: a bucket of the wheel is 2^shift ps. */
-struct vn_net *vn_create(enum vn_queue_kind, uint32_t bucket_shift, uint64_t response_ps);
+/* `by_node`: see order.c; no result depends on it. */
+struct vn_net *vn_create(bool by_node, uint64_t response_ps);
 void vn_destroy(struct vn_net *);
 const char *vn_error(const struct vn_net *);
 struct vn_exchange *vn_exchange_of(struct vn_net *);

@@ -1,0 +1,82 @@
+"""A switch's process: ports, program, threads and the P4Runtime server, until it is told to end."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+
+from softswitch.codegen.build import BuildError, build_program, build_runtime
+from softswitch.errors import StartError
+from softswitch.native import NativeError, NativeSwitch, load_library
+from softswitch.options import OptionError, Options
+from softswitch.p4runtime.pipeline import Pipeline
+from softswitch.p4runtime.server import Server, ServerError
+from softswitch.p4runtime.service import Service
+from softswitch.program import load_program
+from softswitch.program.errors import ProgramError
+
+log = logging.getLogger("softswitch")
+
+
+def serve(options: Options, say: Callable[[str], None], wait: Callable[[], object]) -> None:
+    """Says the line with `listening` when it is ready, and ends when `wait` returns. Raises StartError."""
+    for option in options.ignored:
+        log.warning("option %s has no meaning here and is ignored", option)
+    try:
+        _serve(options, say, wait)
+    except (ServerError, OptionError, BuildError, NativeError) as error:
+        raise StartError(str(error)) from error
+
+
+def _serve(options: Options, say: Callable[[str], None], wait: Callable[[], object]) -> None:
+    with ExitStack() as stack:
+        library = load_library(build_runtime())
+        native = stack.enter_context(
+            NativeSwitch(
+                library,
+                priorities=options.priorities,
+                queue_depth=options.queue_depth,
+                cpu_port=options.cpu_port,
+                drop_port=options.drop_port,
+                seed=options.seed,
+            )
+        )
+        _add_ports(native, options)
+        if options.program is not None:
+            _load(native, options.program)
+        native.start()
+        pipeline = Pipeline(native, library)
+        stack.callback(pipeline.close)
+        service = Service(native, pipeline, options.device_id, options.cpu_port)
+        server = stack.enter_context(Server(service, options.grpc_address, options.tls()))
+        ports = " ".join(f"{port}@{interface}" for port, interface in options.interfaces) or "none"
+        ready = f"device {options.device_id} listening on {server.address}, ports: {ports}"
+        say(ready)
+        if options.log_file is not None:
+            log.info("%s", ready)
+        wait()
+        log.info("ending")
+
+
+def _add_ports(native: NativeSwitch, options: Options) -> None:
+    for port, interface in options.interfaces:
+        try:
+            native.port_add(port, interface)
+        except NativeError as error:
+            raise StartError(f"port {port}: {error}") from error
+    for port, shape in options.shapes().items():
+        try:
+            native.port_shape(port, rate_bps=shape.rate_bps, delay_ns=shape.delay_ns)
+        except NativeError as error:
+            raise StartError(f"port {port}: {error}") from error
+
+
+def _load(native: NativeSwitch, path: Path) -> None:
+    try:
+        native.load(build_program(load_program(path.read_text(encoding="utf-8"))))
+    except OSError as error:
+        raise StartError(f"cannot read {path}: {error.strerror}") from error
+    except (ProgramError, UnicodeDecodeError) as error:
+        raise StartError(f"{path}: {error}") from error

@@ -1,0 +1,47 @@
+"""Signals at the worst moment: to a thread that is not the main one, which sleeps, or just before it sleeps."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+LIMIT_S = 20.0
+_ENDS = {
+    "a network's process": """
+from topologies import signals
+try:
+    with signals.raising():
+        begin()
+        signals.wait()
+except signals.Terminated:
+    sys.exit(7)
+""",
+    "a switch": """
+from softswitch.cli import End
+end = End()
+begin()
+end.wait()
+sys.exit(7 if end.asked else 1)
+""",
+}
+_TO_A_THREAD = """
+def begin():
+    def later():
+        time.sleep(0.2)
+        signal.pthread_kill(threading.get_ident(), signal.SIGTERM)
+    threading.Thread(target=later, daemon=True).start()
+"""
+_BEFORE = """
+def begin():
+    signal.pthread_kill(threading.main_thread().ident, signal.SIGTERM)
+"""
+
+
+@pytest.mark.parametrize("when", [_TO_A_THREAD, _BEFORE], ids=["to a thread", "before"])
+@pytest.mark.parametrize("what", _ENDS)
+def test_a_signal_ends_a_wait(what: str, when: str) -> None:
+    code = f"import signal, sys, threading, time\n{when}\n{_ENDS[what]}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=LIMIT_S, check=False)
+    assert (done.returncode, done.stderr) == (7, "")
