@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -13,7 +13,15 @@ from experiments.paper import measure
 from experiments.paper.base import COMPARED, PCN, Case, Outcome, Outcomes, ratio
 from experiments.paper.panels import Line, Panel, scheme_name
 from experiments.paper.plans import dumbbell_plan
-from experiments.paper.variants import SettledAlpha, WholeSteps, dcqcn_with, timely_with
+from experiments.paper.variants import (
+    PUBLISHED_PACKETS,
+    PUBLISHED_SEGMENTS,
+    FallingRtts,
+    SettledAlpha,
+    WholeSteps,
+    dcqcn_with,
+    timely_with,
+)
 from experiments.recording import Recording
 from experiments.virtual import Variant
 
@@ -25,6 +33,13 @@ has a period of some 5 ms."""
 _REACHED_MS = {"pcn": 2.0, "qcn": 40.0, "dcqcn": 50.0, "timely": 90.0}
 _DRAINED_MS = {"pcn": 7.5, "qcn": 13.0, "dcqcn": 41.0, "timely": 72.0}
 _RTT_S = 500e-6
+
+
+def _above_rtt(fields: Mapping[str, float]) -> dict[str, float]:
+    """Thresholds as everywhere in this figure: so far above the RTT."""
+    return {name: value + _RTT_S if name in ("t_low_s", "t_high_s") else value for name, value in fields.items()}
+
+
 _OPEN: dict[str, tuple[str, Variant, dict[str, float]]] = {
     "QCN, a tenth of the samples": ("qcn", Variant(), {"sample_bytes": 1.5e6}),
     "DCQCN, alpha 0.1 at the start": ("dcqcn", Variant(dcqcn_with(SettledAlpha)), {}),
@@ -43,6 +58,16 @@ _SWINGS: dict[str, tuple[str, Variant, dict[str, float]]] = {
     "TIMELY, least RTT of 20 us, as TIMELY's paper has it": ("timely", Variant(), {"min_rtt_s": 20e-6}),
     "TIMELY, the RTT of every packet": ("timely", Variant(), {"segment_bytes": 1000.0}),
     "TIMELY, one RTT each 64 KB": ("timely", Variant(), {"segment_bytes": 64e3}),
+    "TIMELY, its authors' code's values, every packet": (
+        "timely",
+        Variant(timely_with(FallingRtts)),
+        _above_rtt(PUBLISHED_PACKETS),
+    ),
+    "TIMELY, its authors' code's values, 64 KB": (
+        "timely",
+        Variant(timely_with(FallingRtts)),
+        _above_rtt(PUBLISHED_SEGMENTS),
+    ),
 }
 """What is open about how much queue and rates swing."""
 
@@ -64,19 +89,22 @@ class Fig11:
     source = "7.1, Fig. 11"
     about = (
         "The dumbbell: 10 Gb/s, RTT 500 us, four flows of three hosts from line rate. PCN with T = RTT and w_min = "
-        "0.1/4 (7.1 states neither); TIMELY's thresholds are 50 and 500 us above the RTT. The sum of the rates counts "
-        "as settled from the moment from which its mean over 10 RTTs stays within 10% of the capacity; what never "
-        "comes about counts with the run's 300 ms. Means over three seeds, which shift the NPs' timers. The others' "
-        "queues come down as soon as PCN's or sooner, since they cut below the capacity from the start, where PCN goes "
-        "down to it: QCN's switch samples 80 times in the first RTT, DCQCN's flows are cut each 50 us. None that is "
-        "open makes them as slow as the paper has it: with a tenth of the samples, an alpha of 0.1 at the start, "
-        "timers of an RTT or a quarter of TIMELY's beta they come nearer, yet not there. The paper doesn't say what "
-        "its 40 to 90 ms count. TIMELY swings little since its steps are small: a rate grows by 10 Mb/s in each least "
-        "RTT, which is 500 us here, and falls by gradients that count in least RTTs, so that the queue settles at "
-        "T_low. With a whole step at each RTT, which is Algorithm 1 as printed, queue and rates swing by three times "
-        "what PCN's do; with TIMELY's own least RTT of 20 us rates do, and the link is half empty. PCN's swing follows "
-        "w_min: what a CNP says is T and an RTT old when it has an effect, so increases come three in a row where the "
-        "model has one. With 5.3's w_min = 1/128 the queue and its swing are about a third."
+        "0.1/4 (7.1 states neither); TIMELY's thresholds are 50 and 500 us above the RTT. The sum of the rates "
+        "counts as settled from the moment from which its mean over 10 RTTs stays within 10% of the capacity; what "
+        "never comes about counts with the run's 300 ms. Means over three seeds, which shift the NPs' timers. The "
+        "others' queues come down as soon as PCN's or sooner, since they cut below the capacity from the start, "
+        "where PCN goes down to it: QCN's switch samples 80 times in the first RTT, DCQCN's flows are cut each 50 "
+        "us. None that is open makes them as slow as the paper has it: with a tenth of the samples, an alpha of 0.1"
+        " at the start, timers of an RTT or a quarter of TIMELY's beta they come nearer, yet not there. The paper "
+        "doesn't say what its 40 to 90 ms count. TIMELY swings little since its steps are small: a rate grows by 10"
+        " Mb/s in each least RTT, which is 500 us here, and falls by gradients that count in least RTTs, so that "
+        "the queue settles at T_low. With a whole step at each RTT, which is Algorithm 1 as printed, queue and "
+        "rates swing by three times what PCN's do; with TIMELY's own least RTT of 20 us rates do, and the link is "
+        "half empty. With RTTs of every packet or each 64 KB, or the values that its authors' code recommends, its "
+        "queue is several times as long as PCN's. PCN's swing follows w_min: what a CNP says is T and an RTT old "
+        "when it has an effect, so increases come three in a row where the model has one. With 5.3's w_min = 1/128 "
+        "the queue and its swing are about a third, and DCQCN's and TIMELY's queues are longer, as the paper has "
+        "them."
     )
 
     def cases(self, schemes: Sequence[str]) -> list[Case]:
@@ -238,11 +266,15 @@ class Fig11:
 
 
 def _swings(outcomes: Outcomes, what: str, **keys: str) -> list[Check]:
-    """How much the queue and the sum of the rates swing, over PCN's."""
+    """How long the queue is, how much it and the sum of the rates swing, over PCN's."""
     rows = []
-    for number, which in (("queue_swing_kb", "its queue"), ("rate_swing_gbps", "the sum of its rates")):
+    for number, which in (
+        ("queue_kb", "mean queue"),
+        ("queue_swing_kb", "swing of its queue"),
+        ("rate_swing_gbps", "swing of the sum of its rates"),
+    ):
         larger = ratio(outcomes.mean(number, **keys), outcomes.mean(number, scheme=PCN))
-        text = f"{what}: swing of {which}, last third, over PCN's (met: larger)"
+        text = f"{what}: {which}, last third, over PCN's (met: larger)"
         rows.append(Check("0.38", text, None, None, larger, "", at_least(larger, 1.0)))
     return rows
 

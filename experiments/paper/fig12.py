@@ -14,12 +14,25 @@ SEEDS = (1, 2, 3, 4)
 BUSY, BUSY_SEEDS = 0.8, (1, 2)
 """The load of S1 to R1 in further runs, where bursts bring more than 0.3."""
 _BUSY_SCHEMES = ("pcn", "dcqcn", "pcn-x")
-_FACTORS = (
-    ("0.41", "mean_ms h0", "mean completion time of H0's flows", {"dcqcn": 2.4, "timely": 2.0}),
-    ("0.42", "p99_ms bursts", "99% completion time of H2 to H15's flows", {"dcqcn": 3.5, "timely": 3.4}),
-    ("0.43", "mean_ms h1", "mean completion time of H1's flows", {"dcqcn": 2.2, "timely": 1.7}),
-)
-_BANDS = "(met: 80% of the paper's factor and more; ordered: PCN's is shorter)"
+_H0 = "mean completion time of H0's flows"
+_H1 = "mean completion time of H1's flows"
+_P99 = "99% completion time of H2 to H15's flows"
+FACTORS = {
+    "qcn": (
+        ("0.40", "mean_ms h0", _H0, 2.25),
+        ("0.40", "mean_ms h1", _H1, 2.25),
+        ("0.40", "mean_ms bursts", "mean completion time of H2 to H15's flows", 2.25),
+    ),
+    "dcqcn": (("0.41", "mean_ms h0", _H0, 2.4), ("0.42", "p99_ms bursts", _P99, 3.5), ("0.43", "mean_ms h1", _H1, 2.2)),
+    "timely": (
+        ("0.41", "mean_ms h0", _H0, 2.0),
+        ("0.42", "p99_ms bursts", _P99, 3.4),
+        ("0.43", "mean_ms h1", _H1, 1.7),
+    ),
+}
+"""By scheme: claim, number, what it is, and how many times PCN's it is in the paper."""
+PREVENTED = {"dcqcn": 0.53, "timely": 0.92}
+_BANDS = "(met: from 80% of the paper's factor to twice it; ordered: PCN's is shorter)"
 
 
 class Fig12:
@@ -62,10 +75,10 @@ class Fig12:
 
         present = [one for one in outcomes.schemes() if one != PCN]
         rows = []
-        for scheme, claimed in (("dcqcn", 0.53), ("timely", 0.92)):
+        for scheme, claimed in PREVENTED.items():
             if scheme in present:
                 left = ratio(of("pause_per_s"), of("pause_per_s", scheme))
-                rows.append(_prevented("PCN", scheme, claimed, None if left is None else 1 - left))
+                rows.append(prevented_row("PCN", scheme, claimed, None if left is None else 1 - left))
         if "qcn" in present:
             least = {one: of("pause_per_s", one) for one in outcomes.schemes()}
             beaten = sum(value >= (least["qcn"] or 0) for value in least.values() if value is not None) - 1
@@ -80,14 +93,10 @@ class Fig12:
                     at_least(beaten, len(least) - 1),
                 )
             )
-            for group in hadoop.GROUPS:
-                factor = ratio(of(f"mean_ms {group}", "qcn"), of(f"mean_ms {group}"))
-                rows.append(_factor("0.40", f"QCN / PCN, mean completion time of {_flows(group)}", 2.25, factor))
-        for claim, number, what, factors in _FACTORS:
-            for scheme, claimed in factors.items():
-                if scheme in present:
-                    factor = ratio(of(number, scheme), of(number))
-                    rows.append(_factor(claim, f"{scheme_name(scheme)} / PCN, {what}", claimed, factor))
+        for scheme in present:
+            for claim, number, what, claimed in FACTORS[scheme]:
+                factor = ratio(of(number, scheme), of(number))
+                rows.append(factor_row(claim, f"{scheme_name(scheme)} / PCN, {what}", claimed, factor))
         return rows + _busy(outcomes)
 
     def panels(self, outcomes: Outcomes) -> list[Panel]:
@@ -115,13 +124,13 @@ class Fig12:
 def _busy(outcomes: Outcomes) -> list[Check]:
     """What decides about H1's flows: how R1's link is shared, which shows more when it is busier."""
     left = ratio(outcomes.mean("pause_per_s", busy=PCN), outcomes.mean("pause_per_s", busy="dcqcn"))
-    rows = [] if left is None else [_prevented(f"S1 to R1 at {BUSY}: PCN", "dcqcn", 0.53, 1 - left)]
+    rows = [] if left is None else [prevented_row(f"S1 to R1 at {BUSY}: PCN", "dcqcn", PREVENTED["dcqcn"], 1 - left)]
     slowest = outcomes.mean("mean_ms h1", busy="dcqcn")
     for scheme in ("pcn", "pcn-x"):
         if slowest is not None and outcomes.where(busy=scheme):
             factor = ratio(slowest, outcomes.mean("mean_ms h1", busy=scheme))
             what = f"S1 to R1 at {BUSY}: DCQCN / {scheme_name(scheme)}, mean completion time of H1's flows"
-            rows.append(_factor("0.43", what, 2.2, factor))
+            rows.append(factor_row("0.43", what, 2.2, factor))
     for key, load in (("scheme", hadoop.LOAD), ("busy", BUSY)):
         for scheme in _BUSY_SCHEMES:
             if outcomes.where(**{key: scheme}):
@@ -134,15 +143,19 @@ def _busy(outcomes: Outcomes) -> list[Check]:
     return rows
 
 
-def _prevented(who: str, scheme: str, claimed: float, saved: float | None) -> Check:
+def prevented_row(who: str, scheme: str, claimed: float, saved: float | None) -> Check:
+    """`saved`: how many of this scheme's PAUSE frames there aren't, as a share."""
     text = f"{who}: share of {scheme_name(scheme)}'s PAUSE frames that it prevents (met: as many)"
     return Check("0.39", text, claimed, None, saved, "", at_least(saved, claimed, 0.0))
 
 
+def factor_row(claim: str, what: str, claimed: float, measured: float | None) -> Check:
+    """Both schemes' times, the other's over PCN's."""
+    verdict: Verdict = at_least(measured, 0.8 * claimed, 1.0)
+    if verdict == "met" and measured is not None and measured > 2 * claimed:
+        verdict = "ordered"
+    return Check(claim, f"{what} {_BANDS}", claimed, None, measured, "", verdict)
+
+
 def _flows(group: str) -> str:
     return {"h0": "H0", "h1": "H1", "bursts": "H2 to H15"}[group]
-
-
-def _factor(claim: str, what: str, claimed: float, measured: float | None) -> Check:
-    verdict: Verdict = at_least(measured, 0.8 * claimed, 1.0)
-    return Check(claim, f"{what} {_BANDS}", claimed, None, measured, "", verdict)

@@ -10,7 +10,7 @@ from experiments import metrics
 from experiments.metrics import Array
 from experiments.paper import measure
 from experiments.paper.base import ratio
-from experiments.paper.plans import PAYLOAD_BYTES, compact_plan
+from experiments.paper.plans import PAYLOAD_BYTES, compact_plan, with_fields
 from experiments.recording import FlowRecord, Recording
 from experiments.scenarios.base import HEADER_BYTES, Plan
 from experiments.workloads import W2, arrivals_per_s, poisson_flows
@@ -22,6 +22,7 @@ WITHIN = 0.05
 RATE_BPS = 40e9
 ARRIVALS_S, DURATION_S = 1.0, 1.1
 STEP_S = 1e-3
+SLOW_BPS = 1e9
 BURSTING = tuple(f"h{i}" for i in range(2, 16))
 _FRAME_BYTES = PAYLOAD_BYTES + HEADER_BYTES
 GROUPS = ("h0", "h1", "bursts")
@@ -35,9 +36,10 @@ ABOUT = (
 
 
 def hadoop_plan(
-    scheme: str, seed: int, w_min: float = 1 / 128, w_max: float = 0.5, bursts_load: float = LOAD / 2
+    scheme: str, seed: int, w_min: float = 1 / 128, w_max: float = 0.5, bursts_load: float = LOAD / 2, **fields: float
 ) -> Plan:
-    """The run. PCN's T is 50 us; H0's and H1's flows are each many in a row, of one or a few at a time."""
+    """The run. PCN's T is 50 us; H0's and H1's flows are each many in a row, of one or a few at a time. `fields` are
+    the scheme's parameters that are given other values."""
     flows: list[FlowSpec] = []
     for stream, (group, load, senders, receiver) in enumerate(
         (("h0", LOAD / 2, ("h0",), "r0"), ("h1", LOAD / 2, ("h1",), "r1"), ("bursts", bursts_load, BURSTING, "r1"))
@@ -48,7 +50,8 @@ def hadoop_plan(
         while abs(_load(drawn) - load) > WITHIN * load:
             drawn = poisson_flows(random, W2, per_s, ARRIVALS_S, senders, receiver, group, len(flows))
         flows += drawn
-    return compact_plan("hadoop", scheme, seed, flows, DURATION_S, every_s=STEP_S, w_min=w_min, w_max=w_max)
+    plan = compact_plan("hadoop", scheme, seed, flows, DURATION_S, every_s=STEP_S, w_min=w_min, w_max=w_max)
+    return with_fields(plan, **fields)
 
 
 def _load(flows: Sequence[FlowSpec]) -> float:
@@ -80,6 +83,15 @@ def h1_of_fair_share(recording: Recording) -> float | None:
     arrived = got[0] + got[1]
     fair = going[0][both] / (going[0] + going[1])[both] * arrived[both]
     return ratio(float(got[0][both].sum()), float(fair.sum()))
+
+
+def slow_share(recording: Recording, group: str) -> float | None:
+    """Of the time that a group's flows take, the share in which they get less than SLOW_BPS each, on average over the
+    flows that are going at the same time."""
+    edges = np.arange(0.0, DURATION_S, STEP_S)
+    going, received = _going(recording, group, edges), _received(recording, group, edges)
+    slow = received * 8 / STEP_S < SLOW_BPS * going
+    return ratio(float(going[slow].sum()), float(going.sum()))
 
 
 def _going(recording: Recording, group: str, edges: Array) -> Array:

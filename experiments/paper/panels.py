@@ -31,7 +31,8 @@ class Line:
 class Panel:
     """One pair of axes. `level` draws a thin horizontal line there, named `level_text`.
 
-    `ticks` name x = 0, 1, 2, ...; `bars` do, too, and draw the lines' points as groups of bars.
+    `ticks` name x = 0, 1, 2, ...; `bars` do, too, and draw the lines' points as groups of bars. `rows` name
+    them from top to bottom and draw bars to the right; `level` is a vertical line then.
     """
 
     title: str
@@ -46,6 +47,7 @@ class Panel:
     top: float | None = None
     ticks: Sequence[str] = ()
     bars: Sequence[str] = ()
+    rows: Sequence[str] = ()
 
 
 def scheme_name(scheme: str) -> str:

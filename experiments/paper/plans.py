@@ -32,6 +32,15 @@ def timely_fields(scheme: str, topology: Topology) -> dict[str, float]:
     return {"segment_bytes": TIMELY_SEGMENT_BYTES, "min_rtt_s": topology.max_rtt_s()} if scheme == "timely" else {}
 
 
+def with_fields(plan: Plan, **fields: float) -> Plan:
+    """The plan with these of its scheme's parameters given other values."""
+    return dataclasses.replace(
+        plan,
+        values={**plan.values, **fields},
+        scheme_parameters={**plan.scheme_parameters, **fields},
+    )
+
+
 def plan_of(
     name: str,
     scheme: str,
@@ -96,10 +105,12 @@ def compact_plan(
     return plan_of(name, scheme, seed, topology, duration_s, fields, [P0_S0, P2_S1], every_s, {}, start_s=-before_s)
 
 
-def parking_lot_plan(scheme: str, seed: int, bottlenecks: int, duration_s: float, every_s: float = 0.1e-3) -> Plan:
-    """Fig. 19's: T is the largest RTT, F0's; w_min = 0.1 / 2, for the two flows of each link."""
+def parking_lot_plan(
+    scheme: str, seed: int, bottlenecks: int, duration_s: float, w_min: float, every_s: float = 0.1e-3
+) -> Plan:
+    """Fig. 19's: T is the largest RTT, F0's."""
     topology = parking_lot(bottlenecks)
-    fields = pcn_fields(scheme, topology.number("w_min"), topology.max_rtt_s()) | timely_fields(scheme, topology)
+    fields = pcn_fields(scheme, w_min, topology.max_rtt_s()) | timely_fields(scheme, topology)
     return plan_of(
         "parking-lot",
         scheme,

@@ -33,8 +33,9 @@ def png(panels: Sequence[Panel], theme: Theme = LIGHT) -> bytes:
     """The panels side by side, at most three a row."""
     columns = 2 if len(panels) == 4 else min(len(panels), 3)
     rows = -(-len(panels) // columns)
+    height = max(3.4, *(0.9 + 0.18 * len(panel.rows) for panel in panels))
     figure = Figure(
-        figsize=(4.3 * columns, 3.4 * rows + 0.2), dpi=120, facecolor=theme.background, layout="constrained"
+        figsize=(4.3 * columns, height * rows + 0.2), dpi=120, facecolor=theme.background, layout="constrained"
     )
     FigureCanvasAgg(figure)
     for place, panel in enumerate(panels, start=1):
@@ -46,6 +47,35 @@ def png(panels: Sequence[Panel], theme: Theme = LIGHT) -> bytes:
 
 def _draw(axes: Axes, panel: Panel, theme: Theme) -> None:
     axes.set_facecolor(theme.background)
+    if panel.rows:
+        _draw_rows(axes, panel, theme)
+    else:
+        _draw_lines(axes, panel, theme)
+    axes.set_title(panel.title, loc="left", fontsize=9.5, color=theme.ink)
+    axes.set_xlabel(panel.x_label, fontsize=9, color=theme.ink)
+    axes.set_ylabel(panel.y_label, fontsize=9, color=theme.ink)
+    axes.grid(True, color=theme.grid, lw=0.8)
+    axes.set_axisbelow(True)
+    axes.tick_params(which="both", colors=theme.muted, labelsize=8.5)
+    for side, spine in axes.spines.items():
+        spine.set_visible(side in ("left", "bottom"))
+        spine.set_color(theme.muted)
+    if panel.lines:
+        legend = axes.legend(frameon=False, fontsize=8)
+        for text in legend.get_texts():
+            text.set_color(theme.ink)
+
+
+def _draw_rows(axes: Axes, panel: Panel, theme: Theme) -> None:
+    for index, line in enumerate(panel.lines):
+        axes.barh(line.x, line.y, 0.7, color=colour(theme, line, index), label=line.label)
+    if panel.level is not None:
+        axes.axvline(panel.level, color=theme.accent, lw=1, ls=(0, (5, 3)), label=panel.level_text or None)
+    axes.set_yticks(range(len(panel.rows)), panel.rows)
+    axes.invert_yaxis()
+
+
+def _draw_lines(axes: Axes, panel: Panel, theme: Theme) -> None:
     for index, line in enumerate(panel.lines):
         if panel.bars:
             width = 0.8 / len(panel.lines)
@@ -79,16 +109,3 @@ def _draw(axes: Axes, panel: Panel, theme: Theme) -> None:
         axes.set_yscale("log")
     else:
         axes.set_ylim(panel.bottom, panel.top)
-    axes.set_title(panel.title, loc="left", fontsize=9.5, color=theme.ink)
-    axes.set_xlabel(panel.x_label, fontsize=9, color=theme.ink)
-    axes.set_ylabel(panel.y_label, fontsize=9, color=theme.ink)
-    axes.grid(True, color=theme.grid, lw=0.8)
-    axes.set_axisbelow(True)
-    axes.tick_params(which="both", colors=theme.muted, labelsize=8.5)
-    for side, spine in axes.spines.items():
-        spine.set_visible(side in ("left", "bottom"))
-        spine.set_color(theme.muted)
-    if panel.lines:
-        legend = axes.legend(frameon=False, fontsize=8)
-        for text in legend.get_texts():
-            text.set_color(theme.ink)

@@ -8,7 +8,7 @@ from hosts.algorithms import Ack, Cnp, Scheme, Window, find_scheme
 from hosts.algorithms.dcqcn import DcqcnParameters, DcqcnReactionPoint
 from hosts.algorithms.pcn import REC_RATE_UNIT_BPS, PcnNotificationPoint, PcnParameters
 from hosts.algorithms.pcn_x import PcnXNotificationPoint, PcnXParameters, PcnXReactionPoint
-from hosts.algorithms.timely import TimelyReactionPoint
+from hosts.algorithms.timely import TimelyParameters, TimelyReactionPoint
 
 
 class FirstWindowInFull(PcnNotificationPoint):
@@ -105,6 +105,33 @@ class WholeSteps(TimelyReactionPoint):
     def on_ack(self, ack: Ack, now_s: float) -> None:
         self._last_update_s = None
         super().on_ack(ack, now_s)
+
+
+class FallingRtts(TimelyReactionPoint):
+    """TIMELY whose increases grow after so many RTTs, each below the one before, as its authors' code has it; Algorithm
+    1 counts gradients."""
+
+    _falling = 0
+
+    def on_ack(self, ack: Ack, now_s: float) -> None:
+        falls = self._last_rtt_s is not None and ack.rtt_s < self._last_rtt_s
+        self._falling = self._falling + 1 if falls else 0
+        self.falls = self._falling - 1  # where the gradient is <= 0, it is one more
+        super().on_ack(ack, now_s)
+
+
+PUBLISHED = {"alpha": 0.02, "t_high_s": 1e-3}
+PUBLISHED_PACKETS = {**PUBLISHED, "t_low_s": 0.0, "segment_bytes": 1000.0}
+PUBLISHED_SEGMENTS = {**PUBLISHED, "t_low_s": 50e-6, "segment_bytes": 64e3}
+"""What TIMELY's authors recommend in their code, for packets that are paced one by one and for segments of 64 KB."""
+
+
+class LowStart(TimelyReactionPoint):
+    """TIMELY whose flows start at a tenth of line rate."""
+
+    def __init__(self, line_rate_bps: float, parameters: TimelyParameters) -> None:
+        super().__init__(line_rate_bps, parameters)
+        self.rate_bps = line_rate_bps / 10
 
 
 def dcqcn_with(reaction_point: type[DcqcnReactionPoint]) -> Scheme:

@@ -61,7 +61,7 @@ _QCN = {
     ),
 }
 _TIMELY = {
-    "T_low": ("t_low_s", Parameter("T_low", "time", 50e-6, "TIMELY: below this RTT the rate rises", 1e-6, 1)),
+    "T_low": ("t_low_s", Parameter("T_low", "time", 50e-6, "TIMELY: below this RTT the rate rises", 0, 1)),
     "T_high": ("t_high_s", Parameter("T_high", "time", 500e-6, "TIMELY: above this RTT it falls", 1e-6, 1)),
     "min_rtt": ("min_rtt_s", Parameter("min_rtt", "time", 20e-6, "TIMELY: what its gradient is divided by", 1e-6, 1)),
     "delta": ("delta_bps", Parameter("delta", "rate", 10e6, "TIMELY: step of the increase", 1, 1e12)),

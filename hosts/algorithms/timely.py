@@ -49,12 +49,12 @@ class TimelyParameters:
     max_decrease: float = 0.5
 
     def __post_init__(self) -> None:
-        check_above_zero(self, ("delta_bps", "t_low_s", "min_rtt_s", "segment_bytes", "min_rate_bps"))
+        check_above_zero(self, ("delta_bps", "min_rtt_s", "segment_bytes", "min_rate_bps"))
         for name in ("alpha", "beta", "max_decrease"):
             if not 0 < getattr(self, name) <= 1:
                 raise ValueError(f"{name} = {getattr(self, name)}: it must be above 0 and at most 1")
-        if not self.t_low_s <= self.t_high_s:
-            raise ValueError(f"t_low_s = {self.t_low_s} and t_high_s = {self.t_high_s}: T_low <= T_high must hold")
+        if not 0 <= self.t_low_s <= self.t_high_s:
+            raise ValueError(f"t_low_s = {self.t_low_s} and t_high_s = {self.t_high_s}: 0 <= T_low <= T_high must hold")
         if not (self.hai_events >= 1 and self.hai_factor >= 1):
             raise ValueError(f"hai_events = {self.hai_events}, hai_factor = {self.hai_factor}: both must be at least 1")
 

@@ -37,6 +37,11 @@ def test_a_fair_share_counts_flows_while_there_are_both(h1_bps: float, bursts_bp
     assert hadoop.h1_of_fair_share(shared(h1_bps, bursts_bps)) == pytest.approx(share, rel=0.05)  # a bin at an end
 
 
+@pytest.mark.parametrize(("bursts_bps", "share"), [(2.9e9, 1.0), (3.1e9, 0.0)])
+def test_slow_is_the_share_of_flows_time_below_a_gigabit_each(bursts_bps: float, share: float) -> None:
+    assert hadoop.slow_share(shared(30e9, bursts_bps), "bursts") == pytest.approx(share, abs=0.01)
+
+
 def test_without_bursts_there_is_nothing_to_share() -> None:
     alone = shared(10e9, 30e9)
     assert hadoop.h1_of_fair_share(Recording(alone.series, alone.flows[:1], {}, {}, {}, 1.0, 1.0, 1.0)) is None
