@@ -48,7 +48,8 @@ class Fig12:
         "share, with DCQCN and PCN-X about what is theirs. PCN is ahead since its link is fuller, and the less so the "
         "busier it is. Nearly all PAUSE frames come in the first two milliseconds of a large burst. Where it comes "
         "alone PCN and DCQCN have about as many, from what is sent before the first CNPs; where it meets one that is "
-        "still going DCQCN has a few times as many. So the share that PCN prevents depends on the load, too."
+        "still going DCQCN has a few times as many. So the share that PCN prevents depends on the load, too. "
+        "What the factors depend on that the paper leaves open about the others is a study of its own, below."
     )
 
     def cases(self, schemes: Sequence[str]) -> list[Case]:
