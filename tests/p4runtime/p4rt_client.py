@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import queue
 from collections.abc import Iterable
+from contextlib import suppress
 from types import TracebackType
 from typing import Any
 
@@ -63,10 +64,12 @@ class Client:
         self.close()
 
     def close(self) -> None:
-        """Ends the stream and the channel."""
+        """Ends the stream and the channel. The switch knows of it then: the next test's controller is its first."""
         self._requests.put(None)
         if self._stream is not None:
-            self._stream.cancel()
+            with suppress(grpc.RpcError):
+                for _ in self._stream:
+                    pass
         self.channel.close()
 
     # ---- stream ----
