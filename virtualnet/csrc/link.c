@@ -16,15 +16,28 @@ void vn_transmit(struct vn_net *net, uint32_t number, uint32_t id)
 
 static bool is_mac_control(const uint8_t *frame) { return frame[12] == 0x88 && frame[13] == 0x08; }
 
+/* Has the packet after the next one brought near, and what the next one will need. */
+static void look_ahead_on(const struct vn_net *net, const struct vn_link *link)
+{
+    struct vn_packet *next = vn_packet_at(net, link->wire.head);
+    if (link->wire.packets > 1) vn_fetch_packet(net, next->next);
+    if (!link->to_host && net->inplace) {
+        const struct sw_instance *instance = net->nodes[link->to].instance;
+        instance->program->inplace->prepare(instance, vn_frame(net, next), link->to_port, true);
+    } else if (link->to_host && next->data) {
+        __builtin_prefetch(&net->flows[next->flow].window_end, 1);
+        __builtin_prefetch(&net->flows[next->flow].expected, 1);
+    }
+}
+
 void vn_arrival(struct vn_net *net, uint32_t number)
 {
     struct vn_link *link = vn_link_of(net, number);
     uint32_t id = vn_fifo_pop(net, &link->wire);
     struct vn_packet *packet = vn_packet_at(net, id);
     if (link->wire.packets != 0) {
-        const struct vn_packet *next = vn_packet_at(net, link->wire.head);
-        vn_at(net, next->due, VN_EV_ARRIVAL, number);
-        if (link->wire.packets > 1) vn_fetch_packet(net, next->next);
+        vn_at(net, vn_packet_at(net, link->wire.head)->due, VN_EV_ARRIVAL, number);
+        look_ahead_on(net, link);
     }
     if (is_mac_control(vn_frame(net, packet))) {
         vn_pfc_arrived(net, number, id);

@@ -100,30 +100,40 @@ static void start(struct vn_net *net, struct vn_node *node, uint32_t index)
     else if (flow->sent_bytes >= flow->due_bytes) vn_ask(net, VN_BYTES, number);
 }
 
-void vn_nic_event(struct vn_net *net, uint32_t link)
+static void schedule(struct vn_net *net, struct vn_node *node, enum choice choice, uint64_t when)
 {
-    struct vn_node *node = &net->nodes[vn_link_of(net, link)->node];
-    if (node->scheduled != net->now) return; /* something else came first */
-    node->scheduled = VN_NEVER;
-    uint64_t when = net->now;
-    uint32_t index = 0;
-    for (enum choice choice; net->reason == VN_FAILED && !net->failed && (choice = choose(net, node, &when, &index)) != NOTHING && when <= net->now;) {
-        if (choice == SEND) start(net, node, index);
-        else if (choice == CONTROL) vn_transmit(net, node->link, vn_urgent_pop(net, vn_link_of(net, link)));
-        else drop(net, node, index, net->now);
-    }
-    vn_nic_changed(net, node);
+    if (choice == NOTHING) return;
+    if (when < net->now) when = net->now;
+    if (when >= node->scheduled) return;
+    node->scheduled = when;
+    vn_at(net, when, VN_EV_NIC, node->link);
 }
 
 void vn_nic_changed(struct vn_net *net, struct vn_node *node)
 {
     uint64_t when;
     uint32_t index;
-    if (choose(net, node, &when, &index) == NOTHING) return;
-    if (when < net->now) when = net->now;
-    if (when >= node->scheduled) return;
-    node->scheduled = when;
-    vn_at(net, when, VN_EV_NIC, node->link);
+    enum choice choice = choose(net, node, &when, &index);
+    schedule(net, node, choice, when);
+}
+
+void vn_nic_event(struct vn_net *net, uint32_t link)
+{
+    struct vn_node *node = &net->nodes[vn_link_of(net, link)->node];
+    if (node->scheduled != net->now) return; /* something else came first */
+    node->scheduled = VN_NEVER;
+    for (;;) {
+        uint64_t when;
+        uint32_t index;
+        enum choice choice = choose(net, node, &when, &index);
+        if (choice == NOTHING || when > net->now || net->reason != VN_FAILED || net->failed) {
+            schedule(net, node, choice, when);
+            return;
+        }
+        if (choice == SEND) start(net, node, index);
+        else if (choice == CONTROL) vn_transmit(net, node->link, vn_urgent_pop(net, vn_link_of(net, link)));
+        else drop(net, node, index, net->now);
+    }
 }
 
 void vn_nic_control(struct vn_net *net, struct vn_node *node, uint32_t id)

@@ -95,17 +95,18 @@ static void look_ahead(const struct vn_net *net, uint32_t number, uint32_t step)
 {
     if (number >= net->n_nodes || net->first[number] >= net->end) return;
     const struct vn_queue *queue = &net->nodes[number].queue;
-    if (step == 0) __builtin_prefetch(queue->events);
-    for (uint32_t i = 0; step != 0 && i < queue->n; i++) {
+    if (step == 0) __builtin_prefetch(queue);
+    if (step == 1) __builtin_prefetch(queue->events);
+    for (uint32_t i = 0; step > 1 && i < queue->n; i++) {
         uint64_t key = queue->events[i].key;
         enum vn_kind kind = (enum vn_kind)(key >> 32);
         if (kind != VN_EV_ARRIVAL && kind != VN_EV_PORT && kind != VN_EV_NIC) continue;
         const struct vn_link *link = &net->links[(uint32_t)key];
-        if (step == 1) {
+        if (step == 2) {
             __builtin_prefetch(link, 1);
             __builtin_prefetch(&link->packets, 1);
         } else if (kind == VN_EV_ARRIVAL) {
-            if (step == 2) vn_fetch_packet(net, link->wire.head);
+            if (step == 3) vn_fetch_packet(net, link->wire.head);
             else if (link->wire.packets > 1) vn_fetch_packet(net, vn_packet_at(net, link->wire.head)->next);
         }
     }
@@ -124,7 +125,7 @@ static bool run_stretch(struct vn_net *net)
     }
     for (; net->turn < net->n_nodes; net->turn++) {
         if (net->first[net->turn] >= net->end) continue;
-        for (uint32_t step = 0; step < 4; step++) look_ahead(net, net->turn + 4 - step, step);
+        for (uint32_t step = 0; step < 5; step++) look_ahead(net, net->turn + 5 - step, step);
         const struct vn_queue *queue = &net->nodes[net->turn].queue;
         while (!stopped(net) && queue->n != 0 && queue->events[0].time < net->end) take(net, net->turn);
         note_first(net, net->turn);
