@@ -54,7 +54,7 @@ class Exchange(ctypes.Structure):
 
 # Parts of an exchange, to be read and written at once: that costs a tenth of what its fields cost one by one.
 TO_NP: Final = struct.Struct("=IIdIIIxxxxQdd")  # flow, decrease, now_s, and a Window
-TO_RP: Final = struct.Struct("=IIdIIIxxxxQddQd")  # the same, sent_bytes, told
+TO_RP: Final = struct.Struct("=IId40xQd")  # flow, decrease, now_s, sent_bytes, told
 RATE: Final = struct.Struct("=IId")  # answer, decrease, rate_bps
 ANSWER: Final = struct.Struct("=IIdQQ")  # answer, decrease, rate_bps, timer_ps, due_bytes
 ANSWER_AT: Final = Exchange.answer.offset

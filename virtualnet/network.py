@@ -378,7 +378,7 @@ class VirtualNetwork:
                 if on_window is not None:
                     on_window(flow, now_s, window, cnp)
             elif reason == native.CNP or reason == native.TIMER or reason == native.BYTES or reason > native.CALL:
-                index, decrease, now_s, _, _, _, _, _, _, sent_bytes, told = to_rp(block)
+                index, decrease, now_s, sent_bytes, told = to_rp(block)
                 flow = flows[index]
                 rp = flow.rp
                 rp.sent_bytes = sent_bytes
