@@ -41,9 +41,10 @@ class Fig19:
         "rise by 10 Mb/s in each least RTT, here the largest of the network. Means over two seeds, which shift the "
         "NPs' timers against each other; TIMELY has none. Rates are of frames. w_min decides about PCN: with 0.1/2,"
         " for the two flows of each link (6.2), rates swing by six times as much, the links are less full and F0 "
-        "gets up to twice C / (N + 1). The others' links are full once their flows have come up; DCQCN's and "
-        "TIMELY's figures in the paper are those of whole runs, from time 0. QCN's link is full from the start, and"
-        " emptier than the paper's where each message sets the target rate (equation 2)."
+        "gets about twice C / (N + 1) where N is large. The others' links are full once their flows have come up: "
+        "in the paper DCQCN's is as full as here in the whole run, from time 0, and TIMELY's is between the two. "
+        "QCN's link is full from the start, and half empty where each message sets the target rate (equation 2); "
+        "the paper's is between these."
     )
 
     def cases(self, schemes: Sequence[str]) -> list[Case]:
@@ -155,7 +156,7 @@ class Fig19:
         return [
             Panel("F0", "Bottlenecks", "Rate (Gbit/s)", [*lines("f0_gbps"), share], top=22),
             Panel("F1", "Bottlenecks", "Rate (Gbit/s)", lines("f1_gbps"), top=42),
-            Panel("Link 1", "Bottlenecks", "Utilisation", lines("utilisation"), top=1.05),
+            Panel("Link 1", "Bottlenecks", "Utilisation", lines("utilisation"), bottom=0.9, top=1.01),
         ]
 
 
