@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 from collections.abc import Sequence
 
 from matplotlib.axes import Axes
@@ -25,8 +26,12 @@ _COLOURS = {
 }
 
 
-def colour(theme: Theme, line: Line, index: int) -> str:
-    return theme.colour(_COLOURS.get(line.scheme, f"other{index}"))
+def colours(theme: Theme, lines: Sequence[Line]) -> list[str]:
+    """Each line's: its scheme's, or one that no scheme of this panel has."""
+    named = [theme.colour(_COLOURS[line.scheme]) if line.scheme in _COLOURS else None for line in lines]
+    left = [one for one in (*theme.others, *theme.flows) if one not in named]
+    free = itertools.cycle(dict.fromkeys(left))
+    return [one or next(free) for one in named]
 
 
 def png(panels: Sequence[Panel], theme: Theme = LIGHT) -> bytes:
@@ -61,14 +66,14 @@ def _draw(axes: Axes, panel: Panel, theme: Theme) -> None:
         spine.set_visible(side in ("left", "bottom"))
         spine.set_color(theme.muted)
     if panel.lines:
-        legend = axes.legend(frameon=False, fontsize=8)
+        legend = axes.legend(facecolor=theme.background, edgecolor="none", framealpha=0.8, fontsize=8)
         for text in legend.get_texts():
             text.set_color(theme.ink)
 
 
 def _draw_rows(axes: Axes, panel: Panel, theme: Theme) -> None:
-    for index, line in enumerate(panel.lines):
-        axes.barh(line.x, line.y, 0.7, color=colour(theme, line, index), label=line.label)
+    for line, colour in zip(panel.lines, colours(theme, panel.lines), strict=True):
+        axes.barh(line.x, line.y, 0.7, color=colour, label=line.label)
     if panel.level is not None:
         axes.axvline(panel.level, color=theme.accent, lw=1, ls=(0, (5, 3)), label=panel.level_text or None)
     axes.set_yticks(range(len(panel.rows)), panel.rows)
@@ -76,17 +81,17 @@ def _draw_rows(axes: Axes, panel: Panel, theme: Theme) -> None:
 
 
 def _draw_lines(axes: Axes, panel: Panel, theme: Theme) -> None:
-    for index, line in enumerate(panel.lines):
+    for index, (line, colour) in enumerate(zip(panel.lines, colours(theme, panel.lines), strict=True)):
         if panel.bars:
             width = 0.8 / len(panel.lines)
             places = [x - 0.4 + (index + 0.5) * width for x in line.x]
-            axes.bar(places, line.y, 0.9 * width, color=colour(theme, line, index), label=line.label)
+            axes.bar(places, line.y, 0.9 * width, color=colour, label=line.label)
             continue
         axes.plot(
             line.x,
             line.y,
             line.style,
-            color=colour(theme, line, index),
+            color=colour,
             lw=1.5,
             marker="o" if line.points else None,
             ms=4,

@@ -19,6 +19,7 @@ import pytest
 from experiments import theory
 from experiments.checks import Check
 from experiments.fluid import Fluid
+from experiments.palette import LIGHT
 from experiments.paper import FIGURES
 from experiments.paper.base import Outcome, Outcomes, ratio
 from experiments.paper.fairness import FROM_S
@@ -26,7 +27,8 @@ from experiments.paper.fig10 import Fig10
 from experiments.paper.fig11 import Fig11, settled_s
 from experiments.paper.fig17 import FLOWS, Fig17
 from experiments.paper.fluid_check import PERIOD_S, cycle_swing
-from experiments.paper.plots import png
+from experiments.paper.panels import Line
+from experiments.paper.plots import colours, png
 from experiments.paper.results import markdown, page, sections, write_docs
 from experiments.paper.run import FigureResult, run_case, run_figure, write
 from experiments.progress import Silent
@@ -127,6 +129,14 @@ def test_fig_11_sets_the_others_against_pcn() -> None:
         (4.0, "met"),
         (0.5, "not met"),
     ]
+
+
+def test_lines_of_a_panel_have_colours_of_their_own() -> None:
+    lines = [Line(name, [], [], scheme) for name, scheme in (("PCN", "pcn"), ("PCN-X", "pcn-x"), ("TIMELY", "timely"))]
+    lines += [Line(f"rule {number}", [], []) for number in range(5)]
+    found = colours(LIGHT, lines)
+    assert len(set(found)) == len(lines)
+    assert found[:3] == [LIGHT.flows[0], LIGHT.others[4], LIGHT.flows[3]]
 
 
 def test_outcomes_take_seeds_together() -> None:
