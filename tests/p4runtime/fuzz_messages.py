@@ -16,7 +16,7 @@ import random
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
@@ -31,22 +31,22 @@ REPLAYED = 500  # one input of so many is also written into a fresh switch
 KEPT_LENGTH = 600  # bytes of an input in corpus/
 ARRAYS = ("register_entry", "counter_entry", "meter_entry")  # thousands of cells
 
-if __name__ == "__main__" and "inside" in sys.argv:
+INSIDE = __name__ == "__main__" and "inside" in sys.argv
+if INSIDE:
     import atheris
-
-    with atheris.instrument_imports(include=["softswitch.p4runtime"]):
-        pass
 
 from finsy.proto import p4i, p4r  # noqa: E402
 from google.protobuf import text_format  # noqa: E402
 from google.protobuf.message import DecodeError, Message  # noqa: E402
 
-from softswitch.codegen.build import build_program, build_runtime  # noqa: E402
-from softswitch.native import NativeSwitch, load_library  # noqa: E402
-from softswitch.p4runtime.forwarding import Forwarding  # noqa: E402
-from softswitch.p4runtime.pipeline import Pipeline, verify  # noqa: E402
-from softswitch.p4runtime.service import Service  # noqa: E402
-from softswitch.program import load_program  # noqa: E402
+# What is imported in the block tells libFuzzer where it goes.
+with atheris.instrument_imports(include=["softswitch"]) if INSIDE else nullcontext():
+    from softswitch.codegen.build import build_program, build_runtime
+    from softswitch.native import NativeSwitch, load_library
+    from softswitch.p4runtime.forwarding import Forwarding
+    from softswitch.p4runtime.pipeline import Pipeline, verify
+    from softswitch.p4runtime.service import Service
+    from softswitch.program import load_program
 
 ELECTION = p4r.Uint128(low=1)
 KINDS: tuple[type[Message], ...] = (
