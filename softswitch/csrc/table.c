@@ -162,7 +162,12 @@ static void forget(struct sw_table *table)
     table->find = table->ops->find;
     if (!table->remembers) return;
     memset(table->recent, 0, sizeof *table->recent << RECENT_BITS);
-    table->find = table->key_bytes == 2 ? recall2 : table->key_bytes == 4 ? recall4 : table->key_bytes == 8 ? recall8 : recall_odd;
+    switch (table->key_bytes) {
+    case 2: table->find = recall2; break;
+    case 4: table->find = recall4; break;
+    case 8: table->find = recall8; break;
+    default: table->find = recall_odd;
+    }
 }
 
 struct sw_table *sw_table_new(const struct sw_table_spec *spec, const struct sw_program *program, uint64_t seed,
@@ -170,7 +175,7 @@ struct sw_table *sw_table_new(const struct sw_table_spec *spec, const struct sw_
 {
     *why = fault_of(spec);
     if (*why != NULL) return NULL;
-    const struct sw_index *ops = spec->kind == SW_EXACT ? sw_index_exact(spec) : &sw_index_ternary;
+    const struct sw_index *ops = spec->kind == SW_EXACT ? sw_index_exact(spec) : sw_index_ternary(spec);
     if (spec->kind == SW_LPM) ops = &sw_index_lpm;
     size_t bytes = (sizeof(struct sw_table) + ops->bytes + SW_LINE - 1) / SW_LINE * SW_LINE;
     struct sw_table *table = aligned_alloc(SW_LINE, bytes);

@@ -1,21 +1,27 @@
-/* Ternary, range and optional tables: tuple space search.
+/* Ternary, range and optional tables: tuple space search behind a filter.
  *
  * Entries with the same mask share a group, which is a hash map from the masked key to the entries that have it, in
- * order of rank. A lookup goes through the groups in order of their best rank and stops when no later group can beat
- * what it has. Ranges aren't masks: a range field's mask is zero, its bounds are compared in the chain.
- * With many groups a small cache of whole keys answers flows that were seen before. */
+ * order of rank. For each value of each byte of the key the filter has a bit a group, whether some entry of the group agrees
+ * with it: so a lookup asks only groups that all bytes of its key leave, and of these none that can't beat what it has.
+ * Ranges aren't masks: a range field's mask is zero, its bounds are compared in the chain.
+ * With many groups a small cache of whole keys, longer than those that tables remember, answers flows that were seen before. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "map.h"
 
-enum { CACHE_SLOTS = 1024, CACHE_FROM_GROUPS = 4 };
+enum { CACHE_SLOTS = 1024, CACHE_FROM_GROUPS = 4, CACHE_FROM_BYTES = 9 };
+
+/* Bytes that a filter may take; where there are so many groups that it would be more, it looks at the key's first bytes alone,
+ * but at four of them. */
+enum { FILTER_BYTES = 1 << 20, VALUES = 256, LEAST_FILTERED = 4 };
 
 struct group {
     struct sw_map map;
     int64_t best; /* no entry ranks better; removals leave it as it is */
-    uint32_t count;
+    uint32_t number; /* in `groups`, and of its bits in the filter */
+    uint32_t count, gone; /* gone: entries removed since the filter knew this group's exactly */
     uint64_t mask[];
 };
 
@@ -24,9 +30,10 @@ struct cached { uint64_t hash, generation; struct sw_node *node; };
 struct ternary {
     const struct sw_table_spec *spec;
     const struct sw_nodes *nodes;
-    struct group **groups; /* by `best` */
-    struct sw_map shape; /* what the groups' maps have in common */
-    uint32_t n_groups, capacity, n_words;
+    struct sw_map shape;   /* what the groups' maps have in common */
+    struct group **groups; /* NULL where none is: there are 64 for each word of a row */
+    uint64_t *filter;      /* a row a value of a byte, a bit a group */
+    uint32_t n_groups, row_words, filtered /* bytes of the key */, n_words;
     bool ranges;
     uint64_t seed, generation;
     struct cached *cache;  /* NULL until there are enough groups */
@@ -49,11 +56,12 @@ static bool open(void *index, const struct sw_table_spec *spec, const struct sw_
 static void close(void *index)
 {
     struct ternary *ternary = index;
-    for (uint32_t i = 0; i < ternary->n_groups; i++) {
-        sw_map_free(&ternary->groups[i]->map);
+    for (uint32_t i = 0; i < 64 * ternary->row_words; i++) {
+        if (ternary->groups[i] != NULL) sw_map_free(&ternary->groups[i]->map);
         free(ternary->groups[i]);
     }
     free(ternary->groups);
+    free(ternary->filter);
     free(ternary->cache);
     free(ternary->cached_keys);
 }
@@ -102,68 +110,131 @@ static bool before(const struct sw_node *a, const struct sw_node *b)
     return a->rank < b->rank || (a->rank == b->rank && a->entry.handle < b->entry.handle);
 }
 
-static uint32_t group_of(const struct ternary *ternary, const uint64_t *mask)
+/* ---- the filter ---- */
+
+static inline uint64_t *row_of(const struct ternary *ternary, uint32_t byte, uint32_t value)
 {
-    uint32_t i = 0;
-    while (i < ternary->n_groups && memcmp(ternary->groups[i]->mask, mask, 8 * (size_t)ternary->n_words) != 0) i++;
-    return i;
+    return &ternary->filter[((size_t)byte * VALUES + value) * ternary->row_words];
 }
 
-static int add_group(struct ternary *ternary, const uint64_t *mask, int64_t best)
+/* The filter knows this entry of a group. */
+static void mark(struct ternary *ternary, const struct group *group, const struct sw_node *node)
 {
-    if (ternary->n_groups == ternary->capacity) {
-        uint32_t capacity = ternary->capacity == 0 ? 8 : ternary->capacity * 2;
-        struct group **groups = realloc(ternary->groups, capacity * sizeof(struct group *));
-        if (groups == NULL) return -ENOMEM;
-        ternary->groups = groups;
-        ternary->capacity = capacity;
+    const uint8_t *masked = (const uint8_t *)node->words, *mask = (const uint8_t *)group->mask;
+    uint32_t word = group->number / 64;
+    uint64_t bit = 1ull << group->number % 64;
+    for (uint32_t i = 0; i < ternary->filtered; i++) {
+        uint32_t open = 0xffu & ~mask[i], some = 0;
+        if (open == 0xff && *(row_of(ternary, i, 0) + word) & bit) continue;
+        do { /* every value of the open bits */
+            row_of(ternary, i, masked[i] | some)[word] |= bit;
+            some = (some - open) & open;
+        } while (some != 0);
     }
-    struct group *group = calloc(1, sizeof *group + 8 * (size_t)ternary->n_words);
-    if (group == NULL) return -ENOMEM;
-    memcpy(group->mask, mask, 8 * (size_t)ternary->n_words);
-    group->map = ternary->shape;
-    group->best = best;
-    ternary->groups[ternary->n_groups++] = group;
-    if (ternary->n_groups == CACHE_FROM_GROUPS && ternary->cache == NULL) {
-        ternary->cache = calloc(CACHE_SLOTS, sizeof *ternary->cache);
-        ternary->cached_keys = calloc(CACHE_SLOTS, 8 * (size_t)(ternary->n_words == 0 ? 1 : ternary->n_words));
-        if (ternary->cache == NULL || ternary->cached_keys == NULL) {
-            free(ternary->cache);
-            free(ternary->cached_keys);
-            ternary->cache = NULL;
-            ternary->cached_keys = NULL;
-        }
+}
+
+/* The filter knows what a group has now, and nothing else of it. */
+static void mark_anew(struct ternary *ternary, struct group *group)
+{
+    for (uint32_t i = 0; i < ternary->filtered * VALUES; i++) {
+        ternary->filter[(size_t)i * ternary->row_words + group->number / 64] &= ~(1ull << group->number % 64);
     }
+    for (uint32_t i = 0; group->map.buckets != NULL && i < (group->map.mask + 1) * SW_BUCKET; i++) {
+        uint32_t reference = group->map.buckets[i / SW_BUCKET].references[i % SW_BUCKET];
+        if (reference != 0) mark(ternary, group, sw_node_at(ternary->nodes, reference - 1));
+    }
+    group->gone = 0;
+}
+
+/* Room for twice as many groups, 64 at first. 0 or -ENOMEM. */
+static int widen(struct ternary *ternary)
+{
+    uint32_t before = ternary->row_words, words = before == 0 ? 1 : 2 * before;
+    uint32_t most = FILTER_BYTES / (VALUES * 8 * words), bytes = ternary->spec->key_bytes;
+    most = most < LEAST_FILTERED ? LEAST_FILTERED : most;
+    bytes = bytes < most ? bytes : most;
+    struct group **groups = calloc(64 * (size_t)words, sizeof(struct group *));
+    uint64_t *filter = calloc((size_t)bytes * VALUES * words + 1, sizeof *filter);
+    if (groups == NULL || filter == NULL) {
+        free(groups);
+        free(filter);
+        return -ENOMEM;
+    }
+    if (before != 0) memcpy(groups, ternary->groups, 64 * (size_t)before * sizeof(struct group *));
+    free(ternary->groups);
+    free(ternary->filter);
+    ternary->groups = groups;
+    ternary->filter = filter;
+    ternary->row_words = words;
+    ternary->filtered = bytes;
+    for (uint32_t i = 0; i < 64 * before; i++) mark_anew(ternary, groups[i]);
     return 0;
 }
 
-static void move_forward(struct ternary *ternary, uint32_t at)
+/* ---- groups ---- */
+
+static struct group *group_of(const struct ternary *ternary, const uint64_t *mask)
 {
-    struct group *group = ternary->groups[at];
-    for (; at > 0 && ternary->groups[at - 1]->best > group->best; at--) ternary->groups[at] = ternary->groups[at - 1];
-    ternary->groups[at] = group;
+    for (uint32_t i = 0, seen = 0; seen < ternary->n_groups; i++) {
+        struct group *group = ternary->groups[i];
+        if (group == NULL) continue;
+        if (memcmp(group->mask, mask, 8 * (size_t)ternary->n_words) == 0) return group;
+        seen++;
+    }
+    return NULL;
 }
 
-static void drop_group(struct ternary *ternary, uint32_t at)
+static void start_cache(struct ternary *ternary)
 {
-    sw_map_free(&ternary->groups[at]->map);
-    free(ternary->groups[at]);
-    memmove(&ternary->groups[at], &ternary->groups[at + 1],
-            (ternary->n_groups - at - 1) * sizeof(struct group *));
+    ternary->cache = calloc(CACHE_SLOTS, sizeof *ternary->cache);
+    ternary->cached_keys = calloc(CACHE_SLOTS, 8 * (size_t)ternary->n_words);
+    if (ternary->cache != NULL && ternary->cached_keys != NULL) return;
+    free(ternary->cache);
+    free(ternary->cached_keys);
+    ternary->cache = NULL;
+    ternary->cached_keys = NULL;
+}
+
+/* NULL: no memory. */
+static struct group *add_group(struct ternary *ternary, const uint64_t *mask, int64_t best)
+{
+    uint32_t number = 0;
+    if (ternary->n_groups == 64 * ternary->row_words && widen(ternary) != 0) return NULL;
+    struct group *group = calloc(1, sizeof *group + 8 * (size_t)ternary->n_words);
+    if (group == NULL) return NULL;
+    while (ternary->groups[number] != NULL) number++;
+    memcpy(group->mask, mask, 8 * (size_t)ternary->n_words);
+    group->map = ternary->shape;
+    group->best = best;
+    group->number = number;
+    ternary->groups[number] = group;
+    ternary->n_groups++;
+    bool many = ternary->n_groups >= CACHE_FROM_GROUPS && ternary->spec->key_bytes >= CACHE_FROM_BYTES;
+    if (many && ternary->cache == NULL) start_cache(ternary);
+    return group;
+}
+
+static void drop_group(struct ternary *ternary, struct group *group)
+{
+    sw_map_free(&group->map);
+    mark_anew(ternary, group);
+    ternary->groups[group->number] = NULL;
     ternary->n_groups--;
+    free(group);
 }
 
 static int insert(void *index, struct sw_node *node)
 {
     struct ternary *ternary = index;
-    uint32_t n = ternary->n_words, at = group_of(ternary, node->words + n);
-    if (at == ternary->n_groups && add_group(ternary, node->words + n, node->rank) != 0) return -ENOMEM;
-    struct group *group = ternary->groups[at];
+    uint32_t n = ternary->n_words;
+    struct group *group = group_of(ternary, node->words + n);
+    if (group == NULL) group = add_group(ternary, node->words + n, node->rank);
+    if (group == NULL) return -ENOMEM;
     struct sw_node *first = sw_map_find(&group->map, ternary->nodes, node->words, node->hash);
     node->next = NULL;
     if (first == NULL) {
         if (sw_map_insert(&group->map, ternary->nodes, node) != 0) {
-            if (group->count == 0) drop_group(ternary, at);
+            if (group->count == 0) drop_group(ternary, group);
             return -ENOMEM;
         }
     } else {
@@ -184,7 +255,7 @@ static int insert(void *index, struct sw_node *node)
     }
     group->count++;
     if (node->rank < group->best) group->best = node->rank;
-    move_forward(ternary, at);
+    mark(ternary, group, node);
     ternary->generation++;
     return 0;
 }
@@ -192,8 +263,7 @@ static int insert(void *index, struct sw_node *node)
 static void remove_node(void *index, struct sw_node *node)
 {
     struct ternary *ternary = index;
-    uint32_t n = ternary->n_words, at = group_of(ternary, node->words + n);
-    struct group *group = ternary->groups[at];
+    struct group *group = group_of(ternary, node->words + ternary->n_words);
     struct sw_node *first = sw_map_find(&group->map, ternary->nodes, node->words, node->hash);
     if (first == node && node->next == NULL) {
         sw_map_remove(&group->map, ternary->nodes, node);
@@ -203,7 +273,8 @@ static void remove_node(void *index, struct sw_node *node)
         while (first->next != node) first = first->next;
         first->next = node->next;
     }
-    if (--group->count == 0) drop_group(ternary, at);
+    if (--group->count == 0) drop_group(ternary, group);
+    else if (++group->gone > group->count) mark_anew(ternary, group);
     ternary->generation++;
 }
 
@@ -224,20 +295,38 @@ static bool in_ranges(const struct ternary *ternary, const struct sw_node *node,
     return true;
 }
 
-static struct sw_node *search(const struct ternary *ternary, const uint64_t *words_in, const uint8_t *key)
+/* The first entry of a group that has this key, apart from ranges. */
+static struct sw_node *probe(const struct ternary *ternary, const struct group *group, const uint64_t *key)
 {
     uint64_t masked[SW_TABLE_MAX_KEY / 8];
-    uint32_t n = ternary->n_words;
+    for (uint32_t k = 0; k < ternary->n_words; k++) masked[k] = key[k] & group->mask[k];
+    return sw_map_find(&group->map, ternary->nodes, masked, sw_map_hash(&group->map, masked, ternary->seed));
+}
+
+/* `four`: a key of four bytes, without ranges, which a filter always knows all of. */
+static inline __attribute__((always_inline)) struct sw_node *search(const struct ternary *ternary, const uint64_t *words_in,
+                                                                    const uint8_t *key, bool four)
+{
     struct sw_node *best = NULL;
-    for (uint32_t i = 0; i < ternary->n_groups; i++) {
-        const struct group *group = ternary->groups[i];
-        if (best != NULL && group->best > best->rank) break;
-        for (uint32_t k = 0; k < n; k++) masked[k] = words_in[k] & group->mask[k];
-        struct sw_node *node = sw_map_find(&group->map, ternary->nodes, masked, sw_map_hash(&group->map, masked, ternary->seed));
-        for (; node != NULL; node = node->next) {
-            if (ternary->ranges && !in_ranges(ternary, node, key)) continue;
-            if (best == NULL || before(node, best)) best = node;
-            break;
+    int64_t rank = INT64_MAX;
+    uint32_t bytes = four ? 4 : ternary->filtered;
+    for (uint32_t word = 0; word < ternary->row_words; word++) {
+        uint64_t left = ~0ull;
+#pragma GCC unroll 4
+        for (uint32_t i = 0; i < bytes; i++) left &= row_of(ternary, i, key[i])[word];
+        for (; left != 0; left &= left - 1) {
+            const struct group *group = ternary->groups[64 * word + (uint32_t)__builtin_ctzll(left)];
+            if (group == NULL || group->best > rank) continue;
+            struct sw_node *node;
+            if (four) {
+                node = sw_map_find_narrow(&group->map, ternary->nodes, (uint32_t)(words_in[0] & group->mask[0]), ternary->seed);
+            } else {
+                node = probe(ternary, group, words_in);
+                while (node != NULL && ternary->ranges && !in_ranges(ternary, node, key)) node = node->next;
+            }
+            if (node == NULL || (best != NULL && !before(node, best))) continue;
+            best = node;
+            rank = node->rank;
         }
     }
     return best;
@@ -248,7 +337,7 @@ static struct sw_node *find(void *index, const uint8_t *key)
     struct ternary *ternary = index;
     uint64_t buffer[SW_TABLE_MAX_KEY / 8];
     uint32_t n = sw_load_words(buffer, key, ternary->spec->key_bytes);
-    if (ternary->cache == NULL) return search(ternary, buffer, key);
+    if (ternary->cache == NULL) return search(ternary, buffer, key, false);
     uint64_t hash = sw_map_hash(&ternary->shape, buffer, ternary->seed);
     struct cached *cached = &ternary->cache[hash % CACHE_SLOTS];
     uint64_t *cached_key = &ternary->cached_keys[hash % CACHE_SLOTS * n];
@@ -256,9 +345,22 @@ static struct sw_node *find(void *index, const uint8_t *key)
         memcmp(cached_key, buffer, 8 * (size_t)n) == 0) {
         return cached->node;
     }
-    *cached = (struct cached){hash, ternary->generation, search(ternary, buffer, key)};
+    *cached = (struct cached){hash, ternary->generation, search(ternary, buffer, key, false)};
     memcpy(cached_key, buffer, 8 * (size_t)n);
     return cached->node;
 }
 
-const struct sw_index sw_index_ternary = {sizeof(struct ternary), open, close, words, prepare, insert, remove_node, find, NULL};
+static struct sw_node *find_four(void *index, const uint8_t *key)
+{
+    uint64_t word = 0;
+    sw_load_words(&word, key, 4);
+    return search(index, &word, key, true);
+}
+
+#define INDEX(find) {sizeof(struct ternary), open, close, words, prepare, insert, remove_node, find, NULL}
+
+const struct sw_index *sw_index_ternary(const struct sw_table_spec *spec)
+{
+    static const struct sw_index any = INDEX(find), four = INDEX(find_four);
+    return spec->key_bytes == 4 && !has_ranges(spec) ? &four : &any;
+}

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from runtime import build, library
 
 EXAMPLES = int(os.environ.get("SW_EXAMPLES", "40"))  # fewer under the sanitizers, where all is slow
-EXACT, LPM, LPM_AFTER_EXACT, TERNARY, RANGE, OPTIONAL, LPM6, SMALL, KEYLESS, *NARROW, EXACT6 = range(14)
+EXACT, LPM, LPM_AFTER_EXACT, TERNARY, RANGE, OPTIONAL, LPM6, SMALL, KEYLESS, *NARROW, EXACT6, TERNARY18 = range(15)
 EXACT1, EXACT2, EXACT3, EXACT4 = NARROW
 # number: [(kind, width in bits)] of programs/tables.c
 FIELDS = {
@@ -33,6 +33,7 @@ FIELDS = {
     EXACT3: [("exact", 1), ("exact", 16)],
     EXACT4: [("exact", 32)],
     EXACT6: [("exact", 48)],
+    TERNARY18: [("optional", 16), ("ternary", 128)],
 }
 
 
@@ -278,6 +279,48 @@ def test_many_entries_in_and_out(number: int, width: int) -> None:
         again = [under_test.insert(key, mask, prefix, 5) for key in keys[::2]]
         assert sorted(again) == sorted(handles[::2])
         assert [under_test.find(key) for key in keys[::2]] == again
+
+
+@pytest.mark.parametrize(("number", "masks"), [(TERNARY, 66), (TERNARY, 300), (RANGE, 140), (TERNARY18, 1100)])
+def test_many_masks(number: int, masks: int) -> None:
+    """More than a word of the filter has bits for, and (1,100 of 18 bytes) more than it looks at the whole key for;
+    masks come and go, and entries of masks that stay."""
+    draw = random.Random(masks)
+    entries: dict[int, Entry] = {}
+    ranks = iter(draw.sample(range(1 << 20), 4 * masks))
+
+    def some_field(kind: str, width: int) -> tuple[int, int]:
+        top = (1 << width) - 1
+        value = draw.choice((0, top, draw.getrandbits(width)))
+        if kind == "range":
+            return value, draw.randint(value, top)
+        if kind in ("optional", "exact"):
+            return value, top if kind == "exact" else draw.choice((0, top))
+        return value, draw.choice((top, top ^ 1 << draw.randrange(width), draw.getrandbits(width)))
+
+    def check() -> None:
+        for entry in draw.sample(list(entries.values()), min(len(entries), 3 * EXAMPLES)):
+            key = tuple(
+                draw.randint(value, other) if kind == "range" else value ^ draw.getrandbits(width) & ~other
+                for (kind, width), (value, other) in zip(FIELDS[number], entry.fields, strict=True)
+            )
+            assert under_test.find(packed(number, key)) == brute_force(number, entries, key)
+
+    with table(number) as under_test:
+        for _ in range(2):
+            while len(entries) < masks + masks // 8:
+                fields = tuple(some_field(kind, width) for kind, width in FIELDS[number])
+                values, others = (packed(number, side) for side in zip(*fields, strict=True))
+                entry = Entry(fields, next(ranks))
+                entries[under_test.insert(values, others, 0, entry.rank)] = entry
+            check()
+            for handle in draw.sample(sorted(entries), len(entries) * 7 // 8):
+                assert under_test.remove(handle) == 0
+                del entries[handle]
+            check()
+        for handle in list(entries):
+            assert under_test.remove(handle) == 0
+        assert under_test.find(bytes(sum((width + 7) // 8 for _, width in FIELDS[number]))) == -1
 
 
 def test_every_step_of_an_exact_tables_growth() -> None:

@@ -23,6 +23,7 @@ static const struct sw_table_spec specs[] = {
     {"exact3", SW_EXACT, 2, FIELDS({SW_EXACT, 1}, {SW_EXACT, 16}), 3, 200000, 0, 1, NULL, 0, NULL},
     {"exact4", SW_EXACT, 1, FIELDS({SW_EXACT, 32}), 4, 200000, 0, 1, NULL, 0, NULL},
     {"exact6", SW_EXACT, 1, FIELDS({SW_EXACT, 48}), 6, 200000, 0, 1, NULL, 0, NULL},
+    {"ternary18", SW_TERNARY, 2, FIELDS({SW_OPTIONAL, 16}, {SW_TERNARY, 128}), 18, 200000, 0, 1, NULL, 0, NULL},
 };
 
 const struct sw_program sw_program = {.abi = SW_ABI, .name = "tables", .n_actions = 2, .actions = actions};
