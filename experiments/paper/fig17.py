@@ -23,16 +23,24 @@ _QUEUES_KB = {"qcn": (50.0, 100.0), "timely": (100.0, 200.0)}
 _Q_EQ_BYTES, _Q_EQ_FLOWS = 75e3, (16, 256)
 """QCN's queue stands at its Q_eq, 26 KB unless given. The paper doesn't name its own; this is what its queues say."""
 
+JAIN_BY_PORT = 1 / (0.5 * (2 / 3) ** 2 + 0.5 * (4 / 3) ** 2)
+"""What PFC comes to, which gives each of the three hosts as much, when one has half of the flows."""
+_LEAST_BPS, _LEAST_FLOWS = 100e6, FLOWS[-1]
+"""The lowest rate of open ns-3 code. QCN's and TIMELY's here, 5 and 10 Mb/s, are about a fair share of 1,024 flows."""
+
 
 class Fig17:
     name = "fig17"
     title = "Flow scalability"
     source = "B.1, Fig. 17"
     about = (
-        "The dumbbell with 4 to 1,024 flows, all from line rate at time 0. One second; queue, utilisation, PAUSE and"
-        " Jain's index are of its last 500 ms. PCN with T = RTT = 500 us and w_min = 0.1/N. fairness.md says what "
-        "decides about Jain's index. QCN's queue stands at the Q_eq that its switches have, 26 KB; the paper's "
-        "queues are those of a larger one."
+        "The dumbbell with 4 to 1,024 flows, all from line rate at time 0. One second; queue, utilisation, PAUSE "
+        "and Jain's index are of its last 500 ms. PCN with T = RTT = 500 us and w_min = 0.1/N. fairness.md says "
+        "what decides about Jain's index. QCN's queue stands at the Q_eq that its switches have, 26 KB; the paper's"
+        " queues are those of a larger one. With 1,024 flows the others' Jain's index falls to 0.9 where PFC shares"
+        " the link, which gives each host as much, and one has half of the flows. It can't fall lower. QCN's and "
+        "TIMELY's flows are then at their lowest rates, all alike; where that is 100 Mb/s, as in open ns-3 code, "
+        "PFC shares."
     )
 
     def cases(self, schemes: Sequence[str]) -> list[Case]:
@@ -42,14 +50,25 @@ class Fig17:
             if scheme in schemes
             for flows in FLOWS
         ]
-        return cases + [
-            Case(
-                {"open": "Q_eq", "flows": flows, "seed": 1},
-                dumbbell_plan("qcn", 1, DURATION_S, flows, 0.5e-3, q_eq_bytes=_Q_EQ_BYTES),
-            )
-            for flows in _Q_EQ_FLOWS
-            if "qcn" in schemes
-        ]
+        return (
+            cases
+            + [
+                Case(
+                    {"open": "Q_eq", "flows": flows, "seed": 1},
+                    dumbbell_plan("qcn", 1, DURATION_S, flows, 0.5e-3, q_eq_bytes=_Q_EQ_BYTES),
+                )
+                for flows in _Q_EQ_FLOWS
+                if "qcn" in schemes
+            ]
+            + [
+                Case(
+                    {"least": scheme, "flows": _LEAST_FLOWS, "seed": 1},
+                    dumbbell_plan(scheme, 1, DURATION_S, _LEAST_FLOWS, 0.5e-3, min_rate_bps=_LEAST_BPS),
+                )
+                for scheme in ("qcn", "timely")
+                if scheme in schemes
+            ]
+        )
 
     def measure(self, case: Case, recording: Recording) -> Outcome:
         plan = case.plan
@@ -103,7 +122,7 @@ class Fig17:
                     at_least(index, 0.9, 0.8),
                 )
             )
-        return rows + self._others(outcomes) + _with_q_eq(outcomes)
+        return rows + self._others(outcomes) + _with_q_eq(outcomes) + _with_least(outcomes)
 
     def _others(self, outcomes: Outcomes) -> list[Check]:
         rows = []
@@ -203,6 +222,20 @@ def _with_q_eq(outcomes: Outcomes) -> list[Check]:
                 near(queue, (low + high) / 2, (high - low) / (high + low), 1.0),
             )
         )
+    return rows
+
+
+def _with_least(outcomes: Outcomes) -> list[Check]:
+    """QCN and TIMELY where their lowest rates leave the sharing to PFC."""
+    rows = []
+    for scheme in ("qcn", "timely"):
+        if outcomes.where(least=scheme):
+            name = f"{scheme_name(scheme)}, lowest rate {_LEAST_BPS / 1e6:g} Mb/s, {_LEAST_FLOWS} flows"
+            index, pause = (outcomes.mean(number, least=scheme) for number in ("jain", "pause_per_s"))
+            text = f"{name}: Jain's index (met: that of equal shares for the hosts, within 5%)"
+            rows.append(Check("0.54", text, None, JAIN_BY_PORT, index, "", near(index, JAIN_BY_PORT, 0.05, 1.0)))
+            text = f"{name}: PAUSE frames a second (met: persistent, 1000 and more)"
+            rows.append(Check("0.54", text, None, None, pause, "1/s", at_least(pause, 1000.0, 0.0)))
     return rows
 
 
