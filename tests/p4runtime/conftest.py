@@ -84,6 +84,7 @@ def switch(empty_switch: Switch, program: Program) -> Switch:
     with Client(empty_switch.port) as client:
         client.arbitrate()
         client.set_pipeline(program.info, program.json)
+        client.leave()
     return empty_switch
 
 

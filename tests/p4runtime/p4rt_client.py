@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import queue
 from collections.abc import Iterable
-from contextlib import suppress
 from types import TracebackType
 from typing import Any
 
@@ -64,15 +63,19 @@ class Client:
         self.close()
 
     def close(self) -> None:
-        """Ends the stream and the channel. The switch knows of it then: the next test's controller is its first."""
+        """Ends the stream and the channel."""
         self._requests.put(None)
         if self._stream is not None:
-            with suppress(grpc.RpcError):
-                for _ in self._stream:
-                    pass
+            self._stream.cancel()
         self.channel.close()
 
     # ---- stream ----
+
+    def leave(self) -> None:
+        """Ends the stream, and waits until the switch has ended it as well: who comes next is the first."""
+        self._requests.put(None)
+        for _ in self._stream:
+            pass
 
     def send(self, **update: Any) -> None:
         """Sends one message on the stream, which it opens first if need be."""
