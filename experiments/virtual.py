@@ -226,5 +226,5 @@ def _note(network: VirtualNetwork) -> str:
     totals = network.totals()
     return (
         f"Virtual time: {totals.events:,} events, {totals.traversals:,} packets through a switch's program; at most "
-        f"{totals.packets_most:,} frames were inside the network at once."
+        f"{totals.packets_most:,} frames were in memory at once."
     )
