@@ -57,7 +57,7 @@ static int set(int fd, int level, int option, int value)
 static size_t longest_frame(int fd, const char *interface)
 {
     struct ifreq request = {0};
-    strncpy(request.ifr_name, interface, sizeof request.ifr_name - 1);
+    snprintf(request.ifr_name, sizeof request.ifr_name, "%s", interface);
     return ioctl(fd, SIOCGIFMTU, &request) == 0 ? ETH_HLEN + SW_VLAN_TAG + (size_t)request.ifr_mtu : SIZE_MAX;
 }
 
