@@ -28,8 +28,10 @@ sys.exit(7 if end.asked else 1)
 }
 _TO_A_THREAD = """
 def begin():
+    main = threading.main_thread().ident
     def later():
-        time.sleep(0.2)
+        while sys._current_frames()[main].f_code.co_name != "wait":
+            time.sleep(0.01)
         signal.pthread_kill(threading.get_ident(), signal.SIGTERM)
     threading.Thread(target=later, daemon=True).start()
 """
