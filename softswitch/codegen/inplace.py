@@ -291,13 +291,12 @@ class InPlace:
                 continue
             key = "at" if fields[0].field in ports else places.get(fields[0].field)
             if key is not None:
-                lines.append(f"    sw_prepare_lookup(s->tables[{node.table}], {key}, entries);")
+                lines.append(f"    sw_prepare_lookup(s->tables[{node.table}], {key});")
         return "\n".join(
             [
-                "static void inplace_prepare(const struct sw_instance *s, const uint8_t *frame, uint16_t port,",
-                "                            bool entries) {",
+                "static void inplace_prepare(const struct sw_instance *s, const uint8_t *frame, uint16_t port) {",
                 "    const uint8_t at[2] = {(uint8_t)(port >> 8), (uint8_t)port};",
-                "    (void)s; (void)frame; (void)at; (void)entries;",
+                "    (void)s; (void)frame; (void)at;",
                 *lines,
                 "}\n",
             ]

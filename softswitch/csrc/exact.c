@@ -75,17 +75,11 @@ static struct sw_node *find2(void *index, const uint8_t *key) { return find_narr
 static struct sw_node *find3(void *index, const uint8_t *key) { return find_narrow(index, key, 3); }
 static struct sw_node *find4(void *index, const uint8_t *key) { return find_narrow(index, key, 4); }
 
-static const void *first(const void *index, const uint8_t *key)
-{
-    const struct exact *exact = index;
-    return exact->map.buckets == NULL ? NULL : sw_map_home(&exact->map, narrow_word(key, exact->key_bytes), exact->seed);
-}
-
-#define INDEX(find, first) {sizeof(struct exact), open, close, words, prepare, insert, remove_node, find, first}
+#define INDEX(find, quick) {sizeof(struct exact), open, close, words, prepare, insert, remove_node, find, quick}
 
 const struct sw_index *sw_index_exact(const struct sw_table_spec *spec)
 {
-    static const struct sw_index wide = INDEX(find, NULL);
-    static const struct sw_index narrow[] = {INDEX(find1, first), INDEX(find2, first), INDEX(find3, first), INDEX(find4, first)};
+    static const struct sw_index wide = INDEX(find, false);
+    static const struct sw_index narrow[] = {INDEX(find1, true), INDEX(find2, true), INDEX(find3, true), INDEX(find4, true)};
     return spec->key_bytes - 1 < 4 ? &narrow[spec->key_bytes - 1] : &wide;
 }

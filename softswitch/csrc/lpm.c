@@ -540,4 +540,4 @@ static bool open(void *index, const struct sw_table_spec *spec, const struct sw_
     return false;
 }
 
-const struct sw_index sw_index_lpm = {sizeof(struct lpm), open, close, words, prepare, insert, remove_entry, find, NULL};
+const struct sw_index sw_index_lpm = {sizeof(struct lpm), open, close, words, prepare, insert, remove_entry, find, false};

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SW_ABI = 4 };
+enum { SW_ABI = 5 };
 
 enum { SW_DROP_PORT = 511, SW_MAX_PORTS = 512, SW_PRIORITIES = 8 };
 
@@ -188,9 +188,9 @@ struct sw_inplace {
     void (*ingress)(struct sw_instance *, struct sw_hop *);
     /* Egress control, checksum update, deparser: unless it dropped, the frame is as it leaves. */
     void (*egress)(struct sw_instance *, struct sw_hop *);
-    /* Has the memory brought near that ingress will need for such a packet, as far as its headers and port tell: where
-     * tables look first, and in a second call the entries that they find there. Nothing changes. */
-    void (*prepare)(const struct sw_instance *, const uint8_t *frame, uint16_t port, bool entries);
+    /* Has the entries brought near that ingress will need for such a packet, as far as its headers and port tell, and
+     * tables know without looking far. Nothing changes. */
+    void (*prepare)(const struct sw_instance *, const uint8_t *frame, uint16_t port);
 };
 
 struct sw_program {
@@ -224,8 +224,8 @@ struct sw_program {
 
 /* The entry that matches key (spec->key_bytes bytes), or NULL. */
 const struct sw_entry *sw_lookup(struct sw_table *, const uint8_t *key);
-/* A lookup of this key is to come: brings near where it will look first, or the entry if it stands there. */
-void sw_prepare_lookup(const struct sw_table *, const uint8_t *key, bool entry);
+/* A lookup of this key is to come: brings its entry near, if that is quickly found. */
+void sw_prepare_lookup(const struct sw_table *, const uint8_t *key);
 /* What runs on a miss, or NULL. */
 const struct sw_entry *sw_default_entry(const struct sw_table *);
 

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* What keys of up to eight bytes found last, by a hash of the key: traffic repeats its keys. With an index that says where a
- * lookup looks first, of a table of few entries alone: when keys are forgotten again, the index is quicker. `found`: the node,
+/* What keys of up to eight bytes found last, by a hash of the key: traffic repeats its keys. With a quick
+ * index, of a table of few entries alone: when keys are forgotten again, the index is quicker. `found`: the node,
  * with the lowest bit set; that alone for a key that isn't there; 0: empty. */
 enum { RECENT_BITS = 8, FEW = 32, PAGE = 4096 };
 struct recent { uint64_t key; uintptr_t found; };
@@ -158,7 +158,7 @@ static struct sw_node *recall_odd(void *index, const uint8_t *key) { return reca
 /* Entries came or went. */
 static void forget(struct sw_table *table)
 {
-    table->remembers = table->recent != NULL && (table->ops->first == NULL || table->count <= FEW);
+    table->remembers = table->recent != NULL && (!table->ops->quick || table->count <= FEW);
     table->find = table->ops->find;
     if (!table->remembers) return;
     memset(table->recent, 0, sizeof *table->recent << RECENT_BITS);
@@ -367,25 +367,20 @@ const struct sw_entry *sw_lookup(struct sw_table *table, const uint8_t *key)
     return (const struct sw_entry *)table->find(table->index, key);
 }
 
-void sw_prepare_lookup(const struct sw_table *table, const uint8_t *key, bool entry)
+void sw_prepare_lookup(const struct sw_table *table, const uint8_t *key)
 {
-    const void *first = NULL;
     const char *node = NULL;
     if (table->remembers) {
         uint64_t word = word_of(key, table->key_bytes);
         const struct recent *recent = recent_of(table, word);
-        first = recent;
-        if (entry && recent->key == word && recent->found > 1) node = (const char *)(recent->found - 1);
-    } else if (table->ops->first != NULL) {
-        if (!entry) first = table->ops->first(table->index, key);
-        else node = (const char *)table->find((void *)table->index, key); /* which changes nothing there, either */
+        if (recent->key == word && recent->found > 1) node = (const char *)(recent->found - 1);
+    } else if (table->ops->quick) {
+        node = (const char *)table->find((void *)table->index, key); /* which changes nothing there, either */
     }
-    __asm__ volatile("" ::"r"(first), "r"(node)); /* or a compiler takes a function that only prefetches for one without effect */
-    if (!entry) {
-        __builtin_prefetch(first);
-    } else if (node != NULL) {
+    __asm__ volatile("" ::"r"(node)); /* or a compiler takes a function that only prefetches for one without effect */
+    if (node != NULL) {
         __builtin_prefetch(node);
-        __builtin_prefetch(node + 64);
+        __builtin_prefetch(node + SW_LINE);
     }
 }
 

@@ -75,8 +75,7 @@ struct sw_index {
     int (*insert)(void *index, struct sw_node *);
     void (*remove)(void *index, struct sw_node *);
     struct sw_node *(*find)(void *index, const uint8_t *key);
-    /* Where `find` looks first; NULL: no one place. An index that has it is as quick as keys that are remembered. */
-    const void *(*first)(const void *index, const uint8_t *key);
+    bool quick; /* `find` takes about as long as it takes to remember a key */
 };
 
 const struct sw_index *sw_index_exact(const struct sw_table_spec *);

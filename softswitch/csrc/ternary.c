@@ -357,7 +357,7 @@ static struct sw_node *find_four(void *index, const uint8_t *key)
     return search(index, &word, key, true);
 }
 
-#define INDEX(find) {sizeof(struct ternary), open, close, words, prepare, insert, remove_node, find, NULL}
+#define INDEX(find) {sizeof(struct ternary), open, close, words, prepare, insert, remove_node, find, false}
 
 const struct sw_index *sw_index_ternary(const struct sw_table_spec *spec)
 {

@@ -25,7 +25,7 @@ static void look_ahead_on(const struct vn_net *net, const struct vn_link *link)
     if (link->wire.packets > 1) vn_fetch_packet(net, next->next);
     if (!link->to_host && net->inplace) {
         const struct sw_instance *instance = net->nodes[link->to].instance;
-        instance->program->inplace->prepare(instance, vn_frame(net, next), link->to_port, true);
+        instance->program->inplace->prepare(instance, vn_frame(net, next), link->to_port);
     } else if (link->to_host && next->data) {
         __builtin_prefetch(&net->flows[next->flow].window_end, 1);
         __builtin_prefetch(&net->flows[next->flow].expected, 1);

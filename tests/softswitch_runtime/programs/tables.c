@@ -37,8 +37,7 @@ struct sw_table *table_make(uint32_t number)
 /* The handle of the entry that matches, or -1. The lookup is announced before, which changes nothing. */
 int64_t table_find(struct sw_table *table, const uint8_t *key)
 {
-    sw_prepare_lookup(table, key, false);
-    sw_prepare_lookup(table, key, true);
+    sw_prepare_lookup(table, key);
     const struct sw_entry *entry = sw_lookup(table, key);
     return entry == NULL ? -1 : (int64_t)entry->handle;
 }
