@@ -125,7 +125,8 @@ class VirtualNetwork:
         self.flows: dict[int, VirtualFlow] = {}
         self.switches: dict[str, VirtualSwitch] = {}
         self.on_rate: Callable[[VirtualFlow, float], None] | None = None
-        """Called after an RP's event: the flow, and simulated seconds."""
+        """Called after an RP's event: the flow, and simulated seconds. Other nodes are up to a link's delay ahead or
+        behind, so the network can't be changed from here, or from `on_window`: `at` calls what may."""
         self.on_window: Callable[[VirtualFlow, float, Window, Cnp | None], None] | None = None
         """Called after an NP's window: the flow, simulated seconds, the window, and what the NP made of it."""
         self._seed = seed
@@ -183,7 +184,7 @@ class VirtualNetwork:
             raise VirtualError(f"flow {spec.id} starts at {start_s:g} s, which is over")
         config, rp, np = configure(self.topology, spec, self.scheme, self._seed, self._payload_bytes, start_s)
         config.src, config.dst = self._nodes[spec.src], self._nodes[spec.dst]
-        index = self._check(self._library.vn_add_flow(self._handle, ctypes.byref(config)))
+        index = self._check(self._library.vn_add_flow(self._changing(), ctypes.byref(config)))
         flow = VirtualFlow(self._library, self._alive(), index, spec, rp, np)
         self.flows[spec.id] = flow
         self._by_index.append(flow)
@@ -191,11 +192,11 @@ class VirtualNetwork:
 
     def stop_flow(self, number: int) -> None:
         """The flow starts no further frame; what has started arrives."""
-        self._check(self._library.vn_stop_flow(self._handle, self.flows[number].index))
+        self._check(self._library.vn_stop_flow(self._changing(), self.flows[number].index))
 
     def at(self, time_s: float, function: Callable[[], None]) -> None:
         """Calls the function at that simulated time, after all that the network does then."""
-        self._check(self._library.vn_call(self._handle, picoseconds(time_s), len(self._calls)))
+        self._check(self._library.vn_call(self._changing(), picoseconds(time_s), len(self._calls)))
         self._calls.append((function, getattr(function, "__qualname__", repr(function))))
 
     def set_link(self, node: str, port: int, *, rate_bps: float | None = None, up: bool | None = None) -> None:
@@ -204,7 +205,7 @@ class VirtualNetwork:
             link = self._links[end]
             old_rate, old_up = self._rates[link]
             new = (old_rate if rate_bps is None else rate_bps, old_up if up is None else up)
-            self._check(self._library.vn_set_link(self._handle, link, round(new[0]), new[1]))
+            self._check(self._library.vn_set_link(self._changing(), link, round(new[0]), new[1]))
             self._rates[link] = new
 
     def capture(self, node: str, port: int, path: Path) -> None:
@@ -221,7 +222,7 @@ class VirtualNetwork:
         specs = (native.SourceSpec * len(sources))(*(source.spec() for source in sources))
         first = picoseconds(self.now_s if from_s is None else from_s)
         sampler = self._check(
-            self._library.vn_add_sampler(self._handle, first, picoseconds(every_s), specs, len(sources))
+            self._library.vn_add_sampler(self._changing(), first, picoseconds(every_s), specs, len(sources))
         )
         samples = Samples(self._library, self._alive(), sampler, sources)
         self._samples.append(samples)
@@ -468,6 +469,15 @@ class VirtualNetwork:
         if self._handle is None:
             raise VirtualError("the network is closed")
         return self._handle
+
+    def _changing(self) -> int:
+        """The handle, to change the network with. Raises VirtualError while nodes are at different times."""
+        if self._reason not in (native.UNTIL, native.BUDGET, native.FINISHED, native.CALL):
+            raise VirtualError(
+                "the network can't be changed from on_rate or on_window, nor after an error: nodes are at different "
+                "times; do it in a function that is given to at() before"
+            )
+        return self._alive()
 
     def _check(self, code: int) -> int:
         if code < 0:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -240,3 +241,27 @@ def test_progress_is_told_while_algorithms_are_asked(monkeypatch: pytest.MonkeyP
     with dumbbell_network() as network:
         network.run(until_s=60e-3, progress=lambda now, _: told.append(now))
         assert len(told) == network.totals().events // 200_000 > 0
+
+
+@pytest.mark.parametrize("queues", ["nodes", "one"])
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda network: network.at(network.now_s + 1e-3, print),
+        lambda network: network.set_link("s0", 4, up=False),
+        lambda network: network.add_flow(FlowSpec(9, "h0", "r0"), network.now_s + 1e-3),
+        lambda network: network.stop_flow(1),
+        lambda network: network.sample(1e-3, [network.queue_bytes("s0", 4)]),
+    ],
+    ids=["at", "set_link", "add_flow", "stop_flow", "sample"],
+)
+def test_who_is_told_of_one_host_changes_nothing(change: Callable[[VirtualNetwork], object], queues: str) -> None:
+    """Others are ahead by then: what it says of a later time would come too late for them."""
+    for told in ("on_rate", "on_window"):
+        with dumbbell_network(queues=queues) as network:
+            setattr(network, told, lambda *_, network=network: change(network))
+            with pytest.raises(VirtualError, match="at different times"):
+                network.run(until_s=10e-3)
+    with dumbbell_network(queues=queues) as network:
+        network.at(1e-3, lambda: change(network) and None)
+        network.run(until_s=3e-3)
