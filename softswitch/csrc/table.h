@@ -16,8 +16,8 @@ enum { SW_INLINE_ARGS = 2 /* words */ };
 struct sw_node {
     struct sw_entry entry; /* first: programs hold pointers to it */
     uint64_t inline_args[SW_INLINE_ARGS]; /* entry.args, unless there are more */
-    uint64_t hash;        /* sw_map_hash of words[] */
-    struct sw_node *next; /* ternary: same mask and masked key, in order of rank */
+    uint64_t hash;        /* sw_map_hash of words[], where the index has a map */
+    struct sw_node *next; /* of a free one: the next free one */
     int64_t rank;         /* the lower wins */
     int32_t prefix;       /* LPM: bits of the lpm field */
     uint32_t n_args, args_capacity;

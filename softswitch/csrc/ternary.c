@@ -1,70 +1,18 @@
-/* Ternary, range and optional tables: tuple space search behind a filter.
+/* Ternary, range and optional tables: the first of their entries that matches, by bit vectors.
  *
- * Entries with the same mask share a group, which is a hash map from the masked key to the entries that have it, in
- * order of rank. For each value of each byte of the key the filter has a bit a group, whether some entry of the group agrees
- * with it: so a lookup asks only groups that all bytes of its key leave, and of these none that can't beat what it has.
- * Ranges aren't masks: a range field's mask is zero, its bounds are compared in the chain.
- * With many groups a small cache of whole keys, longer than those that tables remember, answers flows that were seen before. */
+ * What bits can't tell is compared with the entry: a range, of which they know as much as a prefix can, and what the key has beyond
+ * the bytes that they know. */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "map.h"
-
-enum { CACHE_SLOTS = 1024, CACHE_FROM_GROUPS = 4, CACHE_FROM_BYTES = 9 };
-
-/* Bytes that a filter may take; where there are so many groups that it would be more, it looks at the key's first bytes alone,
- * but at four of them. */
-enum { FILTER_BYTES = 1 << 20, VALUES = 256, LEAST_FILTERED = 4 };
-
-struct group {
-    struct sw_map map;
-    int64_t best; /* no entry ranks better; removals leave it as it is */
-    uint32_t number; /* in `groups`, and of its bits in the filter */
-    uint32_t count, gone; /* gone: entries removed since the filter knew this group's exactly */
-    uint64_t mask[];
-};
-
-struct cached { uint64_t hash, generation; struct sw_node *node; };
+#include "bits.h"
 
 struct ternary {
+    struct sw_bits bits;
+    uint32_t key_bytes, n_words;
+    bool exact; /* what agrees with all that the bits know matches */
     const struct sw_table_spec *spec;
-    const struct sw_nodes *nodes;
-    struct sw_map shape;   /* what the groups' maps have in common */
-    struct group **groups; /* NULL where none is: there are 64 for each word of a row */
-    uint64_t *filter;      /* a row a value of a byte, a bit a group */
-    uint32_t n_groups, row_words, filtered /* bytes of the key */, n_words;
-    bool ranges;
-    uint64_t seed, generation;
-    struct cached *cache;  /* NULL until there are enough groups */
-    uint64_t *cached_keys; /* n_words a slot */
 };
-
-static bool open(void *index, const struct sw_table_spec *spec, const struct sw_nodes *nodes, uint64_t seed)
-{
-    struct ternary *ternary = index;
-    ternary->spec = spec;
-    ternary->nodes = nodes;
-    ternary->seed = seed;
-    ternary->n_words = (spec->key_bytes + 7) / 8;
-    ternary->generation = 1;
-    sw_map_init(&ternary->shape, spec->key_bytes, ternary->n_words);
-    for (uint16_t i = 0; i < spec->n_fields; i++) ternary->ranges |= spec->fields[i].match == SW_RANGE;
-    return true;
-}
-
-static void close(void *index)
-{
-    struct ternary *ternary = index;
-    for (uint32_t i = 0; i < 64 * ternary->row_words; i++) {
-        if (ternary->groups[i] != NULL) sw_map_free(&ternary->groups[i]->map);
-        free(ternary->groups[i]);
-    }
-    free(ternary->groups);
-    free(ternary->filter);
-    free(ternary->cache);
-    free(ternary->cached_keys);
-}
 
 static bool has_ranges(const struct sw_table_spec *spec)
 {
@@ -74,17 +22,36 @@ static bool has_ranges(const struct sw_table_spec *spec)
     return false;
 }
 
+static bool open(void *index, const struct sw_table_spec *spec, const struct sw_nodes *nodes, uint64_t seed)
+{
+    struct ternary *ternary = index;
+    (void)nodes;
+    (void)seed;
+    ternary->spec = spec;
+    ternary->key_bytes = spec->key_bytes;
+    ternary->n_words = (spec->key_bytes + 7) / 8;
+    ternary->exact = spec->key_bytes <= SW_MOST_KNOWN && !has_ranges(spec);
+    return sw_bits_open(&ternary->bits, spec->key_bytes);
+}
+
+static void close(void *index)
+{
+    struct ternary *ternary = index;
+    sw_bits_close(&ternary->bits);
+}
+
 static uint32_t words(const struct sw_table_spec *spec)
 {
     return (spec->key_bytes + 7) / 8 * (has_ranges(spec) ? 4 : 2);
 }
 
+/* A range field's mask is zero: it isn't one. */
 static void prepare(void *index, struct sw_node *node, const uint8_t *key, const uint8_t *mask)
 {
     const struct ternary *ternary = index;
     const struct sw_table_spec *spec = ternary->spec;
     uint32_t n = ternary->n_words;
-    memset(node->words, 0, 8 * (size_t)n * (ternary->ranges ? 4 : 2));
+    memset(node->words, 0, 8 * (size_t)words(spec));
     uint8_t *masked = (uint8_t *)node->words, *bits = (uint8_t *)(node->words + n);
     uint32_t at = 0;
     for (uint16_t i = 0; i < spec->n_fields; i++) {
@@ -92,8 +59,7 @@ static void prepare(void *index, struct sw_node *node, const uint8_t *key, const
         enum sw_match match = spec->fields[i].match;
         if (match == SW_RANGE) {
             memcpy((uint8_t *)(node->words + 2 * n) + at, key + at, bytes);
-            if (mask != NULL) memcpy((uint8_t *)(node->words + 3 * n) + at, mask + at, bytes);
-            else memcpy((uint8_t *)(node->words + 3 * n) + at, key + at, bytes);
+            memcpy((uint8_t *)(node->words + 3 * n) + at, mask == NULL ? key + at : mask + at, bytes);
         } else {
             for (uint32_t k = at; k < at + bytes; k++) {
                 bits[k] = mask == NULL || match == SW_EXACT ? 0xff : mask[k];
@@ -102,189 +68,63 @@ static void prepare(void *index, struct sw_node *node, const uint8_t *key, const
         }
         at += bytes;
     }
-    node->hash = sw_map_hash(&ternary->shape, node->words, ternary->seed);
 }
 
-static bool before(const struct sw_node *a, const struct sw_node *b)
+/* ---- what an entry agrees with ---- */
+
+/* Half a byte of a key: of an even number the upper one. */
+static inline uint8_t half_of(const uint8_t *bytes, uint32_t half)
 {
-    return a->rank < b->rank || (a->rank == b->rank && a->entry.handle < b->entry.handle);
+    return half % 2 == 0 ? bytes[half / 2] >> 4 : bytes[half / 2] & (SW_HALF - 1);
 }
 
-/* ---- the filter ---- */
-
-static inline uint64_t *row_of(const struct ternary *ternary, uint32_t byte, uint32_t value)
+static uint16_t masked_values(uint8_t value, uint8_t mask)
 {
-    return &ternary->filter[((size_t)byte * VALUES + value) * ternary->row_words];
+    uint32_t values = 0;
+    for (uint32_t i = 0; i < SW_HALF; i++) values |= (uint32_t)((i & mask) == value) << i;
+    return (uint16_t)values;
 }
 
-/* The filter knows this entry of a group. */
-static void mark(struct ternary *ternary, const struct group *group, const struct sw_node *node)
+/* Bounds have the same halves until they differ; what follows is open. So is what lies between bounds the wrong way round,
+ * where there is nothing: but the entry is there, and is found as one that can't be added again. */
+static void bound(uint16_t *halves, const uint8_t *low, const uint8_t *high, uint32_t first, uint32_t end)
 {
-    const uint8_t *masked = (const uint8_t *)node->words, *mask = (const uint8_t *)group->mask;
-    uint32_t word = group->number / 64;
-    uint64_t bit = 1ull << group->number % 64;
-    for (uint32_t i = 0; i < ternary->filtered; i++) {
-        uint32_t open = 0xffu & ~mask[i], some = 0;
-        if (open == 0xff && *(row_of(ternary, i, 0) + word) & bit) continue;
-        do { /* every value of the open bits */
-            row_of(ternary, i, masked[i] | some)[word] |= bit;
-            some = (some - open) & open;
-        } while (some != 0);
+    for (uint32_t i = first; i < end; i++) {
+        uint8_t least = half_of(low, i), most = half_of(high, i);
+        if (least <= most) halves[i] = (uint16_t)((2u << most) - (1u << least));
+        if (least != most) return;
     }
 }
 
-/* The filter knows what a group has now, and nothing else of it. */
-static void mark_anew(struct ternary *ternary, struct group *group)
-{
-    for (uint32_t i = 0; i < ternary->filtered * VALUES; i++) {
-        ternary->filter[(size_t)i * ternary->row_words + group->number / 64] &= ~(1ull << group->number % 64);
-    }
-    for (uint32_t i = 0; group->map.buckets != NULL && i < (group->map.mask + 1) * SW_BUCKET; i++) {
-        uint32_t reference = group->map.buckets[i / SW_BUCKET].references[i % SW_BUCKET];
-        if (reference != 0) mark(ternary, group, sw_node_at(ternary->nodes, reference - 1));
-    }
-    group->gone = 0;
-}
-
-/* Room for twice as many groups, 64 at first. 0 or -ENOMEM. */
-static int widen(struct ternary *ternary)
-{
-    uint32_t before = ternary->row_words, words = before == 0 ? 1 : 2 * before;
-    uint32_t most = FILTER_BYTES / (VALUES * 8 * words), bytes = ternary->spec->key_bytes;
-    most = most < LEAST_FILTERED ? LEAST_FILTERED : most;
-    bytes = bytes < most ? bytes : most;
-    struct group **groups = calloc(64 * (size_t)words, sizeof(struct group *));
-    uint64_t *filter = calloc((size_t)bytes * VALUES * words + 1, sizeof *filter);
-    if (groups == NULL || filter == NULL) {
-        free(groups);
-        free(filter);
-        return -ENOMEM;
-    }
-    if (before != 0) memcpy(groups, ternary->groups, 64 * (size_t)before * sizeof(struct group *));
-    free(ternary->groups);
-    free(ternary->filter);
-    ternary->groups = groups;
-    ternary->filter = filter;
-    ternary->row_words = words;
-    ternary->filtered = bytes;
-    for (uint32_t i = 0; i < 64 * before; i++) mark_anew(ternary, groups[i]);
-    return 0;
-}
-
-/* ---- groups ---- */
-
-static struct group *group_of(const struct ternary *ternary, const uint64_t *mask)
-{
-    for (uint32_t i = 0, seen = 0; seen < ternary->n_groups; i++) {
-        struct group *group = ternary->groups[i];
-        if (group == NULL) continue;
-        if (memcmp(group->mask, mask, 8 * (size_t)ternary->n_words) == 0) return group;
-        seen++;
-    }
-    return NULL;
-}
-
-static void start_cache(struct ternary *ternary)
-{
-    ternary->cache = calloc(CACHE_SLOTS, sizeof *ternary->cache);
-    ternary->cached_keys = calloc(CACHE_SLOTS, 8 * (size_t)ternary->n_words);
-    if (ternary->cache != NULL && ternary->cached_keys != NULL) return;
-    free(ternary->cache);
-    free(ternary->cached_keys);
-    ternary->cache = NULL;
-    ternary->cached_keys = NULL;
-}
-
-/* NULL: no memory. */
-static struct group *add_group(struct ternary *ternary, const uint64_t *mask, int64_t best)
-{
-    uint32_t number = 0;
-    if (ternary->n_groups == 64 * ternary->row_words && widen(ternary) != 0) return NULL;
-    struct group *group = calloc(1, sizeof *group + 8 * (size_t)ternary->n_words);
-    if (group == NULL) return NULL;
-    while (ternary->groups[number] != NULL) number++;
-    memcpy(group->mask, mask, 8 * (size_t)ternary->n_words);
-    group->map = ternary->shape;
-    group->best = best;
-    group->number = number;
-    ternary->groups[number] = group;
-    ternary->n_groups++;
-    bool many = ternary->n_groups >= CACHE_FROM_GROUPS && ternary->spec->key_bytes >= CACHE_FROM_BYTES;
-    if (many && ternary->cache == NULL) start_cache(ternary);
-    return group;
-}
-
-static void drop_group(struct ternary *ternary, struct group *group)
-{
-    sw_map_free(&group->map);
-    mark_anew(ternary, group);
-    ternary->groups[group->number] = NULL;
-    ternary->n_groups--;
-    free(group);
-}
-
-static int insert(void *index, struct sw_node *node)
-{
-    struct ternary *ternary = index;
-    uint32_t n = ternary->n_words;
-    struct group *group = group_of(ternary, node->words + n);
-    if (group == NULL) group = add_group(ternary, node->words + n, node->rank);
-    if (group == NULL) return -ENOMEM;
-    struct sw_node *first = sw_map_find(&group->map, ternary->nodes, node->words, node->hash);
-    node->next = NULL;
-    if (first == NULL) {
-        if (sw_map_insert(&group->map, ternary->nodes, node) != 0) {
-            if (group->count == 0) drop_group(ternary, group);
-            return -ENOMEM;
-        }
-    } else {
-        for (struct sw_node *other = first; other != NULL; other = other->next) {
-            if (other->rank == node->rank &&
-                (!ternary->ranges || memcmp(other->words + 2 * n, node->words + 2 * n, 16 * (size_t)n) == 0)) {
-                return -EEXIST;
-            }
-        }
-        if (before(node, first)) {
-            node->next = first;
-            sw_map_replace(&group->map, first, node);
-        } else {
-            while (first->next != NULL && before(first->next, node)) first = first->next;
-            node->next = first->next;
-            first->next = node;
-        }
-    }
-    group->count++;
-    if (node->rank < group->best) group->best = node->rank;
-    mark(ternary, group, node);
-    ternary->generation++;
-    return 0;
-}
-
-static void remove_node(void *index, struct sw_node *node)
-{
-    struct ternary *ternary = index;
-    struct group *group = group_of(ternary, node->words + ternary->n_words);
-    struct sw_node *first = sw_map_find(&group->map, ternary->nodes, node->words, node->hash);
-    if (first == node && node->next == NULL) {
-        sw_map_remove(&group->map, ternary->nodes, node);
-    } else if (first == node) {
-        sw_map_replace(&group->map, node, node->next);
-    } else {
-        while (first->next != node) first = first->next;
-        first->next = node->next;
-    }
-    if (--group->count == 0) drop_group(ternary, group);
-    else if (++group->gone > group->count) mark_anew(ternary, group);
-    ternary->generation++;
-}
-
-static bool in_ranges(const struct ternary *ternary, const struct sw_node *node, const uint8_t *key)
+/* As sw_bits_insert takes them. */
+static void halves_of(const struct ternary *ternary, const struct sw_node *node, uint16_t *halves)
 {
     const struct sw_table_spec *spec = ternary->spec;
+    const uint8_t *masked = (const uint8_t *)node->words, *mask = (const uint8_t *)(node->words + ternary->n_words);
     const uint8_t *low = (const uint8_t *)(node->words + 2 * ternary->n_words);
     const uint8_t *high = (const uint8_t *)(node->words + 3 * ternary->n_words);
-    uint32_t at = 0;
-    for (uint16_t i = 0; i < spec->n_fields; i++) {
+    uint32_t known = ternary->bits.known;
+    for (uint32_t i = 0; i < 2 * known; i++) halves[i] = masked_values(half_of(masked, i), half_of(mask, i));
+    for (uint32_t i = 0, at = 0; i < spec->n_fields && at < known; i++) {
+        uint32_t end = at + (spec->fields[i].width + 7u) / 8;
+        if (spec->fields[i].match == SW_RANGE) bound(halves, low, high, 2 * at, 2 * (end < known ? end : known));
+        at = end;
+    }
+}
+
+/* ---- lookup ---- */
+
+/* Whether a key that agrees with an entry matches. */
+static bool matches(const struct ternary *ternary, const struct sw_node *node, const uint8_t *key)
+{
+    const struct sw_table_spec *spec = ternary->spec;
+    const uint8_t *masked = (const uint8_t *)node->words, *mask = (const uint8_t *)(node->words + ternary->n_words);
+    const uint8_t *low = (const uint8_t *)(node->words + 2 * ternary->n_words);
+    const uint8_t *high = (const uint8_t *)(node->words + 3 * ternary->n_words);
+    for (uint32_t i = ternary->bits.known; i < ternary->key_bytes; i++) {
+        if ((key[i] & mask[i]) != masked[i]) return false;
+    }
+    for (uint32_t i = 0, at = 0; i < spec->n_fields; i++) {
         uint32_t bytes = (spec->fields[i].width + 7u) / 8;
         if (spec->fields[i].match == SW_RANGE &&
             (memcmp(key + at, low + at, bytes) < 0 || memcmp(key + at, high + at, bytes) > 0)) {
@@ -295,66 +135,73 @@ static bool in_ranges(const struct ternary *ternary, const struct sw_node *node,
     return true;
 }
 
-/* The first entry of a group that has this key, apart from ranges. */
-static struct sw_node *probe(const struct ternary *ternary, const struct group *group, const uint64_t *key)
+/* `known` and `exact` as the table's: where a compiler knows them, it needs no loops. */
+static inline __attribute__((always_inline)) struct sw_node *search(const struct ternary *ternary, const uint8_t *key,
+                                                                    uint32_t known, bool exact)
 {
-    uint64_t masked[SW_TABLE_MAX_KEY / 8];
-    for (uint32_t k = 0; k < ternary->n_words; k++) masked[k] = key[k] & group->mask[k];
-    return sw_map_find(&group->map, ternary->nodes, masked, sw_map_hash(&group->map, masked, ternary->seed));
-}
-
-/* `four`: a key of four bytes, without ranges, which a filter always knows all of. */
-static inline __attribute__((always_inline)) struct sw_node *search(const struct ternary *ternary, const uint64_t *words_in,
-                                                                    const uint8_t *key, bool four)
-{
-    struct sw_node *best = NULL;
-    int64_t rank = INT64_MAX;
-    uint32_t bytes = four ? 4 : ternary->filtered;
-    for (uint32_t word = 0; word < ternary->row_words; word++) {
-        uint64_t left = ~0ull;
-#pragma GCC unroll 4
-        for (uint32_t i = 0; i < bytes; i++) left &= row_of(ternary, i, key[i])[word];
-        for (; left != 0; left &= left - 1) {
-            const struct group *group = ternary->groups[64 * word + (uint32_t)__builtin_ctzll(left)];
-            if (group == NULL || group->best > rank) continue;
-            struct sw_node *node;
-            if (four) {
-                node = sw_map_find_narrow(&group->map, ternary->nodes, (uint32_t)(words_in[0] & group->mask[0]), ternary->seed);
-            } else {
-                node = probe(ternary, group, words_in);
-                while (node != NULL && ternary->ranges && !in_ranges(ternary, node, key)) node = node->next;
+    const struct sw_bits *bits = &ternary->bits;
+    for (uint32_t word = 0; word == 0 || word < bits->row_words; word++) {
+        for (uint64_t blocks = sw_bits_blocks(bits, key, known, word); blocks != 0; blocks &= blocks - 1) {
+            const struct sw_block *block = bits->blocks[SW_SUMMARISED * word + (uint32_t)__builtin_ctzll(blocks)];
+            for (uint64_t entries = sw_bits_entries(block, key, known); entries != 0; entries &= entries - 1) {
+                struct sw_node *node = block->nodes[__builtin_ctzll(entries)];
+                if (exact || matches(ternary, node, key)) return node;
             }
-            if (node == NULL || (best != NULL && !before(node, best))) continue;
-            best = node;
-            rank = node->rank;
         }
     }
-    return best;
+    return NULL;
 }
 
 static struct sw_node *find(void *index, const uint8_t *key)
 {
-    struct ternary *ternary = index;
-    uint64_t buffer[SW_TABLE_MAX_KEY / 8];
-    uint32_t n = sw_load_words(buffer, key, ternary->spec->key_bytes);
-    if (ternary->cache == NULL) return search(ternary, buffer, key, false);
-    uint64_t hash = sw_map_hash(&ternary->shape, buffer, ternary->seed);
-    struct cached *cached = &ternary->cache[hash % CACHE_SLOTS];
-    uint64_t *cached_key = &ternary->cached_keys[hash % CACHE_SLOTS * n];
-    if (cached->generation == ternary->generation && cached->hash == hash &&
-        memcmp(cached_key, buffer, 8 * (size_t)n) == 0) {
-        return cached->node;
-    }
-    *cached = (struct cached){hash, ternary->generation, search(ternary, buffer, key, false)};
-    memcpy(cached_key, buffer, 8 * (size_t)n);
-    return cached->node;
+    const struct ternary *ternary = index;
+    return search(ternary, key, ternary->bits.known, ternary->exact);
 }
 
-static struct sw_node *find_four(void *index, const uint8_t *key)
+static struct sw_node *find_four(void *index, const uint8_t *key) { return search(index, key, 4, true); }
+
+/* ---- insertion, removal ---- */
+
+/* Whether the same entry is there: it agrees with what this one agrees with, its own value or lower bounds. */
+static bool there(const struct ternary *ternary, const struct sw_node *node)
 {
-    uint64_t word = 0;
-    sw_load_words(&word, key, 4);
-    return search(index, &word, key, true);
+    const struct sw_bits *bits = &ternary->bits;
+    uint64_t words_of_it[SW_TABLE_MAX_KEY / 8];
+    const uint8_t *key = (const uint8_t *)words_of_it;
+    uint32_t n = ternary->n_words, n_words = words(ternary->spec);
+    for (uint32_t i = 0; i < n; i++) words_of_it[i] = node->words[i] | (n_words == 4 * n ? node->words[2 * n + i] : 0);
+    const struct sw_node first = {.rank = node->rank};
+    uint32_t from = sw_bits_block(bits, &first);
+    for (uint32_t word = from / SW_SUMMARISED; word == 0 || word < bits->row_words; word++) {
+        uint64_t blocks = sw_bits_blocks(bits, key, bits->known, word);
+        if (word == from / SW_SUMMARISED) blocks &= ~0ull << from % SW_SUMMARISED;
+        for (; blocks != 0; blocks &= blocks - 1) {
+            const struct sw_block *block = bits->blocks[SW_SUMMARISED * word + (uint32_t)__builtin_ctzll(blocks)];
+            if (block->count != 0 && block->nodes[0]->rank > node->rank) return false;
+            for (uint64_t entries = sw_bits_entries(block, key, bits->known); entries != 0; entries &= entries - 1) {
+                const struct sw_node *other = block->nodes[__builtin_ctzll(entries)];
+                if (other->rank == node->rank && memcmp(other->words, node->words, 8 * (size_t)n_words) == 0) return true;
+            }
+        }
+    }
+    return false;
+}
+
+static int insert(void *index, struct sw_node *node)
+{
+    struct ternary *ternary = index;
+    if (there(ternary, node)) return -EEXIST;
+    uint16_t halves[2 * SW_MOST_KNOWN];
+    halves_of(ternary, node, halves);
+    return sw_bits_insert(&ternary->bits, node, halves);
+}
+
+static void remove_node(void *index, struct sw_node *node)
+{
+    struct ternary *ternary = index;
+    uint16_t halves[2 * SW_MOST_KNOWN];
+    halves_of(ternary, node, halves);
+    sw_bits_remove(&ternary->bits, node, halves);
 }
 
 #define INDEX(find) {sizeof(struct ternary), open, close, words, prepare, insert, remove_node, find, false}

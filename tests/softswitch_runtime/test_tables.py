@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 from runtime import build, library
 
 EXAMPLES = int(os.environ.get("SW_EXAMPLES", "40"))  # fewer under the sanitizers, where all is slow
-EXACT, LPM, LPM_AFTER_EXACT, TERNARY, RANGE, OPTIONAL, LPM6, SMALL, KEYLESS, *NARROW, EXACT6, TERNARY18 = range(15)
+EXACT, LPM, LPM_AFTER_EXACT, TERNARY, RANGE, OPTIONAL, LPM6, SMALL, KEYLESS, *NARROW = range(13)
 EXACT1, EXACT2, EXACT3, EXACT4 = NARROW
+EXACT6, TERNARY18, TERNARY46, RANGE51 = range(13, 17)
 # number: [(kind, width in bits)] of programs/tables.c
 FIELDS = {
     EXACT: [("exact", 12), ("exact", 48)],
@@ -34,6 +35,8 @@ FIELDS = {
     EXACT4: [("exact", 32)],
     EXACT6: [("exact", 48)],
     TERNARY18: [("optional", 16), ("ternary", 128)],
+    TERNARY46: [("ternary", 368)],
+    RANGE51: [("ternary", 300), ("range", 40), ("ternary", 64)],
 }
 
 
@@ -281,45 +284,86 @@ def test_many_entries_in_and_out(number: int, width: int) -> None:
         assert [under_test.find(key) for key in keys[::2]] == again
 
 
-@pytest.mark.parametrize(("number", "masks"), [(TERNARY, 66), (TERNARY, 300), (RANGE, 140), (TERNARY18, 1100)])
-def test_many_masks(number: int, masks: int) -> None:
-    """More than a word of the filter has bits for, and (1,100 of 18 bytes) more than it looks at the whole key for;
-    masks come and go, and entries of masks that stay."""
-    draw = random.Random(masks)
+def drawn_field(draw: random.Random, kind: str, width: int) -> tuple[int, int]:
+    """Of a range, bounds that begin alike, or not, and now and then the wrong way round, where nothing matches."""
+    top = (1 << width) - 1
+    value = draw.choice((0, top, draw.getrandbits(width)))
+    if kind == "exact":
+        return value & 3, top
+    if kind == "optional":
+        return value, draw.choice((0, top))
+    if kind == "range":
+        other = value ^ draw.getrandbits(draw.randint(0, width))
+        return (value, other) if draw.random() < 0.05 else (min(value, other), max(value, other))
+    masks = (0, top & (draw.getrandbits(width) | draw.getrandbits(width)), top ^ top >> draw.randint(width // 2, width))
+    return value, draw.choice((*masks, top ^ 1 << draw.randrange(width), top, top, top, top))
+
+
+RANKS = {
+    "in order": lambda draw, i: i,
+    "against it": lambda draw, i: -i,
+    "in any order": lambda draw, i: draw.randrange(1 << 40),
+    "few": lambda draw, i: draw.randrange(3),
+}
+
+
+SIZES = [(TERNARY, 6000), (OPTIONAL, 200), (RANGE, 1500), (TERNARY18, 1500), (TERNARY46, 300), (RANGE51, 600)]
+
+
+@pytest.mark.parametrize("ranks", list(RANKS))
+@pytest.mark.parametrize(("number", "n"), SIZES)
+def test_many_ranked_entries(number: int, n: int, ranks: str) -> None:
+    """Blocks of entries split and merge where entries come and go; of thousands the summary has more than a word."""
+    draw = random.Random(f"{number} {ranks}")
     entries: dict[int, Entry] = {}
-    ranks = iter(draw.sample(range(1 << 20), 4 * masks))
+    there: dict[object, int] = {}
 
-    def some_field(kind: str, width: int) -> tuple[int, int]:
-        top = (1 << width) - 1
-        value = draw.choice((0, top, draw.getrandbits(width)))
-        if kind == "range":
-            return value, draw.randint(value, top)
-        if kind in ("optional", "exact"):
-            return value, top if kind == "exact" else draw.choice((0, top))
-        return value, draw.choice((top, top ^ 1 << draw.randrange(width), draw.getrandbits(width)))
+    def fill(under_test: Table, most: int) -> None:
+        for i in range(most - len(entries)):
+            fields = tuple(drawn_field(draw, kind, width) for kind, width in FIELDS[number])
+            entry = Entry(fields, RANKS[ranks](draw, i))
+            if entries and draw.random() < 0.02:  # again, or but for its rank
+                entry = Entry(draw.choice(list(entries.values())).fields, draw.choice((entry.rank, 1)))
+            values, others = (packed(number, side) for side in zip(*entry.fields, strict=True))
+            handle = under_test.insert(values, others, 0, entry.rank)
+            same = canonical(number, entry)
+            assert (handle == -errno.EEXIST) == (same in there)
+            if handle >= 0:
+                assert handle not in entries
+                entries[handle] = entry
+                there[same] = handle
 
-    def check() -> None:
-        for entry in draw.sample(list(entries.values()), min(len(entries), 3 * EXAMPLES)):
+    def empty(under_test: Table, handles: list[int]) -> None:
+        for handle in handles:
+            assert under_test.remove(handle) == 0
+            del there[canonical(number, entries.pop(handle))]
+
+    def check(under_test: Table) -> None:
+        assert under_test.count() == len(entries)
+        for entry in draw.sample(list(entries.values()), min(len(entries), 2 * EXAMPLES)):
             key = tuple(
-                draw.randint(value, other) if kind == "range" else value ^ draw.getrandbits(width) & ~other
-                for (kind, width), (value, other) in zip(FIELDS[number], entry.fields, strict=True)
+                draw.randint(*sorted(field)) if kind == "range" else field[0] ^ draw.getrandbits(width) & ~field[1]
+                for (kind, width), field in zip(FIELDS[number], entry.fields, strict=True)
             )
-            assert under_test.find(packed(number, key)) == brute_force(number, entries, key)
+            changed = draw.randrange(len(key))
+            near = list(key)
+            near[changed] ^= 1 << draw.randrange(FIELDS[number][changed][1])
+            for some in (key, tuple(near)):
+                assert under_test.find(packed(number, some)) == brute_force(number, entries, some)
 
     with table(number) as under_test:
-        for _ in range(2):
-            while len(entries) < masks + masks // 8:
-                fields = tuple(some_field(kind, width) for kind, width in FIELDS[number])
-                values, others = (packed(number, side) for side in zip(*fields, strict=True))
-                entry = Entry(fields, next(ranks))
-                entries[under_test.insert(values, others, 0, entry.rank)] = entry
-            check()
-            for handle in draw.sample(sorted(entries), len(entries) * 7 // 8):
-                assert under_test.remove(handle) == 0
-                del entries[handle]
-            check()
-        for handle in list(entries):
-            assert under_test.remove(handle) == 0
+        fill(under_test, n)
+        check(under_test)
+        empty(under_test, draw.sample(sorted(entries), len(entries) // 2))
+        check(under_test)
+        fill(under_test, n // 2 + n // 8)
+        check(under_test)
+        by_rank = sorted(entries, key=lambda handle: (entries[handle].rank, handle))
+        empty(under_test, by_rank[n // 8 : n // 4])  # whole blocks, and their neighbours' ends
+        check(under_test)
+        empty(under_test, draw.sample(sorted(entries), len(entries) * 7 // 8))
+        check(under_test)
+        empty(under_test, list(entries))
         assert under_test.find(bytes(sum((width + 7) // 8 for _, width in FIELDS[number]))) == -1
 
 

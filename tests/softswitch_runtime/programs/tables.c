@@ -13,7 +13,7 @@ static const struct sw_table_spec specs[] = {
     {"lpm", SW_LPM, 1, FIELDS({SW_LPM, 32}), 4, 200000, 0, 1, NULL, 0, NULL},
     {"lpm_after_exact", SW_LPM, 3, FIELDS({SW_EXACT, 3}, {SW_LPM, 13}, {SW_EXACT, 8}), 4, 1000, 0, 1, NULL, 0, NULL},
     {"ternary", SW_TERNARY, 3, FIELDS({SW_TERNARY, 16}, {SW_EXACT, 4}, {SW_LPM, 8}), 4, 200000, 0, 1, NULL, 0, NULL},
-    {"range", SW_RANGE, 3, FIELDS({SW_RANGE, 16}, {SW_TERNARY, 8}, {SW_RANGE, 72}), 12, 1000, 0, 1, NULL, 0, NULL},
+    {"range", SW_RANGE, 3, FIELDS({SW_RANGE, 16}, {SW_TERNARY, 8}, {SW_RANGE, 72}), 12, 200000, 0, 1, NULL, 0, NULL},
     {"optional", SW_TERNARY, 2, FIELDS({SW_OPTIONAL, 16}, {SW_OPTIONAL, 9}), 4, 1000, 0, 1, NULL, 0, NULL},
     {"lpm6", SW_LPM, 1, FIELDS({SW_LPM, 128}), 16, 200000, 0, 1, NULL, 0, NULL},
     {"small", SW_EXACT, 1, FIELDS({SW_EXACT, 8}), 1, 3, SW_DIRECT_METER, UINT32_MAX, NULL, 0, NULL},
@@ -24,6 +24,8 @@ static const struct sw_table_spec specs[] = {
     {"exact4", SW_EXACT, 1, FIELDS({SW_EXACT, 32}), 4, 200000, 0, 1, NULL, 0, NULL},
     {"exact6", SW_EXACT, 1, FIELDS({SW_EXACT, 48}), 6, 200000, 0, 1, NULL, 0, NULL},
     {"ternary18", SW_TERNARY, 2, FIELDS({SW_OPTIONAL, 16}, {SW_TERNARY, 128}), 18, 200000, 0, 1, NULL, 0, NULL},
+    {"ternary46", SW_TERNARY, 1, FIELDS({SW_TERNARY, 368}), 46, 200000, 0, 1, NULL, 0, NULL},
+    {"range51", SW_RANGE, 3, FIELDS({SW_TERNARY, 300}, {SW_RANGE, 40}, {SW_TERNARY, 64}), 51, 200000, 0, 1, NULL, 0, NULL},
 };
 
 const struct sw_program sw_program = {.abi = SW_ABI, .name = "tables", .n_actions = 2, .actions = actions};
