@@ -12,7 +12,7 @@
 #include "switch.h"
 #include "traffic.h"
 
-enum { SW_BATCH = 64 };
+enum { SW_BATCH = 64, SW_FEW = 4 /* packets */ };
 
 /* A port that was named or has counted something. */
 struct sw_port {
@@ -63,7 +63,7 @@ void sw_flush(struct sw_switch *);                                   /* drops ev
 
 /* ports.c */
 struct sw_port *sw_port_of(struct sw_switch *, uint32_t port); /* made on first use; NULL: no memory */
-void sw_port_receive(struct sw_switch *, struct sw_port *); /* one batch */
+void sw_port_receive(struct sw_switch *, struct sw_port *, uint32_t batch); /* so many packets at most */
 void sw_port_trouble(struct sw_port *); /* the socket has an error to tell, as when its interface is down */
 void sw_port_send(struct sw_switch *, struct sw_port *, struct sw_pkt *); /* queued until sw_port_flush */
 void sw_port_flush(struct sw_switch *, struct sw_port *);

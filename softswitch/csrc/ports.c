@@ -217,11 +217,11 @@ static void note_losses(struct sw_switch *sw, struct sw_port *port)
     port->stats.rx_dropped += lost_frames;
 }
 
-void sw_port_receive(struct sw_switch *sw, struct sw_port *port)
+void sw_port_receive(struct sw_switch *sw, struct sw_port *port, uint32_t batch)
 {
     bool losing = false, any_losing = false;
     struct sw_pkt *pkt;
-    for (int i = 0; i < SW_BATCH && sw_ring_take(&port->ring, port->fd, &sw->pool, &pkt, &losing); i++) {
+    for (uint32_t i = 0; i < batch && sw_ring_take(&port->ring, port->fd, &sw->pool, &pkt, &losing); i++) {
         any_losing |= losing;
         if (pkt == NULL) {
             port->stats.rx_dropped++;

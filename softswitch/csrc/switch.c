@@ -68,7 +68,7 @@ static void log_of_program(void *context, const char *message)
 
 /* ---- the worker ---- */
 
-static void serve(struct sw_switch *sw, const struct epoll_event *events, int n)
+static void serve(struct sw_switch *sw, const struct epoll_event *events, int n, uint32_t batch)
 {
     for (int i = 0; i < n; i++) {
         uint32_t tag = events[i].data.u32;
@@ -80,7 +80,7 @@ static void serve(struct sw_switch *sw, const struct epoll_event *events, int n)
             sw_links_changed(sw);
         } else if (sw->ports[tag] != NULL && sw->ports[tag]->fd >= 0) {
             if (events[i].events & EPOLLERR) sw_port_trouble(sw->ports[tag]);
-            sw_port_receive(sw, sw->ports[tag]);
+            sw_port_receive(sw, sw->ports[tag], batch);
         }
     }
 }
@@ -99,13 +99,22 @@ static void run_ports(struct sw_switch *sw, bool shaped_alone)
     }
 }
 
+/* Whether a packet should have left already, and only keeps its distance. */
+static bool is_behind(const struct sw_switch *sw)
+{
+    for (uint32_t i = 0; i < sw->tm.n_active; i++) {
+        if (sw_tm_behind(sw->tm.ports[sw->tm.active[i]], sw->now_ns)) return true;
+    }
+    return false;
+}
+
 /* One turn. Returns when the next one has something to do, ns; 0: at once. */
 static uint64_t turn(struct sw_switch *sw, const struct epoll_event *events, int n)
 {
     sw->now_ns = sw_clock_ns();
     /* What should have left by now makes room first: a turn that is late must not drop at a queue that only seems full. */
     run_ports(sw, true);
-    serve(sw, events, n);
+    serve(sw, events, n, is_behind(sw) ? SW_FEW : SW_BATCH); /* no port sends while another one's packets are taken in */
     sw_run_input(sw);
     sw->now_ns = sw_clock_ns(); /* ingress took its time */
     run_ports(sw, false);
@@ -120,6 +129,7 @@ static uint64_t turn(struct sw_switch *sw, const struct epoll_event *events, int
         const struct sw_port *out = sw->ports[port->port];
         if (out != NULL && out->stuck_ns != 0) continue;
         uint64_t at = sw_tm_next(port);
+        if (sw_tm_behind(port, sw->now_ns) && at < sw->now_ns + SW_BEHIND_NS) return 0;
         if (at < next) next = at;
     }
     return next;

@@ -140,9 +140,9 @@ struct sw_pkt *sw_tm_release(struct sw_tm_port *port, uint64_t now_ns)
 
 void sw_tm_left(struct sw_tm_port *port, uint64_t since_ns, uint64_t now_ns)
 {
-    for (int i = 0; i < 2; i++) {
-        if (port->released[i] >= since_ns) port->released[i] = now_ns;
-    }
+    uint64_t took = now_ns - since_ns;
+    if (port->released[1] >= since_ns) port->released[1] = since_ns + took / 2; /* one of two */
+    if (port->released[0] >= since_ns) port->released[0] = now_ns;
 }
 
 uint64_t sw_tm_next(const struct sw_tm_port *port)

@@ -16,7 +16,7 @@
 
 #include "packet.h"
 
-enum { SW_LOOP_PAUSE_NS = 50000, SW_LOOP_PASSES = 4, SW_PATIENCE = 8, SW_PATIENCE_NS = 10000000 };
+enum { SW_LOOP_PAUSE_NS = 50000, SW_LOOP_PASSES = 4, SW_PATIENCE = 8, SW_PATIENCE_NS = 10000000, SW_BEHIND_NS = 100000 };
 
 struct sw_queue {
     struct sw_fifo packets;
@@ -74,6 +74,13 @@ struct sw_pkt *sw_tm_release(struct sw_tm_port *, uint64_t now_ns);
 /* What was released since `since_ns` has left only now: a caller whose clock ran on meanwhile says so, and the next release
  * keeps its distance from there. */
 void sw_tm_left(struct sw_tm_port *, uint64_t since_ns, uint64_t now_ns);
+
+/* Packets should have left before now, and only wait to keep their distance. The caller then doesn't sleep for less than
+ * SW_BEHIND_NS: it may wake up as much later, and a port whose packets are closer than that would never catch up. */
+static inline bool sw_tm_behind(const struct sw_tm_port *port, uint64_t now_ns)
+{
+    return port->line.head != NULL && port->line.head->due_ns < now_ns;
+}
 
 /* When sw_tm_dequeue or sw_tm_release has something next; 0: at once; UINT64_MAX: never. */
 uint64_t sw_tm_next(const struct sw_tm_port *);

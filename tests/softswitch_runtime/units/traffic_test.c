@@ -48,7 +48,7 @@ static void run(struct sw_tm_port *port, uint64_t now)
     }
 }
 
-/* As the worker does: wake when there is something to do, up to `late` too late. */
+/* As the worker does: wake when there is something to do, up to `late` too late; but not asleep while the port is behind. */
 static void run_until(struct sw_tm_port *port, uint64_t from, uint64_t end, uint64_t late)
 {
     uint64_t now = from;
@@ -56,8 +56,9 @@ static void run_until(struct sw_tm_port *port, uint64_t from, uint64_t end, uint
         uint64_t next = sw_tm_next(port);
         if (next == UINT64_MAX || next > end) return;
         seed = seed * 6364136223846793005u + 1442695040888963407u;
+        bool awake = sw_tm_behind(port, now) && next < now + SW_BEHIND_NS;
         if (next > now) now = next;
-        if (late != 0) now += (seed >> 33) % late;
+        if (late != 0 && !awake) now += (seed >> 33) % late;
         run(port, now);
     }
 }
@@ -93,13 +94,32 @@ static void test_rate_when_late(uint64_t rate, uint64_t late)
     for (uint32_t i = 0; i < expected; i++) CHECK(put(port, 0, i, 0));
     run_until(port, 0, UINT64_MAX - 1, late);
     CHECK(n_left == expected);
-    CHECK(left_at[n_left - 1] <= expected * wire + patience + 3 * late);
+    CHECK(left_at[n_left - 1] <= expected * wire + (late > SW_BEHIND_NS ? patience : 0) + 3 * late);
     for (uint32_t i = 0; i < n_left; i++) {
         CHECK(tags[i] == i);
         CHECK(left_at[i] >= (i + 1) * wire);
         bool overdue = left_at[i] >= (i + 1) * wire + patience;
         CHECK(i < 2 || overdue || left_at[i] - left_at[i - 2] >= wire);
     }
+    finish();
+}
+
+/* Two packets that a turn let go have left one after the other by its end, and the third keeps its distance from the first. */
+static void test_distance_of_what_left(void)
+{
+    struct sw_tm_port *port = start(1000000000, 0, 64);
+    uint64_t wire = 8 * US, turn = 100 * US, end = turn + 6 * US;
+    for (uint32_t i = 0; i < 4; i++) put(port, 0, i, 0);
+    n_left = 0;
+    run(port, turn);
+    CHECK(n_left == 2 && sw_tm_behind(port, turn));
+    sw_tm_left(port, turn, end);
+    CHECK(sw_tm_next(port) == turn + 3 * US + wire);
+    run(port, turn + 3 * US + wire);
+    CHECK(n_left == 3);
+    CHECK(sw_tm_next(port) == end + wire);
+    run(port, end + wire);
+    CHECK(n_left == 4 && !sw_tm_behind(port, UINT64_MAX));
     finish();
 }
 
@@ -211,6 +231,9 @@ int main(void)
     test_rate_when_late(33333333, 3 * MS);
     test_rate_when_late(1000000000, 0);
     test_rate_when_late(1000000000, 20 * US);
+    test_rate_when_late(200000000, 100 * US);
+    test_rate_when_late(100000000, 90 * US);
+    test_distance_of_what_left();
     test_priorities();
     test_depth();
     test_held_class();
