@@ -25,21 +25,20 @@ enum {
     WINDOW = 32,         /* bits of the key that lists and paths compare */
 };
 
-/* What is below a slot: a kind, and where in the arena, in units. A path is in a place of the size of a short list. */
+/* What is below a slot: where in the arena, in bytes, and a kind. A path is in a place of the size of a short list. */
 enum kind { SHORT_LIST, LONG_LIST, NODE, PATH, KINDS };
 typedef uint32_t child_t; /* 0: nothing, which is the empty short list at place 0 */
 
 struct slot { uint32_t best /* a reference: handle + 1, or 0 */; child_t child; };
 
-/* A prefix in a list: its bits from where the list begins, and how it compares. Zero: none. */
-struct candidate { uint32_t bits, how; };
-/* `how`: by how much to shift what differs, whether it goes on beyond the window, a reference. */
-enum { SHIFT = 31, BEYOND = 32, REFERENCE = 6 };
-#define MAX_ENTRIES (1u << 26)
+/* A list has the bits of its prefixes, as many as it has room for, then their references. The bits are those from where the list
+ * begins, and then a one: so the lowest that is one says how many there are, up to BITS; of a longer prefix the first BITS. What
+ * is free is zero, which has no bits and agrees with every key: but it comes last, and refers to nothing. */
+enum { BITS = 31 };
 
 struct path { uint32_t bits, length; child_t child; }; /* length: a multiple of STRIDE */
 
-struct unit { _Alignas(32) struct candidate candidates[SHORT]; };
+struct unit { _Alignas(32) uint32_t list[2 * SHORT]; };
 
 static const uint32_t UNITS[KINDS] = {1, 2, (1u << STRIDE) * sizeof(struct slot) / sizeof(struct unit), 1};
 
@@ -61,8 +60,13 @@ struct lpm {
 /* ---- the arena ---- */
 
 static inline enum kind kind_of(child_t child) { return child & 3; }
-static inline struct unit *place_of(const struct trie *trie, child_t child) { return &trie->arena[child >> 2]; }
-static inline struct candidate *list_of(const struct trie *trie, child_t c) { return place_of(trie, c)->candidates; }
+static inline struct unit *place_of(const struct trie *trie, child_t child)
+{
+    return (struct unit *)((char *)trie->arena + (child & -(uint32_t)sizeof(struct unit)));
+}
+
+static inline uint32_t *list_of(const struct trie *trie, child_t c) { return place_of(trie, c)->list; }
+static inline uint32_t room_of(child_t list) { return (uint32_t)SHORT << (list & 1); }
 static inline struct slot *slots_of(const struct trie *trie, child_t c) { return (struct slot *)place_of(trie, c); }
 static inline struct path *path_of(const struct trie *trie, child_t c) { return (struct path *)place_of(trie, c); }
 
@@ -73,7 +77,7 @@ static int reserve(struct trie *trie, uint32_t key_bits)
     uint64_t wanted = trie->used + levels * (UNITS[NODE] + 4ull) + 8 * LONG;
     if (wanted <= trie->capacity) return 0;
     uint64_t capacity = wanted + trie->capacity / 2;
-    if (capacity >= 1u << 30) return -ENOMEM;
+    if (capacity >= UINT32_MAX / sizeof(struct unit)) return -ENOMEM;
     struct unit *arena = sw_spread_alloc(capacity * sizeof *arena);
     if (arena == NULL) return -ENOMEM;
     if (trie->arena != NULL) memcpy(arena, trie->arena, trie->used * sizeof *arena);
@@ -91,25 +95,25 @@ static child_t new_place(struct trie *trie, enum kind kind)
     enum kind size = kind == PATH ? SHORT_LIST : kind;
     uint32_t at = trie->free[size];
     if (at != 0) {
-        trie->free[size] = trie->arena[at].candidates[0].bits;
+        trie->free[size] = trie->arena[at].list[0];
     } else {
         at = trie->used;
         trie->used += UNITS[size] + (UNITS[size] & 1);
         if (size == SHORT_LIST) { /* the other half of its line */
-            trie->arena[at + 1].candidates[0].bits = trie->free[SHORT_LIST];
+            trie->arena[at + 1].list[0] = trie->free[SHORT_LIST];
             trie->free[SHORT_LIST] = at + 1;
         }
     }
     memset(&trie->arena[at], 0, UNITS[size] * sizeof(struct unit));
-    return at << 2 | kind;
+    return at * (uint32_t)sizeof(struct unit) | kind;
 }
 
 static void free_place(struct trie *trie, child_t child)
 {
     enum kind size = kind_of(child) == PATH ? SHORT_LIST : kind_of(child);
     if (child == 0) return;
-    place_of(trie, child)->candidates[0].bits = trie->free[size];
-    trie->free[size] = child >> 2;
+    place_of(trie, child)->list[0] = trie->free[size];
+    trie->free[size] = child / sizeof(struct unit);
 }
 
 /* ---- keys ---- */
@@ -180,31 +184,31 @@ static void prepare(void *index, struct sw_node *node, const uint8_t *key, const
 
 /* ---- lists ---- */
 
-static inline uint32_t room_of(child_t list) { return kind_of(list) == LONG_LIST ? LONG : SHORT; }
+static inline bool full(const uint32_t *list, uint32_t room) { return list[2 * room - 1] != 0; }
 
-static struct candidate candidate(const struct lpm *lpm, const struct sw_node *entry, uint32_t at)
+/* Into a list that has room, before the first that isn't longer. */
+static void add_to_list(const struct lpm *lpm, uint32_t *list, uint32_t room, const struct sw_node *entry, uint32_t at)
 {
+    uint32_t *references = list + room, i = room - 1;
+    for (; i > 0 && (references[i - 1] == 0 || entry_of(lpm, references[i - 1])->prefix <= entry->prefix); i--) {
+        list[i] = list[i - 1];
+        references[i] = references[i - 1];
+    }
     uint32_t length = bits_of(lpm, entry) - at; /* at least 1 */
-    uint32_t how = (entry->entry.handle + 1) << REFERENCE;
-    if (length > WINDOW) return (struct candidate){window(entry->words, at), how | BEYOND};
-    return (struct candidate){window(entry->words, at), how | (WINDOW - length)};
+    uint32_t end = 1u << (BITS - (length < BITS ? length : BITS));
+    list[i] = (window(entry->words, at) & ~(2 * end - 1)) | end;
+    references[i] = entry->entry.handle + 1;
 }
 
-/* Its last place that is free; the room where none is. Free ones come first. */
-static uint32_t free_in(const struct candidate *list, uint32_t room)
+static void remove_from_list(uint32_t *list, uint32_t room, const struct sw_node *entry)
 {
-    uint32_t n = 0;
-    while (n < room && list[n].how == 0) n++;
-    return n == 0 ? room : n - 1;
-}
-
-/* Into a list that has room, before the first longer one. */
-static void add_candidate(const struct lpm *lpm, struct candidate *list, uint32_t room, const struct sw_node *entry,
-                          uint32_t at)
-{
-    uint32_t i = free_in(list, room);
-    for (; i + 1 < room && entry_of(lpm, list[i + 1].how >> REFERENCE)->prefix <= entry->prefix; i++) list[i] = list[i + 1];
-    list[i] = candidate(lpm, entry, at);
+    uint32_t *references = list + room, i = 0;
+    while (references[i] != entry->entry.handle + 1) i++;
+    for (; i + 1 < room; i++) {
+        list[i] = list[i + 1];
+        references[i] = references[i + 1];
+    }
+    list[i] = references[i] = 0;
 }
 
 /* ---- insertion ---- */
@@ -240,7 +244,7 @@ static child_t burst(struct lpm *lpm, struct trie *trie, child_t list, struct sw
     struct sw_node *entries[LONG + 1] = {entry};
     uint32_t mine = window(entry->words, at), shared = bits_of(lpm, entry) - at - 1;
     for (uint32_t i = 0; i < LONG; i++) {
-        struct sw_node *other = entry_of(lpm, list_of(trie, list)[i].how >> REFERENCE);
+        struct sw_node *other = entry_of(lpm, list_of(trie, list)[LONG + i]);
         uint32_t differ = mine ^ window(other->words, at);
         uint32_t same = differ == 0 ? WINDOW : (uint32_t)__builtin_clz(differ), most = bits_of(lpm, other) - at - 1;
         shared = shared < same ? shared : same;
@@ -296,16 +300,17 @@ static void add_below(struct lpm *lpm, struct trie *trie, child_t *link, struct 
     uint32_t room = room_of(child);
     if (child == 0) {
         *link = child = new_place(trie, SHORT_LIST);
-    } else if (free_in(list_of(trie, child), room) == room && room == SHORT) {
+    } else if (full(list_of(trie, child), room) && room == SHORT) {
         *link = new_place(trie, LONG_LIST);
-        memcpy(list_of(trie, *link) + SHORT, list_of(trie, child), SHORT * sizeof(struct candidate));
+        memcpy(list_of(trie, *link), list_of(trie, child), SHORT * sizeof(uint32_t));
+        memcpy(list_of(trie, *link) + LONG, list_of(trie, child) + SHORT, SHORT * sizeof(uint32_t));
         free_place(trie, child);
         child = *link;
-    } else if (free_in(list_of(trie, child), room) == room) {
+    } else if (full(list_of(trie, child), room)) {
         *link = burst(lpm, trie, child, entry, at);
         return;
     }
-    add_candidate(lpm, list_of(trie, child), room_of(child), entry, at);
+    add_to_list(lpm, list_of(trie, child), room_of(child), entry, at);
 }
 
 static int add(struct lpm *lpm, struct trie *trie, struct sw_node *entry)
@@ -344,7 +349,6 @@ static void grow(struct lpm *lpm)
 static int insert(void *index, struct sw_node *entry)
 {
     struct lpm *lpm = index;
-    if (entry->entry.handle >= MAX_ENTRIES - 1) return -ENOMEM;
     if (sw_map_find(&lpm->map, lpm->nodes, entry->words, entry->hash) != NULL) return -EEXIST;
     uint32_t bits = lpm->trie.root_bits;
     if (lpm->map.count >= (uint32_t)ROOT_LOAD << bits && bits < MAX_ROOT_BITS && bits < lpm->key_bits) grow(lpm);
@@ -401,12 +405,9 @@ static void remove_below(struct lpm *lpm, child_t *link, const struct sw_node *e
         empty = true;
         for (uint32_t i = 0; i < 1u << STRIDE && empty; i++) empty = slots[i].best == 0 && slots[i].child == 0;
     } else {
-        struct candidate *list = list_of(trie, child);
-        uint32_t last = room_of(child) - 1, i = 0;
-        while (list[i].how >> REFERENCE != entry->entry.handle + 1) i++;
-        for (; i > 0; i--) list[i] = list[i - 1];
-        list[0] = (struct candidate){0};
-        empty = list[last].how == 0;
+        uint32_t *list = list_of(trie, child), room = room_of(child);
+        remove_from_list(list, room, entry);
+        empty = list[room] == 0;
     }
     if (!empty) return;
     free_place(trie, child);
@@ -422,26 +423,29 @@ static void remove_entry(void *index, struct sw_node *entry)
 
 /* ---- lookup ---- */
 
-/* How the longest prefix of a list that a key has compares, or `how`; of prefixes within the window. A free place that seems
- * to match leaves 0, and comes before prefixes that do. */
-static inline uint32_t longest(const struct candidate *list, uint32_t bits, uint32_t how)
+/* Which of four prefixes agree with a key: all ones. */
+static inline sw_four agreeing(sw_four bits, uint32_t key)
 {
-#pragma GCC unroll 4
-    for (uint32_t i = 0; i < SHORT; i++) {
-        uint32_t other = list[i].how;
-        how = (bits ^ list[i].bits) >> (other & SHIFT) == 0 ? other : how;
-    }
-    return how;
+    return (sw_four)(((bits ^ key) & ~(bits ^ (bits - 1))) == 0);
 }
 
-/* The same where prefixes go on beyond the window. */
-static uint32_t longest_of_all(const struct lpm *lpm, const struct candidate *list, uint32_t room, uint32_t bits,
-                               const uint64_t *key, uint32_t best)
+/* Which prefixes of a list agree with a key, a bit each, the longest the lowest. Of a short one both halves are the same: how
+ * long a list is no processor foresees. */
+static inline uint32_t agreeing_of(const uint32_t *list, child_t child, uint32_t key)
 {
-    for (uint32_t i = room; i-- > 0 && list[i].how != 0;) {
-        if ((bits ^ list[i].bits) >> (list[i].how & SHIFT) != 0) continue;
-        const struct sw_node *entry = entry_of(lpm, list[i].how >> REFERENCE);
-        if (!(list[i].how & BEYOND) || same_bits(entry->words, key, bits_of(lpm, entry))) return list[i].how >> REFERENCE;
+    const sw_four *bits = (const sw_four *)list;
+    return sw_map_lanes(agreeing(bits[0], key), agreeing(bits[child & 1], key));
+}
+
+/* The same where prefixes may go on beyond what a list has of them. */
+static uint32_t longest_of_all(const struct lpm *lpm, child_t child, const uint64_t *key, uint32_t at, uint32_t best)
+{
+    const uint32_t *list = list_of(&lpm->trie, child), room = room_of(child);
+    for (uint32_t left = agreeing_of(list, child, window(key, at)); left != 0; left &= left - 1) {
+        uint32_t i = (uint32_t)__builtin_ctz(left);
+        if (i >= room || list[room + i] == 0) break;
+        const struct sw_node *entry = entry_of(lpm, list[room + i]);
+        if (!(list[i] & 1) || same_bits(entry->words, key, bits_of(lpm, entry))) return list[room + i];
     }
     return best;
 }
@@ -466,10 +470,10 @@ static uint32_t find_narrow(const struct trie *trie, uint32_t key)
             child = slot->child;
         }
     }
-    const struct candidate *list = list_of(trie, child);
-    uint32_t how = longest(list, (uint32_t)bits, 0);
-    if (kind_of(child) == LONG_LIST) how = longest(list + SHORT, (uint32_t)bits, how);
-    return how != 0 ? how >> REFERENCE : best;
+    const uint32_t *list = list_of(trie, child);
+    uint32_t left = agreeing_of(list, child, (uint32_t)bits), room = room_of(child);
+    uint32_t longest = left == 0 ? 0 : list[room + (uint32_t)__builtin_ctz(left)];
+    return longest != 0 ? longest : best;
 }
 
 static uint32_t find_wide(const struct lpm *lpm, const uint8_t *key_bytes)
@@ -495,18 +499,17 @@ static uint32_t find_wide(const struct lpm *lpm, const uint8_t *key_bytes)
         }
     }
     if (child == 0) return best;
-    return longest_of_all(lpm, list_of(trie, child), room_of(child), window(key, at), key, best);
+    return longest_of_all(lpm, child, key, at, best);
 }
 
-static struct sw_node *find(void *index, const uint8_t *key)
+static struct sw_node *find(void *index, const uint8_t *key) { return entry_of(index, find_wide(index, key)); }
+
+static struct sw_node *find_four(void *index, const uint8_t *key)
 {
     const struct lpm *lpm = index;
-    if (lpm->key_bytes == 4 && lpm->lpm_bytes == 4) {
-        uint32_t bits;
-        memcpy(&bits, key, sizeof bits);
-        return entry_of(lpm, find_narrow(&lpm->trie, __builtin_bswap32(bits)));
-    }
-    return entry_of(lpm, find_wide(lpm, key));
+    uint32_t bits;
+    memcpy(&bits, key, sizeof bits);
+    return entry_of(lpm, find_narrow(&lpm->trie, __builtin_bswap32(bits)));
 }
 
 static void close(void *index)
@@ -534,10 +537,17 @@ static bool open(void *index, const struct sw_table_spec *spec, const struct sw_
         offset += bytes;
     }
     sw_map_init(&lpm->map, spec->key_bytes, words(spec));
-    lpm->trie.root = calloc(1, sizeof *lpm->trie.root);
+    lpm->trie.root_bits = 1; /* of a key of four bytes, a list has all bits */
+    lpm->trie.root = calloc(2, sizeof *lpm->trie.root);
     if (lpm->trie.root != NULL && reserve(&lpm->trie, lpm->key_bits) == 0) return true;
     close(lpm);
     return false;
 }
 
-const struct sw_index sw_index_lpm = {sizeof(struct lpm), open, close, words, prepare, insert, remove_entry, find, false};
+#define INDEX(find) {sizeof(struct lpm), open, close, words, prepare, insert, remove_entry, find, false}
+
+const struct sw_index *sw_index_lpm(const struct sw_table_spec *spec)
+{
+    static const struct sw_index any = INDEX(find), four = INDEX(find_four);
+    return spec->key_bytes == 4 && spec->n_fields == 1 ? &four : &any;
+}

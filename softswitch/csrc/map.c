@@ -26,23 +26,16 @@ void sw_map_free(struct sw_map *map)
     map->buckets = NULL;
 }
 
-/* What comparisons of the slots, four and four, say: a bit each. */
-static inline uint32_t lanes(sw_four low, sw_four high)
-{
-    const sw_four low_bits = {1, 2, 4, 8}, high_bits = {16, 32, 64, 128};
-    return sw_map_or(low & low_bits, high & high_bits);
-}
-
 static inline uint32_t used_slots(const struct sw_bucket *bucket)
 {
     const sw_four *references = (const sw_four *)bucket->references;
-    return lanes((sw_four)(references[0] != 0), (sw_four)(references[1] != 0));
+    return sw_map_lanes((sw_four)(references[0] != 0), (sw_four)(references[1] != 0));
 }
 
 static inline uint32_t tagged_slots(const struct sw_bucket *bucket, uint32_t tag)
 {
     const sw_four *tags = (const sw_four *)bucket->tags;
-    return lanes((sw_four)(tags[0] == tag), (sw_four)(tags[1] == tag));
+    return sw_map_lanes((sw_four)(tags[0] == tag), (sw_four)(tags[1] == tag));
 }
 
 struct sw_node *sw_map_find(const struct sw_map *map, const struct sw_nodes *nodes, const uint64_t *words, uint64_t hash)

@@ -48,6 +48,18 @@ static inline uint32_t sw_map_or(sw_four low, sw_four high)
     return (uint32_t)(both | both >> 32);
 }
 
+/* What comparisons of eight, four and four, say: a bit each. */
+static inline uint32_t sw_map_lanes(sw_four low, sw_four high)
+{
+#ifdef __SSE__
+    typedef float floats __attribute__((vector_size(16)));
+    return (uint32_t)(__builtin_ia32_movmskps((floats)low) | __builtin_ia32_movmskps((floats)high) << 4);
+#else
+    const sw_four low_bits = {1, 2, 4, 8}, high_bits = {16, 32, 64, 128};
+    return sw_map_or(low & low_bits, high & high_bits);
+#endif
+}
+
 /* The same as sw_map_find, for a narrow map. At most one slot that isn't free has this tag, and a free one has no reference: so
  * what matches is the or of the slots' references, of which those with other tags count as none. */
 static inline struct sw_node *sw_map_find_narrow(const struct sw_map *map, const struct sw_nodes *nodes, uint32_t word,

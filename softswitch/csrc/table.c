@@ -176,7 +176,7 @@ struct sw_table *sw_table_new(const struct sw_table_spec *spec, const struct sw_
     *why = fault_of(spec);
     if (*why != NULL) return NULL;
     const struct sw_index *ops = spec->kind == SW_EXACT ? sw_index_exact(spec) : sw_index_ternary(spec);
-    if (spec->kind == SW_LPM) ops = &sw_index_lpm;
+    if (spec->kind == SW_LPM) ops = sw_index_lpm(spec);
     size_t bytes = (sizeof(struct sw_table) + ops->bytes + SW_LINE - 1) / SW_LINE * SW_LINE;
     struct sw_table *table = aligned_alloc(SW_LINE, bytes);
     *why = "out of memory";

@@ -79,8 +79,8 @@ struct sw_index {
 };
 
 const struct sw_index *sw_index_exact(const struct sw_table_spec *);
+const struct sw_index *sw_index_lpm(const struct sw_table_spec *);
 const struct sw_index *sw_index_ternary(const struct sw_table_spec *);
-extern const struct sw_index sw_index_lpm;
 
 /* Whole words from n bytes, the rest zero. Returns the words written. */
 static inline uint32_t sw_load_words(uint64_t *words, const uint8_t *bytes, uint32_t n)
