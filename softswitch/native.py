@@ -21,6 +21,7 @@ PRIORITIES: Final = 8
 PROGRAM_DEFAULT: Final = 0xFFFFFFFF  # sw_table_set_default: back to the program's own
 NO_ACTION: Final = 0xFFFFFFFF  # sw_table_add: of a value set's members
 MAX_FRAME: Final = 16384  # bytes that one event may carry
+RING_FRAMES: Final = 2000  # 0.4 s of 5,000 packets a second, which a sender that was late brings all at once
 
 REFER_MEMBER: Final = 0xFFFFFFFE  # instead of an action, in an entry of an indirect table: what its argument is
 REFER_GROUP: Final = 0xFFFFFFFD
@@ -103,7 +104,7 @@ _handle, _text, _data = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p
 # name: (result, arguments after the switch's handle)
 _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "sw_destroy": (None, []),
-    "sw_port_add": (ctypes.c_int, [_u16, _text, _text]),
+    "sw_port_add": (ctypes.c_int, [_u16, _text, _u32, _text]),
     "sw_port_shape": (ctypes.c_int, [_u16, _u64, _u64, _u32, _text]),
     "sw_start": (ctypes.c_int, [_text]),
     "sw_stop": (ctypes.c_int, []),
@@ -196,9 +197,9 @@ class NativeSwitch:
 
     # ---- ports ----
 
-    def port_add(self, port: int, interface: str) -> None:
-        """Attaches an interface as a port."""
-        self._call("sw_port_add", port, os.fsencode(interface), explain=True)
+    def port_add(self, port: int, interface: str, ring_frames: int = RING_FRAMES) -> None:
+        """Attaches an interface as a port, with a ring for so many frames that have come and aren't taken in yet."""
+        self._call("sw_port_add", port, os.fsencode(interface), ring_frames, explain=True)
 
     def port_shape(self, port: int, *, rate_bps: int, delay_ns: int = 0, depth: int = 0) -> None:
         """Sets a port's rate (0: unshaped), link delay and queue depth in packets (0: as it is)."""

@@ -9,13 +9,17 @@ from pathlib import Path
 
 from softswitch.codegen.build import BuildError, build_program, build_runtime
 from softswitch.errors import StartError
-from softswitch.native import NativeError, NativeSwitch, load_library
+from softswitch.native import RING_FRAMES, NativeError, NativeSwitch, load_library
 from softswitch.options import OptionError, Options
 from softswitch.p4runtime.pipeline import Pipeline
 from softswitch.p4runtime.server import Server, ServerError
 from softswitch.p4runtime.service import Service
 from softswitch.program import load_program
 from softswitch.program.errors import ProgramError
+
+# Of all ports' rings together, some 12 MB at an MTU of 1,044: a switch of many ports takes in no more than one of few.
+ALL_RING_FRAMES = 10_000
+LEAST_RING_FRAMES = 256
 
 log = logging.getLogger("softswitch")
 
@@ -61,9 +65,10 @@ def _serve(options: Options, say: Callable[[str], None], wait: Callable[[], obje
 
 
 def _add_ports(native: NativeSwitch, options: Options) -> None:
+    share = max(ALL_RING_FRAMES // max(1, len(options.interfaces)), LEAST_RING_FRAMES)
     for port, interface in options.interfaces:
         try:
-            native.port_add(port, interface)
+            native.port_add(port, interface, min(share, RING_FRAMES))
         except NativeError as error:
             raise StartError(f"port {port}: {error}") from error
     for port, shape in options.shapes().items():

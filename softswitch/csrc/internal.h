@@ -22,6 +22,7 @@ struct sw_port {
     char interface[16]; /* IFNAMSIZ */
     int fd, ifindex;
     struct sw_ring ring;
+    uint32_t ring_frames;
     struct sw_fifo out; /* to be sent in this turn, or refused for now */
     uint64_t stuck_ns;  /* since when the interface refuses out.head; 0: it doesn't */
     struct sw_port_stats stats;

@@ -82,7 +82,7 @@ static int open_interface(struct sw_switch *sw, struct sw_port *port, char *erro
         if (set(fd, SOL_SOCKET, SO_RCVBUFFORCE, SOCKET_BYTES) != 0) set(fd, SOL_SOCKET, SO_RCVBUF, SOCKET_BYTES);
         if (set(fd, SOL_SOCKET, SO_SNDBUFFORCE, SOCKET_BYTES) != 0) set(fd, SOL_SOCKET, SO_SNDBUF, SOCKET_BYTES);
         set(fd, SOL_PACKET, PACKET_QDISC_BYPASS, 1); /* faster, not needed */
-        if ((errno = -sw_ring_open(&port->ring, fd, longest_frame(fd, name))) != 0) {
+        if ((errno = -sw_ring_open(&port->ring, fd, port->ring_frames, longest_frame(fd, name))) != 0) {
             status = fail(error, "cannot make the receive ring of", name);
         } else if (bind(fd, (struct sockaddr *)&address, sizeof address) != 0) {
             status = fail(error, "cannot bind to", name);
@@ -112,7 +112,8 @@ void sw_port_close(struct sw_switch *sw, struct sw_port *port)
     port->stuck_ns = 0;
 }
 
-int sw_port_add(struct sw_switch *sw, uint16_t number, const char *interface, char error[SW_ERROR_BYTES])
+int sw_port_add(struct sw_switch *sw, uint16_t number, const char *interface, uint32_t ring_frames,
+                char error[SW_ERROR_BYTES])
 {
     error[0] = 0;
     if (number >= SW_MAX_PORTS || number == sw->drop_port) {
@@ -135,6 +136,7 @@ int sw_port_add(struct sw_switch *sw, uint16_t number, const char *interface, ch
         snprintf(error, SW_ERROR_BYTES, "port %u has the interface %s already", number, port->interface);
     } else {
         snprintf(port->interface, sizeof port->interface, "%s", interface);
+        port->ring_frames = ring_frames;
         status = open_interface(sw, port, error);
         port->present = status == 0;
     }

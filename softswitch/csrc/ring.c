@@ -16,14 +16,14 @@ static size_t size(const struct sw_ring *ring)
     return (size_t)ring->block_count * SW_RING_BLOCK;
 }
 
-int sw_ring_open(struct sw_ring *ring, int fd, size_t frame_bytes)
+int sw_ring_open(struct sw_ring *ring, int fd, uint32_t frames, size_t frame_bytes)
 {
     size_t longest = frame_bytes < SW_RING_LONGEST ? frame_bytes : SW_RING_LONGEST;
     uint32_t slot_bytes = (uint32_t)(HEADER + longest + LINE - 1) / LINE * LINE;
     uint32_t block_slots = SW_RING_BLOCK / slot_bytes;
     struct sw_ring made = {.slot_bytes = slot_bytes,
                            .block_slots = block_slots,
-                           .block_count = (SW_RING_FRAMES + block_slots - 1) / block_slots};
+                           .block_count = (frames + block_slots - 1) / block_slots};
     int version = TPACKET_V2, copy = 1; /* a frame that is longer than a slot is in the socket's queue as well */
     struct tpacket_req request = {.tp_block_size = SW_RING_BLOCK,
                                   .tp_block_nr = made.block_count,

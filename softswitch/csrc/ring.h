@@ -9,8 +9,6 @@
  * those that come after the MTU has grown, the socket's queue keeps a copy. A block is what the kernel allocates at once. */
 enum { SW_RING_BLOCK = 8192, SW_RING_LONGEST = 1534 };
 
-/* 0.4 s of 5,000 packets a second, which a sender that was late brings all at once: 3.3 MB a port at an MTU of 1,500. */
-enum { SW_RING_FRAMES = 2000 };
 
 struct sw_ring {
     uint8_t *blocks; /* NULL: not open */
@@ -18,8 +16,8 @@ struct sw_ring {
     uint32_t block, slot; /* the next frame's */
 };
 
-/* On a packet socket that isn't bound yet, for frames of up to frame_bytes. 0 or -errno. */
-int sw_ring_open(struct sw_ring *, int fd, size_t frame_bytes);
+/* On a packet socket that isn't bound yet, for so many frames, or a few more, of up to frame_bytes. 0 or -errno. */
+int sw_ring_open(struct sw_ring *, int fd, uint32_t frames, size_t frame_bytes);
 void sw_ring_close(struct sw_ring *);
 
 /* Takes the next frame, if one is there. *pkt NULL: it was too long, or there was no memory for it. `losing`: since the

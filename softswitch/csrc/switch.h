@@ -15,7 +15,9 @@ struct sw_switch *sw_create(uint32_t priorities, uint32_t queue_depth_packets, u
                             uint16_t drop_port, uint64_t seed, char error[SW_ERROR_BYTES]);
 void sw_destroy(struct sw_switch *); /* stops, closes ports, frees */
 
-int sw_port_add(struct sw_switch *, uint16_t port, const char *interface, char error[SW_ERROR_BYTES]);
+/* ring_frames: how many frames can have come that aren't taken in yet. */
+int sw_port_add(struct sw_switch *, uint16_t port, const char *interface, uint32_t ring_frames,
+                char error[SW_ERROR_BYTES]);
 int sw_port_remove(struct sw_switch *, uint16_t port, char error[SW_ERROR_BYTES]);
 /* rate 0: unshaped. depth 0: leave as it is. */
 int sw_port_shape(struct sw_switch *, uint16_t port, uint64_t rate_bps, uint64_t delay_ns, uint32_t depth_packets,

@@ -124,7 +124,7 @@ class Switch:
         self.call("sw_load", c_char_p(str(build(program)).encode()))
 
     def port_add(self, port: int, interface: str) -> None:
-        self.call("sw_port_add", c_uint16(port), c_char_p(interface.encode()))
+        self.call("sw_port_add", c_uint16(port), c_char_p(interface.encode()), c_uint32(2000))
 
     def shape(self, port: int, rate_bps: float = 0, delay_s: float = 0, depth: int = 0) -> None:
         self.call(
