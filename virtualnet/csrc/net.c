@@ -95,6 +95,7 @@ void vn_destroy(struct vn_net *net)
         free(net->nodes[i].out);
         free(net->nodes[i].flows);
         free(net->nodes[i].queue.events);
+        free(net->nodes[i].starts.events);
     }
     for (uint32_t i = 0; i < net->n_links; i++) {
         if (net->links[i].capture != NULL) fclose(net->links[i].capture);
@@ -286,7 +287,7 @@ int64_t vn_add_flow(struct vn_net *net, const struct vn_flow_config *config)
     }
     if (config->packets != 0) net->unfinished++;
     if (config->timer_ps != VN_NEVER) vn_at(net, config->timer_ps, VN_EV_TIMER, number);
-    if (config->start_ps > net->now) vn_at(net, config->start_ps, VN_EV_START, number);
+    if (config->start_ps > net->now) vn_nic_await(net, number);
     else vn_nic_add(net, number);
     return number;
 }

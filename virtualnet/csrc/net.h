@@ -95,6 +95,9 @@ struct vn_node {
     uint32_t last; /* the flow that sent last */
     uint64_t scheduled;
     struct vn_queue queue; /* its events */
+    struct vn_queue starts; /* of flows that begin after all whose start is in the queue */
+    uint32_t n_starting;    /* starts in the queue */
+    uint64_t last_start;    /* the latest of these */
     uint64_t digest;
 };
 
@@ -329,7 +332,9 @@ void vn_pfc_limits(struct vn_net *, uint32_t link);
 /* ---- nic.c ---- */
 void vn_stamp(const struct vn_net *, struct vn_packet *, const struct vn_flow *, bool last); /* the flow's next packet; in receive.c */
 uint64_t vn_payload_sent(const struct vn_flow *);
-void vn_nic_add(struct vn_net *, uint32_t flow); /* at its start */
+void vn_nic_await(struct vn_net *, uint32_t flow); /* until its start */
+void vn_nic_start(struct vn_net *, uint32_t flow);
+void vn_nic_add(struct vn_net *, uint32_t flow);
 void vn_nic_stop(struct vn_net *, uint32_t flow);
 void vn_nic_rate(struct vn_net *, uint32_t flow, double rate_bps);
 void vn_nic_control(struct vn_net *, struct vn_node *, uint32_t id);

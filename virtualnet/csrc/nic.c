@@ -165,6 +165,27 @@ void vn_nic_add(struct vn_net *net, uint32_t number)
     vn_nic_changed(net, node);
 }
 
+/* A host's flows may be thousands, one after the other: all that happens there would pass by their starts in the queue. So
+ * that has the first ones alone, most often one. */
+void vn_nic_await(struct vn_net *net, uint32_t number)
+{
+    uint64_t start = net->flows[number].start;
+    struct vn_node *node = &net->nodes[net->flows[number].src];
+    if (node->n_starting != 0 && start > node->last_start) {
+        if (!vn_push(&node->starts, (struct vn_event){start, number})) vn_fail(net, "out of memory for events");
+        return;
+    }
+    if (node->n_starting++ == 0) node->last_start = start;
+    vn_at(net, start, VN_EV_START, number);
+}
+
+void vn_nic_start(struct vn_net *net, uint32_t number)
+{
+    struct vn_node *node = &net->nodes[net->flows[number].src];
+    if (--node->n_starting == 0 && node->starts.n != 0) vn_nic_await(net, (uint32_t)vn_pop(&node->starts).key);
+    vn_nic_add(net, number);
+}
+
 void vn_nic_stop(struct vn_net *net, uint32_t number)
 {
     struct vn_flow *flow = &net->flows[number];

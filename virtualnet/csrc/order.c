@@ -9,7 +9,7 @@ static void dispatch(struct vn_net *net, uint64_t key)
 {
     uint32_t id = (uint32_t)key;
     switch ((enum vn_kind)(key >> 32)) {
-    case VN_EV_START: vn_nic_add(net, id); break;
+    case VN_EV_START: vn_nic_start(net, id); break;
     case VN_EV_NIC: vn_nic_event(net, id); break;
     case VN_EV_PORT:
         net->links[id].pending = false;
@@ -98,6 +98,7 @@ static void look_ahead(const struct vn_net *net, uint32_t number, uint32_t step)
     if (step == 0) __builtin_prefetch(queue);
     if (step == 1) __builtin_prefetch(queue->events);
     for (uint32_t i = 0; step > 1 && i < queue->n; i++) {
+        if (queue->events[i].time >= net->end) continue;
         uint64_t key = queue->events[i].key;
         enum vn_kind kind = (enum vn_kind)(key >> 32);
         if (kind != VN_EV_ARRIVAL && kind != VN_EV_PORT && kind != VN_EV_NIC) continue;
