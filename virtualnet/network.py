@@ -362,29 +362,30 @@ class VirtualNetwork:
 
         Two questions a window and flow: every microsecond here shows in the speed of the whole. So this is one loop.
         """
-        step, handle, block, flows = self._library.vn_run, self._alive(), self._block, self._by_index
+        step, block, flows = self._library.vn_run, self._block, self._by_index
+        handle = ctypes.c_void_p(self._alive())  # made once: as an int it would be at each step
         on_window, on_rate = self.on_window, self.on_rate
         to_np, to_rp, rate, answer = TO_NP.unpack_from, TO_RP.unpack_from, RATE.pack_into, ANSWER.pack_into
-        window_of = functools.partial(tuple.__new__, Window)
+        window_of, cnp_of = functools.partial(tuple.__new__, Window), functools.partial(tuple.__new__, Cnp)
         while True:
             reason: int = step(handle)
             self._reason = reason
             if reason == native.WINDOW:
-                index, _, now_s, *values = to_np(block)
-                flow = flows[index]
-                window = window_of(values)
+                asked = to_np(block)
+                flow = flows[asked[0]]
+                window = window_of(asked[3:])
                 cnp = flow.np.on_window(window)
                 if cnp is not None:
                     rate(block, ANSWER_AT, 1, cnp[0], cnp[1])
                 if on_window is not None:
-                    on_window(flow, now_s, window, cnp)
+                    on_window(flow, asked[2], window, cnp)
             elif reason == native.CNP or reason == native.TIMER or reason == native.BYTES or reason > native.CALL:
                 index, decrease, now_s, sent_bytes, told = to_rp(block)
                 flow = flows[index]
                 rp = flow.rp
                 rp.sent_bytes = sent_bytes
                 if reason == native.CNP:
-                    rp.on_cnp(Cnp(decrease != 0, told), now_s)
+                    rp.on_cnp(cnp_of((decrease != 0, told)), now_s)
                 elif reason == native.TIMER:
                     assert rp.timer_s is not None
                     rp.on_timer(rp.timer_s)

@@ -105,20 +105,21 @@ class PcnNotificationPoint(NotificationPoint):
         self._last_arrival_s: float | None = None
 
     def on_window(self, window: Window) -> Cnp | None:
+        # Asked once a period and flow: in virtual time, its nanoseconds show.
+        packets, marked_ce, _, size, _, last_s = window
         # "the CNP is not generated when none of its packets is received in period T"
-        if window.packets == 0:
+        if packets == 0:
             return None
 
         # "congested if 95% packets received in [...] T are marked". The sum: 0.95 has no exact binary form.
-        congested = window.marked_ce + 1e-9 >= self._congested_fraction * window.packets
+        congested = marked_ce + 1e-9 >= self._congested_fraction * packets
 
         # Total size / T, or / the inter-arrival time "when the inter-arrival time is larger than T"
         elapsed_s = self.period_s
-        if window.packets == 1 and self._last_arrival_s is not None:
-            elapsed_s = max(elapsed_s, window.last_s - self._last_arrival_s)
-        self._last_arrival_s = window.last_s
+        if packets == 1 and self._last_arrival_s is not None:
+            elapsed_s = max(elapsed_s, last_s - self._last_arrival_s)
+        self._last_arrival_s = last_s
 
-        rate_bps = window.bytes * 8 / elapsed_s
-        units = max(1, math.floor(rate_bps / REC_RATE_UNIT_BPS + 0.5))
+        units = math.floor(size * 8 / elapsed_s / REC_RATE_UNIT_BPS + 0.5) or 1
         # "PCN generates CNP explicitly when the flow needs either rate-decrease or rate-increase"
-        return Cnp(decrease=congested, rec_rate_bps=units * REC_RATE_UNIT_BPS)
+        return Cnp(congested, units * REC_RATE_UNIT_BPS)
