@@ -93,7 +93,9 @@ static void shift_summary(struct sw_bits *bits, uint32_t at, bool in)
     for (uint32_t i = 0; bits->summary != NULL && i < bits->known * SW_BYTE; i++) {
         uint64_t *row = sw_bits_summary(bits, 0, i);
         if (in) {
-            for (uint32_t word = last; word > first; word--) row[word] = row[word] << 1 | row[word - 1] >> (SW_SUMMARISED - 1);
+            for (uint32_t word = last; word > first; word--) {
+                row[word] = row[word] << 1 | row[word - 1] >> (SW_SUMMARISED - 1);
+            }
             row[first] = opened(row[first], at % SW_SUMMARISED);
         } else {
             row[first] = closed(row[first], at % SW_SUMMARISED);

@@ -1,15 +1,16 @@
 /* Bit vectors of entries, for ternary tables: which entries agree with a key.
  *
- * Entries stand in order of rank, in blocks of up to 64. A block has a word for each value of each half of a byte of the key: a
- * bit an entry, whether it agrees with that value. So the words of a key's halves, by and, say which of 64 entries agree with the
- * key, and the lowest bit is the best of them. Of more than one block a summary says the same for each value of each byte: a bit
- * a block, whether it has an entry that agrees. So a lookup asks few blocks, in order. */
+ * Entries stand in order of rank, in blocks of up to 64. A block has a word for each value of each half of a byte of the key:
+ * a bit an entry, whether it agrees with that value. So the words of a key's halves, by and, say which of 64 entries agree with
+ * the key, and the lowest bit is the best of them. Of more than one block a summary says the same for each value of each byte:
+ * a bit a block, whether it has an entry that agrees. So a lookup asks few blocks, in order. */
 #ifndef SW_BITS_H
 #define SW_BITS_H
 
 #include "table.h"
 
-enum { SW_SLOTS = 64 /* of a block */, SW_SUMMARISED = 64 /* blocks a word */, SW_HALF = 16, SW_BYTE = 256 /* values of each */ };
+enum { SW_SLOTS = 64 /* of a block */, SW_SUMMARISED = 64 /* blocks a word */ };
+enum { SW_HALF = 16, SW_BYTE = 256 /* values of half a byte, of one */ };
 
 /* Bytes of the key, its first ones, that blocks know: all of IPv6 addresses, ports and protocol. */
 enum { SW_MOST_KNOWN = 40 };
@@ -64,7 +65,7 @@ static inline __attribute__((always_inline)) uint64_t sw_bits_entries_of(const u
     return entries;
 }
 
-/* Which entries of a block agree with a key: four bytes at a time, since most blocks have none that agrees with the first ones. */
+/* Which entries of a block agree with a key: four bytes at a time, since most blocks have none that agrees with the first. */
 static inline __attribute__((always_inline)) uint64_t sw_bits_entries(const struct sw_block *block, const uint8_t *key,
                                                                       uint32_t known)
 {

@@ -15,106 +15,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "map.h"
+#include "trie.h"
 
-enum {
-    STRIDE = 6,          /* bits of a node that isn't the root */
-    MAX_ROOT_BITS = 20,
-    ROOT_LOAD = 4,       /* entries a slot of the root, before it grows */
-    SHORT = 4, LONG = 8, /* prefixes of a list */
-    WINDOW = 32,         /* bits of the key that lists and paths compare */
-};
-
-/* What is below a slot: where in the arena, in bytes, and a kind. A path is in a place of the size of a short list. */
-enum kind { SHORT_LIST, LONG_LIST, NODE, PATH, KINDS };
-typedef uint32_t child_t; /* 0: nothing, which is the empty short list at place 0 */
-
-struct slot { uint32_t best /* a reference: handle + 1, or 0 */; child_t child; };
-
-/* A list has the bits of its prefixes, as many as it has room for, then their references. The bits are those from where the list
- * begins, and then a one: so the lowest that is one says how many there are, up to BITS; of a longer prefix the first BITS. What
- * is free is zero, which has no bits and agrees with every key: but it comes last, and refers to nothing. */
-enum { BITS = 31 };
-
-struct path { uint32_t bits, length; child_t child; }; /* length: a multiple of STRIDE */
-
-struct unit { _Alignas(32) uint32_t list[2 * SHORT]; };
-
-static const uint32_t UNITS[KINDS] = {1, 2, (1u << STRIDE) * sizeof(struct slot) / sizeof(struct unit), 1};
-
-struct trie {
-    struct slot *root;
-    uint32_t root_bits;
-    struct unit *arena;
-    uint32_t used, capacity, free[KINDS]; /* units; the first free place of each size, which holds the next; 0: none */
-};
+enum { MAX_ROOT_BITS = 20, ROOT_LOAD = 4 /* entries a slot of the root, before it grows */ };
 
 struct lpm {
-    struct trie trie;
+    struct sw_trie trie;
     struct sw_map map;
     const struct sw_nodes *nodes;
     uint32_t key_bytes, lpm_offset, lpm_bytes, exact_bits /* and the lpm field's padding */, key_bits;
     uint64_t seed;
 };
-
-/* ---- the arena ---- */
-
-static inline enum kind kind_of(child_t child) { return child & 3; }
-static inline struct unit *place_of(const struct trie *trie, child_t child)
-{
-    return (struct unit *)((char *)trie->arena + (child & -(uint32_t)sizeof(struct unit)));
-}
-
-static inline uint32_t *list_of(const struct trie *trie, child_t c) { return place_of(trie, c)->list; }
-static inline uint32_t room_of(child_t list) { return (uint32_t)SHORT << (list & 1); }
-static inline struct slot *slots_of(const struct trie *trie, child_t c) { return (struct slot *)place_of(trie, c); }
-static inline struct path *path_of(const struct trie *trie, child_t c) { return (struct path *)place_of(trie, c); }
-
-/* Room for what the insertion of one prefix of so many bits may take: so that it can't fail half way. */
-static int reserve(struct trie *trie, uint32_t key_bits)
-{
-    uint32_t levels = key_bits / STRIDE + 3;
-    uint64_t wanted = trie->used + levels * (UNITS[NODE] + 4ull) + 8 * LONG;
-    if (wanted <= trie->capacity) return 0;
-    uint64_t capacity = wanted + trie->capacity / 2;
-    if (capacity >= UINT32_MAX / sizeof(struct unit)) return -ENOMEM;
-    struct unit *arena = sw_spread_alloc(capacity * sizeof *arena);
-    if (arena == NULL) return -ENOMEM;
-    if (trie->arena != NULL) memcpy(arena, trie->arena, trie->used * sizeof *arena);
-    else memset(arena, 0, 2 * sizeof *arena); /* the empty list, in a line of its own */
-    if (trie->used == 0) trie->used = 2;
-    free(trie->arena);
-    trie->arena = arena;
-    trie->capacity = (uint32_t)capacity;
-    return 0;
-}
-
-/* A zeroed place; places of two units and more begin with a cache line. */
-static child_t new_place(struct trie *trie, enum kind kind)
-{
-    enum kind size = kind == PATH ? SHORT_LIST : kind;
-    uint32_t at = trie->free[size];
-    if (at != 0) {
-        trie->free[size] = trie->arena[at].list[0];
-    } else {
-        at = trie->used;
-        trie->used += UNITS[size] + (UNITS[size] & 1);
-        if (size == SHORT_LIST) { /* the other half of its line */
-            trie->arena[at + 1].list[0] = trie->free[SHORT_LIST];
-            trie->free[SHORT_LIST] = at + 1;
-        }
-    }
-    memset(&trie->arena[at], 0, UNITS[size] * sizeof(struct unit));
-    return at * (uint32_t)sizeof(struct unit) | kind;
-}
-
-static void free_place(struct trie *trie, child_t child)
-{
-    enum kind size = kind_of(child) == PATH ? SHORT_LIST : kind_of(child);
-    if (child == 0) return;
-    place_of(trie, child)->list[0] = trie->free[size];
-    trie->free[size] = child / sizeof(struct unit);
-}
 
 /* ---- keys ---- */
 
@@ -138,7 +49,7 @@ static inline uint32_t window(const uint64_t *words_in, uint32_t at)
 {
     uint64_t value;
     memcpy(&value, (const uint8_t *)words_in + at / 8, sizeof value);
-    return (uint32_t)(__builtin_bswap64(value) << (at % 8) >> WINDOW);
+    return (uint32_t)(__builtin_bswap64(value) << (at % 8) >> SW_WINDOW);
 }
 
 /* Whether the first `bits` bits of two keys are equal. */
@@ -182,35 +93,6 @@ static void prepare(void *index, struct sw_node *node, const uint8_t *key, const
     node->hash = cut(lpm, node->words, node->prefix);
 }
 
-/* ---- lists ---- */
-
-static inline bool full(const uint32_t *list, uint32_t room) { return list[2 * room - 1] != 0; }
-
-/* Into a list that has room, before the first that isn't longer. */
-static void add_to_list(const struct lpm *lpm, uint32_t *list, uint32_t room, const struct sw_node *entry, uint32_t at)
-{
-    uint32_t *references = list + room, i = room - 1;
-    for (; i > 0 && (references[i - 1] == 0 || entry_of(lpm, references[i - 1])->prefix <= entry->prefix); i--) {
-        list[i] = list[i - 1];
-        references[i] = references[i - 1];
-    }
-    uint32_t length = bits_of(lpm, entry) - at; /* at least 1 */
-    uint32_t end = 1u << (BITS - (length < BITS ? length : BITS));
-    list[i] = (window(entry->words, at) & ~(2 * end - 1)) | end;
-    references[i] = entry->entry.handle + 1;
-}
-
-static void remove_from_list(uint32_t *list, uint32_t room, const struct sw_node *entry)
-{
-    uint32_t *references = list + room, i = 0;
-    while (references[i] != entry->entry.handle + 1) i++;
-    for (; i + 1 < room; i++) {
-        list[i] = list[i + 1];
-        references[i] = references[i + 1];
-    }
-    list[i] = references[i] = 0;
-}
-
 /* ---- insertion ---- */
 
 /* The slot of an entry in a node of so many bits from bit `at` on; where its prefix ends in the node, the first one. What
@@ -218,13 +100,13 @@ static void remove_from_list(uint32_t *list, uint32_t room, const struct sw_node
 static uint32_t slot_of(const struct lpm *lpm, const struct sw_node *entry, uint32_t at, uint32_t bits)
 {
     uint32_t total = bits_of(lpm, entry), covers = total < at + bits ? at + bits - total : 0;
-    return bits == 0 ? 0 : window(entry->words, at) >> (WINDOW - bits) >> covers << covers;
+    return bits == 0 ? 0 : window(entry->words, at) >> (SW_WINDOW - bits) >> covers << covers;
 }
 
-/* Nothing moves while an entry is added: `reserve` has made room. */
-static void add_below(struct lpm *, struct trie *, child_t *link, struct sw_node *, uint32_t at);
+/* Nothing moves while an entry is added: `sw_trie_reserve` has made room. */
+static void add_below(struct lpm *, struct sw_trie *, sw_child_t *link, struct sw_node *, uint32_t at);
 
-static void add_to_node(struct lpm *lpm, struct trie *trie, struct slot *slots, uint32_t bits, struct sw_node *entry,
+static void add_to_node(struct lpm *lpm, struct sw_trie *trie, struct sw_slot *slots, uint32_t bits, struct sw_node *entry,
                         uint32_t at)
 {
     uint32_t total = bits_of(lpm, entry), first = slot_of(lpm, entry, at, bits);
@@ -239,97 +121,93 @@ static void add_to_node(struct lpm *lpm, struct trie *trie, struct slot *slots, 
 }
 
 /* A node for nine prefixes that a list has no room for, with a path before it for the bits that they share. */
-static child_t burst(struct lpm *lpm, struct trie *trie, child_t list, struct sw_node *entry, uint32_t at)
+static sw_child_t burst(struct lpm *lpm, struct sw_trie *trie, sw_child_t list, struct sw_node *entry, uint32_t at)
 {
-    struct sw_node *entries[LONG + 1] = {entry};
+    struct sw_node *entries[SW_LONG + 1] = {entry};
     uint32_t mine = window(entry->words, at), shared = bits_of(lpm, entry) - at - 1;
-    for (uint32_t i = 0; i < LONG; i++) {
-        struct sw_node *other = entry_of(lpm, list_of(trie, list)[LONG + i]);
+    for (uint32_t i = 0; i < SW_LONG; i++) {
+        struct sw_node *other = entry_of(lpm, sw_trie_list(trie, list)[SW_LONG + i]);
         uint32_t differ = mine ^ window(other->words, at);
-        uint32_t same = differ == 0 ? WINDOW : (uint32_t)__builtin_clz(differ), most = bits_of(lpm, other) - at - 1;
+        uint32_t same = differ == 0 ? SW_WINDOW : (uint32_t)__builtin_clz(differ), most = bits_of(lpm, other) - at - 1;
         shared = shared < same ? shared : same;
         shared = shared < most ? shared : most;
         entries[i + 1] = other;
     }
-    free_place(trie, list);
-    child_t node = new_place(trie, NODE), top = node;
-    uint32_t length = shared / STRIDE * STRIDE;
+    sw_trie_free_place(trie, list);
+    sw_child_t node = sw_trie_new_place(trie, SW_NODE), top = node;
+    uint32_t length = shared / SW_STRIDE * SW_STRIDE;
     if (length != 0) {
-        top = new_place(trie, PATH);
-        *path_of(trie, top) = (struct path){mine, length, node};
+        top = sw_trie_new_place(trie, SW_PATH);
+        *sw_trie_path(trie, top) = (struct sw_path){mine, length, node};
     }
-    for (uint32_t i = 0; i <= LONG; i++) {
-        add_to_node(lpm, trie, slots_of(trie, node), STRIDE, entries[i], at + length);
+    for (uint32_t i = 0; i <= SW_LONG; i++) {
+        add_to_node(lpm, trie, sw_trie_slots(trie, node), SW_STRIDE, entries[i], at + length);
     }
     return top;
 }
 
 /* A path that a prefix leaves gives its first bits to a node. */
-static child_t shorten(struct trie *trie, child_t child)
+static sw_child_t shorten(struct sw_trie *trie, sw_child_t child)
 {
-    struct path path = *path_of(trie, child);
-    child_t node = new_place(trie, NODE), *below = &slots_of(trie, node)[path.bits >> (WINDOW - STRIDE)].child;
-    if (path.length == STRIDE) {
+    struct sw_path path = *sw_trie_path(trie, child);
+    sw_child_t node = sw_trie_new_place(trie, SW_NODE);
+    sw_child_t *below = &sw_trie_slots(trie, node)[path.bits >> (SW_WINDOW - SW_STRIDE)].child;
+    if (path.length == SW_STRIDE) {
         *below = path.child;
-        free_place(trie, child);
+        sw_trie_free_place(trie, child);
     } else {
-        *path_of(trie, child) = (struct path){path.bits << STRIDE, path.length - STRIDE, path.child};
+        *sw_trie_path(trie, child) = (struct sw_path){path.bits << SW_STRIDE, path.length - SW_STRIDE, path.child};
         *below = child;
     }
     return node;
 }
 
 /* Adds an entry of more than `at` bits below a slot or a path. */
-static void add_below(struct lpm *lpm, struct trie *trie, child_t *link, struct sw_node *entry, uint32_t at)
+static void add_below(struct lpm *lpm, struct sw_trie *trie, sw_child_t *link, struct sw_node *entry, uint32_t at)
 {
-    child_t child = *link;
-    if (kind_of(child) == PATH) {
-        struct path *path = path_of(trie, child);
+    sw_child_t child = *link;
+    if (sw_trie_kind(child) == SW_PATH) {
+        struct sw_path *path = sw_trie_path(trie, child);
         bool along = bits_of(lpm, entry) > at + path->length &&
-                     (window(entry->words, at) ^ path->bits) >> (WINDOW - path->length) == 0;
+                     (window(entry->words, at) ^ path->bits) >> (SW_WINDOW - path->length) == 0;
         if (along) {
             add_below(lpm, trie, &path->child, entry, at + path->length);
             return;
         }
         *link = child = shorten(trie, child);
     }
-    if (kind_of(child) == NODE) {
-        add_to_node(lpm, trie, slots_of(trie, child), STRIDE, entry, at);
+    if (sw_trie_kind(child) == SW_NODE) {
+        add_to_node(lpm, trie, sw_trie_slots(trie, child), SW_STRIDE, entry, at);
         return;
     }
-    uint32_t room = room_of(child);
+    uint32_t room = sw_list_room(child);
     if (child == 0) {
-        *link = child = new_place(trie, SHORT_LIST);
-    } else if (full(list_of(trie, child), room) && room == SHORT) {
-        *link = new_place(trie, LONG_LIST);
-        memcpy(list_of(trie, *link), list_of(trie, child), SHORT * sizeof(uint32_t));
-        memcpy(list_of(trie, *link) + LONG, list_of(trie, child) + SHORT, SHORT * sizeof(uint32_t));
-        free_place(trie, child);
+        *link = child = sw_trie_new_place(trie, SW_SHORT_LIST);
+    } else if (sw_list_full(sw_trie_list(trie, child), room) && room == SW_SHORT) {
+        *link = sw_trie_new_place(trie, SW_LONG_LIST);
+        memcpy(sw_trie_list(trie, *link), sw_trie_list(trie, child), SW_SHORT * sizeof(uint32_t));
+        memcpy(sw_trie_list(trie, *link) + SW_LONG, sw_trie_list(trie, child) + SW_SHORT, SW_SHORT * sizeof(uint32_t));
+        sw_trie_free_place(trie, child);
         child = *link;
-    } else if (full(list_of(trie, child), room)) {
+    } else if (sw_list_full(sw_trie_list(trie, child), room)) {
         *link = burst(lpm, trie, child, entry, at);
         return;
     }
-    add_to_list(lpm, list_of(trie, child), room_of(child), entry, at);
+    room = sw_list_room(child);
+    sw_list_add(lpm->nodes, sw_trie_list(trie, child), room, entry, window(entry->words, at), bits_of(lpm, entry) - at);
 }
 
-static int add(struct lpm *lpm, struct trie *trie, struct sw_node *entry)
+static int add(struct lpm *lpm, struct sw_trie *trie, struct sw_node *entry)
 {
-    if (reserve(trie, lpm->key_bits) != 0) return -ENOMEM;
+    if (sw_trie_reserve(trie, lpm->key_bits) != 0) return -ENOMEM;
     add_to_node(lpm, trie, trie->root, trie->root_bits, entry, 0);
     return 0;
-}
-
-static void free_trie(struct trie *trie)
-{
-    free(trie->root);
-    free(trie->arena);
 }
 
 /* A root of twice as many slots, if there is memory: without, lists go on overflowing into nodes. */
 static void grow(struct lpm *lpm)
 {
-    struct trie bigger = {.root_bits = lpm->trie.root_bits + 1};
+    struct sw_trie bigger = {.root_bits = lpm->trie.root_bits + 1};
     size_t size = ((size_t)1 << bigger.root_bits) * sizeof *bigger.root;
     bigger.root = sw_spread_alloc(size);
     int status = bigger.root == NULL ? -ENOMEM : 0;
@@ -339,10 +217,10 @@ static void grow(struct lpm *lpm)
         if (reference != 0) status = add(lpm, &bigger, entry_of(lpm, reference));
     }
     if (status == 0) {
-        free_trie(&lpm->trie);
+        sw_trie_free(&lpm->trie);
         lpm->trie = bigger;
     } else {
-        free_trie(&bigger);
+        sw_trie_free(&bigger);
     }
 }
 
@@ -374,9 +252,9 @@ static uint32_t covering(const struct lpm *lpm, const struct sw_node *entry, uin
     return 0;
 }
 
-static void remove_below(struct lpm *, child_t *link, const struct sw_node *, uint32_t at);
+static void remove_below(struct lpm *, sw_child_t *link, const struct sw_node *, uint32_t at);
 
-static void remove_from_node(struct lpm *lpm, struct slot *slots, uint32_t bits, const struct sw_node *entry, uint32_t at)
+static void remove_from_node(struct lpm *lpm, struct sw_slot *slots, uint32_t bits, const struct sw_node *entry, uint32_t at)
 {
     uint32_t total = bits_of(lpm, entry), first = slot_of(lpm, entry, at, bits);
     if (total > at + bits) {
@@ -390,27 +268,27 @@ static void remove_from_node(struct lpm *lpm, struct slot *slots, uint32_t bits,
 }
 
 /* What is empty afterwards goes. */
-static void remove_below(struct lpm *lpm, child_t *link, const struct sw_node *entry, uint32_t at)
+static void remove_below(struct lpm *lpm, sw_child_t *link, const struct sw_node *entry, uint32_t at)
 {
-    struct trie *trie = &lpm->trie;
-    child_t child = *link;
+    struct sw_trie *trie = &lpm->trie;
+    sw_child_t child = *link;
     bool empty;
-    if (kind_of(child) == PATH) {
-        struct path *path = path_of(trie, child);
+    if (sw_trie_kind(child) == SW_PATH) {
+        struct sw_path *path = sw_trie_path(trie, child);
         remove_below(lpm, &path->child, entry, at + path->length);
         empty = path->child == 0;
-    } else if (kind_of(child) == NODE) {
-        struct slot *slots = slots_of(trie, child);
-        remove_from_node(lpm, slots, STRIDE, entry, at);
+    } else if (sw_trie_kind(child) == SW_NODE) {
+        struct sw_slot *slots = sw_trie_slots(trie, child);
+        remove_from_node(lpm, slots, SW_STRIDE, entry, at);
         empty = true;
-        for (uint32_t i = 0; i < 1u << STRIDE && empty; i++) empty = slots[i].best == 0 && slots[i].child == 0;
+        for (uint32_t i = 0; i < 1u << SW_STRIDE && empty; i++) empty = slots[i].best == 0 && slots[i].child == 0;
     } else {
-        uint32_t *list = list_of(trie, child), room = room_of(child);
-        remove_from_list(list, room, entry);
+        uint32_t *list = sw_trie_list(trie, child), room = sw_list_room(child);
+        sw_list_remove(list, room, entry);
         empty = list[room] == 0;
     }
     if (!empty) return;
-    free_place(trie, child);
+    sw_trie_free_place(trie, child);
     *link = 0;
 }
 
@@ -423,25 +301,11 @@ static void remove_entry(void *index, struct sw_node *entry)
 
 /* ---- lookup ---- */
 
-/* Which of four prefixes agree with a key: all ones. */
-static inline sw_four agreeing(sw_four bits, uint32_t key)
-{
-    return (sw_four)(((bits ^ key) & ~(bits ^ (bits - 1))) == 0);
-}
-
-/* Which prefixes of a list agree with a key, a bit each, the longest the lowest. Of a short one both halves are the same: how
- * long a list is no processor foresees. */
-static inline uint32_t agreeing_of(const uint32_t *list, child_t child, uint32_t key)
-{
-    const sw_four *bits = (const sw_four *)list;
-    return sw_map_lanes(agreeing(bits[0], key), agreeing(bits[child & 1], key));
-}
-
 /* The same where prefixes may go on beyond what a list has of them. */
-static uint32_t longest_of_all(const struct lpm *lpm, child_t child, const uint64_t *key, uint32_t at, uint32_t best)
+static uint32_t longest_of_all(const struct lpm *lpm, sw_child_t child, const uint64_t *key, uint32_t at, uint32_t best)
 {
-    const uint32_t *list = list_of(&lpm->trie, child), room = room_of(child);
-    for (uint32_t left = agreeing_of(list, child, window(key, at)); left != 0; left &= left - 1) {
+    const uint32_t *list = sw_trie_list(&lpm->trie, child), room = sw_list_room(child);
+    for (uint32_t left = sw_list_agreeing(list, child, window(key, at)); left != 0; left &= left - 1) {
         uint32_t i = (uint32_t)__builtin_ctz(left);
         if (i >= room || list[room + i] == 0) break;
         const struct sw_node *entry = entry_of(lpm, list[room + i]);
@@ -451,27 +315,27 @@ static uint32_t longest_of_all(const struct lpm *lpm, child_t child, const uint6
 }
 
 /* A key of up to 32 bits, which stand in a register. */
-static uint32_t find_narrow(const struct trie *trie, uint32_t key)
+static uint32_t find_narrow(const struct sw_trie *trie, uint32_t key)
 {
-    const struct slot *slot = &trie->root[(uint64_t)key << trie->root_bits >> WINDOW];
+    const struct sw_slot *slot = &trie->root[(uint64_t)key << trie->root_bits >> SW_WINDOW];
     uint64_t bits = (uint64_t)key << trie->root_bits; /* the lower half: what comes next */
     uint32_t best = slot->best;
-    child_t child = slot->child;
-    while (kind_of(child) >= NODE) {
-        if (kind_of(child) == PATH) {
-            const struct path *path = path_of(trie, child);
-            if (((uint32_t)bits ^ path->bits) >> (WINDOW - path->length) != 0) return best;
+    sw_child_t child = slot->child;
+    while (sw_trie_kind(child) >= SW_NODE) {
+        if (sw_trie_kind(child) == SW_PATH) {
+            const struct sw_path *path = sw_trie_path(trie, child);
+            if (((uint32_t)bits ^ path->bits) >> (SW_WINDOW - path->length) != 0) return best;
             bits <<= path->length;
             child = path->child;
         } else {
-            slot = &slots_of(trie, child)[(uint32_t)bits >> (WINDOW - STRIDE)];
-            bits <<= STRIDE;
+            slot = &sw_trie_slots(trie, child)[(uint32_t)bits >> (SW_WINDOW - SW_STRIDE)];
+            bits <<= SW_STRIDE;
             best = slot->best != 0 ? slot->best : best;
             child = slot->child;
         }
     }
-    const uint32_t *list = list_of(trie, child);
-    uint32_t left = agreeing_of(list, child, (uint32_t)bits), room = room_of(child);
+    const uint32_t *list = sw_trie_list(trie, child);
+    uint32_t left = sw_list_agreeing(list, child, (uint32_t)bits), room = sw_list_room(child);
     uint32_t longest = left == 0 ? 0 : list[room + (uint32_t)__builtin_ctz(left)];
     return longest != 0 ? longest : best;
 }
@@ -480,20 +344,20 @@ static uint32_t find_wide(const struct lpm *lpm, const uint8_t *key_bytes)
 {
     uint64_t key[SW_TABLE_MAX_KEY / 8 + 1];
     arrange(lpm, key, key_bytes);
-    const struct trie *trie = &lpm->trie;
+    const struct sw_trie *trie = &lpm->trie;
     uint32_t at = trie->root_bits;
-    const struct slot *slot = &trie->root[at == 0 ? 0 : window(key, 0) >> (WINDOW - at)];
+    const struct sw_slot *slot = &trie->root[at == 0 ? 0 : window(key, 0) >> (SW_WINDOW - at)];
     uint32_t best = slot->best;
-    child_t child = slot->child;
-    while (kind_of(child) >= NODE) {
-        if (kind_of(child) == PATH) {
-            const struct path *path = path_of(trie, child);
-            if ((window(key, at) ^ path->bits) >> (WINDOW - path->length) != 0) return best;
+    sw_child_t child = slot->child;
+    while (sw_trie_kind(child) >= SW_NODE) {
+        if (sw_trie_kind(child) == SW_PATH) {
+            const struct sw_path *path = sw_trie_path(trie, child);
+            if ((window(key, at) ^ path->bits) >> (SW_WINDOW - path->length) != 0) return best;
             at += path->length;
             child = path->child;
         } else {
-            slot = &slots_of(trie, child)[window(key, at) >> (WINDOW - STRIDE)];
-            at += STRIDE;
+            slot = &sw_trie_slots(trie, child)[window(key, at) >> (SW_WINDOW - SW_STRIDE)];
+            at += SW_STRIDE;
             best = slot->best != 0 ? slot->best : best;
             child = slot->child;
         }
@@ -515,7 +379,7 @@ static struct sw_node *find_four(void *index, const uint8_t *key)
 static void close(void *index)
 {
     struct lpm *lpm = index;
-    free_trie(&lpm->trie);
+    sw_trie_free(&lpm->trie);
     sw_map_free(&lpm->map);
 }
 
@@ -539,7 +403,7 @@ static bool open(void *index, const struct sw_table_spec *spec, const struct sw_
     sw_map_init(&lpm->map, spec->key_bytes, words(spec));
     lpm->trie.root_bits = 1; /* of a key of four bytes, a list has all bits */
     lpm->trie.root = calloc(2, sizeof *lpm->trie.root);
-    if (lpm->trie.root != NULL && reserve(&lpm->trie, lpm->key_bits) == 0) return true;
+    if (lpm->trie.root != NULL && sw_trie_reserve(&lpm->trie, lpm->key_bits) == 0) return true;
     close(lpm);
     return false;
 }

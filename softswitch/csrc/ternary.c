@@ -1,7 +1,7 @@
 /* Ternary, range and optional tables: the first of their entries that matches, by bit vectors.
  *
- * What bits can't tell is compared with the entry: a range, of which they know as much as a prefix can, and what the key has beyond
- * the bytes that they know. */
+ * What bits can't tell is compared with the entry: a range, of which they know as much as a prefix can, and what the key has
+ * beyond the bytes that they know. */
 #include <errno.h>
 #include <string.h>
 

@@ -21,8 +21,8 @@ STRICT = ["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-pthread"]
 
 PARTS = {
     "traffic_test": ["traffic", "packet"],
-    "profile_test": ["profile", "table", "map", "exact", "lpm", "ternary", "bits"],
-    "state_test": ["state", "profile", "table", "map", "exact", "lpm", "ternary", "bits", "packet", "pre"],
+    "profile_test": ["profile", "table", "map", "exact", "lpm", "trie", "ternary", "bits"],
+    "state_test": ["state", "profile", "table", "map", "exact", "lpm", "trie", "ternary", "bits", "packet", "pre"],
 }
 
 
