@@ -7,21 +7,19 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* What keys of up to eight bytes found last, by a hash of the key: traffic repeats its keys. With a quick
- * index, of a table of few entries alone: when keys are forgotten again, the index is quicker. `found`: the node,
- * with the lowest bit set; that alone for a key that isn't there; 0: empty. */
-enum { RECENT_BITS = 8, FEW = 32, PAGE = 4096 };
-struct recent { uint64_t key; uintptr_t found; };
+/* With a quick index, a table remembers keys only while its entries are few: when keys are forgotten again, the index is quicker. */
+enum { FEW = 32, PAGE = 4096 };
 
 struct sw_table {
     /* What a lookup reads, in a line. */
-    _Alignas(SW_LINE) struct sw_node *(*find)(void *index, const uint8_t *key); /* the index's, or one that asks `recent` first */
-    struct recent *recent; /* NULL: the key is too long */
+    _Alignas(SW_LINE) struct sw_recents recents; /* first: programs look there by themselves */
+    struct sw_node *(*find)(void *index, const uint8_t *key);
     struct sw_nodes nodes; /* a free one has no handle, which is UINT32_MAX */
     uint32_t key_bytes;
     bool has_default, remembers;
     struct sw_node *miss;
 
+    struct sw_recent *memory; /* the recents' slots when keys are remembered; NULL: the key is too long */
     const struct sw_index *ops;
     const struct sw_table_spec *spec;
     const struct sw_program *program;
@@ -121,53 +119,14 @@ static const char *fault_of(const struct sw_table_spec *spec)
     return NULL;
 }
 
-/* A key of up to eight bytes. Inlined where the compiler knows its length, it is one load. */
-static inline __attribute__((always_inline)) uint64_t word_of(const uint8_t *key, uint32_t bytes)
-{
-    uint64_t word = 0;
-    memcpy(&word, key, bytes);
-    return word;
-}
-
-static inline struct recent *recent_of(const struct sw_table *table, uint64_t word)
-{
-    return &table->recent[word * UINT64_C(0x9e3779b97f4a7c15) >> (64 - RECENT_BITS)];
-}
-
-static __attribute__((noinline)) struct sw_node *find_anew(struct sw_table *table, const uint8_t *key, uint64_t word)
-{
-    struct sw_node *node = table->ops->find(table->index, key);
-    *recent_of(table, word) = (struct recent){word, (uintptr_t)node | 1};
-    return node;
-}
-
-static inline __attribute__((always_inline)) struct sw_node *recall(void *index, const uint8_t *key, uint32_t bytes)
-{
-    struct sw_table *table = (struct sw_table *)((char *)index - offsetof(struct sw_table, index));
-    uint64_t word = word_of(key, bytes == 0 ? table->key_bytes : bytes);
-    const struct recent *recent = recent_of(table, word);
-    if (recent->key == word && recent->found != 0) return (struct sw_node *)(recent->found - 1);
-    return find_anew(table, key, word);
-}
-
-static struct sw_node *recall2(void *index, const uint8_t *key) { return recall(index, key, 2); }
-static struct sw_node *recall4(void *index, const uint8_t *key) { return recall(index, key, 4); }
-static struct sw_node *recall8(void *index, const uint8_t *key) { return recall(index, key, 8); }
-static struct sw_node *recall_odd(void *index, const uint8_t *key) { return recall(index, key, 0); }
+static struct sw_recent nothing; /* stays empty */
 
 /* Entries came or went. */
 static void forget(struct sw_table *table)
 {
-    table->remembers = table->recent != NULL && (!table->ops->quick || table->count <= FEW);
-    table->find = table->ops->find;
-    if (!table->remembers) return;
-    memset(table->recent, 0, sizeof *table->recent << RECENT_BITS);
-    switch (table->key_bytes) {
-    case 2: table->find = recall2; break;
-    case 4: table->find = recall4; break;
-    case 8: table->find = recall8; break;
-    default: table->find = recall_odd;
-    }
+    table->remembers = table->memory != NULL && (!table->ops->quick || table->count <= FEW);
+    table->recents = table->remembers ? (struct sw_recents){table->memory, UINT64_MAX} : (struct sw_recents){&nothing, 0};
+    if (table->remembers) memset(table->memory, 0, sizeof *table->memory << SW_RECENT_BITS);
 }
 
 struct sw_table *sw_table_new(const struct sw_table_spec *spec, const struct sw_program *program, uint64_t seed,
@@ -185,6 +144,7 @@ struct sw_table *sw_table_new(const struct sw_table_spec *spec, const struct sw_
     table->spec = spec;
     table->program = program;
     table->ops = ops;
+    table->find = ops->find;
     table->open = ops->open(table->index, spec, &table->nodes, seed);
     size_t node_bytes = sizeof(struct sw_node) + 8 * (size_t)table->ops->words(spec);
     table->nodes.node_bytes = (uint32_t)((node_bytes + SW_LINE - 1) / SW_LINE * SW_LINE);
@@ -194,8 +154,9 @@ struct sw_table *sw_table_new(const struct sw_table_spec *spec, const struct sw_
         table->miss = NULL;
     }
     table->key_bytes = spec->key_bytes;
-    if (spec->key_bytes <= 8) table->recent = calloc(1u << RECENT_BITS, sizeof *table->recent);
-    if (!table->open || table->miss == NULL || (spec->key_bytes <= 8 && table->recent == NULL)) goto fail;
+    bool is_short = spec->key_bytes <= SW_SHORT_KEY;
+    if (is_short) table->memory = calloc(1u << SW_RECENT_BITS, sizeof *table->memory);
+    if (!table->open || table->miss == NULL || (is_short && table->memory == NULL)) goto fail;
     forget(table);
     if (sw_table_default(table, UINT32_MAX, NULL, 0, why) != 0) goto fail;
     int64_t last = 0; /* P4Runtime numbers these entries down to 1, and compares them with a client's own */
@@ -230,7 +191,7 @@ void sw_table_free(struct sw_table *table)
     if (table->open) table->ops->close(table->index);
     if (table->miss != NULL) close_node(table->miss);
     free(table->miss);
-    free(table->recent);
+    free(table->memory);
     free(table);
 }
 
@@ -362,26 +323,41 @@ int sw_table_default(struct sw_table *table, uint32_t action, const uint64_t *ar
     return status;
 }
 
-const struct sw_entry *sw_lookup(struct sw_table *table, const uint8_t *key)
+static struct sw_recent *recent_of(const struct sw_table *table, const uint8_t *key, uint64_t *word)
 {
-    return (const struct sw_entry *)table->find(table->index, key);
+    switch (table->key_bytes) {
+    case 1: return sw_recent_of(table, key, 1, word);
+    case 2: return sw_recent_of(table, key, 2, word);
+    case 4: return sw_recent_of(table, key, 4, word);
+    default: return sw_recent_of(table, key, table->key_bytes, word);
+    }
 }
 
-void sw_prepare_lookup(const struct sw_table *table, const uint8_t *key)
+const struct sw_entry *sw_lookup(struct sw_table *table, const uint8_t *key)
 {
-    const char *node = NULL;
-    if (table->remembers) {
-        uint64_t word = word_of(key, table->key_bytes);
-        const struct recent *recent = recent_of(table, word);
-        if (recent->key == word && recent->found > 1) node = (const char *)(recent->found - 1);
-    } else if (table->ops->quick) {
-        node = (const char *)table->find((void *)table->index, key); /* which changes nothing there, either */
-    }
+    uint64_t word;
+    if (!table->remembers) return (const struct sw_entry *)table->find(table->index, key);
+    const struct sw_recent *recent = recent_of(table, key, &word);
+    if (recent->key == word && recent->found != 0) return (const struct sw_entry *)(recent->found - 1);
+    return sw_lookup_anew(table, key);
+}
+
+const struct sw_entry *sw_lookup_anew(struct sw_table *table, const uint8_t *key)
+{
+    uint64_t word;
+    const struct sw_node *node = table->find(table->index, key);
+    if (table->remembers) *recent_of(table, key, &word) = (struct sw_recent){word, (uintptr_t)node | 1};
+    return (const struct sw_entry *)node;
+}
+
+void sw_prepare_anew(const struct sw_table *table, const uint8_t *key)
+{
+    if (!table->ops->quick) return;
+    const char *node = (const char *)table->find((void *)table->index, key); /* which changes nothing */
     __asm__ volatile("" ::"r"(node)); /* or a compiler takes a function that only prefetches for one without effect */
-    if (node != NULL) {
-        __builtin_prefetch(node);
-        __builtin_prefetch(node + SW_LINE);
-    }
+    if (node == NULL) return;
+    __builtin_prefetch(node);
+    __builtin_prefetch(node + SW_LINE);
 }
 
 const struct sw_entry *sw_default_entry(const struct sw_table *table)
