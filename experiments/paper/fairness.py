@@ -61,7 +61,7 @@ def jain_rows(outcomes: Outcomes, what: str, flows: Iterable[int], **keys: Key) 
     rows = []
     for n in flows:
         index = outcomes.mean("jain", flows=n, **keys)
-        text = f"{what}: Jain's index, {n} flows (met: {FAIR:g} and more)"
+        text = f"{what}: Jain's index, {n} flows (met: {FAIR:g} and more; ordered: above 0.8)"
         rows.append(Check("0.55", text, 1.0, 1.0, index, "", at_least(index, FAIR, 0.8)))
     return rows
 
@@ -125,7 +125,7 @@ class MarkingPoint:
             rows.append(
                 Check(
                     "0.55",
-                    f"{name}: least utilisation (met: 0.97 and more)",
+                    f"{name}: least utilisation (met: 0.97 and more; ordered: above 0.9)",
                     1.0,
                     None,
                     full,
@@ -277,7 +277,7 @@ class FairnessRules:
             rows.append(
                 Check(
                     "0.55",
-                    f"{name}: least utilisation (met: 0.97 and more)",
+                    f"{name}: least utilisation (met: 0.97 and more; ordered: above 0.9)",
                     1.0,
                     None,
                     full,

@@ -139,14 +139,22 @@ def _busy(outcomes: Outcomes) -> list[Check]:
                 name = scheme_name(scheme)
                 what = f"S1 to R1 at {load}: {name}, H1's rate over its flows' fair share, while bursts last"
                 rows.append(
-                    Check("0.43", f"{what} (met: within 10%)", None, 1.0, share, "", near(share, 1.0, 0.1, 1.5))
+                    Check(
+                        "0.43",
+                        f"{what} (met: within 10%; ordered: within a factor of 1.5)",
+                        None,
+                        1.0,
+                        share,
+                        "",
+                        near(share, 1.0, 0.1, 1.5),
+                    )
                 )
     return rows
 
 
 def prevented_row(who: str, scheme: str, claimed: float, saved: float | None) -> Check:
     """`saved`: how many of this scheme's PAUSE frames there aren't, as a share."""
-    text = f"{who}: share of {scheme_name(scheme)}'s PAUSE frames that it prevents (met: as many)"
+    text = f"{who}: share of {scheme_name(scheme)}'s PAUSE frames that it prevents (met: as many; ordered: any)"
     return Check("0.39", text, claimed, None, saved, "", at_least(saved, claimed, 0.0))
 
 

@@ -24,6 +24,7 @@ _LONG = {"flows": 16, "every_us": 5000}
 """3.1's bursts, at the longest interval."""
 _LONG_GBPS = {"pcn": 30.0, "qcn": 23.0, "dcqcn": 25.0, "timely": 29.0}
 """Throughput of S1 to R1 at long intervals. [B.2]"""
+_LATE = "throughput of S1 to R1, 3.1's bursts every 5 ms (met: within 10%; ordered: within a factor of 1.5)"
 
 _OTHER_W_MIN = 1 / 128
 """5.3's. Run at the intervals at which R1 isn't overloaded."""
@@ -99,7 +100,7 @@ class Fig18:
                 rows.append(
                     Check(
                         "0.56",
-                        f"{name}: largest loss of S0 to S1 (paper: up to 15%; met: 5 to 30%)",
+                        f"{name}: largest loss of S0 to S1 (paper: up to 15%; met: 5 to 30%; ordered: above 2%)",
                         0.15,
                         None,
                         loss,
@@ -124,7 +125,7 @@ class Fig18:
             rows.append(
                 Check(
                     "0.57",
-                    f"{scheme_name(scheme)}: throughput of S1 to R1, 3.1's bursts every 5 ms (met: within 10%)",
+                    f"{scheme_name(scheme)}: {_LATE}",
                     _LONG_GBPS[scheme],
                     None,
                     late,
@@ -150,16 +151,19 @@ class Fig18:
             )
         if outcomes.where(w_min="1/128"):
             least = min(outcomes.by("interval_us", "s0_s1_gbps", w_min="1/128")[1], default=None)
-            text = "PCN, w_min = 1/128: least throughput of S0 to S1, from 200 us on (met: 95% of 40 Gb/s)"
+            text = (
+                "PCN, w_min = 1/128: least throughput of S0 to S1, from 200 us on (met: 95% of 40 Gb/s; ordered: above "
+                "DCQCN's 85%)"
+            )
             rows.append(Check("0.56", text, 40.0, 40.0, least, "Gbit/s", at_least(least, 38.0, 34.0)))
             late = outcomes.mean("s1_r1_gbps", w_min="1/128", **_LONG)
-            text = "PCN, w_min = 1/128: throughput of S1 to R1, 3.1's bursts every 5 ms (met: within 10%)"
+            text = f"PCN, w_min = 1/128: {_LATE}"
             rows.append(Check("0.57", text, 30.0, None, late, "Gbit/s", near(late, 30.0, 0.1, 1.5)))
         most = outcomes.extreme("pause_s1_s0", True, scheme=PCN)
         rows.append(
             Check(
                 "0.24",
-                "PCN: PAUSE frames on S1 to S0, at most (met: 10 in 80 ms)",
+                "PCN: PAUSE frames on S1 to S0, at most (met: 10 in 80 ms; ordered: below 100)",
                 None,
                 None,
                 most,

@@ -136,17 +136,17 @@ class FluidCheck:
                 ),
             ):
                 found = outcomes.mean(number, flows=flows)
-                text = f"{flows} flows: {what} (met: theory within {tolerance:.0%})"
+                text = f"{flows} flows: {what} (met: theory within {tolerance:.0%}; ordered: within a factor of two)"
                 rows.append(Check(claim, text, paper, value, found, unit, near(found, value, tolerance)))
             for other in outcomes.where(of=flows):
                 name = f"{flows} flows, {other.keys['with']}"
                 found = other.numbers["wander_gbps"]
-                text = f"{name}: {_WANDER} (met: theory within 25%)"
+                text = f"{name}: {_WANDER} (met: theory within 25%; ordered: within a factor of two)"
                 rows.append(Check("0.33", text, w_min * 10, rate, found, "Gbit/s", near(found, rate, 0.25)))
                 if other.keys["with"] != _SMALL:
                     continue
                 found = other.numbers["queue_swing_kb"]
-                text = f"{name}: {_QUEUE_SWING} (met: theory within 25%)"
+                text = f"{name}: {_QUEUE_SWING} (met: theory within 25%; ordered: within a factor of two)"
                 rows.append(Check("0.32", text, swing, swing, found, "KB", near(found, swing, 0.25)))
         return rows
 

@@ -131,6 +131,13 @@ def test_fig_11_sets_the_others_against_pcn() -> None:
     ]
 
 
+def test_every_ordered_row_of_the_page_says_what_that_is() -> None:
+    rows = (Path(__file__).parents[2] / "docs/results.md").read_text(encoding="utf-8").splitlines()
+    ordered = [row for row in rows if row.endswith("| ordered |")]
+    assert len(ordered) > 50
+    assert [row for row in ordered if "ordered: " not in row] == []
+
+
 def test_lines_of_a_panel_have_colours_of_their_own() -> None:
     lines = [Line(name, [], [], scheme) for name, scheme in (("PCN", "pcn"), ("PCN-X", "pcn-x"), ("TIMELY", "timely"))]
     lines += [Line(f"rule {number}", [], []) for number in range(5)]
@@ -190,7 +197,9 @@ def test_pages_say_what_the_summaries_say(tmp_path: Path) -> None:
     made = sections(tmp_path)
     assert [section.figure.name for section in made] == ["fig17"]
     text = markdown(made)
-    assert "| 0.55 | PCN: least Jain's index (met: 0.9 and more) | 1 | 1 | 0.5 |  | not met |" in text
+    assert (
+        "| 0.55 | PCN: least Jain's index (met: 0.9 and more; ordered: above 0.8) | 1 | 1 | 0.5 |  | not met |" in text
+    )
     anchors = re.findall(r"\(#([^)]+)\)", text)
     assert anchors == ["flow-scalability-b1-fig-17"]
     assert page(made).count("<td class=") == len(checks)
