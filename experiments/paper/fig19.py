@@ -15,7 +15,7 @@ from experiments.scenarios.base import Plan
 
 BOTTLENECKS = (2, 4, 6, 8, 10)
 SEEDS = {"timely": (1,)}
-"""Of schemes whose flows have no NPs' timers to shift; (1, 2) for all others."""
+"""Of schemes in which a seed decides nothing; (1, 2) for all others."""
 DURATIONS_S = {"pcn": 300e-3, "pcn-x": 300e-3, "qcn": 90e-3, "dcqcn": 90e-3, "timely": 500e-3}
 """Until flows are where they stay: differences between PCN's halve in 90 periods (0.31); TIMELY's come down to nearly
 nothing at the start, and rise by 10 Mb/s in each least RTT."""
@@ -38,14 +38,14 @@ class Fig19:
     about = (
         "N = 2 to 10 bottlenecks of 40 Gb/s in a row, every link 5 us. PCN's T is the largest RTT, F0's; w_min = "
         "1/128 (5.3). Measured over the last 60 ms: of 90 ms with QCN and DCQCN; of 300 with PCN, whose flows take "
-        "longer to where they stay; of 500 with TIMELY, whose flows come down to nearly nothing at the start and "
-        "rise by 10 Mb/s in each least RTT, here the largest of the network. Means over two seeds, which shift the "
-        "NPs' timers against each other; TIMELY has none. Rates are of frames. w_min decides about PCN: with 0.1/2,"
-        " for the two flows of each link (6.2), rates swing by six times as much, the links are less full and F0 "
-        "gets about twice C / (N + 1) where N is large. The others' links are full once their flows have come up: "
-        "in the paper DCQCN's is as full as here in the whole run, from time 0, and TIMELY's is between the two. "
-        "QCN's link is full from the start, and half empty where each message sets the target rate (equation 2); "
-        "the paper's is between these."
+        "longer to where they stay; of 500 with TIMELY, whose flows come down to nearly nothing at the start and rise "
+        "by 10 Mb/s in each least RTT, here the largest of the network. Means over two seeds, which shift the NPs' "
+        "timers against each other and draw QCN's samples; TIMELY has neither, and what is varied runs with one. "
+        "Rates are of frames. w_min decides about PCN: with 0.1/2, for the two flows of each link (6.2), rates swing "
+        "by six times as much, the links are less full and F0 gets about twice C / (N + 1) where N is large. The "
+        "others' links are full once their flows have come up: in the paper DCQCN's is as full as here in the whole "
+        "run, from time 0, and TIMELY's is between the two. QCN's link is full from the start, and half empty where "
+        "each message sets the target rate (equation 2); the paper's is between these."
     )
 
     def cases(self, schemes: Sequence[str]) -> list[Case]:

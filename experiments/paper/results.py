@@ -18,7 +18,8 @@ from experiments.report import number
 
 _INTRODUCTION = (
     "What the paper's figures come to here: the compiled P4 program of each scheme and its host algorithms in virtual "
-    "time, at line rate. `make figures` runs all of it and writes this page; no number and no verdict is typed.",
+    "time, at line rate. `make figures` runs all of it and writes this page; no number and no verdict in its tables is "
+    "typed.",
     "Met: within the band that the row names. Ordered: outside it, yet on the side of the others that the paper says, "
     "or within the wider band that the row names. Claims have the numbers of [claims.md](claims.md); what was chosen "
     "where the paper is silent stands in [choices.md](choices.md).",
