@@ -20,11 +20,12 @@ from experiments import theory
 from experiments.checks import Check
 from experiments.fluid import Fluid
 from experiments.palette import LIGHT
-from experiments.paper import FIGURES
+from experiments.paper import FIGURES, hadoop
 from experiments.paper.base import Outcome, Outcomes, ratio
 from experiments.paper.fairness import FROM_S
 from experiments.paper.fig10 import Fig10
 from experiments.paper.fig11 import Fig11, settled_s
+from experiments.paper.fig12 import Fig12
 from experiments.paper.fig17 import FLOWS, Fig17
 from experiments.paper.fluid_check import PERIOD_S, cycle_swing
 from experiments.paper.panels import Line
@@ -129,6 +130,22 @@ def test_fig_11_sets_the_others_against_pcn() -> None:
         (4.0, "met"),
         (0.5, "not met"),
     ]
+
+
+def test_fig_12_says_that_qcn_has_least_only_beside_others() -> None:
+    numbers = {f"{kind} {group}": 2.0 for kind in ("mean_ms", "p99_ms") for group in hadoop.GROUPS}
+    runs = [
+        Outcome({"scheme": scheme, "seed": 1}, numbers | {"pause_per_s": pause, "h1_of_fair": 1.0})
+        for scheme, pause in (("qcn", 10.0), ("pcn", 9.0), ("dcqcn", 20.0))
+    ]
+
+    def least(*outcomes: Outcome) -> list[tuple[float | None, str]]:
+        rows = Fig12().checks(Outcomes(outcomes))
+        return [(row.measured, row.verdict) for row in rows if row.what.startswith("QCN: schemes")]
+
+    assert least(*runs) == [(1.0, "not met")]
+    assert least(runs[0], runs[2]) == [(1.0, "met")]
+    assert least(runs[0]) == least(*runs[1:]) == []
 
 
 def test_every_ordered_row_of_the_page_says_what_that_is() -> None:
