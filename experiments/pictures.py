@@ -57,18 +57,23 @@ def picture(chart: Chart, theme: Theme = LIGHT) -> bytes:
     return data.getvalue()
 
 
-def _prepare(axes: Axes, chart: Chart, view: View, theme: Theme) -> None:
+def dress(axes: Axes, theme: Theme, label_size: float) -> None:
+    """Background, grid, ticks and frame of a pair of axes, as all pictures have them. Ticks' labels are in points."""
     axes.set_facecolor(theme.background)
+    axes.grid(True, color=theme.grid, lw=0.8)
+    axes.set_axisbelow(True)
+    axes.tick_params(which="both", colors=theme.muted, labelsize=label_size)
+    for side, spine in axes.spines.items():
+        spine.set_visible(side in ("left", "bottom"))
+        spine.set_color(theme.muted)
+
+
+def _prepare(axes: Axes, chart: Chart, view: View, theme: Theme) -> None:
+    dress(axes, theme, 9)
     axes.set_title(view.title, loc="left", fontsize=9.5, color=theme.muted)
     axes.set_xlim(view.start, view.end)
     axes.set_xlabel(chart.x_label, fontsize=9.5, color=theme.ink)
     axes.xaxis.set_minor_locator(AutoMinorLocator())
-    axes.grid(True, color=theme.grid, lw=0.8)
-    axes.set_axisbelow(True)
-    axes.tick_params(which="both", colors=theme.muted, labelsize=9)
-    for side, spine in axes.spines.items():
-        spine.set_visible(side in ("left", "bottom"))
-        spine.set_color(theme.muted)
 
 
 def _draw(axes: Axes, line: Line, view: View, theme: Theme) -> None:

@@ -13,6 +13,7 @@ from matplotlib.ticker import ScalarFormatter
 
 from experiments.palette import LIGHT, Theme
 from experiments.paper.panels import Line, Panel
+from experiments.pictures import dress
 
 _TICKS = 8
 """Up to so many different x on a logarithmic axis are named themselves."""
@@ -51,7 +52,7 @@ def png(panels: Sequence[Panel], theme: Theme = LIGHT) -> bytes:
 
 
 def _draw(axes: Axes, panel: Panel, theme: Theme) -> None:
-    axes.set_facecolor(theme.background)
+    dress(axes, theme, 8.5)
     if panel.rows:
         _draw_rows(axes, panel, theme)
     else:
@@ -59,12 +60,6 @@ def _draw(axes: Axes, panel: Panel, theme: Theme) -> None:
     axes.set_title(panel.title, loc="left", fontsize=9.5, color=theme.ink)
     axes.set_xlabel(panel.x_label, fontsize=9, color=theme.ink)
     axes.set_ylabel(panel.y_label, fontsize=9, color=theme.ink)
-    axes.grid(True, color=theme.grid, lw=0.8)
-    axes.set_axisbelow(True)
-    axes.tick_params(which="both", colors=theme.muted, labelsize=8.5)
-    for side, spine in axes.spines.items():
-        spine.set_visible(side in ("left", "bottom"))
-        spine.set_color(theme.muted)
     if panel.lines:
         legend = axes.legend(facecolor=theme.background, edgecolor="none", framealpha=0.8, fontsize=8)
         for text in legend.get_texts():
