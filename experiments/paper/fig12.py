@@ -127,12 +127,13 @@ def _busy(outcomes: Outcomes) -> list[Check]:
     """What decides about H1's flows: how R1's link is shared, which shows more when it is busier."""
     left = ratio(outcomes.mean("pause_per_s", busy=PCN), outcomes.mean("pause_per_s", busy="dcqcn"))
     rows = [] if left is None else [prevented_row(f"S1 to R1 at {BUSY}: PCN", "dcqcn", PREVENTED["dcqcn"], 1 - left)]
-    slowest = outcomes.mean("mean_ms h1", busy="dcqcn")
+    *_, (claim, number, times, claimed) = FACTORS["dcqcn"]
+    slowest = outcomes.mean(number, busy="dcqcn")
     for scheme in ("pcn", "pcn-x"):
         if slowest is not None and outcomes.where(busy=scheme):
-            factor = ratio(slowest, outcomes.mean("mean_ms h1", busy=scheme))
-            what = f"S1 to R1 at {BUSY}: DCQCN / {scheme_name(scheme)}, mean completion time of H1's flows"
-            rows.append(factor_row("0.43", what, 2.2, factor))
+            factor = ratio(slowest, outcomes.mean(number, busy=scheme))
+            what = f"S1 to R1 at {BUSY}: DCQCN / {scheme_name(scheme)}, {times}"
+            rows.append(factor_row(claim, what, claimed, factor))
     for key, load in (("scheme", hadoop.LOAD), ("busy", BUSY)):
         for scheme in _BUSY_SCHEMES:
             if outcomes.where(**{key: scheme}):

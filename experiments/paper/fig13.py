@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from experiments.checks import Check, at_least, at_most
+from experiments.checks import Check, Verdict, at_least, at_most
 from experiments.paper import hadoop
 from experiments.paper.base import PCN, Case, Outcome, Outcomes, ratio
 from experiments.paper.panels import Line, Panel
@@ -69,12 +69,12 @@ class Fig13:
             ),
             Check(
                 "0.44",
-                '99% completion time, w_max = 1/8 over w_max = 1, "grows a little" (met: 1 to 1.5; ordered: to 2)',
+                '99% completion time, w_max = 1/8 over w_max = 1, "grows a little" (met: 1 to 1.5; ordered: 0.95 to 2)',
                 None,
                 None,
                 longer,
                 "",
-                at_most(longer, 1.5, 2.0) if longer is not None and longer >= 1 else at_least(longer, 1.0, 0.95),
+                _a_little(longer),
             ),
             Check(
                 "0.44",
@@ -88,12 +88,12 @@ class Fig13:
             Check(
                 "0.44",
                 '99% completion time, w_min = 1/1024 over w_min = 1/32, "slightly" longer (met: 1 to 1.5; '
-                "ordered: to 2)",
+                "ordered: 0.95 to 2)",
                 None,
                 None,
                 slower,
                 "",
-                at_most(slower, 1.5, 2.0) if slower is not None and slower >= 1 else at_least(slower, 1.0, 0.95),
+                _a_little(slower),
             ),
         ]
 
@@ -112,3 +112,10 @@ class Fig13:
             ):
                 panels.append(Panel(title, x, label, [line("PCN", number, x, values, **other)], ticks=ticks))
         return panels
+
+
+def _a_little(factor: float | None) -> Verdict:
+    """What has grown a little: by up to a half. Ordered where it has hardly fallen, or not doubled."""
+    if factor is not None and factor >= 1:
+        return at_most(factor, 1.5, 2.0)
+    return at_least(factor, 1.0, 0.95)
