@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from experiments.palette import there
+from experiments.palette import palette_name
 from experiments.parameters import format_value
 from experiments.recording import flow_entity
 from topologies.model import Endpoint, Link, Topology
@@ -138,7 +138,7 @@ def _nodes(topology: Topology, places: dict[str, _Place], below: set[str]) -> It
 def _colours(topology: Topology) -> dict[str, str]:
     """The class of each flow, or group of flows, by its name in series: one colour each, here and in all plots."""
     entities = dict.fromkeys(flow_entity(flow.id, flow.group) for flow in topology.flows)
-    return {entity: there(f"flow{index}") for index, entity in enumerate(entities)}
+    return {entity: palette_name(f"flow{index}") for index, entity in enumerate(entities)}
 
 
 def _dots(topology: Topology, places: dict[str, _Place], below: set[str], receivers: bool) -> Iterable[str]:

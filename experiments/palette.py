@@ -1,4 +1,5 @@
-"""Colours of figures and report, light and dark: Okabe and Ito's, which colour-blind people can tell apart."""
+"""Colours of figures and report, light and dark. The first four of flows are Okabe and Ito's, which colour-blind people
+can tell apart; in the dark they are lighter."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ class Theme:
 
     def colour(self, name: str) -> str:
         """By name: `ink`, ..., `flow0`, `other3`."""
-        name = there(name)
+        name = palette_name(name)
         for kind, colours in (("flow", self.flows), ("other", self.others)):
             if name.startswith(kind):
                 return colours[int(name[len(kind) :])]
@@ -57,7 +58,7 @@ DARK = Theme(
 )
 
 
-def there(name: str) -> str:
+def palette_name(name: str) -> str:
     """The name, or that of a colour that comes again where there are more things than colours: `flow6` is `flow0`."""
     for kind, colours in (("flow", LIGHT.flows), ("other", LIGHT.others)):
         if name.startswith(kind):

@@ -17,7 +17,7 @@ from experiments.charts import PALE_OPACITY, PALE_WIDTH, Chart, Line
 from experiments.checks import Check
 from experiments.drawing import topology_svg
 from experiments.metrics import Array
-from experiments.palette import DARK, LIGHT, there
+from experiments.palette import DARK, LIGHT, palette_name
 from experiments.parameters import format_value
 from experiments.recording import FlowRecord
 from experiments.result import Result, by_scheme
@@ -181,7 +181,7 @@ def _flow(colour: str, name: str, flows: Sequence[FlowRecord], result: Result) -
     total = sum(result.steady.goodput_bps.values())
     fct = [flow.fct_s for flow in flows if flow.fct_s is not None]
     return {
-        "colour": there(colour),
+        "colour": palette_name(colour),
         "name": name,
         "src": _span([flow.src for flow in flows]),
         "dst": _span([flow.dst for flow in flows]),
@@ -244,7 +244,7 @@ def _panel(chart: Chart) -> dict[str, Any]:
 def _line(line: Line) -> dict[str, Any]:
     return {
         "label": line.label,
-        "colour": there(line.colour),
+        "colour": palette_name(line.colour),
         "steps": line.shape == "steps",
         "stroke": line.stroke,
         "width": line.width * (PALE_WIDTH if line.pale else 1),
