@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from experiments.errors import ExperimentError
 from experiments.paper import FIGURES
 from experiments.paper.base import Figure
 from experiments.paper.run import PICTURE, read
@@ -87,9 +88,14 @@ def _entry(section: Section) -> tuple[str, str]:
 
 
 def _entries(text: str) -> dict[str, tuple[str, str]]:
-    """Rows and sections of a page, by the section's heading."""
+    """Rows and sections of a page, by the section's heading. Raises ExperimentError where they don't match."""
     head, *bodies = re.split(r"\n+(?=## )", text.rstrip("\n"))
     rows = [line for line in head.splitlines() if line.startswith("| [")]
+    if len(rows) != len(bodies):
+        raise ExperimentError(
+            f"results.md names {len(rows)} figures in its table and has {len(bodies)} sections: put back the one that "
+            "was written, or delete it. What was run is kept, and goes into the page with the next figure"
+        )
     return {body.partition("\n")[0].removeprefix("## "): (row, body) for row, body in zip(rows, bodies, strict=True)}
 
 

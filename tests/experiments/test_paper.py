@@ -18,6 +18,7 @@ import pytest
 
 from experiments import theory
 from experiments.checks import Check
+from experiments.errors import ExperimentError
 from experiments.fluid import Fluid
 from experiments.palette import LIGHT
 from experiments.paper import FIGURES, hadoop
@@ -231,6 +232,8 @@ def test_pages_say_what_the_summaries_say(tmp_path: Path) -> None:
     assert re.findall(r"\(#([^)]+)\)", both) == ["gentle-to-aggressive-increase-53-fig-10", *anchors]
     assert both.endswith(text[text.index("## ") :])
     assert markdown([], both) == both
+    with pytest.raises(ExperimentError, match="names 2 figures in its table and has 1 sections: put back"):
+        markdown([], both[: both.rindex("## ")])
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
