@@ -238,7 +238,7 @@ class FairnessRules:
     source = "study"
     about = (
         f"{_ABOUT} PCN, PCN-X, and PCN-X with one of its four rules as PCN has it. RTT = T = 500 us, w_min = 0.1/N, "
-        "beta = 0.005. What it does for the victim stands under Fig. 2."
+        "beta = 0.005. What it does for the victim stands in fairness.md."
     )
     flows = (4, 16, 64, 256, 1024)
     settings: Mapping[Key, tuple[str, str, Variant, bool]] = {

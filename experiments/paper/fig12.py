@@ -32,7 +32,7 @@ FACTORS = {
 }
 """By scheme: claim, number, what it is, and how many times PCN's it is in the paper."""
 PREVENTED = {"dcqcn": 0.53, "timely": 0.92}
-_BANDS = "(met: from 80% of the paper's factor to twice it; ordered: PCN's is shorter)"
+_BANDS = "(met: from 80% of the paper's factor to twice it; ordered: above 1)"
 
 
 class Fig12:
