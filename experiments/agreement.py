@@ -47,7 +47,11 @@ def _rows(live: Result, virtual: Result) -> Iterator[Check]:
         ),
     ):
         measured, expected = (value / scale for value in values)
-        met = f"met: within {TOLERANCE:.0%}" + (f" or {_FRAMES} frames" if slack else "")
+        met = (
+            f"met: within {TOLERANCE:.0%}"
+            + (f" or {_FRAMES} frames" if slack else "")
+            + "; ordered: within a factor of two"
+        )
         verdict: Verdict = "met" if abs(measured - expected) <= slack / scale else near(measured, expected, TOLERANCE)
         yield Check(
             "", f"{name}: {what}, last third, live against virtual ({met})", None, expected, measured, unit, verdict

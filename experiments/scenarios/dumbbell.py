@@ -165,7 +165,8 @@ def _convergence(plan: Plan, recording: Recording) -> list[Check]:
         ),
         Check(
             "0.28",
-            "mean sum of the rates from then until the queue is drained (met: within 5% of theory)",
+            "mean sum of the rates from then until the queue is drained (met: within 5% of theory; "
+            "ordered: within a factor of two)",
             None,
             target / 1e9,
             None if after is None else after / 1e9,
@@ -193,7 +194,7 @@ def _steady(plan: Plan, recording: Recording, steady: Steady) -> list[Check]:
     return [
         Check(
             "0.38",
-            "bottleneck utilisation, last third (met: 0.97 and more)",
+            "bottleneck utilisation, last third (met: 0.97 and more; ordered: above 0.9)",
             1.0,
             None,
             steady.utilisation,
@@ -202,7 +203,7 @@ def _steady(plan: Plan, recording: Recording, steady: Steady) -> list[Check]:
         ),
         Check(
             "0.31",
-            "Jain's index of the goodputs, last third (met: 0.97 and more)",
+            "Jain's index of the goodputs, last third (met: 0.97 and more; ordered: above 0.9)",
             1.0,
             1.0,
             steady.jain,
@@ -221,7 +222,8 @@ def _steady(plan: Plan, recording: Recording, steady: Steady) -> list[Check]:
         ),
         Check(
             "0.32",
-            "swing of the queue, last third, middle 90% (theory: CNPs in step; met: bound 0.1 C T)",
+            "swing of the queue, last third, middle 90% (theory: CNPs in step; met: bound 0.1 C T; "
+            "ordered: below twice that)",
             bound_queue / 1e3,
             theory.queue_oscillation(flows, w_min, capacity, period) / 1e3,
             queue_peak / 1e3,
@@ -230,7 +232,8 @@ def _steady(plan: Plan, recording: Recording, steady: Steady) -> list[Check]:
         ),
         Check(
             "0.33",
-            "swing of a flow's rate, last third, middle 90%, mean of the flows (met: paper's w_min C)",
+            "swing of a flow's rate, last third, middle 90%, mean of the flows (met: paper's w_min C; "
+            "ordered: below twice that)",
             w_min * capacity / 1e9,
             theory.rate_oscillation(flows, w_min, capacity) / 1e9,
             swing / 1e9,
