@@ -52,7 +52,7 @@ class Fig5:
     source = "PCN (NSDI'20), section 4.2 and Fig. 5"
     default_scheme = "pfc"
     parameters = (
-        Parameter("bursting", "count", 3, "hosts that send to R1 at line rate all the time", 1, 32),
+        Parameter("bursting", "count", 3, "hosts that send to R1 at line rate all the time", 2, 32),
         Parameter("rate", "rate", 40e9, "rate of every link", 1e6, 1e12),
         Parameter("delay", "time", 5e-6, "one-way delay of every link", 0, 1),
         Parameter("payload", "size", 1000, "payload of a data packet", 64, 9000),

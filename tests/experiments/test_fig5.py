@@ -36,3 +36,11 @@ def test_other_schemes_and_steps_too_short_are_refused() -> None:
         FIG5.plan("pcn", 1, {})
     with pytest.raises(ExperimentError, match="don't fit into step"):
         FIG5.plan("pfc", 1, {"step": 1e-3})
+
+
+def test_with_the_fewest_senders_some_steps_are_above_f1_s_share_and_some_below() -> None:
+    with pytest.raises(ExperimentError, match="bursting=1: must be 2"):  # its share is half the rate, where it begins
+        FIG5.plan("pfc", 1, {"bursting": 1})
+    plan = FIG5.plan("pfc", 1, {"bursting": 2, "points": 3})
+    checks = FIG5.checks(plan, run_virtual(plan, Silent()), None)  # type: ignore[arg-type]
+    assert "not comparable" not in [check.verdict for check in checks]
