@@ -89,7 +89,7 @@ def _searching(plan: Plan, made: Measures) -> list[Check]:
     burst = burst_s(plan) * 1e3
     return [
         Check("0.22", "the tree lasts (met: within 50%; ordered: shorter than with PFC alone)", paper_tree, None,
-              tree, "ms", _band(tree, paper_tree, 0.5, 0 < tree < burst)),
+              tree, "ms", _band(tree, paper_tree, 0.5, tree < burst)),
         Check("0.26", "F0's packets marked during the bursts, though it is innocent (met: any)", None, None,
               made.f0_marked_burst, "", at_least(made.f0_marked_burst, 1e-9)),
         Check("0.26", "F0 is cut, of its rate before (met: to 80% and less; ordered: 95%)", None, None, cut, "",
