@@ -14,7 +14,6 @@ from softswitch.codegen.values import Value, constant, modular_kind
 from softswitch.program.model import ActionNode, ConditionNode, Control, KeyField, Node, Table, TableNode
 from softswitch.program.statements import Exit, Jump, JumpIfZero
 
-SHORT_KEY = 8  # bytes, SW_SHORT_KEY of csrc/pipeline.h
 MAX_JUMPS_BACK = 1 << 20  # a bound on loops inside an action, which BMv2 does not have
 SIGNATURE = "(struct sw_instance *s, struct sw_packet *p, struct phv *h, struct locals *l"
 UNUSED = "    (void)s; (void)p; (void)h; (void)l;"
@@ -140,7 +139,7 @@ class ControlGenerator:
             lines += [f"    {line}" for line in self._key_field(field, at)]
             at += (field.width + 7) // 8
         lines += [
-            f"    const struct sw_entry *entry = {lookup(index, table.key_bytes)};",
+            f"    const struct sw_entry *entry = sw_lookup(s->tables[{index}], key, {table.key_bytes});",
             "    result.hit = entry != NULL;",
         ]
         on_hit = []
@@ -280,13 +279,6 @@ class ControlGenerator:
         for action, jump in by_action:
             lines.append(f"    case {action}: {jump or 'break;'}" + (" break;" if jump else ""))
         return [*lines, f"    default: {base} break;", "    }", "}"]
-
-
-def lookup(table: int, key_bytes: int) -> str:
-    """The entry of the table that `key` matches."""
-    if key_bytes <= SHORT_KEY:
-        return f"sw_lookup_short(s->tables[{table}], key, {key_bytes})"
-    return f"sw_lookup(s->tables[{table}], key)"
 
 
 def store_key(text: str, kind: str, size: int, at: int) -> list[str]:

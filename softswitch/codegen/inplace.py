@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from softswitch.codegen.controls import SHORT_KEY
 from softswitch.codegen.expressions import Expressions
 from softswitch.codegen.layout import sort_rows
 from softswitch.codegen.names import identifier
@@ -291,9 +290,9 @@ class InPlace:
             if len(fields) != 1 or not isinstance(fields[0].field, FieldRef) or fields[0].mask is not None:
                 continue
             key = "at" if fields[0].field in ports else places.get(fields[0].field)
-            bytes_ = self.program.tables[node.table].key_bytes
-            if key is not None and bytes_ <= SHORT_KEY:
-                lines.append(f"    sw_prepare_short(s->tables[{node.table}], {key}, {bytes_});")
+            if key is not None:
+                size = self.program.tables[node.table].key_bytes
+                lines.append(f"    sw_prepare_lookup(s->tables[{node.table}], {key}, {size});")
         return "\n".join(
             [
                 "static void inplace_prepare(const struct sw_instance *s, const uint8_t *frame, uint16_t port) {",

@@ -6,7 +6,7 @@ states can loop has a budget of state visits; one that runs out of it ends with 
 
 from __future__ import annotations
 
-from softswitch.codegen.controls import SIGNATURE, UNUSED, lookup, store_key
+from softswitch.codegen.controls import SIGNATURE, UNUSED, store_key
 from softswitch.codegen.expressions import Expressions
 from softswitch.codegen.names import comment
 from softswitch.codegen.packets import extract_fields
@@ -250,7 +250,8 @@ class ParserGenerator:
 
     def _test(self, key: tuple[KeyPart, ...], transition: Transition) -> str:
         if transition.vset is not None:
-            return lookup(len(self.program.tables) + transition.vset, sum((part.width + 7) // 8 for part in key))
+            size = sum((part.width + 7) // 8 for part in key)
+            return f"sw_lookup(s->tables[{len(self.program.tables) + transition.vset}], key, {size})"
         tests = []
         for i, (part, value, mask) in enumerate(zip(key, transition.values, transition.masks, strict=True)):
             if mask & unsigned_range(part.width)[1] == 0 and value == 0:

@@ -3,6 +3,8 @@
 
 #include "map.h"
 
+enum { FEW = 32 /* entries whose keys are remembered */ };
+
 struct exact {
     struct sw_map map;
     const struct sw_nodes *nodes;
@@ -75,11 +77,11 @@ static struct sw_node *find2(void *index, const uint8_t *key) { return find_narr
 static struct sw_node *find3(void *index, const uint8_t *key) { return find_narrow(index, key, 3); }
 static struct sw_node *find4(void *index, const uint8_t *key) { return find_narrow(index, key, 4); }
 
-#define INDEX(find, quick) {sizeof(struct exact), open, close, words, prepare, insert, remove_node, find, quick}
+#define INDEX(find, few) {sizeof(struct exact), open, close, words, prepare, insert, remove_node, find, few}
 
 const struct sw_index *sw_index_exact(const struct sw_table_spec *spec)
 {
-    static const struct sw_index wide = INDEX(find, false);
-    static const struct sw_index narrow[] = {INDEX(find1, true), INDEX(find2, true), INDEX(find3, true), INDEX(find4, true)};
+    static const struct sw_index wide = INDEX(find, UINT32_MAX);
+    static const struct sw_index narrow[] = {INDEX(find1, FEW), INDEX(find2, FEW), INDEX(find3, FEW), INDEX(find4, FEW)};
     return spec->key_bytes - 1 < 4 ? &narrow[spec->key_bytes - 1] : &wide;
 }

@@ -17,7 +17,7 @@
 
 #include "trie.h"
 
-enum { MAX_ROOT_BITS = 20, ROOT_LOAD = 4 /* entries a slot of the root, before it grows */ };
+enum { MAX_ROOT_BITS = 20, ROOT_LOAD = 4 /* entries a slot of the root, before it grows */, FEW = 4096 /* entries whose keys are remembered */ };
 
 struct lpm {
     struct sw_trie trie;
@@ -408,7 +408,7 @@ static bool open(void *index, const struct sw_table_spec *spec, const struct sw_
     return false;
 }
 
-#define INDEX(find) {sizeof(struct lpm), open, close, words, prepare, insert, remove_entry, find, false}
+#define INDEX(find) {sizeof(struct lpm), open, close, words, prepare, insert, remove_entry, find, FEW}
 
 const struct sw_index *sw_index_lpm(const struct sw_table_spec *spec)
 {

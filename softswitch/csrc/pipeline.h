@@ -222,41 +222,49 @@ struct sw_program {
 
 /* ---- what the runtime offers to generated code (resolved from the runtime library at load) ---- */
 
-/* What keys of up to SW_SHORT_KEY bytes found last, by a hash of the key: traffic repeats its keys. A table begins with it.
- * `found`: the entry, with the lowest bit set; that alone for a key that isn't there; 0: empty. */
+/* What keys of up to SW_SHORT_KEY bytes found last, by a hash of the key: traffic repeats its keys. `found`: the entry, with the
+ * lowest bit set; that alone for a key that isn't there; 0: empty. */
 enum { SW_SHORT_KEY = 8, SW_RECENT_BITS = 8 };
 struct sw_recent { uint64_t key; uintptr_t found; };
-struct sw_recents { struct sw_recent *slots; uint64_t mask; /* all its bits, or 0 and one slot that stays empty */ };
+
+/* What a table begins with. mask: all its bits, or 0 and one slot that stays empty. A node begins with its entry. */
+struct sw_node;
+struct sw_table_head {
+    struct sw_recent *slots;
+    uint64_t mask;
+    struct sw_node *(*find)(void *where, const uint8_t *key); /* of a key that isn't remembered */
+    void *where;
+};
 
 /* Where a short key is remembered, and its word, of a length that the compiler knows. */
 static inline __attribute__((always_inline)) struct sw_recent *sw_recent_of(const struct sw_table *table, const uint8_t *key,
                                                                             uint32_t bytes, uint64_t *word)
 {
-    const struct sw_recents *recents = (const struct sw_recents *)(const void *)table;
+    const struct sw_table_head *head = (const struct sw_table_head *)(const void *)table;
     *word = 0;
     __builtin_memcpy(word, key, bytes);
-    return &recents->slots[*word * UINT64_C(0x9e3779b97f4a7c15) >> (64 - SW_RECENT_BITS) & recents->mask];
+    return &head->slots[*word * UINT64_C(0x9e3779b97f4a7c15) >> (64 - SW_RECENT_BITS) & head->mask];
 }
 
-/* The entry that matches key (spec->key_bytes bytes), or NULL. */
-const struct sw_entry *sw_lookup(struct sw_table *, const uint8_t *key);
-const struct sw_entry *sw_lookup_anew(struct sw_table *, const uint8_t *key); /* which isn't remembered; now it is */
-
-/* sw_lookup of a short key. */
-static inline __attribute__((always_inline)) const struct sw_entry *sw_lookup_short(struct sw_table *table, const uint8_t *key,
-                                                                                    uint32_t bytes)
+/* The entry that matches key, or NULL. bytes: spec->key_bytes, which the compiler had better know. */
+static inline __attribute__((always_inline)) const struct sw_entry *sw_lookup(struct sw_table *table, const uint8_t *key,
+                                                                              uint32_t bytes)
 {
-    uint64_t word;
-    const struct sw_recent *recent = sw_recent_of(table, key, bytes, &word);
-    if (recent->key == word && recent->found != 0) return (const struct sw_entry *)(recent->found - 1);
-    return sw_lookup_anew(table, key);
+    const struct sw_table_head *head = (const struct sw_table_head *)(const void *)table;
+    if (bytes <= SW_SHORT_KEY) {
+        uint64_t word;
+        const struct sw_recent *recent = sw_recent_of(table, key, bytes, &word);
+        if (recent->key == word && recent->found != 0) return (const struct sw_entry *)(recent->found - 1);
+    }
+    return (const struct sw_entry *)(const void *)head->find(head->where, key);
 }
 
-/* A lookup of this short key is to come: brings its entry near, if that is quickly found. */
+/* A lookup of this key is to come: brings its entry near, if that is quickly found. */
 void sw_prepare_anew(const struct sw_table *, const uint8_t *key);
-static inline __attribute__((always_inline)) void sw_prepare_short(const struct sw_table *table, const uint8_t *key, uint32_t bytes)
+static inline __attribute__((always_inline)) void sw_prepare_lookup(const struct sw_table *table, const uint8_t *key, uint32_t bytes)
 {
     uint64_t word;
+    if (bytes > SW_SHORT_KEY) return;
     const struct sw_recent *recent = sw_recent_of(table, key, bytes, &word);
     if (recent->key != word || recent->found == 0) {
         sw_prepare_anew(table, key);

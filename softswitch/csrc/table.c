@@ -7,19 +7,17 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* With a quick index, a table remembers keys only while its entries are few: when keys are forgotten again, the index is quicker. */
-enum { FEW = 32, PAGE = 4096 };
+enum { PAGE = 4096 };
 
 struct sw_table {
     /* What a lookup reads, in a line. */
-    _Alignas(SW_LINE) struct sw_recents recents; /* first: programs look there by themselves */
-    struct sw_node *(*find)(void *index, const uint8_t *key);
+    _Alignas(SW_LINE) struct sw_table_head head; /* first: programs look there by themselves */
     struct sw_nodes nodes; /* a free one has no handle, which is UINT32_MAX */
     uint32_t key_bytes;
     bool has_default, remembers;
     struct sw_node *miss;
 
-    struct sw_recent *memory; /* the recents' slots when keys are remembered; NULL: the key is too long */
+    struct sw_recent *memory; /* where short keys are remembered; NULL: the key is too long */
     const struct sw_index *ops;
     const struct sw_table_spec *spec;
     const struct sw_program *program;
@@ -119,14 +117,34 @@ static const char *fault_of(const struct sw_table_spec *spec)
     return NULL;
 }
 
-static struct sw_recent nothing; /* stays empty */
+static struct sw_recent *recent_of(const struct sw_table *table, const uint8_t *key, uint64_t *word)
+{
+    switch (table->key_bytes) {
+    case 2: return sw_recent_of(table, key, 2, word);
+    case 4: return sw_recent_of(table, key, 4, word);
+    default: return sw_recent_of(table, key, table->key_bytes, word);
+    }
+}
+
+static struct sw_node *find_and_remember(void *where, const uint8_t *key)
+{
+    struct sw_table *table = where;
+    uint64_t word;
+    struct sw_recent *recent = recent_of(table, key, &word);
+    struct sw_node *node = table->ops->find(table->index, key);
+    *recent = (struct sw_recent){word, (uintptr_t)node | 1};
+    return node;
+}
 
 /* Entries came or went. */
 static void forget(struct sw_table *table)
 {
-    table->remembers = table->memory != NULL && (!table->ops->quick || table->count <= FEW);
-    table->recents = table->remembers ? (struct sw_recents){table->memory, UINT64_MAX} : (struct sw_recents){&nothing, 0};
-    if (table->remembers) memset(table->memory, 0, sizeof *table->memory << SW_RECENT_BITS);
+    static struct sw_recent nothing;
+    table->remembers = table->memory != NULL && table->count <= table->ops->few;
+    table->head = (struct sw_table_head){&nothing, 0, table->ops->find, table->index};
+    if (!table->remembers) return;
+    table->head = (struct sw_table_head){table->memory, UINT64_MAX, find_and_remember, table};
+    memset(table->memory, 0, sizeof *table->memory << SW_RECENT_BITS);
 }
 
 struct sw_table *sw_table_new(const struct sw_table_spec *spec, const struct sw_program *program, uint64_t seed,
@@ -144,7 +162,6 @@ struct sw_table *sw_table_new(const struct sw_table_spec *spec, const struct sw_
     table->spec = spec;
     table->program = program;
     table->ops = ops;
-    table->find = ops->find;
     table->open = ops->open(table->index, spec, &table->nodes, seed);
     size_t node_bytes = sizeof(struct sw_node) + 8 * (size_t)table->ops->words(spec);
     table->nodes.node_bytes = (uint32_t)((node_bytes + SW_LINE - 1) / SW_LINE * SW_LINE);
@@ -323,37 +340,10 @@ int sw_table_default(struct sw_table *table, uint32_t action, const uint64_t *ar
     return status;
 }
 
-static struct sw_recent *recent_of(const struct sw_table *table, const uint8_t *key, uint64_t *word)
-{
-    switch (table->key_bytes) {
-    case 1: return sw_recent_of(table, key, 1, word);
-    case 2: return sw_recent_of(table, key, 2, word);
-    case 4: return sw_recent_of(table, key, 4, word);
-    default: return sw_recent_of(table, key, table->key_bytes, word);
-    }
-}
-
-const struct sw_entry *sw_lookup(struct sw_table *table, const uint8_t *key)
-{
-    uint64_t word;
-    if (!table->remembers) return (const struct sw_entry *)table->find(table->index, key);
-    const struct sw_recent *recent = recent_of(table, key, &word);
-    if (recent->key == word && recent->found != 0) return (const struct sw_entry *)(recent->found - 1);
-    return sw_lookup_anew(table, key);
-}
-
-const struct sw_entry *sw_lookup_anew(struct sw_table *table, const uint8_t *key)
-{
-    uint64_t word;
-    const struct sw_node *node = table->find(table->index, key);
-    if (table->remembers) *recent_of(table, key, &word) = (struct sw_recent){word, (uintptr_t)node | 1};
-    return (const struct sw_entry *)node;
-}
-
 void sw_prepare_anew(const struct sw_table *table, const uint8_t *key)
 {
-    if (!table->ops->quick) return;
-    const char *node = (const char *)table->find((void *)table->index, key); /* which changes nothing */
+    if (table->remembers) return;
+    const char *node = (const char *)table->ops->find((void *)table->index, key); /* which changes nothing */
     __asm__ volatile("" ::"r"(node)); /* or a compiler takes a function that only prefetches for one without effect */
     if (node == NULL) return;
     __builtin_prefetch(node);

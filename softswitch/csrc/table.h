@@ -75,7 +75,7 @@ struct sw_index {
     int (*insert)(void *index, struct sw_node *);
     void (*remove)(void *index, struct sw_node *);
     struct sw_node *(*find)(void *index, const uint8_t *key);
-    bool quick; /* `find` takes about as long as it takes to remember a key */
+    uint32_t few; /* with more entries, keys aren't remembered: where they are forgotten again, `find` alone is quicker */
 };
 
 const struct sw_index *sw_index_exact(const struct sw_table_spec *);

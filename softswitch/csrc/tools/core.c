@@ -79,12 +79,12 @@ double core_lookup(enum sw_match kind, uint32_t entries, bool waiting)
         uint32_t at = 0;
         uint64_t start = sw_clock_ns();
         for (int i = 0; waiting && i < ROUNDS * KEYS; i++) {
-            const struct sw_entry *entry = sw_lookup(table, keys[at]);
+            const struct sw_entry *entry = sw_lookup(table, keys[at], sizeof keys[at]);
             found += entry != NULL;
             at += 1 + ((uint32_t)(uintptr_t)entry & 1); /* its last bit is 0, but who knows */
             if (at >= KEYS) at = 0;
         }
-        for (int i = 0; !waiting && i < ROUNDS * KEYS; i++) found += sw_lookup(table, keys[i % KEYS]) != NULL;
+        for (int i = 0; !waiting && i < ROUNDS * KEYS; i++) found += sw_lookup(table, keys[i % KEYS], sizeof keys[0]) != NULL;
         ns = (double)(sw_clock_ns() - start) / ((double)ROUNDS * KEYS);
     }
     if (found != ROUNDS * KEYS) ns = -1;

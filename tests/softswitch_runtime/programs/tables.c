@@ -36,14 +36,12 @@ struct sw_table *table_make(uint32_t number)
     return sw_table_new(&specs[number], &sw_program, 42, &why);
 }
 
-/* The handle of the entry that matches, or -1; -2 where a program that knows the key's length finds another one. The lookup is
- * announced before, which changes nothing. */
+/* The handle of the entry that matches, or -1. The lookup is announced before, which changes nothing. */
 int64_t table_find(struct sw_table *table, const uint8_t *key)
 {
     uint32_t bytes = sw_table_spec_of(table)->key_bytes;
-    if (bytes <= SW_SHORT_KEY) sw_prepare_short(table, key, bytes);
-    const struct sw_entry *entry = sw_lookup(table, key);
-    if (bytes <= SW_SHORT_KEY && sw_lookup_short(table, key, bytes) != entry) return -2;
+    sw_prepare_lookup(table, key, bytes);
+    const struct sw_entry *entry = sw_lookup(table, key, bytes);
     return entry == NULL ? -1 : (int64_t)entry->handle;
 }
 
@@ -52,7 +50,7 @@ uint64_t table_sweep(struct sw_table *table, const uint8_t *keys, uint32_t key_b
 {
     uint64_t hits = 0;
     for (uint32_t round = 0; round < rounds; round++) {
-        for (uint32_t i = 0; i < n; i++) hits += sw_lookup(table, keys + (size_t)i * key_bytes) != NULL;
+        for (uint32_t i = 0; i < n; i++) hits += sw_lookup(table, keys + (size_t)i * key_bytes, key_bytes) != NULL;
     }
     return hits;
 }
