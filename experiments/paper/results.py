@@ -57,12 +57,13 @@ def write_docs(root: Path, docs: Path) -> None:
     haven't stay as they are there."""
     pictures = docs / "figures"
     pictures.mkdir(parents=True, exist_ok=True)
-    made = sections(root)
+    made, page = sections(root), docs / "results.md"
+    text = markdown(made, page.read_text(encoding="utf-8") if page.exists() else "")
     for section in made:
         (pictures / f"{section.figure.name}.png").write_bytes(section.picture)
-    page = docs / "results.md"
-    before = page.read_text(encoding="utf-8") if page.exists() else ""
-    page.write_text(markdown(made, before), encoding="utf-8")
+    whole = page.with_suffix(".new")
+    whole.write_text(text, encoding="utf-8")
+    whole.replace(page)  # whoever ends this meanwhile leaves the page as it was
 
 
 def markdown(made: Sequence[Section], before: str = "") -> str:
