@@ -19,7 +19,7 @@ def test_it_marks_what_the_counter_marks(tmp_path: Path) -> None:
     one more: the queue that waits then leaves unmarked."""
     seen = count(8000, tmp_path, name=f"n{os.getpid()}-{uuid.uuid4().hex[:8]}")
     assert seen.shown >= PAUSES
-    assert seen.marked > seen.packets / 10
+    assert seen.marked - seen.time_alone + seen.counter_alone > seen.packets / 10  # by the counter
     # By recirculation, the first to leave may be the last that came: that one shows nothing yet.
     assert seen.time_alone <= seen.shown
     assert seen.counter_alone <= seen.packets / 20 + (seen.shown - PAUSES) * QUEUEFUL
