@@ -68,8 +68,10 @@ class FirstDepartureIsTheResume(NpEcnTimeTest):
         self.occupy_slow_port(2, 20)
         self.resume(SLOW_PORT)
         self.send(1, *(data(1, SLOW_PORT, psn=1000 + psn) for psn in range(later)))
-        self.assertEqual(marks(self.receive_data(self.n + later)), [False] * (self.n + later))
-        if self.target == "softswitch":  # BMv2 shapes each queue alone
+        seen = marks(self.receive_data(self.n + later))
+        self.assertEqual(seen[: self.n], [False] * self.n)
+        if self.target == "softswitch":  # BMv2 shapes each queue alone: there the pause may be over by then
+            self.assertEqual(seen[self.n :], [False] * later)
             self.assertEqual(self.counters("marked_by_counter"), {index(SLOW_PORT): later})
 
 
