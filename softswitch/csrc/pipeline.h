@@ -273,6 +273,7 @@ static inline __attribute__((always_inline)) void sw_prepare_lookup(const struct
         __builtin_prefetch((const char *)(recent->found - 1) + 64);
     }
 }
+
 /* What runs on a miss, or NULL. */
 const struct sw_entry *sw_default_entry(const struct sw_table *);
 
