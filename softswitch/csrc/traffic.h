@@ -79,7 +79,7 @@ void sw_tm_left(struct sw_tm_port *, uint64_t since_ns, uint64_t now_ns);
  * SW_BEHIND_NS: it may wake up as much later, and a port whose packets are closer than that would never catch up. */
 static inline bool sw_tm_behind(const struct sw_tm_port *port, uint64_t now_ns)
 {
-    return port->line.head != NULL && port->line.head->due_ns < now_ns;
+    return port->rate_bps != 0 && port->line.head != NULL && port->line.head->due_ns < now_ns;
 }
 
 /* When sw_tm_dequeue or sw_tm_release has something next; 0: at once; UINT64_MAX: never. */

@@ -121,6 +121,13 @@ static void test_distance_of_what_left(void)
     run(port, end + wire);
     CHECK(n_left == 4 && !sw_tm_behind(port, UINT64_MAX));
     finish();
+    port = start(0, MS, 64); /* without a rate there is no distance to keep */
+    put(port, 0, 0, 0);
+    CHECK(sw_tm_next(port) == 0);
+    struct sw_pkt *pkt = sw_tm_dequeue(&tm, port, 0);
+    sw_tm_sent(port, pkt, pkt->p.length);
+    CHECK(sw_tm_next(port) == MS && !sw_tm_behind(port, 2 * MS));
+    finish();
 }
 
 static void test_priorities(void)
