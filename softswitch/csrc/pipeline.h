@@ -188,8 +188,8 @@ struct sw_inplace {
     void (*ingress)(struct sw_instance *, struct sw_hop *);
     /* Egress control, checksum update, deparser: unless it dropped, the frame is as it leaves. */
     void (*egress)(struct sw_instance *, struct sw_hop *);
-    /* Has the entries brought near that ingress will need for such a packet, as far as its headers and port tell, and
-     * tables know without looking far. Nothing changes. */
+    /* Has the entries brought near that ingress will need for such a packet, as far as its headers and port tell it
+     * (sw_prepare_lookup). Nothing changes. */
     void (*prepare)(const struct sw_instance *, const uint8_t *frame, uint16_t port);
 };
 
@@ -259,7 +259,7 @@ static inline __attribute__((always_inline)) const struct sw_entry *sw_lookup(st
     return (const struct sw_entry *)(const void *)head->find(head->where, key);
 }
 
-/* A lookup of this key is to come: brings its entry near, if that is quickly found. */
+/* A lookup of this key is to come: brings its entry near; of a table that remembers keys, if it remembers this one. */
 void sw_prepare_anew(const struct sw_table *, const uint8_t *key);
 static inline __attribute__((always_inline)) void sw_prepare_lookup(const struct sw_table *table, const uint8_t *key, uint32_t bytes)
 {

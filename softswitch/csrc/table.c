@@ -14,7 +14,7 @@ struct sw_table {
     _Alignas(SW_LINE) struct sw_table_head head; /* first: programs look there by themselves */
     struct sw_nodes nodes; /* a free one has no handle, which is UINT32_MAX */
     uint32_t key_bytes;
-    bool has_default, remembers;
+    bool has_default;
     struct sw_node *miss;
 
     struct sw_recent *memory; /* where short keys are remembered; NULL: the key is too long */
@@ -140,9 +140,8 @@ static struct sw_node *find_and_remember(void *where, const uint8_t *key)
 static void forget(struct sw_table *table)
 {
     static struct sw_recent nothing;
-    table->remembers = table->memory != NULL && table->count <= table->ops->few;
     table->head = (struct sw_table_head){&nothing, 0, table->ops->find, table->index};
-    if (!table->remembers) return;
+    if (table->memory == NULL || table->count > table->ops->few) return;
     table->head = (struct sw_table_head){table->memory, UINT64_MAX, find_and_remember, table};
     memset(table->memory, 0, sizeof *table->memory << SW_RECENT_BITS);
 }
@@ -342,7 +341,7 @@ int sw_table_default(struct sw_table *table, uint32_t action, const uint64_t *ar
 
 void sw_prepare_anew(const struct sw_table *table, const uint8_t *key)
 {
-    if (table->remembers) return;
+    if (table->head.mask != 0) return; /* to find it would take as long as the lookup that comes */
     const char *node = (const char *)table->ops->find((void *)table->index, key); /* which changes nothing */
     __asm__ volatile("" ::"r"(node)); /* or a compiler takes a function that only prefetches for one without effect */
     if (node == NULL) return;
