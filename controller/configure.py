@@ -12,7 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
-from controller.switch import CloneSession, TableAction, TableActions, TableEntry, TableMatch
+from controller.routes import MultipathRoute, PortGroup, Route, group_entry, host_routes, join, route_entry
+from controller.switch import CloneSession, TableAction, TableEntry, TableMatch
 from controller.target import RECIRCULATION_PORT
 from hosts import wire
 from hosts.algorithms import DcqcnParameters, PcnParameters, PcnTimeParameters, QcnParameters, Scheme
@@ -24,39 +25,8 @@ CNM_CLONE_SESSION = 2
 LOSSLESS_CLASSES = 0b0000_1000  # RoCE data, class 3
 QUANTUM_BITS = 512  # IEEE 802.1Qbb: a pause quantum is 512 bit times
 MAX_QUANTA = 0xFFFF
-_HASH_BITS, _HASH_PARTS = 8, 4  # a flow's hash has 32 bits
 # A switch in stretched time is a thread, which wakes late: on two busy cores seldom by more (docs/tofino.md).
 LATE_US = 5000
-
-
-@dataclass(frozen=True)
-class Route:
-    """Packets for `address`, or for all that share its first `prefix` bits, leave by `port`, with `mac` as their
-    destination."""
-
-    address: str
-    mac: str
-    port: int
-    prefix: int = 32
-
-
-@dataclass(frozen=True)
-class MultipathRoute:
-    """Packets for `address` leave by a port of `group`, with `mac` as their destination. Which one, the flow's hash
-    decides: its bits from `hash_shift` on."""
-
-    address: str
-    mac: str
-    group: int
-    hash_shift: int
-
-
-@dataclass(frozen=True)
-class PortGroup:
-    """Ports that share flows evenly (ECMP), in order."""
-
-    number: int
-    ports: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -237,32 +207,14 @@ def np_ecn_port(
         raise TopologyError(f"{switch}:{port}: {error}") from None
 
 
-def routes(topology: Topology, switch: str) -> tuple[list[Route | MultipathRoute], list[PortGroup]]:
-    """By all shortest paths to each host, and the groups of ports that these need, numbered from 1.
-
-    The hash's bits differ by the distance that is left: so no two of up to four switches on a path that choose among
-    256 ports or fewer use the same ones. Raises TopologyError.
-    """
-    found: list[Route | MultipathRoute] = []
-    groups: dict[tuple[int, ...], PortGroup] = {}
-    for host in topology.hosts:
-        distance, ports = topology.distance(switch, host.name), topology.next_hops(switch, host.name)
-        if len(ports) == 1:
-            found.append(Route(host.ip, host.mac, ports[0]))
-        else:
-            group = groups.setdefault(ports, PortGroup(len(groups) + 1, ports))
-            found.append(MultipathRoute(host.ip, host.mac, group.number, _HASH_BITS * (distance % _HASH_PARTS)))
-    return found, list(groups.values())
-
-
 def plan(topology: Topology, switch: str, dilation: float, scheme: object = None) -> SwitchPlan:
     """A switch's program from the topology and `scheme`, the scheme's parameters. Raises TopologyError."""
     topology.switch(switch)
     ports = topology.ports(switch)
-    ways, groups = routes(topology, switch)
+    ways, groups = host_routes(topology, switch)
     return SwitchPlan(
         switch,
-        routes=tuple(ways),
+        routes=tuple(join(ways)),
         groups=tuple(groups),
         pfc=tuple(pfc_port(topology, switch, port, dilation) for port in ports),
         red=tuple(red_port(port, scheme) for port in ports) if isinstance(scheme, DcqcnParameters) else (),
@@ -270,26 +222,6 @@ def plan(topology: Topology, switch: str, dilation: float, scheme: object = None
         np_ecn=tuple(np_ecn_port(topology, switch, port, dilation, scheme) for port in ports)
         if isinstance(scheme, PcnTimeParameters)
         else (),
-    )
-
-
-def route_entry(route: Route | MultipathRoute) -> TableEntry:
-    if isinstance(route, Route):
-        prefix, action = route.prefix, TableAction("ipv4_forward", dst_mac=route.mac, port=route.port)
-    else:
-        prefix, action = (
-            32,
-            TableAction("ipv4_multipath", dst_mac=route.mac, group_id=route.group, hash_shift=route.hash_shift),
-        )
-    return TableEntry("ipv4_lpm", match=TableMatch(dst_addr=f"{route.address}/{prefix}"), action=action)
-
-
-def group_entry(group: PortGroup) -> TableEntry:
-    """With an action set of its own, instead of members and groups that would be written apart."""
-    return TableEntry(
-        "next_hop_group",
-        match=TableMatch(group=group.number),
-        action=TableActions([(1, TableAction("next_hop", port=port)) for port in group.ports]),
     )
 
 

@@ -22,12 +22,12 @@ from controller.configure import (
     RECIRCULATION_PORT,
     NpEcnPort,
     PfcPort,
-    Route,
     SwitchPlan,
     clone_sessions,
     gap_us,
     program_switch,
 )
+from controller.routes import Route
 from controller.switch import Counter, Program, SwitchClient
 from controller.target import target
 from hosts import wire

@@ -7,9 +7,10 @@ from collections import Counter as Counts
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from controller.configure import Route, SwitchPlan, entries
+from controller.configure import SwitchPlan, entries
 from controller.errors import SwitchError
 from controller.lab import CLASSES, index
+from controller.routes import Route
 from controller.switch import Counter, SwitchClient, TableAction, TableEntry, TableMatch
 from controller.tofino.model import TofinoLab
 from controller.tofino.package import Package

@@ -21,7 +21,8 @@ from scapy.layers.inet import ICMP, IP, TCP, UDP
 from scapy.layers.l2 import Ether
 from scapy.packet import Raw
 
-from controller.configure import RECIRCULATION_PORT, Route, route_entry
+from controller.configure import RECIRCULATION_PORT
+from controller.routes import Route, route_entry
 from controller.switch import TableAction, TableEntry, TableMatch
 from hosts import wire
 

@@ -10,7 +10,7 @@ from scapy.layers.inet import IP, TCP
 from scapy.layers.l2 import Ether
 from scapy.packet import Raw
 
-from controller.configure import MultipathRoute, PortGroup, group_entry, route_entry
+from controller.routes import MultipathRoute, PortGroup, group_entry, route_entry
 from controller.switch import TableActions, TableEntry, TableMatch
 from hosts import wire
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from controller.configure import route_entry
 from controller.errors import SwitchError, UnknownNameError
 from controller.lab import Lab, index
+from controller.routes import route_entry
 from controller.switch import SwitchClient, TableAction, TableEntry, TableMatch
 from controller.target import BMV2
 from topologies.dumbbell import dumbbell

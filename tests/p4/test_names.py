@@ -11,7 +11,7 @@ from finsy import P4Schema
 from finsy.proto import p4i
 from google.protobuf import text_format
 
-from controller import configure, observe
+from controller import observe, routes
 
 COMPILED = Path(__file__).resolve().parents[2] / "p4src/compiled"
 V1MODEL = COMPILED / "pcn_time_native.p4info.txtpb"  # NP-ECN by time, and the target pauses: as on Tofino
@@ -140,7 +140,7 @@ def test_registers_hold_the_same(v1model: p4i.P4Info, tna: p4i.P4Info) -> None:
 
 def test_routes_fit_both(tna: p4i.P4Info, v1model: p4i.P4Info) -> None:
     """The controller's route, encoded by either p4info."""
-    route = configure.route_entry(configure.Route("10.0.0.0", "02:00:00:00:00:01", 4, prefix=24))
+    route = routes.route_entry(routes.Route("10.0.0.0", "02:00:00:00:00:01", 4, prefix=24))
     for info in (v1model, tna):
         entry = route.encode(P4Schema(info)).table_entry
         assert (entry.match[0].lpm.value, entry.match[0].lpm.prefix_len) == (bytes([10, 0, 0, 0]), 24)
