@@ -4,13 +4,14 @@
 leaf then has 8 x 40 Gb/s down, and one link to each of the 8 spines up.
 
 ToRs are t0, t1, ... in order of their pods, leaves l0, l1, ..., spines p0, p1, ..., hosts h0, h1, ... from left to
-right. A switch's ports count its lower neighbours first, then its upper ones, from 1; parallel links are neighbours.
+right; a ToR's hosts are a subnet, and so are a pod's. A switch's ports count its lower neighbours first, then its upper
+ones, from 1; parallel links are neighbours.
 """
 
 from __future__ import annotations
 
 from topologies import lossless
-from topologies.model import Endpoint, Link, Switch, Topology, TopologyError, make_hosts
+from topologies.model import Endpoint, Link, Switch, Topology, TopologyError, make_racks
 
 
 def clos(
@@ -53,7 +54,7 @@ def clos(
     names = [f"{tier}{i}" for tier, count in tiers.items() for i in range(count)]
     return Topology(
         name="clos",
-        hosts=make_hosts([f"h{i}" for i in range(pods * tors * hosts)]),
+        hosts=make_racks(pods, tors, hosts),
         switches=tuple(Switch(name, i) for i, name in enumerate(names, start=1)),
         links=tuple(links),
         parameters={

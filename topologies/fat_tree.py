@@ -1,13 +1,14 @@
 """The k-ary fat-tree: k pods of k/2 edge and k/2 aggregation switches, (k/2)^2 cores, k^3/4 hosts, one link rate.
 
 Edge switches are e0, e1, ... in order of their pods, aggregation switches a0, a1, ..., cores c0, c1, ..., hosts h0,
-h1, ... from left to right. A switch's ports count its lower neighbours first, then its upper ones, from 1.
+h1, ... from left to right; an edge switch's hosts are a subnet, and so are a pod's. A switch's ports count its lower
+neighbours first, then its upper ones, from 1.
 """
 
 from __future__ import annotations
 
 from topologies import lossless
-from topologies.model import Endpoint, Link, Switch, Topology, TopologyError, make_hosts
+from topologies.model import Endpoint, Link, Switch, Topology, TopologyError, make_racks
 
 
 def fat_tree(
@@ -43,7 +44,7 @@ def fat_tree(
     names = [f"{tier}{i}" for tier, count in tiers.items() for i in range(count)]
     return Topology(
         name="fat-tree",
-        hosts=make_hosts([f"h{i}" for i in range(k * half * half)]),
+        hosts=make_racks(k, half, half),
         switches=tuple(Switch(name, i) for i, name in enumerate(names, start=1)),
         links=tuple(links),
         parameters={

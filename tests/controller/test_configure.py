@@ -1,4 +1,4 @@
-"""What switches are programmed with: PFC's times at dilated rates, routes, thresholds."""
+"""What switches are programmed with: PFC's times at dilated rates, thresholds."""
 
 from __future__ import annotations
 
@@ -13,9 +13,7 @@ from controller.configure import (
     LATE_US,
     MAX_QUANTA,
     PFC_CLONE_SESSION,
-    MultipathRoute,
     NpEcnPort,
-    PortGroup,
     QcnPort,
     RedPort,
     agent_parameters,
@@ -27,7 +25,6 @@ from controller.configure import (
 from controller.switch import COMPILED, Program
 from controller.target import RECIRCULATION_PORT
 from hosts.algorithms import DcqcnParameters, schemes
-from topologies.clos import clos
 from topologies.compact import compact
 from topologies.dumbbell import dumbbell
 from topologies.fat_tree import fat_tree
@@ -61,47 +58,6 @@ def test_a_pause_is_refreshed_before_it_ends(dilation: float, quanta: int) -> No
     assert port.quanta * port.quantum_q16_us < 2**48
     nominal_s = quanta * 512 / 10e9
     assert port.pause_s == pytest.approx(nominal_s * dilation, rel=1e-3)
-
-
-def test_routes_reach_every_host() -> None:
-    topology = dumbbell()
-    for switch in ("s0", "s1"):
-        routes = {route.address: route for route in plan(topology, switch, 400).routes}
-        assert set(routes) == {host.ip for host in topology.hosts}
-        for host in topology.hosts:
-            assert routes[host.ip].port == topology.route(switch, host.name)
-            assert routes[host.ip].mac == host.mac
-
-
-def test_where_shortest_paths_part_a_group_has_all_their_ports() -> None:
-    topology = fat_tree(4)
-    made = plan(topology, "e0", 1.0)
-    routes = {route.address: route for route in made.routes}
-    assert made.groups == (PortGroup(1, (3, 4)),)
-    for host in topology.hosts:
-        route = routes[host.ip]
-        assert route.mac == host.mac
-        if host.name in ("h0", "h1"):
-            assert route.port == topology.route("e0", host.name)
-        else:
-            assert isinstance(route, MultipathRoute)
-            assert (route.group, topology.next_hops("e0", host.name)) == (1, (3, 4))
-    assert plan(topology, "c0", 1.0).groups == ()
-
-
-def test_switches_of_a_path_that_choose_take_other_bits_of_the_hash() -> None:
-    """ToR, leaf, spine and leaf of the Clos: among leaves, spines, the other pod's leaves, and parallel links."""
-    topology = clos(pods=2, tors=2)
-    last = topology.hosts[-1]
-    shifts, groups = [], []
-    for switch in ("t0", "l0", "p0", "l2"):
-        made = plan(topology, switch, 1.0)
-        (route,) = (route for route in made.routes if route.address == last.ip)
-        assert isinstance(route, MultipathRoute)
-        shifts.append(route.hash_shift)
-        groups.append(made.groups[route.group - 1].ports)
-    assert sorted(shifts) == [0, 8, 16, 24]
-    assert groups == [topology.next_hops(switch, last.name) for switch in ("t0", "l0", "p0", "l2")]
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from ipaddress import IPv4Address
 
 import pytest
 
@@ -10,7 +11,7 @@ from topologies import catalog
 from topologies.clos import clos
 from topologies.dumbbell import dumbbell
 from topologies.fat_tree import fat_tree
-from topologies.model import Topology, TopologyError
+from topologies.model import Topology, TopologyError, make_racks
 from topologies.parking_lot import parking_lot
 
 
@@ -75,6 +76,32 @@ def test_clos_of_section_7_4() -> None:
     assert ways(topology, "h0", "h511") == 4 * 8 * 4  # strands up, spines, strands down (of either leaf)
     assert ways(topology, "h0", "h16") == 2 * 2 * 2
     assert topology.max_rtt_s() == pytest.approx(60e-6)
+
+
+@pytest.mark.parametrize(
+    ("topology", "pods", "racks", "rack_bits", "pod_bits"),
+    [(fat_tree(2), 2, 1, 2, 2), (fat_tree(4), 4, 2, 2, 3), (fat_tree(6), 6, 3, 3, 5), (clos(), 8, 4, 5, 7)],
+    ids=["k=2", "k=4", "k=6", "clos"],
+)
+def test_racks_and_pods_are_subnets(topology: Topology, pods: int, racks: int, rack_bits: int, pod_bits: int) -> None:
+    """In order, without room for one more bit; a rack's hosts from its first address on."""
+    each = len(topology.hosts) // (pods * racks)
+    assert 2 ** (rack_bits - 1) < each + 2 <= 2**rack_bits
+    assert 2 ** (pod_bits - rack_bits) < 2 * racks <= 2 ** (pod_bits - rack_bits + 1)
+    for i, host in enumerate(topology.hosts):
+        rack, place = divmod(i, each)
+        number = rack // racks << pod_bits | rack % racks << rack_bits | place + 1
+        assert host.ip == str(IPv4Address(0x0A000000 + number))
+        assert host.mac == f"02:00:00:00:{number >> 8:02x}:{number & 0xFF:02x}"
+        assert topology.peer(host.name, 0).node == f"{'t' if topology.name == 'clos' else 'e'}{rack}"
+
+
+def test_racks_that_have_no_addresses_are_refused() -> None:
+    assert make_racks(1, 1, 2**16 - 2)[-1].ip == "10.0.255.254"
+    assert make_racks(2**14, 1, 1)[-1].ip == "10.0.255.253"
+    for pods, racks, hosts in ((1, 1, 2**16 - 1), (2**14 + 1, 1, 1), (1, 2, 2**15 - 1)):
+        with pytest.raises(TopologyError, match=r"host number \d+ is out of range: from 1 to 65534"):
+            make_racks(pods, racks, hosts)
 
 
 def test_parallel_links_have_names_of_their_own() -> None:

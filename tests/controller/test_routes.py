@@ -1,0 +1,177 @@
+"""Routes: by which ports they go, and that joined ones lead each host's packets where its own would."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from ipaddress import IPv4Address, IPv4Network
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from controller.configure import plan
+from controller.routes import ROUTER_MAC, MultipathRoute, PortGroup, Route, join
+from topologies.clos import clos
+from topologies.compact import compact
+from topologies.dumbbell import dumbbell
+from topologies.fat_tree import fat_tree
+from topologies.model import Topology
+from topologies.parking_lot import parking_lot
+
+TOPOLOGIES: dict[str, Callable[[], Topology]] = {
+    "dumbbell": dumbbell,
+    "compact": compact,
+    "parking-lot": lambda: parking_lot(4),
+    "fat-tree": lambda: fat_tree(6),
+    "clos": lambda: clos(pods=3, tors=2),
+}
+# Of few bits, so that neighbours are frequent; at both ends of what there is.
+_SPACE = 64
+_BASES = (0, 0x0A000000, 2**32 - _SPACE)
+
+Way = Route | MultipathRoute
+
+
+def network(route: Way) -> IPv4Network:
+    """Its prefix; raises ValueError where the address has bits beyond it."""
+    return IPv4Network(f"{route.address}/{route.prefix}")
+
+
+def matching(routes: Sequence[Way], address: str) -> list[Way]:
+    return [route for route in routes if IPv4Address(address) in network(route)]
+
+
+def way(route: Way) -> Way:
+    """The route without what it is for."""
+    return replace(route, address="", prefix=0)
+
+
+def blocks(routes: Sequence[Way], base: int) -> int:
+    """How many disjoint blocks it takes: the largest first, those whose hosts go one way."""
+    left = {int(IPv4Address(route.address)) - base: way(route) for route in routes}
+    taken, size = 0, _SPACE
+    while left:
+        for start in range(0, _SPACE, size):
+            ways = {at: left[at] for at in range(start, start + size) if at in left}
+            if len(set(ways.values())) == 1:
+                taken += 1
+                left = {at: one for at, one in left.items() if at not in ways}
+        size //= 2
+    return taken
+
+
+@st.composite
+def host_routes_of(draw: st.DrawFn) -> tuple[int, list[Way]]:
+    """A route each to some of the addresses from a base on, in any order: of few ways, some with a MAC of their own."""
+    base = draw(st.sampled_from(_BASES))
+    numbers = draw(st.lists(st.integers(0, _SPACE - 1), unique=True))
+    found: list[Way] = []
+    for number in numbers:
+        address = str(IPv4Address(base + number))
+        kind, choice = draw(st.sampled_from(("attached", "one", "many"))), draw(st.integers(1, 2))
+        if kind == "attached":
+            found.append(Route(address, f"02:00:00:00:00:{number:02x}", choice))
+        elif kind == "one":
+            found.append(Route(address, ROUTER_MAC, choice))
+        else:
+            found.append(MultipathRoute(address, ROUTER_MAC, choice, 8 * draw(st.integers(0, 1))))
+    return base, found
+
+
+@given(host_routes_of())
+def test_joined_routes_are_the_hosts_own_by_as_few_disjoint_prefixes_as_it_takes(drawn: tuple[int, list[Way]]) -> None:
+    base, routes = drawn
+    joined = join(routes)
+    for route in routes:
+        (found,) = matching(joined, route.address)
+        assert way(found) == way(route)
+    networks = [network(route) for route in joined]
+    assert networks == sorted(networks)
+    assert not any(a.overlaps(b) for a, b in pairwise(networks))
+    assert len(joined) == blocks(routes, base)
+    for one in joined:
+        inside = [int(IPv4Address(route.address)) for route in routes if IPv4Address(route.address) in network(one)]
+        assert (min(inside) ^ max(inside)).bit_length() == 32 - one.prefix, "no shorter than its hosts need"
+
+
+@pytest.mark.parametrize("name", TOPOLOGIES)
+def test_each_switch_sends_each_host_s_packets_by_all_its_shortest_paths(name: str) -> None:
+    """With the host's MAC to a host of its own, a router's to all others."""
+    topology = TOPOLOGIES[name]()
+    for switch in topology.switches:
+        made = plan(topology, switch.name, 1.0)
+        groups = {group.number: group.ports for group in made.groups}
+        for host in topology.hosts:
+            (route,) = matching(made.routes, host.ip)
+            ports = (route.port,) if isinstance(route, Route) else groups[route.group]
+            assert ports == topology.next_hops(switch.name, host.name)
+            attached = topology.peer(switch.name, ports[0]).node == host.name
+            assert (route.mac, attached) in ((host.mac, True), (ROUTER_MAC, False))
+            assert route.prefix == 32 or not attached
+            if isinstance(route, MultipathRoute):
+                assert route.hash_shift == 8 * (topology.distance(switch.name, host.name) % 4)
+
+
+@given(st.data())
+def test_packets_to_nobody_never_go_round(data: st.DataObject) -> None:
+    """Whatever addresses the hosts have: by any of a route's ports, at most as many switches as the longest way has."""
+    topology = fat_tree(4)
+    numbers = data.draw(st.lists(st.integers(1, 60), unique=True, min_size=16, max_size=16))
+    hosts = [
+        replace(host, ip=str(IPv4Address(0x0A000000 + number)))
+        for host, number in zip(topology.hosts, numbers, strict=True)
+    ]
+    topology = replace(topology, hosts=tuple(hosts))
+    plans = {switch.name: plan(topology, switch.name, 1.0) for switch in topology.switches}
+    nobody = data.draw(st.integers(0, 63).filter(lambda number: number not in numbers))
+    address = str(IPv4Address(0x0A000000 + nobody))
+    at = set(plans)
+    for _ in range(5):
+        further: set[str] = set()
+        for switch in at:
+            for route in matching(plans[switch].routes, address):
+                ports = (route.port,) if isinstance(route, Route) else plans[switch].groups[route.group - 1].ports
+                further |= {topology.peer(switch, port).node for port in ports}
+        assert further <= set(plans), "a host gets what isn't its own"
+        at = further
+    assert at == set()
+
+
+def test_the_clos_takes_few_routes() -> None:
+    """ToRs their hosts, the pod's other ToRs (a half and a quarter of it) and the other pods (halves of what is left);
+    leaves their ToRs and the other pods; spines the pods. A route to each host would be 28,672 of them."""
+    topology = clos()
+    counts = {tier: set[int]() for tier in "tlp"}
+    for switch in topology.switches:
+        counts[switch.name[0]].add(len(plan(topology, switch.name, 1.0).routes))
+    assert counts == {"t": {16 + 2 + 3}, "l": {4 + 3}, "p": {8}}
+
+
+def test_where_shortest_paths_part_a_group_has_all_their_ports() -> None:
+    made = plan(fat_tree(4), "e0", 1.0)
+    assert made.groups == (PortGroup(1, (3, 4)),)
+    assert made.routes == (
+        Route("10.0.0.1", "02:00:00:00:00:01", 1),
+        Route("10.0.0.2", "02:00:00:00:00:02", 2),
+        MultipathRoute("10.0.0.4", ROUTER_MAC, 1, 24, prefix=30),
+        MultipathRoute("10.0.0.8", ROUTER_MAC, 1, 8, prefix=29),
+        MultipathRoute("10.0.0.16", ROUTER_MAC, 1, 8, prefix=28),
+    )
+    assert plan(fat_tree(4), "c0", 1.0).groups == ()
+
+
+def test_switches_of_a_path_that_choose_take_other_bits_of_the_hash() -> None:
+    """ToR, leaf, spine and leaf of the Clos: among leaves, spines, the other pod's leaves, and parallel links."""
+    topology = clos(pods=2, tors=2)
+    last = topology.hosts[-1]
+    shifts, groups = [], []
+    for switch in ("t0", "l0", "p0", "l2"):
+        made = plan(topology, switch, 1.0)
+        (route,) = matching(made.routes, last.ip)
+        assert isinstance(route, MultipathRoute)
+        shifts.append(route.hash_shift)
+        groups.append(made.groups[route.group - 1].ports)
+    assert sorted(shifts) == [0, 8, 16, 24]
+    assert groups == [topology.next_hops(switch, last.name) for switch in ("t0", "l0", "p0", "l2")]
