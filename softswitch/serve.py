@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import logging
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -14,7 +15,6 @@ from softswitch.options import OptionError, Options
 from softswitch.p4runtime.pipeline import Pipeline
 from softswitch.p4runtime.server import Server, ServerError
 from softswitch.p4runtime.service import Service
-from softswitch.program import load_program
 from softswitch.program.errors import ProgramError
 
 # Of all ports' rings together, some 12 MB at an MTU of 1,044: a switch of many ports takes in no more than one of few.
@@ -60,6 +60,7 @@ def _serve(options: Options, say: Callable[[str], None], wait: Callable[[], obje
         say(ready)
         if options.log_file is not None:
             log.info("%s", ready)
+        importlib.import_module("softswitch.p4runtime.verified")  # for the first pipeline; nobody waits for it now
         wait()
         log.info("ending")
 
@@ -80,7 +81,7 @@ def _add_ports(native: NativeSwitch, options: Options) -> None:
 
 def _load(native: NativeSwitch, path: Path) -> None:
     try:
-        native.load(build_program(load_program(path.read_text(encoding="utf-8"))))
+        native.load(build_program(path.read_text(encoding="utf-8")))
     except OSError as error:
         raise StartError(f"cannot read {path}: {error.strerror}") from error
     except (ProgramError, UnicodeDecodeError) as error:

@@ -28,7 +28,7 @@ from hosts.algorithms import find_scheme
 from softswitch.codegen.build import build_source
 from softswitch.codegen.generate import generate
 from softswitch.p4runtime.binding import bind
-from softswitch.program import load_program
+from softswitch.program.load import load_program
 from topologies.clos import clos
 from topologies.fat_tree import fat_tree
 from topologies.model import FlowSpec, Topology

@@ -22,8 +22,8 @@ from softswitch.p4runtime.binding import bind
 from softswitch.p4runtime.errors import RpcError
 from softswitch.p4runtime.forwarding import Forwarding
 from softswitch.p4runtime.schema import Array, Register, Schema
-from softswitch.program import load_program
 from softswitch.program.errors import ProgramError
+from softswitch.program.load import load_program
 from virtualnet.native import switch_library
 
 
@@ -40,8 +40,9 @@ class LoadedProgram:
 def load(program: Program, inplace: bool) -> LoadedProgram:
     """Compiles the program if the cache doesn't have it, `inplace` with that form too. Raises SwitchError."""
     try:
-        model = load_program(program.json.read_text(encoding="utf-8"))
-        return LoadedProgram(program.schema, bind(program.schema.p4info, model), build_program(model, inplace=inplace))
+        text = program.json.read_text(encoding="utf-8")
+        schema = bind(program.schema.p4info, load_program(text))
+        return LoadedProgram(program.schema, schema, build_program(text, inplace=inplace))
     except (ProgramError, BuildError, RpcError) as error:
         raise SwitchError(f"{program.name}: {error}") from None
 

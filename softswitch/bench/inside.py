@@ -27,7 +27,7 @@ from softswitch.codegen.build import CSRC, build_program, build_runtime, compile
 from softswitch.native import NativeSwitch, load_library
 from softswitch.p4runtime.binding import bind
 from softswitch.p4runtime.forwarding import Forwarding
-from softswitch.program import load_program
+from softswitch.program.load import load_program
 
 BATCH = 1000  # entries a Write
 DRAWN = 20_000  # destinations, before they come again
@@ -55,7 +55,7 @@ class Core:
         addresses = [random_.randbytes(4) for _ in range(routes)]
         drawn = b"".join(random_.choice(addresses) for _ in range(DRAWN))
         with NativeSwitch(self._runtime, queue_depth=128) as native:
-            native.load(build_program(program))
+            native.load(build_program(document))
             controller = Controller(0)
             controller.info = info
             forwarding = Forwarding(bind(info, program), native)

@@ -1,15 +1,27 @@
-"""The switch's two kinds of shared object: the runtime, and a loaded program. `compiling` makes and keeps them."""
+"""The switch's two kinds of shared object: the runtime, and a loaded program. `compiling` makes and keeps them.
+
+A program's object is kept by its C text, and found by the JSON that the text was made of: loading the program and
+generating its C, which take longer than all else of a switch's start, are then left out, and so are their modules.
+"""
 
 from __future__ import annotations
 
 import hashlib
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from softswitch.codegen.compiling import COMMON_FLAGS, BuildError, build, build_folder, cache_dir, compiler
-from softswitch.codegen.generate import generate
-from softswitch.program.model import Program
+from softswitch.codegen.compiling import (
+    COMMON_FLAGS,
+    BuildError,
+    build,
+    build_folder,
+    cache_dir,
+    compiler,
+    digest,
+    entry,
+    intact,
+    link,
+)
 
 __all__ = [
     "CSRC",
@@ -21,10 +33,22 @@ __all__ = [
     "compiler",
 ]
 
-CSRC = Path(__file__).resolve().parent.parent / "csrc"
+CODEGEN = Path(__file__).resolve().parent
+CSRC = CODEGEN.parent / "csrc"
+PROGRAM = CODEGEN.parent / "program"
 
 RUNTIME_FLAGS = (*COMMON_FLAGS, "-pthread", "-lm")
 PROGRAM_FLAGS = COMMON_FLAGS
+
+
+def _generator() -> str:
+    """What decides about a program's C text and its compilation besides its JSON: loader, generator, headers."""
+    folders = (PROGRAM, CODEGEN, CSRC)
+    return digest(sorted(path for folder in folders for kind in ("*.py", "*.h") for path in folder.glob(kind)))
+
+
+# Of the sources as this process found them: those that it will import, unless somebody changes them just then.
+_FOUND = _generator()
 
 
 def build_runtime(extra_flags: Sequence[str] = ()) -> Path:
@@ -32,13 +56,28 @@ def build_runtime(extra_flags: Sequence[str] = ()) -> Path:
     return build_folder("libsoftswitch", CSRC, (*RUNTIME_FLAGS, *extra_flags))
 
 
-def build_program(program: Program, extra_flags: Sequence[str] = (), *, inplace: bool = False) -> Path:
-    """The shared object of a loaded program; it exports `sw_program` (csrc/pipeline.h). `inplace`: see `generate`."""
-    return build_source(generate(program, inplace=inplace), extra_flags)
+def build_program(json_text: str, extra_flags: Sequence[str] = (), *, inplace: bool = False) -> Path:
+    """The shared object of a program; it exports `sw_program` (csrc/pipeline.h). `inplace`: see `generate`.
+
+    Raises ProgramError if the switch cannot run it.
+    """
+    identity = f"{_FOUND} {inplace}\n{json_text}"
+    known = entry("json", hashlib.sha256(identity.encode()).hexdigest(), (*PROGRAM_FLAGS, *extra_flags))
+    if intact(known):
+        return known.resolve()
+    from softswitch.codegen.generate import generate  # late, as these two are most of the switch's modules
+    from softswitch.program.load import load_program
+
+    built = build_source(generate(load_program(json_text), inplace=inplace), extra_flags)
+    if _generator() == _FOUND:  # else the text may be that of older sources, or of newer ones
+        link(known, built)
+    return built
 
 
 def build_source(text: str, extra_flags: Sequence[str] = ()) -> Path:
     """The shared object of one C file that includes "pipeline.h"."""
+    import tempfile
+
     identity = hashlib.sha256(text.encode())
     for header in sorted(CSRC.glob("*.h")):
         identity.update(header.read_bytes())

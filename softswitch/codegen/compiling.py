@@ -1,7 +1,8 @@
 """C sources to shared objects, cached by content.
 
 A cached object's name holds a hash of the sources, the flags and the compiler's version, so it is never stale.
-Objects are written beside their place and renamed, so two processes that build the same one do no harm.
+Objects are written beside their place and renamed, so two processes that build the same one do no harm. Their last
+bytes are a checksum: what a crash, or somebody, left of one is built again.
 The cache is `$XDG_CACHE_HOME/pcn-lab`, else `~/.cache/pcn-lab`; it may be deleted at any time.
 """
 
@@ -11,12 +12,14 @@ import hashlib
 import os
 import shlex
 import subprocess
-import tempfile
+import zlib
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
 COMMON_FLAGS = ("-std=gnu11", "-O2", "-fPIC", "-shared", "-fno-strict-aliasing", "-Wall", "-Wextra")
+CHECKSUM_BYTES = 4
 
 
 class BuildError(Exception):
@@ -60,23 +63,52 @@ def digest(paths: Sequence[Path]) -> str:
 
 def build(name: str, sources: Sequence[Path], digest: str, flags: Sequence[str], headers: Path) -> Path:
     """The shared object of sources that `digest` identifies, with the headers that they include."""
-    command = compiler()
-    identity = "\n".join([digest, *flags, *command, _compiler_version(tuple(command))])
-    key = hashlib.sha256(identity.encode()).hexdigest()[:32]
-    target = cache_dir() / f"{name}-{key}.so"
-    if target.exists():
+    target = entry(name, digest, flags)
+    if intact(target):
         return target
+    import tempfile
+
     libraries = [flag for flag in flags if flag.startswith("-l")]
     options = [flag for flag in flags if not flag.startswith("-l")]
     descriptor, scratch = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
     os.close(descriptor)
     try:
-        _run([*command, *options, f"-I{headers}", "-o", scratch, *map(str, sources), *libraries])
+        _run([*compiler(), *options, f"-I{headers}", "-o", scratch, *map(str, sources), *libraries])
+        checksum = zlib.crc32(Path(scratch).read_bytes())
+        with Path(scratch).open("ab") as file:  # behind what the ELF header tells of, where nothing reads it
+            file.write(checksum.to_bytes(CHECKSUM_BYTES, "little"))
         Path(scratch).chmod(0o755)
         Path(scratch).replace(target)
     finally:
         Path(scratch).unlink(missing_ok=True)
     return target
+
+
+def entry(name: str, digest: str, flags: Sequence[str]) -> Path:
+    """Where the cache has what the compiler makes, with these flags, of what `digest` identifies."""
+    command = compiler()
+    identity = "\n".join([digest, *flags, *command, _compiler_version(tuple(command))])
+    return cache_dir() / f"{name}-{hashlib.sha256(identity.encode()).hexdigest()[:32]}.so"
+
+
+def intact(target: Path) -> bool:
+    """Whether an object is there, and as it was written. To load part of one would end the process (SIGBUS)."""
+    try:
+        content = memoryview(target.read_bytes())
+    except OSError:
+        return False
+    body, checksum = content[:-CHECKSUM_BYTES], content[-CHECKSUM_BYTES:]
+    return len(body) > 0 and zlib.crc32(body) == int.from_bytes(checksum, "little")
+
+
+def link(name: Path, target: Path) -> None:
+    """A second name in the cache for an object. Where the cache can't be written there is none."""
+    import tempfile
+
+    with suppress(OSError), tempfile.TemporaryDirectory(prefix=f".{name.name}.", dir=name.parent) as scratch:
+        new = Path(scratch) / name.name
+        new.symlink_to(target.name)
+        new.replace(name)
 
 
 @lru_cache(maxsize=8)

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from finsy.proto import p4r
 
 from softswitch.p4runtime.errors import ABORTED, PERMISSION_DENIED, UNIMPLEMENTED, BatchError, RpcError
-from softswitch.p4runtime.forwarding import Forwarding
 from softswitch.p4runtime.roles import Scope
+
+if TYPE_CHECKING:
+    from softswitch.p4runtime.forwarding import Forwarding
 
 CHUNK = 1000  # entities a ReadResponse, so that no message comes near gRPC's limit of 4 MiB
 

@@ -7,12 +7,15 @@ by bit, in the order of the p4info, before the frame.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from finsy.proto import p4r
 
 from softswitch.p4runtime.bytestring import decode, encode
 from softswitch.p4runtime.errors import INVALID_ARGUMENT, RpcError
-from softswitch.p4runtime.schema import HeaderField
+
+if TYPE_CHECKING:
+    from softswitch.p4runtime.schema import HeaderField
 
 
 def header_bytes(fields: Sequence[HeaderField]) -> int:

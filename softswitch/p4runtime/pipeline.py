@@ -1,39 +1,22 @@
-"""Forwarding-pipeline configurations: from the client's bytes to a program that runs.
+"""The forwarding-pipeline configuration of a switch: what runs, and what was saved to run later.
 
-Source: P4Runtime specification, "SetForwardingPipelineConfig RPC". `p4_device_config` is the JSON that p4c's BMv2
-backend writes, as BMv2 takes it.
+Source: P4Runtime specification, "SetForwardingPipelineConfig RPC". verified.py makes configurations.
 """
 
 from __future__ import annotations
 
 import ctypes
-import logging
 from dataclasses import dataclass, field
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from finsy.proto import p4r
 
-from softswitch.codegen.build import BuildError, build_program
 from softswitch.native import NativeError, NativeSwitch
-from softswitch.p4runtime import binding
-from softswitch.p4runtime.errors import INTERNAL, INVALID_ARGUMENT, NOT_FOUND, RpcError, from_native
-from softswitch.p4runtime.forwarding import Forwarding
-from softswitch.p4runtime.schema import Schema
-from softswitch.program import load_program
-from softswitch.program.errors import ProgramError
+from softswitch.p4runtime.errors import INVALID_ARGUMENT, NOT_FOUND, RpcError, from_native
 
-log = logging.getLogger(__name__)
-
-Request = p4r.SetForwardingPipelineConfigRequest
-
-
-@dataclass(frozen=True)
-class Verified:
-    """A configuration that this switch can run."""
-
-    config: p4r.ForwardingPipelineConfig
-    schema: Schema
-    shared_object: Path
+if TYPE_CHECKING:
+    from softswitch.p4runtime.forwarding import Forwarding
+    from softswitch.p4runtime.verified import Verified
 
 
 @dataclass
@@ -46,22 +29,8 @@ class _Saved:
     writes: list[p4r.Update] = field(default_factory=list)
 
 
-def verify(config: p4r.ForwardingPipelineConfig) -> Verified:
-    """Translates and compiles. Takes seconds for a program that was never seen. Raises RpcError."""
-    if not config.p4_device_config:
-        raise RpcError(INVALID_ARGUMENT, "the pipeline configuration has no p4_device_config (p4c's BMv2 JSON)")
-    try:
-        program = load_program(config.p4_device_config.decode("utf-8"))
-        schema = binding.bind(config.p4info, program)
-        return Verified(config, schema, build_program(program))
-    except (ProgramError, UnicodeDecodeError) as error:
-        raise RpcError(INVALID_ARGUMENT, f"p4_device_config: {error}") from error
-    except BuildError as error:
-        raise RpcError(INTERNAL, f"the program could not be compiled: {error}") from error
-
-
 class Pipeline:
-    """The configuration of one switch: what runs, and what was saved to run later. Callers serialise their calls."""
+    """The configuration of one switch. Callers serialise their calls."""
 
     def __init__(self, native: NativeSwitch, library: ctypes.CDLL) -> None:
         self._native = native
@@ -102,7 +71,7 @@ class Pipeline:
         shadow = NativeSwitch(self._library)
         try:
             shadow.load(verified.shared_object)
-            state = Forwarding(verified.schema, shadow)
+            state = verified.state(shadow)
         except NativeError as error:
             shadow.close()
             raise from_native(error) from error
@@ -128,7 +97,7 @@ class Pipeline:
                 shadow.load(verified.shared_object)
             except NativeError as error:
                 raise from_native(error) from error
-            rehearsal = Forwarding(verified.schema, shadow)
+            rehearsal = verified.state(shadow)
             for update in updates:
                 try:
                     rehearsal.apply(update)
@@ -152,7 +121,7 @@ class Pipeline:
         if self._state is not None:
             self._state.replication.clear()
         self._running = verified
-        self._state = Forwarding(verified.schema, self._native)
+        self._state = verified.state(self._native)
 
     def _drop_saved(self) -> None:
         saved, self._saved = self._saved, None

@@ -10,7 +10,7 @@ import logging
 import threading
 import time
 from collections.abc import Iterator
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import grpc
 from finsy.proto import p4r, p4r_grpc
@@ -29,10 +29,13 @@ from softswitch.p4runtime.errors import (
     abort_batch,
     abort_rpc,
 )
-from softswitch.p4runtime.forwarding import Forwarding
-from softswitch.p4runtime.pipeline import Pipeline, Request, verify
+from softswitch.p4runtime.pipeline import Pipeline
 from softswitch.p4runtime.roles import Scope
 
+if TYPE_CHECKING:
+    from softswitch.p4runtime.forwarding import Forwarding
+
+Request = p4r.SetForwardingPipelineConfigRequest
 API_VERSION: Final = "1.5.0"
 MAX_PACKET_OUT: Final = 9216  # bytes, with its header
 PUMP_WAIT_NS: Final = 200_000_000  # how often the pump looks whether it shall end
@@ -320,6 +323,8 @@ class Service(p4r_grpc.P4RuntimeServicer):
             raise RpcError(INVALID_ARGUMENT, "the request has no action")
         if not request.HasField("config"):
             raise RpcError(INVALID_ARGUMENT, "the request has no configuration")
+        from softswitch.p4runtime.verified import verify  # late: no switch waits for it at its start
+
         started = time.monotonic()
         verified = verify(request.config)
         step = steps[cast(Any, action)]

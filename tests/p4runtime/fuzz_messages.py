@@ -44,9 +44,9 @@ with atheris.instrument_imports(include=["softswitch"]) if INSIDE else nullconte
     from softswitch.codegen.build import build_program, build_runtime
     from softswitch.native import NativeSwitch, load_library
     from softswitch.p4runtime.forwarding import Forwarding
-    from softswitch.p4runtime.pipeline import Pipeline, verify
+    from softswitch.p4runtime.pipeline import Pipeline
     from softswitch.p4runtime.service import Service
-    from softswitch.program import load_program
+    from softswitch.p4runtime.verified import verify
 
 ELECTION = p4r.Uint128(low=1)
 KINDS: tuple[type[Message], ...] = (
@@ -412,7 +412,7 @@ def main(words: list[str]) -> int:
         case ["build", *names]:
             build_runtime()
             for name in names or NAMES:
-                build_program(load_program((PROGRAMS / f"{name}.json").read_text()))
+                build_program((PROGRAMS / f"{name}.json").read_text())
         case ["inside", name, *options]:
             inside(name, options)
         case ["replay"]:

@@ -20,7 +20,7 @@ from softswitch.native import NativeSwitch
 from softswitch.p4runtime.binding import bind
 from softswitch.p4runtime.errors import RpcError
 from softswitch.p4runtime.forwarding import Forwarding
-from softswitch.program import load_program
+from softswitch.program.load import load_program
 
 SCALARS: dict[int, Any] = {
     FieldDescriptor.CPPTYPE_INT32: st.integers(-3, 9) | st.integers(-(2**31), 2**31 - 1),
@@ -40,10 +40,10 @@ def program(request: pytest.FixtureRequest) -> Program:
 @pytest.fixture(scope="module")
 def state(library: ctypes.CDLL, program: Program) -> Any:
     """The forwarding state of a switch without a server."""
-    loaded = load_program(program.json.decode())
+    text = program.json.decode()
     with NativeSwitch(library) as native:
-        native.load(build_program(loaded))
-        yield Forwarding(bind(program.info, loaded), native)
+        native.load(build_program(text))
+        yield Forwarding(bind(program.info, load_program(text)), native)
 
 
 @st.composite

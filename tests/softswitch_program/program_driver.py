@@ -10,7 +10,8 @@ from types import TracebackType
 from typing import Any
 
 from softswitch.codegen.build import build_program, build_runtime, build_source
-from softswitch.program import Program, load_program
+from softswitch.program.load import load_program
+from softswitch.program.model import Program
 
 # Generated C has no warnings, and no undefined behaviour that the sanitizer finds in a plain host process.
 SANITIZED = ("-fsanitize=undefined", "-fno-sanitize-recover=undefined", "-fsanitize-undefined-trap-on-error")
@@ -49,9 +50,10 @@ class Driver:
     """One program with its state; as a context manager, it is closed on every path."""
 
     def __init__(self, source: dict[str, Any] | str, flags: tuple[str, ...] = STRICT) -> None:
-        self.program: Program = load_program(source if isinstance(source, str) else json.dumps(source))
+        text = source if isinstance(source, str) else json.dumps(source)
+        self.program: Program = load_program(text)
         error = ctypes.create_string_buffer(256)
-        path = str(build_program(self.program, flags)).encode()
+        path = str(build_program(text, flags)).encode()
         self._handle = ctypes.c_void_p(_library().driver_open(path, error))
         assert self._handle, error.value
 

@@ -14,7 +14,8 @@ from program_driver import Driver
 from program_json import Builder, assign, case, extract, field, op, primitive, state, value
 
 from softswitch.codegen.generate import generate
-from softswitch.program import ProgramError, UnsupportedProgram, load_program
+from softswitch.program.errors import ProgramError, UnsupportedProgram
+from softswitch.program.load import load_program
 from softswitch.program.model import Match
 
 Json = dict[str, Any]

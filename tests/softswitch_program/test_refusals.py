@@ -11,7 +11,8 @@ import pytest
 from program_json import Builder, assign, case, extract, field, header, op, primitive, state, value
 
 from softswitch.codegen.generate import generate
-from softswitch.program import UnsupportedProgram, load_program
+from softswitch.program.errors import UnsupportedProgram
+from softswitch.program.load import load_program
 from softswitch.program.load_headers import MAX_HEADERS
 
 Json = dict[str, Any]

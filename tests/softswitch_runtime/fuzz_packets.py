@@ -55,18 +55,17 @@ def build_all() -> None:
     """Everything that a run needs, so that none compiles under the sanitizers."""
     build_runtime()
     for name in NAMES:
-        build_program(load_program(read(name)[0]))
+        build_program(read(name)[0])
 
 
 def target_of(name: str, target: Path) -> tuple[NativeSwitch, ctypes.CDLL]:
     """A switch without a worker that runs the program with its entries, and the functions that feed it."""
     loaded = load_library(build_runtime())
     text, info = read(name)
-    program = load_program(text)
     setup = pcn(random.Random(SEED))[0] if name == "pcn" else generate(name, SEED, 0)[0]
     native = NativeSwitch(loaded, cpu_port=6)
-    native.load(build_program(program))
-    prepare(Direct(Forwarding(bind(info, program), native)), Names(info), setup)  # type: ignore[arg-type]
+    native.load(build_program(text))
+    prepare(Direct(Forwarding(bind(info, load_program(text)), native)), Names(info), setup)  # type: ignore[arg-type]
     functions = ctypes.CDLL(str(target))
     functions.fuzz_packets_of(ctypes.c_void_p(native._handle))
     return native, functions

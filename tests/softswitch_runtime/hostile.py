@@ -31,7 +31,8 @@ from softswitch.codegen.build import build_program, build_runtime  # noqa: E402
 from softswitch.native import NativeSwitch, load_library  # noqa: E402
 from softswitch.p4runtime.binding import bind  # noqa: E402
 from softswitch.p4runtime.forwarding import Forwarding  # noqa: E402
-from softswitch.program import Program, ProgramError, load_program  # noqa: E402
+from softswitch.program.errors import ProgramError  # noqa: E402
+from softswitch.program.load import load_program  # noqa: E402
 
 MAX_FRAME = 9216
 PORTS = (1, 2, 3, 4)
@@ -77,8 +78,8 @@ def read(name: str) -> tuple[str, p4i.P4Info]:
     return (folder / f"{name}.json").read_text(), info
 
 
-def damaged(text: str, rng: random.Random) -> Iterator[Program]:
-    """Programs that were damaged in up to three places and are still accepted."""
+def damaged(text: str, rng: random.Random) -> Iterator[str]:
+    """The JSON of programs that were damaged in up to three places and are still accepted."""
     while True:
         document = json.loads(text)
         for _ in range(rng.randint(1, 3)):
@@ -94,9 +95,10 @@ def damaged(text: str, rng: random.Random) -> Iterator[Program]:
                 node[key] = rng.choice((0, 1, 7, 64, 511, "0xffffffffff", '"; }', None, True, node[rng.choice(keys)]))
                 break
         try:
-            yield load_program(json.dumps(document))
+            load_program(changed := json.dumps(document))
         except (ProgramError, RecursionError):
             continue
+        yield changed
 
 
 def hostile(frames: list[bytes], rng: random.Random) -> bytes:
@@ -115,8 +117,8 @@ def hostile(frames: list[bytes], rng: random.Random) -> bytes:
     return bytes(frame)
 
 
-def cases(seed: int) -> Iterator[tuple[Program, p4i.P4Info | None, Setup, list[bytes]]]:
-    """Programs, with p4info if they have entries, and frames to start from; then the damaged ones."""
+def cases(seed: int) -> Iterator[tuple[str, p4i.P4Info | None, Setup, list[bytes]]]:
+    """Programs' JSON, with p4info if they have entries, and frames to start from; then the damaged ones."""
     rng = random.Random(seed)
     for name in ("pcn", *PROGRAMS):
         text, info = read(name)
@@ -125,7 +127,7 @@ def cases(seed: int) -> Iterator[tuple[Program, p4i.P4Info | None, Setup, list[b
         else:
             setup, packets = generate(name, seed, 200)
             frames = [packet.frame for packet in packets]
-        yield load_program(text), info, setup, frames
+        yield text, info, setup, frames
         if name == "headers":
             found = damaged(text, rng)
             for _ in range(DAMAGED):
@@ -136,20 +138,20 @@ def main() -> int:
     what, seed = sys.argv[1], int(sys.argv[2])
     library = build_runtime()
     if what == "build":
-        for program, *_ in cases(seed):
-            build_program(program)
+        for text, *_ in cases(seed):
+            build_program(text)
         return 0
     everything, end = list(cases(seed)), 0.0
     rng = random.Random(seed)
     loaded = load_library(library)
-    for number, (program, info, setup, frames) in enumerate(everything):
+    for number, (text, info, setup, frames) in enumerate(everything):
         end = max(end, time.monotonic()) + float(sys.argv[3]) / len(everything)
         sent = 0
         with NativeSwitch(loaded) as native:
-            native.load(build_program(program))
+            native.load(build_program(text))
             native.start()
             if info is not None:
-                prepare(Direct(Forwarding(bind(info, program), native)), Names(info), setup)  # type: ignore[arg-type]
+                prepare(Direct(Forwarding(bind(info, load_program(text)), native)), Names(info), setup)  # type: ignore[arg-type]
             while time.monotonic() < end:
                 for _ in range(BURST):
                     native.packet_out(rng.choice(PORTS), hostile(frames, rng))
