@@ -7,9 +7,8 @@ import logging
 import re
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
 if TYPE_CHECKING:
     from softswitch.p4runtime.server import Tls
@@ -61,16 +60,14 @@ class OptionError(Exception):
     """The arguments make no sense; the message says which, and what would."""
 
 
-@dataclass(frozen=True)
-class Shape:
+class Shape(NamedTuple):
     """A port's rate in bit/s (0: unshaped) and link delay in ns."""
 
     rate_bps: int = 0
     delay_ns: int = 0
 
 
-@dataclass(frozen=True)
-class Options:
+class Options(NamedTuple):
     """A parsed command line."""
 
     program: Path | None

@@ -16,6 +16,7 @@ from finsy.proto import p4r
 from p4rt_client import Client
 from p4rt_process import COMMAND, Process
 
+from softswitch.codegen.build import build_program
 from softswitch.options import OptionError, Shape, parse
 
 
@@ -80,6 +81,30 @@ def test_a_program_from_the_command_line(switch_process: Process, tmp_path: Path
     status, line = fails("--no-p4", "--log-file", str(tmp_path / "no" / "file"))
     assert status == 1
     assert "cannot write" in line
+
+
+def test_what_a_start_leaves_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a program that the cache has: what takes long to import, and is needed later or never."""
+    build_program((PROGRAMS / "bench.json").read_text())
+    monkeypatch.setenv("PYTHONPROFILEIMPORTTIME", "1")
+    process = Process(str(PROGRAMS / "bench.json"))
+    assert process.end() == 0
+    ready = next(i for i, line in enumerate(process.lines) if "listening" in line)
+    before, after = (
+        {line.rpartition("|")[2].strip() for line in lines} for lines in (process.lines[:ready], process.lines[ready:])
+    )
+    later = {"softswitch.program.load", "softswitch.p4runtime.binding", "softswitch.p4runtime.forwarding"}
+    never = {
+        "softswitch.codegen.generate",
+        "asyncio.base_events",
+        "finsy.controller",
+        "google.protobuf.text_format",
+        "_ssl",
+    }
+    assert {"softswitch.p4runtime.server", "grpc", "finsy.proto", "asyncio"} < before
+    assert not (later | never) & before
+    assert later < after
+    assert not never & after
 
 
 @pytest.mark.root
