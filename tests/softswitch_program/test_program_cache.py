@@ -1,0 +1,228 @@
+"""The cache of compiled programs: never stale, nothing bad in it, and what is damaged in it is made again."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from program_json import Builder, assign, field, primitive, value
+
+import softswitch
+from softswitch.codegen.build import build_program
+from softswitch.codegen.compiling import build_folder, intact
+from softswitch.program.errors import ProgramError, UnsupportedProgram
+
+SOFTSWITCH = Path(softswitch.__file__).parent
+PCN = SOFTSWITCH.parent / "p4src" / "compiled" / "pcn.json"
+FOLDERS = ("program", "codegen", "csrc")
+
+
+def program(number: int = 1) -> str:
+    builder = Builder().header("h", [["a", 8]])
+    return json.dumps(builder.run([assign(field("h", "a"), value(number))]).json())
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    return tmp_path / "pcn-lab"
+
+
+# Says of each program whether it was found by its JSON, and its object. An argument is JSON, or starts with `!` and is
+# what happens meanwhile.
+BUILD = """
+import sys
+import softswitch.codegen.build as build
+for word in sys.argv[1:]:
+    if word[0] == "!":
+        exec(word[1:])
+        continue
+    built = build.build_program(word)
+    print("generated" if "softswitch.codegen.generate" in sys.modules else "found", built)
+"""
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A copy of the sources, to be changed."""
+    copy = tmp_path / "checkout" / "softswitch"
+    for name in FOLDERS:
+        shutil.copytree(SOFTSWITCH / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
+    (copy / "__init__.py").touch()
+    return copy
+
+
+def build(checkout: Path, *words: str, **environment: str) -> list[tuple[str, str]]:
+    """What BUILD says in a process that has these sources alone."""
+    environment = {**os.environ, "PYTHONPATH": str(checkout.parent), "PYTHONDONTWRITEBYTECODE": "1", **environment}
+    command = [sys.executable, "-c", BUILD, *words]
+    said = subprocess.run(command, env=environment, cwd=checkout, check=True, capture_output=True, text=True).stdout
+    return [(how, path) for how, path in (line.split() for line in said.splitlines())]
+
+
+def add(path: Path, text: str) -> None:
+    path.write_text(path.read_text() + text)
+
+
+def test_found_without_the_generator(checkout: Path) -> None:
+    (first,) = build(checkout, program())
+    (again,) = build(checkout, program())
+    (other,) = build(checkout, program(2))
+    assert first[0] == "generated"
+    assert again == ("found", first[1])
+    assert other[0] == "generated"
+    assert other[1] != first[1]
+
+
+@pytest.mark.parametrize(
+    "name", ["program/load.py", "codegen/statements.py", "codegen/support.h", "csrc/pipeline.h", "program/added.py"]
+)
+def test_changed_sources(checkout: Path, name: str) -> None:
+    """Of loader, generator and headers."""
+    build(checkout, program())
+    path = checkout / name
+    path.touch()
+    add(path, "\n#\n")
+    assert build(checkout, program())[0][0] == "generated"
+    assert build(checkout, program())[0][0] == "found"
+
+
+def test_changed_compiler(checkout: Path) -> None:
+    (first,) = build(checkout, program())
+    (other,) = build(checkout, program(), CC="cc -g")
+    assert other[0] == "generated"
+    assert other[1] != first[1]
+    assert build(checkout, program(), CC="cc -g") == [("found", other[1])]
+    assert build(checkout, program()) == [("found", first[1])]
+
+
+def test_flags_and_forms(cache: Path) -> None:
+    built = [build_program(program()), build_program(program(), ("-g",)), build_program(program(), inplace=True)]
+    assert len(set(built)) == 3
+    assert built == [
+        build_program(program()),
+        build_program(program(), ("-g",)),
+        build_program(program(), inplace=True),
+    ]
+
+
+def test_a_loader_that_refuses_more(checkout: Path) -> None:
+    """What is in the cache doesn't make it accept what it refuses."""
+    build(checkout, program())
+    load = checkout / "program" / "load.py"
+    load.write_text(load.read_text().replace("root = parse(json_text)\n", "raise ValueError('not any more')\n"))
+    with pytest.raises(subprocess.CalledProcessError) as caught:
+        build(checkout, program())
+    assert "not any more" in caught.value.stderr
+
+
+def test_sources_that_change_while_a_process_runs(checkout: Path) -> None:
+    """What it makes counts neither as what the sources before make, nor as what those now do."""
+    load = checkout / "program" / "load.py"
+    before = load.read_text()
+    change = "!from pathlib import Path; path = Path('program/load.py'); path.write_text(path.read_text() + '#\\n')"
+    build(checkout, change, program(1))  # it imports the new ones
+    build(checkout, program(2), change, program(3))  # it has imported those before
+    for number in (1, 3):
+        assert build(checkout, program(number))[0][0] == "generated"
+    load.write_text(before)
+    assert build(checkout, program(1))[0][0] == "generated"
+
+
+# Loads a program and generates its C in both forms, and says which files of softswitch/ that read.
+READ = """
+import sys
+from importlib.util import source_from_cache
+from pathlib import Path
+opened = set()
+sys.addaudithook(lambda event, arguments: event == "open" and opened.add(str(arguments[0])))
+sys.dont_write_bytecode = True
+import softswitch
+root = Path(softswitch.__file__).parent
+from softswitch.codegen.generate import generate
+from softswitch.program.load import load_program
+loaded = load_program(Path(sys.argv[1]).read_text())
+generate(loaded), generate(loaded, inplace=True)
+sources = [Path(source_from_cache(name) if name.endswith(".pyc") else name) for name in opened]
+print("\\n".join(str(path.relative_to(root)) for path in sources if root in path.parents))
+"""
+
+
+def test_what_decides_about_the_c_text() -> None:
+    """Are files of these folders, all of which are in the key."""
+    said = subprocess.run([sys.executable, "-c", READ, str(PCN)], check=True, capture_output=True, text=True).stdout
+    read = {Path(line) for line in said.splitlines()}
+    assert {Path("codegen/support.h"), Path("program/load.py")} < read
+    others = {path for path in read if path.parent.name not in FOLDERS or path.suffix not in (".py", ".h")}
+    assert others == {Path("__init__.py")}, "which is empty"
+    assert not (SOFTSWITCH / "__init__.py").read_text()
+
+
+DAMAGE: dict[str, Callable[[Path], object]] = {
+    "empty": lambda path: path.write_bytes(b""),
+    "cut short": lambda path: path.write_bytes(path.read_bytes()[:5000]),
+    "zeros": lambda path: path.write_bytes(bytes(path.stat().st_size)),
+    "one bit": lambda path: path.write_bytes(bytes([path.read_bytes()[0] ^ 1]) + path.read_bytes()[1:]),
+    "vanished": lambda path: path.unlink(),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
+def test_a_damaged_program(damage: Callable[[Path], object], cache: Path) -> None:
+    built = build_program(program())
+    damage(built)
+    assert build_program(program()) == built
+    assert intact(built)
+    ctypes.CDLL(str(built))
+    assert len(list(cache.iterdir())) == 2  # the object, and its name by the JSON
+
+
+@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
+def test_a_damaged_name(damage: Callable[[Path], object], cache: Path) -> None:
+    built = build_program(program())
+    (name,) = cache.glob("json-*")
+    content = name.read_bytes()
+    name.unlink()
+    name.write_bytes(content)
+    damage(name)
+    assert build_program(program()) == built
+    assert name.is_symlink()
+    assert name.resolve() == built
+    assert len(list(cache.iterdir())) == 2
+
+
+def test_a_damaged_library(tmp_path: Path) -> None:
+    """The runtime is built so."""
+    folder = tmp_path / "sources"
+    folder.mkdir()
+    (folder / "answer.c").write_text("int answer(void) { return 42; }")
+    built = build_folder("libanswer", folder, ("-shared", "-fPIC"))
+    built.write_bytes(built.read_bytes()[:-100])
+    assert build_folder("libanswer", folder, ("-shared", "-fPIC")) == built
+    assert ctypes.CDLL(str(built)).answer() == 42
+
+
+def test_bad_programs_leave_nothing(cache: Path) -> None:
+    """They are refused again with the same words, by the loader or the generator."""
+    unsupported = Builder().header("h", [["a", 8]]).run([primitive("no_such_primitive", line=9)])
+    for text, error in (
+        ("{", ProgramError),
+        ("{}", ProgramError),
+        (json.dumps(unsupported.json()), UnsupportedProgram),
+    ):
+        words = []
+        for _ in range(2):
+            with pytest.raises(error) as caught:
+                build_program(text)
+            words.append(str(caught.value))
+        assert words[0] == words[1] != ""
+    assert "test.p4:9" in words[0]
+    assert not list(cache.glob("*"))
