@@ -9,6 +9,7 @@ from __future__ import annotations
 from softswitch.codegen.expressions import Expressions
 from softswitch.codegen.names import comment, identifier
 from softswitch.codegen.packets import Piece, write_pieces
+from softswitch.codegen.specs import lookup_of
 from softswitch.codegen.statements import Statements
 from softswitch.codegen.values import Value, constant, modular_kind
 from softswitch.program.model import ActionNode, ConditionNode, Control, KeyField, Node, Table, TableNode
@@ -139,7 +140,7 @@ class ControlGenerator:
             lines += [f"    {line}" for line in self._key_field(field, at)]
             at += (field.width + 7) // 8
         lines += [
-            f"    const struct sw_entry *entry = sw_lookup(s->tables[{index}], key, {table.key_bytes});",
+            f"    const struct sw_entry *entry = {lookup_of(table)}(s->tables[{index}], key, {table.key_bytes});",
             "    result.hit = entry != NULL;",
         ]
         on_hit = []

@@ -18,6 +18,7 @@ from softswitch.codegen.layout import sort_rows
 from softswitch.codegen.names import identifier
 from softswitch.codegen.packets import extract_fields, header_pieces, runs, write_pieces
 from softswitch.codegen.parser import ParserGenerator
+from softswitch.codegen.specs import lookup_of
 from softswitch.codegen.usage import control_parts, references
 from softswitch.program.expressions import FieldRef
 from softswitch.program.model import ActionNode, Control, TableNode
@@ -291,8 +292,8 @@ class InPlace:
                 continue
             key = "at" if fields[0].field in ports else places.get(fields[0].field)
             if key is not None:
-                size = self.program.tables[node.table].key_bytes
-                lines.append(f"    sw_prepare_lookup(s->tables[{node.table}], {key}, {size});")
+                table = self.program.tables[node.table]
+                lines.append(f"    {lookup_of(table, 'prepare_')}(s->tables[{node.table}], {key}, {table.key_bytes});")
         return "\n".join(
             [
                 "static void inplace_prepare(const struct sw_instance *s, const uint8_t *frame, uint16_t port) {",

@@ -35,7 +35,7 @@ int64_t sw_table_add(struct sw_switch *sw, uint32_t number, const uint8_t *key, 
         enum sw_match kind = sw_table_spec_of(table)->kind;
         if (kind == SW_EXACT || kind == SW_LPM) rank = 0;
         status = sw_table_insert(table, key, mask, prefix, rank, action, args, n_args, &why);
-        if (status >= 0) sw_table_node(table, status)->entry.last_hit_us = (sw_clock_ns() - sw->origin_ns) / 1000;
+        if (status >= 0) sw_node_used(table, sw_table_node(table, status), (sw_clock_ns() - sw->origin_ns) / 1000);
     }
     sw_unlock(sw);
     if (status >= 0) error[0] = 0;
@@ -75,18 +75,18 @@ int sw_table_set_default(struct sw_switch *sw, uint32_t number, uint32_t action,
     return refuse(error, status, status == 0 ? "" : why);
 }
 
-/* With the lock held: an entry of a table, or NULL. */
-static struct sw_node *node_of(struct sw_switch *sw, uint32_t number, int64_t handle)
+/* With the lock held: an entry of a table that keeps, as its flag says, what is asked for; or NULL. */
+static struct sw_node *node_of(struct sw_switch *sw, uint32_t number, int64_t handle, uint32_t flag)
 {
     const char *why;
     struct sw_table *table = table_of(sw, number, &why);
-    return table == NULL ? NULL : sw_table_node(table, handle);
+    return table == NULL || !(sw_table_spec_of(table)->flags & flag) ? NULL : sw_table_node(table, handle);
 }
 
 int sw_table_counter_read(struct sw_switch *sw, uint32_t number, int64_t handle, struct sw_counter *out)
 {
     sw_lock(sw);
-    const struct sw_node *node = node_of(sw, number, handle);
+    const struct sw_node *node = node_of(sw, number, handle, SW_DIRECT_COUNTER);
     if (node != NULL) *out = (struct sw_counter){node->entry.packets, node->entry.bytes};
     sw_unlock(sw);
     return node == NULL ? -ENOENT : 0;
@@ -95,7 +95,7 @@ int sw_table_counter_read(struct sw_switch *sw, uint32_t number, int64_t handle,
 int sw_table_idle(struct sw_switch *sw, uint32_t number, uint32_t handle, uint64_t *us)
 {
     sw_lock(sw);
-    const struct sw_node *node = node_of(sw, number, handle);
+    const struct sw_node *node = node_of(sw, number, handle, SW_IDLE_TIMEOUT);
     uint64_t now = (sw_clock_ns() - sw->origin_ns) / 1000;
     if (node != NULL) *us = now > node->entry.last_hit_us ? now - node->entry.last_hit_us : 0;
     sw_unlock(sw);
@@ -105,7 +105,7 @@ int sw_table_idle(struct sw_switch *sw, uint32_t number, uint32_t handle, uint64
 int sw_table_counter_write(struct sw_switch *sw, uint32_t number, int64_t handle, const struct sw_counter *in)
 {
     sw_lock(sw);
-    struct sw_node *node = node_of(sw, number, handle);
+    struct sw_node *node = node_of(sw, number, handle, SW_DIRECT_COUNTER);
     if (node != NULL) {
         node->entry.packets = in->packets;
         node->entry.bytes = in->bytes;
@@ -248,7 +248,7 @@ static struct sw_meter *meter_of(struct sw_switch *sw, uint32_t number, uint32_t
 
 static struct sw_meter *direct_meter_of(struct sw_switch *sw, uint32_t number, uint32_t handle)
 {
-    struct sw_node *node = node_of(sw, number, handle);
+    struct sw_node *node = node_of(sw, number, handle, SW_DIRECT_METER);
     return node == NULL ? NULL : node->entry.meter;
 }
 

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SW_ABI = 6 };
+enum { SW_ABI = 7 };
 
 enum { SW_DROP_PORT = 511, SW_MAX_PORTS = 512, SW_PRIORITIES = 8 };
 
@@ -82,14 +82,23 @@ struct sw_action_spec {
 /* Instead of an action, in an entry of an indirect table: args[0] is the handle of a member or a group. */
 enum { SW_MEMBER = 0xfffffffe, SW_GROUP = 0xfffffffd };
 
-/* `id` of an action is its index in sw_program.actions. */
+enum { SW_ENTRY_WORDS = 6, SW_FEW_WORDS = 2 };
+
+/* A cache line. `action` is an index of sw_program.actions. Arguments stand in the entry if they have room: SW_ENTRY_WORDS of them
+ * where the table keeps neither counter, idle time nor meter, else SW_FEW_WORDS. */
 struct sw_entry {
     uint32_t action;
     uint32_t handle;
-    uint64_t packets, bytes; /* direct counter; kept by sw_lookup's caller: generated code */
-    uint64_t last_hit_us;
-    void *meter; /* direct meter, or NULL */
     const uint64_t *args;
+    union {
+        uint64_t words[SW_ENTRY_WORDS];
+        struct {
+            uint64_t packets, bytes; /* direct counter; kept by sw_lookup's caller: generated code */
+            uint64_t last_hit_us;
+            void *meter; /* direct meter, or NULL */
+            uint64_t few_words[SW_FEW_WORDS];
+        };
+    };
 };
 
 enum {
@@ -222,58 +231,6 @@ struct sw_program {
 
 /* ---- what the runtime offers to generated code (resolved from the runtime library at load) ---- */
 
-/* What keys of up to SW_SHORT_KEY bytes found last, by a hash of the key: traffic repeats its keys. `found`: the entry, with the
- * lowest bit set; that alone for a key that isn't there; 0: empty. */
-enum { SW_SHORT_KEY = 8, SW_RECENT_BITS = 8 };
-struct sw_recent { uint64_t key; uintptr_t found; };
-
-/* What a table begins with. mask: all its bits, or 0 and one slot that stays empty. A node begins with its entry. */
-struct sw_node;
-struct sw_table_head {
-    struct sw_recent *slots;
-    uint64_t mask;
-    struct sw_node *(*find)(void *where, const uint8_t *key); /* of a key that isn't remembered */
-    void *where;
-};
-
-/* Where a short key is remembered, and its word, of a length that the compiler knows. */
-static inline __attribute__((always_inline)) struct sw_recent *sw_recent_of(const struct sw_table *table, const uint8_t *key,
-                                                                            uint32_t bytes, uint64_t *word)
-{
-    const struct sw_table_head *head = (const struct sw_table_head *)(const void *)table;
-    *word = 0;
-    __builtin_memcpy(word, key, bytes);
-    return &head->slots[*word * UINT64_C(0x9e3779b97f4a7c15) >> (64 - SW_RECENT_BITS) & head->mask];
-}
-
-/* The entry that matches key, or NULL. bytes: spec->key_bytes, which the compiler had better know. */
-static inline __attribute__((always_inline)) const struct sw_entry *sw_lookup(struct sw_table *table, const uint8_t *key,
-                                                                              uint32_t bytes)
-{
-    const struct sw_table_head *head = (const struct sw_table_head *)(const void *)table;
-    if (bytes <= SW_SHORT_KEY) {
-        uint64_t word;
-        const struct sw_recent *recent = sw_recent_of(table, key, bytes, &word);
-        if (recent->key == word && recent->found != 0) return (const struct sw_entry *)(recent->found - 1);
-    }
-    return (const struct sw_entry *)(const void *)head->find(head->where, key);
-}
-
-/* A lookup of this key is to come: brings its entry near; of a table that remembers keys, if it remembers this one. */
-void sw_prepare_anew(const struct sw_table *, const uint8_t *key);
-static inline __attribute__((always_inline)) void sw_prepare_lookup(const struct sw_table *table, const uint8_t *key, uint32_t bytes)
-{
-    uint64_t word;
-    if (bytes > SW_SHORT_KEY) return;
-    const struct sw_recent *recent = sw_recent_of(table, key, bytes, &word);
-    if (recent->key != word || recent->found == 0) {
-        sw_prepare_anew(table, key);
-    } else if (recent->found != 1) {
-        __builtin_prefetch((const char *)(recent->found - 1));
-        __builtin_prefetch((const char *)(recent->found - 1) + 64);
-    }
-}
-
 /* What runs on a miss, or NULL. */
 const struct sw_entry *sw_default_entry(const struct sw_table *);
 
@@ -294,5 +251,7 @@ uint64_t sw_hash_xor16(const uint8_t *, size_t);
 uint64_t sw_hash_csum16(const uint8_t *, size_t); /* Internet checksum */
 uint64_t sw_hash_identity(const uint8_t *, size_t);
 uint64_t sw_random(struct sw_instance *, uint64_t low, uint64_t high); /* both included */
+
+#include "lookup.h"
 
 #endif

@@ -305,7 +305,8 @@ int sw_load(struct sw_switch *sw, const char *path, char error[SW_ERROR_BYTES])
     sw->instance = instance;
     for (uint32_t i = 0; i < program->n_tables; i++) {
         for (uint32_t k = 0; k < program->tables[i].n_const_entries; k++) {
-            sw_table_node(instance->tables[i], k)->entry.last_hit_us = (sw_clock_ns() - sw->origin_ns) / 1000;
+            struct sw_table *table = instance->tables[i];
+            sw_node_used(table, sw_table_node(table, k), (sw_clock_ns() - sw->origin_ns) / 1000);
         }
     }
     sw_unlock(sw);

@@ -11,13 +11,12 @@ enum { PAGE = 4096 };
 
 struct sw_table {
     /* What a lookup reads, in a line. */
-    _Alignas(SW_LINE) struct sw_table_head head; /* first: programs look there by themselves */
-    struct sw_nodes nodes; /* a free one has no handle, which is UINT32_MAX */
+    _Alignas(SW_LINE) struct sw_table_head head; /* first: programs look there by themselves. A free node has no handle */
     uint32_t key_bytes;
     bool has_default;
-    struct sw_node *miss;
 
-    struct sw_recent *memory; /* where short keys are remembered; NULL: the key is too long */
+    struct sw_node *miss;
+    struct sw_recent *memory; /* where keys are remembered; NULL: they aren't */
     const struct sw_index *ops;
     const struct sw_table_spec *spec;
     const struct sw_program *program;
@@ -49,9 +48,16 @@ int sw_check_action(const struct sw_program *program, uint32_t action, uint32_t 
     return 0;
 }
 
-static void free_args(struct sw_node *node)
+enum { KEEPS = SW_DIRECT_COUNTER | SW_IDLE_TIMEOUT | SW_DIRECT_METER, NO_HANDLE = UINT32_MAX };
+
+static uint64_t *own_words(const struct sw_table *table, struct sw_node *node)
 {
-    if (node->entry.args != node->inline_args) free((void *)node->entry.args);
+    return table->spec->flags & KEEPS ? node->entry.few_words : node->entry.words;
+}
+
+static void free_args(const struct sw_table *table, struct sw_node *node)
+{
+    if (node->entry.args != own_words(table, node)) free((void *)node->entry.args);
 }
 
 static int set_action(struct sw_table *table, struct sw_node *node, uint32_t action, const uint64_t *args,
@@ -67,7 +73,7 @@ static int set_action(struct sw_table *table, struct sw_node *node, uint32_t act
             *why = "out of memory";
             return -ENOMEM;
         }
-        free_args(node);
+        free_args(table, node);
         node->entry.args = bigger;
         node->args_capacity = n_args;
     }
@@ -81,7 +87,7 @@ static int set_action(struct sw_table *table, struct sw_node *node, uint32_t act
 static int open_node(const struct sw_table *table, struct sw_node *node, uint32_t handle)
 {
     memset(node, 0, sizeof *node); /* the index fills the words */
-    node->entry.handle = UINT32_MAX;
+    node->entry.handle = NO_HANDLE;
     if (table->spec->flags & SW_DIRECT_METER) {
         struct sw_meter *meter = calloc(1, sizeof *meter);
         if (meter == NULL) return -ENOMEM;
@@ -89,16 +95,16 @@ static int open_node(const struct sw_table *table, struct sw_node *node, uint32_
         node->entry.meter = meter;
     }
     node->entry.handle = handle;
-    node->entry.args = node->inline_args;
-    node->args_capacity = SW_INLINE_ARGS;
+    node->entry.args = own_words(table, node);
+    node->args_capacity = table->spec->flags & KEEPS ? SW_FEW_WORDS : SW_ENTRY_WORDS;
     return 0;
 }
 
-static void close_node(struct sw_node *node)
+static void close_node(const struct sw_table *table, struct sw_node *node)
 {
-    free_args(node);
-    free(node->entry.meter);
-    node->entry.handle = UINT32_MAX;
+    free_args(table, node);
+    if (table->spec->flags & SW_DIRECT_METER) free(node->entry.meter);
+    node->entry.handle = NO_HANDLE;
 }
 
 static const char *fault_of(const struct sw_table_spec *spec)
@@ -137,13 +143,25 @@ static struct sw_node *find_and_remember(void *where, const uint8_t *key)
 }
 
 /* Entries came or went. */
-static void forget(struct sw_table *table)
+static void changed(struct sw_table *table)
 {
     static struct sw_recent nothing;
-    table->head = (struct sw_table_head){&nothing, 0, table->ops->find, table->index};
-    if (table->memory == NULL || table->count > table->ops->few) return;
-    table->head = (struct sw_table_head){table->memory, UINT64_MAX, find_and_remember, table};
-    memset(table->memory, 0, sizeof *table->memory << SW_RECENT_BITS);
+    struct sw_table_head *head = &table->head;
+    if (table->ops->show != NULL) {
+        head->where = table->index;
+        table->ops->show(table->index, head);
+    } else if (table->memory == NULL || table->count > table->ops->few) {
+        head->recent = &nothing;
+        head->mask = 0;
+        head->find = table->ops->find;
+        head->where = table->index;
+    } else {
+        head->recent = table->memory;
+        head->mask = UINT64_MAX;
+        head->find = find_and_remember;
+        head->where = table;
+        memset(table->memory, 0, sizeof *table->memory << SW_RECENT_BITS);
+    }
 }
 
 struct sw_table *sw_table_new(const struct sw_table_spec *spec, const struct sw_program *program, uint64_t seed,
@@ -161,19 +179,19 @@ struct sw_table *sw_table_new(const struct sw_table_spec *spec, const struct sw_
     table->spec = spec;
     table->program = program;
     table->ops = ops;
-    table->open = ops->open(table->index, spec, &table->nodes, seed);
+    table->open = ops->open(table->index, spec, &table->head.nodes, seed);
     size_t node_bytes = sizeof(struct sw_node) + 8 * (size_t)table->ops->words(spec);
-    table->nodes.node_bytes = (uint32_t)((node_bytes + SW_LINE - 1) / SW_LINE * SW_LINE);
-    table->miss = aligned_alloc(SW_LINE, table->nodes.node_bytes);
-    if (table->miss != NULL && open_node(table, table->miss, UINT32_MAX) != 0) {
+    table->head.nodes.node_bytes = (uint32_t)((node_bytes + SW_LINE - 1) / SW_LINE * SW_LINE);
+    table->miss = aligned_alloc(SW_LINE, table->head.nodes.node_bytes);
+    if (table->miss != NULL && open_node(table, table->miss, NO_HANDLE) != 0) {
         free(table->miss);
         table->miss = NULL;
     }
     table->key_bytes = spec->key_bytes;
-    bool is_short = spec->key_bytes <= SW_SHORT_KEY;
-    if (is_short) table->memory = calloc(1u << SW_RECENT_BITS, sizeof *table->memory);
-    if (!table->open || table->miss == NULL || (is_short && table->memory == NULL)) goto fail;
-    forget(table);
+    bool remembers = spec->key_bytes <= SW_SHORT_KEY && ops->show == NULL;
+    if (remembers) table->memory = calloc(1u << SW_RECENT_BITS, sizeof *table->memory);
+    if (!table->open || table->miss == NULL || (remembers && table->memory == NULL)) goto fail;
+    changed(table);
     if (sw_table_default(table, UINT32_MAX, NULL, 0, why) != 0) goto fail;
     int64_t last = 0; /* P4Runtime numbers these entries down to 1, and compares them with a client's own */
     for (uint32_t i = 0; i < spec->n_const_entries; i++) {
@@ -201,11 +219,11 @@ void sw_table_free(struct sw_table *table)
 {
     if (table == NULL) return;
     for (uint32_t i = 0; i < table->used; i++) {
-        if (sw_table_node(table, i) != NULL) close_node(sw_table_node(table, i));
+        if (sw_table_node(table, i) != NULL) close_node(table, sw_table_node(table, i));
     }
     if (table->reserved != NULL) munmap(table->reserved, table->reserved_bytes);
     if (table->open) table->ops->close(table->index);
-    if (table->miss != NULL) close_node(table->miss);
+    if (table->miss != NULL) close_node(table, table->miss);
     free(table->miss);
     free(table->memory);
     free(table);
@@ -220,7 +238,7 @@ static struct sw_node *reserve(struct sw_table *table)
 {
     const struct sw_table_spec *spec = table->spec;
     size_t most = spec->size > spec->n_const_entries ? spec->size : spec->n_const_entries;
-    size_t bytes = most * table->nodes.node_bytes + PAGE;
+    size_t bytes = most * table->head.nodes.node_bytes + PAGE;
     char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) return NULL;
     char *huge = memory + SW_HUGE_PAGE + (-(uintptr_t)memory & (SW_HUGE_PAGE - 1));
@@ -239,13 +257,13 @@ static struct sw_node *new_node(struct sw_table *table)
         table->free = node->next;
         return node;
     }
-    if (table->nodes.first == NULL) table->nodes.first = reserve(table);
-    return table->nodes.first == NULL ? NULL : sw_node_at(&table->nodes, table->used++);
+    if (table->head.nodes.first == NULL) table->head.nodes.first = reserve(table);
+    return table->head.nodes.first == NULL ? NULL : sw_node_at(&table->head.nodes, table->used++);
 }
 
 static void free_node(struct sw_table *table, struct sw_node *node)
 {
-    close_node(node);
+    close_node(table, node);
     node->next = table->free;
     table->free = node;
 }
@@ -269,7 +287,7 @@ int64_t sw_table_insert(struct sw_table *table, const uint8_t *key, const uint8_
     *why = "out of memory";
     struct sw_node *node = new_node(table);
     if (node == NULL) return -ENOMEM;
-    uint32_t handle = (uint32_t)(((char *)node - (char *)table->nodes.first) / table->nodes.node_bytes);
+    uint32_t handle = (uint32_t)(((char *)node - (char *)table->head.nodes.first) / table->head.nodes.node_bytes);
     int status = open_node(table, node, handle);
     if (status == 0) status = set_action(table, node, action, args, n_args, why);
     if (status == 0) {
@@ -284,7 +302,7 @@ int64_t sw_table_insert(struct sw_table *table, const uint8_t *key, const uint8_
         return status;
     }
     table->count++;
-    forget(table);
+    changed(table);
     return handle;
 }
 
@@ -292,8 +310,13 @@ struct sw_node *sw_table_node(struct sw_table *table, int64_t handle)
 {
     if (handle == -1) return table->miss;
     if (handle < 0 || handle >= table->used) return NULL;
-    struct sw_node *node = sw_node_at(&table->nodes, (uint32_t)handle);
+    struct sw_node *node = sw_node_at(&table->head.nodes, (uint32_t)handle);
     return node->entry.handle == handle ? node : NULL;
+}
+
+void sw_node_used(const struct sw_table *table, struct sw_node *node, uint64_t now_us)
+{
+    if (table->spec->flags & SW_IDLE_TIMEOUT) node->entry.last_hit_us = now_us;
 }
 
 int sw_table_change(struct sw_table *table, uint32_t handle, uint32_t action, const uint64_t *args, uint32_t n_args,
@@ -317,7 +340,7 @@ int sw_table_remove(struct sw_table *table, uint32_t handle, const char **why)
     table->ops->remove(table->index, node);
     table->count--;
     free_node(table, node);
-    forget(table);
+    changed(table);
     return 0;
 }
 
@@ -346,7 +369,6 @@ void sw_prepare_anew(const struct sw_table *table, const uint8_t *key)
     __asm__ volatile("" ::"r"(node)); /* or a compiler takes a function that only prefetches for one without effect */
     if (node == NULL) return;
     __builtin_prefetch(node);
-    __builtin_prefetch(node + SW_LINE);
 }
 
 const struct sw_entry *sw_default_entry(const struct sw_table *table)

@@ -9,13 +9,9 @@
 
 enum { SW_TABLE_MAX_KEY = 512 /* bytes */ };
 
-enum { SW_INLINE_ARGS = 2 /* words */ };
-
-/* An entry, and what the table knows of it beyond what programs see. What a packet reads of it fills its first cache line;
- * a node is a whole number of lines, and begins with one. */
+/* An entry, in a cache line, and what the table knows of it beyond what programs see; a whole number of lines. */
 struct sw_node {
     struct sw_entry entry; /* first: programs hold pointers to it */
-    uint64_t inline_args[SW_INLINE_ARGS]; /* entry.args, unless there are more */
     uint64_t hash;        /* sw_map_hash of words[], where the index has a map */
     struct sw_node *next; /* of a free one: the next free one */
     int64_t rank;         /* the lower wins */
@@ -25,15 +21,6 @@ struct sw_node {
      * fields. */
     uint64_t words[];
 };
-
-/* The nodes of a table, by handle: one piece of address space, of which the system gives memory to what is used. So a node never
- * moves, and its place follows from its handle without a look at memory that isn't at hand. */
-struct sw_nodes { struct sw_node *first; size_t node_bytes; };
-
-static inline struct sw_node *sw_node_at(const struct sw_nodes *nodes, uint32_t handle)
-{
-    return (struct sw_node *)((char *)nodes->first + handle * nodes->node_bytes);
-}
 
 enum { SW_LINE = 64, SW_HUGE_PAGE = 2 << 20 };
 
@@ -57,6 +44,8 @@ int sw_table_change(struct sw_table *, uint32_t handle, uint32_t action, const u
                     const char **why);
 int sw_table_remove(struct sw_table *, uint32_t handle, const char **why);
 int sw_table_default(struct sw_table *, uint32_t action, const uint64_t *args, uint32_t n_args, const char **why);
+/* When it was used last, if the table keeps that. */
+void sw_node_used(const struct sw_table *, struct sw_node *, uint64_t now_us);
 /* handle -1: the default entry, which exists even where a miss does nothing. NULL: no such handle. */
 struct sw_node *sw_table_node(struct sw_table *, int64_t handle);
 
@@ -76,6 +65,8 @@ struct sw_index {
     void (*remove)(void *index, struct sw_node *);
     struct sw_node *(*find)(void *index, const uint8_t *key);
     uint32_t few; /* with more entries, keys aren't remembered: where they are forgotten again, `find` alone is quicker */
+    /* NULL; or programs look keys up in the index by themselves (lookup.h): says where. Called whenever an entry came or went. */
+    void (*show)(const void *index, struct sw_table_head *);
 };
 
 const struct sw_index *sw_index_exact(const struct sw_table_spec *);

@@ -26,6 +26,7 @@ class _Entry(ctypes.Structure):
     _fields_ = (
         ("action", ctypes.c_uint32),
         ("handle", ctypes.c_uint32),
+        ("args", ctypes.c_void_p),
         ("packets", ctypes.c_uint64),
         ("bytes", ctypes.c_uint64),
         ("last_hit_us", ctypes.c_uint64),

@@ -43,6 +43,24 @@ static uint32_t draw(void) /* xorshift */
 
 static uint32_t bits(uint32_t n) { return n == 0 ? 0 : ~0u << (32 - n); }
 
+/* Looks all keys up, ROUNDS times, as a program does whose table is of this kind; how often there was an entry. */
+static inline __attribute__((always_inline)) uint32_t matches(const struct sw_table *table, const uint8_t (*keys)[4], bool waiting,
+                                                              bool exact)
+{
+    uint32_t found = 0, at = 0;
+    for (int i = 0; waiting && i < ROUNDS * KEYS; i++) {
+        const struct sw_entry *entry = exact ? sw_lookup_exact(table, keys[at], 4) : sw_lookup(table, keys[at], 4);
+        found += entry != NULL;
+        at += 1 + ((uint32_t)(uintptr_t)entry & 1); /* its last bit is 0, but who knows */
+        if (at >= KEYS) at = 0;
+    }
+    for (int i = 0; !waiting && i < ROUNDS * KEYS; i++) {
+        const uint8_t *key = keys[i % KEYS];
+        found += (exact ? sw_lookup_exact(table, key, 4) : sw_lookup(table, key, 4)) != NULL;
+    }
+    return found;
+}
+
 /* Mean ns of a lookup in a table with a 32-bit key, of random keys that match some entry. Negative: no memory. Prefixes are of
  * 8 to 32 bits, ternary entries of 32 masks; what these leave open is random. `waiting`: each lookup waits for the one
  * before. */
@@ -76,15 +94,8 @@ double core_lookup(enum sw_match kind, uint32_t entries, bool waiting)
             uint32_t any = __builtin_bswap32(one[0] | (draw() & ~one[1]));
             memcpy(keys[i], &any, sizeof any);
         }
-        uint32_t at = 0;
         uint64_t start = sw_clock_ns();
-        for (int i = 0; waiting && i < ROUNDS * KEYS; i++) {
-            const struct sw_entry *entry = sw_lookup(table, keys[at], sizeof keys[at]);
-            found += entry != NULL;
-            at += 1 + ((uint32_t)(uintptr_t)entry & 1); /* its last bit is 0, but who knows */
-            if (at >= KEYS) at = 0;
-        }
-        for (int i = 0; !waiting && i < ROUNDS * KEYS; i++) found += sw_lookup(table, keys[i % KEYS], sizeof keys[0]) != NULL;
+        found = kind == SW_EXACT ? matches(table, keys, waiting, true) : matches(table, keys, waiting, false);
         ns = (double)(sw_clock_ns() - start) / ((double)ROUNDS * KEYS);
     }
     if (found != ROUNDS * KEYS) ns = -1;

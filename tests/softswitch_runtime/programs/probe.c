@@ -38,7 +38,7 @@ static void ingress(struct sw_instance *instance, struct sw_packet *packet)
     instance->counters[0][packet->std.ingress_port & 15].bytes += packet->ingress_length;
     uint8_t port = (uint8_t)packet->std.ingress_port;
     /* A packet that came round again lost its ingress port: the argument is its egress port then. */
-    const struct sw_entry *entry = sw_lookup(instance->tables[0], (uint8_t[]){port}, 1);
+    const struct sw_entry *entry = sw_lookup_exact(instance->tables[0], (uint8_t[]){port}, 1);
     if (entry == NULL) entry = sw_default_entry(instance->tables[0]);
     packet->std.egress_spec = instance->drop_port;
     if (entry != NULL && entry->action == 0) packet->std.egress_spec = entry->args[0] & 511;

@@ -36,12 +36,21 @@ struct sw_table *table_make(uint32_t number)
     return sw_table_new(&specs[number], &sw_program, 42, &why);
 }
 
+static const struct sw_entry *look_up(const struct sw_table *table, const uint8_t *key, uint32_t bytes)
+{
+    return sw_table_spec_of(table)->kind == SW_EXACT ? sw_lookup_exact(table, key, bytes) : sw_lookup(table, key, bytes);
+}
+
 /* The handle of the entry that matches, or -1. The lookup is announced before, which changes nothing. */
 int64_t table_find(struct sw_table *table, const uint8_t *key)
 {
     uint32_t bytes = sw_table_spec_of(table)->key_bytes;
-    sw_prepare_lookup(table, key, bytes);
-    const struct sw_entry *entry = sw_lookup(table, key, bytes);
+    if (sw_table_spec_of(table)->kind == SW_EXACT) {
+        sw_prepare_lookup_exact(table, key, bytes);
+    } else {
+        sw_prepare_lookup(table, key, bytes);
+    }
+    const struct sw_entry *entry = look_up(table, key, bytes);
     return entry == NULL ? -1 : (int64_t)entry->handle;
 }
 
@@ -50,7 +59,7 @@ uint64_t table_sweep(struct sw_table *table, const uint8_t *keys, uint32_t key_b
 {
     uint64_t hits = 0;
     for (uint32_t round = 0; round < rounds; round++) {
-        for (uint32_t i = 0; i < n; i++) hits += sw_lookup(table, keys + (size_t)i * key_bytes, key_bytes) != NULL;
+        for (uint32_t i = 0; i < n; i++) hits += look_up(table, keys + (size_t)i * key_bytes, key_bytes) != NULL;
     }
     return hits;
 }
