@@ -1,26 +1,31 @@
-/* Events, and queues of them: what happens next, in the order of (time, key). The key is the event's kind and what it
- * belongs to, so that the order is a fact of the model, not of the queue's design. */
+/* Events, and what orders them: what happens next, by (time, key). The key is the event's kind and what it belongs to, so that the
+ * order is a fact of the model, not of the design here. */
 #ifndef VN_EVENTS_H
 #define VN_EVENTS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "virtualnet.h"
+
+enum { VN_CLOSED = -1u };
+
 struct vn_event { uint64_t time, key; };
-
-/* A binary heap. */
-struct vn_queue {
-    struct vn_event *events;
-    uint32_t n, capacity;
-};
-
-bool vn_queue_grow(struct vn_queue *); /* false: out of memory */
 
 /* One comparison of 128 bits, without a branch: which of two events comes first can't be foretold. */
 static inline bool vn_before(struct vn_event a, struct vn_event b)
 {
     return ((unsigned __int128)a.time << 64 | a.key) < ((unsigned __int128)b.time << 64 | b.key);
 }
+
+/* ---- any number of events: a binary heap ---- */
+
+struct vn_queue {
+    struct vn_event *events;
+    uint32_t n, capacity;
+};
+
+static bool vn_queue_grow(struct vn_queue *); /* false: out of memory */
 
 static inline void vn_queue_rise(struct vn_event *events, uint32_t at, struct vn_event event)
 {
@@ -51,6 +56,40 @@ static inline struct vn_event vn_pop(struct vn_queue *queue)
     }
     vn_queue_rise(events, at, events[n]);
     return first;
+}
+
+/* ---- an event a slot: a tournament ---- */
+
+/* A slot's event is at[n + slot], one of time VN_NEVER if it has none; at[i] is the earlier one of at[2 i] and at[2 i + 1], so at[1]
+ * the first of all. A slot that is `open` has its event in its place alone, until that plays. */
+struct vn_tournament {
+    struct vn_event *at;
+    uint32_t n, open;
+};
+
+static bool vn_tournament_add(struct vn_tournament *); /* one more slot, the last; false: out of memory, all is as it was */
+
+/* A slot's event changed: who is first now. Way and work are the same each time, so nothing here has to be foretold. */
+static inline void vn_play(struct vn_tournament *events, uint32_t slot)
+{
+    enum { ONE = sizeof(struct vn_event) };
+    char *all = (char *)events->at;
+    size_t at = (size_t)(events->n + slot) * ONE; /* in bytes */
+    struct vn_event first = *(struct vn_event *)(void *)(all + at);
+    while (at > ONE) {
+        struct vn_event other = *(struct vn_event *)(void *)(all + (at ^ ONE));
+        bool later = vn_before(other, first);
+        first.time = later ? other.time : first.time;
+        first.key = later ? other.key : first.key;
+        at = at / 2 & -(size_t)ONE;
+        *(struct vn_event *)(void *)(all + at) = first;
+    }
+}
+
+static inline void vn_enter(struct vn_tournament *events, uint32_t slot, struct vn_event event)
+{
+    events->at[events->n + slot] = event;
+    if (slot != events->open) vn_play(events, slot);
 }
 
 #endif

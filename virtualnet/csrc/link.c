@@ -16,8 +16,6 @@ void vn_transmit(struct vn_net *net, uint32_t number, uint32_t id)
 
 static bool is_mac_control(const uint8_t *frame) { return frame[12] == 0x88 && frame[13] == 0x08; }
 
-enum { LARGE = 1 << 20 /* bytes of packets: a network with less stays in the caches by itself */ };
-
 /* Has the packet after the next one brought near, and what the next one will need. */
 static void look_ahead_on(const struct vn_net *net, const struct vn_link *link)
 {
@@ -39,7 +37,7 @@ void vn_arrival(struct vn_net *net, uint32_t number)
     struct vn_packet *packet = vn_packet_at(net, id);
     if (link->wire.packets != 0) {
         vn_at(net, vn_packet_at(net, link->wire.head)->due, VN_EV_ARRIVAL, number);
-        if (net->n_packets * net->stride > LARGE) look_ahead_on(net, link);
+        if (vn_large(net)) look_ahead_on(net, link);
     }
     if (is_mac_control(vn_frame(net, packet))) {
         vn_pfc_arrived(net, number, id);

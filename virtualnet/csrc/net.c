@@ -19,6 +19,11 @@ void vn_fail(struct vn_net *net, const char *format, ...)
     net->failed = true;
 }
 
+void vn_queue_up(struct vn_net *net, struct vn_queue *queue, struct vn_event event)
+{
+    if (!vn_push(queue, event)) vn_fail(net, "out of memory for events");
+}
+
 static int refuse(struct vn_net *net, int code, const char *why)
 {
     if (!net->failed) snprintf(net->error, sizeof net->error, "%s", why);
@@ -94,7 +99,8 @@ void vn_destroy(struct vn_net *net)
     for (uint32_t i = 0; i < net->n_nodes; i++) {
         free(net->nodes[i].out);
         free(net->nodes[i].flows);
-        free(net->nodes[i].queue.events);
+        free(net->nodes[i].events.at);
+        free(net->nodes[i].others.events);
         free(net->nodes[i].starts.events);
     }
     for (uint32_t i = 0; i < net->n_links; i++) {
@@ -142,6 +148,7 @@ static int64_t add_node(struct vn_net *net, struct vn_node node)
     first[net->n_nodes] = VN_NEVER;
     node.link = node.last = VN_NONE;
     node.scheduled = VN_NEVER;
+    if (!vn_tournament_add(&node.events)) return refuse(net, -ENOMEM, "out of memory");
     nodes[net->n_nodes] = node;
     return net->n_nodes++;
 }
@@ -182,6 +189,13 @@ static int attach(struct vn_net *net, uint32_t link, uint32_t number, uint16_t p
     return 0;
 }
 
+/* A new slot for a link's events at a node. False: no memory. */
+static bool add_slot(struct vn_net *net, uint32_t node, uint16_t *slot)
+{
+    *slot = (uint16_t)net->nodes[node].events.n; /* at most two a port, and the others */
+    return vn_tournament_add(&net->nodes[node].events);
+}
+
 int64_t vn_add_link(struct vn_net *net, uint32_t a, uint16_t port_a, uint32_t b, uint16_t port_b, uint64_t rate_bps,
                     uint64_t delay_ps)
 {
@@ -199,6 +213,9 @@ int64_t vn_add_link(struct vn_net *net, uint32_t a, uint16_t port_a, uint32_t b,
         link->host = net->nodes[link->node].host;
         link->to_host = net->nodes[link->to].host;
         set_rate(link, rate_bps);
+        if (!add_slot(net, link->node, &link->serve_slot) || !add_slot(net, link->to, &link->arrive_slot)) {
+            return refuse(net, -ENOMEM, "out of memory");
+        }
         for (uint32_t class = 0; class < VN_CLASSES; class++) {
             link->classes[class].since = link->told[class] = VN_NEVER;
         }

@@ -68,6 +68,7 @@ struct vn_link {
     uint8_t lossless;                 /* classes that PFC counts where the link ends */
     bool host, to_host, up, pending, serving; /* pending: a VN_EV_PORT is on its way */
     bool urgent;                              /* control isn't empty */
+    uint16_t serve_slot, arrive_slot;         /* of its node's events: VN_EV_PORT or VN_EV_NIC; of the other's: VN_EV_ARRIVAL */
 
     uint64_t packets, bytes __attribute__((aligned(64))); /* sent */
     FILE *capture;
@@ -94,9 +95,10 @@ struct vn_node {
     uint32_t *flows, n_flows, capacity; /* in order of their numbers */
     uint32_t last; /* the flow that sent last */
     uint64_t scheduled;
-    struct vn_queue queue; /* its events */
-    struct vn_queue starts; /* of flows that begin after all whose start is in the queue */
-    uint32_t n_starting;    /* starts in the queue */
+    struct vn_tournament events; /* its links', a slot each; slot 0: the first of the others */
+    struct vn_queue others;
+    struct vn_queue starts; /* of flows that begin after all whose start is among the others */
+    uint32_t n_starting;    /* starts among them */
     uint64_t last_start;    /* the latest of these */
     uint64_t digest;
 };
@@ -140,7 +142,7 @@ struct vn_net {
     struct vn_exchange exchange;
     /* Order, see order.c. */
     bool by_node;
-    struct vn_queue queue; /* events that concern all nodes; unless by_node, all */
+    struct vn_queue queue; /* events that concern all nodes; unless by_node, all, with those that others took the place of */
     uint64_t *first;       /* by node: the time of its first event; VN_NEVER: it has none */
     uint64_t lookahead;    /* the shortest delay of a link */
     uint64_t end;          /* of the present stretch of time */
@@ -166,7 +168,7 @@ struct vn_net {
 };
 
 /* Ends the run: vn_run returns VN_FAILED. */
-void vn_fail(struct vn_net *, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void vn_fail(struct vn_net *, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 static inline struct vn_link *vn_link_of(struct vn_net *net, uint32_t link) { return &net->links[link]; }
 
@@ -196,15 +198,32 @@ static inline void vn_note(struct vn_net *net, uint32_t node, uint64_t what)
     net->nodes[node].digest = vn_mixed(net->nodes[node].digest, what);
 }
 
-/* An event at `time`, which isn't over. */
-static inline void vn_at(struct vn_net *net, uint64_t time, enum vn_kind kind, uint32_t id)
+/* A key: kind, id, and the slot among its node's events, 0 if it is one of the others. */
+static inline enum vn_kind vn_kind_of(struct vn_event event) { return (enum vn_kind)(event.key >> 48); }
+static inline uint32_t vn_id_of(struct vn_event event) { return (uint32_t)(event.key >> 16); }
+static inline uint32_t vn_slot_of(struct vn_event event) { return event.key & 0xffff; }
+
+static void vn_queue_up(struct vn_net *, struct vn_queue *, struct vn_event);
+
+/* An event at `time`, which isn't over. A link has one of each kind: it takes the place of the one that was to come. */
+static inline __attribute__((always_inline)) void vn_at(struct vn_net *net, uint64_t time, enum vn_kind kind, uint32_t id)
 {
-    uint32_t place = net->by_node ? vn_place(net, kind, id) : VN_NONE;
-    if (!vn_push(place == VN_NONE ? &net->queue : &net->nodes[place].queue, (struct vn_event){time, (uint64_t)kind << 32 | id})) {
-        vn_fail(net, "out of memory for events");
-    } else if (place != VN_NONE && time < net->first[place]) {
-        net->first[place] = time;
+    uint32_t slot = 0, place = vn_place(net, kind, id);
+    if (kind == VN_EV_ARRIVAL) slot = net->links[id].arrive_slot;
+    else if (kind == VN_EV_PORT || kind == VN_EV_NIC) slot = net->links[id].serve_slot;
+    struct vn_event event = {time, (uint64_t)kind << 48 | (uint64_t)id << 16 | slot};
+    if (!net->by_node || place == VN_NONE) {
+        vn_queue_up(net, &net->queue, event);
+        return;
     }
+    struct vn_node *node = &net->nodes[place];
+    if (slot == 0) {
+        vn_queue_up(net, &node->others, event);
+        if (net->failed) return;
+        event = node->others.events[0];
+    }
+    vn_enter(&node->events, slot, event);
+    if (time < net->first[place]) net->first[place] = time;
 }
 
 /* How long so many bytes take at the link's rate, rounded to whole picoseconds. */
@@ -216,7 +235,7 @@ static inline uint64_t vn_duration(const struct vn_link *link, uint64_t bytes)
 
 /* ---- packets ---- */
 
-uint32_t vn_packet_grow(struct vn_net *);
+static uint32_t vn_packet_grow(struct vn_net *);
 
 static inline struct vn_packet *vn_packet_at(const struct vn_net *net, uint32_t id)
 {
@@ -249,6 +268,9 @@ static inline uint32_t vn_packet_new(struct vn_net *net)
     if (++net->in_use > net->most_in_use) net->most_in_use = net->in_use;
     return id;
 }
+
+/* Its packets don't stay in the caches by themselves. */
+static inline bool vn_large(const struct vn_net *net) { return net->n_packets * net->stride > 1 << 20; }
 
 /* Fills the frame: what the template holds, and zeros. */
 static inline uint8_t *vn_fill(const struct vn_net *net, struct vn_packet *packet, const uint8_t *template)
@@ -297,58 +319,58 @@ static inline uint32_t vn_urgent_pop(struct vn_net *net, struct vn_link *link)
 
 /* ---- order.c ---- */
 /* Until there is a reason to return to Python. */
-enum vn_reason vn_run_events(struct vn_net *);
+static enum vn_reason vn_run_events(struct vn_net *);
 
 /* ---- link.c ---- */
 /* Starts to send the packet now, as the link is free; it arrives by itself. */
-void vn_transmit(struct vn_net *, uint32_t link, uint32_t id);
-void vn_arrival(struct vn_net *, uint32_t link);
+static inline __attribute__((always_inline)) void vn_transmit(struct vn_net *, uint32_t link, uint32_t id);
+static void vn_arrival(struct vn_net *, uint32_t link);
 
 /* ---- hop.c: through a program in place; plain.c: through one that isn't ---- */
 /* A packet that came in by `port`: through ingress, and into a queue. */
-void vn_hop_ingress(struct vn_net *, struct vn_node *, uint16_t port, uint32_t id);
-void vn_plain_ingress(struct vn_net *, struct vn_node *, uint16_t port, uint32_t id);
+static inline void vn_hop_ingress(struct vn_net *, struct vn_node *, uint16_t port, uint32_t id);
+static void vn_plain_ingress(struct vn_net *, struct vn_node *, uint16_t port, uint32_t id);
 /* VN_SEND: the packet is to be sent. VN_AGAIN: it went round, back to ingress. */
 enum vn_verdict { VN_SEND, VN_GONE, VN_AGAIN };
-enum vn_verdict vn_hop_egress(struct vn_net *, struct vn_node *, uint16_t port, uint32_t id, uint32_t queue,
+static enum vn_verdict vn_hop_egress(struct vn_net *, struct vn_node *, uint16_t port, uint32_t id, uint32_t queue,
                               uint32_t left);
-enum vn_verdict vn_plain_egress(struct vn_net *, struct vn_node *, uint16_t port, uint32_t id, uint32_t queue,
+static enum vn_verdict vn_plain_egress(struct vn_net *, struct vn_node *, uint16_t port, uint32_t id, uint32_t queue,
                                 uint32_t left, uint32_t passes);
-void vn_plain_init(struct vn_net *, struct vn_packet *); /* a packet that was never used */
+static void vn_plain_init(struct vn_net *, struct vn_packet *); /* a packet that was never used */
 
 /* ---- port.c: a switch's ports ---- */
-void vn_port_admit(struct vn_net *, uint32_t link, uint32_t id, uint32_t queue);
-void vn_port_serve(struct vn_net *, uint32_t link); /* if it is free and something may leave */
+static inline void vn_port_admit(struct vn_net *, uint32_t link, uint32_t id, uint32_t queue);
+static void vn_port_serve(struct vn_net *, uint32_t link); /* if it is free and something may leave */
 
 /* ---- pfc.c ---- */
-void vn_pfc_admitted(struct vn_net *, uint32_t in_link, uint32_t priority, uint32_t bytes);
-void vn_pfc_departed(struct vn_net *, uint32_t in_link, uint32_t priority, uint32_t bytes);
-void vn_pfc_arrived(struct vn_net *, uint32_t link, uint32_t id);
-void vn_pfc_effect(struct vn_net *, uint32_t link);
-void vn_pfc_expiry(struct vn_net *, uint32_t link, uint32_t priority);
-void vn_pfc_refresh(struct vn_net *, uint32_t link, uint32_t priority);
-void vn_pfc_limits(struct vn_net *, uint32_t link);
+void vn_pfc_admitted(struct vn_net *, uint32_t in_link, uint32_t priority, uint32_t bytes); /* not static: a test tells it of bytes that never came */
+static void vn_pfc_departed(struct vn_net *, uint32_t in_link, uint32_t priority, uint32_t bytes);
+static void vn_pfc_arrived(struct vn_net *, uint32_t link, uint32_t id);
+static void vn_pfc_effect(struct vn_net *, uint32_t link);
+static void vn_pfc_expiry(struct vn_net *, uint32_t link, uint32_t priority);
+static void vn_pfc_refresh(struct vn_net *, uint32_t link, uint32_t priority);
+static void vn_pfc_limits(struct vn_net *, uint32_t link);
 
 /* ---- nic.c ---- */
-void vn_stamp(const struct vn_net *, struct vn_packet *, const struct vn_flow *, bool last); /* the flow's next packet; in receive.c */
-uint64_t vn_payload_sent(const struct vn_flow *);
-void vn_nic_await(struct vn_net *, uint32_t flow); /* until its start */
-void vn_nic_start(struct vn_net *, uint32_t flow);
-void vn_nic_add(struct vn_net *, uint32_t flow);
-void vn_nic_stop(struct vn_net *, uint32_t flow);
-void vn_nic_rate(struct vn_net *, uint32_t flow, double rate_bps);
-void vn_nic_control(struct vn_net *, struct vn_node *, uint32_t id);
-void vn_nic_event(struct vn_net *, uint32_t link);
-void vn_nic_changed(struct vn_net *, struct vn_node *); /* something that may start earlier or later than it could */
+static void vn_stamp(const struct vn_net *, struct vn_packet *, const struct vn_flow *, bool last); /* the flow's next packet; in receive.c */
+static uint64_t vn_payload_sent(const struct vn_flow *);
+static void vn_nic_await(struct vn_net *, uint32_t flow); /* until its start */
+static void vn_nic_start(struct vn_net *, uint32_t flow);
+static void vn_nic_add(struct vn_net *, uint32_t flow);
+static void vn_nic_stop(struct vn_net *, uint32_t flow);
+static void vn_nic_rate(struct vn_net *, uint32_t flow, double rate_bps);
+static void vn_nic_control(struct vn_net *, struct vn_node *, uint32_t id);
+static void vn_nic_event(struct vn_net *, uint32_t link);
+static void vn_nic_changed(struct vn_net *, struct vn_node *); /* something that may start earlier or later than it could */
 
 /* ---- receive.c ---- */
-void vn_host_receive(struct vn_net *, struct vn_node *, uint32_t id);
-void vn_window_event(struct vn_net *, uint32_t flow);
-void vn_ask(struct vn_net *, enum vn_reason, uint32_t number); /* ends this call of vn_run */
-void vn_send_cnp(struct vn_net *, uint32_t flow, bool decrease, double rate_bps);
+static void vn_host_receive(struct vn_net *, struct vn_node *, uint32_t id);
+static void vn_window_event(struct vn_net *, uint32_t flow);
+static void vn_ask(struct vn_net *, enum vn_reason, uint32_t number); /* ends this call of vn_run */
+static void vn_send_cnp(struct vn_net *, uint32_t flow, bool decrease, double rate_bps);
 
 /* ---- sample.c, capture.c ---- */
-void vn_sample(struct vn_net *, uint32_t sampler);
-void vn_capture_frame(const struct vn_net *, FILE *, struct vn_packet *, uint64_t at);
+static void vn_sample(struct vn_net *, uint32_t sampler);
+static void vn_capture_frame(const struct vn_net *, FILE *, struct vn_packet *, uint64_t at);
 
 #endif

@@ -120,7 +120,6 @@ void vn_nic_changed(struct vn_net *net, struct vn_node *node)
 void vn_nic_event(struct vn_net *net, uint32_t link)
 {
     struct vn_node *node = &net->nodes[vn_link_of(net, link)->node];
-    if (node->scheduled != net->now) return; /* something else came first */
     node->scheduled = VN_NEVER;
     for (;;) {
         uint64_t when;

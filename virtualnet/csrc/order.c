@@ -5,10 +5,10 @@
  * One queue for all nodes, strictly in order, is the reference that this is tested against. */
 #include "net.h"
 
-static void dispatch(struct vn_net *net, uint64_t key)
+static inline void dispatch(struct vn_net *net, struct vn_event event)
 {
-    uint32_t id = (uint32_t)key;
-    switch ((enum vn_kind)(key >> 32)) {
+    uint32_t id = vn_id_of(event);
+    switch (vn_kind_of(event)) {
     case VN_EV_START: vn_nic_start(net, id); break;
     case VN_EV_NIC: vn_nic_event(net, id); break;
     case VN_EV_PORT:
@@ -31,15 +31,14 @@ static void dispatch(struct vn_net *net, uint64_t key)
     }
 }
 
-static void happen(struct vn_net *net, uint32_t place, struct vn_event event)
+static inline __attribute__((always_inline)) void happen(struct vn_net *net, uint32_t place, struct vn_event event)
 {
-    uint64_t what = event.time ^ event.key << 20;
+    uint64_t what = event.time ^ event.key << 8;
     net->now = event.time;
     net->events_done++;
-    if (net->exchange.budget != 0) net->exchange.budget--;
     if (place != VN_NONE) vn_note(net, place, what);
     else net->digest = vn_mixed(net->digest, what);
-    dispatch(net, event.key);
+    dispatch(net, event);
 }
 
 static bool stopped(const struct vn_net *net) { return net->reason != VN_FAILED || net->failed; }
@@ -54,30 +53,49 @@ static enum vn_reason until(struct vn_net *net)
 
 /* ---- one queue ---- */
 
-static enum vn_reason run_in_order(struct vn_net *net)
+/* Another event took its place: what the NIC has to do came to be due earlier. */
+static bool replaced(const struct vn_net *net, struct vn_event event)
+{
+    return vn_kind_of(event) == VN_EV_NIC && net->nodes[net->links[vn_id_of(event)].node].scheduled != event.time;
+}
+
+static enum vn_reason run_in_order(struct vn_net *net, uint64_t enough)
 {
     while (!stopped(net)) {
         if (finished(net)) return VN_FINISHED;
-        if (net->exchange.budget == 0) return VN_BUDGET;
+        if (net->events_done == enough) return VN_BUDGET;
         if (net->queue.n == 0 || net->queue.events[0].time > net->exchange.until_ps) return until(net);
         struct vn_event event = vn_pop(&net->queue);
-        happen(net, vn_place(net, (enum vn_kind)(event.key >> 32), (uint32_t)event.key), event);
+        if (replaced(net, event)) continue;
+        happen(net, vn_place(net, vn_kind_of(event), vn_id_of(event)), event);
     }
     return net->reason;
 }
 
 /* ---- a queue a node ---- */
 
-static void take(struct vn_net *net, uint32_t number)
+static void next_other(struct vn_node *node)
 {
-    happen(net, number, vn_pop(&net->nodes[number].queue));
+    vn_pop(&node->others);
+    if (node->others.n != 0) vn_enter(&node->events, 0, node->others.events[0]);
 }
 
-static void note_first(struct vn_net *net, uint32_t number)
+/* The first event happens. Its slot stays open meanwhile: most often another event comes into it. */
+static inline void take(struct vn_net *net, uint32_t number)
 {
-    const struct vn_queue *queue = &net->nodes[number].queue;
-    net->first[number] = queue->n != 0 ? queue->events[0].time : VN_NEVER;
+    struct vn_node *node = &net->nodes[number];
+    struct vn_tournament *events = &node->events;
+    struct vn_event event = events->at[1];
+    uint32_t slot = vn_slot_of(event);
+    events->at[events->n + slot].time = VN_NEVER;
+    events->open = slot;
+    if (slot == 0) next_other(node);
+    happen(net, number, event);
+    events->open = VN_CLOSED;
+    vn_play(events, slot);
 }
+
+static uint64_t first_time(const struct vn_node *node) { return node->events.at[1].time; }
 
 /* The node that has the first event of all; VN_NONE: there is none before `end`. */
 static uint32_t first_node(const struct vn_net *net, uint64_t end)
@@ -85,7 +103,7 @@ static uint32_t first_node(const struct vn_net *net, uint64_t end)
     uint32_t best = VN_NONE;
     for (uint32_t i = 0; i < net->n_nodes; i++) {
         if (net->first[i] >= end) continue;
-        if (best == VN_NONE || vn_before(net->nodes[i].queue.events[0], net->nodes[best].queue.events[0])) best = i;
+        if (best == VN_NONE || vn_before(net->nodes[i].events.at[1], net->nodes[best].events.at[1])) best = i;
     }
     return best;
 }
@@ -94,15 +112,14 @@ static uint32_t first_node(const struct vn_net *net, uint64_t end)
 static void look_ahead(const struct vn_net *net, uint32_t number, uint32_t step)
 {
     if (number >= net->n_nodes || net->first[number] >= net->end) return;
-    const struct vn_queue *queue = &net->nodes[number].queue;
-    if (step == 0) __builtin_prefetch(queue);
-    if (step == 1) __builtin_prefetch(queue->events);
-    for (uint32_t i = 0; step > 1 && i < queue->n; i++) {
-        if (queue->events[i].time >= net->end) continue;
-        uint64_t key = queue->events[i].key;
-        enum vn_kind kind = (enum vn_kind)(key >> 32);
+    const struct vn_tournament *events = &net->nodes[number].events;
+    if (step == 0) __builtin_prefetch(events);
+    for (uint32_t i = 0; step == 1 && i < events->n; i += 4) __builtin_prefetch(&events->at[events->n + i]);
+    for (uint32_t i = events->n; step > 1 && i < 2 * events->n; i++) {
+        if (events->at[i].time >= net->end) continue;
+        enum vn_kind kind = vn_kind_of(events->at[i]);
         if (kind != VN_EV_ARRIVAL && kind != VN_EV_PORT && kind != VN_EV_NIC) continue;
-        const struct vn_link *link = &net->links[(uint32_t)key];
+        const struct vn_link *link = &net->links[vn_id_of(events->at[i])];
         if (step == 2) {
             __builtin_prefetch(link, 1);
             __builtin_prefetch(&link->packets, 1);
@@ -120,16 +137,17 @@ static bool run_stretch(struct vn_net *net)
         uint32_t number;
         while (!stopped(net) && !finished(net) && (number = first_node(net, net->end)) != VN_NONE) {
             take(net, number);
-            note_first(net, number);
+            net->first[number] = first_time(&net->nodes[number]);
         }
         return !stopped(net) && !finished(net);
     }
+    bool large = vn_large(net);
     for (; net->turn < net->n_nodes; net->turn++) {
         if (net->first[net->turn] >= net->end) continue;
-        for (uint32_t step = 0; step < 5; step++) look_ahead(net, net->turn + 5 - step, step);
-        const struct vn_queue *queue = &net->nodes[net->turn].queue;
-        while (!stopped(net) && queue->n != 0 && queue->events[0].time < net->end) take(net, net->turn);
-        note_first(net, net->turn);
+        for (uint32_t step = 0; large && step < 5; step++) look_ahead(net, net->turn + 5 - step, step);
+        const struct vn_node *node = &net->nodes[net->turn];
+        while (!stopped(net) && first_time(node) < net->end) take(net, net->turn);
+        net->first[net->turn] = first_time(node);
         if (stopped(net)) return false;
     }
     return true;
@@ -156,12 +174,12 @@ static void open_stretch(struct vn_net *net, uint64_t start, uint64_t last)
     net->turn = 0;
 }
 
-static enum vn_reason run_by_node(struct vn_net *net)
+static enum vn_reason run_by_node(struct vn_net *net, uint64_t enough)
 {
     while (!stopped(net) && run_stretch(net)) {
         if (net->now + 1 < net->end) net->now = net->end - 1;
         if (finished(net)) return VN_FINISHED;
-        if (net->exchange.budget == 0) return VN_BUDGET;
+        if (net->events_done >= enough) return VN_BUDGET;
         uint64_t start = VN_NEVER, common = net->queue.n != 0 ? net->queue.events[0].time : VN_NEVER;
         for (uint32_t i = 0; i < net->n_nodes; i++) {
             if (net->first[i] < start) start = net->first[i];
@@ -176,5 +194,9 @@ static enum vn_reason run_by_node(struct vn_net *net)
 
 enum vn_reason vn_run_events(struct vn_net *net)
 {
-    return net->by_node ? run_by_node(net) : run_in_order(net);
+    uint64_t before = net->events_done, budget = net->exchange.budget;
+    enum vn_reason reason = net->by_node ? run_by_node(net, before + budget) : run_in_order(net, before + budget);
+    uint64_t done = net->events_done - before;
+    net->exchange.budget = done < budget ? budget - done : 0;
+    return reason;
 }
