@@ -408,7 +408,7 @@ static bool open(void *index, const struct sw_table_spec *spec, const struct sw_
     return false;
 }
 
-#define INDEX(find) {sizeof(struct lpm), open, close, words, prepare, insert, remove_entry, find, FEW}
+#define INDEX(find) {sizeof(struct lpm), open, close, words, prepare, insert, remove_entry, find, FEW, NULL}
 
 const struct sw_index *sw_index_lpm(const struct sw_table_spec *spec)
 {

@@ -204,7 +204,7 @@ static void remove_node(void *index, struct sw_node *node)
     sw_bits_remove(&ternary->bits, node, halves);
 }
 
-#define INDEX(find) {sizeof(struct ternary), open, close, words, prepare, insert, remove_node, find, UINT32_MAX}
+#define INDEX(find) {sizeof(struct ternary), open, close, words, prepare, insert, remove_node, find, UINT32_MAX, NULL}
 
 const struct sw_index *sw_index_ternary(const struct sw_table_spec *spec)
 {
