@@ -265,7 +265,8 @@ def make_racks(pods: int, racks: int, hosts: int) -> tuple[Host, ...]:
     """Hosts h0, h1, ... from left to right: of so many pods, each of so many racks, each of so many hosts.
 
     A rack is the smallest subnet that has room for its hosts, and a pod the smallest that has room for its racks: so
-    each has a prefix of its own. Hosts have a rack's first addresses, but for that of the subnet itself.
+    each has a prefix of its own. A rack's first address is the subnet's, and its last one stays free, for broadcast;
+    hosts have the next ones after the first.
     """
     rack_bits = (hosts + 1).bit_length()
     pod_bits = rack_bits + (racks - 1).bit_length()

@@ -1,4 +1,4 @@
-/* The hash map below exact, LPM and ternary tables. */
+/* The hash map below exact and LPM tables. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,29 +92,23 @@ int sw_map_insert(struct sw_map *map, const struct sw_nodes *nodes, const struct
 }
 
 /* Where the node's reference is. */
-static uint32_t *reference_of(const struct sw_map *map, const struct sw_node *node, uint32_t *bucket, uint32_t *slot)
+static void find_reference(const struct sw_map *map, const struct sw_node *node, uint32_t *bucket, uint32_t *slot)
 {
     for (uint32_t i = (uint32_t)node->hash & map->mask;; i = (i + 1) & map->mask) {
         for (uint32_t k = 0; k < SW_BUCKET; k++) {
             if (map->buckets[i].references[k] != node->entry.handle + 1) continue;
             *bucket = i;
             *slot = k;
-            return &map->buckets[i].references[k];
+            return;
         }
     }
-}
-
-void sw_map_replace(struct sw_map *map, const struct sw_node *old, const struct sw_node *new)
-{
-    uint32_t bucket, slot;
-    *reference_of(map, old, &bucket, &slot) = new->entry.handle + 1;
 }
 
 /* What went on from a full bucket moves back when there is room, so that no tombstones are needed. */
 void sw_map_remove(struct sw_map *map, const struct sw_nodes *nodes, const struct sw_node *node)
 {
     uint32_t hole, slot;
-    reference_of(map, node, &hole, &slot);
+    find_reference(map, node, &hole, &slot);
     bool full = used_slots(&map->buckets[hole]) == (1u << SW_BUCKET) - 1;
     map->buckets[hole].references[slot] = 0;
     map->count--;

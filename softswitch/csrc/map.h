@@ -18,12 +18,10 @@ struct sw_map {
 
 void sw_map_init(struct sw_map *, uint32_t key_bytes, uint32_t n_words);
 void sw_map_free(struct sw_map *);
-/* The node that has these words, or NULL. Chained ones: the first. For any map: */
+/* The node that has these words, or NULL. */
 struct sw_node *sw_map_find(const struct sw_map *, const struct sw_nodes *, const uint64_t *words, uint64_t hash);
 int sw_map_insert(struct sw_map *, const struct sw_nodes *, const struct sw_node *); /* 0, -ENOMEM; it isn't there yet */
 void sw_map_remove(struct sw_map *, const struct sw_nodes *, const struct sw_node *);
-/* Another node with the same words stands in its place. */
-void sw_map_replace(struct sw_map *, const struct sw_node *old, const struct sw_node *new);
 
 /* What comparisons of eight, four and four, say: a bit each. */
 static inline uint32_t sw_map_lanes(sw_four low, sw_four high)

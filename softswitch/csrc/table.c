@@ -9,6 +9,9 @@
 
 enum { PAGE = 4096 };
 
+_Static_assert(sizeof(struct sw_entry) == SW_LINE && sizeof(struct sw_bucket) == SW_LINE, "a cache line each");
+_Static_assert(sizeof(struct sw_table_head) <= SW_LINE, "a lookup reads one line of its table");
+
 struct sw_table {
     /* What a lookup reads, in a line. */
     _Alignas(SW_LINE) struct sw_table_head head; /* first: programs look there by themselves. A free node has no handle */
