@@ -30,6 +30,7 @@ from softswitch.p4runtime.forwarding import Forwarding
 from softswitch.program.load import load_program
 
 BATCH = 1000  # entries a Write
+REST_S = 5.0  # what many switches get to load what their first pipeline needs, which they do once they listen
 DRAWN = 20_000  # destinations, before they come again
 EXACT, LPM, TERNARY = 0, 1, 2  # enum sw_match
 SOFTSWITCH = (sys.executable, "-m", "softswitch")
@@ -142,6 +143,7 @@ def crowd(program: Path, many: int) -> Crowd:
         for switch in all_of_them:
             _wait(switch)
         took = time.monotonic() - started
+        time.sleep(REST_S)
         return Crowd(took, sum(_proportional_mb(switch.pid) for switch in all_of_them))
 
 
