@@ -98,7 +98,7 @@ void vn_destroy(struct vn_net *net)
     if (net == NULL) return;
     for (uint32_t i = 0; i < net->n_nodes; i++) {
         free(net->nodes[i].out);
-        free(net->nodes[i].flows);
+        free(net->nodes[i].turns);
         free(net->nodes[i].events.at);
         free(net->nodes[i].others.events);
         free(net->nodes[i].starts.events);

@@ -33,12 +33,13 @@ struct vn_fifo { uint32_t head, tail, packets; };
 /* A frame: two cache lines where programs run in place. Of its bytes the first are stored, at vn_frame; the rest is
  * payload, all zero but for the ICRC. */
 struct vn_packet {
-    uint64_t due;     /* on the wire: when its last bit arrives */
+    uint64_t next_due; /* on the wire: when the last bit of the next one arrives */
     uint32_t next, flow;
     uint32_t in_link; /* the link it came into this switch by, first */
     uint16_t bytes;   /* of the frame, as it was at the last link or queue */
     bool data, held;  /* a data packet; held: counted as inside by the link it came in by */
-    uint32_t enq_timestamp, enq_qdepth;
+    union { uint32_t enq_timestamp; /* in a queue */ uint32_t after_next; /* on the wire */ };
+    uint32_t enq_qdepth;
     uint8_t kept[SW_INPLACE_KEPT];
 };
 
@@ -68,6 +69,7 @@ struct vn_link {
     uint8_t lossless;                 /* classes that PFC counts where the link ends */
     bool host, to_host, up, pending, serving; /* pending: a VN_EV_PORT is on its way */
     bool urgent;                              /* control isn't empty */
+    uint32_t before_last;                     /* of what is on the wire */
     uint16_t serve_slot, arrive_slot;         /* of its node's events: VN_EV_PORT or VN_EV_NIC; of the other's: VN_EV_ARRIVAL */
 
     uint64_t packets, bytes __attribute__((aligned(64))); /* sent */
@@ -84,6 +86,10 @@ struct vn_link {
     uint64_t loop_free[VN_CLASSES]; /* packets that went round wait until then */
 } __attribute__((aligned(64)));
 
+/* What a NIC looks at of each of its flows for each frame, half a cache line. `next`: when the pacer lets the next frame go;
+ * `eligible`: when PFC does, too; VN_NEVER: not before the flow's end. */
+struct vn_turn { uint64_t next, end, eligible; uint32_t flow; uint8_t priority; };
+
 struct vn_node {
     bool host;
     uint8_t ip[4];
@@ -92,7 +98,8 @@ struct vn_node {
     uint32_t *out;              /* of a switch: link by port, VN_NONE */
     uint32_t link;              /* of a host */
     /* The NIC, see nic.c. */
-    uint32_t *flows, n_flows, capacity; /* in order of their numbers */
+    struct vn_turn *turns; /* of its flows, in order of their numbers */
+    uint32_t n_turns, capacity;
     uint32_t last; /* the flow that sent last */
     uint64_t scheduled;
     struct vn_tournament events; /* its links', a slot each; slot 0: the first of the others */
@@ -103,10 +110,10 @@ struct vn_node {
     uint64_t digest;
 };
 
-/* A flow, both ends of it: what the NIC looks at for each frame, what it needs to send one, what a frame's arrival needs,
- * in cache lines of their own, then the rest. `next`: when the pacer lets it go. */
+/* A flow, both ends of it: what the NIC needs to send a frame, what a frame's arrival needs, in cache lines of their own, then
+ * the rest. */
 struct vn_flow {
-    uint64_t next, eligible, end, base, interval, sent, packets, due_bytes;
+    uint64_t end, base, interval, sent, packets, due_bytes;
     uint8_t priority;
     bool has_base;
     uint16_t frame_bytes, last_frame_bytes, payload_bytes, last_payload_bytes, cnp_bytes, ack_bytes;

@@ -14,12 +14,12 @@ static uint64_t interval_of(const struct vn_flow *flow)
 }
 
 /* Of the flows that may send at `start` the next one after the last. */
-static uint32_t next_turn(const struct vn_net *net, const struct vn_node *node, uint64_t start)
+static uint32_t next_turn(const struct vn_node *node, uint64_t start)
 {
     uint32_t first = VN_NONE;
-    for (uint32_t i = 0; i < node->n_flows; i++) {
-        if (net->flows[node->flows[i]].eligible > start) continue;
-        if (node->last == VN_NONE || node->flows[i] > node->last) return i;
+    for (uint32_t i = 0; i < node->n_turns; i++) {
+        if (node->turns[i].eligible > start) continue;
+        if (node->last == VN_NONE || node->turns[i].flow > node->last) return i;
         if (first == VN_NONE) first = i;
     }
     return first;
@@ -31,20 +31,20 @@ static enum choice choose(struct vn_net *net, struct vn_node *node, uint64_t *wh
     const struct vn_link *link = vn_link_of(net, node->link);
     uint64_t earliest = VN_NEVER, first_end = VN_NEVER;
     uint32_t ending = 0;
-    for (uint32_t i = 0; i < node->n_flows; i++) {
-        struct vn_flow *flow = &net->flows[node->flows[i]];
-        uint64_t at = flow->next, until = link->classes[flow->priority].until;
+    for (uint32_t i = 0; i < node->n_turns; i++) {
+        struct vn_turn *turn = &node->turns[i];
+        uint64_t at = turn->next, until = link->classes[turn->priority].until;
         if (until > at) at = until;
-        if (at >= flow->end) {
-            if (flow->end < first_end) {
-                first_end = flow->end;
+        if (at >= turn->end) {
+            if (turn->end < first_end) {
+                first_end = turn->end;
                 ending = i;
             }
             at = VN_NEVER;
         } else if (at < earliest) {
             earliest = at;
         }
-        flow->eligible = at;
+        turn->eligible = at;
     }
     uint64_t start = earliest > link->free ? earliest : link->free;
     enum choice choice = NOTHING;
@@ -59,7 +59,7 @@ static enum choice choose(struct vn_net *net, struct vn_node *node, uint64_t *wh
     if (choice == NOTHING && earliest != VN_NEVER && link->up) {
         choice = SEND;
         *when = start;
-        *index = next_turn(net, node, start);
+        *index = next_turn(node, start);
     }
     if (first_end < *when) {
         choice = END;
@@ -71,14 +71,24 @@ static enum choice choose(struct vn_net *net, struct vn_node *node, uint64_t *wh
 
 static void drop(struct vn_net *net, struct vn_node *node, uint32_t index, uint64_t ended)
 {
-    net->flows[node->flows[index]].ended = ended;
-    node->n_flows--;
-    for (uint32_t i = index; i < node->n_flows; i++) node->flows[i] = node->flows[i + 1];
+    net->flows[node->turns[index].flow].ended = ended;
+    node->n_turns--;
+    for (uint32_t i = index; i < node->n_turns; i++) node->turns[i] = node->turns[i + 1];
+}
+
+/* NULL: the flow hasn't begun, or it has ended. */
+static struct vn_turn *turn_of(const struct vn_node *node, uint32_t flow)
+{
+    for (uint32_t i = 0; i < node->n_turns; i++) {
+        if (node->turns[i].flow == flow) return &node->turns[i];
+    }
+    return NULL;
 }
 
 static void start(struct vn_net *net, struct vn_node *node, uint32_t index)
 {
-    uint32_t number = node->flows[index], id = vn_packet_new(net);
+    struct vn_turn *turn = &node->turns[index];
+    uint32_t number = turn->flow, id = vn_packet_new(net);
     struct vn_flow *flow = &net->flows[number];
     if (id == VN_NONE) return;
     struct vn_packet *packet = vn_packet_at(net, id);
@@ -92,11 +102,11 @@ static void start(struct vn_net *net, struct vn_node *node, uint32_t index)
 
     /* A flow that had to wait keeps the credit for one packet. */
     uint64_t credit = net->now > flow->interval ? net->now - flow->interval : 0;
-    flow->base = flow->next > credit ? flow->next : credit;
+    flow->base = turn->next > credit ? turn->next : credit;
     flow->has_base = true;
-    flow->next = flow->base + flow->interval;
+    turn->next = flow->base + flow->interval;
     node->last = number;
-    if (last) drop(net, node, index, packet->due);
+    if (last) drop(net, node, index, vn_link_of(net, node->link)->free + vn_link_of(net, node->link)->delay);
     else if (flow->sent_bytes >= flow->due_bytes) vn_ask(net, VN_BYTES, number);
 }
 
@@ -146,21 +156,20 @@ void vn_nic_add(struct vn_net *net, uint32_t number)
     struct vn_flow *flow = &net->flows[number];
     struct vn_node *node = &net->nodes[flow->src];
     if (flow->ended != VN_NEVER) return; /* stopped before it began */
-    if (node->n_flows == node->capacity) {
+    if (node->n_turns == node->capacity) {
         uint32_t capacity = node->capacity == 0 ? 4 : 2 * node->capacity;
-        uint32_t *flows = realloc(node->flows, capacity * sizeof *flows);
-        if (flows == NULL) {
+        struct vn_turn *turns = realloc(node->turns, capacity * sizeof *turns);
+        if (turns == NULL) {
             vn_fail(net, "out of memory for the flows of a host");
             return;
         }
-        node->flows = flows;
+        node->turns = turns;
         node->capacity = capacity;
     }
-    uint32_t at = node->n_flows++;
-    for (; at > 0 && node->flows[at - 1] > number; at--) node->flows[at] = node->flows[at - 1];
-    node->flows[at] = number;
+    uint32_t at = node->n_turns++;
+    for (; at > 0 && node->turns[at - 1].flow > number; at--) node->turns[at] = node->turns[at - 1];
+    node->turns[at] = (struct vn_turn){.next = flow->start, .end = flow->end, .flow = number, .priority = flow->priority};
     flow->interval = interval_of(flow);
-    flow->next = flow->start;
     vn_nic_changed(net, node);
 }
 
@@ -192,12 +201,8 @@ void vn_nic_stop(struct vn_net *net, uint32_t number)
     const struct vn_link *link = vn_link_of(net, node->link);
     if (flow->start > net->now) flow->ended = net->now;
     uint64_t left = flow->sent != 0 ? link->free + link->delay : 0;
-    for (uint32_t i = 0; i < node->n_flows; i++) {
-        if (node->flows[i] == number) {
-            drop(net, node, i, left > net->now ? left : net->now);
-            break;
-        }
-    }
+    struct vn_turn *turn = turn_of(node, number);
+    if (turn != NULL) drop(net, node, (uint32_t)(turn - node->turns), left > net->now ? left : net->now);
     vn_nic_changed(net, node);
 }
 
@@ -208,8 +213,10 @@ void vn_nic_rate(struct vn_net *net, uint32_t number, double rate_bps)
     if (rate_bps == flow->rate_bps || flow->ended != VN_NEVER) return;
     flow->rate_bps = rate_bps;
     flow->interval = interval_of(flow);
+    struct vn_turn *turn = turn_of(&net->nodes[flow->src], number);
+    if (turn == NULL) return; /* it hasn't begun: it will with this rate */
     uint64_t next = flow->has_base ? flow->base + flow->interval : 0;
     if (next < net->now) next = net->now;
-    flow->next = next > flow->start ? next : flow->start;
+    turn->next = next > flow->start ? next : flow->start;
     vn_nic_changed(net, &net->nodes[flow->src]);
 }

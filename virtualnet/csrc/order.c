@@ -126,6 +126,10 @@ static void look_ahead(const struct vn_net *net, uint32_t number, uint32_t step)
         } else if (kind == VN_EV_ARRIVAL) {
             if (step == 3) vn_fetch_packet(net, link->wire.head);
             else if (link->wire.packets > 1) vn_fetch_packet(net, vn_packet_at(net, link->wire.head)->next);
+        } else if (kind == VN_EV_PORT && link->waiting != 0) {
+            const struct vn_class *class = &link->classes[31 - __builtin_clz(link->waiting)];
+            if (step == 3) __builtin_prefetch(class, 1);
+            else vn_fetch_packet(net, class->queue.head);
         }
     }
 }
