@@ -8,7 +8,9 @@
 #include "table.h"
 
 struct member { uint32_t action; uint64_t args[]; };
-struct group { uint32_t n; uint32_t members[]; }; /* handles, ascending */
+/* A group's member; `member` is NULL while nothing has the handle. */
+struct choice { const struct member *member; uint32_t handle; };
+struct group { uint32_t n; struct choice choices[]; }; /* handles ascending */
 
 /* Things by handle. No handle below `first_free` is free. */
 struct slots { void **items; uint32_t capacity, first_free; };
@@ -87,6 +89,17 @@ void sw_profile_free(struct sw_profile *profile)
     free(profile);
 }
 
+/* Groups know their members themselves: a packet's choice doesn't wait for one more line. */
+static void link_groups(const struct sw_profile *profile, uint64_t handle)
+{
+    for (uint32_t i = 0; i < profile->groups.capacity; i++) {
+        struct group *group = profile->groups.items[i];
+        for (uint32_t k = 0; group != NULL && k < group->n; k++) {
+            if (group->choices[k].handle == handle) group->choices[k].member = at(&profile->members, handle);
+        }
+    }
+}
+
 int64_t sw_profile_put_member(struct sw_profile *profile, int64_t handle, uint32_t action, const uint64_t *args,
                               uint32_t n_args, const char **why)
 {
@@ -97,12 +110,14 @@ int64_t sw_profile_put_member(struct sw_profile *profile, int64_t handle, uint32
         member->action = action;
         if (n_args != 0) memcpy(member->args, args, n_args * sizeof *args);
     }
-    return put(&profile->members, handle, member, why);
+    handle = put(&profile->members, handle, member, why);
+    if (handle >= 0) link_groups(profile, (uint64_t)handle);
+    return handle;
 }
 
 static int ascending(const void *a, const void *b)
 {
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    uint32_t x = ((const struct choice *)a)->handle, y = ((const struct choice *)b)->handle;
     return x < y ? -1 : x > y;
 }
 
@@ -115,20 +130,22 @@ int64_t sw_profile_put_group(struct sw_profile *profile, int64_t handle, const u
             return -ENOENT;
         }
     }
-    struct group *group = malloc(sizeof *group + n * sizeof *members);
+    struct group *group = malloc(sizeof *group + n * sizeof *group->choices);
     if (group != NULL) {
         group->n = n;
-        if (n != 0) {
-            memcpy(group->members, members, n * sizeof *members);
-            qsort(group->members, n, sizeof *members, ascending);
+        for (uint32_t i = 0; i < n; i++) {
+            group->choices[i] = (struct choice){at(&profile->members, members[i]), members[i]};
         }
+        if (n != 0) qsort(group->choices, n, sizeof *group->choices, ascending);
     }
     return put(&profile->groups, handle, group, why);
 }
 
 int sw_profile_remove_member(struct sw_profile *profile, uint32_t handle, const char **why)
 {
-    return take(&profile->members, handle, why);
+    int status = take(&profile->members, handle, why);
+    if (status == 0) link_groups(profile, handle);
+    return status;
 }
 
 int sw_profile_remove_group(struct sw_profile *profile, uint32_t handle, const char **why)
@@ -139,11 +156,12 @@ int sw_profile_remove_group(struct sw_profile *profile, uint32_t handle, const c
 struct sw_call sw_resolve(const struct sw_profile *profile, const struct sw_entry *entry, uint32_t hash)
 {
     if (entry->action != SW_MEMBER && entry->action != SW_GROUP) return (struct sw_call){entry->action, entry->args};
-    uint64_t handle = entry->args[0];
+    const struct member *member = NULL;
     if (entry->action == SW_GROUP) {
-        const struct group *group = at(&profile->groups, handle);
-        handle = group == NULL || group->n == 0 ? UINT64_MAX : group->members[hash % group->n];
+        const struct group *group = at(&profile->groups, entry->args[0]);
+        if (group != NULL && group->n != 0) member = group->choices[hash % group->n].member;
+    } else {
+        member = at(&profile->members, entry->args[0]);
     }
-    const struct member *member = at(&profile->members, handle);
     return member == NULL ? (struct sw_call){UINT32_MAX, NULL} : (struct sw_call){member->action, member->args};
 }

@@ -45,8 +45,10 @@ int main(void)
     CHECK(sw_profile_put_group(profile, -1, (const uint32_t[]){40, 7, 9}, 3, &why) == 0);
     CHECK(chosen(profile, SW_GROUP, 0, 0) == 77 && chosen(profile, SW_GROUP, 0, 4) == 1009);
     CHECK(chosen(profile, SW_GROUP, 0, UINT32_MAX - 1) == 40 && chosen(profile, SW_GROUP, 1, 0) == -1);
+    CHECK(member(profile, 7, 78) == 7 && chosen(profile, SW_GROUP, 0, 0) == 78);
     CHECK(sw_profile_put_group(profile, 0, (const uint32_t[]){500}, 1, &why) == -ENOENT);
     CHECK(sw_profile_remove_member(profile, 9, &why) == 0 && chosen(profile, SW_GROUP, 0, 1) == -1);
+    CHECK(member(profile, -1, 9) == 9 && chosen(profile, SW_GROUP, 0, 1) == 9);
     CHECK(sw_profile_put_group(profile, 0, NULL, 0, &why) == 0 && chosen(profile, SW_GROUP, 0, 3) == -1);
     CHECK(sw_profile_remove_group(profile, 0, &why) == 0 && sw_profile_remove_group(profile, 0, &why) == -ENOENT);
     uint64_t value = 3;
