@@ -41,7 +41,7 @@ class FlowStats:
 class VirtualFlow:
     """One flow. `rate_bps` of its spec limits it beside its RP."""
 
-    __slots__ = ("_handle", "_library", "index", "limit_bps", "np", "rp", "spec")
+    __slots__ = ("_handle", "_library", "index", "np", "rp", "spec")
 
     def __init__(
         self, library: ctypes.CDLL, handle: int, index: int, spec: FlowSpec, rp: ReactionPoint, np: NotificationPoint
@@ -51,7 +51,6 @@ class VirtualFlow:
         self.spec = spec
         self.rp = rp
         self.np = np
-        self.limit_bps = limit_bps(spec)
 
     def stats(self) -> FlowStats:
         raw = native.FlowStats()
@@ -71,11 +70,6 @@ def limit_bps(spec: FlowSpec) -> float:
 
 def picoseconds(seconds: float) -> int:
     return round(seconds * 1e12)
-
-
-def marked_from_ps(np: NotificationPoint) -> int:
-    """From when on the NP wants to hear of marked packets."""
-    return picoseconds(np.marked_from_s) if np.marked_from_s > 0 else 0
 
 
 def timer_ps(rp: ReactionPoint) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import struct
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
@@ -20,7 +19,7 @@ FLAGS = (*COMMON_FLAGS, "-fno-semantic-interposition", "-fno-tree-slp-vectorize"
 NEVER: Final = 2**64 - 1
 CLASSES: Final = 8
 TEMPLATE_BYTES: Final = 64
-FAILED, UNTIL, BUDGET, FINISHED, WINDOW, MARKED, CNP, TIMER, BYTES, CALL, CNM, ACK = range(12)
+FAILED, UNTIL, BUDGET, FINISHED, CALL, WINDOW, MARKED = range(7)
 (
     REGISTER, COUNTER_PACKETS, COUNTER_BYTES, QUEUE_PACKETS, QUEUE_BYTES, HELD_BYTES, XOFF_SENT, PAUSE_SENT,
     RESUME_SENT, LINK_BYTES, FLOW_RATE, FLOW_SENT_BYTES, FLOW_RECEIVED, FLOW_RECEIVED_PACKETS, FLOW_MARKED_PACKETS,
@@ -28,37 +27,20 @@ FAILED, UNTIL, BUDGET, FINISHED, WINDOW, MARKED, CNP, TIMER, BYTES, CALL, CNM, A
 
 _u8, _u16, _u32, _u64, _i64 = ctypes.c_uint8, ctypes.c_uint16, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_int64
 _double, _handle, _text, _int, _bool = ctypes.c_double, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int, ctypes.c_bool
+_object = ctypes.py_object
 
 
 class Exchange(ctypes.Structure):
     """struct vn_exchange."""
 
     _fields_ = [
+        ("reason", _u32),
         ("flow", _u32),
-        ("decrease", _u32),
         ("now_s", _double),
-        *[(name, _u32) for name in ("packets", "marked_ce", "marked_ue", "reserved")],
-        ("bytes", _u64),
-        ("first_s", _double),
-        ("last_s", _double),
-        ("sent_bytes", _u64),
-        ("told", _double),
-        ("answer", _u32),
-        ("answer_decrease", _u32),
-        ("answer_rate_bps", _double),
-        *[(name, _u64) for name in ("answer_timer_ps", "answer_due_bytes", "answer_marked_from_ps")],
         ("until_ps", _u64),
         ("budget", _u64),
         ("finish", _u32),
     ]
-
-
-# Parts of an exchange, to be read and written at once: that costs a tenth of what its fields cost one by one.
-TO_NP: Final = struct.Struct("=IIdIIIxxxxQdd")  # flow, decrease, now_s, and a Window
-TO_RP: Final = struct.Struct("=IId40xQd")  # flow, decrease, now_s, sent_bytes, told
-RATE: Final = struct.Struct("=IId")  # answer, decrease, rate_bps
-ANSWER: Final = struct.Struct("=IIdQQ")  # answer, decrease, rate_bps, timer_ps, due_bytes
-ANSWER_AT: Final = Exchange.answer.offset
 
 
 class FlowConfig(ctypes.Structure):
@@ -145,7 +127,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "vn_samples": (_u64, [_u32, ctypes.POINTER(ctypes.POINTER(_u64)), ctypes.POINTER(ctypes.POINTER(_double))]),
     "vn_call": (_int, [_u64, _u32]),
     "vn_capture": (_int, [_u32, _text]),
-    "vn_run": (_int, []),
+    "vn_run": (_int, [_object, _object, _object]),
     "vn_totals": (None, [ctypes.POINTER(Totals)]),
 }
 
@@ -162,10 +144,10 @@ def engine() -> ctypes.CDLL:
     switch_library()
     sources = sorted(CSRC.glob("*.c"))
     identity = digest([*sources, *sorted(CSRC.glob("*.h")), *sorted(SWITCH_CSRC.glob("*.h"))])
-    # PyDLL: a run keeps Python's lock. It comes back often, and giving the lock up each time would cost more.
+    # PyDLL: a run keeps Python's lock, as it calls the algorithms; what they raise, the call raises.
     library = ctypes.PyDLL(str(build("libvirtualnet", [CSRC / "engine.c"], identity, FLAGS, CSRC)))
     library.vn_create.restype = _handle
-    library.vn_create.argtypes = [_bool, _u64]
+    library.vn_create.argtypes = [_bool, _u64, _object, _object, _object, _object]
     for name, (result, arguments) in _SIGNATURES.items():
         function = getattr(library, name)
         function.restype = result

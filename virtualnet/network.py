@@ -6,7 +6,6 @@ Python decides what the algorithms decide, a few times in a window of each flow;
 from __future__ import annotations
 
 import ctypes
-import functools
 import math
 import os
 import time
@@ -19,14 +18,14 @@ from typing import Literal
 from controller.configure import plan, program_switch
 from controller.switch import Program
 from hosts import wire
-from hosts.algorithms import Ack, Cnm, Cnp, Configured, Window
+from hosts.algorithms import Ack, Cnm, Cnp, Configured, NotificationPoint, ReactionPoint, Window
 from softswitch.codegen.build import BuildError
 from topologies import signals
 from topologies.model import Endpoint, FlowSpec, Topology
 from virtualnet import native
 from virtualnet.errors import CallbackError, VirtualError
-from virtualnet.flows import VirtualFlow, configure, marked_from_ps, picoseconds
-from virtualnet.native import ANSWER, ANSWER_AT, NEVER, RATE, TO_NP, TO_RP, engine
+from virtualnet.flows import VirtualFlow, configure, limit_bps, picoseconds
+from virtualnet.native import NEVER, engine
 from virtualnet.samples import Samples, Source
 from virtualnet.switch import LoadedProgram, VirtualSwitch, load
 
@@ -134,15 +133,16 @@ class VirtualNetwork:
         self._nodes: dict[str, int] = {}
         self._links: dict[Endpoint, int] = {}
         self._rates: dict[int, tuple[float, bool]] = {}
-        self._by_index: list[VirtualFlow] = []
-        self._reason = native.UNTIL
+        self._asked: list[tuple[VirtualFlow, ReactionPoint, NotificationPoint, float]] = []  # as vn_run wants it
         self._calls: list[tuple[Callable[[], None], str]] = []
         self._samples: list[Samples] = []
         try:
             self._library = engine()
         except BuildError as error:
             raise VirtualError(str(error)) from None
-        self._handle: int | None = self._library.vn_create(queues == "nodes", picoseconds(response_s))
+        self._handle: int | None = self._library.vn_create(
+            queues == "nodes", picoseconds(response_s), Window, Cnp, Cnm, Ack
+        )
         if not self._handle:
             raise VirtualError("the network could not be made")
         try:
@@ -153,7 +153,6 @@ class VirtualNetwork:
             self.close()
             raise
         self._exchange = self._library.vn_exchange_of(self._handle).contents
-        self._block = (ctypes.c_char * ctypes.sizeof(native.Exchange)).from_buffer(self._exchange)
 
     def __enter__(self) -> VirtualNetwork:
         return self
@@ -187,7 +186,7 @@ class VirtualNetwork:
         index = self._check(self._library.vn_add_flow(self._changing(), ctypes.byref(config)))
         flow = VirtualFlow(self._library, self._alive(), index, spec, rp, np)
         self.flows[spec.id] = flow
-        self._by_index.append(flow)
+        self._asked.append((flow, rp, np, limit_bps(spec)))
         return flow
 
     def stop_flow(self, number: int) -> None:
@@ -314,14 +313,14 @@ class VirtualNetwork:
         """
         if until_s is None and not finish:
             raise VirtualError("a run needs a time to end at, or finish=True")
-        exchange = self._exchange
+        run, exchange = self._library.vn_run, self._exchange
         exchange.until_ps = NEVER if until_s is None else picoseconds(until_s)
         exchange.budget, exchange.finish = _CHUNK, finish
         told = _Progress(progress, self.now_s, until_s)
         try:
             with signals.deferred() as signal:
                 while True:
-                    reason = self._answer_questions()
+                    reason: int = run(self._alive(), self._asked, self.on_window, self.on_rate)
                     if reason == native.BUDGET:
                         exchange.budget = _CHUNK
                         told.tell(self)
@@ -355,78 +354,16 @@ class VirtualNetwork:
             raw.held_limit, raw.expired,
         )  # fmt: skip
 
-    # ---- what the engine asks ----
-
-    def _answer_questions(self) -> int:
-        """Runs the engine until it has something else than an RP's or NP's question; what that is.
-
-        Two questions a window and flow: every microsecond here shows in the speed of the whole. So this is one loop.
-        """
-        step, block, flows = self._library.vn_run, self._block, self._by_index
-        handle = ctypes.c_void_p(self._alive())  # made once: as an int it would be at each step
-        on_window, on_rate = self.on_window, self.on_rate
-        to_np, to_rp, rate, answer = TO_NP.unpack_from, TO_RP.unpack_from, RATE.pack_into, ANSWER.pack_into
-        window_of, cnp_of = functools.partial(tuple.__new__, Window), functools.partial(tuple.__new__, Cnp)
-        while True:
-            reason: int = step(handle)
-            self._reason = reason
-            if reason == native.WINDOW:
-                asked = to_np(block)
-                flow = flows[asked[0]]
-                window = window_of(asked[3:])
-                cnp = flow.np.on_window(window)
-                if cnp is not None:
-                    rate(block, ANSWER_AT, 1, cnp[0], cnp[1])
-                if on_window is not None:
-                    on_window(flow, asked[2], window, cnp)
-            elif reason == native.CNP or reason == native.TIMER or reason == native.BYTES or reason > native.CALL:
-                index, decrease, now_s, sent_bytes, told = to_rp(block)
-                flow = flows[index]
-                rp = flow.rp
-                rp.sent_bytes = sent_bytes
-                if reason == native.CNP:
-                    rp.on_cnp(cnp_of((decrease != 0, told)), now_s)
-                elif reason == native.TIMER:
-                    assert rp.timer_s is not None
-                    rp.on_timer(rp.timer_s)
-                elif reason == native.BYTES:
-                    rp.on_bytes_sent(now_s)
-                elif reason == native.CNM:
-                    rp.on_cnm(Cnm(int(told)), now_s)
-                else:
-                    rp.on_ack(Ack(told), now_s)
-                rate_bps = rp.rate_bps
-                if rate_bps > flow.limit_bps:
-                    rate_bps = flow.limit_bps
-                timer_s, due_bytes = rp.timer_s, rp.due_bytes
-                if timer_s is None and due_bytes is None:
-                    rate(block, ANSWER_AT, 1, 0, rate_bps)
-                else:
-                    timer_ps = NEVER if timer_s is None else round(timer_s * 1e12)
-                    answer(block, ANSWER_AT, 1, 0, rate_bps, timer_ps, NEVER if due_bytes is None else due_bytes)
-                if on_rate is not None:
-                    on_rate(flow, now_s)
-            elif reason == native.MARKED:
-                index, _, now_s, *_ = to_np(block)
-                np = flows[index].np
-                cnp = np.on_marked(now_s)
-                if cnp is not None:
-                    rate(block, ANSWER_AT, 1, cnp[0], cnp[1])
-                self._exchange.answer_marked_from_ps = marked_from_ps(np)
-            else:
-                return reason
-
     def _who(self, error: Exception) -> str:
         """Whose code raised."""
-        index = self._exchange.flow
-        if self._reason == native.CALL:
+        reason, index = self._exchange.reason, self._exchange.flow
+        if reason == native.CALL:
             name: str = self._calls[index][1]
             return name
-        if self._reason in (native.WINDOW, native.MARKED):
-            return f"NP of flow {self._by_index[index].spec.id}"
-        if self._reason == native.BUDGET:
+        if reason == native.BUDGET:
             return "progress"
-        return f"RP of flow {self._by_index[index].spec.id}"
+        end = "NP" if reason in (native.WINDOW, native.MARKED) else "RP"
+        return f"{end} of flow {self._asked[index][0].spec.id}"
 
     # ---- inside ----
 
@@ -473,7 +410,7 @@ class VirtualNetwork:
 
     def _changing(self) -> int:
         """The handle, to change the network with. Raises VirtualError while nodes are at different times."""
-        if self._reason not in (native.UNTIL, native.BUDGET, native.FINISHED, native.CALL):
+        if self._exchange.reason not in (native.UNTIL, native.BUDGET, native.FINISHED, native.CALL):
             raise VirtualError(
                 "the network can't be changed from on_rate or on_window, nor after an error: nodes are at different "
                 "times; do it in a function that is given to at() before"

@@ -9,5 +9,6 @@
 #include "pfc.c"
 #include "nic.c"
 #include "receive.c"
+#include "ask.c"
 #include "sample.c"
 #include "capture.c"

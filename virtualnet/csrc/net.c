@@ -75,7 +75,7 @@ uint32_t vn_packet_grow(struct vn_net *net)
 
 /* ---- building ---- */
 
-struct vn_net *vn_create(bool by_node, uint64_t response_ps)
+struct vn_net *vn_create(bool by_node, uint64_t response_ps, PyObject *window, PyObject *cnp, PyObject *cnm, PyObject *ack)
 {
     struct vn_net *net = calloc(1, sizeof *net);
     if (net == NULL) return NULL;
@@ -83,10 +83,12 @@ struct vn_net *vn_create(bool by_node, uint64_t response_ps)
     net->lookahead = VN_NEVER;
     net->links = reserve(net, MOST_LINKS * sizeof *net->links);
     net->flows = reserve(net, MOST_FLOWS * sizeof *net->flows);
-    if (net->failed) {
+    net->python = (struct vn_python){.window = window, .cnp = cnp, .cnm = cnm, .ack = ack};
+    if (net->failed || !vn_python_init(&net->python)) {
         vn_destroy(net);
         return NULL;
     }
+    net->exchange.reason = VN_UNTIL;
     net->response = response_ps;
     net->longest_frame = VN_STORED; /* until a flow has longer ones */
     net->free_packet = VN_NONE;
@@ -119,6 +121,7 @@ void vn_destroy(struct vn_net *net)
     if (net->flows != NULL) munmap(net->flows, MOST_FLOWS * sizeof *net->flows);
     free(net->nodes);
     free(net->samplers);
+    vn_python_end(&net->python);
     free(net);
 }
 
@@ -332,33 +335,41 @@ int vn_call(struct vn_net *net, uint64_t time_ps, uint32_t number)
 
 /* ---- running ---- */
 
-/* What Python decided since the last return. */
+/* What Python decided. */
 static void take_answer(struct vn_net *net)
 {
-    const struct vn_exchange *exchange = &net->exchange;
+    const struct vn_question *question = &net->question;
     enum vn_reason reason = net->reason;
+    uint32_t number = net->exchange.flow;
     net->reason = VN_FAILED;
-    if (reason == VN_CNP || reason == VN_TIMER || reason == VN_BYTES || reason == VN_CNM || reason == VN_ACK) {
-        struct vn_flow *flow = &net->flows[exchange->flow];
-        if (exchange->answer) vn_nic_rate(net, exchange->flow, exchange->answer_rate_bps);
-        flow->due_bytes = exchange->answer_due_bytes;
-        if (exchange->answer_timer_ps != flow->timer) {
-            flow->timer = exchange->answer_timer_ps;
-            if (flow->timer != VN_NEVER && flow->timer < net->now) flow->timer = net->now;
-            if (flow->timer != VN_NEVER) vn_at(net, flow->timer, VN_EV_TIMER, exchange->flow);
-        }
-    } else if (reason == VN_WINDOW || reason == VN_MARKED) {
-        if (reason == VN_MARKED) net->flows[exchange->flow].marked_from = exchange->answer_marked_from_ps;
-        if (exchange->answer) vn_send_cnp(net, exchange->flow, exchange->answer_decrease, exchange->answer_rate_bps);
+    if (!vn_is_question(reason)) return;
+    struct vn_flow *flow = &net->flows[number];
+    if (reason == VN_WINDOW || reason == VN_MARKED) {
+        if (reason == VN_MARKED) flow->marked_from = question->marked_from;
+        if (question->answered) vn_send_cnp(net, number, question->answer_decrease, question->rate_bps);
+        return;
+    }
+    if (question->answered) vn_nic_rate(net, number, question->rate_bps);
+    flow->due_bytes = question->due_bytes;
+    if (question->timer != flow->timer) {
+        flow->timer = question->timer;
+        if (flow->timer != VN_NEVER && flow->timer < net->now) flow->timer = net->now;
+        if (flow->timer != VN_NEVER) vn_at(net, flow->timer, VN_EV_TIMER, number);
     }
 }
 
-enum vn_reason vn_run(struct vn_net *net)
+enum vn_reason vn_run(struct vn_net *net, PyObject *flows, PyObject *on_window, PyObject *on_rate)
 {
-    if (net->pool == NULL && !net->failed && !pool_init(net)) return VN_FAILED;
-    if (!net->failed) take_answer(net);
-    enum vn_reason reason = vn_run_events(net);
-    return net->failed ? VN_FAILED : reason;
+    enum vn_reason reason = VN_FAILED;
+    if (net->pool == NULL && !net->failed) pool_init(net);
+    while (!net->failed) {
+        take_answer(net);
+        reason = vn_run_events(net);
+        net->exchange.reason = reason;
+        if (net->failed || !vn_is_question(reason)) break;
+        if (!vn_ask_python(net, flows, on_window, on_rate)) return reason;
+    }
+    return net->exchange.reason = net->failed ? VN_FAILED : reason;
 }
 
 /* ---- reading ---- */

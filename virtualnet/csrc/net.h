@@ -141,12 +141,37 @@ struct vn_sampler {
     double *values;
 };
 
+/* What questions are asked with: classes of hosts/algorithms/base.py, names of methods and fields. */
+enum vn_name {
+    VN_ON_WINDOW, VN_ON_MARKED, VN_ON_CNP, VN_ON_CNM, VN_ON_ACK, VN_ON_TIMER, VN_ON_BYTES_SENT, VN_RATE_BPS, VN_TIMER_S,
+    VN_SENT_BYTES, VN_DUE_BYTES, VN_MARKED_FROM_S, VN_NAMES,
+};
+struct vn_python { PyObject *window, *cnp, *cnm, *ack, *names[VN_NAMES]; };
+
+/* What is asked, and the answer. */
+struct vn_question {
+    uint32_t packets, marked_ce, marked_ue; /* of an NP's window ... */
+    uint64_t bytes;
+    double first_s, last_s;
+    bool decrease;       /* ... and of an RP's CNP */
+    double told;         /* VN_CNP: RecRate; VN_CNM: QCN's feedback; VN_ACK: the round trip, in seconds */
+    uint64_t sent_bytes; /* by the flow so far, in frames */
+
+    bool answered, answer_decrease; /* answered: there is a rate or a CNP */
+    double rate_bps;                /* RP: the rate from now on. NP: RecRate */
+    uint64_t timer;                 /* RP: when its timer is due; VN_NEVER: it has none */
+    uint64_t due_bytes;             /* RP: how many bytes must have been sent for VN_BYTES; VN_NEVER: none */
+    uint64_t marked_from;           /* NP: marked packets before then need no VN_MARKED */
+};
+
 struct vn_net {
     uint64_t now, response, digest, events_done, traversals, data_traversals, dropped, bad_frames, stray_frames;
     uint32_t longest_frame;
     uint32_t unfinished; /* flows of known size that haven't arrived whole */
     enum vn_reason reason;
     struct vn_exchange exchange;
+    struct vn_question question;
+    struct vn_python python;
     /* Order, see order.c. */
     bool by_node;
     struct vn_queue queue; /* events that concern all nodes; unless by_node, all, with those that others took the place of */
@@ -373,8 +398,14 @@ static void vn_nic_changed(struct vn_net *, struct vn_node *); /* something that
 /* ---- receive.c ---- */
 static void vn_host_receive(struct vn_net *, struct vn_node *, uint32_t id);
 static void vn_window_event(struct vn_net *, uint32_t flow);
-static void vn_ask(struct vn_net *, enum vn_reason, uint32_t number); /* ends this call of vn_run */
+static void vn_ask(struct vn_net *, enum vn_reason, uint32_t number); /* when this event is over, see ask.c */
 static void vn_send_cnp(struct vn_net *, uint32_t flow, bool decrease, double rate_bps);
+
+/* ---- ask.c ---- */
+static bool vn_python_init(struct vn_python *);
+static void vn_python_end(struct vn_python *);
+static bool vn_is_question(enum vn_reason);
+static bool vn_ask_python(struct vn_net *, PyObject *flows, PyObject *on_window, PyObject *on_rate); /* false: it raised */
 
 /* ---- sample.c, capture.c ---- */
 static void vn_sample(struct vn_net *, uint32_t sampler);

@@ -54,12 +54,12 @@ void vn_ask(struct vn_net *net, enum vn_reason reason, uint32_t number)
     net->reason = reason;
     exchange->flow = number;
     exchange->now_s = seconds(net->now);
-    exchange->answer = 0;
+    net->question.answered = false;
     if (reason == VN_CALL) return;
     const struct vn_flow *flow = &net->flows[number];
-    exchange->sent_bytes = flow->sent_bytes;
-    exchange->answer_timer_ps = flow->timer;
-    exchange->answer_due_bytes = flow->due_bytes;
+    net->question.sent_bytes = flow->sent_bytes;
+    net->question.timer = flow->timer;
+    net->question.due_bytes = flow->due_bytes;
 }
 
 /* Where the time is kept at which the packet of this PSN, the last of a segment, had left the NIC. */
@@ -143,8 +143,8 @@ static void on_cnp(struct vn_net *net, uint32_t number, const uint8_t *frame)
     struct vn_flow *flow = &net->flows[number];
     flow->cnps_received++;
     if (flow->ended != VN_NEVER) return;
-    net->exchange.decrease = (frame[TOS] & 3) == CE;
-    net->exchange.told = load32(frame + REC_RATE) * 1e6;
+    net->question.decrease = (frame[TOS] & 3) == CE;
+    net->question.told = load32(frame + REC_RATE) * 1e6;
     vn_ask(net, VN_CNP, number);
 }
 
@@ -153,7 +153,7 @@ static void on_message(struct vn_net *net, uint32_t number, const uint8_t *frame
     struct vn_flow *flow = &net->flows[number];
     flow->cnps_received++;
     if (flow->ended != VN_NEVER) return;
-    net->exchange.told = frame[CNM + 1] & MAX_FEEDBACK;
+    net->question.told = frame[CNM + 1] & MAX_FEEDBACK;
     vn_ask(net, VN_CNM, number);
 }
 
@@ -161,7 +161,7 @@ static void on_ack(struct vn_net *net, uint32_t number, const uint8_t *frame)
 {
     const struct vn_flow *flow = &net->flows[number];
     if (flow->ended != VN_NEVER) return;
-    net->exchange.told = seconds(net->now - *asked_at(flow, load32(frame + PSN) & 0xffffff));
+    net->question.told = seconds(net->now - *asked_at(flow, load32(frame + PSN) & 0xffffff));
     vn_ask(net, VN_ACK, number);
 }
 
@@ -187,12 +187,12 @@ void vn_window_event(struct vn_net *net, uint32_t number)
         flow->window_end = 0;
         return;
     }
-    net->exchange.packets = (uint32_t)packets;
-    net->exchange.marked_ce = (uint32_t)(flow->marked_ce - flow->window_ce);
-    net->exchange.marked_ue = (uint32_t)(flow->marked_ue - flow->window_ue);
-    net->exchange.bytes = flow->received_bytes - flow->window_bytes;
-    net->exchange.first_s = seconds(flow->window_first);
-    net->exchange.last_s = seconds(flow->last);
+    net->question.packets = (uint32_t)packets;
+    net->question.marked_ce = (uint32_t)(flow->marked_ce - flow->window_ce);
+    net->question.marked_ue = (uint32_t)(flow->marked_ue - flow->window_ue);
+    net->question.bytes = flow->received_bytes - flow->window_bytes;
+    net->question.first_s = seconds(flow->window_first);
+    net->question.last_s = seconds(flow->last);
     flow->window_packets = flow->received;
     flow->window_bytes = flow->received_bytes;
     flow->window_ce = flow->marked_ce;

@@ -1,13 +1,14 @@
 /* A network in virtual time: the API that Python calls (virtualnet/native.py, by ctypes). One thread, no clock: times are
  * whole picoseconds since the start of the run, and equal calls give equal results to the bit.
  *
- * Python builds the network, then calls vn_run again and again. It returns whenever an algorithm has something to
- * decide: the question stands in the exchange, the answer is written there before the next call.
+ * Python builds the network, then calls vn_run again and again. Where an algorithm has something to decide, it calls the
+ * algorithm's Python object (ask.c); it returns for all else.
  *
  * Calls that can fail return 0 or an index >= 0, or a negative errno; vn_error says why. */
 #ifndef VN_VIRTUALNET_H
 #define VN_VIRTUALNET_H
 
+#include "python.h"
 #include "switch.h"
 
 enum { VN_CLASSES = 8, VN_TEMPLATE_BYTES = 64 };
@@ -16,47 +17,37 @@ enum { VN_CLASSES = 8, VN_TEMPLATE_BYTES = 64 };
 
 struct vn_net;
 
-/* Why vn_run returned. */
+/* Why vn_run returned, or what it asks an algorithm, see ask.c. */
 enum vn_reason {
     VN_FAILED = 0,   /* vn_error says why; the run can't go on */
     VN_UNTIL = 1,    /* the time has come; all events until then have happened */
     VN_BUDGET = 2,   /* so many events have happened: a chance to look at the clock on the wall */
     VN_FINISHED = 3, /* every flow of known size has arrived whole */
-    VN_WINDOW = 4,   /* a window of a flow's NP ended, with packets. Answer: decrease, rate_bps */
-    VN_MARKED = 5,   /* a marked packet arrived, of a flow that wants to know. Answer: as above, marked_from_ps */
-    VN_CNP = 6,      /* a CNP arrived at the flow's sender. Answer: rate_bps, timer_ps, due_bytes */
-    VN_TIMER = 7,    /* the RP's timer. Answer: as above */
-    VN_BYTES = 8,    /* the flow has sent as many bytes as its RP wanted to hear of. Answer: as above */
-    VN_CALL = 9,     /* what vn_call scheduled; `flow` is its number */
-    VN_CNM = 10,     /* a switch's message arrived at the flow's sender. Answer: as of VN_CNP */
-    VN_ACK = 11,     /* the last packet of a segment was acknowledged. Answer: as of VN_CNP */
+    VN_CALL = 4,     /* what vn_call scheduled; `flow` is its number */
+    VN_WINDOW = 5,   /* NP: a window of a flow ended, with packets */
+    VN_MARKED = 6,   /* NP: a marked packet arrived, of a flow that wants to know */
+    VN_CNP = 7,      /* RP: a CNP arrived at the flow's sender */
+    VN_CNM = 8,      /* RP: a switch's message arrived there */
+    VN_ACK = 9,      /* RP: the last packet of a segment was acknowledged */
+    VN_TIMER = 10,   /* RP: its timer */
+    VN_BYTES = 11,   /* RP: the flow has sent as many bytes as it wanted to hear of */
 };
 
-/* How Python and the engine talk to each other: one call a question, one block of memory. */
+/* What both sides read and write between two calls of vn_run, and while Python is asked. */
 struct vn_exchange {
-    /* What vn_run says: to an NP ... */
-    uint32_t flow, decrease;
+    /* Whose turn it is in Python: an algorithm's, while vn_run asks it, or that of who called vn_run. */
+    uint32_t reason; /* enum vn_reason */
+    uint32_t flow;   /* which is asked; of VN_CALL: the call's number */
     double now_s;
-    uint32_t packets, marked_ce, marked_ue, reserved;
-    uint64_t bytes;
-    double first_s, last_s;
-    /* ... and to an RP. sent_bytes: by the flow so far, in frames. */
-    uint64_t sent_bytes;
-    double told; /* VN_CNP: RecRate; VN_CNM: QCN's feedback; VN_ACK: the round trip, in seconds */
-    /* The answer. Has it a rate or a CNP: 1; none: 0. What an RP leaves as it was needn't be written. */
-    uint32_t answer, answer_decrease;
-    double answer_rate_bps;        /* RP: the rate from now on. NP: RecRate */
-    uint64_t answer_timer_ps;      /* RP: when its timer is due; VN_NEVER: it has none */
-    uint64_t answer_due_bytes;     /* RP: how many bytes must have been sent for VN_BYTES; VN_NEVER: none */
-    uint64_t answer_marked_from_ps; /* NP: marked packets before then need no VN_MARKED */
     /* How far vn_run goes: until after the last event at `until_ps`, for `budget` events at most (it counts them down), and
      * with `finish` until all flows of known size have arrived whole. */
     uint64_t until_ps, budget;
     uint32_t finish;
 };
 
-/* `by_node`: see order.c; no result depends on it. */
-struct vn_net *vn_create(bool by_node, uint64_t response_ps);
+/* `by_node`: see order.c; no result depends on it. Then classes of hosts/algorithms/base.py, all of which must outlive the
+ * network. */
+struct vn_net *vn_create(bool by_node, uint64_t response_ps, PyObject *window, PyObject *cnp, PyObject *cnm, PyObject *ack);
 void vn_destroy(struct vn_net *);
 const char *vn_error(const struct vn_net *);
 struct vn_exchange *vn_exchange_of(struct vn_net *);
@@ -148,7 +139,10 @@ int vn_call(struct vn_net *, uint64_t time_ps, uint32_t number);
 /* Writes every frame that leaves over `link` into a file: pcap with nanoseconds, which are the nominal time. */
 int vn_capture(struct vn_net *, uint32_t link, const char *path);
 
-enum vn_reason vn_run(struct vn_net *);
+/* `flows`: a list, of each flow a tuple: what on_window and on_rate are told, its RP, its NP, and the rate that limits it. The
+ * two, if not None, are called when an NP was asked about a window: (flow, now_s, window, what it answered); and an RP: (flow,
+ * now_s). If Python code raises, its error is set, the result is undefined, and the network isn't to be changed any more. */
+enum vn_reason vn_run(struct vn_net *, PyObject *flows, PyObject *on_window, PyObject *on_rate);
 
 struct vn_totals {
     uint64_t now_ps, events, digest;

@@ -1,0 +1,225 @@
+/* Asks the algorithms: the NP of a window or a marked packet, the RP of a notice, its timer, or bytes that it has sent. Each
+ * question is a call of one method of hosts/algorithms, and its answer stands in `question` before the next event.
+ *
+ * What a method raises ends vn_run, as Python's error. */
+#include <math.h>
+
+#include "net.h"
+
+/* Of a flow's entry in the list that vn_run gets. */
+enum { FLOW, RP, NP, LIMIT };
+
+static const char *const NAMES[VN_NAMES] = {
+    [VN_ON_WINDOW] = "on_window", [VN_ON_MARKED] = "on_marked", [VN_ON_CNP] = "on_cnp", [VN_ON_CNM] = "on_cnm",
+    [VN_ON_ACK] = "on_ack", [VN_ON_TIMER] = "on_timer", [VN_ON_BYTES_SENT] = "on_bytes_sent",
+    [VN_RATE_BPS] = "rate_bps", [VN_TIMER_S] = "timer_s", [VN_SENT_BYTES] = "sent_bytes", [VN_DUE_BYTES] = "due_bytes",
+    [VN_MARKED_FROM_S] = "marked_from_s",
+};
+
+bool vn_python_init(struct vn_python *python)
+{
+    for (uint32_t i = 0; i < VN_NAMES; i++) {
+        python->names[i] = PyUnicode_InternFromString(NAMES[i]);
+        if (python->names[i] == NULL) return false;
+    }
+    return true;
+}
+
+void vn_python_end(struct vn_python *python)
+{
+    for (uint32_t i = 0; i < VN_NAMES; i++) Py_DecRef(python->names[i]);
+}
+
+/* A value of one of base.py's named tuples; takes its fields over. NULL: Python's error. */
+static PyObject *record(PyObject *type, uint32_t n, PyObject *const *fields)
+{
+    PyObject *made = PyType_GenericAlloc(type, n);
+    bool whole = made != NULL;
+    for (uint32_t i = 0; i < n; i++) {
+        if (fields[i] == NULL) whole = false;
+        if (made == NULL) Py_DecRef(fields[i]);
+        else PyTuple_SetItem(made, i, fields[i]);
+    }
+    if (whole) return made;
+    Py_DecRef(made);
+    return NULL;
+}
+
+/* Takes `result` over; false: there is none. */
+static bool done(PyObject *result)
+{
+    Py_DecRef(result);
+    return result != NULL;
+}
+
+static bool failed(double value) { return value == -1 && PyErr_Occurred() != NULL; }
+
+/* Takes `value` over. */
+static bool to_double(PyObject *value, double *to)
+{
+    if (value == NULL) return false;
+    *to = PyFloat_AsDouble(value);
+    Py_DecRef(value);
+    return !failed(*to);
+}
+
+static bool to_ps(double seconds, uint64_t *to)
+{
+    double ps = rint(seconds * 1e12);
+    if (!(ps >= 0 && ps < 0x1p64)) {
+        PyErr_SetString(PyExc_OverflowError, "a time that picoseconds in 64 bits can't hold");
+        return false;
+    }
+    *to = (uint64_t)ps;
+    return true;
+}
+
+/* ---- NP ---- */
+
+static PyObject *window_of(const struct vn_net *net)
+{
+    const struct vn_question *question = &net->question;
+    PyObject *fields[] = {
+        PyLong_FromUnsignedLongLong(question->packets), PyLong_FromUnsignedLongLong(question->marked_ce),
+        PyLong_FromUnsignedLongLong(question->marked_ue), PyLong_FromUnsignedLongLong(question->bytes),
+        PyFloat_FromDouble(question->first_s), PyFloat_FromDouble(question->last_s),
+    };
+    return record(net->python.window, 6, fields);
+}
+
+static bool take_notice(struct vn_question *question, PyObject *cnp)
+{
+    if (cnp == &_Py_NoneStruct) return true;
+    PyObject *decrease = PySequence_GetItem(cnp, 0);
+    if (decrease == NULL) return false;
+    int is = PyObject_IsTrue(decrease);
+    Py_DecRef(decrease);
+    if (is < 0 || !to_double(PySequence_GetItem(cnp, 1), &question->rate_bps)) return false;
+    question->answered = true;
+    question->answer_decrease = is != 0;
+    return true;
+}
+
+static bool ask_np_of_window(struct vn_net *net, PyObject *ends, PyObject *now, PyObject *told)
+{
+    const struct vn_python *python = &net->python;
+    PyObject *window = window_of(net);
+    if (window == NULL) return false;
+    PyObject *cnp = PyObject_CallMethodObjArgs(PyTuple_GetItem(ends, NP), python->names[VN_ON_WINDOW], window, NULL);
+    bool well = cnp != NULL && take_notice(&net->question, cnp);
+    if (well && told != &_Py_NoneStruct) {
+        well = done(PyObject_CallFunctionObjArgs(told, PyTuple_GetItem(ends, FLOW), now, window, cnp, NULL));
+    }
+    Py_DecRef(window);
+    Py_DecRef(cnp);
+    return well;
+}
+
+static bool ask_np_of_mark(struct vn_net *net, PyObject *ends, PyObject *now)
+{
+    const struct vn_python *python = &net->python;
+    PyObject *np = PyTuple_GetItem(ends, NP);
+    PyObject *cnp = PyObject_CallMethodObjArgs(np, python->names[VN_ON_MARKED], now, NULL);
+    double from_s;
+    bool well = cnp != NULL && take_notice(&net->question, cnp) &&
+                to_double(PyObject_GetAttr(np, python->names[VN_MARKED_FROM_S]), &from_s);
+    Py_DecRef(cnp);
+    net->question.marked_from = 0;
+    return well && (from_s <= 0 || to_ps(from_s, &net->question.marked_from));
+}
+
+/* ---- RP ---- */
+
+/* One that is told something: a value of `type`, and the time. */
+static bool inform(PyObject *rp, PyObject *name, PyObject *type, uint32_t n, PyObject *const *fields, PyObject *now)
+{
+    PyObject *notice = record(type, n, fields);
+    if (notice == NULL) return false;
+    PyObject *result = PyObject_CallMethodObjArgs(rp, name, notice, now, NULL);
+    Py_DecRef(notice);
+    return done(result);
+}
+
+static bool tell_rp(struct vn_net *net, PyObject *rp, PyObject *now)
+{
+    const struct vn_python *python = &net->python;
+    const struct vn_question *question = &net->question;
+    PyObject *const *names = python->names;
+    switch (net->reason) {
+    case VN_CNP: {
+        PyObject *fields[] = {PyBool_FromLong(question->decrease), PyFloat_FromDouble(question->told)};
+        return inform(rp, names[VN_ON_CNP], python->cnp, 2, fields, now);
+    }
+    case VN_CNM: {
+        PyObject *feedback = PyLong_FromUnsignedLongLong((unsigned long long)question->told);
+        return inform(rp, names[VN_ON_CNM], python->cnm, 1, &feedback, now);
+    }
+    case VN_ACK: {
+        PyObject *rtt_s = PyFloat_FromDouble(question->told);
+        return inform(rp, names[VN_ON_ACK], python->ack, 1, &rtt_s, now);
+    }
+    case VN_TIMER: {
+        PyObject *due_s = PyObject_GetAttr(rp, names[VN_TIMER_S]);
+        if (due_s == NULL) return false;
+        PyObject *result = PyObject_CallMethodObjArgs(rp, names[VN_ON_TIMER], due_s, NULL);
+        Py_DecRef(due_s);
+        return done(result);
+    }
+    default: return done(PyObject_CallMethodObjArgs(rp, names[VN_ON_BYTES_SENT], now, NULL));
+    }
+}
+
+/* What the RP wants from now on. */
+static bool read_rp(struct vn_net *net, PyObject *rp, double limit_bps)
+{
+    const struct vn_python *python = &net->python;
+    struct vn_question *question = &net->question;
+    double rate_bps, timer_s = 0;
+    if (!to_double(PyObject_GetAttr(rp, python->names[VN_RATE_BPS]), &rate_bps)) return false;
+    question->rate_bps = rate_bps > limit_bps ? limit_bps : rate_bps;
+    question->answered = true;
+
+    PyObject *timer = PyObject_GetAttr(rp, python->names[VN_TIMER_S]);
+    if (timer == NULL) return false;
+    bool has_timer = timer != &_Py_NoneStruct;
+    question->timer = VN_NEVER;
+    if (has_timer) timer_s = PyFloat_AsDouble(timer);
+    Py_DecRef(timer);
+    if (failed(timer_s) || (has_timer && !to_ps(timer_s, &question->timer))) return false;
+
+    PyObject *due = PyObject_GetAttr(rp, python->names[VN_DUE_BYTES]);
+    if (due == NULL) return false;
+    question->due_bytes = due == &_Py_NoneStruct ? VN_NEVER : PyLong_AsUnsignedLongLong(due);
+    bool well = due == &_Py_NoneStruct || question->due_bytes != VN_NEVER || PyErr_Occurred() == NULL;
+    Py_DecRef(due);
+    return well;
+}
+
+static bool ask_rp(struct vn_net *net, PyObject *ends, PyObject *now, PyObject *told)
+{
+    PyObject *rp = PyTuple_GetItem(ends, RP), *sent = PyLong_FromUnsignedLongLong(net->question.sent_bytes);
+    bool well = sent != NULL && PyObject_SetAttr(rp, net->python.names[VN_SENT_BYTES], sent) == 0;
+    Py_DecRef(sent);
+    if (!well || !tell_rp(net, rp, now)) return false;
+    if (!read_rp(net, rp, PyFloat_AsDouble(PyTuple_GetItem(ends, LIMIT)))) return false;
+    return told == &_Py_NoneStruct || done(PyObject_CallFunctionObjArgs(told, PyTuple_GetItem(ends, FLOW), now, NULL));
+}
+
+/* ---- both ---- */
+
+bool vn_is_question(enum vn_reason reason)
+{
+    return (reason >= VN_WINDOW && reason <= VN_BYTES) || reason == VN_CNM || reason == VN_ACK;
+}
+
+bool vn_ask_python(struct vn_net *net, PyObject *flows, PyObject *on_window, PyObject *on_rate)
+{
+    PyObject *now = PyFloat_FromDouble(net->exchange.now_s), *ends = PyList_GetItem(flows, net->exchange.flow);
+    if (now == NULL || ends == NULL) return false;
+    bool well;
+    if (net->reason == VN_WINDOW) well = ask_np_of_window(net, ends, now, on_window);
+    else if (net->reason == VN_MARKED) well = ask_np_of_mark(net, ends, now);
+    else well = ask_rp(net, ends, now, on_rate);
+    Py_DecRef(now);
+    return well;
+}
