@@ -1,0 +1,186 @@
+"""How the engine asks the algorithms: what they are told, what their errors become, and that nothing stays behind."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import sys
+import tracemalloc
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from networks import chain
+
+from hosts.algorithms import Cnp, Configured, NotificationPoint, ReactionPoint, Window, find_scheme
+from topologies.dumbbell import dumbbell
+from topologies.model import FlowSpec
+from virtualnet import CallbackError, VirtualError, VirtualFlow, VirtualNetwork
+
+PERIOD_S = 50e-6
+
+
+class Np(NotificationPoint):
+    """Sends what `answer` is, a window."""
+
+    def __init__(self, answer: Any = None) -> None:
+        self.period_s: float = PERIOD_S
+        self.answer = answer
+        self.windows: list[Window] = []
+
+    def on_window(self, window: Window) -> Cnp | None:
+        self.windows.append(window)
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        result: Cnp | None = self.answer
+        return result
+
+
+class Rp(ReactionPoint):
+    """Wants what `wants` says after its first CNP."""
+
+    def __init__(self, wants: dict[str, Any] | None = None) -> None:
+        self.rate_bps = 1e9
+        self.wants = wants or {}
+        self.told: list[tuple[object, ...]] = []
+
+    def on_cnp(self, cnp: Cnp, now_s: float) -> None:
+        self.told.append((cnp, now_s, self.sent_bytes))
+        for name, value in self.wants.items():
+            if isinstance(value, Exception):
+                raise value
+            setattr(self, name, value)
+
+    def on_timer(self, now_s: float) -> None:
+        self.told.append(("timer", now_s))
+        self.timer_s = None
+
+    def on_bytes_sent(self, now_s: float) -> None:
+        self.told.append(("bytes", now_s, self.sent_bytes))
+        self.due_bytes = None
+
+
+def own(rp: Callable[[], ReactionPoint], np: Callable[[], NotificationPoint]) -> Configured:
+    scheme = find_scheme("pcn")
+    return dataclasses.replace(
+        scheme, reaction_point=lambda line_rate_bps, _: rp(), notification_point=lambda _: np()
+    ).configure()
+
+
+def network_of(rp: ReactionPoint, np: NotificationPoint) -> VirtualNetwork:
+    network = VirtualNetwork(chain(1), own(lambda: rp, lambda: np))
+    network.add_flow(FlowSpec(7, "h0", "r0"))
+    return network
+
+
+def test_what_algorithms_are_told_are_the_values_of_their_own_types() -> None:
+    np, rp = Np(Cnp(True, 2.5e9)), Rp({"timer_s": 200e-6, "due_bytes": 40_000})
+    with network_of(rp, np) as network:
+        network.run(until_s=500e-6)
+        sent = network.flows[7].stats().sent_bytes
+    for window in np.windows:
+        assert type(window) is Window
+        assert [type(value) for value in window] == [int, int, int, int, float, float]
+        assert window.bytes == 1058 * window.packets > 0
+        assert window.first_s <= window.last_s
+    cnps = [told for told in rp.told if isinstance(told[0], Cnp)]
+    for cnp, now_s, sent_bytes in cnps:
+        assert type(cnp) is Cnp
+        assert cnp == Cnp(True, 2.5e9)
+        assert type(cnp[0]) is bool
+        assert type(now_s) is float
+        assert type(sent_bytes) is int
+        assert sent_bytes % 1058 == 0
+        assert 0 < sent_bytes <= sent
+    assert len(cnps) > 5
+    assert ("timer", 200e-6) in rp.told
+    told = [told for told in rp.told if told[0] == "bytes"]
+    assert told
+    assert 40_000 <= told[0][2] < 40_000 + 1058  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    ("rp", "np", "who", "error"),
+    [
+        (Rp(), Np(ZeroDivisionError("own")), "NP of flow 7", ZeroDivisionError),
+        (Rp({"rate_bps": LookupError("own")}), Np(Cnp(False)), "RP of flow 7", LookupError),
+        (Rp(), Np(5), "NP of flow 7", TypeError),
+        (Rp(), Np((True,)), "NP of flow 7", IndexError),
+        (Rp(), Np((True, "fast")), "NP of flow 7", TypeError),
+        (Rp({"rate_bps": None}), Np(Cnp(False)), "RP of flow 7", TypeError),
+        (Rp({"timer_s": "soon"}), Np(Cnp(False)), "RP of flow 7", TypeError),
+        (Rp({"timer_s": math.inf}), Np(Cnp(False)), "RP of flow 7", OverflowError),
+        (Rp({"timer_s": -1.0}), Np(Cnp(False)), "RP of flow 7", OverflowError),
+        (Rp({"due_bytes": -1}), Np(Cnp(False)), "RP of flow 7", OverflowError),
+        (Rp({"due_bytes": 1.5}), Np(Cnp(False)), "RP of flow 7", TypeError),
+    ],
+)
+def test_an_algorithm_that_fails_ends_the_run(rp: Rp, np: Np, who: str, error: type[Exception]) -> None:
+    with network_of(rp, np) as network:
+        with pytest.raises(CallbackError, match=rf"^{who}, at \d+\.\d{{6}} us of simulated time: ") as caught:
+            network.run(until_s=1e-3)
+        assert type(caught.value.__cause__) is error
+        assert 0 < caught.value.now_s < 1e-3
+        with pytest.raises(VirtualError, match="nor after an error"):
+            network.stop_flow(7)
+
+
+def test_an_algorithms_error_carries_its_traceback() -> None:
+    with network_of(Rp(), Np(ZeroDivisionError("own"))) as network, pytest.raises(CallbackError) as caught:
+        network.run(until_s=1e-3)
+    assert caught.value.__cause__ is not None
+    names = []
+    trace = caught.value.__cause__.__traceback__
+    while trace is not None:
+        names.append(trace.tb_frame.f_code.co_name)
+        trace = trace.tb_next
+    assert names == ["run", "on_window"]
+
+
+@pytest.mark.parametrize("told", ["on_rate", "on_window"])
+def test_who_is_told_may_fail_too(told: str) -> None:
+    def fails(*_: object) -> None:
+        raise ZeroDivisionError
+
+    with network_of(Rp(), Np(Cnp(False))) as network:
+        setattr(network, told, fails)
+        with pytest.raises(CallbackError, match=r"flow 7, at .* ZeroDivisionError"):
+            network.run(until_s=1e-3)
+
+
+def test_a_rate_is_at_most_what_limits_the_flow() -> None:
+    with VirtualNetwork(chain(1), own(lambda: Rp({"rate_bps": 5e9}), lambda: Np(Cnp(False)))) as network:
+        network.add_flow(FlowSpec(7, "h0", "r0", rate_bps=2e9))
+        network.run(until_s=300e-6)
+        assert network.flows[7].rp.rate_bps == 5e9
+        assert network.flows[7].stats().rate_bps == 2e9
+
+
+@pytest.mark.parametrize(
+    ("scheme", "settings"),
+    [("pcn", {}), ("dcqcn", {}), ("qcn", {"timer_s": 1e-3}), ("timely", {"min_rtt_s": 1e-3})],
+)
+def test_questions_leave_no_object_behind(scheme: str, settings: dict[str, float]) -> None:
+    asked = 0
+
+    def count(flow: VirtualFlow, now_s: float, *_: object) -> None:
+        nonlocal asked
+        asked += 1
+
+    topology = dumbbell()
+    with VirtualNetwork(topology, find_scheme(scheme).configure(settings)) as network:
+        for flow in topology.flows:
+            network.add_flow(flow)
+        network.on_rate = network.on_window = count
+        network.run(until_s=1e-3)
+        tracemalloc.start()
+        try:
+            network.run(until_s=2e-3)
+            asked, before = 0, (tracemalloc.get_traced_memory()[0], sys.getrefcount(Window), sys.getrefcount(Cnp))
+            network.run(until_s=50e-3)
+            after = (tracemalloc.get_traced_memory()[0], sys.getrefcount(Window), sys.getrefcount(Cnp))
+        finally:
+            tracemalloc.stop()
+    assert asked > 150
+    assert after[0] - before[0] < 3000  # an object is 24 bytes or more, and each question makes several
+    assert after[1:] == before[1:]
