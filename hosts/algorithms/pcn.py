@@ -83,7 +83,9 @@ class PcnReactionPoint(ReactionPoint):
     def on_cnp(self, cnp: Cnp, now_s: float) -> None:  # 3: repeat per CNP (CE, recRate)
         if cnp.decrease:  # 4: if CE == 1
             # 6: sendRate <- min{sendRate, recRate * (1 - w_min)}
-            self.rate_bps = min(self.rate_bps, cnp.rec_rate_bps * (1 - self._w_min))
+            lower_bps = cnp.rec_rate_bps * (1 - self._w_min)
+            if lower_bps < self.rate_bps:  # a call of min costs several times this
+                self.rate_bps = lower_bps
             self.w = self._w_min  # 7: w <- w_min
         else:
             # 10: sendRate <- sendRate * (1 - w) + lineRate * w

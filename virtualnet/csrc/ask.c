@@ -87,16 +87,18 @@ static PyObject *window_of(const struct vn_net *net)
     return record(net->python.window, 6, fields);
 }
 
-static bool take_notice(struct vn_question *question, PyObject *cnp)
+static bool take_notice(struct vn_net *net, PyObject *cnp)
 {
+    struct vn_question *question = &net->question;
     if (cnp == &_Py_NoneStruct) return true;
-    PyObject *decrease = PySequence_GetItem(cnp, 0);
-    if (decrease == NULL) return false;
-    int is = PyObject_IsTrue(decrease);
-    Py_DecRef(decrease);
-    if (is < 0 || !to_double(PySequence_GetItem(cnp, 1), &question->rate_bps)) return false;
+    int sound = PyObject_IsInstance(cnp, net->python.cnp);
+    if (sound == 0) PyErr_SetString(PyExc_TypeError, "an NP's answer is a Cnp or None");
+    if (sound != 1) return false;
+    int decrease = PyObject_IsTrue(PyTuple_GetItem(cnp, 0));
+    question->rate_bps = PyFloat_AsDouble(PyTuple_GetItem(cnp, 1));
+    if (decrease < 0 || failed(question->rate_bps)) return false;
     question->answered = true;
-    question->answer_decrease = is != 0;
+    question->answer_decrease = decrease != 0;
     return true;
 }
 
@@ -106,7 +108,7 @@ static bool ask_np_of_window(struct vn_net *net, PyObject *ends, PyObject *now, 
     PyObject *window = window_of(net);
     if (window == NULL) return false;
     PyObject *cnp = PyObject_CallMethodObjArgs(PyTuple_GetItem(ends, NP), python->names[VN_ON_WINDOW], window, NULL);
-    bool well = cnp != NULL && take_notice(&net->question, cnp);
+    bool well = cnp != NULL && take_notice(net, cnp);
     if (well && told != &_Py_NoneStruct) {
         well = done(PyObject_CallFunctionObjArgs(told, PyTuple_GetItem(ends, FLOW), now, window, cnp, NULL));
     }
@@ -121,7 +123,7 @@ static bool ask_np_of_mark(struct vn_net *net, PyObject *ends, PyObject *now)
     PyObject *np = PyTuple_GetItem(ends, NP);
     PyObject *cnp = PyObject_CallMethodObjArgs(np, python->names[VN_ON_MARKED], now, NULL);
     double from_s;
-    bool well = cnp != NULL && take_notice(&net->question, cnp) &&
+    bool well = cnp != NULL && take_notice(net, cnp) &&
                 to_double(PyObject_GetAttr(np, python->names[VN_MARKED_FROM_S]), &from_s);
     Py_DecRef(cnp);
     net->question.marked_from = 0;

@@ -9,7 +9,7 @@
 typedef struct _object PyObject;
 
 extern PyObject _Py_NoneStruct;
-extern PyObject *PyExc_OverflowError;
+extern PyObject *PyExc_OverflowError, *PyExc_TypeError;
 
 void Py_DecRef(PyObject *); /* NULL: nothing */
 
@@ -17,15 +17,15 @@ PyObject *PyBool_FromLong(long);
 PyObject *PyFloat_FromDouble(double);
 PyObject *PyLong_FromUnsignedLongLong(unsigned long long);
 PyObject *PyUnicode_InternFromString(const char *);
+int PyObject_IsInstance(PyObject *, PyObject *);
 int PyObject_IsTrue(PyObject *);
 double PyFloat_AsDouble(PyObject *);
 unsigned long long PyLong_AsUnsignedLongLong(PyObject *);
 PyObject *PyErr_Occurred(void);
 void PyErr_SetString(PyObject *, const char *);
 
-PyObject *PyList_GetItem(PyObject *, ptrdiff_t);  /* borrowed, as the next */
+PyObject *PyList_GetItem(PyObject *, ptrdiff_t); /* borrowed, as the next */
 PyObject *PyTuple_GetItem(PyObject *, ptrdiff_t);
-PyObject *PySequence_GetItem(PyObject *, ptrdiff_t);
 PyObject *PyType_GenericAlloc(PyObject *, ptrdiff_t);
 int PyTuple_SetItem(PyObject *, ptrdiff_t, PyObject *); /* takes the value over */
 
