@@ -27,9 +27,9 @@ from virtualnet.errors import CallbackError, VirtualError
 from virtualnet.flows import VirtualFlow, configure, limit_bps, picoseconds
 from virtualnet.native import NEVER, engine
 from virtualnet.samples import Samples, Source
+from virtualnet.sources import Sources
 from virtualnet.switch import LoadedProgram, VirtualSwitch, load
 
-ROCE_CLASS = 3
 _CHUNK = 200_000
 """Events from one look at the wall's clock, and at Ctrl-C, to the next."""
 _PORT_MAC = 0x02_50_43_4E_00_00
@@ -97,7 +97,7 @@ class _Progress:
         self._function(now_s, left_s)
 
 
-class VirtualNetwork:
+class VirtualNetwork(Sources):
     """All switches run `program` (the scheme's, with native PFC) and are programmed as live ones are.
 
     `response_s`: from the arrival of a PFC frame to its effect. `pfc` False: no PFC below the pipeline, for programs
@@ -227,69 +227,6 @@ class VirtualNetwork:
         self._samples.append(samples)
         return samples
 
-    def register(self, switch: str, name: str, index: int) -> Source:
-        """A cell of a register of the program."""
-        number = self._switch(switch).register(name).index
-        return Source(f"{switch} {name}[{index}]", native.REGISTER, self._nodes[switch], number, index)
-
-    def counter_packets(self, switch: str, name: str, index: int) -> Source:
-        """Packets in a cell of a counter of the program."""
-        number = self._switch(switch).counter(name).index
-        return Source(f"{switch} {name}[{index}] packets", native.COUNTER_PACKETS, self._nodes[switch], number, index)
-
-    def counter_bytes(self, switch: str, name: str, index: int) -> Source:
-        """Bytes in a cell of a counter of the program."""
-        number = self._switch(switch).counter(name).index
-        return Source(f"{switch} {name}[{index}] bytes", native.COUNTER_BYTES, self._nodes[switch], number, index)
-
-    def queue_bytes(self, node: str, port: int, traffic_class: int = ROCE_CLASS) -> Source:
-        """What waits to leave by a switch's port."""
-        return self._of_link("queue bytes", native.QUEUE_BYTES, node, port, traffic_class)
-
-    def queue_packets(self, node: str, port: int, traffic_class: int = ROCE_CLASS) -> Source:
-        """What waits to leave by a switch's port."""
-        return self._of_link("queue packets", native.QUEUE_PACKETS, node, port, traffic_class)
-
-    def held_bytes(self, node: str, port: int, traffic_class: int = ROCE_CLASS) -> Source:
-        """What came in by a switch's port and is inside: what XOFF is compared with."""
-        peer = self.topology.peer(node, port)
-        return self._of_link("held bytes", native.HELD_BYTES, peer.node, peer.port, traffic_class)
-
-    def xoff_sent(self, node: str, port: int, traffic_class: int = ROCE_CLASS) -> Source:
-        """1 while what `node` sends out of `port` says stop."""
-        return self._of_link("xoff", native.XOFF_SENT, node, port, traffic_class)
-
-    def pause_sent(self, node: str, port: int) -> Source:
-        """PAUSE frames sent out of a port."""
-        return self._of_link("pause", native.PAUSE_SENT, node, port, 0)
-
-    def resume_sent(self, node: str, port: int) -> Source:
-        """RESUME frames sent out of a port."""
-        return self._of_link("resume", native.RESUME_SENT, node, port, 0)
-
-    def link_bytes(self, node: str, port: int) -> Source:
-        """Bytes of all frames that have started to leave by a port."""
-        return self._of_link("bytes", native.LINK_BYTES, node, port, 0)
-
-    def flow_rate(self, flow: int) -> Source:
-        """What the NIC paces the flow at, bit/s of frames; 0 once it has ended."""
-        return Source(f"flow {flow} rate", native.FLOW_RATE, self.flows[flow].index)
-
-    def flow_sent(self, flow: int) -> Source:
-        """Bytes of the flow's frames that have started to leave."""
-        return Source(f"flow {flow} sent", native.FLOW_SENT_BYTES, self.flows[flow].index)
-
-    def flow_received(self, flow: int) -> Source:
-        """Payload of the flow that has arrived."""
-        return Source(f"flow {flow} received", native.FLOW_RECEIVED, self.flows[flow].index)
-
-    def flow_received_packets(self, flow: int) -> Source:
-        return Source(f"flow {flow} packets", native.FLOW_RECEIVED_PACKETS, self.flows[flow].index)
-
-    def flow_marked_packets(self, flow: int) -> Source:
-        """Packets of the flow that have arrived marked CE."""
-        return Source(f"flow {flow} marked", native.FLOW_MARKED_PACKETS, self.flows[flow].index)
-
     # ---- running and reading ----
 
     @property
@@ -394,14 +331,6 @@ class VirtualNetwork:
                         port.quanta, port.refresh_us * 10**6, port.lossless, mac,
                     )
                 )  # fmt: skip
-
-    def _switch(self, name: str) -> VirtualSwitch:
-        self.topology.switch(name)
-        return self.switches[name]
-
-    def _of_link(self, what: str, source: int, node: str, port: int, traffic_class: int) -> Source:
-        self.topology.link_at(node, port)
-        return Source(f"{node}:{port} {what}", source, self._links[Endpoint(node, port)], 0, traffic_class)
 
     def _alive(self) -> int:
         if self._handle is None:
