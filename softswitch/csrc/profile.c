@@ -7,9 +7,9 @@
 
 #include "table.h"
 
-struct member { uint32_t action; uint64_t args[]; };
+struct member { uint32_t action, chosen_by; /* how many choices */ uint64_t args[]; };
 /* A group's member; `member` is NULL while nothing has the handle. */
-struct choice { const struct member *member; uint32_t handle; };
+struct choice { struct member *member; uint32_t handle; };
 struct group { uint32_t n; struct choice choices[]; }; /* handles ascending */
 
 /* Things by handle. No handle below `first_free` is free. */
@@ -18,6 +18,7 @@ struct slots { void **items; uint32_t capacity, first_free; };
 struct sw_profile {
     const struct sw_program *program;
     struct slots members, groups;
+    uint32_t missing; /* choices without a member */
 };
 
 static void *at(const struct slots *slots, uint64_t handle)
@@ -89,14 +90,38 @@ void sw_profile_free(struct sw_profile *profile)
     free(profile);
 }
 
-/* Groups know their members themselves: a packet's choice doesn't wait for one more line. */
-static void link_groups(const struct sw_profile *profile, uint64_t handle)
+/* Groups know their members themselves: a packet's choice doesn't wait for one more line. Sets the choices of this handle to what
+ * has it now, which `n` of them had before. */
+static void choose_anew(struct sw_profile *profile, uint32_t handle, uint32_t n)
 {
+    struct member *member = at(&profile->members, handle);
+    if (n == 0 && (member == NULL || profile->missing == 0)) return;
     for (uint32_t i = 0; i < profile->groups.capacity; i++) {
         struct group *group = profile->groups.items[i];
         for (uint32_t k = 0; group != NULL && k < group->n; k++) {
-            if (group->choices[k].handle == handle) group->choices[k].member = at(&profile->members, handle);
+            struct choice *choice = &group->choices[k];
+            if (choice->handle != handle) continue;
+            profile->missing -= choice->member == NULL;
+            choice->member = member;
+            if (member == NULL) profile->missing++;
+            else member->chosen_by++;
         }
+    }
+}
+
+static uint32_t chosen_by(const struct sw_profile *profile, int64_t handle)
+{
+    const struct member *member = handle < 0 ? NULL : at(&profile->members, (uint64_t)handle);
+    return member == NULL ? 0 : member->chosen_by;
+}
+
+/* A group goes: its choices, too. */
+static void forget_choices(struct sw_profile *profile, int64_t handle)
+{
+    const struct group *group = handle < 0 ? NULL : at(&profile->groups, (uint64_t)handle);
+    for (uint32_t k = 0; group != NULL && k < group->n; k++) {
+        if (group->choices[k].member == NULL) profile->missing--;
+        else group->choices[k].member->chosen_by--;
     }
 }
 
@@ -108,10 +133,12 @@ int64_t sw_profile_put_member(struct sw_profile *profile, int64_t handle, uint32
     struct member *member = malloc(sizeof *member + n_args * sizeof *args);
     if (member != NULL) {
         member->action = action;
+        member->chosen_by = 0;
         if (n_args != 0) memcpy(member->args, args, n_args * sizeof *args);
     }
+    uint32_t n = chosen_by(profile, handle);
     handle = put(&profile->members, handle, member, why);
-    if (handle >= 0) link_groups(profile, (uint64_t)handle);
+    if (handle >= 0) choose_anew(profile, (uint32_t)handle, n);
     return handle;
 }
 
@@ -138,18 +165,23 @@ int64_t sw_profile_put_group(struct sw_profile *profile, int64_t handle, const u
         }
         if (n != 0) qsort(group->choices, n, sizeof *group->choices, ascending);
     }
-    return put(&profile->groups, handle, group, why);
+    if (group != NULL) forget_choices(profile, handle);
+    handle = put(&profile->groups, handle, group, why);
+    for (uint32_t i = 0; handle >= 0 && i < n; i++) group->choices[i].member->chosen_by++;
+    return handle;
 }
 
 int sw_profile_remove_member(struct sw_profile *profile, uint32_t handle, const char **why)
 {
+    uint32_t n = chosen_by(profile, handle);
     int status = take(&profile->members, handle, why);
-    if (status == 0) link_groups(profile, handle);
+    if (status == 0) choose_anew(profile, handle, n);
     return status;
 }
 
 int sw_profile_remove_group(struct sw_profile *profile, uint32_t handle, const char **why)
 {
+    forget_choices(profile, handle);
     return take(&profile->groups, handle, why);
 }
 
