@@ -89,7 +89,8 @@ SW_ALWAYS uint32_t sw_reference_in(const struct sw_bucket *bucket, uint32_t word
     return sw_or((sw_four)(tags[0] == word) & references[0], (sw_four)(tags[1] == word) & references[1]);
 }
 
-/* The entry of a table that isn't SW_EXACT that matches key, or NULL. bytes: spec->key_bytes, which the compiler had better know. */
+/* The entry that matches key, or NULL, of a table that isn't SW_EXACT. bytes: spec->key_bytes, which the compiler had better
+ * know. */
 SW_ALWAYS const struct sw_entry *sw_lookup(const struct sw_table *table, const uint8_t *key, uint32_t bytes)
 {
     const struct sw_table_head *head = sw_head_of(table);

@@ -17,7 +17,11 @@
 
 #include "trie.h"
 
-enum { MAX_ROOT_BITS = 20, ROOT_LOAD = 4 /* entries a slot of the root, before it grows */, FEW = 4096 /* entries whose keys are remembered */ };
+enum {
+    MAX_ROOT_BITS = 20,
+    ROOT_LOAD = 4, /* entries a slot of the root, before it grows */
+    FEW = 4096,    /* entries whose keys are remembered */
+};
 
 struct lpm {
     struct sw_trie trie;

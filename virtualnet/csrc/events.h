@@ -60,8 +60,8 @@ static inline struct vn_event vn_pop(struct vn_queue *queue)
 
 /* ---- an event a slot: a tournament ---- */
 
-/* A slot's event is at[n + slot], one of time VN_NEVER if it has none; at[i] is the earlier one of at[2 i] and at[2 i + 1], so at[1]
- * the first of all. A slot that is `open` has its event in its place alone, until that plays. */
+/* A slot's event is at[n + slot], one of time VN_NEVER if it has none; at[i] is the earlier one of at[2 i] and at[2 i + 1],
+ * so at[1] the first of all. A slot that is `open` has its event in its place alone, until that plays. */
 struct vn_tournament {
     struct vn_event *at;
     uint32_t n, open;

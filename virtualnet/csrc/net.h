@@ -10,7 +10,13 @@
 #include "virtualnet.h"
 
 enum { VN_ASKED = 8192 /* segments (TIMELY: or packets) of a flow under way at most, or their round trips are too short */ };
-enum { VN_NONE = -1u, VN_STORED = 128 /* bytes of a frame, where programs don't run in place */, VN_PFC_BYTES = 60, VN_QUANTUM_BITS = 512, VN_HIGHEST_CLASS = 7 };
+enum {
+    VN_NONE = -1u,
+    VN_STORED = 128, /* bytes of a frame, where programs don't run in place */
+    VN_PFC_BYTES = 60,
+    VN_QUANTUM_BITS = 512,
+    VN_HIGHEST_CLASS = 7,
+};
 
 /* In the order in which things happen that happen at the same time: what has been decided before what can change it. A
  * frame starts before news arrive; a window is over when a packet arrives at its very end. */
@@ -365,9 +371,9 @@ static void vn_plain_ingress(struct vn_net *, struct vn_node *, uint16_t port, u
 /* VN_SEND: the packet is to be sent. VN_AGAIN: it went round, back to ingress. */
 enum vn_verdict { VN_SEND, VN_GONE, VN_AGAIN };
 static enum vn_verdict vn_hop_egress(struct vn_net *, struct vn_node *, uint16_t port, uint32_t id, uint32_t queue,
-                              uint32_t left);
+                                     uint32_t left);
 static enum vn_verdict vn_plain_egress(struct vn_net *, struct vn_node *, uint16_t port, uint32_t id, uint32_t queue,
-                                uint32_t left, uint32_t passes);
+                                       uint32_t left, uint32_t passes);
 static void vn_plain_init(struct vn_net *, struct vn_packet *); /* a packet that was never used */
 
 /* ---- port.c: a switch's ports ---- */
@@ -375,7 +381,8 @@ static inline void vn_port_admit(struct vn_net *, uint32_t link, uint32_t id, ui
 static void vn_port_serve(struct vn_net *, uint32_t link); /* if it is free and something may leave */
 
 /* ---- pfc.c ---- */
-void vn_pfc_admitted(struct vn_net *, uint32_t in_link, uint32_t priority, uint32_t bytes); /* not static: a test tells it of bytes that never came */
+/* Not static: a test tells it of bytes that never came. */
+void vn_pfc_admitted(struct vn_net *, uint32_t in_link, uint32_t priority, uint32_t bytes);
 static void vn_pfc_departed(struct vn_net *, uint32_t in_link, uint32_t priority, uint32_t bytes);
 static void vn_pfc_arrived(struct vn_net *, uint32_t link, uint32_t id);
 static void vn_pfc_effect(struct vn_net *, uint32_t link);
@@ -384,7 +391,8 @@ static void vn_pfc_refresh(struct vn_net *, uint32_t link, uint32_t priority);
 static void vn_pfc_limits(struct vn_net *, uint32_t link);
 
 /* ---- nic.c ---- */
-static void vn_stamp(const struct vn_net *, struct vn_packet *, const struct vn_flow *, bool last); /* the flow's next packet; in receive.c */
+/* The flow's next packet; in receive.c. */
+static void vn_stamp(const struct vn_net *, struct vn_packet *, const struct vn_flow *, bool last);
 static uint64_t vn_payload_sent(const struct vn_flow *);
 static void vn_nic_await(struct vn_net *, uint32_t flow); /* until its start */
 static void vn_nic_start(struct vn_net *, uint32_t flow);
