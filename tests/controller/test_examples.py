@@ -37,7 +37,9 @@ class Machine:
         binaries = directory / "bin"
         binaries.mkdir()
         command = binaries / "pcn"
-        command.write_text(f"#!{sys.executable} -P\nfrom controller.cli import main\nmain()\n")
+        # Without the script's folder, as -P has it from Python 3.11 on.
+        lines = (f"#!{sys.executable}", "import sys", "sys.path.pop(0)", "from controller.cli import main", "main()", "")
+        command.write_text("\n".join(lines))
         command.chmod(0o755)
         (directory / ".config" / "fish" / "completions").mkdir(parents=True)
         path = f"{binaries}:{os.environ['PATH']}"
