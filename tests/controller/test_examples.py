@@ -38,8 +38,8 @@ class Machine:
         binaries.mkdir()
         command = binaries / "pcn"
         # Without the script's folder, as -P has it from Python 3.11 on.
-        lines = (f"#!{sys.executable}", "import sys", "sys.path.pop(0)", "from controller.cli import main", "main()", "")
-        command.write_text("\n".join(lines))
+        lines = "import sys\nsys.path.pop(0)\nfrom controller.cli import main\nmain()\n"
+        command.write_text(f"#!{sys.executable}\n{lines}")
         command.chmod(0o755)
         (directory / ".config" / "fish" / "completions").mkdir(parents=True)
         path = f"{binaries}:{os.environ['PATH']}"
