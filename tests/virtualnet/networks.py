@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from hosts.algorithms import find_scheme
 from topologies import lossless
@@ -51,6 +51,22 @@ def tree(senders: int, rate_bps: float = 10e9, out_bps: float = 10e9, delay_s: f
     hosts = make_hosts([*(f"h{i}" for i in range(senders)), "r0"])
     switches = (Switch("s0", 1), Switch("s1", 2))
     return Topology("tree", hosts, switches, tuple(links), parameters=parameters(**pfc))  # type: ignore[arg-type]
+
+
+def mesh(switches: int, ends: Iterable[tuple[int, int]], delays_s: Sequence[float], rate_bps: float = 10e9) -> Topology:
+    """Switches with a host each (h0 at port 1 of s0, ...) and links between those in `ends`; delays go round."""
+    links: list[Link] = []
+    ports = [1] * switches
+    for i in range(switches):
+        links.append(Link(Endpoint(f"h{i}", 0), Endpoint(f"s{i}", 1), rate_bps, delays_s[len(links) % len(delays_s)]))
+    for a, b in ends:
+        ports[a] += 1
+        ports[b] += 1
+        delay_s = delays_s[len(links) % len(delays_s)]
+        links.append(Link(Endpoint(f"s{a}", ports[a]), Endpoint(f"s{b}", ports[b]), rate_bps, delay_s))
+    hosts = make_hosts([f"h{i}" for i in range(switches)])
+    made = tuple(Switch(f"s{i}", i + 1) for i in range(switches))
+    return Topology("mesh", hosts, made, tuple(links), parameters=parameters(xoff_bytes=40e3))  # type: ignore[arg-type]
 
 
 def with_flows(network: VirtualNetwork, flows: Iterable[FlowSpec]) -> VirtualNetwork:

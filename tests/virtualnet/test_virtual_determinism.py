@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from functools import partial
+from unittest import mock
 
 import pytest
-from networks import dumbbell_network, star, tree, with_flows
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from networks import dumbbell_network, mesh, star, tree, with_flows
 
 from hosts.algorithms import find_scheme
-from topologies.model import FlowSpec
+from topologies.model import FlowSpec, Topology
 from virtualnet import Totals, VirtualNetwork
+from virtualnet import network as virtual_network
 
 DURATION_S = 4e-3
 
@@ -125,3 +129,39 @@ def test_calls_and_samples_find_all_nodes_at_their_time(delay_s: float) -> None:
             seen.append((network.totals(), samples.values.tolist()))
     assert seen[0] == seen[1]
     assert max(max(row) for row in seen[0][1]) > 50e3
+
+
+@st.composite
+def meshes(draw: st.DrawFn) -> tuple[Topology, list[FlowSpec]]:
+    """Two to five switches in a tree, and up to three links more; flows of all sizes among their hosts."""
+    n = draw(st.integers(2, 5))
+    ends = [(draw(st.integers(0, i - 1)), i) for i in range(1, n)]
+    for a, b in draw(st.lists(st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)), max_size=3)):
+        if a != b and (a, b) not in ends and (b, a) not in ends:
+            ends.append((a, b))
+    delays_s = draw(st.lists(st.sampled_from([0.3e-6, 1e-6, 5e-6, 40e-6]), min_size=1, max_size=4))
+    flows = []
+    for i in range(draw(st.integers(1, 12))):
+        src = draw(st.integers(0, n - 1))
+        dst = (src + draw(st.integers(1, n - 1))) % n
+        start_s = draw(st.sampled_from([0.0, 1e-6, 33.3e-6]))
+        flows.append(FlowSpec(i, f"h{src}", f"h{dst}", start_s=start_s, size_bytes=draw(st.integers(1, 150_000))))
+    return mesh(n, ends, delays_s), flows
+
+
+@settings(max_examples=25, deadline=None)
+@given(meshes(), st.sampled_from(["pcn", "pfc", "qcn"]), st.booleans(), st.integers(10, 400))
+def test_any_network_in_both_queues(
+    case: tuple[Topology, list[FlowSpec]], scheme: str, finish: bool, chunk: int
+) -> None:
+    """Nodes ahead of others come back to one time wherever a run is left: here, after every few events."""
+    topology, flows = case
+    seen = []
+    for queues, events in (("nodes", chunk), ("one", 10**9)):
+        with (
+            mock.patch.object(virtual_network, "_CHUNK", events),
+            VirtualNetwork(topology, find_scheme(scheme).configure(), queues=queues) as made,  # type: ignore[arg-type]
+        ):
+            with_flows(made, flows).run(until_s=1.0 if finish else 200e-6, finish=finish)
+            seen.append((made.totals(), [flow.stats() for flow in made.flows.values()]))
+    assert seen[0] == seen[1]

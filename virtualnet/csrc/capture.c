@@ -16,6 +16,7 @@ int vn_capture(struct vn_net *net, uint32_t number, const char *path)
     const uint32_t head[] = {0xa1b23c4d, 2 | 4u << 16, 0, 0, LARGEST, 1};
     fwrite(head, sizeof head, 1, file);
     net->links[number].capture = file;
+    net->links[number].captured = true;
     return 0;
 }
 

@@ -13,16 +13,60 @@ bool vn_queue_grow(struct vn_queue *queue)
     return true;
 }
 
-bool vn_tournament_add(struct vn_tournament *events)
+bool vn_tournament_room(struct vn_tournament *events, uint32_t slots)
 {
-    uint32_t n = events->n + 1;
+    uint32_t n = events->n == 0 ? 1 : events->n;
+    if (slots <= events->n) return true;
+    while (n < slots) n *= 2;
     struct vn_event *at = aligned_alloc(64, (2 * n * sizeof *at + 63) / 64 * 64);
     if (at == NULL) return false;
     for (uint32_t slot = 0; slot < n; slot++) {
-        at[n + slot] = slot + 1 < n ? events->at[events->n + slot] : (struct vn_event){VN_NEVER, 0};
+        at[n + slot] = slot < events->n ? events->at[events->n + slot] : (struct vn_event){VN_NEVER, 0};
     }
     for (uint32_t i = n - 1; i > 0; i--) at[i] = vn_before(at[2 * i + 1], at[2 * i]) ? at[2 * i + 1] : at[2 * i];
     free(events->at);
     *events = (struct vn_tournament){at, n, VN_CLOSED};
     return true;
+}
+
+/* Few, or hardly out of order. */
+static void insert(struct vn_coming *array, uint32_t n)
+{
+    for (uint32_t i = 1; i < n; i++) {
+        struct vn_coming coming = array[i];
+        uint32_t at = i;
+        for (; at > 0 && array[at - 1].time > coming.time; at--) array[at] = array[at - 1];
+        if (at != i) array[at] = coming;
+    }
+}
+
+/* By a byte of the times since `first`. */
+static void distribute(const struct vn_coming *from, struct vn_coming *to, uint32_t n, uint64_t first, uint32_t shift)
+{
+    enum { VALUES = 256 };
+    uint32_t places[VALUES] = {0}, place = 0;
+    for (uint32_t i = 0; i < n; i++) places[(from[i].time - first) >> shift & (VALUES - 1)]++;
+    for (uint32_t value = 0; value < VALUES; value++) {
+        uint32_t count = places[value];
+        places[value] = place;
+        place += count;
+    }
+    for (uint32_t i = 0; i < n; i++) to[places[(from[i].time - first) >> shift & (VALUES - 1)]++] = from[i];
+}
+
+/* Many: by the first 16 bits of the time in which they differ, in which nothing has to be foretold. The rest is seldom needed. */
+void vn_sort(struct vn_coming *array, struct vn_coming *spare, uint32_t n)
+{
+    enum { FEW = 32, BITS = 16 };
+    if (n >= FEW) {
+        uint64_t first = array[0].time, last = first;
+        for (uint32_t i = 1; i < n; i++) {
+            first = array[i].time < first ? array[i].time : first;
+            last = array[i].time > last ? array[i].time : last;
+        }
+        uint32_t bits = 64 - (uint32_t)__builtin_clzll((last - first) | 1), shift = bits > BITS ? bits - BITS : 0;
+        distribute(array, spare, n, first, shift);
+        distribute(spare, array, n, first, shift + 8);
+    }
+    insert(array, n);
 }

@@ -61,13 +61,13 @@ static inline struct vn_event vn_pop(struct vn_queue *queue)
 /* ---- an event a slot: a tournament ---- */
 
 /* A slot's event is at[n + slot], one of time VN_NEVER if it has none; at[i] is the earlier one of at[2 i] and at[2 i + 1],
- * so at[1] the first of all. A slot that is `open` has its event in its place alone, until that plays. */
+ * so at[1] the first of all. n is a power of two. A slot that is `open` has its event in its place alone, until that plays. */
 struct vn_tournament {
     struct vn_event *at;
     uint32_t n, open;
 };
 
-static bool vn_tournament_add(struct vn_tournament *); /* one more slot, the last; false: out of memory, all is as it was */
+static bool vn_tournament_room(struct vn_tournament *, uint32_t slots); /* for so many; false: out of memory, all is as it was */
 
 /* A slot's event changed: who is first now. Way and work are the same each time, so nothing here has to be foretold. */
 static inline void vn_play(struct vn_tournament *events, uint32_t slot)
@@ -91,5 +91,11 @@ static inline void vn_enter(struct vn_tournament *events, uint32_t slot, struct 
     events->at[events->n + slot] = event;
     if (slot != events->open) vn_play(events, slot);
 }
+
+/* ---- what arrives ---- */
+
+struct vn_coming { uint64_t time; uint32_t side, packet; };
+
+static void vn_sort(struct vn_coming *, struct vn_coming *spare, uint32_t n); /* by time, and stably so */
 
 #endif

@@ -1,58 +1,61 @@
-/* Links: frames on their way. They arrive in order, so one event a link is enough. */
+/* Links: frames on their way. They arrive in order. */
+#include <stdlib.h>
+
 #include "net.h"
 
-void vn_transmit(struct vn_net *net, uint32_t number, uint32_t id)
+/* False: the run has failed. */
+static bool widen(struct vn_net *net, struct vn_side *side)
 {
-    struct vn_link *link = vn_link_of(net, number);
+    uint32_t capacity = side->capacity == 0 ? 8 : 2 * side->capacity;
+    struct vn_sent *ring = aligned_alloc(64, capacity * sizeof *ring);
+    if (ring == NULL) {
+        vn_fail(net, "out of memory for a link");
+        return false;
+    }
+    for (uint32_t i = 0; i < side->n; i++) ring[i] = *vn_sent_at(side, i);
+    free(side->ring);
+    side->ring = ring;
+    side->capacity = capacity;
+    side->head = 0;
+    return true;
+}
+
+void vn_transmit(struct vn_net *net, struct vn_link *link, uint32_t id)
+{
     struct vn_packet *packet = vn_packet_at(net, id);
+    struct vn_side *to = &net->sides[link->far];
     link->free = net->now + vn_duration(link, packet->bytes);
     link->packets++;
     link->bytes += packet->bytes;
-    if (link->capture != NULL) vn_capture_frame(net, link->capture, packet, link->free);
-    /* Who is on the wire knows of the next ones: to handle one, the others needn't be at hand. */
+    if (link->captured) vn_capture_frame(net, link->capture, packet, link->free);
+    if (__builtin_expect(to->n == to->capacity, 0) && !widen(net, to)) return;
     uint64_t due = link->free + link->delay;
-    if (link->wire.packets == 0) vn_at(net, due, VN_EV_ARRIVAL, number);
-    else vn_packet_at(net, link->wire.tail)->next_due = due;
-    if (link->wire.packets > 1) vn_packet_at(net, link->before_last)->after_next = id;
-    link->before_last = link->wire.tail;
-    vn_fifo_push(net, &link->wire, id);
+    *vn_sent_at(to, to->n++) = (struct vn_sent){due, id};
+    if (!net->by_node) {
+        if (to->n == 1) vn_at(net, due, VN_EV_ARRIVAL, link->far);
+    } else if (to->arrives == VN_NEVER) {
+        to->arrives = due;
+        if (due < net->first[to->node]) net->first[to->node] = due;
+    }
 }
 
 static bool is_mac_control(const uint8_t *frame) { return frame[12] == 0x88 && frame[13] == 0x08; }
 
-/* Has the packet after the next one brought near, and what the next one will need. */
-static void look_ahead_on(const struct vn_net *net, const struct vn_link *link, const struct vn_packet *packet)
+void vn_arrival(struct vn_net *net, uint32_t number, uint32_t id)
 {
-    struct vn_packet *next = vn_packet_at(net, link->wire.head);
-    if (link->wire.packets > 1) vn_fetch_packet(net, packet->after_next);
-    if (!link->to_host && net->inplace) {
-        const struct sw_instance *instance = net->nodes[link->to].instance;
-        instance->program->inplace->prepare(instance, vn_frame(net, next), link->to_port);
-    } else if (link->to_host && next->data) {
-        __builtin_prefetch(&net->flows[next->flow].window_end, 1);
-        __builtin_prefetch(&net->flows[next->flow].expected, 1);
-    }
-}
-
-void vn_arrival(struct vn_net *net, uint32_t number)
-{
-    struct vn_link *link = vn_link_of(net, number);
-    uint32_t id = vn_fifo_pop(net, &link->wire);
+    struct vn_side *side = &net->sides[number];
+    uint32_t link = side->link ^ 1;
+    side->head++;
+    side->n--;
     struct vn_packet *packet = vn_packet_at(net, id);
-    if (link->wire.packets != 0) {
-        vn_at(net, packet->next_due, VN_EV_ARRIVAL, number);
-        if (vn_large(net)) look_ahead_on(net, link, packet);
-    }
+    struct vn_node *node = &net->nodes[side->node];
     if (is_mac_control(vn_frame(net, packet))) {
-        vn_pfc_arrived(net, number, id);
-        return;
-    }
-    struct vn_node *node = &net->nodes[link->to];
-    if (link->to_host) {
+        vn_pfc_arrived(net, link, id);
+    } else if (side->host) {
         vn_host_receive(net, node, id);
-        return;
+    } else {
+        packet->in_link = link;
+        if (packet->data) net->data_traversals++;
+        vn_hop_ingress(net, node, side->port, id);
     }
-    packet->in_link = number;
-    if (packet->data) net->data_traversals++;
-    vn_hop_ingress(net, node, link->to_port, id);
 }

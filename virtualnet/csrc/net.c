@@ -57,9 +57,36 @@ static bool pool_init(struct vn_net *net)
     net->phv_size = (uint32_t)aligned(net->phv_size);
     net->headroom = (uint32_t)aligned(net->headroom);
     if (!net->inplace) net->frame_at += (uint32_t)aligned(sizeof(struct vn_plain)) + net->phv_size + net->headroom;
-    net->stride = aligned(net->frame_at + net->stored);
-    net->pool = reserve(net, net->stride * MOST_PACKETS);
+    net->lines = (net->frame_at + net->stored + 63) / 64;
+    net->pool = reserve(net, (size_t)net->lines * 64 * MOST_PACKETS);
     return net->pool != NULL;
+}
+
+/* A node's sides stand side by side, in the order of the links that end there. */
+static bool sides_init(struct vn_net *net)
+{
+    net->sides = aligned_alloc(64, aligned((net->n_links + 1) * sizeof *net->sides));
+    if (net->sides == NULL) {
+        vn_fail(net, "out of memory for links");
+        return false;
+    }
+    struct vn_side *next = net->sides;
+    for (uint32_t i = 0; i < net->n_nodes; i++) {
+        net->nodes[i].sides = next;
+        next += net->nodes[i].n_sides;
+        net->nodes[i].n_sides = 0;
+    }
+    for (uint32_t i = 0; i < net->n_links; i++) {
+        struct vn_link *in = &net->links[i];
+        struct vn_node *node = &net->nodes[in->to];
+        struct vn_side *side = &node->sides[node->n_sides++];
+        *side = (struct vn_side){
+            .arrives = VN_NEVER, .link = i ^ 1, .node = in->to, .from = in->node, .delay = in->delay, .port = in->to_port,
+            .host = in->to_host,
+        };
+        in->far = (uint32_t)(side - net->sides);
+    }
+    return true;
 }
 
 uint32_t vn_packet_grow(struct vn_net *net)
@@ -68,7 +95,7 @@ uint32_t vn_packet_grow(struct vn_net *net)
         vn_fail(net, "more than %d packets are inside the network", MOST_PACKETS);
         return VN_NONE;
     }
-    uint32_t id = net->n_packets++;
+    uint32_t id = net->n_packets++ * net->lines;
     if (!net->inplace) vn_plain_init(net, vn_packet_at(net, id));
     return id;
 }
@@ -113,8 +140,13 @@ void vn_destroy(struct vn_net *net)
         free(net->samplers[i].times);
         free(net->samplers[i].values);
     }
-    if (net->pool != NULL) munmap(net->pool, net->stride * MOST_PACKETS);
+    if (net->pool != NULL) munmap(net->pool, (size_t)net->lines * 64 * MOST_PACKETS);
     if (net->links != NULL) munmap(net->links, MOST_LINKS * sizeof *net->links);
+    for (uint32_t i = 0; net->sides != NULL && i < net->n_links; i++) free(net->sides[i].ring);
+    free(net->sides);
+    for (uint32_t i = 0; i < 2; i++) free(net->lists[i]);
+    free(net->done);
+    free(net->round);
     free(net->queue.events);
     free(net->first);
     for (uint32_t i = 0; i < net->n_flows; i++) free(net->flows[i].asked);
@@ -140,7 +172,7 @@ static void *room(void *array, uint32_t n, size_t size)
     return larger;
 }
 
-static int64_t add_node(struct vn_net *net, struct vn_node node)
+static int64_t add_node(struct vn_net *net, const struct vn_node *like)
 {
     struct vn_node *nodes = room(net->nodes, net->n_nodes, sizeof *nodes);
     if (nodes == NULL) return refuse(net, -ENOMEM, "out of memory");
@@ -149,10 +181,11 @@ static int64_t add_node(struct vn_net *net, struct vn_node node)
     if (first == NULL) return refuse(net, -ENOMEM, "out of memory");
     net->first = first;
     first[net->n_nodes] = VN_NEVER;
-    node.link = node.last = VN_NONE;
-    node.scheduled = VN_NEVER;
-    if (!vn_tournament_add(&node.events)) return refuse(net, -ENOMEM, "out of memory");
-    nodes[net->n_nodes] = node;
+    struct vn_node *node = &nodes[net->n_nodes];
+    *node = *like;
+    node->link = node->last = VN_NONE;
+    node->scheduled = VN_NEVER;
+    if (!vn_tournament_room(&node->events, 1)) return refuse(net, -ENOMEM, "out of memory");
     return net->n_nodes++;
 }
 
@@ -166,14 +199,14 @@ int64_t vn_add_switch(struct vn_net *net, struct sw_switch *sw)
     const struct sw_program *program = sw->instance->program;
     if (program->phv_size > net->phv_size) net->phv_size = program->phv_size;
     if (program->headroom > net->headroom) net->headroom = program->headroom;
-    return add_node(net, (struct vn_node){.sw = sw, .instance = sw->instance, .out = out});
+    return add_node(net, &(struct vn_node){.sw = sw, .instance = sw->instance, .out = out});
 }
 
 int64_t vn_add_host(struct vn_net *net, const uint8_t ip[4])
 {
     struct vn_node node = {.host = true};
     memcpy(node.ip, ip, 4);
-    return add_node(net, node);
+    return add_node(net, &node);
 }
 
 static void set_rate(struct vn_link *link, uint64_t rate_bps)
@@ -188,20 +221,16 @@ static int attach(struct vn_net *net, uint32_t link, uint32_t number, uint16_t p
     struct vn_node *node = &net->nodes[number];
     uint32_t *place = node->host ? &node->link : port < SW_MAX_PORTS ? &node->out[port] : NULL;
     if (place == NULL || *place != VN_NONE) return refuse(net, -EEXIST, "no such port, or it has a link");
+    if (!vn_tournament_room(&node->events, node->n_sides + 2)) return refuse(net, -ENOMEM, "out of memory");
     *place = link;
+    node->n_sides++;
     return 0;
-}
-
-/* A new slot for a link's events at a node. False: no memory. */
-static bool add_slot(struct vn_net *net, uint32_t node, uint16_t *slot)
-{
-    *slot = (uint16_t)net->nodes[node].events.n; /* at most two a port, and the others */
-    return vn_tournament_add(&net->nodes[node].events);
 }
 
 int64_t vn_add_link(struct vn_net *net, uint32_t a, uint16_t port_a, uint32_t b, uint16_t port_b, uint64_t rate_bps,
                     uint64_t delay_ps)
 {
+    if (net->pool != NULL) return refuse(net, -EBUSY, "the network runs already: no link can be added");
     if (a >= net->n_nodes || b >= net->n_nodes || rate_bps == 0) return refuse(net, -EINVAL, "no such node, or no rate");
     uint32_t n = net->n_links;
     if (n + 2 > MOST_LINKS) return refuse(net, -ENOSPC, "too many links");
@@ -213,12 +242,10 @@ int64_t vn_add_link(struct vn_net *net, uint32_t a, uint16_t port_a, uint32_t b,
             .node = i == 0 ? a : b, .port = i == 0 ? port_a : port_b, .to = i == 0 ? b : a,
             .to_port = i == 0 ? port_b : port_a, .up = true, .delay = delay_ps,
         };
+        link->slot = (uint16_t)net->nodes[link->node].n_sides;
         link->host = net->nodes[link->node].host;
         link->to_host = net->nodes[link->to].host;
         set_rate(link, rate_bps);
-        if (!add_slot(net, link->node, &link->serve_slot) || !add_slot(net, link->to, &link->arrive_slot)) {
-            return refuse(net, -ENOMEM, "out of memory");
-        }
         for (uint32_t class = 0; class < VN_CLASSES; class++) {
             link->classes[class].since = link->told[class] = VN_NEVER;
         }
@@ -240,7 +267,7 @@ int vn_set_link(struct vn_net *net, uint32_t number, uint64_t rate_bps, bool up)
     }
     if (!up) return 0;
     if (link->host) vn_nic_changed(net, &net->nodes[link->node]);
-    else if (!link->pending) vn_port_serve(net, number);
+    else if (!link->pending) vn_port_serve(net, link, number);
     return 0;
 }
 
@@ -253,6 +280,7 @@ int vn_set_pfc(struct vn_net *net, uint32_t number, uint32_t xoff, uint32_t xon,
     for (uint32_t class = 0; class < VN_CLASSES; class++) {
         link->classes[class].xoff = xoff;
         link->classes[class].xon = xon;
+        link->classes[class].lossless = lossless >> class & 1;
     }
     link->quanta = quanta;
     link->refresh = refresh_ps;
@@ -361,7 +389,7 @@ static void take_answer(struct vn_net *net)
 enum vn_reason vn_run(struct vn_net *net, PyObject *flows, PyObject *on_window, PyObject *on_rate)
 {
     enum vn_reason reason = VN_FAILED;
-    if (net->pool == NULL && !net->failed) pool_init(net);
+    if (net->pool == NULL && !net->failed && sides_init(net) && vn_order_init(net)) pool_init(net);
     while (!net->failed) {
         take_answer(net);
         reason = vn_run_events(net);

@@ -26,7 +26,7 @@ enum vn_kind {
     VN_EV_PORT,    /* id: link. The switch's port is free, packets wait */
     VN_EV_WINDOW,  /* id: flow */
     VN_EV_TIMER,   /* id: flow */
-    VN_EV_ARRIVAL, /* id: link. Its first frame has arrived */
+    VN_EV_ARRIVAL, /* id: side. The first frame on its way to it has arrived */
     VN_EV_PFC,     /* id: link. A PFC frame that arrived over it takes effect */
     VN_EV_EXPIRY,  /* id: link and class. A PAUSE of it runs out */
     VN_EV_REFRESH, /* id: link and class. A PAUSE to be sent over it once more */
@@ -39,15 +39,13 @@ struct vn_fifo { uint32_t head, tail, packets; };
 /* A frame: two cache lines where programs run in place. Of its bytes the first are stored, at vn_frame; the rest is
  * payload, all zero but for the ICRC. */
 struct vn_packet {
-    uint64_t next_due; /* on the wire: when the last bit of the next one arrives */
     uint32_t next, flow;
     uint32_t in_link; /* the link it came into this switch by, first */
     uint16_t bytes;   /* of the frame, as it was at the last link or queue */
     bool data, held;  /* a data packet; held: counted as inside by the link it came in by */
-    union { uint32_t enq_timestamp; /* in a queue */ uint32_t after_next; /* on the wire */ };
-    uint32_t enq_qdepth;
+    uint32_t enq_timestamp, enq_qdepth;
     uint8_t kept[SW_INPLACE_KEPT];
-};
+} __attribute__((aligned(64)));
 
 /* What follows where programs don't run in place; then PHV, headroom, frame. */
 struct vn_plain { struct sw_packet p; uint32_t truncate_to; };
@@ -56,32 +54,48 @@ struct vn_plain { struct sw_packet p; uint32_t truncate_to; };
 struct vn_class {
     struct vn_fifo queue;
     uint32_t xoff, xon;
+    bool lossless;               /* PFC counts it where the link ends */
     uint64_t queued_bytes;
     uint64_t until;              /* paused by PFC until then */
     uint64_t held_bytes, limit;  /* inside; at most, by what can be in flight */
     uint64_t since;              /* since when the far end is told to stop, VN_NEVER: it isn't */
 } __attribute__((aligned(64)));
 
+/* Frames on their way, in a ring: in the order in which they arrive. `due`: when the last bit has. */
+struct vn_sent { uint64_t due; uint32_t packet; };
+
+/* One of a node's ports, all of them side by side: what arrives there. */
+struct vn_side {
+    uint64_t arrives; /* when the first frame on its way to it does that isn't listed; VN_NEVER: there is none */
+    struct vn_sent *ring;
+    uint32_t head, n, capacity; /* which is a power of two */
+    uint32_t link;              /* from it; what arrives came over link ^ 1 */
+    uint32_t node, from;        /* whose port it is; where that link starts */
+    uint64_t delay;             /* of that link */
+    uint16_t port;
+    bool host;
+};
+
 /* One direction of a cable; link ^ 1 is the other one. It starts at a port with its queues. What every hop needs stands
  * in the first line. */
 struct vn_link {
     uint64_t free; /* when the frame that is being sent has left */
     uint64_t delay;
-    uint32_t ps_per_byte; /* 0: not a whole number, or too large */
-    struct vn_fifo wire;  /* on their way */
-    uint32_t node, to;
-    uint16_t port, to_port;
+    uint64_t packets, bytes; /* sent */
+    uint32_t ps_per_byte;    /* 0: not a whole number, or too large */
+    uint32_t far, node;      /* the side where it ends; where it starts */
+    uint16_t port, slot;     /* slot: of VN_EV_PORT or VN_EV_NIC among that node's events */
     uint8_t waiting, paused, looping; /* classes: packets wait; held by PFC; some were sent round */
-    uint8_t lossless;                 /* classes that PFC counts where the link ends */
-    bool host, to_host, up, pending, serving; /* pending: a VN_EV_PORT is on its way */
-    bool urgent;                              /* control isn't empty */
-    uint32_t before_last;                     /* of what is on the wire */
-    uint16_t serve_slot, arrive_slot;         /* of its node's events: VN_EV_PORT or VN_EV_NIC; of the other's: VN_EV_ARRIVAL */
+    bool host, up, pending, serving;  /* pending: a VN_EV_PORT is on its way */
+    bool urgent, captured;            /* control isn't empty; there is a file */
 
-    uint64_t packets, bytes __attribute__((aligned(64))); /* sent */
-    FILE *capture;
+    FILE *capture __attribute__((aligned(64)));
     uint64_t held_max, rate_bps;
     struct vn_fifo control, arrived; /* PFC frames that go first, or CNPs; that haven't taken effect */
+    uint32_t to;
+    uint16_t to_port;
+    bool to_host;
+    uint8_t lossless; /* classes that PFC counts where the link ends */
 
     struct vn_class classes[VN_CLASSES];
 
@@ -97,24 +111,26 @@ struct vn_link {
 struct vn_turn { uint64_t next, end, eligible; uint32_t flow; uint8_t priority; };
 
 struct vn_node {
+    struct sw_instance *instance; /* of a switch: its program, and links by port, VN_NONE */
+    uint32_t *out;
+    uint64_t digest;
+    struct vn_side *sides;
+    uint32_t n_sides;
     bool host;
     uint8_t ip[4];
-    struct sw_switch *sw;
-    struct sw_instance *instance;
-    uint32_t *out;              /* of a switch: link by port, VN_NONE */
-    uint32_t link;              /* of a host */
+    uint32_t link; /* of a host */
+    struct vn_tournament events; /* its ports', a slot each; slot 0: the first of the others. What arrives isn't there */
+    struct vn_queue others;
+    struct vn_queue starts;      /* of flows that begin after all whose start is among the others */
+    uint32_t n_starting;         /* starts among them */
+    uint64_t last_start;         /* the latest of these */
     /* The NIC, see nic.c. */
     struct vn_turn *turns; /* of its flows, in order of their numbers */
     uint32_t n_turns, capacity;
     uint32_t last; /* the flow that sent last */
     uint64_t scheduled;
-    struct vn_tournament events; /* its links', a slot each; slot 0: the first of the others */
-    struct vn_queue others;
-    struct vn_queue starts; /* of flows that begin after all whose start is among the others */
-    uint32_t n_starting;    /* starts among them */
-    uint64_t last_start;    /* the latest of these */
-    uint64_t digest;
-};
+    struct sw_switch *sw;
+} __attribute__((aligned(64)));
 
 /* A flow, both ends of it: what the NIC needs to send a frame, what a frame's arrival needs, in cache lines of their own, then
  * the rest. */
@@ -180,16 +196,23 @@ struct vn_net {
     struct vn_python python;
     /* Order, see order.c. */
     bool by_node;
-    struct vn_queue queue; /* events that concern all nodes; unless by_node, all, with those that others took the place of */
+    struct vn_queue queue; /* events that concern all nodes; unless by_node, all */
     uint64_t *first;       /* by node: the time of its first event; VN_NEVER: it has none */
+    uint64_t *done;        /* by node: all its events before then have happened */
+    uint64_t limit;        /* so far nodes go before they wait for each other */
     uint64_t lookahead;    /* the shortest delay of a link */
-    uint64_t end;          /* of the present stretch of time */
-    uint32_t turn;         /* the node that takes its events of it */
-    bool ordered;          /* all nodes' events of it in their order instead */
-    uint32_t witness;      /* a flow */
+    uint64_t end;          /* of the present turn */
+    uint32_t *round, turn; /* nodes in the order of their turns; whose it is, in that order */
+    bool ordered;          /* all nodes' events until the limit in their order instead */
+    bool listed;           /* of the turn, or of all nodes */
+    bool large;            /* packets have to be brought near */
+    struct vn_coming *coming, *lists[2]; /* what arrives until the end, in its order: the next one */
+    uint32_t most_coming;
+    uint32_t witness; /* a flow */
+    struct vn_side *sides; /* by node */
     /* Packets. */
     uint8_t *pool;
-    size_t stride;
+    uint32_t lines; /* of 64 bytes, that each takes */
     bool inplace; /* all programs have that form */
     uint32_t frame_at, stored; /* of a packet: where its frame is, and how many bytes of it */
     uint32_t phv_size, headroom, free_packet, n_packets, in_use, most_in_use;
@@ -219,7 +242,7 @@ static inline uint32_t vn_place(const struct vn_net *net, enum vn_kind kind, uin
     case VN_EV_WINDOW: return net->flows[id].dst;
     case VN_EV_NIC:
     case VN_EV_PORT: return net->links[id].node;
-    case VN_EV_ARRIVAL:
+    case VN_EV_ARRIVAL: return net->sides[id].node;
     case VN_EV_PFC: return net->links[id].to;
     case VN_EV_EXPIRY: return net->links[id / VN_CLASSES].node;
     case VN_EV_REFRESH: return net->links[id / VN_CLASSES].to;
@@ -240,16 +263,18 @@ static inline void vn_note(struct vn_net *net, uint32_t node, uint64_t what)
 static inline enum vn_kind vn_kind_of(struct vn_event event) { return (enum vn_kind)(event.key >> 48); }
 static inline uint32_t vn_id_of(struct vn_event event) { return (uint32_t)(event.key >> 16); }
 static inline uint32_t vn_slot_of(struct vn_event event) { return event.key & 0xffff; }
+static inline struct vn_event vn_event_of(uint64_t time, enum vn_kind kind, uint32_t id, uint32_t slot)
+{
+    return (struct vn_event){time, (uint64_t)kind << 48 | (uint64_t)id << 16 | slot};
+}
 
 static void vn_queue_up(struct vn_net *, struct vn_queue *, struct vn_event);
 
-/* An event at `time`, which isn't over. A link has one of each kind: it takes the place of the one that was to come. */
+/* An event at `time`, which isn't over. A port and a NIC have one: it takes the place of the one that was to come. */
 static inline __attribute__((always_inline)) void vn_at(struct vn_net *net, uint64_t time, enum vn_kind kind, uint32_t id)
 {
-    uint32_t slot = 0, place = vn_place(net, kind, id);
-    if (kind == VN_EV_ARRIVAL) slot = net->links[id].arrive_slot;
-    else if (kind == VN_EV_PORT || kind == VN_EV_NIC) slot = net->links[id].serve_slot;
-    struct vn_event event = {time, (uint64_t)kind << 48 | (uint64_t)id << 16 | slot};
+    uint32_t slot = kind == VN_EV_PORT || kind == VN_EV_NIC ? net->links[id].slot : 0, place = vn_place(net, kind, id);
+    struct vn_event event = vn_event_of(time, kind, id, slot);
     if (!net->by_node || place == VN_NONE) {
         vn_queue_up(net, &net->queue, event);
         return;
@@ -275,9 +300,10 @@ static inline uint64_t vn_duration(const struct vn_link *link, uint64_t bytes)
 
 static uint32_t vn_packet_grow(struct vn_net *);
 
+/* A packet's number is that of its first line. */
 static inline struct vn_packet *vn_packet_at(const struct vn_net *net, uint32_t id)
 {
-    return (struct vn_packet *)(void *)(net->pool + (size_t)id * net->stride);
+    return (struct vn_packet *)(void *)(net->pool + (size_t)id * 64);
 }
 
 static inline uint8_t *vn_frame(const struct vn_net *net, struct vn_packet *packet)
@@ -307,8 +333,11 @@ static inline uint32_t vn_packet_new(struct vn_net *net)
     return id;
 }
 
-/* Its packets don't stay in the caches by themselves. */
-static inline bool vn_large(const struct vn_net *net) { return net->n_packets * net->stride > 1 << 20; }
+/* Of the frames on their way to it, one, from the first on. */
+static inline struct vn_sent *vn_sent_at(const struct vn_side *side, uint32_t index)
+{
+    return &side->ring[(side->head + index) & (side->capacity - 1)];
+}
 
 /* Fills the frame: what the template holds, and zeros. */
 static inline uint8_t *vn_fill(const struct vn_net *net, struct vn_packet *packet, const uint8_t *template)
@@ -358,15 +387,16 @@ static inline uint32_t vn_urgent_pop(struct vn_net *net, struct vn_link *link)
 /* ---- order.c ---- */
 /* Until there is a reason to return to Python. */
 static enum vn_reason vn_run_events(struct vn_net *);
+static bool vn_order_init(struct vn_net *); /* false: the run has failed */
 
 /* ---- link.c ---- */
 /* Starts to send the packet now, as the link is free; it arrives by itself. */
-static inline __attribute__((always_inline)) void vn_transmit(struct vn_net *, uint32_t link, uint32_t id);
-static void vn_arrival(struct vn_net *, uint32_t link);
+static inline __attribute__((always_inline)) void vn_transmit(struct vn_net *, struct vn_link *, uint32_t id);
+static inline __attribute__((always_inline)) void vn_arrival(struct vn_net *, uint32_t side, uint32_t id); /* its first packet has arrived */
 
 /* ---- hop.c: through a program in place; plain.c: through one that isn't ---- */
 /* A packet that came in by `port`: through ingress, and into a queue. */
-static inline void vn_hop_ingress(struct vn_net *, struct vn_node *, uint16_t port, uint32_t id);
+static inline __attribute__((always_inline)) void vn_hop_ingress(struct vn_net *, struct vn_node *, uint16_t port, uint32_t id);
 static void vn_plain_ingress(struct vn_net *, struct vn_node *, uint16_t port, uint32_t id);
 /* VN_SEND: the packet is to be sent. VN_AGAIN: it went round, back to ingress. */
 enum vn_verdict { VN_SEND, VN_GONE, VN_AGAIN };
@@ -378,7 +408,7 @@ static void vn_plain_init(struct vn_net *, struct vn_packet *); /* a packet that
 
 /* ---- port.c: a switch's ports ---- */
 static inline void vn_port_admit(struct vn_net *, uint32_t link, uint32_t id, uint32_t queue);
-static void vn_port_serve(struct vn_net *, uint32_t link); /* if it is free and something may leave */
+static void vn_port_serve(struct vn_net *, struct vn_link *, uint32_t number); /* if it is free and something may leave */
 
 /* ---- pfc.c ---- */
 /* Not static: a test tells it of bytes that never came. */

@@ -96,7 +96,7 @@ static void start(struct vn_net *net, struct vn_node *node, uint32_t index)
     vn_stamp(net, packet, flow, last);
     packet->flow = number;
     packet->data = true;
-    vn_transmit(net, node->link, id);
+    vn_transmit(net, vn_link_of(net, node->link), id);
     flow->sent++;
     flow->sent_bytes += packet->bytes;
 
@@ -140,7 +140,7 @@ void vn_nic_event(struct vn_net *net, uint32_t link)
             return;
         }
         if (choice == SEND) start(net, node, index);
-        else if (choice == CONTROL) vn_transmit(net, node->link, vn_urgent_pop(net, vn_link_of(net, link)));
+        else if (choice == CONTROL) vn_transmit(net, vn_link_of(net, link), vn_urgent_pop(net, vn_link_of(net, link)));
         else drop(net, node, index, net->now);
     }
 }

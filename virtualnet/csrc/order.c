@@ -1,9 +1,14 @@
 /* In which order events happen. Nodes meet over links alone: what one sends reaches another after the link's delay at the
- * earliest. So in a stretch of time as long as the shortest delay no node can influence another, and each takes its events of
- * it at one go, while all that it touches stays in the caches. What concerns all nodes (a call, a sample) ends a stretch.
+ * earliest. So when a node's neighbours have had their turn, nothing can come from them for as long as that, and the node takes
+ * all its events until then at one go, while what it touches stays in the caches. What concerns all nodes (a call, a sample)
+ * they wait for.
  *
  * One queue for all nodes, strictly in order, is the reference that this is tested against. */
+#include <stdlib.h>
+
 #include "net.h"
+
+enum { AHEAD = 16 /* arrivals from the one whose packet is brought near to the one that happens */ };
 
 static inline void dispatch(struct vn_net *net, struct vn_event event)
 {
@@ -13,7 +18,7 @@ static inline void dispatch(struct vn_net *net, struct vn_event event)
     case VN_EV_NIC: vn_nic_event(net, id); break;
     case VN_EV_PORT:
         net->links[id].pending = false;
-        vn_port_serve(net, id);
+        vn_port_serve(net, &net->links[id], id);
         break;
     case VN_EV_WINDOW: vn_window_event(net, id); break;
     case VN_EV_TIMER:
@@ -22,7 +27,10 @@ static inline void dispatch(struct vn_net *net, struct vn_event event)
             vn_ask(net, VN_TIMER, id);
         }
         break;
-    case VN_EV_ARRIVAL: vn_arrival(net, id); break;
+    case VN_EV_ARRIVAL:
+        if (net->sides[id].n > 1) vn_at(net, vn_sent_at(&net->sides[id], 1)->due, VN_EV_ARRIVAL, id);
+        vn_arrival(net, id, vn_sent_at(&net->sides[id], 0)->packet);
+        break;
     case VN_EV_PFC: vn_pfc_effect(net, id); break;
     case VN_EV_EXPIRY: vn_pfc_expiry(net, id / VN_CLASSES, id % VN_CLASSES); break;
     case VN_EV_REFRESH: vn_pfc_refresh(net, id / VN_CLASSES, id % VN_CLASSES); break;
@@ -31,13 +39,18 @@ static inline void dispatch(struct vn_net *net, struct vn_event event)
     }
 }
 
-static inline __attribute__((always_inline)) void happen(struct vn_net *net, uint32_t place, struct vn_event event)
+static inline __attribute__((always_inline)) void begin(struct vn_net *net, uint32_t place, struct vn_event event)
 {
     uint64_t what = event.time ^ event.key << 8;
     net->now = event.time;
     net->events_done++;
     if (place != VN_NONE) vn_note(net, place, what);
     else net->digest = vn_mixed(net->digest, what);
+}
+
+static inline __attribute__((always_inline)) void happen(struct vn_net *net, uint32_t place, struct vn_event event)
+{
+    begin(net, place, event);
     dispatch(net, event);
 }
 
@@ -72,7 +85,7 @@ static enum vn_reason run_in_order(struct vn_net *net, uint64_t enough)
     return net->reason;
 }
 
-/* ---- a queue a node ---- */
+/* ---- each node by itself ---- */
 
 static void next_other(struct vn_node *node)
 {
@@ -80,14 +93,14 @@ static void next_other(struct vn_node *node)
     if (node->others.n != 0) vn_enter(&node->events, 0, node->others.events[0]);
 }
 
-/* The first event happens. Its slot stays open meanwhile: most often another event comes into it. */
+/* The node's first event, which isn't an arrival, happens. Its slot stays open meanwhile: most often another event comes into it. */
 static inline void take(struct vn_net *net, uint32_t number)
 {
     struct vn_node *node = &net->nodes[number];
     struct vn_tournament *events = &node->events;
     struct vn_event event = events->at[1];
     uint32_t slot = vn_slot_of(event);
-    events->at[events->n + slot].time = VN_NEVER;
+    events->at[events->n + slot] = (struct vn_event){VN_NEVER, 0};
     events->open = slot;
     if (slot == 0) next_other(node);
     happen(net, number, event);
@@ -95,105 +108,289 @@ static inline void take(struct vn_net *net, uint32_t number)
     vn_play(events, slot);
 }
 
-static uint64_t first_time(const struct vn_node *node) { return node->events.at[1].time; }
+/* ---- arrivals: each is listed before the turn that it is in ---- */
 
-/* The node that has the first event of all; VN_NONE: there is none before `end`. */
-static uint32_t first_node(const struct vn_net *net, uint64_t end)
+static bool make_room(struct vn_net *net, uint32_t arrivals)
+{
+    for (uint32_t i = 0; i < 2; i++) {
+        struct vn_coming *list = realloc(net->lists[i], (arrivals + AHEAD) * sizeof *list);
+        if (list == NULL) {
+            vn_fail(net, "out of memory for events");
+            return false;
+        }
+        net->lists[i] = list;
+    }
+    net->most_coming = arrivals;
+    return true;
+}
+
+/* What arrives until the end of the turn at nodes `from` to `to` - 1, in its order. False: the run has failed. */
+static bool list_arrivals(struct vn_net *net, uint32_t from, uint32_t to)
+{
+    const struct vn_side *last = net->nodes[to - 1].sides + net->nodes[to - 1].n_sides;
+    uint32_t n = 0, sides = 0;
+    for (struct vn_side *side = net->nodes[from].sides; side < last; side++) {
+        if (side->arrives >= net->end) continue;
+        if (n + side->n > net->most_coming && !make_room(net, 2 * (n + side->n))) return false;
+        uint32_t i = 0;
+        do {
+            const struct vn_sent *sent = vn_sent_at(side, i);
+            net->lists[0][n++] = (struct vn_coming){sent->due, (uint32_t)(side - net->sides), sent->packet};
+        } while (++i < side->n && vn_sent_at(side, i)->due < net->end);
+        side->arrives = i < side->n ? vn_sent_at(side, i)->due : VN_NEVER;
+        sides++;
+    }
+    if (sides > 1) vn_sort(net->lists[0], net->lists[1], n);
+    net->coming = net->lists[0];
+    for (uint32_t i = 0; i < AHEAD; i++) net->coming[n + i] = (struct vn_coming){.time = VN_NEVER};
+    net->listed = true;
+    return true;
+}
+
+static inline bool arrives_before(const struct vn_net *net, struct vn_event event)
+{
+    return vn_before(vn_event_of(net->coming->time, VN_EV_ARRIVAL, net->coming->side, 0), event);
+}
+
+static inline void take_arrival(struct vn_net *net)
+{
+    struct vn_coming coming = *net->coming++;
+    begin(net, net->sides[coming.side].node, vn_event_of(coming.time, VN_EV_ARRIVAL, coming.side, 0));
+    vn_arrival(net, coming.side, coming.packet);
+}
+
+/* ---- turns ---- */
+
+/* How far the node can go: what its neighbours haven't sent yet arrives later. */
+static uint64_t end_of_turn(const struct vn_net *net, uint32_t number)
+{
+    const struct vn_node *node = &net->nodes[number];
+    uint64_t end = net->limit;
+    for (const struct vn_side *side = node->sides; side < node->sides + node->n_sides; side++) {
+        uint64_t other = net->done[side->from] + side->delay;
+        if (other < end) end = other;
+    }
+    return end;
+}
+
+/* What a node's turn touches is brought near before, step by step as one thing names the next. */
+static void look_ahead(const struct vn_net *net, uint32_t turn, uint32_t step)
+{
+    if (turn >= net->n_nodes || net->first[net->round[turn]] >= net->limit) return;
+    const struct vn_node *node = &net->nodes[net->round[turn]];
+    const struct vn_tournament *events = &node->events;
+    if (step == 0) {
+        __builtin_prefetch(node);
+        __builtin_prefetch(&node->turns, 1);
+        return;
+    }
+    for (uint32_t i = 0; step == 1 && i < events->n; i += 4) __builtin_prefetch(&events->at[events->n + i]);
+    for (const struct vn_side *side = node->sides; side < node->sides + node->n_sides; side++) {
+        if (step == 1) {
+            __builtin_prefetch(side, 1);
+        } else {
+            __builtin_prefetch(vn_sent_at(side, 0));
+            __builtin_prefetch(&net->links[side->link], 1);
+        }
+    }
+}
+
+static bool open_turn(struct vn_net *net, uint32_t number)
+{
+    for (uint32_t step = 0; net->large && step < 3; step++) look_ahead(net, net->turn + 3 - step, step);
+    if (!list_arrivals(net, number, number + 1)) return false;
+    for (uint32_t i = 0; net->large && i < AHEAD; i++) vn_fetch_packet(net, net->coming[i].packet);
+    return true;
+}
+
+static void close_turn(struct vn_net *net, uint32_t number)
+{
+    const struct vn_node *node = &net->nodes[number];
+    uint64_t first = node->events.at[1].time;
+    for (const struct vn_side *side = node->sides; side < node->sides + node->n_sides; side++) {
+        if (side->arrives < first) first = side->arrives;
+    }
+    net->first[number] = first;
+    net->listed = false;
+}
+
+/* Goes on with the node's turn; true: it is over. */
+static bool run_turn(struct vn_net *net, uint32_t number)
+{
+    if (!net->listed && !open_turn(net, number)) return false;
+    const struct vn_node *node = &net->nodes[number];
+    while (!stopped(net)) {
+        struct vn_event event = node->events.at[1];
+        if (arrives_before(net, event)) {
+            if (net->large) vn_fetch_packet(net, net->coming[AHEAD - 1].packet);
+            take_arrival(net);
+        } else if (event.time < net->end) {
+            take(net, number);
+        } else {
+            close_turn(net, number);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Goes on with the round; true: all nodes had their turn. */
+static bool run_round(struct vn_net *net)
+{
+    for (; net->turn < net->n_nodes; net->turn++) {
+        uint32_t number = net->round[net->turn];
+        if (!net->listed) net->end = end_of_turn(net, number);
+        if ((net->listed || net->first[number] < net->end) && !run_turn(net, number)) return false;
+        if (net->end > net->done[number]) net->done[number] = net->end;
+    }
+    return true;
+}
+
+/* ---- all nodes in step, where a run ends with the event with which all flows have arrived ---- */
+
+/* The node that has the first event of all but arrivals; VN_NONE: there is none before the limit. */
+static uint32_t first_node(const struct vn_net *net)
 {
     uint32_t best = VN_NONE;
     for (uint32_t i = 0; i < net->n_nodes; i++) {
-        if (net->first[i] >= end) continue;
+        if (net->nodes[i].events.at[1].time >= net->limit) continue;
         if (best == VN_NONE || vn_before(net->nodes[i].events.at[1], net->nodes[best].events.at[1])) best = i;
     }
     return best;
 }
 
-/* What a node's first events touch is brought near before its turn, step by step as one thing names the next. */
-static void look_ahead(const struct vn_net *net, uint32_t number, uint32_t step)
+/* Goes on with all nodes' events until the limit, in their order; true: these have happened, or all flows have arrived. */
+static bool run_ordered(struct vn_net *net)
 {
-    if (number >= net->n_nodes || net->first[number] >= net->end) return;
-    const struct vn_tournament *events = &net->nodes[number].events;
-    if (step == 0) __builtin_prefetch(events);
-    for (uint32_t i = 0; step == 1 && i < events->n; i += 4) __builtin_prefetch(&events->at[events->n + i]);
-    for (uint32_t i = events->n; step > 1 && i < 2 * events->n; i++) {
-        if (events->at[i].time >= net->end) continue;
-        enum vn_kind kind = vn_kind_of(events->at[i]);
-        if (kind != VN_EV_ARRIVAL && kind != VN_EV_PORT && kind != VN_EV_NIC) continue;
-        const struct vn_link *link = &net->links[vn_id_of(events->at[i])];
-        if (step == 2) {
-            __builtin_prefetch(link, 1);
-            __builtin_prefetch(&link->packets, 1);
-        } else if (kind == VN_EV_ARRIVAL) {
-            if (step == 3) vn_fetch_packet(net, link->wire.head);
-            else if (link->wire.packets > 1) vn_fetch_packet(net, vn_packet_at(net, link->wire.head)->next);
-        } else if (kind == VN_EV_PORT && link->waiting != 0) {
-            const struct vn_class *class = &link->classes[31 - __builtin_clz(link->waiting)];
-            if (step == 3) __builtin_prefetch(class, 1);
-            else vn_fetch_packet(net, class->queue.head);
-        }
+    net->end = net->limit;
+    if (!net->listed && !list_arrivals(net, 0, net->n_nodes)) return false;
+    while (!stopped(net) && !finished(net)) {
+        uint32_t node = first_node(net);
+        struct vn_event event = node != VN_NONE ? net->nodes[node].events.at[1] : (struct vn_event){VN_NEVER, 0};
+        if (arrives_before(net, event)) take_arrival(net);
+        else if (node != VN_NONE) take(net, node);
+        else break;
     }
-}
-
-/* Goes on with the stretch; true: it is over. */
-static bool run_stretch(struct vn_net *net)
-{
-    if (net->ordered) {
-        uint32_t number;
-        while (!stopped(net) && !finished(net) && (number = first_node(net, net->end)) != VN_NONE) {
-            take(net, number);
-            net->first[number] = first_time(&net->nodes[number]);
-        }
-        return !stopped(net) && !finished(net);
+    if (stopped(net)) return false;
+    for (; net->coming->time != VN_NEVER; net->coming++) { /* those to come are no longer listed */
+        struct vn_side *side = &net->sides[net->coming->side];
+        if (net->coming->time < side->arrives) side->arrives = net->coming->time;
     }
-    bool large = vn_large(net);
-    for (; net->turn < net->n_nodes; net->turn++) {
-        if (net->first[net->turn] >= net->end) continue;
-        for (uint32_t step = 0; large && step < 5; step++) look_ahead(net, net->turn + 5 - step, step);
-        const struct vn_node *node = &net->nodes[net->turn];
-        while (!stopped(net) && first_time(node) < net->end) take(net, net->turn);
-        net->first[net->turn] = first_time(node);
-        if (stopped(net)) return false;
+    if (finished(net)) net->limit = net->now;
+    for (uint32_t i = 0; i < net->n_nodes; i++) {
+        close_turn(net, i);
+        net->done[i] = net->limit;
     }
     return true;
 }
 
-/* Whether some flow can't have arrived whole within a stretch: more of it is missing than is on the last link. A run that ends
- * when all have arrived needs that, for it ends with the event with which they have. */
+/* Whether some flow can't have arrived whole within a link's delay: more of it is missing than is on the last link. A run that
+ * ends when all have arrived needs that, for it ends with the event with which they have. */
 static bool unfinished(struct vn_net *net)
 {
     for (uint32_t i = 0; i < net->n_flows; i++) {
         const struct vn_flow *flow = &net->flows[net->witness];
-        uint32_t last_link = net->nodes[flow->dst].link ^ 1;
-        if (flow->packets > flow->received + net->links[last_link].wire.packets) return true;
+        if (flow->packets > flow->received + net->nodes[flow->dst].sides->n) return true;
         net->witness = (net->witness + 1) % net->n_flows;
     }
     return false;
 }
 
-static void open_stretch(struct vn_net *net, uint64_t start, uint64_t last)
+/* ---- rounds ---- */
+
+static uint64_t earliest(const uint64_t *times, uint32_t n)
 {
-    net->end = last - start < net->lookahead ? last + 1 : start + net->lookahead;
+    uint64_t first = VN_NEVER;
+    for (uint32_t i = 0; i < n; i++) {
+        if (times[i] < first) first = times[i];
+    }
+    return first;
+}
+
+/* Nodes go until after `last`, and wait for each other there; in steps of a link's delay, in a run that ends when all flows have
+ * arrived. */
+static void set_limit(struct vn_net *net, uint64_t start, uint64_t last)
+{
+    uint64_t step = net->lookahead != 0 ? net->lookahead : 1;
+    bool steps = net->exchange.finish || net->lookahead == 0;
+    net->limit = steps && last - start >= step ? start + step : last + 1;
     net->ordered = net->lookahead == 0 || (net->exchange.finish && !unfinished(net));
-    if (net->lookahead == 0) net->end = start + 1;
-    net->turn = 0;
+}
+
+/* After a round. True: all nodes have come to the limit; there is no need to go as far if it is enough. */
+static bool at_limit(struct vn_net *net, uint64_t start, bool enough)
+{
+    uint64_t furthest = start < net->limit ? start : net->limit; /* nothing happens anywhere before `start` */
+    bool all = true;
+    for (uint32_t i = 0; i < net->n_nodes; i++) {
+        if (net->done[i] < furthest) net->done[i] = furthest;
+    }
+    for (uint32_t i = 0; i < net->n_nodes; i++) {
+        if (net->done[i] > furthest) furthest = net->done[i];
+    }
+    if (enough) net->limit = furthest;
+    for (uint32_t i = 0; i < net->n_nodes; i++) all &= net->done[i] == net->limit;
+    return all;
 }
 
 static enum vn_reason run_by_node(struct vn_net *net, uint64_t enough)
 {
-    while (!stopped(net) && run_stretch(net)) {
-        if (net->now + 1 < net->end) net->now = net->end - 1;
+    while (!stopped(net) && (net->ordered ? run_ordered(net) : run_round(net))) {
+        uint64_t start = earliest(net->first, net->n_nodes);
+        net->ordered = false;
+        net->turn = 0;
+        net->large = (uint64_t)net->n_packets * net->lines > 1 << 14; /* packets don't stay in the caches by themselves */
+        if (!at_limit(net, start, net->events_done >= enough)) continue;
+        if (net->now + 1 < net->limit) net->now = net->limit - 1;
         if (finished(net)) return VN_FINISHED;
         if (net->events_done >= enough) return VN_BUDGET;
-        uint64_t start = VN_NEVER, common = net->queue.n != 0 ? net->queue.events[0].time : VN_NEVER;
-        for (uint32_t i = 0; i < net->n_nodes; i++) {
-            if (net->first[i] < start) start = net->first[i];
-        }
-        uint64_t next = start < common ? start : common;
+        uint64_t common = net->queue.n != 0 ? net->queue.events[0].time : VN_NEVER, next = start < common ? start : common;
         if (next > net->exchange.until_ps || next == VN_NEVER) return until(net);
         if (common < start) happen(net, VN_NONE, vn_pop(&net->queue));
-        else open_stretch(net, start, common < net->exchange.until_ps ? common : net->exchange.until_ps);
+        else set_limit(net, start, common < net->exchange.until_ps ? common : net->exchange.until_ps);
     }
-    return finished(net) && !stopped(net) ? VN_FINISHED : net->reason;
+    return net->reason;
+}
+
+/* The order of turns: first one half of the nodes, then the other, which are each other's neighbours as far as can be. Then a
+ * node's neighbours are a link's delay ahead of it at its turn, and it goes on for two. */
+static void order_nodes(struct vn_net *net, uint32_t *queue, uint8_t *half)
+{
+    for (uint32_t root = 0; root < net->n_nodes; root++) {
+        uint32_t head = 0, tail = 0;
+        if (half[root] != 0) continue;
+        half[root] = 1;
+        queue[tail++] = root;
+        while (head < tail) {
+            const struct vn_node *node = &net->nodes[queue[head]];
+            uint8_t other = half[queue[head++]] ^ 3;
+            for (uint32_t i = 0; i < node->n_sides; i++) {
+                uint32_t neighbour = node->sides[i].from;
+                if (half[neighbour] != 0) continue;
+                half[neighbour] = other;
+                queue[tail++] = neighbour;
+            }
+        }
+    }
+    for (uint32_t which = 1, at = 0; which <= 2; which++) {
+        for (uint32_t i = 0; i < net->n_nodes; i++) {
+            if (half[i] == which) net->round[at++] = i;
+        }
+    }
+}
+
+bool vn_order_init(struct vn_net *net)
+{
+    uint32_t n = net->n_nodes, *queue = calloc(n + 1, sizeof *queue);
+    uint8_t *half = calloc(n + 1, 1);
+    net->round = calloc(n + 1, sizeof *net->round);
+    net->done = calloc(n + 1, sizeof *net->done);
+    bool ok = queue != NULL && half != NULL && net->round != NULL && net->done != NULL;
+    if (ok) order_nodes(net, queue, half);
+    else vn_fail(net, "out of memory for nodes");
+    free(queue);
+    free(half);
+    return ok && make_room(net, 256);
 }
 
 enum vn_reason vn_run_events(struct vn_net *net)

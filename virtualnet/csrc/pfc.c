@@ -45,7 +45,7 @@ static void tell(struct vn_net *net, uint32_t number, uint32_t class, uint16_t q
     if (quanta != 0) back->pause++;
     else back->resume++;
     vn_urgent_push(net, back, id);
-    vn_port_serve(net, number ^ 1);
+    vn_port_serve(net, back, number ^ 1);
 }
 
 static void tell_pause(struct vn_net *net, uint32_t number, uint32_t class)
@@ -118,7 +118,7 @@ static void go_on(struct vn_net *net, uint32_t number)
 {
     struct vn_link *link = vn_link_of(net, number);
     if (link->host) vn_nic_changed(net, &net->nodes[link->node]);
-    else if (!link->pending) vn_port_serve(net, number);
+    else if (!link->pending) vn_port_serve(net, link, number);
 }
 
 void vn_pfc_effect(struct vn_net *net, uint32_t number)

@@ -14,7 +14,7 @@ void vn_port_admit(struct vn_net *net, uint32_t number, uint32_t id, uint32_t qu
     struct vn_class *class = &link->classes[queue];
     packet->enq_qdepth = class->queue.packets & 0x7ffffu; /* bit<19> */
     const struct vn_link *in = vn_link_of(net, packet->in_link);
-    bool lossless = in->lossless >> queue & 1;
+    bool lossless = in->classes[queue].lossless;
     if (!lossless && in->lossless != 0 && class->queued_bytes + packet->bytes > LOSSY_LIMIT) {
         link->refused++;
         vn_packet_free(net, id);
@@ -27,7 +27,7 @@ void vn_port_admit(struct vn_net *net, uint32_t number, uint32_t id, uint32_t qu
         packet->held = 1;
         vn_pfc_admitted(net, packet->in_link, queue, packet->bytes);
     }
-    if (!link->pending) vn_port_serve(net, number);
+    if (!link->pending) vn_port_serve(net, link, number);
 }
 
 static void later(struct vn_net *net, struct vn_link *link, uint32_t number, uint64_t time)
@@ -61,7 +61,7 @@ static void serve(struct vn_net *net, struct vn_link *link, uint32_t number)
             return;
         }
         if (link->urgent) {
-            vn_transmit(net, number, vn_urgent_pop(net, link));
+            vn_transmit(net, link, vn_urgent_pop(net, link));
             continue;
         }
         uint64_t next = VN_NEVER;
@@ -85,14 +85,13 @@ static void serve(struct vn_net *net, struct vn_link *link, uint32_t number)
             link->loop_free[class] = net->now + vn_duration(link, admitted);
             continue;
         }
-        if (verdict == VN_SEND) vn_transmit(net, number, id);
+        if (verdict == VN_SEND) vn_transmit(net, link, id);
         if (held) vn_pfc_departed(net, in_link, class, admitted);
     }
 }
 
-void vn_port_serve(struct vn_net *net, uint32_t number)
+void vn_port_serve(struct vn_net *net, struct vn_link *link, uint32_t number)
 {
-    struct vn_link *link = vn_link_of(net, number);
     if (link->serving) return; /* a packet that leaves had another one admitted: its turn comes */
     link->serving = true;
     serve(net, link, number);
