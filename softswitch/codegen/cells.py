@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from softswitch.program.model import Program
+from softswitch.program.model import ActionNode, Program, TableNode
+from softswitch.program.statements import Count, RegisterRead, RegisterWrite
 
 COUNTER_BYTES, COUNTER_ALIGNMENT = 16, 8
 LINE = 64
@@ -37,29 +38,57 @@ def cell_bytes(width: int) -> int:
 
 
 def cells(program: Program) -> Cells:
-    """The places of a program's registers and counters. Cells of more than 128 bits stay apart."""
+    """The places of a program's registers and counters. Cells of more than 128 bits stay apart.
+
+    What egress uses stands first in a record: it is used for each packet that leaves, the rest often for few.
+    """
     registers = [Place() for _ in program.registers]
     counters = [Place() for _ in program.counters]
+    used_registers, used_counters = _used_by_egress(program)
     sizes = sorted({r.size for r in program.registers} | {c.size for c in program.counters})
     for block, size in enumerate(sizes):
-        mine = [i for i, r in enumerate(program.registers) if r.size == size and r.width <= 128]
-        mine.sort(key=lambda i: -cell_bytes(program.registers[i].width))
-        counted = [i for i, c in enumerate(program.counters) if c.size == size]
+        # (whether it stands later, alignment, bytes, where its place goes), registers before counters
+        arrays = [
+            (i not in used_registers, cell_bytes(r.width), cell_bytes(r.width), registers, i)
+            for i, r in enumerate(program.registers)
+            if r.size == size and r.width <= 128
+        ]
+        arrays.sort(key=lambda array: -array[1])
+        arrays += [
+            (i not in used_counters, COUNTER_ALIGNMENT, COUNTER_BYTES, counters, i)
+            for i, c in enumerate(program.counters)
+            if c.size == size
+        ]
+        arrays.sort(key=lambda array: array[0])
         end = 0
         offsets: list[int] = []
-        for i in mine:
-            offsets.append(end)
-            end += cell_bytes(program.registers[i].width)
-        if counted:
-            end = -(-end // COUNTER_ALIGNMENT) * COUNTER_ALIGNMENT
-        first_counter = end
-        end += COUNTER_BYTES * len(counted)
+        for _, alignment, length, _, _ in arrays:
+            offsets.append(-(-end // alignment) * alignment)
+            end = offsets[-1] + length
         stride = _stride(end)
-        for i, offset in zip(mine, offsets, strict=True):
-            registers[i] = Place(block, offset, stride)
-        for number, i in enumerate(counted):
-            counters[i] = Place(block, first_counter + COUNTER_BYTES * number, stride)
+        for (_, _, _, places, i), offset in zip(arrays, offsets, strict=True):
+            places[i] = Place(block, offset, stride)
     return Cells(tuple(registers), tuple(counters))
+
+
+def _used_by_egress(program: Program) -> tuple[set[int], set[int]]:
+    """Numbers of registers and counters."""
+    registers, counters = set(), set()
+    for node in program.egress.nodes:
+        match node:
+            case ActionNode():
+                actions = [node.action]
+            case TableNode(_, table):
+                actions = list(program.tables[table].actions)
+            case _:
+                actions = []
+        for statement in (s for action in actions for s in program.actions[action].statements):
+            match statement.operation:
+                case RegisterRead() | RegisterWrite() as operation:
+                    registers.add(operation.register)
+                case Count(counter):
+                    counters.add(counter)
+    return registers, counters
 
 
 def _stride(size: int) -> int:
