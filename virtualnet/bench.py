@@ -91,7 +91,7 @@ static void floor_ingress(struct sw_instance *s, struct sw_hop *hop) {
     }
 }
 static void floor_egress(struct sw_instance *s, struct sw_hop *hop) { (void)s; (void)hop; }
-static const struct sw_inplace inplace = {floor_ingress, floor_egress, inplace_prepare};
+static const struct sw_inplace inplace = {floor_ingress, floor_egress};
 """
 
 

@@ -13,8 +13,7 @@ from softswitch.codegen.compiling import COMMON_FLAGS, build, digest
 from softswitch.native import load_library
 
 CSRC = Path(__file__).resolve().parent / "csrc"
-# Pairs of words that were written one by one, read at once, would wait for both to reach the cache.
-FLAGS = (*COMMON_FLAGS, "-fno-semantic-interposition", "-fno-tree-slp-vectorize", f"-I{SWITCH_CSRC}", "-lm")
+FLAGS = (*COMMON_FLAGS, "-fno-semantic-interposition", f"-I{SWITCH_CSRC}", "-lm")
 
 NEVER: Final = 2**64 - 1
 CLASSES: Final = 8

@@ -18,7 +18,10 @@ from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
-COMMON_FLAGS = ("-std=gnu11", "-O2", "-fPIC", "-shared", "-fno-strict-aliasing", "-Wall", "-Wextra")
+COMMON_FLAGS = (
+    "-std=gnu11", "-O2", "-fPIC", "-shared", "-fno-strict-aliasing", "-Wall", "-Wextra",
+    "-fno-tree-slp-vectorize",  # words written one by one and read at once would wait for all to reach the cache
+)  # fmt: skip
 CHECKSUM_BYTES = 4
 
 

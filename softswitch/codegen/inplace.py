@@ -18,7 +18,6 @@ from softswitch.codegen.layout import sort_rows
 from softswitch.codegen.names import identifier
 from softswitch.codegen.packets import extract_fields, header_pieces, runs, write_pieces
 from softswitch.codegen.parser import ParserGenerator
-from softswitch.codegen.specs import lookup_of
 from softswitch.codegen.usage import control_parts, references
 from softswitch.program.expressions import FieldRef
 from softswitch.program.model import ActionNode, Control, TableNode
@@ -84,7 +83,7 @@ class InPlace:
         kept = self._kept()
         rows = sort_rows([(-bits, text) for bits, text in kept])
         straight = self.parser.straight(self._straight())
-        functions = [straight, self._ingress(), self._egress(), self._prepare(), self._struct()]
+        functions = [straight, self._ingress(), self._egress(), self._struct()]
         return "\n".join(["struct kept {", *rows, "};", "", *functions])
 
     # ---- what must be known of the program ----
@@ -275,47 +274,6 @@ class InPlace:
         ]
         return "\n".join(lines)
 
-    def _prepare(self) -> str:
-        """For tables of ingress that have one field as their key: of the frame, if it goes straight, or the port."""
-        ports = {ref for ref, name in self.program.std_fields.items() if name == "ingress_port"}
-        for statement in self._of(self.program.ingress):
-            match statement.operation:
-                case Assign(FieldRef() as target, FieldRef() as value) if value in ports:
-                    ports.add(target)
-        places = self._places()
-        lines = []
-        for node in self.program.ingress.nodes:
-            if not isinstance(node, TableNode):
-                continue
-            fields = self.program.tables[node.table].key
-            if len(fields) != 1 or not isinstance(fields[0].field, FieldRef) or fields[0].mask is not None:
-                continue
-            key = "at" if fields[0].field in ports else places.get(fields[0].field)
-            if key is not None:
-                table = self.program.tables[node.table]
-                lines.append(f"    {lookup_of(table, 'prepare_')}(s->tables[{node.table}], {key}, {table.key_bytes});")
-        return "\n".join(
-            [
-                "static void inplace_prepare(const struct sw_instance *s, const uint8_t *frame, uint16_t port) {",
-                "    const uint8_t at[2] = {(uint8_t)(port >> 8), (uint8_t)port};",
-                "    (void)s; (void)frame; (void)at;",
-                *lines,
-                "}\n",
-            ]
-        )
-
-    def _places(self) -> dict[FieldRef, str]:
-        """Where the frame has those fields, on the straight way, that fill whole bytes."""
-        places, start = {}, 0
-        for header in self._extracted(self._straight()):
-            bit = start
-            for i, field in enumerate(self.program.header_types[self._type(header)].fields):
-                if bit % 8 == 0 and field.width % 8 == 0:
-                    places[FieldRef(header, i)] = f"frame + {bit // 8}"
-                bit += field.width
-            start += 8 * self._size(header)
-        return places
-
     def _straight(self) -> list[int]:
         """The way through the parser that extracts most headers: most packets are taken to go it."""
         states, best = self.program.parser.states, list[int]()
@@ -356,7 +314,7 @@ class InPlace:
         return "\n".join(
             [
                 '_Static_assert(sizeof(struct kept) <= SW_INPLACE_KEPT, "kept");',
-                "static const struct sw_inplace inplace = {inplace_ingress, inplace_egress, inplace_prepare};",
+                "static const struct sw_inplace inplace = {inplace_ingress, inplace_egress};",
                 "",
             ]
         )

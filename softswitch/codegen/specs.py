@@ -12,9 +12,9 @@ def words(value: int, width: int) -> list[str]:
     return [f"UINT64_C({hex(value >> (64 * i) & (2**64 - 1))})" for i in range((width + 63) // 64)]
 
 
-def lookup_of(table: Table, what: str = "") -> str:
-    """csrc/lookup.h's function for tables like this one: `sw_lookup...`, or what `prepare_` prepares."""
-    return f"sw_{what}lookup_exact" if table.kind is Match.EXACT else f"sw_{what}lookup"
+def lookup_of(table: Table) -> str:
+    """csrc/lookup.h's function for tables like this one."""
+    return "sw_lookup_exact" if table.kind is Match.EXACT else "sw_lookup"
 
 
 class Specs:

@@ -85,11 +85,3 @@ uint64_t sw_hash_csum16(const uint8_t *data, size_t length)
     while (sum >> 16) sum = (sum & 0xffff) + (sum >> 16);
     return __builtin_bswap16((uint16_t)~sum);
 }
-
-/* The first eight bytes as a number, big endian. */
-uint64_t sw_hash_identity(const uint8_t *data, size_t length)
-{
-    uint64_t value = 0;
-    for (size_t i = 0; i < length && i < 8; i++) value = value << 8 | data[i];
-    return value;
-}

@@ -119,21 +119,4 @@ SW_ALWAYS const struct sw_entry *sw_lookup_exact(const struct sw_table *table, c
     return (const struct sw_entry *)(const void *)sw_node_at(&head->nodes, reference - 1);
 }
 
-/* A lookup of this key is to come: brings its entry near; of a table that remembers keys, if it remembers this one. */
-void sw_prepare_anew(const struct sw_table *, const uint8_t *key);
-SW_ALWAYS void sw_prepare_lookup(const struct sw_table *table, const uint8_t *key, uint32_t bytes)
-{
-    uint64_t word;
-    if (bytes > SW_SHORT_KEY) return;
-    const struct sw_recent *recent = sw_recent_of(table, key, bytes, &word);
-    if (recent->key != word || recent->found == 0) sw_prepare_anew(table, key);
-    else if (recent->found != 1) __builtin_prefetch((const char *)(recent->found - 1));
-}
-
-SW_ALWAYS void sw_prepare_lookup_exact(const struct sw_table *table, const uint8_t *key, uint32_t bytes)
-{
-    if (bytes != 0 && bytes <= SW_NARROW_KEY) __builtin_prefetch(sw_lookup_exact(table, key, bytes));
-    else sw_prepare_lookup(table, key, bytes);
-}
-
 #endif

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SW_ABI = 7 };
+enum { SW_ABI = 8 };
 
 enum { SW_DROP_PORT = 511, SW_MAX_PORTS = 512, SW_PRIORITIES = 8 };
 
@@ -197,9 +197,6 @@ struct sw_inplace {
     void (*ingress)(struct sw_instance *, struct sw_hop *);
     /* Egress control, checksum update, deparser: unless it dropped, the frame is as it leaves. */
     void (*egress)(struct sw_instance *, struct sw_hop *);
-    /* Has the entries brought near that ingress will need for such a packet, as far as its headers and port tell it
-     * (sw_prepare_lookup). Nothing changes. */
-    void (*prepare)(const struct sw_instance *, const uint8_t *frame, uint16_t port);
 };
 
 struct sw_program {
@@ -249,8 +246,20 @@ uint64_t sw_hash_crc32(const uint8_t *, size_t);
 uint64_t sw_hash_crc_ccitt(const uint8_t *, size_t);
 uint64_t sw_hash_xor16(const uint8_t *, size_t);
 uint64_t sw_hash_csum16(const uint8_t *, size_t); /* Internet checksum */
-uint64_t sw_hash_identity(const uint8_t *, size_t);
 uint64_t sw_random(struct sw_instance *, uint64_t low, uint64_t high); /* both included */
+
+/* The first eight bytes as a number, big endian. */
+static inline uint64_t sw_hash_identity(const uint8_t *data, size_t length)
+{
+    uint64_t value = 0;
+    if (length == 4) { /* a hash, most often */
+        uint32_t word;
+        __builtin_memcpy(&word, data, 4);
+        return __builtin_bswap32(word);
+    }
+    for (size_t i = 0; i < length && i < 8; i++) value = value << 8 | data[i];
+    return value;
+}
 
 #include "lookup.h"
 

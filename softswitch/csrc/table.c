@@ -365,15 +365,6 @@ int sw_table_default(struct sw_table *table, uint32_t action, const uint64_t *ar
     return status;
 }
 
-void sw_prepare_anew(const struct sw_table *table, const uint8_t *key)
-{
-    if (table->head.mask != 0) return; /* to find it would take as long as the lookup that comes */
-    const char *node = (const char *)table->ops->find((void *)table->index, key); /* which changes nothing */
-    __asm__ volatile("" ::"r"(node)); /* or a compiler takes a function that only prefetches for one without effect */
-    if (node == NULL) return;
-    __builtin_prefetch(node);
-}
-
 const struct sw_entry *sw_default_entry(const struct sw_table *table)
 {
     return table->has_default ? &table->miss->entry : NULL;
