@@ -30,7 +30,7 @@ from softswitch.p4runtime.forwarding import Forwarding
 from softswitch.program.load import load_program
 
 BATCH = 1000  # entries a Write
-REST_S = 5.0  # what many switches get to load what their first pipeline needs, which they do once they listen
+REST_S, LONGEST_REST_S = 0.5, 60.0
 DRAWN = 20_000  # destinations, before they come again
 EXACT, LPM, TERNARY = 0, 1, 2  # enum sw_match
 SOFTSWITCH = (sys.executable, "-m", "softswitch")
@@ -143,8 +143,23 @@ def crowd(program: Path, many: int) -> Crowd:
         for switch in all_of_them:
             _wait(switch)
         took = time.monotonic() - started
-        time.sleep(REST_S)
+        _rest([switch.pid for switch in all_of_them])
         return Crowd(took, sum(_proportional_mb(switch.pid) for switch in all_of_them))
+
+
+def _rest(pids: Sequence[int]) -> None:
+    """Until all are idle: they load what their first pipeline needs once they listen."""
+    end = time.monotonic() + LONGEST_REST_S
+    before, now = -1.0, _cpu_s(pids)
+    while now != before and time.monotonic() < end:
+        time.sleep(REST_S)
+        before, now = now, _cpu_s(pids)
+
+
+def _cpu_s(pids: Sequence[int]) -> float:
+    """CPU time of all of them so far."""
+    rows = [Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split() for pid in pids]
+    return sum(int(row[11]) + int(row[12]) for row in rows) / os.sysconf("SC_CLK_TCK")
 
 
 def _ready(stack: contextlib.ExitStack, program: Path, environment: dict[str, str]) -> None:

@@ -216,8 +216,9 @@ bool vn_is_question(enum vn_reason reason)
 
 bool vn_ask_python(struct vn_net *net, PyObject *flows, PyObject *on_window, PyObject *on_rate)
 {
-    PyObject *now = PyFloat_FromDouble(net->exchange.now_s), *ends = PyList_GetItem(flows, net->exchange.flow);
-    if (now == NULL || ends == NULL) return false;
+    PyObject *ends = PyList_GetItem(flows, net->exchange.flow);
+    PyObject *now = ends != NULL ? PyFloat_FromDouble(net->exchange.now_s) : NULL;
+    if (now == NULL) return false;
     bool well;
     if (net->reason == VN_WINDOW) well = ask_np_of_window(net, ends, now, on_window);
     else if (net->reason == VN_MARKED) well = ask_np_of_mark(net, ends, now);
