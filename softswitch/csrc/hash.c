@@ -85,3 +85,12 @@ uint64_t sw_hash_csum16(const uint8_t *data, size_t length)
     while (sum >> 16) sum = (sum & 0xffff) + (sum >> 16);
     return __builtin_bswap16((uint16_t)~sum);
 }
+
+/* The first eight bytes as a number, big endian. Most often it is of another hash. */
+uint64_t sw_hash_identity(const uint8_t *data, size_t length)
+{
+    uint64_t value = 0;
+    if (length == 4) return (uint64_t)data[0] << 24 | (uint64_t)data[1] << 16 | (uint64_t)data[2] << 8 | data[3];
+    for (size_t i = 0; i < length && i < 8; i++) value = value << 8 | data[i];
+    return value;
+}

@@ -246,20 +246,8 @@ uint64_t sw_hash_crc32(const uint8_t *, size_t);
 uint64_t sw_hash_crc_ccitt(const uint8_t *, size_t);
 uint64_t sw_hash_xor16(const uint8_t *, size_t);
 uint64_t sw_hash_csum16(const uint8_t *, size_t); /* Internet checksum */
+uint64_t sw_hash_identity(const uint8_t *, size_t);
 uint64_t sw_random(struct sw_instance *, uint64_t low, uint64_t high); /* both included */
-
-/* The first eight bytes as a number, big endian. */
-static inline uint64_t sw_hash_identity(const uint8_t *data, size_t length)
-{
-    uint64_t value = 0;
-    if (length == 4) { /* a hash, most often */
-        uint32_t word;
-        __builtin_memcpy(&word, data, 4);
-        return __builtin_bswap32(word);
-    }
-    for (size_t i = 0; i < length && i < 8; i++) value = value << 8 | data[i];
-    return value;
-}
 
 #include "lookup.h"
 

@@ -61,16 +61,10 @@ static const struct sw_entry *look_up(const struct sw_table *table, const uint8_
     return sw_table_spec_of(table)->kind == SW_EXACT ? sw_lookup_exact(table, key, bytes) : sw_lookup(table, key, bytes);
 }
 
-/* The handle of the entry that matches, or -1. The lookup is announced before, which changes nothing. */
+/* The handle of the entry that matches, or -1. */
 int64_t table_find(struct sw_table *table, const uint8_t *key)
 {
-    uint32_t bytes = sw_table_spec_of(table)->key_bytes;
-    if (sw_table_spec_of(table)->kind == SW_EXACT) {
-        sw_prepare_lookup_exact(table, key, bytes);
-    } else {
-        sw_prepare_lookup(table, key, bytes);
-    }
-    const struct sw_entry *entry = look_up(table, key, bytes);
+    const struct sw_entry *entry = look_up(table, key, sw_table_spec_of(table)->key_bytes);
     return entry == NULL ? -1 : (int64_t)entry->handle;
 }
 
