@@ -88,6 +88,7 @@ struct vn_link {
     uint8_t waiting, paused, looping; /* classes: packets wait; held by PFC; some were sent round */
     bool host, up, pending, serving;  /* pending: a VN_EV_PORT is on its way */
     bool urgent, captured;            /* control isn't empty; there is a file */
+    uint8_t last_class;               /* that left */
 
     FILE *capture __attribute__((aligned(64)));
     uint64_t held_max, rate_bps;

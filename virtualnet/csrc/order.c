@@ -8,7 +8,10 @@
 
 #include "net.h"
 
-enum { AHEAD = 16 /* arrivals from the one whose packet is brought near to the one that happens */ };
+enum {
+    AHEAD = 16, /* arrivals from the one whose packet is brought near to the one that happens */
+    MANY = 4,   /* flows of a host: no more are brought near */
+};
 
 static inline void dispatch(struct vn_net *net, struct vn_event event)
 {
@@ -178,28 +181,54 @@ static void look_ahead(const struct vn_net *net, uint32_t turn, uint32_t step)
 {
     if (turn >= net->n_nodes || net->first[net->round[turn]] >= net->limit) return;
     const struct vn_node *node = &net->nodes[net->round[turn]];
-    const struct vn_tournament *events = &node->events;
     if (step == 0) {
         __builtin_prefetch(node);
         __builtin_prefetch(&node->turns, 1);
         return;
     }
-    for (uint32_t i = 0; step == 1 && i < events->n; i += 4) __builtin_prefetch(&events->at[events->n + i]);
+    for (uint32_t i = 0; step == 1 && i < node->events.n; i += 4) __builtin_prefetch(&node->events.at[node->events.n + i]);
+    if (step == 1 && node->host) __builtin_prefetch(node->turns, 1);
+    for (uint32_t i = 0; step == 2 && i < node->n_turns && i < MANY; i++) {
+        const struct vn_flow *flow = &net->flows[node->turns[i].flow];
+        __builtin_prefetch(flow, 1);
+        __builtin_prefetch(&flow->sent_bytes, 1);
+        __builtin_prefetch(flow->data);
+        __builtin_prefetch(flow->data + VN_TEMPLATE_BYTES - 1);
+    }
     for (const struct vn_side *side = node->sides; side < node->sides + node->n_sides; side++) {
+        const struct vn_link *out = &net->links[side->link], *in = &net->links[side->link ^ 1];
         if (step == 1) {
             __builtin_prefetch(side, 1);
-        } else {
+        } else if (step == 2) {
             __builtin_prefetch(vn_sent_at(side, 0));
-            __builtin_prefetch(&net->links[side->link], 1);
+            __builtin_prefetch(out, 1);
+        } else if (!node->host) {
+            __builtin_prefetch(&out->classes[out->last_class], 1);
+            __builtin_prefetch(&in->classes[out->last_class], 1);
+            __builtin_prefetch(&net->sides[out->far], 1);
+        } else {
+            for (uint32_t i = 0; i < side->n && i < AHEAD; i++) vn_fetch_packet(net, vn_sent_at(side, i)->packet);
         }
     }
 }
 
+/* Has brought near what an arrival at a host changes. Its packet is. */
+static inline void look_up(const struct vn_net *net, const struct vn_coming *coming)
+{
+    const struct vn_packet *packet = vn_packet_at(net, coming->packet);
+    if (coming->time == VN_NEVER || packet->flow == VN_NONE) return;
+    __builtin_prefetch(&net->flows[packet->flow].window_end, 1);
+    __builtin_prefetch(&net->flows[packet->flow].expected, 1);
+}
+
 static bool open_turn(struct vn_net *net, uint32_t number)
 {
-    for (uint32_t step = 0; net->large && step < 3; step++) look_ahead(net, net->turn + 3 - step, step);
+    for (uint32_t step = 0; net->large && step < 4; step++) look_ahead(net, net->turn + 4 - step, step);
     if (!list_arrivals(net, number, number + 1)) return false;
-    for (uint32_t i = 0; net->large && i < AHEAD; i++) vn_fetch_packet(net, net->coming[i].packet);
+    for (uint32_t i = 0; net->large && i < AHEAD; i++) {
+        if (net->nodes[number].host) look_up(net, &net->coming[i]);
+        else vn_fetch_packet(net, net->coming[i].packet);
+    }
     return true;
 }
 

@@ -72,6 +72,7 @@ static void serve(struct vn_net *net, struct vn_link *link, uint32_t number)
         }
         uint32_t class = 31u - (uint32_t)__builtin_clz(mask);
         struct vn_class *from = &link->classes[class];
+        link->last_class = (uint8_t)class;
         uint32_t id = vn_fifo_pop(net, &from->queue), left = from->queue.packets;
         if (left == 0) link->waiting &= (uint8_t)~(1u << class);
         else vn_fetch_packet(net, from->queue.head);
