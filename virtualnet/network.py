@@ -124,7 +124,7 @@ class VirtualNetwork(Sources):
         self.flows: dict[int, VirtualFlow] = {}
         self.switches: dict[str, VirtualSwitch] = {}
         self.on_rate: Callable[[VirtualFlow, float], None] | None = None
-        """Called after an RP's event: the flow, and simulated seconds. Other nodes are up to a link's delay ahead or
+        """Called after an RP's event: the flow, and simulated seconds. Other nodes are up to two links' delays ahead or
         behind, so the network can't be changed from here, or from `on_window`: `at` calls what may."""
         self.on_window: Callable[[VirtualFlow, float, Window, Cnp | None], None] | None = None
         """Called after an NP's window: the flow, simulated seconds, the window, and what the NP made of it."""
