@@ -10,7 +10,7 @@ enum {
     SW_PLACED_KEY = 2, /* bytes of a key that stands at its place */
     SW_NARROW_KEY = 4, /* of one in the map */
     SW_SHORT_KEY = 8,  /* of one that is remembered */
-    SW_RECENT_BITS = 8,
+    SW_RECENT_BITS = 7,
     SW_BUCKET = 8,
 };
 

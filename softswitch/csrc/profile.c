@@ -90,6 +90,23 @@ void sw_profile_free(struct sw_profile *profile)
     free(profile);
 }
 
+void sw_profile_lines(const struct sw_profile *profile, struct sw_lines *lines)
+{
+    const struct slots *groups = &profile->groups, *members = &profile->members;
+    sw_lines_add(lines, profile, sizeof *profile);
+    if (groups->capacity > SW_LISTED || members->capacity > SW_LISTED) return;
+    for (uint32_t i = 0; i < groups->capacity; i++) {
+        const struct group *group = groups->items[i];
+        if (group == NULL) continue;
+        sw_lines_add(lines, &groups->items[i], sizeof *groups->items);
+        sw_lines_add(lines, group, sizeof *group + group->n * sizeof *group->choices);
+    }
+    for (uint32_t i = 0; i < members->capacity; i++) {
+        const struct member *member = members->items[i];
+        if (member != NULL) sw_lines_add(lines, member, sizeof *member);
+    }
+}
+
 /* Groups know their members themselves: a packet's choice doesn't wait for one more line. Sets the choices of this handle to what
  * has it now, which `n` of them had before. */
 static void choose_anew(struct sw_profile *profile, uint32_t handle, uint32_t n)

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { PAGE = 4096 };
+enum { PAGE = 4096, RECENT_BYTES = sizeof(struct sw_recent) << SW_RECENT_BITS };
 
 _Static_assert(sizeof(struct sw_entry) == SW_LINE && sizeof(struct sw_bucket) == SW_LINE, "a cache line each");
 _Static_assert(sizeof(struct sw_table_head) <= SW_LINE, "a lookup reads one line of its table");
@@ -163,7 +163,7 @@ static void changed(struct sw_table *table)
         head->mask = UINT64_MAX;
         head->find = find_and_remember;
         head->where = table;
-        memset(table->memory, 0, sizeof *table->memory << SW_RECENT_BITS);
+        memset(table->memory, 0, RECENT_BYTES);
     }
 }
 
@@ -192,7 +192,7 @@ struct sw_table *sw_table_new(const struct sw_table_spec *spec, const struct sw_
     }
     table->key_bytes = spec->key_bytes;
     bool remembers = spec->key_bytes <= SW_SHORT_KEY && ops->show == NULL;
-    if (remembers) table->memory = calloc(1u << SW_RECENT_BITS, sizeof *table->memory);
+    if (remembers) table->memory = aligned_alloc(SW_LINE, RECENT_BYTES);
     if (!table->open || table->miss == NULL || (remembers && table->memory == NULL)) goto fail;
     changed(table);
     if (sw_table_default(table, UINT32_MAX, NULL, 0, why) != 0) goto fail;
@@ -234,6 +234,19 @@ void sw_table_free(struct sw_table *table)
 
 const struct sw_table_spec *sw_table_spec_of(const struct sw_table *table) { return table->spec; }
 uint32_t sw_table_count(const struct sw_table *table) { return table->count; }
+
+void sw_table_lines(const struct sw_table *table, struct sw_lines *lines)
+{
+    sw_lines_add(lines, &table->head, sizeof table->head);
+    if (table->head.recent == table->memory && table->memory != NULL) sw_lines_add(lines, table->memory, RECENT_BYTES);
+    if (table->used > SW_LISTED) return;
+    for (uint32_t i = 0; i < table->used; i++) {
+        const struct sw_node *node = sw_node_at(&table->head.nodes, i);
+        if (node->entry.handle != NO_HANDLE) sw_lines_add(lines, &node->entry, sizeof node->entry);
+    }
+    bool placed = table->spec->kind == SW_EXACT && table->key_bytes <= SW_PLACED_KEY;
+    if (placed && table->head.mask <= SW_LISTED) sw_lines_add(lines, table->head.places, table->head.mask * sizeof *table->head.places);
+}
 
 /* Address space for as many entries as the table may have; memory comes with use. Small pages at first, so that few entries take
  * little, then huge ones where the system has them. NULL: none. */

@@ -19,10 +19,12 @@ SANITIZED = ["-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover
 STRICT = ["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-pthread"]
 
 
+TABLES = ["profile", "table", "map", "exact", "lpm", "trie", "ternary", "bits", "lines"]
 PARTS = {
     "traffic_test": ["traffic", "packet"],
-    "profile_test": ["profile", "table", "map", "exact", "lpm", "trie", "ternary", "bits"],
-    "state_test": ["state", "profile", "table", "map", "exact", "lpm", "trie", "ternary", "bits", "packet", "pre"],
+    "profile_test": TABLES,
+    "lines_test": ["state", *TABLES],
+    "state_test": ["state", "packet", "pre", *TABLES],
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 from unittest import mock
 
@@ -10,10 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from networks import dumbbell_network, mesh, star, tree, with_flows
 
+from controller.switch import Program, TableAction, TableEntry, TableMatch
 from hosts.algorithms import find_scheme
+from softswitch.program.load import load_program
 from topologies.model import FlowSpec, Topology
 from virtualnet import Totals, VirtualNetwork
 from virtualnet import network as virtual_network
+from virtualnet.switch import VirtualSwitch
 
 DURATION_S = 4e-3
 
@@ -110,6 +114,34 @@ def test_more_packets_than_caches_hold() -> None:
             seen.append(network.totals())
     assert seen[0].packets_most > 2**20 // 128
     assert all(totals == seen[0] for totals in seen)
+
+
+def _forget(switch: VirtualSwitch, routes: Iterable[int]) -> None:
+    tables = load_program(Program.compiled("pcn_native").json.read_text(encoding="utf-8")).tables
+    number = next(i for i, table in enumerate(tables) if table.name.endswith("ipv4_lpm"))
+    for handle in routes:
+        switch.native.table_delete(number, handle)
+
+
+def test_routes_that_come_and_go_under_many_packets() -> None:
+    """What is read of the tables before a switch's turn is what they have then: few routes, many, few, none."""
+    topology = star(4, rate_bps=40e9, delay_s=500e-6, xoff_bytes=10e6)
+    other = TableAction("drop_no_route")
+    routes = [TableEntry("ipv4_lpm", match=TableMatch(dst_addr=f"10.9.{i}.0/24"), action=other) for i in range(100)]
+    flows = [FlowSpec(i, f"h{i % 4}", "r0", size_bytes=1_500_000) for i in range(16)]
+    seen = []
+    for queues in ("nodes", "one"):
+        with with_flows(VirtualNetwork(topology, find_scheme("pcn").configure(), queues=queues), flows) as network:
+            switch = network.switches["s0"]
+            network.at(0.6e-3, partial(switch.insert, routes[:30]))
+            network.at(0.8e-3, partial(switch.insert, routes[30:]))
+            network.at(1e-3, partial(_forget, switch, range(5, 105)))
+            network.at(1.2e-3, partial(_forget, switch, range(5)))
+            network.run(until_s=5e-3)
+            seen.append(network.totals())
+    assert seen[0] == seen[1]
+    assert seen[0].packets_most > 2**20 // 128
+    assert 0 < seen[0].dropped < seen[0].traversals
 
 
 @pytest.mark.parametrize("delay_s", [0.0, 1e-6])

@@ -131,6 +131,7 @@ void vn_destroy(struct vn_net *net)
         free(net->nodes[i].events.at);
         free(net->nodes[i].others.events);
         free(net->nodes[i].starts.events);
+        free(net->nodes[i].lines.at);
     }
     for (uint32_t i = 0; i < net->n_links; i++) {
         if (net->links[i].capture != NULL) fclose(net->links[i].capture);

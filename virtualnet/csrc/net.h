@@ -7,6 +7,7 @@
 
 #include "events.h"
 #include "internal.h"
+#include "lines.h"
 #include "virtualnet.h"
 
 enum { VN_ASKED = 8192 /* segments (TIMELY: or packets) of a flow under way at most, or their round trips are too short */ };
@@ -131,6 +132,8 @@ struct vn_node {
     uint32_t last; /* the flow that sent last */
     uint64_t scheduled;
     struct sw_switch *sw;
+    struct sw_lines lines; /* of its tables, as they were when sw was `asked` so often */
+    uint64_t asked;
 } __attribute__((aligned(64)));
 
 /* A flow, both ends of it: what the NIC needs to send a frame, what a frame's arrival needs, in cache lines of their own, then

@@ -188,6 +188,8 @@ static void look_ahead(const struct vn_net *net, uint32_t turn, uint32_t step)
     }
     for (uint32_t i = 0; step == 1 && i < node->events.n; i += 4) __builtin_prefetch(&node->events.at[node->events.n + i]);
     if (step == 1 && node->host) __builtin_prefetch(node->turns, 1);
+    if (step == 3 && !node->host) __builtin_prefetch(&node->sw->asked);
+    for (uint32_t i = 0; step == 3 && i < node->lines.n; i += 8) __builtin_prefetch(&node->lines.at[i]);
     for (uint32_t i = 0; step == 2 && i < node->n_turns && i < MANY; i++) {
         const struct vn_flow *flow = &net->flows[node->turns[i].flow];
         __builtin_prefetch(flow, 1);
@@ -200,7 +202,7 @@ static void look_ahead(const struct vn_net *net, uint32_t turn, uint32_t step)
         if (step == 1) {
             __builtin_prefetch(side, 1);
         } else if (step == 2) {
-            __builtin_prefetch(vn_sent_at(side, 0));
+            for (uint32_t i = 0; i < side->n && i < AHEAD; i += 4) __builtin_prefetch(vn_sent_at(side, i));
             __builtin_prefetch(out, 1);
         } else if (!node->host) {
             __builtin_prefetch(&out->classes[out->last_class], 1);
@@ -221,9 +223,20 @@ static inline void look_up(const struct vn_net *net, const struct vn_coming *com
     __builtin_prefetch(&net->flows[packet->flow].expected, 1);
 }
 
+/* Reads what a switch's packets need of its tables. Prefetches would do, too, were there fewer: some of so many at once are
+ * dropped. */
+static void read_tables(struct vn_node *node)
+{
+    if (node->host) return;
+    if (node->asked != node->sw->asked) sw_instance_lines(node->instance, &node->lines);
+    node->asked = node->sw->asked;
+    for (uint32_t i = 0; i < node->lines.n; i++) (void)*(const volatile char *)node->lines.at[i];
+}
+
 static bool open_turn(struct vn_net *net, uint32_t number)
 {
     for (uint32_t step = 0; net->large && step < 4; step++) look_ahead(net, net->turn + 4 - step, step);
+    if (net->large) read_tables(&net->nodes[number]);
     if (!list_arrivals(net, number, number + 1)) return false;
     for (uint32_t i = 0; net->large && i < AHEAD; i++) {
         if (net->nodes[number].host) look_up(net, &net->coming[i]);
