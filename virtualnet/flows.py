@@ -110,6 +110,7 @@ def configure(
         timer_ps=timer_ps(rp),
         due_bytes=native.NEVER if rp.due_bytes is None else rp.due_bytes,
         rate_bps=min(rp.rate_bps, limit_bps(spec)),
+        limit_bps=limit_bps(spec),
         segment=0 if rp.segment_bytes is None else max(1, round(rp.segment_bytes / payload_bytes)),
         wants_marked=type(np).on_marked is not NotificationPoint.on_marked,
     )

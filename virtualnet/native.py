@@ -58,6 +58,7 @@ class FlowConfig(ctypes.Structure):
         ],
         *[(name, _u64) for name in ("packets", "start_ps", "end_ps", "period_ps", "phase_ps", "timer_ps", "due_bytes")],
         ("rate_bps", _double),
+        ("limit_bps", _double),
         *[(name, _u8 * TEMPLATE_BYTES) for name in ("data", "last", "increase", "decrease", "ack")],
     ]
 
@@ -117,7 +118,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "vn_add_link": (_i64, [_u32, _u16, _u32, _u16, _u64, _u64]),
     "vn_set_link": (_int, [_u32, _u64, _bool]),
     "vn_set_pfc": (_int, [_u32, _u32, _u32, _u16, _u64, _u8, _text]),
-    "vn_add_flow": (_i64, [ctypes.POINTER(FlowConfig)]),
+    "vn_add_flow": (_i64, [ctypes.POINTER(FlowConfig), _object, _object]),
     "vn_stop_flow": (_int, [_u32]),
     "vn_set_rate": (_int, [_u32, _double]),
     "vn_flow_stats": (_int, [_u32, ctypes.POINTER(FlowStats)]),

@@ -18,13 +18,13 @@ from typing import Literal
 from controller.configure import plan, program_switch
 from controller.switch import Program
 from hosts import wire
-from hosts.algorithms import Ack, Cnm, Cnp, Configured, NotificationPoint, ReactionPoint, Window
+from hosts.algorithms import Ack, Cnm, Cnp, Configured, Window
 from softswitch.codegen.build import BuildError
 from topologies import signals
 from topologies.model import Endpoint, FlowSpec, Topology
 from virtualnet import native
 from virtualnet.errors import CallbackError, VirtualError
-from virtualnet.flows import VirtualFlow, configure, limit_bps, picoseconds
+from virtualnet.flows import VirtualFlow, configure, picoseconds
 from virtualnet.native import NEVER, engine
 from virtualnet.samples import Samples, Source
 from virtualnet.sources import Sources
@@ -133,7 +133,7 @@ class VirtualNetwork(Sources):
         self._nodes: dict[str, int] = {}
         self._links: dict[Endpoint, int] = {}
         self._rates: dict[int, tuple[float, bool]] = {}
-        self._asked: list[tuple[VirtualFlow, ReactionPoint, NotificationPoint, float]] = []  # as vn_run wants it
+        self._by_index: list[VirtualFlow] = []
         self._calls: list[tuple[Callable[[], None], str]] = []
         self._samples: list[Samples] = []
         try:
@@ -183,10 +183,10 @@ class VirtualNetwork(Sources):
             raise VirtualError(f"flow {spec.id} starts at {start_s:g} s, which is over")
         config, rp, np = configure(self.topology, spec, self.scheme, self._seed, self._payload_bytes, start_s)
         config.src, config.dst = self._nodes[spec.src], self._nodes[spec.dst]
-        index = self._check(self._library.vn_add_flow(self._changing(), ctypes.byref(config)))
+        index = self._check(self._library.vn_add_flow(self._changing(), ctypes.byref(config), rp, np))
         flow = VirtualFlow(self._library, self._alive(), index, spec, rp, np)
         self.flows[spec.id] = flow
-        self._asked.append((flow, rp, np, limit_bps(spec)))
+        self._by_index.append(flow)
         return flow
 
     def stop_flow(self, number: int) -> None:
@@ -257,7 +257,7 @@ class VirtualNetwork(Sources):
         try:
             with signals.deferred() as signal:
                 while True:
-                    reason: int = run(self._alive(), self._asked, self.on_window, self.on_rate)
+                    reason: int = run(self._alive(), self._by_index, self.on_window, self.on_rate)
                     if reason == native.BUDGET:
                         exchange.budget = _CHUNK
                         told.tell(self)
@@ -300,7 +300,7 @@ class VirtualNetwork(Sources):
         if reason == native.BUDGET:
             return "progress"
         end = "NP" if reason in (native.WINDOW, native.MARKED) else "RP"
-        return f"{end} of flow {self._asked[index][0].spec.id}"
+        return f"{end} of flow {self._by_index[index].spec.id}"
 
     # ---- inside ----
 

@@ -6,9 +6,6 @@
 
 #include "net.h"
 
-/* Of a flow's entry in the list that vn_run gets. */
-enum { FLOW, RP, NP, LIMIT };
-
 static const char *const NAMES[VN_NAMES] = {
     [VN_ON_WINDOW] = "on_window", [VN_ON_MARKED] = "on_marked", [VN_ON_CNP] = "on_cnp", [VN_ON_CNM] = "on_cnm",
     [VN_ON_ACK] = "on_ack", [VN_ON_TIMER] = "on_timer", [VN_ON_BYTES_SENT] = "on_bytes_sent",
@@ -102,25 +99,24 @@ static bool take_notice(struct vn_net *net, PyObject *cnp)
     return true;
 }
 
-static bool ask_np_of_window(struct vn_net *net, PyObject *ends, PyObject *now, PyObject *told)
+static bool ask_np_of_window(struct vn_net *net, PyObject *np, PyObject *flow, PyObject *now, PyObject *told)
 {
     const struct vn_python *python = &net->python;
     PyObject *window = window_of(net);
     if (window == NULL) return false;
-    PyObject *cnp = PyObject_CallMethodObjArgs(PyTuple_GetItem(ends, NP), python->names[VN_ON_WINDOW], window, NULL);
+    PyObject *cnp = PyObject_CallMethodObjArgs(np, python->names[VN_ON_WINDOW], window, NULL);
     bool well = cnp != NULL && take_notice(net, cnp);
     if (well && told != &_Py_NoneStruct) {
-        well = done(PyObject_CallFunctionObjArgs(told, PyTuple_GetItem(ends, FLOW), now, window, cnp, NULL));
+        well = done(PyObject_CallFunctionObjArgs(told, flow, now, window, cnp, NULL));
     }
     Py_DecRef(window);
     Py_DecRef(cnp);
     return well;
 }
 
-static bool ask_np_of_mark(struct vn_net *net, PyObject *ends, PyObject *now)
+static bool ask_np_of_mark(struct vn_net *net, PyObject *np, PyObject *now)
 {
     const struct vn_python *python = &net->python;
-    PyObject *np = PyTuple_GetItem(ends, NP);
     PyObject *cnp = PyObject_CallMethodObjArgs(np, python->names[VN_ON_MARKED], now, NULL);
     double from_s;
     bool well = cnp != NULL && take_notice(net, cnp) &&
@@ -197,14 +193,14 @@ static bool read_rp(struct vn_net *net, PyObject *rp, double limit_bps)
     return well;
 }
 
-static bool ask_rp(struct vn_net *net, PyObject *ends, PyObject *now, PyObject *told)
+static bool ask_rp(struct vn_net *net, const struct vn_flow *asked, PyObject *flow, PyObject *now, PyObject *told)
 {
-    PyObject *rp = PyTuple_GetItem(ends, RP), *sent = PyLong_FromUnsignedLongLong(net->question.sent_bytes);
+    PyObject *rp = asked->rp, *sent = PyLong_FromUnsignedLongLong(net->question.sent_bytes);
     bool well = sent != NULL && PyObject_SetAttr(rp, net->python.names[VN_SENT_BYTES], sent) == 0;
     Py_DecRef(sent);
     if (!well || !tell_rp(net, rp, now)) return false;
-    if (!read_rp(net, rp, PyFloat_AsDouble(PyTuple_GetItem(ends, LIMIT)))) return false;
-    return told == &_Py_NoneStruct || done(PyObject_CallFunctionObjArgs(told, PyTuple_GetItem(ends, FLOW), now, NULL));
+    if (!read_rp(net, rp, asked->limit_bps)) return false;
+    return told == &_Py_NoneStruct || done(PyObject_CallFunctionObjArgs(told, flow, now, NULL));
 }
 
 /* ---- both ---- */
@@ -216,13 +212,14 @@ bool vn_is_question(enum vn_reason reason)
 
 bool vn_ask_python(struct vn_net *net, PyObject *flows, PyObject *on_window, PyObject *on_rate)
 {
-    PyObject *ends = PyList_GetItem(flows, net->exchange.flow);
-    PyObject *now = ends != NULL ? PyFloat_FromDouble(net->exchange.now_s) : NULL;
-    if (now == NULL) return false;
-    bool well;
-    if (net->reason == VN_WINDOW) well = ask_np_of_window(net, ends, now, on_window);
-    else if (net->reason == VN_MARKED) well = ask_np_of_mark(net, ends, now);
-    else well = ask_rp(net, ends, now, on_rate);
+    const struct vn_flow *asked = &net->flows[net->exchange.flow];
+    bool window = net->reason == VN_WINDOW, mark = net->reason == VN_MARKED;
+    bool told = (window ? on_window : on_rate) != &_Py_NoneStruct && !mark;
+    PyObject *flow = told ? PyList_GetItem(flows, net->exchange.flow) : NULL, *now = PyFloat_FromDouble(net->exchange.now_s);
+    bool well = now != NULL && (!told || flow != NULL);
+    if (well && window) well = ask_np_of_window(net, asked->np, flow, now, on_window);
+    else if (well && mark) well = ask_np_of_mark(net, asked->np, now);
+    else if (well) well = ask_rp(net, asked, flow, now, on_rate);
     Py_DecRef(now);
     return well;
 }

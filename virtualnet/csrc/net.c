@@ -150,7 +150,11 @@ void vn_destroy(struct vn_net *net)
     free(net->round);
     free(net->queue.events);
     free(net->first);
-    for (uint32_t i = 0; i < net->n_flows; i++) free(net->flows[i].asked);
+    for (uint32_t i = 0; i < net->n_flows; i++) {
+        Py_DecRef(net->flows[i].rp);
+        Py_DecRef(net->flows[i].np);
+        free(net->flows[i].asked);
+    }
     if (net->flows != NULL) munmap(net->flows, MOST_FLOWS * sizeof *net->flows);
     free(net->nodes);
     free(net->samplers);
@@ -291,7 +295,7 @@ int vn_set_pfc(struct vn_net *net, uint32_t number, uint32_t xoff, uint32_t xon,
     return 0;
 }
 
-int64_t vn_add_flow(struct vn_net *net, const struct vn_flow_config *config)
+int64_t vn_add_flow(struct vn_net *net, const struct vn_flow_config *config, PyObject *rp, PyObject *np)
 {
     if (config->src >= net->n_nodes || config->dst >= net->n_nodes || !net->nodes[config->src].host ||
         !net->nodes[config->dst].host || net->nodes[config->src].link == VN_NONE) {
@@ -319,10 +323,12 @@ int64_t vn_add_flow(struct vn_net *net, const struct vn_flow_config *config)
         .payload_bytes = (uint16_t)config->payload_bytes, .last_payload_bytes = (uint16_t)config->last_payload_bytes,
         .cnp_bytes = config->cnp_bytes, .ack_bytes = config->ack_bytes, .packets = config->packets,
         .start = config->start_ps, .end = config->end_ps, .period = config->period_ps, .phase = config->phase_ps,
-        .rate_bps = config->rate_bps, .ended = VN_NEVER, .timer = config->timer_ps, .due_bytes = config->due_bytes,
+        .rate_bps = config->rate_bps, .limit_bps = config->limit_bps, .rp = rp, .np = np, .ended = VN_NEVER, .timer = config->timer_ps, .due_bytes = config->due_bytes,
         .asked = asked, .n_asked = n_asked, .marked_from = config->wants_marked ? 0 : VN_NEVER, .first = VN_NEVER,
         .last = VN_NEVER, .complete = VN_NEVER, .window_first = VN_NEVER, .window_end = VN_NEVER,
     };
+    Py_IncRef(rp);
+    Py_IncRef(np);
     memcpy(flow->data, config->data, VN_TEMPLATE_BYTES);
     memcpy(flow->last_data, config->last, VN_TEMPLATE_BYTES);
     memcpy(flow->increase, config->increase, VN_TEMPLATE_BYTES);

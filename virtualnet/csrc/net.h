@@ -147,6 +147,8 @@ struct vn_flow {
     uint64_t sent_bytes, ended, start;
     double rate_bps;
     uint8_t data[VN_TEMPLATE_BYTES]; /* what frames begin with, as in vn_flow_config */
+    PyObject *rp;
+    double limit_bps;
 
     uint64_t window_end, window_first, received, received_bytes, received_payload, marked_ce, last, marked_from
         __attribute__((aligned(64)));
@@ -154,8 +156,9 @@ struct vn_flow {
     uint32_t n_asked;
     uint64_t *asked; /* when the latest n_asked packets that ask for an acknowledgement had left; NULL if none does */
     uint64_t first, complete, grid, marked_ue, out_of_order, period;
-    uint64_t phase, window_packets, window_bytes, window_ce, window_ue; /* window_: as they were when the window began */
-    uint64_t cnps_sent, cnps_received, timer;
+    PyObject *np;
+    uint64_t window_packets, window_bytes, window_ce, window_ue; /* as they were when the window began */
+    uint64_t cnps_sent, cnps_received, timer, phase;
     uint8_t last_data[VN_TEMPLATE_BYTES], increase[VN_TEMPLATE_BYTES], decrease[VN_TEMPLATE_BYTES], ack[VN_TEMPLATE_BYTES];
 } __attribute__((aligned(64)));
 

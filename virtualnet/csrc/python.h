@@ -11,7 +11,7 @@ typedef struct _object PyObject;
 extern PyObject _Py_NoneStruct;
 extern PyObject *PyExc_OverflowError, *PyExc_TypeError;
 
-void Py_DecRef(PyObject *); /* NULL: nothing */
+void Py_IncRef(PyObject *), Py_DecRef(PyObject *); /* NULL: nothing */
 
 PyObject *PyBool_FromLong(long);
 PyObject *PyFloat_FromDouble(double);

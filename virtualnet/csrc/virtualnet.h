@@ -79,14 +79,14 @@ struct vn_flow_config {
     uint64_t period_ps; /* of the NP's windows; 0: none */
     uint64_t phase_ps;  /* how far into a window the first packet comes */
     uint64_t timer_ps, due_bytes; /* of the RP; VN_NEVER: none */
-    double rate_bps;
+    double rate_bps, limit_bps; /* limit_bps: whatever the RP says */
     /* What the frames begin with, and zeros: data with PSN 0, the last of them; CNPs without RecRate; acknowledgements
      * with PSN 0. */
     uint8_t data[VN_TEMPLATE_BYTES], last[VN_TEMPLATE_BYTES];
     uint8_t increase[VN_TEMPLATE_BYTES], decrease[VN_TEMPLATE_BYTES], ack[VN_TEMPLATE_BYTES];
 };
-/* A flow that starts now or later. */
-int64_t vn_add_flow(struct vn_net *, const struct vn_flow_config *);
+/* A flow that starts now or later, and its algorithms. */
+int64_t vn_add_flow(struct vn_net *, const struct vn_flow_config *, PyObject *rp, PyObject *np);
 int vn_stop_flow(struct vn_net *, uint32_t flow);
 int vn_set_rate(struct vn_net *, uint32_t flow, double rate_bps);
 
@@ -139,9 +139,8 @@ int vn_call(struct vn_net *, uint64_t time_ps, uint32_t number);
 /* Writes every frame that leaves over `link` into a file: pcap with nanoseconds, which are the nominal time. */
 int vn_capture(struct vn_net *, uint32_t link, const char *path);
 
-/* `flows`: a list, of each flow a tuple: what on_window and on_rate are told, its RP, its NP, and the rate that limits it. The
- * two, if not None, are called when an NP was asked about a window: (flow, now_s, window, what it answered); and an RP: (flow,
- * now_s). If Python code raises, its error is set, the result is undefined, and the network isn't to be changed any more. */
+/* on_window and on_rate, if not None, are called when an NP was asked about a window: (flow, now_s, window, what it answered); and
+ * an RP: (flow, now_s). `flows`: a list of what they are told for a flow. If Python code raises, its error is set, the result is undefined, and the network isn't to be changed any more. */
 enum vn_reason vn_run(struct vn_net *, PyObject *flows, PyObject *on_window, PyObject *on_rate);
 
 struct vn_totals {
