@@ -270,9 +270,8 @@ int vn_set_link(struct vn_net *net, uint32_t number, uint64_t rate_bps, bool up)
     for (uint32_t i = 0; i < 2; i++) {
         if (net->links[number ^ i].lossless != 0) vn_pfc_limits(net, number ^ i);
     }
-    if (!up) return 0;
     if (link->host) vn_nic_changed(net, &net->nodes[link->node]);
-    else if (!link->pending) vn_port_serve(net, link, number);
+    else if (up && !link->pending) vn_port_serve(net, link, number);
     return 0;
 }
 

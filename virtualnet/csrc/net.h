@@ -112,6 +112,9 @@ struct vn_link {
  * `eligible`: when PFC does, too; VN_NEVER: not before the flow's end. */
 struct vn_turn { uint64_t next, end, eligible; uint32_t flow; uint8_t priority; };
 
+/* What a NIC does next. index: of a flow, of its turns. */
+struct vn_choice { uint64_t when; enum { VN_NOTHING, VN_START, VN_CONTROL, VN_END } what; uint32_t index; };
+
 struct vn_node {
     struct sw_instance *instance; /* of a switch: its program, and links by port, VN_NONE */
     uint32_t *out;
@@ -131,6 +134,7 @@ struct vn_node {
     uint32_t n_turns, capacity;
     uint32_t last; /* the flow that sent last */
     uint64_t scheduled;
+    struct vn_choice choice;
     struct sw_switch *sw;
     struct sw_lines lines; /* of its tables, as they were when sw was `asked` so often */
     uint64_t asked;

@@ -5,8 +5,6 @@
 
 #include "net.h"
 
-enum choice { NOTHING, SEND, CONTROL, END };
-
 static uint64_t interval_of(const struct vn_flow *flow)
 {
     double ps = (double)flow->frame_bytes * 8e12 / flow->rate_bps;
@@ -25,8 +23,9 @@ static uint32_t next_turn(const struct vn_node *node, uint64_t start)
     return first;
 }
 
-/* What starts next, and when: the earliest; the flow whose turn it is where several could start. */
-static enum choice choose(struct vn_net *net, struct vn_node *node, uint64_t *when, uint32_t *index)
+/* What starts next, and when: the earliest; the flow whose turn it is where several could start. It follows from what the NIC and its
+ * flows are, so it holds until something of them changes. */
+static struct vn_choice choose(struct vn_net *net, struct vn_node *node)
 {
     const struct vn_link *link = vn_link_of(net, node->link);
     uint64_t earliest = VN_NEVER, first_end = VN_NEVER;
@@ -47,25 +46,15 @@ static enum choice choose(struct vn_net *net, struct vn_node *node, uint64_t *wh
         turn->eligible = at;
     }
     uint64_t start = earliest > link->free ? earliest : link->free;
-    enum choice choice = NOTHING;
-    *when = VN_NEVER;
+    struct vn_choice choice = {VN_NEVER, VN_NOTHING, 0};
     if (link->urgent && link->up) {
         uint64_t at = link->free > net->now ? link->free : net->now;
-        if (earliest == VN_NEVER || at <= start) {
-            choice = CONTROL;
-            *when = at;
-        }
+        if (earliest == VN_NEVER || at <= start) choice = (struct vn_choice){at, VN_CONTROL, 0};
     }
-    if (choice == NOTHING && earliest != VN_NEVER && link->up) {
-        choice = SEND;
-        *when = start;
-        *index = next_turn(node, start);
+    if (choice.what == VN_NOTHING && earliest != VN_NEVER && link->up) {
+        choice = (struct vn_choice){start, VN_START, next_turn(node, start)};
     }
-    if (first_end < *when) {
-        choice = END;
-        *when = first_end;
-        *index = ending;
-    }
+    if (first_end < choice.when) choice = (struct vn_choice){first_end, VN_END, ending};
     return choice;
 }
 
@@ -110,10 +99,10 @@ static void start(struct vn_net *net, struct vn_node *node, uint32_t index)
     else if (flow->sent_bytes >= flow->due_bytes) vn_ask(net, VN_BYTES, number);
 }
 
-static void schedule(struct vn_net *net, struct vn_node *node, enum choice choice, uint64_t when)
+static void schedule(struct vn_net *net, struct vn_node *node)
 {
-    if (choice == NOTHING) return;
-    if (when < net->now) when = net->now;
+    if (node->choice.what == VN_NOTHING) return;
+    uint64_t when = node->choice.when > net->now ? node->choice.when : net->now;
     if (when >= node->scheduled) return;
     node->scheduled = when;
     vn_at(net, when, VN_EV_NIC, node->link);
@@ -121,28 +110,22 @@ static void schedule(struct vn_net *net, struct vn_node *node, enum choice choic
 
 void vn_nic_changed(struct vn_net *net, struct vn_node *node)
 {
-    uint64_t when;
-    uint32_t index;
-    enum choice choice = choose(net, node, &when, &index);
-    schedule(net, node, choice, when);
+    node->choice = choose(net, node);
+    schedule(net, node);
 }
 
 void vn_nic_event(struct vn_net *net, uint32_t link)
 {
     struct vn_node *node = &net->nodes[vn_link_of(net, link)->node];
     node->scheduled = VN_NEVER;
-    for (;;) {
-        uint64_t when;
-        uint32_t index;
-        enum choice choice = choose(net, node, &when, &index);
-        if (choice == NOTHING || when > net->now || net->reason != VN_FAILED || net->failed) {
-            schedule(net, node, choice, when);
-            return;
-        }
-        if (choice == SEND) start(net, node, index);
-        else if (choice == CONTROL) vn_transmit(net, vn_link_of(net, link), vn_urgent_pop(net, vn_link_of(net, link)));
+    while (node->choice.what != VN_NOTHING && node->choice.when <= net->now && net->reason == VN_FAILED && !net->failed) {
+        uint32_t index = node->choice.index;
+        if (node->choice.what == VN_START) start(net, node, index);
+        else if (node->choice.what == VN_CONTROL) vn_transmit(net, vn_link_of(net, link), vn_urgent_pop(net, vn_link_of(net, link)));
         else drop(net, node, index, net->now);
+        node->choice = choose(net, node);
     }
+    schedule(net, node);
 }
 
 void vn_nic_control(struct vn_net *net, struct vn_node *node, uint32_t id)
