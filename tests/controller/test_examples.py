@@ -56,6 +56,7 @@ class Machine:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
+            errors="replace",  # the one's words may come in the middle of the other's character
             start_new_session=True,
         )
 
