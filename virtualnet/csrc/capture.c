@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "net.h"
+#include "packets.h"
 
 enum { IP_HEADER = 14, PAYLOAD = 54, ICRC = 4, LARGEST = 16384 };
 

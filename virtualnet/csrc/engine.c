@@ -1,6 +1,7 @@
 /* The engine as one unit: the compiler sees every part, and a hop is one function. */
 #include "events.c"
 #include "net.c"
+#include "near.c"
 #include "order.c"
 #include "link.c"
 #include "hop.c"
@@ -11,4 +12,5 @@
 #include "receive.c"
 #include "ask.c"
 #include "sample.c"
+#include "stats.c"
 #include "capture.c"

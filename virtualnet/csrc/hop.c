@@ -1,5 +1,5 @@
 /* One hop through a program in place: the frame stays where it is, and what ingress leaves for egress is in the packet. */
-#include "net.h"
+#include "packets.h"
 
 void vn_hop_ingress(struct vn_net *net, struct vn_node *node, uint16_t port, uint32_t id)
 {

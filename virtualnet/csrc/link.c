@@ -1,7 +1,7 @@
 /* Links: frames on their way. They arrive in order. */
 #include <stdlib.h>
 
-#include "net.h"
+#include "packets.h"
 
 /* False: the run has failed. */
 static bool widen(struct vn_net *net, struct vn_side *side)

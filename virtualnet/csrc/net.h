@@ -17,6 +17,7 @@ enum {
     VN_PFC_BYTES = 60,
     VN_QUANTUM_BITS = 512,
     VN_HIGHEST_CLASS = 7,
+    VN_AHEAD = 16, /* arrivals from the one whose packet is brought near to the one that happens */
 };
 
 /* In the order in which things happen that happen at the same time: what has been decided before what can change it. A
@@ -307,98 +308,14 @@ static inline uint64_t vn_duration(const struct vn_link *link, uint64_t bytes)
     return (uint64_t)(((unsigned __int128)bytes * 8000000000000u + link->rate_bps / 2) / link->rate_bps);
 }
 
-/* ---- packets ---- */
-
-static uint32_t vn_packet_grow(struct vn_net *);
-
-/* A packet's number is that of its first line. */
-static inline struct vn_packet *vn_packet_at(const struct vn_net *net, uint32_t id)
-{
-    return (struct vn_packet *)(void *)(net->pool + (size_t)id * 64);
-}
-
-static inline uint8_t *vn_frame(const struct vn_net *net, struct vn_packet *packet)
-{
-    return (uint8_t *)packet + net->frame_at;
-}
-
-/* Has it brought near. */
-static inline __attribute__((always_inline)) void vn_fetch_packet(const struct vn_net *net, uint32_t id)
-{
-    const struct vn_packet *packet = vn_packet_at(net, id);
-    __builtin_prefetch(packet, 1);
-    __builtin_prefetch(packet + 1, 1);
-}
-
-/* A packet; its fields are undefined. VN_NONE: the run has failed. */
-static inline uint32_t vn_packet_new(struct vn_net *net)
-{
-    uint32_t id = net->free_packet;
-    if (__builtin_expect(id == VN_NONE, 0)) {
-        id = vn_packet_grow(net);
-        if (id == VN_NONE) return id;
-    } else {
-        net->free_packet = vn_packet_at(net, id)->next;
-    }
-    if (++net->in_use > net->most_in_use) net->most_in_use = net->in_use;
-    return id;
-}
-
-/* Of the frames on their way to it, one, from the first on. */
-static inline struct vn_sent *vn_sent_at(const struct vn_side *side, uint32_t index)
-{
-    return &side->ring[(side->head + index) & (side->capacity - 1)];
-}
-
-/* Fills the frame: what the template holds, and zeros. */
-static inline uint8_t *vn_fill(const struct vn_net *net, struct vn_packet *packet, const uint8_t *template)
-{
-    uint8_t *frame = vn_frame(net, packet);
-    memcpy(frame, template, VN_TEMPLATE_BYTES);
-    if (!net->inplace) memset(frame + VN_TEMPLATE_BYTES, 0, VN_STORED - VN_TEMPLATE_BYTES);
-    return frame;
-}
-
-static inline void vn_packet_free(struct vn_net *net, uint32_t id)
-{
-    vn_packet_at(net, id)->next = net->free_packet;
-    net->free_packet = id;
-    net->in_use--;
-}
-
-static inline void vn_fifo_push(struct vn_net *net, struct vn_fifo *fifo, uint32_t id)
-{
-    if (fifo->packets++ != 0) vn_packet_at(net, fifo->tail)->next = id;
-    else fifo->head = id;
-    fifo->tail = id;
-}
-
-static inline uint32_t vn_fifo_pop(struct vn_net *net, struct vn_fifo *fifo)
-{
-    uint32_t id = fifo->head;
-    fifo->head = vn_packet_at(net, id)->next;
-    fifo->packets--;
-    return id;
-}
-
-/* Control frames of a port: they go first. */
-static inline void vn_urgent_push(struct vn_net *net, struct vn_link *link, uint32_t id)
-{
-    vn_fifo_push(net, &link->control, id);
-    link->urgent = true;
-}
-
-static inline uint32_t vn_urgent_pop(struct vn_net *net, struct vn_link *link)
-{
-    uint32_t id = vn_fifo_pop(net, &link->control);
-    link->urgent = link->control.packets != 0;
-    return id;
-}
-
 /* ---- order.c ---- */
 /* Until there is a reason to return to Python. */
 static enum vn_reason vn_run_events(struct vn_net *);
 static bool vn_order_init(struct vn_net *); /* false: the run has failed */
+
+/* ---- near.c: where packets don't stay in the caches by themselves ---- */
+static void vn_near_turns(struct vn_net *);          /* as a turn begins, what the next ones need; of a switch, its tables */
+static void vn_near_arrivals(const struct vn_net *); /* then, as they are listed, what the first ones need */
 
 /* ---- link.c ---- */
 /* Starts to send the packet now, as the link is free; it arrives by itself. */
@@ -434,7 +351,6 @@ static void vn_pfc_limits(struct vn_net *, uint32_t link);
 /* ---- nic.c ---- */
 /* The flow's next packet; in receive.c. */
 static void vn_stamp(const struct vn_net *, struct vn_packet *, const struct vn_flow *, bool last);
-static uint64_t vn_payload_sent(const struct vn_flow *);
 static void vn_nic_await(struct vn_net *, uint32_t flow); /* until its start */
 static void vn_nic_start(struct vn_net *, uint32_t flow);
 static void vn_nic_add(struct vn_net *, uint32_t flow);

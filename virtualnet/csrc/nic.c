@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "net.h"
+#include "packets.h"
 
 static uint64_t interval_of(const struct vn_flow *flow)
 {
@@ -23,8 +23,8 @@ static uint32_t next_turn(const struct vn_node *node, uint64_t start)
     return first;
 }
 
-/* What starts next, and when: the earliest; the flow whose turn it is where several could start. It follows from what the NIC and its
- * flows are, so it holds until something of them changes. */
+/* What starts next, and when: the earliest; the flow whose turn it is where several could start. It follows from what the NIC and
+ * its flows are, so it holds until something of them changes. */
 static struct vn_choice choose(struct vn_net *net, struct vn_node *node)
 {
     const struct vn_link *link = vn_link_of(net, node->link);
@@ -116,13 +116,14 @@ void vn_nic_changed(struct vn_net *net, struct vn_node *node)
 
 void vn_nic_event(struct vn_net *net, uint32_t link)
 {
-    struct vn_node *node = &net->nodes[vn_link_of(net, link)->node];
+    struct vn_link *out = vn_link_of(net, link);
+    struct vn_node *node = &net->nodes[out->node];
     node->scheduled = VN_NEVER;
-    while (node->choice.what != VN_NOTHING && node->choice.when <= net->now && net->reason == VN_FAILED && !net->failed) {
-        uint32_t index = node->choice.index;
-        if (node->choice.what == VN_START) start(net, node, index);
-        else if (node->choice.what == VN_CONTROL) vn_transmit(net, vn_link_of(net, link), vn_urgent_pop(net, vn_link_of(net, link)));
-        else drop(net, node, index, net->now);
+    while (node->choice.when <= net->now && net->reason == VN_FAILED && !net->failed) {
+        struct vn_choice choice = node->choice;
+        if (choice.what == VN_START) start(net, node, choice.index);
+        else if (choice.what == VN_CONTROL) vn_transmit(net, out, vn_urgent_pop(net, out));
+        else drop(net, node, choice.index, net->now);
         node->choice = choose(net, node);
     }
     schedule(net, node);

@@ -6,12 +6,7 @@
  * One queue for all nodes, strictly in order, is the reference that this is tested against. */
 #include <stdlib.h>
 
-#include "net.h"
-
-enum {
-    AHEAD = 16, /* arrivals from the one whose packet is brought near to the one that happens */
-    MANY = 4,   /* flows of a host: no more are brought near */
-};
+#include "packets.h"
 
 static inline void dispatch(struct vn_net *net, struct vn_event event)
 {
@@ -116,7 +111,7 @@ static inline void take(struct vn_net *net, uint32_t number)
 static bool make_room(struct vn_net *net, uint32_t arrivals)
 {
     for (uint32_t i = 0; i < 2; i++) {
-        struct vn_coming *list = realloc(net->lists[i], (arrivals + AHEAD) * sizeof *list);
+        struct vn_coming *list = realloc(net->lists[i], (arrivals + VN_AHEAD) * sizeof *list);
         if (list == NULL) {
             vn_fail(net, "out of memory for events");
             return false;
@@ -145,7 +140,7 @@ static bool list_arrivals(struct vn_net *net, uint32_t from, uint32_t to)
     }
     if (sides > 1) vn_sort(net->lists[0], net->lists[1], n);
     net->coming = net->lists[0];
-    for (uint32_t i = 0; i < AHEAD; i++) net->coming[n + i] = (struct vn_coming){.time = VN_NEVER};
+    for (uint32_t i = 0; i < VN_AHEAD; i++) net->coming[n + i] = (struct vn_coming){.time = VN_NEVER};
     net->listed = true;
     return true;
 }
@@ -176,72 +171,11 @@ static uint64_t end_of_turn(const struct vn_net *net, uint32_t number)
     return end;
 }
 
-/* What a node's turn touches is brought near before, step by step as one thing names the next. */
-static void look_ahead(const struct vn_net *net, uint32_t turn, uint32_t step)
-{
-    if (turn >= net->n_nodes || net->first[net->round[turn]] >= net->limit) return;
-    const struct vn_node *node = &net->nodes[net->round[turn]];
-    if (step == 0) {
-        __builtin_prefetch(node);
-        __builtin_prefetch(&node->turns, 1);
-        return;
-    }
-    for (uint32_t i = 0; step == 1 && i < node->events.n; i += 4) __builtin_prefetch(&node->events.at[node->events.n + i]);
-    if (step == 1 && node->host) __builtin_prefetch(node->turns, 1);
-    if (step == 3 && !node->host) __builtin_prefetch(&node->sw->asked);
-    for (uint32_t i = 0; step == 3 && i < node->lines.n; i += 8) __builtin_prefetch(&node->lines.at[i]);
-    for (uint32_t i = 0; step == 2 && i < node->n_turns && i < MANY; i++) {
-        const struct vn_flow *flow = &net->flows[node->turns[i].flow];
-        __builtin_prefetch(flow, 1);
-        __builtin_prefetch(&flow->sent_bytes, 1);
-        __builtin_prefetch(flow->data);
-        __builtin_prefetch(flow->data + VN_TEMPLATE_BYTES - 1);
-    }
-    for (const struct vn_side *side = node->sides; side < node->sides + node->n_sides; side++) {
-        const struct vn_link *out = &net->links[side->link], *in = &net->links[side->link ^ 1];
-        if (step == 1) {
-            __builtin_prefetch(side, 1);
-        } else if (step == 2) {
-            for (uint32_t i = 0; i < side->n && i < AHEAD; i += 4) __builtin_prefetch(vn_sent_at(side, i));
-            __builtin_prefetch(out, 1);
-        } else if (!node->host) {
-            __builtin_prefetch(&out->classes[out->last_class], 1);
-            __builtin_prefetch(&in->classes[out->last_class], 1);
-            __builtin_prefetch(&net->sides[out->far], 1);
-        } else {
-            for (uint32_t i = 0; i < side->n && i < AHEAD; i++) vn_fetch_packet(net, vn_sent_at(side, i)->packet);
-        }
-    }
-}
-
-/* Has brought near what an arrival at a host changes. Its packet is. */
-static inline void look_up(const struct vn_net *net, const struct vn_coming *coming)
-{
-    const struct vn_packet *packet = vn_packet_at(net, coming->packet);
-    if (coming->time == VN_NEVER || packet->flow == VN_NONE) return;
-    __builtin_prefetch(&net->flows[packet->flow].window_end, 1);
-    __builtin_prefetch(&net->flows[packet->flow].expected, 1);
-}
-
-/* Reads what a switch's packets need of its tables. Prefetches would do, too, were there fewer: some of so many at once are
- * dropped. */
-static void read_tables(struct vn_node *node)
-{
-    if (node->host) return;
-    if (node->asked != node->sw->asked) sw_instance_lines(node->instance, &node->lines);
-    node->asked = node->sw->asked;
-    for (uint32_t i = 0; i < node->lines.n; i++) (void)*(const volatile char *)node->lines.at[i];
-}
-
 static bool open_turn(struct vn_net *net, uint32_t number)
 {
-    for (uint32_t step = 0; net->large && step < 4; step++) look_ahead(net, net->turn + 4 - step, step);
-    if (net->large) read_tables(&net->nodes[number]);
+    if (net->large) vn_near_turns(net);
     if (!list_arrivals(net, number, number + 1)) return false;
-    for (uint32_t i = 0; net->large && i < AHEAD; i++) {
-        if (net->nodes[number].host) look_up(net, &net->coming[i]);
-        else vn_fetch_packet(net, net->coming[i].packet);
-    }
+    if (net->large) vn_near_arrivals(net);
     return true;
 }
 
@@ -264,7 +198,7 @@ static bool run_turn(struct vn_net *net, uint32_t number)
     while (!stopped(net)) {
         struct vn_event event = node->events.at[1];
         if (arrives_before(net, event)) {
-            if (net->large) vn_fetch_packet(net, net->coming[AHEAD - 1].packet);
+            if (net->large) vn_fetch_packet(net, net->coming[VN_AHEAD - 1].packet);
             take_arrival(net);
         } else if (event.time < net->end) {
             take(net, number);

@@ -6,7 +6,7 @@
  * frame left it. */
 #include <string.h>
 
-#include "net.h"
+#include "packets.h"
 
 /* Bytes that can still come in over a link when a PAUSE falls due: a frame that keeps the PAUSE from leaving, the PAUSE
  * itself, both ways, the far end's response, and a frame that it has started by then; and the one that passed XOFF. */

@@ -5,7 +5,7 @@
  * packet re-enters ingress at the time at which it went round. */
 #include <string.h>
 
-#include "net.h"
+#include "packets.h"
 
 enum { MAX_PASSES = 64 /* through ports without a link, one after the other */ };
 

@@ -3,7 +3,7 @@
  *
  * A packet that the program sends round instead of out uses no time of the wire, but its class waits as long as if it
  * had, as in the live switch. */
-#include "net.h"
+#include "packets.h"
 
 enum { LOSSY_LIMIT = 16 << 20 /* bytes a queue of a class that PFC doesn't protect may hold */ };
 

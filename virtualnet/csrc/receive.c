@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "net.h"
+#include "packets.h"
 
 enum {
     IP = 14,

@@ -140,7 +140,8 @@ int vn_call(struct vn_net *, uint64_t time_ps, uint32_t number);
 int vn_capture(struct vn_net *, uint32_t link, const char *path);
 
 /* on_window and on_rate, if not None, are called when an NP was asked about a window: (flow, now_s, window, what it answered); and
- * an RP: (flow, now_s). `flows`: a list of what they are told for a flow. If Python code raises, its error is set, the result is undefined, and the network isn't to be changed any more. */
+ * an RP: (flow, now_s). `flows`: a list, by number, of what they are told for a flow. If Python code raises, its error is set, the
+ * result is undefined, and the network isn't to be changed any more. */
 enum vn_reason vn_run(struct vn_net *, PyObject *flows, PyObject *on_window, PyObject *on_rate);
 
 struct vn_totals {

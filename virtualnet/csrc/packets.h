@@ -1,0 +1,93 @@
+/* Packets: where they are, and the lists that they wait in. */
+#ifndef VN_PACKETS_H
+#define VN_PACKETS_H
+
+#include "net.h"
+
+static uint32_t vn_packet_grow(struct vn_net *);
+
+/* A packet's number is that of its first line. */
+static inline struct vn_packet *vn_packet_at(const struct vn_net *net, uint32_t id)
+{
+    return (struct vn_packet *)(void *)(net->pool + (size_t)id * 64);
+}
+
+static inline uint8_t *vn_frame(const struct vn_net *net, struct vn_packet *packet)
+{
+    return (uint8_t *)packet + net->frame_at;
+}
+
+/* Has it brought near. */
+static inline __attribute__((always_inline)) void vn_fetch_packet(const struct vn_net *net, uint32_t id)
+{
+    const struct vn_packet *packet = vn_packet_at(net, id);
+    __builtin_prefetch(packet, 1);
+    __builtin_prefetch(packet + 1, 1);
+}
+
+/* A packet; its fields are undefined. VN_NONE: the run has failed. */
+static inline uint32_t vn_packet_new(struct vn_net *net)
+{
+    uint32_t id = net->free_packet;
+    if (__builtin_expect(id == VN_NONE, 0)) {
+        id = vn_packet_grow(net);
+        if (id == VN_NONE) return id;
+    } else {
+        net->free_packet = vn_packet_at(net, id)->next;
+    }
+    if (++net->in_use > net->most_in_use) net->most_in_use = net->in_use;
+    return id;
+}
+
+/* Of the frames on their way to it, one, from the first on. */
+static inline struct vn_sent *vn_sent_at(const struct vn_side *side, uint32_t index)
+{
+    return &side->ring[(side->head + index) & (side->capacity - 1)];
+}
+
+/* Fills the frame: what the template holds, and zeros. */
+static inline uint8_t *vn_fill(const struct vn_net *net, struct vn_packet *packet, const uint8_t *template)
+{
+    uint8_t *frame = vn_frame(net, packet);
+    memcpy(frame, template, VN_TEMPLATE_BYTES);
+    if (!net->inplace) memset(frame + VN_TEMPLATE_BYTES, 0, VN_STORED - VN_TEMPLATE_BYTES);
+    return frame;
+}
+
+static inline void vn_packet_free(struct vn_net *net, uint32_t id)
+{
+    vn_packet_at(net, id)->next = net->free_packet;
+    net->free_packet = id;
+    net->in_use--;
+}
+
+static inline void vn_fifo_push(struct vn_net *net, struct vn_fifo *fifo, uint32_t id)
+{
+    if (fifo->packets++ != 0) vn_packet_at(net, fifo->tail)->next = id;
+    else fifo->head = id;
+    fifo->tail = id;
+}
+
+static inline uint32_t vn_fifo_pop(struct vn_net *net, struct vn_fifo *fifo)
+{
+    uint32_t id = fifo->head;
+    fifo->head = vn_packet_at(net, id)->next;
+    fifo->packets--;
+    return id;
+}
+
+/* Control frames of a port: they go first. */
+static inline void vn_urgent_push(struct vn_net *net, struct vn_link *link, uint32_t id)
+{
+    vn_fifo_push(net, &link->control, id);
+    link->urgent = true;
+}
+
+static inline uint32_t vn_urgent_pop(struct vn_net *net, struct vn_link *link)
+{
+    uint32_t id = vn_fifo_pop(net, &link->control);
+    link->urgent = link->control.packets != 0;
+    return id;
+}
+
+#endif
