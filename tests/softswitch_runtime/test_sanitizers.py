@@ -71,7 +71,8 @@ def test_what_fuzzing_kept_under_the_sanitizers(sanitized: dict[str, str], tmp_p
 def test_everything_under_the_sanitizers(sanitized: dict[str, str]) -> None:
     build = "import runtime as r; r.build_runtime(), r.build('probe'), r.build('tables')"
     subprocess.run([sys.executable, "-c", build], env=sanitized, check=True)
-    tests = ["test_runtime_live.py", "test_runtime_ports.py", "test_runtime_timing.py", "test_tables.py"]
+    tests = ["test_runtime_live.py", "test_runtime_ports.py", "test_runtime_timing.py"]
+    tests += ["test_tables.py", "test_table_arguments.py"]
     folder = Path(__file__).parent
     words = [
         sys.executable,

@@ -2,24 +2,37 @@
 
 from __future__ import annotations
 
-import ctypes
 import errno
-import os
 import random
-from collections.abc import Iterator
-from contextlib import contextmanager
-from ctypes import byref, c_char_p, c_int32, c_int64, c_uint32, c_uint64
 from dataclasses import dataclass
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from runtime import build, library
+from tables import (
+    EXACT,
+    EXACT1,
+    EXACT2,
+    EXACT3,
+    EXACT4,
+    EXACT6,
+    EXACT20,
+    EXAMPLES,
+    KEYLESS,
+    LPM,
+    LPM6,
+    LPM_AFTER_EXACT,
+    OPTIONAL,
+    RANGE,
+    RANGE51,
+    SMALL,
+    TERNARY,
+    TERNARY18,
+    TERNARY46,
+    Table,
+    table,
+)  # fmt: skip
 
-EXAMPLES = int(os.environ.get("SW_EXAMPLES", "40"))  # fewer under the sanitizers, where all is slow
-EXACT, LPM, LPM_AFTER_EXACT, TERNARY, RANGE, OPTIONAL, LPM6, SMALL, KEYLESS, *NARROW = range(13)
-EXACT1, EXACT2, EXACT3, EXACT4 = NARROW
-EXACT6, TERNARY18, TERNARY46, RANGE51, EXACT20, *CONST = range(13, 22)
 # number: [(kind, width in bits)] of programs/tables.c
 FIELDS = {
     EXACT: [("exact", 12), ("exact", 48)],
@@ -39,74 +52,6 @@ FIELDS = {
     RANGE51: [("ternary", 300), ("range", 40), ("ternary", 64)],
     EXACT20: [("exact", 160)],
 }
-
-
-Call = tuple[int, ...]  # the arguments, in words; action n takes n of them
-NONE = 2**32 - 1
-
-
-def words(call: Call) -> tuple[c_uint32, ctypes.Array[c_uint64], c_uint32]:
-    """As the runtime takes an action with its arguments."""
-    return c_uint32(len(call)), (c_uint64 * len(call))(*call), c_uint32(len(call))
-
-
-class Table:
-    """A table of programs/tables.c."""
-
-    def __init__(self, number: int, flags: int) -> None:
-        self.lib = library()
-        self.program = ctypes.CDLL(str(build("tables")))
-        self.program.table_make.restype = ctypes.c_void_p
-        self.program.table_find.restype = c_int64
-        self.program.table_apply.restype = c_uint32
-        self.handle = ctypes.c_void_p(self.program.table_make(c_uint32(number), c_uint32(flags)))
-
-    def insert(
-        self, key: bytes, mask: bytes | None = None, prefix: int = 0, rank: int = 0, call: Call = (1, 2, 3)
-    ) -> int:
-        return int(
-            self.lib.sw_table_insert(
-                self.handle, key, mask, c_int32(prefix), c_int64(rank), *words(call), byref(c_char_p())
-            )
-        )
-
-    def change(self, handle: int, call: Call) -> int:
-        return int(self.lib.sw_table_change(self.handle, c_uint32(handle), *words(call), byref(c_char_p())))
-
-    def default(self, call: Call | None) -> int:
-        """None: the program's own again."""
-        what = (c_uint32(NONE), None, c_uint32(0)) if call is None else words(call)
-        return int(self.lib.sw_table_default(self.handle, *what, byref(c_char_p())))
-
-    def remove(self, handle: int) -> int:
-        return int(self.lib.sw_table_remove(self.handle, c_uint32(handle), byref(c_char_p())))
-
-    def find(self, key: bytes) -> int:
-        return int(self.program.table_find(self.handle, key))
-
-    def apply(self, key: bytes, length: int = 0, now_us: int = 0) -> Call:
-        """What a program runs; it counts on a hit."""
-        args = (c_uint64 * 8)()
-        action = self.program.table_apply(self.handle, key, c_uint32(length), c_uint64(now_us), args)
-        return tuple(args[:action])
-
-    def kept(self, handle: int) -> list[int]:
-        """Packets, bytes, and when it was used; 0 what the table doesn't keep."""
-        values = (c_uint64 * 3)()
-        self.program.table_kept(self.handle, c_int64(handle), values)
-        return list(values)
-
-    def count(self) -> int:
-        return int(self.lib.sw_table_count(self.handle))
-
-
-@contextmanager
-def table(number: int, flags: int = 0) -> Iterator[Table]:
-    made = Table(number, flags)
-    try:
-        yield made
-    finally:
-        made.lib.sw_table_free(made.handle)
 
 
 @dataclass(frozen=True)
@@ -421,81 +366,6 @@ def test_every_step_of_an_exact_tables_growth(number: int, width: int) -> None:
                 there[step] = under_test.insert(step)
             assert [under_test.find(key) for key in keys] == [there.get(key, -1) for key in keys]
         assert not there
-
-
-COUNTER, IDLE, METER = 4, 8, 16  # enum in pipeline.h
-KEEPS = {"nothing": 0, "counter": COUNTER, "idle": IDLE, "meter": METER, "all": COUNTER | IDLE | METER}
-
-
-@dataclass
-class Held:
-    """What an entry should hold."""
-
-    handle: int
-    call: Call
-    packets: int = 0
-    bytes: int = 0
-    used_us: int = 0
-
-
-@pytest.mark.parametrize("flags", KEEPS.values(), ids=KEEPS)
-@pytest.mark.parametrize(
-    ("number", "width"), [(EXACT1, 1), (EXACT2, 2), (EXACT3, 3), (EXACT4, 4), (EXACT6, 6), (LPM, 4), (TERNARY, 4)]
-)
-def test_arguments_of_any_number(number: int, width: int, flags: int) -> None:
-    """They stand in the entry, or beside it where it has no room for them. However entries and the default action
-    change, they are what was written last, and what the table keeps of an entry is what it counted."""
-    draw = random.Random(f"{number} {flags}")
-    keys = [bytes(i ^ at for at in range(width)) for i in range(12)]
-    if number == TERNARY:  # its last field has eight bits, its second four
-        keys = [bytes((3, i, i, 0)) for i in range(12)]
-    entries: dict[bytes, Held] = {}
-    default: Call = ()
-
-    def call() -> Call:
-        return tuple(draw.choice((0, 2**64 - 1, draw.getrandbits(64))) for _ in range(draw.randint(0, 8)))
-
-    with table(number, flags) as under_test:
-        for now in range(1, 60 * EXAMPLES):
-            key, new = draw.choice(keys), call()
-            held = entries.get(key)
-            match draw.randrange(8):
-                case 0 if held is not None:
-                    assert under_test.remove(entries.pop(key).handle) == 0
-                case 1 if held is not None:
-                    assert under_test.change(held.handle, new) == 0
-                    held.call = new
-                case 2:
-                    default = draw.choice(((), new))
-                    assert under_test.default(default or draw.choice((None, ()))) == 0
-                case 3 | 4 if held is None:
-                    handle = under_test.insert(key, b"\xff" * width, 32 if number == LPM else 0, 5, new)
-                    assert handle >= 0
-                    entries[key] = Held(handle, new)
-            for some in draw.sample(keys, 3):
-                length, hit = draw.randint(60, 1500), entries.get(some)
-                assert under_test.apply(some, length, now) == (default if hit is None else hit.call)
-                if hit is not None:
-                    hit.packets, hit.bytes, hit.used_us = hit.packets + 1, hit.bytes + length, now
-            for entry in entries.values():
-                counted = [entry.packets, entry.bytes] if flags & COUNTER else [0, 0]
-                assert under_test.kept(entry.handle) == [*counted, entry.used_us if flags & IDLE else 0]
-
-
-@pytest.mark.parametrize("flags", KEEPS.values(), ids=KEEPS)
-@pytest.mark.parametrize(("width", "number"), list(enumerate(CONST, start=1)))
-def test_const_entries_and_a_default_action_with_arguments(number: int, width: int, flags: int) -> None:
-    """The table's size is 1: all const entries are there nevertheless, and no more."""
-    with table(number, flags) as under_test:
-        for first in range(256):
-            key = bytes((first, 0xF0, 0xFF, 0xFF))[:width]
-            length = first if first in (0, 1, 2, 3, 6, 7) else 8
-            assert under_test.apply(key) == tuple(range(1, length + 1))
-        assert under_test.insert(bytes((8, 0xF0, 0xFF, 0xFF))[:width]) == -errno.ENOSPC
-        assert under_test.default((9,)) == 0
-        assert under_test.apply(b"\xff" * width) == (9,)
-        assert under_test.default(None) == 0
-        assert under_test.apply(b"\xff" * width) == tuple(range(1, 9))
 
 
 def test_limits_and_errors() -> None:
