@@ -10,55 +10,55 @@ enum {
 
 static void near_node(const struct vn_node *node)
 {
-    __builtin_prefetch(node);
-    __builtin_prefetch(&node->turns, 1);
+    vn_near(node);
+    vn_near(&node->turns);
 }
 
 static void near_ring(const struct vn_net *net, const struct vn_side *side)
 {
-    for (uint32_t i = 0; i < side->n && i < VN_AHEAD; i += 4) __builtin_prefetch(vn_sent_at(side, i));
-    __builtin_prefetch(&net->links[side->link], 1);
+    for (uint32_t i = 0; i < side->n && i < VN_AHEAD; i += 4) vn_near(vn_sent_at(side, i));
+    vn_near(&net->links[side->link]);
 }
 
 /* What the NIC needs to make a frame. */
 static void near_sender(const struct vn_flow *flow)
 {
-    __builtin_prefetch(flow, 1);
-    __builtin_prefetch(&flow->sent_bytes, 1);
-    __builtin_prefetch(flow->data);
-    __builtin_prefetch(flow->data + VN_TEMPLATE_BYTES - 1);
+    vn_near(flow);
+    vn_near(&flow->sent_bytes);
+    vn_near(flow->data);
+    vn_near(flow->data + VN_TEMPLATE_BYTES - 1);
 }
 
 static void near_host(const struct vn_net *net, const struct vn_node *node, uint32_t step)
 {
     const struct vn_side *side = node->sides;
     if (step == 1) {
-        __builtin_prefetch(side, 1);
-        __builtin_prefetch(node->turns, 1);
-        __builtin_prefetch(&node->events.at[node->events.n]);
+        vn_near(side);
+        vn_near(node->turns);
+        vn_near(&node->events.at[node->events.n]);
     } else if (step == 2) {
         near_ring(net, side);
         for (uint32_t i = 0; i < node->n_turns && i < MANY; i++) near_sender(&net->flows[node->turns[i].flow]);
     } else {
-        for (uint32_t i = 0; i < side->n && i < VN_AHEAD; i++) vn_fetch_packet(net, vn_sent_at(side, i)->packet);
+        for (uint32_t i = 0; i < side->n && i < VN_AHEAD; i++) vn_near_packet(net, vn_sent_at(side, i)->packet);
     }
 }
 
 static void near_switch(const struct vn_net *net, const struct vn_node *node, uint32_t step)
 {
-    for (uint32_t i = 0; step == 1 && i < node->events.n; i += 4) __builtin_prefetch(&node->events.at[node->events.n + i]);
-    for (uint32_t i = 0; step == 3 && i < node->lines.n; i += 8) __builtin_prefetch(&node->lines.at[i]);
-    if (step == 3) __builtin_prefetch(&node->sw->asked);
+    for (uint32_t i = 0; step == 1 && i < node->events.n; i += 4) vn_near(&node->events.at[node->events.n + i]);
+    for (uint32_t i = 0; step == 3 && i < node->lines.n; i += 8) vn_near(&node->lines.at[i]);
+    if (step == 3) vn_near(&node->sw->asked);
     for (const struct vn_side *side = node->sides; side < node->sides + node->n_sides; side++) {
         const struct vn_link *out = &net->links[side->link], *in = &net->links[side->link ^ 1];
         if (step == 1) {
-            __builtin_prefetch(side, 1);
+            vn_near(side);
         } else if (step == 2) {
             near_ring(net, side);
         } else {
-            __builtin_prefetch(&out->classes[out->last_class], 1);
-            __builtin_prefetch(&in->classes[out->last_class], 1);
-            __builtin_prefetch(&net->sides[out->far], 1);
+            vn_near(&out->classes[out->last_class]);
+            vn_near(&in->classes[out->last_class]);
+            vn_near(&net->sides[out->far]);
         }
     }
 }
@@ -92,10 +92,10 @@ void vn_near_arrivals(const struct vn_net *net)
     for (const struct vn_coming *coming = net->coming; coming < net->coming + VN_AHEAD; coming++) {
         const struct vn_packet *packet = vn_packet_at(net, coming->packet);
         if (!host) {
-            vn_fetch_packet(net, coming->packet);
+            vn_near_packet(net, coming->packet);
         } else if (coming->time != VN_NEVER && packet->flow != VN_NONE) { /* the packet is near already, its flow isn't */
-            __builtin_prefetch(&net->flows[packet->flow].window_end, 1);
-            __builtin_prefetch(&net->flows[packet->flow].expected, 1);
+            vn_near(&net->flows[packet->flow].window_end);
+            vn_near(&net->flows[packet->flow].expected);
         }
     }
 }
