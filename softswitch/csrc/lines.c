@@ -37,6 +37,7 @@ void sw_instance_lines(const struct sw_instance *instance, struct sw_lines *line
     const struct sw_program *program = instance->program;
     lines->n = 0;
     sw_lines_add(lines, instance, sizeof *instance);
+    sw_lines_add(lines, instance->registers, program->n_registers * sizeof *instance->registers);
     for (uint32_t i = 0; i < program->n_tables; i++) {
         if (sw_table_count(instance->tables[i]) == 0) continue;
         sw_lines_add(lines, &instance->tables[i], sizeof *instance->tables);

@@ -1,22 +1,26 @@
 /* Has brought near what a node's turn touches: nodes, packets and flows are more than the caches hold, so of each node nothing is
  * there any more when its turn comes. But whose turn comes is known, and what it needs, step by step as one thing names the next:
- * a step a turn. Nothing depends on this but the time that a run takes. */
+ * a step a turn. What a host needs comes at one go; a switch needs hundreds of lines, and of so many prefetches at once the
+ * processor drops some, so these go along with arrivals: of one step and one port with each. Nothing depends on all this but the
+ * time that a run takes. */
 #include "packets.h"
 
 enum {
-    STEPS = 4, /* the first so many turns before the node's own, the last one turn before */
-    MANY = 4,  /* flows of a host: no more are brought near */
+    FLOWS = 4,    /* of a host: no more are brought near, nor events */
+    PACKETS = 16, /* on their way to a port: neither */
+    BEFORE = 32,  /* bytes that Python keeps in front of an object */
 };
 
 static void near_node(const struct vn_node *node)
 {
     vn_near(node);
     vn_near(&node->turns);
+    vn_near(&node->state);
 }
 
 static void near_ring(const struct vn_net *net, const struct vn_side *side)
 {
-    for (uint32_t i = 0; i < side->n && i < VN_AHEAD; i += 4) vn_near(vn_sent_at(side, i));
+    for (uint32_t i = 0; i < side->n && i < PACKETS; i += 4) vn_near(vn_sent_at(side, i));
     vn_near(&net->links[side->link]);
 }
 
@@ -29,6 +33,24 @@ static void near_sender(const struct vn_flow *flow)
     vn_near(flow->data + VN_TEMPLATE_BYTES - 1);
 }
 
+/* Windows that end soon: flows first, then their NPs, which are asked. */
+static void near_windows(const struct vn_net *net, const struct vn_node *node, bool points)
+{
+    for (uint32_t i = 0; i < node->others.n && i < FLOWS; i++) {
+        struct vn_event event = node->others.events[i];
+        if (vn_kind_of(event) != VN_EV_WINDOW || event.time >= net->end) continue;
+        const struct vn_flow *flow = &net->flows[vn_id_of(event)];
+        if (points) {
+            vn_near(flow->np);
+            vn_near((const char *)flow->np - BEFORE);
+        } else {
+            vn_near(&flow->window_end);
+            vn_near(&flow->np);
+            vn_near(&flow->window_ue);
+        }
+    }
+}
+
 static void near_host(const struct vn_net *net, const struct vn_node *node, uint32_t step)
 {
     const struct vn_side *side = node->sides;
@@ -36,54 +58,86 @@ static void near_host(const struct vn_net *net, const struct vn_node *node, uint
         vn_near(side);
         vn_near(node->turns);
         vn_near(&node->events.at[node->events.n]);
+        vn_near(node->others.events);
     } else if (step == 2) {
         near_ring(net, side);
-        for (uint32_t i = 0; i < node->n_turns && i < MANY; i++) near_sender(&net->flows[node->turns[i].flow]);
+        for (uint32_t i = 0; i < node->n_turns && i < FLOWS; i++) near_sender(&net->flows[node->turns[i].flow]);
+        near_windows(net, node, false);
+    } else { /* twice: what was dropped comes then */
+        near_windows(net, node, true);
+        for (uint32_t i = 0; i < side->n && i < PACKETS; i++) vn_near_packet(net, vn_sent_at(side, i)->packet);
+    }
+}
+
+/* Of a switch's tables: lines i, i + each, ... */
+static void near_lines(const struct sw_lines *lines, uint32_t i, uint32_t each)
+{
+    for (; i < lines->n; i += each) vn_near(lines->at[i]);
+}
+
+/* What comes in at the switch's port i, and what leaves there. */
+static void near_port(const struct vn_net *net, const struct vn_node *node, uint32_t step, uint32_t i)
+{
+    enum { EVENTS = 4, POINTERS = 8 }; /* in a line */
+    const struct vn_side *side = &node->sides[i];
+    if (step == 1) {
+        vn_near(side);
+        for (uint32_t at = i * EVENTS; at < 2 * node->events.n; at += node->n_sides * EVENTS) vn_near(&node->events.at[at]);
+        return;
+    }
+    if (step == 2) {
+        near_ring(net, side);
+        return;
+    }
+    const struct vn_link *out = &net->links[side->link], *in = &net->links[side->link ^ 1];
+    const struct vn_class *class = &out->classes[out->last_class];
+    const struct vn_side *far = &net->sides[out->far];
+    if (step == 3) {
+        vn_near(class);
+        vn_near(&in->classes[out->last_class]);
+        vn_near(far);
+        if (side->n != 0) vn_near_packet(net, vn_sent_at(side, 0)->packet);
+        if (i * POINTERS < node->lines.n) vn_near(&node->lines.at[i * POINTERS]);
+        if (i == 0) vn_near(&node->sw->asked);
     } else {
-        for (uint32_t i = 0; i < side->n && i < VN_AHEAD; i++) vn_near_packet(net, vn_sent_at(side, i)->packet);
+        /* The programs of this project keep what belongs to a port and class at this index (a hint, no more). */
+        uint32_t index = (uint32_t)out->port * VN_CLASSES + out->last_class;
+        if (index < node->state.size) vn_near((const char *)node->state.cells + (size_t)index * node->state.stride);
+        if (class->queue.packets != 0) vn_near_packet(net, class->queue.head);
+        for (uint32_t more = 0; far->n < far->capacity && more < 8; more += 4) vn_near(vn_sent_at(far, far->n + more));
+        near_lines(&node->lines, i, node->n_sides);
     }
 }
 
-static void near_switch(const struct vn_net *net, const struct vn_node *node, uint32_t step)
+void vn_near_some(struct vn_net *net)
 {
-    for (uint32_t i = 0; step == 1 && i < node->events.n; i += 4) vn_near(&node->events.at[node->events.n + i]);
-    for (uint32_t i = 0; step == 3 && i < node->lines.n; i += 8) vn_near(&node->lines.at[i]);
-    if (step == 3) vn_near(&node->sw->asked);
-    for (const struct vn_side *side = node->sides; side < node->sides + node->n_sides; side++) {
-        const struct vn_link *out = &net->links[side->link], *in = &net->links[side->link ^ 1];
-        if (step == 1) {
-            vn_near(side);
-        } else if (step == 2) {
-            near_ring(net, side);
-        } else {
-            vn_near(&out->classes[out->last_class]);
-            vn_near(&in->classes[out->last_class]);
-            vn_near(&net->sides[out->far]);
-        }
-    }
-}
-
-/* Reads what a switch's packets need of its tables. Prefetches would do, too, were there fewer: some of so many at once are
- * dropped. */
-static void read_tables(struct vn_node *node)
-{
-    if (node->asked != node->sw->asked) sw_instance_lines(node->instance, &node->lines);
-    node->asked = node->sw->asked;
-    for (uint32_t i = 0; i < node->lines.n; i++) (void)*(const volatile char *)node->lines.at[i];
+    if (net->piece == net->pieces) return;
+    uint32_t step = net->piece % VN_STEPS, i = net->piece / VN_STEPS;
+    const struct vn_node *node = net->later[step];
+    net->piece++;
+    if (node == NULL || i >= node->n_sides) return;
+    if (step == 0 && i == 0) near_node(node);
+    else if (step != 0 && node->host) near_host(net, node, step);
+    else if (step != 0) near_port(net, node, step, i);
 }
 
 void vn_near_turns(struct vn_net *net)
 {
     struct vn_node *present = &net->nodes[net->round[net->turn]];
-    for (uint32_t step = 0; step < STEPS; step++) {
-        uint32_t turn = net->turn + STEPS - step;
-        if (turn >= net->n_nodes || net->first[net->round[turn]] >= net->limit) continue;
-        const struct vn_node *node = &net->nodes[net->round[turn]];
-        if (step == 0) near_node(node);
-        else if (node->host) near_host(net, node, step);
-        else near_switch(net, node, step);
+    while (net->piece < net->pieces) vn_near_some(net); /* of the turn before */
+    net->piece = net->pieces = 0;
+    for (uint32_t step = 0; step < VN_STEPS; step++) {
+        uint32_t turn = net->turn + VN_STEPS - step;
+        bool any = turn < net->n_nodes && net->first[net->round[turn]] < net->limit;
+        const struct vn_node *node = any ? &net->nodes[net->round[turn]] : NULL;
+        uint32_t pieces = !any ? 0 : step == 0 ? VN_STEPS : node->n_sides * VN_STEPS;
+        if (pieces > net->pieces) net->pieces = pieces;
+        net->later[step] = node;
     }
-    if (!present->host) read_tables(present);
+    while (present->host && net->piece < net->pieces) vn_near_some(net);
+    if (present->host || present->asked == present->sw->asked) return;
+    sw_instance_lines(present->instance, &present->lines);
+    present->asked = present->sw->asked;
 }
 
 void vn_near_arrivals(const struct vn_net *net)

@@ -205,7 +205,9 @@ int64_t vn_add_switch(struct vn_net *net, struct sw_switch *sw)
     const struct sw_program *program = sw->instance->program;
     if (program->phv_size > net->phv_size) net->phv_size = program->phv_size;
     if (program->headroom > net->headroom) net->headroom = program->headroom;
-    return add_node(net, &(struct vn_node){.sw = sw, .instance = sw->instance, .out = out});
+    struct vn_node node = {.sw = sw, .instance = sw->instance, .out = out};
+    if (program->n_registers != 0) node.state = sw->instance->registers[0];
+    return add_node(net, &node);
 }
 
 int64_t vn_add_host(struct vn_net *net, const uint8_t ip[4])

@@ -17,7 +17,8 @@ enum {
     VN_PFC_BYTES = 60,
     VN_QUANTUM_BITS = 512,
     VN_HIGHEST_CLASS = 7,
-    VN_AHEAD = 16, /* arrivals from the one whose packet is brought near to the one that happens */
+    VN_STEPS = 5, /* turns from a node's first step of being brought near to its own turn */
+    VN_AHEAD = 8, /* arrivals from the one whose packet is brought near to the one that happens */
 };
 
 /* In the order in which things happen that happen at the same time: what has been decided before what can change it. A
@@ -59,7 +60,7 @@ struct vn_class {
     bool lossless;               /* PFC counts it where the link ends */
     uint64_t queued_bytes;
     uint64_t until;              /* paused by PFC until then */
-    uint64_t held_bytes, limit;  /* inside; at most, by what can be in flight */
+    uint64_t held_bytes, held_max; /* inside: now, at most so far */
     uint64_t since;              /* since when the far end is told to stop, VN_NEVER: it isn't */
 } __attribute__((aligned(64)));
 
@@ -93,7 +94,7 @@ struct vn_link {
     uint8_t last_class;               /* that left */
 
     FILE *capture __attribute__((aligned(64)));
-    uint64_t held_max, rate_bps;
+    uint64_t rate_bps;
     struct vn_fifo control, arrived; /* PFC frames that go first, or CNPs; that haven't taken effect */
     uint32_t to;
     uint16_t to_port;
@@ -105,6 +106,7 @@ struct vn_link {
     uint64_t refresh, pause, resume, paused_ps, refused, expired;
     uint16_t quanta;
     uint8_t mac[6];
+    uint64_t limit[VN_CLASSES];     /* that is inside at most, by what can be in flight */
     uint64_t told[VN_CLASSES];      /* when the far end was told to stop last */
     uint64_t loop_free[VN_CLASSES]; /* packets that went round wait until then */
 } __attribute__((aligned(64)));
@@ -137,6 +139,7 @@ struct vn_node {
     uint64_t scheduled;
     struct vn_choice choice;
     struct sw_switch *sw;
+    struct sw_register state; /* of a program with registers, the first one */
     struct sw_lines lines; /* of its tables, as they were when sw was `asked` so often */
     uint64_t asked;
 } __attribute__((aligned(64)));
@@ -218,6 +221,8 @@ struct vn_net {
     bool ordered;          /* all nodes' events until the limit in their order instead */
     bool listed;           /* of the turn, or of all nodes */
     bool large;            /* packets have to be brought near */
+    const struct vn_node *later[VN_STEPS]; /* by step: whose it is in the present turn; NULL: nobody's */
+    uint32_t piece, pieces;                /* of them: what is brought near next; how many there are */
     struct vn_coming *coming, *lists[2]; /* what arrives until the end, in its order: the next one */
     uint32_t most_coming;
     uint32_t witness; /* a flow */
@@ -314,8 +319,9 @@ static enum vn_reason vn_run_events(struct vn_net *);
 static bool vn_order_init(struct vn_net *); /* false: the run has failed */
 
 /* ---- near.c: where packets don't stay in the caches by themselves ---- */
-static void vn_near_turns(struct vn_net *);          /* as a turn begins, what the next ones need; of a switch, its tables */
-static void vn_near_arrivals(const struct vn_net *); /* then, as they are listed, what the first ones need */
+static void vn_near_turns(struct vn_net *);          /* as a turn begins: from now on what the next ones need */
+static void vn_near_some(struct vn_net *);           /* with each arrival, a piece of that */
+static void vn_near_arrivals(const struct vn_net *); /* as arrivals are listed, what the first ones need */
 
 /* ---- link.c ---- */
 /* Starts to send the packet now, as the link is free; it arrives by itself. */

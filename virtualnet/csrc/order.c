@@ -198,7 +198,10 @@ static bool run_turn(struct vn_net *net, uint32_t number)
     while (!stopped(net)) {
         struct vn_event event = node->events.at[1];
         if (arrives_before(net, event)) {
-            if (net->large) vn_near_packet(net, net->coming[VN_AHEAD - 1].packet);
+            if (net->large) {
+                vn_near_packet(net, net->coming[VN_AHEAD - 1].packet);
+                vn_near_some(net);
+            }
             take_arrival(net);
         } else if (event.time < net->end) {
             take(net, number);

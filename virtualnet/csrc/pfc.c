@@ -19,7 +19,7 @@ void vn_pfc_limits(struct vn_net *net, uint32_t number)
     uint64_t bytes = (uint64_t)(((unsigned __int128)blind * link->rate_bps) / 8000000000000u) + 1;
     for (uint32_t class = 0; class < VN_CLASSES; class++) {
         uint64_t limit = link->classes[class].xoff + bytes + 3 * frame;
-        if (limit > link->classes[class].limit) link->classes[class].limit = limit;
+        if (limit > link->limit[class]) link->limit[class] = limit;
     }
 }
 
@@ -61,11 +61,11 @@ void vn_pfc_admitted(struct vn_net *net, uint32_t number, uint32_t class, uint32
     struct vn_link *link = vn_link_of(net, number);
     struct vn_class *held = &link->classes[class];
     held->held_bytes += bytes;
-    if (held->held_bytes > link->held_max) link->held_max = held->held_bytes;
+    if (held->held_bytes > held->held_max) held->held_max = held->held_bytes;
     if (held->held_bytes <= held->xoff) return;
-    if (held->held_bytes > held->limit) {
+    if (held->held_bytes > link->limit[class]) {
         vn_fail(net, "link %u class %u has %llu bytes inside: more than XOFF and what can be in flight, %llu", number,
-                class, (unsigned long long)held->held_bytes, (unsigned long long)held->limit);
+                class, (unsigned long long)held->held_bytes, (unsigned long long)link->limit[class]);
     }
     if (held->since != VN_NEVER) return;
     held->since = net->now;

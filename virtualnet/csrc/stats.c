@@ -32,11 +32,11 @@ int vn_link_stats(const struct vn_net *net, uint32_t number, struct vn_link_stat
     const struct vn_link *link = &net->links[number];
     *out = (struct vn_link_stats){
         .packets = link->packets, .bytes = link->bytes, .pause = link->pause, .resume = link->resume,
-        .paused_ps = link->paused_ps, .refused = link->refused, .held_max = link->held_max,
-        .held_limit = link->classes[0].limit, .expired = link->expired,
+        .paused_ps = link->paused_ps, .refused = link->refused, .held_limit = link->limit[0], .expired = link->expired,
     };
     const struct vn_link *back = &net->links[number ^ 1]; /* what it says concerns what comes in over the other */
     for (uint32_t class = 0; class < VN_CLASSES; class++) {
+        if (link->classes[class].held_max > out->held_max) out->held_max = link->classes[class].held_max;
         if (back->classes[class].since != VN_NEVER) out->paused_ps += net->now - back->classes[class].since;
     }
     return 0;
