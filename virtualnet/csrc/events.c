@@ -40,10 +40,12 @@ static void insert(struct vn_coming *array, uint32_t n)
     }
 }
 
-/* By a byte of the times since `first`. */
+enum { DIGIT = 9 }; /* bits */
+
+/* By a digit of the times since `first`. */
 static void distribute(const struct vn_coming *from, struct vn_coming *to, uint32_t n, uint64_t first, uint32_t shift)
 {
-    enum { VALUES = 256 };
+    enum { VALUES = 1 << DIGIT };
     uint32_t places[VALUES] = {0}, place = 0;
     for (uint32_t i = 0; i < n; i++) places[(from[i].time - first) >> shift & (VALUES - 1)]++;
     for (uint32_t value = 0; value < VALUES; value++) {
@@ -54,19 +56,18 @@ static void distribute(const struct vn_coming *from, struct vn_coming *to, uint3
     for (uint32_t i = 0; i < n; i++) to[places[(from[i].time - first) >> shift & (VALUES - 1)]++] = from[i];
 }
 
-/* Many: by the first 16 bits of the time in which they differ, in which nothing has to be foretold. The rest is seldom needed. */
-void vn_sort(struct vn_coming *array, struct vn_coming *spare, uint32_t n)
+/* Many: by the first digit in which their times differ, very many by the first two, the second one first: in that nothing has to be
+ * foretold. What is left is seldom out of order. */
+struct vn_coming *vn_sort(struct vn_coming *array, struct vn_coming *spare, uint32_t n, uint64_t first, uint64_t last)
 {
-    enum { FEW = 32, BITS = 16 };
-    if (n >= FEW) {
-        uint64_t first = array[0].time, last = first;
-        for (uint32_t i = 1; i < n; i++) {
-            first = array[i].time < first ? array[i].time : first;
-            last = array[i].time > last ? array[i].time : last;
-        }
-        uint32_t bits = 64 - (uint32_t)__builtin_clzll((last - first) | 1), shift = bits > BITS ? bits - BITS : 0;
-        distribute(array, spare, n, first, shift);
-        distribute(spare, array, n, first, shift + 8);
+    enum { FEW = 32, MANY = 1024 };
+    uint32_t bits = 64 - (uint32_t)__builtin_clzll((last - first) | 1);
+    for (uint32_t digit = n < FEW ? 0 : n < MANY ? 1 : 2; digit > 0; digit--) {
+        distribute(array, spare, n, first, bits > DIGIT * digit ? bits - DIGIT * digit : 0);
+        struct vn_coming *sorted = spare;
+        spare = array;
+        array = sorted;
     }
     insert(array, n);
+    return array;
 }

@@ -96,6 +96,7 @@ static inline void vn_enter(struct vn_tournament *events, uint32_t slot, struct 
 
 struct vn_coming { uint64_t time; uint32_t side, packet; };
 
-static void vn_sort(struct vn_coming *, struct vn_coming *spare, uint32_t n); /* by time, and stably so */
+/* By time, from `first` to `last`, and stably so. Returns the one of the two arrays in which they are then. */
+static struct vn_coming *vn_sort(struct vn_coming *, struct vn_coming *spare, uint32_t n, uint64_t first, uint64_t last);
 
 #endif

@@ -125,21 +125,25 @@ static bool make_room(struct vn_net *net, uint32_t arrivals)
 /* What arrives until the end of the turn at nodes `from` to `to` - 1, in its order. False: the run has failed. */
 static bool list_arrivals(struct vn_net *net, uint32_t from, uint32_t to)
 {
-    const struct vn_side *last = net->nodes[to - 1].sides + net->nodes[to - 1].n_sides;
+    const struct vn_side *end = net->nodes[to - 1].sides + net->nodes[to - 1].n_sides;
+    uint64_t first = VN_NEVER, last = 0;
     uint32_t n = 0, sides = 0;
-    for (struct vn_side *side = net->nodes[from].sides; side < last; side++) {
+    for (struct vn_side *side = net->nodes[from].sides; side < end; side++) {
         if (side->arrives >= net->end) continue;
         if (n + side->n > net->most_coming && !make_room(net, 2 * (n + side->n))) return false;
         uint32_t i = 0;
+        uint64_t due = side->arrives;
+        if (due < first) first = due;
         do {
             const struct vn_sent *sent = vn_sent_at(side, i);
-            net->lists[0][n++] = (struct vn_coming){sent->due, (uint32_t)(side - net->sides), sent->packet};
+            due = sent->due;
+            net->lists[0][n++] = (struct vn_coming){due, (uint32_t)(side - net->sides), sent->packet};
         } while (++i < side->n && vn_sent_at(side, i)->due < net->end);
+        if (due > last) last = due;
         side->arrives = i < side->n ? vn_sent_at(side, i)->due : VN_NEVER;
         sides++;
     }
-    if (sides > 1) vn_sort(net->lists[0], net->lists[1], n);
-    net->coming = net->lists[0];
+    net->coming = sides > 1 ? vn_sort(net->lists[0], net->lists[1], n, first, last) : net->lists[0];
     for (uint32_t i = 0; i < VN_AHEAD; i++) net->coming[n + i] = (struct vn_coming){.time = VN_NEVER};
     net->listed = true;
     return true;
