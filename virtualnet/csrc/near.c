@@ -54,12 +54,12 @@ static void near_windows(const struct vn_net *net, const struct vn_node *node, b
 static void near_host(const struct vn_net *net, const struct vn_node *node, uint32_t step)
 {
     const struct vn_side *side = node->sides;
-    if (step == 1) {
+    if (step == 0) {
         vn_near(side);
         vn_near(node->turns);
         vn_near(&node->events.at[node->events.n]);
         vn_near(node->others.events);
-    } else if (step == 2) {
+    } else if (step == 1) {
         near_ring(net, side);
         for (uint32_t i = 0; i < node->n_turns && i < FLOWS; i++) near_sender(&net->flows[node->turns[i].flow]);
         near_windows(net, node, false);
@@ -80,19 +80,19 @@ static void near_port(const struct vn_net *net, const struct vn_node *node, uint
 {
     enum { EVENTS = 4, POINTERS = 8 }; /* in a line */
     const struct vn_side *side = &node->sides[i];
-    if (step == 1) {
+    if (step == 0) {
         vn_near(side);
         for (uint32_t at = i * EVENTS; at < 2 * node->events.n; at += node->n_sides * EVENTS) vn_near(&node->events.at[at]);
         return;
     }
-    if (step == 2) {
+    if (step == 1) {
         near_ring(net, side);
         return;
     }
     const struct vn_link *out = &net->links[side->link], *in = &net->links[side->link ^ 1];
     const struct vn_class *class = &out->classes[out->last_class];
     const struct vn_side *far = &net->sides[out->far];
-    if (step == 3) {
+    if (step == 2) {
         vn_near(class);
         vn_near(&in->classes[out->last_class]);
         vn_near(far);
@@ -109,6 +109,14 @@ static void near_port(const struct vn_net *net, const struct vn_node *node, uint
     }
 }
 
+/* The node that has its turn after so many others; NULL: there is none, or it has nothing to do. */
+static const struct vn_node *after(const struct vn_net *net, uint32_t turns)
+{
+    uint32_t turn = net->turn + turns;
+    bool any = turn < net->n_nodes && net->first[net->round[turn]] < net->limit;
+    return any ? &net->nodes[net->round[turn]] : NULL;
+}
+
 void vn_near_some(struct vn_net *net)
 {
     if (net->piece == net->pieces) return;
@@ -116,23 +124,20 @@ void vn_near_some(struct vn_net *net)
     const struct vn_node *node = net->later[step];
     net->piece++;
     if (node == NULL || i >= node->n_sides) return;
-    if (step == 0 && i == 0) near_node(node);
-    else if (step != 0 && node->host) near_host(net, node, step);
-    else if (step != 0) near_port(net, node, step, i);
+    if (node->host) near_host(net, node, step);
+    else near_port(net, node, step, i);
 }
 
 void vn_near_turns(struct vn_net *net)
 {
     struct vn_node *present = &net->nodes[net->round[net->turn]];
+    const struct vn_node *last = after(net, VN_STEPS + 1);
     while (net->piece < net->pieces) vn_near_some(net); /* of the turn before */
     net->piece = net->pieces = 0;
+    if (last != NULL) near_node(last);
     for (uint32_t step = 0; step < VN_STEPS; step++) {
-        uint32_t turn = net->turn + VN_STEPS - step;
-        bool any = turn < net->n_nodes && net->first[net->round[turn]] < net->limit;
-        const struct vn_node *node = any ? &net->nodes[net->round[turn]] : NULL;
-        uint32_t pieces = !any ? 0 : step == 0 ? VN_STEPS : node->n_sides * VN_STEPS;
-        if (pieces > net->pieces) net->pieces = pieces;
-        net->later[step] = node;
+        const struct vn_node *node = net->later[step] = after(net, VN_STEPS - step);
+        if (node != NULL && node->n_sides * VN_STEPS > net->pieces) net->pieces = node->n_sides * VN_STEPS;
     }
     while (present->host && net->piece < net->pieces) vn_near_some(net);
     if (present->host || present->asked == present->sw->asked) return;

@@ -17,7 +17,7 @@ enum {
     VN_PFC_BYTES = 60,
     VN_QUANTUM_BITS = 512,
     VN_HIGHEST_CLASS = 7,
-    VN_STEPS = 5, /* turns from a node's first step of being brought near to its own turn */
+    VN_STEPS = 4, /* in which a node is brought near, a turn each */
     VN_AHEAD = 8, /* arrivals from the one whose packet is brought near to the one that happens */
 };
 
