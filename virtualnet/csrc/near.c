@@ -33,13 +33,15 @@ static void near_sender(const struct vn_flow *flow)
     vn_near(flow->data + VN_TEMPLATE_BYTES - 1);
 }
 
-/* Windows that end soon: flows first, then their NPs, which are asked. */
-static void near_windows(const struct vn_net *net, const struct vn_node *node, bool points)
+/* Flows that start soon, and those whose window ends; then their NPs, which are asked. */
+static void near_others(const struct vn_net *net, const struct vn_node *node, bool points)
 {
     for (uint32_t i = 0; i < node->others.n && i < FLOWS; i++) {
         struct vn_event event = node->others.events[i];
-        if (vn_kind_of(event) != VN_EV_WINDOW || event.time >= net->end) continue;
         const struct vn_flow *flow = &net->flows[vn_id_of(event)];
+        if (event.time >= net->end) continue;
+        if (vn_kind_of(event) == VN_EV_START && !points) near_sender(flow);
+        if (vn_kind_of(event) != VN_EV_WINDOW) continue;
         if (points) {
             vn_near(flow->np);
             vn_near((const char *)flow->np - BEFORE);
@@ -59,12 +61,13 @@ static void near_host(const struct vn_net *net, const struct vn_node *node, uint
         vn_near(node->turns);
         vn_near(&node->events.at[node->events.n]);
         vn_near(node->others.events);
+        vn_near(&node->starts.events[node->starts.n - (node->starts.n != 0)]);
     } else if (step == 1) {
         near_ring(net, side);
         for (uint32_t i = 0; i < node->n_turns && i < FLOWS; i++) near_sender(&net->flows[node->turns[i].flow]);
-        near_windows(net, node, false);
+        near_others(net, node, false);
     } else { /* twice: what was dropped comes then */
-        near_windows(net, node, true);
+        near_others(net, node, true);
         for (uint32_t i = 0; i < side->n && i < PACKETS; i++) vn_near_packet(net, vn_sent_at(side, i)->packet);
     }
 }

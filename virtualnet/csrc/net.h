@@ -129,9 +129,10 @@ struct vn_node {
     uint32_t link; /* of a host */
     struct vn_tournament events; /* its ports', a slot each; slot 0: the first of the others. What arrives isn't there */
     struct vn_queue others;
-    struct vn_queue starts;      /* of flows that begin after all whose start is among the others */
+    struct vn_queue starts;      /* of flows that begin after all whose start is among the others: a list, see nic.c */
     uint32_t n_starting;         /* starts among them */
     uint64_t last_start;         /* the latest of these */
+    bool unsorted;               /* the list */
     /* The NIC, see nic.c. */
     struct vn_turn *turns; /* of its flows, in order of their numbers */
     uint32_t n_turns, capacity;

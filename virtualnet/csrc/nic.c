@@ -158,23 +158,41 @@ void vn_nic_add(struct vn_net *net, uint32_t number)
 }
 
 /* A host's flows may be thousands, one after the other: all that happens there would pass by their starts in the queue. So
- * that has the first ones alone, most often one. */
+ * that has the first ones alone, most often one; the others wait in a list, the next one last. */
 void vn_nic_await(struct vn_net *net, uint32_t number)
 {
     uint64_t start = net->flows[number].start;
     struct vn_node *node = &net->nodes[net->flows[number].src];
-    if (node->n_starting != 0 && start > node->last_start) {
-        if (!vn_push(&node->starts, (struct vn_event){start, number})) vn_fail(net, "out of memory for events");
-        return;
+    struct vn_queue *starts = &node->starts;
+    if (node->n_starting == 0 || start <= node->last_start) {
+        if (node->n_starting++ == 0) node->last_start = start;
+        vn_at(net, start, VN_EV_START, number);
+    } else if (starts->n == starts->capacity && !vn_queue_grow(starts)) {
+        vn_fail(net, "out of memory for events");
+    } else {
+        starts->events[starts->n++] = (struct vn_event){start, number};
+        node->unsorted = true;
     }
-    if (node->n_starting++ == 0) node->last_start = start;
-    vn_at(net, start, VN_EV_START, number);
+}
+
+static int latest_first(const void *a, const void *b)
+{
+    const struct vn_event *x = a, *y = b;
+    return vn_before(*x, *y) - vn_before(*y, *x);
 }
 
 void vn_nic_start(struct vn_net *net, uint32_t number)
 {
     struct vn_node *node = &net->nodes[net->flows[number].src];
-    if (--node->n_starting == 0 && node->starts.n != 0) vn_nic_await(net, (uint32_t)vn_pop(&node->starts).key);
+    struct vn_queue *starts = &node->starts;
+    if (--node->n_starting == 0 && starts->n != 0) {
+        if (node->unsorted) qsort(starts->events, starts->n, sizeof *starts->events, latest_first);
+        node->unsorted = false;
+        struct vn_event next = starts->events[--starts->n];
+        node->n_starting = 1;
+        node->last_start = next.time;
+        vn_at(net, next.time, VN_EV_START, (uint32_t)next.key);
+    }
     vn_nic_add(net, number);
 }
 
