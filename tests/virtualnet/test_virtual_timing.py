@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import random
 import signal
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pytest
@@ -82,6 +84,28 @@ def test_pacing_follows_the_application_s_limit() -> None:
         flow = network.add_flow(FlowSpec(1, "h0", "r0", rate_bps=2.5e9))
         network.run(until_s=10e-3)
         assert flow.stats().sent_bytes * 8 / 10e-3 == pytest.approx(2.5e9, rel=1e-3)
+
+
+@pytest.mark.parametrize("queues", ["nodes", "one"])
+def test_a_host_s_flows_start_when_they_should(queues: str) -> None:
+    """A frame each, in any order of numbers, two at once now and then; some are added before others have started."""
+    draw = random.Random(7)
+    slots = [draw.randrange(1, 200) for _ in range(120)]
+    starts = {i: 2 * slot * FRAME_S for i, slot in enumerate(slots) if slots[:i].count(slot) < 2}
+    later = {i: start for i, start in starts.items() if i % 3 == 0 and start > 150 * FRAME_S}
+    with VirtualNetwork(chain(1), PFC_ONLY, queues=queues) as network:
+        flows = {i: FlowSpec(i, "h0", "r0", start_s=start, size_bytes=1000) for i, start in starts.items()}
+        with_flows(network, [spec for i, spec in flows.items() if i not in later])
+        for i, start in later.items():
+            network.at(draw.uniform(0, start), partial(network.add_flow, flows[i]))
+        network.run(until_s=1e-3)
+        arrivals = {i: round((flow.stats().first_s or 0) * 1e12) for i, flow in network.flows.items()}
+    for start in set(starts.values()):
+        together = sorted(arrivals[i] for i in starts if starts[i] == start)
+        frames = [(2 + before) * FRAME_S for before in range(len(together))]
+        assert together == [round((start + sent + 2e-6) * 1e12) for sent in frames]
+    assert len(starts) > 90
+    assert len(later) > 20
 
 
 def test_a_flow_ends_after_its_time() -> None:
