@@ -129,18 +129,17 @@ static bool list_arrivals(struct vn_net *net, uint32_t from, uint32_t to)
     uint64_t first = VN_NEVER, last = 0;
     uint32_t n = 0, sides = 0;
     for (struct vn_side *side = net->nodes[from].sides; side < end; side++) {
-        if (side->arrives >= net->end) continue;
-        if (n + side->n > net->most_coming && !make_room(net, 2 * (n + side->n))) return false;
-        uint32_t i = 0;
         uint64_t due = side->arrives;
+        if (due >= net->end) continue;
+        if (n + side->n > net->most_coming && !make_room(net, 2 * (n + side->n))) return false;
         if (due < first) first = due;
+        uint32_t number = (uint32_t)(side - net->sides), i = 0;
         do {
-            const struct vn_sent *sent = vn_sent_at(side, i);
-            due = sent->due;
-            net->lists[0][n++] = (struct vn_coming){due, (uint32_t)(side - net->sides), sent->packet};
-        } while (++i < side->n && vn_sent_at(side, i)->due < net->end);
-        if (due > last) last = due;
-        side->arrives = i < side->n ? vn_sent_at(side, i)->due : VN_NEVER;
+            net->lists[0][n++] = (struct vn_coming){due, number, vn_sent_at(side, i)->packet};
+            due = ++i < side->n ? vn_sent_at(side, i)->due : VN_NEVER;
+        } while (due < net->end);
+        if (net->lists[0][n - 1].time > last) last = net->lists[0][n - 1].time;
+        side->arrives = due;
         sides++;
     }
     net->coming = sides > 1 ? vn_sort(net->lists[0], net->lists[1], n, first, last) : net->lists[0];
