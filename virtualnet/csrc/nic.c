@@ -170,8 +170,9 @@ void vn_nic_await(struct vn_net *net, uint32_t number)
     } else if (starts->n == starts->capacity && !vn_queue_grow(starts)) {
         vn_fail(net, "out of memory for events");
     } else {
-        starts->events[starts->n++] = (struct vn_event){start, number};
-        node->unsorted = true;
+        struct vn_event event = {start, number};
+        node->unsorted |= starts->n != 0 && vn_before(starts->events[starts->n - 1], event);
+        starts->events[starts->n++] = event;
     }
 }
 
