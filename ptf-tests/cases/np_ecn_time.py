@@ -109,18 +109,34 @@ class ShortPauseIsNotSeen(NpEcnTimeTest):
 
 
 class LongestFrameIsNoPause(NpEcnTimeTest):
-    """What waits behind a frame of the largest size, of its own class or a lower one, is marked."""
+    """What waits behind a frame of the largest size, of its own class or a lower one, is marked.
+
+    That frame is on its way for 12 ms only. A machine that was busy meanwhile tries again.
+    """
+
+    attempts = 50
 
     def runTest(self) -> None:
-        frames = [data(1, SLOW_PORT, psn=psn, payload=250) for psn in range(4)]
+        expected = [False, False, True, True, True]
         for number in (ROCE_CLASS, OTHER_CLASS):
-            cell = index(SLOW_PORT, number)
-            before = self.counter("transmitted", cell).packets
-            self.send(1, data(1, SLOW_PORT, dscp=number << 3, payload=LARGEST_FRAME - wire.DATA_OVERHEAD))
-            self.wait_for_value(lambda cell=cell: self.counter("transmitted", cell).packets, before + 1, "on its way")
-            self.send(1, *frames)
-            arrivals = self.receive(SLOW_PORT, 1 + len(frames))
-            self.assertEqual(marks(arrivals), [False, False] + [True] * (len(frames) - 1))
+            tries = (self.behind_longest(number, len(expected) - 1) for _ in range(self.attempts))
+            arrivals = next((arrivals for arrivals, in_time in tries if in_time), None)
+            if arrivals is None:
+                self.fail(f"{self.attempts} times too slow to tell")
+            self.assertEqual(marks(arrivals), expected)
+
+    def behind_longest(self, number: int, n: int) -> tuple[list[Arrival], bool]:
+        """A frame of the largest size in a class and n data packets after it, and whether these came in time.
+
+        They did if all n are seen waiting.
+        """
+        cell = index(SLOW_PORT, number)
+        before = self.counter("transmitted", cell).packets
+        self.send(1, data(1, SLOW_PORT, dscp=number << 3, payload=LARGEST_FRAME - wire.DATA_OVERHEAD))
+        self.wait_for_value(lambda: self.counter("transmitted", cell).packets, before + 1, "on its way")
+        self.send(1, *(data(1, SLOW_PORT, psn=psn, payload=250) for psn in range(n)))
+        in_time = self.register("waiting_packets", index(SLOW_PORT)) == n
+        return self.receive(SLOW_PORT, 1 + n), in_time
 
 
 class RestWithoutPacketsIsNoPause(NpEcnTimeTest):
