@@ -74,7 +74,8 @@ def test_the_kernel_s_hosts_talk_through_our_switches(mn: Path, tmp_path: Path) 
     assert done.returncode == 0, said
     (measured,) = [line for line in said.splitlines() if ",10.0.0.1," in line]
     bits_per_s = int(measured.split(",")[-1])
-    assert 50e6 < bits_per_s < 100e6, said
+    # Links do 100 Mb/s; iperf counts what is in its socket still, and a machine may be busy.
+    assert 20e6 < bits_per_s < 150e6, said
     assert "10.0.0.2 dev h0-eth0 lladdr 02:00:00:00:00:02 PERMANENT" in said
     left = [name for name in ("h0-eth0", "s0-eth1", "s1-eth1") if Path("/sys/class/net", name).exists()]
     assert left == []
