@@ -114,7 +114,7 @@ class PcnNotificationPoint(NotificationPoint):
             return None
 
         # "congested if 95% packets received in [...] T are marked". The sum: 0.95 has no exact binary form.
-        congested = marked_ce + 1e-9 >= self._congested_fraction * packets
+        congested = marked_ce != 0 and marked_ce + 1e-9 >= self._congested_fraction * packets
 
         # Total size / T, or / the inter-arrival time "when the inter-arrival time is larger than T"
         elapsed_s = self.period_s

@@ -87,7 +87,7 @@ def test_what_algorithms_are_told_are_the_values_of_their_own_types() -> None:
     for cnp, now_s, sent_bytes in cnps:
         assert type(cnp) is Cnp
         assert cnp == Cnp(True, 2.5e9)
-        assert type(cnp[0]) is bool
+        assert type(cnp.decrease) is bool
         assert type(now_s) is float
         assert type(sent_bytes) is int
         assert sent_bytes % 1058 == 0

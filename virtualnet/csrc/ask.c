@@ -10,7 +10,7 @@ static const char *const NAMES[VN_NAMES] = {
     [VN_ON_WINDOW] = "on_window", [VN_ON_MARKED] = "on_marked", [VN_ON_CNP] = "on_cnp", [VN_ON_CNM] = "on_cnm",
     [VN_ON_ACK] = "on_ack", [VN_ON_TIMER] = "on_timer", [VN_ON_BYTES_SENT] = "on_bytes_sent",
     [VN_RATE_BPS] = "rate_bps", [VN_TIMER_S] = "timer_s", [VN_SENT_BYTES] = "sent_bytes", [VN_DUE_BYTES] = "due_bytes",
-    [VN_MARKED_FROM_S] = "marked_from_s",
+    [VN_MARKED_FROM_S] = "marked_from_s", [VN_DECREASE] = "decrease", [VN_REC_RATE_BPS] = "rec_rate_bps",
 };
 
 bool vn_python_init(struct vn_python *python)
@@ -91,9 +91,11 @@ static bool take_notice(struct vn_net *net, PyObject *cnp)
     int sound = PyObject_IsInstance(cnp, net->python.cnp);
     if (sound == 0) PyErr_SetString(PyExc_TypeError, "an NP's answer is a Cnp or None");
     if (sound != 1) return false;
-    int decrease = PyObject_IsTrue(PyTuple_GetItem(cnp, 0));
-    question->rate_bps = PyFloat_AsDouble(PyTuple_GetItem(cnp, 1));
-    if (decrease < 0 || failed(question->rate_bps)) return false;
+    PyObject *flag = PyObject_GetAttr(cnp, net->python.names[VN_DECREASE]);
+    int decrease = flag == NULL ? -1 : PyObject_IsTrue(flag);
+    Py_DecRef(flag);
+    if (decrease < 0) return false;
+    if (!to_double(PyObject_GetAttr(cnp, net->python.names[VN_REC_RATE_BPS]), &question->rate_bps)) return false;
     question->answered = true;
     question->answer_decrease = decrease != 0;
     return true;
@@ -128,10 +130,18 @@ static bool ask_np_of_mark(struct vn_net *net, PyObject *np, PyObject *now)
 
 /* ---- RP ---- */
 
-/* One that is told something: a value of `type`, and the time. */
-static bool inform(PyObject *rp, PyObject *name, PyObject *type, uint32_t n, PyObject *const *fields, PyObject *now)
+static PyObject *notice_of(const struct vn_net *net)
 {
-    PyObject *notice = record(type, n, fields);
+    PyObject *decrease = PyBool_FromLong(net->question.decrease), *rate_bps = PyFloat_FromDouble(net->question.told);
+    PyObject *cnp = rate_bps != NULL ? PyObject_CallFunctionObjArgs(net->python.cnp, decrease, rate_bps, NULL) : NULL;
+    Py_DecRef(decrease);
+    Py_DecRef(rate_bps);
+    return cnp;
+}
+
+/* One that is told something, which it takes over, and the time. */
+static bool inform(PyObject *rp, PyObject *name, PyObject *notice, PyObject *now)
+{
     if (notice == NULL) return false;
     PyObject *result = PyObject_CallMethodObjArgs(rp, name, notice, now, NULL);
     Py_DecRef(notice);
@@ -144,17 +154,14 @@ static bool tell_rp(struct vn_net *net, PyObject *rp, PyObject *now)
     const struct vn_question *question = &net->question;
     PyObject *const *names = python->names;
     switch (net->reason) {
-    case VN_CNP: {
-        PyObject *fields[] = {PyBool_FromLong(question->decrease), PyFloat_FromDouble(question->told)};
-        return inform(rp, names[VN_ON_CNP], python->cnp, 2, fields, now);
-    }
+    case VN_CNP: return inform(rp, names[VN_ON_CNP], notice_of(net), now);
     case VN_CNM: {
         PyObject *feedback = PyLong_FromUnsignedLongLong((unsigned long long)question->told);
-        return inform(rp, names[VN_ON_CNM], python->cnm, 1, &feedback, now);
+        return inform(rp, names[VN_ON_CNM], record(python->cnm, 1, &feedback), now);
     }
     case VN_ACK: {
         PyObject *rtt_s = PyFloat_FromDouble(question->told);
-        return inform(rp, names[VN_ON_ACK], python->ack, 1, &rtt_s, now);
+        return inform(rp, names[VN_ON_ACK], record(python->ack, 1, &rtt_s), now);
     }
     case VN_TIMER: {
         PyObject *due_s = PyObject_GetAttr(rp, names[VN_TIMER_S]);

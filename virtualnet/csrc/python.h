@@ -24,8 +24,7 @@ unsigned long long PyLong_AsUnsignedLongLong(PyObject *);
 PyObject *PyErr_Occurred(void);
 void PyErr_SetString(PyObject *, const char *);
 
-PyObject *PyList_GetItem(PyObject *, ptrdiff_t); /* borrowed, as the next */
-PyObject *PyTuple_GetItem(PyObject *, ptrdiff_t);
+PyObject *PyList_GetItem(PyObject *, ptrdiff_t); /* borrowed */
 PyObject *PyType_GenericAlloc(PyObject *, ptrdiff_t);
 int PyTuple_SetItem(PyObject *, ptrdiff_t, PyObject *); /* takes the value over */
 

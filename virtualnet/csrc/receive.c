@@ -198,7 +198,8 @@ void vn_window_event(struct vn_net *net, uint32_t number)
     flow->window_ce = flow->marked_ce;
     flow->window_ue = flow->marked_ue;
     flow->window_first = VN_NEVER;
-    open_window(net, flow, number);
+    if (flow->received == flow->packets) flow->window_end = 0; /* all of it is there */
+    else open_window(net, flow, number);
     vn_ask(net, VN_WINDOW, number);
 }
 
