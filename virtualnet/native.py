@@ -50,6 +50,7 @@ class FlowConfig(ctypes.Structure):
         ("dst", _u32),
         ("priority", _u8),
         ("wants_marked", _u8),
+        ("np_fields", _u8),
         ("cnp_bytes", _u16),
         ("ack_bytes", _u16),
         *[

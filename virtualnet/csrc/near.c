@@ -9,6 +9,7 @@ enum {
     FLOWS = 4,    /* of a host: no more are brought near, nor events */
     PACKETS = 16, /* on their way to a port: neither */
     BEFORE = 32,  /* bytes that Python keeps in front of an object */
+    FIELDS = 32,  /* bytes of its fields, from the first on */
 };
 
 static void near_node(const struct vn_node *node)
@@ -33,22 +34,26 @@ static void near_sender(const struct vn_flow *flow)
     vn_near(flow->data + VN_TEMPLATE_BYTES - 1);
 }
 
-/* Flows that start soon, and those whose window ends; then their NPs, which are asked. */
-static void near_others(const struct vn_net *net, const struct vn_node *node, bool points)
+/* Flows that start soon, and those whose window ends (step 1); their NPs, which are asked (2), and these NPs' fields (3). */
+static void near_others(const struct vn_net *net, const struct vn_node *node, uint32_t step)
 {
     for (uint32_t i = 0; i < node->others.n && i < FLOWS; i++) {
         struct vn_event event = node->others.events[i];
         const struct vn_flow *flow = &net->flows[vn_id_of(event)];
         if (event.time >= net->end) continue;
-        if (vn_kind_of(event) == VN_EV_START && !points) near_sender(flow);
+        if (vn_kind_of(event) == VN_EV_START && step == 1) near_sender(flow);
         if (vn_kind_of(event) != VN_EV_WINDOW) continue;
-        if (points) {
-            vn_near(flow->np);
-            vn_near((const char *)flow->np - BEFORE);
-        } else {
+        if (step == 1) {
+            vn_near(flow);
             vn_near(&flow->window_end);
             vn_near(&flow->np);
-            vn_near(&flow->window_ue);
+        } else if (step == 2) {
+            vn_near(flow->np);
+            vn_near((const char *)flow->np - BEFORE);
+        } else if (flow->np_fields != 0) {
+            const char *fields = *(const char *const *)(const void *)((const char *)flow->np - flow->np_fields);
+            vn_near(fields);
+            vn_near(fields + FIELDS);
         }
     }
 }
@@ -65,9 +70,9 @@ static void near_host(const struct vn_net *net, const struct vn_node *node, uint
     } else if (step == 1) {
         near_ring(net, side);
         for (uint32_t i = 0; i < node->n_turns && i < FLOWS; i++) near_sender(&net->flows[node->turns[i].flow]);
-        near_others(net, node, false);
+        near_others(net, node, step);
     } else { /* twice: what was dropped comes then */
-        near_others(net, node, true);
+        near_others(net, node, step);
         for (uint32_t i = 0; i < side->n && i < PACKETS; i++) vn_near_packet(net, vn_sent_at(side, i)->packet);
     }
 }

@@ -152,6 +152,7 @@ struct vn_flow {
     uint8_t priority;
     bool has_base;
     uint16_t frame_bytes, last_frame_bytes, payload_bytes, last_payload_bytes, cnp_bytes, ack_bytes;
+    uint8_t np_fields; /* as in vn_flow_config */
     uint32_t src, dst, segment;
     uint64_t sent_bytes, ended, start;
     double rate_bps;

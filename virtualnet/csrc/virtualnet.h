@@ -71,6 +71,7 @@ struct vn_flow_config {
     uint32_t src, dst; /* hosts */
     uint8_t priority;
     uint8_t wants_marked;
+    uint8_t np_fields; /* so many bytes in front of it, the NP has a pointer to its fields; 0: unknown */
     uint16_t cnp_bytes, ack_bytes;
     uint32_t frame_bytes, last_frame_bytes, payload_bytes, last_payload_bytes;
     uint32_t segment;   /* packets of which the last asks for an acknowledgement; 0: none does */
