@@ -28,10 +28,8 @@ static void near_ring(const struct vn_net *net, const struct vn_side *side)
 /* What the NIC needs to make a frame. */
 static void near_sender(const struct vn_flow *flow)
 {
-    vn_near(flow);
-    vn_near(&flow->sent_bytes);
+    vn_near(&flow->packets);
     vn_near(flow->data);
-    vn_near(flow->data + VN_TEMPLATE_BYTES - 1);
 }
 
 /* Flows that start soon, and those whose window ends (step 1); their NPs, which are asked (2), and these NPs' fields (3). */
@@ -41,12 +39,15 @@ static void near_others(const struct vn_net *net, const struct vn_node *node, ui
         struct vn_event event = node->others.events[i];
         const struct vn_flow *flow = &net->flows[vn_id_of(event)];
         if (event.time >= net->end) continue;
-        if (vn_kind_of(event) == VN_EV_START && step == 1) near_sender(flow);
+        if (vn_kind_of(event) == VN_EV_START && step == 1) {
+            near_sender(flow);
+            vn_near(&flow->start);
+        }
         if (vn_kind_of(event) != VN_EV_WINDOW) continue;
         if (step == 1) {
-            vn_near(flow);
             vn_near(&flow->window_end);
             vn_near(&flow->np);
+            vn_near(&flow->grid);
         } else if (step == 2) {
             vn_near(flow->np);
             vn_near((const char *)flow->np - BEFORE);
@@ -161,8 +162,9 @@ void vn_near_arrivals(const struct vn_net *net)
         if (!host) {
             vn_near_packet(net, coming->packet);
         } else if (coming->time != VN_NEVER && packet->flow != VN_NONE) { /* the packet is near already, its flow isn't */
-            vn_near(&net->flows[packet->flow].window_end);
-            vn_near(&net->flows[packet->flow].expected);
+            const struct vn_flow *flow = &net->flows[packet->flow];
+            if (packet->data) vn_near(&flow->window_end);
+            else vn_near(&flow->ended);
         }
     }
 }

@@ -324,6 +324,7 @@ int64_t vn_add_flow(struct vn_net *net, const struct vn_flow_config *config, PyO
         .frame_bytes = (uint16_t)config->frame_bytes, .last_frame_bytes = (uint16_t)config->last_frame_bytes,
         .payload_bytes = (uint16_t)config->payload_bytes, .last_payload_bytes = (uint16_t)config->last_payload_bytes,
         .cnp_bytes = config->cnp_bytes, .ack_bytes = config->ack_bytes, .np_fields = config->np_fields, .packets = config->packets,
+        .missing = config->packets != 0 ? config->packets : VN_NEVER,
         .start = config->start_ps, .end = config->end_ps, .period = config->period_ps, .phase = config->phase_ps,
         .rate_bps = config->rate_bps, .limit_bps = config->limit_bps, .rp = rp, .np = np, .ended = VN_NEVER,
         .timer = config->timer_ps, .due_bytes = config->due_bytes,

@@ -145,31 +145,40 @@ struct vn_node {
     uint64_t asked;
 } __attribute__((aligned(64)));
 
-/* A flow, both ends of it: what the NIC needs to send a frame, what a frame's arrival needs, in cache lines of their own, then
- * the rest. */
+/* A flow, both ends of it. Hosts that have it in their turns are elsewhere before they come back to it, so what an event needs
+ * stands together, in as few cache lines as can be. */
 struct vn_flow {
-    uint64_t end, base, interval, sent, packets, due_bytes;
+    /* The sender: what a frame needs, ... */
+    uint64_t packets, sent, sent_bytes, interval, base, due_bytes; /* packets: 0 if it has no end */
+    uint64_t *asked; /* when the latest n_asked packets that ask for an acknowledgement had left; NULL if none does */
+    uint16_t frame_bytes, last_frame_bytes;
     uint8_t priority;
     bool has_base;
-    uint16_t frame_bytes, last_frame_bytes, payload_bytes, last_payload_bytes, cnp_bytes, ack_bytes;
-    uint8_t np_fields; /* as in vn_flow_config */
-    uint32_t src, dst, segment;
-    uint64_t sent_bytes, ended, start;
-    double rate_bps;
-    uint8_t data[VN_TEMPLATE_BYTES]; /* what frames begin with, as in vn_flow_config */
+    _Alignas(64) uint8_t data[VN_TEMPLATE_BYTES]; /* what frames begin with, as in vn_flow_config */
+    uint8_t last_data[VN_TEMPLATE_BYTES];
+    /* ... a start, a notice. */
+    uint64_t start, end, ended, cnps_received;
     PyObject *rp;
-    double limit_bps;
+    double rate_bps, limit_bps;
+    uint32_t src, segment;
 
-    uint64_t window_end, window_first, received, received_bytes, received_payload, marked_ce, last, marked_from
-        __attribute__((aligned(64)));
+    /* The receiver: what arrives, ... */
+    uint64_t window_end, window_first, received, received_bytes, received_payload, last;
+    uint64_t missing; /* packets; VN_NEVER: it has no end */
     uint32_t expected;
-    uint32_t n_asked;
-    uint64_t *asked; /* when the latest n_asked packets that ask for an acknowledgement had left; NULL if none does */
-    uint64_t first, complete, grid, marked_ue, out_of_order, period;
+    uint16_t payload_bytes, last_payload_bytes;
+    /* ... a window that ends, and the packets in it: what was counted when it began; */
     PyObject *np;
-    uint64_t window_packets, window_bytes, window_ce, window_ue; /* as they were when the window began */
-    uint64_t cnps_sent, cnps_received, timer, phase;
-    uint8_t last_data[VN_TEMPLATE_BYTES], increase[VN_TEMPLATE_BYTES], decrease[VN_TEMPLATE_BYTES], ack[VN_TEMPLATE_BYTES];
+    uint64_t period, window_packets, window_bytes, window_ce, window_ue, marked_ce, marked_ue;
+    /* the CNP. */
+    uint64_t grid, phase, first, complete, cnps_sent, marked_from;
+    uint32_t dst;
+    uint16_t cnp_bytes, ack_bytes;
+    uint8_t np_fields; /* as in vn_flow_config */
+    _Alignas(64) uint8_t increase[VN_TEMPLATE_BYTES];
+    uint8_t decrease[VN_TEMPLATE_BYTES], ack[VN_TEMPLATE_BYTES];
+    uint64_t timer, out_of_order;
+    uint32_t n_asked;
 } __attribute__((aligned(64)));
 
 struct vn_sampler {

@@ -101,7 +101,7 @@ static void send_ack(struct vn_net *net, uint32_t number, uint32_t psn)
     vn_nic_control(net, &net->nodes[flow->dst], id);
 }
 
-static void on_data(struct vn_net *net, uint32_t number, const uint8_t *frame, uint32_t bytes)
+static void on_data(struct vn_net *net, struct vn_node *node, uint32_t number, const uint8_t *frame, uint32_t bytes)
 {
     struct vn_flow *flow = &net->flows[number];
     uint32_t psn = load32(frame + PSN) & 0xffffff, ecn = frame[TOS] & 3u;
@@ -122,15 +122,15 @@ static void on_data(struct vn_net *net, uint32_t number, const uint8_t *frame, u
         }
     }
     if (flow->window_first == VN_NEVER) flow->window_first = net->now;
-    bool last = flow->packets != 0 && (frame[BTH + 1] & 0x80);
+    bool last = flow->missing != VN_NEVER && (frame[BTH + 1] & 0x80);
     flow->received++;
     flow->received_bytes += bytes;
     flow->received_payload += last ? flow->last_payload_bytes : flow->payload_bytes;
     flow->last = net->now;
     if (ecn == CE) flow->marked_ce++;
     else if (ecn == ECT1) flow->marked_ue++;
-    vn_note(net, flow->dst, (uint64_t)psn << 34 ^ (uint64_t)ecn << 32 ^ number);
-    if (flow->received == flow->packets) {
+    node->digest = vn_mixed(node->digest, (uint64_t)psn << 34 ^ (uint64_t)ecn << 32 ^ number);
+    if (flow->missing != VN_NEVER && --flow->missing == 0) {
         flow->complete = net->now;
         net->unfinished--;
     }
@@ -171,7 +171,7 @@ void vn_host_receive(struct vn_net *net, struct vn_node *node, uint32_t id)
     const uint8_t *frame = vn_frame(net, packet);
     if (memcmp(frame + DST_IP, node->ip, 4) != 0 || packet->flow == VN_NONE) net->stray_frames++;
     else if (!sound(frame + IP)) net->bad_frames++;
-    else if (packet->data) on_data(net, packet->flow, frame, packet->bytes);
+    else if (packet->data) on_data(net, node, packet->flow, frame, packet->bytes);
     else if (frame[DST_PORT] == CNM_PORT >> 8 && frame[DST_PORT + 1] == (CNM_PORT & 0xff)) on_message(net, packet->flow, frame);
     else if (frame[BTH] == ACKNOWLEDGE) on_ack(net, packet->flow, frame);
     else on_cnp(net, packet->flow, frame);
@@ -198,7 +198,7 @@ void vn_window_event(struct vn_net *net, uint32_t number)
     flow->window_ce = flow->marked_ce;
     flow->window_ue = flow->marked_ue;
     flow->window_first = VN_NEVER;
-    if (flow->received == flow->packets) flow->window_end = 0; /* all of it is there */
+    if (flow->missing == 0) flow->window_end = 0;
     else open_window(net, flow, number);
     vn_ask(net, VN_WINDOW, number);
 }
