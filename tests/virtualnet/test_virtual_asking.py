@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 import dataclasses
 import math
 import sys
 import tracemalloc
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from networks import chain
@@ -16,6 +17,7 @@ from hosts.algorithms import Cnp, Configured, NotificationPoint, ReactionPoint, 
 from topologies.dumbbell import dumbbell
 from topologies.model import FlowSpec
 from virtualnet import CallbackError, VirtualError, VirtualFlow, VirtualNetwork
+from virtualnet.flows import fields_before
 
 PERIOD_S = 50e-6
 
@@ -97,6 +99,35 @@ def test_what_algorithms_are_told_are_the_values_of_their_own_types() -> None:
     told = [told for told in rp.told if told[0] == "bytes"]
     assert told
     assert 40_000 <= told[0][2] < 40_000 + 1058  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("queues", ["nodes", "one"])
+def test_the_window_of_the_last_packet_is_the_last(queues: Literal["nodes", "one"]) -> None:
+    np = Np()
+    with VirtualNetwork(chain(1), own(lambda: Rp(), lambda: np), queues=queues) as network:
+        flow = network.add_flow(FlowSpec(7, "h0", "r0", size_bytes=100_000))
+        network.run(until_s=1e-3)
+        assert sum(window.packets for window in np.windows) == flow.stats().received_packets == 100
+        complete_s = flow.stats().complete_s
+        assert complete_s is not None
+        network.run(until_s=complete_s + 10 * PERIOD_S)
+        events = network.totals().events
+    with VirtualNetwork(chain(1), own(lambda: Rp(), lambda: Np()), queues=queues) as network:
+        network.add_flow(FlowSpec(7, "h0", "r0", size_bytes=100_000))
+        network.run(until_s=complete_s + PERIOD_S)
+        assert network.totals().events == events
+
+
+def test_where_an_object_keeps_its_fields() -> None:
+    np = Np(Cnp(True))
+    if before := fields_before(np):
+        at = ctypes.c_void_p.from_address(id(np) - before).value
+        assert at is not None
+        at += at & 1  # 3.12's pointer, less one
+        fields = (ctypes.c_void_p * 3).from_address(at)
+        assert list(fields) == [id(np.period_s), id(np.answer), id(np.windows)]
+    assert (before > 0) == (sys.version_info[:2] in [(3, 11), (3, 12)])
+    assert fields_before(5) == 0
 
 
 @pytest.mark.parametrize(

@@ -48,6 +48,8 @@ static void near_others(const struct vn_net *net, const struct vn_node *node, ui
             vn_near(&flow->window_end);
             vn_near(&flow->np);
             vn_near(&flow->grid);
+            vn_near(flow->increase); /* the CNP, more often than not */
+            vn_near(&net->links[node->sides->link].control);
         } else if (step == 2) {
             vn_near(flow->np);
             vn_near((const char *)flow->np - BEFORE);
@@ -68,12 +70,14 @@ static void near_host(const struct vn_net *net, const struct vn_node *node, uint
         vn_near(&node->events.at[node->events.n]);
         vn_near(node->others.events);
         vn_near(&node->starts.events[node->starts.n - (node->starts.n != 0)]);
-    } else if (step == 1) {
+        return;
+    }
+    near_others(net, node, step);
+    if (step == 1) {
         near_ring(net, side);
         for (uint32_t i = 0; i < node->n_turns && i < FLOWS; i++) near_sender(&net->flows[node->turns[i].flow]);
-        near_others(net, node, step);
+        if (node->n_turns != 0) vn_near(&net->links[side->link].classes[node->turns->priority]);
     } else { /* twice: what was dropped comes then */
-        near_others(net, node, step);
         for (uint32_t i = 0; i < side->n && i < PACKETS; i++) vn_near_packet(net, vn_sent_at(side, i)->packet);
     }
 }
