@@ -164,20 +164,20 @@ struct vn_flow {
 
     /* The receiver: what arrives, ... */
     uint64_t window_end, window_first, received, received_bytes, received_payload, last;
-    uint64_t missing; /* packets; VN_NEVER: it has no end */
+    uint64_t missing; /* packets - received, beside what arrives; VN_NEVER: it has no end */
     uint32_t expected;
     uint16_t payload_bytes, last_payload_bytes;
     /* ... a window that ends, and the packets in it: what was counted when it began; */
     PyObject *np;
     uint64_t period, window_packets, window_bytes, window_ce, window_ue, marked_ce, marked_ue;
-    /* the CNP. */
+    /* a CNP, a first and a last packet. */
     uint64_t grid, phase, first, complete, cnps_sent, marked_from;
     uint32_t dst;
     uint16_t cnp_bytes, ack_bytes;
     uint8_t np_fields; /* as in vn_flow_config */
     _Alignas(64) uint8_t increase[VN_TEMPLATE_BYTES];
     uint8_t decrease[VN_TEMPLATE_BYTES], ack[VN_TEMPLATE_BYTES];
-    uint64_t timer, out_of_order;
+    uint64_t timer, out_of_order; /* seldom needed */
     uint32_t n_asked;
 } __attribute__((aligned(64)));
 
@@ -282,10 +282,7 @@ static inline uint32_t vn_place(const struct vn_net *net, enum vn_kind kind, uin
 
 /* Digests: what happened at a node, in its order. */
 static inline uint64_t vn_mixed(uint64_t digest, uint64_t what) { return (digest ^ what) * UINT64_C(0x9e3779b97f4a7c15); }
-static inline void vn_note(struct vn_net *net, uint32_t node, uint64_t what)
-{
-    net->nodes[node].digest = vn_mixed(net->nodes[node].digest, what);
-}
+static inline void vn_note(struct vn_node *node, uint64_t what) { node->digest = vn_mixed(node->digest, what); }
 
 /* A key: kind, id, and the slot among its node's events, 0 if it is one of the others. */
 static inline enum vn_kind vn_kind_of(struct vn_event event) { return (enum vn_kind)(event.key >> 48); }

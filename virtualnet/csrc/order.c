@@ -42,7 +42,7 @@ static inline __attribute__((always_inline)) void begin(struct vn_net *net, uint
     uint64_t what = event.time ^ event.key << 8;
     net->now = event.time;
     net->events_done++;
-    if (place != VN_NONE) vn_note(net, place, what);
+    if (place != VN_NONE) vn_note(&net->nodes[place], what);
     else net->digest = vn_mixed(net->digest, what);
 }
 

@@ -129,7 +129,7 @@ static void on_data(struct vn_net *net, struct vn_node *node, uint32_t number, c
     flow->last = net->now;
     if (ecn == CE) flow->marked_ce++;
     else if (ecn == ECT1) flow->marked_ue++;
-    node->digest = vn_mixed(node->digest, (uint64_t)psn << 34 ^ (uint64_t)ecn << 32 ^ number);
+    vn_note(node, (uint64_t)psn << 34 ^ (uint64_t)ecn << 32 ^ number);
     if (flow->missing != VN_NEVER && --flow->missing == 0) {
         flow->complete = net->now;
         net->unfinished--;
