@@ -10,6 +10,7 @@ import ctypes
 import errno as errno_names
 import os
 import threading
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
@@ -29,6 +30,10 @@ EVENT_PACKET_IN: Final = 1
 EVENT_DIGEST: Final = 2
 EVENT_LOG: Final = 3
 EVENT_NOTICE: Final = 4
+EVENT_MARK: Final = 5
+
+CLOCK_LIVE: Final = 0
+CLOCK_MANUAL: Final = 1
 
 
 class NativeError(Exception):
@@ -45,6 +50,19 @@ class Counter(NamedTuple):
 
     packets: int
     bytes: int
+
+
+class PortStats(NamedTuple):
+    """What a port has counted since it was made (csrc/switch.h says what); `up`, 1 or 0: frames can leave by it."""
+
+    rx_packets: int
+    rx_bytes: int
+    tx_packets: int
+    tx_bytes: int
+    rx_dropped: int
+    tx_dropped: int
+    queue_dropped: int
+    up: int
 
 
 class MeterConfig(NamedTuple):
@@ -65,11 +83,19 @@ class Replica(NamedTuple):
 
 class Event(NamedTuple):
     """A frame for the CPU port (`EVENT_PACKET_IN`), a packed digest of list `id` (`EVENT_DIGEST`), or a line of text
-    from the program (`EVENT_LOG`) or the switch (`EVENT_NOTICE`)."""
+    from the program (`EVENT_LOG`) or the switch (`EVENT_NOTICE`), or what `mark` put there (`EVENT_MARK`)."""
 
     kind: int
     id: int
-    now_us: int
+    now_ns: int
+    data: bytes
+
+
+class Departed(NamedTuple):
+    """A frame that left a port without interface, `now_ns` after the switch was made."""
+
+    port: int
+    now_ns: int
     data: bytes
 
 
@@ -81,6 +107,15 @@ class _Meter(ctypes.Structure):
     _fields_ = [(name, ctypes.c_uint64) for name in ("cir", "cburst", "pir", "pburst")]
 
 
+class _PortStats(ctypes.Structure):
+    _fields_ = [
+        *((name, ctypes.c_uint64) for name in PortStats._fields[:-1]),
+        ("queue_packets", ctypes.c_uint32 * PRIORITIES),
+        ("in_flight", ctypes.c_uint32),
+        ("up", ctypes.c_uint8),
+    ]
+
+
 class _Replica(ctypes.Structure):
     _fields_ = [("port", ctypes.c_uint16), ("instance", ctypes.c_uint16)]
 
@@ -90,7 +125,7 @@ class _Event(ctypes.Structure):
         ("kind", ctypes.c_uint32),
         ("id", ctypes.c_uint32),
         ("length", ctypes.c_uint32),
-        ("now_us", ctypes.c_uint64),
+        ("now_ns", ctypes.c_uint64),
     ]
 
 
@@ -102,6 +137,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "sw_destroy": (None, []),
     "sw_port_add": (ctypes.c_int, [_u16, _text, _u32, _text]),
     "sw_port_shape": (ctypes.c_int, [_u16, _u64, _u64, _u32, _text]),
+    "sw_port_stats": (ctypes.c_int, [_u16, ctypes.POINTER(_PortStats)]),
     "sw_start": (ctypes.c_int, [_text]),
     "sw_stop": (ctypes.c_int, []),
     "sw_load": (ctypes.c_int, [_text, _text]),
@@ -128,6 +164,13 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "sw_multicast_group": (ctypes.c_int, [_u32, _data, _u32, _text]),
     "sw_packet_out": (ctypes.c_int, [_u16, _data, _u32]),
     "sw_next_event": (ctypes.c_int, [ctypes.c_int, ctypes.POINTER(_Event), _data, _u32]),
+    "sw_mark": (ctypes.c_int, [_u32]),
+    "sw_time_ns": (_u64, []),
+    "sw_advance": (ctypes.c_int, [_u64, _u16, _u64]),
+    "sw_reentry": (ctypes.c_int, [_u64]),
+    "sw_left_by": (_u64, [_u16]),
+    "sw_inject": (ctypes.c_int, [_u16, _data, _u32, _text]),
+    "sw_departed": (ctypes.c_int, [ctypes.POINTER(_Event), _data, _u32]),
 }
 
 
@@ -135,7 +178,7 @@ def load_library(path: Path) -> ctypes.CDLL:
     """Loads the runtime with its symbols visible to the programs it will dlopen, and declares its functions."""
     library = ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)
     library.sw_create.restype = _handle
-    library.sw_create.argtypes = [_u32, _u32, _u16, _u16, _u64, _text]
+    library.sw_create.argtypes = [_u32, _u32, _u16, _u16, _u64, _u32, _text]
     for name, (result, arguments) in _SIGNATURES.items():
         function = getattr(library, name)
         function.restype = result
@@ -146,7 +189,8 @@ def load_library(path: Path) -> ctypes.CDLL:
 class NativeSwitch:
     """One switch of the C runtime. A context manager: leaving it stops the switch and closes its ports.
 
-    `priorities`: queues a port, 1 to 8. `queue_depth`: packets a queue. `cpu_port` 0: none. Raises NativeError.
+    `priorities`: queues a port, 1 to 8. `queue_depth`: packets a queue. `cpu_port` 0: none. `manual`: its clock stands
+    at 0 until `advance` moves it. Raises NativeError.
     """
 
     def __init__(
@@ -158,14 +202,19 @@ class NativeSwitch:
         cpu_port: int = 0,
         drop_port: int = 511,
         seed: int = 1,
+        manual: bool = False,
     ) -> None:
         self._lib = library
+        self.manual = manual
         self._handle: int | None = None
         self._close_lock = threading.Lock()
         self._event_lock = threading.Lock()
         self._event_buffer = ctypes.create_string_buffer(MAX_FRAME)
+        self._departed_lock = threading.Lock()
+        self._departed_buffer = ctypes.create_string_buffer(MAX_FRAME)
         error = ctypes.create_string_buffer(ERROR_BYTES)
-        self._handle = library.sw_create(priorities, queue_depth, cpu_port, drop_port, seed & (2**64 - 1), error)
+        clock = CLOCK_MANUAL if manual else CLOCK_LIVE
+        self._handle = library.sw_create(priorities, queue_depth, cpu_port, drop_port, seed & (2**64 - 1), clock, error)
         if not self._handle:
             raise NativeError(errno_names.EINVAL, _line(error) or "the switch could not be made")
 
@@ -193,13 +242,23 @@ class NativeSwitch:
 
     # ---- ports ----
 
-    def port_add(self, port: int, interface: str, ring_frames: int = RING_FRAMES) -> None:
-        """Attaches an interface as a port, with a ring for so many frames that have come and aren't taken in yet."""
-        self._call("sw_port_add", port, os.fsencode(interface), ring_frames, explain=True)
+    def port_add(self, port: int, interface: str | None, ring_frames: int = RING_FRAMES) -> None:
+        """Attaches an interface as a port, with a ring for so many frames that have come and aren't taken in yet.
+
+        None, with the manual clock alone: a port without interface, for `inject` and `departed`.
+        """
+        name = None if interface is None else os.fsencode(interface)
+        self._call("sw_port_add", port, name, ring_frames, explain=True)
 
     def port_shape(self, port: int, *, rate_bps: int, delay_ns: int = 0, depth: int = 0) -> None:
         """Sets a port's rate (0: unshaped), link delay and queue depth in packets (0: as it is)."""
         self._call("sw_port_shape", port, rate_bps, delay_ns, depth, explain=True)
+
+    def port_stats(self, port: int) -> PortStats:
+        """What a port has counted; nothing, where there is no such port."""
+        raw = _PortStats()
+        self._call("sw_port_stats", port, ctypes.byref(raw))
+        return PortStats._make(getattr(raw, name) for name in PortStats._fields)
 
     # ---- running ----
 
@@ -214,6 +273,46 @@ class NativeSwitch:
     def load(self, program: Path) -> None:
         """Loads a program's shared object, with empty tables and zeroed state. On failure the old one goes on."""
         self._call("sw_load", os.fsencode(program), explain=True)
+
+    # ---- the clock ----
+
+    @property
+    def now_ns(self) -> int:
+        """Nanoseconds since the switch was made, of its own clock."""
+        return int(self._lib.sw_time_ns(self.handle))
+
+    def timestamp_ns(self) -> int:
+        """For messages: nanoseconds since 1970, or with the manual clock `now_ns`."""
+        return self.now_ns if self.manual else time.time_ns()
+
+    def advance(self, until_ns: int, port: int = 0, frames: int = 0) -> bool:
+        """Moves the manual clock towards `until_ns` and does what is due on the way. Whether it is there.
+
+        It isn't yet where something is due at this moment that `next_event` tells, or another caller may have waited;
+        nor where so many frames have left by a port, as `left_by` counts them.
+        """
+        return not self._call("sw_advance", until_ns, port, frames)
+
+    def set_reentry(self, ns: int) -> None:
+        """With the manual clock: how long resubmitted and recirculated packets are on their way back to the parser."""
+        self._call("sw_reentry", ns)
+
+    def left_by(self, port: int) -> int:
+        """How many frames have left by a port so far."""
+        return int(self._lib.sw_left_by(self.handle, port))
+
+    def inject(self, port: int, frame: bytes) -> None:
+        """A frame comes in at a port without interface. What it causes at this time is done on return."""
+        self._call("sw_inject", port, frame, len(frame), explain=True)
+
+    def departed(self) -> list[Departed]:
+        """The frames that left ports without interface since the last call, in order."""
+        raw, frames = _Event(), []
+        with self._departed_lock:
+            while self._call("sw_departed", ctypes.byref(raw), self._departed_buffer, MAX_FRAME):
+                data = ctypes.string_at(self._departed_buffer, raw.length)
+                frames.append(Departed(raw.id, raw.now_ns, data))
+        return frames
 
     # ---- tables ----
 
@@ -346,7 +445,11 @@ class NativeSwitch:
             got = self._call("sw_next_event", timeout_ms, ctypes.byref(raw), self._event_buffer, MAX_FRAME)
             if not got:
                 return None
-            return Event(raw.kind, raw.id, raw.now_us, ctypes.string_at(self._event_buffer, raw.length))
+            return Event(raw.kind, raw.id, raw.now_ns, ctypes.string_at(self._event_buffer, raw.length))
+
+    def mark(self, number: int) -> None:
+        """Puts an event behind those there are: who reads it has read all of them."""
+        self._call("sw_mark", number)
 
     def _set_group(self, name: str, number: int, replicas: Sequence[Replica], *more: int) -> None:
         try:

@@ -71,7 +71,9 @@ class Options(NamedTuple):
     """A parsed command line."""
 
     program: Path | None
-    interfaces: tuple[tuple[int, str], ...]
+    interfaces: tuple[tuple[int, str | None], ...]  # None: with the manual clock, a port without
+    manual_clock: bool
+    reentry_ns: int  # with the manual clock
     device_id: int
     grpc_address: str
     cpu_port: int
@@ -118,7 +120,9 @@ def parse(arguments: Sequence[str]) -> Options:
         raise OptionError("name a program (p4c's BMv2 JSON), or --no-p4 to wait for one over P4Runtime")
     return Options(
         program=None if given.no_p4 else given.program,
-        interfaces=_interfaces(given.interface, given.cpu_port),
+        interfaces=_interfaces(given.interface, given.cpu_port, given.clock == "manual"),
+        manual_clock=given.clock == "manual",
+        reentry_ns=_reentry(given),
         device_id=given.device_id,
         grpc_address=given.grpc_server_addr,
         cpu_port=given.cpu_port,
@@ -173,7 +177,19 @@ def _parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="PORT@INTERFACE",
-        help="attach an interface as a port; repeatable",
+        help="attach an interface as a port; repeatable. With --clock manual PORT alone is a port without one",
+    )
+    parser.add_argument(
+        "--clock",
+        choices=("live", "manual"),
+        default="live",
+        help="manual: for tests, the switch's time stands until softswitch.clock moves it (default: live)",
+    )
+    parser.add_argument(
+        "--reentry",
+        type=parse_delay,
+        metavar="TIME",
+        help="with --clock manual: how long resubmitted and recirculated packets are on their way, as 1us (default: 0)",
     )
     parser.add_argument(
         "--device-id", type=_number(0, 2**64 - 1), default=0, metavar="N", help="P4Runtime's device id (default: 0)"
@@ -293,21 +309,34 @@ def _by_port(option: str, pairs: Sequence[tuple[int | None, int]]) -> dict[int |
     return values
 
 
-def _interfaces(texts: Sequence[str], cpu_port: int) -> tuple[tuple[int, str], ...]:
-    interfaces: dict[int, str] = {}
+def _interfaces(texts: Sequence[str], cpu_port: int, manual: bool) -> tuple[tuple[int, str | None], ...]:
+    interfaces: dict[int, str | None] = {}
     for text in texts:
-        match = re.fullmatch(r"(\d+)@(.+)", text)
+        match = re.fullmatch(r"(\d+)(?:@(.+))?", text)
         if not match or int(match[1]) > MAX_PORT:
             raise OptionError(f"-i {text}: write PORT@INTERFACE with a port from 0 to {MAX_PORT}, as 1@veth0")
         port, interface = int(match[1]), match[2]
+        if interface is None and not manual:
+            raise OptionError(f"-i {text}: write PORT@INTERFACE, as {port}@veth0; ports without need --clock manual")
         if port in interfaces:
-            raise OptionError(f"-i {text}: port {port} has the interface {interfaces[port]} already")
-        if interface in interfaces.values():
+            there = interfaces[port]
+            raise OptionError(
+                f"-i {text}: port {port} {'is there' if there is None else f'has the interface {there}'} already"
+            )
+        if interface is not None and interface in interfaces.values():
             raise OptionError(f"-i {text}: {interface} is a port already")
         if cpu_port and port == cpu_port:
             raise OptionError(f"-i {text}: port {port} is the CPU port (--cpu-port)")
         interfaces[port] = interface
     return tuple(interfaces.items())
+
+
+def _reentry(given: argparse.Namespace) -> int:
+    if given.reentry is None:
+        return 0
+    if given.clock != "manual":
+        raise OptionError("--reentry needs --clock manual: with the live clock it takes what it takes")
+    return int(given.reentry)
 
 
 def _tls_files(given: argparse.Namespace) -> tuple[Path, Path, Path | None] | None:

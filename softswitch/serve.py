@@ -10,6 +10,7 @@ from pathlib import Path
 
 from softswitch.codegen.build import BuildError, build_program, build_runtime
 from softswitch.errors import StartError
+from softswitch.gnmi import Gnmi
 from softswitch.native import RING_FRAMES, NativeError, NativeSwitch, load_library
 from softswitch.options import OptionError, Options
 from softswitch.p4runtime.pipeline import Pipeline
@@ -45,8 +46,11 @@ def _serve(options: Options, say: Callable[[str], None], wait: Callable[[], obje
                 cpu_port=options.cpu_port,
                 drop_port=options.drop_port,
                 seed=options.seed,
+                manual=options.manual_clock,
             )
         )
+        if options.reentry_ns:
+            native.set_reentry(options.reentry_ns)
         _add_ports(native, options)
         if options.program is not None:
             _load(native, options.program)
@@ -54,8 +58,11 @@ def _serve(options: Options, say: Callable[[str], None], wait: Callable[[], obje
         pipeline = Pipeline(native, library)
         stack.callback(pipeline.close)
         service = Service(native, pipeline, options.device_id, options.cpu_port)
-        server = stack.enter_context(Server(service, options.grpc_address, options.tls()))
-        ports = " ".join(f"{port}@{interface}" for port, interface in options.interfaces) or "none"
+        interfaces = [(port, interface) for port, interface in options.interfaces if interface is not None]
+        ports_by_gnmi = Gnmi(native, interfaces).handler()
+        server = stack.enter_context(Server(service, options.grpc_address, options.tls(), [ports_by_gnmi]))
+        names = [str(port) if interface is None else f"{port}@{interface}" for port, interface in options.interfaces]
+        ports = " ".join(names) or "none"
         ready = f"device {options.device_id} listening on {server.address}, ports: {ports}"
         say(ready)
         if options.log_file is not None:

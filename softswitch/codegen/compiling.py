@@ -20,6 +20,7 @@ from pathlib import Path
 
 COMMON_FLAGS = (
     "-std=gnu11", "-O2", "-fPIC", "-shared", "-fno-strict-aliasing", "-Wall", "-Wextra",
+    "-Werror=implicit-function-declaration",
     "-fno-tree-slp-vectorize",  # words written one by one and read at once would wait for all to reach the cache
 )  # fmt: skip
 CHECKSUM_BYTES = 4
@@ -89,8 +90,7 @@ def build(name: str, sources: Sequence[Path], digest: str, flags: Sequence[str],
 
 def entry(name: str, digest: str, flags: Sequence[str]) -> Path:
     """Where the cache has what the compiler makes, with these flags, of what `digest` identifies."""
-    command = compiler()
-    identity = "\n".join([digest, *flags, *command, _compiler_version(tuple(command))])
+    identity = "\n".join([digest, *flags, *compiler(), compiler_version()])
     return cache_dir() / f"{name}-{hashlib.sha256(identity.encode()).hexdigest()[:32]}.so"
 
 
@@ -112,6 +112,11 @@ def link(name: Path, target: Path) -> None:
         new = Path(scratch) / name.name
         new.symlink_to(target.name)
         new.replace(name)
+
+
+def compiler_version() -> str:
+    """What the C compiler says of itself. Raises BuildError where there is none."""
+    return _compiler_version(tuple(compiler()))
 
 
 @lru_cache(maxsize=8)

@@ -11,7 +11,7 @@ Programs that could change where a header stands, or ask for more than a port an
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from softswitch.codegen.expressions import Expressions
 from softswitch.codegen.layout import sort_rows
@@ -59,7 +59,8 @@ class InPlace:
         self.parser = parser
         self.program = expressions.program
         self.layout = expressions.layout
-        self.ingress_writes = set(self._written(self.program.ingress))
+        parsing = (s for state in self.program.parser.states for s in state.statements)
+        self.ingress_writes = {*_targets(parsing), *self._written(self.program.ingress)}
         self.egress_writes = set(self._written(self.program.egress))
         self.egress_writes |= {c.target for c in self.program.checksums if c.update}
 
@@ -98,10 +99,7 @@ class InPlace:
                         yield from self.program.actions[action].statements
 
     def _written(self, control: Control) -> Iterator[FieldRef]:
-        for statement in self._of(control):
-            target = getattr(statement.operation, "target", None)
-            if isinstance(target, FieldRef):
-                yield target
+        yield from _targets(self._of(control))
         for node in control.nodes:
             if isinstance(node, TableNode):
                 meter = self.program.tables[node.table].direct_meter
@@ -318,3 +316,11 @@ class InPlace:
                 "",
             ]
         )
+
+
+def _targets(statements: Iterable[Statement]) -> Iterator[FieldRef]:
+    """The fields that statements name as what they write."""
+    for statement in statements:
+        target = getattr(statement.operation, "target", None)
+        if isinstance(target, FieldRef):
+            yield target

@@ -53,6 +53,7 @@ from softswitch.program.statements import (
 )
 
 MIRROR_SESSIONS = 0x7FFF  # BMv2 keeps 15 bits of a session's number
+DROP_PORT = 511  # the largest
 
 
 class Statements:
@@ -86,14 +87,15 @@ class Statements:
                 return self._push(stack, count)
             case Pop(stack, count):
                 return self._pop(stack, count)
-            case MarkToDrop():
-                return self._mark_to_drop()
+            case MarkToDrop(egress_spec, mcast_grp):
+                drop_port = Value("s->drop_port", "u64", (0, DROP_PORT))
+                cleared = [] if mcast_grp is None else [self.store(mcast_grp, Value("0", "u64", (0, 0)))]
+                return [self.store(egress_spec, drop_port), *cleared]
             case RegisterRead() | RegisterWrite() | Count() | MeterExecute():
                 return self._state(operation)
             case Hash(target, base, calculation, size):
                 return self._hash(target, base, calculation, size)
             case Random(target, low, high):
-                store = self.store(target, Value("v", "u64", unsigned_range(64)))
                 store = self.store(target, Value("v", "u64", unsigned_range(64)))
                 return [
                     f"{{ uint64_t low = {self.e.modulo(low, 64)}, high = {self.e.modulo(high, 64)};",
@@ -301,12 +303,6 @@ class Statements:
     def _swap(self, stack: int, a: str, b: str) -> str:
         name = self.layout.type_name(self.program.stacks[stack].type)
         return f"{name} swap = {a}; {a} = {b}; {b} = swap;"
-
-    def _mark_to_drop(self) -> list[str]:
-        lines = ["p->std.egress_spec = s->drop_port;"]
-        if "mcast_grp" in self.program.std_fields.values():
-            lines.append("p->std.mcast_grp = 0;")
-        return lines
 
     # ---- state ----
 

@@ -36,7 +36,7 @@ int64_t sw_table_add(struct sw_switch *sw, uint32_t number, const uint8_t *key, 
         enum sw_match kind = sw_table_spec_of(table)->kind;
         if (kind == SW_EXACT || kind == SW_LPM) rank = 0;
         status = sw_table_insert(table, key, mask, prefix, rank, action, args, n_args, &why);
-        if (status >= 0) sw_node_used(table, sw_table_node(table, status), (sw_clock_ns() - sw->origin_ns) / 1000);
+        if (status >= 0) sw_node_used(table, sw_table_node(table, status), sw_called_us(sw));
     }
     sw_unlock(sw);
     if (status >= 0) error[0] = 0;
@@ -97,7 +97,7 @@ int sw_table_idle(struct sw_switch *sw, uint32_t number, uint32_t handle, uint64
 {
     sw_lock(sw);
     const struct sw_node *node = node_of(sw, number, handle, SW_IDLE_TIMEOUT);
-    uint64_t now = (sw_clock_ns() - sw->origin_ns) / 1000;
+    uint64_t now = sw_called_us(sw);
     if (node != NULL) *us = now > node->entry.last_hit_us ? now - node->entry.last_hit_us : 0;
     sw_unlock(sw);
     return node == NULL ? -ENOENT : 0;
@@ -268,7 +268,7 @@ static int write_meter(const struct sw_switch *sw, struct sw_meter *meter, const
     if (in != NULL && in->cir > in->pir) return -EINVAL;
     uint64_t rates[4] = {0};
     if (in != NULL) memcpy(rates, (uint64_t[]){in->cir, in->cburst, in->pir, in->pburst}, sizeof rates);
-    sw_meter_set(meter, in == NULL ? NULL : rates, (sw_clock_ns() - sw->origin_ns) / 1000);
+    sw_meter_set(meter, in == NULL ? NULL : rates, sw_called_us(sw));
     return 0;
 }
 
@@ -340,8 +340,9 @@ int sw_port_shape(struct sw_switch *sw, uint16_t number, uint64_t rate_bps, uint
     sw_lock(sw);
     struct sw_tm_port *port = sw_tm_port(&sw->tm, number);
     if (port != NULL) sw_tm_shape(port, rate_bps, delay_ns, depth);
+    if (sw->manual) sw_settle(sw); /* a higher rate: some may be due at once */
     sw_unlock(sw);
-    sw_wake(sw);
+    if (!sw->manual) sw_wake(sw);
     return port == NULL ? refuse(error, -EINVAL, "no such port number, or out of memory") : 0;
 }
 
@@ -354,7 +355,7 @@ int sw_port_stats(struct sw_switch *sw, uint16_t number, struct sw_port_stats *o
     const struct sw_tm_port *queues = sw->tm.ports[number];
     if (port != NULL) {
         *out = port->stats;
-        out->up = port->up;
+        out->up = port->up && port->running;
     }
     if (queues != NULL) {
         out->queue_dropped += queues->dropped;
@@ -372,19 +373,32 @@ int sw_packet_out(struct sw_switch *sw, uint16_t port, const uint8_t *frame, uin
     sw_lock(sw);
     struct sw_pkt *pkt = sw->instance == NULL ? NULL : sw_pkt_copy_bytes(&sw->pool, frame, length);
     if (sw->instance == NULL) status = -ENOENT;
-    if (pkt != NULL) {
+    if (pkt != NULL && sw->manual) {
+        status = 0;
+        sw_receive(sw, pkt, port);
+        sw_settle(sw);
+    } else if (pkt != NULL) {
         status = 0;
         pkt->p.std.ingress_port = port;
         pkt->p.std.packet_length = length;
-        pkt->p.std.ingress_global_timestamp = (sw_clock_ns() - sw->origin_ns) / 1000;
+        pkt->p.std.ingress_global_timestamp = sw_called_us(sw);
+        pkt->due_ns = 0;
         sw_fifo_push(&sw->input, pkt);
     }
     sw_unlock(sw);
-    if (status == 0) sw_wake(sw);
+    if (status == 0 && !sw->manual) sw_wake(sw);
     return status;
 }
 
 int sw_next_event(struct sw_switch *sw, int timeout_ms, struct sw_event *event, uint8_t *data, uint32_t capacity)
 {
     return sw_events_get(&sw->events, timeout_ms, event, data, capacity);
+}
+
+int sw_mark(struct sw_switch *sw, uint32_t id)
+{
+    sw_lock(sw);
+    bool put = sw_events_put(&sw->events, SW_EVENT_MARK, id, NULL, 0, sw_now_ns(sw));
+    sw_unlock(sw);
+    return put ? 0 : -ESHUTDOWN;
 }

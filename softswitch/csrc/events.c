@@ -6,17 +6,15 @@
 #include <string.h>
 #include <time.h>
 
-enum { MAX_BYTES = 4 << 20 };
-
 struct sw_event_node {
     struct sw_event_node *next;
     struct sw_event event;
     uint8_t data[];
 };
 
-void sw_events_init(struct sw_events *events)
+void sw_events_init(struct sw_events *events, size_t max_bytes)
 {
-    *events = (struct sw_events){0};
+    *events = (struct sw_events){.max_bytes = max_bytes};
     pthread_mutex_init(&events->lock, NULL);
     pthread_condattr_t attributes;
     pthread_condattr_init(&attributes);
@@ -44,25 +42,28 @@ void sw_events_free(struct sw_events *events)
     pthread_mutex_destroy(&events->lock);
 }
 
-void sw_events_put(struct sw_events *events, uint32_t kind, uint32_t id, const void *data, uint32_t length,
-                   uint64_t now_us)
+bool sw_events_put(struct sw_events *events, uint32_t kind, uint32_t id, const void *data, uint32_t length,
+                   uint64_t now_ns)
 {
     size_t size = sizeof(struct sw_event_node) + length;
     pthread_mutex_lock(&events->lock);
-    struct sw_event_node *node = events->stopped || events->bytes + size > MAX_BYTES ? NULL : malloc(size);
+    bool full = events->bytes + size > events->max_bytes && kind != SW_EVENT_MARK;
+    struct sw_event_node *node = events->stopped || full ? NULL : malloc(size);
     if (node == NULL) {
         events->dropped++;
     } else {
         node->next = NULL;
-        node->event = (struct sw_event){kind, id, length, now_us};
-        memcpy(node->data, data, length);
+        node->event = (struct sw_event){kind, id, length, now_ns};
+        if (length != 0) memcpy(node->data, data, length);
         if (events->tail != NULL) events->tail->next = node;
         else events->head = node;
         events->tail = node;
         events->bytes += size;
+        events->put++;
         pthread_cond_signal(&events->changed);
     }
     pthread_mutex_unlock(&events->lock);
+    return node != NULL;
 }
 
 int sw_events_get(struct sw_events *events, int timeout_ms, struct sw_event *event, uint8_t *data, uint32_t capacity)

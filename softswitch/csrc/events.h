@@ -13,15 +13,16 @@ struct sw_events {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     struct sw_event_node *head, *tail;
-    size_t bytes;
-    uint64_t dropped;
+    size_t bytes, max_bytes;
+    uint64_t put, dropped;
     bool stopped;
 };
 
-void sw_events_init(struct sw_events *);
+void sw_events_init(struct sw_events *, size_t max_bytes);
 void sw_events_stop(struct sw_events *); /* wakes readers; they get -ESHUTDOWN once the queue is empty */
 void sw_events_free(struct sw_events *);
-void sw_events_put(struct sw_events *, uint32_t kind, uint32_t id, const void *data, uint32_t length, uint64_t now_us);
+/* False: dropped, since the queue is full or has stopped. */
+bool sw_events_put(struct sw_events *, uint32_t kind, uint32_t id, const void *data, uint32_t length, uint64_t now_ns);
 int sw_events_get(struct sw_events *, int timeout_ms, struct sw_event *, uint8_t *data, uint32_t capacity);
 
 #endif

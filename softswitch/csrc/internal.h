@@ -18,6 +18,8 @@ enum { SW_BATCH = 64, SW_FEW = 4 /* packets */ };
 struct sw_port {
     uint16_t port;
     bool present, up;   /* an interface belongs to it; it is there */
+    bool running;       /* the interface is up, and so is what it is connected to: frames can leave */
+    bool bare;          /* it is there without one */
     bool lossy;         /* the log knows that frames were lost */
     char interface[16]; /* IFNAMSIZ */
     int fd, ifindex;
@@ -25,6 +27,7 @@ struct sw_port {
     uint32_t ring_frames;
     struct sw_fifo out; /* to be sent in this turn, or refused for now */
     uint64_t stuck_ns;  /* since when the interface refuses out.head; 0: it doesn't */
+    uint64_t dropped_before; /* stats.tx_dropped when the link went down */
     struct sw_port_stats stats;
 };
 
@@ -43,7 +46,11 @@ struct sw_switch {
     uint16_t active[SW_MAX_PORTS];
     uint32_t n_active;
     struct sw_events events;
+    struct sw_events departed; /* frames that left ports without interface */
     uint64_t origin_ns, now_ns, seed;
+    bool manual;               /* the clock stands until sw_advance moves it */
+    uint64_t reentry_ns;       /* with the manual clock: how long resubmitted and recirculated packets are on their way */
+    uint64_t input_at_ns;      /* with the manual clock: what is in a loop without end waits until then */
     uint16_t cpu_port, drop_port;
     int epoll, wake, netlink;
     pthread_t worker;
@@ -53,19 +60,28 @@ struct sw_switch {
 void sw_lock(struct sw_switch *);
 void sw_unlock(struct sw_switch *);
 uint64_t sw_clock_ns(void);
-static inline uint64_t sw_now_us(const struct sw_switch *sw) { return (sw->now_ns - sw->origin_ns) / 1000; }
+/* The time of what is being done; and with the lock held, that of a call: a live clock has gone on meanwhile. */
+static inline uint64_t sw_now_ns(const struct sw_switch *sw) { return sw->now_ns - sw->origin_ns; }
+static inline uint64_t sw_now_us(const struct sw_switch *sw) { return sw_now_ns(sw) / 1000; }
+static inline uint64_t sw_called_us(const struct sw_switch *sw)
+{
+    return sw->manual ? sw_now_us(sw) : (sw_clock_ns() - sw->origin_ns) / 1000;
+}
 void sw_wake(struct sw_switch *);
 void sw_say(struct sw_switch *, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* run.c */
 void sw_receive(struct sw_switch *, struct sw_pkt *, uint16_t port); /* a new packet: through ingress */
-void sw_run_input(struct sw_switch *);                               /* one turn of the input queue */
+void sw_run_input(struct sw_switch *);                               /* one turn of what is due in the input queue */
 void sw_run_port(struct sw_switch *, struct sw_tm_port *);           /* one turn of a port's queues and delay line */
 void sw_flush(struct sw_switch *);                                   /* drops every packet inside */
 
+/* clock.c, with the lock held */
+void sw_settle(struct sw_switch *); /* with the manual clock: all that interfaces received, and all that is due now */
+
 /* ports.c */
 struct sw_port *sw_port_of(struct sw_switch *, uint32_t port); /* made on first use; NULL: no memory */
-void sw_port_receive(struct sw_switch *, struct sw_port *, uint32_t batch); /* so many packets at most */
+uint32_t sw_port_receive(struct sw_switch *, struct sw_port *, uint32_t batch); /* so many packets at most; how many */
 void sw_port_trouble(struct sw_port *); /* the socket has an error to tell, as when its interface is down */
 void sw_port_send(struct sw_switch *, struct sw_port *, struct sw_pkt *); /* queued until sw_port_flush */
 void sw_port_flush(struct sw_switch *, struct sw_port *);

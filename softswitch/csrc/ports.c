@@ -7,7 +7,6 @@
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
-#include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "internal.h"
@@ -97,7 +97,7 @@ static int open_interface(struct sw_switch *sw, struct sw_port *port, char *erro
     }
     port->fd = fd;
     port->ifindex = (int)index;
-    port->up = true;
+    port->up = port->running = true; /* until one looks: a link that came up just now may be said to be down */
     return 0;
 }
 
@@ -116,12 +116,15 @@ int sw_port_add(struct sw_switch *sw, uint16_t number, const char *interface, ui
                 char error[SW_ERROR_BYTES])
 {
     error[0] = 0;
-    if (number >= SW_MAX_PORTS || number == sw->drop_port) {
-        snprintf(error, SW_ERROR_BYTES, "port %u can't be used: ports are 0 to %d, without the drop port %u", number,
-                 SW_MAX_PORTS - 1, sw->drop_port);
+    if (number >= SW_MAX_PORTS) {
+        snprintf(error, SW_ERROR_BYTES, "port %u can't be used: ports are 0 to %d", number, SW_MAX_PORTS - 1);
         return -EINVAL;
     }
-    if (strlen(interface) >= IFNAMSIZ) {
+    if (interface == NULL && !sw->manual) {
+        snprintf(error, SW_ERROR_BYTES, "port %u needs an interface: only a switch on the manual clock has ports without", number);
+        return -EINVAL;
+    }
+    if (interface != NULL && strlen(interface) >= IFNAMSIZ) {
         snprintf(error, SW_ERROR_BYTES, "no interface has a name as long as %.64s", interface);
         return -EINVAL;
     }
@@ -131,9 +134,12 @@ int sw_port_add(struct sw_switch *sw, uint16_t number, const char *interface, ui
     if (port == NULL) {
         status = -ENOMEM;
         snprintf(error, SW_ERROR_BYTES, "out of memory");
-    } else if (port->present) {
+    } else if (port->present || port->bare) {
         status = -EEXIST;
-        snprintf(error, SW_ERROR_BYTES, "port %u has the interface %s already", number, port->interface);
+        snprintf(error, SW_ERROR_BYTES, "port %u has the interface %s already", number, port->bare ? "none" : port->interface);
+    } else if (interface == NULL) {
+        status = 0;
+        port->bare = true;
     } else {
         snprintf(port->interface, sizeof port->interface, "%s", interface);
         port->ring_frames = ring_frames;
@@ -170,6 +176,29 @@ static void lost(struct sw_switch *sw, struct sw_port *port)
     sw_say(sw, "port %u: interface %s is gone; the other ports go on", port->port, port->interface);
 }
 
+/* An interface that doesn't tell is taken to be up. */
+static bool is_running(const struct sw_port *port)
+{
+    struct ifreq request = {0};
+    memcpy(request.ifr_name, port->interface, sizeof port->interface);
+    if (ioctl(port->fd, SIOCGIFFLAGS, &request) != 0) return true;
+    return (request.ifr_flags & IFF_UP) && (request.ifr_flags & IFF_RUNNING);
+}
+
+static void look_at_link(struct sw_switch *sw, struct sw_port *port)
+{
+    bool running = is_running(port);
+    if (running == port->running) return;
+    port->running = running;
+    if (running) {
+        sw_say(sw, "port %u: interface %s is up again; %llu frames that were to leave by it were lost", port->port,
+               port->interface, (unsigned long long)(port->stats.tx_dropped - port->dropped_before));
+    } else {
+        port->dropped_before = port->stats.tx_dropped;
+        sw_say(sw, "port %u: interface %s is down; what is to leave by it is lost", port->port, port->interface);
+    }
+}
+
 int sw_links_open(void)
 {
     int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, NETLINK_ROUTE);
@@ -193,6 +222,7 @@ void sw_links_changed(struct sw_switch *sw)
         if (!port->present) continue;
         unsigned index = if_nametoindex(port->interface);
         if (port->up && index != (unsigned)port->ifindex) lost(sw, port);
+        if (port->up) look_at_link(sw, port);
         if (!port->up && index != 0 && open_interface(sw, port, error) == 0) {
             sw_say(sw, "port %u: interface %s is back", port->port, port->interface);
         }
@@ -219,11 +249,12 @@ static void note_losses(struct sw_switch *sw, struct sw_port *port)
     port->stats.rx_dropped += lost_frames;
 }
 
-void sw_port_receive(struct sw_switch *sw, struct sw_port *port, uint32_t batch)
+uint32_t sw_port_receive(struct sw_switch *sw, struct sw_port *port, uint32_t batch)
 {
     bool losing = false, any_losing = false;
     struct sw_pkt *pkt;
-    for (uint32_t i = 0; i < batch && sw_ring_take(&port->ring, port->fd, &sw->pool, &pkt, &losing); i++) {
+    uint32_t i = 0;
+    for (; i < batch && sw_ring_take(&port->ring, port->fd, &sw->pool, &pkt, &losing); i++) {
         any_losing |= losing;
         if (pkt == NULL) {
             port->stats.rx_dropped++;
@@ -237,6 +268,7 @@ void sw_port_receive(struct sw_switch *sw, struct sw_port *port, uint32_t batch)
         }
     }
     if (any_losing) note_losses(sw, port);
+    return i;
 }
 
 /* ---- sending ---- */
@@ -257,9 +289,11 @@ static void drop_head(struct sw_switch *sw, struct sw_port *port)
 /* The head can't be sent now. A full backlog (veth's is 1,000 packets a core) empties soon: wait, drop late. */
 static bool give_up_for_now(struct sw_switch *sw, struct sw_port *port)
 {
-    if (port->stuck_ns == 0) port->stuck_ns = sw->now_ns;
-    if (sw->now_ns - port->stuck_ns < STUCK_LIMIT_NS) return true;
-    drop_head(sw, port);
+    uint64_t now = sw->manual ? sw_clock_ns() : sw->now_ns; /* it is the machine's time that the kernel takes */
+    if (port->stuck_ns == 0) port->stuck_ns = now;
+    if (now - port->stuck_ns >= STUCK_LIMIT_NS) drop_head(sw, port);
+    else if (sw->manual) nanosleep(&(struct timespec){.tv_nsec = STUCK_LIMIT_NS / 20}, NULL);
+    else return true;
     return false;
 }
 
@@ -268,6 +302,10 @@ void sw_port_flush(struct sw_switch *sw, struct sw_port *port)
     struct mmsghdr messages[SW_BATCH];
     struct iovec parts[SW_BATCH];
     while (port->out.head != NULL) {
+        if (!port->running) {
+            drop_head(sw, port);
+            continue;
+        }
         unsigned n = 0;
         for (struct sw_pkt *pkt = port->out.head; pkt != NULL && n < SW_BATCH; pkt = pkt->next, n++) {
             parts[n] = (struct iovec){pkt->p.data, pkt->p.length};
@@ -275,11 +313,14 @@ void sw_port_flush(struct sw_switch *sw, struct sw_port *port)
         }
         int sent = sendmmsg(port->fd, messages, n, MSG_DONTWAIT);
         if (sent <= 0) {
-            if (errno == ENXIO || errno == ENODEV) {
+            int code = errno;
+            if (code == ENETDOWN || code == ENOBUFS) look_at_link(sw, port); /* without a carrier: no buffers, too */
+            if (!port->running) continue;
+            if (code == ENXIO || code == ENODEV) {
                 lost(sw, port);
-            } else if (errno == ENOBUFS || errno == EAGAIN) {
+            } else if (code == ENOBUFS || code == EAGAIN) {
                 if (give_up_for_now(sw, port)) return;
-            } else { /* too long for the interface, too short, interface down: this frame, not the next */
+            } else { /* too long for the interface, too short: this frame, not the next */
                 drop_head(sw, port);
             }
             continue;

@@ -110,7 +110,7 @@ static void digest(struct sw_switch *sw, const struct sw_pkt *pkt)
     uint8_t packed[4096];
     int32_t list = pkt->p.req.digest_list;
     uint32_t length = sw->instance->program->pack_digest(list, &pkt->p, packed, sizeof packed);
-    sw_events_put(&sw->events, SW_EVENT_DIGEST, (uint32_t)list, packed, length, sw_now_us(sw));
+    sw_events_put(&sw->events, SW_EVENT_DIGEST, (uint32_t)list, packed, length, sw_now_ns(sw));
 }
 
 /* Back to the parser with pkt's frame. Headers and metadata but for the list's fields are gone. */
@@ -126,6 +126,7 @@ static void reenter(struct sw_switch *sw, struct sw_pkt *pkt, int32_t list, enum
     sw_pkt_free(&sw->pool, pkt);
     if (fresh != NULL) {
         fresh->p.std.packet_length = fresh->p.length;
+        fresh->due_ns = sw->now_ns + sw->reentry_ns;
         sw_fifo_push(&sw->input, fresh);
     } else if (sw_port_of(sw, came_in) != NULL) {
         sw_port_of(sw, came_in)->stats.rx_dropped++;
@@ -173,7 +174,9 @@ void sw_receive(struct sw_switch *sw, struct sw_pkt *pkt, uint16_t port)
 
 void sw_run_input(struct sw_switch *sw)
 {
-    for (uint32_t n = sw->input.count; n > 0; n--) ingress(sw, sw_fifo_pop(&sw->input));
+    for (uint32_t n = sw->input.count; n > 0 && sw->input.head->due_ns <= sw->now_ns; n--) {
+        ingress(sw, sw_fifo_pop(&sw->input));
+    }
 }
 
 /* True: to be sent. False: gone. */
@@ -206,14 +209,29 @@ static bool egress(struct sw_switch *sw, struct sw_tm_port *port, struct sw_pkt 
     return true;
 }
 
+/* Out of a port without interface. */
+static void depart(struct sw_switch *sw, struct sw_port *port, const struct sw_pkt *pkt)
+{
+    if (!sw_events_put(&sw->departed, SW_EVENT_FRAME, port->port, pkt->p.data, pkt->p.length, sw_now_ns(sw))) {
+        port->stats.tx_dropped++;
+        if (!port->lossy) sw_say(sw, "port %u: nobody takes the frames that leave; they are lost from now on", port->port);
+        port->lossy = true;
+        return;
+    }
+    port->stats.tx_packets++;
+    port->stats.tx_bytes += pkt->p.length;
+}
+
 static void transmit(struct sw_switch *sw, struct sw_pkt *pkt, uint16_t number)
 {
     struct sw_port *port = sw_port_of(sw, number);
     if (sw->cpu_port != 0 && number == sw->cpu_port) {
-        sw_events_put(&sw->events, SW_EVENT_PACKET_IN, 0, pkt->p.data, pkt->p.length, sw_now_us(sw));
+        sw_events_put(&sw->events, SW_EVENT_PACKET_IN, 0, pkt->p.data, pkt->p.length, sw_now_ns(sw));
     } else if (port != NULL && port->up) {
         sw_port_send(sw, port, pkt);
         return;
+    } else if (port != NULL && port->bare) {
+        depart(sw, port, pkt);
     } else if (port != NULL) {
         port->stats.tx_dropped++;
     }

@@ -21,6 +21,7 @@
 
 enum {
     MAX_SMALL = 16384, MAX_LARGE = 1024, /* packets inside: some 35 + 10 MB, taken as needed */
+    MAX_EVENT_BYTES = 4 << 20, MAX_DEPARTED_BYTES = 256 << 20,
     SPIN_NS = 12000,  /* a sleep shorter than this costs more than it saves */
     RETRY_NS = 50000, /* for interfaces that refuse packets */
     WAKE = UINT16_MAX + 1, LINKS, /* epoll tags beyond the port numbers */
@@ -57,13 +58,13 @@ void sw_say(struct sw_switch *sw, const char *format, ...)
     int n = vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
     if (n >= (int)sizeof line) n = sizeof line - 1;
-    sw_events_put(&sw->events, SW_EVENT_NOTICE, 0, line, (uint32_t)n, sw_now_us(sw));
+    sw_events_put(&sw->events, SW_EVENT_NOTICE, 0, line, (uint32_t)n, sw_now_ns(sw));
 }
 
 static void log_of_program(void *context, const char *message)
 {
     struct sw_switch *sw = context;
-    sw_events_put(&sw->events, SW_EVENT_LOG, 0, message, (uint32_t)strlen(message), sw_now_us(sw));
+    sw_events_put(&sw->events, SW_EVENT_LOG, 0, message, (uint32_t)strlen(message), sw_now_ns(sw));
 }
 
 /* ---- the worker ---- */
@@ -135,6 +136,14 @@ static uint64_t turn(struct sw_switch *sw, const struct epoll_event *events, int
     return next;
 }
 
+/* With the manual clock: what interfaces have is done at the time that stands. Never the next one's time: callers move it. */
+static uint64_t manual_turn(struct sw_switch *sw, const struct epoll_event *events, int n)
+{
+    serve(sw, events, n, 0);
+    sw_settle(sw);
+    return UINT64_MAX;
+}
+
 /* Waits for packets, a wake-up or the time `until`. */
 static int wait_for(struct sw_switch *sw, struct epoll_event *events, uint64_t until, uint64_t now)
 {
@@ -160,7 +169,7 @@ static void *work(void *context)
     for (int n = 0;;) {
         sw_lock(sw);
         if (sw->stop) break;
-        uint64_t next = turn(sw, events, n < 0 ? 0 : n);
+        uint64_t next = sw->manual ? manual_turn(sw, events, n) : turn(sw, events, n < 0 ? 0 : n);
         sw_unlock(sw);
         uint64_t now = sw_clock_ns();
         sw_urgency_turn(&urgency, now);
@@ -179,11 +188,11 @@ static int watch(struct sw_switch *sw, int fd, uint32_t tag)
 }
 
 struct sw_switch *sw_create(uint32_t priorities, uint32_t queue_depth, uint16_t cpu_port, uint16_t drop_port,
-                            uint64_t seed, char error[SW_ERROR_BYTES])
+                            uint64_t seed, uint32_t clock, char error[SW_ERROR_BYTES])
 {
     error[0] = 0;
     if (priorities < 1 || priorities > SW_PRIORITIES || queue_depth < 1 || drop_port >= SW_MAX_PORTS ||
-        cpu_port >= SW_MAX_PORTS) {
+        cpu_port >= SW_MAX_PORTS || clock > SW_CLOCK_MANUAL) {
         snprintf(error, SW_ERROR_BYTES,
                  "priorities must be 1 to %d, the queue depth at least 1, the CPU and drop ports below %d",
                  SW_PRIORITIES, SW_MAX_PORTS);
@@ -201,13 +210,15 @@ struct sw_switch *sw_create(uint32_t priorities, uint32_t queue_depth, uint16_t 
     pthread_mutex_init(&sw->next, &attributes);
     pthread_mutex_init(&sw->data, &attributes);
     pthread_mutexattr_destroy(&attributes);
-    sw_tm_init(&sw->tm, priorities, queue_depth);
+    sw->manual = clock == SW_CLOCK_MANUAL;
+    sw_tm_init(&sw->tm, priorities, queue_depth, sw->manual);
     sw_pool_init(&sw->pool, 0, 0, MAX_SMALL, MAX_LARGE);
-    sw_events_init(&sw->events);
+    sw_events_init(&sw->events, MAX_EVENT_BYTES);
+    sw_events_init(&sw->departed, MAX_DEPARTED_BYTES);
     sw->cpu_port = cpu_port;
     sw->drop_port = drop_port;
     sw->seed = seed;
-    sw->origin_ns = sw->now_ns = sw_clock_ns();
+    if (!sw->manual) sw->origin_ns = sw->now_ns = sw_clock_ns();
     sw->epoll = epoll_create1(EPOLL_CLOEXEC);
     sw->wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     sw->netlink = sw_links_open();
@@ -241,6 +252,7 @@ void sw_destroy(struct sw_switch *sw)
     sw_pre_free(&sw->clones);
     sw_pre_free(&sw->groups);
     sw_events_free(&sw->events);
+    sw_events_free(&sw->departed);
     if (sw->epoll >= 0) close(sw->epoll);
     if (sw->wake >= 0) close(sw->wake);
     if (sw->netlink >= 0) close(sw->netlink);
@@ -306,7 +318,7 @@ int sw_load(struct sw_switch *sw, const char *path, char error[SW_ERROR_BYTES])
     for (uint32_t i = 0; i < program->n_tables; i++) {
         for (uint32_t k = 0; k < program->tables[i].n_const_entries; k++) {
             struct sw_table *table = instance->tables[i];
-            sw_node_used(table, sw_table_node(table, k), (sw_clock_ns() - sw->origin_ns) / 1000);
+            sw_node_used(table, sw_table_node(table, k), sw_called_us(sw));
         }
     }
     sw_unlock(sw);

@@ -11,11 +11,15 @@ struct sw_switch;
 
 enum { SW_ERROR_BYTES = 256 };
 
+/* LIVE: the machine's, from 0 when the switch was made. MANUAL: it stands at 0 until sw_advance moves it. */
+enum sw_clock { SW_CLOCK_LIVE, SW_CLOCK_MANUAL };
+
 struct sw_switch *sw_create(uint32_t priorities, uint32_t queue_depth_packets, uint16_t cpu_port /* 0: none */,
-                            uint16_t drop_port, uint64_t seed, char error[SW_ERROR_BYTES]);
+                            uint16_t drop_port, uint64_t seed, uint32_t clock, char error[SW_ERROR_BYTES]);
 void sw_destroy(struct sw_switch *); /* stops, closes ports, frees */
 
-/* ring_frames: how many frames can have come that aren't taken in yet. */
+/* ring_frames: how many frames can have come that aren't taken in yet. interface NULL, with the manual clock alone: a port
+ * without one, whose frames come in by sw_inject and go out by sw_departed. */
 int sw_port_add(struct sw_switch *, uint16_t port, const char *interface, uint32_t ring_frames,
                 char error[SW_ERROR_BYTES]);
 int sw_port_remove(struct sw_switch *, uint16_t port, char error[SW_ERROR_BYTES]);
@@ -26,7 +30,7 @@ int sw_port_shape(struct sw_switch *, uint16_t port, uint64_t rate_bps, uint64_t
 struct sw_port_stats {
     uint64_t rx_packets, rx_bytes, tx_packets, tx_bytes;
     uint64_t rx_dropped;          /* no program, no memory, a frame over 9,216 B, a full ring */
-    uint64_t tx_dropped;          /* the interface refused */
+    uint64_t tx_dropped;          /* the interface refused, or its link was down */
     uint64_t queue_dropped;       /* a full queue */
     uint32_t queue_packets[SW_PRIORITIES];
     uint32_t in_flight;           /* on the delay line */
@@ -93,10 +97,33 @@ int sw_multicast_group(struct sw_switch *, uint32_t group, const struct sw_repli
 /* Injects a frame as if it came in on `port`. */
 int sw_packet_out(struct sw_switch *, uint16_t port, const uint8_t *frame, uint32_t length);
 
+/* ---- the clock ---- */
+
+uint64_t sw_time_ns(struct sw_switch *);
+
+/* With the manual clock: does what is due, in order of time, up to until_ns, and sets the clock to that. A time that has
+ * passed counts as now. Stops earlier, with all done that is due then, where sw_next_event has something new, where frame
+ * number `frames` leaves by `port` (0: none does), or after a while, so that other callers get in. 0: it is until_ns; 1: call
+ * again; -EPERM: the clock is live. */
+int sw_advance(struct sw_switch *, uint64_t until_ns, uint16_t port, uint64_t frames);
+/* With the manual clock: how long resubmitted and recirculated packets are on their way back to the parser; 0 at first. */
+int sw_reentry(struct sw_switch *, uint64_t ns);
+/* How many frames have left by a port so far. */
+uint64_t sw_left_by(struct sw_switch *, uint16_t port);
+/* With the manual clock: a frame comes in at a port without interface, 0 to 9,216 bytes of it. What it causes at the time that
+ * stands is done when this returns. */
+int sw_inject(struct sw_switch *, uint16_t port, const uint8_t *frame, uint32_t length, char error[SW_ERROR_BYTES]);
+
 /* Lines of text, not terminated. LOG: log_msg() of the program. NOTICE: of the switch itself, as of a port that went down. */
-enum sw_event_kind { SW_EVENT_PACKET_IN = 1, SW_EVENT_DIGEST = 2, SW_EVENT_LOG = 3, SW_EVENT_NOTICE = 4 };
-struct sw_event { uint32_t kind; uint32_t id; /* digest list */ uint32_t length; uint64_t now_us; };
+enum sw_event_kind {
+    SW_EVENT_PACKET_IN = 1, SW_EVENT_DIGEST = 2, SW_EVENT_LOG = 3, SW_EVENT_NOTICE = 4, SW_EVENT_MARK = 5, SW_EVENT_FRAME = 6
+};
+struct sw_event { uint32_t kind; uint32_t id; /* digest list, mark, port */ uint32_t length; uint64_t now_ns; };
 /* Waits up to timeout_ms for a frame sent to the CPU port or a digest. 1: one was written; 0: none; < 0: stopped. */
 int sw_next_event(struct sw_switch *, int timeout_ms, struct sw_event *, uint8_t *data, uint32_t capacity);
+/* An event of the caller's own: who reads it has read all that came before. */
+int sw_mark(struct sw_switch *, uint32_t id);
+/* The next frame that left a port without interface. 1: one was written; 0: none. */
+int sw_departed(struct sw_switch *, struct sw_event *, uint8_t *data, uint32_t capacity);
 
 #endif

@@ -11,15 +11,15 @@ static uint64_t wire_ns(const struct sw_tm_port *port, uint32_t bytes)
     return port->rate_bps == 0 ? 0 : (uint64_t)bytes * 8 * 1000000000u / port->rate_bps;
 }
 
-void sw_tm_init(struct sw_tm *tm, uint32_t priorities, uint32_t depth)
+void sw_tm_init(struct sw_tm *tm, uint32_t priorities, uint32_t depth, bool punctual)
 {
-    *tm = (struct sw_tm){.priorities = priorities, .depth = depth};
+    *tm = (struct sw_tm){.priorities = priorities, .depth = depth, .punctual = punctual};
 }
 
 void sw_tm_free(struct sw_tm *tm)
 {
     for (uint32_t i = 0; i < tm->n_active; i++) free(tm->ports[tm->active[i]]);
-    sw_tm_init(tm, tm->priorities, tm->depth);
+    sw_tm_init(tm, tm->priorities, tm->depth, tm->punctual);
 }
 
 void sw_tm_flush(struct sw_tm *tm, struct sw_pool *pool)
@@ -40,6 +40,7 @@ struct sw_tm_port *sw_tm_port(struct sw_tm *tm, uint32_t number)
     port = calloc(1, sizeof *port);
     if (port == NULL) return NULL;
     port->port = (uint16_t)number;
+    port->punctual = tm->punctual;
     for (uint32_t q = 0; q < SW_PRIORITIES; q++) port->queues[q].depth = tm->depth;
     tm->ports[number] = port;
     tm->active[tm->n_active++] = (uint16_t)number;
@@ -123,7 +124,7 @@ static uint64_t release_at(const struct sw_tm_port *port)
 {
     const struct sw_pkt *pkt = port->line.head;
     if (pkt == NULL) return UINT64_MAX;
-    if (port->rate_bps == 0) return pkt->due_ns;
+    if (port->rate_bps == 0 || port->punctual) return pkt->due_ns;
     uint64_t wire = wire_ns(port, pkt->p.length), paced = port->released[1] + wire;
     uint64_t overdue = pkt->due_ns + later(SW_PATIENCE * wire, SW_PATIENCE_NS);
     if (paced > overdue) paced = overdue;

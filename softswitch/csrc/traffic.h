@@ -5,7 +5,8 @@
  * leaves at start + bits / rate + delay, however late the calls come. So lateness of the caller neither
  * accumulates nor lowers the rate. A caller that is late by several packets would send them back to back; a port
  * therefore releases at most two packets within the time that one takes, unless they are overdue by SW_PATIENCE
- * such times and by SW_PATIENCE_NS: then the machine can't keep pace otherwise, and the rate comes first.
+ * such times and by SW_PATIENCE_NS: then the machine can't keep pace otherwise, and the rate comes first. A punctual caller is
+ * never late, and its packets leave when they are due.
  *
  * A packet that is recirculated instead of sent uses no time of the wire, but its queue waits as long as if it had:
  * a held class polls at the port's rate, and the other classes have the whole port. (BMv2 shapes each queue alone,
@@ -27,6 +28,7 @@ struct sw_queue {
 
 struct sw_tm_port {
     uint16_t port;
+    bool punctual;
     uint32_t queued;
     uint64_t rate_bps, delay_ns; /* rate 0: unshaped */
     uint64_t free_ns;            /* the wire is free */
@@ -38,12 +40,13 @@ struct sw_tm_port {
 
 struct sw_tm {
     uint32_t priorities, depth;
+    bool punctual;
     struct sw_tm_port *ports[SW_MAX_PORTS];
     uint16_t active[SW_MAX_PORTS]; /* ports that exist */
     uint32_t n_active;
 };
 
-void sw_tm_init(struct sw_tm *, uint32_t priorities, uint32_t depth);
+void sw_tm_init(struct sw_tm *, uint32_t priorities, uint32_t depth, bool punctual);
 void sw_tm_free(struct sw_tm *); /* its packets belong to a pool: sw_tm_flush first */
 void sw_tm_flush(struct sw_tm *, struct sw_pool *);
 

@@ -52,7 +52,9 @@ def pack(where: str, actions: Mapping[int, Action], message: p4r.Action) -> Call
     for param in action.params:
         if param.id not in given:
             raise RpcError(INVALID_ARGUMENT, f"{where}, action {action.name}: parameter {param.name} is missing")
-        value = decode(given.pop(param.id), param.width, f"{where}, action {action.name}, parameter {param.name}")
+        what = f"{where}, action {action.name}, parameter {param.name}"
+        data = given.pop(param.id)
+        value = decode(data, param.width, what) if param.strings is None else param.strings.number(data, what)
         args += to_words(value, param.words)
     if given:
         raise RpcError(INVALID_ARGUMENT, f"{where}, action {action.name}: there is no parameter {next(iter(given))}")
@@ -66,7 +68,8 @@ def unpack(action: Action, args: Sequence[int]) -> p4r.Action:
     for param in action.params:
         value = from_words(args[at : at + param.words])
         at += param.words
-        message.params.add(param_id=param.id, value=encode(value))
+        data = encode(value) if param.strings is None else param.strings.text(value)
+        message.params.add(param_id=param.id, value=data)
     return message
 
 

@@ -14,6 +14,7 @@ from finsy.proto import p4i
 from softswitch.p4runtime import p4data, schema
 from softswitch.p4runtime.actions import to_words
 from softswitch.p4runtime.errors import INVALID_ARGUMENT, UNIMPLEMENTED, RpcError
+from softswitch.p4runtime.translation import Translations
 from softswitch.program import model
 
 _MATCHES = {
@@ -39,6 +40,7 @@ def bind(info: p4i.P4Info, program: model.Program) -> schema.Schema:
 
     What p4c describes in the p4info and then optimises away stays without effect: it is in the schema's `missing`.
     """
+    types = Translations(info)
     actions = {action.preamble.id: action for action in info.actions}
     profiles = _by_name(program.profiles)
     value_sets = _by_name(program.value_sets)
@@ -47,7 +49,7 @@ def bind(info: p4i.P4Info, program: model.Program) -> schema.Schema:
     meters = _by_name(program.meters)
     tables = _by_name(program.tables)
     lists = _by_name(program.learn_lists)
-    headers = {header.preamble.name: _header(header) for header in info.controller_packet_metadata}
+    headers = {header.preamble.name: _header(types, header) for header in info.controller_packet_metadata}
     described = (
         (info.tables, tables),
         (info.action_profiles, profiles),
@@ -66,7 +68,7 @@ def bind(info: p4i.P4Info, program: model.Program) -> schema.Schema:
             "are both from one compilation?",
         )
     bound = {
-        t.preamble.id: _table(info, t, actions, program, *tables[t.preamble.name])
+        t.preamble.id: _table(info, types, t, actions, program, *tables[t.preamble.name])
         for t in info.tables
         if t.preamble.name in tables
     }
@@ -80,7 +82,7 @@ def bind(info: p4i.P4Info, program: model.Program) -> schema.Schema:
             if p.preamble.name in profiles
         },
         value_sets={
-            v.preamble.id: _value_set(info, v, len(program.tables), *value_sets[v.preamble.name])
+            v.preamble.id: _value_set(types, v, len(program.tables), *value_sets[v.preamble.name])
             for v in info.value_sets
             if v.preamble.name in value_sets
         },
@@ -105,6 +107,7 @@ def _by_name(things: Iterable[N]) -> dict[str, tuple[int, N]]:
 
 def _table(
     info: p4i.P4Info,
+    types: Translations,
     described: p4i.Table,
     described_actions: Mapping[int, p4i.Action],
     program: model.Program,
@@ -117,7 +120,7 @@ def _table(
     by_name = {program.actions[number].name: number for number in table.actions}
     actions = {}
     for ref in described.action_refs:
-        action = _action(info, described_actions[ref.id], ref.scope, by_name, program.actions, name)
+        action = _action(types, described_actions[ref.id], ref.scope, by_name, program.actions, name)
         actions[ref.id] = action
     profile = None if table.profile is None else program.profiles[table.profile].name
     names = {p.preamble.id: p.preamble.name for p in info.action_profiles}
@@ -132,7 +135,7 @@ def _table(
         name=name,
         index=index,
         kind=_KINDS.get(table.kind, schema.Kind.MASKED),
-        fields=tuple(_key_field(info, name, a, b) for a, b in zip(described.match_fields, table.key, strict=True)),
+        fields=tuple(_key_field(types, name, a, b) for a, b in zip(described.match_fields, table.key, strict=True)),
         actions=actions,
         by_index={action.index: action for action in actions.values()},
         size=table.size,
@@ -171,7 +174,7 @@ def _profile(
 
 
 def _value_set(
-    info: p4i.P4Info, described: p4i.ValueSet, tables: int, index: int, value_set: model.ValueSet
+    types: Translations, described: p4i.ValueSet, tables: int, index: int, value_set: model.ValueSet
 ) -> schema.ValueSet:
     name = described.preamble.name
     if len(described.match) != len(value_set.parts):
@@ -180,33 +183,34 @@ def _value_set(
     for match, width in zip(described.match, value_set.parts, strict=True):
         if match.match_type not in _MATCHES:
             raise RpcError(INVALID_ARGUMENT, f"value set {name}: field {match.name} has no match type")
-        bits = _width(info, match, width, f"value set {name}, field {match.name}")
-        fields.append(schema.KeyField(match.id, match.name, _MATCHES[match.match_type], bits, (width + 7) // 8))
+        fields.append(_match_field(types, match, width, f"value set {name}, field {match.name}"))
     return schema.ValueSet(described.preamble.id, name, tables + index, tuple(fields), described.size)
 
 
-def _width(info: p4i.P4Info, described: p4i.MatchField | p4i.Action.Param, width: int, what: str) -> int:
+def _width(described: p4i.MatchField | p4i.Action.Param, width: int) -> int:
     """Bits that a client may use, of the `width` in the program. A p4info says none where the type is an error."""
-    if described.bitwidth:
-        return min(described.bitwidth, width)
-    if described.HasField("type_name"):
-        new = info.type_info.new_types[described.type_name.name]
-        if new.translated_type.HasField("sdn_string"):
-            raise RpcError(UNIMPLEMENTED, f"{what} is translated to a string")
-    return width
+    return min(described.bitwidth or width, width)
 
 
-def _key_field(info: p4i.P4Info, table: str, described: p4i.MatchField, key: model.KeyField) -> schema.KeyField:
+def _match_field(types: Translations, described: p4i.MatchField, width: int, what: str) -> schema.KeyField:
+    """A field of a table's key or of a value set, of `width` bits in the program."""
+    match = _MATCHES[described.match_type]
+    strings = types.strings(described.type_name.name, width, what)
+    if strings is not None and match not in (schema.Match.EXACT, schema.Match.OPTIONAL):
+        raise RpcError(UNIMPLEMENTED, f"{what} is translated to a string, so it can't be matched by {match.value}")
+    return schema.KeyField(described.id, described.name, match, _width(described, width), (width + 7) // 8, strings)
+
+
+def _key_field(types: Translations, table: str, described: p4i.MatchField, key: model.KeyField) -> schema.KeyField:
     match = _MATCHES.get(described.match_type)
     optional = match is schema.Match.OPTIONAL and key.match is model.Match.TERNARY  # how p4c writes it
     if match is None or not (optional or match.value == key.match.value):
         raise RpcError(INVALID_ARGUMENT, f"table {table}: key {described.name} is {key.match.value} in the program")
-    width = _width(info, described, key.width, f"table {table}, key {described.name}")
-    return schema.KeyField(described.id, described.name, match, width, (key.width + 7) // 8)
+    return _match_field(types, described, key.width, f"table {table}, key {described.name}")
 
 
 def _action(
-    info: p4i.P4Info,
+    types: Translations,
     described: p4i.Action,
     scope: p4i.ActionRef.Scope.ValueType,
     by_name: Mapping[str, int],
@@ -226,7 +230,11 @@ def _action(
         index=index,
         params=tuple(
             schema.Param(
-                a.id, a.name, _width(info, a, b.width, f"action {name}, parameter {a.name}"), _word_count(b.width)
+                a.id,
+                a.name,
+                _width(a, b.width),
+                _word_count(b.width),
+                types.strings(a.type_name.name, b.width, f"action {name}, parameter {a.name}"),
             )
             for a, b in zip(described.params, parameters, strict=True)
         ),
@@ -298,7 +306,12 @@ def _digest(info: p4i.P4Info, described: p4i.Digest, learn: model.LearnList) -> 
     return schema.Digest(described.preamble.id, name, learn.id, tuple(field.width for field in learn.fields), kind)
 
 
-def _header(described: p4i.ControllerPacketMetadata) -> tuple[schema.HeaderField, ...]:
+def _header(types: Translations, described: p4i.ControllerPacketMetadata) -> tuple[schema.HeaderField, ...]:
+    """Raises RpcError UNIMPLEMENTED for a field that is a string: the p4info doesn't say how many bits it has."""
+    for field in described.metadata:
+        if types.is_string(field.type_name.name):
+            name = described.preamble.name
+            raise RpcError(UNIMPLEMENTED, f"{name}: metadata field {field.name} is translated to a string")
     return tuple(
         schema.HeaderField(field.id, field.name, field.bitwidth, "@padding" in field.annotations)
         for field in described.metadata

@@ -1,6 +1,6 @@
 """Digests: what is to be learned, bundled into lists, without repeats until acknowledged.
 
-Source: P4Runtime specification, "DigestEntry". Times are nanoseconds of a monotonic clock that the caller passes in.
+Source: P4Runtime specification, "DigestEntry". Times are nanoseconds of the switch's clock.
 Has its own lock: the data plane's events come in on another thread than the clients' requests.
 """
 
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import threading
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
@@ -16,6 +15,7 @@ from finsy.proto import p4r
 
 from softswitch.p4runtime import p4data
 from softswitch.p4runtime.errors import ALREADY_EXISTS, INVALID_ARGUMENT, NOT_FOUND, RpcError
+from softswitch.p4runtime.idle import NEVER
 from softswitch.p4runtime.schema import Digest, Schema
 
 Undo = Callable[[], None]
@@ -39,8 +39,18 @@ class _Learning:
         _, digests = self.sent.pop(list_id, (0, ()))
         self.cache.difference_update(digests)
 
-    def flush(self, now_ns: int) -> p4r.DigestList:
-        message = p4r.DigestList(digest_id=self.digest.id, list_id=self.next_list, timestamp=time.time_ns())
+    def due_ns(self) -> int:
+        """When the buffer is to be sent at the latest."""
+        return self.since_ns + self.config.max_timeout_ns if self.buffer else NEVER
+
+    def expire(self, now_ns: int) -> None:
+        """Forgets lists whose acknowledgement did not come."""
+        timeout = self.config.ack_timeout_ns
+        for list_id in [n for n, (sent, _) in self.sent.items() if now_ns - sent >= timeout]:
+            self.forget(list_id)
+
+    def flush(self, now_ns: int, timestamp_ns: int) -> p4r.DigestList:
+        message = p4r.DigestList(digest_id=self.digest.id, list_id=self.next_list, timestamp=timestamp_ns)
         for packed in self.buffer:
             message.data.append(p4data.encode(self.digest.type, _split(self.digest, packed)))
         if self.config.ack_timeout_ns > 0:
@@ -56,8 +66,9 @@ class _Learning:
 class Digests:
     """The digests of one pipeline."""
 
-    def __init__(self, schema: Schema) -> None:
+    def __init__(self, schema: Schema, timestamp_ns: Callable[[], int]) -> None:
         self._schema = schema
+        self._timestamp_ns = timestamp_ns
         self._lock = threading.Lock()
         self._by_list = {digest.list_id: digest.id for digest in schema.digests.values()}
         self._active: dict[int, _Learning] = {}
@@ -97,38 +108,37 @@ class Digests:
                 yield entity
 
     def learned(self, list_id: int, packed: bytes, now_ns: int) -> list[p4r.DigestList]:
-        """Takes one digest from the data plane; returns what is to be sent because of it."""
+        """Takes one digest that the data plane sent at `now_ns`; returns what is to be sent because of it."""
         with self._lock:
             learning = self._active.get(self._by_list.get(list_id, 0))
-            if learning is None or packed in learning.cache or packed in learning.buffer:
+            if learning is None:
+                return []
+            learning.expire(now_ns)
+            if packed in learning.cache or packed in learning.buffer:
                 return []
             if not learning.buffer:
                 learning.since_ns = now_ns
             learning.buffer[packed] = None
             limit = learning.config.max_list_size or MAX_LIST
             if len(learning.buffer) >= limit or learning.config.max_timeout_ns == 0:
-                return [learning.flush(now_ns)]
+                return [learning.flush(now_ns, self._timestamp_ns())]
             return []
 
     def due(self, now_ns: int) -> list[p4r.DigestList]:
-        """What is to be sent because its time has come. Forgets lists whose acknowledgement did not come."""
+        """What is to be sent because its time has come."""
         messages = []
         with self._lock:
             for learning in self._active.values():
-                if learning.buffer and now_ns - learning.since_ns >= learning.config.max_timeout_ns:
-                    messages.append(learning.flush(now_ns))
-                timeout = learning.config.ack_timeout_ns
-                for list_id in [n for n, (sent, _) in learning.sent.items() if now_ns - sent >= timeout]:
-                    learning.forget(list_id)
+                if learning.due_ns() <= now_ns:
+                    messages.append(learning.flush(now_ns, self._timestamp_ns()))
+                learning.expire(now_ns)
         return messages
 
-    def wait_ns(self, now_ns: int, most: int) -> int:
-        """How long `due` has nothing to send, at most `most`."""
+    @property
+    def next_ns(self) -> int:
+        """When `due` has something to send."""
         with self._lock:
-            for learning in self._active.values():
-                if learning.buffer:
-                    most = min(most, learning.since_ns + learning.config.max_timeout_ns - now_ns)
-        return max(most, 0)
+            return min((learning.due_ns() for learning in self._active.values()), default=NEVER)
 
     def acknowledge(self, message: p4r.DigestListAck) -> None:
         """A client has seen a list. Raises RpcError INVALID_ARGUMENT for an unknown digest."""

@@ -37,7 +37,7 @@ class Forwarding:
         self.value_sets = ValueSets(schema, native)
         self.arrays = Arrays(schema, native)
         self.replication = Replication(native)
-        self.digests = Digests(schema)
+        self.digests = Digests(schema, native.timestamp_ns)
         self._modifiers: dict[str, Callable[[Any], Undo]] = {
             "register_entry": self.arrays.write_register,
             "value_set_entry": self.value_sets.modify,

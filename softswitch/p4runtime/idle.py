@@ -1,13 +1,12 @@
 """Idle timeouts: which entries have not been hit for as long as their clients allow.
 
 Source: P4Runtime specification, "Idle-timeout", "Table Idle Timeout Notification". Times are nanoseconds of the
-monotonic clock. Entries wait in a heap for the earliest moment at which they can be idle: there is no scan of tables.
+switch's clock. Entries wait in a heap for the earliest moment at which they can be idle: there is no scan of tables.
 """
 
 from __future__ import annotations
 
 import heapq
-import time
 from typing import Final, Protocol
 
 from softswitch.native import NativeSwitch
@@ -37,7 +36,7 @@ class IdleTimers:
 
     def watch(self, table: Table, entry: Timed) -> None:
         """Starts an entry's time anew, or ends it where it has no timeout."""
-        self._push(table, entry, time.monotonic_ns())
+        self._push(table, entry, self._native.now_ns)
 
     def due(self, now_ns: int) -> list[tuple[Table, Timed]]:
         """The entries that have become idle; their time starts anew."""

@@ -25,9 +25,10 @@ class Key(NamedTuple):
     priority: int
 
 
-def pack(table: Table, matches: Iterable[p4r.FieldMatch], priority: int) -> Key:
-    """The key of an entry. Raises RpcError INVALID_ARGUMENT where the specification forbids it."""
-    keys, masks, prefix = pack_fields(table, matches)
+def pack(table: Table, matches: Iterable[p4r.FieldMatch], priority: int, *, known: bool = False) -> Key:
+    """The key of an entry. Raises RpcError INVALID_ARGUMENT where the specification forbids it, NOT_FOUND where the
+    entry has to be `known` and can't be, since no entry has such a string."""
+    keys, masks, prefix = pack_fields(table, matches, known=known)
     if table.prioritised and priority <= 0:
         raise _bad(table, f"priority must be above 0 (ternary, range or optional key), not {priority}")
     if not table.prioritised and priority:
@@ -36,8 +37,10 @@ def pack(table: Table, matches: Iterable[p4r.FieldMatch], priority: int) -> Key:
     return Key(keys, masks if masked else None, prefix if table.kind is Kind.LPM else 0, priority)
 
 
-def pack_fields(owner: Table | ValueSet, matches: Iterable[p4r.FieldMatch]) -> tuple[bytes, bytes, int]:
-    """Key, mask and prefix of what matches. Raises RpcError INVALID_ARGUMENT where the specification forbids it."""
+def pack_fields(
+    owner: Table | ValueSet, matches: Iterable[p4r.FieldMatch], *, known: bool = False
+) -> tuple[bytes, bytes, int]:
+    """Key, mask and prefix of what matches. Raises RpcError as `pack` does."""
     given: dict[int, p4r.FieldMatch] = {}
     for match in matches:
         if match.field_id in given:
@@ -46,7 +49,7 @@ def pack_fields(owner: Table | ValueSet, matches: Iterable[p4r.FieldMatch]) -> t
     keys, masks, prefix = bytearray(), bytearray(), 0
     for field in owner.fields:
         found = given.pop(field.id, None)
-        low, high = _unpack_one(owner, field, found)
+        low, high = _unpack_one(owner, field, found, known)
         keys += low.to_bytes(field.size, "big")
         masks += high.to_bytes(field.size, "big")
         if field.match is Match.LPM:
@@ -81,7 +84,7 @@ def prefix_mask(width: int, length: int) -> int:
     return ((1 << length) - 1) << (width - length)
 
 
-def _unpack_one(owner: Table | ValueSet, field: KeyField, match: p4r.FieldMatch | None) -> tuple[int, int]:
+def _unpack_one(owner: Table | ValueSet, field: KeyField, match: p4r.FieldMatch | None, known: bool) -> tuple[int, int]:
     """Value and mask (range: bounds) of one field; of an absent one, what matches anything."""
     full = (1 << field.width) - 1
     what = f"{owner.label}, key {field.name}"
@@ -92,10 +95,11 @@ def _unpack_one(owner: Table | ValueSet, field: KeyField, match: p4r.FieldMatch 
     kind = match.WhichOneof("field_match_type")
     if kind != field.match.value:
         raise _bad(owner, f"key {field.name} takes {field.match.value} matches, not {kind or 'an empty match'}")
-    if field.match is Match.EXACT:
-        return decode(match.exact.value, field.width, what), full
-    if field.match is Match.OPTIONAL:
-        return decode(match.optional.value, field.width, what), full
+    if field.match in (Match.EXACT, Match.OPTIONAL):
+        data = match.exact.value if field.match is Match.EXACT else match.optional.value
+        if field.strings is not None:
+            return field.strings.number(data, what, known=known), full
+        return decode(data, field.width, what), full
     if field.match is Match.LPM:
         value, length = decode(match.lpm.value, field.width, what), match.lpm.prefix_len
         if not 0 < length <= field.width:
@@ -122,7 +126,7 @@ def _unpack_one(owner: Table | ValueSet, field: KeyField, match: p4r.FieldMatch 
 def _pack_one(field: KeyField, low: int, high: int) -> p4r.FieldMatch | None:
     match = p4r.FieldMatch(field_id=field.id)
     if field.match is Match.EXACT:
-        match.exact.value = encode(low)
+        match.exact.value = encode(low) if field.strings is None else field.strings.text(low)
     elif field.match is Match.LPM:
         if not high:
             return None
@@ -134,7 +138,7 @@ def _pack_one(field: KeyField, low: int, high: int) -> p4r.FieldMatch | None:
     elif field.match is Match.OPTIONAL:
         if not high:
             return None
-        match.optional.value = encode(low)
+        match.optional.value = encode(low) if field.strings is None else field.strings.text(low)
     else:
         if low == 0 and high == (1 << field.width) - 1:
             return None

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from finsy.proto import p4d, p4i, p4t
 
 from softswitch.p4runtime import bytestring
-from softswitch.p4runtime.errors import INVALID_ARGUMENT, OUT_OF_RANGE, RpcError
+from softswitch.p4runtime.errors import INVALID_ARGUMENT, OUT_OF_RANGE, UNIMPLEMENTED, RpcError
 
 
 @dataclass(frozen=True)
@@ -115,6 +115,8 @@ def resolve(spec: p4t.P4DataTypeSpec, info: p4i.P4Info, what: str) -> Type:
         new = types.new_types[spec.new_type.name]
         if new.WhichOneof("representation") == "original_type":
             return resolve(new.original_type, info, what)
+        if new.translated_type.HasField("sdn_string"):
+            raise RpcError(UNIMPLEMENTED, f"{what}: type {spec.new_type.name} is translated to a string")
         return Scalar("bitstring", new.translated_type.sdn_bitwidth)
     if kind == "struct":
         fields = types.structs[spec.struct.name].members

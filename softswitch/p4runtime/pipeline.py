@@ -68,7 +68,7 @@ class Pipeline:
 
     def save(self, verified: Verified) -> None:
         """VERIFY_AND_SAVE: from now on Write and Read mean this configuration; packets still meet the running one."""
-        shadow = NativeSwitch(self._library)
+        shadow = NativeSwitch(self._library, manual=self._native.manual)
         try:
             shadow.load(verified.shared_object)
             state = verified.state(shadow)
@@ -92,7 +92,9 @@ class Pipeline:
     def reconcile(self, verified: Verified) -> None:
         """RECONCILE_AND_COMMIT: runs a configuration and keeps the state. Raises RpcError if it does not fit."""
         updates = list(self._state.snapshot()) if self._state else []
-        with NativeSwitch(self._library) as shadow:  # a rehearsal: what does not fit must change nothing
+        with NativeSwitch(
+            self._library, manual=self._native.manual
+        ) as shadow:  # a rehearsal: what does not fit must change nothing
             try:
                 shadow.load(verified.shared_object)
             except NativeError as error:

@@ -14,6 +14,7 @@ from finsy.proto import p4i
 
 from softswitch.p4runtime.errors import NOT_FOUND, RpcError
 from softswitch.p4runtime.p4data import Scalar, Type
+from softswitch.p4runtime.translation import Strings
 
 T = TypeVar("T")
 MAX_GROUPS = 1 << 20  # members of all groups of an action selector, where the program sets no limit
@@ -39,23 +40,26 @@ class Kind(enum.Enum):
 
 @dataclass(frozen=True)
 class KeyField:
-    """A key field. `width` bits at the P4Runtime side, `size` bytes in C's key, in order."""
+    """A key field. `width` bits at the P4Runtime side, `size` bytes in C's key, in order. `strings`: of a type that is
+    translated to strings; only exact and optional fields are."""
 
     id: int
     name: str
     match: Match
     width: int
     size: int
+    strings: Strings | None = None
 
 
 @dataclass(frozen=True)
 class Param:
-    """An action parameter: `words` 64-bit words in C."""
+    """An action parameter: `words` 64-bit words in C. `strings`: as of KeyField."""
 
     id: int
     name: str
     width: int
     words: int
+    strings: Strings | None = None
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from types import TracebackType
@@ -33,12 +34,15 @@ class Tls:
 
 
 class Server:
-    """Serves a Service at `address` (HOST:PORT, port 0: any free one; or unix:PATH). A context manager.
+    """Serves a Service, and what `others` handle, at `address` (HOST:PORT, port 0: any free one; or unix:PATH). A
+    context manager.
 
     Raises ServerError.
     """
 
-    def __init__(self, service: Service, address: str, tls: Tls | None = None) -> None:
+    def __init__(
+        self, service: Service, address: str, tls: Tls | None = None, others: Sequence[grpc.GenericRpcHandler] = ()
+    ) -> None:
         self._service = service
         self._pool = ThreadPoolExecutor(WORKERS, thread_name_prefix="p4runtime")
         self._server = grpc.server(
@@ -51,6 +55,11 @@ class Server:
             ],
         )
         p4r_grpc.add_P4RuntimeServicer_to_server(service, self._server)
+        if service.clock:
+            from softswitch.p4runtime.clock_service import handler  # late: no switch on the live clock waits for it
+
+            self._server.add_generic_rpc_handlers((handler(service.clock),))
+        self._server.add_generic_rpc_handlers(tuple(others))
         try:
             if tls is None:
                 self.port = self._server.add_insecure_port(address)

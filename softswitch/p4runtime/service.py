@@ -15,9 +15,19 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import grpc
 from finsy.proto import p4r, p4r_grpc
 
-from softswitch.native import EVENT_DIGEST, EVENT_LOG, EVENT_NOTICE, EVENT_PACKET_IN, Event, NativeError, NativeSwitch
+from softswitch.native import (
+    EVENT_DIGEST,
+    EVENT_LOG,
+    EVENT_MARK,
+    EVENT_NOTICE,
+    EVENT_PACKET_IN,
+    Event,
+    NativeError,
+    NativeSwitch,
+)
 from softswitch.p4runtime import batches, packetio
 from softswitch.p4runtime.arbitration import MAX_SESSIONS, Arbitration, Session
+from softswitch.p4runtime.clock import Clock
 from softswitch.p4runtime.errors import (
     FAILED_PRECONDITION,
     INVALID_ARGUMENT,
@@ -55,6 +65,7 @@ class Service(p4r_grpc.P4RuntimeServicer):
         self._open: set[Session] = set()
         self._ending = threading.Event()
         self._pump = threading.Thread(target=self._run_pump, name="p4runtime-events", daemon=True)
+        self.clock = Clock(native, pipeline) if native.manual else None
 
     def start(self) -> None:
         """Starts to forward packets and digests of the data plane."""
@@ -63,6 +74,8 @@ class Service(p4r_grpc.P4RuntimeServicer):
     def stop(self) -> None:
         """Ends every stream and waits for the thread."""
         self._ending.set()
+        if self.clock:
+            self.clock.stop()
         with self._lock:
             for session in list(self._open):
                 session.close()
@@ -232,34 +245,40 @@ class Service(p4r_grpc.P4RuntimeServicer):
     # ---- events of the data plane ----
 
     def _run_pump(self) -> None:
+        """Tells what the data plane has to say. A live clock wakes it; the manual one moves by marks."""
         while not self._ending.is_set():
-            running = self._pipeline.running
-            wait_ns = PUMP_WAIT_NS
-            if running is not None:
-                now_ns = time.monotonic_ns()
-                wait_ns = running.digests.wait_ns(now_ns, PUMP_WAIT_NS)
-                wait_ns = min(wait_ns, max(running.tables.timers.next_ns - now_ns, 1_000_000))
             try:
-                event = self._native.next_event((wait_ns + 999_999) // 1_000_000)
+                event = self._native.next_event((self._pump_wait_ns() + 999_999) // 1_000_000)
+                now_ns = self._native.now_ns
             except NativeError:
                 return  # the switch stopped
             if event is not None and event.kind == EVENT_LOG:
                 log.info("data plane: %s", event.data.decode("utf-8", "replace"))
             elif event is not None and event.kind == EVENT_NOTICE:
                 log.warning("%s", event.data.decode("utf-8", "replace"))
+            marked = event is not None and event.kind == EVENT_MARK
             running = self._pipeline.running
-            if running is None:
-                continue
-            if event is not None:
-                self._tell(running, event)
-            for digest in running.digests.due(time.monotonic_ns()):
-                self._offer(p4r.StreamMessageResponse(digest=digest))
-            self._tell_idle(running)
+            if running is not None:
+                if event is not None:
+                    self._tell(running, event)
+                if marked or not self.clock:
+                    for digest in running.digests.due(now_ns):
+                        self._offer(p4r.StreamMessageResponse(digest=digest))
+                    self._tell_idle(running, now_ns, wait=marked)
+            if marked and self.clock:
+                self.clock.note_mark()
 
-    def _tell_idle(self, running: Forwarding) -> None:
+    def _pump_wait_ns(self) -> int:
+        running = self._pipeline.running
+        if running is None or self.clock:
+            return PUMP_WAIT_NS
+        now_ns = self._native.now_ns
+        digests_ns = max(running.digests.next_ns - now_ns, 0)
+        return min(PUMP_WAIT_NS, digests_ns, max(running.tables.timers.next_ns - now_ns, 1_000_000))
+
+    def _tell_idle(self, running: Forwarding, now_ns: int, *, wait: bool) -> None:
         """Packet-ins don't wait for a long batch of writes: while there is one, idle entries are told later."""
-        now_ns = time.monotonic_ns()
-        if running.tables.timers.next_ns > now_ns or not self._lock.acquire(blocking=False):
+        if running.tables.timers.next_ns > now_ns or not self._lock.acquire(blocking=wait):
             return
         try:
             if running is not self._pipeline.running:
@@ -278,7 +297,7 @@ class Service(p4r_grpc.P4RuntimeServicer):
             else:
                 self._offer(p4r.StreamMessageResponse(packet=packet))
         elif event.kind == EVENT_DIGEST:
-            for digest in running.digests.learned(event.id, event.data, time.monotonic_ns()):
+            for digest in running.digests.learned(event.id, event.data, event.now_ns):
                 self._offer(p4r.StreamMessageResponse(digest=digest))
 
     def _offer(self, message: p4r.StreamMessageResponse) -> None:

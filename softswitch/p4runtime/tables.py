@@ -6,7 +6,6 @@ Source: P4Runtime specification, "TableEntry". Writes return what undoes them, f
 from __future__ import annotations
 
 import functools
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
@@ -170,7 +169,7 @@ class Tables:
 
     def idle(self, now_ns: int) -> p4r.IdleTimeoutNotification | None:
         """What is to be told of the entries that have become idle."""
-        message = p4r.IdleTimeoutNotification(timestamp=time.time_ns())
+        message = p4r.IdleTimeoutNotification(timestamp=self._native.timestamp_ns())
         for table, entry in self.timers.due(now_ns):
             assert isinstance(entry, Entry)
             found = message.table_entry.add(idle_timeout_ns=entry.idle_timeout_ns)
@@ -239,7 +238,7 @@ class Tables:
         return self._states[self._schema.table(message.table_id).id]
 
     def _entry(self, state: TableState, message: p4r.TableEntry) -> Entry:
-        entry = state.entries.get(matches.pack(state.table, message.match, message.priority))
+        entry = state.entries.get(matches.pack(state.table, message.match, message.priority, known=True))
         if entry is None:
             raise RpcError(NOT_FOUND, f"table {state.table.name} has no entry with this key")
         return entry

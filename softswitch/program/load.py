@@ -58,7 +58,7 @@ def load_program(json_text: str) -> Program:
     root = parse(json_text)
     _check_version(root)
     names = Names()
-    std_fields = load_headers(root, names)
+    load_headers(root, names)
     _refuse(root, "extern_instances", "extern object")
     value_sets = tuple(_value_set(place, names) for place in root.each("parse_vsets"))
     counters = tuple(
@@ -94,8 +94,7 @@ def load_program(json_text: str) -> Program:
         stacks=tuple(names.stacks),
         unions=tuple(names.unions),
         union_stacks=tuple(names.union_stacks),
-        std_header=names.std_header,
-        std_fields=std_fields,
+        std_fields=names.std_fields,
         errors=_errors(root),
         parser=parser,
         value_sets=tuple(parsers.value_sets),

@@ -110,7 +110,10 @@ class ExpressionLoader:
                 index = value.integer(0, len(self.locals) - 1)
                 return Local(index, self.locals[index])
             case "header":
-                return HeaderRef(self.names.header_names.find(value))
+                header = self.names.header_names.find(value)
+                if self.names.headers[header].metadata:  # p4c copies and compares structs field by field
+                    raise value.unsupported("metadata as a whole")
+                return HeaderRef(header)
             case "header_union":
                 return UnionRef(self.names.union_names.find(value))
             case "stack_field":
@@ -206,8 +209,10 @@ class ExpressionLoader:
                 header = left_of(Sort.HEADER)
                 assert isinstance(header, HeaderRef | StackElement | UnionMember)
                 header_type = self.names.type_of(header)
-                count = len(self.names.header_types[header_type].fields)
-                return HeaderField(header, header_type, right.integer(0, count - 1))
+                index = right.integer(0, len(self.names.header_types[header_type].fields) - 1)
+                if isinstance(header, HeaderRef):
+                    return FieldRef(header.header, index)
+                return HeaderField(header, header_type, index)
             case _:
                 raise place.unsupported(f"operation {op[:100]!r}")
 

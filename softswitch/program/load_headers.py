@@ -18,7 +18,6 @@ from softswitch.program.place import Place
 
 MAX_WIDTH = 1 << 15
 MAX_HEADERS = 4096
-STANDARD_METADATA = "standard_metadata"
 
 # BMv2's names of the fields that simple_switch reads and writes; the member of struct sw_std, and its bits.
 STD_FIELDS = {
@@ -42,8 +41,8 @@ STD_FIELDS = {
 }
 
 
-def load_headers(root: Place, names: Names) -> dict[FieldRef, str]:
-    """Fills the header part of `names`; returns which fields live in struct sw_std, and where."""
+def load_headers(root: Place, names: Names) -> None:
+    """Fills the header part of `names`, with which fields live in struct sw_std, and where."""
     for place in root.each("header_types"):
         names.header_type_names.add(place.at("name"))
         names.header_types.append(_header_type(place))
@@ -59,7 +58,7 @@ def load_headers(root: Place, names: Names) -> dict[FieldRef, str]:
             raise place.error(f"header {names.headers[-1].name!r} is not a whole number of bytes")
     _stacks(root, names, by_id)
     _unions(root, names, by_id)
-    return _std_fields(root, names)
+    names.std_fields = _std_fields(root, names)
 
 
 def _new_id(place: Place, known: dict[int, int]) -> int:
@@ -175,8 +174,6 @@ def _std_fields(root: Place, names: Names) -> dict[FieldRef, str]:
     for index, header in enumerate(names.headers):
         if not header.metadata:
             continue
-        if header.name == STANDARD_METADATA:
-            names.std_header = index
         for i, field in enumerate(names.header_types[header.type].fields):
             ref = FieldRef(index, i)
             member = members.get(f"{header.name}.{field.name}")

@@ -122,10 +122,13 @@ class StatementLoader:
                 if not 0 <= moved <= MAX_STACK_MOVE:
                     raise count.error(f"{moved} is outside [0, {MAX_STACK_MOVE}]")
                 return (Push if op == "push" else Pop)(self._stack(stack), moved)
-            case "drop" | "mark_to_drop":
-                if self.names.std_header is None:
-                    raise place.error("the program has no standard_metadata")
-                return MarkToDrop()
+            case "drop":
+                fields = {member: ref for ref, member in self.names.std_fields.items()}
+                if "egress_spec" not in fields:
+                    raise place.error("the program has no standard_metadata.egress_spec")
+                return MarkToDrop(fields["egress_spec"], fields.get("mcast_grp"))
+            case "mark_to_drop":
+                return self._mark_to_drop(take(1)[0])
             case "no_op":
                 return None
             case "exit":
@@ -170,6 +173,17 @@ class StatementLoader:
                 return JumpIfZero(self.expressions.any(condition), self._jump_target(jump_to))
             case _:
                 raise place.unsupported(f"primitive {op[:100]!r}")
+
+    def _mark_to_drop(self, place: Place) -> MarkToDrop:
+        if place.at("type").string() != "header":
+            raise place.error("expected standard metadata, or a copy of it")
+        index = self.names.header_names.find(place.at("value"))
+        header = self.names.headers[index]
+        members = enumerate(self.names.header_types[header.type].fields)
+        fields = {field.name: FieldRef(index, i) for i, field in members if not field.varbit}
+        if not header.metadata or "egress_spec" not in fields:
+            raise place.error(f"{header.name!r} is neither standard metadata nor a copy of it")
+        return MarkToDrop(fields["egress_spec"], fields.get("mcast_grp"))
 
     def assign(self, target: LValue, value: Expression, place: Place) -> Assign | AssignVarbit:
         """A plain assignment, or that of a varbit to a varbit."""

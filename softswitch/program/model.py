@@ -370,7 +370,6 @@ class Program:
     stacks: tuple[HeaderStack, ...]
     unions: tuple[HeaderUnion, ...]
     union_stacks: tuple[HeaderUnionStack, ...]
-    std_header: int | None
     std_fields: dict[FieldRef, str] = field(hash=False)
     errors: dict[str, int] = field(hash=False)
     parser: Parser

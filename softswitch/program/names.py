@@ -58,7 +58,7 @@ class Names:
     meters: Index = field(default_factory=lambda: Index("meter array"))
     value_sets: Index = field(default_factory=lambda: Index("value set"))
     learn_ids: dict[int, int] = field(default_factory=dict)
-    std_header: int | None = None
+    std_fields: dict[FieldRef, str] = field(default_factory=dict)
 
     def field_or_valid(self, place: Place) -> FieldRef | Valid:
         """A field reference: [header, field], where the field may be $valid$."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from softswitch.program.errors import Source
-from softswitch.program.expressions import Expression, HeaderExpression, LValue, UnionExpression
+from softswitch.program.expressions import Expression, FieldRef, HeaderExpression, LValue, UnionExpression
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,11 @@ class Pop:
 
 @dataclass(frozen=True)
 class MarkToDrop:
-    pass
+    """Sets `egress_spec` to the drop port and `mcast_grp` to 0 in the header that the primitive names: standard
+    metadata, or a copy of it, which p4c copies back."""
+
+    egress_spec: FieldRef
+    mcast_grp: FieldRef | None
 
 
 @dataclass(frozen=True)

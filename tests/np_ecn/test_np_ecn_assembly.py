@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from np_ecn_rules import WRAP, Dequeue, TofinoRule
 
-from controller.configure import NpEcnPort
+from controller.marking.np_ecn_time import NpEcnPort
 from hosts import wire
 
 ASSEMBLY = Path(__file__).parents[2] / "p4src/compiled/tofino/pcn/pcn.bfa"
@@ -48,7 +48,7 @@ def ecn(program: Egress, packet: Dequeue, before: int = wire.ECN_ECT0) -> int:
     )["hdr.ipv4.ecn"]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     start=st.sampled_from([0, GAP, BEGIN, WRAP - 50, WRAP - 5, 5 * WRAP - 20]),
     steps=st.lists(st.tuples(times, st.integers(0, 7), times, st.integers(0, 2)), max_size=60),

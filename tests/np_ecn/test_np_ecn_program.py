@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from np_ecn_rules import WRAP, Dequeue, TimeRule
 from program_driver import Driver
 
-from controller.configure import NpEcnPort
+from controller.marking.np_ecn_time import NpEcnPort
 from hosts import wire
 
 COMPILED = Path(__file__).parents[2] / "p4src/compiled"
@@ -37,6 +37,8 @@ def frame(number: int) -> bytes:
 
 
 def marked(driver: Driver, packet: Dequeue) -> bool:
+    """It found others by the program's own count, which decides where PFC is emulated, and in its queue."""
+    driver.register("waiting_packets", PORT * 8 + packet.number, packet.found)
     driver.ingress(frame(packet.number)).queued(packet.enqueued_at, packet.at, packet.found)
     decoded = wire.decode(driver.egress(PORT).deparse())
     assert isinstance(decoded, wire.DataPacket)
@@ -48,7 +50,7 @@ times = st.one_of(
 )
 
 
-@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=200, suppress_health_check=list(HealthCheck))
 @given(
     start=st.sampled_from([0, GAP, BEGIN, WRAP - 50, WRAP - 5, 5 * WRAP - 20]),
     steps=st.lists(st.tuples(times, st.integers(0, 7), times, st.integers(0, 2)), max_size=60),

@@ -13,6 +13,7 @@ from finsy.proto import p4i
 from google.protobuf import text_format
 from p4rt_client import Client, Names
 
+from softswitch.clock import ManualClock
 from softswitch.codegen.build import build_runtime
 from softswitch.native import NativeSwitch, load_library
 from softswitch.p4runtime.pipeline import Pipeline
@@ -61,9 +62,11 @@ def program() -> Program:
 
 
 @contextmanager
-def running_switch(library: ctypes.CDLL, cpu_port: int = CPU_PORT) -> Iterator[Switch]:
-    """A switch with device id 1."""
-    with NativeSwitch(library, cpu_port=cpu_port) as native:
+def running_switch(library: ctypes.CDLL, cpu_port: int = CPU_PORT, *, manual: bool = False) -> Iterator[Switch]:
+    """A switch with device id 1; `manual`: its time stands, and it has the ports 1 and 2, without interface."""
+    with NativeSwitch(library, cpu_port=cpu_port, manual=manual) as native:
+        for port in (1, 2) if manual else ():
+            native.port_add(port, None)
         native.start()
         pipeline = Pipeline(native, library)
         with Server(Service(native, pipeline, 1, cpu_port), "127.0.0.1:0") as server:
@@ -94,6 +97,20 @@ def client(switch: Switch) -> Iterator[Client]:
     with Client(switch.port, election_id=2) as client:
         client.arbitrate()
         yield client
+
+
+@pytest.fixture
+def manual_switch(library: ctypes.CDLL) -> Iterator[Switch]:
+    """A switch without a program whose time stands."""
+    with running_switch(library, manual=True) as switch:
+        yield switch
+
+
+@pytest.fixture
+def clock(manual_switch: Switch) -> Iterator[ManualClock]:
+    """The clock of `manual_switch`."""
+    with ManualClock(f"127.0.0.1:{manual_switch.port}") as clock:
+        yield clock
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from typing import Any
 import grpc
 from finsy.proto import p4i, p4r, p4r_grpc, rpc_status
 
-WAIT_S = 10  # how long to wait for what has to come
+WAIT_S = 60  # how long to wait for what has to come: only a hang takes so long
 
 
 class RefusedError(Exception):

@@ -131,6 +131,10 @@ def test_interfaces_of_a_namespace(library: object) -> None:
     [
         ([], "--no-p4"),
         (["--no-p4", "-i", "eth0"], "PORT@INTERFACE"),
+        (["--no-p4", "-i", "1"], "as 1@veth0; ports without need --clock manual"),
+        (["--no-p4", "--clock", "manual", "-i", "1", "-i", "1"], "port 1 is there already"),
+        (["--no-p4", "--clock", "slow"], "'live', 'manual'"),
+        (["--no-p4", "--reentry", "1us"], "--reentry needs --clock manual"),
         (["--no-p4", "-i", "512@eth0"], "511"),
         (["--no-p4", "-i", "1@a", "-i", "1@b"], "has the interface a"),
         (["--no-p4", "-i", "1@a", "-i", "2@a"], "is a port already"),

@@ -94,9 +94,7 @@ def test_it_ends_in_the_middle_of_a_write(processes: Callable[..., Process]) -> 
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as controller:
         assert controller.stdout is not None
         assert controller.stdout.readline() == "ready\n"
-        started = time.monotonic()
         assert switch.end(signal.SIGTERM) == 0
-        assert time.monotonic() - started < 5
         assert controller.wait(WAIT_S) != 0, "it was told that the switch is gone"
     assert len(switch.lines) == 1, "no word beyond the ready line"
 

@@ -11,6 +11,8 @@ from conftest import PROGRAMS, Program, Switch, load
 from finsy.proto import p4r, rpc_code
 from p4rt_client import Client, RefusedError, update
 
+from softswitch.clock import ManualClock
+
 MS = 1_000_000
 
 
@@ -20,8 +22,8 @@ def idle() -> Program:
 
 
 @pytest.fixture
-def client(empty_switch: Switch, idle: Program) -> Iterator[Client]:
-    with Client(empty_switch.port) as client:
+def client(manual_switch: Switch, idle: Program) -> Iterator[Client]:
+    with Client(manual_switch.port) as client:
         client.arbitrate()
         client.set_pipeline(idle.info, idle.json)
         yield client
@@ -33,76 +35,100 @@ def flow(idle: Program, key: int, ms: float = 0, result: int = 1, **fields: Any)
     return idle.names.entry("flows", keys, action, priority=3, idle_timeout_ns=int(ms * MS), **fields)
 
 
-def hit(client: Client, key: int) -> None:
-    """Sends a packet and takes what comes back, whatever else does."""
-    client.send(packet=p4r.PacketOut(payload=bytes([key, 0])))
-    while not client.receive().HasField("packet"):
-        pass
+def told(client: Client) -> list[tuple[int, int]]:
+    """The next notification's time in ms, and its entries' keys."""
+    message = client.receive().idle_timeout_notification
+    return [(message.timestamp // MS, found.match[0].ternary.value[0]) for found in message.table_entry]
 
 
-def told(client: Client) -> p4r.IdleTimeoutNotification:
-    return client.receive().idle_timeout_notification
+def nothing_told(client: Client) -> None:
+    """What wasn't told before this answer isn't on its way: a call of the clock returns when all is told."""
+    assert client.arbitrate().device_id == 1
 
 
-def test_an_idle_entry_is_told_again_and_again(client: Client, idle: Program) -> None:
-    entry = flow(idle, 1, 300, controller_metadata=7, metadata=b"mine")
-    start = time.monotonic()
-    client.insert(table_entry=entry)
-    for n in (1, 2, 3):
-        message = told(client)
-        assert time.monotonic() - start > 0.3 * n
-        assert abs(message.timestamp / 1e9 - time.time()) < 5
+def test_an_idle_entry_is_told_again_and_again(empty_switch: Switch, idle: Program) -> None:
+    """On the live clock: never early."""
+    with Client(empty_switch.port) as client:
+        client.arbitrate()
+        client.set_pipeline(idle.info, idle.json)
+        entry = flow(idle, 1, 30, controller_metadata=7, metadata=b"mine")
+        start = time.monotonic()
+        client.insert(table_entry=entry)
         entry.ClearField("action")
-        assert list(message.table_entry) == [entry]
+        for n in (1, 2, 3):
+            message = client.receive().idle_timeout_notification
+            assert time.monotonic() - start >= 0.03 * n
+            assert list(message.table_entry) == [entry]
+
+
+def test_when_an_idle_entry_is_told(client: Client, clock: ManualClock, idle: Program) -> None:
+    entry = flow(idle, 1, 300, controller_metadata=7, metadata=b"mine")
+    clock.advance(1)
+    client.insert(table_entry=entry)
+    clock.advance(0.3 - 1e-9)
+    nothing_told(client)
+    clock.advance(1e-9)
+    message = client.receive().idle_timeout_notification
+    entry.ClearField("action")
+    assert message.timestamp == 1300 * MS
+    assert list(message.table_entry) == [entry]
+    clock.advance(1)
+    assert [told(client) for _ in range(3)] == [[(ms, 1)] for ms in (1600, 1900, 2200)]
     client.delete(table_entry=entry)
+    clock.advance(10)
+    nothing_told(client)
 
 
-def test_hits_keep_an_entry_alive(client: Client, idle: Program) -> None:
-    """Of two entries, the one that is hit stays silent."""
+def test_hits_keep_an_entry_alive(client: Client, clock: ManualClock, idle: Program) -> None:
+    """Of two entries, the one that is hit is told a timeout after its last hit."""
     client.write(*(update("INSERT", table_entry=flow(idle, key, 1000)) for key in (1, 2)))
-    first: list[p4r.TableEntry] = []
-    end = time.monotonic() + 2.5
-    while time.monotonic() < end:
-        client.send(packet=p4r.PacketOut(payload=bytes([1, 0])))
-        message = client.receive()
-        first += message.idle_timeout_notification.table_entry
-        if message.HasField("packet"):
-            time.sleep(0.01)
-    keys = {found.match[0].ternary.value for found in first}
-    assert keys == {b"\2"}
+    for _ in range(4):
+        clock.advance(0.4)
+        clock.send(1, b"\1\0")
+    clock.advance(1)
+    heard = [client.receive() for _ in range(7)]
+    kinds = [message.WhichOneof("update") for message in heard]
+    assert kinds.count("packet") == 4
+    times = [
+        (message.idle_timeout_notification.timestamp // MS, found.match[0].ternary.value[0])
+        for message in heard
+        for found in message.idle_timeout_notification.table_entry
+    ]
+    assert times == [(1000, 2), (2000, 2), (2600, 1)]
 
 
-def test_a_changed_timeout(client: Client, idle: Program) -> None:
+def test_a_changed_timeout(client: Client, clock: ManualClock, idle: Program) -> None:
     client.insert(table_entry=flow(idle, 1, 100_000))
     client.insert(table_entry=flow(idle, 2))
+    clock.advance(1)
     client.modify(table_entry=flow(idle, 1, 50, result=2))
-    (found,) = told(client).table_entry
-    assert found.idle_timeout_ns == 50 * MS
+    clock.advance(0.05)
+    assert told(client) == [(1050, 1)]
     client.modify(table_entry=flow(idle, 1))
     client.modify(table_entry=flow(idle, 2, 50))
-    while (seen := told(client).table_entry[0].match[0].ternary.value) != b"\2":
-        assert seen == b"\1"  # was on its way
+    clock.advance(0.05)
+    assert told(client) == [(1100, 2)]
     client.delete(table_entry=flow(idle, 2))
     client.insert(table_entry=flow(idle, 3, 1e-6))  # as short as can be
-    while told(client).table_entry[0].match[0].ternary.value != b"\3":
-        pass
+    clock.advance(0.025)
+    assert [told(client) for _ in range(2)] == [[(1110, 3)], [(1120, 3)]]
+    nothing_told(client)
     reads = client.read(table_entry=flow(idle, 1)), client.read(table_entry=flow(idle, 3))
     assert [read[0].idle_timeout_ns for read in reads] == [0, 1]
 
 
-def test_time_since_last_hit(client: Client, idle: Program) -> None:
+def test_time_since_last_hit(client: Client, clock: ManualClock, idle: Program) -> None:
     client.insert(table_entry=flow(idle, 1))
-    start = time.monotonic_ns()
-    time.sleep(0.05)
+    clock.advance(0.05)
     query = idle.names.entry("flows")
     assert not client.read(table_entry=query)[0].HasField("time_since_last_hit")
     query.time_since_last_hit.SetInParent()
     (found,) = client.read(table_entry=query)
-    assert 50 * MS <= found.time_since_last_hit.elapsed_ns <= time.monotonic_ns() - start + 1000 * MS
-    before = time.monotonic_ns()
-    hit(client, 1)
+    assert found.time_since_last_hit.elapsed_ns == 50 * MS
+    clock.send(1, b"\1\0")
+    clock.advance(0.007)
     (found,) = client.read(table_entry=query)
-    assert found.time_since_last_hit.elapsed_ns <= time.monotonic_ns() - before + MS
+    assert found.time_since_last_hit.elapsed_ns == 7 * MS
 
 
 def test_refusals(client: Client, idle: Program) -> None:

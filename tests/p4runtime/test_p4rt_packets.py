@@ -9,6 +9,8 @@ from conftest import Program, Switch, running_switch
 from finsy.proto import p4r, rpc_code
 from p4rt_client import Client, Names
 
+from softswitch.clock import ManualClock
+
 TO_CPU, FRAME_TAIL = bytes.fromhex("0000000000aa"), bytes.fromhex("0000000000010800") + bytes(46)
 FRAME = TO_CPU + FRAME_TAIL
 
@@ -150,7 +152,37 @@ def test_lists_acknowledgements_and_timeouts(client: Client, names: Names, switc
 
 
 def test_a_list_is_sent_when_its_time_has_come(client: Client, names: Names, switch: Switch) -> None:
+    """On the live clock."""
     client.insert(digest_entry=digest(names, max_timeout_ns=50_000_000, max_list_size=100))
     learn(switch, 1)
-    learn(switch, 2)
-    assert sources(client.receive()) == [1, 2]
+    assert sources(client.receive()) == [1]
+
+
+def test_when_a_list_is_sent(manual_switch: Switch, clock: ManualClock, program: Program) -> None:
+    """Its time is counted from its first digest, and that of its acknowledgement from when it was sent."""
+    names = program.names
+    with Client(manual_switch.port) as client:
+        client.arbitrate()
+        client.set_pipeline(program.info, program.json)
+        config = digest(names, max_timeout_ns=50_000_000, max_list_size=100, ack_timeout_ns=200_000_000)
+        client.insert(digest_entry=config)
+
+        def learn_at_port_1(source: int) -> None:
+            clock.send(1, TO_CPU + source.to_bytes(6, "big") + FRAME_TAIL[6:])
+
+        clock.advance(1)
+        learn_at_port_1(1)
+        clock.advance(0.03)
+        learn_at_port_1(2)
+        clock.advance(0.02 - 1e-9)
+        assert client.arbitrate().device_id == 1, "nothing came before this answer"
+        clock.advance(1e-9)
+        message = client.receive()
+        assert (sources(message), message.digest.timestamp) == ([1, 2], 1_050_000_000)
+        clock.advance(0.2 - 1e-9)
+        learn_at_port_1(1)  # not acknowledged: not to be repeated yet
+        clock.advance(1e-9)
+        learn_at_port_1(2)
+        clock.advance(10)
+        message = client.receive()
+        assert (sources(message), message.digest.timestamp) == ([2], 1_300_000_000)

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import json
-import shutil
 import socket
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import grpc
+import needs
 import pytest
 import selection
 from conftest import PROGRAMS, Program, Switch, load
 from p4rt_client import WAIT_S, Client
 
 RECORD = PROGRAMS / "indirect.bmv2.json"  # "version": of simple_switch_grpc; "results": of selection.run
-BMV2 = shutil.which("simple_switch_grpc")
 
 
 @pytest.fixture(scope="module")
@@ -42,12 +41,11 @@ def test_selects_as_bmv2_did(empty_switch: Switch, indirect: Program) -> None:
 @pytest.fixture
 def bmv2(tmp_path: Path) -> Iterator[int]:
     """The real BMv2, without interfaces; the port of its server."""
-    if BMV2 is None:
-        pytest.skip("simple_switch_grpc is not installed")
+    program = needs.program("simple_switch_grpc", needs.BMV2)
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    command = [BMV2, "--no-p4", "--device-id", "1", "--thrift-port", "0", "--log-file", str(tmp_path / "log")]
+    command = [program, "--no-p4", "--device-id", "1", "--thrift-port", "0", "--log-file", str(tmp_path / "log")]
     options = ["--grpc-server-addr", f"127.0.0.1:{port}", "--cpu-port", "255"]
     with subprocess.Popen([*command, "--", *options], stdout=subprocess.DEVNULL) as process:
         try:

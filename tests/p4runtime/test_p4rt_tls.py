@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import finsy as fy
 import grpc
+import needs
 import pytest
 from conftest import PROGRAMS
 from finsy.proto import rpc_code
@@ -19,8 +19,6 @@ from p4rt_client import Client, RefusedError
 from p4rt_process import COMMAND, Process
 
 from softswitch.options import parse
-
-pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="certificates are made with openssl")
 
 
 class Authority:
@@ -50,6 +48,7 @@ class Authority:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    needs.program("openssl", needs.OPENSSL)
     return tmp_path_factory.mktemp("tls")
 
 

@@ -13,7 +13,7 @@ from program_json import Builder, assign, field, op, value
 Json = dict[str, Any]
 # A compilation an example: shrinking would take minutes.
 PHASES = (Phase.explicit, Phase.reuse, Phase.generate)
-SETTINGS = settings(max_examples=10, deadline=None, phases=PHASES, suppress_health_check=list(HealthCheck))
+SETTINGS = settings(max_examples=10, phases=PHASES, suppress_health_check=list(HealthCheck))
 
 # Operands of every size class: bytes, odd widths, a word and its neighbours, two words, more.
 OPERANDS = [

@@ -54,6 +54,14 @@ STATEMENTS: dict[str, tuple[Json, str]] = {
     "an extern's method": (primitive("_My_extern_do", value(1)), "primitive '_My_extern_do'"),
     "an unknown operation": (assign(field("h", "a"), op("**", value(1), value(2))), "operation '**'"),
     "an unknown kind of value": (assign(field("h", "a"), {"type": "float", "value": 1}), "a value of type 'float'"),
+    "metadata as a header": (
+        primitive("assign_header", header("standard_metadata"), header("standard_metadata")),
+        "metadata as a whole",
+    ),
+    "metadata compared": (
+        condition(op("==", header("standard_metadata"), header("standard_metadata"))),
+        "metadata as a whole",
+    ),
     "push of no stack": (primitive("push", header("h"), value(1)), "a header here"),
     "a varbit as a number": (assign(field("h", "a"), field("v", "rest")), "a varbit in an expression"),
     "a varbit compared with a number": (

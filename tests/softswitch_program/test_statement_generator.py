@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 from program_driver import Driver
-from program_json import Builder, assign, field, header, op, primitive, value
+from program_json import STANDARD_METADATA, Builder, assign, field, header, op, primitive, value
+
+from softswitch.program.errors import ProgramError
+from softswitch.program.load import load_program
 
 Json = dict[str, Any]
 STD = {"type": "header", "value": "standard_metadata"}
@@ -67,6 +71,51 @@ def test_mark_to_drop() -> None:
         d.ingress(FRAME)
         assert d.get("std.egress_spec") == 511
         assert d.get("std.mcast_grp") == 0
+
+
+def copied(name: str, fields: list[str], *, back: bool) -> list[Json]:
+    pair = ("standard_metadata", name) if back else (name, "standard_metadata")
+    return [assign(field(pair[0], f), field(pair[1], f)) for f in fields]
+
+
+@pytest.mark.parametrize("control", ["ingress", "egress"])
+def test_mark_to_drop_marks_the_copy_it_is_given(control: str) -> None:
+    """What p4c makes of `action my_drop(inout standard_metadata_t s) { mark_to_drop(s); }`: copy in, mark, copy out."""
+    fields = [name for name, _ in STANDARD_METADATA]
+    b = builder().header("s", [], metadata=True, type_name="standard_metadata_t")
+    b.run([assign(field("standard_metadata", "egress_spec"), value(3)),
+           assign(field("standard_metadata", "mcast_grp"), value(7))])  # fmt: skip
+    mark = primitive("mark_to_drop", header("s"))
+    b.run([*copied("s", fields, back=False), mark, *copied("s", fields, back=True)], control)
+    with Driver(b.json()) as d:
+        d.ingress(FRAME)
+        if control == "egress":
+            assert (d.get("std.egress_spec"), d.get("std.mcast_grp")) == (3, 7)
+            d.egress()
+        assert (d.get("std.egress_spec"), d.get("std.mcast_grp")) == (511, 0)
+
+
+def test_mark_to_drop_leaves_standard_metadata_alone_where_a_copy_stays_one() -> None:
+    """An `in` parameter that an action marks for itself: nothing is copied back, the packet goes on."""
+    b = builder().header("s", [], metadata=True, type_name="standard_metadata_t")
+    b.run([assign(field("standard_metadata", "egress_spec"), value(3)), primitive("mark_to_drop", header("s"))])
+    b.run([assign(field("h", "b"), field("s", "egress_spec"))])
+    with Driver(b.json()) as d:
+        assert d.run(FRAME)[1:3] == (511).to_bytes(2, "big")
+        assert d.get("std.egress_spec") == 3
+
+
+def test_drop_of_p4_14_takes_no_parameter() -> None:
+    b = builder().run([assign(field("standard_metadata", "mcast_grp"), value(7)), primitive("drop")])
+    with Driver(b.json()) as d:
+        d.ingress(FRAME)
+        assert (d.get("std.egress_spec"), d.get("std.mcast_grp")) == (511, 0)
+
+
+@pytest.mark.parametrize("given", [[], [STD, STD], [header("h")], [header("meta")], [field("h", "a")]])
+def test_mark_to_drop_of_something_else_is_refused(given: list[Json]) -> None:
+    with pytest.raises(ProgramError):
+        load_program(json.dumps(builder().run([primitive("mark_to_drop", *given)]).json()))
 
 
 @pytest.mark.parametrize("width", [1, 12, 32, 64, 100, 128, 200])

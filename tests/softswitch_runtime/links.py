@@ -9,6 +9,8 @@ import subprocess
 import time
 from pathlib import Path
 
+HANG_S = 60  # only what never happens takes so long
+
 _numbers = itertools.count()
 
 
@@ -53,11 +55,11 @@ class Link:
         for frame in frames:
             self.socket.send(frame)
 
-    def receive(self, n: int, timeout_s: float = 10) -> list[bytes]:
+    def receive(self, n: int, timeout_s: float = HANG_S) -> list[bytes]:
         """n frames, or as many as came in time."""
         return [frame for _, frame in self.receive_timed(n, timeout_s)]
 
-    def receive_timed(self, n: int, timeout_s: float = 10) -> list[tuple[float, bytes]]:
+    def receive_timed(self, n: int, timeout_s: float = HANG_S) -> list[tuple[float, bytes]]:
         """n frames with their arrival, seconds."""
         frames: list[tuple[float, bytes]] = []
         end = time.monotonic() + timeout_s

@@ -8,12 +8,13 @@ from collections.abc import Callable
 from ctypes import Structure, byref, c_char_p, c_int, c_int32, c_int64, c_uint8, c_uint16, c_uint32, c_uint64
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from softswitch.codegen.build import build_runtime, build_source
 
 PROGRAMS = Path(__file__).with_name("programs")
 DROP_PORT = 511
+HANG_S = 60  # only what never happens takes so long
 PACKET_IN, DIGEST, LOG, NOTICE = 1, 2, 3, 4
 
 
@@ -55,7 +56,7 @@ class Replica(Structure):
 class Event(Structure):
     """struct sw_event."""
 
-    _fields_ = (("kind", c_uint32), ("id", c_uint32), ("length", c_uint32), ("now_us", c_uint64))
+    _fields_ = (("kind", c_uint32), ("id", c_uint32), ("length", c_uint32), ("now_ns", c_uint64))
 
 
 @lru_cache(maxsize=1)
@@ -63,8 +64,9 @@ def library() -> ctypes.CDLL:
     """libsoftswitch, visible to the programs that are loaded later."""
     lib = ctypes.CDLL(str(build_runtime()), mode=ctypes.RTLD_GLOBAL)
     lib.sw_create.restype = ctypes.c_void_p
-    lib.sw_create.argtypes = [c_uint32, c_uint32, c_uint16, c_uint16, c_uint64, ctypes.c_char_p]
+    lib.sw_create.argtypes = [c_uint32, c_uint32, c_uint16, c_uint16, c_uint64, c_uint32, ctypes.c_char_p]
     lib.sw_table_add.restype = c_int64
+    lib.sw_time_ns.restype = lib.sw_left_by.restype = c_uint64
     return lib
 
 
@@ -81,15 +83,29 @@ class SwitchError(Exception):
         self.code, self.text = code, text
 
 
+class Departure(NamedTuple):
+    """A frame that left a port without interface, and when."""
+
+    port: int
+    at_ns: int
+    frame: bytes
+
+
 class Switch:
-    """A live switch with one program of programs/."""
+    """A live switch with one program of programs/; or, `manual`, one whose time stands."""
 
     def __init__(
-        self, program: str | None = "probe", *, depth: int = 64, cpu_port: int = 0, priorities: int = 8
+        self,
+        program: str | None = "probe",
+        *,
+        depth: int = 64,
+        cpu_port: int = 0,
+        priorities: int = 8,
+        manual: bool = False,
     ) -> None:
         self.lib = library()
         error = ctypes.create_string_buffer(256)
-        handle = self.lib.sw_create(priorities, depth, cpu_port, DROP_PORT, 1, error)
+        handle = self.lib.sw_create(priorities, depth, cpu_port, DROP_PORT, 1, int(manual), error)
         if not handle:
             raise SwitchError(0, error.value.decode())
         self.handle = ctypes.c_void_p(handle)
@@ -123,8 +139,36 @@ class Switch:
         """Loads programs/<program>.c."""
         self.call("sw_load", c_char_p(str(build(program)).encode()))
 
-    def port_add(self, port: int, interface: str) -> None:
-        self.call("sw_port_add", c_uint16(port), c_char_p(interface.encode()), c_uint32(2000))
+    def port_add(self, port: int, interface: str | None = None) -> None:
+        name = None if interface is None else c_char_p(interface.encode())
+        self.call("sw_port_add", c_uint16(port), name, c_uint32(2000))
+
+    @property
+    def now_ns(self) -> int:
+        return int(self.lib.sw_time_ns(self.handle))
+
+    def step(self, until_ns: int, port: int = 0, frames: int = 0) -> int:
+        """One call of sw_advance."""
+        return int(self.lib.sw_advance(self.handle, c_uint64(until_ns), c_uint16(port), c_uint64(frames)))
+
+    def advance(self, seconds: float) -> None:
+        """Moves the manual clock."""
+        until = self.now_ns + round(seconds * 1e9)
+        while (status := self.step(until)) != 0:
+            if status < 0:
+                raise SwitchError(status, "")
+
+    def inject(self, port: int, *frames: bytes) -> None:
+        """Into a port without interface."""
+        for frame in frames:
+            self.call("sw_inject", c_uint16(port), frame, c_uint32(len(frame)))
+
+    def departed(self) -> list[Departure]:
+        """What left ports without interface since the last call."""
+        event, data, found = Event(), ctypes.create_string_buffer(9300), []
+        while self.lib.sw_departed(self.handle, byref(event), data, len(data)) == 1:
+            found.append(Departure(event.id, event.now_ns, data.raw[: event.length]))
+        return found
 
     def shape(self, port: int, rate_bps: float = 0, delay_s: float = 0, depth: int = 0) -> None:
         self.call(
@@ -168,14 +212,14 @@ class Switch:
     def packet_out(self, port: int, frame: bytes) -> int:
         return int(self.lib.sw_packet_out(self.handle, c_uint16(port), frame, len(frame)))
 
-    def event(self, timeout_s: float = 5) -> tuple[int, int, bytes] | None:
+    def event(self, timeout_s: float = HANG_S) -> tuple[int, int, bytes] | None:
         """The next event's kind, id and data, or None."""
         event, data = Event(), ctypes.create_string_buffer(9300)
         status = self.lib.sw_next_event(self.handle, c_int(int(timeout_s * 1000)), byref(event), data, len(data))
         return (event.kind, event.id, data.raw[: event.length]) if status == 1 else None
 
 
-def wait(condition: Callable[[], bool], limit_s: float = 10) -> bool:
+def wait(condition: Callable[[], bool], limit_s: float = HANG_S) -> bool:
     """Whether it became true in time."""
     end = time.monotonic() + limit_s
     while not condition():

@@ -1,5 +1,5 @@
-"""Queues on real interfaces: shaping, delay, priorities, packets that are held. Bounds are one-sided where the
-machine's load could move the other side: a packet may be late, never early."""
+"""Queues on real interfaces and the live clock: that they shape, delay, hold, and that the worker wakes up for it. A
+packet may be as late as the machine makes it, never early. When what happens, to the nanosecond: test_manual_clock."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def two_ports(switch: Switch, a: Link, b: Link) -> None:
 
 
 def test_rate_and_delay(make_links: Links) -> None:
-    """100 packets of 1000 B at 8 Mb/s after 50 ms: not before their time, and without loss of rate."""
+    """100 packets of 1000 B at 8 Mb/s after 50 ms: not before their time, and all, though nothing else happens."""
     a, b = make_links(2)
     with Switch(depth=200) as switch:
         two_ports(switch, a, b)
@@ -39,33 +39,6 @@ def test_rate_and_delay(make_links: Links) -> None:
         assert [f[23] for _, f in got] == list(range(100))
         for i, (at, _) in enumerate(got):
             assert at - start >= (i + 1) * 0.001 + 0.05
-        assert got[-1][0] - start < 0.5, "0.15 s; late by load alone"
-
-
-def test_idle_time_gives_no_credit(make_links: Links) -> None:
-    a, b = make_links(2)
-    with Switch() as switch:
-        two_ports(switch, a, b)
-        switch.shape(2, 8e5)  # 10 ms a packet
-        a.send(frame())
-        b.receive(1)
-        time.sleep(0.1)
-        start = time.monotonic()
-        a.send(*[frame() for _ in range(5)])
-        assert b.receive_timed(5)[-1][0] - start >= 0.05
-
-
-def test_the_highest_number_is_served_first(make_links: Links) -> None:
-    a, b = make_links(2)
-    with Switch() as switch:
-        two_ports(switch, a, b)
-        switch.shape(2, 8e4)  # 0.1 s a packet
-        a.send(frame())
-        assert wait(lambda: switch.stats(1).rx_packets == 1)
-        a.send(*[frame(priority=p) for p in range(8)])
-        order = [f[16] for f in b.receive(9)]
-        assert order[0] == 0, "it was alone when it started"
-        assert order[1:] == [7, 6, 5, 4, 3, 2, 1, 0]
 
 
 @pytest.mark.parametrize("rate", [0, 40e6])
@@ -87,10 +60,11 @@ def test_held_packets_stop_nobody_else(make_links: Links, rate: float) -> None:
         assert len(a.receive(50)) == 50
         for i in range(200):
             switch.write_register(2, i, 7)
-        passes, start = switch.counter(1).packets, time.monotonic()
-        time.sleep(0.2)
-        passes, took = switch.counter(1).packets - passes, time.monotonic() - start
-        assert passes <= took * (rate / 8000 if rate else 200 / 50e-6) * 1.1 + 10
+        start, before = time.monotonic(), switch.counter(1).packets
+        assert wait(lambda: switch.counter(1).packets > before + 400)
+        passes = switch.counter(1).packets - before
+        took = time.monotonic() - start  # by no less than that of the passes
+        assert passes <= 1.1 * (took * rate / 8000 if rate else (took / 50e-6 + 2) * 200) + 10
         switch.write_register(0, 0)
         assert sorted(f[23] for f in b.receive(200)) == list(range(200))
         assert b.silent()

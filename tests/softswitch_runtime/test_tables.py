@@ -133,7 +133,7 @@ def entry_of(draw: st.DrawFn, number: int) -> Entry:
 
 @pytest.mark.parametrize("number", sorted(FIELDS))
 def test_agrees_with_brute_force(number: int) -> None:
-    @settings(max_examples=EXAMPLES, deadline=None)
+    @settings(max_examples=EXAMPLES)
     @given(st.data())
     def run(data: st.DataObject) -> None:
         entries: dict[int, Entry] = {}

@@ -52,7 +52,7 @@ def test_hash_check_values(name: str, value: int) -> None:
     assert hashed(name, b"123456789") == value
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.binary(max_size=100))
 def test_hashes_against_plain_definitions(data: bytes) -> None:
     words = [int.from_bytes(data[i : i + 2].ljust(2, b"\0"), "big") for i in range(0, len(data), 2)]

@@ -59,7 +59,7 @@ static void ingress(struct sw_instance *instance, struct sw_packet *packet)
         phv->passes = 77;
         break;
     case RESUBMIT:
-        if (packet->std.instance_type == SW_RESUBMIT) break;
+        if (packet->std.instance_type == SW_RESUBMIT && phv->header[ARGUMENT] != 255) break; /* 255: without end */
         phv->header[0] = 0xee;
         phv->passes = 5;
         packet->req.resubmit_list = 1;

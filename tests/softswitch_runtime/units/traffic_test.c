@@ -10,7 +10,7 @@ static struct sw_tm tm;
 static struct sw_tm_port *start(uint64_t rate, uint64_t delay, uint32_t depth)
 {
     sw_pool_init(&pool, 64, 32, 4096, 16);
-    sw_tm_init(&tm, 8, depth);
+    sw_tm_init(&tm, 8, depth, false);
     struct sw_tm_port *port = sw_tm_port(&tm, 3);
     sw_tm_shape(port, rate, delay, 0);
     return port;

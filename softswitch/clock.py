@@ -1,0 +1,117 @@
+"""A switch on the manual clock (`softswitch --clock manual`), as a test sees it: it moves time, sends, receives.
+
+    with ManualClock("127.0.0.1:9559") as clock:
+        clock.send(1, frame)
+        clock.advance(0.012)
+        for port, time_ns, data in clock.received(): ...
+
+Tables, counters and all else are P4Runtime's, at the same address. docs/switch.md has the whole.
+"""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Any, NamedTuple
+
+import grpc
+
+from softswitch.clock_messages import SERVICE, Frame, Frames, Nothing, Span, messages_of
+
+
+class ClockError(Exception):
+    """The switch isn't there, isn't on the manual clock, or refused a call; the message says which."""
+
+
+class Departure(NamedTuple):
+    """A frame that left the switch by a port, `time_ns` after the switch was made. Nothing is padded."""
+
+    port: int
+    time_ns: int
+    data: bytes
+
+    @property
+    def time(self) -> float:
+        """Seconds after the switch was made."""
+        return self.time_ns / 1e9
+
+
+class ManualClock:
+    """The clock of the switch at `address`, as gRPC writes it (HOST:PORT, unix:PATH). A context manager.
+
+    With `credentials` over TLS. The switch has to listen already. Calls raise ClockError.
+    """
+
+    def __init__(self, address: str, credentials: grpc.ChannelCredentials | None = None) -> None:
+        self._address = address
+        options = [("grpc.max_receive_message_length", -1), ("grpc.use_local_subchannel_pool", 1)]
+        if credentials is None:
+            self._channel = grpc.insecure_channel(address, options)
+        else:
+            self._channel = grpc.secure_channel(address, credentials, options)
+        self._calls: dict[str, Any] = {}
+        for method in SERVICE.methods:
+            takes, gives = messages_of(method.name)
+            self._calls[method.name] = self._channel.unary_unary(
+                f"/{SERVICE.full_name}/{method.name}",
+                request_serializer=takes.SerializeToString,
+                response_deserializer=gives.FromString,
+            )
+
+    def close(self) -> None:
+        """Ends the connection. The switch's clock stands."""
+        self._channel.close()
+
+    def __enter__(self) -> ManualClock:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self.close()
+
+    def advance(self, seconds: float) -> float:
+        """Moves time on, to the nanosecond, and returns it, in seconds since the switch was made.
+
+        All that is due by then has been done: frames have left, idle entries and digests are on the controllers'
+        streams.
+        """
+        return self._advance(seconds)
+
+    def advance_until(self, port: int, frames: int, seconds: float) -> float:
+        """As `advance`, but not beyond the moment at which so many frames more have left by a port."""
+        return self._advance(seconds, port=port, frames=frames)
+
+    def send(self, port: int, *frames: bytes) -> None:
+        """Frames come in at a port without interface, one after the other, each of 0 to 9,216 bytes.
+
+        What they cause at the time that stands has been done; what takes time (a rate, a delay) is for `advance`.
+        """
+        self._call("Send", Frames(frames=[Frame(port=port, data=frame) for frame in frames]))
+
+    def received(self) -> list[Departure]:
+        """The frames that left ports without interface since the last call, in order."""
+        frames = self._call("Receive", Nothing()).frames
+        return [Departure(frame.port, frame.time_ns, frame.data) for frame in frames]
+
+    @property
+    def now_ns(self) -> int:
+        """The time, in nanoseconds since the switch was made."""
+        return int(self._call("Advance", Span()).ns)
+
+    @property
+    def now(self) -> float:
+        """The time, in seconds since the switch was made."""
+        return self.now_ns / 1e9
+
+    def _advance(self, seconds: float, **until: int) -> float:
+        span_ns = round(seconds * 1e9)
+        if not 0 <= span_ns < 2**64:
+            raise ClockError(f"the clock can't be moved by {seconds:g} s")
+        return float(self._call("Advance", Span(ns=span_ns, **until)).ns / 1e9)
+
+    def _call(self, name: str, request: Any) -> Any:
+        try:
+            return self._calls[name](request)
+        except grpc.RpcError as error:
+            what = error.details() or error.code().name
+            if error.code() is grpc.StatusCode.UNIMPLEMENTED:
+                what = "it has no manual clock: start it with --clock manual"
+            raise ClockError(f"the switch at {self._address}: {what}") from error

@@ -1,0 +1,151 @@
+/* The manual clock: time stands until somebody moves it, and moves from one thing that is due to the next.
+ *
+ * At any moment everything that is due has been done: a frame that comes in, however it does, is taken through the switch
+ * before the next one is looked at. Nothing here is ever late, so nothing is done about lateness. */
+#include <errno.h>
+#include <stdio.h>
+
+#include "internal.h"
+
+enum {
+    ROUNDS = 64,   /* through the input without time passing; then it waits SW_LOOP_PAUSE_NS, or a loop would never end */
+    SLICE = 4096,  /* moments in one call, so that it doesn't keep others out */
+};
+
+/* When what re-enters is due next. */
+static uint64_t input_due(const struct sw_switch *sw)
+{
+    const struct sw_pkt *head = sw->input.head;
+    if (head == NULL) return UINT64_MAX;
+    return head->due_ns > sw->input_at_ns ? head->due_ns : sw->input_at_ns;
+}
+
+/* Everything that is due now: what re-enters first, then the ports, until nothing is. */
+static void run_now(struct sw_switch *sw)
+{
+    uint32_t rounds = 0;
+    for (bool more = true; more;) {
+        more = false;
+        if (input_due(sw) <= sw->now_ns) {
+            more = true;
+            if (++rounds < ROUNDS) sw_run_input(sw);
+            else sw->input_at_ns = sw->now_ns + SW_LOOP_PAUSE_NS;
+        }
+        for (uint32_t i = 0; i < sw->tm.n_active; i++) {
+            struct sw_tm_port *port = sw->tm.ports[sw->tm.active[i]];
+            if (sw_tm_next(port) > sw->now_ns) continue;
+            more = true;
+            sw_run_port(sw, port);
+            struct sw_port *out = sw->ports[port->port];
+            if (out != NULL && out->out.head != NULL) sw_port_flush(sw, out);
+        }
+    }
+}
+
+void sw_settle(struct sw_switch *sw)
+{
+    run_now(sw);
+    for (uint32_t i = 0; i < sw->n_active; i++) {
+        struct sw_port *port = sw->ports[sw->active[i]];
+        uint32_t left = port->ring_frames; /* who sends without end doesn't stop time */
+        while (port->fd >= 0 && left-- > 0 && sw_port_receive(sw, port, 1) != 0) run_now(sw);
+    }
+}
+
+/* When something is due next. Everything that is due now has been done. */
+static uint64_t next_due(const struct sw_switch *sw)
+{
+    uint64_t next = input_due(sw);
+    for (uint32_t i = 0; i < sw->tm.n_active; i++) {
+        uint64_t at = sw_tm_next(sw->tm.ports[sw->tm.active[i]]);
+        if (at < next) next = at;
+    }
+    return next;
+}
+
+int sw_reentry(struct sw_switch *sw, uint64_t ns)
+{
+    if (!sw->manual) return -EPERM;
+    sw_lock(sw);
+    sw->reentry_ns = ns;
+    sw_unlock(sw);
+    return 0;
+}
+
+uint64_t sw_time_ns(struct sw_switch *sw)
+{
+    if (!sw->manual) return sw_clock_ns() - sw->origin_ns;
+    sw_lock(sw);
+    uint64_t now = sw->now_ns;
+    sw_unlock(sw);
+    return now;
+}
+
+static uint64_t left_by(const struct sw_switch *sw, uint16_t port)
+{
+    return port < SW_MAX_PORTS && sw->ports[port] != NULL ? sw->ports[port]->stats.tx_packets : 0;
+}
+
+uint64_t sw_left_by(struct sw_switch *sw, uint16_t port)
+{
+    sw_lock(sw);
+    uint64_t left = left_by(sw, port);
+    sw_unlock(sw);
+    return left;
+}
+
+int sw_advance(struct sw_switch *sw, uint64_t until_ns, uint16_t port, uint64_t frames)
+{
+    if (!sw->manual) return -EPERM;
+    sw_lock(sw);
+    uint64_t told = sw->events.put;
+    sw_settle(sw);
+    int status = 1;
+    for (uint32_t moments = 0; moments < SLICE && sw->events.put == told; moments++) {
+        if (frames != 0 && left_by(sw, port) >= frames) break;
+        uint64_t next = next_due(sw);
+        if (next > until_ns) {
+            if (until_ns > sw->now_ns) sw->now_ns = until_ns;
+            status = 0;
+            break;
+        }
+        sw->now_ns = next;
+        run_now(sw);
+    }
+    sw_unlock(sw);
+    return status;
+}
+
+int sw_inject(struct sw_switch *sw, uint16_t number, const uint8_t *frame, uint32_t length, char error[SW_ERROR_BYTES])
+{
+    error[0] = 0;
+    int status = 0;
+    sw_lock(sw);
+    struct sw_port *port = number < SW_MAX_PORTS ? sw->ports[number] : NULL;
+    struct sw_pkt *pkt = NULL;
+    if (port == NULL || !port->bare) {
+        snprintf(error, SW_ERROR_BYTES, "port %u is none of those without interface", number);
+        status = -ENODEV;
+    } else if (length > SW_MAX_FRAME) {
+        snprintf(error, SW_ERROR_BYTES, "a frame of %u bytes is longer than %d", length, SW_MAX_FRAME);
+        status = -EMSGSIZE;
+    } else if (sw->instance != NULL) {
+        pkt = sw_pkt_copy_bytes(&sw->pool, frame, length);
+    }
+    if (pkt != NULL) {
+        port->stats.rx_packets++;
+        port->stats.rx_bytes += length;
+        sw_receive(sw, pkt, number);
+    } else if (status == 0) {
+        port->stats.rx_dropped++; /* no program, or no room, as at an interface */
+    }
+    if (sw->manual) sw_settle(sw);
+    sw_unlock(sw);
+    return status;
+}
+
+int sw_departed(struct sw_switch *sw, struct sw_event *event, uint8_t *data, uint32_t capacity)
+{
+    int status = sw_events_get(&sw->departed, 0, event, data, capacity);
+    return status < 0 ? 0 : status;
+}

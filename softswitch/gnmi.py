@@ -1,0 +1,125 @@
+"""What a port's interface counts, by gNMI, beside P4Runtime on the same address: P4Runtime itself doesn't tell.
+
+Get of openconfig-interfaces, `/interfaces/interface[name=s0-eth3]/state/...` (a name of `*`: all): `name`, `id` (the
+port's number), `oper-status` (UP or DOWN) and `counters/` in-pkts, in-octets, in-discards, out-pkts, out-octets,
+out-discards, since the switch started. In-discards: frames that the switch was too slow for, or had no program for;
+out-discards: a full queue, a link that was down, an interface that refused. Leaves alone are told, as PROTO or JSON.
+
+What isn't here is UNIMPLEMENTED, not NOT_FOUND, which is for interfaces: clients that would use more (finsy's list of
+ports: ifindex, Subscribe) do without, as they do where there is no gNMI.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import grpc
+from finsy.proto import gnmi, gnmi_ext
+
+from softswitch.native import NativeSwitch, PortStats
+
+SERVICE = "gnmi.gNMI"
+VERSION = "0.10.0"
+MODEL = ("openconfig-interfaces", "OpenConfig working group", "3.0.0")
+_ROOT = ("interfaces", "interface", "state")
+
+# By path below state: of a port's number, interface and counts.
+_LEAVES: dict[tuple[str, ...], Callable[[int, str, PortStats], int | str]] = {
+    ("name",): lambda _port, interface, _stats: interface,
+    ("id",): lambda port, _interface, _stats: port,
+    ("oper-status",): lambda _port, _interface, stats: "UP" if stats.up else "DOWN",
+    ("counters", "in-pkts"): lambda _port, _interface, stats: stats.rx_packets,
+    ("counters", "in-octets"): lambda _port, _interface, stats: stats.rx_bytes,
+    ("counters", "in-discards"): lambda _port, _interface, stats: stats.rx_dropped,
+    ("counters", "out-pkts"): lambda _port, _interface, stats: stats.tx_packets,
+    ("counters", "out-octets"): lambda _port, _interface, stats: stats.tx_bytes,
+    ("counters", "out-discards"): lambda _port, _interface, stats: stats.tx_dropped + stats.queue_dropped,
+}
+
+
+class Gnmi:
+    """Answers for the ports (number, interface) of a switch. `handler` is what a gRPC server takes."""
+
+    def __init__(self, native: NativeSwitch, ports: Sequence[tuple[int, str]]) -> None:
+        self._native = native
+        self._ports = ports
+        self._loading = threading.Lock()
+
+    def handler(self) -> grpc.GenericRpcHandler:
+        methods = {"Get": (self._get, "GetRequest"), "Capabilities": (self._capabilities, "CapabilityRequest")}
+        return grpc.method_handlers_generic_handler(
+            SERVICE,
+            {
+                name: grpc.unary_unary_rpc_method_handler(
+                    function, self._reader(message), lambda answer: answer.SerializeToString()
+                )
+                for name, (function, message) in methods.items()
+            },
+        )
+
+    def _reader(self, message: str) -> Any:
+        def read(data: bytes) -> Any:
+            # The modules are loaded with the first request: a switch that nobody asks starts without them (cli.py).
+            with self._loading:
+                _ = gnmi_ext.DESCRIPTOR  # which the other one refers to
+                return getattr(gnmi, message).FromString(data)
+
+        return read
+
+    def _capabilities(self, _request: gnmi.CapabilityRequest, _context: grpc.ServicerContext) -> Any:
+        name, organization, version = MODEL
+        model = gnmi.ModelData(name=name, organization=organization, version=version)
+        encodings = [gnmi.Encoding.JSON, gnmi.Encoding.PROTO]
+        return gnmi.CapabilityResponse(supported_models=[model], supported_encodings=encodings, gNMI_version=VERSION)
+
+    def _get(self, request: gnmi.GetRequest, context: grpc.ServicerContext) -> Any:
+        if request.encoding not in (gnmi.Encoding.JSON, gnmi.Encoding.PROTO):
+            context.abort(grpc.StatusCode.UNIMPLEMENTED, "encodings are JSON and PROTO")
+        answer = gnmi.GetResponse()
+        for path in request.path:
+            wanted = [*request.prefix.elem, *path.elem]
+            note = answer.notification.add(timestamp=time.time_ns())
+            for interface, leaf, value in self._leaves(wanted):
+                elements = [gnmi.PathElem(name=name) for name in (*_ROOT, *leaf)]
+                elements[1].key["name"] = interface
+                note.update.add(path=gnmi.Path(elem=elements), val=_value(value, request.encoding))
+            if not note.update:
+                _refuse(wanted, context)
+        return answer
+
+    def _leaves(self, wanted: Sequence[Any]) -> Iterator[tuple[str, tuple[str, ...], int | str]]:
+        names = tuple(element.name for element in wanted)
+        asked = wanted[1].key.get("name", "*") if len(wanted) > 1 else "*"
+        for port, interface in self._ports:
+            if asked not in ("*", interface):
+                continue
+            for leaf, value in _leaves_of(port, interface, self._native):
+                if (*_ROOT, *leaf)[: len(names)] == names:
+                    yield interface, leaf, value
+
+
+def _refuse(wanted: Sequence[Any], context: grpc.ServicerContext) -> None:
+    """What was wanted has no leaf: an interface that isn't there, or a path."""
+    names = tuple(element.name for element in wanted)
+    known = [(*_ROOT, *leaf) for leaf in _LEAVES]
+    text = "/".join(names)
+    if any(path[: len(names)] == names for path in known):
+        context.abort(grpc.StatusCode.NOT_FOUND, f"/{text}: no such interface")
+    leaves = ", ".join("/".join(leaf) for leaf in _LEAVES)
+    context.abort(grpc.StatusCode.UNIMPLEMENTED, f"/{text}: there is /interfaces/interface/state with {leaves}")
+
+
+def _leaves_of(port: int, interface: str, native: NativeSwitch) -> Iterator[tuple[tuple[str, ...], int | str]]:
+    stats = native.port_stats(port)
+    for leaf, value in _LEAVES.items():
+        yield leaf, value(port, interface, stats)
+
+
+def _value(value: int | str, encoding: int) -> Any:
+    if encoding == gnmi.Encoding.JSON:
+        return gnmi.TypedValue(json_val=json.dumps(value).encode())
+    return gnmi.TypedValue(uint_val=value) if isinstance(value, int) else gnmi.TypedValue(string_val=value)

@@ -1,0 +1,93 @@
+"""The manual clock of a switch that serves P4Runtime: time doesn't go past what its controllers have to be told.
+
+The data plane's events reach controllers by the service's one thread. A mark behind them says that it has come so far:
+then all that has happened has been told, and so have digests and idle entries whose time has come.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from typing import Final
+
+from softswitch.native import Departed, NativeSwitch
+from softswitch.p4runtime.idle import NEVER
+from softswitch.p4runtime.pipeline import Pipeline
+
+LONGEST_NS: Final = 2**62  # 146 years: so far can time go
+
+
+class Clock:
+    """Of a NativeSwitch made with `manual`. Any thread may call any method."""
+
+    def __init__(self, native: NativeSwitch, pipeline: Pipeline) -> None:
+        self._native = native
+        self._pipeline = pipeline
+        self._moving = threading.Lock()
+        self._told = threading.Condition()
+        self._marks = self._marks_seen = 0
+        self._stopped = False
+
+    def stop(self) -> None:
+        """Nobody tells anything any more: ends what waits for it."""
+        with self._told:
+            self._stopped = True
+            self._told.notify_all()
+
+    def note_mark(self) -> None:
+        """The service's thread has come to the next mark, and has told what is due."""
+        with self._told:
+            self._marks_seen += 1
+            self._told.notify_all()
+
+    def advance(self, span_ns: int, port: int = 0, frames: int = 0) -> int:
+        """Moves time on and returns it, ns. Everything due by then has been done and told.
+
+        With `frames` no further than to the moment at which that many more have left by `port`. Raises OverflowError
+        where time would be after LONGEST_NS.
+        """
+        with self._moving:
+            end_ns = self._native.now_ns + span_ns
+            if end_ns > LONGEST_NS:
+                raise OverflowError(f"a clock that stands at {end_ns - span_ns} ns can't be moved by {span_ns} ns")
+            target = self._native.left_by(port) + frames if frames else 0
+            while not self._stopped:
+                self._settle()
+                step_ns = min(end_ns, self._next_ns())
+                there = self._native.advance(step_ns, port, target) and step_ns == end_ns
+                if there or (target and self._native.left_by(port) >= target):
+                    self._settle()
+                    break
+            return self._native.now_ns
+
+    def inject(self, frames: Iterable[tuple[int, bytes]]) -> int:
+        """Frames come in at ports, one after the other, at the time that stands, which is returned, ns.
+
+        What they cause at this time has been done and told. Raises NativeError for a port that isn't one without
+        interface, and for a frame that is too long.
+        """
+        try:
+            for port, frame in frames:
+                self._native.inject(port, frame)
+        finally:
+            self._settle()
+        return self._native.now_ns
+
+    def departed(self) -> list[Departed]:
+        """The frames that left ports without interface since the last call, in order."""
+        return self._native.departed()
+
+    def _next_ns(self) -> int:
+        """When controllers have something to be told next, beside what the data plane does."""
+        running = self._pipeline.running
+        if running is None:
+            return NEVER
+        return min(running.digests.next_ns, running.tables.timers.next_ns)
+
+    def _settle(self) -> None:
+        """Waits until what has happened and what is due has been told."""
+        with self._told:
+            self._marks += 1
+            mark = self._marks
+            self._native.mark(0)  # in the order of their numbers, since the lock is held
+            self._told.wait_for(lambda: self._marks_seen >= mark or self._stopped)

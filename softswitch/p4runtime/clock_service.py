@@ -1,0 +1,55 @@
+"""The manual clock's service (clock.proto), beside P4Runtime at the same address."""
+
+from __future__ import annotations
+
+import errno
+from typing import Any
+
+import grpc
+
+from softswitch.clock_messages import SERVICE, Frame, Frames, Moment, messages_of
+from softswitch.native import NativeError
+from softswitch.options import MAX_PORT
+from softswitch.p4runtime.clock import Clock
+
+
+def handler(clock: Clock) -> Any:
+    """What a gRPC server needs to serve a clock."""
+    servicer = _Servicer(clock)
+    methods = {}
+    for method in SERVICE.methods:
+        takes, gives = messages_of(method.name)
+        methods[method.name] = grpc.unary_unary_rpc_method_handler(
+            getattr(servicer, method.name.lower()), takes.FromString, gives.SerializeToString
+        )
+    return grpc.method_handlers_generic_handler(SERVICE.full_name, methods)
+
+
+class _Servicer:
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+
+    def advance(self, request: Any, context: grpc.ServicerContext) -> Any:
+        self._check(request.port, context)
+        try:
+            return Moment(ns=self._clock.advance(request.ns, request.port, request.frames))
+        except OverflowError as error:
+            context.abort(grpc.StatusCode.OUT_OF_RANGE, str(error))
+
+    def send(self, request: Any, context: grpc.ServicerContext) -> Any:
+        for frame in request.frames:
+            self._check(frame.port, context)
+        try:
+            return Moment(ns=self._clock.inject((frame.port, frame.data) for frame in request.frames))
+        except NativeError as error:
+            if error.code not in (errno.ENODEV, errno.EMSGSIZE):
+                raise
+            context.abort(grpc.StatusCode.INVALID_ARGUMENT, str(error))
+
+    def _check(self, port: int, context: grpc.ServicerContext) -> None:
+        if port > MAX_PORT:
+            context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"there is no port {port}: they are 0 to {MAX_PORT}")
+
+    def receive(self, _request: Any, _context: grpc.ServicerContext) -> Any:
+        frames = self._clock.departed()
+        return Frames(frames=[Frame(port=port, data=data, time_ns=time_ns) for port, time_ns, data in frames])
