@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -81,6 +82,8 @@ def settings(arguments: argparse.Namespace) -> AgentSettings:
 def main(argv: Sequence[str] | None = None) -> int:
     """Status of the process."""
     arguments = parser().parse_args(argv)
+    # As soon as there is something to remove; once the agent runs, it takes signals itself.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     try:
         with Agent(settings(arguments)) as agent:
             if arguments.ready_fd is not None:

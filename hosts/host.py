@@ -20,7 +20,7 @@ from types import FrameType
 from typing import Any
 
 from . import stats, wire
-from .algorithms import Cnm, Cnp, Configured
+from .algorithms import Cnm, Cnp, Configured, Mark
 from .arguments import INTEGER, NUMBER, START_FIELDS, nothing_left, take
 from .clock import DilatedClock
 from .control import CommandError, ControlServer
@@ -174,10 +174,10 @@ class Agent:
             self._sender.on_cnm(packet.flow, packet.src_ip, Cnm(packet.feedback), event.at_s)
             return
         if isinstance(packet, wire.AckPacket):
-            self._sender.on_ack(packet.flow, packet.src_ip, packet.psn, event.at_s)
+            self._sender.on_ack(packet.flow, packet.src_ip, packet.psn, Mark(packet.ecn), event.at_s)
             return
         assert isinstance(packet, wire.CnpPacket)
-        cnp = Cnp(packet.decrease, packet.rec_rate_mbps * wire.REC_RATE_UNIT_BPS)
+        cnp = Cnp(Mark(packet.ecn), packet.rec_rate_mbps * wire.REC_RATE_UNIT_BPS)
         self._sender.on_cnp(packet.flow, packet.src_ip, cnp, event.at_s)
 
     def _housekeep(self, now: float) -> None:
@@ -279,6 +279,7 @@ class Agent:
             bad_frames=self._bad_frames + self._loop.state.bad_frames,
             socket_drops=self._port.drops(),
             send_retries=self._loop.state.send_retries,
+            log_errno=self._log.errno,
             kept_pace=self._pace.kept,
             worst_pace=self._pace.worst,
             lag_real_s=self._clock.real(nic.shortfall_s(now)),

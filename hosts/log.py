@@ -3,7 +3,8 @@
     start   flow, dst_ip, rate_bps                            a flow starts
     rate    flow, rate_bps, and the RP's variables (PCN: w)   its rate changed
     end     flow, packets                                     its last frame left
-    np      flow, src_ip, packets, marked, bytes, ce, rec_rate_bps    the NP sent a CNP for a window (ce 1: decrease)
+    np      flow, src_ip, packets, marked, marked_ue, bytes, ce, ue, rec_rate_bps
+            the NP sent a CNP for a window with so many packets marked CE and UE; the CNP's mark: ce, ue, or neither
     last    flow, src_ip, packets                             the packet marked as a flow's last arrived
     flows   since, sent: {flow: bytes}, received: {flow: [payload bytes, packets, marked]}
             totals, of the flows that moved since that time (--trace)
@@ -18,6 +19,7 @@ neighbour's.
 from __future__ import annotations
 
 import json
+from errno import EIO
 from pathlib import Path
 from typing import IO, Any
 
@@ -27,13 +29,15 @@ _FLUSH_BYTES = 1 << 16
 
 
 class EventLog:
-    """Appends to a file, in large writes. Without a path it drops what it gets."""
+    """Appends to a file, in large writes. Without a path it drops what it gets; so it does once the file can't be
+    written: the disk may be full, and a host that sends must not end for it. `errno` then says why."""
 
     def __init__(self, path: Path | None, clock: DilatedClock) -> None:
         self._clock = clock
         self._lines: list[str] = []
         self._size = 0
-        self._file: IO[str] | None = path.open("a", encoding="utf-8") if path else None
+        self._file: IO[bytes] | None = path.open("ab", buffering=0) if path else None
+        self.errno = 0
 
     def write(self, at_s: float, event: str, **fields: Any) -> None:
         """An event at a nominal time of the clock."""
@@ -46,11 +50,18 @@ class EventLog:
             self.flush()
 
     def flush(self) -> None:
-        if self._file is not None and self._lines:
-            self._file.write("".join(self._lines))
-            self._file.flush()
-            self._lines.clear()
-            self._size = 0
+        if self._file is None or not self._lines:
+            return
+        data = "".join(self._lines).encode()
+        self._lines.clear()
+        self._size = 0
+        try:
+            while data:
+                data = data[self._file.write(data) :]
+        except OSError as error:
+            self.errno = error.errno or EIO
+            self._file.close()
+            self._file = None
 
     def close(self) -> None:
         self.flush()

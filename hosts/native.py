@@ -43,7 +43,7 @@ class CountedWindow(ctypes.Structure):
 
 
 class _Content(ctypes.Union):
-    _fields_ = (("window", CountedWindow), ("frame", c_uint8 * EVENT_FRAME_BYTES))
+    _fields_ = (("window", CountedWindow), ("frame", c_uint8 * EVENT_FRAME_BYTES), ("mark", c_int32))
 
 
 class Event(ctypes.Structure):
@@ -68,6 +68,10 @@ class Event(ctypes.Structure):
     def window(self) -> CountedWindow:
         """A copy."""
         return CountedWindow.from_buffer_copy(self.content.window)
+
+    @property
+    def mark(self) -> int:
+        return int(self.content.mark)
 
     @property
     def frame(self) -> bytes:
@@ -165,6 +169,7 @@ class NativeReceivedFlow(ctypes.Structure):
     expected: int
     seen: bool
     wants_marked: bool
+    mark: int
     period_s: float
     grid_s: float
     first_s: float
@@ -178,15 +183,17 @@ class NativeReceivedFlow(ctypes.Structure):
     gaps: int
     duplicates: int
     reordered: int
+    advanced: int
     window_end_s: float
     before: CountedWindow
     _fields_ = (
         *((name, c_uint32) for name in ("src", "flow", "expected")),
         *((name, c_bool) for name in ("seen", "wants_marked")),
+        ("mark", c_uint8),
         *((name, c_double) for name in ("period_s", "grid_s", "first_s", "last_s", "complete_s")),
         *((name, c_uint64) for name in ("packets", "bytes", "payload_bytes", "marked_ce", "marked_ue")),
         ("gaps", c_int64),
-        *((name, c_uint64) for name in ("duplicates", "reordered")),
+        *((name, c_uint64) for name in ("duplicates", "reordered", "advanced")),
         ("window_end_s", c_double),
         ("before", CountedWindow),
         ("missing", c_uint64 * (PSN_MEMORY // 64)),

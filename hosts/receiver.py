@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Callable
 
 from . import stats, wire
-from .algorithms import Cnp, Configured, NotificationPoint, Window, window_phase
+from .algorithms import Cnp, Configured, Mark, NotificationPoint, Window, window_phase
 from .clock import DilatedClock
 from .log import EventLog
 from .native import ASKED, LAST, MARKED, UNKNOWN, WINDOW, Event, Events, NativeReceivedFlow, checked, library
@@ -130,8 +130,10 @@ class Receiver:
             src_ip=wire.format_ip(flow.src_ip),
             packets=window.packets,
             marked=window.marked_ce,
+            marked_ue=window.marked_ue,
             bytes=window.bytes,
-            ce=int(cnp.decrease),
+            ce=int(cnp.mark is Mark.CE),
+            ue=int(cnp.mark is Mark.UE),
             rec_rate_bps=cnp.rec_rate_bps,
         )
         self._notify(flow, cnp, event.at_s)
@@ -153,7 +155,9 @@ class Receiver:
     def _on_asked(self, event: Event) -> None:
         flow = self._flows.get(event.flow)
         if flow is not None:
-            packet = wire.AckPacket(self._mac, flow.reply_mac, self._ip, flow.src_ip, flow.flow, event.count)
+            packet = wire.AckPacket(
+                self._mac, flow.reply_mac, self._ip, flow.src_ip, flow.flow, event.count, event.mark
+            )
             self._send(wire.encode_ack(packet), event.at_s)
 
     def _notify(self, flow: ReceivedFlow, cnp: Cnp, now_s: float) -> None:
@@ -164,7 +168,7 @@ class Receiver:
             self._ip,
             flow.src_ip,
             flow.flow,
-            cnp.decrease,
+            cnp.mark,
             round(cnp.rec_rate_bps / wire.REC_RATE_UNIT_BPS),
         )
         self._send(wire.encode_cnp(packet), now_s)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from . import stats, wire
-from .algorithms import Ack, Cnm, Cnp, Configured, ReactionPoint
+from .algorithms import Ack, Cnm, Cnp, Configured, Mark, ReactionPoint
 from .clock import DilatedClock
 from .log import EventLog
 from .native import SEGMENT, SENT, Event
@@ -175,8 +175,8 @@ class Sender:
         """A switch notified the source of a packet of a flow; `src_ip` is where the packet went."""
         self._notified(number, src_ip, now_s, lambda rp: rp.on_cnm(cnm, now_s))
 
-    def on_ack(self, number: int, src_ip: bytes, psn: int, now_s: float) -> None:
-        """A packet that asked for it was acknowledged."""
+    def on_ack(self, number: int, src_ip: bytes, psn: int, mark: Mark, now_s: float) -> None:
+        """A packet that asked for it was acknowledged; `mark` is the worst since the one before."""
         flow = self._flows.get(number)
         if flow is None or wire.parse_ip(flow.request.dst_ip) != src_ip or psn not in flow.asked:
             self.unknown_cnps += 1
@@ -185,7 +185,7 @@ class Sender:
         if flow.end_at_s is None:
             self._run_timers(flow, now_s)
             flow.rp.sent_bytes = flow.left_bytes
-            flow.rp.on_ack(Ack(rtt_s), now_s)
+            flow.rp.on_ack(Ack(rtt_s, mark), now_s)
             self._update(flow, now_s)
 
     def on_timer(self, now_s: float) -> None:

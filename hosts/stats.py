@@ -70,7 +70,8 @@ class AgentStats:
 
     `other_frames` are not RoCEv2 to this host nor PFC; `bad_frames` are malformed, or fail the IPv4 checksum or the
     ICRC. `socket_drops` are frames that arrived but that this process was too slow to take: loss that no switch made.
-    `send_retries` are frames that the kernel refused at first.
+    `send_retries` are frames that the kernel refused at first. `log_errno`: why the log couldn't be written on; 0 while
+    it is whole.
 
     `kept_pace`: in every window of a second (real) at least 95% of what the rates allowed was sent; `worst_pace` is
     the least such share. `lag_real_s` is what was allowed and not sent for lateness, as time at line rate;
@@ -92,6 +93,7 @@ class AgentStats:
     bad_frames: int
     socket_drops: int
     send_retries: int
+    log_errno: int
     kept_pace: bool
     worst_pace: float
     lag_real_s: float

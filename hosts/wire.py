@@ -3,10 +3,11 @@
 Data is RoCEv2 (InfiniBand Architecture Specification 1.2.1, Annexes A16 and A17): Ethernet / IPv4 / UDP 4791 / BTH /
 payload / ICRC, as an unreliable connection's SEND Only. A CNP is Annex A17.9.3's: BTH opcode 0x81, BECN set, 16
 reserved bytes; PCN's section 5.2 adds RecRate, in Mb/s and big endian, in the first four of these, and says "decrease"
-by CE in the IP header. An acknowledgement is a reliable connection's; data packets ask for it by BTH's AckReq, where a
-scheme measures round trips. QCN's congestion notification message is what p4src's qcn_cp.p4 makes: IPv4 / UDP 0x22E7 /
-feedback as in IEEE 802.1Qau's CNM PDU / queue / BTH of the packet that was sampled. PFC is IEEE 802.1Qbb's frame
-(802.3 Annex 31D). Frames are without FCS, as software sees them.
+by CE in the IP header; ECT(1) there says UE (TCD), as in data packets and acknowledgements. An acknowledgement is a
+reliable connection's; data packets ask for it by BTH's AckReq, where a scheme measures round trips. QCN's congestion
+notification message is what p4src's qcn_cp.p4 makes: IPv4 / UDP 0x22E7 / feedback as in IEEE 802.1Qau's CNM PDU / queue
+/ BTH of the packet that was sampled. PFC is IEEE 802.1Qbb's frame (802.3 Annex 31D). Frames are without FCS, as
+software sees them.
 
 Bytes of a data packet:  0 Ethernet 14 | 14 IPv4 20 | 34 UDP 8 | 42 BTH 12 | 54 payload | ICRC 4.
 """
@@ -114,7 +115,8 @@ class DataPacket:
 
 @dataclass(frozen=True)
 class AckPacket:
-    """The acknowledgement of packet `psn` of `flow` (24 bits each), to its source."""
+    """The acknowledgement of packet `psn` of `flow` (24 bits each), to its source. `ecn`: the worst mark of what it
+    acknowledges, in the IP header."""
 
     src_mac: bytes
     dst_mac: bytes
@@ -122,19 +124,21 @@ class AckPacket:
     dst_ip: bytes
     flow: int
     psn: int
+    ecn: int = ECN_ECT0
     dscp: int = DSCP_CNP
 
 
 @dataclass(frozen=True)
 class CnpPacket:
-    """A CNP for `flow` (24 bits): CE in the IP header says decrease. `rec_rate_mbps` has 32 bits and is at least 1."""
+    """A CNP for `flow` (24 bits). `ecn` is the flow's mark, in the IP header: CE says decrease. `rec_rate_mbps` has 32
+    bits and is at least 1."""
 
     src_mac: bytes
     dst_mac: bytes
     src_ip: bytes
     dst_ip: bytes
     flow: int
-    decrease: bool
+    ecn: int
     rec_rate_mbps: int
     dscp: int = DSCP_CNP
 
@@ -212,13 +216,13 @@ def _udp_frame(packet: DataPacket | AckPacket | CnpPacket | CnmPacket, ecn: int,
 
 
 def _roce_frame(
-    packet: DataPacket | AckPacket | CnpPacket, ecn: int, opcode: int, flags: int, becn: int, psn: int, body: bytes
+    packet: DataPacket | AckPacket | CnpPacket, opcode: int, flags: int, becn: int, psn: int, body: bytes
 ) -> bytearray:
     """Frame with headers, body and ICRC. `body` has a multiple of four bytes."""
     _check("flow", packet.flow, 24)
     _check("dscp", packet.dscp, 6)
     bth = _BTH.pack(opcode, flags, _PKEY, becn | packet.flow, psn)
-    frame = _udp_frame(packet, ecn, ROCE_PORT, bth + body + bytes(ICRC_LENGTH))
+    frame = _udp_frame(packet, packet.ecn, ROCE_PORT, bth + body + bytes(ICRC_LENGTH))
     _U32_LE.pack_into(frame, len(frame) - ICRC_LENGTH, icrc(frame))
     return frame
 
@@ -233,21 +237,22 @@ def encode_data(packet: DataPacket) -> bytes:
     flags = (_SOLICITED if packet.last else 0) | padding << 4
     body = packet.payload + bytes(padding)
     psn = packet.psn | (_ACK_REQUEST if packet.asks else 0)
-    return bytes(_roce_frame(packet, packet.ecn, OPCODE_UC_SEND_ONLY, flags, 0, psn, body))
+    return bytes(_roce_frame(packet, OPCODE_UC_SEND_ONLY, flags, 0, psn, body))
 
 
 def encode_ack(packet: AckPacket) -> bytes:
     """Frame of an acknowledgement: 62 bytes. Raises WireError."""
     _check("psn", packet.psn, 24)
-    return bytes(_roce_frame(packet, ECN_ECT0, OPCODE_ACKNOWLEDGE, 0, 0, packet.psn, _U32_BE.pack(_AETH_ACK)))
+    _check("ecn", packet.ecn, 2)
+    return bytes(_roce_frame(packet, OPCODE_ACKNOWLEDGE, 0, 0, packet.psn, _U32_BE.pack(_AETH_ACK)))
 
 
 def encode_cnp(packet: CnpPacket) -> bytes:
     """Frame of a CNP: 74 bytes. Raises WireError."""
     _check("rec_rate_mbps", packet.rec_rate_mbps, 32)
     body = _U32_BE.pack(max(1, packet.rec_rate_mbps)) + bytes(CNP_RESERVED - 4)
-    ecn = ECN_CE if packet.decrease else ECN_ECT0
-    return bytes(_roce_frame(packet, ecn, OPCODE_CNP, 0, _BECN, 0, body))
+    _check("ecn", packet.ecn, 2)
+    return bytes(_roce_frame(packet, OPCODE_CNP, 0, _BECN, 0, body))
 
 
 def encode_cnm(packet: CnmPacket) -> bytes:
@@ -347,11 +352,11 @@ def _decode_udp(frame: bytes, dst_mac: bytes, src_mac: bytes) -> DataPacket | Ac
         if len(body) != CNP_RESERVED:
             raise WireError(f"CNP with {len(body)} reserved bytes instead of {CNP_RESERVED}")
         rate: int = _U32_BE.unpack_from(body)[0]
-        return CnpPacket(src_mac, dst_mac, src_ip, dst_ip, flow & _U24, ecn == ECN_CE, rate, dscp)
+        return CnpPacket(src_mac, dst_mac, src_ip, dst_ip, flow & _U24, ecn, rate, dscp)
     if opcode == OPCODE_ACKNOWLEDGE:
         if body != _U32_BE.pack(_AETH_ACK):
             raise WireError(f"acknowledgement with an AETH of {body.hex()}")
-        return AckPacket(src_mac, dst_mac, src_ip, dst_ip, flow & _U24, psn & _U24, dscp)
+        return AckPacket(src_mac, dst_mac, src_ip, dst_ip, flow & _U24, psn & _U24, ecn, dscp)
     if opcode != OPCODE_UC_SEND_ONLY:
         raise WireError(f"BTH opcode {opcode:#04x} is neither UC SEND Only, Acknowledge nor CNP")
     padding = flags >> 4 & 3

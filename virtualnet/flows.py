@@ -125,14 +125,14 @@ def configure(
     if np.period_s is not None:
         config.period_ps = picoseconds(np.period_s)
         config.phase_ps = int(window_phase(np, seed, int.from_bytes(packet.src_ip, "big"), spec.id) * config.period_ps)
-    cnp = wire.CnpPacket(packet.dst_mac, packet.src_mac, packet.dst_ip, packet.src_ip, spec.id, False, 1)
-    increase, decrease = wire.encode_cnp(cnp), wire.encode_cnp(replace(cnp, decrease=True))
-    config.cnp_bytes = len(increase)
+    cnp = wire.CnpPacket(packet.dst_mac, packet.src_mac, packet.dst_ip, packet.src_ip, spec.id, wire.ECN_ECT0, 1)
+    notice = wire.encode_cnp(cnp)
+    config.cnp_bytes = len(notice)
     ack = wire.encode_ack(wire.AckPacket(packet.dst_mac, packet.src_mac, packet.dst_ip, packet.src_ip, spec.id, 0))
     config.ack_bytes = len(ack)
     for name, content in (("data", frame), ("last", last)):
         _fill(getattr(config, name), content[: wire.PAYLOAD_OFFSET])
-    for name, content in (("increase", increase), ("decrease", decrease), ("ack", ack)):
+    for name, content in (("cnp", notice), ("ack", ack)):
         _fill(getattr(config, name), content[: -wire.ICRC_LENGTH])
     return config, rp, np
 

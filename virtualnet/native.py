@@ -60,7 +60,7 @@ class FlowConfig(ctypes.Structure):
         *[(name, _u64) for name in ("packets", "start_ps", "end_ps", "period_ps", "phase_ps", "timer_ps", "due_bytes")],
         ("rate_bps", _double),
         ("limit_bps", _double),
-        *[(name, _u8 * TEMPLATE_BYTES) for name in ("data", "last", "increase", "decrease", "ack")],
+        *[(name, _u8 * TEMPLATE_BYTES) for name in ("data", "last", "cnp", "ack")],
     ]
 
 
@@ -121,7 +121,6 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "vn_set_pfc": (_int, [_u32, _u32, _u32, _u16, _u64, _u8, _text]),
     "vn_add_flow": (_i64, [ctypes.POINTER(FlowConfig), _object, _object]),
     "vn_stop_flow": (_int, [_u32]),
-    "vn_set_rate": (_int, [_u32, _double]),
     "vn_flow_stats": (_int, [_u32, ctypes.POINTER(FlowStats)]),
     "vn_link_stats": (_int, [_u32, ctypes.POINTER(LinkStats)]),
     "vn_add_sampler": (_i64, [_u64, _u64, ctypes.POINTER(SourceSpec), _u32]),
@@ -148,7 +147,7 @@ def engine() -> ctypes.CDLL:
     # PyDLL: a run keeps Python's lock, as it calls the algorithms; what they raise, the call raises.
     library = ctypes.PyDLL(str(build("libvirtualnet", [CSRC / "engine.c"], identity, FLAGS, CSRC)))
     library.vn_create.restype = _handle
-    library.vn_create.argtypes = [_bool, _u64, _object, _object, _object, _object]
+    library.vn_create.argtypes = [_bool, _u64, *[_object] * 5]
     for name, (result, arguments) in _SIGNATURES.items():
         function = getattr(library, name)
         function.restype = result

@@ -18,7 +18,7 @@ from typing import Literal
 from controller.configure import plan, program_switch
 from controller.switch import Program
 from hosts import wire
-from hosts.algorithms import Ack, Cnm, Cnp, Configured, Window
+from hosts.algorithms import Ack, Cnm, Cnp, Configured, Mark, Window
 from softswitch.codegen.build import BuildError
 from topologies import signals
 from topologies.model import Endpoint, FlowSpec, Topology
@@ -141,7 +141,7 @@ class VirtualNetwork(Sources):
         except BuildError as error:
             raise VirtualError(str(error)) from None
         self._handle: int | None = self._library.vn_create(
-            queues == "nodes", picoseconds(response_s), Window, Cnp, Cnm, Ack
+            queues == "nodes", picoseconds(response_s), Window, Cnp, Cnm, Ack, tuple(map(Mark, range(4)))
         )
         if not self._handle:
             raise VirtualError("the network could not be made")
@@ -321,7 +321,7 @@ class VirtualNetwork(Sources):
             self._links[a], self._links[b] = index, index + 1
             self._rates[index] = self._rates[index + 1] = (rate, True)
         for name, made in self.switches.items():
-            planned = plan(self.topology, name, 1.0, self.scheme.parameters)
+            planned = plan(self.topology, name, 1.0, self.scheme)
             program_switch(made, planned)
             for port in planned.pfc if pfc else ():
                 mac = (_PORT_MAC | port.port).to_bytes(6, "big")

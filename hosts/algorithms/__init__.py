@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .base import Ack, Cnm, Cnp, NotificationPoint, ReactionPoint, Window, window_phase
+from .base import Ack, Cnm, Cnp, Mark, NotificationPoint, ReactionPoint, Window, window_phase
 from .dcqcn import DcqcnNotificationPoint, DcqcnParameters, DcqcnReactionPoint
 from .pcn import PcnNotificationPoint, PcnParameters, PcnReactionPoint, PcnTimeParameters
 from .pcn_x import PcnXNotificationPoint, PcnXParameters, PcnXReactionPoint
@@ -21,7 +21,9 @@ __all__ = [
     "Ack",
     "Cnm",
     "Cnp",
+    "Configured",
     "DcqcnParameters",
+    "Mark",
     "NotificationPoint",
     "PcnParameters",
     "PcnTimeParameters",
@@ -46,7 +48,8 @@ class SchemeError(ValueError):
 @dataclass(frozen=True)
 class Scheme:
     """How to make the two ends of a flow, and what marks for it. `program` is the data plane, a top program of p4src;
-    `parameters` the dataclass whose fields are the scheme's settings."""
+    `parameters` the dataclass whose fields are the scheme's settings; `marking` the marking points of the program that
+    take some of these, by their modules' names in `controller.marking`."""
 
     name: str
     summary: str
@@ -54,6 +57,7 @@ class Scheme:
     parameters: type[Any]
     reaction_point: Callable[[float, Any], ReactionPoint]
     notification_point: Callable[[Any], NotificationPoint]
+    marking: tuple[str, ...] = ()
 
     def configure(self, settings: Mapping[str, str | float] | None = None) -> Configured:
         """The scheme with these settings over its defaults. Text may be a number or a fraction: `0.025`, `1/128`.
@@ -134,6 +138,7 @@ schemes: dict[str, Scheme] = {
             DcqcnParameters,
             DcqcnReactionPoint,
             DcqcnNotificationPoint,
+            marking=("red_ecn",),
         ),
         Scheme(
             "qcn",
@@ -142,6 +147,7 @@ schemes: dict[str, Scheme] = {
             QcnParameters,
             QcnReactionPoint,
             lambda parameters: NotificationPoint(),
+            marking=("qcn_cp",),
         ),
         Scheme(
             "pcn-x",
@@ -158,6 +164,7 @@ schemes: dict[str, Scheme] = {
             PcnTimeParameters,
             PcnReactionPoint,
             PcnNotificationPoint,
+            marking=("np_ecn_time",),
         ),
         Scheme(
             "timely",

@@ -8,20 +8,38 @@ modelled network. Rates and sizes are of Ethernet frames, without preamble and F
 from __future__ import annotations
 
 import hashlib
-import math
-from collections.abc import Iterable
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import NamedTuple
+
+
+class Mark(IntEnum):
+    """What congestion points say of a packet, and notifications of a flow: the ECN field's values.
+
+    CE: congestion experienced. UE: undetermined, ECT(1), which TCD has (SIGCOMM'21). Of several marks the worst counts:
+    CE, then UE.
+    """
+
+    UE = 1
+    NONE = 2
+    CE = 3
+
+    @classmethod
+    def _missing_(cls, value: object) -> Mark | None:
+        return cls.NONE if value == 0 else None  # Not-ECT
+
+
+UE, NONE, CE = Mark
 
 
 @dataclass(slots=True)
 class Cnp:
-    """A congestion notification for one flow. Schemes that send no rate leave it 0.
+    """A congestion notification for one flow: its mark, and the rate at which data arrives (0: the scheme sends none).
 
     An NP makes one a period and flow, in half the time that a named tuple takes.
     """
 
-    decrease: bool
+    mark: Mark
     rec_rate_bps: float = 0.0
 
 
@@ -32,9 +50,11 @@ class Cnm(NamedTuple):
 
 
 class Ack(NamedTuple):
-    """The last packet of a segment was acknowledged. `rtt_s`: from when it had left the NIC to when that arrived."""
+    """The last packet of a segment was acknowledged. `rtt_s`: from when it had left the NIC to when that arrived;
+    `mark`: the worst of the packets since the acknowledgement before."""
 
     rtt_s: float
+    mark: Mark = NONE
 
 
 class Window(NamedTuple):
@@ -49,14 +69,6 @@ class Window(NamedTuple):
     bytes: int
     first_s: float
     last_s: float
-
-
-def check_above_zero(parameters: object, names: Iterable[str]) -> None:
-    """Raises ValueError for the first of these fields that isn't a finite number above 0."""
-    for name in names:
-        value = getattr(parameters, name)
-        if not (math.isfinite(value) and value > 0):
-            raise ValueError(f"{name} = {value}: it must be above 0")
 
 
 class ReactionPoint:

@@ -17,54 +17,46 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from .base import Cnp, NotificationPoint, ReactionPoint, check_above_zero
+from .base import CE, Cnp, NotificationPoint, ReactionPoint
+from .parameters import Parameters, parameter
 
 
 @dataclass(frozen=True)
-class DcqcnParameters:
-    """RP, NP and RED. What the seed text states is named; the rest is the tuning that section 5 arrives at.
+class DcqcnParameters(Parameters):
+    """RP, NP and RED. g, f, N, K, T, B: eq. 1 and 2, Fig. 7. What the paper states: f is "fixed at 5", N "50 us in our
+    deployment", K 55 us "in our implementation" (it has to exceed N), R_AI "fixed at 40 Mbps"; the rest is the tuning
+    that its section 5 arrives at. It names no least rate; NICs count in 1 Mb/s."""
 
-    g (eq. 1, 2): how fast alpha follows the CNPs; 1/256. f (Fig. 7): iterations of fast recovery, "fixed at 5".
-    cnp_interval_s: N, "50 us in our deployment". alpha_timer_s: K, 55 us "in our implementation"; it has to exceed N.
-    rate_timer_s, byte_counter_bytes: T and B of the rate increase; 55 us and 10 MB. r_ai_bps: "fixed at 40 Mbps";
-    r_hai_bps: 200 Mb/s. min_rate_bps: RC never falls below; the paper names none, NICs count in 1 Mb/s.
-    k_min_bytes, k_max_bytes, p_max (eq. 5): of RED in every switch; 5 KB, 200 KB, 1%.
-    """
-
-    g: float = 1 / 256
-    f: float = 5
-    cnp_interval_s: float = 50e-6
-    alpha_timer_s: float = 55e-6
-    rate_timer_s: float = 55e-6
-    byte_counter_bytes: float = 10e6
-    r_ai_bps: float = 40e6
-    r_hai_bps: float = 200e6
-    min_rate_bps: float = 1e6
-    k_min_bytes: float = 5e3
-    k_max_bytes: float = 200e3
-    p_max: float = 0.01
+    g: float = parameter(1 / 256, "number", "DCQCN: how fast alpha follows the CNPs", least=1e-6, most=1)
+    f: float = parameter(5, "count", "DCQCN: iterations of fast recovery", name="F", most=1000)
+    cnp_interval_s: float = parameter(
+        50e-6, "time", "DCQCN: least between CNPs", name="cnp_interval", least=1e-9, most=1
+    )
+    alpha_timer_s: float = parameter(55e-6, "time", "DCQCN: timer of alpha", name="alpha_timer", least=1e-6, most=1)
+    rate_timer_s: float = parameter(
+        55e-6, "time", "DCQCN: timer of rate increase", name="rate_timer", least=1e-6, most=1
+    )
+    byte_counter_bytes: float = parameter(
+        10e6, "size", "DCQCN: byte counter of rate increase", name="byte_counter", least=1, most=1e12
+    )
+    r_ai_bps: float = parameter(40e6, "rate", "DCQCN: step of additive increase", name="R_AI", least=1, most=1e12)
+    r_hai_bps: float = parameter(200e6, "rate", "DCQCN: step of hyper increase", name="R_HAI", least=1, most=1e12)
+    min_rate_bps: float = parameter(1e6, "rate", "DCQCN: least rate", name="min_rate", least=1, most=1e12)
+    k_min_bytes: float = parameter(5e3, "size", "DCQCN: RED marks from this queue on", name="K_min", most=1e9)
+    k_max_bytes: float = parameter(200e3, "size", "and everything above this one", name="K_max", most=1e9)
+    p_max: float = parameter(0.01, "number", "DCQCN: RED's probability at K_max", name="P_max", most=1)
 
     def __post_init__(self) -> None:
-        check_above_zero(
-            self,
-            ("cnp_interval_s", "alpha_timer_s", "rate_timer_s", "byte_counter_bytes", "r_ai_bps", "r_hai_bps",
-             "min_rate_bps"),
-        )  # fmt: skip
-        if not 0 < self.g <= 1:
-            raise ValueError(f"g = {self.g}: it must be above 0 and at most 1")
-        if self.f < 0 or self.f != int(self.f):
-            raise ValueError(f"f = {self.f}: it must be a whole number")
+        super().__post_init__()
         if not self.alpha_timer_s > self.cnp_interval_s:
             raise ValueError(
                 f"alpha_timer_s = {self.alpha_timer_s} and cnp_interval_s = {self.cnp_interval_s}: alpha's timer must "
                 "be the longer one, or alpha falls between two CNPs of a congested flow"
             )
-        if not 0 <= self.k_min_bytes <= self.k_max_bytes:
+        if not self.k_min_bytes <= self.k_max_bytes:
             raise ValueError(
                 f"k_min_bytes = {self.k_min_bytes} and k_max_bytes = {self.k_max_bytes}: 0 <= K_min <= K_max must hold"
             )
-        if not 0 <= self.p_max <= 1:
-            raise ValueError(f"p_max = {self.p_max}: it must be from 0 to 1")
 
 
 class DcqcnReactionPoint(ReactionPoint):
@@ -141,4 +133,4 @@ class DcqcnNotificationPoint(NotificationPoint):
         if now_s < self.marked_from_s:
             return None
         self.marked_from_s = now_s + self._interval_s
-        return Cnp(decrease=True)
+        return Cnp(CE)

@@ -21,53 +21,47 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from .base import Cnp, NotificationPoint, ReactionPoint, Window, check_above_zero
+from .base import CE, NONE, Cnp, NotificationPoint, ReactionPoint, Window
+from .parameters import Parameters, parameter
 
 REC_RATE_UNIT_BPS = 1e6
 
 
 @dataclass(frozen=True)
-class PcnWeights:
-    """Section 5's names. Section 6.2 recommends w_min = 0.1 / flows, w_max = 0.5 and T = the largest RTT.
+class PcnWeights(Parameters):
+    """Section 5's names. Section 6.2 recommends w_min = 0.1 / flows, w_max = 0.5 and T = the largest RTT."""
 
-    `phase_spread`: in which part of an NP's period a flow's first packet may come. 1: anywhere in it; 0: periods begin
-    with it, so that those of flows that start together are in step.
-    """
-
-    w_min: float = 1 / 128
-    w_max: float = 0.5
-    period_s: float = 50e-6
-    phase_spread: float = 1.0
+    w_min: float = parameter(1 / 128, "number", "PCN's least weight of an increase", least=1e-6, most=1)
+    w_max: float = parameter(0.5, "number", "PCN's largest weight of an increase", least=1e-6, most=1)
+    period_s: float = parameter(50e-6, "time", "PCN's CNP period", name="T", least=1e-6, most=1)
+    phase_spread: float = parameter(
+        1.0, "number", "PCN: flows start in this part of their NPs' periods; 0: in step", name="phases", most=1
+    )
 
     def __post_init__(self) -> None:
-        if not 0 < self.w_min <= self.w_max <= 1:
+        super().__post_init__()
+        if not self.w_min <= self.w_max:
             raise ValueError(f"w_min = {self.w_min} and w_max = {self.w_max}: 0 < w_min <= w_max <= 1 must hold")
-        if not 0 <= self.phase_spread <= 1:
-            raise ValueError(f"phase_spread = {self.phase_spread}: it must be from 0 to 1")
-        check_above_zero(self, ["period_s"])
 
 
 @dataclass(frozen=True)
 class PcnParameters(PcnWeights):
-    """And the share of marked packets from which on the NP takes a flow for congested."""
+    """And the NP's rule."""
 
-    congested_fraction: float = 0.95
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not 0 < self.congested_fraction <= 1:
-            raise ValueError(f"congested_fraction = {self.congested_fraction}: it must be above 0 and at most 1")
+    congested_fraction: float = parameter(
+        0.95, "number", "PCN: a flow is congested if this share of its packets is marked", name="congested",
+        least=1e-6, most=1,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class PcnTimeParameters(PcnParameters):
     """Of PCN where switches tell a RESUME by time: how long a frame can be, from which they know what a pause is."""
 
-    largest_frame_bytes: float = 1518
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_above_zero(self, ["largest_frame_bytes"])
+    largest_frame_bytes: float = parameter(
+        1518, "size", "PCN by time: what takes longer than this frame is a pause", name="largest_frame",
+        least=64, most=1e6,
+    )  # fmt: skip
 
 
 class PcnReactionPoint(ReactionPoint):
@@ -81,7 +75,7 @@ class PcnReactionPoint(ReactionPoint):
         self.w = self._w_min  # 2: w <- w_min
 
     def on_cnp(self, cnp: Cnp, now_s: float) -> None:  # 3: repeat per CNP (CE, recRate)
-        if cnp.decrease:  # 4: if CE == 1
+        if cnp.mark is CE:  # 4: if CE == 1
             # 6: sendRate <- min{sendRate, recRate * (1 - w_min)}
             lower_bps = cnp.rec_rate_bps * (1 - self._w_min)
             if lower_bps < self.rate_bps:  # a call of min costs several times this
@@ -124,4 +118,4 @@ class PcnNotificationPoint(NotificationPoint):
 
         units = math.floor(size * 8 / elapsed_s / REC_RATE_UNIT_BPS + 0.5) or 1
         # "PCN generates CNP explicitly when the flow needs either rate-decrease or rate-increase"
-        return Cnp(congested, units * REC_RATE_UNIT_BPS)
+        return Cnp(CE if congested else NONE, units * REC_RATE_UNIT_BPS)

@@ -23,7 +23,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from .base import Cnp, NotificationPoint, Window
+from .base import CE, NONE, Cnp, NotificationPoint, Window
+from .parameters import parameter
 from .pcn import REC_RATE_UNIT_BPS, PcnReactionPoint, PcnWeights
 
 _WHOLE = 1 - 1e-9
@@ -37,12 +38,7 @@ class PcnXParameters(PcnWeights):
     The share of marked packets settles at 1 - beta / (beta + N w_min): 0.95 with beta = 0.005 and w_min = 0.1 / N.
     """
 
-    beta: float = 0.005
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not 0 < self.beta < 1:
-            raise ValueError(f"beta = {self.beta}: it must be above 0 and below 1")
+    beta: float = parameter(0.005, "number", "PCN-X: by how much a decrease lowers a rate", least=1e-6, most=1 - 1e-6)
 
 
 class PcnXReactionPoint(PcnReactionPoint):
@@ -55,7 +51,7 @@ class PcnXReactionPoint(PcnReactionPoint):
 
     def on_cnp(self, cnp: Cnp, now_s: float) -> None:
         then_bps, self._before_bps = self._before_bps, self.rate_bps
-        if not cnp.decrease:
+        if cnp.mark is not CE:
             super().on_cnp(cnp, now_s)
             return
         about_bps = min(self.rate_bps, then_bps)
@@ -88,4 +84,4 @@ class PcnXNotificationPoint(NotificationPoint):
         congested = self._credit >= _WHOLE
         if congested:
             self._credit -= 1
-        return Cnp(decrease=congested, rec_rate_bps=units * REC_RATE_UNIT_BPS)
+        return Cnp(CE if congested else NONE, units * REC_RATE_UNIT_BPS)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .base import NotificationPoint, ReactionPoint
+from .parameters import Parameters
 
 
 @dataclass(frozen=True)
-class PfcParameters:
+class PfcParameters(Parameters):
     """There are none."""
 
 

@@ -19,46 +19,35 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .base import Cnm, ReactionPoint, check_above_zero
+from .base import Cnm, ReactionPoint
+from .parameters import Parameters, parameter
 
 
 @dataclass(frozen=True)
-class QcnParameters:
-    """RP and congestion point. Defaults are those of IEEE 802.1Qau, which PCN's paper uses.
+class QcnParameters(Parameters):
+    """RP and congestion point. Defaults are those of IEEE 802.1Qau, which PCN's paper uses. Elsewhere: a timer of 10 ms
+    at 10 Gb/s (the Unbiased QCN paper); 2 ms, R_AI 15 and R_HAI 250 Mb/s, Q_eq 60 KB at 100 Gb/s (there too)."""
 
-    g_d: the cut for each unit of F_b; 1/128. byte_counter_bytes, timer_s: length of a cycle, 150 KB and 15 ms (10 ms at
-    10 Gb/s in the Unbiased QCN paper, 2 ms at 100 Gb/s). cycles: of fast recovery; 5. r_ai_bps, r_hai_bps: 5 and 50
-    Mb/s (15 and 250 Mb/s at 100 Gb/s there). min_rate_bps: 5 Mb/s. keep_target: 1, or 0 for eq. 2 to the letter.
-    q_eq_bytes: Q_eq of the congestion points, 26 KB (60 KB there); w: 2; sample_bytes: between samples, 150 KB.
-    """
-
-    g_d: float = 1 / 128
-    byte_counter_bytes: float = 150e3
-    timer_s: float = 15e-3
-    cycles: float = 5
-    r_ai_bps: float = 5e6
-    r_hai_bps: float = 50e6
-    min_rate_bps: float = 5e6
-    keep_target: float = 1
-    q_eq_bytes: float = 26e3
-    w: float = 2
-    sample_bytes: float = 150e3
-
-    def __post_init__(self) -> None:
-        check_above_zero(
-            self,
-            ("byte_counter_bytes", "timer_s", "r_ai_bps", "r_hai_bps", "min_rate_bps", "sample_bytes"),
-        )
-        if not 0 < self.g_d <= 1 / 63:
-            raise ValueError(f"g_d = {self.g_d}: it must be above 0 and at most 1/63, or a message could stop a flow")
-        if self.cycles < 0 or self.cycles != int(self.cycles):
-            raise ValueError(f"cycles = {self.cycles}: it must be a whole number")
-        if self.keep_target not in (0, 1):
-            raise ValueError(f"keep_target = {self.keep_target}: it must be 0 or 1")
-        if self.w != int(self.w) or not 0 <= self.w <= 255:
-            raise ValueError(f"w = {self.w}: it must be a whole number up to 255")
-        if not 100 <= self.q_eq_bytes < 2**31:
-            raise ValueError(f"q_eq_bytes = {self.q_eq_bytes}: it must be from 100 bytes to 2^31")
+    g_d: float = parameter(
+        1 / 128, "number", "QCN: the cut for each unit of F_b; a message may not stop a flow", name="G_d",
+        least=1e-6, most=1 / 63,
+    )  # fmt: skip
+    byte_counter_bytes: float = parameter(
+        150e3, "size", "QCN: byte counter of rate increase", name="qcn_bytes", least=1, most=1e12
+    )
+    timer_s: float = parameter(15e-3, "time", "QCN: timer of rate increase", name="qcn_timer", least=1e-6, most=1)
+    cycles: float = parameter(5, "count", "QCN: cycles of fast recovery", most=1000)
+    r_ai_bps: float = parameter(5e6, "rate", "QCN: step of active increase", name="R_AI", least=1, most=1e12)
+    r_hai_bps: float = parameter(50e6, "rate", "QCN: step of hyper-active increase", name="R_HAI", least=1, most=1e12)
+    min_rate_bps: float = parameter(5e6, "rate", "QCN: least rate", name="min_rate", least=1, most=1e12)
+    keep_target: float = parameter(1, "count", "QCN: messages in a row keep the target rate; 0: equation 2", most=1)
+    q_eq_bytes: float = parameter(
+        26e3, "size", "QCN: the queue that congestion points aim at", name="Q_eq", least=100, most=1e9
+    )
+    w: float = parameter(2, "count", "QCN: weight of the queue's growth", most=255)
+    sample_bytes: float = parameter(
+        150e3, "size", "QCN: bytes from one sample to the next", name="sample", least=1, most=1e9
+    )
 
 
 class QcnReactionPoint(ReactionPoint):

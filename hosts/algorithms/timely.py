@@ -18,45 +18,41 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .base import Ack, ReactionPoint, check_above_zero
+from .base import Ack, ReactionPoint
+from .parameters import Parameters, parameter
 
 
 @dataclass(frozen=True)
-class TimelyParameters:
-    """TIMELY's own values, which PCN's paper says that it uses (3.1).
-
-    alpha: weight of the newest RTT difference in their mean; 0.875. beta: the decrease; 0.8. delta_bps: the increase;
-    10 Mb/s. t_low_s, t_high_s: below, the rate rises whatever the gradient; above, it falls; 50 and 500 us.
-    min_rtt_s: what the gradient is normalised by; 20 us. segment_bytes: from one RTT to the next, of payload; 64 KB.
-    hai_events, hai_factor: so many gradients <= 0 in a row make increases so many times larger; 5 and 5.
-    min_rate_bps: TIMELY names none; as much as one increase. max_decrease: the largest part of the rate that one update
-    takes; 1 is Algorithm 1 as printed.
+class TimelyParameters(Parameters):
+    """TIMELY's own values, which PCN's paper says that it uses (3.1). It names no least rate; here one increase.
 
     t_low_s, t_high_s and min_rtt_s belong to networks whose empty round trip takes 20 us or so: a scenario with a
-    longer one must set them.
+    longer one must set them. A max_decrease of 1 is Algorithm 1 as printed.
     """
 
-    alpha: float = 0.875
-    beta: float = 0.8
-    delta_bps: float = 10e6
-    t_low_s: float = 50e-6
-    t_high_s: float = 500e-6
-    min_rtt_s: float = 20e-6
-    segment_bytes: float = 64e3
-    hai_events: float = 5
-    hai_factor: float = 5
-    min_rate_bps: float = 10e6
-    max_decrease: float = 0.5
+    alpha: float = parameter(
+        0.875, "number", "TIMELY: weight of the newest RTT difference in their mean", least=1e-6, most=1
+    )
+    beta: float = parameter(0.8, "number", "TIMELY: weight of a decrease", least=1e-6, most=1)
+    delta_bps: float = parameter(10e6, "rate", "TIMELY: step of the increase", name="delta", least=1, most=1e12)
+    t_low_s: float = parameter(50e-6, "time", "TIMELY: below this RTT the rate rises", name="T_low", most=1)
+    t_high_s: float = parameter(500e-6, "time", "TIMELY: above this RTT it falls", name="T_high", least=0, most=1)
+    min_rtt_s: float = parameter(
+        20e-6, "time", "TIMELY: what its gradient is divided by", name="min_rtt", least=1e-6, most=1
+    )
+    segment_bytes: float = parameter(64e3, "size", "TIMELY: payload from RTT to RTT", name="segment", least=1, most=1e9)
+    hai_events: float = parameter(5, "count", "TIMELY: gradients <= 0 in a row before hyperactive increase", least=1)
+    hai_factor: float = parameter(5, "number", "TIMELY: by which increases are then larger", least=1)
+    min_rate_bps: float = parameter(10e6, "rate", "TIMELY: least rate", name="min_rate", least=1, most=1e12)
+    max_decrease: float = parameter(
+        0.5, "number", "TIMELY: largest part of the rate that a decrease takes", name="timely_max_decrease",
+        least=1e-6, most=1,
+    )  # fmt: skip
 
     def __post_init__(self) -> None:
-        check_above_zero(self, ("delta_bps", "min_rtt_s", "segment_bytes", "min_rate_bps"))
-        for name in ("alpha", "beta", "max_decrease"):
-            if not 0 < getattr(self, name) <= 1:
-                raise ValueError(f"{name} = {getattr(self, name)}: it must be above 0 and at most 1")
-        if not 0 <= self.t_low_s <= self.t_high_s:
+        super().__post_init__()
+        if not self.t_low_s <= self.t_high_s:
             raise ValueError(f"t_low_s = {self.t_low_s} and t_high_s = {self.t_high_s}: 0 <= T_low <= T_high must hold")
-        if not (self.hai_events >= 1 and self.hai_factor >= 1):
-            raise ValueError(f"hai_events = {self.hai_events}, hai_factor = {self.hai_factor}: both must be at least 1")
 
 
 class TimelyReactionPoint(ReactionPoint):

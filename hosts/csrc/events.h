@@ -21,7 +21,7 @@ enum event_kind {
     EVENT_MARKED,  /* flow: a packet marked CE arrived, and the NP wants to know each. Urgent */
     EVENT_LAST,    /* flow: the packet marked as its last arrived */
     EVENT_SEGMENT, /* flow, count: its packet of this number, the last of a segment, had left the NIC at `at_s` */
-    EVENT_ASKED,   /* flow, count: the packet of this PSN asks for an acknowledgement. Urgent */
+    EVENT_ASKED,   /* flow, count, mark: the packet of this PSN asks for an acknowledgement. Urgent */
 };
 
 struct window {
@@ -38,6 +38,7 @@ struct event {
     union {
         struct window window;
         uint8_t frame[EVENT_FRAME_BYTES];
+        int32_t mark; /* the ECN field's value */
     };
 };
 

@@ -90,6 +90,21 @@ static void look_at_clock(struct loop *loop)
     loop->state.now_s = fmax(loop->state.now_s, nominal_s(loop, clock_ns(CLOCK_MONOTONIC)));
 }
 
+/* How far CLOCK_REALTIME is ahead of CLOCK_MONOTONIC. A process that is stopped between its looks at the two looks
+ * again. */
+static int64_t real_ahead_ns(void)
+{
+    enum { CLOSE_NS = 5000, LOOKS = 8 };
+    int64_t ahead = 0, closest = INT64_MAX;
+    for (int i = 0; i < LOOKS && closest > CLOSE_NS; i++) {
+        int64_t before = clock_ns(CLOCK_MONOTONIC), real = clock_ns(CLOCK_REALTIME), after = clock_ns(CLOCK_MONOTONIC);
+        if (after - before >= closest) continue;
+        closest = after - before;
+        ahead = real - after;
+    }
+    return ahead;
+}
+
 /* When a received frame arrived, by the kernel's stamp: not before the one before it, and not later than now. */
 static double arrival_s(struct loop *loop, int i)
 {
@@ -179,7 +194,7 @@ static int receive(struct loop *loop, bool *drained)
             return errno == EAGAIN || errno == EINTR ? total : -errno;
         }
         look_at_clock(loop);
-        loop->real_ahead_ns = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC);
+        loop->real_ahead_ns = real_ahead_ns();
         loop->in_next = 0;
         loop->in_count = count;
         total += count;

@@ -146,6 +146,7 @@ static void skip_to(struct received_flow *flow, uint32_t psn)
     }
     *missing_word(flow, psn) &= ~((uint64_t)1 << psn % 64);
     flow->expected = (psn + 1) % WIRE_PSN_RANGE;
+    flow->advanced += ahead + 1;
 }
 
 static void count_psn(struct received_flow *flow, uint32_t psn)
@@ -155,7 +156,7 @@ static void count_psn(struct received_flow *flow, uint32_t psn)
         skip_to(flow, psn);
     } else if (behind <= PSN_MEMORY && *missing_word(flow, psn) >> psn % 64 & 1) {
         *missing_word(flow, psn) &= ~((uint64_t)1 << psn % 64);
-        flow->gaps--;
+        if (behind <= flow->advanced) flow->gaps--; /* else it is older than the first that came: nobody missed it */
         flow->reordered++;
     } else {
         flow->duplicates++;
@@ -170,6 +171,7 @@ bool received_packet(struct received *received, const struct wire_data *data, do
         flow->seen = true;
         flow->expected = data->psn;
         flow->first_s = now_s;
+        memset(flow->missing, 0xff, sizeof flow->missing); /* what was sent before it may come late */
     }
     count_psn(flow, data->psn);
     if (flow->period_s > 0 && now_s >= flow->window_end_s) {
@@ -183,14 +185,18 @@ bool received_packet(struct received *received, const struct wire_data *data, do
     flow->last_s = now_s;
     if (data->ecn == WIRE_CE) {
         flow->marked_ce++;
+        flow->mark = WIRE_CE;
         if (flow->wants_marked) events_add(received->events, EVENT_MARKED, true, now_s)->flow = flow;
     } else if (data->ecn == WIRE_ECT1) {
         flow->marked_ue++;
+        if (flow->mark == 0) flow->mark = WIRE_ECT1;
     }
     if (data->asks) {
         struct event *event = events_add(received->events, EVENT_ASKED, true, now_s);
         event->flow = flow;
         event->count = data->psn;
+        event->mark = flow->mark != 0 ? flow->mark : WIRE_ECT0;
+        flow->mark = 0;
     }
     if (data->last) {
         flow->complete_s = now_s;

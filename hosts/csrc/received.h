@@ -16,6 +16,7 @@ struct received_flow {
     uint32_t expected; /* PSN */
     bool seen;
     bool wants_marked; /* the NP wants to know every marked packet */
+    uint8_t mark;      /* the worst since the last acknowledgement: 0, WIRE_ECT1 (UE) or WIRE_CE */
     double period_s;   /* of the NP's windows; 0: it wants none */
     double grid_s;     /* where one of them begins */
     double first_s, last_s;
@@ -23,6 +24,7 @@ struct received_flow {
     uint64_t packets, bytes, payload_bytes, marked_ce, marked_ue;
     int64_t gaps;
     uint64_t duplicates, reordered;
+    uint64_t advanced;   /* from the first PSN that came to `expected` */
     double window_end_s; /* -INFINITY: no window is open */
     struct window before; /* the counts when the window began; first_s: its first arrival, last_s isn't used */
     uint64_t missing[PSN_MEMORY / 64]; /* a bit for each of the PSNs before `expected`: it has not come */

@@ -12,6 +12,7 @@ enum {
     WIRE_CLASSES = 8,
     WIRE_PSN_RANGE = 1 << 24,
     WIRE_ECT1 = 1, /* TCD's mark UE */
+    WIRE_ECT0 = 2,
     WIRE_CE = 3,
 };
 

@@ -13,14 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import settings
+from waiting import LIMIT_S
 
 from hosts.client import AgentClient
-
-# Machines of this project are busy: a slow example is no failure
-settings.register_profile("busy", deadline=None)
-settings.register_profile("few", deadline=None, max_examples=15)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "busy"))
 
 _COUNTER = itertools.count()
 DILATION = 100.0
@@ -28,7 +23,7 @@ LINE_RATE = 1e9
 
 
 def run(*command: str) -> None:
-    subprocess.run(command, check=True, capture_output=True, text=True, timeout=30)
+    subprocess.run(command, check=True, capture_output=True, text=True, timeout=LIMIT_S)
 
 
 class Pair:
@@ -101,11 +96,11 @@ class Pair:
             process.terminate()
         for process in self.processes:
             with contextlib.suppress(subprocess.TimeoutExpired):
-                process.communicate(timeout=10)
+                process.communicate(timeout=LIMIT_S)
             process.kill()
             process.wait()
         for namespace in self.namespaces:
-            subprocess.run(["ip", "netns", "del", namespace], capture_output=True, timeout=30)
+            subprocess.run(["ip", "netns", "del", namespace], capture_output=True, timeout=LIMIT_S)
 
     def start_flow(self, flow: int, side: int = 0, **limits: float) -> None:
         self.clients[side].start(flow, self.ips[1 - side], self.macs[1 - side], **limits)  # type: ignore[arg-type]
@@ -120,6 +115,13 @@ def bare_pair(tmp_path: Path) -> Iterator[Pair]:
         yield pair
     finally:
         pair.down()
+
+
+@pytest.fixture
+def slow_pair(bare_pair: Pair) -> Pair:
+    """With both agents, 4000 times slower: a packet lasts 34 ms, and the longest PAUSE longer than a hang would."""
+    bare_pair.start_agents("--param", "period_s=1e-4", "--dilation", "4000")
+    return bare_pair
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
+from waiting import LIMIT_S, wait_until
 
 from hosts import wire
 from hosts.client import AgentClient, AgentError
@@ -21,21 +22,19 @@ pytestmark = pytest.mark.root
 
 FRAME_BITS = 8464
 LINE_RATE = 1e9
+DILATION = 100
 
 
-def wait_until(condition: object, what: str, limit_s: float = 40.0) -> None:
-    end = time.monotonic() + limit_s
-    while not condition():  # type: ignore[operator]
-        if time.monotonic() > end:
-            pytest.fail(f"{what}: not within {limit_s} s")
-        time.sleep(0.02)
-
-
-def test_a_flow_arrives_whole_and_gets_its_cnps(pair: Pair) -> None:
-    sender, receiver = pair.clients
+def synchronise(pair: Pair) -> None:
+    """Both agents' times count from now."""
     epoch = time.monotonic()
     for client in pair.clients:
         client.set_epoch(epoch)
+
+
+def test_a_flow_arrives_whole(pair: Pair) -> None:
+    sender, receiver = pair.clients
+    synchronise(pair)
     pair.start_flow(7, size_bytes=600_500)
     wait_until(lambda: receiver.stats().received and receiver.stats().received[0].complete_s, "the last packet")
     wait_until(lambda: sum(event["packets"] for event in pair.events(1, "np")) == 601, "the last window")
@@ -47,49 +46,54 @@ def test_a_flow_arrives_whole_and_gets_its_cnps(pair: Pair) -> None:
     assert sent.bytes == received.bytes == 600 * 1058 + 558
     assert sent.payload_bytes == received.payload_bytes == 600_500
     assert (received.gaps, received.duplicates, received.reordered, received.marked_ce) == (0, 0, 0, 0)
-    assert received.cnps >= 4
     assert (a.bad_frames, b.bad_frames, a.socket_drops, b.socket_drops) == (0, 0, 0, 0)
     assert (a.unknown_cnps, a.other_frames, b.other_frames) == (0, 0, 0)  # no ICMP "port unreachable" either
     assert sent.rate_bps == LINE_RATE
     assert 0 < sent.start_s <= received.first_s < received.last_s == received.complete_s
-    assert received.last_s - received.first_s > 599 * FRAME_BITS / LINE_RATE * 0.9
 
     assert [event["packets"] for event in pair.events(0, "end")] == [601]
     assert [event["packets"] for event in pair.events(1, "last")] == [601]
     assert len(pair.events(1, "np")) == received.cnps
-    rates = pair.events(0, "rate")
-    assert received.cnps - 1 <= len(rates) <= received.cnps  # the last CNP may come after the end
-    assert all(0 < event["t"] < 60 and "w" in event for event in rates)
 
 
-def test_pacing_keeps_the_rate(pair: Pair) -> None:
+def test_every_cnp_changes_the_rate(pair: Pair) -> None:
+    sender = pair.clients[0]
+    synchronise(pair)
+    pair.start_flow(7)
+    wait_until(lambda: len(pair.events(0, "rate")) >= 4, "four CNPs")
+    before = pair.events(0, "rate")
+    cnps = sender.flows()[0].cnps
+    assert len(before) <= cnps <= len(pair.events(0, "rate"))
+    assert all(event["t"] > 0 and "w" in event for event in before)
+
+
+def test_a_flow_is_never_faster_than_its_rate(pair: Pair) -> None:
+    """Nor slower, where nobody keeps the process from running: the NIC's own tests say that, by their clock."""
     sender, receiver = pair.clients
+    synchronise(pair)
     pair.start_flow(1, size_bytes=200_000, rate_bps=1e8)
     wait_until(lambda: receiver.stats().received and receiver.stats().received[0].complete_s, "the last packet")
-    (received,) = receiver.stats().received
-    assert 199 * FRAME_BITS / (received.last_s - received.first_s) == pytest.approx(1e8, rel=0.1)
-    assert sender.stats().sent[0].packets == received.packets == 200
+    (received,), (sent,) = receiver.stats().received, sender.stats().sent
+    assert received.last_s - sent.start_s >= 199 * FRAME_BITS / 1e8
+    assert sent.packets == received.packets == 200
 
 
-def test_pause_stops_a_flow_and_resume_starts_it(pair: Pair) -> None:
-    sender = pair.clients[0]
-    pair.start_flow(1)
-    wait_until(lambda: sender.flows()[0].packets > 50, "the flow")
-    # 65535 quanta at 1 Gb/s last 33.5 ms, 3.4 s here
-    pair.inject(1, wire.encode_pfc(PfcFrame(bytes(6), {3: 0xFFFF})))
+def test_pause_stops_a_flow_and_resume_starts_it(slow_pair: Pair) -> None:
+    sender = slow_pair.clients[0]
+    slow_pair.start_flow(1)
+    wait_until(lambda: sender.flows()[0].packets > 3, "the flow")
+    slow_pair.inject(1, wire.encode_pfc(PfcFrame(bytes(6), {3: 0xFFFF})))
     wait_until(lambda: bool(sender.stats().pauses), "the PAUSE")
     before = sender.flows()[0].packets
-    time.sleep(0.3)
-    stats = sender.stats()
-    assert stats.pauses[0].expired or stats.sent[0].packets <= before + 1
-    assert stats.pauses[0].paused_s > 0
-    pair.inject(1, wire.encode_pfc(PfcFrame(bytes(6), {3: 0})))
-    wait_until(lambda: sender.flows()[0].packets > before + 50, "the flow after RESUME")
-    stats = sender.stats()
-    assert (stats.pauses[0].priority, stats.pauses[0].pause, stats.pauses[0].resume) == (3, 1, 1)
-    assert [event["quanta"] for event in pair.events(0, "pause")] == [0xFFFF]
-    assert [event["by"] for event in pair.events(0, "resume")][-1] == "frame"
-    pair.clients[0].stop(1)
+    wait_until(lambda: sender.stats().pauses[0].paused_s > 20 * FRAME_BITS / LINE_RATE, "time for 20 packets")
+    assert sender.flows()[0].packets <= before + 1
+    slow_pair.inject(1, wire.encode_pfc(PfcFrame(bytes(6), {3: 0})))
+    wait_until(lambda: sender.flows()[0].packets > before + 3, "the flow after RESUME")
+    (pauses,) = sender.stats().pauses
+    assert (pauses.priority, pauses.pause, pauses.resume, pauses.expired) == (3, 1, 1, 0)
+    assert [event["quanta"] for event in slow_pair.events(0, "pause")] == [0xFFFF]
+    assert [event["by"] for event in slow_pair.events(0, "resume")] == ["frame"]
+    sender.stop(1)
     assert sender.flows()[0].state == "stopped"
 
 
@@ -103,18 +107,19 @@ def test_quanta_run_out_without_resume(pair: Pair) -> None:
     wait_until(lambda: sender.flows()[0].packets > before + 50, "the flow after the expiry")
 
 
-def test_cnps_pass_a_pause_of_all_classes(pair: Pair) -> None:
-    receiver = pair.clients[1]
-    pair.inject(0, wire.encode_pfc(PfcFrame(bytes(6), dict.fromkeys(range(8), 0xFFFF))))
+def test_cnps_pass_a_pause_of_all_classes(slow_pair: Pair) -> None:
+    sender, receiver = slow_pair.clients
+    slow_pair.inject(0, wire.encode_pfc(PfcFrame(bytes(6), dict.fromkeys(range(8), 0xFFFF))))
     wait_until(lambda: len(receiver.stats().pauses) == 8, "the PAUSE")
-    pair.start_flow(1)
-    wait_until(lambda: pair.clients[0].flows()[0].cnps >= 2, "CNPs from a paused host")
+    slow_pair.start_flow(1)
+    wait_until(lambda: sender.flows()[0].cnps >= 2, "CNPs from a paused host")
+    assert not any(pauses.expired for pauses in receiver.stats().pauses)
 
 
 def test_a_cnp_sets_the_rate(pair: Pair) -> None:
     pair.start_flow(1)
     macs, ips = [wire.parse_mac(mac) for mac in pair.macs], [wire.parse_ip(ip) for ip in pair.ips]
-    cnp = CnpPacket(macs[1], macs[0], ips[1], ips[0], flow=1, decrease=True, rec_rate_mbps=128)
+    cnp = CnpPacket(macs[1], macs[0], ips[1], ips[0], flow=1, ecn=wire.ECN_CE, rec_rate_mbps=128)
     pair.inject(1, wire.encode_cnp(cnp))
     wait_until(lambda: any(event["rate_bps"] == 127e6 for event in pair.events(0, "rate")), "the rate of the CNP")
 
@@ -134,7 +139,7 @@ def test_broken_and_foreign_frames_are_counted(pair: Pair) -> None:
 def test_several_flows_both_ways(pair: Pair) -> None:
     for side in range(2):
         for flow in (1, 2):
-            pair.start_flow(flow, side, duration_s=3e-3)
+            pair.start_flow(flow, side, duration_s=1e-3 * flow)
     wait_until(lambda: all(f.state == "done" for c in pair.clients for f in c.flows()), "all flows")
     for side in range(2):
         sent = [flow.packets for flow in pair.clients[side].stats().sent]
@@ -142,20 +147,26 @@ def test_several_flows_both_ways(pair: Pair) -> None:
             lambda side=side, sent=sent: [f.packets for f in pair.clients[1 - side].stats().received] == sent,
             "all packets",
         )
-        assert abs(sent[0] - sent[1]) <= 0.2 * max(sent)
+        assert all(0 < packets <= 1e-3 * flow * LINE_RATE / FRAME_BITS + 1 for flow, packets in enumerate(sent, 1))
 
 
 def test_a_flow_starts_at_its_time(pair: Pair) -> None:
-    sender = pair.clients[0]
+    """Not before; one whose time is over starts at once."""
+    sender, receiver = pair.clients
     at = time.monotonic() + 0.5
-    sender.set_epoch(at)
-    pair.start_flow(1, size_bytes=10_000, at=at)
-    assert sender.flows()[0].state == "waiting"
-    receiver = pair.clients[1]
-    receiver.set_epoch(at)
-    wait_until(lambda: receiver.stats().received and receiver.stats().received[0].complete_s, "the flow")
-    assert sender.flows()[0].start_s == pytest.approx(0, abs=1e-9)
-    assert receiver.stats().received[0].first_s >= 0
+    for client in pair.clients:
+        client.set_epoch(at)
+    for flow, start in ((1, at), (2, at + 3600), (3, at - 3600)):
+        pair.start_flow(flow, size_bytes=10_000, at=start)
+    wait_until(lambda: sum(flow.complete_s is not None for flow in receiver.stats().received) == 2, "flows 1 and 3")
+    first, waiting, late = sender.flows()
+    assert [flow.state for flow in (first, waiting, late)] == ["done", "waiting", "done"]
+    assert waiting.start_s == pytest.approx(3600 / DILATION)
+    assert first.start_s > -1e-9
+    assert late.start_s > -0.5 / DILATION
+    began = {flow.flow: flow.first_s for flow in receiver.stats().received}
+    assert began[1] >= first.start_s
+    assert began[3] >= late.start_s
 
 
 def test_reset_forgets(pair: Pair) -> None:
@@ -178,7 +189,7 @@ def test_bad_commands_are_answered(pair: Pair) -> None:
     with pytest.raises(AgentError, match="size_bytes is -1"):
         pair.start_flow(1, size_bytes=-1)
     with socket.socket(socket.AF_UNIX) as raw:
-        raw.settimeout(20)
+        raw.settimeout(LIMIT_S)
         raw.connect(str(client.path))
         answers = raw.makefile()
         for line, error in (
@@ -204,7 +215,7 @@ def test_it_ends_cleanly(pair: Pair) -> None:
     pair.processes[0].terminate()
     pair.clients[1].shutdown()
     for process, client in zip(pair.processes, pair.clients, strict=True):
-        assert process.wait(20) == 0
+        assert process.wait(LIMIT_S) == 0
         assert not client.path.exists()
     assert '"ev": "start"' in pair.logs[0].read_text()
     with pytest.raises(AgentError, match="no answer from the agent"):
@@ -212,9 +223,9 @@ def test_it_ends_cleanly(pair: Pair) -> None:
 
 
 def test_it_ends_with_an_error_when_its_interface_goes(pair: Pair) -> None:
-    subprocess.run(["ip", "-n", pair.namespaces[0], "link", "del", "ha"], check=True, timeout=20)
+    subprocess.run(["ip", "-n", pair.namespaces[0], "link", "del", "ha"], check=True, timeout=LIMIT_S)
     for process, interface in zip(pair.processes, pair.interfaces, strict=True):
-        error = process.communicate(timeout=20)[1]
+        error = process.communicate(timeout=LIMIT_S)[1]
         assert process.returncode == 1
         assert f"interface {interface} went down or was removed" in error
 
@@ -225,7 +236,7 @@ def test_it_ends_with_an_error_when_its_interface_goes(pair: Pair) -> None:
         (["--iface", "ha-eth9"], "there is no interface 'ha-eth9' here; there are: lo, ha"),
         (["--scheme", "pnc"], "there is no scheme 'pnc'"),
         (["--param", "w_mni=1"], "pcn has no parameter 'w_mni': did you mean 'w_min'?"),
-        (["--param", "w_min=2"], "w_min = 2.0"),
+        (["--param", "w_min=2"], "w_min = 2: it must be"),
         (["--param", "w_min"], "write NAME=VALUE"),
         (["--mac", "1:2:3"], "'1:2:3' is not a MAC address"),
         (["--ip", "10.0.0"], "'10.0.0' is not an IPv4 address"),
@@ -234,7 +245,7 @@ def test_it_ends_with_an_error_when_its_interface_goes(pair: Pair) -> None:
     ],
 )
 def test_a_wrong_start_is_one_clear_line(bare_pair: Pair, options: list[str], message: str) -> None:
-    result = subprocess.run(bare_pair.command(0, *options), capture_output=True, text=True, timeout=40)
+    result = subprocess.run(bare_pair.command(0, *options), capture_output=True, text=True, timeout=LIMIT_S)
     assert result.returncode == 1
     assert message in result.stderr
     assert result.stderr.count("\n") == 1
@@ -242,7 +253,7 @@ def test_a_wrong_start_is_one_clear_line(bare_pair: Pair, options: list[str], me
 
 
 def test_no_two_agents_on_one_control_socket(pair: Pair) -> None:
-    result = subprocess.run(pair.command(0), capture_output=True, text=True, timeout=40)
+    result = subprocess.run(pair.command(0), capture_output=True, text=True, timeout=LIMIT_S)
     assert result.returncode == 1
     assert "an agent listens there already" in result.stderr
     assert pair.clients[0].stats().name == "a"
@@ -270,23 +281,22 @@ def test_a_socket_left_by_a_killed_agent_is_taken_over(bare_pair: Pair) -> None:
 def test_without_permission_it_says_so(bare_pair: Pair) -> None:
     command = bare_pair.command(0)
     unprivileged = ["setpriv", "--bounding-set=-net_raw", "--inh-caps=-net_raw", *command[4:]]
-    result = subprocess.run([*command[:4], *unprivileged], capture_output=True, text=True, timeout=40)
+    result = subprocess.run([*command[:4], *unprivileged], capture_output=True, text=True, timeout=LIMIT_S)
     assert result.returncode == 1
     assert "raw sockets need root or CAP_NET_RAW" in result.stderr
 
 
 def test_round_trips_are_measured(bare_pair: Pair) -> None:
-    """TIMELY over links of 100 us: each end delays what it sends. The time that a process takes to answer is in it."""
+    """TIMELY over links of 100 us: each end delays what it sends. The time that a process takes to answer is in it, so
+    that real time bounds it from below alone, and the flow's life from above."""
     pair = bare_pair
     delay, line = 100e-6, LINE_RATE
     pair.start_agents("--scheme", "timely", "--delay", str(delay))
     sender, receiver = pair.clients
-    pair.start_flow(7, size_bytes=640_000)
-    wait_until(lambda: receiver.stats().received and receiver.stats().received[0].complete_s, "the last packet")
-    rates = pair.events(0, "rate")
-    assert len(rates) >= 8  # of ten; the last may come after the end
+    pair.start_flow(7)
+    wait_until(lambda: len(pair.events(0, "rate")) >= 8, "eight acknowledgements")
+    rates, began_s = pair.events(0, "rate"), sender.flows()[0].start_s
     acknowledgement = 62 * 8 / line
     for event in rates:
-        assert event["rtt_s"] >= 2 * delay + acknowledgement
-    assert min(event["rtt_s"] for event in rates) < 2 * delay + 50e-6
+        assert 2 * delay + acknowledgement <= event["rtt_s"] <= event["t"] - began_s
     assert (sender.stats().unknown_cnps, sender.stats().other_frames, receiver.stats().bad_frames) == (0, 0, 0)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import needs
 import pytest
 
 from hosts.native import CSRC, FLAGS
@@ -25,15 +26,11 @@ def test_it_compiles_without_a_warning(source: str, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.timeout(280)
 def test_everything_under_the_sanitizers() -> None:
     words = [*compiler(), "-print-file-name=libasan.so"]
     library = subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
     if not Path(library).is_absolute():
-        missing = f"{compiler()[0]} has no shared address sanitizer; gcc with libasan has"
-        if os.environ.get("CI"):
-            pytest.fail(f"{missing}, and CI must not skip this")
-        pytest.skip(missing)
+        needs.missing(needs.SANITIZERS)
     folder = Path(__file__).parent
     paths = os.pathsep.join([str(folder), str(folder.parents[1])])
     building = {**os.environ, "CC": f"{shlex.join(compiler())} {SANITIZE}", "PYTHONPATH": paths}

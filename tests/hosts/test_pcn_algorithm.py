@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hosts.algorithms import Cnp, SchemeError, Window, find_scheme, schemes
+from hosts.algorithms import Cnp, Mark, SchemeError, Window, find_scheme, schemes
 from hosts.algorithms.pcn import PcnNotificationPoint, PcnParameters, PcnReactionPoint
 
 LINE = 40e9
@@ -54,13 +54,13 @@ CNPS_TO_REACH = {
 def reaction_point(w_min: float = 1 / 128, w_max: float = 0.5, rate: float | None = None) -> PcnReactionPoint:
     rp = PcnReactionPoint(LINE, PcnParameters(w_min=w_min, w_max=w_max))
     if rate is not None:
-        rp.on_cnp(Cnp(decrease=True, rec_rate_bps=rate / (1 - w_min)), 0.0)
+        rp.on_cnp(Cnp(Mark.CE, rec_rate_bps=rate / (1 - w_min)), 0.0)
     return rp
 
 
 def increase(rp: PcnReactionPoint, times: int = 1) -> None:
     for _ in range(times):
-        rp.on_cnp(Cnp(decrease=False, rec_rate_bps=1e6), 0.0)
+        rp.on_cnp(Cnp(Mark.NONE, rec_rate_bps=1e6), 0.0)
 
 
 def cnps_to_reach(rp: PcnReactionPoint, share: float) -> int:
@@ -89,7 +89,7 @@ def test_decrease_never_increases_and_resets_w(events: list[tuple[bool, float]],
     rp = reaction_point(w_min)
     for decrease, rec_rate in events:
         before, w = rp.rate_bps, rp.w
-        rp.on_cnp(Cnp(decrease, rec_rate), 0.0)
+        rp.on_cnp(Cnp(Mark.CE if decrease else Mark.NONE, rec_rate), 0.0)
         if decrease:
             assert rp.rate_bps == min(before, rec_rate * (1 - w_min))
             assert rp.w == w_min
@@ -166,12 +166,12 @@ def test_equal_flows_from_0_overshoot_within_10_loops_but_for_one(flows: int) ->
 def test_congested_is_95_percent_marked(packets: int, marked: int, congested: bool) -> None:  # 0.3
     cnp = PcnNotificationPoint(PcnParameters()).on_window(window(packets, marked))
     assert cnp is not None
-    assert cnp.decrease is congested
+    assert cnp.mark is (Mark.CE if congested else Mark.NONE)
 
 
 def test_one_unmarked_packet_is_tolerated_from_20_packets_a_period() -> None:  # 0.3
     np = PcnNotificationPoint(PcnParameters(period_s=T))
-    tolerated = [n for n in range(1, 40) if (cnp := np.on_window(window(n, n - 1, size=1000))) and cnp.decrease]
+    tolerated = [n for n in range(1, 40) if (cnp := np.on_window(window(n, n - 1, size=1000))) and cnp.mark is Mark.CE]
     assert min(tolerated) == 20
     rate_bps = 20 * 1000 * 8 / T
     assert rate_bps == pytest.approx(3.2e9)
@@ -254,8 +254,8 @@ def test_settings_are_text_numbers_or_fractions() -> None:
         ({"w_min": "1/2/3"}, "not a number"),
         ({"w_min": "nan"}, "not a number"),
         ({"w_min": 0.6}, "w_min <= w_max"),
-        ({"w_max": 1.5}, "w_max <= 1"),
-        ({"period_s": 0}, "period_s = 0.0"),
+        ({"w_max": 1.5}, "w_max = 1.5: it must be from 1e-06 to 1"),
+        ({"period_s": 0}, "period_s = 0:"),
         ({"congested_fraction": 1.1}, "congested_fraction = 1.1"),
     ],
 )
@@ -274,7 +274,7 @@ def test_unknown_schemes_are_named_with_the_nearest() -> None:
 def test_pfc_stays_at_line_rate_and_notifies_nobody() -> None:
     configured = find_scheme("pfc").configure()
     rp, np = configured.new_rp(LINE), configured.new_np()
-    rp.on_cnp(Cnp(decrease=True, rec_rate_bps=1e6), 0.0)
+    rp.on_cnp(Cnp(Mark.CE, rec_rate_bps=1e6), 0.0)
     assert rp.rate_bps == LINE
     assert np.period_s is None
     assert np.on_window(window(10, 10)) is None

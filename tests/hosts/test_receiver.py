@@ -77,6 +77,16 @@ def test_packets_that_ask_are_acknowledged_when_they_arrive() -> None:
     assert not bench.cnps
 
 
+def test_an_acknowledgement_carries_the_worst_mark_since_the_one_before() -> None:
+    bench = Bench("timely")
+    marks = [wire.ECN_CE, wire.ECN_ECT1, wire.ECN_ECT0, wire.ECN_ECT1, wire.ECN_ECT0, wire.ECN_ECT0, wire.ECN_ECT1]
+    for psn, ecn in enumerate(marks):
+        bench.packet(1.0 + psn * 1e-6, psn, ecn, asks=psn in (1, 2, 4, 5, 6))
+    assert [ack.ecn for _, ack in bench.acks] == [
+        wire.ECN_CE, wire.ECN_ECT0, wire.ECN_ECT1, wire.ECN_ECT0, wire.ECN_ECT1
+    ]  # fmt: skip
+
+
 def phase(flow: int = 1, seed: int = 1) -> float:
     return window_phase(NotificationPoint(), seed, int.from_bytes(SENDER[1], "big"), flow)
 
@@ -91,7 +101,7 @@ def test_windows_follow_every_t_from_the_flows_phase() -> None:
     assert [at for at, _ in bench.cnps] == pytest.approx([1.0 + (n - phase()) * T for n in range(1, 12)])
     assert {cnp.rec_rate_mbps for _, cnp in bench.cnps[1:-1]} <= {152, 169, 186}  # 9, 10 or 11 frames a window
     assert sum(cnp.rec_rate_mbps for _, cnp in bench.cnps) == pytest.approx(1693, abs=11)
-    assert bench.cnps[1][1] == CnpPacket(*reply(), flow=1, decrease=False, rec_rate_mbps=169)
+    assert bench.cnps[1][1] == CnpPacket(*reply(), flow=1, ecn=wire.ECN_ECT0, rec_rate_mbps=169)
 
 
 def test_phases_are_spread_and_decided_by_seed_and_flow() -> None:
@@ -142,7 +152,8 @@ def test_every_packet_counts_in_exactly_one_window(arrivals: list[tuple[float, b
     bench.timers(now + 2 * T)
     assert len(bench.cnps) == len(windows)
     for (_, cnp), packets in zip(bench.cnps, windows.values(), strict=True):
-        assert cnp.decrease == (sum(marked for _, marked in packets) >= 0.95 * len(packets))
+        congested = sum(marked for _, marked in packets) >= 0.95 * len(packets)
+        assert cnp.ecn == (wire.ECN_CE if congested else wire.ECN_ECT0)
         if len(packets) > 1:
             assert cnp.rec_rate_mbps == int(len(packets) * 1058 * 8 / T / 1e6 + 0.5)
     assert bench.only.packets == len(arrivals)
@@ -155,9 +166,9 @@ def test_flows_have_windows_of_their_own() -> None:
     bench.packet(1.0, flow=1)
     bench.packet(1.0 + 0.4 * T, flow=2, ecn=wire.ECN_CE)
     bench.timers(2.0)
-    assert [(at, cnp.flow, cnp.decrease) for at, cnp in bench.cnps] == [
-        (pytest.approx(1.0 + (1 - phase(1)) * T), 1, False),
-        (pytest.approx(1.0 + (1.4 - phase(2)) * T), 2, True),
+    assert [(at, cnp.flow, cnp.ecn) for at, cnp in bench.cnps] == [
+        (pytest.approx(1.0 + (1 - phase(1)) * T), 1, wire.ECN_ECT0),
+        (pytest.approx(1.0 + (1.4 - phase(2)) * T), 2, wire.ECN_CE),
     ]
 
 
@@ -182,6 +193,10 @@ def test_pfc_sends_no_cnp() -> None:
         ([0xFFFFFE, 0xFFFFFF, 0, 1], 0, 0, 0),
         ([0xFFFFFE, 1, 0xFFFFFF, 0], 0, 2, 0),
         ([0, 100000], 99999, 0, 0),
+        ([2, 0, 1, 3], 0, 2, 0),  # older than the first that came: late, not there twice
+        ([2, 1, 1, 2, 4], 1, 1, 2),
+        ([9000, 1, 9001], 0, 0, 1),  # so old that nobody can tell
+        ([0xFFFFFF, 0xFFFFFE, 1, 0], 0, 2, 0),
     ],
 )
 def test_sequence_numbers(psns: list[int], gaps: int, reordered: int, duplicates: int) -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hosts import wire
-from hosts.algorithms import Cnm, Cnp, Configured, NotificationPoint, ReactionPoint, Scheme, find_scheme
+from hosts.algorithms import Cnm, Cnp, Configured, Mark, NotificationPoint, ReactionPoint, Scheme, find_scheme
 from hosts.clock import DilatedClock
 from hosts.log import EventLog
 from hosts.nic import Nic
@@ -89,13 +89,13 @@ def test_cnps_set_the_rate_of_their_flow_alone() -> None:
     bench = Bench()
     bench.start(1)
     bench.start(2)
-    bench.sender.on_cnp(2, PEER, Cnp(decrease=True, rec_rate_bps=1.28e9), 0.0)
+    bench.sender.on_cnp(2, PEER, Cnp(Mark.CE, rec_rate_bps=1.28e9), 0.0)
     first, second = bench.sender.stats()
     assert (first.rate_bps, second.rate_bps) == (LINE, 1.28e9 * 127 / 128)
     assert (first.cnps, second.cnps) == (0, 1)
     assert second.rp == {"w": 1 / 128}
     assert bench.nic.flows[1].rate_bps == second.rate_bps
-    bench.sender.on_cnp(2, PEER, Cnp(decrease=False, rec_rate_bps=1e9), 0.0)
+    bench.sender.on_cnp(2, PEER, Cnp(Mark.NONE, rec_rate_bps=1e9), 0.0)
     assert bench.nic.flows[1].rate_bps > second.rate_bps
 
 
@@ -128,11 +128,11 @@ def test_a_round_trip_begins_when_the_packet_has_left_the_nic_and_ends_when_its_
     bench.start()
     bench.run(0.0, 400e-6)
     left = 64 * 1058 * 8 / LINE  # at line rate; the link's delay belongs to the round trip
-    bench.sender.on_ack(1, PEER, 63, left + 410e-6)
+    bench.sender.on_ack(1, PEER, 63, Mark.NONE, left + 410e-6)
     (flow,) = bench.sender.stats()
     assert flow.rp["rtt_s"] == pytest.approx(410e-6)
     assert flow.rate_bps == LINE  # no gradient yet: one step up, at most line rate
-    bench.sender.on_ack(1, PEER, 127, 2 * left + 414e-6)
+    bench.sender.on_ack(1, PEER, 127, Mark.NONE, 2 * left + 414e-6)
     (flow,) = bench.sender.stats()
     assert flow.rp["rtt_s"] == pytest.approx(414e-6)
     assert flow.rate_bps == pytest.approx(LINE * (1 - 0.8 * 0.875 * 4 / 20))
@@ -143,20 +143,20 @@ def test_acknowledgements_that_nobody_asked_for_change_nothing() -> None:
     bench = Bench(find_scheme("timely").configure())
     bench.start()
     bench.run(0.0, 100e-6)
-    bench.sender.on_ack(1, PEER, 62, 1.0)
-    bench.sender.on_ack(2, PEER, 63, 1.0)
-    bench.sender.on_ack(1, wire.parse_ip("10.0.1.3"), 63, 1.0)
+    bench.sender.on_ack(1, PEER, 62, Mark.NONE, 1.0)
+    bench.sender.on_ack(2, PEER, 63, Mark.NONE, 1.0)
+    bench.sender.on_ack(1, wire.parse_ip("10.0.1.3"), 63, Mark.NONE, 1.0)
     assert bench.sender.unknown_cnps == 3
-    bench.sender.on_ack(1, PEER, 63, 1.0)
-    bench.sender.on_ack(1, PEER, 63, 1.0)  # twice
+    bench.sender.on_ack(1, PEER, 63, Mark.NONE, 1.0)
+    bench.sender.on_ack(1, PEER, 63, Mark.NONE, 1.0)  # twice
     assert bench.sender.unknown_cnps == 4
 
 
 def test_cnps_from_elsewhere_change_nothing() -> None:
     bench = Bench()
     bench.start(1)
-    bench.sender.on_cnp(1, wire.parse_ip("10.0.1.3"), Cnp(decrease=True, rec_rate_bps=1e6), 0.0)
-    bench.sender.on_cnp(9, PEER, Cnp(decrease=True, rec_rate_bps=1e6), 0.0)
+    bench.sender.on_cnp(1, wire.parse_ip("10.0.1.3"), Cnp(Mark.CE, rec_rate_bps=1e6), 0.0)
+    bench.sender.on_cnp(9, PEER, Cnp(Mark.CE, rec_rate_bps=1e6), 0.0)
     bench.sender.on_cnm(9, PEER, Cnm(63), 0.0)
     assert bench.sender.unknown_cnps == 3
     assert bench.nic.flows[0].rate_bps == LINE
@@ -166,10 +166,10 @@ def test_the_applications_limit_holds_beside_the_scheme() -> None:
     bench = Bench()
     bench.start(rate_bps=2e9)
     assert bench.nic.flows[0].rate_bps == 2e9
-    bench.sender.on_cnp(1, PEER, Cnp(decrease=True, rec_rate_bps=1.28e9), 0.0)
+    bench.sender.on_cnp(1, PEER, Cnp(Mark.CE, rec_rate_bps=1.28e9), 0.0)
     assert bench.nic.flows[0].rate_bps == 1.27e9
     for _ in range(50):
-        bench.sender.on_cnp(1, PEER, Cnp(decrease=False, rec_rate_bps=1e9), 0.0)
+        bench.sender.on_cnp(1, PEER, Cnp(Mark.NONE, rec_rate_bps=1e9), 0.0)
     assert bench.nic.flows[0].rate_bps == 2e9
     assert bench.sender.stats()[0].rate_bps == pytest.approx(LINE)
 

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import pytest
 from networks import chain
 
-from hosts.algorithms import Cnp, Configured, NotificationPoint, ReactionPoint, Window, find_scheme
+from hosts.algorithms import Cnp, Configured, Mark, NotificationPoint, ReactionPoint, Window, find_scheme
 from topologies.dumbbell import dumbbell
 from topologies.model import FlowSpec
 from virtualnet import CallbackError, VirtualError, VirtualFlow, VirtualNetwork
@@ -76,7 +76,7 @@ def network_of(rp: ReactionPoint, np: NotificationPoint) -> VirtualNetwork:
 
 
 def test_what_algorithms_are_told_are_the_values_of_their_own_types() -> None:
-    np, rp = Np(Cnp(True, 2.5e9)), Rp({"timer_s": 200e-6, "due_bytes": 40_000})
+    np, rp = Np(Cnp(Mark.CE, 2.5e9)), Rp({"timer_s": 200e-6, "due_bytes": 40_000})
     with network_of(rp, np) as network:
         network.run(until_s=500e-6)
         sent = network.flows[7].stats().sent_bytes
@@ -88,8 +88,8 @@ def test_what_algorithms_are_told_are_the_values_of_their_own_types() -> None:
     cnps = [told for told in rp.told if isinstance(told[0], Cnp)]
     for cnp, now_s, sent_bytes in cnps:
         assert type(cnp) is Cnp
-        assert cnp == Cnp(True, 2.5e9)
-        assert type(cnp.decrease) is bool
+        assert cnp == Cnp(Mark.CE, 2.5e9)
+        assert cnp.mark is Mark.CE
         assert type(now_s) is float
         assert type(sent_bytes) is int
         assert sent_bytes % 1058 == 0
@@ -119,7 +119,7 @@ def test_the_window_of_the_last_packet_is_the_last(queues: Literal["nodes", "one
 
 
 def test_where_an_object_keeps_its_fields() -> None:
-    np = Np(Cnp(True))
+    np = Np(Cnp(Mark.CE))
     if before := fields_before(np):
         at = ctypes.c_void_p.from_address(id(np) - before).value
         assert at is not None
@@ -134,16 +134,16 @@ def test_where_an_object_keeps_its_fields() -> None:
     ("rp", "np", "who", "error"),
     [
         (Rp(), Np(ZeroDivisionError("own")), "NP of flow 7", ZeroDivisionError),
-        (Rp({"rate_bps": LookupError("own")}), Np(Cnp(False)), "RP of flow 7", LookupError),
+        (Rp({"rate_bps": LookupError("own")}), Np(Cnp(Mark.NONE)), "RP of flow 7", LookupError),
         (Rp(), Np(5), "NP of flow 7", TypeError),
         (Rp(), Np((True, 1e9)), "NP of flow 7", TypeError),
-        (Rp(), Np(Cnp(True, "fast")), "NP of flow 7", TypeError),  # type: ignore[arg-type]
-        (Rp({"rate_bps": None}), Np(Cnp(False)), "RP of flow 7", TypeError),
-        (Rp({"timer_s": "soon"}), Np(Cnp(False)), "RP of flow 7", TypeError),
-        (Rp({"timer_s": math.inf}), Np(Cnp(False)), "RP of flow 7", OverflowError),
-        (Rp({"timer_s": -1.0}), Np(Cnp(False)), "RP of flow 7", OverflowError),
-        (Rp({"due_bytes": -1}), Np(Cnp(False)), "RP of flow 7", OverflowError),
-        (Rp({"due_bytes": 1.5}), Np(Cnp(False)), "RP of flow 7", TypeError),
+        (Rp(), Np(Cnp(Mark.CE, "fast")), "NP of flow 7", TypeError),  # type: ignore[arg-type]
+        (Rp({"rate_bps": None}), Np(Cnp(Mark.NONE)), "RP of flow 7", TypeError),
+        (Rp({"timer_s": "soon"}), Np(Cnp(Mark.NONE)), "RP of flow 7", TypeError),
+        (Rp({"timer_s": math.inf}), Np(Cnp(Mark.NONE)), "RP of flow 7", OverflowError),
+        (Rp({"timer_s": -1.0}), Np(Cnp(Mark.NONE)), "RP of flow 7", OverflowError),
+        (Rp({"due_bytes": -1}), Np(Cnp(Mark.NONE)), "RP of flow 7", OverflowError),
+        (Rp({"due_bytes": 1.5}), Np(Cnp(Mark.NONE)), "RP of flow 7", TypeError),
     ],
 )
 def test_an_algorithm_that_fails_ends_the_run(rp: Rp, np: Np, who: str, error: type[Exception]) -> None:
@@ -173,14 +173,14 @@ def test_who_is_told_may_fail_too(told: str) -> None:
     def fails(*_: object) -> None:
         raise ZeroDivisionError
 
-    with network_of(Rp(), Np(Cnp(False))) as network:
+    with network_of(Rp(), Np(Cnp(Mark.NONE))) as network:
         setattr(network, told, fails)
         with pytest.raises(CallbackError, match=r"flow 7, at .* ZeroDivisionError"):
             network.run(until_s=1e-3)
 
 
 def test_a_rate_is_at_most_what_limits_the_flow() -> None:
-    with VirtualNetwork(chain(1), own(lambda: Rp({"rate_bps": 5e9}), lambda: Np(Cnp(False)))) as network:
+    with VirtualNetwork(chain(1), own(lambda: Rp({"rate_bps": 5e9}), lambda: Np(Cnp(Mark.NONE)))) as network:
         network.add_flow(FlowSpec(7, "h0", "r0", rate_bps=2e9))
         network.run(until_s=300e-6)
         assert network.flows[7].rp.rate_bps == 5e9

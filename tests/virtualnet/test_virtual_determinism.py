@@ -181,7 +181,7 @@ def meshes(draw: st.DrawFn) -> tuple[Topology, list[FlowSpec]]:
     return mesh(n, ends, delays_s), flows
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(meshes(), st.sampled_from(["pcn", "pfc", "qcn"]), st.booleans(), st.integers(10, 400))
 def test_any_network_in_both_queues(
     case: tuple[Topology, list[FlowSpec]], scheme: str, finish: bool, chunk: int

@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
+import json
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
+from controller.switch import Program
 from hosts import wire
-from hosts.algorithms import Ack, Cnm, Configured, NotificationPoint, ReactionPoint, Scheme, find_scheme
+from hosts.algorithms import (
+    Ack,
+    Cnm,
+    Cnp,
+    Configured,
+    Mark,
+    NotificationPoint,
+    ReactionPoint,
+    Scheme,
+    Window,
+    find_scheme,
+)
 from topologies.dumbbell import dumbbell
 from topologies.model import FlowSpec
 from virtualnet.network import VirtualNetwork
+from virtualnet.switch import load
 
 RATE = 10e9
 FRAME, ACK = 1058, 62
@@ -138,3 +154,76 @@ def test_the_sum_of_qcns_rates_is_at_capacity_after_the_papers_40_ms() -> None: 
             network.at(60e-3 + step * 2e-3, lambda: rates.append(sum(flow.stats().rate_bps for flow in flows)))
         network.run(100e-3)
     assert sum(rates) / len(rates) == pytest.approx(RATE, rel=0.03)
+
+
+def test_a_message_is_for_the_flow_that_its_bth_names(tmp_path: Path) -> None:
+    """Not for that of the packet which was sampled: a congestion point may tell another one."""
+    compiled = Program.compiled("qcn_native")
+    edited = json.loads(compiled.json.read_text())
+    (build,) = (action for action in edited["actions"] if action["name"] == "QcnEgress.message.build")
+    queue_pair, two = {"type": "field", "value": ["bth", "dest_qp"]}, {"type": "hexstr", "value": "0x000002"}
+    build["primitives"].append({"op": "assign", "parameters": [queue_pair, two]})
+    path = tmp_path / "qcn_of_two.json"
+    path.write_text(json.dumps(edited))
+    program = load(Program("qcn_of_two", path, compiled.p4info), inplace=True)
+    with VirtualNetwork(dumbbell(rate_bps=RATE), find_scheme("qcn").configure(), program=program) as network:
+        flows = [network.add_flow(FlowSpec(number, f"h{number // 3}", "r0")) for number in (1, 2, 3)]
+        network.run(20e-3)
+        received = [flow.stats().cnps_received for flow in flows]
+        assert received[0] == received[2] == 0
+        assert received[1] > 0
+        assert network.totals().stray_frames > 0  # of h1, which has no flow 2
+
+
+@pytest.mark.parametrize("mark", list(Mark))
+def test_marks_reach_the_rp_in_notifications(mark: Mark) -> None:
+    """What the NP makes of a window, over a network whose switches leave CNPs alone."""
+    told: list[Cnp] = []
+
+    class Np(NotificationPoint):
+        period_s = 50e-6
+
+        def on_window(self, window: Window) -> Cnp | None:
+            return Cnp(mark, 1e9)
+
+    class Rp(ReactionPoint):
+        rate_bps = 1e9
+
+        def on_cnp(self, cnp: Cnp, now_s: float) -> None:
+            told.append(cnp)
+
+    scheme = dataclasses.replace(
+        find_scheme("pfc"), reaction_point=lambda line, _: Rp(), notification_point=lambda _: Np()
+    )
+    with VirtualNetwork(dumbbell(rate_bps=RATE), scheme.configure()) as network:
+        network.add_flow(FlowSpec(1, "h0", "r0"))
+        network.run(2e-3)
+        totals = network.totals()
+    assert told
+    assert all(cnp == Cnp(mark, 1e9) and cnp.mark is mark for cnp in told)
+    assert (totals.stray_frames, totals.bad_frames) == (0, 0)
+
+
+def test_acknowledgements_carry_the_marks_of_their_segments() -> None:
+    """Two flows into one port, below its rate and then above: CE if a packet of the segment was marked."""
+    marks: list[Mark] = []
+
+    class Rp(ReactionPoint):
+        rate_bps = RATE / 4
+        segment_bytes = 8000
+
+        def on_ack(self, ack: Ack, now_s: float) -> None:
+            marks.append(ack.mark)
+            if len(marks) == 60:
+                Rp.rate_bps = RATE
+
+    scheme = dataclasses.replace(
+        find_scheme("pcn"), reaction_point=lambda line, _: Rp(), notification_point=lambda _: NotificationPoint()
+    )
+    with VirtualNetwork(dumbbell(rate_bps=RATE), scheme.configure()) as network:
+        flows = [network.add_flow(FlowSpec(number, f"h{number}", "r0")) for number in (0, 1)]
+        network.run(3e-3)
+        assert sum(flow.stats().marked_ce for flow in flows) > 100
+        assert network.totals().bad_frames == 0
+    assert set(marks[:60]) == {Mark.NONE}
+    assert Mark.CE in marks[60:]

@@ -10,7 +10,7 @@ static const char *const NAMES[VN_NAMES] = {
     [VN_ON_WINDOW] = "on_window", [VN_ON_MARKED] = "on_marked", [VN_ON_CNP] = "on_cnp", [VN_ON_CNM] = "on_cnm",
     [VN_ON_ACK] = "on_ack", [VN_ON_TIMER] = "on_timer", [VN_ON_BYTES_SENT] = "on_bytes_sent",
     [VN_RATE_BPS] = "rate_bps", [VN_TIMER_S] = "timer_s", [VN_SENT_BYTES] = "sent_bytes", [VN_DUE_BYTES] = "due_bytes",
-    [VN_MARKED_FROM_S] = "marked_from_s", [VN_DECREASE] = "decrease", [VN_REC_RATE_BPS] = "rec_rate_bps",
+    [VN_MARKED_FROM_S] = "marked_from_s", [VN_MARK] = "mark", [VN_REC_RATE_BPS] = "rec_rate_bps",
 };
 
 bool vn_python_init(struct vn_python *python)
@@ -91,13 +91,18 @@ static bool take_notice(struct vn_net *net, PyObject *cnp)
     int sound = PyObject_IsInstance(cnp, net->python.cnp);
     if (sound == 0) PyErr_SetString(PyExc_TypeError, "an NP's answer is a Cnp or None");
     if (sound != 1) return false;
-    PyObject *flag = PyObject_GetAttr(cnp, net->python.names[VN_DECREASE]);
-    int decrease = flag == NULL ? -1 : PyObject_IsTrue(flag);
-    Py_DecRef(flag);
-    if (decrease < 0) return false;
+    PyObject *mark = PyObject_GetAttr(cnp, net->python.names[VN_MARK]);
+    if (mark == NULL) return false;
+    uint8_t ecn = 1;
+    while (ecn < 4 && net->python.marks[ecn] != mark) ecn++;
+    Py_DecRef(mark);
+    if (ecn == 4) {
+        PyErr_SetString(PyExc_TypeError, "a Cnp's mark is one of Mark");
+        return false;
+    }
     if (!to_double(PyObject_GetAttr(cnp, net->python.names[VN_REC_RATE_BPS]), &question->rate_bps)) return false;
     question->answered = true;
-    question->answer_decrease = decrease != 0;
+    question->answer_mark = ecn;
     return true;
 }
 
@@ -132,9 +137,8 @@ static bool ask_np_of_mark(struct vn_net *net, PyObject *np, PyObject *now)
 
 static PyObject *notice_of(const struct vn_net *net)
 {
-    PyObject *decrease = PyBool_FromLong(net->question.decrease), *rate_bps = PyFloat_FromDouble(net->question.told);
-    PyObject *cnp = rate_bps != NULL ? PyObject_CallFunctionObjArgs(net->python.cnp, decrease, rate_bps, NULL) : NULL;
-    Py_DecRef(decrease);
+    PyObject *mark = net->python.marks[net->question.mark], *rate_bps = PyFloat_FromDouble(net->question.told);
+    PyObject *cnp = rate_bps != NULL ? PyObject_CallFunctionObjArgs(net->python.cnp, mark, rate_bps, NULL) : NULL;
     Py_DecRef(rate_bps);
     return cnp;
 }
@@ -160,8 +164,9 @@ static bool tell_rp(struct vn_net *net, PyObject *rp, PyObject *now)
         return inform(rp, names[VN_ON_CNM], record(python->cnm, 1, &feedback), now);
     }
     case VN_ACK: {
-        PyObject *rtt_s = PyFloat_FromDouble(question->told);
-        return inform(rp, names[VN_ON_ACK], record(python->ack, 1, &rtt_s), now);
+        PyObject *fields[] = {PyFloat_FromDouble(question->told), python->marks[question->mark]};
+        Py_IncRef(fields[1]);
+        return inform(rp, names[VN_ON_ACK], record(python->ack, 2, fields), now);
     }
     case VN_TIMER: {
         PyObject *due_s = PyObject_GetAttr(rp, names[VN_TIMER_S]);

@@ -48,7 +48,7 @@ static void near_others(const struct vn_net *net, const struct vn_node *node, ui
             vn_near(&flow->window_end);
             vn_near(&flow->np);
             vn_near(&flow->grid);
-            vn_near(flow->increase); /* the CNP, more often than not */
+            vn_near(flow->cnp); /* the CNP, more often than not */
             vn_near(&net->links[node->sides->link].control);
         } else if (step == 2) {
             vn_near(flow->np);

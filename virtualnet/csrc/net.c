@@ -102,7 +102,8 @@ uint32_t vn_packet_grow(struct vn_net *net)
 
 /* ---- building ---- */
 
-struct vn_net *vn_create(bool by_node, uint64_t response_ps, PyObject *window, PyObject *cnp, PyObject *cnm, PyObject *ack)
+struct vn_net *vn_create(bool by_node, uint64_t response_ps, PyObject *window, PyObject *cnp, PyObject *cnm, PyObject *ack,
+                         PyObject *marks)
 {
     struct vn_net *net = calloc(1, sizeof *net);
     if (net == NULL) return NULL;
@@ -111,6 +112,7 @@ struct vn_net *vn_create(bool by_node, uint64_t response_ps, PyObject *window, P
     net->links = reserve(net, MOST_LINKS * sizeof *net->links);
     net->flows = reserve(net, MOST_FLOWS * sizeof *net->flows);
     net->python = (struct vn_python){.window = window, .cnp = cnp, .cnm = cnm, .ack = ack};
+    for (uint32_t i = 0; i < 4; i++) net->python.marks[i] = PyTuple_GetItem(marks, i);
     if (net->failed || !vn_python_init(&net->python)) {
         vn_destroy(net);
         return NULL;
@@ -150,6 +152,7 @@ void vn_destroy(struct vn_net *net)
     free(net->round);
     free(net->queue.events);
     free(net->first);
+    for (uint32_t i = 0; i < VN_QPS / VN_QP_PAGE; i++) free(net->flow_of[i]);
     for (uint32_t i = 0; i < net->n_flows; i++) {
         Py_DecRef(net->flows[i].rp);
         Py_DecRef(net->flows[i].np);
@@ -297,6 +300,24 @@ int vn_set_pfc(struct vn_net *net, uint32_t number, uint32_t xoff, uint32_t xon,
     return 0;
 }
 
+uint32_t vn_flow_named(const struct vn_net *net, uint32_t qp)
+{
+    const uint32_t *page = net->flow_of[qp / VN_QP_PAGE];
+    return page == NULL ? VN_NONE : page[qp % VN_QP_PAGE];
+}
+
+static bool note_flow(struct vn_net *net, uint32_t qp, uint32_t flow)
+{
+    uint32_t **page = &net->flow_of[qp / VN_QP_PAGE];
+    if (*page == NULL) {
+        *page = malloc(VN_QP_PAGE * sizeof **page);
+        if (*page == NULL) return false;
+        for (uint32_t i = 0; i < VN_QP_PAGE; i++) (*page)[i] = VN_NONE;
+    }
+    (*page)[qp % VN_QP_PAGE] = flow;
+    return true;
+}
+
 int64_t vn_add_flow(struct vn_net *net, const struct vn_flow_config *config, PyObject *rp, PyObject *np)
 {
     if (config->src >= net->n_nodes || config->dst >= net->n_nodes || !net->nodes[config->src].host ||
@@ -317,6 +338,10 @@ int64_t vn_add_flow(struct vn_net *net, const struct vn_flow_config *config, PyO
         asked = calloc(n_asked, sizeof *asked);
         if (asked == NULL) return refuse(net, -ENOMEM, "out of memory");
     }
+    if (!note_flow(net, load24(config->data + VN_QP), net->n_flows)) {
+        free(asked);
+        return refuse(net, -ENOMEM, "out of memory");
+    }
     uint32_t number = net->n_flows++;
     struct vn_flow *flow = &net->flows[number];
     *flow = (struct vn_flow){
@@ -335,8 +360,7 @@ int64_t vn_add_flow(struct vn_net *net, const struct vn_flow_config *config, PyO
     Py_IncRef(np);
     memcpy(flow->data, config->data, VN_TEMPLATE_BYTES);
     memcpy(flow->last_data, config->last, VN_TEMPLATE_BYTES);
-    memcpy(flow->increase, config->increase, VN_TEMPLATE_BYTES);
-    memcpy(flow->decrease, config->decrease, VN_TEMPLATE_BYTES);
+    memcpy(flow->cnp, config->cnp, VN_TEMPLATE_BYTES);
     memcpy(flow->ack, config->ack, VN_TEMPLATE_BYTES);
     if (config->frame_bytes > net->longest_frame) {
         net->longest_frame = config->frame_bytes;
@@ -355,13 +379,6 @@ int vn_stop_flow(struct vn_net *net, uint32_t flow)
 {
     if (flow >= net->n_flows) return refuse(net, -ENOENT, "no such flow");
     if (net->flows[flow].ended == VN_NEVER) vn_nic_stop(net, flow);
-    return 0;
-}
-
-int vn_set_rate(struct vn_net *net, uint32_t flow, double rate_bps)
-{
-    if (flow >= net->n_flows || !(rate_bps > 0)) return refuse(net, -EINVAL, "no such flow, or no rate");
-    vn_nic_rate(net, flow, rate_bps);
     return 0;
 }
 
@@ -385,7 +402,7 @@ static void take_answer(struct vn_net *net)
     struct vn_flow *flow = &net->flows[number];
     if (reason == VN_WINDOW || reason == VN_MARKED) {
         if (reason == VN_MARKED) flow->marked_from = question->marked_from;
-        if (question->answered) vn_send_cnp(net, number, question->answer_decrease, question->rate_bps);
+        if (question->answered) vn_send_cnp(net, number, question->answer_mark, question->rate_bps);
         return;
     }
     if (question->answered) vn_nic_rate(net, number, question->rate_bps);

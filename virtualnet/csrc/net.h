@@ -175,8 +175,9 @@ struct vn_flow {
     uint32_t dst;
     uint16_t cnp_bytes, ack_bytes;
     uint8_t np_fields; /* as in vn_flow_config */
-    _Alignas(64) uint8_t increase[VN_TEMPLATE_BYTES];
-    uint8_t decrease[VN_TEMPLATE_BYTES], ack[VN_TEMPLATE_BYTES];
+    uint8_t mark;      /* the worst since the last acknowledgement: 0, UE or CE */
+    _Alignas(64) uint8_t cnp[VN_TEMPLATE_BYTES];
+    uint8_t ack[VN_TEMPLATE_BYTES];
     uint64_t timer, out_of_order; /* seldom needed */
     uint32_t n_asked;
 } __attribute__((aligned(64)));
@@ -192,25 +193,32 @@ struct vn_sampler {
 /* What questions are asked with: classes of hosts/algorithms/base.py, names of methods and fields. */
 enum vn_name {
     VN_ON_WINDOW, VN_ON_MARKED, VN_ON_CNP, VN_ON_CNM, VN_ON_ACK, VN_ON_TIMER, VN_ON_BYTES_SENT, VN_RATE_BPS, VN_TIMER_S,
-    VN_SENT_BYTES, VN_DUE_BYTES, VN_MARKED_FROM_S, VN_DECREASE, VN_REC_RATE_BPS, VN_NAMES,
+    VN_SENT_BYTES, VN_DUE_BYTES, VN_MARKED_FROM_S, VN_MARK, VN_REC_RATE_BPS, VN_NAMES,
 };
-struct vn_python { PyObject *window, *cnp, *cnm, *ack, *names[VN_NAMES]; };
+struct vn_python {
+    PyObject *window, *cnp, *cnm, *ack, *names[VN_NAMES];
+    PyObject *marks[4]; /* of base.py's Mark, by the ECN field's value */
+};
 
 /* What is asked, and the answer. */
 struct vn_question {
     uint32_t packets, marked_ce, marked_ue; /* of an NP's window ... */
     uint64_t bytes;
     double first_s, last_s;
-    bool decrease;       /* ... and of an RP's CNP */
+    uint8_t mark;        /* ... and of an RP's CNP or acknowledgement: the ECN field's value */
     double told;         /* VN_CNP: RecRate; VN_CNM: QCN's feedback; VN_ACK: the round trip, in seconds */
     uint64_t sent_bytes; /* by the flow so far, in frames */
 
-    bool answered, answer_decrease; /* answered: there is a rate or a CNP */
-    double rate_bps;                /* RP: the rate from now on. NP: RecRate */
-    uint64_t timer;                 /* RP: when its timer is due; VN_NEVER: it has none */
-    uint64_t due_bytes;             /* RP: how many bytes must have been sent for VN_BYTES; VN_NEVER: none */
-    uint64_t marked_from;           /* NP: marked packets before then need no VN_MARKED */
+    bool answered;        /* there is a rate or a CNP */
+    uint8_t answer_mark;  /* NP: the CNP's */
+    double rate_bps;      /* RP: the rate from now on. NP: RecRate */
+    uint64_t timer;       /* RP: when its timer is due; VN_NEVER: it has none */
+    uint64_t due_bytes;   /* RP: how many bytes must have been sent for VN_BYTES; VN_NEVER: none */
+    uint64_t marked_from; /* NP: marked packets before then need no VN_MARKED */
 };
+
+/* A flow's number on the wire, 24 bits, is the destination queue pair that its packets' BTH name. */
+enum { VN_QP = 47 /* byte of the frame */, VN_QPS = 1 << 24, VN_QP_PAGE = 1 << 12 };
 
 struct vn_net {
     uint64_t now, response, digest, events_done, traversals, data_traversals, dropped, bad_frames, stray_frames;
@@ -252,12 +260,17 @@ struct vn_net {
     uint32_t n_flows;
     struct vn_sampler *samplers;
     uint32_t n_samplers;
+    uint32_t *flow_of[VN_QPS / VN_QP_PAGE]; /* by queue pair, in pages; VN_NONE: no flow */
     bool failed;
     char error[256];
 };
 
 /* Ends the run: vn_run returns VN_FAILED. */
 static void vn_fail(struct vn_net *, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* The flow of a queue pair; VN_NONE: there is none. */
+static uint32_t vn_flow_named(const struct vn_net *, uint32_t qp);
+static inline uint32_t load24(const uint8_t *at) { return (uint32_t)at[0] << 16 | (uint32_t)at[1] << 8 | at[2]; }
 
 static inline struct vn_link *vn_link_of(struct vn_net *net, uint32_t link) { return &net->links[link]; }
 
@@ -378,7 +391,7 @@ static void vn_nic_changed(struct vn_net *, struct vn_node *); /* something that
 static void vn_host_receive(struct vn_net *, struct vn_node *, uint32_t id);
 static void vn_window_event(struct vn_net *, uint32_t flow);
 static void vn_ask(struct vn_net *, enum vn_reason, uint32_t number); /* when this event is over, see ask.c */
-static void vn_send_cnp(struct vn_net *, uint32_t flow, bool decrease, double rate_bps);
+static void vn_send_cnp(struct vn_net *, uint32_t flow, uint8_t mark, double rate_bps);
 
 /* ---- ask.c ---- */
 static bool vn_python_init(struct vn_python *);

@@ -13,18 +13,16 @@ extern PyObject *PyExc_OverflowError, *PyExc_TypeError;
 
 void Py_IncRef(PyObject *), Py_DecRef(PyObject *); /* NULL: nothing */
 
-PyObject *PyBool_FromLong(long);
 PyObject *PyFloat_FromDouble(double);
 PyObject *PyLong_FromUnsignedLongLong(unsigned long long);
 PyObject *PyUnicode_InternFromString(const char *);
 int PyObject_IsInstance(PyObject *, PyObject *);
-int PyObject_IsTrue(PyObject *);
 double PyFloat_AsDouble(PyObject *);
 unsigned long long PyLong_AsUnsignedLongLong(PyObject *);
 PyObject *PyErr_Occurred(void);
 void PyErr_SetString(PyObject *, const char *);
 
-PyObject *PyList_GetItem(PyObject *, ptrdiff_t); /* borrowed */
+PyObject *PyList_GetItem(PyObject *, ptrdiff_t), *PyTuple_GetItem(PyObject *, ptrdiff_t); /* borrowed */
 PyObject *PyType_GenericAlloc(PyObject *, ptrdiff_t);
 int PyTuple_SetItem(PyObject *, ptrdiff_t, PyObject *); /* takes the value over */
 

@@ -7,21 +7,22 @@
 enum {
     IP = 14,
     TOS = 15,
+    IP_CHECKSUM = 24,
     DST_IP = 30,
     DST_PORT = 36,
     BTH = 42,
     CNM = 42,
+    CNM_QP = 53, /* behind F_b and the queue: the BTH of the packet */
     PSN = 50,
     REC_RATE = 54,
-    CE = 3,
-    ECT1 = 1,
+    ECT1 = 1, ECT0 = 2, CE = 3,
     CNM_PORT = 0x22e7,
     ACKNOWLEDGE = 0x11,
     ASKS = 0x80, /* in the byte before the PSN */
     MAX_FEEDBACK = 63,
 };
 
-static uint32_t load32(const uint8_t *at) { return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3]; }
+static uint32_t load32(const uint8_t *at) { return (uint32_t)at[0] << 24 | load24(at + 1); }
 
 static void store32(uint8_t *at, uint32_t value)
 {
@@ -29,6 +30,14 @@ static void store32(uint8_t *at, uint32_t value)
     at[1] = (uint8_t)(value >> 16);
     at[2] = (uint8_t)(value >> 8);
     at[3] = (uint8_t)value;
+}
+
+static uint32_t load16(const uint8_t *at) { return (uint32_t)at[0] << 8 | at[1]; }
+
+static void store16(uint8_t *at, uint16_t value)
+{
+    at[0] = (uint8_t)(value >> 8);
+    at[1] = (uint8_t)value;
 }
 
 /* RFC 1071: a header with its checksum adds up to 0xffff. */
@@ -88,13 +97,26 @@ static void open_window(struct vn_net *net, struct vn_flow *flow, uint32_t numbe
     vn_at(net, flow->window_end, VN_EV_WINDOW, number);
 }
 
+/* Writes a mark into a frame of a template, whose ECN field is ECT(0), and mends the IP checksum (RFC 1624, eq. 3). */
+static void set_mark(uint8_t *frame, uint8_t mark)
+{
+    uint32_t old = load16(frame + IP), checksum = load16(frame + IP_CHECKSUM);
+    frame[TOS] = (uint8_t)((frame[TOS] & ~3u) | mark);
+    uint32_t sum = (~checksum & 0xffff) + (~old & 0xffff) + load16(frame + IP);
+    sum = (sum & 0xffff) + (sum >> 16);
+    store16(frame + IP_CHECKSUM, (uint16_t)~(sum + (sum >> 16)));
+}
+
 static void send_ack(struct vn_net *net, uint32_t number, uint32_t psn)
 {
-    const struct vn_flow *flow = &net->flows[number];
+    struct vn_flow *flow = &net->flows[number];
     uint32_t id = vn_packet_new(net);
     if (id == VN_NONE) return;
     struct vn_packet *packet = vn_packet_at(net, id);
-    store32(vn_fill(net, packet, flow->ack) + PSN, psn);
+    uint8_t *frame = vn_fill(net, packet, flow->ack);
+    store32(frame + PSN, psn);
+    if (flow->mark != 0) set_mark(frame, flow->mark);
+    flow->mark = 0;
     packet->bytes = flow->ack_bytes;
     packet->flow = number;
     packet->data = false;
@@ -127,8 +149,13 @@ static void on_data(struct vn_net *net, struct vn_node *node, uint32_t number, c
     flow->received_bytes += bytes;
     flow->received_payload += last ? flow->last_payload_bytes : flow->payload_bytes;
     flow->last = net->now;
-    if (ecn == CE) flow->marked_ce++;
-    else if (ecn == ECT1) flow->marked_ue++;
+    if (ecn == CE) {
+        flow->marked_ce++;
+        flow->mark = CE;
+    } else if (ecn == ECT1) {
+        flow->marked_ue++;
+        if (flow->mark == 0) flow->mark = ECT1;
+    }
     vn_note(node, (uint64_t)psn << 34 ^ (uint64_t)ecn << 32 ^ number);
     if (flow->missing != VN_NEVER && --flow->missing == 0) {
         flow->complete = net->now;
@@ -143,7 +170,7 @@ static void on_cnp(struct vn_net *net, uint32_t number, const uint8_t *frame)
     struct vn_flow *flow = &net->flows[number];
     flow->cnps_received++;
     if (flow->ended != VN_NEVER) return;
-    net->question.decrease = (frame[TOS] & 3) == CE;
+    net->question.mark = frame[TOS] & 3;
     net->question.told = load32(frame + REC_RATE) * 1e6;
     vn_ask(net, VN_CNP, number);
 }
@@ -161,8 +188,20 @@ static void on_ack(struct vn_net *net, uint32_t number, const uint8_t *frame)
 {
     const struct vn_flow *flow = &net->flows[number];
     if (flow->ended != VN_NEVER) return;
+    net->question.mark = frame[TOS] & 3;
     net->question.told = seconds(net->now - *asked_at(flow, load32(frame + PSN) & 0xffffff));
     vn_ask(net, VN_ACK, number);
+}
+
+/* It is for the flow that its BTH names, whichever packet a switch made it of. */
+static void on_notification(struct vn_net *net, const struct vn_node *node, const uint8_t *frame)
+{
+    bool message = load16(frame + DST_PORT) == CNM_PORT;
+    uint32_t number = vn_flow_named(net, load24(frame + (message ? CNM_QP : VN_QP)));
+    if (number == VN_NONE || &net->nodes[net->flows[number].src] != node) net->stray_frames++;
+    else if (message) on_message(net, number, frame);
+    else if (frame[BTH] == ACKNOWLEDGE) on_ack(net, number, frame);
+    else on_cnp(net, number, frame);
 }
 
 void vn_host_receive(struct vn_net *net, struct vn_node *node, uint32_t id)
@@ -172,9 +211,7 @@ void vn_host_receive(struct vn_net *net, struct vn_node *node, uint32_t id)
     if (memcmp(frame + DST_IP, node->ip, 4) != 0 || packet->flow == VN_NONE) net->stray_frames++;
     else if (!sound(frame + IP)) net->bad_frames++;
     else if (packet->data) on_data(net, node, packet->flow, frame, packet->bytes);
-    else if (frame[DST_PORT] == CNM_PORT >> 8 && frame[DST_PORT + 1] == (CNM_PORT & 0xff)) on_message(net, packet->flow, frame);
-    else if (frame[BTH] == ACKNOWLEDGE) on_ack(net, packet->flow, frame);
-    else on_cnp(net, packet->flow, frame);
+    else on_notification(net, node, frame);
     vn_packet_free(net, id);
 }
 
@@ -203,13 +240,14 @@ void vn_window_event(struct vn_net *net, uint32_t number)
     vn_ask(net, VN_WINDOW, number);
 }
 
-void vn_send_cnp(struct vn_net *net, uint32_t number, bool decrease, double rate_bps)
+void vn_send_cnp(struct vn_net *net, uint32_t number, uint8_t mark, double rate_bps)
 {
     struct vn_flow *flow = &net->flows[number];
     uint32_t id = vn_packet_new(net);
     if (id == VN_NONE) return;
     struct vn_packet *packet = vn_packet_at(net, id);
-    uint8_t *frame = vn_fill(net, packet, decrease ? flow->decrease : flow->increase);
+    uint8_t *frame = vn_fill(net, packet, flow->cnp);
+    if (mark != ECT0) set_mark(frame, mark);
     double units = rint(rate_bps / 1e6);
     store32(frame + REC_RATE, units < 1 ? 1 : units > 4294967295.0 ? UINT32_MAX : (uint32_t)units);
     packet->bytes = flow->cnp_bytes;

@@ -47,7 +47,8 @@ struct vn_exchange {
 
 /* `by_node`: see order.c; no result depends on it. Then classes of hosts/algorithms/base.py, all of which must outlive the
  * network. */
-struct vn_net *vn_create(bool by_node, uint64_t response_ps, PyObject *window, PyObject *cnp, PyObject *cnm, PyObject *ack);
+struct vn_net *vn_create(bool by_node, uint64_t response_ps, PyObject *window, PyObject *cnp, PyObject *cnm, PyObject *ack,
+                         PyObject *marks);
 void vn_destroy(struct vn_net *);
 const char *vn_error(const struct vn_net *);
 struct vn_exchange *vn_exchange_of(struct vn_net *);
@@ -81,15 +82,13 @@ struct vn_flow_config {
     uint64_t phase_ps;  /* how far into a window the first packet comes */
     uint64_t timer_ps, due_bytes; /* of the RP; VN_NEVER: none */
     double rate_bps, limit_bps; /* limit_bps: whatever the RP says */
-    /* What the frames begin with, and zeros: data with PSN 0, the last of them; CNPs without RecRate; acknowledgements
-     * with PSN 0. */
-    uint8_t data[VN_TEMPLATE_BYTES], last[VN_TEMPLATE_BYTES];
-    uint8_t increase[VN_TEMPLATE_BYTES], decrease[VN_TEMPLATE_BYTES], ack[VN_TEMPLATE_BYTES];
+    /* What the frames begin with, and zeros: data with PSN 0, the last of them; CNPs without mark and RecRate;
+     * acknowledgements without mark, with PSN 0. */
+    uint8_t data[VN_TEMPLATE_BYTES], last[VN_TEMPLATE_BYTES], cnp[VN_TEMPLATE_BYTES], ack[VN_TEMPLATE_BYTES];
 };
 /* A flow that starts now or later, and its algorithms. */
 int64_t vn_add_flow(struct vn_net *, const struct vn_flow_config *, PyObject *rp, PyObject *np);
 int vn_stop_flow(struct vn_net *, uint32_t flow);
-int vn_set_rate(struct vn_net *, uint32_t flow, double rate_bps);
 
 struct vn_flow_stats {
     uint64_t sent, sent_bytes, sent_payload; /* packets; bytes of frames; payload */

@@ -1,0 +1,98 @@
+"""Programs that do what ours don't mean the same in virtual time, in place and in their general form."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from networks import PFC_ONLY, star, with_flows
+
+from controller.switch import Program
+from softswitch.codegen.generate import generate
+from softswitch.program.load import load_program
+from topologies.model import FlowSpec
+from virtualnet import Totals, VirtualNetwork
+from virtualnet.switch import load
+
+Json = dict[str, Any]
+N_PACKETS = 40
+
+
+def dropping_through_a_copy(source: Json, fields: list[str]) -> Json:
+    """Each `mark_to_drop(standard_metadata)` as p4c writes it in an action with an inout parameter: `fields` are copied
+    in, the copy is marked, and they are copied back."""
+    types = {header["name"]: header["header_type"] for header in source["headers"]}
+    copy = {"name": "copy", "id": len(source["headers"]), "header_type": types["standard_metadata"], "metadata": True}
+    result = source | {"headers": [*source["headers"], copy]}
+
+    def field(header: str, name: str) -> Json:
+        return {"type": "field", "value": [header, name]}
+
+    def assignments(to: str, value: str) -> list[Json]:
+        return [{"op": "assign", "parameters": [field(to, f), field(value, f)]} for f in fields]
+
+    for action in result["actions"]:
+        for i, primitive in reversed(list(enumerate(action["primitives"]))):
+            if primitive["op"] == "mark_to_drop":
+                mark = primitive | {"parameters": [{"type": "header", "value": "copy"}]}
+                copied = [*assignments("copy", "standard_metadata"), mark, *assignments("standard_metadata", "copy")]
+                action["primitives"][i : i + 1] = copied
+    return result
+
+
+def source_of(program: Program) -> Json:
+    source: Json = json.loads(program.json.read_text(encoding="utf-8"))
+    return source
+
+
+def changed(folder: Path, source: Json) -> Program:
+    """`pcn_native` with another source."""
+    program = Program("changed", folder / "changed.json", Program.compiled("pcn_native").p4info)
+    program.json.write_text(json.dumps(source), encoding="utf-8")
+    return program
+
+
+def has_place(program: Program) -> bool:
+    """Whether it has a form in place."""
+    return "sw_inplace inplace" in generate(load_program(program.json.read_text(encoding="utf-8")), inplace=True)
+
+
+def run(program: Program, *, inplace: bool) -> Totals:
+    """A flow across a switch without a route."""
+    with VirtualNetwork(star(2), PFC_ONLY, program=load(program, inplace)) as network:
+        tables = load_program(program.json.read_text(encoding="utf-8")).tables
+        routes = next(i for i, table in enumerate(tables) if table.name.endswith("ipv4_lpm"))
+        for handle in range(len(network.topology.hosts)):
+            network.switches["s0"].native.table_delete(routes, handle)
+        with_flows(network, [FlowSpec(1, "h0", "r0", size_bytes=1000 * N_PACKETS)]).run(until_s=1e-3)
+        return network.totals()
+
+
+@pytest.mark.parametrize("fields", [["egress_spec"], ["ingress_port", "egress_spec", "mcast_grp"]], ids=len)
+@pytest.mark.parametrize("inplace", [True, False])
+def test_what_a_copy_of_standard_metadata_drops(tmp_path: Path, fields: list[str], inplace: bool) -> None:
+    """Copied back without `mcast_grp`, the program has a form in place; with it, the general form alone."""
+    compiled = Program.compiled("pcn_native")
+    copying = changed(tmp_path, dropping_through_a_copy(source_of(compiled), fields))
+    assert has_place(copying) == ("mcast_grp" not in fields)
+    totals = run(copying, inplace=inplace)
+    assert totals.dropped == N_PACKETS
+    assert totals == run(compiled, inplace=inplace)
+
+
+@pytest.mark.parametrize("inplace", [True, False])
+def test_what_the_parser_writes(tmp_path: Path, inplace: bool) -> None:
+    """A parser that marks each packet, as `hdr.ipv4.ecn = 3` in a state."""
+    source = source_of(Program.compiled("pcn_native"))
+    state = next(s for s in source["parsers"][0]["parse_states"] if s["name"] == "parse_ipv4")
+    to, value = {"type": "field", "value": ["ipv4", "ecn"]}, {"type": "hexstr", "value": "0x3"}
+    state["parser_ops"].append({"op": "set", "parameters": [to, value]})
+    # What the packet came with no longer holds when it is verified, after the parser.
+    source["checksums"] = [checksum | {"verify": False} for checksum in source["checksums"]]
+    program = changed(tmp_path, source)
+    assert has_place(program)
+    with VirtualNetwork(star(2), PFC_ONLY, program=load(program, inplace)) as network:
+        with_flows(network, [FlowSpec(1, "h0", "r0", size_bytes=1000 * N_PACKETS)]).run(until_s=1e-3)
+        assert network.flows[1].stats().marked_ce == N_PACKETS
