@@ -2,35 +2,36 @@
 
 Four ports, a host behind each. Port 4 is slow, so that packets wait there (run.py says how slow). Every test ends with
 the same check: once all pauses are lifted and everything has left, whatever counts what is inside is zero.
+
+A test says what it needs in the switch's time: `advance` lets time pass, `receive` until frames have left. On the
+manual clock (run.py) nothing else moves time, what a frame causes at once has been done when it is sent, and every
+check is of that moment: so the test's result is a function of its text. On a live target `advance` sleeps, `wait_for`s
+ask again, and `tries` tries again where the machine was too slow to tell.
 """
 
 from __future__ import annotations
 
-import socket
 import struct
 import time
 import unittest
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from enum import IntEnum
+from pathlib import Path
 from typing import Any
 
 import ptf
 import ptf.testutils
+from wires import Arrival, ClockWires, LiveWires, Wires
 
-from controller.configure import (
-    RECIRCULATION_PORT,
-    NpEcnPort,
-    PfcPort,
-    SwitchPlan,
-    clone_sessions,
-    gap_us,
-    program_switch,
-)
+from controller.configure import SwitchPlan, clone_sessions, program_switch
+from controller.marking.np_ecn_time import NpEcnPort, gap_us
+from controller.pfc import PfcPort
 from controller.routes import Route
 from controller.switch import Counter, Program, SwitchClient
-from controller.target import target
+from controller.target import RECIRCULATION_PORT, target
 from hosts import wire
+from softswitch.clock import ManualClock
 
 FAST_PORTS = (1, 2, 3)
 SLOW_PORT = 4
@@ -41,15 +42,15 @@ FRAME = PAYLOAD + wire.DATA_OVERHEAD
 LARGEST_FRAME = 1514
 # Long enough for anything that has to happen; only a failing test waits that long.
 LIMIT_S = 20.0
+TRIES = 50
 # Cells of these ports, and of those where nothing may ever count.
 CELLS = [port * 8 + second for port in (0, *PORTS, RECIRCULATION_PORT, 511) for second in range(8)]
 # A pause quantum here lasts a millisecond, so that a PAUSE frame can say up to 65 s.
 QUANTUM_US = 1000
-LATE_US = 100_000  # so long a busy machine may keep a switch from its core, before NP-ECN by time takes it for a pause
+LIVE_LATE_US = (
+    100_000  # so long a busy machine may keep a switch from its core, before NP-ECN by time takes it for a pause
+)
 LONG_PAUSE = 60_000
-# ptf's own sockets would lose some of a burst that it is slow to read.
-RECEIVE_BUFFER_BYTES = 64 << 20
-_SO_RCVBUFFORCE = 33  # socket(7); the socket module has no name for it
 INSIDE = (
     "waiting_packets",
     "waiting_bytes",
@@ -72,21 +73,6 @@ class Reason(IntEnum):
     ROCE_MALFORMED = 4
     PFC_MALFORMED = 5
     UNKNOWN_ETHERTYPE = 6
-
-
-@dataclass(frozen=True)
-class Arrival:
-    """A frame that left the switch; `at` in seconds."""
-
-    frame: bytes
-    at: float
-
-    @property
-    def data(self) -> wire.DataPacket:
-        packet = wire.decode(self.frame)
-        if not isinstance(packet, wire.DataPacket):
-            raise AssertionError(f"not a data packet: {packet}")
-        return packet
 
 
 def index(port: int, second: int = ROCE_CLASS) -> int:
@@ -123,11 +109,9 @@ def data(
     )
 
 
-def cnp(source: int, destination: int, decrease: bool = True, rate_mbps: int = 1000) -> bytes:
+def cnp(source: int, destination: int, ecn: int = wire.ECN_CE, rate_mbps: int = 1000) -> bytes:
     return wire.encode_cnp(
-        wire.CnpPacket(
-            host_mac(source), port_mac(source), host_ip(source), host_ip(destination), 1, decrease, rate_mbps
-        )
+        wire.CnpPacket(host_mac(source), port_mac(source), host_ip(source), host_ip(destination), 1, ecn, rate_mbps)
     )
 
 
@@ -178,6 +162,8 @@ class PcnTest(unittest.TestCase):
     def setUp(self) -> None:
         parameters = ptf.testutils.test_params_get()
         self.target: str = parameters["target"]
+        self.live: bool = parameters["clock"] == "live"
+        self.record: str = parameters.get("record", "")
         self.rates_bps: dict[int, float] = parameters["rates"]
         self.program = self.program or parameters["program"]
         registers = target(self.target).registers(parameters["switch_pid"])
@@ -185,54 +171,80 @@ class PcnTest(unittest.TestCase):
         self.addCleanup(self.switch.close)
         self.switch.become_primary()
         self.switch.set_pipeline(Program.compiled(self.program))
-        program_switch(self.switch, self.plan())
+        plan = self.plan()
+        program_switch(self.switch, plan)
         # BMv2 keeps the copies of a session that its new program doesn't know any more, and would clone once for each.
-        self.addCleanup(self.switch.delete, clone_sessions())
-        self.dataplane = ptf.dataplane_instance
-        for port in self.dataplane.ports.values():
-            port.socket.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, RECEIVE_BUFFER_BYTES)
-        self.dataplane.flush()
+        self.addCleanup(self.switch.delete, clone_sessions(plan))
+        self.wires: Wires
+        if self.live:
+            self.wires = LiveWires(ptf.dataplane_instance)
+        else:
+            clock = ManualClock(parameters["address"])
+            self.addCleanup(clock.close)
+            self.wires = ClockWires(clock)
+            if self.record:
+                self.addCleanup(self.write_record, self.wires.record)
 
     def plan(self) -> SwitchPlan:
         routes = [Route(wire.format_ip(host_ip(port)), wire.format_mac(host_mac(port)), port) for port in PORTS]
         pfc = tuple(replace(self.pfc_defaults, port=port) for port in self.pfc_ports)
-        return SwitchPlan("ptf", tuple(routes), pfc, np_ecn=self.np_ecn() if self.program == "pcn_time" else ())
+        return SwitchPlan("ptf", tuple(routes), pfc, marking=self.np_ecn() if self.program == "pcn_time" else ())
 
     def np_ecn(self) -> tuple[NpEcnPort, ...]:
-        gaps = {port: gap_us(self.rates_bps[port], LARGEST_FRAME, LATE_US) for port in PORTS}
-        return tuple(NpEcnPort(port, gap, self.pfc_defaults.lossless) for port, gap in gaps.items())
+        return tuple(NpEcnPort(port, self.gap_us(port), self.pfc_defaults.lossless) for port in PORTS)
+
+    def gap_us(self, port: int) -> int:
+        """How far apart two dequeues of a port can be while packets wait."""
+        return gap_us(self.rates_bps[port], LARGEST_FRAME, LIVE_LATE_US if self.live else 0)
 
     def tearDown(self) -> None:
         """Lifts every pause, waits until everything has left, and checks that the switch knows."""
         for port in PORTS:
             self.send(port, pfc(port, dict.fromkeys(range(8), 0)))
-        self.wait_for_value(self.inside, {}, "cells of registers that count what is inside")
+        self.drained()
         if self.program == "pcn_time":
-            # BMv2's egress threads take packets out of the queue that the counter still counts as waiting.
-            allowed = {*self.differences, *(["marked_by_counter"] if self.target == "bmv2" else [])}
-            for name in {"marked_by_time", "marked_by_counter"} - allowed:
+            for name in {"marked_by_time", "marked_by_counter"} - set(self.differences):
                 self.assertEqual(self.counters(name), {}, name)
 
     def inside(self) -> dict[str, dict[int, int]]:
         """Cells that aren't zero, by register; of those that are zero in an idle switch."""
         return {name: cells for name in INSIDE if (cells := self.registers(name))}
 
-    # ---- frames ----
+    def drained(self) -> None:
+        """Lets everything leave that may."""
+        if not self.live:
+            self.advance(LIMIT_S)
+        self.wait_for_value(self.inside, {}, "cells of registers that count what is inside")
+
+    def write_record(self, frames: list[str]) -> None:
+        """Adds what the test sent, received and counted to a file."""
+        lines = [f"== {type(self).__module__}.{type(self).__qualname__}", *frames]
+        lines += [f"{name} {self.counters(name)}" for name in self.switch.counters()]
+        with Path(self.record).open("a", encoding="utf-8") as file:
+            file.write("\n".join(lines) + "\n")
+
+    # ---- frames, time ----
 
     def send(self, port: int, *frames: bytes) -> None:
-        for frame in frames:
-            self.dataplane.send(0, port, frame)
+        self.wires.send(port, *frames)
+
+    def advance(self, seconds: float) -> None:
+        """Lets time pass: the switch's, or on a live target everybody's."""
+        self.wires.advance(seconds)
 
     def receive(self, port: int, n: int = 1, limit_s: float = LIMIT_S) -> list[Arrival]:
-        """The next n frames out of a port."""
-        arrivals: list[Arrival] = []
-        end = time.monotonic() + limit_s
-        while len(arrivals) < n:
-            result = self.dataplane.poll(device_number=0, port_number=port, timeout=max(0.0, end - time.monotonic()))
-            if not isinstance(result, self.dataplane.PollSuccess):
-                self.fail(f"port {port}: {len(arrivals)} of {n} frames within {limit_s:g} s")
-            arrivals.append(Arrival(bytes(result.packet), result.time))
+        """The next n frames out of a port. Time goes on until the last of them has left."""
+        arrivals = self.wires.receive(port, n, limit_s)
+        if len(arrivals) < n:
+            self.fail(f"port {port}: {len(arrivals)} of {n} frames within {limit_s:g} s")
         return arrivals
+
+    def tries(self) -> Iterator[None]:
+        """For what a live target may be too slow to show: turns to try again in, and a failure if none is the last. On
+        the manual clock there is one."""
+        for _ in range(TRIES if self.live else 1):
+            yield
+        self.fail(f"{TRIES} times too slow to tell" if self.live else "it is not as the test needs it")
 
     def expect(self, port: int, *frames: bytes) -> list[Arrival]:
         """Exactly these frames next, in order, byte for byte."""
@@ -269,16 +281,21 @@ class PcnTest(unittest.TestCase):
         counts = self.switch.read_counters(name, CELLS if cells is None else list(cells))
         return {cell: count.packets for cell, count in counts.items() if count.packets}
 
-    def wait_for(self, condition: Callable[[], bool], what: str, limit_s: float = LIMIT_S) -> None:
-        end = time.monotonic() + limit_s
+    def wait_for(self, condition: Callable[[], bool], what: str) -> None:
+        """Until it is so; on the manual clock it has to be so now."""
+        end = time.monotonic() + LIMIT_S
         while not condition():
+            if not self.live:
+                self.fail(f"at {self.wires.now:.9f} s not so: {what}")
             if time.monotonic() > end:
-                self.fail(f"waited {limit_s:g} s for {what}")
+                self.fail(f"waited {LIMIT_S:g} s for {what}")
 
     def wait_for_value(self, read: Callable[[], Any], expected: Any, what: str) -> None:
-        """Fails with the value there is."""
+        """Likewise. Fails with the value there is."""
         end = time.monotonic() + LIMIT_S
         while (value := read()) != expected:
+            if not self.live:
+                self.assertEqual(value, expected, f"{what}, at {self.wires.now:.9f} s")
             if time.monotonic() > end:
                 self.assertEqual(value, expected, f"{what}, for {LIMIT_S:g} s")
 
@@ -301,8 +318,7 @@ class PcnTest(unittest.TestCase):
     def outlast(self, port: int) -> None:
         """A pause that NP-ECN by time is to notice lasts longer than any frame does at that port."""
         if self.program == "pcn_time":
-            rested = time.monotonic() + 1.5e-6 * gap_us(self.rates_bps[port], LARGEST_FRAME, LATE_US)
-            self.wait_for(lambda: time.monotonic() > rested, "the port's rest")
+            self.advance(1.5e-6 * self.gap_us(port))
 
     def wait_until_waiting(self, port: int, packets: int, number: int = ROCE_CLASS) -> None:
         """Until so many packets wait at an egress port. At a fast one it is a pause that they wait for."""
@@ -324,6 +340,13 @@ class PcnTest(unittest.TestCase):
         while len(arrivals) < n:
             arrivals += [arrival for arrival in self.receive(SLOW_PORT) if arrival.data.dscp == wire.DSCP_DATA]
         return arrivals
+
+    def check_marks(self, marks: Sequence[bool]) -> None:
+        """Of packets that come one after the other to a port where none of their class waits: each but the first finds
+        others. On a live target the second may find the first on its way out."""
+        self.assertFalse(marks[0])
+        sure = 2 if self.live else 1
+        self.assertEqual(list(marks[sure:]), [True] * (len(marks) - sure))
 
     def congest(self, *frames: bytes) -> list[Arrival]:
         """What becomes of data packets from port 1 of which each finds the one before it waiting at the slow port."""

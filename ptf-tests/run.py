@@ -1,13 +1,17 @@
-"""Runs the data-plane tests: a network namespace with veth pairs, a switch inside, and ptf.
+"""Runs the data-plane tests: a switch, and ptf.
 
-    python ptf-tests/run.py [--target softswitch|bmv2] [ptf's options and test names]
+    python ptf-tests/run.py [--target softswitch|bmv2] [--clock manual|live] [ptf's options and test names]
     python ptf-tests/run.py --target bmv2 np_ecn                  one file
     python ptf-tests/run.py np_ecn.OnlyPausedLeaveUnmarked        one test
     python ptf-tests/run.py --program pcn_time np_ecn             another marking point than pcn's
+    python ptf-tests/run.py --record FILE                         what each test sent, received and counted, and when
+    python ptf-tests/run.py --twice                               two runs at once; fails if their records differ
     python ptf-tests/run.py --list
 
-Both ends of each pair are in the namespace, which ends with the run, as the switch does: also after Ctrl-C
-and SIGTERM. The exit code is ptf's. Needs root.
+On the manual clock, the embedded switch's default, the tests move the switch's time, and its ports have no interfaces:
+that needs no root, and two runs are the same, byte by byte. On the live clock there is a network namespace with veth
+pairs, both ends of each inside: that needs root. It ends with the run, as the switch does: also after Ctrl-C and
+SIGTERM. The exit code is ptf's.
 """
 
 from __future__ import annotations
@@ -15,6 +19,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import ctypes
+import itertools
 import os
 import shutil
 import signal
@@ -26,6 +31,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
 
+from controller.compiled import stale
 from controller.errors import SwitchError
 from controller.switch import SwitchClient
 from controller.target import TARGETS, LaunchSpec, PortSpec, Target, target
@@ -39,6 +45,8 @@ DEVICE_ID = 1
 FAST_BPS = 100e6
 SLOW_BPS = 1e6
 PORT_RATES_BPS = {1: FAST_BPS, 2: FAST_BPS, 3: FAST_BPS, 4: SLOW_BPS}
+# On the manual clock a packet that a pause sends round is on its way for a while, in no queue, as in every real switch.
+REENTRY_S = 1e-6
 READY_LIMIT_S = 60.0
 END_LIMIT_S = 5.0
 RECEIVE_QUEUE_PACKETS = 20000
@@ -135,9 +143,10 @@ def process(command: list[str], output: Path | None = None) -> Iterator[subproce
                     child.wait()
 
 
-def launch_spec(scratch: Path) -> LaunchSpec:
+def launch_spec(scratch: Path, clock: str) -> LaunchSpec:
     ports = tuple(PortSpec(port, switch_interface(port), rate, 0.0) for port, rate in PORT_RATES_BPS.items())
-    return LaunchSpec("ptf", DEVICE_ID, ports, f"unix:{scratch / 'grpc'}")
+    address = f"unix:{scratch / 'grpc'}"
+    return LaunchSpec("ptf", DEVICE_ID, ports, address, manual_clock=clock == "manual", reentry_s=REENTRY_S)
 
 
 def wait_until_ready(spec: LaunchSpec, child: subprocess.Popen[bytes], log: Path) -> None:
@@ -160,62 +169,122 @@ def tail(log: Path, lines: int = 30) -> str:
     return "\n".join(log.read_text(errors="replace").splitlines()[-lines:])
 
 
-def ptf_command(scratch: Path, arguments: list[str], parameters: str = "") -> list[str]:
+def ptf_command(scratch: Path, clock: str, arguments: list[str], parameters: str = "") -> list[str]:
     command = [str(Path(sys.executable).parent / "ptf"), "--test-dir", str(HERE / "cases"), "--pypath", str(HERE)]
     command += ["--log-file", str(scratch / "ptf.log"), "--debug", "warning", "--qlen", str(RECEIVE_QUEUE_PACKETS)]
     command += ["--socket-recv-size", "10000"]
-    for port in PORT_RATES_BPS:
-        command += ["-i", f"{port}@{test_interface(port)}"]
+    if clock == "manual":
+        command += ["--platform", "dummy", "--allow-user"]
+    else:
+        for port in PORT_RATES_BPS:
+            command += ["-i", f"{port}@{test_interface(port)}"]
     if parameters:
         command += ["--test-params", parameters]
     return [*command, *arguments]
 
 
-def run(kind: Target, program: str, arguments: list[str]) -> int:
+def run(kind: Target, clock: str, program: str, record: Path | None, arguments: list[str]) -> int:
     """ptf's exit code."""
     with contextlib.ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=f"{PREFIX}{os.getpid()}-")))
-        log = scratch / "switch.log"
-        spec = launch_spec(scratch)
+        log, recorded = scratch / "switch.log", scratch / "record"
+        spec = launch_spec(scratch, clock)
         command = kind.command(spec)
-        namespace = stack.enter_context(network_namespace())
-        switch = stack.enter_context(process(["ip", "netns", "exec", namespace, *command], log))
+        inside = ["ip", "netns", "exec", stack.enter_context(network_namespace())] if clock == "live" else []
+        switch = stack.enter_context(process([*inside, *command], log))
         wait_until_ready(spec, switch, log)
         kind.configure(spec, switch.pid)
         parameters = f"target={kind.name!r};address={spec.address!r};device_id={DEVICE_ID};switch_pid={switch.pid}"
-        parameters += f";program={program!r};rates={PORT_RATES_BPS!r}"
-        tests = ["ip", "netns", "exec", namespace, *ptf_command(scratch, arguments, parameters)]
-        with process(tests) as ptf:
+        parameters += f";program={program!r};rates={PORT_RATES_BPS!r};clock={clock!r}"
+        if record is not None:
+            recorded.touch()
+            parameters += f";record={str(recorded)!r}"
+        with process([*inside, *ptf_command(scratch, clock, arguments, parameters)]) as ptf:
             code = ptf.wait()
         ended = switch.poll()
         if code != 0 or ended is not None:
             state = "still runs" if ended is None else f"ended with code {ended}"
             print(f"the switch {state}; the end of its log:\n{tail(log)}", file=sys.stderr)
+        if record is not None:
+            shutil.copyfile(recorded, record)
         return code or (1 if ended is not None else 0)
+
+
+def run_twice(kind: Target, program: str, record: Path | None, arguments: list[str]) -> int:
+    """ptf's exit code, or 1 if two runs, beside each other, weren't the same."""
+    with tempfile.TemporaryDirectory(prefix=f"{PREFIX}{os.getpid()}-") as folder:
+        records, log = [Path(folder) / "first", Path(folder) / "second"], Path(folder) / "log"
+        words = ["--target", kind.name, "--program", program, "--record", str(records[1])]
+        with process([sys.executable, str(Path(__file__)), *words, *arguments], log) as second:
+            code = run(kind, "manual", program, records[0], arguments)
+            if second.wait() != code:
+                print(
+                    f"the second run ended with {second.returncode}, the first with {code}:\n{tail(log)}",
+                    file=sys.stderr,
+                )
+                return code or second.returncode
+        if code != 0:
+            return code  # why, it has said; there may be no records
+        if record is not None:
+            shutil.copyfile(records[0], record)
+        difference = first_difference(*(path.read_text(encoding="utf-8").splitlines() for path in records))
+        if difference:
+            print(f"two runs of the same tests differ: {difference}", file=sys.stderr)
+            return 1
+        print(f"two runs are the same: {records[0].stat().st_size} bytes of records", file=sys.stderr)
+        return code
+
+
+def first_difference(first: list[str], second: list[str]) -> str:
+    """The test, and its first lines that differ; empty: none."""
+    test = ""
+    for ours, theirs in itertools.zip_longest(first, second, fillvalue="(the end)"):
+        if ours.startswith("== "):
+            test = ours[3:]
+        if ours != theirs:
+            return f"{test}:\n  {ours}\n  {theirs}"
+    return ""
 
 
 def _raise_exit(number: int, _frame: FrameType | None) -> None:
     raise SystemExit(128 + number)
 
 
+def _check_live() -> None:
+    if os.geteuid() != 0:
+        raise RunError("the live clock needs root, for network namespaces and veth pairs: run it as root")
+    missing = [tool for tool in ("ip", "ethtool", "sysctl") if shutil.which(tool) is None]
+    if missing:
+        raise RunError(f"missing: {', '.join(missing)}; Debian's packages iproute2, ethtool and procps have them")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--target", choices=sorted(TARGETS), default="softswitch")
+    parser.add_argument("--clock", choices=("manual", "live"), help="default: manual, but live for bmv2")
+    parser.add_argument("--record", type=Path, metavar="FILE", help="with the manual clock: what happened, when")
+    parser.add_argument(
+        "--twice", action="store_true", help="with the manual clock: fails unless two runs are the same"
+    )
     parser.add_argument("--program", choices=("pcn", "pcn_time"), default="pcn", help="of the tests that leave it open")
     options, arguments = parser.parse_known_args()
+    clock = options.clock or ("manual" if options.target == "softswitch" else "live")
+    if (options.record or options.twice) and clock == "live":
+        parser.error("--record and --twice are for the manual clock: on a live one no two runs are the same")
     if "--list" in arguments or "--list-test-names" in arguments:
         with tempfile.TemporaryDirectory(prefix=f"{PREFIX}{os.getpid()}-") as scratch:
-            return subprocess.run(ptf_command(Path(scratch), arguments), check=False).returncode
+            return subprocess.run(ptf_command(Path(scratch), "manual", arguments), check=False).returncode
     # SIGINT too: who starts us in the background may have it ignored.
     for signal_number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(signal_number, _raise_exit)
     try:
-        if os.geteuid() != 0:
-            raise RunError("ptf needs root, for network namespaces and veth pairs: run it as root")
-        missing = [tool for tool in ("ip", "ethtool", "sysctl") if shutil.which(tool) is None]
-        if missing:
-            raise RunError(f"missing: {', '.join(missing)}; Debian's packages iproute2, ethtool and procps have them")
-        return run(target(options.target), options.program, arguments)
+        if clock == "live":
+            _check_live()
+        if old := stale():
+            print(f"note: {old}", file=sys.stderr)
+        if options.twice:
+            return run_twice(target(options.target), options.program, options.record, arguments)
+        return run(target(options.target), clock, options.program, options.record, arguments)
     except (RunError, LabError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

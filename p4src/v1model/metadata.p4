@@ -50,7 +50,7 @@ struct metadata_t {
     // At its admission a packet of its class waited at its egress port. A packet that was held has forgotten it.
     bit<1>    found_waiting;
     bit<1>    admitted;        // in this pass
-    // NP-ECN by time: when it was first enqueued at its egress port (us), and whether its queue held others then.
+    // NP-ECN by time: when it was first enqueued at its egress port (us), and whether others of its class waited then.
     @field_list(LIST_HELD) bit<32> enqueued_at;
     @field_list(LIST_HELD) bit<1>  found_queue;
     // In its port and class once it was admitted. Clones take it and the feedback along in QCN alone.

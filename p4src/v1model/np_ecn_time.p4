@@ -12,8 +12,11 @@
 // Times are 32 bits of the target's clock, here us, and wrap: differences are taken, never times compared. A time that is
 // older than a wrap (4.3 s in ns, 71 minutes in us) counts as young once a wrap, for as long as packets wait.
 //
-// TNA twin: np_ecn.p4, in ns. Each register is a pair of 32 bits in one RegisterAction; `|-|` and a test for zero stand
-// for comparisons of times that have passed, and a rest is told by comparing times as numbers.
+// Where PFC is emulated, a queue isn't all that waits: a packet that a pause sends round is in none while it is on its
+// way. There the count of what waits says whether a packet found others; where the target pauses its queues, enq_qdepth.
+//
+// TNA twin: np_ecn.p4, in ns, with enq_qdepth. Each register is a pair of 32 bits in one RegisterAction; `|-|` and a test
+// for zero stand for comparisons of times that have passed, and a rest is told by comparing times as numbers.
 
 #ifndef PCN_V1MODEL_NP_ECN_TIME_P4
 #define PCN_V1MODEL_NP_ECN_TIME_P4
@@ -38,7 +41,11 @@ control NpEcnArrival(inout metadata_t meta, in standard_metadata_t std_meta) {
     apply {
         if (meta.kind == kind_t.NEW) {
             meta.enqueued_at = std_meta.enq_timestamp;
+#ifdef NATIVE_PFC
             meta.found_queue = std_meta.enq_qdepth != 0 ? 1w1 : 0;
+#else
+            meta.found_queue = meta.found_waiting;
+#endif
         }
     }
 }

@@ -21,9 +21,9 @@ from scapy.layers.inet import ICMP, IP, TCP, UDP
 from scapy.layers.l2 import Ether
 from scapy.packet import Raw
 
-from controller.configure import RECIRCULATION_PORT
 from controller.routes import Route, route_entry
 from controller.switch import TableAction, TableEntry, TableMatch
+from controller.target import RECIRCULATION_PORT
 from hosts import wire
 
 TTL, DESTINATION = 22, 30  # offsets in a frame
@@ -154,10 +154,10 @@ class CnpIsUntouched(PcnTest):
 
     def runTest(self) -> None:
         for port in FAST_PORTS:
-            for decrease in (False, True):
-                notice = cnp(1, port, decrease, 0x01020304)
+            for ecn in (wire.ECN_ECT0, wire.ECN_ECT1, wire.ECN_CE):
+                notice = cnp(1, port, ecn, 0x01020304)
                 self.send(1, notice)
                 (arrival,) = self.expect(port, forwarded(notice, port))
                 packet = wire.decode(arrival.frame)
                 assert isinstance(packet, wire.CnpPacket)
-                self.assertEqual((packet.decrease, packet.rec_rate_mbps), (decrease, 0x01020304))
+                self.assertEqual((packet.ecn, packet.rec_rate_mbps), (ecn, 0x01020304))

@@ -114,7 +114,7 @@ class ResumeWithoutPauseUnmarksNothing(PcnTest):
         self.send(1, *(data(1, SLOW_PORT, psn=psn) for psn in range(n)))
         self.wait_for(lambda: self.register("waiting_packets", index(SLOW_PORT)) >= n // 2, "data waiting")
         self.resume(SLOW_PORT)
-        self.assertEqual(ecn(self.receive_data(n))[2:], [CE] * (n - 2))
+        self.check_marks([code == CE for code in ecn(self.receive_data(n))])
 
 
 class CongestedPortMarks(PcnTest):
@@ -125,9 +125,7 @@ class CongestedPortMarks(PcnTest):
         frames = [data(1, SLOW_PORT, psn=psn) for psn in range(n)]
         arrivals = self.congest(*frames)
         marks = [arrival.data.ecn == CE for arrival in arrivals]
-        # The first finds nothing; the second may find the first on its way out.
-        self.assertFalse(marks[0])
-        self.assertTrue(all(marks[2:]), marks)
+        self.check_marks(marks)
         for arrival, frame, mark in zip(arrivals, frames, marks, strict=True):
             self.assertEqual(arrival.frame, forwarded(frame, SLOW_PORT, ce=mark), "checksum and all else after marking")
         self.assertEqual(self.counters("marked"), {index(SLOW_PORT): sum(marks)})
@@ -199,8 +197,8 @@ class CeCountsAsMarked(PcnTest):
         frames = [data(1, SLOW_PORT, psn=psn, ecn=CE) for psn in range(n)]
         arrivals = self.congest(*frames)
         self.assertEqual([arrival.frame for arrival in arrivals], [forwarded(frame, SLOW_PORT) for frame in frames])
-        # The first finds nothing; the second may find the first on its way out.
-        self.assertIn(self.counters("marked").get(index(SLOW_PORT)), (n - 1, n - 2))
+        # The first finds nothing; on a live target the second may find the first on its way out.
+        self.assertIn(self.counters("marked").get(index(SLOW_PORT)), (n - 1, n - 2) if self.live else (n - 1,))
 
 
 class PortWithoutPfcMarks(PcnTest):
@@ -210,7 +208,7 @@ class PortWithoutPfcMarks(PcnTest):
 
     def runTest(self) -> None:
         arrivals = self.congest(*(data(1, SLOW_PORT, psn=psn) for psn in range(12)))
-        self.assertEqual(ecn(arrivals)[2:], [CE] * 10)
+        self.check_marks([code == CE for code in ecn(arrivals)])
 
 
 class LossyClassesAreNotMarked(PcnTest):
@@ -221,7 +219,7 @@ class LossyClassesAreNotMarked(PcnTest):
             frames = [data(1, SLOW_PORT, psn=psn, dscp=number << 3, payload=PAYLOAD // 4) for psn in range(4)]
             self.send(1, *frames)
             self.expect(SLOW_PORT, *(forwarded(frame, SLOW_PORT) for frame in frames))
-        notices = [cnp(1, SLOW_PORT, decrease=False, rate_mbps=rate) for rate in range(1, 20)]
+        notices = [cnp(1, SLOW_PORT, wire.ECN_ECT0, rate_mbps=rate) for rate in range(1, 20)]
         self.send(1, *notices)
         self.expect(SLOW_PORT, *(forwarded(notice, SLOW_PORT) for notice in notices))
         self.assertEqual(self.counters("marked"), {})

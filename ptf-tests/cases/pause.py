@@ -1,6 +1,5 @@
 """PFC received: what a PAUSE stops and what it doesn't, RESUME, expiry."""
 
-import time
 from dataclasses import replace
 
 from lab import (
@@ -18,6 +17,8 @@ from lab import (
     patched,
     pfc,
 )
+
+from hosts import wire
 
 CLASS_ENABLE = 16  # offset in a PFC frame
 
@@ -56,7 +57,7 @@ class CnpsPassPausedPort(PcnTest):
         self.send(1, *(data(1, 2, psn=psn) for psn in range(50)))
         self.wait_until_waiting(2, 50)
         for number in range(50):
-            notice = cnp(1, 2, decrease=number % 2 == 0, rate_mbps=number + 1)
+            notice = cnp(1, 2, wire.ECN_CE if number % 2 == 0 else wire.ECN_ECT0, rate_mbps=number + 1)
             self.send(1, notice)
             self.expect(2, forwarded(notice, 2))
         self.assertEqual(self.registers("waiting_packets"), {index(2): 50})
@@ -74,6 +75,7 @@ class LongPauseUnderLoadLosesNothing(PcnTest):
         n = 500
         for psn in range(n):
             if psn == n // 4:
+                self.advance(0.005)
                 self.pause(2)
             self.send(1, data(1, 2, psn=psn))
             self.send(3, data(3, 2, psn=psn))
@@ -81,7 +83,7 @@ class LongPauseUnderLoadLosesNothing(PcnTest):
         inside = 2 * n - self.counters("transmitted", [cell]).get(cell, 0)
         self.wait_until_waiting(2, inside)
         self.assertGreaterEqual(inside, n)
-        # Long enough for every packet to have gone round.
+        self.advance(0.1)  # for every packet to go round, in 85 us each
         self.wait_for(lambda: self.counter("held", cell).packets >= inside, "packets to go round")
         self.resume(2)
         arrivals = self.receive(2, 2 * n)
@@ -98,7 +100,7 @@ class QuantaExpire(PcnTest):
 
     def runTest(self) -> None:
         quanta = 400
-        start = time.time()
+        start = self.wires.now
         self.send(2, pfc(2, {ROCE_CLASS: quanta}))
         self.wait_for_value(lambda: self.registers("tx_paused"), {index(2): 1}, "paused ports")
         frame = data(1, 2)

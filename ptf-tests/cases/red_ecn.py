@@ -9,7 +9,8 @@ from dataclasses import replace
 
 from lab import CNP_CLASS, FRAME, ROCE_CLASS, SLOW_PORT, Arrival, PcnTest, cnp, data, forwarded, index
 
-from controller.configure import RedPort, SwitchPlan
+from controller.configure import SwitchPlan
+from controller.marking.red_ecn import RedPort
 from hosts import wire
 
 CE = wire.ECN_CE
@@ -40,7 +41,7 @@ class RedTest(PcnTest):
     red: tuple[RedPort, ...] = (always(SLOW_PORT),)
 
     def plan(self) -> SwitchPlan:
-        return replace(super().plan(), red=self.red)
+        return replace(super().plan(), marking=self.red)
 
     def drain(self, n: int, port: int = SLOW_PORT, ecn: int = wire.ECN_ECT0) -> list[Arrival]:
         """n packets that a pause held, in the order in which they leave."""
@@ -187,7 +188,7 @@ class LossyClassesAreNotMarked(RedTest):
             frames = [data(1, SLOW_PORT, psn=psn, dscp=number << 3, payload=250) for psn in range(4)]
             self.send(1, *frames)
             self.expect(SLOW_PORT, *(forwarded(frame, SLOW_PORT) for frame in frames))
-        notices = [cnp(1, SLOW_PORT, decrease=False, rate_mbps=rate) for rate in range(1, 20)]
+        notices = [cnp(1, SLOW_PORT, wire.ECN_ECT0, rate_mbps=rate) for rate in range(1, 20)]
         self.send(1, *notices)
         self.expect(SLOW_PORT, *(forwarded(notice, SLOW_PORT) for notice in notices))
         self.assertEqual(self.counters("marked"), {})

@@ -321,12 +321,13 @@ def test_reasons_are_the_programs() -> None:
     in_program = dict(re.findall(r"(\w+) = (\d+)", enum[: enum.index("}")]))
     lab = (ROOT / "ptf-tests/lab.py").read_text()
     enum = lab[lab.index("class Reason(IntEnum)") :]
-    in_tests = dict(re.findall(r"^    (\w+) = (\d+)$", enum[: enum.index("@dataclass")], re.MULTILINE))
+    in_tests = dict(re.findall(r"^    (\w+) = (\d+)$", enum[: enum.index("\n\n\n")], re.MULTILINE))
     assert in_program == in_tests
 
 
 def test_controllers_constants_are_the_programs() -> None:
-    from controller import configure
+    from controller import pfc, target
+    from controller.marking import qcn_cp
 
     source = (ROOT / "p4src/shared/constants.p4").read_text()
 
@@ -335,7 +336,7 @@ def test_controllers_constants_are_the_programs() -> None:
         assert match is not None, name
         return int(match.group(1).replace("_", ""), 0)
 
-    assert constant("PFC_CLONE_SESSION") == configure.PFC_CLONE_SESSION
-    assert constant("CNM_CLONE_SESSION") == configure.CNM_CLONE_SESSION
-    assert constant("RECIRC_PORT") == configure.RECIRCULATION_PORT
-    assert constant("DEFAULT_LOSSLESS") == configure.LOSSLESS_CLASSES
+    assert constant("PFC_CLONE_SESSION") == pfc.PFC_CLONE_SESSION
+    assert constant("CNM_CLONE_SESSION") == qcn_cp.CNM_CLONE_SESSION
+    assert constant("RECIRC_PORT") == target.RECIRCULATION_PORT
+    assert constant("DEFAULT_LOSSLESS") == pfc.LOSSLESS_CLASSES

@@ -137,7 +137,7 @@ LONGEST = len(roce()) - 14
 lengths = st.one_of(st.integers(0, LONGEST), st.sampled_from([19, 20, 27, 28, 43, 44, LONGEST]))
 
 
-@settings(max_examples=500, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=500, suppress_health_check=list(HealthCheck))
 @given(
     st.builds(
         roce,

@@ -12,6 +12,7 @@ import errno
 import json
 import sys
 import threading
+import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -77,6 +78,15 @@ class Memory:
     _entries: dict[int, set[int]] = field(default_factory=lambda: defaultdict(set))
     _next: int = 0
     _ended: threading.Event = field(default_factory=threading.Event)
+
+    manual = False  # its clock
+
+    @property
+    def now_ns(self) -> int:
+        return time.monotonic_ns()
+
+    def timestamp_ns(self) -> int:
+        return time.time_ns()
 
     def table_add(self, table: int, *entry: object) -> int:
         if len(self._entries[table]) >= self.sizes[table]:
@@ -200,7 +210,7 @@ class Stratum(Service):
     def __init__(self, traffic: Mapping[tuple[str, int], Counter] | None = None) -> None:
         self.loaded = Loaded(traffic or {})
         self.requests: list[str] = []
-        super().__init__(cast(NativeSwitch, None), cast(Pipeline, self.loaded), DEVICE, cpu_port=0)
+        super().__init__(cast(NativeSwitch, Memory({}, {})), cast(Pipeline, self.loaded), DEVICE, cpu_port=0)
 
     def start(self) -> None:
         """There is no data plane to listen to."""

@@ -167,7 +167,7 @@ def test_files_that_are_not_there_or_no_text(tmp_path: Path) -> None:
 
 
 @given(st.data())
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, suppress_health_check=list(HealthCheck))
 def test_a_damaged_file_is_read_or_refused(tmp_path: Path, data: st.DataObject) -> None:
     """Cut, swapped and overwritten anywhere: never anything but a lab, or a FileError."""
     text = TEXT

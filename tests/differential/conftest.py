@@ -1,0 +1,8 @@
+"""The P4Runtime client of its own tests serves here, too."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "p4runtime"))

@@ -1,0 +1,145 @@
+"""What a controller does with a program and a case: before the packets, after half of them, and at the end."""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import threading
+from pathlib import Path
+from typing import Any
+
+from finsy.proto import p4i, p4r
+from generate import Setup
+from google.protobuf import text_format
+from p4rt_client import Client, Names, RefusedError, update
+from waiting import LIMIT_S
+
+from controller.target import RegisterAccess
+
+PROGRAMS = Path(__file__).resolve().with_name("programs")
+Result = dict[str, Any]
+
+
+def load(program: str) -> tuple[Names, bytes]:
+    """A program's names, and p4c's JSON."""
+    info = text_format.Parse((PROGRAMS / f"{program}.p4info.txtpb").read_text(), p4i.P4Info())
+    return Names(info), (PROGRAMS / f"{program}.json").read_bytes()
+
+
+def _meter(committed: int, peak: int) -> p4r.MeterConfig:
+    # Without refill within a run, so that colours depend on packets alone.
+    return p4r.MeterConfig(cir=0, cburst=committed, pir=0, pburst=peak)
+
+
+def prepare(client: Client, names: Names, setup: Setup) -> None:
+    """Everything that the control plane does before the packets."""
+    for entry in setup.entries:
+        action = names.action(entry.action, **entry.params)
+        client.insert(table_entry=names.entry(entry.table, entry.keys, action, priority=entry.priority))
+    for entry in setup.defaults:
+        action = names.action(entry.action, **entry.params)
+        client.modify(table_entry=names.entry(entry.table, {}, action, is_default_action=True))
+    for entry in setup.entries:
+        if entry.meter is not None:
+            found = p4r.DirectMeterEntry(table_entry=names.entry(entry.table, entry.keys), config=_meter(*entry.meter))
+            client.modify(direct_meter_entry=found)
+    for name, index, committed, peak in setup.meters:
+        cell = p4r.MeterEntry(meter_id=names.id("meters", name), config=_meter(committed, peak))
+        cell.index.index = index
+        client.modify(meter_entry=cell)
+    for number, copies in setup.groups.items():
+        replicas = [p4r.Replica(egress_port=port, instance=instance) for port, instance in copies]
+        group = p4r.MulticastGroupEntry(multicast_group_id=int(number), replicas=replicas)
+        client.insert(packet_replication_engine_entry=p4r.PacketReplicationEngineEntry(multicast_group_entry=group))
+    for number, copies in setup.clones.items():
+        replicas = [p4r.Replica(egress_port=port, instance=instance) for port, instance in copies]
+        session = p4r.CloneSessionEntry(session_id=int(number), replicas=replicas)
+        client.insert(packet_replication_engine_entry=p4r.PacketReplicationEngineEntry(clone_session_entry=session))
+    if setup.digest:
+        digest = p4r.DigestEntry(digest_id=names.id("digests", setup.digest))
+        digest.config.max_list_size = 1
+        client.insert(digest_entry=digest)
+
+
+class Digests:
+    """Collects and acknowledges what the switch learns, in a thread, as the stream only blocks."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._seen: queue.SimpleQueue[str] = queue.SimpleQueue()
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        with contextlib.suppress(RefusedError, ValueError):
+            while True:
+                message = self._client.receive()
+                if message.WhichOneof("update") != "digest":
+                    continue
+                for item in message.digest.data:
+                    self._seen.put(" ".join(member.bitstring.hex() for member in item.struct.members))
+                ack = p4r.DigestListAck(digest_id=message.digest.digest_id, list_id=message.digest.list_id)
+                self._client.send(digest_ack=ack)
+
+    def take(self, n: int | None) -> list[str]:
+        """All there are, each once, as a switch may leave out repeats until acknowledged; n: how many must come."""
+        found: set[str] = set()
+        with contextlib.suppress(queue.Empty):
+            while True:
+                found.add(self._seen.get(timeout=0.5 if n is None else 0.05 if len(found) >= n else LIMIT_S))
+        return sorted(found)
+
+
+def change(client: Client, names: Names, setup: Setup) -> None:
+    """What the control plane does after half of the packets."""
+    for kind, number, params in setup.changes:
+        entry = setup.entries[number]
+        action = names.action(entry.action, **params) if kind == "modify" else None
+        found = names.entry(entry.table, entry.keys, action, priority=entry.priority)
+        client.write(update(kind.upper(), table_entry=found))
+
+
+def state(client: Client, names: Names, setup: Setup, registers: RegisterAccess | None) -> dict[str, Any]:
+    """Counters, direct counters and registers up to 64 bits (BMv2's Thrift has no wider ones). `registers` where
+    P4Runtime doesn't have them."""
+    found: dict[str, Any] = {}
+    for counter in names.info.counters:
+        cells = client.read(counter_entry=p4r.CounterEntry(counter_id=counter.preamble.id))
+        cells.sort(key=lambda cell: cell.index.index)
+        found[counter.preamble.alias] = [_count(cell.data, counter.spec.unit) for cell in cells]
+    for counter in names.info.direct_counters:
+        (table,) = (t for t in names.tables.values() if t.preamble.id == counter.direct_table_id)
+        counts = []
+        for entry in setup.entries:
+            if entry.table == table.preamble.alias:
+                query = names.entry(entry.table, entry.keys, priority=entry.priority)
+                # An entry without a key that matters is also a wildcard: its answer is one of many.
+                cells = client.read(direct_counter_entry=p4r.DirectCounterEntry(table_entry=query))
+                here = (len(query.match), query.priority)
+                (cell,) = (c for c in cells if (len(c.table_entry.match), c.table_entry.priority) == here)
+                counts.append(_count(cell.data, counter.spec.unit))
+        found[counter.preamble.alias] = counts
+    for register in names.info.registers:
+        width = _width(register)
+        if width > 64:
+            continue
+        if registers is not None:
+            values = [value % (1 << width) for value in registers.read_all(register.preamble.name)]
+        else:
+            cells = client.read(register_entry=p4r.RegisterEntry(register_id=register.preamble.id))
+            values = [int.from_bytes(cell.data.bitstring, "big") % (1 << width) for cell in cells]
+        found[register.preamble.alias] = values
+    return found
+
+
+def _count(data: p4r.CounterData, unit: int) -> list[int]:
+    """Packets and bytes, of what the counter counts."""
+    wanted = p4i.CounterSpec
+    return [
+        data.packet_count if unit in (wanted.PACKETS, wanted.BOTH) else 0,
+        data.byte_count if unit in (wanted.BYTES, wanted.BOTH) else 0,
+    ]
+
+
+def _width(register: p4i.Register) -> int:
+    kind = register.type_spec.bitstring
+    return int(kind.bit.bitwidth or kind.int.bitwidth)

@@ -1,0 +1,45 @@
+"""The embedded switch on a recording's case. Its clock stands: what a packet caused is there when it is asked for."""
+
+from __future__ import annotations
+
+from control import Digests, Result, change, load, prepare, state
+from generate import PORTS, Setup
+from p4rt_client import Client
+from p4rt_process import Process
+
+from controller.target import CPU_PORT, PRIORITIES
+from softswitch.clock import ManualClock
+
+STEP_S = 1e-3  # for a packet that goes round many times
+
+
+def replay(known: Result) -> Result:
+    """What the switch makes of it: "outputs", "digests" and "state", as in the recording."""
+    ports = [word for port in PORTS for word in ("-i", str(port))]
+    options = ["--priority-queues", str(PRIORITIES), "--cpu-port", str(CPU_PORT)]
+    switch = Process("--no-p4", "--device-id", "1", "--clock", "manual", *ports, *options)
+    try:
+        with Client(switch.port) as client, ManualClock(f"127.0.0.1:{switch.port}") as clock:
+            return _replay(client, clock, known)
+    finally:
+        assert switch.end() == 0, switch.lines
+
+
+def _replay(client: Client, clock: ManualClock, known: Result) -> Result:
+    names, program = load(known["program"])
+    setup = Setup.of(known["setup"])
+    client.arbitrate()
+    client.set_pipeline(names.info, program)
+    prepare(client, names, setup)
+    learned, outputs = Digests(client), []
+    for number, (port, frame) in enumerate(known["packets"]):
+        if number == len(known["packets"]) // 2:
+            change(client, names, setup)
+        clock.send(port, bytes.fromhex(frame))
+        clock.advance(STEP_S)
+        found: dict[str, list[str]] = {}
+        for left in clock.received():
+            found.setdefault(str(left.port), []).append(left.data.hex())
+        outputs.append({port: sorted(frames) for port, frames in sorted(found.items())})
+    digests = learned.take(len(known["digests"]))
+    return {"outputs": outputs, "digests": digests, "state": state(client, names, setup, None)}

@@ -1,0 +1,66 @@
+"""ptf-tests/run.py on the manual clock: its records, and what it refuses."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+RUN = ROOT / "ptf-tests/run.py"
+FRAME_NS = 8_464_000  # 1,058 bytes at 1 Mb/s
+
+
+@pytest.fixture(scope="module")
+def module() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("ptf_run", RUN)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def call(*arguments: str) -> subprocess.CompletedProcess[str]:
+    words = [sys.executable, str(RUN), *arguments]
+    return subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def test_a_record_says_what_happened_and_when(tmp_path: Path) -> None:
+    """40 packets of class 7 keep the slow port, 12 of class 3 wait behind them: each but the first found others."""
+    record = tmp_path / "record"
+    done = call("--record", str(record), "np_ecn.CongestedPortMarks")
+    assert done.returncode == 0, done.stdout + done.stderr
+    first, *lines = record.read_text().splitlines()
+    assert first == "== np_ecn.CongestedPortMarks"
+    times = [line.partition(" ")[0] for line in lines if " out of 4: " in line]
+    assert times == [f"{n * FRAME_NS / 1e9:.9f}" for n in range(1, 53)]
+    assert sum(" into 1: " in line for line in lines) == 12 + 1, "with the RESUME at the end"
+    assert "marked {35: 11}" in lines
+
+
+def test_the_first_difference_is_named(module: ModuleType) -> None:
+    same = ["== a", "1 into 1: ff", "== b", "2 out of 1: ff"]
+    assert module.first_difference(same, list(same)) == ""
+    assert module.first_difference(same, [*same[:3], "3 out of 1: ff"]) == "b:\n  2 out of 1: ff\n  3 out of 1: ff"
+    assert module.first_difference(same, same[:3]) == "b:\n  2 out of 1: ff\n  (the end)"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "why"),
+    [
+        (["--clock", "live", "--record", "x"], 2, "--record and --twice are for the manual clock"),
+        (["--target", "bmv2", "--twice"], 2, "--record and --twice are for the manual clock"),
+        (["--target", "bmv2", "--clock", "manual"], 1, "BMv2 has no manual clock"),
+    ],
+)
+def test_what_is_refused(arguments: list[str], status: int, why: str) -> None:
+    done = call(*arguments)
+    assert done.returncode == status
+    assert re.search(f"error: .*{re.escape(why)}", done.stderr)
+    assert "Traceback" not in done.stderr
