@@ -1,18 +1,29 @@
-"""The parameters that every topology here has: PFC's thresholds, the weights of PCN, the largest frame.
+"""The parameters that every topology has: PFC's thresholds, the weights of PCN, the largest frame.
 
 Python's standard library only: `mn --custom` loads topologies with the system's Python.
 """
 
 from __future__ import annotations
 
-from topologies.model import Value
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from topologies.model import Value
 
 MTU_BYTES = 1058  # the largest frame of the experiments: 1000 B payload as RoCEv2
 XOFF_BYTES = 512e3  # PCN, section 7: for all schemes
+PAUSE_QUANTA = 0xFFFF
+W_MIN, W_MAX = 1 / 128, 0.5  # PCN, 5.3
 
 
 def parameters(
-    xoff_bytes: float, xon_bytes: float | None, mtu_bytes: int, pause_quanta: int, w_min: float, w_max: float
+    xoff_bytes: float = XOFF_BYTES,
+    xon_bytes: float | None = None,
+    mtu_bytes: float = MTU_BYTES,
+    pause_quanta: float = PAUSE_QUANTA,
+    w_min: float = W_MIN,
+    w_max: float = W_MAX,
 ) -> dict[str, Value]:
     """By name. XON defaults to XOFF less two MTUs: DCQCN's distance, PCN gives none."""
     return {
@@ -23,3 +34,9 @@ def parameters(
         "w_min": w_min,
         "w_max": w_max,
     }
+
+
+def completed(given: Mapping[str, Value]) -> dict[str, Value]:
+    """The parameters of a topology, with the usual values of those that it doesn't have."""
+    own = {name: float(value) for name, value in given.items() if name in parameters() and not isinstance(value, str)}
+    return {**given, **{name: value for name, value in parameters(**own).items() if name not in given}}

@@ -1,21 +1,26 @@
 """Our switch for Mininet's own command: `mn --custom topologies/dumbbell.py` with `--switch pcn --controller none`.
 
 Each switch runs the compiled program of p4src, with routes and thresholds, in a namespace of its own. The hosts are
-Mininet's: the kernel speaks for them, so ping and iperf work, and no agent runs. Python's standard library and Mininet
-only: Debian's `mn` loads this with the system's Python. The program itself runs in the checkout's .venv.
+Mininet's: the kernel speaks for them, so ping and iperf work, and no agent runs. `pcn status`, `watch`, `counters`,
+`pcap` and the like find the network by its record. Python's standard library and Mininet only: Debian's `mn` loads this
+with the system's Python. The program itself runs in the checkout's .venv.
 """
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from mininet.node import Switch
 
+from topologies import record as records
 from topologies.errors import LabError
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -26,6 +31,58 @@ _END_LIMIT_S = 5.0
 
 class PcnSwitchError(LabError):
     """A switch didn't start; says what it wrote."""
+
+
+class _Network:
+    """A network that this process holds, on record, from its first switch's start to its last one's end."""
+
+    held: ClassVar[dict[str, _Network]] = {}
+
+    def __init__(self, topology: dict[str, Any], dilation: float, target: str) -> None:
+        self._topology = topology
+        self._stack = contextlib.ExitStack()
+        name = records.free_name(topology["name"])
+        self.directory = self._stack.enter_context(records.owned(name))
+        atexit.register(self.close)  # a start that fails leaves nothing behind
+        self.record = records.Record(
+            name=name,
+            owner=records.Process.of(os.getpid()),
+            topology=topology,
+            target=target,
+            dilation=dilation,
+            scheme="pcn",
+            program="pcn",
+            log_dir=str(self.directory),
+            role=records.BY_MININET,
+            features={"link_delay": "switches alone" if target == "softswitch" else records.DELAY_BY_NOBODY},
+        )
+        self.record.save()
+
+    @classmethod
+    def of(cls, spec: dict[str, Any]) -> _Network:
+        name = spec["topology"]["name"]
+        if name not in cls.held:
+            cls.held[name] = cls(spec["topology"], spec["dilation"], spec["target"])
+        return cls.held[name]
+
+    def note(self, node: Any, program: subprocess.Popen[str] | None = None) -> None:
+        """A node that is there; of a switch, with what runs in it."""
+        made = records.NodeRecord(node.name, records.Process.of(node.pid), [str(one) for one in node.intfList()])
+        if program is not None:
+            made.process = records.Process.of(program.pid)
+            made.control, made.log = f"unix:{self.directory / node.name}.grpc", str(self.directory / f"{node.name}.log")
+        self.record.nodes[node.name] = made
+        if all(switch["name"] in self.record.nodes for switch in self._topology["switches"]):
+            self.record.state = "up"
+        self.record.save()
+
+    def forget(self, switch: str) -> None:
+        if self.record.nodes.pop(switch, None) and not any(node.process for node in self.record.nodes.values()):
+            self.close()
+
+    def close(self) -> None:
+        _Network.held.pop(self._topology["name"], None)
+        self._stack.close()
 
 
 class PcnSwitch(Switch):  # type: ignore[misc]
@@ -41,14 +98,17 @@ class PcnSwitch(Switch):  # type: ignore[misc]
 
     def start(self, _controllers: object) -> None:
         """Mininet's hook: prepares the links, and returns when the switch forwards. Raises PcnSwitchError."""
+        network = _Network.of(self._spec)
         for mine, far in self._links():
             self.cmd(f"ethtool -K {mine} {_OFFLOADS}; sysctl -qw net.ipv6.conf.{mine}.disable_ipv6=1")
             if far.node.name in self._addresses():
                 self._prepare_host(far)
+                network.note(far.node)
+        spec = {**self._spec, "directory": str(network.directory)}
         python = ROOT / ".venv" / "bin" / "python"
         interpreter = str(python) if python.exists() else sys.executable
         self._process = self.popen(
-            ["setpriv", "--pdeathsig", "TERM", interpreter, "-m", "controller.standalone", json.dumps(self._spec)],
+            ["setpriv", "--pdeathsig", "TERM", interpreter, "-m", "controller.standalone", json.dumps(spec)],
             mncmd=["mnexec", "-a", str(self.pid)],
             start_new_session=True,  # a Ctrl-C at Mininet's prompt is for what runs there
             stdin=subprocess.DEVNULL,
@@ -62,6 +122,7 @@ class PcnSwitch(Switch):  # type: ignore[misc]
         if said.strip() != "ready":
             said += self._process.stdout.read()
             raise PcnSwitchError(f"{self.name}: {said.strip() or 'its program ended'} (`make setup` installs it)")
+        network.note(self, self._process)
 
     def stop(self, deleteIntfs: bool = True) -> None:  # noqa: N803
         """Mininet's hook."""
@@ -73,6 +134,7 @@ class PcnSwitch(Switch):  # type: ignore[misc]
                 self._process.kill()
                 self._process.wait()
             self._process = None
+            _Network.of(self._spec).forget(self.name)
         super().stop(deleteIntfs)
 
     def _links(self) -> Iterator[tuple[str, Any]]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
 
+from topologies import lossless
 from topologies.errors import LabError
 
 Value = int | float | str
@@ -95,7 +96,8 @@ class FlowSpec:
 
 @dataclass(frozen=True)
 class Topology:
-    """Hosts, switches, links, flows. `parameters` by name: see `topologies.dumbbell` for the usual ones."""
+    """Hosts, switches, links, flows. `parameters` by name: those of `topologies.lossless` have their usual values where
+    they aren't given, others are the topology's own."""
 
     name: str
     hosts: tuple[Host, ...]
@@ -105,7 +107,7 @@ class Topology:
     parameters: Mapping[str, Value] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))
+        object.__setattr__(self, "parameters", MappingProxyType(lossless.completed(self.parameters)))
         _validate(self)
 
     @cached_property

@@ -101,7 +101,7 @@ class Network:
             raise NetworkError(f"dilation {dilation:g}: time can be stretched by a positive factor only")
         self.topology = topology
         self.target: Target = find_target(target)
-        self.configured = _configured(scheme, scheme_parameters or {})
+        self.configured = configured(scheme, scheme_parameters or {})
         self.dilation = dilation
         self.scheme = scheme
         self.scheme_parameters = dict(scheme_parameters or {})
@@ -335,7 +335,7 @@ def _check_interfaces(topology: Topology) -> None:
         )
 
 
-def _configured(scheme: str, parameters: Mapping[str, Value]) -> Configured:
+def configured(scheme: str, parameters: Mapping[str, Value]) -> Configured:
     """Refuses what every agent would refuse, once, and before anything is made."""
     from hosts.algorithms import SchemeError, find_scheme
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import itertools
 import json
 import os
 import re
@@ -21,6 +22,8 @@ from typing import Any
 
 from topologies.errors import LabError
 
+DELAY_BY_NOBODY = "none"  # of a network by Mininet's command with BMv2
+BY_MININET = "mn"  # a network of Mininet's own command: its hosts are the kernel's, no agent runs
 RUN_DIR = Path("/run/pcn-lab")
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}\Z")
 
@@ -50,7 +53,8 @@ class Process:
 
 @dataclass
 class NodeRecord:
-    """One node of a running network. `shell` holds its namespace; `process` is the switch or the agent."""
+    """One node of a running network. `shell` holds its namespace; `process` is the switch or the agent, None of a host
+    that the kernel speaks for."""
 
     name: str
     shell: Process
@@ -72,7 +76,7 @@ class Record:
     scheme: str
     program: str
     log_dir: str
-    role: str = "run"  # or "up": held for `pcn down`
+    role: str = "run"  # "up": held for `pcn down`; BY_MININET
     state: str = "starting"  # or "up"
     features: dict[str, str] = field(default_factory=dict)
     nodes: dict[str, NodeRecord] = field(default_factory=dict)
@@ -156,6 +160,11 @@ def is_held(name: str) -> bool:
         return False
     except NameInUseError:
         return True
+
+
+def free_name(name: str) -> str:
+    """`name`, or the first of NAME-2, NAME-3, ... that no process holds."""
+    return next(one for number in itertools.count(1) if not is_held(one := name if number == 1 else f"{name}-{number}"))
 
 
 @contextlib.contextmanager

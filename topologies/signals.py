@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import signal
 import socket
+import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any, NoReturn
 
+_AGAIN_S = 0.01
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -38,12 +41,15 @@ def in_main_thread() -> bool:
 
 @contextlib.contextmanager
 def raising() -> Iterator[None]:
-    """While it lasts SIGTERM and SIGHUP raise `Terminated` where they would have killed the process without clean-up.
+    """While it lasts SIGTERM and SIGHUP raise `Terminated` where they would have killed the process without clean-up,
+    and no signal is lost that comes while Python can't raise: in a destructor, in an import's weak reference.
 
     Handlers that somebody else set are left alone. Outside the main thread, which alone gets signals, it does nothing.
     """
     changed: dict[signal.Signals, Any] = {}
+    hook = sys.unraisablehook
     if in_main_thread():
+        sys.unraisablehook = functools.partial(_again, hook)
         for number in (signal.SIGTERM, signal.SIGHUP):
             if signal.getsignal(number) is signal.SIG_DFL:
                 changed[number] = signal.signal(number, _raise)
@@ -52,6 +58,20 @@ def raising() -> Iterator[None]:
     finally:
         for number, old in changed.items():
             signal.signal(number, old)
+        if in_main_thread():
+            sys.unraisablehook = hook
+
+
+def _again(otherwise: Callable[[sys.UnraisableHookArgs], object], lost: sys.UnraisableHookArgs) -> None:
+    """Sends a signal again whose exception Python has dropped, from a thread: here it would be dropped, too."""
+    if isinstance(lost.exc_value, Terminated):
+        number = lost.exc_value.number
+    elif lost.exc_type is KeyboardInterrupt:
+        number = signal.SIGINT
+    else:
+        otherwise(lost)
+        return
+    threading.Timer(_AGAIN_S, signal.pthread_kill, (threading.main_thread().ident, number)).start()
 
 
 def wait() -> NoReturn:

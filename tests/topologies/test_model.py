@@ -175,3 +175,16 @@ def test_hosts_do_not_forward() -> None:
     """h0 on two switches would be the only way across: none, since its port is one."""
     with pytest.raises(TopologyError, match="a host has one port"):
         Topology("t", _HOSTS[:1], (_SWITCH,), (Link(Endpoint("h0", 1), Endpoint("s0", 1), 1e9, 0),))
+
+
+def test_what_a_topology_is_not_given_has_its_usual_value() -> None:
+    hosts = make_hosts(["h0", "h1"])
+    links = tuple(Link(Endpoint(host.name, 0), Endpoint("s0", i), 1e9, 0) for i, host in enumerate(hosts, start=1))
+    plain = Topology("pair", hosts, (Switch("s0", 1),), links)
+    assert (plain.number("xoff_bytes"), plain.number("xon_bytes")) == (512e3, 512e3 - 2 * 1058)
+    assert (plain.number("w_min"), plain.number("w_max"), plain.number("pause_quanta")) == (1 / 128, 0.5, 0xFFFF)
+    given = Topology("pair", hosts, (Switch("s0", 1),), links, parameters={"xoff_bytes": 10e3, "rate_bps": 1e9})
+    assert given.number("xon_bytes") == 10e3 - 2 * 1058
+    assert given.parameters["rate_bps"] == 1e9
+    with pytest.raises(TopologyError, match=r"pair has no numeric parameter 'bottleneck'; it has .*w_min"):
+        given.number("bottleneck")
