@@ -1,51 +1,86 @@
-"""Mastership of a switch: the stream channel that a primary controller keeps open (P4Runtime, section 5)."""
+"""Mastership of a switch: the stream channel that a primary controller keeps open (P4Runtime, section 5).
+
+A switch remembers the highest election id that it ever met, also when who had it has gone: then nobody is primary until
+somebody comes with that id or a higher one. BMv2 forgets ids with their controllers.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import logging
 import queue
 import threading
+import time
 from collections.abc import Iterator
 
 import grpc
 from finsy.proto import p4r, p4r_grpc
 
-from controller.errors import SwitchError
+from controller.errors import PrimaryError, SwitchError
 
+log = logging.getLogger(__name__)
+
+MAX_ELECTION_ID = 2**128 - 1
 _END_LIMIT_S = 1.0
+_LEAVING_S = 0.5  # a controller that has ended may be primary this long still
+_OK, _NOT_FOUND = grpc.StatusCode.OK.value[0], grpc.StatusCode.NOT_FOUND.value[0]
 
 
 class Arbitration:
-    """Holds the stream open until `close`. Other stream messages are kept for `messages`."""
+    """Holds the stream open until `close`. Other stream messages are kept for `messages`. `election_id` is the one that
+    we claimed last."""
 
     def __init__(
         self, name: str, stub: p4r_grpc.P4RuntimeStub, device_id: int, election_id: int, limit_s: float
     ) -> None:
-        self.election_id = p4r.Uint128(high=election_id >> 64, low=election_id & (2**64 - 1))
+        self._name = name
+        self._device_id = device_id
         self.messages: queue.SimpleQueue[p4r.StreamMessageResponse] = queue.SimpleQueue()
         self._requests: queue.SimpleQueue[p4r.StreamMessageRequest | None] = queue.SimpleQueue()
-        self._answer: queue.SimpleQueue[p4r.MasterArbitrationUpdate | str] = queue.SimpleQueue()
+        self._answers: queue.SimpleQueue[p4r.MasterArbitrationUpdate | grpc.RpcError] = queue.SimpleQueue()
         self._stream = stub.StreamChannel(self._outgoing())
         self._thread = threading.Thread(target=self._receive, name=f"p4runtime {name}", daemon=True)
         self._thread.start()
-        update = p4r.MasterArbitrationUpdate(device_id=device_id, election_id=self.election_id)
-        self.send(p4r.StreamMessageRequest(arbitration=update))
+        self._claim(election_id)
         try:
-            answer = self._answer.get(timeout=limit_s)
-        except queue.Empty:
-            self.close()
-            raise SwitchError(f"{name}: no answer to arbitration within {limit_s:g} s") from None
+            self.settle(limit_s)
         except BaseException:
             self.close()
             raise
-        if isinstance(answer, str):
-            self.close()
-            raise SwitchError(f"{name}: arbitration failed: {answer}")
-        if answer.status.code != 0:
-            self.close()
-            raise SwitchError(
-                f"{name}: another controller is primary, with election id {answer.election_id.low} "
-                f"(ours is {election_id}): end it first"
-            )
+
+    def settle(self, limit_s: float) -> None:
+        """Waits until we are primary. Where the last primary has gone, that takes the next election id, and is logged.
+        Raises PrimaryError if another one is it, SwitchError."""
+        end = time.monotonic() + limit_s
+        other: int | None = None
+        while True:
+            try:
+                answer = self._newest(max(0.0, end - time.monotonic()))
+            except queue.Empty:
+                if other is not None:
+                    raise PrimaryError(
+                        f"{self._name}: another controller is primary, with election id {other} "
+                        f"(ours is {self.election_id})",
+                        other + 1,
+                    ) from None
+                raise SwitchError(f"{self._name}: no answer to arbitration within {limit_s:g} s") from None
+            if isinstance(answer, grpc.RpcError):
+                self._refused(answer)
+            if answer.status.code == _OK:
+                return
+            highest = answer.election_id.high << 64 | answer.election_id.low
+            if answer.status.code != _NOT_FOUND:
+                other = highest
+                end = min(end, time.monotonic() + _LEAVING_S)
+            elif highest == MAX_ELECTION_ID:
+                raise SwitchError(f"{self._name}: the last controller had the highest election id: none can follow it")
+            elif highest >= self.election_id:
+                log.warning(
+                    "%s: the primary controller with election id %d has gone: we take %d",
+                    *(self._name, highest, highest + 1),
+                )
+                self._claim(highest + 1)
+                end = time.monotonic() + limit_s
 
     def send(self, request: p4r.StreamMessageRequest) -> None:
         self._requests.put(request)
@@ -58,6 +93,28 @@ class Arbitration:
         self._stream.cancel()
         self._thread.join(timeout=5)
 
+    def _claim(self, election_id: int) -> None:
+        self.election_id = election_id
+        self.send(
+            p4r.StreamMessageRequest(
+                arbitration=p4r.MasterArbitrationUpdate(device_id=self._device_id, election_id=uint128(election_id))
+            )
+        )
+
+    def _newest(self, limit_s: float) -> p4r.MasterArbitrationUpdate | grpc.RpcError:
+        """What the switch said last, of what we haven't heard yet. Raises queue.Empty."""
+        answer = self._answers.get(timeout=limit_s)
+        with contextlib.suppress(queue.Empty):
+            while True:
+                answer = self._answers.get_nowait()
+        return answer
+
+    def _refused(self, error: grpc.RpcError) -> None:
+        text = f"{self._name}: arbitration failed: {error.code().name}: {error.details()}"
+        if error.code() == grpc.StatusCode.INVALID_ARGUMENT:  # another controller has this election id
+            raise PrimaryError(text, self.election_id + 1)
+        raise SwitchError(text)
+
     def _outgoing(self) -> Iterator[p4r.StreamMessageRequest]:
         while (request := self._requests.get()) is not None:
             yield request
@@ -66,8 +123,12 @@ class Arbitration:
         try:
             for response in self._stream:
                 if response.HasField("arbitration"):
-                    self._answer.put(response.arbitration)
+                    self._answers.put(response.arbitration)
                 else:
                     self.messages.put(response)
         except grpc.RpcError as error:
-            self._answer.put(f"{error.code().name}: {error.details()}")
+            self._answers.put(error)
+
+
+def uint128(number: int) -> p4r.Uint128:
+    return p4r.Uint128(high=number >> 64, low=number & (2**64 - 1))

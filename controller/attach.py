@@ -61,16 +61,16 @@ class Attached:
     """A context manager; `controller.running.Running`. `switches` and `agents` connect when they are first asked for,
     and raise UnknownNameError, NotRunningError, SwitchError or AgentError."""
 
-    def __init__(self, record: records.Record) -> None:
+    def __init__(self, record: records.Record, election_id: int | None = None) -> None:
         self.record = record
+        self._election_id = election_id or ELECTION_ID
         self._stack = contextlib.ExitStack()
         self._primary: set[str] = set()
         self.switches: Mapping[str, SwitchClient] = _Connections(
             "switch", [switch.name for switch in self.topology.switches], self._connect_switch
         )
-        self.agents: Mapping[str, AgentClient] = _Connections(
-            "host", [host.name for host in self.topology.hosts], self._connect_agent
-        )
+        with_agents = [host.name for host in self.topology.hosts if record.nodes[host.name].process]
+        self.agents: Mapping[str, AgentClient] = _Connections("host", with_agents, self._connect_agent)
 
     def __enter__(self) -> Attached:
         return self
@@ -85,10 +85,11 @@ class Attached:
         return from_dict(self.record.topology)
 
     def primary(self, name: str) -> SwitchClient:
-        """A switch by name, to write to: takes over from the controller that programmed it."""
+        """A switch by name, to write to: takes over from the controller that programmed it. Raises PrimaryError where
+        one with a higher election id is there."""
         client = self.switches[name]
         if name not in self._primary:
-            client.become_primary(ELECTION_ID)
+            client.become_primary(self._election_id)
             self._primary.add(name)
         return client
 
@@ -115,9 +116,10 @@ class Attached:
         return node
 
 
-def attach(name: str | None = None) -> Attached:
-    """The network of this name; without one, the only one that is up. Raises NotRunningError."""
-    return Attached(find(name))
+def attach(name: str | None = None, election_id: int | None = None) -> Attached:
+    """The network of this name; without one, the only one that is up. `election_id` is `primary`'s, one above the
+    network's own unless given. Raises NotRunningError."""
+    return Attached(find(name), election_id)
 
 
 def find(name: str | None = None) -> records.Record:

@@ -5,39 +5,46 @@ capture(lab, "s1", 3, Path("s1-3.pcapng"), duration_s=10e-3)
 A frame is taken where it arrives: at the port, or, if it went out, at the far end of the link, where it is put when
 the link's delay is over; that delay is subtracted again. So stamps are those of the port: when the last bit came in, or
 left. They are nominal, seconds of the modelled network since its time 0, as in the agents' logs, or real.
+
+A file holds its whole interval, in order: it ends when every frame until the end has been read, however late this
+process is. What the kernel had no room for meanwhile is counted.
 """
 
 from __future__ import annotations
 
+import errno
 import heapq
+import io
 import math
-import select
 import socket
 import struct
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
 from controller.namespaces import in_namespace
-from controller.pcapng import PcapngWriter
+from controller.pcapng import PcapngWriter, keep_whole
 from controller.running import Running, endpoint, namespace_pid
 from hosts import wire
-from topologies.errors import LabError
+from topologies.errors import NO_ROOM, LabError
 from topologies.model import Endpoint
 from topologies.network import DELAY_BY_AGENTS
+from topologies.record import BY_MININET, DELAY_BY_NOBODY
 
 _ETH_P_ALL = 0x0003
 _SOL_PACKET, _PACKET_STATISTICS, _PACKET_IGNORE_OUTGOING = 263, 6, 23
 _SO_TIMESTAMPNS, _SO_RCVBUFFORCE = 35, 33
 _BUFFER_BYTES = 64 << 20
 _KERNEL_STAMP = struct.Struct("@qq")
-# Frames of the two directions come out of the kernel in no common order, but no later than this.
-_LATE_S = 0.05
-_LOOK_S = 0.2
+# The kernel stamps a frame before it hands it to a socket. Another one, of another core, may come in between: for so
+# long a frame waits for older ones. One that is later still is counted as lost.
+_LATE_NS = 200_000_000
+# So rarely it reads, many frames at once where they are dense: to wake up for each costs four times as much CPU.
+_LOOK_S = 0.02
 _BATCH = 256
 
 
@@ -47,8 +54,8 @@ class CaptureError(LabError):
 
 @dataclass(frozen=True)
 class Captured:
-    """What a capture holds: frames by kind, and how many were lost because this process was too slow for them.
-    `nominal_s` is how long it lasted."""
+    """What a capture holds: frames by kind, and how many more passed while it lasted that aren't in it, because this
+    process was too slow for them. `nominal_s` is how long it lasted: to its last frame, if `count` ended it."""
 
     port: str
     frames: int
@@ -67,44 +74,55 @@ def capture(
     duration_s: float | None = None,
     count: int | None = None,
     real_time: bool = False,
+    overwrite: bool = False,
     stopped: Callable[[], bool] = lambda: False,
 ) -> Captured:
-    """Captures at a port of a switch or a host until `duration_s` (nominal) is over, `count` frames are written, or
-    `stopped` says so, which is asked several times a second.
+    """Captures at a port of a switch or a host until `duration_s` (nominal) is over, `count` frames are written,
+    `stopped` says so, which is asked several times a second, or the network ends.
 
-    A path must not exist yet. Raises UnknownNameError, TopologyError, CaptureError or NamespaceError.
+    A path must not exist yet, unless `overwrite`. Raises UnknownNameError, TopologyError, CaptureError,
+    NamespaceError.
     """
     end = endpoint(lab.topology, node, port)
     clock = _StampClock.now(lab, real_time)
+    dilation = lab.record.dilation
     with ExitStack() as stack:
         link = lab.topology.link_at(end.node, end.port)
         peer = link.other(end.node)
-        delayed = lab.record.features.get("link_delay") != DELAY_BY_AGENTS
+        delayed = _delays(lab, end.node)
         taps = [
-            _Tap(stack.enter_context(_arriving(lab, end)), True, 0.0),
-            _Tap(stack.enter_context(_arriving(lab, peer)), False, link.delay_s * lab.record.dilation * delayed),
+            Tap(stack.enter_context(_arriving(lab, end)), True, 0.0),
+            Tap(stack.enter_context(_arriving(lab, peer)), False, link.delay_s * dilation * delayed),
         ]
-        output = stack.enter_context(_opened(file)) if isinstance(file, Path) else file
+        output = stack.enter_context(_opened(file, overwrite)) if isinstance(file, Path) else file
         description = f"{end} to {peer} in {lab.record.name}, {link.rate_bps / 1e9:g} Gb/s"
         writer = PcapngWriter(output, end.interface, description, clock.explanation)
         kinds: Counter[str] = Counter()
-        began = time.monotonic()
-        until = math.inf if duration_s is None else began + duration_s * lab.record.dilation
-        for stamp_ns, incoming, frame in _ordered(taps, until, stopped):
+        start_ns = time.time_ns()
+        end_ns = math.inf if duration_s is None else start_ns + duration_s * dilation * 1e9
+        merged = Merged(taps, start_ns, end_ns, lambda: stopped() or not lab.record.owner.alive())
+        for stamp_ns, incoming, frame in merged:
             writer.write(clock.stamp(stamp_ns), frame, incoming)
             kinds[kind(frame)] += 1
             if kinds.total() == count:
+                merged.end_ns = stamp_ns
                 break
         output.flush()
-        nominal_s = (min(time.monotonic(), until) - began) / lab.record.dilation
         return Captured(
             str(end),
             kinds.total(),
             dict(kinds.most_common()),
-            sum(tap.lost() for tap in taps),
-            nominal_s,
+            merged.lost(),
+            (merged.end_ns - start_ns) / 1e9 / dilation,
             "real" if real_time else "nominal",
         )
+
+
+def _delays(lab: Running, node: str) -> bool:
+    """Whether a node's frames reach the far end a link's delay after they left."""
+    if lab.record.role == BY_MININET and lab.topology.is_host(node):  # the kernel sends
+        return False
+    return lab.record.features.get("link_delay") not in (DELAY_BY_AGENTS, DELAY_BY_NOBODY)
 
 
 def kind(frame: bytes) -> str:
@@ -134,7 +152,8 @@ class _StampClock:
         if real_time:
             return cls(0, 1, f"Time stamps are real. Nominal time passes {dilation:g} times slower.")
         before = time.time_ns()
-        nominal_s = next(iter(lab.agents.values())).stats().now_s
+        # Time 0 is the agents'. Where there is none: now.
+        nominal_s = next((agent.stats().now_s for agent in lab.agents.values()), 0.0)
         now_ns = (before + time.time_ns()) / 2
         # Stamps can't be negative: before the network's time 0 they count from now.
         offset_s = min(0.0, nominal_s)
@@ -148,29 +167,107 @@ class _StampClock:
         return max(0, round((kernel_ns - self.origin_ns) / self.dilation))
 
 
-class _Tap:
-    """One direction: a socket where its frames arrive, and how long before that they were at the port."""
+class Tap:
+    """One direction: a socket where its frames arrive, and how long before that they were at the port.
+
+    `whole_ns`: every frame that was at the port until then has been read.
+    """
 
     def __init__(self, connection: socket.socket, incoming: bool, before_s: float) -> None:
         self.connection = connection
         self.incoming = incoming
         self.before_ns = round(before_s * 1e9)
+        self.whole_ns: float = -math.inf
+        self._dropped: list[tuple[int, int, int]] = []
+        self._looked_ns = 0
 
-    def read(self) -> Iterator[tuple[int, bytes]]:
-        """What has come: times (kernel's, in nanoseconds) and frames."""
+    def read(self, now_ns: int) -> list[tuple[int, bytes]]:
+        """What has come, a batch at most: when it was at the port (the kernel's time, in nanoseconds), and frames."""
+        self._count_dropped(now_ns)
+        found: list[tuple[int, bytes]] = []
+        until_ns = now_ns - self.before_ns
         for _ in range(_BATCH):
             try:
                 frame, extra, _, _ = self.connection.recvmsg(wire.MAX_FRAME, 64)
             except BlockingIOError:
-                return
+                break
+            except OSError as error:
+                if error.errno in (errno.ENETDOWN, errno.ENODEV):  # told once; a link that is down may come back
+                    continue
+                raise
             for level, what, data in extra:
                 if (level, what) == (socket.SOL_SOCKET, _SO_TIMESTAMPNS):
                     seconds, nanoseconds = _KERNEL_STAMP.unpack_from(data)
-                    yield seconds * 10**9 + nanoseconds - self.before_ns, frame
+                    found.append((seconds * 10**9 + nanoseconds - self.before_ns, frame))
+        else:
+            until_ns = found[-1][0] if found else until_ns
+        self.whole_ns = max(self.whole_ns, until_ns - _LATE_NS)
+        return found
+
+    def dropped(self, start_ns: float, end_ns: float) -> int:
+        """Frames that were at the port in this time and found no room. As exact as the times between two reads."""
+        start_ns, end_ns = start_ns + self.before_ns, end_ns + self.before_ns
+        return sum(n for since_ns, until_ns, n in self._dropped if since_ns <= end_ns and until_ns >= start_ns)
+
+    def _count_dropped(self, now_ns: int) -> None:
+        """The kernel forgets them when it's asked: those since the last time."""
+        raw = self.connection.getsockopt(_SOL_PACKET, _PACKET_STATISTICS, 8)
+        if dropped := struct.unpack("II", raw)[1]:
+            self._dropped.append((self._looked_ns, now_ns, dropped))
+        self._looked_ns = now_ns
+
+
+class Merged:
+    """The frames of several taps in the order of their times, from the start to the end: when each was at the port,
+    whether it came in, and it. `stopped` ends it now; `now_ns` is the clock of the kernel's stamps."""
+
+    def __init__(
+        self,
+        taps: Sequence[Tap],
+        start_ns: int,
+        end_ns: float,
+        stopped: Callable[[], bool],
+        now_ns: Callable[[], int] = time.time_ns,
+    ) -> None:
+        self.end_ns = end_ns
+        self._taps = taps
+        self._start_ns = start_ns
+        self._stopped = stopped
+        self._now_ns = now_ns
+        self._too_late = 0
+
+    def __iter__(self) -> Iterator[tuple[int, bool, bytes]]:
+        waiting: list[tuple[int, int, bool, bytes]] = []
+        number, given_ns, whole_ns, backlog = 0, 0, -math.inf, False
+        last_before_ns = max(tap.before_ns for tap in self._taps)
+        while whole_ns < self.end_ns:
+            if self._stopped():
+                self.end_ns = min(self.end_ns, self._now_ns())
+            if not backlog:
+                left_s = (self.end_ns + _LATE_NS + last_before_ns - self._now_ns()) / 1e9
+                time.sleep(max(0.0, min(_LOOK_S, left_s)))
+            backlog = False
+            for tap in self._taps:
+                frames = tap.read(self._now_ns())
+                backlog |= len(frames) >= _BATCH
+                for at_ns, frame in frames:
+                    number += 1
+                    if not self._start_ns <= at_ns <= self.end_ns:
+                        continue
+                    if at_ns < given_ns:
+                        self._too_late += 1
+                    else:
+                        heapq.heappush(waiting, (at_ns, number, tap.incoming, frame))
+            whole_ns = min(tap.whole_ns for tap in self._taps)
+            while waiting and waiting[0][0] <= whole_ns:
+                given_ns, _, incoming, frame = heapq.heappop(waiting)
+                if given_ns > self.end_ns:  # which `stopped` has set meanwhile
+                    return
+                yield given_ns, incoming, frame
 
     def lost(self) -> int:
-        raw = self.connection.getsockopt(_SOL_PACKET, _PACKET_STATISTICS, 8)
-        return int(struct.unpack("II", raw)[1])
+        """Frames of this time that weren't given out: the kernel had no room, or had them far too late."""
+        return self._too_late + sum(tap.dropped(self._start_ns, self.end_ns) for tap in self._taps)
 
 
 @contextmanager
@@ -191,34 +288,23 @@ def _arriving(lab: Running, end: Endpoint) -> Iterator[socket.socket]:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[BinaryIO]:
+def _opened(path: Path, overwrite: bool) -> Iterator[BinaryIO]:
+    """On a disk that gets full the file ends with a whole frame."""
     try:
-        with path.open("xb") as output:
-            yield output
+        raw = path.open("wb" if overwrite else "xb", buffering=0)
     except FileExistsError:
-        raise CaptureError(f"{path} is there already: choose another file, or remove it") from None
+        way_out = "choose another file, or overwrite it (--overwrite, in Python overwrite=True)"
+        raise CaptureError(f"{path} is there already: {way_out}") from None
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError, PermissionError) as error:
         raise CaptureError(f"can't write {path}: {error.strerror}") from None
-
-
-def _ordered(taps: list[_Tap], until: float, stopped: Callable[[], bool]) -> Iterator[tuple[int, bool, bytes]]:
-    """Frames of all taps in the order of their times; those that came until then."""
-    waiting: list[tuple[int, int, bool, bytes]] = []
-    late_ns = round(_LATE_S * 1e9) + max(tap.before_ns for tap in taps)
-    end_ns = math.inf if until == math.inf else time.time_ns() + (until - time.monotonic()) * 1e9
-    number = 0
-    while True:
-        over = stopped() or time.time_ns() > end_ns + late_ns
-        left_s = max(0.0, min(_LOOK_S, (end_ns + late_ns - time.time_ns()) / 1e9))
-        select.select([tap.connection for tap in taps], [], [], 0 if over else left_s)
-        for tap in taps:
-            for at_ns, frame in tap.read():
-                number += 1
-                if at_ns <= end_ns:
-                    heapq.heappush(waiting, (at_ns, number, tap.incoming, frame))
-        ripe_ns = math.inf if over else time.time_ns() - late_ns
-        while waiting and waiting[0][0] <= ripe_ns:
-            at_ns, _, incoming, frame = heapq.heappop(waiting)
-            yield at_ns, incoming, frame
-        if over:
-            return
+    with raw, io.BufferedWriter(raw) as output:
+        try:
+            yield output
+            output.flush()
+        except OSError as error:
+            if error.errno not in NO_ROOM:
+                raise
+            frames = keep_whole(path)
+            raw.close()  # else what has no room would be written again
+            text = f"can't write {path} to its end: {error.strerror}; the first {frames} frames are in it"
+            raise CaptureError(text) from None

@@ -1,10 +1,12 @@
 """The `pcn` command. Only here are errors printed and exit codes chosen: 1 for an error, 2 for a wrong command line,
-128 + n after the signal n."""
+3 where `pcn run --check` found a check that isn't met, 128 + n after the signal n."""
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import importlib
+import os
 import signal
 import sys
 
@@ -26,6 +28,7 @@ _COMMANDS = {
     "set": "controller.commands.control",
     "pause": "controller.commands.control",
     "resume": "controller.commands.control",
+    "link": "controller.commands.link",
     "pcap": "controller.commands.pcap",
     "log": "controller.commands.log",
     "deploy": "controller.commands.deploy",
@@ -87,14 +90,13 @@ def main() -> None:
 def run(arguments: list[str]) -> int:
     """Runs a command line; its exit code."""
     from hosts.client import AgentError
-    from topologies.errors import LabError
+    from topologies.errors import NO_ROOM, LabError
     from topologies.signals import Terminated, raising
 
     try:
         with raising():
-            pcn.main(arguments, prog_name="pcn", standalone_mode=False)
-    except click.exceptions.Exit as error:
-        return error.exit_code
+            code = pcn.main(arguments, prog_name="pcn", standalone_mode=False)  # what the command returned
+            sys.stdout.flush()
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         return error.exit_code
@@ -106,7 +108,13 @@ def run(arguments: list[str]) -> int:
         return _fail("interrupted", 128 + signal.SIGINT)
     except Terminated as error:
         return _fail(f"ended by {error}", 128 + error.number)
-    return 0
+    except OSError as error:
+        if error.errno not in NO_ROOM:
+            raise
+        with contextlib.suppress(OSError):  # what waits for stdout has no room, either: it isn't tried again
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _fail(f"can't write {error.filename or 'the output'}: {os.strerror(error.errno)}", 1)
+    return code or 0
 
 
 def _one_line(error: click.ClickException) -> str:

@@ -86,6 +86,20 @@ def _scenarios(_context: click.Context) -> Iterable[str]:
     return SCENARIOS
 
 
+def _parameters(context: click.Context) -> list[str]:
+    """Of the scenario, and of the schemes that run."""
+    from experiments.runner import parameters
+
+    scenario = context.params.get("scenario") or next(iter(context.args), "")
+    return [f"{one.name}=" for one in parameters(scenario, context.params.get("scheme"))]
+
+
+def _figures(_context: click.Context) -> Iterable[str]:
+    from experiments.paper import FIGURES
+
+    return *FIGURES, "all"
+
+
 def _schemes(_context: click.Context) -> Iterable[str]:
     from hosts.algorithms import schemes
 
@@ -124,6 +138,12 @@ def _of_program(kind: str) -> Callable[[click.Context], Iterator[str]]:
     return names
 
 
+def _counters(context: click.Context) -> list[str]:
+    from controller.ports import DISCARDS
+
+    return [*_of_program("counters")(context), *DISCARDS]
+
+
 def _settings(context: click.Context) -> list[str]:
     from controller.settings import known
 
@@ -150,12 +170,14 @@ complete_network = _completer(_networks)
 complete_topology = _completer(_topologies)
 complete_topology_option = _completer(_topology_options)
 complete_scenario = _completer(_scenarios)
+complete_parameter = _completer(_parameters)
+complete_figure = _completer(_figures)
 complete_scheme = _completer(_schemes)
 complete_clock = _completer(_clocks)
 complete_scheme_parameter = _completer(_scheme_parameters)
 complete_target = _completer(_targets)
 complete_table = _completer(_of_program("tables"))
-complete_counter = _completer(_of_program("counters"))
+complete_counter = _completer(_counters)
 complete_register = _completer(_of_program("registers"))
 complete_setting = _completer(_settings)
 complete_flow = _completer(_flows)

@@ -18,6 +18,14 @@ class SwitchError(LabError):
     """A switch didn't do what it was asked: names the switch, the request and the answer."""
 
 
+class PrimaryError(SwitchError):
+    """Another controller is the switch's primary: `who` it is, and the election id that would take over from it."""
+
+    def __init__(self, who: str, next_id: int) -> None:
+        super().__init__(f"{who}: end it, or take over with --election-id {next_id}")
+        self.who, self.next_id = who, next_id
+
+
 class UnknownNameError(LabError):
     """A name that isn't there, with the nearest that is."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from controller.errors import UnknownNameError
@@ -23,7 +23,11 @@ class FlowError(LabError):
 
 @dataclass(frozen=True)
 class Flow:
-    """A flow as both ends see it. Nominal units; goodput is of payload, at the receiver, from first to last arrival."""
+    """A flow as both ends see it. Nominal units; goodput is of payload, at the receiver, from first to last arrival.
+
+    `missing`: of a flow that has ended, all packets that were sent and haven't come; of one that sends, those that are
+    missing between others that came. `cnps` came to the sender, of `cnps_sent`.
+    """
 
     id: int
     src: str
@@ -33,6 +37,7 @@ class Flow:
     sent_packets: int
     sent_bytes: int
     cnps: int
+    cnps_sent: int
     received_packets: int
     received_bytes: int
     received_payload_bytes: int
@@ -63,8 +68,13 @@ def start(
     for name in (src, dst):
         if name not in names:
             raise UnknownNameError("host", name, names)
+    if src not in list(agents):
+        raise FlowError(f"{src} has no agent: Mininet's own command started this network, iperf in its prompt sends")
     if src == dst:
         raise FlowError(f"a flow from {src} to itself: name two hosts")
+    line_bps = topology.link_at(src, topology.ports(src)[0]).rate_bps
+    if rate_bps is not None and rate_bps > line_bps:
+        raise FlowError(f"a rate of {rate_bps / 1e9:g} Gb/s: the link of {src} has {line_bps / 1e9:g} Gb/s")
     used = [flow.flow for agent in agents.values() for flow in agent.flows()]
     first = max(used, default=0) + 1
     if first + count - 1 > MAX_FLOW:
@@ -92,8 +102,15 @@ def stop(agents: Mapping[str, AgentClient], numbers: Iterable[int] | None = None
     return stopped
 
 
+def ask(agents: Mapping[str, AgentClient]) -> dict[str, AgentStats]:
+    """What every agent counts; what was sent is asked last, so that nothing arrived that wasn't sent. Raises
+    AgentError."""
+    stats = {name: agent.stats() for name, agent in agents.items()}
+    return {name: replace(said, sent=agents[name].flows()) if said.sent else said for name, said in stats.items()}
+
+
 def flows(topology: Topology, stats: Mapping[str, AgentStats]) -> list[Flow]:
-    """Every flow that a host sent or sends, by number."""
+    """Every flow that a host sent or sends, by number. `stats`: of `ask`."""
     by_ip = {host.ip: host.name for host in topology.hosts}
     received = {(flow.flow, flow.src_ip): flow for host in stats.values() for flow in host.received}
     found = [
@@ -106,6 +123,8 @@ def flows(topology: Topology, stats: Mapping[str, AgentStats]) -> list[Flow]:
 
 def _flow(sent: SentFlow, src: str, dst: str, got: ReceivedFlow | None) -> Flow:
     lasted = got.last_s - got.first_s if got else 0.0
+    unlike = got.packets - got.duplicates if got else 0
+    ended = sent.state not in ("waiting", "sending")
     return Flow(
         id=sent.flow,
         src=src,
@@ -115,11 +134,12 @@ def _flow(sent: SentFlow, src: str, dst: str, got: ReceivedFlow | None) -> Flow:
         sent_packets=sent.packets,
         sent_bytes=sent.bytes,
         cnps=sent.cnps,
+        cnps_sent=got.cnps if got else 0,
         received_packets=got.packets if got else 0,
         received_bytes=got.bytes if got else 0,
         received_payload_bytes=got.payload_bytes if got else 0,
         marked=got.marked_ce if got else 0,
-        missing=got.gaps if got else 0,
+        missing=sent.packets - unlike if ended else got.gaps if got else 0,
         goodput_bps=got.payload_bytes * 8 / lasted if got and lasted > 0 else None,
         fct_s=got.complete_s - sent.start_s if got and got.complete_s is not None else None,
     )

@@ -46,9 +46,7 @@ class Lab:
         self.program = Program.compiled(self.network.configured.scheme.program)
         # Before anything is started: a topology that can't be programmed fails here.
         for switch in topology.switches:
-            self.plans[switch.name] = plan(
-                topology, switch.name, self.network.dilation, self.network.configured.parameters
-            )
+            self.plans[switch.name] = plan(topology, switch.name, self.network.dilation, self.network.configured)
         self._stack = contextlib.ExitStack()
 
     def __enter__(self) -> Lab:

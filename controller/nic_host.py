@@ -14,6 +14,7 @@ import contextlib
 import ctypes
 import fcntl
 import os
+import secrets
 import select
 import socket
 import struct
@@ -112,9 +113,10 @@ class NicHost:
     def __init__(self, host: HostSettings) -> None:
         self.settings = host
         self._stack = contextlib.ExitStack()
-        self._scratch = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="pcn-host-")))
-        self.agent = self._stack.enter_context(contextlib.closing(AgentClient(self._scratch / "control")))
-        self._said = self._scratch / "said"
+        # One file, which the agent removes when it ends; and it ends when this process does, however that does.
+        control = Path(tempfile.gettempdir()) / f"pcn-host-{secrets.token_hex(8)}"
+        self.agent = self._stack.enter_context(contextlib.closing(AgentClient(control)))
+        self._said = self._stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115  # the stack does
         self._ended = -1  # a descriptor that can be read when the agent has ended
 
     def __enter__(self) -> NicHost:
@@ -152,12 +154,12 @@ class NicHost:
             *(("--log", str(host.log)) if host.log else ()),
         ]
         ready, write = os.pipe()
-        with os.fdopen(ready, "rb") as waiting, self._said.open("wb") as output:
+        with os.fdopen(ready, "rb") as waiting:
             try:
                 process = subprocess.Popen(
                     [*command, "--ready-fd", str(write)],
                     stdin=subprocess.DEVNULL,
-                    stdout=output,
+                    stdout=self._said,
                     stderr=subprocess.STDOUT,
                     pass_fds=(write,),
                     start_new_session=True,
@@ -181,7 +183,8 @@ class NicHost:
             raise NicError(f"{interface} has an agent already, of another `pcn host`: end that one first") from None
 
     def _last_words(self) -> str:
-        lines = self._said.read_text(errors="replace").strip().splitlines()
+        self._said.seek(0)
+        lines = self._said.read().decode(errors="replace").strip().splitlines()
         return lines[-1] if lines else "it said nothing"
 
 

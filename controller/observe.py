@@ -9,12 +9,13 @@ now.port("s1:2").queue_bytes, now.port("s1:2").utilisation
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from controller import flows
+from controller import flows, ports
 from controller.errors import UnknownNameError
 from controller.lab import index
+from controller.links import running_interfaces
 from controller.running import Running
 from controller.switch import Counter
 from topologies.model import Endpoint
@@ -30,7 +31,8 @@ class PortState:
 
     `paused`: its neighbour pauses it; `pausing`: it pauses its neighbour. `pauses_sent_per_s` and
     `pauses_received_per_s` count PAUSE frames. `marked_share`: of the packets that left. None: the switch's program
-    doesn't have it.
+    doesn't have it. `up`: its link is; one that is down sends nothing. `lost`: frames that were to leave by it and
+    didn't, since the switch started, as the link was down or a queue full; None where the switch doesn't tell (BMv2).
     """
 
     port: str
@@ -46,6 +48,8 @@ class PortState:
     marked_share: float | None
     pauses_sent_per_s: float
     pauses_received_per_s: float
+    up: bool = True
+    lost: int | None = None
 
 
 @dataclass(frozen=True)
@@ -82,8 +86,10 @@ class Snapshot:
 class Observer:
     """Looks at a network. The first look, which rates count from, is when it is made."""
 
-    def __init__(self, lab: Running) -> None:
+    def __init__(self, lab: Running, clock: Callable[[], float] = time.monotonic) -> None:
+        """`clock`: real seconds, which rates of ports are over. Those of flows are over the agents' own times."""
         self._lab = lab
+        self._clock = clock
         self._since = _Since()
         self.look()
 
@@ -91,7 +97,7 @@ class Observer:
         """Everything as it is now. Raises LabError or AgentError."""
         over_s, _ = self._since.last("all", self._now(), {})
         ports = tuple(port for switch in self._lab.topology.switches for port in self._ports(switch.name))
-        stats = {name: agent.stats() for name, agent in self._lab.agents.items()}
+        stats = flows.ask(self._lab.agents)
         found = tuple(
             self._flow(flow, stats.get(flow.dst, stats[flow.src]).now_s)
             for flow in flows.flows(self._lab.topology, stats)
@@ -99,7 +105,7 @@ class Observer:
         return Snapshot(max((one.now_s for one in stats.values()), default=0.0), over_s, ports, found)
 
     def _now(self) -> float:
-        return time.monotonic() / self._lab.record.dilation
+        return self._clock() / self._lab.record.dilation
 
     def _ports(self, switch: str) -> list[PortState]:
         """Counters and registers of all ports of a switch, a call each."""
@@ -113,23 +119,41 @@ class Observer:
                 before = self._now()
                 counters[name] = client.read_counters(name, wanted)
                 read_at_s = read_at_s or (before + self._now()) / 2  # of the first, which is what rates count
+        # Again: what was marked meanwhile is among these, so that a share is of more packets rather than of fewer.
+        after = client.read_counters("transmitted", wanted)
         registers = {name: client.read_registers(name, wanted) for name in _REGISTERS if name in client.registers()}
+        counted = ports.read(client) or {}
+        interfaces = {port: Endpoint(switch, port).interface for port in cells}
+        running = running_interfaces(self._lab.record, switch, list(interfaces.values()))
         return [
             self._port(
                 Endpoint(switch, port),
                 read_at_s,
                 {name: cells[cell] for name, cells in counters.items()},
+                after[cell].packets - counters["transmitted"][cell].packets,
                 {name: cells[cell] for name, cells in registers.items()},
+                up=interfaces[port] in running,
+                lost=counted[port].out_discards if port in counted else None,
             )
             for port, cell in cells.items()
         ]
 
     def _port(
-        self, end: Endpoint, read_at_s: float, counters: Mapping[str, Counter], registers: Mapping[str, int]
+        self,
+        end: Endpoint,
+        read_at_s: float,
+        counters: Mapping[str, Counter],
+        meanwhile: int,
+        registers: Mapping[str, int],
+        *,
+        up: bool,
+        lost: int | None,
     ) -> PortState:
+        """`meanwhile`: packets transmitted while the counters were read."""
         totals = {name: counter.packets for name, counter in counters.items()}
-        over_s, new = self._since.last(str(end), read_at_s, {**totals, "bytes": counters["transmitted"].bytes})
-        rate_bps = _per_s(8 * new["bytes"], over_s)
+        over_s, new = self._since.last(str(end), read_at_s, {**totals, "bytes": counters["transmitted"].bytes or 0})
+        # The program counts what it gives to the port, which is lost there while the link is down.
+        rate_bps = _per_s(8 * new["bytes"], over_s) if up else 0.0
         return PortState(
             port=str(end),
             link=self._lab.topology.link_name(end.node, end.port),
@@ -141,9 +165,11 @@ class Observer:
             pausing=bool(registers.get("xoff_sent")),
             rate_bps=rate_bps,
             utilisation=rate_bps / self._lab.topology.link_at(end.node, end.port).rate_bps,
-            marked_share=_share(new.get("marked"), new["transmitted"]),
+            marked_share=_share(new.get("marked"), new["transmitted"] and new["transmitted"] + meanwhile),
             pauses_sent_per_s=_per_s(new.get("pause_sent", 0), over_s),
             pauses_received_per_s=_per_s(new["pause_received"], over_s),
+            up=up,
+            lost=lost,
         )
 
     def _flow(self, flow: flows.Flow, now_s: float) -> FlowState:

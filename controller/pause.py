@@ -18,9 +18,9 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from controller.configure import MAX_QUANTA
 from controller.lab import ROCE_CLASS
 from controller.namespaces import in_namespace
+from controller.pfc import MAX_QUANTA
 from controller.running import Running, endpoint, namespace_pid
 from hosts import wire
 from topologies.errors import LabError
@@ -68,16 +68,18 @@ def pause(
     dilation = lab.record.dilation
     quantum_s = wire.QUANTUM_BITS / lab.topology.link_at(end.node, end.port).rate_bps
     with _neighbour(lab, end) as neighbour, _arriving(lab, end) as arriving:
-        began = time.monotonic()
-        until = math.inf if duration_s is None else began + duration_s * dilation
-        frames, resumed = 0, False
+        left_s = math.inf if duration_s is None else duration_s
+        frames, resumed, began, until = 0, False, math.nan, math.nan
         try:
-            while not resumed and (left_s := (until - time.monotonic()) / dilation) > 0:
-                quanta = math.ceil(min(MAX_QUANTA, left_s / quantum_s))
+            while not resumed and left_s > 0:
+                quanta, wait_s = _next(left_s, quantum_s)
                 neighbour.send(_frame(traffic_class, quanta))
+                sent = time.monotonic()
+                if frames == 0:
+                    began, until = sent, sent + left_s * dilation
                 frames += 1
-                wait_s = quanta * quantum_s if quanta < MAX_QUANTA else quanta * quantum_s / 2
-                resumed = _resumed(arriving, traffic_class, time.monotonic() + wait_s * dilation)
+                resumed = _resumed(arriving, traffic_class, sent + wait_s * dilation)
+                left_s = (until - time.monotonic()) / dilation
         finally:
             neighbour.send(_frame(traffic_class, 0))
         return Pause(str(end), traffic_class, frames + 1, (time.monotonic() - began) / dilation, resumed)
@@ -93,6 +95,12 @@ def resume(lab: Running, node: str, port: int | None = None, *, traffic_class: i
     with _neighbour(lab, end) as neighbour:
         neighbour.send(_frame(traffic_class, 0))
     return str(end)
+
+
+def _next(left_s: float, quantum_s: float) -> tuple[int, float]:
+    """The quanta of the next PAUSE, where so much of the pause is left, and how long to wait after it (nominal)."""
+    quanta = math.ceil(min(MAX_QUANTA, left_s / quantum_s))
+    return quanta, quanta * quantum_s / (1 if quanta < MAX_QUANTA else 2)
 
 
 def _check_class(traffic_class: int) -> None:

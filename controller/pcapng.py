@@ -3,7 +3,9 @@ and of each frame whether it came in or went out."""
 
 from __future__ import annotations
 
+import os
 import struct
+from pathlib import Path
 from typing import BinaryIO
 
 _SECTION, _INTERFACE, _PACKET = 0x0A0D0D0A, 1, 6
@@ -45,3 +47,17 @@ def _padded(data: bytes) -> bytes:
 
 def _options(*options: tuple[int, bytes]) -> bytes:
     return b"".join(struct.pack("<HH", code, len(value)) + _padded(value) for code, value in (*options, (_END, b"")))
+
+
+def keep_whole(path: Path) -> int:
+    """Cuts a file that ends within a block behind its last whole one. How many frames are left."""
+    with path.open("r+b") as file:
+        size, end, frames = file.seek(0, os.SEEK_END), 0, 0
+        while end + 8 <= size:
+            file.seek(end)
+            kind, length = struct.unpack("<II", file.read(8))
+            if end + length > size:
+                break
+            end, frames = end + length, frames + (kind == _PACKET)
+        file.truncate(end)
+    return frames

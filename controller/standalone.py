@@ -1,8 +1,10 @@
 """One switch of a topology, started and programmed, in the namespace that this process is in: for Mininet's own `mn`.
 
-    python -m controller.standalone '{"topology": {...}, "switch": "s0", "dilation": 400, "target": "softswitch"}'
+    python -m controller.standalone '{"topology": {...}, "switch": "s0", "dilation": 400, "target": "softswitch",
+                                      "directory": "/run/pcn-lab/dumbbell"}'
 
-Prints `ready` when it forwards. Ends at SIGTERM or SIGINT, and the switch with it.
+The directory gets the switch's log and its P4Runtime socket: s0.log, s0.grpc. Prints `ready` when it forwards. Ends at
+SIGTERM or SIGINT, and the switch with it.
 """
 
 from __future__ import annotations
@@ -12,7 +14,6 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -32,25 +33,25 @@ def serve(spec: dict[str, Any]) -> None:
     topology, name, dilation = from_dict(spec["topology"]), spec["switch"], spec["dilation"]
     target = find_target(spec["target"])
     planned = plan(topology, name, dilation)
-    with tempfile.TemporaryDirectory(prefix="pcn-mn-") as scratch:
-        launch = launch_spec(topology, name, dilation, Path(scratch) / "grpc")
-        log = Path(scratch) / "log"
-        with log.open("wb") as output:
-            process = subprocess.Popen(
-                ["setpriv", "--pdeathsig", "KILL", *target.command(launch)],
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-        try:
-            _program(target, launch, process, log, planned)
-            print("ready", flush=True)
-            process.wait()
-            raise StartError(f"{name} ended with status {process.returncode}:\n{tail(log)}")
-        finally:
-            with signals.deferred():
-                end_children([process])
+    directory = Path(spec["directory"])
+    launch = launch_spec(topology, name, dilation, directory / f"{name}.grpc")
+    log = directory / f"{name}.log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            ["setpriv", "--pdeathsig", "KILL", *target.command(launch)],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    try:
+        _program(target, launch, process, log, planned)
+        print("ready", flush=True)
+        process.wait()
+        raise StartError(f"{name} ended with status {process.returncode}:\n{tail(log)}")
+    finally:
+        with signals.deferred():
+            end_children([process])
 
 
 def _program(

@@ -14,12 +14,12 @@ while a short one runs: an exception in the middle of gRPC can leave a call behi
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import grpc
 from finsy import (
@@ -47,9 +47,10 @@ from finsy import (
     P4TableMatch as TableMatch,
 )
 from finsy.p4entity import decode_entity
+from finsy.p4schema import P4CounterUnit
 from finsy.proto import p4r, p4r_grpc
 
-from controller.arbitration import Arbitration
+from controller.arbitration import Arbitration, uint128
 from controller.errors import SwitchError, UnknownNameError, grpc_errors
 from controller.target import RegisterAccess
 from topologies import signals
@@ -68,14 +69,18 @@ __all__ = [
 COMPILED = Path(__file__).resolve().parent.parent / "p4src" / "compiled"
 CALL_LIMIT_S = 20.0
 _LOOK_S = 0.2  # as long a signal waits while nobody answers
+_REASON_LIMIT_S = 10.0  # for gRPC to say why; it has tried for some time by then
 PIPELINE_LIMIT_S = 120.0  # the embedded switch compiles a program that it hasn't seen
+_Asked = TypeVar("_Asked", p4r.WriteRequest, p4r.SetForwardingPipelineConfigRequest)
 _NO_LIMIT = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
 
 
 @dataclass(frozen=True)
 class Counter:
+    """A cell. `bytes` is None where the program counts packets alone, whatever the target counts beside them."""
+
     packets: int
-    bytes: int
+    bytes: int | None
 
 
 class Loadable(Protocol):
@@ -118,7 +123,7 @@ class SwitchClient:
     def __init__(self, name: str, device_id: int, channel: grpc.Channel, registers: RegisterAccess | None) -> None:
         self.name = name
         self.device_id = device_id
-        self._channel = channel
+        self.channel = channel
         self._stub = p4r_grpc.P4RuntimeStub(channel)
         self._registers = registers
         self._arbitration: Arbitration | None = None
@@ -164,12 +169,18 @@ class SwitchClient:
             close = getattr(self._registers, "close", None)
             if close:
                 close()
-            self._channel.close()
+            self.channel.close()
 
     def become_primary(self, election_id: int = 1, limit_s: float = CALL_LIMIT_S) -> None:
-        """Opens the stream channel and becomes the primary controller. Raises SwitchError if another one is it."""
+        """Opens the stream channel and becomes the primary controller. Where the last primary had a higher election id
+        and has gone, the next id is taken, which is logged. Raises PrimaryError if another one is primary."""
         with signals.deferred():
             self._arbitration = Arbitration(self.name, self._stub, self.device_id, election_id, limit_s)
+
+    @property
+    def election_id(self) -> int:
+        """Of the primary controller that we have become."""
+        return self._mastership().election_id
 
     @property
     def schema(self) -> P4Schema:
@@ -190,20 +201,22 @@ class SwitchClient:
         schema = program.schema
         request = p4r.SetForwardingPipelineConfigRequest(
             device_id=self.device_id,
-            election_id=self._election_id(),
             action=p4r.SetForwardingPipelineConfigRequest.VERIFY_AND_COMMIT,
             config=schema.get_pipeline_config(),
         )
         with grpc_errors(self.name, f"loading {program.name}"):
-            with signals.deferred():
-                loading = self._stub.SetForwardingPipelineConfig.future(request, timeout=PIPELINE_LIMIT_S)
-            try:
-                loading.result()
-            finally:
-                with signals.deferred():
-                    loading.cancel()
+            self._as_primary(request, self._load)
         self._schema = schema
         self._cell_requests.clear()
+
+    def _load(self, request: p4r.SetForwardingPipelineConfigRequest) -> None:
+        with signals.deferred():
+            loading = self._stub.SetForwardingPipelineConfig.future(request, timeout=PIPELINE_LIMIT_S)
+        try:
+            loading.result()
+        finally:
+            with signals.deferred():
+                loading.cancel()
 
     def insert(self, entries: Iterable[TableEntry | CloneSession]) -> None:
         self._write(entries, p4r.Update.INSERT)
@@ -223,17 +236,31 @@ class SwitchClient:
                 updates.append(p4r.Update(type=kind, entity=entry.encode(self.schema)))
             except ValueError as error:  # a name or a value that the program doesn't have
                 raise SwitchError(f"{self.name}: {entry}: {error}") from None
-        request = p4r.WriteRequest(device_id=self.device_id, election_id=self._election_id(), updates=updates)
+        request = p4r.WriteRequest(device_id=self.device_id, updates=updates)
         with (
             grpc_errors(self.name, f"{p4r.Update.Type.Name(kind).lower()} of {len(updates)} entries"),
             signals.deferred(),
         ):
-            self._stub.Write(request, timeout=CALL_LIMIT_S)
+            self._as_primary(request, lambda asked: self._stub.Write(asked, timeout=CALL_LIMIT_S))
 
-    def _election_id(self) -> p4r.Uint128:
+    def _as_primary(self, request: _Asked, call: Callable[[_Asked], object]) -> None:
+        """Calls with our election id. Who was primary meanwhile and has gone is followed, who is it still is named:
+        PrimaryError."""
+        mastership = self._mastership()
+        request.election_id.CopyFrom(uint128(mastership.election_id))
+        try:
+            call(request)
+        except grpc.RpcError as error:
+            if error.code() != grpc.StatusCode.PERMISSION_DENIED:
+                raise
+            mastership.settle(CALL_LIMIT_S)
+            request.election_id.CopyFrom(uint128(mastership.election_id))
+            call(request)
+
+    def _mastership(self) -> Arbitration:
         if self._arbitration is None:
             raise SwitchError(f"{self.name}: only the primary controller may write; call become_primary first")
-        return self._arbitration.election_id
+        return self._arbitration
 
     def tables(self) -> list[str]:
         return sorted(table.alias for table in self.schema.tables)
@@ -258,12 +285,13 @@ class SwitchClient:
 
     def read_counters(self, name: str, indices: Sequence[int] | None = None) -> dict[int, Counter]:
         """Cells by index: the given ones, or all. One call."""
-        _lookup("counter", self.schema.counters, name, self.counters())
+        unit = _lookup("counter", self.schema.counters, name, self.counters()).unit
         cells = [CounterEntry(name, index=index) for index in indices] if indices is not None else [CounterEntry(name)]
         entities = self._read([cell.encode(self.schema) for cell in cells])
         return {
             entity.counter_entry.index.index: Counter(
-                entity.counter_entry.data.packet_count, entity.counter_entry.data.byte_count
+                entity.counter_entry.data.packet_count,
+                None if unit is P4CounterUnit.PACKETS else entity.counter_entry.data.byte_count,
             )
             for entity in entities
         }
@@ -324,7 +352,7 @@ def _lookup(kind: str, entities: Any, name: str, known: Sequence[str]) -> Any:
 
 
 def _within(ready: grpc.Future, limit_s: float) -> bool:
-    """Whether the channel gets ready in this time. Signals wait as long."""
+    """Whether the channel gets ready, or an answer comes, in this time. Signals wait as long."""
     try:
         with signals.deferred():
             ready.result(limit_s)
@@ -335,9 +363,10 @@ def _within(ready: grpc.Future, limit_s: float) -> bool:
 
 def _trouble(channel: grpc.Channel) -> str:
     """Why the channel isn't ready, in gRPC's words."""
+    asked = p4r_grpc.P4RuntimeStub(channel).Capabilities.future(p4r.CapabilitiesRequest(), timeout=_REASON_LIMIT_S)
     try:
-        with signals.deferred():
-            p4r_grpc.P4RuntimeStub(channel).Capabilities(p4r.CapabilitiesRequest(), timeout=_LOOK_S)
+        while not _within(asked, _LOOK_S):
+            pass
     except grpc.RpcError as error:
         return str(error.details() or error.code().name)
     return "it has only just come"

@@ -48,6 +48,8 @@ class LaunchSpec:
     queue_depth: int = QUEUE_DEPTH_PACKETS
     seed: int = 1
     nominal_packet_bytes: int = 1058  # what BMv2's packets/s stand for
+    manual_clock: bool = False  # the embedded switch's time stands (softswitch.clock), and its ports have no interfaces
+    reentry_s: float = 0.0  # with that clock: how long what is resubmitted or recirculated is on its way
 
 
 class RegisterAccess(Protocol):
@@ -102,6 +104,7 @@ class SoftswitchTarget:
             *(sys.executable, "-m", "softswitch"),
             *_common(spec),
             *("--queue-depth", str(spec.queue_depth), "--seed", str(spec.seed)),
+            *(("--clock", "manual", "--reentry", f"{spec.reentry_s:.9f}") if spec.manual_clock else ()),
             *shape,
             *("--", *_target_options(spec)),
         ]
@@ -129,6 +132,8 @@ class Bmv2Target:
             raise TargetError(f"target bmv2: {BMV2} is not installed, or not on PATH; `pcn doctor` says how to get it")
 
     def command(self, spec: LaunchSpec) -> list[str]:
+        if spec.manual_clock:
+            raise TargetError("BMv2 has no manual clock: the embedded switch alone has one")
         self.require()
         return [
             BMV2,
@@ -172,7 +177,7 @@ class Bmv2Target:
 def _common(spec: LaunchSpec) -> list[str]:
     ports: list[str] = []
     for port in spec.ports:
-        ports += ["-i", f"{port.port}@{port.interface}"]
+        ports += ["-i", str(port.port) if spec.manual_clock else f"{port.port}@{port.interface}"]
     return [
         *("--no-p4", "--device-id", str(spec.device_id), "-L", "warn"),
         *ports,

@@ -13,20 +13,44 @@ from rich.text import Text
 from controller.observe import FlowState, PortState, Snapshot
 from topologies.record import Record
 
-BAR_COLUMNS = 100  # from this width on utilisation is a bar, too
 _BAR_CELLS = 20
+_GAP = 2  # between columns
 # Rows beside the tables' own: title, two headings of two lines with a rule, space between, two captions.
 _OTHER_ROWS = 1 + 2 * 3 + 1 + 1 + 1
-_PORT_HEADINGS = (
-    "port",
-    "link",
-    "queue\nKB",
-    "pn",
-    "PAUSE\nout/ms",
-    "PAUSE\nin/ms",
-    "marked",
-    "sends\nGb/s",
-    "of\nlink",
+
+
+@dataclass(frozen=True)
+class _Column:
+    """`room`: cells that it usually takes, so that a number that grows doesn't hide another column. Where the terminal
+    is narrow, columns go by `goes`, the smallest first; those without stay."""
+
+    heading: str
+    room: int = 0
+    goes: int | None = None
+    left: bool = False
+
+
+_PORT_COLUMNS = (
+    _Column("port", left=True),
+    _Column("link", goes=2, left=True),
+    _Column("queue\nKB", 7),
+    _Column("pn", 4, goes=3),
+    _Column("PAUSE\nout/ms", 6, goes=4),
+    _Column("PAUSE\nin/ms", 6, goes=5),
+    _Column("marked", 6, goes=6),
+    _Column("sends\nGb/s", 5, goes=7),
+    _Column("of\nlink", 4),
+    _Column("", 6),
+    _Column(f"sends, of its link\n0%{'100%':>{_BAR_CELLS - 2}}", _BAR_CELLS, goes=1, left=True),
+)
+_FLOW_COLUMNS = (
+    _Column("flow", left=True),
+    _Column("from", left=True),
+    _Column("to", left=True),
+    _Column("state", 7, goes=1, left=True),
+    _Column("rate\nGb/s", 6),
+    _Column("goodput\nGb/s", 6, goes=3),
+    _Column("marked", 6, goes=2),
 )
 
 
@@ -56,10 +80,10 @@ def picture(record: Record, now: Snapshot, width: int, height: int | None = None
         ports = sorted(sorted(ports, key=_busy, reverse=True)[: room - len(flows)], key=now.ports.index)
     ended = sum(flow.state not in ("waiting", "sending") for flow in now.flows)
     return Group(
-        _title(record, now),
+        _title(record, now, width),
         _port_table(ports, len(now.ports) - len(ports), width),
         "",
-        _flow_table(flows, shown_of - len(flows), ended),
+        _flow_table(flows, shown_of - len(flows), ended, width),
     )
 
 
@@ -69,76 +93,93 @@ def _needed(ports: Sequence[PortState], flows: Sequence[_FlowRow]) -> int:
 
 def _in_use(port: PortState) -> bool:
     return bool(
-        port.queue_packets or port.rate_bps or port.paused or port.pausing or port.pauses_sent_per_s
-        or port.pauses_received_per_s
+        not port.up or port.lost or port.queue_packets or port.rate_bps or port.paused or port.pausing
+        or port.pauses_sent_per_s or port.pauses_received_per_s
     )  # fmt: skip
 
 
-def _busy(port: PortState) -> tuple[bool, int, float]:
-    return (port.paused or port.pausing, port.queue_bytes, port.utilisation)
+def _busy(port: PortState) -> tuple[bool, bool, int, float]:
+    return (not port.up, port.paused or port.pausing, port.queue_bytes, port.utilisation)
 
 
-def _title(record: Record, now: Snapshot) -> Text:
-    title = Text(no_wrap=True, overflow="ellipsis")
-    title.append(record.name, "bold")
-    title.append(f"  {record.scheme}, {record.target}, k = {record.dilation:g}")
-    title.append(f"  {now.time_s * 1e3:.1f} ms", "bold")
-    title.append(f", the last {now.over_s * 1e3:.2f} ms (nominal)")
+def _state(port: PortState) -> Text:
+    if not port.up:
+        return Text("DOWN", "bold red")
+    return Text("PAUSED", "bold red") if port.paused else Text("pauses" if port.pausing else "", "yellow")
+
+
+def _title(record: Record, now: Snapshot, width: int) -> Text:
+    """What fits of it: no number is cut."""
+    what = f"  {record.scheme}, {record.target}, k = {record.dilation:g}"
+    time_ms, over = f"  {now.time_s * 1e3:.1f} ms", f", the last {now.over_s * 1e3:.2f} ms (nominal)"
+    title = Text()
+    for middle, end in ((what, over), ("", over), ("", " (nominal)"), ("", "")):
+        title = Text.assemble((record.name, "bold"), middle, (time_ms, "bold"), end, no_wrap=True)
+        if title.cell_len <= width:
+            break
     return title
 
 
 def _port_table(ports: Sequence[PortState], hidden: int, width: int) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
-    for number, heading in enumerate(_PORT_HEADINGS):
-        table.add_column(heading, justify="left" if number < 2 else "right", no_wrap=True)
-    table.add_column("", no_wrap=True)
-    if width >= BAR_COLUMNS:
-        table.add_column("", no_wrap=True)
-    for port in ports:
-        cells: list[str | Text] = [
+    rows = [
+        (
             Text(port.port, "bold red" if port.paused else ""),
-            port.link,
+            Text(port.link),
             _some(f"{port.queue_bytes / 1e3:.1f}", port.queue_bytes > 0),
-            "-" if port.pn is None else _some(str(port.pn), port.pn > 0),
+            Text("-") if port.pn is None else _some(str(port.pn), port.pn > 0),
             _some(f"{port.pauses_sent_per_s / 1e3:.2f}", port.pauses_sent_per_s > 0, "yellow"),
             _some(f"{port.pauses_received_per_s / 1e3:.2f}", port.pauses_received_per_s > 0, "red"),
             _percent(port.marked_share),
             _some(f"{port.rate_bps / 1e9:.2f}", port.rate_bps > 0),
             _some(f"{port.utilisation:.0%}", port.utilisation > 0),
-            Text("PAUSED", "bold red") if port.paused else Text("pauses", "yellow") if port.pausing else "",
-        ]
-        if width >= BAR_COLUMNS:
-            cells.append(Text("█" * round(min(1.0, port.utilisation) * _BAR_CELLS), "red" if port.paused else "green"))
-        table.add_row(*cells)
-    if hidden:
-        table.caption, table.caption_justify = f"{hidden} more ports", "left"
-    return table
+            _state(port),
+            Text("█" * round(min(1.0, port.utilisation) * _BAR_CELLS), "red" if port.paused else "green"),
+        )
+        for port in ports
+    ]
+    rest = [f"{hidden} more ports"] * bool(hidden)
+    if losing := [f"{port.port} {port.lost:,}" for port in ports if port.lost]:
+        rest.append(f"frames lost: {', '.join(losing)}")
+    return _table(_PORT_COLUMNS, rows, width, "; ".join(rest) or None)
 
 
-def _flow_table(flows: Sequence[_FlowRow], hidden: int, ended: int) -> Table:
+def _flow_table(flows: Sequence[_FlowRow], hidden: int, ended: int, width: int) -> Table:
     rest = [f"{hidden} more"] * bool(hidden) + [f"{ended} flows have ended"] * bool(ended)
+    rows = [
+        (
+            *map(Text, (flow.name, flow.src, flow.dst, flow.state)),
+            Text(f"{flow.rate_bps / 1e9:.3f}"),
+            Text(f"{flow.goodput_bps / 1e9:.3f}"),
+            _percent(flow.marked_share),
+        )
+        for flow in flows
+    ]
+    none = (Text("none"), *[Text("")] * (len(_FLOW_COLUMNS) - 1))
+    return _table(_FLOW_COLUMNS, rows or [none], width, "; ".join(rest) or None)
+
+
+def _table(columns: Sequence[_Column], rows: Sequence[Sequence[Text]], width: int, caption: str | None) -> Table:
+    """With the columns that fit: none of them is cut."""
+    needs = [
+        max(column.room, *map(len, column.heading.split("\n")), *(row[number].cell_len for row in rows)) + _GAP
+        for number, column in enumerate(columns)
+    ]
+    shown = list(range(len(columns)))
+    for number in sorted((n for n, column in enumerate(columns) if column.goes), key=lambda n: columns[n].goes or 0):
+        if sum(needs[n] for n in shown) - _GAP > width:
+            shown.remove(number)
     table = Table(
         box=box.SIMPLE_HEAD,
         show_edge=False,
         pad_edge=False,
         padding=(0, 1, 0, 0),
-        caption="; ".join(rest) or None,
+        caption=caption,
         caption_justify="left",
     )
-    for number, heading in enumerate(("flow", "from", "to", "state", "rate\nGb/s", "goodput\nGb/s", "marked")):
-        table.add_column(heading, justify="left" if number < 4 else "right", no_wrap=True)
-    for flow in flows:
-        table.add_row(
-            flow.name,
-            flow.src,
-            flow.dst,
-            flow.state,
-            f"{flow.rate_bps / 1e9:.3f}",
-            f"{flow.goodput_bps / 1e9:.3f}",
-            _percent(flow.marked_share),
-        )
-    if not flows:
-        table.add_row("none", "", "", "", "", "", "")
+    for number in shown:
+        table.add_column(columns[number].heading, justify="left" if columns[number].left else "right", no_wrap=True)
+    for row in rows:
+        table.add_row(*(row[number] for number in shown))
     return table
 
 

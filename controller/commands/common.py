@@ -56,6 +56,17 @@ def assignments(texts: Iterable[str]) -> dict[str, Value]:
     return dict(assignment(text) for text in texts)
 
 
+def listing(title: str, rows: Callable[[], Iterable[tuple[str, str]]]) -> type[click.Command]:
+    """A command whose help ends with a list: (name, what it is), asked for when the help is."""
+
+    class Listing(click.Command):
+        def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+            with formatter.section(title):
+                formatter.write_dl(list(rows()))
+
+    return Listing
+
+
 def network_option(function: _F) -> _F:
     return click.option(
         "--network",
@@ -70,6 +81,18 @@ def network_option(function: _F) -> _F:
 
 def json_option(function: _F) -> _F:
     return click.option("--json", "as_json", is_flag=True, help="JSON instead of a table.")(function)
+
+
+def election_id_option(default: int | None = None) -> Callable[[_F], _F]:
+    unless = "" if default else " One above the network's own unless given."
+    return click.option(
+        "--election-id",
+        type=click.IntRange(1, 2**128 - 1),
+        metavar="N",
+        default=default,
+        show_default=True,
+        help=f"P4Runtime's: the controller with the highest may write.{unless}",
+    )
 
 
 def print_json(value: Any) -> None:

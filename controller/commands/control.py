@@ -8,20 +8,28 @@ from typing import TYPE_CHECKING
 
 import click
 
-from controller.commands.common import Quantity, json_option, network_option, print_json, print_table
+from controller.commands.common import (
+    Quantity,
+    election_id_option,
+    json_option,
+    network_option,
+    print_json,
+    print_table,
+)
 from controller.complete import complete_node, complete_port, complete_setting, complete_switch
 
 if TYPE_CHECKING:
+    from controller.port_tables import Setting
     from controller.running import Running
-    from controller.settings import Setting
 
 
 @click.command("set")
 @click.argument("switch", shell_complete=complete_switch)
 @click.argument("words", nargs=-1, metavar="[PORT] [NAME=VALUE]...", shell_complete=complete_setting)
+@election_id_option()
 @network_option
 @json_option
-def set_(switch: str, words: tuple[str, ...], network: str | None, as_json: bool) -> None:
+def set_(switch: str, words: tuple[str, ...], election_id: int | None, network: str | None, as_json: bool) -> None:
     """Change thresholds of SWITCH while it runs.
 
     At all its ports, or at PORT. Without NAME=VALUE it shows them. XON follows XOFF at its distance unless it is set
@@ -44,7 +52,7 @@ def set_(switch: str, words: tuple[str, ...], network: str | None, as_json: bool
 
     ports = [int(word) for word in words if word.isdecimal()]
     texts = [word for word in words if not word.isdecimal()]
-    with attach(network) as lab:
+    with attach(network, election_id) as lab:
         client = lab.switches[switch]
         if len(ports) > 1 or (ports and words[0] != str(ports[0])):
             raise click.UsageError("write it as SWITCH [PORT] NAME=VALUE...")
@@ -95,7 +103,9 @@ def _value(text: str, settings: Sequence[Setting]) -> tuple[str, float]:
 @click.command()
 @click.argument("node", shell_complete=complete_node)
 @click.argument("port", type=int, required=False, shell_complete=complete_port)
-@click.option("--for", "duration", type=Quantity("time"), help="Nominal time: 2ms. Until `pcn resume` unless given.")
+@click.option(
+    "--for", "duration", type=Quantity("duration"), help="Nominal time: 2ms. Until `pcn resume` unless given."
+)
 @click.option("--class", "traffic_class", type=click.IntRange(0, 7), default=3, show_default=True, help="Which class.")
 @network_option
 @json_option
@@ -115,11 +125,13 @@ def pause(
     from controller.attach import attach
     from controller.pause import pause as send
     from controller.running import endpoint
+    from controller.units import dilated_text
 
     with attach(network) as lab:
         end = endpoint(lab.topology, node, port)
-        if duration is None and not as_json:
-            click.echo(f"{end} is paused until `pcn resume`, or Ctrl-C")
+        if not as_json:
+            lasts = "until `pcn resume`" if duration is None else f"for {dilated_text(duration, lab.record.dilation)}"
+            click.echo(f"{end} is paused {lasts}; Ctrl-C ends it")
         made = send(lab, node, port, duration_s=duration, traffic_class=traffic_class)
     if as_json:
         print_json(asdict(made))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from controller.commands.common import json_option, print_json, print_table
+from controller.commands.common import election_id_option, json_option, print_json, print_table
 
 if TYPE_CHECKING:
     from controller.tofino.deploy import Deployed
@@ -47,13 +47,7 @@ def _address(_context: click.Context, _parameter: click.Parameter, value: str | 
     type=click.Path(path_type=Path, file_okay=False),
     help="Write package, chassis configuration and PFC script there, over older ones.",
 )
-@click.option(
-    "--election-id",
-    type=click.IntRange(1, 2**64 - 1),
-    default=1,
-    show_default=True,
-    help="The highest of all controllers' may write.",
-)
+@election_id_option(1)
 @click.option("--sample", is_flag=True, help="Print a FILE to start from, and do nothing else.")
 @json_option
 def deploy(
@@ -146,7 +140,7 @@ def _show(lab: TofinoLab, made: Deployed) -> None:
         f"{lab.switch}: counters that are not zero",
         ("counter", "port", "panel", "class", "packets", "bytes"),
         [
-            (cell.counter, cell.port, panels[cell.port], cell.number, cell.value.packets, cell.value.bytes)
+            (cell.counter, cell.port, panels[cell.port], cell.number, cell.value.packets, cell.value.bytes or "-")
             for cell in made.counters
             if cell.value.packets
         ],

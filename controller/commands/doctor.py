@@ -14,16 +14,18 @@ from controller.commands.common import json_option, print_json, print_table
 def doctor(as_json: bool) -> None:
     """Say what this machine lacks.
 
-    And the command that brings it. Fails if something that is needed is missing.
+    And the command that brings it. Fails if something that is needed is missing: without root, for virtual time and
+    figures; as root, for live networks too.
 
     \b
     Examples:
       pcn doctor
       pcn doctor --json
     """
-    from controller.doctor import checks
+    from controller.doctor import checks, missing
 
     found = checks()
+    lacking = missing(found)
     if as_json:
         print_json([asdict(check) for check in found])
     else:
@@ -32,7 +34,7 @@ def doctor(as_json: bool) -> None:
             ("", "what", "for", "found"),
             [
                 (
-                    "ok" if check.present else "MISSING" if check.needed else "optional",
+                    "ok" if check.present else "MISSING" if check.name in lacking else "optional",
                     check.name,
                     check.what_for,
                     check.found,
@@ -43,8 +45,11 @@ def doctor(as_json: bool) -> None:
         for check in found:
             if not check.present:
                 click.echo(f"to get {check.name}: {check.remedy}")
-    missing = [check.name for check in found if check.needed and not check.present]
-    if missing:
-        raise click.ClickException(f"missing: {', '.join(missing)}")
+    if lacking:
+        raise click.ClickException(f"missing: {', '.join(lacking)}")
     if not as_json:
-        click.echo("everything that is needed is here")
+        live = [check.name for check in found if check.live and not check.present]
+        if live:
+            click.echo(f"virtual time and figures have all they need; live networks need {', '.join(live)}")
+        else:
+            click.echo("everything that is needed is here")

@@ -32,7 +32,7 @@ def flow() -> None:
 @click.argument("dst", shell_complete=complete_host)
 @click.option("--size", type=Quantity("size"), help="Payload to send: 64KB. For ever unless given.")
 @click.option("--rate", type=Quantity("rate"), help="At most this rate: 5G.")
-@click.option("--duration", type=Quantity("time"), help="For this nominal time: 10ms.")
+@click.option("--duration", type=Quantity("duration"), help="For this nominal time: 10ms.")
 @click.option("--count", type=click.IntRange(1, 4096), default=1, show_default=True, help="How many flows.")
 @network_option
 @json_option
@@ -56,6 +56,7 @@ def start(
     """
     from controller import flows
     from controller.attach import attach
+    from controller.units import dilated_text
 
     with attach(network) as lab:
         numbers = flows.start(
@@ -68,10 +69,11 @@ def start(
             rate_bps=rate,
             duration_s=duration,
         )
+        lasts = "" if duration is None else f" for {dilated_text(duration, lab.record.dilation)}"
     if as_json:
         print_json({"started": numbers})
     else:
-        click.echo(f"started {_numbers(numbers)} from {src} to {dst}")
+        click.echo(f"started {_numbers(numbers)} from {src} to {dst}{lasts}")
 
 
 @flow.command()
@@ -120,7 +122,7 @@ def list_flows(network: str | None, as_json: bool) -> None:
         return
     print_table(
         "flows",
-        ("flow", "from", "to", "state", "rate", "sent"),
+        ("flow", "from", "to", "state", "rate", "sent\npackets"),
         [
             (
                 one.id,
@@ -144,21 +146,33 @@ _LISTED = ("id", "src", "dst", "state", "rate_bps", "sent_packets")
 def stats(network: str | None, as_json: bool) -> None:
     """What each flow sent, what arrived of it, how much was marked, and how quick it was.
 
+    Missing: once a flow has ended, everything that was sent and hasn't come; before, gaps. Lines below the table name
+    PAUSE, RESUME and CNP frames that were lost, and programs that have ended.
+
     \b
     Examples:
       pcn flow stats
       pcn flow stats --json
     """
+    from controller import control_frames
     from controller.attach import attach
 
     with attach(network) as lab:
         found = _flows(lab)
+        lost = [str(one) for one in control_frames.lost(lab)]
+        ended = [node for node in lab.record.nodes.values() if node.process and not node.process.alive()]
+    below = [f"the program of {node.name} has ended; its log: {node.log}" for node in ended] + lost
     if as_json:
         print_json([{**asdict(flow), "marked_fraction": flow.marked_fraction} for flow in found])
+        for line in below:
+            click.echo(line, err=True)
         return
     print_table(
         "flows",
-        ("flow", "from", "to", "state", "sent", "arrived", "missing", "marked", "CNPs", "goodput\nGb/s", "FCT\nms"),
+        (
+            *("flow", "from", "to", "state", "sent\npackets", "arrived\npackets", "missing\npackets"),
+            *("marked", "CNPs", "goodput\nGb/s", "FCT\nms"),
+        ),
         [
             (
                 one.id,
@@ -176,12 +190,14 @@ def stats(network: str | None, as_json: bool) -> None:
             for one in found
         ],
     )
+    for line in below:
+        click.echo(line)
 
 
 def _flows(lab: Attached) -> list[Flow]:
     from controller import flows
 
-    return flows.flows(lab.topology, {name: agent.stats() for name, agent in lab.agents.items()})
+    return flows.flows(lab.topology, flows.ask(lab.agents))
 
 
 def _rate(rate_bps: float | None) -> str:

@@ -29,7 +29,7 @@ _LOOK_S = 0.2
 @click.option("--rate", type=Quantity("rate"), help="A flow's rate at most: 500M.")
 @click.option("--size", type=Quantity("size"), help="A flow's payload: 10MB. For ever unless given.")
 @click.option("--payload", type=Quantity("size"), default="1000", show_default=True, help="A packet's payload.")
-@click.option("--for", "duration", type=Quantity("time"), help="End after this time: 10s. At Ctrl-C unless given.")
+@click.option("--for", "duration", type=Quantity("duration"), help="End after this time: 10s. At Ctrl-C unless given.")
 @click.option("--log", type=click.Path(path_type=Path), metavar="FILE", help="What happens, in JSON lines.")
 @json_option
 def host(
@@ -58,6 +58,7 @@ def host(
       pcn host --iface eth2 --to 10.0.0.2 --rate 500M --for 2s
     """
     from controller.nic_host import NEXT_HOP, NicHost, SchemeError, find_nic, settings
+    from controller.units import time_text
 
     if not receivers and (rate or size or via):
         raise click.UsageError("--rate, --size and --via are of flows: say where one goes, with --to ADDRESS")
@@ -77,7 +78,7 @@ def host(
         if not as_json:
             click.echo(
                 f"{interface}: {wanted.ip}, {wanted.nic.mac}, {wanted.line_rate_bps / 1e9:g} Gb/s, {scheme}"
-                f"{'' if duration else '; Ctrl-C ends it'}"
+                f"{f', for {time_text(duration)}' if duration else ''}; Ctrl-C ends it"
             )
         for number, receiver in enumerate(receivers, 1):
             running.agent.start(

@@ -89,13 +89,15 @@ def up(
       pcn up dumbbell --set pairs=2 --set xoff_bytes=256KB
     """
     from controller import supervisor
+    from controller.compiled import stale
     from controller.target import target as find_target
     from topologies import catalog
-    from topologies.network import require_startable
+    from topologies.network import configured, require_startable
 
     values = assignments(options)
     built = catalog.build(topology, values)
     name = name or built.name
+    configured(scheme, assignments(parameters))
     require_startable(built, find_target(target), name)
     logs = logs or Path("results") / "up" / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}"
     logs.mkdir(parents=True, exist_ok=True)
@@ -113,6 +115,8 @@ def up(
     nodes = f"{len(built.switches)} switches ({target}), {len(built.hosts)} hosts ({scheme})"
     click.echo(f"bringing {name} up: {nodes} ...", err=as_json)
     record = supervisor.up(spec)
+    if old := stale(record.program):
+        click.echo(f"note: {old}", err=True)
     if as_json:
         print_json(_network(record, held=True))
         return
@@ -130,7 +134,7 @@ def up(
 def down(name: str | None, force: bool, as_json: bool) -> None:
     """End what `pcn up` started.
 
-    The network NAME, or all; and remove what dead ones left. Safe to repeat.
+    The network NAME, or all; and remove what dead ones left. Without NAME, safe to repeat.
 
     \b
     Examples:
@@ -138,8 +142,12 @@ def down(name: str | None, force: bool, as_json: bool) -> None:
       pcn down dumbbell
     """
     from controller import supervisor
+    from controller.errors import UnknownNameError
+    from experiments.output import remove_dead
     from topologies import record as records
 
+    if name and not records.directory(name).is_dir():
+        raise UnknownNameError("network", name, records.names())
     removed: list[str] = []
     for found in [name] if name else records.names():
         record = records.load(found)
@@ -147,6 +155,8 @@ def down(name: str | None, force: bool, as_json: bool) -> None:
             click.echo(f"left alone: {found}, of the running process {record.owner.pid}", err=as_json)
             continue
         removed += supervisor.down(found, force)
+    if not name:
+        removed += [f"what a killed run left, {path}" for path in remove_dead()]
     if as_json:
         print_json({"removed": removed})
         return
@@ -160,6 +170,8 @@ def down(name: str | None, force: bool, as_json: bool) -> None:
 @json_option
 def status(as_json: bool) -> None:
     """Show networks and their programs.
+
+    Of each switch, where its P4Runtime server listens, and as which device: for controllers of your own.
 
     \b
     Examples:
@@ -177,20 +189,39 @@ def status(as_json: bool) -> None:
         click.echo("no network is up")
     for network in networks:
         title = (
-            f"{network['name']}: {network['state']}, {network['target']}, {network['scheme']}, "
+            f"{network['name']}: {_state(network)}, {network['target']}, {network['scheme']}, "
             f"k = {network['dilation']:g}, process {network['pid']}"
         )
         rows = [
-            (node["name"], node["kind"], "runs" if node["runs"] else "ENDED", node["pid"], node["log"])
+            (
+                *(node["name"], node["kind"], _PROGRAM[node["runs"]], node["pid"] or "-"),
+                *((node["device_id"], node["control"]) if node["device_id"] else ("-", "-")),
+                node["log"] or "-",
+            )
             for node in network["nodes"]
         ]
-        print_table(title, ("node", "is", "program", "pid", "log"), rows)
+        print_table(title, ("node", "is", "program", "pid", "device\nid", "P4Runtime", "log"), rows)
+
+
+_PROGRAM = {True: "runs", False: "ENDED", None: "the kernel"}
+
+
+def _state(network: dict[str, Any]) -> str:
+    """What is wrong with it comes first."""
+    if network["state"] != "up":
+        return str(network["state"])
+    ended = [node["name"] for node in network["nodes"] if node["runs"] is False]
+    wrong = [f"the program{'s' if len(ended) > 1 else ''} of {', '.join(ended)} ENDED"] if ended else []
+    wrong += [f"{link} is DOWN" for link in network["links_down"]]
+    return f"up, BUT {'; '.join(wrong)}" if wrong else "up"
 
 
 def _network(record: Record, held: bool) -> dict[str, Any]:
+    from controller.links import links
     from topologies.serialise import from_dict
 
     topology = from_dict(record.topology)
+    devices = {switch.name: switch.device_id for switch in topology.switches}
     return {
         "name": record.name,
         "state": record.state if held else "dead: `pcn down` removes what it left",
@@ -202,15 +233,19 @@ def _network(record: Record, held: bool) -> dict[str, Any]:
         "features": record.features,
         "pid": record.owner.pid,
         "logs": record.log_dir,
+        "links_down": [str(link) for link in links(record, topology) if not link.up]
+        if held and record.state == "up"
+        else [],
         "nodes": [
             {
                 "name": node.name,
-                "kind": "host" if topology.is_host(node.name) else "switch",
-                "runs": bool(node.process and node.process.alive()),
+                "kind": "switch" if node.name in devices else "host",
+                "runs": node.process.alive() if node.process else None,  # None: the kernel speaks for it
                 "pid": node.process.pid if node.process else None,
                 "namespace_pid": node.shell.pid,
                 "interfaces": node.interfaces,
-                "control": node.control,
+                "device_id": devices.get(node.name),
+                "control": node.control,  # a switch's P4Runtime, an agent's socket
                 "log": node.log,
             }
             for node in record.nodes.values()

@@ -18,11 +18,12 @@ from controller.complete import complete_node, complete_port
 @click.command()
 @click.argument("node", shell_complete=complete_node)
 @click.argument("port", type=int, required=False, shell_complete=complete_port)
-@click.option("--for", "duration", type=Quantity("time"), help="Nominal time: 10ms. Until Ctrl-C unless given.")
+@click.option("--for", "duration", type=Quantity("duration"), help="Nominal time: 10ms. Until Ctrl-C unless given.")
 @click.option("--count", type=click.IntRange(1), help="Frames.")
 @click.option(
     "--out", "-o", type=click.Path(path_type=Path, allow_dash=True), help="The file; NODE-PORT.pcapng unless given."
 )
+@click.option("--overwrite", is_flag=True, help="The file, where it is there already.")
 @click.option("--real-time", is_flag=True, help="Real time stamps instead of nominal ones.")
 @network_option
 @json_option
@@ -32,14 +33,15 @@ def pcap(
     duration: float | None,
     count: int | None,
     out: Path | None,
+    overwrite: bool,
     real_time: bool,
     network: str | None,
     as_json: bool,
 ) -> None:
     """Capture at PORT of NODE, for Wireshark.
 
-    Both ways, in pcapng. Wireshark decodes RoCEv2 and PFC by itself. Time stamps are nominal, those of the port.
-    `--out -` writes to stdout.
+    Both ways, in pcapng. Wireshark decodes RoCEv2 and PFC by itself. Time stamps are nominal. The file holds the whole
+    time, in order; frames that this machine was too busy for are counted. `--out -` writes to stdout.
 
     \b
     Examples:
@@ -50,6 +52,7 @@ def pcap(
     from controller.attach import attach
     from controller.capture import capture
     from controller.running import endpoint
+    from controller.units import dilated_text
 
     stopped = False
 
@@ -61,8 +64,10 @@ def pcap(
     with attach(network) as lab:
         end = endpoint(lab.topology, node, port)
         path = out or _free(f"{end.node}-{end.port}")
-        if duration is None and count is None:
-            click.echo(f"capturing at {end} until Ctrl-C", err=True)
+        if not as_json:
+            lasts = "" if duration is None else f" for {dilated_text(duration, lab.record.dilation)}"
+            most = "" if count is None else f", {count} frames at most"
+            click.echo(f"capturing at {end}{lasts}{most}; Ctrl-C ends it", err=True)
         before = signal.signal(signal.SIGINT, stop)
         try:
             made = capture(
@@ -73,6 +78,7 @@ def pcap(
                 duration_s=duration,
                 count=count,
                 real_time=real_time,
+                overwrite=overwrite,
                 stopped=lambda: stopped,
             )
         except BrokenPipeError:  # who read it has seen enough
@@ -85,7 +91,7 @@ def pcap(
         return
     kinds = ", ".join(f"{number} {kind}" for kind, number in made.kinds.items())
     said = f"{made.frames} frames in {made.nominal_s * 1e3:.3f} ms nominal{f' ({kinds})' if kinds else ''}"
-    lost = f"; {made.lost} more were lost: this machine was too busy" if made.lost else ""
+    lost = f"; {made.lost} MORE AREN'T IN IT: this machine was too busy to take them" if made.lost else ""
     where = "" if to_stdout else f"; {made.time} time stamps; {path}"
     click.echo(f"{end}: {said}{lost}{where}", err=to_stdout)
 

@@ -59,7 +59,9 @@ def tables(switch: str, name: str | None, network: str | None, as_json: bool) ->
 def counters(switch: str, name: str | None, every: bool, network: str | None, as_json: bool) -> None:
     """Show counters of SWITCH.
 
-    All, or the counter NAME: by port and class (`dropped`: by port and reason).
+    All, or the counter NAME: by port and class (`dropped`: by port and reason). in_discards and out_discards are the
+    switch's own, not its program's: frames that it was too slow for, and frames that were to leave while the link was
+    down or a queue full. Of PFC frames packets alone are counted.
 
     \b
     Examples:
@@ -67,16 +69,26 @@ def counters(switch: str, name: str | None, every: bool, network: str | None, as
       pcn counters s0 marked
       pcn counters s1 pause_sent --all --json
     """
+    from controller import ports
     from controller.attach import attach
 
     with attach(network) as lab:
         client = lab.switches[switch]
+        known = client.counters()
         rows: list[dict[str, Any]] = [
             {"counter": counter, **_place(cell), "packets": value.packets, "bytes": value.bytes}
-            for counter in ([name] if name else client.counters())
+            for counter in ([name] if name else known)
+            if counter not in ports.DISCARDS
             for cell, value in sorted(client.read_counters(counter).items())
             if value.packets or (every and cell in _cells(lab, switch))
         ]
+        if name is None or name in ports.DISCARDS:
+            rows += [
+                {"counter": counter, "port": port, "class": None, "packets": packets, "bytes": None}
+                for counter in ([name] if name else ports.DISCARDS)
+                for port, counts in (ports.read(client) or {}).items()
+                if (packets := getattr(counts, counter)) or every
+            ]
     if as_json:
         print_json(rows)
         return
@@ -84,7 +96,10 @@ def counters(switch: str, name: str | None, every: bool, network: str | None, as
         f"{switch}: counters{'' if every else ' that are not zero'}",
         ("counter", "port", "class", "link", "packets", "bytes"),
         [
-            (r["counter"], r["port"], r["class"], _link(lab, switch, r["port"]), r["packets"], r["bytes"] or "-")
+            (
+                *(r["counter"], r["port"], "-" if r["class"] is None else r["class"], _link(lab, switch, r["port"])),
+                *(r["packets"], r["bytes"] or "-"),
+            )
             for r in rows
         ],
     )

@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
-from controller.complete import complete_clock, complete_scenario, complete_scheme, complete_target
+from controller.commands.common import json_option, listing
+from controller.complete import (
+    complete_clock,
+    complete_parameter,
+    complete_scenario,
+    complete_scheme,
+    complete_target,
+)
+
+UNMET = 3
+"""Exit code of --check."""
 
 
-@click.command()
+def _scenarios() -> Iterator[tuple[str, str]]:
+    from experiments.scenarios import SCENARIOS
+
+    for name, scenario in SCENARIOS.items():
+        yield name, f"{scenario.title}. {scenario.source}"
+
+
+@click.command(cls=listing("Scenarios", _scenarios))
 @click.argument("scenario", shell_complete=complete_scenario)
 @click.option(
     "--scheme",
@@ -33,10 +51,23 @@ from controller.complete import complete_clock, complete_scenario, complete_sche
 )
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of whatever is random.")
 @click.option(
-    "--set", "parameters", multiple=True, metavar="NAME=VALUE", help="Parameter of the scenario: duration=100ms."
+    "--set",
+    "parameters",
+    multiple=True,
+    metavar="NAME=VALUE",
+    shell_complete=complete_parameter,
+    help="Parameter of the scenario: duration=100ms.",
 )
+@click.option("--list", "listed", is_flag=True, help="Run nothing: list SCENARIO's parameters.")
 @click.option("--dilation", "-k", default="auto", show_default=True, metavar="K|auto", help="Slow-down of live time.")
-@click.option("--out", type=click.Path(path_type=Path), help="Result folder; results/SCENARIO/SCHEME unless given.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    help="Result folder. Default: results/SCENARIO/SCHEME, results/SCENARIO-virtual/SCHEME in virtual time.",
+)
+@click.option("--check", is_flag=True, help=f"Exit code {UNMET} if a check is not met.")
+@click.option("--quiet", "-q", is_flag=True, help="Say nothing but what went wrong.")
+@json_option
 def run(
     scenario: str,
     scheme: str | None,
@@ -44,12 +75,17 @@ def run(
     target: str,
     seed: int,
     parameters: tuple[str, ...],
+    listed: bool,
     dilation: str,
     out: Path | None,
-) -> None:
+    check: bool,
+    quiet: bool,
+    as_json: bool,
+) -> int:
     """Run SCENARIO, with a report.
 
-    Writes summary.json, series.parquet, plots and report.html. What is there already is kept beside it.
+    Writes summary.json, series.parquet, plots and report.html. What is there already is kept beside it. --json prints
+    summary.json, and progress on stderr.
 
     \b
     Examples:
@@ -59,7 +95,15 @@ def run(
       pcn run fig5 --clock virtual
       pcn run dumbbell --clock live,virtual
       pcn run dumbbell --target bmv2 --dilation 1000 --out /tmp/bmv2
+      pcn run victim --scheme dcqcn --list
     """
-    from experiments.cli import run_command
+    from experiments import cli
 
-    run_command(scenario, scheme, clock, target, seed, parameters, dilation, out)
+    if listed:
+        cli.list_command(scenario, scheme, as_json)
+        return 0
+    unmet = cli.run_command(scenario, scheme, clock, target, seed, parameters, dilation, out, quiet, as_json)
+    if not (check and unmet):
+        return 0
+    click.echo(f"pcn: not met: {'; '.join(unmet)}", err=True)
+    return UNMET

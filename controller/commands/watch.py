@@ -17,6 +17,7 @@ from controller.commands.common import network_option, print_json
 
 if TYPE_CHECKING:
     from controller.attach import Attached
+    from controller.observe import Observer
 
 
 @click.command()
@@ -43,24 +44,39 @@ def watch(every: float, once: bool, network: str | None, as_json: bool) -> None:
       pcn watch --once
       pcn watch --once --json
     """
-    from controller.attach import attach
+    with contextlib.ExitStack() as stack, contextlib.suppress(KeyboardInterrupt):
+        with _said("connecting ..."):
+            from controller.attach import attach
+            from controller.observe import Observer
 
-    with attach(network) as lab, contextlib.suppress(KeyboardInterrupt):
+            lab = stack.enter_context(attach(network))
+            observer = Observer(lab)
         if once:
-            _once(lab, every, as_json)
+            _once(lab, observer, every, as_json)
         elif as_json or not sys.stdout.isatty():
-            _lines(lab, every, as_json)
+            _lines(lab, observer, every, as_json)
         else:
-            _live(lab, every)
+            _live(lab, observer, every)
 
 
-def _once(lab: Attached, every: float, as_json: bool) -> None:
+@contextlib.contextmanager
+def _said(text: str) -> Iterator[None]:
+    """While there is nothing else to see; gone afterwards."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    click.echo(text, nl=False, err=True)
+    try:
+        yield
+    finally:
+        click.echo("\r\x1b[K", nl=False, err=True)
+
+
+def _once(lab: Attached, observer: Observer, every: float, as_json: bool) -> None:
     from rich.console import Console
 
-    from controller.observe import Observer
     from controller.view import picture
 
-    observer = Observer(lab)
     time.sleep(every)
     now = observer.look()
     if as_json:
@@ -70,13 +86,11 @@ def _once(lab: Attached, every: float, as_json: bool) -> None:
     console.print(picture(lab.record, now, console.width))
 
 
-def _lines(lab: Attached, every: float, as_json: bool) -> None:
+def _lines(lab: Attached, observer: Observer, every: float, as_json: bool) -> None:
     from rich.console import Console
 
-    from controller.observe import Observer
     from controller.view import picture
 
-    observer = Observer(lab)
     console = Console(highlight=False)
     while True:
         time.sleep(every)
@@ -87,16 +101,15 @@ def _lines(lab: Attached, every: float, as_json: bool) -> None:
             console.print(picture(lab.record, now, console.width))
 
 
-def _live(lab: Attached, every: float) -> None:
+def _live(lab: Attached, observer: Observer, every: float) -> None:
     from rich.console import Console
     from rich.live import Live
 
-    from controller.observe import Observer
     from controller.view import picture
 
     console = Console(highlight=False)
-    observer = Observer(lab)
-    with _keys(), Live(console=console, screen=True, auto_refresh=False) as live:
+    with _keys(), Live(f"{lab.record.name}: looking ...", console=console, screen=True, auto_refresh=False) as live:
+        live.refresh()
         wait_s = min(every, 0.3)  # the first look comes soon
         while not _pressed("q", wait_s):
             live.update(picture(lab.record, observer.look(), console.width, console.height), refresh=True)

@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from controller.configure import LOSSLESS_CLASSES
 from controller.lab import CLASSES
+from controller.pfc import LOSSLESS_CLASSES
 from controller.tofino.model import (
     FRONT_PORTS,
     LANES,

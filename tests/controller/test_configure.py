@@ -8,27 +8,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.configure import (
-    CNM_CLONE_SESSION,
-    LATE_US,
-    MAX_QUANTA,
-    PFC_CLONE_SESSION,
-    NpEcnPort,
-    QcnPort,
-    RedPort,
-    agent_parameters,
-    entries,
-    pfc_entry,
-    plan,
-    quantum_q16_us,
-)
+from controller import marking
+from controller.configure import agent_parameters, entries, plan
+from controller.errors import UnknownNameError
+from controller.marking.np_ecn_time import LATE_US, NpEcnPort
+from controller.marking.qcn_cp import CNM_CLONE_SESSION, QcnPort
+from controller.marking.red_ecn import RedPort
+from controller.pfc import MAX_QUANTA, PFC_CLONE_SESSION, quantum_q16_us
+from controller.port_tables import PortEntries
 from controller.switch import COMPILED, Program
 from controller.target import RECIRCULATION_PORT
-from hosts.algorithms import DcqcnParameters, schemes
+from hosts.algorithms import schemes
 from topologies.compact import compact
 from topologies.dumbbell import dumbbell
 from topologies.fat_tree import fat_tree
-from topologies.model import TopologyError
+from topologies.model import Topology, TopologyError
 
 
 def test_quantum_is_512_bit_times_of_the_dilated_port() -> None:
@@ -46,8 +40,10 @@ def test_quantum_is_right_within_its_resolution(rate: float, dilation: float) ->
 
 
 def test_a_quantum_that_does_not_fit_is_refused() -> None:
-    with pytest.raises(TopologyError, match="a pause quantum at 1000 bit/s and k = 1000"):
+    with pytest.raises(ValueError, match="a pause quantum at 1000 bit/s and k = 1000"):
         quantum_q16_us(1e3, 1000)
+    with pytest.raises(TopologyError, match=r"s0:1: a pause quantum at .* and k = 1e\+09"):
+        plan(dumbbell(), "s0", 1e9)
 
 
 @given(dilation=st.floats(1, 5000), quanta=st.integers(2, MAX_QUANTA))
@@ -79,7 +75,7 @@ def test_entries_are_what_the_scheme_s_program_takes(scheme: str) -> None:
     """Every name and width against the committed p4info, for each table of the program."""
     configured = schemes[scheme].configure()
     schema = Program.compiled(configured.scheme.program).schema
-    made = plan(fat_tree(4), "e0", 400, configured.parameters)
+    made = plan(fat_tree(4), "e0", 400, configured)
     tables = set()
     for entry in entries(made):
         action = entry.encode(schema).table_entry.action
@@ -94,7 +90,7 @@ def test_a_threshold_that_does_not_fit_is_refused_by_the_schema() -> None:
     made = plan(dumbbell(), "s1", 400)
     wide = replace(made.pfc[0], quantum_q16_us=2**32)
     with pytest.raises(ValueError, match="invalid value for bitwidth 32"):
-        pfc_entry(wide).encode(schema)
+        wide.entries()[0].encode(schema)
 
 
 def test_constants_are_the_data_plane_s() -> None:
@@ -105,12 +101,11 @@ def test_constants_are_the_data_plane_s() -> None:
 
 
 def test_red_reaches_every_port_from_the_scheme_s_parameters() -> None:
-    parameters = DcqcnParameters(k_min_bytes=1000, k_max_bytes=51000, p_max=0.5)
+    scheme = schemes["dcqcn"].configure({"k_min_bytes": 1000, "k_max_bytes": 51000, "p_max": 0.5})
     topology = dumbbell()
-    made = plan(topology, "s0", 400, parameters)
-    assert [red.port for red in made.red] == list(topology.ports("s0"))
-    assert {(red.k_min_bytes, red.k_max_bytes, red.p_max) for red in made.red} == {(1000, 51000, 0.5)}
-    assert plan(topology, "s0", 400).red == ()
+    made = plan(topology, "s0", 400, scheme)
+    assert made.marking == tuple(RedPort(port, 1000, 51000, 0.5) for port in topology.ports("s0"))
+    assert plan(topology, "s0", 400).marking == ()
 
 
 @given(k_min=st.integers(0, 2**31), span=st.integers(1, 2**31 - 1), p_max=st.floats(0, 1), share=st.floats(0, 1))
@@ -125,16 +120,20 @@ def test_the_slope_gives_equation_5_within_its_resolution(k_min: int, span: int,
 
 def test_np_ecn_by_time_is_told_what_a_pause_is() -> None:
     """The largest frame and two PFC frames at the port's rate, in whole us; dilated, with what a thread is late."""
-    parameters = schemes["pcn-time"].configure({"largest_frame_bytes": 1518}).parameters
+
+    def made(
+        topology: Topology, dilation: float, scheme: str = "pcn-time", **settings: float
+    ) -> tuple[PortEntries, ...]:
+        return plan(topology, "s0", dilation, schemes[scheme].configure(settings)).marking
+
     topology = dumbbell()
-    assert {one.gap_us for one in plan(topology, "s0", 1.0, parameters).np_ecn} == {2}  # 1.31
-    assert {one.gap_us for one in plan(topology, "s0", 400.0, parameters).np_ecn} == {525 + LATE_US}  # 524.2
-    assert [one.port for one in plan(topology, "s0", 1.0, parameters).np_ecn] == list(topology.ports("s0"))
-    jumbo = dumbbell(mtu_bytes=9216)
-    assert {one.gap_us for one in plan(jumbo, "s0", 1.0, parameters).np_ecn} == {8}
-    assert plan(topology, "s0", 1.0, schemes["pcn"].configure().parameters).np_ecn == ()
+    ports = topology.ports("s0")
+    assert made(topology, 1.0) == tuple(NpEcnPort(port, 2) for port in ports)  # 1.31
+    assert made(topology, 400.0) == tuple(NpEcnPort(port, 525 + LATE_US) for port in ports)  # 524.2
+    assert made(dumbbell(mtu_bytes=9216), 1.0) == tuple(NpEcnPort(port, 8) for port in ports)
+    assert made(topology, 1.0, "pcn") == ()
     with pytest.raises(TopologyError, match=r"s0:1: a gap of 80\d+ us: it must be"):
-        plan(topology, "s0", 1.0, replace(parameters, largest_frame_bytes=1e13))
+        made(dumbbell(mtu_bytes=10**13, xon_bytes=0), 1.0)
 
 
 def test_classes_above_a_lossless_one_go_before_it() -> None:
@@ -150,8 +149,21 @@ def test_classes_above_a_lossless_one_go_before_it() -> None:
 
 def test_without_a_range_the_slope_is_not_used() -> None:
     assert RedPort(1, 5000, 5000, 1.0).slope_q48 == 0
-    with pytest.raises(TopologyError, match="K_max"):
-        plan(dumbbell(), "s0", 400, DcqcnParameters(k_max_bytes=2**32))
+    with pytest.raises(ValueError, match="K_max"):
+        RedPort(1, 5000, 2**32, 1.0)
+
+
+def test_clone_sessions_are_those_of_pfc_and_of_the_marking_points() -> None:
+    sessions = {name: plan(dumbbell(), "s0", 400, one.configure()).clone_sessions for name, one in schemes.items()}
+    assert sessions.pop("qcn") == (PFC_CLONE_SESSION, CNM_CLONE_SESSION)
+    assert set(sessions.values()) == {(PFC_CLONE_SESSION,)}
+
+
+def test_a_marking_point_stands_beside_its_p4_file() -> None:
+    for name in marking.names():
+        assert f"table {marking.find(name).TABLE} " in (COMPILED.parent / f"v1model/{name}.p4").read_text()
+    with pytest.raises(UnknownNameError, match="no marking point 'red_enc'; did you mean 'red_ecn'"):
+        marking.find("red_enc")
 
 
 def test_what_a_topology_says_of_the_hosts_scheme() -> None:

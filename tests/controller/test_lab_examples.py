@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from test_examples import LAB, LINES, ROOT, Machine
+from examples import ROOT
+from test_examples import LAB, LINES, Machine
 
-pytestmark = [pytest.mark.root, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.root
 SWITCH = "192.0.2.10"
 PORT = 9559
 PREPARE = (

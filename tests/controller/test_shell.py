@@ -1,32 +1,29 @@
-"""What `make shell` starts."""
+"""What `make shell` starts. Its command on a network is in test_mastership_live.py."""
 
 from __future__ import annotations
 
-from types import SimpleNamespace
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 from controller import shell
-from topologies.dumbbell import dumbbell
-from topologies.errors import LabError
-from topologies.serialise import to_dict
+
+ROOT = Path(__file__).resolve().parent.parent.parent
 
 
-@pytest.fixture
-def _network(monkeypatch: pytest.MonkeyPatch) -> None:
-    topology = dumbbell(pairs=1)
-    nodes = {switch.name: SimpleNamespace(control=f"unix:/run/{switch.name}") for switch in topology.switches}
-    monkeypatch.setattr(shell, "find", lambda name: SimpleNamespace(topology=to_dict(topology), nodes=nodes))
+def test_without_a_network(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "controller.shell", "python", "s1", "nosuch", ""]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: no network 'nosuch' is up")
 
 
-@pytest.mark.usefixtures("_network")
-def test_command() -> None:
-    words = shell.command("python", "s1", "lab")
-    assert words[:5] == ["python", "-m", "p4runtime_sh", "--grpc-addr", "unix:/run/s1"]
-    assert words[words.index("--election-id") + 1] == "0,2", "above our own controller's"
-
-
-@pytest.mark.usefixtures("_network")
-def test_unknown_switch() -> None:
-    with pytest.raises(LabError, match="no switch 's9'"):
-        shell.command("python", "s9")
+def test_ipython_does_not_hear_of_the_other_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An activated one, which it would warn about: the shell's own is what it runs in."""
+    monkeypatch.setenv("VIRTUAL_ENV", "/somewhere/.venv")
+    monkeypatch.setenv("TERM", "xterm")
+    environment = shell.environment()
+    assert "VIRTUAL_ENV" not in environment
+    assert environment["TERM"] == "xterm"

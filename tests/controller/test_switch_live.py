@@ -1,36 +1,34 @@
-"""The switch client and the lab on real switches, of each target that is installed."""
+"""The switch client and the lab on real switches, of each target."""
 
 from __future__ import annotations
 
 import os
-import shutil
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
+import needs
 import pytest
 
 from controller.errors import SwitchError, UnknownNameError
 from controller.lab import Lab, index
 from controller.routes import route_entry
 from controller.switch import SwitchClient, TableAction, TableEntry, TableMatch
-from controller.target import BMV2
 from topologies.dumbbell import dumbbell
 
 pytestmark = pytest.mark.root
-TARGETS = ["softswitch", *(["bmv2"] if shutil.which(BMV2) else [])]
 # The base round trip is there before any queue.
 RTT_S = 500e-6
 
 
-@pytest.fixture(scope="module", params=TARGETS)
+@pytest.fixture(scope="module", params=needs.TARGETS)
 def lab(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     name = f"l{os.getpid()}-{uuid.uuid4().hex[:8]}"
     with Lab(
         dumbbell(pairs=1, rtt_s=RTT_S),
         log_dir=tmp_path_factory.mktemp("logs"),
         name=name,
-        target=request.param,
+        target=needs.target(request.param),
         dilation=500,
         scheme="pfc",
     ) as lab:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from rich.console import Console
 
@@ -64,6 +66,32 @@ def test_it_fits_and_shows_what_matters(width: int, height: int, flows: int) -> 
     assert "3 flows have ended" in text
 
 
+@pytest.mark.parametrize("width", range(28, 80, 2))
+def test_a_narrow_terminal_shows_less_and_cuts_nothing(width: int) -> None:
+    """Columns go, numbers stay whole; which columns there are doesn't depend on the numbers."""
+    shown = lines(width, 50, 14)
+    assert all(len(line.rstrip()) <= width for line in shown)
+    text = "\n".join(shown)
+    assert "…" not in text
+    words = set(text.split())
+    assert words >= {"14336.0", "100%", "PAUSED"}
+    headings, idle = (next(line for line in some if "KB" in line) for some in (shown, lines(width, 50, 0)))
+    assert headings.split() == idle.split()
+    for heading, number in (("Gb/s", "40.00"), ("in/ms", "123.46"), ("pn", "1234")):
+        assert (heading in headings) == (number in words)
+
+
+def test_columns_go_as_the_terminal_gets_narrower() -> None:
+    def has(width: int) -> set[str]:
+        text = "\n".join(lines(width, 50, 14))
+        return {word for word in ("s0->s1", "123.46", "40.00", "14336.0", "PAUSED", "███") if word in text}
+
+    seen = [has(width) for width in range(30, 121, 5)]
+    assert all(narrow <= wide for narrow, wide in itertools.pairwise(seen))
+    assert has(60) == {"123.46", "40.00", "14336.0", "PAUSED"}
+    assert has(120) == {"s0->s1", "123.46", "40.00", "14336.0", "PAUSED", "███"}
+
+
 def test_without_a_height_everything_is_shown() -> None:
     text = "\n".join(lines(80, None, 14))
     assert all(f"s1:{number} " in text for number in TOPOLOGY.ports("s1"))
@@ -77,5 +105,21 @@ def test_what_is_left_out_is_counted() -> None:
 
 
 def test_a_wide_terminal_has_bars() -> None:
-    assert "█" * 20 in "\n".join(lines(120, None, 0))
+    """With a scale."""
+    shown = lines(120, None, 0)
+    (scale,) = [line for line in shown if "0%" in line and "█" not in line and "100%" in line and "s1:" not in line]
+    bar = next(line for line in shown if "█" * 20 in line)
+    assert scale.rindex("100%") + len("100%") == bar.index("█") + 20
     assert "█" not in "\n".join(lines(80, None, 0))
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_a_link_that_is_down_is_shown_and_what_it_lost(width: int) -> None:
+    ports = (port("s0", 3, up=False, lost=504_552), port("s1", 3), port("s1", 2, lost=7))
+    console = Console(width=width, color_system=None, highlight=False)
+    with console.capture() as captured:
+        console.print(picture(RECORD, Snapshot(1.0, 1e-3, ports, ()), width, None))
+    shown = captured.get().splitlines()
+    (down,) = (line for line in shown if line.startswith("s0:3"))
+    assert "DOWN" in down
+    assert any("frames lost: s0:3 504,552, s1:2 7" in line for line in shown)

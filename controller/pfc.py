@@ -1,0 +1,109 @@
+"""Priority-based flow control (IEEE 802.1Qbb) by port: the table of p4src/v1model/pfc.p4, which every program has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from controller.port_tables import Setting
+from controller.switch import TableAction, TableEntry, TableMatch
+from topologies.model import Topology
+
+TABLE = "pfc_config"
+# p4src/shared/constants.p4 has these two; the p4info can't tell them.
+PFC_CLONE_SESSION = 1
+LOSSLESS_CLASSES = 0b0000_1000  # RoCE data, class 3
+CLONE_SESSIONS = (PFC_CLONE_SESSION,)
+QUANTUM_BITS = 512  # IEEE 802.1Qbb: a pause quantum is 512 bit times
+MAX_QUANTA = 0xFFFF
+SETTINGS = (
+    Setting("xoff", "size", "bytes of an ingress port inside the switch above which it sends PAUSE", 0, 2**32 - 1),
+    Setting("xon", "size", "below which it sends RESUME; follows xoff unless given", 0, 2**32 - 1),
+    Setting("quanta", "count", "of its PAUSE frames, 512 bit times each", 2, MAX_QUANTA),
+)
+
+
+@dataclass(frozen=True)
+class PfcPort:
+    """One port: thresholds of what came in there, and its PAUSE frames. Times are real.
+
+    Raises ValueError for what can't work.
+    """
+
+    port: int
+    xoff_bytes: int
+    xon_bytes: int
+    quanta: int
+    quantum_q16_us: int
+    lossless: int = LOSSLESS_CLASSES
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.xon_bytes <= self.xoff_bytes < 2**32:
+            raise ValueError(f"XON {self.xon_bytes}, XOFF {self.xoff_bytes} bytes: 0 <= XON <= XOFF < 2^32 must hold")
+        if not 2 <= self.quanta <= MAX_QUANTA:
+            raise ValueError(f"PAUSE of {self.quanta} quanta: 2 to {MAX_QUANTA} are possible")
+
+    @property
+    def refresh_us(self) -> int:
+        """Half of a pause's time: one lost PAUSE frame then still doesn't let the neighbour go."""
+        return max(1, self.quanta * self.quantum_q16_us // 65536 // 2)
+
+    @property
+    def pause_s(self) -> float:
+        """How long one PAUSE of ours holds the neighbour, if it isn't refreshed."""
+        return self.quanta * self.quantum_q16_us / 65536 * 1e-6
+
+    def entries(self) -> list[TableEntry]:
+        action = TableAction(
+            "set_pfc",
+            xoff_bytes=self.xoff_bytes,
+            xon_bytes=self.xon_bytes,
+            quanta=self.quanta,
+            refresh_us=self.refresh_us,
+            quantum_q16_us=self.quantum_q16_us,
+            lossless=self.lossless,
+        )
+        return [TableEntry(TABLE, match=TableMatch(port=self.port), action=action)]
+
+
+def quantum_q16_us(rate_bps: float, dilation: float) -> int:
+    """A pause quantum at a port of this nominal rate, in real us * 65536, rounded. Fits bit<32>,
+    or raises ValueError."""
+    value = round(QUANTUM_BITS * dilation / rate_bps * 1e6 * 65536)
+    if not 1 <= value < 2**32:
+        raise ValueError(
+            f"a pause quantum at {rate_bps:g} bit/s and k = {dilation:g} is {value / 65536:g} us: "
+            "the data plane counts 1/65536 to 65535 us"
+        )
+    return value
+
+
+def configure(topology: Topology, switch: str, port: int, dilation: float, parameters: Any = None) -> PfcPort:
+    """From the topology's parameters xoff_bytes, xon_bytes and pause_quanta; no scheme says anything about it."""
+    return PfcPort(
+        port,
+        xoff_bytes=round(topology.number("xoff_bytes")),
+        xon_bytes=round(topology.number("xon_bytes")),
+        quanta=round(topology.number("pause_quanta")),
+        quantum_q16_us=quantum_q16_us(topology.link_at(switch, port).rate_bps, dilation),
+    )
+
+
+def show(arguments: Mapping[str, int]) -> dict[str, float]:
+    return {"xoff": arguments["xoff_bytes"], "xon": arguments["xon_bytes"], "quanta": arguments["quanta"]}
+
+
+def change(port: int, arguments: Mapping[str, int], values: Mapping[str, float]) -> PfcPort:
+    """XON keeps its distance from XOFF, unless it is given too."""
+    distance = arguments["xoff_bytes"] - arguments["xon_bytes"]
+    if "xon" not in values and values.get("xoff", distance) < distance:
+        raise ValueError(
+            f"XON follows XOFF at {distance} bytes below, and can't at an XOFF of {values['xoff']:g} bytes: "
+            f"take {distance} or more, or set xon=... too"
+        )
+    fields = ("xoff_bytes", "xon_bytes", "quanta", "quantum_q16_us", "lossless")
+    old = PfcPort(port, **{name: arguments[name] for name in fields})
+    xoff = round(values.get("xoff", old.xoff_bytes))
+    xon = round(values.get("xon", xoff - distance))
+    return replace(old, xoff_bytes=xoff, xon_bytes=xon, quanta=round(values.get("quanta", old.quanta)))

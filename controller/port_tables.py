@@ -1,0 +1,68 @@
+"""Tables of the data plane with entries port by port: PFC's, and those of marking points.
+
+One module fills one table, and stands beside its P4 file: `controller.pfc`, and each of `controller.marking`. Such a
+module is a `PortTable`: what the table holds comes from a topology and a scheme's parameters. If `pcn set` is to read
+and change it, the module is a `SettableTable`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+from controller.switch import TableEntry
+from topologies.model import Topology
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A parameter that each port has. `kind` is its unit: "size" (bytes), "count" or "share" (0 to 1). Values lie in
+    [`minimum`, `maximum`]."""
+
+    name: str
+    kind: str
+    what: str
+    minimum: float = 0.0
+    maximum: float = math.inf
+
+
+class PortEntries(Protocol):
+    """What one port is configured with."""
+
+    @property
+    def port(self) -> int: ...
+
+    def entries(self) -> list[TableEntry]: ...
+
+
+class PortTable(Protocol):
+    """A module that fills a table."""
+
+    @property
+    def TABLE(self) -> str:  # noqa: N802
+        """The table's name in P4."""
+
+    @property
+    def CLONE_SESSIONS(self) -> Sequence[int]:  # noqa: N802
+        """Clone sessions that its P4 needs."""
+
+    def configure(self, topology: Topology, switch: str, port: int, dilation: float, parameters: Any) -> PortEntries:
+        """What a port is configured with, from the topology and the scheme's parameters. Times are real: those of the
+        modelled network times `dilation`. Raises ValueError for what can't work."""
+
+
+@runtime_checkable
+class SettableTable(PortTable, Protocol):
+    """One whose entries, one a port, `pcn set` changes."""
+
+    @property
+    def SETTINGS(self) -> Sequence[Setting]:  # noqa: N802
+        """What of it `pcn set` reads and changes."""
+
+    def show(self, arguments: Mapping[str, int]) -> dict[str, float]:
+        """The settings that an entry's action arguments stand for, by name."""
+
+    def change(self, port: int, arguments: Mapping[str, int], values: Mapping[str, float]) -> PortEntries:
+        """The port with some settings changed. Raises ValueError for what can't work."""

@@ -1,0 +1,64 @@
+"""What README.md and docs/ print to be typed: commands, Python, and commands in running text."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+PROGRAMS = ("pcn", "make", "mn", "echo", "export", "bash", "python", "python3", "pip", "sudo", "bfshell")
+"""A block that begins with one of these, or with a script, is one of commands."""
+
+
+def commands() -> dict[str, list[str]]:
+    """Lines of the blocks of commands, by page, without comments; `.venv/bin/` is on the PATH."""
+    found: dict[str, list[str]] = {}
+    for page in PAGES:
+        for block in blocks(page):
+            lines = [re.split(r" +# ", line)[0].strip().removeprefix(".venv/bin/") for line in block]
+            if re.match(rf"({'|'.join(PROGRAMS)}|[\w-]+\.sh)( |$)", lines[0]):
+                found.setdefault(page.name, []).extend(lines)
+    return found
+
+
+def blocks(page: Path) -> list[list[str]]:
+    """Indented blocks, and what fences hold unless they name a language."""
+    text = re.sub(r"^```\w+\n.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    text = re.sub(r"^```\n(.*?)^```$", lambda fence: re.sub("(?m)^", "    ", fence[1]), text, flags=re.M | re.DOTALL)
+    found: list[list[str]] = [[]]
+    for line in text.splitlines():
+        if line.startswith("    "):
+            found[-1].append(line)
+        elif found[-1]:
+            found.append([])
+    return [block for block in found if block]
+
+
+def python() -> dict[str, str]:
+    """Python's blocks, by page and number."""
+    return {
+        f"{page.name}-{number}": block
+        for page in PAGES
+        for number, block in enumerate(re.findall(r"^```python\n(.*?)^```$", page.read_text(), re.M | re.DOTALL), 1)
+    }
+
+
+def files(name: str) -> dict[str, str]:
+    """What the page of a block (`topologies.md-2`) says to save, by name: blocks that begin with `# NAME.py`."""
+    page = name.rpartition("-")[0]
+    return {
+        found[1]: block
+        for other, block in python().items()
+        if other.rpartition("-")[0] == page and (found := re.match(r"# (\w+\.py)\n", block))
+    }
+
+
+def inline(program: str) -> list[str]:
+    """Each `PROGRAM ...` in running text, also where it goes over a line's end."""
+    found = (
+        " ".join(code.split())
+        for page in PAGES
+        for code in re.findall(rf"`(?:\.venv/bin/)?({program} [^`]+)`", page.read_text())
+    )
+    return sorted(set(found))

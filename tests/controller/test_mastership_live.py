@@ -1,0 +1,124 @@
+"""Who may write to a switch, when other controllers come and go."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import needs
+import pytest
+from waiting import LIMIT_S
+
+from controller import settings, shell
+from controller.attach import attach
+from controller.errors import PrimaryError
+from controller.lab import Lab
+from controller.switch import SwitchClient
+from topologies.dumbbell import dumbbell
+
+pytestmark = pytest.mark.root
+
+
+@pytest.fixture(params=needs.TARGETS)
+def lab(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Lab]:
+    name = f"m{os.getpid()}-{uuid.uuid4().hex[:8]}"
+    with Lab(
+        dumbbell(pairs=1),
+        log_dir=tmp_path / "logs",
+        name=name,
+        target=needs.target(request.param),
+        dilation=500,
+        scheme="pfc",
+    ) as lab:
+        yield lab
+
+
+@contextlib.contextmanager
+def other(lab: Lab, election_id: int) -> Iterator[SwitchClient]:
+    """Another controller, primary at s1."""
+    running = lab.network.switches["s1"]
+    with SwitchClient.connect("other", running.address, running.device_id) as client:
+        client.become_primary(election_id)
+        yield client
+
+
+def pcn(lab: Lab, *words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", "from controller.cli import main; main()", *words, "-n", lab.record.name]
+    return subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)
+
+
+def xoff(lab: Lab) -> set[float]:
+    return {row["xoff"] for row in settings.read(lab.switches["s1"]).values()}
+
+
+# Above 64 bits too: an election id has 128.
+@pytest.mark.parametrize("theirs", [1000, 2**64 + 5])
+def test_who_has_gone_is_followed(lab: Lab, theirs: int, caplog: pytest.LogCaptureFixture) -> None:
+    remembers = lab.record.target == "softswitch"  # as the specification has it; BMv2 forgets
+    with other(lab, theirs):
+        pass
+    with caplog.at_level(logging.WARNING), attach(lab.record.name) as attached:
+        client = attached.primary("s1")
+        assert client.election_id == (theirs + 1 if remembers else 2)
+        assert set(settings.change(client, {"xoff": 300e3})) == {1, 2}
+    said = f"s1: the primary controller with election id {theirs} has gone: we take {theirs + 1}"
+    assert caplog.messages == [said] * remembers
+    done = pcn(lab, "set", "s1", "xoff=310KB", "--json")
+    assert (done.returncode, xoff(lab)) == (0, {310e3})
+    assert len(done.stderr.splitlines()) == remembers
+
+
+def test_who_is_there_is_named(lab: Lab) -> None:
+    with other(lab, 1000):
+        with (
+            attach(lab.record.name) as attached,
+            pytest.raises(PrimaryError, match=r"s1: .* with election id 1000 \(ours is 2\): .* --election-id 1001"),
+        ):
+            attached.primary("s1")
+        done = pcn(lab, "set", "s1", "xoff=300KB")
+        assert (done.returncode, done.stdout) == (1, "")
+        assert done.stderr == (
+            "pcn: s1: another controller is primary, with election id 1000 (ours is 2): "
+            "end it, or take over with --election-id 1001\n"
+        )
+        assert pcn(lab, "set", "s1", "xoff=300KB", "--election-id", "1001").returncode == 0
+        assert xoff(lab) == {300e3}
+        with attach(lab.record.name, election_id=1002) as attached:
+            settings.change(attached.primary("s1"), {"xoff": 320e3})
+        assert xoff(lab) == {320e3}
+    assert pcn(lab, "set", "s1", "--election-id", "0").returncode == 2
+
+
+def test_an_election_id_that_another_has_already(lab: Lab) -> None:
+    with other(lab, 2), attach(lab.record.name) as attached, pytest.raises(PrimaryError, match="--election-id 3"):
+        attached.primary("s1")
+
+
+def test_our_own_controller_writes_again_when_the_other_has_gone(lab: Lab) -> None:
+    """And while it is there, says who it is."""
+    with other(lab, 1000) as client:
+        settings.change(client, {"xoff": 300e3})
+        with pytest.raises(PrimaryError, match=r"with election id 1000 \(ours is 1\)"):
+            settings.change(lab.primary("s1"), {"xoff": 310e3})
+        assert xoff(lab) == {300e3}
+    settings.change(lab.primary("s1"), {"xoff": 310e3})
+    assert xoff(lab) == {310e3}
+    assert lab.switches["s1"].election_id == (1001 if lab.record.target == "softswitch" else 1)
+
+
+def test_p4runtime_shell_may_write_too(lab: Lab) -> None:
+    with other(lab, 2**64):
+        with pytest.raises(PrimaryError):
+            shell.command("python", "s1", lab.record.name)
+        words = shell.command("python", "s1", lab.record.name, str(2**64 + 1))
+    address, device = lab.network.switches["s1"].address, lab.topology.switch("s1").device_id
+    assert words[:7] == ["python", "-m", "p4runtime_sh", "--grpc-addr", address, "--device-id", str(device)]
+    assert words[7:] == ["--election-id", "1,1"]
+    if lab.record.target == "softswitch":
+        assert shell.command("python", "s1", lab.record.name)[-1] == "1,2"

@@ -1,0 +1,99 @@
+"""Whether the compiled programs are those of the sources that are here."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import uuid
+from pathlib import Path
+
+import pytest
+
+from controller import compiled
+from controller.cli import run as pcn
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+LINE = "p4src/v1model/np_ecn.p4 was changed after p4src/compiled/pcn.json was made: make p4"
+
+
+@pytest.fixture
+def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """p4src/v1model of a copy."""
+    shutil.copytree(CHECKOUT / "p4src", tmp_path / "p4src", ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(compiled, "ROOT", tmp_path)
+    return tmp_path / "p4src/v1model"
+
+
+def edit(source: Path) -> None:
+    source.write_text(source.read_text() + "\n")
+
+
+def test_what_is_committed_fits() -> None:
+    assert compiled.stale() is None
+
+
+def test_an_edited_source_is_named_with_what_was_made_of_it(sources: Path) -> None:
+    edit(sources / "np_ecn.p4")
+    line = "p4src/v1model/np_ecn.p4 was changed after p4src/compiled/{} made: make p4"
+    assert compiled.stale("pcn") == line.format("pcn.json was")
+    assert compiled.stale("pcn", "pcn_native") == line.format("pcn.json and 1 more were")
+    assert compiled.stale("dcqcn", "nobody's") is None
+    (sources / "pfc.p4").unlink()
+    found = compiled.stale()
+    assert found is not None
+    assert found.endswith("more were made: make p4")
+    assert found.startswith("p4src/v1model/")
+
+
+def test_a_run_says_so_and_its_page_too(sources: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    edit(sources / "np_ecn.p4")
+    out = tmp_path / "run"
+    assert pcn(["run", "dumbbell", "--clock", "virtual", "--set", "duration=2ms", "--out", str(out)]) == 0
+    assert f"note: {LINE}" in capsys.readouterr().out.splitlines()
+    assert LINE in (out / "report.html").read_text()
+
+
+def test_a_result_says_where_it_comes_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    arguments = ["run", "dumbbell", "--clock", "virtual", "--set", "duration=2ms", "--out", str(tmp_path / "my run")]
+    monkeypatch.setattr("sys.argv", ["/usr/bin/pcn", *arguments])
+    assert pcn(arguments) == 0
+    provenance = json.loads((tmp_path / "my run" / "summary.json").read_text())["provenance"]
+    assert set(provenance) == {"commit", "tree", "compiler", "command"}
+    assert provenance["command"] == f"pcn run dumbbell --clock virtual --set duration=2ms --out '{tmp_path}/my run'"
+    assert provenance["compiler"]
+    assert provenance["command"].replace("'", "&#39;") in (tmp_path / "my run" / "report.html").read_text()
+
+
+@pytest.mark.root
+def test_a_network_that_is_brought_up_says_so(
+    sources: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    edit(sources / "np_ecn.p4")
+    name = f"c{os.getpid()}-{uuid.uuid4().hex[:8]}"
+    try:
+        assert pcn(["up", "dumbbell", "--set", "pairs=1", "-n", name, "--logs", str(tmp_path / "logs")]) == 0
+        assert capsys.readouterr().err == f"note: {LINE}\n"
+    finally:
+        pcn(["down", name])
+
+
+@pytest.mark.root
+def test_ptf_says_so(sources: Path) -> None:
+    edit(sources / "np_ecn.p4")
+    script = (
+        "import runpy, sys; from pathlib import Path; from controller import compiled\n"
+        "compiled.ROOT, sys.argv = Path(sys.argv[1]), sys.argv[2:]\n"
+        "runpy.run_path(sys.argv[0], run_name='__main__')\n"
+    )
+    runner = str(CHECKOUT / "ptf-tests/run.py")
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(compiled.ROOT), runner, "no_such_case"],
+        cwd=CHECKOUT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stderr.startswith("note: p4src/v1model/np_ecn.p4 was changed after p4src/compiled/pcn.json and ")
