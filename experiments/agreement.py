@@ -22,7 +22,9 @@ def charts(runs: Sequence[Result]) -> tuple[Chart, ...]:
     (second,) = others
     return tuple(
         overlay((first.clock, one), (second.clock, other))
-        for one, other in zip(first.charts, second.charts, strict=True)
+        for one in first.charts
+        for other in second.charts
+        if one.name == other.name
     )
 
 

@@ -79,3 +79,31 @@ def drained(recording: Recording, bottleneck: Endpoint) -> float | None:
 def mean_between(recording: Recording, topology: Topology, start_s: float, end_s: float) -> float:
     """Mean sum of the sending rates over an interval, in bit/s."""
     return metrics.step_mean(*aggregate_rate(recording, topology), start_s, end_s)
+
+
+def initial_rate(topology: Topology) -> float:
+    """Sum of the sending rates at the start, in bit/s: every sending host's NIC at its line rate."""
+    return sum(topology.link_at(host, 0).rate_bps for host in {flow.src for flow in topology.flows})
+
+
+def draining_rate(recording: Recording, topology: Topology, bottleneck: Endpoint, capacity_bps: float) -> float | None:
+    """Mean sum of the sending rates, in bit/s, from when it first falls to the capacity until the queue of the start is
+    drained. None if there is no such time."""
+    reached, empty = capacity_reached(recording, topology, capacity_bps), drained(recording, bottleneck)
+    if not reached or not empty or empty <= reached:
+        return None
+    return mean_between(recording, topology, reached, empty)
+
+
+def queue_swing(recording: Recording, bottleneck: Endpoint, steady: Steady) -> float:
+    """Middle 90% of the bottleneck's queue in the steady state, in bytes."""
+    times, queue = recording.series.get(str(bottleneck), "waiting_bytes")
+    grid = np.linspace(steady.from_s, steady.to_s, 500)
+    return metrics.spread(metrics.step_at(times, queue, grid))
+
+
+def rate_swing(recording: Recording, steady: Steady) -> float:
+    """Middle 90% of a flow's sending rate in the steady state, mean of the flows, in bit/s."""
+    grid = np.linspace(steady.from_s, steady.to_s, 2000)
+    series = (recording.series.get(flow.entity, "rate_bps") for flow in recording.flows)
+    return float(np.mean([metrics.spread(metrics.step_at(*one, grid)) for one in series]))

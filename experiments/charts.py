@@ -19,6 +19,8 @@ Stroke = Literal["solid", "dashed", "dotted"]
 TIME = "Time (ms, nominal)"
 PALE_WIDTH, PALE_OPACITY = 2.5, 0.4
 """Of a pale line: how much wider it is, and how much of its colour it has."""
+_UNDER = 2.0
+"""By how much a line is wider than an equal one that lies on it."""
 
 
 @dataclass(frozen=True)
@@ -120,6 +122,19 @@ def rate(
     return _bins(label, colour, starts, values * unit, span_s[1], stroke)
 
 
+def events(
+    label: str,
+    colour: str,
+    series: tuple[Array, Array],
+    bin_s: float,
+    span_s: tuple[float, float],
+    unit: float = 1.0,
+) -> Line:
+    """Single events a second of a counter series, in bins."""
+    starts, values = metrics.binned_events(*series, bin_s, span_s[1], span_s[0])
+    return _bins(label, colour, starts, values * unit, span_s[1], "solid")
+
+
 def share(
     label: str,
     colour: str,
@@ -159,6 +174,46 @@ def overlay(below: tuple[str, Chart], above: tuple[str, Chart]) -> Chart:
         views=tuple(replace(view, top=top) for view, top in zip(first.views, tops, strict=True)),
         bands=tuple(dict.fromkeys((*first.bands, *second.bands))),
         marks=first.marks if first.marks == second.marks else tuple(marks),
+    )
+
+
+def shown(panels: Sequence[Chart]) -> list[tuple[Line, ...]]:
+    """The lines to draw of the same chart of one run or of several. Lines of the same values hide each other: such as
+    are the same in all panels are one, which has all their names; others lie on a wider one."""
+    groups = [_alike(chart.lines) for chart in panels]
+    if all(one == groups[0] for one in groups):
+        return [
+            tuple(
+                replace(chart.lines[own[0]], label=", ".join(chart.lines[index].label for index in own))
+                for own in groups[0]
+            )
+            for chart in panels
+        ]
+    return [
+        tuple(
+            replace(line, width=line.width + _UNDER * (len(own) - 1 - own.index(index)))
+            for index, line in enumerate(chart.lines)
+            for own in alike
+            if index in own
+        )
+        for chart, alike in zip(panels, groups, strict=True)
+    ]
+
+
+def _alike(lines: Sequence[Line]) -> list[list[int]]:
+    """Lines, by number, that differ in nothing but name and colour."""
+    found: dict[tuple[object, ...], list[int]] = {}
+    for index, line in enumerate(lines):
+        values = (line.x.tobytes(), line.y.tobytes()) if line.x.size and line.label else (index,)
+        found.setdefault((*values, line.shape, line.stroke, line.pale, line.width), []).append(index)
+    return list(found.values())
+
+
+def highest(lines: Sequence[Line], view: View) -> float:
+    """The largest value in a view; 0 where there is none."""
+    inside = [line.y[(line.x >= view.start) & (line.x <= view.end)] for line in lines]
+    return max(
+        (float(np.nanmax(values)) for values in inside if values.size and not np.isnan(values).all()), default=0.0
     )
 
 

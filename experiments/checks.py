@@ -14,7 +14,10 @@ theory says. not comparable: the run has no such figure."""
 
 @dataclass(frozen=True)
 class Check:
-    """One row. `claim` is the number in the list of claims, or empty; values are in `unit`, or None."""
+    """One row. `claim` is the number in the list of claims, or empty; values are in `unit`, or None.
+
+    `known` is a section of docs/ (PAGE#ANCHOR) that tells why runs like this one are off here, as far as it is known.
+    """
 
     claim: str
     what: str
@@ -23,14 +26,25 @@ class Check:
     measured: float | None
     unit: str
     verdict: Verdict
+    known: str = ""
+
+    @property
+    def explained(self) -> str:
+        """`known`, where there is something to explain."""
+        return self.known if self.verdict in ("ordered", "not met") else ""
+
+
+_CONTROL = "PAUSE, RESUME and CNP frames lost"
 
 
 def clean(recording: Recording) -> list[Check]:
     """What holds for every run of whatever: nothing lost, nothing left."""
     lost = sum(flow.sent_packets - flow.received_packets for flow in recording.flows)
     left = len(recording.left_inside)
+    control = recording.lost_control
     return [
         Check("", "packets lost", 0, 0, lost, "packets", at_most(abs(lost), 0)),
+        *([] if control is None else [Check("", _CONTROL, 0, 0, control, "frames", at_most(control, 0))]),
         Check("", "switch registers not back at 0 after the drain", None, 0, left, "registers", at_most(left, 0)),
     ]
 

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Iterable
+from dataclasses import asdict
 from pathlib import Path
 
+from rich.console import Console
+
+from controller.commands.common import print_json, print_table
+from experiments import terminal
 from experiments.errors import ExperimentError
-from experiments.progress import ConsoleProgress
-from experiments.runner import K, run
-from experiments.terminal import show, stdout
+from experiments.failures import IncompleteError
+from experiments.output import SUMMARY
+from experiments.parameters import UNITS, format_value
+from experiments.progress import ConsoleProgress, Notes
+from experiments.runner import K, parameters, run
+from experiments.scenarios import scheme_parameters
 
 
 def run_command(
@@ -17,25 +27,72 @@ def run_command(
     clock: str,
     target: str,
     seed: int,
-    parameters: Iterable[str],
+    settings: Iterable[str],
     dilation: str,
     out: Path | None,
-) -> None:
-    """Runs and prints. `dilation` is `auto` or k. Raises LabError."""
-    settings = list(parameters)
+    quiet: bool = False,
+    as_json: bool = False,
+) -> list[str]:
+    """Runs and prints; the claims and names of the checks that aren't met. `dilation` is `auto` or k. Raises LabError.
+
+    `quiet`: prints notes alone, on stderr. `as_json`: the summary on stdout, the rest on stderr.
+    """
+    settings = list(settings)
     if any(setting.partition("=")[0].strip() == "k" for setting in settings) and dilation != "auto":
         raise ExperimentError("k is given twice, by --dilation and by --set k: give one")
-    console = stdout()
-    with ConsoleProgress(console) as progress:
-        place = run(
-            scenario,
-            scheme=scheme,
-            clock=clock,
-            target=target,
-            seed=seed,
-            settings=settings,
-            k=K.parse(dilation),
-            out=out,
-            progress=progress,
-        )
-    show(place, console)
+    errors = Console(stderr=True)
+    console = errors if as_json else terminal.stdout()
+
+    def tell(place: Path) -> list[str]:
+        path = place / SUMMARY
+        if not path.exists():
+            return []
+        summary = json.loads(path.read_text())
+        if as_json:
+            print_json(summary)
+        elif not quiet:
+            terminal.show(place, console)
+        return terminal.unmet(summary)
+
+    try:
+        with Notes(errors) if quiet else ConsoleProgress(console) as progress:
+            place = run(
+                scenario,
+                scheme=scheme,
+                clock=clock,
+                target=target,
+                seed=seed,
+                settings=settings,
+                k=K.parse(dilation),
+                out=out,
+                progress=progress,
+            )
+    except IncompleteError as error:
+        tell(error.place)
+        raise
+    return tell(place)
+
+
+def list_command(scenario: str, scheme: str | None, as_json: bool = False) -> None:
+    """Prints the parameters of a scenario; with `scheme` those that runs of these schemes have. Raises LabError."""
+    rows = [(one, scheme_parameters.owners(one.name)) for one in parameters(scenario, scheme)]
+    if as_json:
+        most = {one.name: one.maximum if math.isfinite(one.maximum) else None for one, _ in rows}
+        print_json([{**asdict(one), "maximum": most[one.name], "schemes": schemes} for one, schemes in rows])
+        return
+    print_table(
+        f"{scenario}: parameters, for --set NAME=VALUE",
+        ("name", "unit", "default", "least", "most", "schemes", "meaning"),
+        [
+            (
+                one.name,
+                UNITS[one.kind],
+                one.derived or format_value(one.kind, one.default),
+                format_value(one.kind, one.minimum),
+                format_value(one.kind, one.maximum) if math.isfinite(one.maximum) else "–",
+                ", ".join(schemes) or "all",
+                one.what,
+            )
+            for one, schemes in rows
+        ],
+    )

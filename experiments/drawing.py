@@ -103,16 +103,23 @@ def _link(
     kind = "link bottleneck" if narrow else "link"
     rate, delay = format_value("rate", link.rate_bps), format_value("time", link.delay_s)
     title = f"{link.a} to {link.b}: {rate}, {delay} each way"
+    hanging = below & {link.a.node, link.b.node}
+    points = [(x1, y1), (x2, y2)]
+    if hanging:
+        kind += " below"
+        host_first = link.a.node in hanging
+        points = _way_down(*(reversed(points) if host_first else points))
+    path = " ".join(f"{x:g},{y:g}" for x, y in points)
     yield (
-        f'<line class="{kind}" data-a="{link.a.node}" data-b="{link.b.node}" x1="{x1:g}" y1="{y1:g}" x2="{x2:g}" '
-        f'y2="{y2:g}"><title>{escape(title)}</title></line>'
+        f'<polyline class="{kind}" data-a="{link.a.node}" data-b="{link.b.node}" points="{path}">'
+        f"<title>{escape(title)}</title></polyline>"
     )
     if narrow:
         middle_x, middle_y = (x1 + x2) / 2, (y1 + y2) / 2
         # Below the link, unless that is where links to hosts are.
         for text, offset in ((rate, -37), ("bottleneck", -20)) if below else ((rate, 21), ("bottleneck", 38)):
             yield f'<text class="note" x="{middle_x:g}" y="{middle_y + offset:g}">{escape(text)}</text>'
-    if below & {link.a.node, link.b.node}:
+    if hanging:
         return
     for end, (x, y), (far_x, far_y) in ((link.a, (x1, y1), (x2, y2)), (link.b, (x2, y2), (x1, y1))):
         if not topology.is_host(end.node):
@@ -121,6 +128,17 @@ def _link(
                 f'<text class="port" x="{x + (far_x - x) * part:.1f}" y="{y + (far_y - y) * part - 5:.1f}">'
                 f"{end.port}</text>"
             )
+
+
+def _way_down(switch: _Place, host: _Place) -> list[_Place]:
+    """From a switch to a host below it: beside the hosts of the rows before, not across them."""
+    rows = round((host[1] - switch[1] - _BELOW_FIRST) / _BELOW_EACH)
+    if not rows:
+        return [switch, host]
+    beside = host[0] + (-1 if host[0] > switch[0] else 1) * _BELOW_STEP / 2
+    clear = _SMALL_HOST[1] / 2 + 5
+    top, bottom = switch[1] + _BELOW_FIRST - clear, host[1] - _BELOW_EACH + clear
+    return [switch, (beside, top), (beside, bottom), host]
 
 
 def _nodes(topology: Topology, places: dict[str, _Place], below: set[str]) -> Iterable[str]:

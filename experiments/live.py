@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -9,11 +10,12 @@ from pathlib import Path
 
 import numpy as np
 
+from controller import control_frames
 from controller.lab import Lab
 from experiments import metrics
 from experiments.agentlogs import read_logs
 from experiments.errors import ExperimentError
-from experiments.pace import KEPT_SHARE, TooFastError, carried_share, how_it_fell_behind
+from experiments.pace import TooFastError, carried_share, how_it_fell_behind
 from experiments.progress import RunProgress
 from experiments.recording import FlowRecord, LinkRecord, PortRecord, Recording
 from experiments.sampler import Clock, Sampler
@@ -22,6 +24,7 @@ from experiments.series import Series
 from experiments.versions import versions
 from hosts.client import AgentClient, AgentError
 from hosts.stats import AgentStats, ReceivedFlow, SentFlow
+from topologies import record as records
 
 _STATS_EVERY_REAL_S = 1.0
 """Between two looks at whether the agents keep pace, which judge windows of a second."""
@@ -32,14 +35,19 @@ _QUIET_S = 5.0
 
 
 def run_live(plan: Plan, target: str, k: float, logs: Path, progress: RunProgress) -> Recording:
-    """Runs `plan` and returns what was recorded. The programs' logs stay in `logs`.
+    """Runs `plan` and returns what was recorded. The programs' logs stay in `logs`. A network that is up is left alone:
+    this one then gets another name.
 
     Raises LabError where the network can't be made or a part of it fails, and its subclass TooFastError when this
     machine can't carry this k. Nothing is left behind in any case.
     """
     started = time.monotonic()
+    name = records.free_name(plan.topology.name)
+    if name != plan.topology.name:
+        progress.note(f"a network named {plan.topology.name} is up already: this run's is {name}")
     lab = Lab(
         plan.topology,
+        name=name,
         target=target,
         dilation=k,
         scheme=plan.scheme,
@@ -55,9 +63,10 @@ def run_live(plan: Plan, target: str, k: float, logs: Path, progress: RunProgres
         run.sample()
         run.drain()
         left = run.sampler.inside()
-        stats = run.stats()
+        stats = run.read_agents()
         host_logs = [host.log for host in lab.network.hosts.values()]
-        notes = _notes(lab.network.features)
+        lost = control_frames.lost(lab)
+        notes = [*_notes(lab.network.features), *(f"Lost on the way: {one}." for one in lost)]
     series = run.sampler.series
     read_logs(host_logs, plan.topology.flows, series)
     run.check_switches()
@@ -76,6 +85,7 @@ def run_live(plan: Plan, target: str, k: float, logs: Path, progress: RunProgres
         wall_s=time.monotonic() - started,
         versions=versions(lab.program.name),
         notes=(*notes, _pace_note(stats)),
+        lost_control=sum(one.lost for one in lost),
     )
 
 
@@ -85,6 +95,7 @@ class _Run:
     def __init__(self, plan: Plan, lab: Lab, k: float, progress: RunProgress) -> None:
         self._plan = plan
         self._agents: Mapping[str, AgentClient] = lab.agents
+        self._logs = {name: host.log for name, host in lab.network.hosts.items()}
         self._progress = progress
         head_start_s = _HEAD_START_REAL_S + _FLOW_REAL_S * len(plan.topology.flows)
         self.clock = Clock(time.monotonic() + head_start_s - plan.start_s * k, k)
@@ -129,7 +140,7 @@ class _Run:
             elif what == "counters":
                 self.sampler.counters()
             else:
-                self._read_agents()
+                self.read_agents()
             due[what] = max(due[what] + every[what], self.clock.now())
             self._progress.advance((self.clock.now() - start) / (end - start), seen)
         self.sampler.counters()
@@ -140,7 +151,7 @@ class _Run:
         last: object = None
         quiet_since = time.monotonic()
         while True:
-            stats = self._read_agents()
+            stats = self.read_agents()
             sent = sum(flow.packets for one in stats.values() for flow in one.sent)
             received = sum(flow.packets - flow.duplicates for one in stats.values() for flow in one.received)
             sending = any(flow.state in ("waiting", "sending") for one in stats.values() for flow in one.sent)
@@ -155,12 +166,10 @@ class _Run:
             self.sampler.queues()
             self._wait(self.clock.now() + self._plan.sampling.queues_s)
 
-    def stats(self) -> dict[str, AgentStats]:
-        return {name: agent.stats() for name, agent in self._agents.items()}
-
     def check_switches(self) -> None:
         """Raises TooFastError when a port, with packets waiting, sent less than its rate."""
         series = self.sampler.series
+        assert self._plan.live
         for end in self._plan.sampling.queues:
             share = carried_share(
                 series.get(str(end), "waiting_packets"),
@@ -168,15 +177,17 @@ class _Run:
                 series.get(str(end), "transmitted_bytes"),
                 self._plan.topology.link_at(end.node, end.port).rate_bps,
             )
-            if share is not None and share < KEPT_SHARE:
+            if share is not None and share < self._plan.live.kept_share:
                 who = f"the switch {end.node} sent {share:.0%} of its rate while packets waited at {end}"
                 raise TooFastError(self.clock.k, who)
 
-    def _read_agents(self) -> dict[str, AgentStats]:
-        """Reads all statistics. Raises TooFastError when an agent fell behind."""
+    def read_agents(self) -> dict[str, AgentStats]:
+        """Reads all statistics. Raises TooFastError when an agent fell behind, OSError when its log has no room."""
         stats: dict[str, AgentStats] = {}
         for name, agent in self._agents.items():
             one = stats[name] = agent.stats()
+            if one.log_errno:
+                raise OSError(one.log_errno, os.strerror(one.log_errno), str(self._logs[name]))
             if how := how_it_fell_behind(name, one, self._plan, self.clock.k):
                 raise TooFastError(self.clock.k, how)
             if one.socket_drops:

@@ -91,6 +91,15 @@ def binned_rate(times: Array, totals: Array, bin_s: float, end_s: float, start_s
     return edges[:-1], np.diff(counter_at(times, totals, edges)) / np.diff(edges)
 
 
+def binned_events(times: Array, totals: Array, bin_s: float, end_s: float, start_s: float = 0.0) -> tuple[Array, Array]:
+    """As `binned_rate`, of a counter of single events: what was counted between two readings counts in the bin in which
+    most of that time lies, and isn't spread over two."""
+    edges = np.append(np.arange(start_s, end_s - bin_s / 1e6, bin_s), end_s)
+    middles = (times[:-1] + times[1:]) / 2
+    events, _ = np.histogram(middles, edges, weights=np.diff(totals))
+    return edges[:-1], events / np.diff(edges)
+
+
 def binned_share(
     part: tuple[Array, Array], whole: tuple[Array, Array], bin_s: float, end_s: float, start_s: float = 0.0
 ) -> tuple[Array, Array]:

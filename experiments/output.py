@@ -1,15 +1,15 @@
 """Where results go: made whole in a hidden directory beside their place, then moved there in one step.
 
 A result that is already there is kept: it moves to `NAME.1`, what was there to `NAME.2`, and so on; the newest is
-always `NAME`. A run that fails or is interrupted leaves nothing. One that is killed leaves its hidden directory, which
-the next run into the same place removes: a running one is known by its lock.
+always `NAME`. A run that fails or is interrupted before its numbers are written leaves nothing. One that is killed
+leaves its hidden directory, and a link to it in the cache, by which the next run, or `pcn down`, finds and removes it.
+A running one is known by its lock.
 """
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
-import glob
 import os
 import shutil
 import tempfile
@@ -19,7 +19,14 @@ from itertools import pairwise
 from pathlib import Path
 
 from experiments.errors import ExperimentError
+from softswitch.codegen.compiling import BuildError, cache_dir
 from topologies import signals
+from topologies.errors import NO_ROOM
+
+SUMMARY, SERIES = "summary.json", "series.parquet"
+"""What makes a directory a result: one of these is in it."""
+_WORK = ".pcn-run-"
+"""In the names of work directories: long, as it names what may be deleted."""
 
 
 @contextmanager
@@ -31,54 +38,96 @@ def result_directory(place: Path) -> Iterator[Path]:
     """
     if place.exists() and not is_result(place):
         raise ExperimentError(f"{place} is there and isn't a result of an earlier run: choose another --out")
-    missing = [parent for parent in place.parents if not parent.exists()]
+    undo = contextlib.ExitStack()
+    undo.callback(_remove_empty, [parent for parent in place.parents if not parent.exists()])
     try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        with signals.deferred(), _locked(place.parent):
-            _remove_dead(place)
-            work = Path(tempfile.mkdtemp(prefix=_work_prefix(place), dir=place.parent))
-            lock = _lock(work)
-    except OSError as error:
-        _remove_empty(missing)
-        raise ExperimentError(
-            f"can't write results into {place.parent}: {error.strerror}. Choose another --out"
-        ) from None
-    try:
-        work.chmod(0o755)
+        work = _work_directory(place, undo)
         yield work
         with signals.deferred(), _locked(place.parent):
             _move_aside(place)
             work.rename(place)
+    except OSError as error:
+        inside = error.filename is not None and Path(error.filename).is_relative_to(work)
+        if error.errno is None or not (inside or error.errno in NO_ROOM):
+            raise
+        what = place / Path(error.filename).relative_to(work) if inside else place
+        raise ExperimentError(f"can't write {what}: {os.strerror(error.errno)}. Choose another --out") from None
     finally:
         with signals.deferred():  # a second Ctrl-C
-            shutil.rmtree(work, ignore_errors=True)
-            os.close(lock)
-            _remove_empty(missing)
+            undo.close()
+
+
+def _work_directory(place: Path, undo: contextlib.ExitStack) -> Path:
+    """A new one, locked, with a link in the cache; `undo` removes it, unless it was renamed. Raises ExperimentError."""
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with signals.deferred(), _locked(place.parent):
+            remove_dead()
+            work = Path(tempfile.mkdtemp(prefix=f".{place.name}{_WORK}", dir=place.parent)).absolute()
+            undo.callback(shutil.rmtree, work, ignore_errors=True)
+            work.chmod(0o755)
+            undo.callback(os.close, _lock(work))
+            link = _runs() / f"{os.getpid()}-{work.name}"
+            undo.callback(link.unlink, missing_ok=True)
+            link.symlink_to(work)
+    except BuildError as error:
+        raise ExperimentError(str(error)) from None
+    except OSError as error:
+        raise ExperimentError(
+            f"can't write results into {place.parent}: {error.strerror}. Choose another --out"
+        ) from None
+    return work
+
+
+@contextmanager
+def whole(path: Path) -> Iterator[Path]:
+    """For the block that writes this file: where it fails, nothing of the file stays."""
+    try:
+        yield path
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A new path for the block to write. It then takes the place of `path`, which stays as it is if that fails."""
+    with whole(path.with_name(f"{path.name}.new")) as new:
+        yield new
+        new.replace(path)
 
 
 def is_result(directory: Path) -> bool:
     """Whether this is a directory that a run wrote, or one that holds nothing but such directories."""
-    if not directory.is_dir():
-        return False
-    return (directory / "summary.json").is_file() or all(
-        (inner / "summary.json").is_file() for inner in directory.iterdir()
-    )
+    return directory.is_dir() and (has_numbers(directory) or all(is_result(inner) for inner in directory.iterdir()))
 
 
-def _work_prefix(place: Path) -> str:
-    """Long, as it names what may be deleted."""
-    return f".{place.name}.pcn-run-"
+def has_numbers(directory: Path) -> bool:
+    return any((directory / name).is_file() for name in (SUMMARY, SERIES))
 
 
-def _remove_dead(place: Path) -> None:
-    """The work directories of runs into `place` that were killed: nobody holds their lock."""
-    for left in place.parent.glob(f"{glob.escape(_work_prefix(place))}*"):
-        try:
-            lock = _lock(left)
-        except (BlockingIOError, NotADirectoryError):
-            continue
-        shutil.rmtree(left, ignore_errors=True)
-        os.close(lock)
+def remove_dead() -> list[str]:
+    """Removes the work directories of runs that were killed: nobody holds their lock. What was removed."""
+    removed = []
+    for link in _runs().iterdir():
+        with contextlib.suppress(OSError):
+            work, pid = link.readlink(), link.name.partition("-")[0]
+            if _WORK in work.name and work.is_dir() and not work.is_symlink():
+                lock = _lock(work)
+                shutil.rmtree(work, ignore_errors=True)
+                os.close(lock)
+                removed.append(str(work))
+            elif Path("/proc", pid).exists():
+                continue  # it may see a file system that isn't here
+            link.unlink(missing_ok=True)
+    return removed
+
+
+def _runs() -> Path:
+    """Has a link to the work directory of each run of this user."""
+    path = cache_dir() / "runs"
+    path.mkdir(exist_ok=True)
+    return path
 
 
 def _lock(directory: Path) -> int:

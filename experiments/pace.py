@@ -13,10 +13,6 @@ from hosts.stats import AgentStats
 
 BUSY_PACKETS = 20
 """A port with at least this many waiting has something to send all the time."""
-KEPT_SHARE = 0.95
-"""Of what a busy port could send."""
-MOST_LAG = 0.01
-"""Of the run's real time, by which an agent's schedule may have moved since the process was late."""
 
 
 class TooFastError(ExperimentError):
@@ -40,7 +36,7 @@ def how_it_fell_behind(name: str, agent: AgentStats, plan: Plan, k: float) -> st
         return f"the agent of {name} sent {agent.worst_pace:.0%} of what it should have in its worst second"
     if agent.late_real_s > stall_real_s:
         return f"a frame left the agent of {name} {agent.late_real_s * 1e3:.0f} ms (real) late"
-    if agent.lag_real_s > MOST_LAG * (plan.duration_s - plan.start_s) * k:
+    if agent.lag_real_s > plan.live.most_lag * (plan.duration_s - plan.start_s) * k:
         return f"the agent of {name} fell {agent.lag_real_s * 1e3:.0f} ms (real) behind"
     return None
 

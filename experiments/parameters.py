@@ -30,7 +30,8 @@ _UNITS: dict[str, dict[str, float]] = {
     "number": {"": 1.0},
 }
 _EXAMPLES = {"rate": "10G", "time": "500us", "size": "512KB", "count": "3", "number": "0.5"}
-_SI = {"rate": "bit/s", "time": "s", "size": "B", "count": "", "number": ""}
+UNITS = {"rate": "bit/s", "time": "s", "size": "B", "count": "", "number": ""}
+"""SI units by kind: what a value without a unit is in."""
 _NUMBER = re.compile(r"\s*([-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)\s*(\S*)\s*")
 
 
@@ -78,10 +79,13 @@ class Parameter:
         return float(value)
 
 
-def parse_assignments(assignments: Iterable[str], parameters: Iterable[Parameter]) -> dict[str, Value]:
-    """`name=value` strings -> values by name, of those that were given.
+def parse_assignments(
+    assignments: Iterable[str], parameters: Iterable[Parameter], listed: str = "pcn run SCENARIO --list"
+) -> dict[str, Value]:
+    """`name=value` strings -> values by name, of those that were given. `listed`: the command that lists the names.
 
-    Raises ExperimentError for a malformed assignment, an unknown name (with the nearest valid one) or a bad value.
+    Raises ExperimentError for a malformed assignment, an unknown name (with the nearest valid one), a bad value, or a
+    name that is given twice.
     """
     known = {parameter.name: parameter for parameter in parameters}
     values: dict[str, Value] = {}
@@ -90,7 +94,11 @@ def parse_assignments(assignments: Iterable[str], parameters: Iterable[Parameter
         name = name.strip()
         if not equals or not name:
             raise ExperimentError(f"--set {assignment}: write it as name=value, for instance --set rate=10G")
-        values[name] = lookup(name, known, "parameter").parse(text)
+        if name not in known:
+            raise ExperimentError(f"no parameter '{name}'. {_nearest(name, known)}`{listed}` lists them")
+        if name in values:
+            raise ExperimentError(f"{name} is given twice: give one")
+        values[name] = known[name].parse(text)
     return values
 
 
@@ -106,10 +114,13 @@ def lookup(name: str, known: Mapping[str, _T], noun: str) -> _T:
     """`known[name]`, or ExperimentError that lists what there is and the nearest of it."""
     if name in known:
         return known[name]
+    raise ExperimentError(f"no {noun} '{name}'. {_nearest(name, known)}There are: {', '.join(known)}")
+
+
+def _nearest(name: str, known: Iterable[str]) -> str:
     folded = {candidate.lower().replace("-", "_"): candidate for candidate in known}
     close = difflib.get_close_matches(name.lower().replace("-", "_"), folded, n=1, cutoff=0.5)
-    hint = f"Did you mean {folded[close[0]]}? " if close else ""
-    raise ExperimentError(f"no {noun} '{name}'. {hint}There are: {', '.join(known)}")
+    return f"Did you mean {folded[close[0]]}? " if close else ""
 
 
 def format_value(kind: Kind, value: Value) -> str:
@@ -126,4 +137,4 @@ def format_value(kind: Kind, value: Value) -> str:
     for factor, prefix in ((1e9, "G"), (1e6, "M"), (1e3, "k" if kind == "rate" else "K")):
         if abs(value) >= factor:
             return f"{value / factor:.6g} {prefix}{'bit/s' if kind == 'rate' else 'B'}"
-    return f"{value:g} {_SI[kind]}".strip()
+    return f"{value:g} {UNITS[kind]}".strip()

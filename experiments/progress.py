@@ -18,6 +18,9 @@ class RunProgress(Protocol):
     def advance(self, share: float, text: str) -> None:
         """Within the step, this share (0 to 1) is done; `text` is the latest of what is seen."""
 
+    def note(self, text: str) -> None:
+        """A line that stays: what a reader of the result should know."""
+
 
 class Silent:
     """Says nothing."""
@@ -27,6 +30,25 @@ class Silent:
 
     def advance(self, share: float, text: str) -> None:
         pass
+
+    def note(self, text: str) -> None:
+        pass
+
+
+class Notes(Silent):
+    """Says what stays, and nothing else. A context manager, as ConsoleProgress is."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+
+    def __enter__(self) -> Notes:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def note(self, text: str) -> None:
+        _note(self._console, text)
 
 
 class ConsoleProgress:
@@ -75,7 +97,14 @@ class ConsoleProgress:
             self._told = share
             self._console.print(f"  {min(share, 1):.0%}  {text}", highlight=False)
 
+    def note(self, text: str) -> None:
+        _note(self._console, text)
+
     def _finish(self) -> None:
         assert self._task is not None
         self._progress.update(self._task, total=1.0, completed=1.0)
         self._progress.stop_task(self._task)
+
+
+def _note(console: Console, text: str) -> None:
+    console.print(f"note: {text}", highlight=False, markup=False, soft_wrap=True)

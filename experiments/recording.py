@@ -83,6 +83,8 @@ class Recording:
     versions: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     """What a reader has to know about this run, for the report."""
+    lost_control: int | None = None
+    """PAUSE, RESUME and CNP frames that were sent and didn't come; `notes` name them. None: nobody counts both ends."""
 
 
 def flow_entity(flow: int, group: str = "") -> str:

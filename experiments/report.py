@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 from collections.abc import Iterable, Sequence
@@ -13,9 +14,11 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from experiments import agreement, replay
-from experiments.charts import PALE_OPACITY, PALE_WIDTH, Chart, Line
+from experiments.charts import PALE_OPACITY, PALE_WIDTH, Chart, Line, shown
 from experiments.checks import Check
+from experiments.documents import html, section
 from experiments.drawing import topology_svg
+from experiments.failures import Failures
 from experiments.metrics import Array
 from experiments.palette import DARK, LIGHT, palette_name
 from experiments.parameters import format_value
@@ -25,38 +28,71 @@ from experiments.summary import goodput_bps
 from hosts.algorithms import schemes
 
 _TEMPLATES = Path(__file__).parent / "templates"
+_FLOW_COLUMNS = (
+    ("goodput", "goodput, run"),
+    ("steady", "last third"),
+    ("share", "share"),
+    ("marked", "marked"),
+    ("fct", "completion time"),
+    ("sent", "sent"),
+    ("received", "received"),
+)
 
 
-def render(results: Sequence[Result], compared: Sequence[Check] = ()) -> str:
-    """The page of one run, or of several: schemes side by side, in figures the clocks of a scheme over each other.
-    `compared` are the checks across them."""
-    environment = Environment(
+def environment() -> Environment:
+    """Where the pages' templates are, with what all of them need: colours, style, what opens what is known."""
+    made = Environment(
         loader=FileSystemLoader(_TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    made.globals |= {
+        "light_css": LIGHT.css(),
+        "dark_css": DARK.css(),
+        "style": Markup((_TEMPLATES / "report.css").read_text()),
+        "flow_colours": len(LIGHT.flows),
+    }
+    return made
+
+
+def script(*names: str) -> Markup:
+    """What a page runs."""
+    return Markup("\n".join((_TEMPLATES / name).read_text() for name in names))
+
+
+def render(results: Sequence[Result], compared: Sequence[Check] = (), failures: Failures | None = None) -> str:
+    """The page of one run, or of several: schemes side by side, in figures the clocks of a scheme over each other.
+    `compared` are the checks across them. It says what is missing by `failures`; those of the one run unless given."""
     first = results[0]
-    return environment.get_template("report.html.j2").render(
-        title=first.scenario.title,
-        source=first.scenario.source,
-        clock_text=_clock_text(results),
-        light_css=LIGHT.css(),
-        dark_css=DARK.css(),
-        style=Markup((_TEMPLATES / "report.css").read_text()),
-        script=Markup((_TEMPLATES / "report.js").read_text()),
-        data=Markup(json.dumps(_data(results), separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")),
-        flow_colours=len(LIGHT.flows),
-        views=[view.title for view in first.charts[0].views],
-        replayed=replay.times(first).size > 1,
-        about=_by_place(first.scenario.about(first.plan)),
-        charts=[{"name": chart.name, "title": chart.title, "what": chart.what} for chart in first.charts],
-        runs=[_run(result, results) for result in results],
-        panels=[_panel_text(runs) for runs in by_scheme(results)],
-        headlines=_headlines(results),
-        compared=[_row(check) for check in compared],
-    )
+    charts = [first_chart for first_chart, *_ in _drawn(results)]
+    page = {
+        "title": first.scenario.title,
+        "source": first.scenario.source,
+        "clock_text": _clock_text(results),
+        "script": script("known.js", "report.js"),
+        "data": Markup(json.dumps(_data(results), separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")),
+        "views": [view.title for view in charts[0].views] if charts else [],
+        "replayed": replay.times(first).size > 1,
+        "about": _by_place(first.failures.attempt("text", lambda: first.scenario.about(first.plan)) or []),
+        "charts": [{"name": chart.name, "title": chart.title, "what": chart.what} for chart in charts],
+        "runs": [_run(result, results) for result in results],
+        "panels": [_panel_text(runs) for runs in by_scheme(results)],
+        "headlines": first.failures.attempt("headlines", lambda: _headlines(results)) or [],
+        "flow_columns": _FLOW_COLUMNS,
+        "compared": [row(check) for check in compared],
+        "known": known([*compared, *(check for result in results for check in result.checks)]),
+    }
+    missing = (first.failures if failures is None else failures).lines()  # at last: some are of the above
+    return environment().get_template("report.html.j2").render(page, missing=missing)
+
+
+def _drawn(results: Sequence[Result]) -> list[tuple[Chart, ...]]:
+    """The charts that all runs have: of each one a scheme."""
+    panels = [agreement.charts(runs) for runs in by_scheme(results)]
+    common = set.intersection(*({chart.name for chart in charts} for charts in panels))
+    return list(zip(*([chart for chart in charts if chart.name in common] for charts in panels), strict=True))
 
 
 def scheme_title(scheme: str) -> str:
@@ -72,6 +108,11 @@ def number(value: float | None) -> str:
     if value == 0 or value == round(value):
         return f"{value:,.0f}"
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def took(wall_s: float) -> str:
+    """How long a run took: to a tenth of a second where that says something."""
+    return f"{wall_s:.0f} s" if wall_s >= 10 else f"{wall_s:.1f} s"
 
 
 def _clock_text(results: Sequence[Result]) -> str:
@@ -100,16 +141,18 @@ def _run(result: Result, results: Sequence[Result]) -> dict[str, Any]:
     return {
         "scheme": plan.scheme,
         "folder": result.folder,
+        "files": "summary.json, series.parquet (time_s, entity, metric, value), the figures as PNG and SVG"
+        + (", logs" if result.clock == "live" else ""),
         "name": f"{result.name}, {result.clock}" if len({one.clock for one in results}) > 1 else result.name,
         "title": scheme_title(plan.scheme),
         "topology": Markup(topology_svg(plan.topology, plan.bottleneck, queues)),
-        "checks": [_row(check) for check in result.checks],
+        "checks": [row(check) for check in result.checks],
         "flows": _flows(result),
         "facts": _facts(result),
         "parameters": [
             (p.name, format_value(p.kind, plan.values[p.name])) for p in scenario.parameters if p.name in plan.values
         ],
-        "versions": sorted(recording.versions.items()),
+        "versions": [*sorted(recording.versions.items()), *result.provenance.items()],
         "notes": recording.notes,
     }
 
@@ -119,9 +162,13 @@ def _panel_text(runs: Sequence[Result]) -> dict[str, Any]:
     told = []
     for result in runs:
         who = f"{result.clock.capitalize()}: " if len(runs) > 1 else ""
-        story = result.scenario.story(result.plan, result.recording, result.steady)
+        story = result.failures.attempt("text", functools.partial(_story, result)) or []
         told += [(place, who + text) for place, text in story]
     return {"name": runs[0].name, "story": _by_place(told)}
+
+
+def _story(result: Result) -> list[tuple[str, str]]:
+    return result.scenario.story(result.plan, result.recording, result.steady)
 
 
 def _headlines(results: Sequence[Result]) -> list[dict[str, Any]]:
@@ -146,7 +193,8 @@ def _headlines(results: Sequence[Result]) -> list[dict[str, Any]]:
     ]
 
 
-def _row(check: Check) -> dict[str, str]:
+def row(check: Check) -> dict[str, str]:
+    """A check as the pages' tables have it."""
     return {
         "claim": check.claim,
         "what": check.what,
@@ -155,7 +203,17 @@ def _row(check: Check) -> dict[str, str]:
         "measured": number(check.measured),
         "unit": check.unit,
         "verdict": check.verdict,
+        "known": section(check.explained).anchor,
     }
+
+
+def known(checks: Iterable[Check]) -> list[dict[str, str]]:
+    """The sections of docs/ that rows link to."""
+    sections = [section(link) for link in dict.fromkeys(check.explained for check in checks) if link]
+    return [
+        {"anchor": one.anchor, "heading": one.heading, "page": one.page, "text": Markup(html(one.text))}
+        for one in sections
+    ]
 
 
 def _flows(result: Result) -> list[dict[str, Any]]:
@@ -210,31 +268,30 @@ def _facts(result: Result) -> list[tuple[str, str]]:
         ("k", f"{recording.k:g}"),
         ("seed", str(plan.seed)),
         ("duration", format_value("time", recording.duration_s - recording.start_s)),
-        ("took", f"{recording.wall_s:.0f} s"),
+        ("took", took(recording.wall_s)),
     ]
 
 
 def _data(results: Sequence[Result]) -> dict[str, Any]:
     """What the page's script draws."""
-    drawn = [agreement.charts(runs) for runs in by_scheme(results)]
     return {
         "charts": {
-            chart.name: {
-                "x": chart.x_label,
-                "y": chart.y_label,
-                "overTime": chart.over_time,
-                "panels": [_panel(charts[index]) for charts in drawn],
+            panels[0].name: {
+                "x": panels[0].x_label,
+                "y": panels[0].y_label,
+                "overTime": panels[0].over_time,
+                "panels": [_panel(chart, lines) for chart, lines in zip(panels, shown(panels), strict=True)],
             }
-            for index, chart in enumerate(results[0].charts)
+            for panels in _drawn(results)
         },
         "replay": replay.data(results),
     }
 
 
-def _panel(chart: Chart) -> dict[str, Any]:
+def _panel(chart: Chart, lines: Sequence[Line]) -> dict[str, Any]:
     return {
         "views": [[view.start, view.end, view.top] for view in chart.views],
-        "lines": [_line(line) for line in chart.lines],
+        "lines": [_line(line) for line in lines],
         "bands": [[band.label, band.start, band.end] for band in chart.bands],
         "marks": [[mark.label, mark.x] for mark in chart.marks],
         "empty": chart.empty,

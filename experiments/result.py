@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import groupby
 
 from experiments.analysis import Steady, steady_state
 from experiments.charts import Chart
 from experiments.checks import Check
+from experiments.failures import Failures
 from experiments.recording import Recording
 from experiments.scenarios.base import Plan, Scenario
 
@@ -27,6 +29,10 @@ class Result:
     charts: tuple[Chart, ...]
     folder: str = ""
     """Where it is below the directory of several runs, by what tells them apart: `pcn`, `live`, `pcn/live`."""
+    failures: Failures = field(default_factory=Failures)
+    """What of it couldn't be made."""
+    provenance: Mapping[str, str] = field(default_factory=dict)
+    """As `experiments.versions.provenance` has it."""
 
     @property
     def name(self) -> str:
@@ -34,9 +40,20 @@ class Result:
         return "PFC alone" if self.plan.scheme == "pfc" else self.plan.scheme.upper()
 
 
-def judge(scenario: Scenario, plan: Plan, recording: Recording, clock: str, target: str, folder: str = "") -> Result:
-    """Checks and charts of a recording."""
+def judge(
+    scenario: Scenario,
+    plan: Plan,
+    recording: Recording,
+    clock: str,
+    target: str,
+    folder: str = "",
+    failures: Failures | None = None,
+    provenance: Mapping[str, str] | None = None,
+) -> Result:
+    """Checks and charts of a recording. What of it fails is noted in `failures`."""
+    own = (Failures() if failures is None else failures).below(folder)
     steady = steady_state(recording, plan.bottleneck, plan.capacity_bps, plan.steady_from_s)
+    drawn = [own.attempt(f"{one.__name__}.png", functools.partial(one, plan, recording)) for one in scenario.charts]
     return Result(
         scenario=scenario,
         plan=plan,
@@ -44,9 +61,11 @@ def judge(scenario: Scenario, plan: Plan, recording: Recording, clock: str, targ
         clock=clock,
         target=target,
         steady=steady,
-        checks=tuple(scenario.checks(plan, recording, steady)),
-        charts=tuple(scenario.charts(plan, recording)),
+        checks=tuple(own.attempt("checks", lambda: scenario.checks(plan, recording, steady)) or ()),
+        charts=tuple(chart for chart in drawn if chart),
         folder=folder,
+        failures=own,
+        provenance=provenance or {},
     )
 
 

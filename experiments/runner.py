@@ -6,21 +6,24 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from controller.compiled import stale
 from controller.target import target as find_target
-from experiments import agreement, calibrate, report, summary
-from experiments.charts import Chart
-from experiments.checks import Check
+from experiments import calibrate
 from experiments.errors import ExperimentError
+from experiments.failures import Failures, IncompleteError
+from experiments.files import write_run, write_together
 from experiments.live import run_live
 from experiments.output import result_directory
 from experiments.pace import TooFastError
 from experiments.parameters import Parameter, lookup, parse_assignments
 from experiments.progress import RunProgress, Silent
 from experiments.recording import Recording
-from experiments.result import Result, by_scheme, judge
+from experiments.result import Result, judge
 from experiments.scenarios import SCENARIOS, Plan, scheme_parameters
+from experiments.versions import provenance
 from experiments.virtual import run_virtual
 from hosts.algorithms import SchemeError, find_scheme
+from topologies import record as records
 from topologies.network import require_startable
 
 RESULTS = Path("results")
@@ -48,9 +51,12 @@ def run(
     seed, and the result has a directory for each and a report that puts them side by side. `clock` is `live`, `virtual`
     or `live,virtual`: each scheme then runs on both, and the report draws one run over the other and says how far they
     agree. `settings` are `name=value`, for the scenario's parameters and `k`. `k` None: chosen for this machine, and
-    again, larger, if the machine turns out not to carry it. `out` is results/SCENARIO/SCHEME unless given, or
-    results/SCENARIO for several schemes; what is there already is kept beside it (see `experiments.output`). The clock
-    `virtual` needs neither root nor Mininet, and has neither k nor target. Raises LabError, with nothing left behind.
+    again, larger, if the machine turns out not to carry it. `out` is as `place_of` has it unless given; what is there
+    already is kept beside it (see `experiments.output`). The clock `virtual` needs neither root nor Mininet, and has
+    neither k nor target.
+
+    Raises LabError, with nothing left behind. Of a run that was measured everything stays that could be made and that
+    had room: IncompleteError names what couldn't.
     """
     progress = progress or Silent()
     made = lookup(scenario, SCENARIOS, "scenario")
@@ -59,34 +65,65 @@ def run(
     if clocks == ["virtual"] and target != DEFAULT_TARGET:
         raise ExperimentError(f"--target {target}: virtual time has the {DEFAULT_TARGET} alone")
     switches = find_target(target)
-    values = parse_assignments(settings, (*made.parameters, K))
+    values = parse_assignments(settings, (*made.parameters, K), f"pcn run {scenario} --list")
     k = K.check(values.pop("k", k))
     scheme_parameters.check_given(values, schemes, made.parameters)
     plans = [made.plan(one, seed, scheme_parameters.given(one, values)) for one in schemes]
-    place = out or (RESULTS / made.name if len(plans) > 1 else RESULTS / made.name / schemes[0])
+    place = out or place_of(made.name, schemes, clocks)
     if "live" in clocks:
-        require_startable(plans[0].topology, switches)
+        require_startable(plans[0].topology, switches, records.free_name(plans[0].topology.name))
     elif k not in (None, 1.0):
         raise ExperimentError(f"k={k:g}: virtual time isn't stretched")
-    runs = [(plan, clock) for plan in plans for clock in clocks]
+    runs = {
+        "/".join([plan.scheme] * (len(plans) > 1) + [clock] * (len(clocks) > 1)): (plan, clock)
+        for plan in plans
+        for clock in clocks
+    }
+    failures, made_by = Failures(), provenance()
+    if old := stale(*(find_scheme(plan.scheme).program for plan in plans)):
+        progress.note(old)
     with result_directory(place) as work:
         results: list[Result] = []
-        for plan, clock in runs:
-            folder = "/".join([plan.scheme] * (len(plans) > 1) + [clock] * (len(clocks) > 1))
+        for folder in runs:
+            (work / folder).mkdir(parents=True, exist_ok=True)
+        for number, (folder, (plan, clock)) in enumerate(runs.items(), start=1):
             own = work / folder
             if folder:
-                progress.stage(f"{folder}, {len(results) + 1} of {len(runs)}")
-                own.mkdir(parents=True)
+                progress.stage(f"{folder}, {number} of {len(runs)}")
             if clock == "live":
                 recording = _record(plan, target, k, own / "logs", progress)
             else:
                 recording = run_virtual(plan, progress)
+            if old:
+                recording = replace(recording, notes=(*recording.notes, f"Older program: {old}."))
             progress.stage("Figures and report")
-            results.append(judge(made, plan, recording, clock, target if clock == "live" else DEFAULT_TARGET, folder))
-            _write(results[-1], own)
-        if len(results) > 1:
-            _write_together(results, work)
+            on = target if clock == "live" else DEFAULT_TARGET
+            result = judge(made, plan, recording, clock, on, folder, failures, made_by)
+            if write_run(result, own):
+                results.append(result)
+        if not results:
+            raise ExperimentError(f"nothing could be written into {place}: {'; '.join(failures.lines())}")
+        if len(runs) > 1:
+            write_together(results, work, failures)
+    if failures:
+        raise IncompleteError(place, failures)
     return place
+
+
+def parameters(scenario: str, scheme: str | None = None) -> list[Parameter]:
+    """Those that `settings` may give: of all schemes, or of these, with commas between. Raises ExperimentError."""
+    offered = lookup(scenario, SCENARIOS, "scenario").parameters
+    if scheme is None:
+        return [*offered, K]
+    own = {one.name for name in _schemes(scheme) for one in scheme_parameters.own(name, offered)}
+    return [*(one for one in offered if one.name in own), K]
+
+
+def place_of(scenario: str, schemes: Sequence[str], clocks: Sequence[str]) -> Path:
+    """results/SCENARIO/SCHEME, without SCHEME for several. SCENARIO bears its clocks unless it is live alone
+    (`dumbbell-virtual`): a virtual run never moves a live result."""
+    folder = RESULTS / (scenario if clocks == ["live"] else "-".join((scenario, *clocks)))
+    return folder if len(schemes) > 1 else folder / schemes[0]
 
 
 def _clocks(text: str) -> list[str]:
@@ -120,38 +157,3 @@ def _record(plan: Plan, target: str, k: float | None, logs: Path, progress: RunP
             progress.stage(f"Again with k={error.suggestion:g}: {error.who}")
             k = error.suggestion
     return run_live(plan, target, k, logs, progress)
-
-
-def _write(result: Result, work: Path) -> None:
-    (work / "summary.json").write_text(summary.dumps(summary.build(result)))
-    result.recording.series.write(work / "series.parquet")
-    _draw(result.charts, work)
-    (work / "report.html").write_text(report.render([result]), encoding="utf-8")
-
-
-def _write_together(results: Sequence[Result], work: Path) -> None:
-    """What several runs have together; `work` has their directories already."""
-    compared = _compare(results)
-    for runs in by_scheme(results):
-        if len(runs) > 1:
-            _draw(agreement.charts(runs), (work / runs[0].folder).parent)
-    (work / "summary.json").write_text(summary.dumps(summary.side_by_side(results, compared)))
-    (work / "report.html").write_text(report.render(results, compared), encoding="utf-8")
-
-
-def _compare(results: Sequence[Result]) -> list[Check]:
-    """The clocks of each scheme, and the schemes on each clock."""
-    found = [check for runs in by_scheme(results) if len(runs) > 1 for check in agreement.agreement(*runs)]
-    clocks = dict.fromkeys(result.clock for result in results)
-    for clock in clocks:
-        own = [(result.plan, result.recording) for result in results if result.clock == clock]
-        checks = results[0].scenario.compare(own)
-        found += [replace(check, what=f"{clock}: {check.what}") for check in checks] if len(clocks) > 1 else checks
-    return found
-
-
-def _draw(charts: Iterable[Chart], work: Path) -> None:
-    from experiments.pictures import picture  # only here: matplotlib takes as long to load as all the rest
-
-    for chart in charts:
-        (work / f"{chart.name}.png").write_bytes(picture(chart))

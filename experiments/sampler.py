@@ -100,7 +100,7 @@ class Sampler:
         at = (before + self._clock.now()) / 2
         found: dict[int, tuple[float, int, int]] = {}
         for port, cell in self._cells[name].items():
-            packets, size = cells[cell].packets, cells[cell].bytes
+            packets, size = cells[cell].packets, cells[cell].bytes or 0
             base = self._base.setdefault((name, counter, port), (packets, size))
             found[port] = (at, packets - base[0], size - base[1])
         return found

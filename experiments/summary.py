@@ -44,6 +44,8 @@ _SHAPE: dict[str, Any] = {
     "seed": int,
     "parameters": dict,
     "versions": dict,
+    "provenance": {"*": str},
+    "notes": [str],
     "duration_s": _NUMBER,
     "wall_s": _NUMBER,
     "packets": {"sent": int, "received": int, "lost": int},
@@ -87,6 +89,7 @@ _SHAPE: dict[str, Any] = {
             "measured": _OPTIONAL,
             "unit": str,
             "verdict": str,
+            "known": str,
         }
     ],
 }
@@ -107,6 +110,8 @@ def build(result: Result) -> Summary:
         "seed": plan.seed,
         "parameters": dict(plan.values),
         "versions": dict(recording.versions),
+        "provenance": dict(result.provenance),
+        "notes": list(recording.notes),
         "duration_s": recording.duration_s,
         "wall_s": round(recording.wall_s, 3),
         "packets": {"sent": sent, "received": received, "lost": sent - received},
@@ -124,7 +129,7 @@ def build(result: Result) -> Summary:
             "queue_bytes_mean": steady.queue_bytes_mean,
             "pause": steady.pause,
         },
-        "measures": dict(result.scenario.measures(plan, recording)),
+        "measures": dict(result.failures.attempt("measures", lambda: result.scenario.measures(plan, recording)) or {}),
         "checks": [asdict(check) for check in result.checks],
     }
     problems = mismatches(summary)
@@ -141,6 +146,7 @@ def side_by_side(results: Sequence[Result], compared: Sequence[Check]) -> Summar
         "schema": SCHEMA,
         "scenario": first.plan.scenario,
         "seed": first.plan.seed,
+        "provenance": dict(first.provenance),
         "wall_s": round(sum(result.recording.wall_s for result in results), 3),
         "runs": {
             result.folder: {name: whole[name] for name in _OF_EACH} for result in results for whole in [build(result)]

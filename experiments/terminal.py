@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,9 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from experiments.report import number
+from experiments.checks import Check
+from experiments.documents import section
+from experiments.report import number, took
 
 _STYLES = {"met": "green", "ordered": "yellow", "not met": "bold red", "not comparable": "dim"}
 _MOST_FLOWS = 16
@@ -32,10 +35,23 @@ def show(directory: Path, console: Console) -> None:
         show_checks("checks", summary["checks"], console)
         console.print(
             f"{summary['packets']['lost']} of {summary['packets']['sent']:,} packets lost; "
-            f"k {summary['k']:g}, target {summary['target']}, took {summary['wall_s']:.0f} s",
+            f"k {summary['k']:g}, target {summary['target']}, took {took(summary['wall_s'])}",
             highlight=False,
         )
-    console.print(f"Report: {directory / 'report.html'}", highlight=False, soft_wrap=True)
+    if (directory / "report.html").exists():
+        console.print(f"Report: {directory / 'report.html'}", highlight=False, soft_wrap=True)
+
+
+def unmet(summary: Mapping[str, Any]) -> list[str]:
+    """The checks of a summary, of one run or of several, that aren't met: claim and what it is about."""
+    runs = summary.get("runs", {})
+    rows = [(f"{name}: ", check) for name, run in runs.items() for check in run["checks"]]
+    rows += [("", check) for check in summary["checks"]]
+    return [
+        " ".join(f"{where}{check['claim']} {check['what'].partition(' (')[0]}".split())
+        for where, check in rows
+        if check["verdict"] == "not met"
+    ]
 
 
 def _show_runs(summary: dict[str, Any], console: Console) -> None:
@@ -45,7 +61,7 @@ def _show_runs(summary: dict[str, Any], console: Console) -> None:
     lost = ", ".join(
         f"{name} {run['packets']['lost']} of {run['packets']['sent']:,}" for name, run in summary["runs"].items()
     )
-    console.print(f"Packets lost: {lost}; took {summary['wall_s']:.0f} s", highlight=False)
+    console.print(f"Packets lost: {lost}; took {took(summary['wall_s'])}", highlight=False)
 
 
 def _show_flows(summary: dict[str, Any], console: Console) -> None:
@@ -75,7 +91,9 @@ def _show_flows(summary: dict[str, Any], console: Console) -> None:
 
 
 def show_checks(title: str, rows: list[dict[str, Any]], console: Console) -> None:
-    """Prints checks, as summaries have them, as a table."""
+    """Prints checks, as summaries have them, as a table; nothing where there are none."""
+    if not rows:
+        return
     checks = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     for heading in ("claim", "what", "paper", "theory", "measured", "unit", "verdict"):
         checks.add_column(
@@ -83,8 +101,16 @@ def show_checks(title: str, rows: list[dict[str, Any]], console: Console) -> Non
             justify="right" if heading in ("paper", "theory", "measured") else "left",
             no_wrap=heading != "what",
         )
-    for check in rows:
-        values = (number(check[column]) for column in ("paper", "theory", "measured"))
-        style = _STYLES[check["verdict"]]
-        checks.add_row(check["claim"], check["what"], *values, check["unit"], f"[{style}]{check['verdict']}[/{style}]")
+    why: dict[str, list[str]] = {}
+    for check in (Check(**row) for row in rows):
+        if check.explained:
+            why.setdefault(check.explained, []).append(check.claim)
+        values = (number(value) for value in (check.paper, check.theory, check.measured))
+        style = _STYLES[check.verdict]
+        known = ", known" if check.explained else ""
+        checks.add_row(check.claim, check.what, *values, check.unit, f"[{style}]{check.verdict}[/{style}]{known}")
     console.print(checks)
+    for link, claims in why.items():
+        found = section(link)
+        text = f'Known: {", ".join(dict.fromkeys(claims))} as {found.page} tells under "{found.heading}"'
+        console.print(text, highlight=False, markup=False, soft_wrap=True)

@@ -2,23 +2,64 @@
 
 from __future__ import annotations
 
-import json
 import platform
+import shlex
+import subprocess
+import sys
 from importlib import metadata
 from pathlib import Path
 
-_MANIFEST = Path(__file__).resolve().parent.parent / "p4src" / "compiled" / "manifest.json"
+from controller.compiled import ROOT, manifest
+from softswitch.codegen.compiling import BuildError, compiler_version
+
+_NAMED = 3
+"""Changed files that are named."""
 
 
 def versions(program: str) -> dict[str, str]:
-    """By name: the project, Python, the kernel, what compiled the P4 program and a short hash of what it wrote."""
+    """By name: the project, Python, the kernel, what compiled the P4 program and a short hash of its top file."""
     found = {
         "pcn-lab": metadata.version("pcn-lab"),
         "python": platform.python_version(),
         "kernel": platform.release(),
         "mininet": metadata.version("mininet"),
     }
-    manifest = json.loads(_MANIFEST.read_text())
-    found["p4c"] = manifest["compiler"]["version"]
-    found[f"{program}.p4"] = manifest["programs"][program]["sources"][f"p4src/v1model/{program}.p4"][:12]
+    made = manifest()
+    found["p4c"] = made["compiler"]["version"]
+    source = f"p4src/v1model/{program}.p4"
+    if program in made["programs"]:
+        found[f"{program}.p4"] = made["programs"][program]["sources"][source][:12]
     return found
+
+
+def provenance() -> dict[str, str]:
+    """Where a result comes from: git's commit, whether the tree is as committed, the C compiler, the command line.
+    "unknown" where there is no git, or no repository."""
+    try:
+        compiler = compiler_version().splitlines()[0]
+    except (BuildError, IndexError):
+        compiler = "unknown"
+    changed = _git("status", "--porcelain", "--", ".")
+    return {
+        "commit": _git("rev-parse", "HEAD") or "unknown",
+        "tree": "unknown" if changed is None else _tree([line[3:] for line in changed.splitlines()]),
+        "compiler": compiler,
+        "command": shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]),
+    }
+
+
+def _tree(changed: list[str]) -> str:
+    if not changed:
+        return "clean"
+    more = f" and {len(changed) - _NAMED} more" if len(changed) > _NAMED else ""
+    return f"changed: {', '.join(changed[:_NAMED])}{more}"
+
+
+def _git(*arguments: str) -> str | None:
+    """git's output; None where it fails. The checkout may be another user's than root's."""
+    command = ["git", "--no-optional-locks", "-c", f"safe.directory={ROOT}", "-C", str(ROOT), *arguments]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError:
+        return None
+    return done.stdout.rstrip() if done.returncode == 0 else None

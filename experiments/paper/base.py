@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from experiments.checks import Check
-from experiments.paper.panels import Panel
+from experiments.paper.panels import Line, Panel
 from experiments.recording import Recording
 from experiments.scenarios.base import Plan
 from experiments.virtual import Variant
@@ -82,6 +82,26 @@ class Outcomes:
             return None
         return max(known) if largest else min(known)
 
+    def each(self, number: str, **keys: Key) -> list[float]:
+        """A number of each run, of each seed; none as `mean` has it."""
+        found = [one.numbers.get(number) for one in self.where(**keys)]
+        known = [value for value in found if value is not None]
+        return known if len(known) == len(found) else []
+
+    def line(self, label: str, x: str, number: str, look: str = "", **keys: Key) -> Line:
+        """The means of a number over the values of key `x`, where there are any, each with what it is the mean of. It
+        looks as a scheme does: `look`, or that of the keys."""
+        points = [(float(value), self.each(number, **{x: value}, **keys)) for value in self.values(x)]
+        known = [(value, seeds) for value, seeds in points if seeds]
+        return Line(
+            label,
+            [value for value, _ in known],
+            [statistics.fmean(seeds) for _, seeds in known],
+            look or str(keys.get("scheme", "")),
+            points=True,
+            seeds=[seeds for _, seeds in known],
+        )
+
     def by(self, x: str, number: str, **keys: Key) -> Curve:
         """The means of a number over the values of key `x`, where there are any."""
         points = [(value, self.mean(number, **{x: value}, **keys)) for value in self.values(x)]
@@ -115,6 +135,9 @@ class Figure(Protocol):
     def checks(self, outcomes: Outcomes) -> list[Check]:
         """The paper's claims, each with its verdict."""
 
+    def story(self, outcomes: Outcomes) -> list[str]:
+        """What is to be seen, in paragraphs with the outcomes' own figures."""
+
     def panels(self, outcomes: Outcomes) -> list[Panel]:
         """The picture, left to right."""
 
@@ -122,3 +145,13 @@ class Figure(Protocol):
 def ratio(above: float | None, below: float | None) -> float | None:
     """above / below; None where either is unknown or nothing can be said."""
     return None if above is None or not below else above / below
+
+
+def said(value: float | None, unit: str = "", digits: int = 3) -> str:
+    """A figure in a text, with so many significant digits; a dash where there is none."""
+    return "–" if value is None else f"{value:.{digits}g}{unit and ' '}{unit}"
+
+
+def percent(value: float | None) -> str:
+    """A share in a text."""
+    return "–" if value is None else f"{value:.0%}"

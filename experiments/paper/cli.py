@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
+from controller.compiled import stale
 from experiments.errors import ExperimentError
+from experiments.failures import Failures, IncompleteError
+from experiments.output import replacing
 from experiments.paper import FIGURES
 from experiments.paper.results import page, sections, write_docs
-from experiments.paper.run import run_figure, write
+from experiments.paper.run import judge, kept, read, run_figure, write
 from experiments.parameters import lookup
 from experiments.progress import ConsoleProgress
 from experiments.terminal import show_checks, stdout
@@ -18,8 +21,15 @@ from hosts.algorithms import SchemeError, find_scheme
 RESULTS = Path("results/figures")
 
 
-def figure_command(names: Sequence[str], schemes: str | None, jobs: int | None, out: Path, docs: Path | None) -> None:
-    """Runs the figures `names` (all of them: `all`). Raises LabError."""
+def figure_command(
+    names: Sequence[str],
+    schemes: str | None,
+    jobs: int | None,
+    out: Path,
+    docs: Path | None,
+    redraw: bool = False,
+) -> None:
+    """Runs the figures `names` (all of them: `all`), or takes the runs that are in `out` already. Raises LabError."""
     wanted = list(FIGURES) if "all" in names else [lookup(name, FIGURES, "figure").name for name in names]
     chosen = None if schemes is None else [name.strip() for name in schemes.split(",")]
     for name in chosen or []:
@@ -27,13 +37,25 @@ def figure_command(names: Sequence[str], schemes: str | None, jobs: int | None, 
             find_scheme(name)
         except SchemeError as error:
             raise ExperimentError(str(error)) from None
-    console = stdout()
+    console, failures = stdout(), Failures()
+    if not redraw and (old := stale()):
+        console.print(f"note: {old}", highlight=False, markup=False, soft_wrap=True)
     for name in wanted:
-        with ConsoleProgress(console) as progress:
-            result = run_figure(FIGURES[name], chosen, jobs, progress)
+        if redraw:
+            outcomes, before = kept(out / name), read(out / name) or {}
+            result = replace(judge(FIGURES[name], outcomes), provenance=before.get("provenance", {}))
+        else:
+            with ConsoleProgress(console) as progress:
+                result = run_figure(FIGURES[name], chosen, jobs, progress)
         write(result, out / name)
+        failures.add(result.failures)
         show_checks(FIGURES[name].title, [asdict(check) for check in result.checks], console)
-    (out / "report.html").write_text(page(sections(out)), encoding="utf-8")
-    console.print(f"Report: {out / 'report.html'}", highlight=False, soft_wrap=True)
+    report = out / "report.html"
+    with failures.noting(report.name), replacing(report) as path:
+        path.write_text(page(sections(out)), encoding="utf-8")
+        console.print(f"Report: {report}", highlight=False, soft_wrap=True)
     if docs is not None:
-        write_docs(out, docs)
+        with failures.noting(str(docs)):
+            write_docs(out, docs)
+    if failures:
+        raise IncompleteError(out, failures)

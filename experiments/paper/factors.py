@@ -31,20 +31,16 @@ class FactorStudy:
     about = (
         "Fig. 12's runs, with one thing changed that is open about the schemes beside PCN. Means over two seeds. "
         "TIMELY: where factors are large flows crawl (last panel). An alpha of 0.875 makes a gradient of little more "
-        "than the last two RTTs: when a burst comes, all segments that are on their way, up to ten, take as much as a "
-        "half each before the first decrease shows; and at the lowest rate a segment of 16 KB takes 13 ms, in which "
-        "the rate grows by 10 Mb/s. What keeps flows from there brings the factors down, towards the paper's: RTTs "
-        "that come often, larger steps, bounded decreases, a lower start, no gradient at all (T_low at T_high), or "
-        "one that is a mean over many RTTs. PCN's authors used the code that TIMELY's authors published (7), whose "
+        "than the last two RTTs: when a burst comes, all segments that are on their way take as much as a half each "
+        "before the first decrease shows; and at the lowest rate, 10 Mb/s, a segment of 16 KB takes 13 ms, in which "
+        "the rate grows by as much. What keeps flows from there brings the factors down, towards the paper's: RTTs "
+        "that come often, larger steps, bounded decreases, a lower start, no gradient at all (T_low at T_high), or one "
+        "that is a mean over many RTTs. PCN's authors used the code that TIMELY's authors published (7), whose "
         "recommendations make it such a mean: alpha = 0.02, T_high = 1 ms, with an RTT of every packet and T_low = 0, "
-        "or with one each 64 KB and T_low = 50 us; and increases grow after five falling RTTs, not gradients. By the "
-        "latter all four of the paper's figures come out, as they do without a gradient. So it may well be what the "
-        "paper's TIMELY was here. Other figures have other values, since by these the link isn't full within 150 ms "
-        "of the victim's bursts (Fig. 2). DCQCN: no reading has all four. With smaller steps (open ns-3 code has "
-        "these by default) PAUSE and H1 are as in the paper, H2 to H15 nearer, but H0 is slower than there; a longer "
-        "timer does the same. What H0 asks for are fast increases, what H2 to H15 ask for are slow ones; where "
-        "marking begins matters little. QCN: with an increase each 500 KB in place of its 150 all three come out; its "
-        "steps matter little."
+        "or with one each 64 KB and T_low = 50 us; and increases grow after five falling RTTs, not gradients. Other "
+        "figures have other values, since by these the link isn't full in time after the victim's bursts (Fig. 2). "
+        "DCQCN: open ns-3 code has R_AI 5 and R_HAI 50 Mb/s by default. What H0 asks for are fast increases, what H2 "
+        "to H15 ask for are slow ones."
     )
     settings: Mapping[Key, tuple[str, str, Variant, Mapping[str, float]]] = {
         "timely": ("timely", _AS, Variant(), {}),
@@ -90,48 +86,75 @@ class FactorStudy:
         return Outcome(case.keys, {**hadoop.numbers(recording), "h0_slow": hadoop.slow_share(recording, "h0")})
 
     def checks(self, outcomes: Outcomes) -> list[Check]:
-        rows = []
-        for key, (scheme, what, _, _) in self.settings.items():
-            if not outcomes.where(setting=key):
-                continue
-            name = scheme_name(scheme)
-            if scheme in PREVENTED:
-                left = ratio(outcomes.mean("pause_per_s", scheme=PCN), outcomes.mean("pause_per_s", setting=key))
-                saved = None if left is None else 1 - left
-                rows.append(prevented_row(f"{name}, {what}: PCN", scheme, PREVENTED[scheme], saved))
-            for claim, number, times, claimed in FACTORS[scheme]:
-                factor = _factor(outcomes, key, number)
-                rows.append(factor_row(claim, f"{name}, {what}: {name} / PCN, {times}", claimed, factor))
+        return [row for key in self.settings for row in self._rows(outcomes, key)]
+
+    def _rows(self, outcomes: Outcomes, key: Key) -> list[Check]:
+        """Of one setting; none if it wasn't run."""
+        if not outcomes.where(setting=key):
+            return []
+        scheme, what, _, _ = self.settings[key]
+        name, rows = scheme_name(scheme), []
+        if scheme in PREVENTED:
+            left = ratio(outcomes.mean("pause_per_s", scheme=PCN), outcomes.mean("pause_per_s", setting=key))
+            saved = None if left is None else 1 - left
+            rows.append(prevented_row(f"{name}, {what}: PCN", scheme, PREVENTED[scheme], saved))
+        for claim, number, times, claimed in FACTORS[scheme]:
+            factor = _factor(outcomes, key, number)
+            rows.append(factor_row(claim, f"{name}, {what}: {name} / PCN, {times}", claimed, factor))
         return rows
+
+    def story(self, outcomes: Outcomes) -> list[str]:
+        """How many of the paper's figures each setting meets."""
+        found: dict[str, list[str]] = {}
+        for key, (scheme, what, _, _) in self.settings.items():
+            rows = self._rows(outcomes, key)
+            if rows:
+                met = sum(row.verdict == "met" for row in rows)
+                found.setdefault(scheme, []).append(f"{what} {met} of {len(rows)}")
+        return [
+            f"{scheme_name(scheme)}, the paper's figures that come out (met): {', '.join(told)}."
+            for scheme, told in found.items()
+        ]
 
     def panels(self, outcomes: Outcomes) -> list[Panel]:
         run = [key for key in self.settings if outcomes.where(setting=key)]
         panels = []
         for group, title in (("h0", "H0, mean"), ("h1", "H1, mean"), ("bursts", "H2 to H15, 99% (QCN: mean)")):
             of_paper = {
-                key: ratio(_factor(outcomes, key, number), claimed)
+                key: [ratio(_factor(outcomes, key, number, **seed), claimed) for seed in ({}, *_each_seed(outcomes))]
                 for key in run
                 for _, number, _, claimed in FACTORS[self.settings[key][0]]
                 if number.endswith(group)
             }
             panels.append(self._panel(title, "Factor over PCN's, over the paper's", of_paper, 1.0, "paper"))
-        slow = {key: outcomes.mean("h0_slow", setting=key) for key in run}
+        slow = {key: [outcomes.mean("h0_slow", setting=key), *outcomes.each("h0_slow", setting=key)] for key in run}
         pcn = outcomes.mean("h0_slow", scheme=PCN)
         panels.append(self._panel("H0's flows below 1 Gbit/s each", "Share of their time", slow, pcn, "PCN"))
         return panels
 
     def _panel(
-        self, title: str, label: str, values: Mapping[Key, float | None], level: float | None, level_text: str
+        self,
+        title: str,
+        label: str,
+        values: Mapping[Key, Sequence[float | None]],
+        level: float | None,
+        level_text: str,
     ) -> Panel:
-        """A bar a setting, in its scheme's colour."""
+        """A bar a setting, in its scheme's colour: of each the mean, then its seeds' values."""
         keys = list(values)
         lines = []
         for scheme in dict.fromkeys(self.settings[key][0] for key in keys):
             own = [row for row, key in enumerate(keys) if self.settings[key][0] == scheme]
-            lines.append(Line(scheme_name(scheme), own, [values[keys[row]] or 0.0 for row in own], scheme))
+            means = [values[keys[row]][0] or 0.0 for row in own]
+            seeds = [[one for one in values[keys[row]][1:] if one is not None] for row in own]
+            lines.append(Line(scheme_name(scheme), own, means, scheme, seeds=seeds))
         names = [self.settings[key][1] for key in keys]
         return Panel(title, label, "", lines, level=level, level_text=level_text, rows=names)
 
 
-def _factor(outcomes: Outcomes, key: Key, number: str) -> float | None:
-    return ratio(outcomes.mean(number, setting=key), outcomes.mean(number, scheme=PCN))
+def _each_seed(outcomes: Outcomes) -> list[dict[str, Key]]:
+    return [{"seed": seed} for seed in outcomes.values("seed")]
+
+
+def _factor(outcomes: Outcomes, key: Key, number: str, **seed: Key) -> float | None:
+    return ratio(outcomes.mean(number, setting=key, **seed), outcomes.mean(number, scheme=PCN, **seed))

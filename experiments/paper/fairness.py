@@ -26,6 +26,7 @@ from experiments.recording import Recording
 from experiments.virtual import Variant
 
 FAIR = 0.9
+FAIRNESS = "fairness.md#why-fairness-falls-with-the-number-of-flows"
 DURATION_S, FROM_S = 0.3, 0.15
 _RTT = 500e-6
 _ABOUT = "300 ms on the dumbbell, 10 Gb/s, measured over the last 150."
@@ -62,7 +63,7 @@ def jain_rows(outcomes: Outcomes, what: str, flows: Iterable[int], **keys: Key) 
     for n in flows:
         index = outcomes.mean("jain", flows=n, **keys)
         text = f"{what}: Jain's index, {n} flows (met: {FAIR:g} and more; ordered: above 0.8)"
-        rows.append(Check("0.55", text, 1.0, 1.0, index, "", at_least(index, FAIR, 0.8)))
+        rows.append(Check("0.55", text, 1.0, 1.0, index, "", at_least(index, FAIR, 0.8), FAIRNESS))
     return rows
 
 
@@ -70,7 +71,7 @@ def over_flows(
     outcomes: Outcomes, number: str, names: Mapping[Key, str], key: str, schemes: bool = False
 ) -> list[Line]:
     return [
-        Line(name, *outcomes.by("flows", number, **{key: value}), str(value) if schemes else "", points=True)
+        outcomes.line(name, "flows", number, str(value) if schemes else "", **{key: value})
         for value, name in names.items()
     ]
 
@@ -96,7 +97,7 @@ class MarkingPoint:
     about = (
         f'{_ABOUT} PCN with three readings of "threshold zero": a packet is marked if it found packets waiting when it '
         "arrived (as everywhere else here), if it had to wait at all, or if it leaves packets behind when it departs. "
-        "Waiting is measured with v1model's time stamps, whole microseconds; a frame takes 0.85. Means over two seeds."
+        "Waiting is measured with v1model's time stamps, whole microseconds; a frame takes less. Means over two seeds."
     )
     readings: Mapping[Key, str] = {
         "pcn_native": "found waiting",
@@ -134,6 +135,9 @@ class MarkingPoint:
                 )
             )
         return rows
+
+    def story(self, outcomes: Outcomes) -> list[str]:
+        return []
 
     def panels(self, outcomes: Outcomes) -> list[Panel]:
         def panel(title: str, label: str, number: str, top: float | None = None) -> Panel:
@@ -196,6 +200,9 @@ class FairnessSweep:
             for key, (name, _, _) in self.settings.items()
             for row in jain_rows(outcomes, name, self.flows, setting=key)
         ]
+
+    def story(self, outcomes: Outcomes) -> list[str]:
+        return []
 
     def panels(self, outcomes: Outcomes) -> list[Panel]:
         increases = [
@@ -286,6 +293,9 @@ class FairnessRules:
                 )
             )
         return rows
+
+    def story(self, outcomes: Outcomes) -> list[str]:
+        return []
 
     def panels(self, outcomes: Outcomes) -> list[Panel]:
         names = {key: name for key, (name, *_) in self.settings.items()}

@@ -10,7 +10,7 @@ from experiments.checks import Check, at_least, at_most, near
 from experiments.paper.base import Case, Outcome, Outcomes
 from experiments.paper.panels import Line, Panel
 from experiments.recording import Recording
-from hosts.algorithms import Cnp, PcnParameters
+from hosts.algorithms import Cnp, Mark, PcnParameters
 from hosts.algorithms.pcn import PcnReactionPoint
 
 LOOPS = 25
@@ -23,7 +23,7 @@ def rates() -> list[float]:
     rp.rate_bps = 0.0
     seen = [0.0]
     for loop in range(LOOPS):
-        rp.on_cnp(Cnp(decrease=False), loop * 50e-6)
+        rp.on_cnp(Cnp(Mark.NONE), loop * 50e-6)
         seen.append(rp.rate_bps / line)
     return seen
 
@@ -70,6 +70,9 @@ class Fig10:
                 near(seen[25], 1, 1e-3),
             ),
         ]
+
+    def story(self, outcomes: Outcomes) -> list[str]:
+        return []
 
     def panels(self, outcomes: Outcomes) -> list[Panel]:
         seen = rates()

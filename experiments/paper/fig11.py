@@ -10,7 +10,7 @@ from experiments import analysis, metrics, theory
 from experiments.analysis import steady_state
 from experiments.checks import Check, at_least, at_most, near
 from experiments.paper import measure
-from experiments.paper.base import COMPARED, PCN, Case, Outcome, Outcomes, ratio
+from experiments.paper.base import COMPARED, PCN, Case, Outcome, Outcomes, percent, ratio, said
 from experiments.paper.panels import Line, Panel, scheme_name
 from experiments.paper.plans import dumbbell_plan
 from experiments.paper.variants import (
@@ -53,10 +53,12 @@ _OPEN: dict[str, tuple[str, Variant, dict[str, float]]] = {
 }
 """What is open, varied towards slower decreases: scheme, variant, fields."""
 _OTHER_W_MIN = "PCN, w_min = 1/128"
+_WHOLE_STEPS = "TIMELY, a whole step at each RTT, Algorithm 1 as printed"
+_OWN_RTT = "TIMELY, least RTT of 20 us, as TIMELY's paper has it"
 _SWINGS: dict[str, tuple[str, Variant, dict[str, float]]] = {
     _OTHER_W_MIN: ("pcn", Variant(), {"w_min": 1 / 128}),
-    "TIMELY, a whole step at each RTT, Algorithm 1 as printed": ("timely", Variant(timely_with(WholeSteps)), {}),
-    "TIMELY, least RTT of 20 us, as TIMELY's paper has it": ("timely", Variant(), {"min_rtt_s": 20e-6}),
+    _WHOLE_STEPS: ("timely", Variant(timely_with(WholeSteps)), {}),
+    _OWN_RTT: ("timely", Variant(), {"min_rtt_s": 20e-6}),
     "TIMELY, the RTT of every packet": ("timely", Variant(), {"segment_bytes": 1000.0}),
     "TIMELY, one RTT each 64 KB": ("timely", Variant(), {"segment_bytes": 64e3}),
     "TIMELY, its authors' code's values, every packet": (
@@ -71,6 +73,8 @@ _SWINGS: dict[str, tuple[str, Variant, dict[str, float]]] = {
     ),
 }
 """What is open about how much queue and rates swing."""
+_LONG = [what for what in _SWINGS if what.startswith("TIMELY") and what not in (_WHOLE_STEPS, _OWN_RTT)]
+CAPACITY_GBPS = 10.0
 
 
 def settled_s(
@@ -93,20 +97,10 @@ class Fig11:
         "0.1/4 (7.1 states neither); TIMELY's thresholds are 50 and 500 us above the RTT. The sum of the rates counts "
         "as settled from the moment from which its mean over 10 RTTs stays within 10% of the capacity; what never "
         "comes about counts with the run's 300 ms. Means over three seeds, which shift the NPs' timers and draw QCN's "
-        "samples; what is varied runs with the first alone. The others' queues come down about as soon as PCN's or "
-        "sooner, since they cut to a quarter of the capacity or to next to nothing, where PCN goes to six or eight "
-        "tenths of it (first periods are partial ones): QCN's switch samples 80 times in the first RTT, DCQCN's flows "
-        "are cut each 50 us. Nothing that is open makes them as slow as the paper has it: with a tenth of the "
-        "samples, an alpha of 0.1 at the start, timers of an RTT or a quarter of TIMELY's beta they come nearer, yet "
-        "not there. The paper doesn't say what its 40 to 90 ms count. TIMELY swings little since its steps are small: "
-        "a rate grows by 10 Mb/s in each least RTT, which is 500 us here, and falls by gradients that count in least "
-        "RTTs, so that the queue settles at T_low. With a whole step at each RTT, which is Algorithm 1 as printed, "
-        "queue and rates swing by three times what PCN's do; with TIMELY's own least RTT of 20 us rates do, and the "
-        "link is half empty. With RTTs of every packet or each 64 KB, or the values that its authors' code "
-        "recommends, its queue is several times as long as PCN's. PCN's swing follows w_min: what a CNP says is T and "
-        "an RTT old when it has an effect, so increases come three in a row where the model has one. With 5.3's w_min "
-        "= 1/128 the queue and its swing are about a third, and DCQCN's and TIMELY's queues are longer, as the paper "
-        "has them."
+        "samples; what is varied runs with the first alone. The paper doesn't say what its 40 to 90 ms count. TIMELY's "
+        "rate grows by 10 Mb/s in each least RTT, which is 500 us here, and falls by gradients that count in least "
+        "RTTs. What a CNP of PCN says is T and an RTT old when it has an effect, so that several increases come in a "
+        "row where the model has one."
     )
 
     def cases(self, schemes: Sequence[str]) -> list[Case]:
@@ -131,10 +125,12 @@ class Fig11:
         settled = settled_s(*total, plan.capacity_bps, OVER_S, plan.duration_s)
         empty = _within(analysis.drained(recording, plan.bottleneck))
         grid = np.linspace(steady.from_s, steady.to_s, 2000)
-        numbers = {
+        draining = analysis.mean_between(recording, plan.topology, reached, empty) / 1e9 if empty > reached else None
+        numbers: dict[str, float | None] = {
             "reached_ms": reached * 1e3,
             "settled_ms": (DURATION_S if settled is None else settled) * 1e3,
             "drained_ms": empty * 1e3,
+            "draining_gbps": draining,
             "utilisation": steady.utilisation,
             "jain": steady.jain,
             "queue_kb": steady.queue_bytes_mean / 1e3,
@@ -247,23 +243,75 @@ class Fig11:
                 rows += _swings(outcomes, what, open=what)
         return rows
 
+    def story(self, outcomes: Outcomes) -> list[str]:
+        def of_capacity(**keys: str) -> str:
+            value = outcomes.mean("draining_gbps", **keys)
+            return percent(None if value is None else value / CAPACITY_GBPS)
+
+        def over_pcn(number: str, digits: int = 2, **keys: str) -> str:
+            return said(ratio(outcomes.mean(number, **keys), outcomes.mean(number, scheme=PCN)), "", digits)
+
+        present = outcomes.schemes()
+        told = []
+        if set(present) >= {"pcn", "qcn", "dcqcn", "timely"}:
+            drained = {one: said(outcomes.mean("drained_ms", scheme=one), "ms") for one in present}
+            rates = ", ".join(f"{scheme_name(one)} {of_capacity(scheme=one)} ({drained[one]})" for one in present)
+            told.append(
+                "Mean sum of the rates until the queue is drained, of the capacity, and when that is: "
+                f"{rates}. Who cuts deeper drains sooner. Towards slower decreases: "
+                + ", ".join(f"{what} {said(outcomes.mean('drained_ms', open=what), 'ms')}" for what in _OPEN)
+                + ". Nothing that is open makes the others as slow as the paper has them."
+            )
+        if outcomes.where(open=_WHOLE_STEPS):
+            longer = [outcomes.mean("queue_kb", open=what) for what in _LONG]
+            known = [value / (outcomes.mean("queue_kb", scheme=PCN) or 1.0) for value in longer if value is not None]
+            told.append(
+                "Swings over PCN's, of the queue and of the sum of the rates: TIMELY "
+                f"{over_pcn('queue_swing_kb', scheme='timely')} and {over_pcn('rate_swing_gbps', scheme='timely')}; "
+                f"with a whole step at each RTT, which is Algorithm 1 as printed, "
+                f"{over_pcn('queue_swing_kb', open=_WHOLE_STEPS)} and "
+                f"{over_pcn('rate_swing_gbps', open=_WHOLE_STEPS)}; with its own least RTT of 20 us "
+                f"{over_pcn('queue_swing_kb', open=_OWN_RTT)} and {over_pcn('rate_swing_gbps', open=_OWN_RTT)}, and "
+                f"the link is {percent(outcomes.mean('utilisation', open=_OWN_RTT))} full. With RTTs of every packet "
+                f"or each 64 KB, or the values that its authors' code recommends, its queue is "
+                f"{said(min(known, default=None), '', 2)} to {said(max(known, default=None), '', 2)} times as long as "
+                "PCN's."
+            )
+        if outcomes.where(open=_OTHER_W_MIN):
+            told.append(
+                f"PCN's swing follows w_min: with 5.3's 1/128 its queue is {over_pcn('queue_kb', open=_OTHER_W_MIN)} "
+                f"of that with 0.1/4, and the queue's swing {over_pcn('queue_swing_kb', open=_OTHER_W_MIN)}. DCQCN's "
+                f"queue is {over_pcn('queue_kb', scheme='dcqcn')} of PCN's with 0.1/4, TIMELY's "
+                f"{over_pcn('queue_kb', scheme='timely')}."
+            )
+        return told
+
     def panels(self, outcomes: Outcomes) -> list[Panel]:
-        def lines(curve: str) -> list[Line]:
-            found = [one for one in outcomes.where(seed=SEEDS[0]) if "scheme" in one.keys]
+        schemes = [str(one) for one in outcomes.values("scheme")]
+
+        def row(curve: str, title: str, label: str, level: float | None) -> list[Panel]:
+            runs = {scheme: outcomes.where(scheme=scheme) for scheme in schemes}
+            top = max(y for found in runs.values() for one in found for y in one.curves[curve][1]) * 1.06
             return [
-                Line(scheme_name(str(one.keys["scheme"])), *one.curves[curve], str(one.keys["scheme"])) for one in found
+                Panel(
+                    f"{scheme_name(scheme)}: {title}",
+                    "Time (ms)",
+                    label if not place else "",
+                    [
+                        Line("seed 1" if not seed else "other seeds", *one.curves[curve], "pcn", pale=seed > 0)
+                        for seed, one in reversed(list(enumerate(found)))
+                    ],
+                    level=level,
+                    level_text="" if level is None else "capacity",
+                    top=top,
+                    columns=len(schemes),
+                )
+                for place, (scheme, found) in enumerate(runs.items())
             ]
 
         return [
-            Panel("Bottleneck queue", "Time (ms)", "Queue (KB)", lines("queue")),
-            Panel(
-                "Sum of the sending rates",
-                "Time (ms)",
-                "Rate (Gbit/s)",
-                lines("rate"),
-                level=10.0,
-                level_text="capacity",
-            ),
+            *row("queue", "queue", "Bottleneck queue (KB)", None),
+            *row("rate", "sum of the rates", "Sending rates (Gbit/s)", CAPACITY_GBPS),
         ]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from experiments.checks import Check, Verdict, at_least, near
 from experiments.paper import hadoop
-from experiments.paper.base import COMPARED, PCN, Case, Outcome, Outcomes, ratio
+from experiments.paper.base import COMPARED, PCN, Case, Outcome, Outcomes, percent, ratio, said
 from experiments.paper.panels import Line, Panel, scheme_name
 from experiments.recording import Recording
 
@@ -44,11 +44,9 @@ class Fig12:
         "PCN with T = 50 us, w_min = 1/128 and w_max = 0.5. Means over four seeds; last rows: over two, with bursts of "
         "load 0.5, so that S1 to R1 has 0.8. What decides about H1's mean are its large flows, and how R1's link is "
         "shared while there are bursts. PCN's decreases keep the shares with which flows arrive, bursts start at line "
-        "rate, and increases even that out slowly among many flows (fairness.md): H1's flows get less than their "
-        "share, with DCQCN and PCN-X about what is theirs. PCN is ahead since its link is fuller, and the less so the "
-        "busier it is. Nearly all PAUSE frames come in the first two milliseconds of a large burst. Where it comes "
-        "alone PCN and DCQCN have about as many, from what is sent before the first CNPs; where it meets one that is "
-        "still going DCQCN has a few times as many. So the share that PCN prevents depends on the load, too. "
+        "rate, and increases even that out slowly among many flows ([fairness.md](fairness.md)). PAUSE frames come at "
+        "the beginning of a large burst, from what is sent before the first CNPs, and more of them where it meets one "
+        "that is still going: so the share that PCN prevents depends on the load, too. "
         "What the factors depend on that the paper leaves open about the others is a study of its own, below."
     )
 
@@ -101,6 +99,23 @@ class Fig12:
                 rows.append(factor_row(claim, f"{scheme_name(scheme)} / PCN, {what}", claimed, factor))
         return rows + _busy(outcomes)
 
+    def story(self, outcomes: Outcomes) -> list[str]:
+        def shares(key: str) -> str:
+            found = {scheme_name(one): outcomes.mean("h1_of_fair", **{key: one}) for one in _BUSY_SCHEMES}
+            return ", ".join(
+                f"{scheme_name(one)} {percent(value)}" for one, value in found.items() if value is not None
+            )
+
+        if not shares("busy"):
+            return []
+        told = f"While bursts last H1's flows get of their fair share of R1's link: {shares('scheme')}; "
+        told += f"where S1 to R1 has a load of {BUSY}: {shares('busy')}."
+        ahead = [
+            said(ratio(outcomes.mean("mean_ms h1", **{key: "dcqcn"}), outcomes.mean("mean_ms h1", **{key: PCN})), "", 2)
+            for key in ("scheme", "busy")
+        ]
+        return [f"{told} H1's mean completion time with DCQCN is {ahead[0]} times PCN's, and {ahead[1]} times there."]
+
     def panels(self, outcomes: Outcomes) -> list[Panel]:
         schemes = [str(one) for one in outcomes.values("scheme")]
 
@@ -111,6 +126,7 @@ class Fig12:
                     list(range(len(numbers))),
                     [outcomes.mean(number, scheme=scheme) or 0.0 for number in numbers],
                     scheme,
+                    seeds=[outcomes.each(number, scheme=scheme) for number in numbers],
                 )
                 for scheme in schemes
             ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -24,10 +25,8 @@ class Fig13:
     about = (
         f"{hadoop.ABOUT} "
         "PCN, T = 50 us; w_max varied at w_min = 1/128, w_min at w_max = 1/2. Means over four seeds. The weights "
-        "matter little: PAUSE frames to S0 come in the first two milliseconds of the few largest bursts, while what "
-        "these sent before their first CNPs drains, and weights decide about increases, which come later. Seeds, which "
-        "draw other bursts, differ by more. Nearly half of w_min's spread is that of its largest value, 1/32, and "
-        "there it is one seed's."
+        "matter little: PAUSE frames to S0 come while what the largest bursts sent before their first CNPs drains, and "
+        "weights decide about increases, which come later."
     )
 
     def cases(self, schemes: Sequence[str]) -> list[Case]:
@@ -97,11 +96,30 @@ class Fig13:
             ),
         ]
 
+    def story(self, outcomes: Outcomes) -> list[str]:
+        rates = [outcomes.mean("pause_s0_per_s", w_min=w_min, w_max=W_MAX) for w_min in W_MINS]
+        known = [rate for rate in rates if rate is not None]
+        seeds = outcomes.each("pause_s0_per_s", w_min=W_MIN, w_max=W_MAX)
+        if len(known) < len(W_MINS) or not seeds:
+            return []
+        return [
+            f"PAUSE frames to S0, a second: {min(known):.0f} to {max(known):.0f} over all w_min, {min(known[:-1]):.0f} "
+            f"to {max(known[:-1]):.0f} without the largest, 1/32. Seeds, which draw other bursts, differ by more: with "
+            f"one w_min, 1/128, {min(seeds):.0f} to {max(seeds):.0f}."
+        ]
+
     def panels(self, outcomes: Outcomes) -> list[Panel]:
         def line(label: str, number: str, x: str, values: Sequence[float], **other: float) -> Line:
-            means = [(value, outcomes.mean(number, **{x: value}, **other)) for value in values]
-            known = [(index, mean) for index, (_, mean) in enumerate(means) if mean is not None]
-            return Line(label, [float(index) for index, _ in known], [mean for _, mean in known], PCN, points=True)
+            found = [outcomes.each(number, **{x: value}, **other) for value in values]
+            known = [(float(index), seeds) for index, seeds in enumerate(found) if seeds]
+            return Line(
+                label,
+                [index for index, _ in known],
+                [statistics.fmean(seeds) for _, seeds in known],
+                PCN,
+                points=True,
+                seeds=[seeds for _, seeds in known],
+            )
 
         panels = []
         for x, values, other in (("w_max", W_MAXS, {"w_min": W_MIN}), ("w_min", W_MINS, {"w_max": W_MAX})):

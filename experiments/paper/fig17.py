@@ -8,10 +8,12 @@ from itertools import pairwise
 from experiments import theory
 from experiments.analysis import steady_state
 from experiments.checks import Check, at_least, at_most, near
-from experiments.paper.base import COMPARED, PCN, Case, Outcome, Outcomes
+from experiments.paper.base import COMPARED, PCN, Case, Outcome, Outcomes, said
+from experiments.paper.fairness import FAIRNESS
 from experiments.paper.panels import Line, Panel, scheme_name
 from experiments.paper.plans import dumbbell_plan
 from experiments.recording import Recording
+from hosts.algorithms import QcnParameters
 
 FLOWS = (4, 16, 64, 256, 1024)
 WINDOW_S = 0.5
@@ -21,8 +23,9 @@ _MANY = 256
 """Up to here the other schemes cope, says the paper."""
 _QUEUES_KB = {"qcn": (50.0, 100.0), "timely": (100.0, 200.0)}
 _Q_EQ_BYTES, _Q_EQ_FLOWS = 75e3, (16, 256)
-"""QCN's queue stands at its Q_eq, 26 KB unless given. The paper doesn't name its own; this is what its queues say."""
+"""QCN's queue stands at its Q_eq. The paper doesn't name its own; this is what its queues say."""
 
+_OWN_Q_EQ_BYTES = QcnParameters().q_eq_bytes
 JAIN_BY_PORT = 1 / (0.5 * (2 / 3) ** 2 + 0.5 * (4 / 3) ** 2)
 """What PFC comes to, which gives each of the three hosts as much, when one has half of the flows."""
 _LEAST_BPS, _LEAST_FLOWS = 100e6, FLOWS[-1]
@@ -35,12 +38,11 @@ class Fig17:
     source = "B.1, Fig. 17"
     about = (
         "The dumbbell with 4 to 1,024 flows, all from line rate at time 0. One second; queue, utilisation, PAUSE "
-        "and Jain's index are of its last 500 ms. PCN with T = RTT = 500 us and w_min = 0.1/N. fairness.md says "
-        "what decides about Jain's index. QCN's queue stands at the Q_eq that its switches have, 26 KB; the paper's"
-        " queues are those of a larger one. With 1,024 flows the others' Jain's index falls to 0.9 where PFC shares"
-        " the link, which gives each host as much, and one has half of the flows. It can't fall lower. QCN's and "
-        "TIMELY's flows are then at their lowest rates, all alike; where that is 100 Mb/s, as in open ns-3 code, "
-        "PFC shares."
+        "and Jain's index are of its last 500 ms. PCN with T = RTT = 500 us and w_min = 0.1/N. "
+        f"[fairness.md](fairness.md) says what decides about Jain's index. QCN's queue stands at the Q_eq that its "
+        f"switches have, {_OWN_Q_EQ_BYTES / 1e3:g} KB; the paper's queues are those of a larger one. Where PFC shares "
+        f"the link each host gets as much, and one has half of the flows: Jain's index is {JAIN_BY_PORT:.2g} then, and "
+        "can't fall lower."
     )
 
     def cases(self, schemes: Sequence[str]) -> list[Case]:
@@ -116,6 +118,7 @@ class Fig17:
                 fair,
                 "",
                 at_least(fair, 0.9, 0.8),
+                FAIRNESS,
             ),
         ]
         for flows in FLOWS:
@@ -129,6 +132,7 @@ class Fig17:
                     index,
                     "",
                     at_least(index, 0.9, 0.8),
+                    FAIRNESS,
                 )
             )
         return rows + self._others(outcomes) + _with_q_eq(outcomes) + _with_least(outcomes)
@@ -202,10 +206,23 @@ class Fig17:
             )
         return rows
 
+    def story(self, outcomes: Outcomes) -> list[str]:
+        most = FLOWS[-1]
+        found = {one: outcomes.mean("jain", scheme=one, flows=most) for one in outcomes.schemes()}
+        least = {one: outcomes.mean("jain", least=one) for one in ("qcn", "timely")}
+        if not found or None in (*found.values(), *least.values()):
+            return []
+        own = ", ".join(f"{scheme_name(one)} {said(value)}" for one, value in found.items())
+        lowest = ", ".join(f"{scheme_name(one)} {said(value)}" for one, value in least.items())
+        return [
+            f"Jain's index with {most} flows: {own}. QCN's and TIMELY's flows are at their lowest rates then; where "
+            f"that is {_LEAST_BPS / 1e6:g} Mb/s, as in open ns-3 code, PFC shares: {lowest}."
+        ]
+
     def panels(self, outcomes: Outcomes) -> list[Panel]:
         def lines(number: str) -> list[Line]:
             return [
-                Line(scheme_name(str(scheme)), *outcomes.by("flows", number, scheme=scheme), str(scheme), points=True)
+                outcomes.line(scheme_name(str(scheme)), "flows", number, scheme=scheme)
                 for scheme in outcomes.values("scheme")
             ]
 

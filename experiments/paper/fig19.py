@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from experiments.checks import Check, at_least, at_most, near
 from experiments.paper import measure
-from experiments.paper.base import COMPARED, PCN, Case, Outcome, Outcomes
+from experiments.paper.base import COMPARED, PCN, Case, Outcome, Outcomes, percent, ratio, said
 from experiments.paper.panels import Line, Panel, scheme_name
 from experiments.paper.plans import parking_lot_plan, with_fields
 from experiments.recording import Recording
@@ -41,11 +41,7 @@ class Fig19:
         "longer to where they stay; of 500 with TIMELY, whose flows come down to nearly nothing at the start and rise "
         "by 10 Mb/s in each least RTT, here the largest of the network. Means over two seeds, which shift the NPs' "
         "timers against each other and draw QCN's samples; TIMELY has neither, and what is varied runs with one. "
-        "Rates are of frames. w_min decides about PCN: with 0.1/2, for the two flows of each link (6.2), rates swing "
-        "by six times as much, the links are less full and F0 gets about twice C / (N + 1) where N is large. The "
-        "others' links are full once their flows have come up: in the paper DCQCN's is as full as here in the whole "
-        "run, from time 0, and TIMELY's is between the two. QCN's link is full from the start, and half empty where "
-        "each message sets the target rate (equation 2); the paper's is between these."
+        "Rates are of frames. QCN's link is half empty where each message sets the target rate (equation 2)."
     )
 
     def cases(self, schemes: Sequence[str]) -> list[Case]:
@@ -140,20 +136,29 @@ class Fig19:
             )
         return rows
 
+    def story(self, outcomes: Outcomes) -> list[str]:
+        most, (other, *_) = BOTTLENECKS[-1], _OPEN
+        share = RATE_GBPS / (most + 1)
+        keys: tuple[dict[str, str], ...] = ({"scheme": PCN}, {"open": other})
+        f0 = [ratio(outcomes.mean("f0_gbps", bottlenecks=most, **one), share) for one in keys]
+        full = [_least(outcomes, "utilisation", **one) for one in keys]
+        if None in (*f0, *full):
+            return []
+        return [
+            f"w_min decides about PCN: over {most} bottlenecks F0 gets {said(f0[0])} times C / (N + 1), with {other}, "
+            f"for the two flows of each link (6.2), {said(f0[1])} times, and link 1 is {percent(full[0])} and "
+            f"{percent(full[1])} full at least."
+        ]
+
     def panels(self, outcomes: Outcomes) -> list[Panel]:
         def lines(number: str) -> list[Line]:
             return [
-                Line(
-                    scheme_name(str(scheme)),
-                    *outcomes.by("bottlenecks", number, scheme=scheme),
-                    str(scheme),
-                    points=True,
-                )
+                outcomes.line(scheme_name(str(scheme)), "bottlenecks", number, scheme=scheme)
                 for scheme in outcomes.values("scheme")
             ]
 
         share = Line(
-            "C / (N + 1)", [float(n) for n in BOTTLENECKS], [RATE_GBPS / (n + 1) for n in BOTTLENECKS], style=":"
+            "C / (N + 1)", [float(n) for n in BOTTLENECKS], [RATE_GBPS / (n + 1) for n in BOTTLENECKS], dashed=True
         )
         return [
             Panel("F0", "Bottlenecks", "Rate (Gbit/s)", [*lines("f0_gbps"), share], top=22),

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from experiments.analysis import steady_state
 from experiments.checks import Check, Verdict, near
 from experiments.paper import measure
-from experiments.paper.base import PCN, Case, Outcome, Outcomes
+from experiments.paper.base import PCN, Case, Outcome, Outcomes, said
 from experiments.paper.panels import Line, Panel, scheme_name
 from experiments.paper.plans import TIMELY_SEGMENT_BYTES, with_fields
 from experiments.paper.variants import PUBLISHED_PACKETS, PUBLISHED_SEGMENTS, FallingRtts, timely_with
 from experiments.parameters import Value
 from experiments.recording import Recording
 from experiments.scenarios import SCENARIOS
+from experiments.scenarios.victim_setting import burst_s
 from experiments.virtual import Variant
 from topologies.compact import P0_S0
 
@@ -54,6 +55,7 @@ _OPEN: dict[str, tuple[str, dict[str, Value], Variant, dict[str, float]]] = {
 }
 """What is open, varied: scheme, the scenario's values, variant, fields."""
 SHOWN_S = 80e-3
+RATE_GBPS = 40.0
 
 
 class Fig2:
@@ -61,17 +63,13 @@ class Fig2:
     title = "Interactions of PFC and congestion control: the victim flow"
     source = "3.1, Fig. 2 and 3"
     about = (
-        "Fig. 1's network: F0 and F1 send, at time 0 each of H2 to H15 starts 16 flows of 64 KB to R1. The tree "
-        "lasts from the first to the last PAUSE that S1 or S0 holds up; throughput is lost until S0 to S1 is at 95%"
-        " of its rate again. F0 and F1 are in each scheme's steady state at time 0. TIMELY takes an RTT each 16 KB,"
-        " its smallest segment; its steps are in proportion to the time between two and no decrease is of more than"
-        " a half, as in its authors' code, which PCN's authors used (7). What is open there decides about what is "
-        "lost: rates grow by 10 Mb/s in each least RTT, or in each segment where that takes longer. So by the RTTs "
-        "of single packets F1 reacts at once and the link is full after half of the paper's time, and by those of "
-        "64 KB both flows come down to nearly nothing, and grow by a factor of e in 51 ms. How long the tree lasts "
-        "depends on how soon F1 knows: not at all by RTTs of 16 KB, as long as with PFC alone by those of 64, and "
-        "the paper's time by the latter where decreases have no bound; QCN's switch has a sample of F1 in time, and"
-        " with a tenth of the samples it hasn't. DCQCN's depends on its alpha at time 0 (victim.md)."
+        "Fig. 1's network: F0 and F1 send, at time 0 each of H2 to H15 starts 16 flows of 64 KB to R1. The tree lasts "
+        "from the first to the last PAUSE that S1 or S0 holds up; throughput is lost until S0 to S1 is at 95% of its "
+        "rate again. F0 and F1 are in each scheme's steady state at time 0. TIMELY takes an RTT each 16 KB, its "
+        "smallest segment; its steps are in proportion to the time between two and no decrease is of more than a half, "
+        "as in its authors' code, which PCN's authors used (7). What is open there decides about what is lost: rates "
+        "grow by 10 Mb/s in each least RTT, or in each segment where that takes longer. In the picture each panel has "
+        "a time axis of its own."
     )
 
     def cases(self, schemes: Sequence[str]) -> list[Case]:
@@ -136,17 +134,44 @@ class Fig2:
             rows += outcome.checks
         return rows
 
-    def panels(self, outcomes: Outcomes) -> list[Panel]:
-        def lines(curve: str) -> list[Line]:
-            return [
-                Line(scheme_name(str(one.keys["scheme"])), *one.curves[curve], str(one.keys["scheme"]))
-                for one in outcomes.where(seed=1)
-                if "scheme" in one.keys
-            ]
+    def story(self, outcomes: Outcomes) -> list[str]:
+        if not outcomes.where(scheme="timely"):
+            return []
+
+        def full(**keys: str) -> str:
+            value = _ms(outcomes.mean("full_s", **keys))
+            return f"in {said(value, 'ms')}" if value is not None else f"not in {_TIMELY_RUN_S * 1e3:g} ms"
+
+        def tree(**keys: str) -> str:
+            return said(_ms(outcomes.mean("tree_s", **keys)), "ms")
 
         return [
-            Panel("S0 to S1", "Time (ms)", "Throughput (Gbit/s)", lines("trunk")),
-            Panel("F0, the victim", "Time (ms)", "Goodput (Gbit/s)", lines("f0")),
+            f"TIMELY's link is full again {full(scheme='timely')} here; by the RTTs of single packets "
+            f"{full(open='the RTT of every packet')}, since F1 reacts at once, and by those of 64 KB "
+            f"{full(open='one RTT each 64 KB')}, since both flows come down to nearly nothing (paper: "
+            f"{_LOSS_MS['timely']:g} ms).",
+            "How long the tree lasts depends on how soon F1 knows. TIMELY: "
+            f"{tree(scheme='timely')} by RTTs of 16 KB, {tree(open='one RTT each 64 KB')} by those of 64, "
+            f"{tree(open='one RTT each 64 KB and decreases without a bound, Algorithm 1 as printed')} where decreases "
+            f"have no bound, {tree(scheme='pfc')} with PFC alone. QCN, whose switch has a sample of F1 in time: "
+            f"{tree(scheme='qcn')}, and with a tenth of the samples {tree(open='a tenth of the samples')}. DCQCN's "
+            f"{tree(scheme='dcqcn')} depend on its alpha at time 0 ([victim.md](victim.md#before-time-0)).",
+        ]
+
+    def panels(self, outcomes: Outcomes) -> list[Panel]:
+        shown = [one for one in outcomes.where(seed=1) if "scheme" in one.keys]
+        burst_ms = burst_s(SCENARIOS["victim"].plan(PCN, 1, {})) * 1e3
+        return [
+            Panel(
+                scheme_name(str(one.keys["scheme"])),
+                "Time (ms)",
+                "Throughput, goodput (Gbit/s)" if not place % 3 else "",
+                [Line("S0 to S1", *one.curves["trunk"]), Line("F0, the victim", *one.curves["f0"])],
+                top=RATE_GBPS * 1.06,
+                band=(0.0, burst_ms, "bursts"),
+                columns=3,
+            )
+            for place, one in enumerate(shown)
         ]
 
 

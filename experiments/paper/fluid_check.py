@@ -14,12 +14,12 @@ from experiments.checks import Check, near
 from experiments.fluid import Fluid, Loops
 from experiments.metrics import Array
 from experiments.paper import measure
-from experiments.paper.base import PCN, Case, Curve, Outcome, Outcomes
+from experiments.paper.base import PCN, Case, Curve, Outcome, Outcomes, ratio, said
 from experiments.paper.panels import Line, Panel
-from experiments.paper.plans import dumbbell_plan
+from experiments.paper.plans import PAYLOAD_BYTES, dumbbell_plan
 from experiments.paper.variants import one_for_all
 from experiments.recording import Recording
-from experiments.scenarios.base import Plan
+from experiments.scenarios.base import HEADER_BYTES, Plan
 from experiments.virtual import Variant
 
 FLOWS = (4, 16)
@@ -27,6 +27,7 @@ PERIOD_S, RTT_S = 500e-6, 10e-6
 DURATION_S, SHOWN_S = 200e-3, 60e-3
 STEP_S = 50e-6
 _SMALL_BYTES = 250
+_ONE = "one flow's NP for all"
 _SMALL = f"packets of {_SMALL_BYTES} B"
 _WANDER = "band that a flow's rate wanders in, second half, middle 90%"
 _QUEUE_SWING = "swing of the queue, second half, middle 90%"
@@ -45,18 +46,15 @@ class FluidCheck:
     title = "The fluid model and packets"
     source = "appendix A, Prop. 1 to 3"
     about = (
-        "The dumbbell, 10 Gb/s, as appendix A assumes it: all flows are notified at once (periods in step), every T"
-        " = 500 us, and there is nearly no delay (RTT 10 us); w_min = 0.1/N. Flows start at line rate, those of one"
-        " host share its NIC. Lines of the model are from equations 3 to 7, from the same start. The queue of 4 "
-        "flows swings by a third more than the model's, and as the model's with packets of a quarter. Packets drain"
-        " the queue of 16 flows sooner: RecRate counts whole packets, and 1 of 37 is more than w_min. Equation 16's"
-        " swing is that of a cycle, one loop of increase and N - 1 of decrease, with all shares equal: packets have"
-        " it. From cycle to cycle a flow's rate wanders as well, over more than that, and the model knows nothing "
-        "of it: in a loop in which the queue runs empty at the very end, 96% of one flow's packets found others "
-        "waiting and 94% of another's, so the one falls, the other rises by w_min (C - R), and it takes many cycles"
-        " to undo that. About one loop in ten is such. Smaller packets bring the flows' marked shares closer to "
-        "each other, and such loops are fewer. Where the flow whose period ends first decides for all there are "
-        "none, and what is left is hardly more than the swing itself."
+        "The dumbbell, 10 Gb/s, as appendix A assumes it: all flows are notified at once (periods in step), every T = "
+        "500 us, and there is nearly no delay (RTT 10 us); w_min = 0.1/N. Flows start at line rate, those of one host "
+        "share its NIC. Lines of the model are from equations 3 to 7, from the same start. Equation 16's swing is that "
+        "of a cycle, one loop of increase and N - 1 of decrease, with all shares equal. From cycle to cycle a flow's "
+        "rate wanders as well, and the model knows nothing of it: in a loop in which the queue runs empty at the very "
+        "end a little more than 95% of one flow's packets found others waiting and a little less of another's, so the "
+        "one falls, the other rises by w_min (C - R), and it takes many cycles to undo that. Smaller packets bring the "
+        "flows' marked shares closer to each other, and such loops are fewer; where the flow whose period ends first "
+        "decides for all there are none."
     )
 
     def cases(self, schemes: Sequence[str]) -> list[Case]:
@@ -71,7 +69,7 @@ class FluidCheck:
             small = dataclasses.replace(plan, payload_bytes=_SMALL_BYTES)
             cases += [
                 Case({"of": flows, "with": _SMALL, "seed": 1}, small),
-                Case({"of": flows, "with": "one flow's NP for all", "seed": 1}, plan, Variant(one_for_all())),
+                Case({"of": flows, "with": _ONE, "seed": 1}, plan, Variant(one_for_all())),
             ]
         return cases
 
@@ -150,6 +148,38 @@ class FluidCheck:
                 rows.append(Check("0.32", text, swing, swing, found, "KB", near(found, swing, 0.25)))
         return rows
 
+    def story(self, outcomes: Outcomes) -> list[str]:
+        few, many = FLOWS
+        if not outcomes.where(of=few):
+            return []
+        model = theory.queue_oscillation(few, 0.1 / few, 10e9, PERIOD_S) / 1e3
+        swing = {
+            name: ratio(outcomes.mean("queue_swing_kb", **keys), model)
+            for name, keys in (("own", {"flows": few}), ("small", {"of": few, "with": _SMALL}))
+        }
+        packets = 10e9 * PERIOD_S / 8 / (PAYLOAD_BYTES + HEADER_BYTES) / many
+        drained = outcomes.mean("drained_ms", flows=many)
+        loops = theory.loops_to_drain(30e9, 10e9, 0.1 / many)
+        wander = {
+            name: outcomes.mean("wander_gbps", **keys)
+            for name, keys in (
+                ("own", {"flows": few}),
+                ("small", {"of": few, "with": _SMALL}),
+                ("one", {"of": few, "with": _ONE}),
+            )
+        }
+        rate = theory.rate_oscillation(few, 0.1 / few, 10e9) / 1e9
+        return [
+            f"The queue of {few} flows swings by {said(swing['own'])} times the model's, with packets of "
+            f"{_SMALL_BYTES} B by {said(swing['small'])} times. That of {many} flows is drained in "
+            f"{said(drained, 'ms')}, not the model's {loops * PERIOD_S * 1e3:.0f}: RecRate counts whole packets, and "
+            f"one of the {packets:.0f} that a flow has in a period is more than w_min of its rate.",
+            f"A rate of {few} flows swings by {said(outcomes.mean('rate_swing_gbps', flows=few))} Gbit/s in a cycle "
+            f"(equation 16: {rate:.3g}), and wanders in a band of {said(wander['own'])}; with packets of "
+            f"{_SMALL_BYTES} B of {said(wander['small'])}, and where one flow's NP decides for all of "
+            f"{said(wander['one'])}.",
+        ]
+
     def panels(self, outcomes: Outcomes) -> list[Panel]:
         panels = []
         for flows in FLOWS:
@@ -157,12 +187,12 @@ class FluidCheck:
             times = np.arange(0.0, SHOWN_S, 50e-6)
             loop = np.minimum(times / PERIOD_S, model.w.size - 1).astype(int)
             milliseconds = (times * 1e3).tolist()
-            queue = Line("model", milliseconds, (model.queue_at(times) / 1e3).tolist(), style="--")
-            rate = Line("model", milliseconds, (model.aggregate[loop] / 1e9).tolist(), style="--")
+            queue = Line("model", milliseconds, (model.queue_at(times) / 1e3).tolist(), dashed=True)
+            rate = Line("model", milliseconds, (model.aggregate[loop] / 1e9).tolist(), dashed=True)
             half = theory.fairness_half_life_loops(flows, 0.1 / flows) * PERIOD_S * 1e3
             empty = float(np.flatnonzero(model.queue[1:] == 0)[0] + 1) * PERIOD_S * 1e3
             left = 0.5 ** ((DURATION_S * 1e3 - empty) / half)
-            fall = Line("model", [0.0, empty, DURATION_S * 1e3], [1.0, 1.0, left], style="--")
+            fall = Line("model", [0.0, empty, DURATION_S * 1e3], [1.0, 1.0, left], dashed=True)
             curves = [one.curves for one in outcomes.where(flows=flows)]
             packets = {
                 name: [Line("packets", *one[name], PCN) for one in curves] for name in ("queue", "rate", "distance")

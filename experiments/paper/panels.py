@@ -1,4 +1,4 @@
-"""What a figure of several runs shows, apart from how it is drawn: `experiments.paper.plots` makes PNG of it."""
+"""What a figure of several runs shows, apart from how it is drawn: `experiments.paper.plots` makes pictures of it."""
 
 from __future__ import annotations
 
@@ -17,19 +17,23 @@ _NAMES = {
 
 @dataclass(frozen=True)
 class Line:
-    """One line. `scheme` gives its colour; `style`: solid, dashed or dotted; points are marked if asked."""
+    """One line. `scheme` gives its colour, dashes and mark; `dashed` where it stands for no run; points are marked if
+    asked. `seeds` are what each y is the mean of; pale lines are those of further seeds."""
 
     label: str
     x: Sequence[float]
     y: Sequence[float]
     scheme: str = ""
-    style: str = "-"
+    dashed: bool = False
     points: bool = False
+    seeds: Sequence[Sequence[float]] = ()
+    pale: bool = False
 
 
 @dataclass(frozen=True)
 class Panel:
-    """One pair of axes. `level` draws a thin horizontal line there, named `level_text`.
+    """One pair of axes. `level` draws a thin horizontal line there, named `level_text`; `band` shades a part of the x
+    axis. `top` cuts the y axis: how high the lines go is said then. `columns`: so many panels a row in the picture.
 
     `ticks` name x = 0, 1, 2, ...; `bars` do, too, and draw the lines' points as groups of bars. `rows` name
     them from top to bottom and draw bars to the right; `level` is a vertical line then.
@@ -48,6 +52,8 @@ class Panel:
     ticks: Sequence[str] = ()
     bars: Sequence[str] = ()
     rows: Sequence[str] = ()
+    band: tuple[float, float, str] | None = None
+    columns: int = 0
 
 
 def scheme_name(scheme: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import html
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -11,20 +10,34 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from markupsafe import Markup
+
+from experiments.checks import Check
+from experiments.documents import anchor, html
 from experiments.errors import ExperimentError
+from experiments.output import replacing
 from experiments.paper import FIGURES
 from experiments.paper.base import Figure
 from experiments.paper.run import PICTURE, read
-from experiments.report import number
+from experiments.report import environment, known, number, row, script
 
-_INTRODUCTION = (
+_WHAT = (
     "What the paper's figures come to here: the compiled P4 program of each scheme and its host algorithms in virtual "
-    "time, at line rate. `make figures` runs all of it and writes this page; no number and no verdict in its tables is "
-    "typed.",
+    "time, at line rate."
+)
+_READING = (
     "Met: within the band that the row names. Ordered: outside it, yet on the side of the others that the paper says, "
     "or within the wider band that the row names. Claims have the numbers of [claims.md](claims.md); what was chosen "
-    "where the paper is silent stands in [choices.md](choices.md).",
+    "where the paper is silent stands in [choices.md](choices.md). Where it is known why a row is off, it links to it."
 )
+_OF_DOCS = (
+    f"{_WHAT} `make figures` runs all of it and writes this page; no number and no verdict in its tables is typed."
+)
+_OF_PAGE = (
+    f"{_WHAT} `pcn figure NAME` runs one and puts it on this page, which has all that were run; `pcn figure NAME "
+    "--redraw` judges and draws again what was run."
+)
+VERDICTS = ("met", "ordered", "not met", "not comparable")
 _COLUMNS = ("claim", "what", "paper", "theory", "measured", "unit", "verdict")
 
 
@@ -34,7 +47,8 @@ class Section:
 
     figure: Figure
     summary: Mapping[str, Any]
-    picture: bytes
+    picture: bytes | None
+    """None: it couldn't be drawn, or had no room."""
 
     @property
     def runs(self) -> str:
@@ -48,7 +62,8 @@ def sections(root: Path) -> list[Section]:
     for name, figure in FIGURES.items():
         summary = read(root / name)
         if summary is not None:
-            found.append(Section(figure, summary, (root / name / PICTURE).read_bytes()))
+            picture = root / name / PICTURE
+            found.append(Section(figure, summary, picture.read_bytes() if picture.exists() else None))
     return found
 
 
@@ -60,17 +75,18 @@ def write_docs(root: Path, docs: Path) -> None:
     made, page = sections(root), docs / "results.md"
     text = markdown(made, page.read_text(encoding="utf-8") if page.exists() else "")
     for section in made:
-        (pictures / f"{section.figure.name}.png").write_bytes(section.picture)
-    whole = page.with_suffix(".new")
-    whole.write_text(text, encoding="utf-8")
-    whole.replace(page)  # whoever ends this meanwhile leaves the page as it was
+        if section.picture is not None:
+            with replacing(pictures / f"{section.figure.name}.png") as path:
+                path.write_bytes(section.picture)
+    with replacing(page) as path:
+        path.write_text(text, encoding="utf-8")
 
 
 def markdown(made: Sequence[Section], before: str = "") -> str:
     """The page; of figures that aren't in `made` as it was `before`."""
     entries = _entries(before) | {_heading(section.figure): _entry(section) for section in made}
     kept = [entries[heading] for heading in map(_heading, FIGURES.values()) if heading in entries]
-    head = ["# Results", *_INTRODUCTION]
+    head = ["# Results", _OF_DOCS, _READING]
     table = ["| figure | met | ordered | not met | not comparable |", "| --- | --: | --: | --: | --: |"]
     parts = [*head, "\n".join([*table, *(row for row, _ in kept)]), *(body for _, body in kept)]
     return "\n\n".join(parts) + "\n"
@@ -80,12 +96,21 @@ def _entry(section: Section) -> tuple[str, str]:
     """A figure's row in the table on top, and its section."""
     figure, checks = section.figure, section.summary["checks"]
     counts = Counter(check["verdict"] for check in checks)
-    numbers = " | ".join(str(counts[verdict]) for verdict in ("met", "ordered", "not met", "not comparable"))
+    numbers = " | ".join(str(counts[verdict]) for verdict in VERDICTS)
     picture = f"![{figure.title}](figures/{figure.name}.png)"
     table = [f"| {' | '.join(_COLUMNS)} |", "| --- | --- | --: | --: | --: | --- | --- |"]
-    table += [f"| {' | '.join(cell.replace('|', '/') for cell in _cells(check))} |" for check in checks]
-    body = "\n\n".join([f"## {_heading(figure)}", figure.about, section.runs, picture, "\n".join(table)])
-    return f"| [{figure.source}](#{_anchor(figure)}): {figure.title} | {numbers} |", body
+    table += [f"| {' | '.join(cell.replace('|', '/') for cell in _linked(Check(**check)))} |" for check in checks]
+    body = "\n\n".join(
+        [
+            f"## {_heading(figure)}",
+            figure.about,
+            *section.summary.get("story", ()),
+            section.runs,
+            picture,
+            "\n".join(table),
+        ]
+    )
+    return f"| [{figure.source}](#{anchor(_heading(figure))}): {figure.title} | {numbers} |", body
 
 
 def _entries(text: str) -> dict[str, tuple[str, str]]:
@@ -104,45 +129,38 @@ def _heading(figure: Figure) -> str:
     return f"{figure.title} ({figure.source})"
 
 
-def _anchor(figure: Figure) -> str:
-    """As GitHub makes it of a heading."""
-    kept = (letter for letter in _heading(figure).lower() if letter.isalnum() or letter in " -_")
-    return "".join(kept).replace(" ", "-")
-
-
-def _cells(check: Mapping[str, Any]) -> list[str]:
-    return [number(check[name]) if name in ("paper", "theory", "measured") else check[name] for name in _COLUMNS]
-
-
-_STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 66rem; margin: 2rem auto; padding: 0 1rem; color: #16202b; }
-table { border-collapse: collapse; font-size: 0.9rem; } td, th { padding: 0.2rem 0.6rem; text-align: left; }
-td:nth-child(n+3):nth-child(-n+5) { text-align: right; } tr { border-bottom: 1px solid #e3e8ee; }
-img { max-width: 100%; } .met { color: #00724f; } .not-met { color: #b23a00; font-weight: 600; }
-.ordered { color: #8a6100; } .not-comparable { color: #5a6673; }
-"""
+def _linked(check: Check) -> list[str]:
+    """A row's cells; the verdict with a link to what is known about it."""
+    numbers = [number(value) for value in (check.paper, check.theory, check.measured)]
+    link = f", [known]({check.explained})" if check.explained else ""
+    return [check.claim, check.what, *numbers, check.unit, check.verdict + link]
 
 
 def page(made: Sequence[Section]) -> str:
-    """report.html: everything in one file."""
-    parts = [f"<h1>Results</h1>{''.join(f'<p>{html.escape(text)}</p>' for text in _INTRODUCTION)}"]
-    for section in made:
-        figure = section.figure
-        picture = base64.b64encode(section.picture).decode()
-        rows = "".join(
-            f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in _cells(check)[:-1])}"
-            f'<td class="{check["verdict"].replace(" ", "-")}">{check["verdict"]}</td></tr>'
-            for check in section.summary["checks"]
-        )
-        head = "".join(f"<th>{column}</th>" for column in _COLUMNS)
-        parts.append(
-            f'<h2 id="{figure.name}">{html.escape(_heading(figure))}</h2><p>{html.escape(figure.about)}</p>'
-            f"<p>{html.escape(section.runs)}</p>"
-            f'<img alt="{html.escape(figure.title)}" src="data:image/png;base64,{picture}">'
-            f"<table><tr>{head}</tr>{rows}</table>"
-        )
+    """report.html: everything in one file, with the look of a run's report."""
+    checks = {section.figure.name: [Check(**check) for check in section.summary["checks"]] for section in made}
+    parts = [
+        {
+            "name": section.figure.name,
+            "title": section.figure.title,
+            "source": section.figure.source,
+            "about": Markup(html(section.figure.about)),
+            "story": [Markup(html(text)) for text in section.summary.get("story", ())],
+            "runs": section.runs,
+            "picture": base64.b64encode(section.picture).decode() if section.picture else "",
+            "counts": Counter(check.verdict for check in checks[section.figure.name]),
+            "checks": [row(check) for check in checks[section.figure.name]],
+        }
+        for section in made
+    ]
     return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>PCN Lab: results</title><style>{_STYLE}</style></head><body>{''.join(parts)}</body></html>\n"
+        environment()
+        .get_template("figures.html.j2")
+        .render(
+            introduction=[Markup(html(text)) for text in (_OF_PAGE, _READING)],
+            verdicts=VERDICTS,
+            sections=parts,
+            known=known(check for own in checks.values() for check in own),
+            script=script("known.js"),
+        )
     )

@@ -9,50 +9,60 @@ import signal
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from experiments.checks import Check, at_most
-from experiments.output import result_directory
+from experiments.errors import ExperimentError
+from experiments.failures import Failures
+from experiments.output import has_numbers, result_directory, whole
 from experiments.paper import FIGURES, measure
 from experiments.paper.base import Case, Figure, Outcome, Outcomes
 from experiments.progress import RunProgress, Silent
+from experiments.versions import provenance
 from experiments.virtual import run_virtual
 from hosts.algorithms import schemes as all_schemes
 from topologies import signals
 
-SUMMARY, PICTURE = "summary.json", "figure.png"
+SUMMARY, OUTCOMES, PICTURE = "summary.json", "outcomes.json", "figure.png"
 
 
 @dataclass(frozen=True)
 class FigureResult:
-    """A figure that was run: its checks, its runs, its picture."""
+    """A figure that was run: its checks, its runs, what is to be seen in them, and what of it couldn't be made."""
 
-    name: str
+    figure: Figure
     checks: tuple[Check, ...]
     outcomes: tuple[Outcome, ...]
-    picture: bytes
-    wall_s: float
-    """Of all runs, one after the other."""
+    story: tuple[str, ...] = ()
+    failures: Failures = field(default_factory=Failures)
+    provenance: Mapping[str, Any] = field(default_factory=provenance)
+    """Of the runs, however often they are judged."""
+
+    @property
+    def wall_s(self) -> float:
+        """Of all runs, one after the other."""
+        return sum(one.wall_s for one in self.outcomes)
 
 
 def run_figure(
     figure: Figure, schemes: Iterable[str] | None = None, jobs: int | None = None, progress: RunProgress | None = None
 ) -> FigureResult:
     """All runs of a figure, with those of `schemes` that there are (all unless given), `jobs` at once."""
-    from experiments.paper.plots import png  # only here: matplotlib takes as long to load as all the rest
-
     progress = progress or Silent()
     chosen = tuple(name for name in all_schemes if schemes is None or name in set(schemes))
     cases = figure.cases(chosen)
     progress.stage(f"{figure.name}: {figure.title}, {len(cases)} runs")
-    outcomes = _outcomes(figure, chosen, cases, jobs or os.cpu_count() or 1, progress) if cases else []
-    found = Outcomes(outcomes)
-    checks = (*figure.checks(found), *_lossless(outcomes))
-    return FigureResult(
-        figure.name, checks, tuple(outcomes), png(figure.panels(found)), sum(o.wall_s for o in outcomes)
-    )
+    return judge(figure, _outcomes(figure, chosen, cases, jobs or os.cpu_count() or 1, progress) if cases else [])
+
+
+def judge(figure: Figure, outcomes: Sequence[Outcome]) -> FigureResult:
+    """Checks and text of runs that are over."""
+    failures, found = Failures().below(figure.name), Outcomes(outcomes)
+    checks = failures.attempt("checks", lambda: figure.checks(found)) or []
+    story = failures.attempt("text", lambda: figure.story(found)) or []
+    return FigureResult(figure, (*checks, *_lossless(outcomes)), tuple(outcomes), tuple(story), failures)
 
 
 def run_case(name: str, schemes: tuple[str, ...], index: int) -> Outcome:
@@ -106,16 +116,29 @@ def _lossless(outcomes: Sequence[Outcome]) -> list[Check]:
 
 
 def write(result: FigureResult, place: Path) -> None:
-    """The result as a directory: summary.json and figure.png. What was there is kept beside it."""
+    """The result as a directory: summary.json, outcomes.json, then figure.png and figure.svg. What was there is kept
+    beside it. What fails or has no room is noted in the result's failures. Raises ExperimentError where nothing has."""
     with result_directory(place) as work:
-        (work / SUMMARY).write_text(json.dumps(_as_json(result), indent=1, allow_nan=False) + "\n")
-        (work / PICTURE).write_bytes(result.picture)
+        for name, content in ((SUMMARY, _as_json(result)), (OUTCOMES, [asdict(one) for one in result.outcomes])):
+            with result.failures.noting(name), whole(work / name) as path:
+                path.write_text(json.dumps(content, indent=1 if name == SUMMARY else None, allow_nan=False) + "\n")
+        if not has_numbers(work):
+            raise ExperimentError(f"nothing could be written into {place}: {'; '.join(result.failures.lines())}")
+        with result.failures.noting(PICTURE):
+            from experiments.paper.plots import pictures  # only here: matplotlib takes as long to load as all the rest
+
+            for kind, data in pictures(result.figure.panels(Outcomes(result.outcomes))).items():
+                name = Path(PICTURE).with_suffix(f".{kind}").name
+                with result.failures.noting(name), whole(work / name) as path:
+                    path.write_bytes(data)
 
 
 def _as_json(result: FigureResult) -> dict[str, Any]:
     return {
-        "figure": result.name,
+        "figure": result.figure.name,
+        "provenance": dict(result.provenance),
         "wall_s": round(result.wall_s, 1),
+        "story": list(result.story),
         "checks": [asdict(check) for check in result.checks],
         "runs": [
             {"keys": dict(one.keys), "numbers": dict(one.numbers), "wall_s": round(one.wall_s, 2)}
@@ -131,3 +154,20 @@ def read(place: Path) -> Mapping[str, Any] | None:
         return None
     summary: Mapping[str, Any] = json.loads(path.read_text())
     return summary
+
+
+def kept(place: Path) -> list[Outcome]:
+    """The outcomes of the runs that `write` wrote there. Raises ExperimentError where there are none."""
+    path = place / OUTCOMES
+    if not path.is_file():
+        raise ExperimentError(f"{place} has no {OUTCOMES}: run the figure first, without --redraw")
+    return [
+        Outcome(
+            one["keys"],
+            one["numbers"],
+            {name: (curve[0], curve[1]) for name, curve in one["curves"].items()},
+            tuple(Check(**check) for check in one["checks"]),
+            one["wall_s"],
+        )
+        for one in json.loads(path.read_text())
+    ]

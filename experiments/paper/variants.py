@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from hosts.algorithms import Ack, Cnp, Scheme, Window, find_scheme
+from hosts.algorithms import Ack, Cnp, Mark, Scheme, Window, find_scheme
 from hosts.algorithms.dcqcn import DcqcnParameters, DcqcnReactionPoint
 from hosts.algorithms.pcn import REC_RATE_UNIT_BPS, PcnNotificationPoint, PcnParameters
 from hosts.algorithms.pcn_x import PcnXNotificationPoint, PcnXParameters, PcnXReactionPoint
@@ -25,7 +25,7 @@ class FirstWindowInFull(PcnNotificationPoint):
             return cnp
         gaps = window.packets - 1
         rate_bps = window.bytes * 8 * gaps / window.packets / (window.last_s - window.first_s)
-        return Cnp(cnp.decrease, rate_bps)
+        return Cnp(cnp.mark, rate_bps)
 
 
 class WholeGaps(PcnNotificationPoint):
@@ -37,7 +37,7 @@ class WholeGaps(PcnNotificationPoint):
 
     def on_window(self, window: Window) -> Cnp | None:
         rate, decision = self._rates.on_window(window), super().on_window(window)
-        return None if rate is None or decision is None else Cnp(decision.decrease, rate.rec_rate_bps)
+        return None if rate is None or decision is None else Cnp(decision.mark, rate.rec_rate_bps)
 
 
 class AllMarked(PcnXNotificationPoint):
@@ -45,7 +45,10 @@ class AllMarked(PcnXNotificationPoint):
 
     def on_window(self, window: Window) -> Cnp | None:
         cnp = super().on_window(window)
-        return None if cnp is None else Cnp(window.marked_ce + 1e-9 >= 0.95 * window.packets, cnp.rec_rate_bps)
+        if cnp is None:
+            return None
+        congested = window.marked_ce + 1e-9 >= 0.95 * window.packets
+        return Cnp(Mark.CE if congested else Mark.NONE, cnp.rec_rate_bps)
 
 
 class BytesOverT(PcnXNotificationPoint):
@@ -57,7 +60,7 @@ class BytesOverT(PcnXNotificationPoint):
 
     def on_window(self, window: Window) -> Cnp | None:
         rate, decision = self._rates.on_window(window), super().on_window(window)
-        return None if rate is None or decision is None else Cnp(decision.decrease, rate.rec_rate_bps)
+        return None if rate is None or decision is None else Cnp(decision.mark, rate.rec_rate_bps)
 
 
 class RoundedDown(PcnXNotificationPoint):
@@ -65,7 +68,7 @@ class RoundedDown(PcnXNotificationPoint):
 
     def on_window(self, window: Window) -> Cnp | None:
         cnp = super().on_window(window)
-        return None if cnp is None else Cnp(cnp.decrease, max(REC_RATE_UNIT_BPS, cnp.rec_rate_bps - REC_RATE_UNIT_BPS))
+        return None if cnp is None else Cnp(cnp.mark, max(REC_RATE_UNIT_BPS, cnp.rec_rate_bps - REC_RATE_UNIT_BPS))
 
 
 class PresentRate(PcnXReactionPoint):
@@ -79,7 +82,7 @@ class PresentRate(PcnXReactionPoint):
 class OneForAll(PcnNotificationPoint):
     """PCN, but of flows in step the one whose period ends first decides for all: `decided` holds what, by period."""
 
-    def __init__(self, parameters: PcnParameters, decided: dict[int, bool]) -> None:
+    def __init__(self, parameters: PcnParameters, decided: dict[int, Mark]) -> None:
         super().__init__(parameters)
         self._decided = decided
 
@@ -88,7 +91,7 @@ class OneForAll(PcnNotificationPoint):
         if cnp is None:
             return None
         period = round(window.last_s / self.period_s)
-        return Cnp(self._decided.setdefault(period, cnp.decrease), cnp.rec_rate_bps)
+        return Cnp(self._decided.setdefault(period, cnp.mark), cnp.rec_rate_bps)
 
 
 class SettledAlpha(DcqcnReactionPoint):
@@ -144,7 +147,7 @@ def timely_with(reaction_point: type[TimelyReactionPoint]) -> Scheme:
 
 def one_for_all() -> Scheme:
     """For one run: what is decided is its own."""
-    decided: dict[int, bool] = {}
+    decided: dict[int, Mark] = {}
     return dataclasses.replace(find_scheme("pcn"), notification_point=lambda given: OneForAll(given, decided))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -34,13 +34,16 @@ class LiveLimits:
 
     `load_bps`: frames that all hosts together receive at the busiest time that lasts. k is chosen from `least_k`, at
     which a late process distorts little, to `most_k`, where a run still ends soon. `stall_s`: by how much an agent may
-    be late, once.
+    be late, once. `most_lag`: of the run's time, by which its schedule may have moved since the process was late.
+    `kept_share`: what a port has to send of what it could, while packets wait.
     """
 
     load_bps: float
     least_k: float
     most_k: float
     stall_s: float
+    most_lag: float = 0.01
+    kept_share: float = 0.95
 
 
 @dataclass(frozen=True)
@@ -133,8 +136,9 @@ class Scenario(Protocol):
     def compare(self, runs: Sequence[tuple[Plan, Recording]]) -> list[Check]:
         """Claims about how runs of several schemes compare."""
 
-    def charts(self, plan: Plan, recording: Recording) -> list[Chart]:
-        """The figures: the same ones, in the same order, for each scheme."""
+    @property
+    def charts(self) -> Sequence[Callable[[Plan, Recording], Chart]]:
+        """The figures, each by itself, named as its chart is: the same ones, in the same order, for each scheme."""
 
     def headlines(self, plan: Plan, recording: Recording, steady: Steady) -> list[Headline]:
         """What one looks at first: the same ones for each scheme."""

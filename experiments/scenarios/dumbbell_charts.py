@@ -15,17 +15,13 @@ BIN_S = 1e-3
 """Rates of events and shares of packets are of bins this long."""
 
 
-def draw(plan: Plan, recording: Recording) -> list[Chart]:
-    return [_rates(plan, recording), _queue(plan, recording), _pause(plan, recording), _marked(plan, recording)]
-
-
 def _views(plan: Plan, top: float | None = None) -> tuple[View, View]:
     end = plan.duration_s * 1e3
     zoom = min(ZOOM_S * 1e3, end)
     return View("whole run", 0.0, end, top), View(f"first {zoom:g} ms", 0.0, zoom)
 
 
-def _rates(plan: Plan, recording: Recording) -> Chart:
+def rates(plan: Plan, recording: Recording) -> Chart:
     end, capacity = recording.duration_s, plan.capacity_bps / 1e9
     lines = [
         charts.steps(
@@ -54,7 +50,7 @@ def _rates(plan: Plan, recording: Recording) -> Chart:
     )
 
 
-def _queue(plan: Plan, recording: Recording) -> Chart:
+def queue(plan: Plan, recording: Recording) -> Chart:
     end, port = recording.duration_s, str(plan.bottleneck)
     waiting = charts.sampled("waiting, sampled", "ink", recording.series.get(port, "waiting_bytes"), end, 1e-3)
     lines = [waiting]
@@ -79,10 +75,10 @@ def _queue(plan: Plan, recording: Recording) -> Chart:
     )
 
 
-def _pause(plan: Plan, recording: Recording) -> Chart:
+def pause(plan: Plan, recording: Recording) -> Chart:
     active = [name for name, link in recording.links.items() if link.pause]
     lines: list[Line] = [
-        charts.rate(
+        charts.events(
             name.replace("->", " to "),
             f"other{index}",
             recording.series.get(name, "pause"),
@@ -103,7 +99,7 @@ def _pause(plan: Plan, recording: Recording) -> Chart:
     )
 
 
-def _marked(plan: Plan, recording: Recording) -> Chart:
+def marked(plan: Plan, recording: Recording) -> Chart:
     lines = []
     for index, name in enumerate(port for port, counts in recording.ports.items() if counts.transmitted):
         bottleneck = name == str(plan.bottleneck)
@@ -126,3 +122,6 @@ def _marked(plan: Plan, recording: Recording) -> Chart:
         lines=tuple(lines),
         views=_views(plan, 103.0),
     )
+
+
+CHARTS = (rates, queue, pause, marked)

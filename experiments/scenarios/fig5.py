@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -140,8 +140,9 @@ class Fig5:
     def compare(self, runs: Sequence[tuple[Plan, Recording]]) -> list[Check]:
         return []
 
-    def charts(self, plan: Plan, recording: Recording) -> list[Chart]:
-        return draw(plan, recording)
+    @property
+    def charts(self) -> tuple[Callable[[Plan, Recording], Chart], ...]:
+        return received, pauses, steps, queues
 
     def headlines(self, plan: Plan, recording: Recording, steady: Steady) -> list[Headline]:
         found = points(plan, recording)
@@ -181,17 +182,19 @@ class Fig5:
     def story(self, plan: Plan, recording: Recording, steady: Steady) -> list[tuple[str, str]]:
         found = points(plan, recording)
         gap, window = (format_value("time", plan.number(name)) for name in ("gap", "window"))
-        switch = next(
-            (pair for pair in pairwise(found) if pair[0].pause_rate > 0 and pair[1].pause_rate == 0),
-            (found[0], found[0]),
+        ends = [(one, other) for one, other in pairwise(found) if one.pause_rate > 0 and other.pause_rate == 0]
+        where = (
+            f"From {ends[0][0].limit_bps / 1e9:.3g} to {ends[0][1].limit_bps / 1e9:.3g} Gbit/s of F1 the PAUSEs from "
+            "S1 to S0 end"
+            if ends
+            else "The PAUSEs from S1 to S0 don't end from one step to the next in this run"
         )
         return [
             (
                 "pauses",
-                f"From {switch[0].limit_bps / 1e9:.3g} to {switch[1].limit_bps / 1e9:.3g} Gbit/s of F1 the PAUSEs "
-                f"from S1 to S0 end. Measured over the last {window} of each step; at its begin F1 rests for {gap}, "
-                "or what waits from the step before would count. A little above the share, it takes most of a step "
-                "until S1 holds XOFF.",
+                f"{where}. Measured over the last {window} of each step; at its begin F1 rests for {gap}, or what "
+                "waits from the step before would count. A little above the share S1's queue grows slowly, so that it "
+                "takes a part of the step until XOFF is reached.",
             )
         ]
 
@@ -215,66 +218,85 @@ def points(plan: Plan, recording: Recording) -> list[Point]:
     return found
 
 
-def draw(plan: Plan, recording: Recording) -> list[Chart]:
+def _limits(found: Sequence[Point]) -> Array:
+    """F1's limiter at each of the points, in Gbit/s."""
+    return np.array([point.limit_bps * 1e-9 for point in found])
+
+
+def _by_limit(label: str, colour: str, found: Sequence[Point], values: Sequence[float]) -> Line:
+    return Line(label, colour, _limits(found)[::-1], np.array(values[::-1]))
+
+
+def _span(found: Sequence[Point]) -> View:
+    return View("by F1's limiter", 0.0, float(_limits(found).max()))
+
+
+def received(plan: Plan, recording: Recording) -> Chart:
     found, share = points(plan, recording), share_bps(plan) / 1e9
-    limits: Array = np.array([point.limit_bps * 1e-9 for point in found])
-    span = View("by F1's limiter", 0.0, float(limits.max()))
+    limits, span = _limits(found), _span(found)
+    return Chart(
+        name="received",
+        title="What is received",
+        what="receiving rate of F0 and F1 by the rate that F1's limiter allows",
+        x_label=_RATE_X,
+        y_label="Received, frames (Gbit/s)",
+        lines=(
+            _by_limit("F0", "flow0", found, [point.f0_bps * 1e-9 for point in found]),
+            _by_limit("F1", "flow1", found, [point.f1_bps * 1e-9 for point in found]),
+            Line("what F1 may send", "muted", limits[::-1], limits[::-1], stroke="dotted", width=1.2),
+            Line(
+                f"its share, {share:g}",
+                "accent",
+                np.array([0.0, span.end]),
+                np.array([share, share]),
+                stroke="dashed",
+                width=1.2,
+            ),
+        ),
+        views=(span,),
+    )
 
-    def line(label: str, colour: str, values: Sequence[float], unit: float) -> Line:
-        return Line(label, colour, limits[::-1], np.array([value * unit for value in reversed(values)]))
 
-    end_s = plan.duration_s
-    over_time = View("over time", 0.0, end_s * 1e3)
+def pauses(plan: Plan, recording: Recording) -> Chart:
+    found = points(plan, recording)
+    return Chart(
+        name="pauses",
+        title="PAUSE from S1 to S0",
+        what="PAUSE frames a millisecond from S1 to S0 by the rate that F1's limiter allows",
+        x_label=_RATE_X,
+        y_label="PAUSE frames (1/ms)",
+        lines=(_by_limit("S1 to S0", "other3", found, [point.pause_rate * 1e-3 for point in found]),),
+        views=(_span(found),),
+    )
+
+
+def steps(plan: Plan, recording: Recording) -> Chart:
+    end_s, limits = plan.duration_s, _limits(points(plan, recording))
     frame_bits = plan.frame_bytes * 8e-9
-    flows = (("flow 0", "F0", "flow0"), (F1, "F1", "flow1"))
-    steps = [
+    edges: Array = np.array([index * plan.number("step") * 1e3 for index in range(limits.size)])
+    lines = [
         charts.rate(label, colour, recording.series.get(name, "received_packets"), _BIN_S, (0.0, end_s), frame_bits)
-        for name, label, colour in flows
+        for name, label, colour in (("flow 0", "F0", "flow0"), (F1, "F1", "flow1"))
     ]
-    edges: Array = np.array([index * plan.number("step") * 1e3 for index in range(len(found))])
-    limiter = Line("F1's limiter", "muted", edges, limits, "steps", "dashed", 1.2)
-    return [
-        Chart(
-            name="received",
-            title="What is received",
-            what="receiving rate of F0 and F1 by the rate that F1's limiter allows",
-            x_label=_RATE_X,
-            y_label="Received, frames (Gbit/s)",
-            lines=(
-                line("F0", "flow0", [point.f0_bps for point in found], 1e-9),
-                line("F1", "flow1", [point.f1_bps for point in found], 1e-9),
-                Line("what F1 may send", "muted", limits[::-1], limits[::-1], stroke="dotted", width=1.2),
-                Line(f"its share, {share:g}", "accent", np.array([0.0, span.end]), np.array([share, share]),
-                     stroke="dashed", width=1.2),
-            ),
-            views=(span,),
+    return Chart(
+        name="steps",
+        title="Step by step",
+        what="receiving rate of F0 and F1 and F1's limiter over time",
+        y_label="Received, frames (Gbit/s)",
+        lines=(*lines, Line("F1's limiter", "muted", edges, limits, "steps", "dashed", 1.2)),
+        views=(View("over time", 0.0, end_s * 1e3),),
+    )
+
+
+def queues(plan: Plan, recording: Recording) -> Chart:
+    return Chart(
+        name="queues",
+        title="Queues",
+        what="bytes that wait at S1 for R1 and at S0 for S1 over time",
+        y_label="Waiting (KB)",
+        lines=tuple(
+            charts.sampled(label, colour, recording.series.get(str(port), "waiting_bytes"), plan.duration_s, 1e-3)
+            for port, label, colour in ((P2_S1, "S1 to R1", "other3"), (P0_S0, "S0 to S1", "other1"))
         ),
-        Chart(
-            name="pauses",
-            title="PAUSE from S1 to S0",
-            what="PAUSE frames a millisecond from S1 to S0 by the rate that F1's limiter allows",
-            x_label=_RATE_X,
-            y_label="PAUSE frames (1/ms)",
-            lines=(line("S1 to S0", "other3", [point.pause_rate for point in found], 1e-3),),
-            views=(span,),
-        ),
-        Chart(
-            name="steps",
-            title="Step by step",
-            what="receiving rate of F0 and F1 and F1's limiter over time",
-            y_label="Received, frames (Gbit/s)",
-            lines=(*steps, limiter),
-            views=(over_time,),
-        ),
-        Chart(
-            name="queues",
-            title="Queues",
-            what="bytes that wait at S1 for R1 and at S0 for S1 over time",
-            y_label="Waiting (KB)",
-            lines=tuple(
-                charts.sampled(label, colour, recording.series.get(str(port), "waiting_bytes"), end_s, 1e-3)
-                for port, label, colour in ((P2_S1, "S1 to R1", "other3"), (P0_S0, "S0 to S1", "other1"))
-            ),
-            views=(over_time,),
-        ),
-    ]  # fmt: skip
+        views=(View("over time", 0.0, plan.duration_s * 1e3),),
+    )

@@ -6,14 +6,13 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 
 from experiments.analysis import Steady
-from experiments.charts import Chart
 from experiments.checks import Check
 from experiments.errors import ExperimentError
 from experiments.parameters import Parameter, Value, complete
 from experiments.recording import Recording
 from experiments.scenarios import scheme_parameters
 from experiments.scenarios.base import HEADER_BYTES, Headline, LiveLimits, Plan, Sampling
-from experiments.scenarios.victim_charts import draw
+from experiments.scenarios.victim_charts import CHARTS
 from experiments.scenarios.victim_checks import checks, compare
 from experiments.scenarios.victim_measures import measure
 from experiments.scenarios.victim_setting import BURSTS
@@ -49,12 +48,7 @@ _PARAMETERS = (
     Parameter("before", "time", None, "how long F0 and F1 run before time 0", 1e-4, 10, "the scheme"),
     Parameter("duration", "time", None, "and after it", 1e-3, 10, "the scheme"),
     # In step, as appendix A.2.2 notifies its flows, whose half-life the run is held against: docs/victim.md.
-    *scheme_parameters.parameters("pcn", w_min=(0.1 / LONG_SENDERS, ""), phases=(0.0, "")),
-    *scheme_parameters.parameters("pcn-time", but="pcn"),
-    *scheme_parameters.parameters("pcn-x", but="pcn"),
-    *scheme_parameters.parameters("dcqcn"),
-    *scheme_parameters.parameters("qcn"),
-    *scheme_parameters.parameters("timely"),
+    *scheme_parameters.parameters(w_min=(0.1 / LONG_SENDERS, ""), phases=(0.0, "")),
 )
 
 
@@ -66,15 +60,13 @@ class Victim:
     source = "PCN (NSDI'20), section 3.1 and Fig. 1 to 3"
     default_scheme = "pfc,dcqcn,pcn"
     parameters = _PARAMETERS
+    charts = CHARTS
 
     def checks(self, plan: Plan, recording: Recording, steady: Steady) -> list[Check]:
         return checks(plan, recording)
 
     def compare(self, runs: Sequence[tuple[Plan, Recording]]) -> list[Check]:
         return compare(runs)
-
-    def charts(self, plan: Plan, recording: Recording) -> list[Chart]:
-        return draw(plan, recording)
 
     def headlines(self, plan: Plan, recording: Recording, steady: Steady) -> list[Headline]:
         return headlines(plan, recording)

@@ -20,17 +20,6 @@ _PAPER_IDEAL = (37.5, 2.5)
 _GIGA, _FLOWS = 1e-9, ("flow 0", "flow 1")
 
 
-def draw(plan: Plan, recording: Recording) -> list[Chart]:
-    return [
-        _pause(plan, recording),
-        _throughput(plan, recording),
-        _rates(plan, recording),
-        _marked(plan, recording),
-        _queues(plan, recording),
-        _fct(plan, recording),
-    ]
-
-
 def _span(plan: Plan) -> tuple[float, float]:
     return plan.start_s, plan.duration_s
 
@@ -49,11 +38,11 @@ def _marks(label: str, paper_ms: float | None) -> tuple[Mark, ...]:
     return () if paper_ms is None else (Mark(label, paper_ms),)
 
 
-def _pause(plan: Plan, recording: Recording) -> Chart:
+def pause(plan: Plan, recording: Recording) -> Chart:
     to_bursting = [name for name in recording.links if name.startswith("s1->h")]
     series = recording.series
     lines = [
-        charts.rate(label, colour, series.get(link, "pause"), _PAUSE_BIN_S, _span(plan), 1e-3)
+        charts.events(label, colour, series.get(link, "pause"), _PAUSE_BIN_S, _span(plan), 1e-3)
         for link, label, colour in (
             (TRUNK, "S1 to S0", "ink"),
             ("s0->h0", "S0 to H0", "flow0"),
@@ -62,7 +51,8 @@ def _pause(plan: Plan, recording: Recording) -> Chart:
     ]
     if to_bursting:
         each = [
-            charts.rate("", "muted", series.get(link, "pause"), _PAUSE_BIN_S, _span(plan), 1e-3) for link in to_bursting
+            charts.events("", "muted", series.get(link, "pause"), _PAUSE_BIN_S, _span(plan), 1e-3)
+            for link in to_bursting
         ]
         mean = np.mean([line.y for line in each], axis=0)
         lines.append(Line("S1 to a bursting host, mean", "muted", each[0].x, mean, "steps", stroke="dotted", width=1.2))
@@ -78,7 +68,7 @@ def _pause(plan: Plan, recording: Recording) -> Chart:
     )
 
 
-def _throughput(plan: Plan, recording: Recording) -> Chart:
+def throughput(plan: Plan, recording: Recording) -> Chart:
     frame_bits = plan.frame_bytes * 8 * _GIGA
     burst = burst_s(plan)
     lines = [
@@ -117,7 +107,7 @@ def _throughput(plan: Plan, recording: Recording) -> Chart:
     )
 
 
-def _rates(plan: Plan, recording: Recording) -> Chart:
+def rates(plan: Plan, recording: Recording) -> Chart:
     lines: list[Line] = []
     for index, entity in enumerate(_FLOWS):
         rate = allowed(plan, recording, entity)
@@ -137,7 +127,7 @@ def _rates(plan: Plan, recording: Recording) -> Chart:
     )
 
 
-def _marked(plan: Plan, recording: Recording) -> Chart:
+def marked(plan: Plan, recording: Recording) -> Chart:
     series = recording.series
     lines = [
         charts.share(
@@ -177,7 +167,7 @@ def _marked(plan: Plan, recording: Recording) -> Chart:
     )
 
 
-def _queues(plan: Plan, recording: Recording) -> Chart:
+def queues(plan: Plan, recording: Recording) -> Chart:
     ports = ((P2_S1, "S1 to R1", "other3"), (P0_S0, "S0 to S1", "other1"))
     return Chart(
         name="queues",
@@ -193,7 +183,7 @@ def _queues(plan: Plan, recording: Recording) -> Chart:
     )
 
 
-def _fct(plan: Plan, recording: Recording) -> Chart:
+def fct(plan: Plan, recording: Recording) -> Chart:
     done = np.sort([flow.fct_s for flow in recording.flows if flow.group == BURSTS and flow.fct_s is not None])
     total = sum(flow.group == BURSTS for flow in recording.flows)
     x = np.concatenate(([0.0], done)) * 1e3
@@ -209,3 +199,6 @@ def _fct(plan: Plan, recording: Recording) -> Chart:
         lines=(Line(f"{total} flows of {plan.number('burst_size') / 1e3:g} KB", "ink", x, y, "steps"),),
         views=(view, view),
     )
+
+
+CHARTS = (pause, throughput, rates, marked, queues, fct)

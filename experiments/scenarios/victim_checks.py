@@ -13,6 +13,10 @@ from experiments.scenarios.victim_measures import Measures, measure
 from experiments.scenarios.victim_setting import PAPER_LOSS_MS, PAPER_TREE_MS, burst_s, ideal_bps
 
 HANDFUL = 5
+DCQCN_ALPHA = "victim.md#before-time-0"
+"""Why DCQCN's tree stands longer than the paper's."""
+NOTIFIED = "victim.md#what-comes-out"
+"""What PCN reaches depends on when its flows are notified."""
 _DOUBLE = "ordered: within a factor of two"
 
 
@@ -64,15 +68,15 @@ def _pcn(plan: Plan, made: Measures) -> list[Check]:
         half_life = theory.fairness_half_life_loops(2, plan.number("w_min")) * plan.number("T") * 1e3
         measured = None if made.half_life_s is None else made.half_life_s * 1e3
         what = f"F0 and F1 become equal: half-life of their difference (met: within 30%; {_DOUBLE})"
-        fair = [Check("0.31", what, None, half_life, measured, "ms", near(measured, half_life, 0.3))]
+        fair = [Check("0.31", what, None, half_life, measured, "ms", near(measured, half_life, 0.3), NOTIFIED)]
     return [
         Check("0.24", "PAUSE frames to H0 and H1", 0, 0, made.pause_senders, "frames", at_most(made.pause_senders, 0)),
         Check("0.24", f"PAUSE frames from S1 to S0 (met: a handful, {HANDFUL}; ordered: 20)", HANDFUL, None,
               made.pause_trunk, "frames", at_most(made.pause_trunk, HANDFUL, 20)),
         Check("0.25", "F0 during the bursts, of the ideal (met: 90%; ordered: 50%, its share before)", None, 1.0,
-              shares[0], "", at_least(shares[0], 0.9, 0.5)),
+              shares[0], "", at_least(shares[0], 0.9, 0.5), NOTIFIED),
         Check("0.25", "F0 in the last third of the bursts, of the ideal (met: 95%; ordered: 50%)", 1.0, 1.0, shares[1],
-              "", at_least(shares[1], 0.95, 0.5)),
+              "", at_least(shares[1], 0.95, 0.5), NOTIFIED),
         Check("0.25", "S0 to S1 after the bursts, of its rate (met: 95%; ordered: 90%)", 1.0, None, made.trunk_after,
               "", at_least(made.trunk_after, 0.95, 0.9)),
         *fair,
@@ -89,7 +93,8 @@ def _searching(plan: Plan, made: Measures) -> list[Check]:
     burst = burst_s(plan) * 1e3
     return [
         Check("0.22", "the tree lasts (met: within 50%; ordered: shorter than with PFC alone)", paper_tree, None,
-              tree, "ms", _band(tree, paper_tree, 0.5, tree < burst)),
+              tree, "ms", _band(tree, paper_tree, 0.5, tree < burst),
+              DCQCN_ALPHA if plan.scheme == "dcqcn" and tree > paper_tree else ""),
         Check("0.26", "F0's packets marked during the bursts, though it is innocent (met: any)", None, None,
               made.f0_marked_burst, "", at_least(made.f0_marked_burst, 1e-9)),
         Check("0.26", "F0 is cut, of its rate before (met: to 80% and less; ordered: 95%)", None, None, cut, "",

@@ -46,18 +46,21 @@
     return line.y[index] + share * (line.y[index + 1] - line.y[index]);
   };
 
-  // The highest value that any panel of the chart shows in this view: one scale for all of them
-  const topOf = (chart) => {
-    let top = 0;
-    for (const panel of chart.panels) {
-      const [start, end, cut] = panel.views[state.view];
-      if (cut) return cut;
-      for (const line of panel.lines) {
-        const first = Math.max(indexAt(line.x, start), 0);
-        for (let index = first; index < line.x.length && line.x[index] <= end; index += 1) top = Math.max(top, line.y[index] || 0);
-      }
+  // The highest value of a panel in this view
+  const highest = (panel) => {
+    const [start, end] = panel.views[state.view];
+    let most = 0;
+    for (const line of panel.lines) {
+      const first = Math.max(indexAt(line.x, start), 0);
+      for (let index = first; index < line.x.length && line.x[index] <= end; index += 1) most = Math.max(most, line.y[index] || 0);
     }
-    return top * 1.06 || 1;
+    return most;
+  };
+
+  // One scale for all panels of the chart
+  const topOf = (chart) => {
+    const cut = Math.max(...chart.panels.map((panel) => panel.views[state.view][2] || 0));
+    return cut || Math.max(...chart.panels.map(highest)) * 1.06 || 1;
   };
 
   // Runs last as long as they last; what isn't over time is compared on one axis
@@ -83,8 +86,10 @@
     const width = plot.clientWidth, height = plot.clientHeight;
     if (!width) return;
     const [start] = panel.views[state.view], end = endOf(chart, panel), top = topOf(chart);
+    const marks = panel.marks.filter(([, at]) => at >= start && at <= end), cut = highest(panel) > top;
+    const above = marks.length || cut ? 8 + 14 * Math.max(marks.length, 1) : MARGIN.top;
     const values = ticks(0, top, height / 50), longest = Math.max(...values.map((value) => number(value).length));
-    const inner = { left: Math.max(MARGIN.left, 27 + longest * 7), right: width - MARGIN.right, top: MARGIN.top, bottom: height - MARGIN.bottom };
+    const inner = { left: Math.max(MARGIN.left, 27 + longest * 7), right: width - MARGIN.right, top: above, bottom: height - MARGIN.bottom };
     const x = (value) => inner.left + ((value - start) / (end - start)) * (inner.right - inner.left);
     const y = (value) => inner.bottom - (value / top) * (inner.bottom - inner.top);
     plot.replaceChildren();
@@ -109,11 +114,15 @@
     for (const line of panel.lines) {
       make("path", { d: pathOf(line, x, y, start, end), stroke: `var(--${line.colour})`, "stroke-width": line.width, "stroke-opacity": line.opacity, "stroke-dasharray": DASHES[line.stroke] }, area);
     }
-    for (const [row, [label, at]] of panel.marks.entries()) {
-      if (at < start || at > end) continue;
-      make("line", { class: "mark", x1: x(at), x2: x(at), y1: inner.top, y2: inner.bottom }, area);
+    // Above the plot, where they cover nothing
+    for (const [row, [label, at]] of marks.entries()) {
+      make("line", { class: "mark", x1: x(at), x2: x(at), y1: inner.top - 4 - 14 * row, y2: inner.bottom }, svg);
       const right = x(at) > (inner.left + inner.right) * 0.6;
-      make("text", { class: "mark", x: x(at) + (right ? -5 : 5), y: inner.top + 12 + 14 * row, "text-anchor": right ? "end" : "start" }, area, `${label}: ${+at.toPrecision(2)} ms`);
+      make("text", { class: "mark", x: x(at) + (right ? -5 : 5), y: inner.top - 5 - 14 * row, "text-anchor": right ? "end" : "start" }, svg, `${label}: ${+at.toPrecision(2)} ms`);
+    }
+    if (cut) {
+      const [, last] = marks[0] || [], left = marks.length && x(last) > (inner.left + inner.right) * 0.6;
+      make("text", { class: "mark cut", x: left ? inner.left : inner.right, y: inner.top - 5, "text-anchor": left ? "start" : "end" }, svg, `cut: up to ${number(highest(panel))}`);
     }
     if (panel.empty && !panel.lines.some((line) => line.x.length)) make("text", { x: (inner.left + inner.right) / 2, y: (inner.top + inner.bottom) / 2, "text-anchor": "middle" }, svg, panel.empty);
     make("path", { class: "frame", d: `M${inner.left} ${inner.top}V${inner.bottom}H${inner.right}` }, svg);

@@ -13,7 +13,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-LIMIT_S = 60.0
+from waiting import LIMIT_S
+
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -34,8 +35,9 @@ class Browser:
         ours_read, theirs_write = os.pipe()
         theirs_read, ours_write = os.pipe()
         command = [
-            *(program, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"),
-            *("--no-first-run", f"--user-data-dir={profile}", "--remote-debugging-pipe", "about:blank"),
+            *(program, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-quic"),
+            *("--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"),
+            *(f"--user-data-dir={profile}", "--remote-debugging-pipe", "about:blank"),
         ]
         # DevTools speaks over the descriptors 3 and 4; bash, since dash knows no descriptors above 9
         redirect = f'exec "$@" 3<&{theirs_read} 4>&{theirs_write}'
@@ -45,6 +47,7 @@ class Browser:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
+            env={**os.environ, "TMPDIR": str(profile)},  # what it leaves goes with the profile
         )
         os.close(theirs_read)
         os.close(theirs_write)
@@ -64,7 +67,7 @@ class Browser:
     def __exit__(self, *_: object) -> None:
         self._process.terminate()
         try:
-            self._process.wait(10)
+            self._process.wait(LIMIT_S)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()

@@ -16,7 +16,7 @@ from rich.console import Console
 from experiments import agreement, charts, report, summary
 from experiments.checks import Check
 from experiments.errors import ExperimentError
-from experiments.pictures import picture
+from experiments.pictures import pictures
 from experiments.progress import Silent
 from experiments.result import Result, by_scheme, judge
 from experiments.runner import run
@@ -126,7 +126,7 @@ def test_an_overlay_has_both_runs_lines_and_shared_ones_once(both: tuple[Result,
             assert below.colour == above.colour == line.colour
             assert np.array_equal(below.y, line.y, equal_nan=True)
             assert any(np.array_equal(above.y, one.y, equal_nan=True) for one in second.lines)
-        assert picture(chart).startswith(b"\x89PNG")
+        assert pictures(chart)["png"].startswith(b"\x89PNG")
     assert {"sum", "flow 1: h0 to r0", "waiting, sampled", "s0:4 (bottleneck)"} <= told_apart
     assert "capacity, 10 Gbit/s" not in told_apart
     assert agreement.charts(both[:1]) == live.charts

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
+import numpy as np
 import pytest
 from fluid import fluid
 
@@ -13,7 +14,8 @@ from experiments.checks import Check, at_least, at_most, near
 from experiments.errors import ExperimentError
 from experiments.parameters import parse_assignments
 from experiments.scenarios import SCENARIOS, Plan
-from hosts.algorithms import schemes
+from experiments.series import Series
+from hosts.algorithms import PcnParameters, schemes
 
 DUMBBELL = SCENARIOS["dumbbell"]
 
@@ -35,7 +37,7 @@ def test_the_defaults_are_those_of_section_7_1() -> None:
     assert str(made.bottleneck) == "s0:4"
     assert made.capacity_bps == 10e9
     assert made.topology.max_rtt_s() == pytest.approx(500e-6)
-    assert made.scheme_parameters == {"w_min": 0.025, "w_max": 0.5, "period_s": 500e-6, "phase_spread": 1.0}
+    assert made.scheme_parameters == dataclasses.asdict(PcnParameters(w_min=0.025, period_s=500e-6))
     assert made.values["xoff"] == 512_000
     assert made.values["xon"] == 512_000 - 2 * 1058
     assert made.steady_from_s == pytest.approx(made.duration_s * 2 / 3)
@@ -118,8 +120,30 @@ def test_the_story_tells_of_every_figure(scheme: str) -> None:
     made = plan(scheme=scheme)
     steady = steady_state(recording, made.bottleneck, made.capacity_bps, made.steady_from_s)
     told = [*DUMBBELL.about(made), *DUMBBELL.story(made, recording, steady)]
-    charts = {chart.name for chart in DUMBBELL.charts(made, recording)}
+    charts = {draw(made, recording).name for draw in DUMBBELL.charts}
     assert {place for place, _ in told} == {"topology", "checks"} | charts
+
+
+def test_the_text_has_the_sum_that_was_measured() -> None:
+    """As the model has it in the fluid recording; well below it where the flows send less."""
+    made = plan()
+    recording = fluid(made)
+    for share, words in ((1.0, "In this run it is 9.75 Gbit/s on average"), (0.5, "is 4.88 Gbit/s on average")):
+        slower = dataclasses.replace(recording, series=with_lower_rates(recording.series, share))
+        steady = steady_state(slower, made.bottleneck, made.capacity_bps, made.steady_from_s)
+        told = " ".join(text for place, text in DUMBBELL.story(made, slower, steady) if place == "rates")
+        assert words in told
+        assert ("counts a part of a period" in told) == (share < 1)
+
+
+def with_lower_rates(series: Series, share: float) -> Series:
+    """All sending rates after 1 ms so many times what they are."""
+    made = Series()
+    for entity, metric in series:
+        times, values = series.get(entity, metric)
+        lower = np.where(times >= 0.5e-3, share, 1.0) if metric == "rate_bps" else 1.0
+        made.extend(times, entity, metric, values * lower)
+    return made
 
 
 def test_verdicts() -> None:

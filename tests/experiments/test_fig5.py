@@ -28,7 +28,7 @@ def test_f1_s_share_is_where_the_pauses_begin() -> None:
     checks = FIG5.checks(plan, recording, None)  # type: ignore[arg-type]
     assert [check.verdict for check in checks] == ["met"] * len(checks)
     told = {place for place, _ in [*FIG5.about(plan), *FIG5.story(plan, recording, None)]}  # type: ignore[arg-type]
-    assert told <= {chart.name for chart in FIG5.charts(plan, recording)} | {"topology", "checks"}
+    assert told <= {draw(plan, recording).name for draw in FIG5.charts} | {"topology", "checks"}
 
 
 def test_other_schemes_and_steps_too_short_are_refused() -> None:

@@ -9,12 +9,12 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+from waiting import LIMIT_S, wait_until
 
 from experiments import theory
 from experiments.checks import Check
@@ -30,9 +30,9 @@ from experiments.paper.fig12 import Fig12
 from experiments.paper.fig17 import FLOWS, Fig17
 from experiments.paper.fluid_check import PERIOD_S, cycle_swing
 from experiments.paper.panels import Line
-from experiments.paper.plots import colours, png
+from experiments.paper.plots import looks, pictures
 from experiments.paper.results import markdown, page, sections, write_docs
-from experiments.paper.run import FigureResult, run_case, run_figure, write
+from experiments.paper.run import FigureResult, judge, kept, run_case, run_figure, write
 from experiments.progress import Silent
 from experiments.scenarios.base import Plan
 from experiments.virtual import run_virtual
@@ -76,12 +76,16 @@ def test_a_short_run_gives_the_numbers_that_checks_and_picture_need(name: str) -
     found = Outcomes([outcome])
     for check in figure.checks(found):
         assert check.verdict != "met" or check.measured is not None
-    assert png(figure.panels(found)).startswith(b"\x89PNG")
+    assert all(isinstance(text, str) for text in figure.story(found))
+    drawn = pictures(figure.panels(found))
+    assert drawn["png"].startswith(b"\x89PNG")
+    assert b"<svg" in drawn["svg"]
 
 
 @pytest.mark.parametrize("name", [name for name in FIGURES if name != "fig10"])
 def test_without_runs_nothing_is_claimed(name: str) -> None:
     assert {check.verdict for check in FIGURES[name].checks(Outcomes([]))} <= {"not comparable"}
+    assert FIGURES[name].story(Outcomes([])) == []
 
 
 def of_17(jain: Callable[[int], float], scheme: str = "pcn") -> list[Outcome]:
@@ -159,9 +163,9 @@ def test_every_ordered_row_of_the_page_says_what_that_is() -> None:
 def test_lines_of_a_panel_have_colours_of_their_own() -> None:
     lines = [Line(name, [], [], scheme) for name, scheme in (("PCN", "pcn"), ("PCN-X", "pcn-x"), ("TIMELY", "timely"))]
     lines += [Line(f"rule {number}", [], []) for number in range(5)]
-    found = colours(LIGHT, lines)
-    assert len(set(found)) == len(lines)
-    assert found[:3] == [LIGHT.flows[0], LIGHT.others[4], LIGHT.flows[3]]
+    found = looks(LIGHT, lines)
+    assert len({look.colour for look in found}) == len({look.mark for look in found}) == len(lines)
+    assert [look.colour for look in found[:3]] == [LIGHT.flows[0], LIGHT.others[4], LIGHT.flows[3]]
 
 
 def test_outcomes_take_seeds_together() -> None:
@@ -209,24 +213,32 @@ def test_a_case_runs_in_any_process(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_pages_say_what_the_summaries_say(tmp_path: Path) -> None:
     outcomes = tuple(of_17(lambda flows: 0.5))
     checks = tuple(Fig17().checks(Outcomes(outcomes)))
-    write(FigureResult("fig17", checks, outcomes, png(Fig17().panels(Outcomes(outcomes))), 12.0), tmp_path / "fig17")
+    write(FigureResult(Fig17(), checks, outcomes), tmp_path / "fig17")
     summary = json.loads((tmp_path / "fig17/summary.json").read_text())
     assert [run["keys"]["flows"] for run in summary["runs"]] == list(FLOWS)
     made = sections(tmp_path)
     assert [section.figure.name for section in made] == ["fig17"]
     text = markdown(made)
     assert (
-        "| 0.55 | PCN: least Jain's index (met: 0.9 and more; ordered: above 0.8) | 1 | 1 | 0.5 |  | not met |" in text
+        "| 0.55 | PCN: least Jain's index (met: 0.9 and more; ordered: above 0.8) | 1 | 1 | 0.5 |  | not met, [known]"
+        in text
     )
+    assert "| not met, [known](fairness.md#why-fairness-falls-with-the-number-of-flows) |" in text
     anchors = re.findall(r"\(#([^)]+)\)", text)
     assert anchors == ["flow-scalability-b1-fig-17"]
-    assert page(made).count("<td class=") == len(checks)
+    html = page(made)
+    assert html.count('<td class="verdict') == len(checks)
+    assert 'id="why-fairness-falls-with-the-number-of-flows"' in html
+    assert "](" not in html  # no Markdown
+    assert "<code>pcn figure NAME</code>" in html
+    # judged again, it is what it was
+    assert judge(Fig17(), kept(tmp_path / "fig17")).checks[: len(checks)] == checks
     write_docs(tmp_path, tmp_path / "docs")
     assert (tmp_path / "docs/results.md").read_text() == text
     assert (tmp_path / "docs/figures/fig17.png").read_bytes().startswith(b"\x89PNG")
     # another figure, run elsewhere, comes to its place, and the first stays
     ours = Fig10().checks(Outcomes([]))
-    write(FigureResult("fig10", tuple(ours), (), png(Fig10().panels(Outcomes([]))), 1.0), tmp_path / "other/fig10")
+    write(FigureResult(Fig10(), tuple(ours), ()), tmp_path / "other/fig10")
     write_docs(tmp_path / "other", tmp_path / "docs")
     both = (tmp_path / "docs/results.md").read_text()
     assert re.findall(r"\(#([^)]+)\)", both) == ["gentle-to-aggressive-increase-53-fig-10", *anchors]
@@ -245,18 +257,19 @@ def test_an_interrupted_figure_ends_at_once_and_leaves_nothing(number: signal.Si
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler) and None,
     )
     assert process.stdout is not None
     assert process.stdout.readline().startswith("fig19")
     workers: list[str] = []
-    deadline = time.monotonic() + 30
-    while not workers and time.monotonic() < deadline:
+
+    def started() -> bool:
         found = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-        workers = [pid for pid in found if "spawn_main" in Path(f"/proc/{pid}/cmdline").read_text()]
-    assert workers
+        workers[:] = [pid for pid in found if "spawn_main" in Path(f"/proc/{pid}/cmdline").read_text()]
+        return bool(workers)
+
+    wait_until(started, "the pool's processes")
     process.send_signal(number)
-    _, errors = process.communicate(timeout=30)
+    _, errors = process.communicate(timeout=LIMIT_S)
     assert process.returncode == 128 + number, errors
     assert errors.strip().startswith("pcn: ")
     assert not any(Path(f"/proc/{pid}").exists() for pid in workers)

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
+import math
+
 import pytest
 
 from experiments.errors import ExperimentError
 from experiments.parameters import Parameter, complete, format_value, parse_assignments
 from experiments.scenarios import SCENARIOS
+from experiments.scenarios.scheme_parameters import fields
+from hosts.algorithms import QcnParameters, schemes
+from hosts.algorithms.parameters import describe
 
 PARAMETERS = SCENARIOS["dumbbell"].parameters
 
@@ -41,7 +47,7 @@ def test_values_have_units(text: str, value: float | None) -> None:
         ("=5", "name=value"),
         ("paris=3", "Did you mean pairs?"),
         ("W-min=0.1", "Did you mean w_min?"),
-        ("zzz=3", "There are: pairs, rate"),
+        ("zzz=3", "no parameter 'zzz'. `pcn run SCENARIO --list` lists them"),
         ("rate=fast", "not a rate. Write it as rate=10G"),
         ("rate=10Gs", "not a rate"),
         ("rtt=5G", "not a time"),
@@ -59,8 +65,9 @@ def test_mistakes_are_named(text: str, message: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_the_last_of_two_assignments_counts() -> None:
-    assert parse_assignments(["pairs=2", "pairs=4"], PARAMETERS) == {"pairs": 4}
+def test_two_assignments_of_one_name_are_refused() -> None:
+    with pytest.raises(ExperimentError, match="pairs is given twice: give one"):
+        parse_assignments(["pairs=2", "pairs=4"], PARAMETERS)
 
 
 def test_complete_takes_defaults_and_checks_what_is_given() -> None:
@@ -101,3 +108,20 @@ def test_every_default_is_one_of_its_own_values() -> None:
 def test_a_number_beyond_the_range_is_refused_with_the_range() -> None:
     with pytest.raises(ExperimentError, match=r"x=5: must be 0 or more|x=-1: must be 0 or more"):
         Parameter("x", "number", 1.0, "").parse("-1")
+
+
+def test_schemes_parameters_are_their_fields_with_the_papers_names() -> None:
+    offered = {parameter.name: parameter for parameter in PARAMETERS}
+    assert (offered["K_min"].kind, offered["K_min"].default) == ("size", 5_000)
+    assert (offered["R_AI"].default, offered["qcn_R_AI"].default) == (40e6, 5e6)  # a name that two schemes have
+    assert offered["T"].derived == "rtt"
+    assert fields("qcn", {name: one.default for name, one in offered.items()}) == dataclasses.asdict(QcnParameters())
+
+
+@pytest.mark.parametrize("scheme", sorted(schemes))
+def test_every_field_of_a_scheme_is_described(scheme: str) -> None:
+    for one in describe(schemes[scheme].parameters):
+        assert one.what
+        one.check(one.default)
+        with pytest.raises(ValueError, match=f"{one.field} = nan: it must be"):
+            one.check(math.nan)

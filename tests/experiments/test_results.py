@@ -15,17 +15,19 @@ import pytest
 from fluid import fluid
 from rich.console import Console
 
+from controller.cli import run as pcn
 from experiments import summary
 from experiments.drawing import topology_svg
 from experiments.errors import ExperimentError
-from experiments.output import result_directory
+from experiments.output import remove_dead, result_directory
 from experiments.palette import DARK, LIGHT, Theme
-from experiments.pictures import picture
+from experiments.pictures import pictures
 from experiments.report import number, render
 from experiments.result import judge
 from experiments.scenarios import SCENARIOS
 from experiments.series import Series
 from experiments.terminal import show
+from topologies import record as records
 
 DUMBBELL = SCENARIOS["dumbbell"]
 PLAN = DUMBBELL.plan("pcn", 1, {"duration": 30e-3})
@@ -84,7 +86,7 @@ def test_the_schema_names_what_is_wrong() -> None:
 def test_charts_become_pictures(theme: Theme) -> None:
     assert [chart.name for chart in RESULT.charts] == ["rates", "queue", "pause", "marked"]
     for chart in RESULT.charts:
-        data = picture(chart, theme)
+        data = pictures(chart, theme)["png"]
         assert data.startswith(b"\x89PNG"), chart.name
         assert len(data) > 8000, chart.name
 
@@ -156,6 +158,7 @@ def test_numbers_for_people(value: float | None, text: str) -> None:
 
 def test_the_terminal_shows_flows_checks_and_the_report(tmp_path: Path) -> None:
     (tmp_path / "summary.json").write_text(summary.dumps(built()))
+    (tmp_path / "report.html").touch()
     console = Console(width=140, record=True, quiet=False, file=(tmp_path / "out").open("w"))
     show(tmp_path, console)
     text = console.export_text()
@@ -211,25 +214,54 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
         pass
 
 
-def test_what_a_killed_run_left_is_removed_by_the_next(tmp_path: Path) -> None:
+@pytest.fixture
+def killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """What a run left that was killed. While it went on nobody removed it."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     script = (
-        "import signal, sys; from pathlib import Path; from experiments.output import result_directory\n"
+        "import signal, sys; from pathlib import Path; from experiments.output import remove_dead, result_directory\n"
         "with result_directory(Path(sys.argv[1])) as work:\n"
         "    (work / 'logs').mkdir(); print(work, flush=True); signal.pause()\n"
     )
-    place = tmp_path / "pcn"
-    bystander = tmp_path / ".pcn-settings"
-    bystander.mkdir()
+    place = tmp_path / "results" / "pcn"
     command = [sys.executable, "-c", script, str(place)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as run:
         try:
             assert run.stdout is not None
             left = Path(run.stdout.readline().strip())
             with result_directory(place) as work:
-                assert left.is_dir()  # of a run that goes on
+                assert left.is_dir()
                 (work / "summary.json").write_text("{}")
+            assert remove_dead() == []
+            assert left.is_dir()
         finally:
             run.kill()
     assert left.is_dir()
-    with result_directory(place) as work:
-        assert sorted(tmp_path.iterdir()) == sorted([bystander, place, work])
+    return left
+
+
+def test_what_a_killed_run_left_is_removed_by_the_next_wherever_it_writes(killed: Path, tmp_path: Path) -> None:
+    bystander = killed.parent / ".pcn-settings"
+    bystander.mkdir()
+    with result_directory(tmp_path / "elsewhere" / "pcn"):
+        assert sorted(killed.parent.iterdir()) == sorted([bystander, killed.parent / "pcn"])
+    assert list((tmp_path / "cache/pcn-lab/runs").iterdir()) == []
+
+
+def test_what_a_killed_run_left_is_removed_by_down(
+    killed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(records, "RUN_DIR", tmp_path / "no networks")
+    assert pcn(["down"]) == 0
+    assert f"removed what a killed run left, {killed}\n" in capsys.readouterr().out
+    assert not killed.exists()
+    assert remove_dead() == []
+
+
+def test_a_link_to_something_else_is_no_reason_to_remove_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert remove_dead() == []
+    (tmp_path / "precious").mkdir()
+    (tmp_path / "cache/pcn-lab/runs/1-precious").symlink_to(tmp_path / "precious")
+    assert remove_dead() == []
+    assert (tmp_path / "precious").is_dir()

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from experiments.errors import ExperimentError
-from experiments.runner import run
+from experiments.runner import place_of, run
 from experiments.summary import mismatches
 from experiments.terminal import show
 
@@ -65,3 +65,18 @@ def test_what_cannot_be_meant_is_refused_before_anything_runs(
     with pytest.raises(ExperimentError, match=message):
         run("victim", scheme=scheme, clock="virtual", settings=[setting], out=tmp_path / "victim")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_each_clock_has_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    places = {
+        ("pcn", "live"): "results/victim/pcn",
+        ("pcn", "virtual"): "results/victim-virtual/pcn",
+        ("pcn", "live,virtual"): "results/victim-live-virtual/pcn",
+        ("pfc,pcn", "live"): "results/victim",
+        ("pfc,pcn", "virtual"): "results/victim-virtual",
+    }
+    for (schemes, clocks), place in places.items():
+        assert place_of("victim", schemes.split(","), clocks.split(",")) == Path(place)
+    monkeypatch.chdir(tmp_path)
+    assert run("victim", scheme="pfc", clock="virtual", settings=SHORT) == Path("results/victim-virtual/pfc")
+    assert (tmp_path / "results/victim-virtual/pfc/summary.json").is_file()

@@ -18,6 +18,7 @@ from experiments.scenarios.victim_measures import Measures, measure, paused_s
 from experiments.scenarios.victim_setting import burst_s, ideal_bps
 from experiments.series import Series
 from experiments.virtual import run_virtual
+from hosts.algorithms import PcnParameters
 
 VICTIM = SCENARIOS["victim"]
 Runs = Callable[[str], tuple[Plan, Recording]]
@@ -59,7 +60,7 @@ def test_the_plan_is_figure_1() -> None:
     assert {flow.src for flow in bursts} == {f"h{index}" for index in range(2, 16)}
     assert str(made.bottleneck) == "s0:3"
     assert made.values["xoff"] == 512_000
-    assert made.scheme_parameters == {"w_min": 0.05, "w_max": 0.5, "period_s": 50e-6, "phase_spread": 0.0}
+    assert made.scheme_parameters == dataclasses.asdict(PcnParameters(w_min=0.05, phase_spread=0.0))
 
 
 def test_the_bursts_and_the_ideal_are_those_of_the_claims() -> None:
@@ -81,7 +82,7 @@ def test_dcqcn_s_tuning_is_the_usual_one_and_can_be_set_by_name() -> None:
     expected = {
         **{"k_min_bytes": 5e3, "k_max_bytes": 200e3, "p_max": 0.01, "g": 1 / 256, "f": 5},
         **{"r_ai_bps": 40e6, "r_hai_bps": 200e6, "rate_timer_s": 55e-6, "alpha_timer_s": 55e-6},
-        **{"byte_counter_bytes": 10e6, "cnp_interval_s": 50e-6},
+        **{"byte_counter_bytes": 10e6, "cnp_interval_s": 50e-6, "min_rate_bps": 1e6},
     }
     assert defaults == expected
     assert plan("dcqcn", "K_max=400KB", "R_AI=80M").scheme_parameters == {
@@ -157,7 +158,7 @@ def test_every_figure_is_told_of_and_every_measure_is_a_number(runs: Runs) -> No
     for scheme in ("pfc", "dcqcn", "pcn"):
         made, recording = runs(scheme)
         told = {place for place, _ in [*VICTIM.about(made), *VICTIM.story(made, recording, None)]}  # type: ignore[arg-type]
-        charts = {chart.name for chart in VICTIM.charts(made, recording)}
+        charts = {draw(made, recording).name for draw in VICTIM.charts}
         assert told <= charts | {"topology", "checks"}
         assert charts - {"queues"} <= told
         assert set(VICTIM.measures(made, recording)) == {field.name for field in dataclasses.fields(Measures)}

@@ -1,0 +1,86 @@
+"""The files of a result, in the order of what they are worth: numbers, then pictures, then the page. What can't be made
+or has no room is noted in the result's failures; the others are written all the same."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from experiments import agreement, report, summary
+from experiments.charts import Chart
+from experiments.checks import Check
+from experiments.failures import Failures
+from experiments.output import SERIES, SUMMARY, has_numbers, whole
+from experiments.result import Result, by_scheme
+
+PAGE = "report.html"
+
+
+def write_run(result: Result, directory: Path) -> bool:
+    """The files of one run. False where there is no room even for its numbers: the directory is gone then."""
+    _write_numbers(result, directory / SUMMARY, lambda path: path.write_text(summary.dumps(summary.build(result))))
+    _write_numbers(result, directory / SERIES, result.recording.series.write)
+    if not has_numbers(directory):
+        shutil.rmtree(directory)
+        return False
+    _draw(result.charts, directory, result.failures)
+    _write_page([result], (), directory, result.failures)
+    return True
+
+
+def write_together(results: Sequence[Result], directory: Path, failures: Failures) -> None:
+    """What several runs have together; `directory` has theirs already."""
+    compared = failures.attempt("checks across the runs", lambda: _compare(results)) or []
+    with failures.noting(SUMMARY), whole(directory / SUMMARY) as path:
+        path.write_text(summary.dumps(summary.side_by_side(results, compared)))
+    if not (directory / SUMMARY).exists():
+        return  # pictures alone aren't known as a result's: see `is_result`
+    for runs in by_scheme(results):
+        if len(runs) > 1:
+            folder = str(Path(runs[0].folder).parent)
+            _draw(agreement.charts(runs), directory / folder, failures.below(folder))
+    _write_page(results, compared, directory, failures)
+
+
+def _write_numbers(result: Result, target: Path, write: Callable[[Path], object]) -> None:
+    """Where there is no room, the run's logs give way: they are worth less."""
+    logs = target.parent / "logs"
+    with result.failures.noting(target.name):
+        try:
+            with whole(target) as path:
+                write(path)
+        except OSError as error:
+            if not logs.is_dir():
+                raise
+            shutil.rmtree(logs)
+            result.failures.note("logs", error)
+            with whole(target) as path:
+                write(path)
+
+
+def _draw(charts: Iterable[Chart], directory: Path, failures: Failures) -> None:
+    for chart in charts:
+        with failures.noting(f"{chart.name}.png"):
+            from experiments.pictures import pictures  # only here: matplotlib takes as long to load as all the rest
+
+            for kind, data in pictures(chart).items():
+                with failures.noting(f"{chart.name}.{kind}"), whole(directory / f"{chart.name}.{kind}") as path:
+                    path.write_bytes(data)
+
+
+def _write_page(results: Sequence[Result], compared: Sequence[Check], directory: Path, failures: Failures) -> None:
+    with failures.noting(PAGE), whole(directory / PAGE) as path:
+        path.write_text(report.render(results, compared, failures), encoding="utf-8")
+
+
+def _compare(results: Sequence[Result]) -> list[Check]:
+    """The clocks of each scheme, and the schemes on each clock."""
+    found = [check for runs in by_scheme(results) if len(runs) > 1 for check in agreement.agreement(*runs)]
+    clocks = dict.fromkeys(result.clock for result in results)
+    for clock in clocks:
+        own = [(result.plan, result.recording) for result in results if result.clock == clock]
+        checks = results[0].scenario.compare(own)
+        found += [replace(check, what=f"{clock}: {check.what}") for check in checks] if len(clocks) > 1 else checks
+    return found

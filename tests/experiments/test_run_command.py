@@ -1,0 +1,143 @@
+"""`pcn run`'s options: what goes to which stream, exit codes, parameters that are listed, what is refused."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from controller.cli import run as pcn
+from experiments.checks import Check
+from experiments.paper import FIGURES
+from experiments.scenarios import SCENARIOS
+from experiments.summary import mismatches
+
+SHORT = ("run", "dumbbell", "--clock", "virtual", "--set", "duration=3ms")
+
+
+def verdict(monkeypatch: pytest.MonkeyPatch, *verdicts: str) -> None:
+    checks = [Check("0.1", f"row {n} (met: 1)", 1, None, 2, "", one) for n, one in enumerate(verdicts)]  # type: ignore[arg-type]
+    monkeypatch.setattr(type(SCENARIOS["dumbbell"]), "checks", lambda *_: checks)
+
+
+def test_json_is_all_that_comes_to_stdout(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert pcn([*SHORT, "--json", "--out", str(tmp_path / "one")]) == 0
+    said = capsys.readouterr()
+    summary = json.loads(said.out)
+    assert mismatches(summary) == []
+    assert summary == json.loads((tmp_path / "one/summary.json").read_text())
+    assert "Figures and report" in said.err
+    assert pcn([*SHORT, "--scheme", "pfc,pcn", "--json", "--quiet", "--out", str(tmp_path / "two")]) == 0
+    said = capsys.readouterr()
+    assert list(json.loads(said.out)["runs"]) == ["pfc", "pcn"]
+    assert said.err == ""
+
+
+def test_quiet_says_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert pcn([*SHORT, "--quiet", "--out", str(tmp_path / "one")]) == 0
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "code"), [(("met", "ordered", "not comparable"), 0), (("met", "not met", "not met"), 3), ((), 0)]
+)
+def test_check_tells_ci(
+    verdicts: Sequence[str],
+    code: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    verdict(monkeypatch, *verdicts)
+    assert pcn([*SHORT, "--check", "--quiet", "--out", str(tmp_path / "one")]) == code
+    assert capsys.readouterr().err == ("pcn: not met: 0.1 row 1; 0.1 row 2\n" if code else "")
+    assert pcn([*SHORT, "--quiet", "--out", str(tmp_path / "one")]) == 0
+
+
+def test_check_looks_at_every_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    verdict(monkeypatch, "not met")
+    assert pcn([*SHORT, "--scheme", "pfc,pcn", "--check", "-q", "--out", str(tmp_path / "two")]) == 3
+    assert capsys.readouterr().err == "pcn: not met: pfc: 0.1 row 0; pcn: 0.1 row 0\n"
+
+
+def test_parameters_are_listed_with_unit_default_and_meaning(capsys: pytest.CaptureFixture[str]) -> None:
+    for name, scenario in SCENARIOS.items():
+        assert pcn(["run", name, "--list"]) == 0
+        table = capsys.readouterr().out
+        for parameter in scenario.parameters:
+            (row,) = [line for line in table.splitlines() if line.split()[:1] == [parameter.name]]
+            assert parameter.what in row
+    assert pcn(["run", "dumbbell", "--scheme", "dcqcn", "--list", "--json"]) == 0
+    rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)}
+    assert rows["rate"]["default"] == 10e9
+    assert rows["K_max"]["schemes"] == ["dcqcn"]
+    assert rows["xon"]["derived"] == "xoff less two frames"
+    assert {"k", "pairs"} <= rows.keys()
+    assert not {"w_min", "T_low"} & rows.keys()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--set", "pairs=2", "--set", "pairs=3"), "pcn: pairs is given twice: give one\n"),
+        (
+            ("--set", "par=2"),
+            "pcn: no parameter 'par'. Did you mean pairs? `pcn run dumbbell --list` lists them\n",
+        ),
+        (("--set", "zzz=2"), "pcn: no parameter 'zzz'. `pcn run dumbbell --list` lists them\n"),
+    ],
+)
+def test_what_cannot_be_set_is_refused(
+    arguments: Sequence[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert pcn([*SHORT, *arguments, "--out", str(tmp_path / "one")]) == 1
+    assert capsys.readouterr().err == message
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_nothing_is_printed_of_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The dumbbell has no checks across its schemes."""
+    assert pcn([*SHORT, "--scheme", "pfc,pcn", "--out", str(tmp_path / "two")]) == 0
+    said = capsys.readouterr().out
+    assert "dumbbell, pfc: checks" in said
+    assert "across the runs" not in said
+
+
+def test_the_page_names_the_files_that_there_are(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert pcn([*SHORT, "--out", str(tmp_path / "one")]) == 0
+    page = (tmp_path / "one/report.html").read_text()
+    (line,) = [line for line in page.splitlines() if "Beside this page" in line]
+    assert "logs" not in line
+    assert "took 0 s" not in capsys.readouterr().out
+    assert "<dd>0 s</dd>" not in page
+
+
+def completed(*words: str) -> list[str]:
+    environment = {**os.environ, "_PCN_COMPLETE": "bash_complete", "COMP_WORDS": " ".join(("pcn", *words))}
+    environment["COMP_CWORD"] = str(len(words))
+    command = [sys.executable, "-c", "from controller.cli import main; main()"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    return [line.partition(",")[2] for line in done.stdout.split()]
+
+
+def test_completion_offers_parameters_and_figures() -> None:
+    assert completed("run", "dumbbell", "--set", "w_m") == ["w_min=", "w_max="]
+    assert completed("run", "dumbbell", "--scheme", "dcqcn", "--set", "w_m") == []
+    assert completed("run", "--set", "bur") == []
+    assert completed("figure", "fig1") == ["fig10", "fig11", "fig12", "fig13", "fig17", "fig18", "fig19"]
+
+
+def test_help_names_scenarios_and_figures(capsys: pytest.CaptureFixture[str]) -> None:
+    for command, names in (("run", SCENARIOS), ("figure", FIGURES)):
+        assert pcn([command, "--help"]) == 0
+        said = capsys.readouterr().out
+        for name in names:
+            assert f"\n  {name} " in said
