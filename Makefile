@@ -39,15 +39,17 @@ lint: $(VENV)/.ready ## style and types
 unit: root $(VENV)/.ready ## unit and live tests; ARGS are pytest's
 	$(BIN)/pytest -n 2 --dist loadfile $(ARGS)
 
-ptf: root $(VENV)/.ready ## data-plane tests with PTF; TARGET=bmv2 for the real BMv2
+ptf: $(VENV)/.ready ## data-plane tests with PTF, on the switch's manual clock, twice; TARGET=bmv2 for the real BMv2
 	@$(MAKE) --no-print-directory -j 2 --output-sync=target ptf-counter ptf-time
 
+TWICE := $(if $(filter softswitch,$(TARGET)),$(if $(findstring live,$(ARGS)),,--twice))
+
 ptf-counter:
-	$(BIN)/python ptf-tests/run.py --target $(TARGET) $(ARGS)
+	$(BIN)/python ptf-tests/run.py --target $(TARGET) $(TWICE) $(ARGS)
 
 # The other marking point, by time.
 ptf-time:
-	$(BIN)/python ptf-tests/run.py --target $(TARGET) --program pcn_time $(or $(ARGS),np_ecn pause xoff forwarding isolation malformed multipath)
+	$(BIN)/python ptf-tests/run.py --target $(TARGET) $(TWICE) --program pcn_time $(or $(ARGS),np_ecn pause xoff forwarding isolation malformed multipath)
 
 p4: $(VENV)/.ready ## compile p4src with p4c (has to be on PATH) into p4src/compiled
 	$(BIN)/python p4src/build.py $(ARGS)
@@ -65,7 +67,7 @@ differential: root $(VENV)/.ready ## the embedded switch against the BMv2 that i
 	PCN_DIFFERENTIAL_SEED=$(SEED) $(BIN)/pytest tests/differential $(ARGS)
 
 shell: $(VENV)/shell/.ready ## p4runtime-shell on a switch of the network that is up (pcn up dumbbell); SWITCH=s0
-	@$(BIN)/python -m controller.shell $(VENV)/shell/bin/python $(SWITCH) $(NETWORK)
+	@$(BIN)/python -m controller.shell $(VENV)/shell/bin/python $(SWITCH) "$(NETWORK)" "$(ELECTION_ID)"
 
 # It needs older protobuf and IPython than the rest.
 $(VENV)/shell/.ready: $(VENV)/.ready

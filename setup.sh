@@ -6,6 +6,8 @@ venv=${1:?usage: setup.sh VENV}
 python=${PYTHON:-python3}
 
 declare -A package=([cc]=gcc [ip]=iproute2 [ethtool]=ethtool [mnexec]=mininet [tshark]=tshark [sysctl]=procps [setpriv]=util-linux ["$python"]=python3)
+# What only tests need, and can do without elsewhere, is there in CI.
+[ -n "${CI:-}" ] && package+=([chromium]=chromium)
 missing=()
 for command in "${!package[@]}"; do
     command -v "$command" >/dev/null || missing+=("${package[$command]}")
@@ -28,11 +30,13 @@ if [ ${#missing[@]} -gt 0 ]; then
     fi
     echo "setup: installing ${missing[*]}"
     export DEBIAN_FRONTEND=noninteractive
-    { apt-get update -qq && $install -qq; } >/tmp/pcn-lab-setup.log 2>&1 || {
-        tail -n 5 /tmp/pcn-lab-setup.log >&2
-        echo "setup: apt-get failed, its whole output is in /tmp/pcn-lab-setup.log" >&2
+    log=$(mktemp -t pcn-lab-setup.XXXXXX)
+    { apt-get update -qq && $install -qq; } >"$log" 2>&1 || {
+        tail -n 5 "$log" >&2
+        echo "setup: apt-get failed, its whole output is in $log" >&2
         exit 1
     }
+    rm "$log"
 fi
 
 "$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))' || {

@@ -1,11 +1,23 @@
-"""What every test may use."""
+"""What every test may use, and where it runs: as root, in a network namespace and with a /run of its own."""
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
+import subprocess
+from collections import Counter
 
+import needs
 import pytest
+from hypothesis import HealthCheck, settings
+
+# A slow example is no failure: machines are busy.
+settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("few", settings.get_profile("busy"), max_examples=15)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "busy"))
+
+_CLONE_NEWNS, _CLONE_NEWNET = 0x00020000, 0x40000000
 
 
 def pytest_sessionstart() -> None:
@@ -14,19 +26,38 @@ def pytest_sessionstart() -> None:
     for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, handler)
+    if os.geteuid() == 0:
+        _isolate()
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Without root, tests marked `root` are skipped, visibly; where CI is set they fail instead: CI has to run them."""
-    if os.geteuid() == 0 or os.environ.get("CI"):
+def _isolate() -> None:
+    """Networks, interfaces and ports of other tests, suites and users of this machine are out of sight, ours are out of
+    theirs, and go with this process, however it ends. Each worker of pytest-xdist has its own.
+
+    Where namespaces aren't allowed, in a plain container for instance, tests marked `root` fail by themselves."""
+    if ctypes.CDLL(None).unshare(_CLONE_NEWNS | _CLONE_NEWNET) != 0:
         return
-    skip = pytest.mark.skip(reason="needs root, for network namespaces and veth pairs: run it as root")
-    for item in items:
-        if "root" in item.keywords:
-            item.add_marker(skip)
+    for line in (
+        "mount --make-rprivate /",
+        "mount -t tmpfs tmpfs /run",
+        "mount -t sysfs sysfs /sys",
+        "ip link set lo up",
+    ):
+        subprocess.run(line.split(), check=True)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     if "root" in item.keywords and os.geteuid() != 0:
-        pytest.fail("this test needs root, and CI must not skip it: run CI as root")
+        needs.missing(needs.ROOT)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """What was skipped, by reason, with the command that would run it."""
+    reasons = Counter(
+        report.longrepr[2].removeprefix("Skipped: ") for report in terminalreporter.stats.get("skipped", [])
+    )
+    if reasons:
+        terminalreporter.section(f"{reasons.total()} tests skipped", sep="-")
+    for reason, count in reasons.most_common():
+        terminalreporter.write_line(f"{count:4} {reason}")

@@ -1,0 +1,66 @@
+"""What a test may need of the machine, and what becomes of the test where that is missing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import dataclass
+from typing import NoReturn
+
+import pytest
+
+
+@dataclass(frozen=True)
+class Need:
+    """`lacking` says what isn't there, `command` runs the tests that need it. Where a Debian package has it, CI must
+    have it: `in_ci`."""
+
+    lacking: str
+    command: str
+    in_ci: bool = True
+
+    def __str__(self) -> str:
+        return f"{self.lacking}: {self.command}"
+
+
+def _package(program: str) -> Need:
+    return Need(f"no {program}", f"apt-get install {program}; make unit")
+
+
+TARGETS = ("softswitch", "bmv2")
+ROOT = Need("no root, for network namespaces", "sudo make unit")
+TSHARK, OPENSSL, CHROMIUM = map(_package, ("tshark", "openssl", "chromium"))
+SANITIZERS = Need("the compiler has no shared address sanitizer", "CC=gcc make unit")
+BMV2 = Need("no simple_switch_grpc on PATH (BMv2: docs/bmv2.md); with it", "make unit", in_ci=False)
+NEW_CASES = Need("new cases for BMv2, which has to be on PATH", "make differential SEED=7", in_ci=False)
+P4C = Need("no p4c-bm2-ss on PATH; with it", "make unit ARGS=tests/p4", in_ci=False)
+TOFINO = Need("no Tofino switch; in a lab that has one", "by hand, as docs/tofino.md says", in_ci=False)
+P4C_TOFINO = Need("no p4c-barefoot and bfas on PATH; with them", "make unit ARGS=tests/p4", in_ci=False)
+
+
+def missing(need: Need) -> NoReturn:
+    """Skips the test; in CI it fails where that must have what it needs."""
+    if need.in_ci and os.environ.get("CI"):
+        pytest.fail(f"{need}\nCI must not skip this test")
+    pytest.skip(str(need))
+
+
+def program(name: str, need: Need) -> str:
+    """The path of a program that the test needs."""
+    path = shutil.which(name)
+    if path is None:
+        missing(need)
+    return path
+
+
+def target(name: str) -> str:
+    """One of TARGETS, for a test that needs its switch."""
+    if name == "bmv2":
+        program("simple_switch_grpc", BMV2)
+    return name
+
+
+def p4c_version(found: str, wanted: str) -> None:
+    """Outputs are equal where versions are."""
+    if found != wanted:
+        missing(Need(f"p4c is {found}; with {wanted} on PATH", "make unit ARGS=tests/p4", in_ci=False))

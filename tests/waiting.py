@@ -1,0 +1,20 @@
+"""For tests of what runs in real time: they wait for what must come, with a limit that only a hang can miss."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+LIMIT_S = 120.0
+"""For a single wait or a program that must end. pytest's own time limit for a test is above it."""
+
+
+def wait_until(condition: Callable[[], object], what: str = "what the test waits for") -> None:
+    """Returns as soon as the condition holds."""
+    end = time.monotonic() + LIMIT_S
+    while not condition():
+        if time.monotonic() > end:
+            pytest.fail(f"{what}: not within {LIMIT_S:g} s")
+        time.sleep(0.01)
