@@ -67,7 +67,7 @@ differential: root $(VENV)/.ready ## the embedded switch against the BMv2 that i
 	PCN_DIFFERENTIAL_SEED=$(SEED) $(BIN)/pytest tests/differential $(ARGS)
 
 shell: $(VENV)/shell/.ready ## p4runtime-shell on a switch of the network that is up (pcn up dumbbell); SWITCH=s0
-	@$(BIN)/python -m controller.shell $(VENV)/shell/bin/python $(SWITCH) "$(NETWORK)" "$(ELECTION_ID)"
+	@$(BIN)/python -m pcn.shell $(VENV)/shell/bin/python $(SWITCH) "$(NETWORK)" "$(ELECTION_ID)"
 
 # It needs older protobuf and IPython than the rest.
 $(VENV)/shell/.ready: $(VENV)/.ready

@@ -1,1 +1,1 @@
-"""The control plane: P4Runtime client, targets, what is programmed into each switch, and the `pcn` command."""
+"""The control plane: the P4Runtime client, and what is programmed into each switch (routes, PFC, marking points)."""

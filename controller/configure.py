@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from controller import marking, pfc
+from controller.constants import RECIRCULATION_PORT
 from controller.pfc import PFC_CLONE_SESSION, PfcPort
 from controller.port_tables import PortEntries, PortTable
 from controller.routes import MultipathRoute, PortGroup, Route, group_entry, host_routes, join, route_entry
 from controller.switch import CloneSession, TableEntry
-from controller.target import RECIRCULATION_PORT
-from hosts.algorithms import Configured, PcnParameters, Scheme
+from hosts.algorithms import Configured, NetworkFacts, Scheme
 from topologies.model import Topology, TopologyError
 
 
@@ -61,13 +61,9 @@ def clone_sessions(plan: SwitchPlan) -> list[CloneSession]:
     return [CloneSession(session, replicas=[RECIRCULATION_PORT]) for session in plan.clone_sessions]
 
 
-def agent_parameters(topology: Topology, scheme: Scheme) -> dict[str, float]:
-    """What a topology says of its hosts' scheme. PCN's weights, and T: the largest RTT (6.2), but the paper's 50 us at
-    least. Other schemes have their defaults."""
-    if not issubclass(scheme.parameters, PcnParameters):
-        return {}
-    weights = {name: topology.number(name) for name in ("w_min", "w_max")}
-    return {**weights, "period_s": max(topology.max_rtt_s(), PcnParameters().period_s)}
+def recommended(topology: Topology, scheme: Scheme) -> dict[str, float]:
+    """What the scheme's paper recommends for such a network; its defaults hold for the rest."""
+    return dict(scheme.recommended(NetworkFacts(topology.contending_flows(), topology.max_rtt_s())))
 
 
 def entries(plan: SwitchPlan) -> list[TableEntry]:

@@ -50,15 +50,15 @@ from finsy.p4entity import decode_entity
 from finsy.p4schema import P4CounterUnit
 from finsy.proto import p4r, p4r_grpc
 
+from controller import signals
 from controller.arbitration import Arbitration, uint128
 from controller.errors import SwitchError, UnknownNameError, grpc_errors
-from controller.target import RegisterAccess
-from topologies import signals
 
 __all__ = [
     "CloneSession",
     "Counter",
     "Program",
+    "RegisterAccess",
     "SwitchClient",
     "TableAction",
     "TableActions",
@@ -81,6 +81,14 @@ class Counter:
 
     packets: int
     bytes: int | None
+
+
+class RegisterAccess(Protocol):
+    """Registers by name as in the program ("PcnIngress.waiting_bytes" or its last part)."""
+
+    def read(self, name: str, index: int) -> int: ...
+
+    def read_all(self, name: str) -> list[int]: ...
 
 
 class Loadable(Protocol):

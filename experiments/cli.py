@@ -10,7 +10,6 @@ from pathlib import Path
 
 from rich.console import Console
 
-from controller.commands.common import print_json, print_table
 from experiments import terminal
 from experiments.errors import ExperimentError
 from experiments.failures import IncompleteError
@@ -19,6 +18,7 @@ from experiments.parameters import UNITS, format_value
 from experiments.progress import ConsoleProgress, Notes
 from experiments.runner import K, parameters, run
 from experiments.scenarios import scheme_parameters
+from pcn.commands.common import print_json, print_table
 
 
 def run_command(

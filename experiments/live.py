@@ -10,8 +10,6 @@ from pathlib import Path
 
 import numpy as np
 
-from controller import control_frames
-from controller.lab import Lab
 from experiments import metrics
 from experiments.agentlogs import read_logs
 from experiments.errors import ExperimentError
@@ -24,7 +22,9 @@ from experiments.series import Series
 from experiments.versions import versions
 from hosts.client import AgentClient, AgentError
 from hosts.stats import AgentStats, ReceivedFlow, SentFlow
-from topologies import record as records
+from lab import control_frames
+from lab import record as records
+from lab.lab import Lab
 
 _STATS_EVERY_REAL_S = 1.0
 """Between two looks at whether the agents keep pace, which judge windows of a second."""

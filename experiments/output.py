@@ -18,9 +18,9 @@ from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 
+from controller import signals
 from experiments.errors import ExperimentError
 from softswitch.codegen.compiling import BuildError, cache_dir
-from topologies import signals
 from topologies.errors import NO_ROOM
 
 SUMMARY, SERIES = "summary.json", "series.parquet"

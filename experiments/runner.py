@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from controller.compiled import stale
-from controller.target import target as find_target
 from experiments import calibrate
 from experiments.errors import ExperimentError
 from experiments.failures import Failures, IncompleteError
@@ -23,8 +22,9 @@ from experiments.scenarios import SCENARIOS, Plan, scheme_parameters
 from experiments.versions import provenance
 from experiments.virtual import run_virtual
 from hosts.algorithms import SchemeError, find_scheme
-from topologies import record as records
-from topologies.network import require_startable
+from lab import record as records
+from lab.network import require_startable
+from lab.target import target as find_target
 
 RESULTS = Path("results")
 K = Parameter("k", "number", None, "how far live time is stretched", 1.0, 1e6, "chosen for this machine")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 
-from controller.lab import index
+from controller.constants import index
 from controller.switch import SwitchClient
 from experiments.series import Series
 from topologies.model import Endpoint, Topology

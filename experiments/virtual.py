@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from controller.lab import index
+from controller.constants import index
 from experiments.errors import ExperimentError
 from experiments.progress import RunProgress
 from experiments.recording import FlowRecord, LinkRecord, PortRecord, Recording, flow_entity

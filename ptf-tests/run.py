@@ -34,7 +34,7 @@ from types import FrameType
 from controller.compiled import stale
 from controller.errors import SwitchError
 from controller.switch import SwitchClient
-from controller.target import TARGETS, LaunchSpec, PortSpec, Target, target
+from lab.target import TARGETS, LaunchSpec, PortSpec, Target, target
 from topologies.errors import LabError
 
 HERE = Path(__file__).resolve().parent

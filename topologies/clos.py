@@ -24,8 +24,6 @@ def clos(
     delay_s: float = 5e-6,
     xoff_bytes: float = lossless.XOFF_BYTES,
     xon_bytes: float | None = None,
-    w_max: float = 0.5,
-    w_min: float = 1 / 128,
     mtu_bytes: int = lossless.MTU_BYTES,
     pause_quanta: int = 0xFFFF,
 ) -> Topology:
@@ -65,7 +63,7 @@ def clos(
             "host_bps": host_bps,
             "fabric_bps": fabric_bps,
             "delay_s": delay_s,
-            **lossless.parameters(xoff_bytes, xon_bytes, mtu_bytes, pause_quanta, w_min, w_max),
+            **lossless.parameters(xoff_bytes, xon_bytes, mtu_bytes, pause_quanta),
         },
     )
 

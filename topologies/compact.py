@@ -8,25 +8,12 @@
 
 The paper names switch ports by number and switch. P0/S0, where F0 and F1 leave for S1, is s0:3 here; P1/S1, where they
 come in, is s1:1; P2/S1, the way to R1 and the real congestion, is s1:2; P3/S1, the way to R0, is s1:3.
-
-With Mininet's own command, our switches and the kernel's hosts (`--topo compact,4` for h0 to h3 alone):
-
-    mn --custom topologies/compact.py --topo compact --switch pcn --controller none
 """
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-from typing import Any
-
-try:
-    from topologies import lossless
-    from topologies.model import Endpoint, FlowSpec, Link, Switch, Topology, TopologyError, make_hosts
-except ModuleNotFoundError:  # `mn --custom` executes this file's text: neither the checkout nor __file__ is known to it
-    sys.path.insert(0, str(Path(sys._getframe().f_code.co_filename).resolve().parent.parent))
-    from topologies import lossless
-    from topologies.model import Endpoint, FlowSpec, Link, Switch, Topology, TopologyError, make_hosts
+from topologies import lossless
+from topologies.model import Endpoint, FlowSpec, Link, Switch, Topology, TopologyError, make_hosts
 
 LONG_SENDERS = 2
 P0_S0, P1_S1, P2_S1, P3_S1 = Endpoint("s0", 3), Endpoint("s1", 1), Endpoint("s1", 2), Endpoint("s1", 3)
@@ -38,14 +25,12 @@ def compact(
     delay_s: float = 5e-6,
     xoff_bytes: float = lossless.XOFF_BYTES,
     xon_bytes: float | None = None,
-    w_max: float = 0.5,
-    w_min: float = 0.1 / LONG_SENDERS,
     mtu_bytes: int = lossless.MTU_BYTES,
     pause_quanta: int = 0xFFFF,
 ) -> Topology:
     """Fig. 1 with `senders` senders, h0 and h1 among them. `delay_s` is each link's, one way.
 
-    XON defaults to XOFF minus two MTUs, w_min to 6.2's 0.1 / flows for the two long flows.
+    XON defaults to XOFF minus two MTUs.
     """
     if senders < LONG_SENDERS:
         raise TopologyError(f"compact: {senders} senders; at least {LONG_SENDERS} are needed")
@@ -67,20 +52,6 @@ def compact(
             "rate_bps": rate_bps,
             "delay_s": delay_s,
             "bottleneck": str(P0_S0),
-            **lossless.parameters(xoff_bytes, xon_bytes, mtu_bytes, pause_quanta, w_min, w_max),
+            **lossless.parameters(xoff_bytes, xon_bytes, mtu_bytes, pause_quanta),
         },
     )
-
-
-def _mininet_topo(senders: int = 16) -> Any:
-    from topologies.mininet_topo import mininet_topo
-
-    return mininet_topo(compact(senders=senders))
-
-
-# What `mn --custom` looks for.
-topos = {"compact": _mininet_topo}
-if "__file__" not in globals():  # executed by `mn`; who imports this need not have Mininet
-    from topologies.mininet_switch import PcnSwitch
-
-    switches = {"pcn": PcnSwitch}

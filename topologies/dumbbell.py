@@ -1,27 +1,14 @@
 """The dumbbell: sender-receiver pairs on two switches that share one bottleneck.
 
-    h0 --1           1-- r0
-    h1 --2 s0 4-4 s1 2-- r1        every link of the same rate; four long flows: h0->r0 twice, h1->r1, h2->r2
-    h2 --3           3-- r2
-
-With Mininet's own command, our switches and the kernel's hosts (`--topo dumbbell,5` for five pairs):
-
-    mn --custom topologies/dumbbell.py --topo dumbbell --switch pcn --controller none
+h0 --1           1-- r0
+h1 --2 s0 4-4 s1 2-- r1        every link of the same rate; four long flows: h0->r0 twice, h1->r1, h2->r2
+h2 --3           3-- r2
 """
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-from typing import Any
-
-try:
-    from topologies import lossless
-    from topologies.model import Endpoint, FlowSpec, Host, Link, Switch, Topology, TopologyError, make_hosts
-except ModuleNotFoundError:  # `mn --custom` executes this file's text: neither the checkout nor __file__ is known to it
-    sys.path.insert(0, str(Path(sys._getframe().f_code.co_filename).resolve().parent.parent))
-    from topologies import lossless
-    from topologies.model import Endpoint, FlowSpec, Host, Link, Switch, Topology, TopologyError, make_hosts
+from topologies import lossless
+from topologies.model import Endpoint, FlowSpec, Host, Link, Switch, Topology, TopologyError, make_hosts
 
 
 def dumbbell(
@@ -31,15 +18,13 @@ def dumbbell(
     rtt_s: float = 500e-6,
     xoff_bytes: float = lossless.XOFF_BYTES,
     xon_bytes: float | None = None,
-    w_max: float = 0.5,
-    w_min: float | None = None,
     mtu_bytes: int = lossless.MTU_BYTES,
     pause_quanta: int = 0xFFFF,
 ) -> Topology:
     """The dumbbell with `pairs` pairs; the first has twice as many of the `flows` as each other one: a multiple of
     pairs + 1, which is the default. `rtt_s` is a sender's to its receiver and back.
 
-    XON defaults to XOFF minus two MTUs, w_min to 0.1 / number of flows.
+    XON defaults to XOFF minus two MTUs.
     """
     if pairs < 1:
         raise TopologyError(f"dumbbell: {pairs} pairs; at least 1 is needed")
@@ -69,27 +54,6 @@ def dumbbell(
             "rate_bps": rate_bps,
             "rtt_s": rtt_s,
             "bottleneck": f"s0:{pairs + 1}",
-            **lossless.parameters(
-                xoff_bytes,
-                xon_bytes,
-                mtu_bytes,
-                pause_quanta,
-                0.1 / len(specs) if w_min is None else w_min,
-                w_max,
-            ),
+            **lossless.parameters(xoff_bytes, xon_bytes, mtu_bytes, pause_quanta),
         },
     )
-
-
-def _mininet_topo(pairs: int = 3) -> Any:
-    from topologies.mininet_topo import mininet_topo
-
-    return mininet_topo(dumbbell(pairs=pairs))
-
-
-# What `mn --custom` looks for.
-topos = {"dumbbell": _mininet_topo}
-if "__file__" not in globals():  # executed by `mn`; who imports this need not have Mininet
-    from topologies.mininet_switch import PcnSwitch
-
-    switches = {"pcn": PcnSwitch}

@@ -17,8 +17,6 @@ def fat_tree(
     delay_s: float = 5e-6,
     xoff_bytes: float = lossless.XOFF_BYTES,
     xon_bytes: float | None = None,
-    w_max: float = 0.5,
-    w_min: float = 1 / 128,
     mtu_bytes: int = lossless.MTU_BYTES,
     pause_quanta: int = 0xFFFF,
 ) -> Topology:
@@ -51,6 +49,6 @@ def fat_tree(
             "k": k,
             "rate_bps": rate_bps,
             "delay_s": delay_s,
-            **lossless.parameters(xoff_bytes, xon_bytes, mtu_bytes, pause_quanta, w_min, w_max),
+            **lossless.parameters(xoff_bytes, xon_bytes, mtu_bytes, pause_quanta),
         },
     )

@@ -1,6 +1,6 @@
-"""The parameters that every topology has: PFC's thresholds, the weights of PCN, the largest frame.
+"""The parameters that every topology has: PFC's thresholds, the largest frame.
 
-Python's standard library only: `mn --custom` loads topologies with the system's Python.
+Python's standard library only: Mininet's own command loads topologies with the system's Python.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 MTU_BYTES = 1058  # the largest frame of the experiments: 1000 B payload as RoCEv2
 XOFF_BYTES = 512e3  # PCN, section 7: for all schemes
 PAUSE_QUANTA = 0xFFFF
-W_MIN, W_MAX = 1 / 128, 0.5  # PCN, 5.3
 
 
 def parameters(
@@ -22,8 +21,6 @@ def parameters(
     xon_bytes: float | None = None,
     mtu_bytes: float = MTU_BYTES,
     pause_quanta: float = PAUSE_QUANTA,
-    w_min: float = W_MIN,
-    w_max: float = W_MAX,
 ) -> dict[str, Value]:
     """By name. XON defaults to XOFF less two MTUs: DCQCN's distance, PCN gives none."""
     return {
@@ -31,8 +28,6 @@ def parameters(
         "xoff_bytes": xoff_bytes,
         "xon_bytes": xoff_bytes - 2 * mtu_bytes if xon_bytes is None else xon_bytes,
         "pause_quanta": pause_quanta,
-        "w_min": w_min,
-        "w_max": w_max,
     }
 
 

@@ -13,7 +13,7 @@ def mininet_topo(topology: Topology) -> Any:
     from mininet.topo import Topo
 
     topo = Topo()
-    whole = to_dict(topology)  # for `topologies.mininet_switch`; other switches ignore it
+    whole = to_dict(topology)  # for `lab.mininet_switch`; other switches ignore it
     for host in topology.hosts:
         topo.addHost(host.name, ip=f"{host.ip}/16", mac=host.mac)
     for switch in topology.switches:

@@ -1,14 +1,14 @@
 """What a network is made of, before anything runs: hosts, switches, links, flows and the parameters they share.
 
 All values are nominal (bit/s, seconds, bytes of the modelled network); dilation comes in where a network is started.
-Python's standard library only: `mn --custom` loads this with the system's Python.
+Python's standard library only: Mininet's own command loads this with the system's Python.
 """
 
 from __future__ import annotations
 
 import ipaddress
 import re
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -240,6 +240,11 @@ class Topology:
             return delays[node]
 
         return {host.name: delay(host.name) for host in self.hosts}
+
+    def contending_flows(self) -> int:
+        """The most flows that share a link, in one direction; 0 where the topology has none."""
+        shared = Counter(str(end) for flow in self.flows for end in self.path(flow.src, flow.dst))
+        return max(shared.values(), default=0)
 
     def number(self, parameter: str) -> float:
         """A numeric parameter by name."""

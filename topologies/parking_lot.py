@@ -21,15 +21,10 @@ def parking_lot(
     delay_s: float = 5e-6,
     xoff_bytes: float = lossless.XOFF_BYTES,
     xon_bytes: float | None = None,
-    w_max: float = 0.5,
-    w_min: float = 0.1 / 2,
     mtu_bytes: int = lossless.MTU_BYTES,
     pause_quanta: int = 0xFFFF,
 ) -> Topology:
-    """`bottlenecks` + 1 switches in a row, every link of the same rate and (one-way) delay.
-
-    w_min defaults to 6.2's 0.1 / flows for the two flows of each bottleneck.
-    """
+    """`bottlenecks` + 1 switches in a row, every link of the same rate and (one-way) delay."""
     if bottlenecks < 1:
         raise TopologyError(f"parking_lot: {bottlenecks} bottlenecks; at least 1 is needed")
     links = [
@@ -54,6 +49,6 @@ def parking_lot(
             "rate_bps": rate_bps,
             "delay_s": delay_s,
             "bottleneck": str(Endpoint("s0", NEXT)),
-            **lossless.parameters(xoff_bytes, xon_bytes, mtu_bytes, pause_quanta, w_min, w_max),
+            **lossless.parameters(xoff_bytes, xon_bytes, mtu_bytes, pause_quanta),
         },
     )

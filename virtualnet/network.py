@@ -15,12 +15,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Literal
 
+from controller import signals
 from controller.configure import plan, program_switch
 from controller.switch import Program
 from hosts import wire
 from hosts.algorithms import Ack, Cnm, Cnp, Configured, Mark, Window
 from softswitch.codegen.build import BuildError
-from topologies import signals
 from topologies.model import Endpoint, FlowSpec, Topology
 from virtualnet import native
 from virtualnet.errors import CallbackError, VirtualError

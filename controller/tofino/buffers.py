@@ -3,7 +3,7 @@ a script for the driver's own shell (bfrt_python), from ports.yaml."""
 
 from __future__ import annotations
 
-from controller.lab import CLASSES
+from controller.constants import CLASSES
 from controller.tofino.model import CELL_BYTES, PORTS_A_PIPE, TofinoLab, cells
 
 # Resuming is a distance below the limit; the chip counts it in eights of cells.

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from controller.configure import SwitchPlan, entries
+from controller.constants import CLASSES, index
 from controller.errors import SwitchError
-from controller.lab import CLASSES, index
 from controller.routes import Route
 from controller.switch import Counter, SwitchClient, TableAction, TableEntry, TableMatch
 from controller.tofino.model import TofinoLab

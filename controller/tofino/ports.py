@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from controller.lab import CLASSES
+from controller.constants import CLASSES
 from controller.pfc import LOSSLESS_CLASSES
 from controller.tofino.model import (
     FRONT_PORTS,

@@ -100,7 +100,7 @@ def compact_plan(
     **more: float,
 ) -> Plan:
     """Fig. 1's network with these flows."""
-    topology = dataclasses.replace(compact(w_min=w_min), flows=tuple(flows))
+    topology = dataclasses.replace(compact(), flows=tuple(flows))
     fields = pcn_fields(scheme, w_min, period_s, **more) | timely_fields(scheme, topology)
     return plan_of(name, scheme, seed, topology, duration_s, fields, [P0_S0, P2_S1], every_s, {}, start_s=-before_s)
 

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from controller import signals
 from experiments.checks import Check, at_most
 from experiments.errors import ExperimentError
 from experiments.failures import Failures
@@ -23,7 +24,6 @@ from experiments.progress import RunProgress, Silent
 from experiments.versions import provenance
 from experiments.virtual import run_virtual
 from hosts.algorithms import schemes as all_schemes
-from topologies import signals
 
 SUMMARY, OUTCOMES, PICTURE = "summary.json", "outcomes.json", "figure.png"
 

@@ -84,8 +84,6 @@ class Dumbbell:
                 rtt_s=rtt_s,
                 xoff_bytes=xoff,
                 xon_bytes=number("xon", 0),
-                w_min=w_min,
-                w_max=w_max,
                 mtu_bytes=frame,
             )
         except TopologyError as error:

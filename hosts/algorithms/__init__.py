@@ -9,9 +9,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .base import Ack, Cnm, Cnp, Mark, NotificationPoint, ReactionPoint, Window, window_phase
+from .base import Ack, Cnm, Cnp, Mark, NetworkFacts, NotificationPoint, ReactionPoint, Window, window_phase
 from .dcqcn import DcqcnNotificationPoint, DcqcnParameters, DcqcnReactionPoint
 from .pcn import PcnNotificationPoint, PcnParameters, PcnReactionPoint, PcnTimeParameters
+from .pcn import recommended as _pcn_recommended
 from .pcn_x import PcnXNotificationPoint, PcnXParameters, PcnXReactionPoint
 from .pfc import PfcNotificationPoint, PfcParameters, PfcReactionPoint
 from .qcn import QcnParameters, QcnReactionPoint
@@ -24,6 +25,7 @@ __all__ = [
     "Configured",
     "DcqcnParameters",
     "Mark",
+    "NetworkFacts",
     "NotificationPoint",
     "PcnParameters",
     "PcnTimeParameters",
@@ -49,7 +51,8 @@ class SchemeError(ValueError):
 class Scheme:
     """How to make the two ends of a flow, and what marks for it. `program` is the data plane, a top program of p4src;
     `parameters` the dataclass whose fields are the scheme's settings; `marking` the marking points of the program that
-    take some of these, by their modules' names in `controller.marking`."""
+    take some of these, by their modules' names in `controller.marking`; `recommended` what its paper says of parameters
+    for a network (`pcn up` goes by it)."""
 
     name: str
     summary: str
@@ -58,6 +61,7 @@ class Scheme:
     reaction_point: Callable[[float, Any], ReactionPoint]
     notification_point: Callable[[Any], NotificationPoint]
     marking: tuple[str, ...] = ()
+    recommended: Callable[[NetworkFacts], Mapping[str, float]] = lambda _network: {}
 
     def configure(self, settings: Mapping[str, str | float] | None = None) -> Configured:
         """The scheme with these settings over its defaults. Text may be a number or a fraction: `0.025`, `1/128`.
@@ -130,6 +134,7 @@ schemes: dict[str, Scheme] = {
             PcnParameters,
             PcnReactionPoint,
             PcnNotificationPoint,
+            recommended=_pcn_recommended,
         ),
         Scheme(
             "dcqcn",
@@ -156,6 +161,7 @@ schemes: dict[str, Scheme] = {
             PcnXParameters,
             PcnXReactionPoint,
             PcnXNotificationPoint,
+            recommended=_pcn_recommended,
         ),
         Scheme(
             "pcn-time",
@@ -165,6 +171,7 @@ schemes: dict[str, Scheme] = {
             PcnReactionPoint,
             PcnNotificationPoint,
             marking=("np_ecn_time",),
+            recommended=_pcn_recommended,
         ),
         Scheme(
             "timely",

@@ -71,6 +71,14 @@ class Window(NamedTuple):
     last_s: float
 
 
+class NetworkFacts(NamedTuple):
+    """What recommendations for a scheme's parameters go by: the most flows that share a link (0: unknown), and the
+    largest RTT, without queues."""
+
+    flows: int
+    rtt_s: float
+
+
 class ReactionPoint:
     """RP of one flow. `rate_bps` is what it may send from now on.
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from .base import CE, NONE, Cnp, NotificationPoint, ReactionPoint, Window
+from .base import CE, NONE, Cnp, NetworkFacts, NotificationPoint, ReactionPoint, Window
 from .parameters import Parameters, parameter
 
 REC_RATE_UNIT_BPS = 1e6
@@ -62,6 +62,13 @@ class PcnTimeParameters(PcnParameters):
         1518, "size", "PCN by time: what takes longer than this frame is a pause", name="largest_frame",
         least=64, most=1e6,
     )  # fmt: skip
+
+
+def recommended(network: NetworkFacts) -> dict[str, float]:
+    """6.2: w_min = 0.1 / flows, T the largest RTT; 5's values where there are no flows, or RTTs are shorter."""
+    usual = PcnWeights()
+    w_min = 0.1 / network.flows if network.flows else usual.w_min
+    return {"w_min": min(w_min, usual.w_max), "w_max": usual.w_max, "period_s": max(network.rtt_s, usual.period_s)}
 
 
 class PcnReactionPoint(ReactionPoint):

@@ -1,6 +1,9 @@
 """Forwarding: routes, next hops, TTL, classes and their order."""
 
-from lab import (
+from scapy.layers.inet import ICMP, IP, TCP, UDP
+from scapy.layers.l2 import Ether
+from scapy.packet import Raw
+from testbed import (
     CNP_CLASS,
     FAST_PORTS,
     OTHER_CLASS,
@@ -17,13 +20,10 @@ from lab import (
     index,
     patched,
 )
-from scapy.layers.inet import ICMP, IP, TCP, UDP
-from scapy.layers.l2 import Ether
-from scapy.packet import Raw
 
+from controller.constants import RECIRCULATION_PORT
 from controller.routes import Route, route_entry
 from controller.switch import TableAction, TableEntry, TableMatch
-from controller.target import RECIRCULATION_PORT
 from hosts import wire
 
 TTL, DESTINATION = 22, 30  # offsets in a frame

@@ -1,6 +1,6 @@
 """Hosts that misbehave harm themselves: floods of PFC frames, and frames made to look like the switch's own."""
 
-from lab import FAST_PORTS, ROCE_CLASS, PcnTest, cnp, data, expected_pfc, forwarded, index, pfc, port_mac
+from testbed import FAST_PORTS, ROCE_CLASS, PcnTest, cnp, data, expected_pfc, forwarded, index, pfc, port_mac
 
 from hosts import wire
 

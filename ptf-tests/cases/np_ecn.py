@@ -4,7 +4,7 @@
 goes round may be overtaken, so that the tests there tell how many leave unmarked, not which.
 """
 
-from lab import CNP_CLASS, PAYLOAD, ROCE_CLASS, SLOW_PORT, Arrival, PcnTest, cnp, data, forwarded, index
+from testbed import CNP_CLASS, PAYLOAD, ROCE_CLASS, SLOW_PORT, Arrival, PcnTest, cnp, data, forwarded, index
 
 from hosts import wire
 

@@ -1,7 +1,7 @@
 """NP-ECN by time: which pauses a port shows, and which it doesn't (docs/tofino.md). All else it shares with NP-ECN, and
 its tests, which run with this program as well: `run.py --program pcn_time`."""
 
-from lab import (
+from testbed import (
     CNP_CLASS,
     FRAME,
     LARGEST_FRAME,

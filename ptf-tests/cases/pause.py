@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from lab import (
+from testbed import (
     CNP_CLASS,
     FAST_PORTS,
     LONG_PAUSE,

@@ -7,7 +7,7 @@ A pause makes the queue: the n-th packet that comes to a paused port finds n - 1
 import itertools
 from dataclasses import replace
 
-from lab import (
+from testbed import (
     CNP_CLASS,
     FAST_PORTS,
     FRAME,

@@ -7,7 +7,7 @@ sends what it held.
 import math
 from dataclasses import replace
 
-from lab import CNP_CLASS, FRAME, ROCE_CLASS, SLOW_PORT, Arrival, PcnTest, cnp, data, forwarded, index
+from testbed import CNP_CLASS, FRAME, ROCE_CLASS, SLOW_PORT, Arrival, PcnTest, cnp, data, forwarded, index
 
 from controller.configure import SwitchPlan
 from controller.marking.red_ecn import RedPort

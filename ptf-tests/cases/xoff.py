@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from lab import CNP_CLASS, FRAME, QUANTUM_US, ROCE_CLASS, SLOW_PORT, PcnTest, cnp, data, expected_pfc, index, pfc
+from testbed import CNP_CLASS, FRAME, QUANTUM_US, ROCE_CLASS, SLOW_PORT, PcnTest, cnp, data, expected_pfc, index, pfc
 
 XOFF, XON = 20 * FRAME, 10 * FRAME
 QUANTA = 12_345

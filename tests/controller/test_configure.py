@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from controller import marking
-from controller.configure import agent_parameters, entries, plan
+from controller.configure import entries, plan, recommended
+from controller.constants import RECIRCULATION_PORT
 from controller.errors import UnknownNameError
 from controller.marking.np_ecn_time import LATE_US, NpEcnPort
 from controller.marking.qcn_cp import CNM_CLONE_SESSION, QcnPort
@@ -17,7 +18,6 @@ from controller.marking.red_ecn import RedPort
 from controller.pfc import MAX_QUANTA, PFC_CLONE_SESSION, quantum_q16_us
 from controller.port_tables import PortEntries
 from controller.switch import COMPILED, Program
-from controller.target import RECIRCULATION_PORT
 from hosts.algorithms import schemes
 from topologies.compact import compact
 from topologies.dumbbell import dumbbell
@@ -167,9 +167,9 @@ def test_a_marking_point_stands_beside_its_p4_file() -> None:
 
 
 def test_what_a_topology_says_of_the_hosts_scheme() -> None:
-    assert agent_parameters(dumbbell(), schemes["pcn"]) == {"w_min": 0.025, "w_max": 0.5, "period_s": 500e-6}
-    assert agent_parameters(compact(), schemes["pcn"]) == {"w_min": 0.05, "w_max": 0.5, "period_s": 50e-6}
-    assert agent_parameters(dumbbell(), schemes["dcqcn"]) == {}
+    assert recommended(dumbbell(), schemes["pcn"]) == {"w_min": 0.025, "w_max": 0.5, "period_s": 500e-6}
+    assert recommended(compact(), schemes["pcn"]) == {"w_min": 0.05, "w_max": 0.5, "period_s": 50e-6}
+    assert recommended(dumbbell(), schemes["dcqcn"]) == {}
 
 
 @pytest.mark.parametrize("change", [{"q_eq_bytes": 0}, {"w": -1}, {"sample_bytes": 2**31}])

@@ -15,11 +15,12 @@ import needs
 import pytest
 from waiting import LIMIT_S
 
-from controller import settings, shell
-from controller.attach import attach
+from controller import settings
 from controller.errors import PrimaryError
-from controller.lab import Lab
 from controller.switch import SwitchClient
+from lab.attach import attach
+from lab.lab import Lab
+from pcn import shell
 from topologies.dumbbell import dumbbell
 
 pytestmark = pytest.mark.root
@@ -49,7 +50,7 @@ def other(lab: Lab, election_id: int) -> Iterator[SwitchClient]:
 
 
 def pcn(lab: Lab, *words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", "from controller.cli import main; main()", *words, "-n", lab.record.name]
+    command = [sys.executable, "-c", "from pcn.cli import main; main()", *words, "-n", lab.record.name]
     return subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from controller import compiled
-from controller.cli import run as pcn
+from pcn.cli import run as pcn
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 LINE = "p4src/v1model/np_ecn.p4 was changed after p4src/compiled/pcn.json was made: make p4"

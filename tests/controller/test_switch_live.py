@@ -10,10 +10,11 @@ from pathlib import Path
 import needs
 import pytest
 
+from controller.constants import index
 from controller.errors import SwitchError, UnknownNameError
-from controller.lab import Lab, index
 from controller.routes import route_entry
 from controller.switch import SwitchClient, TableAction, TableEntry, TableMatch
+from lab.lab import Lab
 from topologies.dumbbell import dumbbell
 
 pytestmark = pytest.mark.root

@@ -7,7 +7,7 @@ from generate import PORTS, Setup
 from p4rt_client import Client
 from p4rt_process import Process
 
-from controller.target import CPU_PORT, PRIORITIES
+from lab.target import CPU_PORT, PRIORITIES
 from softswitch.clock import ManualClock
 
 STEP_S = 1e-3  # for a packet that goes round many times

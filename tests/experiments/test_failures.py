@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from fluid import fluid
 
-from controller.cli import run as pcn
 from experiments import pictures
 from experiments.charts import Chart
 from experiments.failures import Failures
@@ -22,6 +21,7 @@ from experiments.scenarios import SCENARIOS, dumbbell_story
 from experiments.series import Series
 from experiments.virtual import run_virtual
 from hosts.algorithms import schemes
+from pcn.cli import run as pcn
 
 SHORT = ("--clock", "virtual", "--set", "duration=5ms")
 CHARTS = {"rates", "queue", "pause", "marked"}

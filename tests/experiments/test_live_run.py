@@ -22,14 +22,14 @@ from experiments import calibrate
 from experiments.runner import run
 from experiments.series import Series
 from experiments.summary import mismatches
-from topologies import record as records
+from lab import record as records
 from topologies.errors import LabError
 
 pytestmark = pytest.mark.root
 K, DURATION_S = 400, 12e-3
 FLOWS, HOSTS, SWITCHES = 4, 6, 2
 # The dumbbell, and one that takes any lateness of the machine.
-DUMBBELL = "from controller.cli import main; main()"
+DUMBBELL = "from pcn.cli import main; main()"
 PATIENT = (
     """
 import dataclasses, math

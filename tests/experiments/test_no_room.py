@@ -17,7 +17,7 @@ from experiments.summary import mismatches
 pytestmark = pytest.mark.root
 LIMIT_S = 300.0
 SHORT = ("--clock", "virtual", "--set", "duration=20ms")
-PCN = (sys.executable, "-c", "from controller.cli import main; main()")
+PCN = (sys.executable, "-c", "from pcn.cli import main; main()")
 SCRIPT = """
 mount -t tmpfs -o "size=$1" tmpfs "$2" || exit 99
 disk=$2 kept=$3

@@ -251,7 +251,7 @@ def test_pages_say_what_the_summaries_say(tmp_path: Path) -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_figure_ends_at_once_and_leaves_nothing(number: signal.Signals, tmp_path: Path) -> None:
     place = tmp_path / "figures"
-    command = f"import sys; from controller.cli import run; sys.exit(run(['figure', 'fig19', '--out', {str(place)!r}]))"
+    command = f"import sys; from pcn.cli import run; sys.exit(run(['figure', 'fig19', '--out', {str(place)!r}]))"
     process = subprocess.Popen(
         [sys.executable, "-c", command],
         stdout=subprocess.PIPE,

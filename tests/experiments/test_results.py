@@ -15,7 +15,6 @@ import pytest
 from fluid import fluid
 from rich.console import Console
 
-from controller.cli import run as pcn
 from experiments import summary
 from experiments.drawing import topology_svg
 from experiments.errors import ExperimentError
@@ -27,7 +26,8 @@ from experiments.result import judge
 from experiments.scenarios import SCENARIOS
 from experiments.series import Series
 from experiments.terminal import show
-from topologies import record as records
+from lab import record as records
+from pcn.cli import run as pcn
 
 DUMBBELL = SCENARIOS["dumbbell"]
 PLAN = DUMBBELL.plan("pcn", 1, {"duration": 30e-3})

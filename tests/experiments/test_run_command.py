@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from controller.cli import run as pcn
 from experiments.checks import Check
 from experiments.paper import FIGURES
 from experiments.scenarios import SCENARIOS
 from experiments.summary import mismatches
+from pcn.cli import run as pcn
 
 SHORT = ("run", "dumbbell", "--clock", "virtual", "--set", "duration=3ms")
 
@@ -122,7 +122,7 @@ def test_the_page_names_the_files_that_there_are(tmp_path: Path, capsys: pytest.
 def completed(*words: str) -> list[str]:
     environment = {**os.environ, "_PCN_COMPLETE": "bash_complete", "COMP_WORDS": " ".join(("pcn", *words))}
     environment["COMP_CWORD"] = str(len(words))
-    command = [sys.executable, "-c", "from controller.cli import main; main()"]
+    command = [sys.executable, "-c", "from pcn.cli import main; main()"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.stderr == ""
     return [line.partition(",")[2] for line in done.stdout.split()]

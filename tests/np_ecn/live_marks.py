@@ -17,9 +17,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from waiting import wait_until
 
-from controller import flows
-from controller.lab import Lab, index
-from controller.pause import pause
+from controller.constants import index
+from lab import flows
+from lab.lab import Lab
+from lab.pause import pause
 from topologies.dumbbell import dumbbell
 
 PAUSES = 3

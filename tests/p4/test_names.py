@@ -11,7 +11,8 @@ from finsy import P4Schema
 from finsy.proto import p4i
 from google.protobuf import text_format
 
-from controller import observe, routes
+from controller import routes
+from lab import observe
 
 COMPILED = Path(__file__).resolve().parents[2] / "p4src/compiled"
 V1MODEL = COMPILED / "pcn_time_native.p4info.txtpb"  # NP-ECN by time, and the target pauses: as on Tofino

@@ -25,8 +25,8 @@ from generate import PROGRAMS, Entry, Setup, generate  # noqa: E402
 from google.protobuf import text_format  # noqa: E402
 from p4rt_client import Names, update  # noqa: E402
 
+from controller.constants import RECIRCULATION_PORT  # noqa: E402
 from controller.pfc import PFC_CLONE_SESSION  # noqa: E402
-from controller.target import RECIRCULATION_PORT  # noqa: E402
 from hosts import wire  # noqa: E402
 from softswitch.codegen.build import build_program, build_runtime  # noqa: E402
 from softswitch.native import NativeSwitch, load_library  # noqa: E402

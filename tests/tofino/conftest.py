@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from stratum import Serving, Stratum, serving
 
-from controller.lab import index
+from controller.constants import index
 from controller.switch import Counter
 from controller.tofino.ports import SAMPLE
 

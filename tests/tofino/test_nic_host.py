@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 from waiting import LIMIT_S, wait_until
 
-from controller import cli
-from controller.nic_host import NicError, find_nic, settings
 from hosts import wire
 from hosts.algorithms import SchemeError
+from lab.nic_host import NicError, find_nic, settings
+from pcn import cli
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 MACS = ("02:00:00:00:00:01", "02:00:00:00:00:02")
@@ -189,7 +189,7 @@ def test_interfaces_that_are_none(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_what_is_not_given_is_the_interface_s_or_what_a_raw_socket_carries() -> None:
-    from controller.nic_host import Nic
+    from lab.nic_host import Nic
 
     fast, slow, silent = Nic("f", MACS[0], IPS[0], 100e9), Nic("s", MACS[0], IPS[0], 1e8), Nic("q", MACS[0], None, None)
     assert settings(fast).line_rate_bps == 1e9

@@ -15,11 +15,11 @@ import pytest
 from finsy.proto import p4i, p4r, p4r_grpc
 from stratum import DEVICE, DeviceConfig, Serving
 
-from controller import cli
 from controller.switch import COMPILED, SwitchClient
 from controller.tofino.deploy import check
 from controller.tofino.package import Package
 from controller.tofino.ports import SAMPLE, read
+from pcn import cli
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int, str, str]:

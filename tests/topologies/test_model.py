@@ -81,7 +81,7 @@ def test_dumbbell(pairs: int) -> None:
     assert topology.link_name("s0", pairs + 1) == "s0->s1"
     assert len(topology.flows) == pairs + 1
     assert all(bottleneck in topology.path(flow.src, flow.dst) for flow in topology.flows)
-    assert topology.number("w_min") == pytest.approx(0.1 / (pairs + 1))
+    assert topology.contending_flows() == pairs + 1
     assert topology.number("xon_bytes") == 512_000 - 2 * 1058
 
 
@@ -90,7 +90,6 @@ def test_dumbbell_is_the_paper_s_by_default() -> None:
     assert [(flow.src, flow.dst) for flow in topology.flows] == [("h0", "r0"), ("h0", "r0"), ("h1", "r1"), ("h2", "r2")]
     assert {link.rate_bps for link in topology.links} == {10e9}
     assert topology.number("xoff_bytes") == 512_000
-    assert (topology.number("w_min"), topology.number("w_max")) == (0.025, 0.5)
 
 
 def test_compact_is_the_paper_s_figure_1() -> None:
@@ -107,7 +106,7 @@ def test_compact_is_the_paper_s_figure_1() -> None:
     # the victim shares P0/S0 with F1, and no port behind it
     assert [str(end) for end in topology.path("h0", "r0")] == ["h0:0", "s0:3", "s1:3"]
     assert [str(end) for end in topology.path("h1", "r1")] == ["h1:0", "s0:3", "s1:2"]
-    assert topology.number("w_min") == 0.05
+    assert topology.contending_flows() == 2
     assert topology.number("xon_bytes") == 512_000 - 2 * 1058
 
 
@@ -118,9 +117,9 @@ def test_compact_without_bursting_hosts() -> None:
 
 
 def test_options_are_numbers() -> None:
-    assert catalog.build("dumbbell", {"w_min": "1/128"}).number("w_min") == 1 / 128
+    assert catalog.build("dumbbell", {"rtt_s": "1/2000"}) == dumbbell(rtt_s=500e-6)
     assert catalog.build("dumbbell", {"pairs": 2.0}) == dumbbell(pairs=2)
-    for option, value in (("pairs", "x"), ("pairs", 1.5), ("pairs", math.inf), ("w_min", "1/0"), ("rate_bps", "fast")):
+    for option, value in (("pairs", "x"), ("pairs", 1.5), ("pairs", math.inf), ("rtt_s", "1/0"), ("rate_bps", "fast")):
         with pytest.raises(TopologyError, match=f"{option}={value!r}: a (whole )?number is needed"):
             catalog.build("dumbbell", {option: value})
 
@@ -182,9 +181,10 @@ def test_what_a_topology_is_not_given_has_its_usual_value() -> None:
     links = tuple(Link(Endpoint(host.name, 0), Endpoint("s0", i), 1e9, 0) for i, host in enumerate(hosts, start=1))
     plain = Topology("pair", hosts, (Switch("s0", 1),), links)
     assert (plain.number("xoff_bytes"), plain.number("xon_bytes")) == (512e3, 512e3 - 2 * 1058)
-    assert (plain.number("w_min"), plain.number("w_max"), plain.number("pause_quanta")) == (1 / 128, 0.5, 0xFFFF)
+    assert plain.number("pause_quanta") == 0xFFFF
+    assert plain.contending_flows() == 0
     given = Topology("pair", hosts, (Switch("s0", 1),), links, parameters={"xoff_bytes": 10e3, "rate_bps": 1e9})
     assert given.number("xon_bytes") == 10e3 - 2 * 1058
     assert given.parameters["rate_bps"] == 1e9
-    with pytest.raises(TopologyError, match=r"pair has no numeric parameter 'bottleneck'; it has .*w_min"):
+    with pytest.raises(TopologyError, match=r"pair has no numeric parameter 'bottleneck'; it has .*xoff_bytes"):
         given.number("bottleneck")

@@ -1,0 +1,137 @@
+"""A network that another process holds, found by its record: all that one's own `Lab` can do, but for ending it.
+
+with attach() as lab:            # the one network that is up
+    lab.switches["s0"].read_counter("transmitted", index(4))
+    lab.agents["h0"].flows()
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, TypeVar
+
+from controller.errors import UnknownNameError, nearest
+from controller.switch import SwitchClient
+from lab import record as records
+from lab.target import target
+from topologies.errors import LabError
+from topologies.model import Topology
+from topologies.serialise import from_dict
+
+if TYPE_CHECKING:
+    from hosts.client import AgentClient
+
+# Above the 1 of the network's own controller, which writes nothing once the network is up.
+ELECTION_ID = 2
+_Client = TypeVar("_Client", covariant=True)
+
+
+class NotRunningError(LabError):
+    """There is no such network, or it isn't up yet."""
+
+
+class _Connections(Mapping[str, _Client]):
+    """By a node's name, made when first asked for. Raises UnknownNameError for a name that isn't there."""
+
+    def __init__(self, kind: str, names: list[str], connect: Callable[[str], _Client]) -> None:
+        self._kind = kind
+        self._names = names
+        self._connect = connect
+        self._made: dict[str, _Client] = {}
+
+    def __getitem__(self, name: str) -> _Client:
+        if name not in self._names:
+            raise UnknownNameError(self._kind, name, self._names)
+        if name not in self._made:
+            self._made[name] = self._connect(name)
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+class Attached:
+    """A context manager; `lab.running.Running`. `switches` and `agents` connect when they are first asked for,
+    and raise UnknownNameError, NotRunningError, SwitchError or AgentError."""
+
+    def __init__(self, record: records.Record, election_id: int | None = None) -> None:
+        self.record = record
+        self._election_id = election_id or ELECTION_ID
+        self._stack = contextlib.ExitStack()
+        self._primary: set[str] = set()
+        self.switches: Mapping[str, SwitchClient] = _Connections(
+            "switch", [switch.name for switch in self.topology.switches], self._connect_switch
+        )
+        with_agents = [host.name for host in self.topology.hosts if record.nodes[host.name].process]
+        self.agents: Mapping[str, AgentClient] = _Connections("host", with_agents, self._connect_agent)
+
+    def __enter__(self) -> Attached:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+    @cached_property
+    def topology(self) -> Topology:
+        return from_dict(self.record.topology)
+
+    def primary(self, name: str) -> SwitchClient:
+        """A switch by name, to write to: takes over from the controller that programmed it. Raises PrimaryError where
+        one with a higher election id is there."""
+        client = self.switches[name]
+        if name not in self._primary:
+            client.become_primary(self._election_id)
+            self._primary.add(name)
+        return client
+
+    def _connect_switch(self, name: str) -> SwitchClient:
+        node = self._node(name)
+        client = SwitchClient.connect(
+            name,
+            node.control,
+            self.topology.switch(name).device_id,
+            target(self.record.target).registers(node.shell.pid),
+        )
+        self._stack.callback(client.close)
+        return client
+
+    def _connect_agent(self, name: str) -> AgentClient:
+        from hosts.client import AgentClient
+
+        return self._stack.enter_context(contextlib.closing(AgentClient(Path(self._node(name).control))))
+
+    def _node(self, name: str) -> records.NodeRecord:
+        node = self.record.nodes[name]
+        if node.process is None or not node.process.alive():
+            raise NotRunningError(f"the program of {name} has ended; its log: {node.log}")
+        return node
+
+
+def attach(name: str | None = None, election_id: int | None = None) -> Attached:
+    """The network of this name; without one, the only one that is up. `election_id` is `primary`'s, one above the
+    network's own unless given. Raises NotRunningError."""
+    return Attached(find(name), election_id)
+
+
+def find(name: str | None = None) -> records.Record:
+    """The record of a network that is up, as `attach`."""
+    up = [found for found in records.names() if records.is_held(found)]
+    if name is None and len(up) > 1:
+        raise NotRunningError(f"several networks are up ({', '.join(up)}): say which, with --network NAME")
+    if name is None and not up:
+        raise NotRunningError("no network is up: start one with `pcn up dumbbell`")
+    if name is not None and name not in up:
+        raise NotRunningError(f"no network {name!r} is up; {nearest(name, up)}")
+    record = records.load(name or up[0])
+    if record is None or record.state != "up":
+        raise NotRunningError(f"network {name or up[0]} is still starting: try again when `pcn status` says up")
+    return record

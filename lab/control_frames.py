@@ -1,0 +1,125 @@
+"""Whether every PAUSE, RESUME and CNP came to where it was sent: a network that loses one behaves as if it had none.
+
+for one in lost(lab):
+    print(one)                   # 1 of 37 RESUMEs on s1->s0 was lost
+
+Who sends counts, and who receives counts: switches by their programs' counters, agents by their own. Frames may be on
+the way, so what is missing is asked for again until it has come, or for a second and as long as the longest way takes.
+Where a link is busy, frames that came meanwhile make up for some that didn't: the numbers are lower bounds until it is
+quiet. Frames of `lab.pause` were sent by nobody here, and count at the receiver alone.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from controller.constants import ROCE_CLASS, index
+from lab.running import Running
+from topologies.errors import LabError
+
+if TYPE_CHECKING:
+    from hosts.stats import AgentStats
+
+_SETTLE_S, _POLL_S = 1.0, 0.02  # real
+_PFC = ("pause", "resume")
+
+
+@dataclass(frozen=True)
+class ControlLoss:
+    """Frames of a kind ("PAUSE", "RESUME", "CNP") that were sent and didn't come: on a direction of a link ("s1->s0"),
+    or of a flow."""
+
+    kind: str
+    where: str
+    sent: int
+    lost: int
+
+    def __str__(self) -> str:
+        return f"{self.lost} of {self.sent} {self.kind}s {self.where} {'was' if self.lost == 1 else 'were'} lost"
+
+
+_Key = tuple[str, str]
+
+
+def lost(lab: Running) -> list[ControlLoss]:
+    """What was sent by now and hasn't come. Nothing is known of a switch or host that doesn't answer."""
+    sent = _sent(lab)
+    end = time.monotonic() + _SETTLE_S + lab.topology.max_rtt_s() * lab.record.dilation
+    while True:
+        came = _received(lab)
+        missing = {key: number - came[key] for key, number in sent.items() if key in came and number > came[key]}
+        if not missing or time.monotonic() > end:
+            return [ControlLoss(kind, where, sent[kind, where], number) for (kind, where), number in missing.items()]
+        time.sleep(_POLL_S)
+
+
+def _sent(lab: Running) -> dict[_Key, int]:
+    found: Counter[_Key] = Counter()
+    for node, by_port in _switches(lab, "sent").items():
+        for port, counts in by_port.items():
+            for kind, number in counts.items():
+                found[kind.upper(), f"on {lab.topology.link_name(node, port)}"] += number
+    for host, stats in _agents(lab).items():
+        for flow in stats.received:
+            found["CNP", _of_flow(flow.flow, host)] += flow.cnps
+    return dict(found)
+
+
+def _received(lab: Running) -> dict[_Key, int]:
+    """Of every link and flow whose receiver answers."""
+    found: dict[_Key, int] = {}
+    for node, by_port in _switches(lab, "received").items():
+        for port, counts in by_port.items():
+            peer = lab.topology.peer(node, port)
+            for kind, number in counts.items():
+                found[kind.upper(), f"on {lab.topology.link_name(peer.node, peer.port)}"] = number
+    names = {host.ip: host.name for host in lab.topology.hosts}
+    for host, stats in _agents(lab).items():
+        peer = lab.topology.peer(host, 0)
+        pauses = [one for one in stats.pauses if one.priority == ROCE_CLASS]
+        for kind in _PFC:
+            link = f"on {lab.topology.link_name(peer.node, peer.port)}"
+            found[kind.upper(), link] = sum(getattr(one, kind) for one in pauses)
+        for flow in stats.sent:
+            found["CNP", _of_flow(flow.flow, names.get(flow.dst_ip, flow.dst_ip))] = flow.cnps
+    return found
+
+
+def _of_flow(number: int, receiver: str) -> str:
+    return f"of flow {number} from {receiver}"
+
+
+def _switches(lab: Running, what: str) -> dict[str, dict[int, dict[str, int]]]:
+    """PFC frames that switches have `sent` or `received`, by switch, port and kind; of those that answer."""
+    found: dict[str, dict[int, dict[str, int]]] = {}
+    for switch in lab.topology.switches:
+        cells = {port: index(port) for port in lab.topology.ports(switch.name)}
+        try:
+            client = lab.switches[switch.name]
+            read = {
+                kind: client.read_counters(f"{kind}_{what}", list(cells.values()))
+                for kind in _PFC
+                if f"{kind}_{what}" in client.counters()
+            }
+        except LabError:
+            continue
+        found[switch.name] = {
+            port: {kind: counts[cell].packets for kind, counts in read.items()} for port, cell in cells.items()
+        }
+    return found
+
+
+def _agents(lab: Running) -> Mapping[str, AgentStats]:
+    from hosts.client import AgentError
+
+    found = {}
+    for name in lab.agents:
+        try:
+            found[name] = lab.agents[name].stats()
+        except (LabError, AgentError):
+            continue
+    return found

@@ -1,0 +1,155 @@
+"""Links of a network that is up: whether they carry frames; set down, and up again.
+
+set_link(lab, "s0", "s1", up=False)      # all links between the two; "s0:4" is the one at that port
+[link for link in links(lab.record, lab.topology) if not link.up]
+
+A link is up when both of its interfaces are. To set one down, interfaces of switches are: a switch loses what is to
+leave by it, counts that (`controller.ports`) and says so in its log. A host's own interface stays up without a carrier,
+as that of a NIC whose cable was pulled: its flows wait.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import socket
+import struct
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from controller.errors import UnknownNameError
+from lab.namespaces import NamespaceError, in_namespace
+from lab.record import Record
+from lab.running import Running
+from topologies.errors import LabError
+from topologies.model import Endpoint, Link, Topology, TopologyError
+
+_SIOCGIFFLAGS, _SIOCSIFFLAGS = 0x8913, 0x8914
+_UP, _RUNNING = 0x1, 0x40
+_REQUEST = struct.Struct("16sH22x")
+# The kernel tells of a carrier's change a moment after it.
+_CHANGE_LIMIT_S, _POLL_S = 10.0, 0.01
+
+
+class LinkError(LabError):
+    """A link can't be set."""
+
+
+@dataclass(frozen=True)
+class LinkState:
+    """A link by its ends ("s0:4", "s1:4"), and whether it carries frames."""
+
+    a: str
+    b: str
+    up: bool
+
+    def __str__(self) -> str:
+        return f"{self.a} - {self.b}"
+
+
+def links(record: Record, topology: Topology) -> list[LinkState]:
+    """All links as they are now. One of a node that has ended is down."""
+    return _states(record, topology, topology.links)
+
+
+def set_link(lab: Running, one: str, other: str, up: bool) -> list[LinkState]:
+    """Sets the links between two nodes down or up; these, when it is so. A node, or a node's port: "s0:4".
+
+    Raises UnknownNameError, TopologyError, LinkError or NamespaceError.
+    """
+    found = between(lab.topology, one, other)
+    for link in found:
+        ends = [link.a, link.b]
+        for end in ends if up else [end for end in ends if not lab.topology.is_host(end.node)] or ends:
+            _set_up(lab.record, end, up)
+    limit = time.monotonic() + _CHANGE_LIMIT_S
+    while True:
+        states = _states(lab.record, lab.topology, found)
+        stay = [str(state) for state in states if state.up is not up]
+        if not stay:
+            return states
+        if time.monotonic() > limit:
+            raise LinkError(f"{', '.join(stay)} isn't {'up' if up else 'down'} after {_CHANGE_LIMIT_S:g} s")
+        time.sleep(_POLL_S)
+
+
+def between(topology: Topology, one: str, other: str) -> list[Link]:
+    """The links between two nodes, each with a port ("s0:4") or without. Raises UnknownNameError or TopologyError."""
+    (node, port), (far, far_port) = _end(topology, one), _end(topology, other)
+    found = [
+        link
+        for number in topology.ports(node)
+        if port in (None, number)
+        for link in [topology.link_at(node, number)]
+        if link.other(node).node == far and far_port in (None, link.other(node).port)
+    ]
+    if not found:
+        peers = ", ".join(dict.fromkeys(topology.peer(node, number).node for number in topology.ports(node)))
+        raise TopologyError(f"no link between {one} and {other}; {node} is connected to {peers}")
+    return found
+
+
+def _end(topology: Topology, text: str) -> tuple[str, int | None]:
+    node, colon, port = text.partition(":")
+    names = [*(switch.name for switch in topology.switches), *(host.name for host in topology.hosts)]
+    if node not in names:
+        raise UnknownNameError("node", node, names)
+    if not colon:
+        return node, None
+    if not port.isdecimal():
+        raise TopologyError(f"{text!r}: write a node, as {node}, or a node and its port, as {node}:1")
+    topology.link_at(node, int(port))
+    return node, int(port)
+
+
+def _states(record: Record, topology: Topology, chosen: Iterable[Link]) -> list[LinkState]:
+    """By one end's interface: it has no carrier unless both are up."""
+    chosen = list(chosen)
+    ends = [link.b if topology.is_host(link.a.node) else link.a for link in chosen]
+    nodes = dict.fromkeys(end.node for end in ends)
+    up = {
+        interface
+        for node in nodes
+        for interface in running_interfaces(record, node, [end.interface for end in ends if end.node == node])
+    }
+    return [LinkState(str(link.a), str(link.b), end.interface in up) for link, end in zip(chosen, ends, strict=True)]
+
+
+def running_interfaces(record: Record, node: str, interfaces: Sequence[str]) -> set[str]:
+    """Those of a node's interfaces that are up, with a carrier. None of a node whose namespace is gone."""
+    there = record.nodes.get(node)
+    if there is None or not there.shell.alive():
+        return set()
+
+    def look() -> set[str]:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
+            flags = {interface: _flags(asking, interface) for interface in interfaces}
+        return {interface for interface, flag in flags.items() if flag & _UP and flag & _RUNNING}
+
+    try:
+        return in_namespace(there.shell.pid, look)
+    except NamespaceError:  # it ended just now
+        return set()
+
+
+def _flags(asking: socket.socket, interface: str) -> int:
+    """netdevice(7). 0 of one that isn't there."""
+    try:
+        answer = fcntl.ioctl(asking, _SIOCGIFFLAGS, _REQUEST.pack(interface.encode(), 0))
+    except OSError:
+        return 0
+    flags: int = _REQUEST.unpack(answer)[1]
+    return flags
+
+
+def _set_up(record: Record, end: Endpoint, up: bool) -> None:
+    def change() -> None:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
+            flags = _flags(asking, end.interface)
+            wanted = flags | _UP if up else flags & ~_UP
+            fcntl.ioctl(asking, _SIOCSIFFLAGS, _REQUEST.pack(end.interface.encode(), wanted))
+
+    try:
+        in_namespace(record.nodes[end.node].shell.pid, change)
+    except NamespaceError as error:
+        raise LinkError(f"can't set {end.interface} {'up' if up else 'down'}: {error}") from None

@@ -1,0 +1,377 @@
+"""A topology brought to life with Mininet: namespaces, veths, a switch program or an agent in each; undone, always.
+
+    with Network(dumbbell(), dilation=400, log_dir=Path("logs")) as network:
+        network.hosts["h0"].agent.start(...)
+
+Links aren't shaped: rates and delays are the programs' own. Each end delays what it transmits. BMv2 can't; netem does
+it in its place, or, in a kernel without netem, the agents do: each sends as late as the whole path is long, so that
+round trips are the topology's, but the switches' PFC frames arrive at once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from controller import signals
+from lab import record as records
+from lab.process import StartError, wait_ready
+from lab.target import QUEUE_DEPTH_PACKETS, LaunchSpec, PortSpec, Target
+from lab.target import target as find_target
+from topologies.errors import LabError
+from topologies.model import Endpoint, Topology, Value
+from topologies.serialise import to_dict
+
+if TYPE_CHECKING:
+    from hosts.algorithms import Configured
+    from hosts.client import AgentClient
+    from lab.nodes import LabNode
+
+START_LIMIT_S = 60.0  # the embedded switch may have to compile its runtime first
+ETHERNET_HEADER_BYTES = 14
+
+# Who delays: what `Network.features["link_delay"]` says.
+DELAY_BY_ALL = "switches and agents"
+DELAY_BY_NETEM = "netem and agents"
+DELAY_BY_AGENTS = "agents alone, by the whole path: this kernel has no netem"
+
+
+class NetworkError(LabError):
+    """The network can't be started here; says why and the way out."""
+
+
+@dataclass(frozen=True)
+class RunningSwitch:
+    """A switch program that serves P4Runtime. `pid` is in the switch's namespace."""
+
+    name: str
+    device_id: int
+    pid: int
+    address: str
+    log: Path
+    spec: LaunchSpec
+
+
+@dataclass(frozen=True)
+class RunningHost:
+    """A host's agent. `pid` is in the host's namespace; `log` is the agent's JSON lines, `stderr` its messages."""
+
+    name: str
+    pid: int
+    control: Path
+    log: Path
+    stderr: Path
+    agent: AgentClient
+
+
+class Network:
+    """A context manager. Inside it, every switch serves P4Runtime, as yet without a program, and every agent answers.
+
+    Raises NetworkError, StartError, NodeError, TargetError or NameInUseError, with nothing left behind. SIGTERM and
+    SIGHUP raise `signals.Terminated` while it lasts. Enter it in the main thread: what it starts dies with the thread
+    that started it.
+    """
+
+    def __init__(
+        self,
+        topology: Topology,
+        *,
+        log_dir: Path,
+        target: str = "softswitch",
+        dilation: float = 400.0,
+        scheme: str = "pcn",
+        scheme_parameters: Mapping[str, Value] | None = None,
+        name: str | None = None,
+        seed: int = 1,
+        trace_s: float | None = None,
+        role: str = "run",
+        agents: bool = True,
+        progress: Callable[[str], None] = lambda _text: None,
+    ) -> None:
+        if not dilation > 0:
+            raise NetworkError(f"dilation {dilation:g}: time can be stretched by a positive factor only")
+        self.topology = topology
+        self.target: Target = find_target(target)
+        self.configured = configured(scheme, scheme_parameters or {})
+        self.dilation = dilation
+        self.scheme = scheme
+        self.scheme_parameters = dict(scheme_parameters or {})
+        self.name = name or topology.name
+        self.log_dir = log_dir
+        self.seed = seed
+        self.trace_s = trace_s
+        self.role = role
+        self.agents = agents
+        self.switches: dict[str, RunningSwitch] = {}
+        self.hosts: dict[str, RunningHost] = {}
+        # What the target and the kernel gave: {"link_delay": one of DELAY_BY_...}.
+        self.features: dict[str, str] = {}
+        self._progress = progress
+        self._stack = contextlib.ExitStack()
+        self._record: records.Record | None = None
+
+    def __enter__(self) -> Network:
+        try:
+            self._stack.enter_context(signals.raising())
+            with signals.deferred() as interrupt:
+                self._start(interrupt.check)
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """Ends and removes everything. A signal that comes meanwhile waits. Does nothing the second time."""
+        with signals.deferred():
+            self._stack.close()
+            self.switches.clear()
+            self.hosts.clear()
+
+    @property
+    def record(self) -> records.Record:
+        if self._record is None:
+            raise NetworkError("the network isn't up")
+        return self._record
+
+    def node_pid(self, name: str) -> int:
+        """A process in the node's namespace, for nsenter and the like."""
+        return self.record.nodes[name].shell.pid
+
+    def _start(self, check: Callable[[], None]) -> None:
+        require_startable(self.topology, self.target, self.name)
+        from lab.nodes import LabNet
+
+        directory = self._stack.enter_context(records.owned(self.name))
+        self.log_dir.mkdir(parents=True, exist_ok=True)
+        self._record = records.Record(
+            name=self.name,
+            owner=records.Process.of(os.getpid()),
+            topology=to_dict(self.topology),
+            target=self.target.name,
+            dilation=self.dilation,
+            scheme=self.scheme,
+            program="",
+            log_dir=str(self.log_dir.resolve()),
+            role=self.role,
+        )
+        self._record.save()
+        check()
+        self._progress("namespaces and links")
+        net = LabNet(self.topology)
+        self._stack.callback(net.close)
+        net.build()
+        nodes = net.lab_nodes()
+        for name, node in nodes.items():
+            check()
+            self._prepare(name, node)
+        self.features["link_delay"] = self._who_delays(nodes[self.topology.switches[0].name])
+        self._progress("switches")
+        switches = [self._start_switch(nodes[switch.name], check) for switch in self.topology.switches]
+        hosts = []
+        if self.agents:
+            self._progress("agents")
+            hosts = [self._start_agent(nodes[host.name], directory) for host in self.topology.hosts]
+        for finish in (*switches, *hosts):
+            finish(check)
+        self._record.features = dict(self.features)
+        self._record.save()
+
+    def _prepare(self, name: str, node: LabNode) -> None:
+        ends = [Endpoint(name, port) for port in self.topology.ports(name)]
+        mac = self.topology.host(name).mac if self.topology.is_host(name) else None
+        node.prepare_interfaces([end.interface for end in ends], [mac] * len(ends), self._mtu())
+        self.record.nodes[name] = records.NodeRecord(
+            name, records.Process.of(node.pid), [end.interface for end in ends]
+        )
+        self.record.save()
+
+    def _mtu(self) -> int:
+        """Of every interface, in bytes of payload, as Linux counts it."""
+        return self.target.mtu(self._frame_bytes() - ETHERNET_HEADER_BYTES)
+
+    def _frame_bytes(self) -> int:
+        return int(self.topology.number("mtu_bytes"))
+
+    def _spec(self, name: str) -> LaunchSpec:
+        return launch_spec(self.topology, name, self.dilation, self.record.directory / f"{name}.grpc", self.seed)
+
+    def _start_switch(self, node: LabNode, check: Callable[[], None]) -> Callable[[Callable[[], None]], None]:
+        spec = self._spec(node.name)
+        if self.features["link_delay"] == DELAY_BY_NETEM:
+            for port in spec.ports:
+                self._netem(node, port.interface, port.delay_s)
+        log = self.log_dir / f"{node.name}.log"
+        process = self._spawn(node, self.target.command(spec), log)
+        self._note(node, process, spec.address, log)
+
+        def finish(check: Callable[[], None]) -> None:
+            address = spec.address.removeprefix("unix:")
+            wait_ready(
+                node.name,
+                process,
+                log,
+                lambda: connects(address) and self.target.ready(node.pid),
+                check,
+                START_LIMIT_S,
+            )
+            self.target.configure(spec, node.pid)
+            self.switches[node.name] = RunningSwitch(node.name, spec.device_id, process.pid, spec.address, log, spec)
+
+        return finish
+
+    def _who_delays(self, node: LabNode) -> str:
+        from lab.nodes import NodeError
+
+        if self.target.shapes_delay:
+            return DELAY_BY_ALL
+        interface = Endpoint(node.name, self.topology.ports(node.name)[0]).interface
+        try:
+            self._netem(node, interface, 1e-3)
+        except NodeError as error:
+            if "unknown" in str(error):
+                return DELAY_BY_AGENTS
+            raise
+        node.run(["tc", "qdisc", "del", "dev", interface, "root"])
+        return DELAY_BY_NETEM
+
+    def _netem(self, node: LabNode, interface: str, delay_s: float) -> None:
+        limit = str(QUEUE_DEPTH_PACKETS)
+        delay = ["netem", "delay", f"{delay_s * 1e6:.0f}us", "limit", limit]
+        node.run(["tc", "qdisc", "add", "dev", interface, "root", *delay])
+
+    def _agent_delay_s(self, host: str) -> float:
+        """Nominal: of the host's link, or of its longest path where nothing else delays."""
+        if self.features["link_delay"] == DELAY_BY_AGENTS:
+            others = [other.name for other in self.topology.hosts if other.name != host]
+            return max((self.topology.rtt_s(host, other) for other in others), default=0.0) / 2
+        return self.topology.link_at(host, 0).delay_s
+
+    def _start_agent(self, node: LabNode, directory: Path) -> Callable[[Callable[[], None]], None]:
+        from hosts.client import AgentClient
+
+        host = self.topology.host(node.name)
+        control = directory / f"{host.name}.sock"
+        log, stderr = self.log_dir / f"{host.name}.jsonl", self.log_dir / f"{host.name}.log"
+        parameters = [part for key, value in self.scheme_parameters.items() for part in ("--param", f"{key}={value}")]
+        command = [
+            *(sys.executable, "-m", "hosts.agent", "--name", host.name, "--iface", Endpoint(host.name, 0).interface),
+            *("--mac", host.mac, "--ip", host.ip, "--dilation", repr(self.dilation), "--scheme", self.scheme),
+            *("--line-rate", repr(self.topology.link_at(host.name, 0).rate_bps), *parameters),
+            *("--delay", repr(self._agent_delay_s(host.name)), "--seed", str(self.seed)),
+            *("--control", str(control), "--log", str(log)),
+            *(("--trace", repr(self.trace_s)) if self.trace_s is not None else ()),
+        ]
+        process = self._spawn(node, command, stderr)
+        self._note(node, process, str(control), log)
+
+        def finish(check: Callable[[], None]) -> None:
+            wait_ready(f"{host.name}'s agent", process, stderr, lambda: connects(str(control)), check, START_LIMIT_S)
+            agent = self._stack.enter_context(contextlib.closing(AgentClient(control)))
+            self.hosts[host.name] = RunningHost(host.name, process.pid, control, log, stderr, agent)
+
+        return finish
+
+    def _spawn(self, node: LabNode, command: list[str], log: Path) -> subprocess.Popen[bytes]:
+        with log.open("wb") as output:
+            return node.spawn(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT)
+
+    def _note(self, node: LabNode, process: subprocess.Popen[bytes], control: str, log: Path) -> None:
+        entry = self.record.nodes[node.name]
+        entry.process, entry.control, entry.log = records.Process.of(process.pid), control, str(log.resolve())
+        self.record.save()
+
+
+def require_root_and_mininet() -> None:
+    """Raises NetworkError, with the way out, where a network can't be made at all."""
+    if os.geteuid() != 0:
+        raise NetworkError("making network namespaces needs root: run it with sudo, or as root")
+    try:
+        import mininet.net  # noqa: F401
+    except ImportError as error:
+        raise NetworkError(f"Mininet is missing ({error}): `make setup` installs it") from None
+    for tool, package in (("mnexec", "mininet"), ("ip", "iproute2"), ("ethtool", "ethtool"), ("setpriv", "util-linux")):
+        if shutil.which(tool) is None:
+            raise NetworkError(
+                f"{tool} is missing: `apt-get install {package}` brings it; `pcn doctor` checks the rest"
+            )
+    # A node's shell that can't start would leave Mininet waiting for its prompt for ever.
+    trial = subprocess.run(["mnexec", "-n", "true"], capture_output=True, text=True, timeout=20, check=False)
+    if trial.returncode != 0:
+        raise NetworkError(f"this system refuses network namespaces: mnexec says {trial.stderr.strip() or 'nothing'}")
+
+
+def require_startable(topology: Topology, target: Target, name: str | None = None) -> None:
+    """Raises what entering the `Network` would, where that can be told before anything is made."""
+    require_root_and_mininet()
+    target.require()
+    if records.is_held(name or topology.name):
+        raise records.NameInUseError(records.in_use_message(name or topology.name))
+    _check_interfaces(topology)
+
+
+def _check_interfaces(topology: Topology) -> None:
+    """One of our names in the root namespace is another Mininet network's: captures would show the wrong one."""
+    from lab.nodes import root_interfaces
+
+    ours = {end.interface for link in topology.links for end in (link.a, link.b)}
+    for name in sorted(ours & root_interfaces()):
+        raise records.NameInUseError(
+            f"interface {name} exists already, from another network with the same node names: end that one, "
+            f"or remove the interface with `ip link delete {name}`"
+        )
+
+
+def configured(scheme: str, parameters: Mapping[str, Value]) -> Configured:
+    """Refuses what every agent would refuse, once, and before anything is made."""
+    from hosts.algorithms import SchemeError, find_scheme
+
+    try:
+        return find_scheme(scheme).configure({name: str(value) for name, value in parameters.items()})
+    except SchemeError as error:
+        raise NetworkError(str(error)) from None
+
+
+def launch_spec(topology: Topology, name: str, dilation: float, address: Path, seed: int = 1) -> LaunchSpec:
+    """How the switch `name` is started: ports with real rates and delays, P4Runtime on the Unix socket `address`."""
+    ports = []
+    for port in topology.ports(name):
+        link = topology.link_at(name, port)
+        ports.append(
+            PortSpec(
+                port,
+                Endpoint(name, port).interface,
+                rate_bps=link.rate_bps / dilation,
+                delay_s=link.delay_s * dilation,
+            )
+        )
+    return LaunchSpec(
+        name=name,
+        device_id=topology.switch(name).device_id,
+        ports=tuple(ports),
+        address=f"unix:{address}",
+        seed=seed,
+        nominal_packet_bytes=int(topology.number("mtu_bytes")),
+    )
+
+
+def connects(path: str) -> bool:
+    """Whether something listens on this Unix socket."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        return probe.connect_ex(path) == 0
+
+
+__all__ = ["Network", "NetworkError", "RunningHost", "RunningSwitch", "StartError"]

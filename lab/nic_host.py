@@ -1,0 +1,225 @@
+"""A host of a lab: the live agent on a NIC of this machine, in real time.
+
+with NicHost(HostSettings(nic=find_nic("eth2"), line_rate_bps=1e9)) as host:
+    host.agent.start(1, "10.0.0.2", NEXT_HOP)
+    host.agent.stats()
+
+What a network's agents do in namespaces and stretched time one does here at k = 1. docs/tofino.md says which rates that
+carries, and what a NIC must leave to it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import fcntl
+import os
+import secrets
+import select
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from types import TracebackType
+
+from controller import signals
+from controller.errors import nearest
+from hosts.algorithms import SchemeError, find_scheme
+from hosts.client import AgentClient
+from lab.process import end_children
+from topologies.errors import LabError
+
+# About what one core sends in packets of 1000 B payload: docs/tofino.md.
+USUAL_RATE_BPS = 1e9
+# An agent wakes up each 150 to 300 us, so CNPs can't follow each other much faster, nor is a round trip shorter.
+USUAL_PERIOD_S = 1e-3
+# The program of p4src takes a frame with any destination, and writes the next hop's. These are its own ports'.
+NEXT_HOP = "02:50:43:4e:00:00"
+_SIOCGIFADDR, _SIOCGIFHWADDR, _SIOCETHTOOL = 0x8915, 0x8927, 0x8946
+_ARPHRD_ETHER = 1
+_ETHTOOL_GSET = 1
+
+
+class NicError(LabError):
+    """An interface that can't be a host's: says why, and the way out."""
+
+
+@dataclass(frozen=True)
+class Nic:
+    """An interface. `ip` None: the kernel has none there; `speed_bps` None: it doesn't say."""
+
+    interface: str
+    mac: str
+    ip: str | None
+    speed_bps: float | None
+
+
+@dataclass(frozen=True)
+class HostSettings:
+    """Real units. `parameters`: of the scheme, by name."""
+
+    nic: Nic
+    ip: str
+    line_rate_bps: float
+    scheme: str = "pcn"
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    log: Path | None = None
+
+
+def find_nic(interface: str) -> Nic:
+    """An interface of this network namespace. Raises NicError."""
+    there = sorted(name for _, name in socket.if_nameindex())
+    if interface not in there:
+        raise NicError(f"no interface {interface!r}; {nearest(interface, there)}")
+    mac = _mac(interface)
+    if mac is None:
+        others = ", ".join(name for name in there if _mac(name)) or "none"
+        raise NicError(f"{interface} is no Ethernet interface; of those there are {others}")
+    return Nic(interface, mac, _ip(interface), _speed_bps(interface))
+
+
+def settings(
+    nic: Nic,
+    ip: str | None = None,
+    line_rate_bps: float | None = None,
+    scheme: str = "pcn",
+    parameters: Mapping[str, str] | None = None,
+    log: Path | None = None,
+) -> HostSettings:
+    """With what isn't given: the interface's address, its speed but no more than a raw socket carries, and a T that an
+    agent can keep. Raises NicError or SchemeError."""
+    address = ip or nic.ip
+    if address is None:
+        raise NicError(
+            f"{nic.interface} has no IPv4 address: give the host's, which the switch's route has, with --ip 10.0.0.1"
+        )
+    given = dict(parameters or {})
+    if any(one.name == "period_s" for one in fields(find_scheme(scheme).parameters)):
+        given.setdefault("period_s", repr(USUAL_PERIOD_S))
+    find_scheme(scheme).configure(given)
+    rate = line_rate_bps or min(USUAL_RATE_BPS, nic.speed_bps or USUAL_RATE_BPS)
+    if nic.speed_bps is not None and rate > nic.speed_bps:
+        raise NicError(f"{nic.interface} has {nic.speed_bps / 1e9:g} Gb/s: {rate / 1e9:g} Gb/s can't be its line rate")
+    return HostSettings(nic, address, rate, scheme, given, log)
+
+
+class NicHost:
+    """A context manager: the agent runs while it lasts, in a process of its own, and does what `agent` asks."""
+
+    def __init__(self, host: HostSettings) -> None:
+        self.settings = host
+        self._stack = contextlib.ExitStack()
+        # One file, which the agent removes when it ends; and it ends when this process does, however that does.
+        control = Path(tempfile.gettempdir()) / f"pcn-host-{secrets.token_hex(8)}"
+        self.agent = self._stack.enter_context(contextlib.closing(AgentClient(control)))
+        self._said = self._stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115  # the stack does
+        self._ended = -1  # a descriptor that can be read when the agent has ended
+
+    def __enter__(self) -> NicHost:
+        """Raises LabError with what the agent says."""
+        try:
+            with signals.deferred():
+                self._start()
+        except BaseException:
+            self._stack.close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with signals.deferred():
+            self._stack.close()
+
+    def wait(self, limit_s: float) -> None:
+        """So long; raises NicError if the agent ends before."""
+        poller = select.poll()
+        poller.register(self._ended, select.POLLIN)
+        if poller.poll(1000 * limit_s):
+            raise NicError(f"the agent ended: {self._last_words()}")
+
+    def _start(self) -> None:
+        host = self.settings
+        self._claim(host.nic.interface)
+        parameters = [part for name, value in host.parameters.items() for part in ("--param", f"{name}={value}")]
+        command = [
+            *("setpriv", "--pdeathsig", "TERM", sys.executable, "-m", "hosts.agent"),
+            *("--name", host.nic.interface, "--iface", host.nic.interface, "--mac", host.nic.mac, "--ip", host.ip),
+            *("--line-rate", repr(host.line_rate_bps), "--dilation", "1", "--scheme", host.scheme, *parameters),
+            *("--control", str(self.agent.path)),
+            *(("--log", str(host.log)) if host.log else ()),
+        ]
+        ready, write = os.pipe()
+        with os.fdopen(ready, "rb") as waiting:
+            try:
+                process = subprocess.Popen(
+                    [*command, "--ready-fd", str(write)],
+                    stdin=subprocess.DEVNULL,
+                    stdout=self._said,
+                    stderr=subprocess.STDOUT,
+                    pass_fds=(write,),
+                    start_new_session=True,
+                )
+            finally:
+                os.close(write)
+            self._stack.callback(end_children, [process])
+            # It ends, or says that it is ready: a line, or the pipe's end.
+            if waiting.readline() != b"ready\n":
+                raise NicError(self._last_words())
+        self._ended = os.pidfd_open(process.pid)
+        self._stack.callback(os.close, self._ended)
+
+    def _claim(self, interface: str) -> None:
+        """An interface has one agent: two would both answer. The name is taken as long as this process lives, in its
+        network namespace."""
+        claim = self._stack.enter_context(contextlib.closing(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)))
+        try:
+            claim.bind(f"\0pcn-host {interface}")
+        except OSError:
+            raise NicError(f"{interface} has an agent already, of another `pcn host`: end that one first") from None
+
+    def _last_words(self) -> str:
+        self._said.seek(0)
+        lines = self._said.read().decode(errors="replace").strip().splitlines()
+        return lines[-1] if lines else "it said nothing"
+
+
+def _ask(interface: str, request: int, space: bytes = b"") -> bytes | None:
+    """The kernel's answer to one of netdevice(7)'s requests; None if it has none."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        try:
+            return fcntl.ioctl(any_socket, request, struct.pack("16s24s", interface.encode(), space))
+        except OSError:
+            return None
+
+
+def _mac(interface: str) -> str | None:
+    """None: it is no Ethernet interface."""
+    answer = _ask(interface, _SIOCGIFHWADDR)
+    if answer is None or struct.unpack_from("H", answer, 16) != (_ARPHRD_ETHER,):
+        return None
+    return answer[18:24].hex(":")
+
+
+def _ip(interface: str) -> str | None:
+    """The first IPv4 address that the kernel has there."""
+    answer = _ask(interface, _SIOCGIFADDR)
+    return None if answer is None else socket.inet_ntoa(answer[20:24])
+
+
+def _speed_bps(interface: str) -> float | None:
+    """As the driver says, in ethtool's older form: 16 bits of Mb/s, and 16 more further on."""
+    command = (ctypes.c_uint32 * 11)(_ETHTOOL_GSET)
+    if _ask(interface, _SIOCETHTOOL, struct.pack("P", ctypes.addressof(command))) is None:
+        return None
+    raw = bytes(command)
+    low, high = struct.unpack_from("H", raw, 12)[0], struct.unpack_from("H", raw, 28)[0]
+    mbps = high << 16 | low
+    return None if mbps in (0, 0xFFFF, 0xFFFFFFFF) else mbps * 1e6
+
+
+__all__ = ["NEXT_HOP", "HostSettings", "Nic", "NicError", "NicHost", "SchemeError", "find_nic", "settings"]

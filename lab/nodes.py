@@ -1,0 +1,141 @@
+"""Mininet's nodes and links for us: each node in its own network namespace, quiet veths, no shaping, no controller.
+
+A switch in a namespace of its own has interface names that collide with nobody's, hears no stray broadcast, and all
+that it holds goes when its processes end, even after SIGKILL. Its P4Runtime server listens on a Unix socket, which
+namespaces don't cut off.
+"""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from mininet.link import Link as MininetLink
+from mininet.log import setLogLevel
+from mininet.net import Mininet
+from mininet.node import Node
+
+from lab.process import end_children
+from topologies.errors import LabError
+from topologies.mininet_topo import mininet_topo
+from topologies.model import Topology
+
+TX_QUEUE_LENGTH = 10_000
+# Whatever makes the kernel merge, split, strip or leave unfinished what our programs see.
+_NO_IPV6 = (
+    "[ ! -d /proc/sys/net/ipv6 ] || for i in all default; do echo 1 > /proc/sys/net/ipv6/conf/$i/disable_ipv6; done"
+)
+_OFFLOADS = ("rx", "tx", "sg", "tso", "gso", "gro", "rxvlan", "txvlan")
+
+
+class NodeError(LabError):
+    """A node's set-up failed: the command and what it said."""
+
+
+class LabNode(Node):  # type: ignore[misc]
+    """A namespace and its shell. It dies with the process that made it: the kernel sees to that (PR_SET_PDEATHSIG).
+
+    Whatever is started goes into `children`, so that a node that failed half-way can be undone too.
+    """
+
+    def __init__(self, name: str, children: list[subprocess.Popen[Any]], **params: Any) -> None:
+        self.children = children
+        # Mininet would put its switches into the root namespace.
+        super().__init__(name, **{**params, "inNamespace": True})
+        # Before the first interface is there: none may send even its first IPv6 message.
+        self.run(["sh", "-c", f"{_NO_IPV6}; ip link set lo up"])
+
+    def startShell(self, mnopts: str | None = None) -> None:  # noqa: N802
+        # Without mnexec's -d: `_popen` makes the session, earlier than mnexec could, so that a Ctrl-C at the
+        # terminal can't hit a shell that is about to start.
+        super().startShell("-c")
+
+    def _popen(self, cmd: Sequence[str], **params: Any) -> subprocess.Popen[bytes]:
+        guarded = ["setpriv", "--pdeathsig", "KILL", *cmd]
+        popen: subprocess.Popen[bytes] = super()._popen(guarded, start_new_session=True, **params)
+        self.children.append(popen)
+        return popen
+
+    def spawn(self, command: Sequence[str], **params: Any) -> subprocess.Popen[bytes]:
+        """Starts a program in the namespace; Popen's arguments. Its pid is the program's own."""
+        popen: subprocess.Popen[bytes] = self.popen(list(command), mncmd=["mnexec", "-a", str(self.pid)], **params)
+        return popen
+
+    def run(self, command: Sequence[str], stdin: str = "") -> str:
+        """Runs a short command in the namespace; its output. Raises NodeError if it fails."""
+        process = self.spawn(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        out, err = process.communicate(stdin.encode(), timeout=20)
+        self.children.remove(process)
+        if process.returncode:
+            raise NodeError(f"{self.name}: `{' '.join(command)}` failed: {err.decode().strip() or process.returncode}")
+        return out.decode()
+
+    def prepare_interfaces(self, interfaces: Sequence[str], addresses: Sequence[str | None], mtu: int) -> None:
+        """MTU, MAC, no ARP, no offloads; up. No IP address: the kernel must not answer for the agent."""
+        lines = []
+        for name, address in zip(interfaces, addresses, strict=True):
+            mac = f" address {address}" if address else ""
+            lines.append(f"link set dev {name} mtu {mtu} txqueuelen {TX_QUEUE_LENGTH} arp off{mac}")
+            lines.append(f"link set dev {name} up")
+        offloads = " ".join(f"{feature} off" for feature in _OFFLOADS)
+        self.run(["ip", "-batch", "-"], "\n".join(lines) + "\n")
+        self.run(["sh", "-ec", "\n".join(f"ethtool -K {name} {offloads} >/dev/null" for name in interfaces)])
+
+
+class LabSwitch(LabNode):
+    """A P4 switch's place in Mininet; `lab.network` starts the program."""
+
+    portBase = 1  # noqa: N815
+
+    def start(self, _controllers: object) -> None:
+        """Mininet's hook to hand out controllers: ours connect by P4Runtime."""
+
+
+class LabHost(LabNode):
+    def config(self, **_params: object) -> dict[str, str]:
+        """No addresses for the kernel: the agent speaks for the host (see `prepare_interfaces`)."""
+        return {}
+
+
+class LabLink(MininetLink):  # type: ignore[misc]
+    """A veth pair, made inside the two namespaces at once: its names never show in the root namespace."""
+
+
+class LabNet(Mininet):  # type: ignore[misc]
+    """Mininet with our classes. `topology`'s names, port numbers and interface names are kept."""
+
+    def __init__(self, topology: Topology) -> None:
+        setLogLevel("critical")
+        # Its initialisation raises kernel limits of the whole machine, for good; networks of this size don't need that.
+        Mininet.inited = True
+        self.children: list[subprocess.Popen[Any]] = []
+        super().__init__(
+            topo=mininet_topo(topology),
+            switch=partial(LabSwitch, children=self.children),
+            host=partial(LabHost, children=self.children),
+            link=LabLink,
+            controller=None,
+            build=False,
+        )
+
+    def configHosts(self) -> None:  # noqa: N802
+        """Ours are configured in one go, by `prepare_interfaces`."""
+
+    def lab_nodes(self) -> dict[str, LabNode]:
+        return dict(self.nameToNode)
+
+    def close(self) -> None:
+        """Ends every process that was started in it, in whatever state, and with them the namespaces and veths."""
+        shells = [node.shell for node in self.nameToNode.values()]
+        end_children([child for child in self.children if child not in shells])
+        end_children(self.children, grace_s=0)  # an interactive shell ignores SIGTERM
+        for node in self.nameToNode.values():
+            node.cleanup()
+
+
+def root_interfaces() -> set[str]:
+    """Names of the interfaces in the namespace that this process is in."""
+    return {name for _, name in socket.if_nameindex()}

@@ -1,0 +1,210 @@
+"""What a network that is up does now: every switch port and every flow, over the time between two looks.
+
+observer = Observer(lab)
+time.sleep(1)
+now = observer.look()
+now.port("s1:2").queue_bytes, now.port("s1:2").utilisation
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from controller import ports
+from controller.constants import index
+from controller.errors import UnknownNameError
+from controller.switch import Counter
+from lab import flows
+from lab.links import running_interfaces
+from lab.running import Running
+from topologies.model import Endpoint
+
+# What a program may have; what it hasn't is None in `PortState`.
+_COUNTERS = ("transmitted", "marked", "pause_sent", "pause_received")
+_REGISTERS = ("waiting_packets", "waiting_bytes", "held_bytes", "pn", "tx_paused", "xoff_sent")
+
+
+@dataclass(frozen=True)
+class PortState:
+    """A switch's port, its lossless class. Rates are nominal, over the time since the last look; the rest is of now.
+
+    `paused`: its neighbour pauses it; `pausing`: it pauses its neighbour. `pauses_sent_per_s` and
+    `pauses_received_per_s` count PAUSE frames. `marked_share`: of the packets that left. None: the switch's program
+    doesn't have it. `up`: its link is; one that is down sends nothing. `lost`: frames that were to leave by it and
+    didn't, since the switch started, as the link was down or a queue full; None where the switch doesn't tell (BMv2).
+    """
+
+    port: str
+    link: str
+    queue_packets: int
+    queue_bytes: int
+    held_bytes: int | None
+    pn: int | None
+    paused: bool
+    pausing: bool
+    rate_bps: float
+    utilisation: float
+    marked_share: float | None
+    pauses_sent_per_s: float
+    pauses_received_per_s: float
+    up: bool = True
+    lost: int | None = None
+
+
+@dataclass(frozen=True)
+class FlowState:
+    """A flow. `rate_bps` is what its scheme lets it send; goodput (of payload, at the receiver) and marked share are
+    over the time since the last look."""
+
+    id: int
+    src: str
+    dst: str
+    state: str
+    rate_bps: float
+    goodput_bps: float
+    marked_share: float | None
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """One look. `time_s` is the network's nominal time, `over_s` the nominal time since the last look."""
+
+    time_s: float
+    over_s: float
+    ports: tuple[PortState, ...]
+    flows: tuple[FlowState, ...]
+
+    def port(self, name: str) -> PortState:
+        """By name, as "s1:2". Raises UnknownNameError."""
+        for one in self.ports:
+            if one.port == name:
+                return one
+        raise UnknownNameError("port", name, [one.port for one in self.ports])
+
+
+class Observer:
+    """Looks at a network. The first look, which rates count from, is when it is made."""
+
+    def __init__(self, lab: Running, clock: Callable[[], float] = time.monotonic) -> None:
+        """`clock`: real seconds, which rates of ports are over. Those of flows are over the agents' own times."""
+        self._lab = lab
+        self._clock = clock
+        self._since = _Since()
+        self.look()
+
+    def look(self) -> Snapshot:
+        """Everything as it is now. Raises LabError or AgentError."""
+        over_s, _ = self._since.last("all", self._now(), {})
+        ports = tuple(port for switch in self._lab.topology.switches for port in self._ports(switch.name))
+        stats = flows.ask(self._lab.agents)
+        found = tuple(
+            self._flow(flow, stats.get(flow.dst, stats[flow.src]).now_s)
+            for flow in flows.flows(self._lab.topology, stats)
+        )
+        return Snapshot(max((one.now_s for one in stats.values()), default=0.0), over_s, ports, found)
+
+    def _now(self) -> float:
+        return self._clock() / self._lab.record.dilation
+
+    def _ports(self, switch: str) -> list[PortState]:
+        """Counters and registers of all ports of a switch, a call each."""
+        client, topology = self._lab.switches[switch], self._lab.topology
+        cells = {port: index(port) for port in topology.ports(switch)}
+        wanted = list(cells.values())
+        counters: dict[str, dict[int, Counter]] = {}
+        read_at_s = 0.0
+        for name in _COUNTERS:
+            if name in client.counters():
+                before = self._now()
+                counters[name] = client.read_counters(name, wanted)
+                read_at_s = read_at_s or (before + self._now()) / 2  # of the first, which is what rates count
+        # Again: what was marked meanwhile is among these, so that a share is of more packets rather than of fewer.
+        after = client.read_counters("transmitted", wanted)
+        registers = {name: client.read_registers(name, wanted) for name in _REGISTERS if name in client.registers()}
+        counted = ports.read(client) or {}
+        interfaces = {port: Endpoint(switch, port).interface for port in cells}
+        running = running_interfaces(self._lab.record, switch, list(interfaces.values()))
+        return [
+            self._port(
+                Endpoint(switch, port),
+                read_at_s,
+                {name: cells[cell] for name, cells in counters.items()},
+                after[cell].packets - counters["transmitted"][cell].packets,
+                {name: cells[cell] for name, cells in registers.items()},
+                up=interfaces[port] in running,
+                lost=counted[port].out_discards if port in counted else None,
+            )
+            for port, cell in cells.items()
+        ]
+
+    def _port(
+        self,
+        end: Endpoint,
+        read_at_s: float,
+        counters: Mapping[str, Counter],
+        meanwhile: int,
+        registers: Mapping[str, int],
+        *,
+        up: bool,
+        lost: int | None,
+    ) -> PortState:
+        """`meanwhile`: packets transmitted while the counters were read."""
+        totals = {name: counter.packets for name, counter in counters.items()}
+        over_s, new = self._since.last(str(end), read_at_s, {**totals, "bytes": counters["transmitted"].bytes or 0})
+        # The program counts what it gives to the port, which is lost there while the link is down.
+        rate_bps = _per_s(8 * new["bytes"], over_s) if up else 0.0
+        return PortState(
+            port=str(end),
+            link=self._lab.topology.link_name(end.node, end.port),
+            queue_packets=registers["waiting_packets"],
+            queue_bytes=registers["waiting_bytes"],
+            held_bytes=registers.get("held_bytes"),
+            pn=registers.get("pn"),
+            paused=bool(registers["tx_paused"]),
+            pausing=bool(registers.get("xoff_sent")),
+            rate_bps=rate_bps,
+            utilisation=rate_bps / self._lab.topology.link_at(end.node, end.port).rate_bps,
+            marked_share=_share(new.get("marked"), new["transmitted"] and new["transmitted"] + meanwhile),
+            pauses_sent_per_s=_per_s(new.get("pause_sent", 0), over_s),
+            pauses_received_per_s=_per_s(new["pause_received"], over_s),
+            up=up,
+            lost=lost,
+        )
+
+    def _flow(self, flow: flows.Flow, now_s: float) -> FlowState:
+        totals = {"packets": flow.received_packets, "bytes": flow.received_payload_bytes, "marked": flow.marked}
+        over_s, new = self._since.last(f"flow {flow.id}", now_s, totals)
+        return FlowState(
+            id=flow.id,
+            src=flow.src,
+            dst=flow.dst,
+            state=flow.state,
+            rate_bps=flow.rate_bps if flow.state == "sending" else 0.0,
+            goodput_bps=_per_s(8 * new["bytes"], over_s),
+            marked_share=_share(new["marked"], new["packets"]),
+        )
+
+
+class _Since:
+    """What was counted since the last time, by whose counters they are."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, tuple[float, Mapping[str, int]]] = {}
+
+    def last(self, whose: str, now_s: float, totals: Mapping[str, int]) -> tuple[float, dict[str, int]]:
+        """Seconds since, and by how much each total grew. The first time, and after a reset: 0, and nothing."""
+        then_s, before = self._seen.get(whose, (now_s, totals))
+        if now_s < then_s or any(totals[name] < before[name] for name in totals):
+            then_s, before = now_s, totals
+        self._seen[whose] = (now_s, totals)
+        return now_s - then_s, {name: totals[name] - before[name] for name in totals}
+
+
+def _per_s(count: float, over_s: float) -> float:
+    return count / over_s if over_s else 0.0
+
+
+def _share(part: int | None, whole: int) -> float | None:
+    return part / whole if part is not None and whole else None

@@ -1,0 +1,155 @@
+"""PFC frames of our own at a port, as if its neighbour had sent them: PAUSE for a time, RESUME.
+
+pause(lab, "s1", 3, duration_s=2e-3)     # returns when it is over
+resume(lab, "s1", 3)
+
+The frames are put on the link at the neighbour's end and arrive at once. A PAUSE lasts 65,535 quanta of 512 bit times
+at most (IEEE 802.1Qbb; 3.4 ms at 10 Gb/s), so it is sent again at half of its time. What remains is said exactly: a
+program that is killed leaves the port paused no longer than its last frame says.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import select
+import socket
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from controller.constants import ROCE_CLASS
+from controller.pfc import MAX_QUANTA
+from hosts import wire
+from lab.namespaces import in_namespace
+from lab.running import Running, endpoint, namespace_pid
+from topologies.errors import LabError
+from topologies.model import Endpoint
+
+# Their source: nobody else's, so that a capture tells them from the neighbour's own frames.
+SOURCE_MAC = bytes.fromhex("0650434e0000")
+_PACKET_QDISC_BYPASS, _PACKET_IGNORE_OUTGOING = 20, 23
+_SOL_PACKET = 263
+
+
+class PauseError(LabError):
+    """A pause that can't be."""
+
+
+@dataclass(frozen=True)
+class Pause:
+    """What was sent to a port. `paused_s` is nominal, from the first PAUSE to the RESUME; `resumed` says that somebody
+    else's `resume` ended it before its time."""
+
+    port: str
+    traffic_class: int
+    frames: int
+    paused_s: float
+    resumed: bool
+
+
+def pause(
+    lab: Running,
+    node: str,
+    port: int | None = None,
+    *,
+    duration_s: float | None = None,
+    traffic_class: int = ROCE_CLASS,
+) -> Pause:
+    """Pauses a class of a port, of a switch or a host, for a nominal time, or until `resume` (None). Returns when the
+    port may send again; an exception meanwhile, Ctrl-C included, resumes it too.
+
+    Raises UnknownNameError, TopologyError, PauseError or NamespaceError.
+    """
+    _check_class(traffic_class)
+    if duration_s is not None and not (duration_s > 0 and math.isfinite(duration_s)):
+        raise PauseError(f"a pause of {duration_s:g} s: it must be above 0")
+    end = endpoint(lab.topology, node, port)
+    dilation = lab.record.dilation
+    quantum_s = wire.QUANTUM_BITS / lab.topology.link_at(end.node, end.port).rate_bps
+    with _neighbour(lab, end) as neighbour, _arriving(lab, end) as arriving:
+        left_s = math.inf if duration_s is None else duration_s
+        frames, resumed, began, until = 0, False, math.nan, math.nan
+        try:
+            while not resumed and left_s > 0:
+                quanta, wait_s = _next(left_s, quantum_s)
+                neighbour.send(_frame(traffic_class, quanta))
+                sent = time.monotonic()
+                if frames == 0:
+                    began, until = sent, sent + left_s * dilation
+                frames += 1
+                resumed = _resumed(arriving, traffic_class, sent + wait_s * dilation)
+                left_s = (until - time.monotonic()) / dilation
+        finally:
+            neighbour.send(_frame(traffic_class, 0))
+        return Pause(str(end), traffic_class, frames + 1, (time.monotonic() - began) / dilation, resumed)
+
+
+def resume(lab: Running, node: str, port: int | None = None, *, traffic_class: int = ROCE_CLASS) -> str:
+    """Lets a class of a port send again, and ends a `pause` of it that goes on elsewhere; the port's name.
+
+    Raises as `pause`.
+    """
+    _check_class(traffic_class)
+    end = endpoint(lab.topology, node, port)
+    with _neighbour(lab, end) as neighbour:
+        neighbour.send(_frame(traffic_class, 0))
+    return str(end)
+
+
+def _next(left_s: float, quantum_s: float) -> tuple[int, float]:
+    """The quanta of the next PAUSE, where so much of the pause is left, and how long to wait after it (nominal)."""
+    quanta = math.ceil(min(MAX_QUANTA, left_s / quantum_s))
+    return quanta, quanta * quantum_s / (1 if quanta < MAX_QUANTA else 2)
+
+
+def _check_class(traffic_class: int) -> None:
+    if not 0 <= traffic_class < wire.CLASSES:
+        raise PauseError(f"class {traffic_class}: there are 0 to {wire.CLASSES - 1}")
+
+
+def _frame(traffic_class: int, quanta: int) -> bytes:
+    return wire.encode_pfc(wire.PfcFrame(SOURCE_MAC, {traffic_class: quanta}))
+
+
+@contextlib.contextmanager
+def _neighbour(lab: Running, end: Endpoint) -> Iterator[socket.socket]:
+    """Where the port's neighbour sends: what is sent here arrives at the port."""
+    peer = lab.topology.peer(end.node, end.port)
+
+    def make() -> socket.socket:
+        made = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
+        # Else whoever listens at that end would see the frame too: BMv2 takes it for one that came in.
+        made.setsockopt(_SOL_PACKET, _PACKET_QDISC_BYPASS, 1)
+        made.bind((peer.interface, 0))
+        return made
+
+    with in_namespace(namespace_pid(lab, peer.node), make) as made:
+        yield made
+
+
+@contextlib.contextmanager
+def _arriving(lab: Running, end: Endpoint) -> Iterator[socket.socket]:
+    """The PFC frames that arrive at the port."""
+
+    def make() -> socket.socket:
+        made = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
+        made.setsockopt(_SOL_PACKET, _PACKET_IGNORE_OUTGOING, 1)
+        made.bind((end.interface, wire.ETHERTYPE_FLOW_CONTROL))
+        return made
+
+    with in_namespace(namespace_pid(lab, end.node), make) as made:
+        yield made
+
+
+def _resumed(arriving: socket.socket, traffic_class: int, until: float) -> bool:
+    """Waits until a time, or until a RESUME arrives. Whether it was `resume` that sent it; the neighbour's own means
+    that the port has to be paused again, now."""
+    while (left := until - time.monotonic()) > 0:
+        if not select.select([arriving], [], [], left)[0]:
+            continue
+        frame = arriving.recv(wire.MAX_FRAME)
+        with contextlib.suppress(wire.WireError):
+            if wire.decode_pfc_quanta(frame).get(traffic_class) == 0:
+                return frame[6:12] == SOURCE_MAC
+    return False

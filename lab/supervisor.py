@@ -1,0 +1,160 @@
+"""The process that holds a network for `pcn up`, until `pcn down`."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from controller import signals
+from controller.configure import recommended
+from hosts.algorithms import SchemeError, find_scheme
+from lab import record as records
+from lab.lab import Lab
+from topologies import catalog
+from topologies.errors import LabError
+from topologies.model import Value
+
+START_LIMIT_S = 180.0  # the embedded switch may have to compile a program first
+STOP_LIMIT_S = 30.0
+_POLL_S = 0.05
+
+
+class SupervisorError(LabError):
+    """The supervisor couldn't bring its network up, or couldn't be ended."""
+
+
+@dataclass(frozen=True)
+class Spec:
+    """What `pcn up` was asked for. `log_dir` must exist. Parameters of the scheme are the topology's, unless given."""
+
+    name: str
+    topology: str
+    log_dir: str
+    options: dict[str, Value] = field(default_factory=dict)
+    target: str = "softswitch"
+    scheme: str = "pcn"
+    scheme_parameters: dict[str, Value] = field(default_factory=dict)
+    dilation: float = 400.0
+    seed: int = 1
+
+
+def up(spec: Spec) -> records.Record:
+    """Brings a network up in a process of its own, and waits until it is. Raises SupervisorError with the reason; an
+    empty log_dir isn't left behind then.
+
+    An exception meanwhile, Ctrl-C included, ends that process and with it the network.
+    """
+    log = Path(spec.log_dir) / "supervisor.log"
+    with contextlib.ExitStack() as stack:
+        # A signal between the process's start and our knowing of it would leave it behind.
+        with signals.deferred(), log.open("wb") as output:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "lab.supervisor", json.dumps(asdict(spec))],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                cwd="/",
+            )
+            stack.callback(_end, process)
+        record = _wait_up(spec.name, process, log)
+        stack.pop_all()
+    return record
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    with signals.deferred():
+        process.terminate()
+        process.wait()
+
+
+def _wait_up(name: str, process: subprocess.Popen[bytes], log: Path) -> records.Record:
+    end = time.monotonic() + START_LIMIT_S
+    while time.monotonic() < end:
+        try:
+            process.wait(_POLL_S)
+        except subprocess.TimeoutExpired:
+            record = records.load(name)
+            if record and record.state == "up" and record.owner.pid == process.pid:
+                return record
+            continue
+        text = log.read_text(errors="replace").strip()
+        log.unlink()  # it's told
+        with contextlib.suppress(OSError):  # unless others are in it
+            log.parent.rmdir()
+        raise SupervisorError(text.removeprefix("error: ") or f"it ended with status {process.returncode}")
+    raise SupervisorError(f"the network wasn't up within {START_LIMIT_S:g} s; see {log}")
+
+
+def down(name: str, force: bool = False) -> list[str]:
+    """Ends a network and removes what it made; says what that was. Nothing there: an empty list.
+
+    A network that a running command holds (`pcn run`) is left alone, unless `force`: NameInUseError. SupervisorError
+    when its process doesn't end.
+    """
+    record = records.load(name)
+    removed: list[str] = []
+    if record and records.is_held(name):
+        if record.role != "up" and not force:
+            raise records.NameInUseError(
+                f"network {name} belongs to a command that is running (process {record.owner.pid}): "
+                "end that one, or use --force"
+            )
+        _end_owner(record)
+        removed.append(f"network {name} ({len(record.nodes)} nodes, {record.target})")
+    return removed + records.remove_leftovers(name)
+
+
+def _end_owner(record: records.Record) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        if record.owner.alive():
+            os.kill(record.owner.pid, signal.SIGTERM)
+    records.end_processes([record.owner], grace_s=STOP_LIMIT_S)
+    if record.owner.alive():
+        raise SupervisorError(f"process {record.owner.pid}, which holds network {record.name}, doesn't end")
+
+
+def hold(spec: Spec, progress: Callable[[str], None]) -> None:
+    """Holds the network until a signal: KeyboardInterrupt or `signals.Terminated`."""
+    topology = catalog.build(spec.topology, spec.options)
+    try:
+        scheme = find_scheme(spec.scheme)
+    except SchemeError as error:
+        raise SupervisorError(str(error)) from None
+    with Lab(
+        topology,
+        log_dir=Path(spec.log_dir),
+        name=spec.name,
+        target=spec.target,
+        scheme=spec.scheme,
+        scheme_parameters={**recommended(topology, scheme), **spec.scheme_parameters},
+        dilation=spec.dilation,
+        seed=spec.seed,
+        role="up",
+        progress=progress,
+    ):
+        signals.wait()
+
+
+def main() -> int:
+    spec = Spec(**json.loads(sys.argv[1]))
+    try:
+        hold(spec, lambda _text: None)
+    except (KeyboardInterrupt, signals.Terminated):
+        return 0
+    except LabError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,195 @@
+"""The two live targets behind one interface: how each is started, and what only its own interfaces can do.
+
+The embedded switch shapes ports in bit/s, delays them, and gives registers over P4Runtime. BMv2 has queue depth and
+rate (packets/s) and registers over Thrift alone, and no delay: that comes from netem where the kernel has it.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from controller.constants import RECIRCULATION_PORT
+from topologies.errors import LabError
+
+if TYPE_CHECKING:
+    from controller.switch import RegisterAccess
+
+PRIORITIES = 8
+# More than a lossless network can hold: PFC keeps the queues below XOFF and what is in flight.
+QUEUE_DEPTH_PACKETS = 16384
+CPU_PORT = 509
+MAX_MTU = 9202  # frames of 9216 B
+THRIFT_PORT = 9090  # in the switch's own namespace
+BMV2 = "simple_switch_grpc"
+
+
+class TargetError(LabError):
+    """A target that isn't there, or refused what it was asked."""
+
+
+@dataclass(frozen=True)
+class PortSpec:
+    """A port as the target sees it: real (dilated) rate in bit/s and delay in seconds."""
+
+    port: int
+    interface: str
+    rate_bps: float
+    delay_s: float
+
+
+@dataclass(frozen=True)
+class LaunchSpec:
+    name: str
+    device_id: int
+    ports: tuple[PortSpec, ...]
+    address: str  # gRPC's name for where the P4Runtime server listens
+    queue_depth: int = QUEUE_DEPTH_PACKETS
+    seed: int = 1
+    nominal_packet_bytes: int = 1058  # what BMv2's packets/s stand for
+    manual_clock: bool = False  # the embedded switch's time stands (softswitch.clock), and its ports have no interfaces
+    reentry_s: float = 0.0  # with that clock: how long what is resubmitted or recirculated is on its way
+
+
+class Target(Protocol):
+    """A kind of switch."""
+
+    name: str
+    shapes_delay: bool  # whether the switch itself delays its ports
+
+    def require(self) -> None:
+        """Raises TargetError where it isn't installed."""
+        ...
+
+    def command(self, spec: LaunchSpec) -> list[str]: ...
+
+    def mtu(self, needed: int) -> int:
+        """The MTU that interfaces should have where packets of `needed` bytes must pass."""
+        ...
+
+    def ready(self, namespace_pid: int) -> bool:
+        """Whether its own servers answer, beside P4Runtime's."""
+        ...
+
+    def configure(self, spec: LaunchSpec, namespace_pid: int) -> None:
+        """After the start: what the command line can't say."""
+        ...
+
+    def registers(self, namespace_pid: int) -> RegisterAccess | None:
+        """Register access of the target's own; None: P4Runtime has it."""
+        ...
+
+
+class SoftswitchTarget:
+    name = "softswitch"
+    shapes_delay = True
+
+    def require(self) -> None:
+        """It is a part of this project."""
+
+    def command(self, spec: LaunchSpec) -> list[str]:
+        shape: list[str] = []
+        for port in spec.ports:
+            shape += ["--rate", f"{port.port}={round(port.rate_bps)}", "--delay", f"{port.port}={port.delay_s:.9f}"]
+        return [
+            *(sys.executable, "-m", "softswitch"),
+            *_common(spec),
+            *("--queue-depth", str(spec.queue_depth), "--seed", str(spec.seed)),
+            *(("--clock", "manual", "--reentry", f"{spec.reentry_s:.9f}") if spec.manual_clock else ()),
+            *shape,
+            *("--", *_target_options(spec)),
+        ]
+
+    def mtu(self, needed: int) -> int:
+        """All that it can take; more costs nothing."""
+        return max(needed, MAX_MTU)
+
+    def ready(self, namespace_pid: int) -> bool:
+        return True
+
+    def configure(self, spec: LaunchSpec, namespace_pid: int) -> None:
+        """Everything was on the command line."""
+
+    def registers(self, namespace_pid: int) -> RegisterAccess | None:
+        return None
+
+
+class Bmv2Target:
+    name = "bmv2"
+    shapes_delay = False
+
+    def require(self) -> None:
+        if shutil.which(BMV2) is None:
+            raise TargetError(f"target bmv2: {BMV2} is not installed, or not on PATH; `pcn doctor` says how to get it")
+
+    def command(self, spec: LaunchSpec) -> list[str]:
+        if spec.manual_clock:
+            raise TargetError("BMv2 has no manual clock: the embedded switch alone has one")
+        self.require()
+        return [
+            BMV2,
+            *_common(spec),
+            *("--log-console", "--thrift-port", str(THRIFT_PORT)),
+            *("--", *_target_options(spec)),
+        ]
+
+    def mtu(self, needed: int) -> int:
+        """Just enough. libpcap cuts its receive ring, 2 MB, into slots of the MTU: at 9216 B it would hold 128
+        packets, and a burst would be lost before BMv2 sees it."""
+        return needed
+
+    def ready(self, namespace_pid: int) -> bool:
+        """Its Thrift server comes up after its P4Runtime server."""
+        from lab.thrift import Bmv2Thrift
+
+        try:
+            Bmv2Thrift.connect(namespace_pid, THRIFT_PORT).close()
+        except LabError:
+            return False
+        return True
+
+    def configure(self, spec: LaunchSpec, namespace_pid: int) -> None:
+        """Queue depth and rate of each port. The rate is in packets of the nominal size. The internal port has no rate,
+        but a burst of PFC frames to be must fit into it too."""
+        from lab.thrift import Bmv2Thrift
+
+        with Bmv2Thrift.connect(namespace_pid, THRIFT_PORT) as thrift:
+            thrift.set_queue_depth(RECIRCULATION_PORT, spec.queue_depth)
+            for port in spec.ports:
+                thrift.set_queue_depth(port.port, spec.queue_depth)
+                thrift.set_queue_rate(port.port, round(port.rate_bps / (8 * spec.nominal_packet_bytes)))
+
+    def registers(self, namespace_pid: int) -> RegisterAccess | None:
+        from lab.thrift import Bmv2Thrift
+
+        return Bmv2Thrift.connect(namespace_pid, THRIFT_PORT)
+
+
+def _common(spec: LaunchSpec) -> list[str]:
+    ports: list[str] = []
+    for port in spec.ports:
+        ports += ["-i", str(port.port) if spec.manual_clock else f"{port.port}@{port.interface}"]
+    return [
+        *("--no-p4", "--device-id", str(spec.device_id), "-L", "warn"),
+        *ports,
+    ]
+
+
+def _target_options(spec: LaunchSpec) -> list[str]:
+    return [
+        *("--priority-queues", str(PRIORITIES)),
+        *("--grpc-server-addr", spec.address, "--cpu-port", str(CPU_PORT)),
+    ]
+
+
+TARGETS: dict[str, Callable[[], Target]] = {"softswitch": SoftswitchTarget, "bmv2": Bmv2Target}
+
+
+def target(name: str) -> Target:
+    """A target by name. Raises TargetError, with the names there are."""
+    if name not in TARGETS:
+        raise TargetError(f"no target {name!r}; there are {', '.join(TARGETS)}")
+    return TARGETS[name]()

@@ -1,0 +1,88 @@
+"""BMv2's Thrift server: registers, queue depth and queue rate. The calls are in bmv2.thrift.
+
+The server listens on the loopback of its switch's network namespace.
+"""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import thriftpy2
+import thriftpy2.protocol
+import thriftpy2.transport
+from thriftpy2.thrift import TClient, TException
+
+from controller.errors import SwitchError
+from lab.namespaces import in_namespace
+
+_IDL = Path(__file__).with_name("bmv2.thrift")
+_CALL_LIMIT_S = 20.0
+_CONTEXT = 0  # simple_switch has one
+
+
+class Bmv2Thrift:
+    """A connection to one switch; `lab.target.RegisterAccess`. Raises SwitchError."""
+
+    def __init__(self, name: str, connection: socket.socket) -> None:
+        # thriftpy2 has types for some of itself only.
+        idl: Any = thriftpy2.load(str(_IDL), module_name="bmv2_thrift")
+        transports: Any = thriftpy2.transport
+        protocols: Any = thriftpy2.protocol
+        self._name = name
+        self._transport = transports.TBufferedTransport(transports.TSocket(sock=connection))
+        protocol = protocols.TBinaryProtocol(self._transport)
+        self._standard: Any = TClient(idl.Standard, protocols.TMultiplexedProtocol(protocol, "standard"))
+        self._simple_switch: Any = TClient(idl.SimpleSwitch, protocols.TMultiplexedProtocol(protocol, "simple_switch"))
+
+    @classmethod
+    def connect(cls, namespace_pid: int, port: int, name: str = "bmv2") -> Bmv2Thrift:
+        """Connects to 127.0.0.1:port as it is in the namespace of a process."""
+        connection = in_namespace(namespace_pid, lambda: socket.socket(socket.AF_INET, socket.SOCK_STREAM))
+        try:
+            connection.settimeout(_CALL_LIMIT_S)
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            connection.connect(("127.0.0.1", port))
+        except OSError as error:
+            connection.close()
+            raise SwitchError(f"{name}: no Thrift server answers at port {port} of its namespace: {error}") from None
+        return cls(name, connection)
+
+    def __enter__(self) -> Bmv2Thrift:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._transport.close()
+
+    def read(self, name: str, index: int) -> int:
+        return int(self._call(f"reading {name}[{index}]", self._standard.bm_register_read, name, index))
+
+    def read_all(self, name: str) -> list[int]:
+        return [int(cell) for cell in self._call(f"reading {name}", self._standard.bm_register_read_all, name)]
+
+    def _call(self, what: str, method: Any, *arguments: Any) -> Any:
+        try:
+            return method(_CONTEXT, *arguments)
+        except (TException, OSError) as error:
+            raise SwitchError(f"{self._name}: {what} over Thrift failed: {error!r}") from None
+
+    def set_queue_depth(self, port: int, packets: int) -> None:
+        self._set("depth", self._simple_switch.set_egress_queue_depth, port, packets)
+
+    def set_queue_rate(self, port: int, packets_per_second: int) -> None:
+        self._set("rate", self._simple_switch.set_egress_queue_rate, port, packets_per_second)
+
+    def _set(self, what: str, method: Any, port: int, value: int) -> None:
+        try:
+            status = method(port, value)
+        except (TException, OSError) as error:
+            raise SwitchError(f"{self._name}: setting queue {what} of port {port} failed: {error!r}") from None
+        if status != 0:
+            raise SwitchError(f"{self._name}: setting queue {what} of port {port} failed with status {status}")

@@ -1,0 +1,130 @@
+"""The `pcn` command. Only here are errors printed and exit codes chosen: 1 for an error, 2 for a wrong command line,
+3 where `pcn run --check` found a check that isn't met, 128 + n after the signal n."""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import importlib
+import os
+import signal
+import sys
+
+import click
+
+# Subcommand -> where it is. Loaded when it is asked for, or for the list of them.
+_COMMANDS = {
+    "doctor": "pcn.commands.doctor",
+    "run": "pcn.commands.run",
+    "figure": "pcn.commands.figure",
+    "up": "pcn.commands.network",
+    "down": "pcn.commands.network",
+    "status": "pcn.commands.network",
+    "flow": "pcn.commands.flow",
+    "watch": "pcn.commands.watch",
+    "tables": "pcn.commands.read",
+    "counters": "pcn.commands.read",
+    "registers": "pcn.commands.read",
+    "set": "pcn.commands.control",
+    "pause": "pcn.commands.control",
+    "resume": "pcn.commands.control",
+    "link": "pcn.commands.link",
+    "pcap": "pcn.commands.pcap",
+    "log": "pcn.commands.log",
+    "deploy": "pcn.commands.deploy",
+    "host": "pcn.commands.host",
+    "mn": "pcn.commands.mn",
+    "completion": "pcn.commands.completion",
+}
+
+
+class _Commands(click.Group):
+    """Finds subcommands lazily, and says which one was meant."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        module = importlib.import_module(_COMMANDS[cmd_name])
+        command: click.Command = getattr(module, "set_" if cmd_name == "set" else cmd_name)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and not args[0].startswith("-") and args[0] not in _COMMANDS:
+            near = difflib.get_close_matches(args[0], _COMMANDS, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else "`pcn --help` lists them"
+            ctx.fail(f"no command {args[0]!r}; {hint}")
+        return super().resolve_command(ctx, args)
+
+
+@click.command(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="pcn-lab", prog_name="pcn")
+def pcn() -> None:
+    """Photonic Congestion Notification, to run: P4 switches, host agents and experiments on Mininet.
+
+    \b
+    Examples:
+      pcn doctor                       what is missing on this machine
+      pcn run dumbbell                 an experiment, with a report
+      pcn up dumbbell                  a network that stays up, to play with
+      pcn flow start h0 r0 --size 64KB
+      pcn watch
+      pcn down
+    """
+
+
+def main() -> None:
+    """Entry point: runs the command line and ends the process.
+
+    A script's background jobs start with SIGINT ignored. A network needs an end even so: who sends it means it.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """Runs a command line; its exit code."""
+    from controller.signals import Terminated, raising
+    from hosts.client import AgentError
+    from topologies.errors import NO_ROOM, LabError
+
+    try:
+        with raising():
+            code = pcn.main(arguments, prog_name="pcn", standalone_mode=False)  # what the command returned
+            sys.stdout.flush()
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        return error.exit_code
+    except click.ClickException as error:
+        return _fail(_one_line(error), error.exit_code)
+    except (LabError, AgentError) as error:
+        return _fail(str(error), 1)
+    except (KeyboardInterrupt, click.Abort):
+        return _fail("interrupted", 128 + signal.SIGINT)
+    except Terminated as error:
+        return _fail(f"ended by {error}", 128 + error.number)
+    except OSError as error:
+        if error.errno not in NO_ROOM:
+            raise
+        with contextlib.suppress(OSError):  # what waits for stdout has no room, either: it isn't tried again
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _fail(f"can't write {error.filename or 'the output'}: {os.strerror(error.errno)}", 1)
+    return code or 0
+
+
+def _one_line(error: click.ClickException) -> str:
+    """A wrong command line in one line: what is wrong, and where what is right stands."""
+    text = " ".join(error.format_message().split())
+    if isinstance(error, click.UsageError) and error.ctx and "--help" not in text:
+        text += f" (`{error.ctx.command_path} --help`)"
+    return text
+
+
+def _fail(text: str, code: int) -> int:
+    click.echo(f"pcn: {text}", err=True)
+    return code

@@ -1,0 +1,122 @@
+"""What the subcommands share: options, units, output."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
+
+import click
+
+from controller.units import quantity
+from pcn.complete import complete_network
+from topologies.model import Value
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+_SHORT = 18  # characters of a cell that is never broken
+
+
+class Quantity(click.ParamType):  # type: ignore[type-arg]  # generic in newer releases alone
+    """A number with a unit, as `controller.units` reads it."""
+
+    def __init__(self, kind: str, zero: bool = False) -> None:
+        self.kind = kind
+        self.zero = zero
+        self.name = kind
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        if isinstance(value, float):
+            return value
+        try:
+            return quantity(self.kind, str(value), self.zero)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+def assignment(text: str) -> tuple[str, Value]:
+    """name=value; the name's ending tells the unit: _bps, _s, _bytes."""
+    name, equals, raw = text.partition("=")
+    if not (name and equals and raw):
+        raise click.BadParameter(f"{text!r}: write it as name=value, for instance rate_bps=10G")
+    kinds = {"_bps": "rate", "_s": "time", "_bytes": "size"}
+    kind = next((kind for ending, kind in kinds.items() if name.endswith(ending)), None)
+    if kind is not None:
+        return name, Quantity(kind).convert(raw, None, None)
+    for convert in (int, float):
+        try:
+            return name, convert(raw)
+        except ValueError:
+            continue
+    return name, raw
+
+
+def assignments(texts: Iterable[str]) -> dict[str, Value]:
+    return dict(assignment(text) for text in texts)
+
+
+def listing(title: str, rows: Callable[[], Iterable[tuple[str, str]]]) -> type[click.Command]:
+    """A command whose help ends with a list: (name, what it is), asked for when the help is."""
+
+    class Listing(click.Command):
+        def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+            with formatter.section(title):
+                formatter.write_dl(list(rows()))
+
+    return Listing
+
+
+def network_option(function: _F) -> _F:
+    return click.option(
+        "--network",
+        "-n",
+        metavar="NAME",
+        # Read before arguments: what these complete to depends on it.
+        is_eager=True,
+        shell_complete=complete_network,
+        help="Which network, if several are up.",
+    )(function)
+
+
+def json_option(function: _F) -> _F:
+    return click.option("--json", "as_json", is_flag=True, help="JSON instead of a table.")(function)
+
+
+def election_id_option(default: int | None = None) -> Callable[[_F], _F]:
+    unless = "" if default else " One above the network's own unless given."
+    return click.option(
+        "--election-id",
+        type=click.IntRange(1, 2**128 - 1),
+        metavar="N",
+        default=default,
+        show_default=True,
+        help=f"P4Runtime's: the controller with the highest may write.{unless}",
+    )
+
+
+def print_json(value: Any) -> None:
+    click.echo(json.dumps(value, indent=2))
+
+
+def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """A table that is as wide as it needs to be: numbers to the right; no styling when output isn't a terminal."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    texts = [[str(cell) for cell in row] for row in rows]
+    table = Table(*columns, box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    for number, column in enumerate(table.columns):
+        # Where the terminal is narrow, long texts give way; a number in two lines is none.
+        column.no_wrap = max((len(row[number]) for row in texts), default=0) <= _SHORT
+        if texts and all(re.fullmatch(r"[-+\d.,]+( ?\S+)?", row[number]) for row in texts):
+            column.justify = "right"
+        column.overflow = "fold"
+    for row in texts:
+        table.add_row(*row)
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=200)
+    console.print(title, soft_wrap=True, markup=False)
+    console.print(table)

@@ -1,0 +1,170 @@
+"""`pcn set`, `pcn pause`, `pcn resume`: what changes a network that is up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import click
+
+from pcn.commands.common import (
+    Quantity,
+    election_id_option,
+    json_option,
+    network_option,
+    print_json,
+    print_table,
+)
+from pcn.complete import complete_node, complete_port, complete_setting, complete_switch
+
+if TYPE_CHECKING:
+    from controller.port_tables import Setting
+    from lab.running import Running
+
+
+@click.command("set")
+@click.argument("switch", shell_complete=complete_switch)
+@click.argument("words", nargs=-1, metavar="[PORT] [NAME=VALUE]...", shell_complete=complete_setting)
+@election_id_option()
+@network_option
+@json_option
+def set_(switch: str, words: tuple[str, ...], election_id: int | None, network: str | None, as_json: bool) -> None:
+    """Change thresholds of SWITCH while it runs.
+
+    At all its ports, or at PORT. Without NAME=VALUE it shows them. XON follows XOFF at its distance unless it is set
+    too.
+
+    \b
+      xoff, xon            bytes of a port inside, for its PAUSE and RESUME
+      quanta               of its PAUSE frames, 512 bit times each
+      k_min, k_max, p_max  of RED, with DCQCN
+      q_eq, w, sample      of the CP, with QCN
+    \b
+    Examples:
+      pcn set s1
+      pcn set s1 xoff=256KB
+      pcn set s1 2 xoff=128KB xon=64KB
+    """
+    from controller import settings
+    from lab.attach import attach
+    from lab.running import endpoint
+
+    ports = [int(word) for word in words if word.isdecimal()]
+    texts = [word for word in words if not word.isdecimal()]
+    with attach(network, election_id) as lab:
+        client = lab.switches[switch]
+        if len(ports) > 1 or (ports and words[0] != str(ports[0])):
+            raise click.UsageError("write it as SWITCH [PORT] NAME=VALUE...")
+        for port in ports:
+            endpoint(lab.topology, switch, port)
+        values = dict(_value(text, settings.available(client)) for text in texts)
+        if values:
+            found = settings.change(lab.primary(switch), values, ports or None)
+        else:
+            found = {port: row for port, row in settings.read(client).items() if port in (ports or [port])}
+        if as_json:
+            print_json({str(port): row for port, row in found.items()})
+            return
+        _show_settings(lab, switch, found, settings.available(client))
+
+
+def _show_settings(lab: Running, switch: str, found: dict[int, dict[str, float]], settings: Sequence[Setting]) -> None:
+    print_table(
+        f"{switch}: settings",
+        ("port", "link", *(_heading(setting) for setting in settings)),
+        [
+            (port, lab.topology.link_name(switch, port), *(_shown(row[one.name], one.kind) for one in settings))
+            for port, row in found.items()
+        ],
+    )
+
+
+def _heading(setting: Setting) -> str:
+    return f"{setting.name}\nKB" if setting.kind == "size" else setting.name
+
+
+def _shown(value: float, kind: str) -> str:
+    return {"size": f"{value / 1e3:.3f}", "share": f"{value:.3%}"}.get(kind, f"{value:g}")
+
+
+def _value(text: str, settings: Sequence[Setting]) -> tuple[str, float]:
+    from controller.errors import UnknownNameError
+
+    name, equals, raw = text.partition("=")
+    kinds = {setting.name: setting.kind for setting in settings}
+    if not (name and equals and raw):
+        raise click.UsageError(f"{text!r}: write it as name=value, for instance xoff=256KB")
+    if name not in kinds:
+        raise UnknownNameError("setting", name, list(kinds))
+    return name, Quantity(kinds[name], zero=True).convert(raw, None, None)
+
+
+@click.command()
+@click.argument("node", shell_complete=complete_node)
+@click.argument("port", type=int, required=False, shell_complete=complete_port)
+@click.option(
+    "--for", "duration", type=Quantity("duration"), help="Nominal time: 2ms. Until `pcn resume` unless given."
+)
+@click.option("--class", "traffic_class", type=click.IntRange(0, 7), default=3, show_default=True, help="Which class.")
+@network_option
+@json_option
+def pause(
+    node: str, port: int | None, duration: float | None, traffic_class: int, network: str | None, as_json: bool
+) -> None:
+    """Pause PORT of NODE by real PFC frames.
+
+    As if its neighbour had sent them. PAUSE is sent again while it lasts, RESUME at its end; Ctrl-C ends it early.
+    NODE is a switch or a host, which has one port.
+
+    \b
+    Examples:
+      pcn pause s1 3 --for 2ms
+      pcn pause h0 --for 500us
+    """
+    from controller.units import dilated_text
+    from lab.attach import attach
+    from lab.pause import pause as send
+    from lab.running import endpoint
+
+    with attach(network) as lab:
+        end = endpoint(lab.topology, node, port)
+        if not as_json:
+            lasts = "until `pcn resume`" if duration is None else f"for {dilated_text(duration, lab.record.dilation)}"
+            click.echo(f"{end} is paused {lasts}; Ctrl-C ends it")
+        made = send(lab, node, port, duration_s=duration, traffic_class=traffic_class)
+    if as_json:
+        print_json(asdict(made))
+        return
+    ended = ", ended by `pcn resume`" if made.resumed else ""
+    click.echo(
+        f"{made.port} class {made.traffic_class} was paused for {made.paused_s * 1e3:.3f} ms nominal, "
+        f"by {made.frames} PFC frames{ended}"
+    )
+
+
+@click.command()
+@click.argument("node", shell_complete=complete_node)
+@click.argument("port", type=int, required=False, shell_complete=complete_port)
+@click.option("--class", "traffic_class", type=click.IntRange(0, 7), default=3, show_default=True, help="Which class.")
+@network_option
+@json_option
+def resume(node: str, port: int | None, traffic_class: int, network: str | None, as_json: bool) -> None:
+    """Let PORT of NODE send again: a PFC RESUME.
+
+    As if its neighbour had sent it. It ends a `pcn pause` of the port, too.
+
+    \b
+    Examples:
+      pcn resume s1 3
+      pcn resume h0
+    """
+    from lab.attach import attach
+    from lab.pause import resume as send
+
+    with attach(network) as lab:
+        name = send(lab, node, port, traffic_class=traffic_class)
+    if as_json:
+        print_json({"port": name, "traffic_class": traffic_class})
+    else:
+        click.echo(f"sent RESUME to {name}, class {traffic_class}")

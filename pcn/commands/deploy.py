@@ -1,0 +1,147 @@
+"""`pcn deploy`: a Tofino switch of a lab."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from pcn.commands.common import election_id_option, json_option, print_json, print_table
+
+if TYPE_CHECKING:
+    from controller.tofino.deploy import Deployed
+    from controller.tofino.model import TofinoLab
+    from controller.tofino.package import Package
+
+_ADDRESS = re.compile(r"(\[[0-9a-fA-F:.]+\]|[^\s:/\[\]]+):(\d{1,5})")
+_MOST_PORT = 0xFFFF
+PROGRAM = "pcn"
+
+
+def _address(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
+    found = _ADDRESS.fullmatch(value or "")
+    if value is not None and not (found and 0 < int(found.group(2)) <= _MOST_PORT):
+        raise click.BadParameter(f"{value!r}: write it as HOST:PORT; Stratum's port is 9559")
+    return value
+
+
+@click.command()
+@click.option("--target", type=click.Choice(["tofino"]), default="tofino", show_default=True, help="What it is.")
+@click.option("--grpc", "address", metavar="HOST:PORT", callback=_address, help="Its P4Runtime server: Stratum's.")
+@click.option(
+    "--ports",
+    "path",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Its ports, PFC, queues and routes, in YAML.",
+)
+@click.option("--check", is_flag=True, help="Send nothing.")
+@click.option("--read", "reads", is_flag=True, help="Load and write nothing: read entries and counters.")
+@click.option(
+    "--out",
+    "directory",
+    metavar="DIR",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Write package, chassis configuration and PFC script there, over older ones.",
+)
+@election_id_option(1)
+@click.option("--sample", is_flag=True, help="Print a FILE to start from, and do nothing else.")
+@json_option
+def deploy(
+    target: str,
+    address: str | None,
+    path: Path | None,
+    check: bool,
+    reads: bool,
+    directory: Path | None,
+    election_id: int,
+    sample: bool,
+    as_json: bool,
+) -> None:
+    """Load PCN into a hardware switch, and program it.
+
+    All of FILE is checked before anything is sent. Then the program is packed and loaded, which stops the switch's
+    traffic for a moment, entries are written, and counters read. docs/tofino.md has the steps of a lab.
+
+    \b
+    Examples:
+      pcn deploy --sample > ports.yaml
+      pcn deploy --ports ports.yaml --check --out tofino
+      pcn deploy --target tofino --grpc 192.0.2.10:9559 --ports ports.yaml
+      pcn deploy --grpc 192.0.2.10:9559 --ports ports.yaml --read
+    """
+    from controller.tofino import deploy as tofino
+    from controller.tofino.package import Package
+    from controller.tofino.ports import SAMPLE, read
+
+    if sample:
+        click.echo(SAMPLE.read_text(), nl=False)
+        return
+    if path is None:
+        raise click.UsageError("name the lab's file with --ports FILE; --sample prints one to start from")
+    if check and reads:
+        raise click.UsageError("take --check, which sends nothing, or --read")
+    if address is None and not check:
+        raise click.UsageError("say where its P4Runtime server is, with --grpc HOST:PORT, or take --check")
+    lab = read(path)
+    package = Package.compiled(PROGRAM)
+    entries = tofino.check(lab, package)
+    files = _write(directory, lab, package) if directory else []
+    if address is None or check:
+        if as_json:
+            print_json(
+                {"switch": lab.switch, "package_bytes": len(package.data), "entries": len(entries), "files": files}
+            )
+            return
+        click.echo(
+            f"{path}: {len(lab.ports)} ports, {len(lab.routes)} routes; program {package.name} takes their "
+            f"{len(entries)} entries. Nothing was sent"
+        )
+    else:
+        say = (lambda _text: None) if as_json else (lambda text: click.echo(f"{lab.switch}: {text}"))
+        if reads:
+            made = tofino.look(lab, address)
+        else:
+            made = tofino.deploy(lab, package, address, election_id, say)
+        if as_json:
+            print_json({"switch": lab.switch, "package_bytes": len(package.data), **asdict(made), "files": files})
+            return
+        _show(lab, made)
+    for file in files:
+        click.echo(f"wrote {file}")
+
+
+def _write(directory: Path, lab: TofinoLab, package: Package) -> list[str]:
+    from controller.tofino.buffers import pfc_script
+    from controller.tofino.chassis import chassis_config
+    from topologies.errors import LabError
+
+    contents = {
+        "p4_device_config.pb.bin": package.data,
+        "chassis_config.pb.txt": chassis_config(lab).encode(),
+        "pfc.py": pfc_script(lab).encode(),
+    }
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        for name, content in contents.items():
+            (directory / name).write_bytes(content)
+    except OSError as error:
+        raise LabError(f"{directory}: {error.strerror}") from None
+    return [str(directory / name) for name in contents]
+
+
+def _show(lab: TofinoLab, made: Deployed) -> None:
+    print_table(f"{lab.switch}: entries", ("table", "entries"), sorted(made.entries.items()))
+    panels = {port.number: port.panel for port in lab.ports}
+    print_table(
+        f"{lab.switch}: counters that are not zero",
+        ("counter", "port", "panel", "class", "packets", "bytes"),
+        [
+            (cell.counter, cell.port, panels[cell.port], cell.number, cell.value.packets, cell.value.bytes or "-")
+            for cell in made.counters
+            if cell.value.packets
+        ],
+    )

@@ -1,0 +1,55 @@
+"""`pcn doctor`."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import click
+
+from pcn.commands.common import json_option, print_json, print_table
+
+
+@click.command()
+@json_option
+def doctor(as_json: bool) -> None:
+    """Say what this machine lacks.
+
+    And the command that brings it. Fails if something that is needed is missing: without root, for virtual time and
+    figures; as root, for live networks too.
+
+    \b
+    Examples:
+      pcn doctor
+      pcn doctor --json
+    """
+    from pcn.doctor import checks, missing
+
+    found = checks()
+    lacking = missing(found)
+    if as_json:
+        print_json([asdict(check) for check in found])
+    else:
+        print_table(
+            "PCN Lab on this machine",
+            ("", "what", "for", "found"),
+            [
+                (
+                    "ok" if check.present else "MISSING" if check.name in lacking else "optional",
+                    check.name,
+                    check.what_for,
+                    check.found,
+                )
+                for check in found
+            ],
+        )
+        for check in found:
+            if not check.present:
+                click.echo(f"to get {check.name}: {check.remedy}")
+    if lacking:
+        raise click.ClickException(f"missing: {', '.join(lacking)}")
+    if not as_json:
+        live = [check.name for check in found if check.live and not check.present]
+        if live:
+            click.echo(f"virtual time and figures have all they need; live networks need {', '.join(live)}")
+        else:
+            click.echo("everything that is needed is here")

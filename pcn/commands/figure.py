@@ -1,0 +1,48 @@
+"""`pcn figure`: figures of the paper."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from pcn.commands.common import listing
+from pcn.complete import complete_figure
+
+
+def _figures() -> Iterator[tuple[str, str]]:
+    from experiments.paper import FIGURES
+
+    for name, figure in FIGURES.items():
+        yield name, f"{figure.title}. {figure.source}"
+
+
+@click.command(cls=listing("Figures", _figures))
+@click.argument("names", nargs=-1, required=True, metavar="NAME...", shell_complete=complete_figure)
+@click.option("--schemes", metavar="A,B,...", help="Only these schemes; all that there are unless given.")
+@click.option("--jobs", type=click.IntRange(1), help="Runs at a time; as many as cores unless given.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), default=Path("results/figures"), show_default=True, help="Result folder."
+)
+@click.option(
+    "--docs", type=click.Path(path_type=Path), help="Write results.md and its pictures into this folder, too."
+)
+@click.option("--redraw", is_flag=True, help="Run nothing: judge and draw again what was run into the result folder.")
+def figure(
+    names: tuple[str, ...], schemes: str | None, jobs: int | None, out: Path, docs: Path | None, redraw: bool
+) -> None:
+    """Run the figures NAME... of the paper in virtual time: fig11, fig17, ...; all for all.
+
+    Each is a list of runs, held against what the paper claims. Writes summary.json, outcomes.json (numbers and curves
+    of each run) and figure.png and .svg for each figure, and one report.html for all that have been run.
+
+    \b
+    Examples:
+      pcn figure fig10
+      pcn figure fig11 --schemes pcn,dcqcn
+      pcn figure all
+    """
+    from experiments.paper.cli import figure_command
+
+    figure_command(names, schemes, jobs, out, docs, redraw)

@@ -1,0 +1,212 @@
+"""`pcn flow`: start and stop flows in a network that is up, and see what became of them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import click
+
+from pcn.commands.common import Quantity, json_option, network_option, print_json, print_table
+from pcn.complete import complete_flow, complete_host
+
+if TYPE_CHECKING:
+    from lab.attach import Attached
+    from lab.flows import Flow
+
+
+@click.group()
+def flow() -> None:
+    """Start, stop and watch flows. Rates and times are nominal, sizes are payload.
+
+    \b
+    Examples:
+      pcn flow start h0 r0
+      pcn flow list
+      pcn flow stop --all
+    """
+
+
+@flow.command()
+@click.argument("src", shell_complete=complete_host)
+@click.argument("dst", shell_complete=complete_host)
+@click.option("--size", type=Quantity("size"), help="Payload to send: 64KB. For ever unless given.")
+@click.option("--rate", type=Quantity("rate"), help="At most this rate: 5G.")
+@click.option("--duration", type=Quantity("duration"), help="For this nominal time: 10ms.")
+@click.option("--count", type=click.IntRange(1, 4096), default=1, show_default=True, help="How many flows.")
+@network_option
+@json_option
+def start(
+    src: str,
+    dst: str,
+    size: float | None,
+    rate: float | None,
+    duration: float | None,
+    count: int,
+    network: str | None,
+    as_json: bool,
+) -> None:
+    """Start flows from the host SRC to the host DST, at line rate first, as the scheme has it.
+
+    \b
+    Examples:
+      pcn flow start h0 r0
+      pcn flow start h0 r0 --size 64KB --count 16
+      pcn flow start h1 r1 --rate 5G --duration 10ms
+    """
+    from controller.units import dilated_text
+    from lab import flows
+    from lab.attach import attach
+
+    with attach(network) as lab:
+        numbers = flows.start(
+            lab.topology,
+            lab.agents,
+            src,
+            dst,
+            count=count,
+            size_bytes=None if size is None else round(size),
+            rate_bps=rate,
+            duration_s=duration,
+        )
+        lasts = "" if duration is None else f" for {dilated_text(duration, lab.record.dilation)}"
+    if as_json:
+        print_json({"started": numbers})
+    else:
+        click.echo(f"started {_numbers(numbers)} from {src} to {dst}{lasts}")
+
+
+@flow.command()
+@click.argument("numbers", nargs=-1, type=int, metavar="[FLOW]...", shell_complete=complete_flow)
+@click.option("--all", "every", is_flag=True, help="Every flow.")
+@network_option
+@json_option
+def stop(numbers: tuple[int, ...], every: bool, network: str | None, as_json: bool) -> None:
+    """Stop flows by number, or --all. What they counted stays.
+
+    \b
+    Examples:
+      pcn flow stop 1 2
+      pcn flow stop --all
+    """
+    from lab import flows
+    from lab.attach import attach
+
+    if bool(numbers) == every:
+        raise click.UsageError("name the flows to stop, or --all")
+    with attach(network) as lab:
+        stopped = flows.stop(lab.agents, None if every else numbers)
+    if as_json:
+        print_json({"stopped": stopped})
+    else:
+        click.echo(f"stopped {_numbers(stopped)}" if stopped else "nothing was sending")
+
+
+@flow.command("list")
+@network_option
+@json_option
+def list_flows(network: str | None, as_json: bool) -> None:
+    """Flows, their state and sending rate.
+
+    \b
+    Examples:
+      pcn flow list
+      pcn flow list --json
+    """
+    from lab.attach import attach
+
+    with attach(network) as lab:
+        found = _flows(lab)
+    if as_json:
+        print_json([{key: value for key, value in asdict(flow).items() if key in _LISTED} for flow in found])
+        return
+    print_table(
+        "flows",
+        ("flow", "from", "to", "state", "rate", "sent\npackets"),
+        [
+            (
+                one.id,
+                one.src,
+                one.dst,
+                one.state,
+                _rate(one.rate_bps if one.state == "sending" else None),
+                one.sent_packets,
+            )
+            for one in found
+        ],
+    )
+
+
+_LISTED = ("id", "src", "dst", "state", "rate_bps", "sent_packets")
+
+
+@flow.command()
+@network_option
+@json_option
+def stats(network: str | None, as_json: bool) -> None:
+    """What each flow sent, what arrived of it, how much was marked, and how quick it was.
+
+    Missing: once a flow has ended, everything that was sent and hasn't come; before, gaps. Lines below the table name
+    PAUSE, RESUME and CNP frames that were lost, and programs that have ended.
+
+    \b
+    Examples:
+      pcn flow stats
+      pcn flow stats --json
+    """
+    from lab import control_frames
+    from lab.attach import attach
+
+    with attach(network) as lab:
+        found = _flows(lab)
+        lost = [str(one) for one in control_frames.lost(lab)]
+        ended = [node for node in lab.record.nodes.values() if node.process and not node.process.alive()]
+    below = [f"the program of {node.name} has ended; its log: {node.log}" for node in ended] + lost
+    if as_json:
+        print_json([{**asdict(flow), "marked_fraction": flow.marked_fraction} for flow in found])
+        for line in below:
+            click.echo(line, err=True)
+        return
+    print_table(
+        "flows",
+        (
+            *("flow", "from", "to", "state", "sent\npackets", "arrived\npackets", "missing\npackets"),
+            *("marked", "CNPs", "goodput\nGb/s", "FCT\nms"),
+        ),
+        [
+            (
+                one.id,
+                one.src,
+                one.dst,
+                one.state,
+                one.sent_packets,
+                one.received_packets,
+                one.missing,
+                "-" if one.marked_fraction is None else f"{one.marked_fraction:.1%}",
+                one.cnps,
+                "-" if one.goodput_bps is None else f"{one.goodput_bps / 1e9:.3f}",
+                "-" if one.fct_s is None else f"{one.fct_s * 1e3:.3f}",
+            )
+            for one in found
+        ],
+    )
+    for line in below:
+        click.echo(line)
+
+
+def _flows(lab: Attached) -> list[Flow]:
+    from lab import flows
+
+    return flows.flows(lab.topology, flows.ask(lab.agents))
+
+
+def _rate(rate_bps: float | None) -> str:
+    return "-" if rate_bps is None else f"{rate_bps / 1e9:.3f} Gb/s"
+
+
+def _numbers(numbers: list[int]) -> str:
+    if len(numbers) == 1:
+        return f"flow {numbers[0]}"
+    if len(numbers) > 2 and numbers == list(range(numbers[0], numbers[-1] + 1)):
+        return f"flows {numbers[0]} to {numbers[-1]}"
+    return f"flows {', '.join(map(str, numbers))}"

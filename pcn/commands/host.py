@@ -1,0 +1,157 @@
+"""`pcn host`: this machine as a host of a lab."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from pcn.commands.common import Quantity, json_option, print_json, print_table
+from pcn.complete import complete_scheme
+
+if TYPE_CHECKING:
+    from hosts.stats import AgentStats
+    from lab.nic_host import NicHost
+
+_LOOK_S = 0.2
+
+
+@click.command()
+@click.option("--iface", "interface", metavar="NAME", required=True, help="The NIC that is cabled to the switch.")
+@click.option("--ip", metavar="ADDRESS", help="The host's. The interface's own unless given.")
+@click.option("--line-rate", type=Quantity("rate"), help="Of the host: 1G, or the interface's if that is less.")
+@click.option("--scheme", default="pcn", show_default=True, shell_complete=complete_scheme, help="Congestion control.")
+@click.option("--param", "parameters", multiple=True, metavar="NAME=VALUE", help="Parameter of the scheme: w_min=0.05.")
+@click.option("--to", "receivers", multiple=True, metavar="ADDRESS", help="Send a flow there; several times: several.")
+@click.option("--via", metavar="MAC", help="The next hop's address, where a switch isn't PCN's.")
+@click.option("--rate", type=Quantity("rate"), help="A flow's rate at most: 500M.")
+@click.option("--size", type=Quantity("size"), help="A flow's payload: 10MB. For ever unless given.")
+@click.option("--payload", type=Quantity("size"), default="1000", show_default=True, help="A packet's payload.")
+@click.option("--for", "duration", type=Quantity("duration"), help="End after this time: 10s. At Ctrl-C unless given.")
+@click.option("--log", type=click.Path(path_type=Path), metavar="FILE", help="What happens, in JSON lines.")
+@json_option
+def host(
+    interface: str,
+    ip: str | None,
+    line_rate: float | None,
+    scheme: str,
+    parameters: tuple[str, ...],
+    receivers: tuple[str, ...],
+    via: str | None,
+    rate: float | None,
+    size: float | None,
+    payload: float,
+    duration: float | None,
+    log: Path | None,
+    as_json: bool,
+) -> None:
+    """Be a host of a lab: the live agent on a NIC, in real time.
+
+    It receives, tells senders the rate, and sends flows --to others, which end with their --size, --for or Ctrl-C.
+    Then it shows what was sent and received. Rates are those that a raw socket carries: see docs/tofino.md.
+
+    \b
+    Examples:
+      pcn host --iface eth2 --for 2s
+      pcn host --iface eth2 --to 10.0.0.2 --rate 500M --for 2s
+    """
+    from controller.units import time_text
+    from lab.nic_host import NEXT_HOP, NicHost, SchemeError, find_nic, settings
+
+    if not receivers and (rate or size or via):
+        raise click.UsageError("--rate, --size and --via are of flows: say where one goes, with --to ADDRESS")
+    given = dict[str, str]()
+    for text in parameters:
+        name, equals, value = text.partition("=")
+        if not (name and equals and value):
+            raise click.UsageError(f"{text!r}: write it as name=value, for instance w_min=0.05")
+        given[name] = value
+    try:
+        wanted = settings(find_nic(interface), ip, line_rate, scheme, given, log)
+    except SchemeError as error:
+        raise click.UsageError(str(error)) from None
+    if wanted.ip in receivers:
+        raise click.UsageError(f"--to {wanted.ip}: that is this host's own address")
+    with NicHost(wanted) as running:
+        if not as_json:
+            click.echo(
+                f"{interface}: {wanted.ip}, {wanted.nic.mac}, {wanted.line_rate_bps / 1e9:g} Gb/s, {scheme}"
+                f"{f', for {time_text(duration)}' if duration else ''}; Ctrl-C ends it"
+            )
+        for number, receiver in enumerate(receivers, 1):
+            running.agent.start(
+                number,
+                receiver,
+                via or NEXT_HOP,
+                rate_bps=rate,
+                size_bytes=None if size is None else round(size),
+                payload_bytes=round(payload),
+            )
+        try:
+            _wait(running, duration, until_sent=bool(receivers) and size is not None)
+        except KeyboardInterrupt:
+            if duration is None:
+                click.echo()
+        stats = running.agent.stats()
+    if as_json:
+        print_json(stats.as_json())
+    else:
+        _show(stats, rate)
+
+
+def _wait(running: NicHost, duration: float | None, until_sent: bool) -> None:
+    """Until the time is over, all flows have ended, or the agent did. Raises LabError then."""
+    end = time.monotonic() + duration if duration is not None else float("inf")
+    while (left := end - time.monotonic()) > 0:
+        if until_sent and all(flow.end_s is not None for flow in running.agent.flows()):
+            return
+        running.wait(min(_LOOK_S, left))
+
+
+def _show(stats: AgentStats, most_bps: float | None) -> None:
+    """`most_bps`: a flow's, whatever its reaction point would allow."""
+    if stats.sent:
+        print_table(
+            "sent",
+            ("flow", "to", "state", "packets", "payload\nMB", "rate\nGb/s", "CNPs"),
+            [
+                (
+                    *(one.flow, one.dst_ip, one.state, one.packets, _mb(one.payload_bytes)),
+                    *(_gbps(min(one.rate_bps, most_bps or one.rate_bps)), one.cnps),
+                )
+                for one in stats.sent
+            ],
+        )
+    if stats.received:
+        print_table(
+            "received",
+            ("flow", "from", "packets", "payload\nMB", "goodput\nGb/s", "marked", "missing", "CNPs"),
+            [
+                (
+                    *(one.flow, one.src_ip, one.packets, _mb(one.payload_bytes)),
+                    _gbps(8 * one.payload_bytes / (one.last_s - one.first_s)) if one.last_s > one.first_s else "-",
+                    *(f"{one.marked_ce / one.packets:.1%}", one.gaps, one.cnps),
+                )
+                for one in stats.received
+            ],
+        )
+    for pauses in stats.pauses:
+        click.echo(
+            f"class {pauses.priority}: {pauses.pause} PAUSE and {pauses.resume} RESUME, paused {pauses.paused_s:.3f} s"
+        )
+    if not (stats.sent or stats.received):
+        click.echo("nothing was sent or received")
+    if not stats.kept_pace:
+        click.echo(f"this machine was too slow: in some second only {stats.worst_pace:.0%} of the rates were sent")
+    if stats.socket_drops:
+        click.echo(f"this machine was too slow: {stats.socket_drops} frames came and weren't taken")
+
+
+def _mb(count: float) -> str:
+    return f"{count / 1e6:.3f}"
+
+
+def _gbps(rate_bps: float) -> str:
+    return f"{rate_bps / 1e9:.3f}"

@@ -1,0 +1,253 @@
+"""`pcn up`, `pcn down`, `pcn status`: a network that stays up."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pcn.commands.common import Quantity, assignments, json_option, print_json, print_table
+from pcn.complete import (
+    complete_network,
+    complete_scheme,
+    complete_scheme_parameter,
+    complete_target,
+    complete_topology,
+    complete_topology_option,
+)
+
+if TYPE_CHECKING:
+    from lab.record import Record
+
+DEFAULT_DILATION = 400.0
+
+
+@click.command()
+@click.argument("topology", shell_complete=complete_topology)
+@click.option(
+    "--scheme",
+    default="pcn",
+    show_default=True,
+    shell_complete=complete_scheme,
+    help="Congestion control: of the hosts, and of the switches' marks.",
+)
+@click.option(
+    "--target", default="softswitch", show_default=True, shell_complete=complete_target, help="softswitch or bmv2."
+)
+@click.option(
+    "--dilation",
+    "-k",
+    type=Quantity("count"),
+    metavar="K",
+    default=DEFAULT_DILATION,
+    show_default=True,
+    help="How many times slower than nominal time runs.",
+)
+@click.option(
+    "--set",
+    "options",
+    multiple=True,
+    metavar="NAME=VALUE",
+    shell_complete=complete_topology_option,
+    help="Option of the topology: rate_bps=10G.",
+)
+@click.option(
+    "--param",
+    "parameters",
+    multiple=True,
+    metavar="NAME=VALUE",
+    shell_complete=complete_scheme_parameter,
+    help="Parameter of the scheme: w_max=0.5.",
+)
+@click.option("--seed", type=int, default=1, show_default=True, help="Seed of whatever is random.")
+@click.option("--network", "-n", "name", metavar="NAME", help="Name of the network; the topology's unless given.")
+@click.option("--logs", type=click.Path(path_type=Path), help="Where logs go; results/up/NAME-TIME unless given.")
+@json_option
+def up(
+    topology: str,
+    scheme: str,
+    target: str,
+    dilation: float,
+    options: tuple[str, ...],
+    parameters: tuple[str, ...],
+    seed: int,
+    name: str | None,
+    logs: Path | None,
+    as_json: bool,
+) -> None:
+    """Bring TOPOLOGY up, to stay.
+
+    Switches with their program and routes, hosts with their agents: until `pcn down`.
+
+    \b
+    Examples:
+      pcn up dumbbell
+      pcn up compact --scheme dcqcn
+      pcn up dumbbell --scheme pfc --dilation 1000
+      pcn up dumbbell --set pairs=2 --set xoff_bytes=256KB
+    """
+    from controller.compiled import stale
+    from lab import supervisor
+    from lab.network import configured, require_startable
+    from lab.target import target as find_target
+    from topologies import catalog
+
+    values = assignments(options)
+    built = catalog.build(topology, values)
+    name = name or built.name
+    configured(scheme, assignments(parameters))
+    require_startable(built, find_target(target), name)
+    logs = logs or Path("results") / "up" / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}"
+    logs.mkdir(parents=True, exist_ok=True)
+    spec = supervisor.Spec(
+        name=name,
+        topology=topology,
+        log_dir=str(logs.resolve()),
+        options=values,
+        target=target,
+        scheme=scheme,
+        scheme_parameters=assignments(parameters),
+        dilation=dilation,
+        seed=seed,
+    )
+    nodes = f"{len(built.switches)} switches ({target}), {len(built.hosts)} hosts ({scheme})"
+    click.echo(f"bringing {name} up: {nodes} ...", err=as_json)
+    record = supervisor.up(spec)
+    if old := stale(record.program):
+        click.echo(f"note: {old}", err=True)
+    if as_json:
+        print_json(_network(record, held=True))
+        return
+    click.echo(
+        f"{name} is up, k = {record.dilation:g}, link delay: {record.features.get('link_delay')}; logs in {logs}"
+    )
+    src, dst = built.hosts[0].name, built.hosts[-1].name
+    click.echo(f"`pcn flow start {src} {dst}` sends, `pcn watch` shows what happens, `pcn down` ends it.")
+
+
+@click.command()
+@click.argument("name", required=False, shell_complete=complete_network)
+@click.option("--force", is_flag=True, help="Also a network that a running command (`pcn run`) holds.")
+@json_option
+def down(name: str | None, force: bool, as_json: bool) -> None:
+    """End what `pcn up` started.
+
+    The network NAME, or all; and remove what dead ones left. Without NAME, safe to repeat.
+
+    \b
+    Examples:
+      pcn down
+      pcn down dumbbell
+    """
+    from controller.errors import UnknownNameError
+    from experiments.output import remove_dead
+    from lab import record as records
+    from lab import supervisor
+
+    if name and not records.directory(name).is_dir():
+        raise UnknownNameError("network", name, records.names())
+    removed: list[str] = []
+    for found in [name] if name else records.names():
+        record = records.load(found)
+        if not name and not force and record and record.role != "up" and records.is_held(found):
+            click.echo(f"left alone: {found}, of the running process {record.owner.pid}", err=as_json)
+            continue
+        removed += supervisor.down(found, force)
+    if not name:
+        removed += [f"what a killed run left, {path}" for path in remove_dead()]
+    if as_json:
+        print_json({"removed": removed})
+        return
+    for thing in removed:
+        click.echo(f"removed {thing}")
+    if not removed:
+        click.echo("nothing to remove")
+
+
+@click.command()
+@json_option
+def status(as_json: bool) -> None:
+    """Show networks and their programs.
+
+    Of each switch, where its P4Runtime server listens, and as which device: for controllers of your own.
+
+    \b
+    Examples:
+      pcn status
+      pcn status --json
+    """
+    from lab import record as records
+
+    found = [record for name in records.names() if (record := records.load(name))]
+    networks = [_network(record, records.is_held(record.name)) for record in found]
+    if as_json:
+        print_json(networks)
+        return
+    if not networks:
+        click.echo("no network is up")
+    for network in networks:
+        title = (
+            f"{network['name']}: {_state(network)}, {network['target']}, {network['scheme']}, "
+            f"k = {network['dilation']:g}, process {network['pid']}"
+        )
+        rows = [
+            (
+                *(node["name"], node["kind"], _PROGRAM[node["runs"]], node["pid"] or "-"),
+                *((node["device_id"], node["control"]) if node["device_id"] else ("-", "-")),
+                node["log"] or "-",
+            )
+            for node in network["nodes"]
+        ]
+        print_table(title, ("node", "is", "program", "pid", "device\nid", "P4Runtime", "log"), rows)
+
+
+_PROGRAM = {True: "runs", False: "ENDED", None: "the kernel"}
+
+
+def _state(network: dict[str, Any]) -> str:
+    """What is wrong with it comes first."""
+    if network["state"] != "up":
+        return str(network["state"])
+    ended = [node["name"] for node in network["nodes"] if node["runs"] is False]
+    wrong = [f"the program{'s' if len(ended) > 1 else ''} of {', '.join(ended)} ENDED"] if ended else []
+    wrong += [f"{link} is DOWN" for link in network["links_down"]]
+    return f"up, BUT {'; '.join(wrong)}" if wrong else "up"
+
+
+def _network(record: Record, held: bool) -> dict[str, Any]:
+    from lab.links import links
+    from topologies.serialise import from_dict
+
+    topology = from_dict(record.topology)
+    devices = {switch.name: switch.device_id for switch in topology.switches}
+    return {
+        "name": record.name,
+        "state": record.state if held else "dead: `pcn down` removes what it left",
+        "topology": topology.name,
+        "target": record.target,
+        "scheme": record.scheme,
+        "program": record.program,
+        "dilation": record.dilation,
+        "features": record.features,
+        "pid": record.owner.pid,
+        "logs": record.log_dir,
+        "links_down": [str(link) for link in links(record, topology) if not link.up]
+        if held and record.state == "up"
+        else [],
+        "nodes": [
+            {
+                "name": node.name,
+                "kind": "switch" if node.name in devices else "host",
+                "runs": node.process.alive() if node.process else None,  # None: the kernel speaks for it
+                "pid": node.process.pid if node.process else None,
+                "namespace_pid": node.shell.pid,
+                "interfaces": node.interfaces,
+                "device_id": devices.get(node.name),
+                "control": node.control,  # a switch's P4Runtime, an agent's socket
+                "log": node.log,
+            }
+            for node in record.nodes.values()
+        ],
+    }

@@ -1,0 +1,109 @@
+"""`pcn run`: an experiment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from pcn.commands.common import json_option, listing
+from pcn.complete import (
+    complete_clock,
+    complete_parameter,
+    complete_scenario,
+    complete_scheme,
+    complete_target,
+)
+
+UNMET = 3
+"""Exit code of --check."""
+
+
+def _scenarios() -> Iterator[tuple[str, str]]:
+    from experiments.scenarios import SCENARIOS
+
+    for name, scenario in SCENARIOS.items():
+        yield name, f"{scenario.title}. {scenario.source}"
+
+
+@click.command(cls=listing("Scenarios", _scenarios))
+@click.argument("scenario", shell_complete=complete_scenario)
+@click.option(
+    "--scheme",
+    metavar="NAME[,NAME...]",
+    shell_complete=complete_scheme,
+    help="Congestion control; several are compared. Default: SCENARIO's.",
+)
+@click.option(
+    "--clock",
+    default="live",
+    show_default=True,
+    shell_complete=complete_clock,
+    help="live or virtual; live,virtual runs both and draws one over the other.",
+)
+@click.option(
+    "--target",
+    default="softswitch",
+    show_default=True,
+    shell_complete=complete_target,
+    help="Live switches: softswitch or bmv2.",
+)
+@click.option("--seed", type=int, default=1, show_default=True, help="Seed of whatever is random.")
+@click.option(
+    "--set",
+    "parameters",
+    multiple=True,
+    metavar="NAME=VALUE",
+    shell_complete=complete_parameter,
+    help="Parameter of the scenario: duration=100ms.",
+)
+@click.option("--list", "listed", is_flag=True, help="Run nothing: list SCENARIO's parameters.")
+@click.option("--dilation", "-k", default="auto", show_default=True, metavar="K|auto", help="Slow-down of live time.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    help="Result folder. Default: results/SCENARIO/SCHEME, results/SCENARIO-virtual/SCHEME in virtual time.",
+)
+@click.option("--check", is_flag=True, help=f"Exit code {UNMET} if a check is not met.")
+@click.option("--quiet", "-q", is_flag=True, help="Say nothing but what went wrong.")
+@json_option
+def run(
+    scenario: str,
+    scheme: str | None,
+    clock: str,
+    target: str,
+    seed: int,
+    parameters: tuple[str, ...],
+    listed: bool,
+    dilation: str,
+    out: Path | None,
+    check: bool,
+    quiet: bool,
+    as_json: bool,
+) -> int:
+    """Run SCENARIO, with a report.
+
+    Writes summary.json, series.parquet, plots and report.html. What is there already is kept beside it. --json prints
+    summary.json, and progress on stderr.
+
+    \b
+    Examples:
+      pcn run dumbbell
+      pcn run dumbbell --scheme pfc --set duration=50ms
+      pcn run victim --scheme dcqcn,pcn --set K_max=400KB
+      pcn run fig5 --clock virtual
+      pcn run dumbbell --clock live,virtual
+      pcn run dumbbell --target bmv2 --dilation 1000 --out /tmp/bmv2
+      pcn run victim --scheme dcqcn --list
+    """
+    from experiments import cli
+
+    if listed:
+        cli.list_command(scenario, scheme, as_json)
+        return 0
+    unmet = cli.run_command(scenario, scheme, clock, target, seed, parameters, dilation, out, quiet, as_json)
+    if not (check and unmet):
+        return 0
+    click.echo(f"pcn: not met: {'; '.join(unmet)}", err=True)
+    return UNMET

@@ -1,0 +1,144 @@
+"""`pcn watch`: ports and flows, live."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import select
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import click
+
+from pcn.commands.common import network_option, print_json
+
+if TYPE_CHECKING:
+    from lab.attach import Attached
+    from lab.observe import Observer
+
+
+@click.command()
+@click.option(
+    "--every",
+    type=click.FloatRange(0.1, 3600),
+    default=1.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Real time between two looks.",
+)
+@click.option("--once", is_flag=True, help="One look, printed.")
+@network_option
+@click.option("--json", "as_json", is_flag=True, help="A JSON object a line; with --once one, indented.")
+def watch(every: float, once: bool, network: str | None, as_json: bool) -> None:
+    """Watch ports and flows, live.
+
+    Of each port of each switch: queue, pn (packets that a pause held up), PAUSE frames, marks, what it sends. Of each
+    flow: rate, goodput, marks. `q` or Ctrl-C ends it. All is nominal, over the time between two looks.
+
+    \b
+    Examples:
+      pcn watch
+      pcn watch --once
+      pcn watch --once --json
+    """
+    with contextlib.ExitStack() as stack, contextlib.suppress(KeyboardInterrupt):
+        with _said("connecting ..."):
+            from lab.attach import attach
+            from lab.observe import Observer
+
+            lab = stack.enter_context(attach(network))
+            observer = Observer(lab)
+        if once:
+            _once(lab, observer, every, as_json)
+        elif as_json or not sys.stdout.isatty():
+            _lines(lab, observer, every, as_json)
+        else:
+            _live(lab, observer, every)
+
+
+@contextlib.contextmanager
+def _said(text: str) -> Iterator[None]:
+    """While there is nothing else to see; gone afterwards."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    click.echo(text, nl=False, err=True)
+    try:
+        yield
+    finally:
+        click.echo("\r\x1b[K", nl=False, err=True)
+
+
+def _once(lab: Attached, observer: Observer, every: float, as_json: bool) -> None:
+    from rich.console import Console
+
+    from pcn.view import picture
+
+    time.sleep(every)
+    now = observer.look()
+    if as_json:
+        print_json(asdict(now))
+        return
+    console = Console(highlight=False)
+    console.print(picture(lab.record, now, console.width))
+
+
+def _lines(lab: Attached, observer: Observer, every: float, as_json: bool) -> None:
+    from rich.console import Console
+
+    from pcn.view import picture
+
+    console = Console(highlight=False)
+    while True:
+        time.sleep(every)
+        now = observer.look()
+        if as_json:
+            click.echo(json.dumps(asdict(now)))
+        else:
+            console.print(picture(lab.record, now, console.width))
+
+
+def _live(lab: Attached, observer: Observer, every: float) -> None:
+    from rich.console import Console
+    from rich.live import Live
+
+    from pcn.view import picture
+
+    console = Console(highlight=False)
+    with _keys(), Live(f"{lab.record.name}: looking ...", console=console, screen=True, auto_refresh=False) as live:
+        live.refresh()
+        wait_s = min(every, 0.3)  # the first look comes soon
+        while not _pressed("q", wait_s):
+            live.update(picture(lab.record, observer.look(), console.width, console.height), refresh=True)
+            wait_s = every
+
+
+@contextlib.contextmanager
+def _keys() -> Iterator[None]:
+    """Keys are read as they are pressed; Ctrl-C still interrupts."""
+    import termios
+    import tty
+
+    if not sys.stdin.isatty():
+        yield
+        return
+    before = termios.tcgetattr(sys.stdin)
+    tty.setcbreak(sys.stdin)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(sys.stdin, termios.TCSADRAIN, before)
+
+
+def _pressed(key: str, wait_s: float) -> bool:
+    """Waits, at most until the key is pressed."""
+    end = time.monotonic() + wait_s
+    while (left := end - time.monotonic()) > 0:
+        if not sys.stdin.isatty():
+            time.sleep(left)
+        elif select.select([sys.stdin], [], [], left)[0] and sys.stdin.read(1) == key:
+            return True
+    return False

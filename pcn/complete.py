@@ -1,0 +1,183 @@
+"""What the shell completes words to: names of the network that is up, and of what there is. Never fails, never waits:
+where the network can't be asked, nothing is offered."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from lab.record import Record
+    from topologies.model import Topology
+
+Completer = Callable[[click.Context, click.Parameter, str], list[str]]
+
+
+def _completer(names: Callable[[click.Context], Iterable[str]]) -> Completer:
+    """Offers the names that begin with what was typed."""
+
+    def complete(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+        from hosts.client import AgentError
+        from topologies.errors import LabError
+
+        try:
+            return [name for name in names(context) if name.startswith(incomplete)]
+        except (LabError, AgentError, OSError):
+            return []
+
+    return complete
+
+
+def _record(context: click.Context) -> Record:
+    from lab.attach import find
+
+    return find(context.params.get("network"))
+
+
+def _topology(context: click.Context) -> Topology:
+    from topologies.serialise import from_dict
+
+    return from_dict(_record(context).topology)
+
+
+def _switches(context: click.Context) -> list[str]:
+    return [switch.name for switch in _topology(context).switches]
+
+
+def _hosts(context: click.Context) -> list[str]:
+    return [host.name for host in _topology(context).hosts]
+
+
+def _nodes(context: click.Context) -> list[str]:
+    return _switches(context) + _hosts(context)
+
+
+def _ports(context: click.Context) -> list[str]:
+    node = context.params.get("node") or context.params.get("switch")
+    return [str(port) for port in _topology(context).ports(str(node))]
+
+
+def _networks(_context: click.Context) -> list[str]:
+    from lab import record as records
+
+    return records.names()
+
+
+def _topologies(_context: click.Context) -> Iterable[str]:
+    from topologies.catalog import TOPOLOGIES
+
+    return TOPOLOGIES
+
+
+def _topology_options(context: click.Context) -> list[str]:
+    from topologies.catalog import options
+
+    # Where the option has no value yet, click leaves the words that it hasn't matched.
+    topology = context.params.get("topology") or next(iter(context.args), "")
+    return [f"{name}=" for name in options(topology)]
+
+
+def _scenarios(_context: click.Context) -> Iterable[str]:
+    from experiments.scenarios import SCENARIOS
+
+    return SCENARIOS
+
+
+def _parameters(context: click.Context) -> list[str]:
+    """Of the scenario, and of the schemes that run."""
+    from experiments.runner import parameters
+
+    scenario = context.params.get("scenario") or next(iter(context.args), "")
+    return [f"{one.name}=" for one in parameters(scenario, context.params.get("scheme"))]
+
+
+def _figures(_context: click.Context) -> Iterable[str]:
+    from experiments.paper import FIGURES
+
+    return *FIGURES, "all"
+
+
+def _schemes(_context: click.Context) -> Iterable[str]:
+    from hosts.algorithms import schemes
+
+    return schemes
+
+
+def _clocks(_context: click.Context) -> Iterable[str]:
+    return "live", "virtual", "live,virtual"
+
+
+def _scheme_parameters(context: click.Context) -> list[str]:
+    import dataclasses
+
+    from hosts.algorithms import find_scheme
+
+    scheme = find_scheme(context.params.get("scheme") or "pcn")
+    return [f"{field.name}=" for field in dataclasses.fields(scheme.parameters)]
+
+
+def _targets(_context: click.Context) -> Iterable[str]:
+    from lab.target import TARGETS
+
+    return TARGETS
+
+
+def _of_program(kind: str) -> Callable[[click.Context], Iterator[str]]:
+    """Names of the program's tables, counters or registers."""
+
+    def names(context: click.Context) -> Iterator[str]:
+        from controller.switch import Program
+
+        schema = Program.compiled(_record(context).program).schema
+        for one in getattr(schema, kind):
+            yield one.alias
+
+    return names
+
+
+def _counters(context: click.Context) -> list[str]:
+    from controller.ports import DISCARDS
+
+    return [*_of_program("counters")(context), *DISCARDS]
+
+
+def _settings(context: click.Context) -> list[str]:
+    from controller.settings import known
+
+    typed = context.params.get("words") or ()
+    return [*(() if typed else _ports(context)), *(f"{setting.name}=" for setting in known())]
+
+
+def _flows(context: click.Context) -> Iterator[str]:
+    from hosts.client import AgentClient
+
+    for host in _hosts(context):
+        control = _record(context).nodes[host].control
+        with contextlib.closing(AgentClient(control, timeout_s=0.5)) as agent:
+            for flow in agent.flows():
+                if flow.state in ("waiting", "sending"):
+                    yield str(flow.flow)
+
+
+complete_switch = _completer(_switches)
+complete_host = _completer(_hosts)
+complete_node = _completer(_nodes)
+complete_port = _completer(_ports)
+complete_network = _completer(_networks)
+complete_topology = _completer(_topologies)
+complete_topology_option = _completer(_topology_options)
+complete_scenario = _completer(_scenarios)
+complete_parameter = _completer(_parameters)
+complete_figure = _completer(_figures)
+complete_scheme = _completer(_schemes)
+complete_clock = _completer(_clocks)
+complete_scheme_parameter = _completer(_scheme_parameters)
+complete_target = _completer(_targets)
+complete_table = _completer(_of_program("tables"))
+complete_counter = _completer(_counters)
+complete_register = _completer(_of_program("registers"))
+complete_setting = _completer(_settings)
+complete_flow = _completer(_flows)

@@ -1,0 +1,215 @@
+"""The picture that `pcn watch` draws of a snapshot, fitted to a terminal's width and height."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich import box
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+from lab.observe import FlowState, PortState, Snapshot
+from lab.record import Record
+
+_BAR_CELLS = 20
+_GAP = 2  # between columns
+# Rows beside the tables' own: title, two headings of two lines with a rule, space between, two captions.
+_OTHER_ROWS = 1 + 2 * 3 + 1 + 1 + 1
+
+
+@dataclass(frozen=True)
+class _Column:
+    """`room`: cells that it usually takes, so that a number that grows doesn't hide another column. Where the terminal
+    is narrow, columns go by `goes`, the smallest first; those without stay."""
+
+    heading: str
+    room: int = 0
+    goes: int | None = None
+    left: bool = False
+
+
+_PORT_COLUMNS = (
+    _Column("port", left=True),
+    _Column("link", goes=2, left=True),
+    _Column("queue\nKB", 7),
+    _Column("pn", 4, goes=3),
+    _Column("PAUSE\nout/ms", 6, goes=4),
+    _Column("PAUSE\nin/ms", 6, goes=5),
+    _Column("marked", 6, goes=6),
+    _Column("sends\nGb/s", 5, goes=7),
+    _Column("of\nlink", 4),
+    _Column("", 6),
+    _Column(f"sends, of its link\n0%{'100%':>{_BAR_CELLS - 2}}", _BAR_CELLS, goes=1, left=True),
+)
+_FLOW_COLUMNS = (
+    _Column("flow", left=True),
+    _Column("from", left=True),
+    _Column("to", left=True),
+    _Column("state", 7, goes=1, left=True),
+    _Column("rate\nGb/s", 6),
+    _Column("goodput\nGb/s", 6, goes=3),
+    _Column("marked", 6, goes=2),
+)
+
+
+@dataclass(frozen=True)
+class _FlowRow:
+    """A flow, or several of one pair of hosts together."""
+
+    name: str
+    src: str
+    dst: str
+    state: str
+    rate_bps: float
+    goodput_bps: float
+    marked_share: float | None
+
+
+def picture(record: Record, now: Snapshot, width: int, height: int | None = None) -> Group:
+    """Everything, or, where it wouldn't fit into `height` rows, what is in use, and flows by pair of hosts."""
+    ports, flows = list(now.ports), _rows(now.flows)
+    if height is not None and _needed(ports, flows) > height:
+        flows = _by_pair(now.flows)
+    shown_of = len(flows)
+    if height is not None and _needed(ports, flows) > height:
+        ports = [port for port in ports if _in_use(port)]
+        room = max(4, height - _OTHER_ROWS)
+        flows = flows[: max(room // 3, room - len(ports))]
+        ports = sorted(sorted(ports, key=_busy, reverse=True)[: room - len(flows)], key=now.ports.index)
+    ended = sum(flow.state not in ("waiting", "sending") for flow in now.flows)
+    return Group(
+        _title(record, now, width),
+        _port_table(ports, len(now.ports) - len(ports), width),
+        "",
+        _flow_table(flows, shown_of - len(flows), ended, width),
+    )
+
+
+def _needed(ports: Sequence[PortState], flows: Sequence[_FlowRow]) -> int:
+    return len(ports) + max(1, len(flows)) + _OTHER_ROWS
+
+
+def _in_use(port: PortState) -> bool:
+    return bool(
+        not port.up or port.lost or port.queue_packets or port.rate_bps or port.paused or port.pausing
+        or port.pauses_sent_per_s or port.pauses_received_per_s
+    )  # fmt: skip
+
+
+def _busy(port: PortState) -> tuple[bool, bool, int, float]:
+    return (not port.up, port.paused or port.pausing, port.queue_bytes, port.utilisation)
+
+
+def _state(port: PortState) -> Text:
+    if not port.up:
+        return Text("DOWN", "bold red")
+    return Text("PAUSED", "bold red") if port.paused else Text("pauses" if port.pausing else "", "yellow")
+
+
+def _title(record: Record, now: Snapshot, width: int) -> Text:
+    """What fits of it: no number is cut."""
+    what = f"  {record.scheme}, {record.target}, k = {record.dilation:g}"
+    time_ms, over = f"  {now.time_s * 1e3:.1f} ms", f", the last {now.over_s * 1e3:.2f} ms (nominal)"
+    title = Text()
+    for middle, end in ((what, over), ("", over), ("", " (nominal)"), ("", "")):
+        title = Text.assemble((record.name, "bold"), middle, (time_ms, "bold"), end, no_wrap=True)
+        if title.cell_len <= width:
+            break
+    return title
+
+
+def _port_table(ports: Sequence[PortState], hidden: int, width: int) -> Table:
+    rows = [
+        (
+            Text(port.port, "bold red" if port.paused else ""),
+            Text(port.link),
+            _some(f"{port.queue_bytes / 1e3:.1f}", port.queue_bytes > 0),
+            Text("-") if port.pn is None else _some(str(port.pn), port.pn > 0),
+            _some(f"{port.pauses_sent_per_s / 1e3:.2f}", port.pauses_sent_per_s > 0, "yellow"),
+            _some(f"{port.pauses_received_per_s / 1e3:.2f}", port.pauses_received_per_s > 0, "red"),
+            _percent(port.marked_share),
+            _some(f"{port.rate_bps / 1e9:.2f}", port.rate_bps > 0),
+            _some(f"{port.utilisation:.0%}", port.utilisation > 0),
+            _state(port),
+            Text("█" * round(min(1.0, port.utilisation) * _BAR_CELLS), "red" if port.paused else "green"),
+        )
+        for port in ports
+    ]
+    rest = [f"{hidden} more ports"] * bool(hidden)
+    if losing := [f"{port.port} {port.lost:,}" for port in ports if port.lost]:
+        rest.append(f"frames lost: {', '.join(losing)}")
+    return _table(_PORT_COLUMNS, rows, width, "; ".join(rest) or None)
+
+
+def _flow_table(flows: Sequence[_FlowRow], hidden: int, ended: int, width: int) -> Table:
+    rest = [f"{hidden} more"] * bool(hidden) + [f"{ended} flows have ended"] * bool(ended)
+    rows = [
+        (
+            *map(Text, (flow.name, flow.src, flow.dst, flow.state)),
+            Text(f"{flow.rate_bps / 1e9:.3f}"),
+            Text(f"{flow.goodput_bps / 1e9:.3f}"),
+            _percent(flow.marked_share),
+        )
+        for flow in flows
+    ]
+    none = (Text("none"), *[Text("")] * (len(_FLOW_COLUMNS) - 1))
+    return _table(_FLOW_COLUMNS, rows or [none], width, "; ".join(rest) or None)
+
+
+def _table(columns: Sequence[_Column], rows: Sequence[Sequence[Text]], width: int, caption: str | None) -> Table:
+    """With the columns that fit: none of them is cut."""
+    needs = [
+        max(column.room, *map(len, column.heading.split("\n")), *(row[number].cell_len for row in rows)) + _GAP
+        for number, column in enumerate(columns)
+    ]
+    shown = list(range(len(columns)))
+    for number in sorted((n for n, column in enumerate(columns) if column.goes), key=lambda n: columns[n].goes or 0):
+        if sum(needs[n] for n in shown) - _GAP > width:
+            shown.remove(number)
+    table = Table(
+        box=box.SIMPLE_HEAD,
+        show_edge=False,
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
+        caption=caption,
+        caption_justify="left",
+    )
+    for number in shown:
+        table.add_column(columns[number].heading, justify="left" if columns[number].left else "right", no_wrap=True)
+    for row in rows:
+        table.add_row(*(row[number] for number in shown))
+    return table
+
+
+def _rows(flows: Sequence[FlowState]) -> list[_FlowRow]:
+    return [
+        _FlowRow(str(one.id), one.src, one.dst, one.state, one.rate_bps, one.goodput_bps, one.marked_share)
+        for one in flows
+        if one.state in ("waiting", "sending")
+    ]
+
+
+def _by_pair(flows: Sequence[FlowState]) -> list[_FlowRow]:
+    pairs: dict[tuple[str, str, str], list[FlowState]] = {}
+    for flow in flows:
+        if flow.state in ("waiting", "sending"):
+            pairs.setdefault((flow.src, flow.dst, flow.state), []).append(flow)
+    rows = []
+    for (src, dst, state), some in pairs.items():
+        goodput = sum(one.goodput_bps for one in some)
+        marked = sum((one.marked_share or 0) * one.goodput_bps for one in some)
+        name = str(some[0].id) if len(some) == 1 else f"{len(some)} flows"
+        rate = sum(one.rate_bps for one in some)
+        rows.append(_FlowRow(name, src, dst, state, rate, goodput, marked / goodput if goodput else None))
+    return rows
+
+
+def _some(text: str, there: bool, style: str = "") -> Text:
+    """Zeros stay in the background."""
+    return Text(text, style if there else "dim")
+
+
+def _percent(share: float | None) -> Text:
+    return Text("-", "dim") if share is None else _some(f"{share:.1%}", share > 0, "yellow")

@@ -1,0 +1,356 @@
+"""What every data-plane test starts from: a freshly programmed switch, frames to send, and a check at the end.
+
+Four ports, a host behind each. Port 4 is slow, so that packets wait there (run.py says how slow). Every test ends with
+the same check: once all pauses are lifted and everything has left, whatever counts what is inside is zero.
+
+A test says what it needs in the switch's time: `advance` lets time pass, `receive` until frames have left. On the
+manual clock (run.py) nothing else moves time, what a frame causes at once has been done when it is sent, and every
+check is of that moment: so the test's result is a function of its text. On a live target `advance` sleeps, `wait_for`s
+ask again, and `tries` tries again where the machine was too slow to tell.
+"""
+
+from __future__ import annotations
+
+import struct
+import time
+import unittest
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from enum import IntEnum
+from pathlib import Path
+from typing import Any
+
+import ptf
+import ptf.testutils
+from wires import Arrival, ClockWires, LiveWires, Wires
+
+from controller.configure import SwitchPlan, clone_sessions, program_switch
+from controller.constants import RECIRCULATION_PORT
+from controller.marking.np_ecn_time import NpEcnPort, gap_us
+from controller.pfc import PfcPort
+from controller.routes import Route
+from controller.switch import Counter, Program, SwitchClient
+from hosts import wire
+from lab.target import target
+from softswitch.clock import ManualClock
+
+FAST_PORTS = (1, 2, 3)
+SLOW_PORT = 4
+PORTS = (*FAST_PORTS, SLOW_PORT)
+ROCE_CLASS, CNP_CLASS, OTHER_CLASS = 3, 7, 0
+PAYLOAD = 1000
+FRAME = PAYLOAD + wire.DATA_OVERHEAD
+LARGEST_FRAME = 1514
+# Long enough for anything that has to happen; only a failing test waits that long.
+LIMIT_S = 20.0
+TRIES = 50
+# Cells of these ports, and of those where nothing may ever count.
+CELLS = [port * 8 + second for port in (0, *PORTS, RECIRCULATION_PORT, 511) for second in range(8)]
+# A pause quantum here lasts a millisecond, so that a PAUSE frame can say up to 65 s.
+QUANTUM_US = 1000
+LIVE_LATE_US = (
+    100_000  # so long a busy machine may keep a switch from its core, before NP-ECN by time takes it for a pause
+)
+LONG_PAUSE = 60_000
+INSIDE = (
+    "waiting_packets",
+    "waiting_bytes",
+    "held_bytes",
+    "tx_paused",
+    "tx_pause_expiry",
+    "xoff_sent",
+    "xoff_sent_at",
+    "pn",
+)
+
+
+class Reason(IntEnum):
+    """drop_reason_t of p4src/shared/constants.p4."""
+
+    NO_ROUTE = 0
+    TTL_EXPIRED = 1
+    IPV4_MALFORMED = 2
+    IPV4_CHECKSUM = 3
+    ROCE_MALFORMED = 4
+    PFC_MALFORMED = 5
+    UNKNOWN_ETHERTYPE = 6
+
+
+def index(port: int, second: int = ROCE_CLASS) -> int:
+    """Of a register or counter cell: port and class, or port and reason."""
+    return port * 8 + second
+
+
+def host_ip(port: int) -> bytes:
+    return bytes((10, 0, 0, port))
+
+
+def host_mac(port: int) -> bytes:
+    return bytes((2, 0, 0, 0, 0, port))
+
+
+def port_mac(port: int) -> bytes:
+    """PORT_MAC_BASE of p4src/shared/constants.p4 and the port."""
+    return bytes.fromhex("0250434e0000")[:5] + bytes((port,))
+
+
+def data(
+    source: int,
+    destination: int,
+    psn: int = 0,
+    ecn: int = wire.ECN_ECT0,
+    dscp: int = wire.DSCP_DATA,
+    payload: int = PAYLOAD,
+) -> bytes:
+    """A data packet from the host at a port to the host at another."""
+    return wire.encode_data(
+        wire.DataPacket(
+            host_mac(source), port_mac(source), host_ip(source), host_ip(destination), 1, psn, bytes(payload), ecn, dscp
+        )
+    )
+
+
+def cnp(source: int, destination: int, ecn: int = wire.ECN_CE, rate_mbps: int = 1000) -> bytes:
+    return wire.encode_cnp(
+        wire.CnpPacket(host_mac(source), port_mac(source), host_ip(source), host_ip(destination), 1, ecn, rate_mbps)
+    )
+
+
+def pfc(source: int, quanta: dict[int, int]) -> bytes:
+    """From the host at a port: quanta by class, 0 resumes."""
+    return wire.encode_pfc(wire.PfcFrame(host_mac(source), quanta))
+
+
+def patched(frame: bytes, offset: int, value: bytes, fix_checksum: bool = True) -> bytes:
+    """A frame with other bytes somewhere, and an IPv4 checksum that fits."""
+    changed = bytearray(frame)
+    changed[offset : offset + len(value)] = value
+    if fix_checksum:
+        changed[24:26] = bytes(2)
+        changed[24:26] = struct.pack("!H", wire.ip_checksum(changed[14:34]))
+    return bytes(changed)
+
+
+def forwarded(frame: bytes, port: int, ce: bool = False) -> bytes:
+    """What becomes of an IPv4 frame that the switch sends to the host at `port`: addresses, TTL, CE, checksum."""
+    expected = patched(frame, 0, host_mac(port) + port_mac(port), fix_checksum=False)
+    expected = patched(expected, 22, bytes((frame[22] - 1,)))
+    return patched(expected, 15, bytes((frame[15] | 3,))) if ce else expected
+
+
+def expected_pfc(port: int, quanta: int, number: int = ROCE_CLASS) -> bytes:
+    """A PFC frame of the switch's own for one class, out of a port."""
+    return wire.encode_pfc(wire.PfcFrame(port_mac(port), {number: quanta}))
+
+
+class PcnTest(unittest.TestCase):
+    """Loads the program and programs it before each test. Tests have one method, runTest, as ptf wants."""
+
+    program: str | None = None  # the one that run.py names
+
+    # A test that needs other thresholds overrides this. XOFF is never reached by default.
+    pfc_defaults = PfcPort(
+        port=0,
+        xoff_bytes=10**9,
+        xon_bytes=10**9 - 1,
+        quanta=LONG_PAUSE,
+        quantum_q16_us=QUANTUM_US << 16,
+    )
+    pfc_ports: tuple[int, ...] = PORTS
+    # NP-ECN by time marks what the counter of paused packets does. Where not, a test says why and names what may count.
+    differences: tuple[str, ...] = ()
+
+    def setUp(self) -> None:
+        parameters = ptf.testutils.test_params_get()
+        self.target: str = parameters["target"]
+        self.live: bool = parameters["clock"] == "live"
+        self.record: str = parameters.get("record", "")
+        self.rates_bps: dict[int, float] = parameters["rates"]
+        self.program = self.program or parameters["program"]
+        registers = target(self.target).registers(parameters["switch_pid"])
+        self.switch = SwitchClient.connect("ptf", parameters["address"], parameters["device_id"], registers)
+        self.addCleanup(self.switch.close)
+        self.switch.become_primary()
+        self.switch.set_pipeline(Program.compiled(self.program))
+        plan = self.plan()
+        program_switch(self.switch, plan)
+        # BMv2 keeps the copies of a session that its new program doesn't know any more, and would clone once for each.
+        self.addCleanup(self.switch.delete, clone_sessions(plan))
+        self.wires: Wires
+        if self.live:
+            self.wires = LiveWires(ptf.dataplane_instance)
+        else:
+            clock = ManualClock(parameters["address"])
+            self.addCleanup(clock.close)
+            self.wires = ClockWires(clock)
+            if self.record:
+                self.addCleanup(self.write_record, self.wires.record)
+
+    def plan(self) -> SwitchPlan:
+        routes = [Route(wire.format_ip(host_ip(port)), wire.format_mac(host_mac(port)), port) for port in PORTS]
+        pfc = tuple(replace(self.pfc_defaults, port=port) for port in self.pfc_ports)
+        return SwitchPlan("ptf", tuple(routes), pfc, marking=self.np_ecn() if self.program == "pcn_time" else ())
+
+    def np_ecn(self) -> tuple[NpEcnPort, ...]:
+        return tuple(NpEcnPort(port, self.gap_us(port), self.pfc_defaults.lossless) for port in PORTS)
+
+    def gap_us(self, port: int) -> int:
+        """How far apart two dequeues of a port can be while packets wait."""
+        return gap_us(self.rates_bps[port], LARGEST_FRAME, LIVE_LATE_US if self.live else 0)
+
+    def tearDown(self) -> None:
+        """Lifts every pause, waits until everything has left, and checks that the switch knows."""
+        for port in PORTS:
+            self.send(port, pfc(port, dict.fromkeys(range(8), 0)))
+        self.drained()
+        if self.program == "pcn_time":
+            for name in {"marked_by_time", "marked_by_counter"} - set(self.differences):
+                self.assertEqual(self.counters(name), {}, name)
+
+    def inside(self) -> dict[str, dict[int, int]]:
+        """Cells that aren't zero, by register; of those that are zero in an idle switch."""
+        return {name: cells for name in INSIDE if (cells := self.registers(name))}
+
+    def drained(self) -> None:
+        """Lets everything leave that may."""
+        if not self.live:
+            self.advance(LIMIT_S)
+        self.wait_for_value(self.inside, {}, "cells of registers that count what is inside")
+
+    def write_record(self, frames: list[str]) -> None:
+        """Adds what the test sent, received and counted to a file."""
+        lines = [f"== {type(self).__module__}.{type(self).__qualname__}", *frames]
+        lines += [f"{name} {self.counters(name)}" for name in self.switch.counters()]
+        with Path(self.record).open("a", encoding="utf-8") as file:
+            file.write("\n".join(lines) + "\n")
+
+    # ---- frames, time ----
+
+    def send(self, port: int, *frames: bytes) -> None:
+        self.wires.send(port, *frames)
+
+    def advance(self, seconds: float) -> None:
+        """Lets time pass: the switch's, or on a live target everybody's."""
+        self.wires.advance(seconds)
+
+    def receive(self, port: int, n: int = 1, limit_s: float = LIMIT_S) -> list[Arrival]:
+        """The next n frames out of a port. Time goes on until the last of them has left."""
+        arrivals = self.wires.receive(port, n, limit_s)
+        if len(arrivals) < n:
+            self.fail(f"port {port}: {len(arrivals)} of {n} frames within {limit_s:g} s")
+        return arrivals
+
+    def tries(self) -> Iterator[None]:
+        """For what a live target may be too slow to show: turns to try again in, and a failure if none is the last. On
+        the manual clock there is one."""
+        for _ in range(TRIES if self.live else 1):
+            yield
+        self.fail(f"{TRIES} times too slow to tell" if self.live else "it is not as the test needs it")
+
+    def expect(self, port: int, *frames: bytes) -> list[Arrival]:
+        """Exactly these frames next, in order, byte for byte."""
+        arrivals = self.receive(port, len(frames))
+        for number, (arrival, frame) in enumerate(zip(arrivals, frames, strict=True)):
+            self.assertEqual(arrival.frame.hex(), frame.hex(), f"frame {number} out of port {port}")
+        return arrivals
+
+    def expect_nothing(self, *ports: int) -> None:
+        """These ports, by default all, have sent nothing that wasn't received, nor will they.
+
+        Instead of waiting for what mustn't come, a packet of the lowest class follows it: that stays behind all others.
+        What precedes it has to be in the switch already.
+        """
+        for port in ports or PORTS:
+            probe = data(FAST_PORTS[0], port, psn=0xABCDEF, dscp=0, payload=8)
+            self.send(FAST_PORTS[0], probe)
+            self.expect(port, forwarded(probe, port))
+
+    # ---- state ----
+
+    def register(self, name: str, cell: int) -> int:
+        return self.switch.read_register(name, cell)
+
+    def registers(self, name: str) -> dict[int, int]:
+        """Cells that aren't zero, of the ports there are and of the internal one."""
+        return {cell: value for cell, value in self.switch.read_registers(name, CELLS).items() if value}
+
+    def counter(self, name: str, cell: int) -> Counter:
+        return self.switch.read_counter(name, cell)
+
+    def counters(self, name: str, cells: Iterable[int] | None = None) -> dict[int, int]:
+        """Packets in the cells that aren't zero: the given ones, or as `registers`."""
+        counts = self.switch.read_counters(name, CELLS if cells is None else list(cells))
+        return {cell: count.packets for cell, count in counts.items() if count.packets}
+
+    def wait_for(self, condition: Callable[[], bool], what: str) -> None:
+        """Until it is so; on the manual clock it has to be so now."""
+        end = time.monotonic() + LIMIT_S
+        while not condition():
+            if not self.live:
+                self.fail(f"at {self.wires.now:.9f} s not so: {what}")
+            if time.monotonic() > end:
+                self.fail(f"waited {LIMIT_S:g} s for {what}")
+
+    def wait_for_value(self, read: Callable[[], Any], expected: Any, what: str) -> None:
+        """Likewise. Fails with the value there is."""
+        end = time.monotonic() + LIMIT_S
+        while (value := read()) != expected:
+            if not self.live:
+                self.assertEqual(value, expected, f"{what}, at {self.wires.now:.9f} s")
+            if time.monotonic() > end:
+                self.assertEqual(value, expected, f"{what}, for {LIMIT_S:g} s")
+
+    # ---- pauses ----
+
+    def pause(self, port: int, quanta: int = LONG_PAUSE, classes: Iterable[int] = (ROCE_CLASS,)) -> None:
+        """The host at a port pauses it; returns once the switch knows."""
+        before = self.counters("pause_received")
+        self.send(port, pfc(port, dict.fromkeys(classes, quanta)))
+        expected = {index(port, number): before.get(index(port, number), 0) + 1 for number in classes}
+        self.wait_for_value(lambda: self.counters("pause_received", expected), expected, "PAUSE received")
+
+    def resume(self, port: int, classes: Iterable[int] = (ROCE_CLASS,)) -> None:
+        """Likewise resumes it."""
+        before = self.counters("resume_received")
+        self.send(port, pfc(port, dict.fromkeys(classes, 0)))
+        expected = {index(port, number): before.get(index(port, number), 0) + 1 for number in classes}
+        self.wait_for_value(lambda: self.counters("resume_received", expected), expected, "RESUME received")
+
+    def outlast(self, port: int) -> None:
+        """A pause that NP-ECN by time is to notice lasts longer than any frame does at that port."""
+        if self.program == "pcn_time":
+            self.advance(1.5e-6 * self.gap_us(port))
+
+    def wait_until_waiting(self, port: int, packets: int, number: int = ROCE_CLASS) -> None:
+        """Until so many packets wait at an egress port. At a fast one it is a pause that they wait for."""
+        self.wait_for_value(
+            lambda: self.register("waiting_packets", index(port, number)), packets, f"waiting at {port}"
+        )
+        if port in FAST_PORTS:
+            self.outlast(port)
+
+    def occupy_slow_port(self, source: int, packets: int = 150) -> None:
+        """With class 7, 8.5 ms a packet. In the embedded switch, no other class has a turn at the slow port meanwhile;
+        BMv2 shapes each queue alone."""
+        self.send(source, *(data(source, SLOW_PORT, psn=psn, dscp=CNP_CLASS << 3) for psn in range(packets)))
+        self.wait_for(lambda: self.register("waiting_packets", index(SLOW_PORT, CNP_CLASS)) > 0, "class 7 waiting")
+
+    def receive_data(self, n: int) -> list[Arrival]:
+        """The next n packets of the RoCE class out of the slow port."""
+        arrivals: list[Arrival] = []
+        while len(arrivals) < n:
+            arrivals += [arrival for arrival in self.receive(SLOW_PORT) if arrival.data.dscp == wire.DSCP_DATA]
+        return arrivals
+
+    def check_marks(self, marks: Sequence[bool]) -> None:
+        """Of packets that come one after the other to a port where none of their class waits: each but the first finds
+        others. On a live target the second may find the first on its way out."""
+        self.assertFalse(marks[0])
+        sure = 2 if self.live else 1
+        self.assertEqual(list(marks[sure:]), [True] * (len(marks) - sure))
+
+    def congest(self, *frames: bytes) -> list[Arrival]:
+        """What becomes of data packets from port 1 of which each finds the one before it waiting at the slow port."""
+        self.occupy_slow_port(2, 40)
+        self.send(1, *frames)
+        return self.receive_data(len(frames))

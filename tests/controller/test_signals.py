@@ -1,0 +1,66 @@
+"""Signals at the worst moment: to a thread that is not the main one, which sleeps, just before it sleeps, in a
+destructor."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from waiting import LIMIT_S
+
+_ENDS = {
+    "a network's process": """
+from controller import signals
+try:
+    with signals.raising():
+        begin()
+        signals.wait()
+except signals.Terminated:
+    sys.exit(7)
+""",
+    "a switch": """
+from softswitch.cli import End
+end = End()
+begin()
+end.wait()
+sys.exit(7 if end.asked else 1)
+""",
+}
+_TO_A_THREAD = """
+def begin():
+    main = threading.main_thread().ident
+    def later():
+        while sys._current_frames()[main].f_code.co_name != "wait":
+            time.sleep(0.01)
+        signal.pthread_kill(threading.get_ident(), signal.SIGTERM)
+    threading.Thread(target=later, daemon=True).start()
+"""
+_BEFORE = """
+def begin():
+    signal.pthread_kill(threading.main_thread().ident, signal.SIGTERM)
+"""
+_IN_A_DESTRUCTOR = """
+class Ending:
+    def __del__(self):
+        signal.raise_signal(signal.SIGTERM)
+def begin():
+    Ending()
+"""
+
+
+@pytest.mark.parametrize("when", [_TO_A_THREAD, _BEFORE], ids=["to a thread", "before"])
+@pytest.mark.parametrize("what", _ENDS)
+def test_a_signal_ends_a_wait(what: str, when: str) -> None:
+    code = f"import signal, sys, threading, time\n{when}\n{_ENDS[what]}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=LIMIT_S, check=False)
+    assert (done.returncode, done.stderr) == (7, "")
+
+
+@pytest.mark.parametrize("number", ["SIGTERM", "SIGINT"])
+def test_a_signal_that_python_cannot_raise_where_it_comes_is_not_lost(number: str) -> None:
+    """As while an import ends: there Python prints "Exception ignored in ..." and goes on."""
+    ends = _ENDS["a network's process"].replace("signals.Terminated", "(signals.Terminated, KeyboardInterrupt)")
+    code = f"import signal, sys\n{_IN_A_DESTRUCTOR.replace('SIGTERM', number)}\n{ends}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=LIMIT_S, check=False)
+    assert (done.returncode, done.stderr) == (7, "")

@@ -1,0 +1,3 @@
+from small_lab import dcqcn_lab, start_flow
+
+__all__ = ["dcqcn_lab", "start_flow"]

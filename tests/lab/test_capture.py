@@ -1,0 +1,150 @@
+"""What a capture gives out of what the kernel has: all of its time, in order, however late it is read. The clock, the
+sockets and what they hold are the test's."""
+
+from __future__ import annotations
+
+import socket
+import struct
+from collections import deque
+from collections.abc import Iterator
+
+import pytest
+
+from lab.capture import Merged, Tap
+
+MS = 1_000_000
+START = 1_000 * MS
+
+
+class Kernel:
+    """A packet socket: frames by their stamps, which are all there, and drops by when they happened."""
+
+    def __init__(self, stamps: list[int]) -> None:
+        self.stamps = deque(stamps)
+        self.dropped = 0
+
+    def recvmsg(self, _size: int, _space: int) -> tuple[bytes, list[tuple[int, int, bytes]], int, None]:
+        if not self.stamps:
+            raise BlockingIOError
+        stamp = self.stamps.popleft()
+        data = struct.pack("@qq", *divmod(stamp, 10**9))
+        return str(stamp).encode(), [(socket.SOL_SOCKET, 35, data)], 0, None
+
+    def getsockopt(self, *_what: int) -> bytes:
+        dropped, self.dropped = self.dropped, 0
+        return struct.pack("II", 0, dropped)
+
+
+class Taps:
+    def __init__(self) -> None:
+        self.kernels: list[Kernel] = []
+
+    def __call__(self, stamps: list[int], incoming: bool = True, before_s: float = 0.0) -> Tap:
+        kernel = Kernel(stamps)
+        self.kernels.append(kernel)
+        return Tap(kernel, incoming, before_s)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def tap() -> Taps:
+    return Taps()
+
+
+def clock(times: list[int]) -> Iterator[int]:
+    """These, and then the last one."""
+    yield from times
+    while True:
+        yield times[-1]
+
+
+def merged(taps: list[Tap], end_ns: float, times: list[int], stops: bool = False) -> Merged:
+    ticking = clock(times)
+    return Merged(taps, START, end_ns, lambda: stops, lambda: next(ticking))
+
+
+def test_what_waits_when_the_time_is_over_is_read_to_its_end(tap: Taps) -> None:
+    """More than a batch in one direction, little in the other, and this process is late by a minute."""
+    end = START + 10 * MS
+    many = list(range(START, end + 300 * MS, 1000))
+    few = list(range(START + 1, end, MS))
+    made = merged([tap(many, False), tap(few)], end, [end + 60_000 * MS])
+    found = list(made)
+    assert [at for at, _, _ in found] == sorted([at for at in many if at <= end] + few)
+    assert [at for at, incoming, _ in found if incoming] == few
+    assert all(int(frame) == at for at, _, frame in found)
+    assert made.lost() == 0
+
+
+def test_a_batch_that_ends_before_the_other_direction_s_frames_holds_these_back(tap: Taps) -> None:
+    """The newest frame of one direction is read in the first batch, far ahead of the other direction's backlog."""
+    end = START + 1000 * MS
+    many = list(range(START, end, 100_000))
+    made = merged([tap(many, False), tap([end - 1])], end, [end + 500 * MS])
+    stamps = [at for at, _, _ in made]
+    assert stamps == sorted([*many, end - 1])
+
+
+def test_frames_of_two_cores_are_put_in_order(tap: Taps) -> None:
+    end = START + 400 * MS
+    late = START + 50 * MS
+    stamps = [START, START + 100 * MS, late, START + 150 * MS]
+    made = merged([tap(stamps)], end, [START + 151 * MS, START + 151 * MS, end + 201 * MS])
+    assert [at for at, _, _ in made] == sorted(stamps)
+    assert made.lost() == 0
+
+
+def test_a_frame_that_comes_after_later_ones_were_given_out_counts_as_lost(tap: Taps) -> None:
+    end = START + 1000 * MS
+    one = tap([START + 100 * MS])
+    made = merged([one], end, [START + 500 * MS, START + 500 * MS, START + 500 * MS, end + 300 * MS])
+    frames = iter(made)
+    assert next(frames)[0] == START + 100 * MS
+    tap.kernels[0].stamps.extend([START + 50 * MS, START + 600 * MS])
+    assert [at for at, _, _ in frames] == [START + 600 * MS]
+    assert made.lost() == 1
+
+
+def test_only_frames_that_were_at_the_port_within_the_time_count(tap: Taps) -> None:
+    """The far end has them a link's delay later."""
+    end, delay = START + 10 * MS, 5 * MS
+    inside = [START, START + MS, end]
+    far = [START - 1, *inside, end + 1]
+    made = merged([tap([at + delay for at in far], False, delay / 1e9)], end, [end + 1000 * MS])
+    assert [at for at, _, _ in made] == inside
+
+
+def test_drops_after_the_end_do_not_count(tap: Taps) -> None:
+    """A look tells of those since the look before."""
+    end = START + 20 * MS
+    one = tap([])
+    kernel = tap.kernels[0]
+    times = {START + 10 * MS: 7, START + 15 * MS: 0, end + 5 * MS: 3, end + 10 * MS: 100, end + 400 * MS: 0}
+    for now, dropped in times.items():
+        kernel.dropped = dropped
+        one.read(now)
+    assert one.dropped(START, end) == 7 + 3
+    assert one.dropped(START, START + 12 * MS) == 7
+    assert one.dropped(end + 5 * MS, end + 1000 * MS) == 3 + 100
+
+
+def test_a_capture_that_is_stopped_ends_now_and_whole(tap: Taps) -> None:
+    now = START + 30 * MS
+    stamps = list(range(START, START + 60 * MS, 10_000))
+    made = merged([tap(stamps)], float("inf"), [now, now, now, now, now + 500 * MS], stops=True)
+    assert [at for at, _, _ in made] == [at for at in stamps if at <= now]
+    assert made.end_ns == now
+
+
+def test_an_interface_that_goes_down_ends_no_capture() -> None:
+    class Down(Kernel):
+        told = False
+
+        def recvmsg(self, size: int, space: int) -> tuple[bytes, list[tuple[int, int, bytes]], int, None]:
+            if not self.told:
+                self.told = True
+                raise OSError(100, "Network is down")
+            return super().recvmsg(size, space)
+
+    kernel = Down([START + MS])
+    made = merged([Tap(kernel, True, 0.0)], START + 10 * MS, [START + 400 * MS])  # type: ignore[arg-type]
+    assert [at for at, _, _ in made] == [START + MS]

@@ -1,0 +1,199 @@
+"""Links of a running network that are set down and up: what is lost is counted, and everybody says so."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+
+import pytest
+from waiting import LIMIT_S, wait_until
+
+from controller import ports
+from controller.errors import UnknownNameError
+from hosts.stats import ReceivedFlow
+from lab.lab import Lab
+from lab.links import LinkState, links, set_link
+from lab.observe import Observer
+from topologies.model import TopologyError
+
+pytestmark = pytest.mark.root
+StartFlow = Callable[[float], int]
+SENT_AT_ONCE = 32  # by an agent (hosts/csrc/loop.c)
+BOTTLENECK = "s0:2 - s1:2"
+
+
+@pytest.fixture(autouse=True)
+def all_up(dcqcn_lab: Lab) -> Iterator[None]:
+    yield
+    for one in links(dcqcn_lab.record, dcqcn_lab.topology):
+        set_link(dcqcn_lab, one.a, one.b, up=True)
+
+
+def down(lab: Lab) -> list[str]:
+    return [str(one) for one in links(lab.record, lab.topology) if not one.up]
+
+
+def pcn(lab: Lab, *words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", "from pcn.cli import main; main()", *words, "-n", lab.network.name]
+    if words[0] == "status":
+        command = command[:-2]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=LIMIT_S)
+
+
+def mn(lab: Lab, line: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", "from pcn.cli import main; main()", "mn", "-n", lab.network.name]
+    return subprocess.run([*command, *line.split()], capture_output=True, text=True, check=False, timeout=LIMIT_S)
+
+
+def test_a_link_goes_down_and_up_again(dcqcn_lab: Lab) -> None:
+    assert down(dcqcn_lab) == []
+    assert set_link(dcqcn_lab, "s0", "s1", up=False) == [LinkState("s0:2", "s1:2", False)]
+    assert down(dcqcn_lab) == [BOTTLENECK]
+    assert set_link(dcqcn_lab, "s0", "s1", up=False) == [LinkState("s0:2", "s1:2", False)]
+    assert set_link(dcqcn_lab, "s1:2", "s0", up=True) == [LinkState("s0:2", "s1:2", True)]
+    assert down(dcqcn_lab) == []
+
+
+@pytest.mark.parametrize("dcqcn_lab", ["softswitch"], indirect=True)  # BMv2 has no gNMI, and says nothing of its links
+def test_what_a_switch_loses_on_a_link_that_is_down_is_counted(dcqcn_lab: Lab, start_flow: StartFlow) -> None:
+    number = start_flow(1e9)
+    before = read(dcqcn_lab)
+    wait_until(lambda: read(dcqcn_lab).out_packets > before.out_packets)
+    set_link(dcqcn_lab, "s0", "s1", up=False)
+    wait_until(lambda: read(dcqcn_lab).out_discards > before.out_discards + 100)
+    observer = Observer(dcqcn_lab)
+    seen = observer.look().port("s0:2")
+    assert (seen.up, seen.rate_bps, seen.utilisation) == (False, 0, 0)
+    assert (seen.lost or 0) > 100
+    assert observer.look().port("s0:1").up
+    sent_until = read(dcqcn_lab).out_packets
+    assert "s0:2 - s1:2 is DOWN" in pcn(dcqcn_lab, "status").stdout
+    rows = json.loads(pcn(dcqcn_lab, "counters", "s0", "out_discards", "--json").stdout)
+    assert [row["port"] for row in rows if row["packets"] > 100] == [2]
+    assert read(dcqcn_lab).out_packets == sent_until  # none leaves
+    set_link(dcqcn_lab, "s0", "s1", up=True)
+    after = read(dcqcn_lab)
+    wait_until(lambda: read(dcqcn_lab).out_packets > after.out_packets)
+    lost = read(dcqcn_lab).out_discards - before.out_discards
+    wait_until(lambda: sum(flow.gaps for flow in received(dcqcn_lab, number)) >= lost)
+    log = (dcqcn_lab.network.log_dir / "s0.log").read_text().splitlines()
+    said = [line for line in log if "s0-eth2" in line and "listening" not in line]
+    assert "is down; what is to leave by it is lost" in said[-2]
+    assert "is up again" in said[-1]
+    assert sum("is down" in line for line in said) == sum("is up again" in line for line in said)
+
+
+def read(lab: Lab) -> ports.PortCounts:
+    """Of s0's port to s1."""
+    found = ports.read(lab.switches["s0"])
+    assert found is not None
+    return found[2]
+
+
+def test_a_host_s_flows_wait_while_its_link_is_down(dcqcn_lab: Lab, start_flow: StartFlow) -> None:
+    number = start_flow(1e9)
+    wait_until(lambda: received(dcqcn_lab, number))
+    set_link(dcqcn_lab, "h0", "s0", up=False)
+    assert down(dcqcn_lab) == ["h0:0 - s0:1"]
+    refused = dcqcn_lab.agents["h0"].stats().send_retries
+    wait_until(lambda: dcqcn_lab.agents["h0"].stats().send_retries > refused + 100)
+    before = sent(dcqcn_lab, number)
+    set_link(dcqcn_lab, "h0", "s0", up=True)
+    wait_until(lambda: sum(flow.packets for flow in received(dcqcn_lab, number)) > before)
+    (got,) = received(dcqcn_lab, number)
+    assert got.gaps <= SENT_AT_ONCE  # what was on its way when the link went down
+
+
+def sent(lab: Lab, number: int) -> int:
+    return next(flow.packets for flow in lab.agents["h0"].flows() if flow.flow == number)
+
+
+def received(lab: Lab, number: int) -> list[ReceivedFlow]:
+    """The flow, once something of it has come."""
+    return [flow for flow in lab.agents["r0"].stats().received if flow.flow == number]
+
+
+def test_looking_by_mininet_s_prompt_changes_nothing(dcqcn_lab: Lab) -> None:
+    """Neither a link that is down nor an interface's addresses, MTU or flags."""
+    set_link(dcqcn_lab, "s0", "s1", up=False)
+    before = interfaces(dcqcn_lab)
+    said = mn(dcqcn_lab, "links")
+    assert said.stderr == ""
+    assert "s0-eth2<->s1-eth2 (DOWN DOWN)" in said.stdout
+    assert "h0-eth0<->s0-eth1 (OK OK)" in said.stdout
+    for line in ("net", "intfs", "ports", "dump", "nodes", "help"):
+        done = mn(dcqcn_lab, line)
+        assert (done.returncode, done.stderr) == (0, ""), line
+    assert interfaces(dcqcn_lab) == before
+    assert mn(dcqcn_lab, "link s0 s1 up").returncode == 0
+    assert down(dcqcn_lab) == []
+    assert mn(dcqcn_lab, "link h0 s0 down").returncode == 0
+    assert down(dcqcn_lab) == ["h0:0 - s0:1"]
+    assert dcqcn_lab.agents["h0"].stats().name == "h0"
+
+
+def interfaces(lab: Lab) -> dict[str, list[dict[str, object]]]:
+    found = {}
+    for name, node in lab.record.nodes.items():
+        command = ["nsenter", "-n", "-t", str(node.shell.pid), "ip", "-j", "addr"]
+        found[name] = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("pingall", "pcn: pingall: a host's kernel has no IP address here"),
+        ("iperf h0 r0", "pcn: iperf: a host's kernel has no IP address here"),
+        ("pingpairfull", "`pcn flow start`"),
+        ("dpctl dump-flows", "these switches speak P4Runtime, not OpenFlow"),
+        ("switch s0 stop", "the network's own process holds its switches"),
+        ("link s0 r0 down", "no link between s0 and r0; s0 is connected to h0, s1"),
+        ("nonsense", "no command or node 'nonsense'"),
+    ],
+)
+def test_what_mininet_s_prompt_cannot_do_here_is_one_line(dcqcn_lab: Lab, line: str, said: str) -> None:
+    done = mn(dcqcn_lab, line)
+    assert done.returncode == 1
+    assert len(done.stderr.splitlines()) == 1
+    assert said in done.stderr
+    assert done.stdout == ""
+
+
+def test_who_reads_mininet_s_prompt_may_stop_reading(dcqcn_lab: Lab) -> None:
+    command = [sys.executable, "-c", "from pcn.cli import main; main()", "mn", "-n", dcqcn_lab.network.name]
+    lines = "net\n" * 200
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        process.stdin.write(lines)
+        process.stdin.close()
+        assert process.stderr.read() == ""
+        process.wait(LIMIT_S)
+
+
+def test_links_that_cannot_be(dcqcn_lab: Lab) -> None:
+    with pytest.raises(UnknownNameError, match="no node 's9'"):
+        set_link(dcqcn_lab, "s9", "s0", up=False)
+    with pytest.raises(TopologyError, match="no link between h0 and r0; h0 is connected to s0"):
+        set_link(dcqcn_lab, "h0", "r0", up=False)
+    with pytest.raises(TopologyError, match="s0 has no port 7"):
+        set_link(dcqcn_lab, "s0:7", "s1", up=False)
+    assert "write a node, as s0" in pcn(dcqcn_lab, "link", "s0:x", "s1").stderr
+    assert "name two nodes" in pcn(dcqcn_lab, "link", "s0").stderr
+    assert "'sideways'" in pcn(dcqcn_lab, "link", "s0", "s1", "sideways").stderr
+
+
+def test_the_command(dcqcn_lab: Lab) -> None:
+    assert pcn(dcqcn_lab, "link", "s0", "s1", "down").stdout == f"{BOTTLENECK} is DOWN\n"
+    shown = pcn(dcqcn_lab, "link").stdout
+    assert "DOWN" in next(line for line in shown.splitlines() if BOTTLENECK in line)
+    found = json.loads(pcn(dcqcn_lab, "link", "s0", "s1", "--json").stdout)
+    assert found == [{"a": "s0:2", "b": "s1:2", "up": False}]
+    assert pcn(dcqcn_lab, "link", "s0", "s1", "up").stdout == f"{BOTTLENECK} is up\n"

@@ -1,0 +1,143 @@
+"""`mn --custom lab/mn.py`: as Mininet's command reads it, with the system's Python too."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from waiting import LIMIT_S
+
+from lab.record import free_name, names
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+# What mn does with --custom: the file's text, executed without a module around it.
+_LIKE_MN = """
+import sys
+custom = {}
+path = sys.argv[1]
+exec(compile(open(path).read(), path, "exec"), custom, custom)
+topo = custom["topos"][sys.argv[2]](*map(int, sys.argv[3:]))
+print(sorted(topo.hosts()), sorted(topo.switches()), len(topo.links()))
+print(topo.port("s0", "s1"), topo.port("h0", "s0"), topo.nodeInfo("h0")["ip"])
+"""
+
+
+def _pythons() -> list[str]:
+    system = shutil.which("python3", path="/usr/bin")
+    with_mininet = subprocess.run([system or "false", "-c", "import mininet"], capture_output=True, check=False)
+    return [sys.executable, *([system] if system and with_mininet.returncode == 0 else [])]
+
+
+def _topo(python: str, place: Path, name: str, *arguments: str) -> list[str]:
+    command = [python, "-c", _LIKE_MN, str(ROOT / "lab" / "mn.py"), name, *arguments]
+    return subprocess.run(command, cwd=place, capture_output=True, text=True, check=True).stdout.splitlines()
+
+
+@pytest.mark.parametrize("python", _pythons())
+def test_mininet_reads_the_dumbbell(python: str, tmp_path: Path) -> None:
+    assert _topo(python, tmp_path, "dumbbell") == [
+        "['h0', 'h1', 'h2', 'r0', 'r1', 'r2'] ['s0', 's1'] 7",
+        "(4, 4) (0, 1) 10.0.0.1/16",
+    ]
+    assert _topo(python, tmp_path, "dumbbell", "1") == [
+        "['h0', 'r0'] ['s0', 's1'] 3",
+        "(2, 2) (0, 1) 10.0.0.1/16",
+    ]
+
+
+@pytest.mark.parametrize("python", _pythons())
+def test_mininet_reads_the_compact_topology(python: str, tmp_path: Path) -> None:
+    senders = sorted(f"h{i}" for i in range(16))
+    assert _topo(python, tmp_path, "compact") == [
+        f"{[*senders, 'r0', 'r1']} ['s0', 's1'] 19",
+        "(3, 1) (0, 1) 10.0.0.1/16",
+    ]
+    assert _topo(python, tmp_path, "compact", "3")[0] == "['h0', 'h1', 'h2', 'r0', 'r1'] ['s0', 's1'] 6"
+
+
+def _commands() -> list[Path]:
+    """Mininet's own command: that of this environment, and the system's."""
+    system = [Path("/usr/bin/mn")] if len(_pythons()) > 1 else []
+    return [path for path in (Path(sys.executable).with_name("mn"), *system) if path.exists()]
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("mn", _commands(), ids=str)
+def test_the_kernel_s_hosts_talk_through_our_switches(mn: Path, tmp_path: Path) -> None:
+    """TCP no faster than the dumbbell's links over k, and in a neighbour table that nobody had to ask for."""
+    script = tmp_path / "script"
+    listening = "until ss -Hltn sport = :5001 | grep -q .; do sleep 0.1; done"
+    lines = [
+        "r0 iperf -s -w 256K > /dev/null &",
+        f"r0 {listening}",
+        "h0 iperf -c r0 -w 256K -n 20M -y C",
+        "h0 ip neigh",
+    ]
+    script.write_text("".join(f"{line}\n" for line in lines))
+    command = [mn, "--custom", ROOT / "lab" / "mn.py", "--topo", "dumbbell,1", "--controller", "none"]
+    command += ["--switch", "pcn,k=100", "--test", "none", "--post", script]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=LIMIT_S, check=False)
+    said = done.stdout + done.stderr
+    assert done.returncode == 0, said
+    (measured,) = [line for line in said.splitlines() if ",10.0.0.1," in line]
+    sent_bytes, bits_per_s = map(int, measured.split(",")[-2:])
+    assert sent_bytes >= 20 << 20
+    # Links do 100 Mb/s; iperf counts what is in the two sockets still, a megabyte at most.
+    assert bits_per_s < 115e6, said
+    assert "10.0.0.2 dev h0-eth0 lladdr 02:00:00:00:00:02 PERMANENT" in said
+    assert not {name for _, name in socket.if_nameindex()} & {"h0-eth0", "s0-eth1", "s1-eth1"}
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("mn", _commands(), ids=str)
+def test_pcn_s_commands_see_a_network_of_mininet_s_command(mn: Path, tmp_path: Path) -> None:
+    """Another one of its name is up, or not: what it is called, it says."""
+    run = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from pcn.cli import main; main()"
+    pcn = tmp_path / "pcn"
+    pcn.write_text(f"#!{sys.executable}\n{run}\n")
+    pcn.chmod(0o755)
+    name = free_name("dumbbell")
+    lines = {
+        "status": "status --json",
+        "watch": f"watch -n {name} --once --json",
+        "link": f"link -n {name} s0 s1 down",
+        "counters": f"counters -n {name} s0 in_discards --json --all",
+        "set": f"set -n {name} s1 xoff=256KB",
+        "log": f"log -n {name} s0",
+        "flow": f"flow start -n {name} h0 r0",
+        "mn": f"mn -n {name} net",
+        "pcap": f"pcap -n {name} s0 1 --count 6 --json --out s0-1.pcapng",
+        "after": "status --json",
+    }
+    script = tmp_path / "script"
+    commands = [f"sh {pcn} {line} > {what}.txt 2>&1" for what, line in lines.items()]
+    # Datagrams that nobody takes: six of them are captured.
+    traffic = "h0 while true; do echo x > /dev/udp/10.0.0.2/9; sleep 0.1; done &"
+    script.write_text("".join(f"{line}\n" for line in (traffic, *commands)))
+    command = [mn, "--custom", ROOT / "lab" / "mn.py", "--topo", "dumbbell,1", "--controller", "none"]
+    command += ["--switch", "pcn,k=100", "--test", "none", "--post", script]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=LIMIT_S, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    said = {what: (tmp_path / f"{what}.txt").read_text() for what in lines}
+    (network,) = (one for one in json.loads(said["status"]) if one["name"] == name)
+    assert (network["state"], network["links_down"]) == ("up", [])
+    assert [(node["name"], node["runs"]) for node in network["nodes"]] == [
+        ("h0", None), ("s0", True), ("r0", None), ("s1", True),
+    ]  # fmt: skip
+    assert {port["port"] for port in json.loads(said["watch"])["ports"]} == {"s0:1", "s0:2", "s1:1", "s1:2"}
+    assert said["link"] == "s0:2 - s1:2 is DOWN\n"
+    assert {row["port"] for row in json.loads(said["counters"])} == {1, 2}
+    assert "256.000" in said["set"]
+    assert "port 2: interface s0-eth2 is down" in said["log"]
+    assert "pcn: h0 has no agent" in said["flow"]
+    assert f"pcn: {name} is Mininet's own" in said["mn"]
+    captured = json.loads(said["pcap"][said["pcap"].index("{") :])
+    assert (captured["frames"], captured["lost"]) == (6, 0)
+    (network,) = (one for one in json.loads(said["after"]) if one["name"] == name)
+    assert network["links_down"] == ["s0:2 - s1:2"]
+    assert name not in names()

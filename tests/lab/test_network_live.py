@@ -1,0 +1,184 @@
+"""The Mininet side with real namespaces, switches and agents: what is up, and that nothing is left, however it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from controller import signals
+from lab import record as records
+from lab.network import Network, NetworkError
+from lab.process import StartError
+from topologies.dumbbell import dumbbell
+from topologies.errors import LabError
+
+pytestmark = pytest.mark.root
+STEPS = ("namespaces and links", "switches", "agents")
+
+
+@pytest.fixture
+def name() -> Iterator[str]:
+    """A network name of this test's own; at its end nothing of it may be left."""
+    name = f"t{os.getpid()}-{uuid.uuid4().hex[:8]}"
+    mark = f"PCN_TEST_MARK={name}"
+    os.environ["PCN_TEST_MARK"] = name
+    yield name
+    del os.environ["PCN_TEST_MARK"]
+    left = marked(mark)
+    assert not left, f"left behind: {left}"
+    assert not records.directory(name).exists()
+    assert not (records.RUN_DIR / f"{name}.lock").exists()
+
+
+def marked(mark: str) -> list[str]:
+    """Command lines of the processes that inherited the mark, but for this one."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            if int(path.name) != os.getpid() and mark.encode() in (path / "environ").read_bytes():
+                found.append((path / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+        except OSError:
+            continue
+    return found
+
+
+def network(name: str, tmp_path: Path, progress: Callable[[str], None] = lambda _text: None) -> Network:
+    return Network(dumbbell(pairs=1), log_dir=tmp_path, name=name, dilation=400, progress=progress)
+
+
+def test_everything_is_up_and_gone(name: str, tmp_path: Path) -> None:
+    with network(name, tmp_path) as net:
+        assert set(net.switches) == {"s0", "s1"}
+        assert set(net.hosts) == {"h0", "r0"}
+        for host in net.hosts.values():
+            assert host.agent.stats().name == host.name
+        record = records.load(name)
+        assert record is not None
+        assert record.owner.pid == os.getpid()
+        assert all(process.alive() for process in record.processes())
+        processes = record.processes()
+        assert records.is_held(name)
+    assert not any(process.alive() for process in processes)
+    net.stop()  # the second time it does nothing
+
+
+def test_interfaces_are_quiet_and_named_after_their_ports(name: str, tmp_path: Path) -> None:
+    with network(name, tmp_path) as net:
+        for node in ("s0", "h0"):
+            inside = ["nsenter", "-t", str(net.node_pid(node)), "-n"]
+            links = json.loads(subprocess.check_output([*inside, "ip", "-j", "addr"]))
+            names = {link["ifname"] for link in links} - {"lo"}
+            assert names == {f"{node}-eth{port}" for port in net.topology.ports(node)}
+            for link in links:
+                if link["ifname"] == "lo":
+                    continue
+                assert link["addr_info"] == []
+                assert (link["mtu"], link["operstate"]) == (9202, "UP")
+                assert "NOARP" in link["flags"]
+                features = subprocess.check_output([*inside, "ethtool", "-k", link["ifname"]], text=True)
+                for feature in ("rx-checksumming", "tx-checksumming", "generic-receive-offload", "rx-vlan-offload"):
+                    assert f"{feature}: off" in features
+        assert not any(other.startswith("s0-eth") for _, other in socket.if_nameindex())
+        assert net.topology.host("h0").mac in subprocess.check_output(
+            ["nsenter", "-t", str(net.node_pid("h0")), "-n", "ip", "link"], text=True
+        )
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("step", STEPS)
+def test_a_signal_at_each_step_of_the_start(name: str, tmp_path: Path, step: str, number: signal.Signals) -> None:
+    def kill(text: str) -> None:
+        if text == step:
+            os.kill(os.getpid(), number)
+
+    expected = KeyboardInterrupt if number == signal.SIGINT else signals.Terminated
+    before = {each: signal.getsignal(each) for each in signals.SIGNALS}
+    with pytest.raises(expected), network(name, tmp_path, kill):
+        pytest.fail("it came up")
+    assert {each: signal.getsignal(each) for each in signals.SIGNALS} == before
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_an_error_at_each_step_of_the_start(name: str, tmp_path: Path, step: str) -> None:
+    def fail(text: str) -> None:
+        if text == step:
+            raise ZeroDivisionError(text)
+
+    with pytest.raises(ZeroDivisionError, match=step), network(name, tmp_path, fail):
+        pytest.fail("it came up")
+
+
+def test_a_signal_and_another_one_during_the_end(name: str, tmp_path: Path) -> None:
+    def interrupted(net: Network) -> None:
+        # While the network is taken down, a second signal comes.
+        net._stack.callback(os.kill, os.getpid(), signal.SIGTERM)
+        os.kill(os.getpid(), signal.SIGTERM)
+        pytest.fail("the signal didn't come through")
+
+    with pytest.raises(signals.Terminated), network(name, tmp_path) as net:
+        interrupted(net)
+
+
+def test_a_second_network_of_the_name_is_refused_and_harms_nothing(name: str, tmp_path: Path) -> None:
+    with network(name, tmp_path) as net:
+        with (
+            pytest.raises(records.NameInUseError, match=f"network named {name} is running already"),
+            network(name, tmp_path / "second"),
+        ):
+            pytest.fail("it came up")
+        assert net.hosts["h0"].agent.stats().name == "h0"
+        with pytest.raises(records.NameInUseError):
+            records.remove_leftovers(name)
+
+
+def test_an_interface_of_the_name_in_the_root_namespace_is_named(name: str, tmp_path: Path) -> None:
+    """In a namespace that plays the root one, so that this test collides with nobody."""
+    script = (
+        "import sys; from pathlib import Path\n"
+        "from topologies.dumbbell import dumbbell; from lab.network import Network\n"
+        "from lab.record import NameInUseError\n"
+        "try:\n"
+        "    with Network(dumbbell(), log_dir=Path(sys.argv[1]), name=sys.argv[2]): print('up')\n"
+        "except NameInUseError as error: print(error)\n"
+    )
+    command = f'ip link add s0-eth4 type veth peer name x0; exec {sys.executable} -c "$0" "$1" "$2"'
+    done = subprocess.run(
+        ["unshare", "-n", "--mount-proc", "-f", "-p", "sh", "-c", command, script, str(tmp_path), name],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "interface s0-eth4 exists already" in done.stdout
+    assert "`ip link delete s0-eth4`" in done.stdout
+
+
+def test_a_program_that_ends_at_its_start_is_shown_with_what_it_wrote(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    net = network(name, tmp_path)
+    monkeypatch.setattr(
+        net.target, "command", lambda _spec: ["sh", "-c", "echo the disk is full >&2; exit 3"], raising=True
+    )
+    with pytest.raises(StartError, match=r"(?s)s0 ended with status 3 at its start.*the disk is full"), net:
+        pytest.fail("it came up")
+
+
+def test_bad_arguments_are_refused_before_anything_is_made(tmp_path: Path) -> None:
+    def make(**arguments: object) -> Network:
+        return Network(dumbbell(), log_dir=tmp_path, **arguments)  # type: ignore[arg-type]
+
+    with pytest.raises(LabError, match="no target 'bmv3'; there are softswitch, bmv2"):
+        make(target="bmv3")
+    with pytest.raises(NetworkError, match="pnc"):
+        make(scheme="pnc")
+    with pytest.raises(NetworkError, match="dilation 0"):
+        make(dilation=0)

@@ -1,0 +1,129 @@
+"""Shares of what is counted while it is read: never above 100%, whatever happens between two reads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from controller import ports
+from controller.switch import Counter
+from hosts.stats import ReceivedFlow, SentFlow
+from lab import flows, observe
+from lab.observe import Observer
+from topologies.dumbbell import dumbbell
+
+TOPOLOGY = dumbbell(pairs=1)
+FRAME = 1058
+
+
+class Network:
+    """Every packet is marked, and as many pass as `steps` says, in turn, after each read of any counter."""
+
+    def __init__(self, steps: Sequence[int]) -> None:
+        self._steps = steps
+        self._reads = 0
+        self._packets = 100
+
+    def read(self) -> int:
+        packets = self._packets
+        self._packets += self._steps[self._reads % len(self._steps)]
+        self._reads += 1
+        return packets
+
+
+class Switch:
+    def __init__(self, network: Network) -> None:
+        self._network = network
+
+    def counters(self) -> list[str]:
+        return ["transmitted", "marked", "pause_sent", "pause_received"]
+
+    def registers(self) -> list[str]:
+        return ["waiting_packets", "waiting_bytes", "tx_paused"]
+
+    def read_counters(self, name: str, wanted: Sequence[int]) -> dict[int, Counter]:
+        packets = self._network.read() if name in ("transmitted", "marked") else 0
+        return dict.fromkeys(wanted, Counter(packets, packets * FRAME))
+
+    def read_registers(self, _name: str, wanted: Sequence[int]) -> dict[int, int]:
+        return dict.fromkeys(wanted, 0)
+
+
+@dataclass(frozen=True)
+class Stats:
+    """Of an agent, what flows are made of."""
+
+    sent: tuple[SentFlow, ...]
+    received: tuple[ReceivedFlow, ...]
+    now_s: float
+
+
+class Agent:
+    """A host that sends what the network then carries, or that has received it."""
+
+    def __init__(self, name: str, network: Network) -> None:
+        self._network = network
+        self._sends = name == "h0"
+
+    def flows(self) -> tuple[SentFlow, ...]:
+        if not self._sends:
+            return ()
+        known: dict[str, Any] = dict.fromkeys(SentFlow.__dataclass_fields__, 0)
+        dst = TOPOLOGY.host("r0").ip
+        return (SentFlow(**{**known, "flow": 1, "dst_ip": dst, "state": "sending", "packets": self._network.read()}),)
+
+    def stats(self) -> Any:
+        known: dict[str, Any] = dict.fromkeys(ReceivedFlow.__dataclass_fields__, 0)
+        packets = 0 if self._sends else self._network.read()
+        src = TOPOLOGY.host("h0").ip
+        got = ReceivedFlow(**{**known, "flow": 1, "src_ip": src, "packets": packets, "marked_ce": packets, "last_s": 1})
+        return Stats(sent=self.flows(), received=() if self._sends else (got,), now_s=0.0)
+
+
+def lab(steps: Sequence[int]) -> Any:
+    network = Network(steps)
+    return SimpleNamespace(
+        topology=TOPOLOGY,
+        record=SimpleNamespace(dilation=1.0),
+        switches={switch.name: Switch(network) for switch in TOPOLOGY.switches},
+        agents={host.name: Agent(host.name, network) for host in TOPOLOGY.hosts},
+    )
+
+
+@pytest.fixture(autouse=True)
+def _interfaces_are_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And count nothing, as BMv2's."""
+    monkeypatch.setattr(ports, "read", lambda _switch: None)
+    monkeypatch.setattr(observe, "running_interfaces", lambda _record, _node, names: set(names))
+
+
+# Even, and with pauses of the reader at one read or another.
+STEPS = [(1,), (7, 1, 900), (900, 1, 1, 5), (0, 0, 0, 0, 1000), (1, 900)]
+
+
+@pytest.mark.parametrize("steps", STEPS)
+def test_no_more_is_marked_than_was_sent(steps: Sequence[int]) -> None:
+    observer = Observer(lab(steps))
+    for _ in range(20):
+        shares = [port.marked_share for port in observer.look().ports if port.marked_share is not None]
+        assert all(0 <= share <= 1 for share in shares)
+
+
+def test_a_share_is_of_what_passed() -> None:
+    """Little passes while counters are read: nearly all of it is marked, and said to be."""
+    network = lab((1,))
+    observer = Observer(network)
+    network.switches["s0"]._network._packets += 10_000
+    assert observer.look().port("s0:1").marked_share == pytest.approx(1, abs=0.01)
+
+
+@pytest.mark.parametrize("steps", STEPS)
+def test_nothing_arrives_that_was_not_sent(steps: Sequence[int]) -> None:
+    network = lab(steps)
+    for _ in range(20):
+        (flow,) = flows.flows(TOPOLOGY, flows.ask(network.agents))
+        assert flow.received_packets <= flow.sent_packets

@@ -1,0 +1,29 @@
+"""When PAUSE is sent again. No clock."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from controller.pfc import MAX_QUANTA
+from lab.pause import _next
+
+QUANTUM_S = 512 / 10e9
+
+
+@given(st.floats(1e-9, 1.0))
+def test_each_pause_is_followed_before_it_ends_and_the_last_ends_with_the_pause(left_s: float) -> None:
+    quanta, wait_s = _next(left_s, QUANTUM_S)
+    assert 1 <= quanta <= MAX_QUANTA
+    if left_s > MAX_QUANTA * QUANTUM_S:
+        assert (quanta, wait_s) == (MAX_QUANTA, pytest.approx(MAX_QUANTA * QUANTUM_S / 2))
+    else:
+        assert left_s <= quanta * QUANTUM_S * (1 + 1e-12) < left_s + 2 * QUANTUM_S
+        assert wait_s >= left_s * (1 - 1e-12) or quanta == MAX_QUANTA
+
+
+def test_a_pause_without_end_is_sent_again_for_ever() -> None:
+    assert _next(math.inf, QUANTUM_S) == (MAX_QUANTA, MAX_QUANTA * QUANTUM_S / 2)

@@ -1,0 +1,28 @@
+"""A port that is paused for as long as the test wants."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from waiting import LIMIT_S, wait_until
+
+from controller.constants import index
+from lab.lab import Lab
+from lab.pause import Pause, pause, resume
+
+
+@contextmanager
+def held(lab: Lab, switch: str, port: int) -> Iterator[list[Pause]]:
+    """Paused by `pause` without an end, which `resume` ends; the list then has what was sent."""
+    made: list[Pause] = []
+    thread = threading.Thread(target=lambda: made.append(pause(lab, switch, port)))
+    thread.start()
+    try:
+        wait_until(lambda: lab.switches[switch].read_register("tx_paused", index(port)) == 1, "the PAUSE")
+        yield made
+    finally:
+        resume(lab, switch, port)
+        thread.join(LIMIT_S)
+    assert made[0].resumed

@@ -1,0 +1,261 @@
+"""The pcn command without a network: help, errors, units, doctor."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from controller import compiled
+from controller.compiled import ROOT
+from controller.units import dilated_text
+from lab import record as records
+from pcn import cli, doctor
+from pcn.commands.common import Quantity, assignment
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    code = cli.run(list(arguments))
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+@pytest.fixture(autouse=True)
+def _own_run_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Networks of this machine's other users don't show."""
+    monkeypatch.setattr(records, "RUN_DIR", tmp_path / "run")
+
+
+def commands() -> list[tuple[str, ...]]:
+    """Every command and subcommand."""
+    found: list[tuple[str, ...]] = [()]
+    context = click.Context(cli.pcn)
+    for name in cli.pcn.list_commands(context):
+        found.append((name,))
+        command = cli.pcn.get_command(context, name)
+        if isinstance(command, click.Group):
+            found += [(name, sub) for sub in command.list_commands(context)]
+    return found
+
+
+@pytest.mark.parametrize("command", commands(), ids=lambda words: " ".join(words) or "pcn")
+def test_every_command_has_help_with_examples(command: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, *command, "--help")
+    assert code == 0
+    assert "Usage: pcn " in out
+    assert "Examples:" in out
+
+
+@pytest.mark.parametrize("command", commands(), ids=lambda words: " ".join(words) or "pcn")
+def test_examples_name_real_commands_and_options(command: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    """Each example line parses: up to the point where it would do something."""
+    _, out, _ = run(capsys, *command, "--help")
+    lines = [line for line in map(str.strip, out.splitlines()) if line.startswith("pcn ")]
+    examples = [re.split(r"  | [|>] ", line)[0].split() for line in lines]
+    assert examples
+    for words in examples:
+        context = cli.pcn.make_context("pcn", words[1:])
+        while isinstance(context.command, click.Group):
+            name, sub, rest = context.command.resolve_command(context, [*context._protected_args, *context.args])
+            assert sub is not None
+            context = sub.make_context(name, rest, parent=context)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["tabels", "s0"], 2, "did you mean 'tables'?"),
+        (["xyzzy"], 2, "`pcn --help` lists them"),
+        (["tables", "s0"], 1, "no network is up: start one with `pcn up dumbbell`"),
+        (["counters", "s0", "-n", "lab"], 1, "no network 'lab' is up; there are none"),
+        (["flow", "start", "h0", "r0", "--size", "64QB"], 2, "write it like 64KB"),
+        (["flow", "start", "h0", "r0", "--rate", "-5G"], 2, "must be positive"),
+        (["flow", "start", "h0", "r0", "--size", "1.5"], 2, "'1.5': a size is in whole bytes"),
+        (["flow", "start", "h0", "r0", "--duration", "3"], 2, "'3' has no unit: write 3s, 3ms or 3us"),
+        (["pause", "s1", "3", "--for", "3"], 2, "'3' has no unit: write 3s, 3ms or 3us"),
+        (["pcap", "s1", "3", "--for", "3"], 2, "'3' has no unit: write 3s, 3ms or 3us"),
+        (["host", "--iface", "eth2", "--for", "3"], 2, "'3' has no unit: write 3s, 3ms or 3us"),
+        (["flow", "stop"], 2, "name the flows to stop, or --all"),
+        (["flow", "stop", "1", "--all"], 2, "name the flows to stop, or --all"),
+        (["up", "dumbell"], 1, "did you mean 'dumbbell'?"),
+        (["up", "dumbbell", "--set", "pears=2"], 1, "did you mean 'pairs'?"),
+        (["up", "dumbbell", "--set", "pairs"], 2, "write it as name=value"),
+        (["up", "dumbbell", "--set", "pairs=0"], 1, "at least 1"),
+        (["up", "dumbbell", "--scheme", "foo"], 1, "'foo'"),
+        (["up", "dumbbell", "--scheme", "dcqn"], 1, "did you mean 'dcqcn'?"),
+        (["up", "dumbbell", "--param", "w_mox=1"], 1, "did you mean 'w_max'?"),
+        (["up", "dumbbell", "--target", "bmv3"], 1, "there are softswitch, bmv2"),
+        (["up", "dumbbell", "--set", "pairs=two"], 1, "pairs='two': a whole number is needed"),
+        (["up", "dumbbell", "--set", "rtt_s=low"], 1, "rtt_s='low': a number is needed"),
+        (["up", "dumbbell", "--dilation", "0"], 2, "'0': must be positive"),
+        (["up"], 2, "Missing argument 'TOPOLOGY'. (`pcn up --help`)"),
+        (["completion", "ksh"], 2, "'ksh' is not one of 'bash', 'zsh', 'fish'. (`pcn completion --help`)"),
+        (["down", "dumbbell"], 1, "no network 'dumbbell'; there are none"),
+        (["down", "../etc"], 1, "network name '../etc'"),
+    ],
+)
+def test_errors_are_one_line_with_the_way_out(
+    arguments: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    got, out, err = run(capsys, *arguments)
+    assert (got, out) == (code, "")
+    assert message in err
+    assert len(err.splitlines()) == 1
+
+
+def test_down_and_status_with_nothing_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))  # this user's real one may name a run that was killed
+    assert run(capsys, "down") == (0, "nothing to remove\n", "")
+    assert run(capsys, "status") == (0, "no network is up\n", "")
+    assert run(capsys, "status", "--json") == (0, "[]\n", "")
+
+
+def test_without_root(tmp_path: Path) -> None:
+    """As a user who may not make namespaces; `nobody` reads the checkout through its file descriptors only."""
+    program = (
+        "import os, sys; from controller import cli, supervisor; from topologies import network;"
+        "os.geteuid = lambda: 1000; sys.exit(cli.run(['up', 'dumbbell']))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == "pcn: making network namespaces needs root: run it with sudo, or as root\n"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_a_compiler(tmp_path: Path) -> None:
+    """Virtual time needs one, unless the cache has what it would make."""
+    program = "import sys; from controller import cli; sys.exit(cli.run(sys.argv[1:]))"
+    command = [sys.executable, "-c", program, "run", "dumbbell", "--clock", "virtual", "--out", str(tmp_path / "out")]
+    environment = {**os.environ, "CC": "nosuchcc", "XDG_CACHE_HOME": str(tmp_path)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith("pcn: cannot run the C compiler 'nosuchcc'")
+    assert len(done.stderr.splitlines()) == 1
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "value"),
+    [
+        ("rate", "10G", 10e9),
+        ("rate", "2.5Gb/s", 2.5e9),
+        ("rate", "1e9", 1e9),
+        ("size", "64KB", 64e3),
+        ("size", "1KiB", 1024),
+        ("time", "500us", 500e-6),
+        ("time", "0.1", 0.1),
+        ("duration", "0.1s", 0.1),
+        ("size", "1.1KB", 1100),
+    ],
+)
+def test_quantities(kind: str, text: str, value: float) -> None:
+    assert Quantity(kind).convert(text, None, None) == pytest.approx(value)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "dilation", "text"),
+    [
+        (3, 400, "3 s nominal, 1200 s real"),
+        (2e-3, 400, "2 ms nominal, 800 ms real"),
+        (2.5e-4, 1000, "250 us nominal, 250 ms real"),
+        (30, 1000, "30 s nominal, 30000 s real"),
+        (5e-9, 1, "5 ns nominal, 5 ns real"),
+    ],
+)
+def test_how_long_a_nominal_time_is(seconds: float, dilation: float, text: str) -> None:
+    assert dilated_text(seconds, dilation) == text
+
+
+def test_assignments_know_their_unit_by_the_name() -> None:
+    assert assignment("rate_bps=25G") == ("rate_bps", 25e9)
+    assert assignment("rtt_s=100us") == ("rtt_s", pytest.approx(1e-4))
+    assert assignment("xoff_bytes=256KB") == ("xoff_bytes", 256e3)
+    assert assignment("pairs=4") == ("pairs", 4)
+    assert assignment("w_min=1/128") == ("w_min", "1/128")
+
+
+class TestDoctor:
+    def test_says_what_is_there(self) -> None:
+        result = CliRunner().invoke(cli.pcn, ["doctor", "--json"])
+        found = {check["name"]: check for check in json.loads(result.output)}
+        assert found["Python"]["present"]
+        assert found["finsy"]["found"] == "0.30.0"
+        assert found["Linux"]["found"] == os.uname().release
+        assert found["P4 programs"]["found"].split(",")[0].isdecimal()
+        assert all(check["remedy"] for check in found.values() if not check["present"])
+
+    def test_fails_for_what_is_needed_and_names_the_command(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("PATH", "/nonexistent")
+        checks = {check.name: check for check in doctor.checks()}
+        assert not checks["mnexec"].present
+        assert checks["mnexec"].remedy == "apt-get install mininet"
+        result = CliRunner().invoke(cli.pcn, ["doctor"])
+        assert result.exit_code == 1
+        assert "mnexec" in result.output.splitlines()[-1]
+
+    def test_without_root_virtual_time_is_all_there_is(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(os, "geteuid", lambda: 1000)
+        result = CliRunner().invoke(cli.pcn, ["doctor"])
+        assert result.exit_code == 0
+        last = result.output.splitlines()[-1]
+        assert last.startswith("virtual time and figures have all they need; live networks need root")
+        assert "to get root: run it with sudo" in result.output
+
+    def test_without_root_a_compiler_is_needed_all_the_same(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(os, "geteuid", lambda: 1000)
+        monkeypatch.setenv("CC", "nosuchcc")
+        result = CliRunner().invoke(cli.pcn, ["doctor"], standalone_mode=False)
+        assert str(result.exception) == "missing: nosuchcc"
+
+    def test_a_compiler_without_headers(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """As where gcc was installed without libc6-dev."""
+        monkeypatch.setenv("CC", "cc -nostdinc")
+        (check,) = [check for check in doctor.checks() if check.name == "cc"]
+        assert (check.needed, check.present) == (True, False)
+        assert "stdio.h" in check.found
+        assert "libc6-dev" in check.remedy
+
+    def test_a_copy_without_sources(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """What `pip install .` would make: Python files alone."""
+        for module in (doctor, compiled):
+            monkeypatch.setattr(module, "ROOT", tmp_path)
+        lacking = doctor.missing(doctor.checks())
+        assert lacking[:2] == ["C sources", "P4 programs"]
+        (check,) = [check for check in doctor.checks() if check.name == "C sources"]
+        assert str(tmp_path / "softswitch" / "csrc") in check.found
+        assert "pip install -e ." in check.remedy
+
+    def test_a_compiled_program_that_is_gone(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        shutil.copytree(ROOT / "p4src", tmp_path / "p4src")
+        (tmp_path / "p4src" / "compiled" / "pcn.json").unlink()
+        for module in (doctor, compiled):
+            monkeypatch.setattr(module, "ROOT", tmp_path)
+        (check,) = [check for check in doctor.checks() if check.name == "P4 programs"]
+        assert (check.present, check.found) == (False, "not found: p4src/compiled/pcn.json")
+
+    def test_what_is_optional_does_not_fail_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        optional = doctor.Check("p4c", "changing P4", needed=False, present=False, found="not found", remedy="build it")
+        monkeypatch.setattr(doctor, "checks", lambda: [optional])
+        result = CliRunner().invoke(cli.pcn, ["doctor"])
+        assert result.exit_code == 0
+        assert "optional" in result.output
+
+
+@pytest.mark.parametrize("command", [["run", "dumbbell", "--list"], ["--help"], ["completion", "bash"]])
+def test_output_that_has_no_room_is_one_line(command: list[str]) -> None:
+    script = "import sys; from pcn.cli import run; sys.exit(run(sys.argv[1:]))"
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-c", script, *command], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert (done.returncode, done.stderr) == (1, "pcn: can't write the output: No space left on device\n")

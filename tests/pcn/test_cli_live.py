@@ -1,0 +1,231 @@
+"""The pcn command on a network that it brought up: each command once, in a user's order."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from waiting import LIMIT_S, wait_until
+
+from controller.switch import SwitchClient
+from lab import record as records
+
+pytestmark = pytest.mark.root
+
+
+def pcn(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", "from pcn.cli import main; main()", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)
+
+
+@pytest.fixture(scope="module")
+def network(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    name = f"c{os.getpid()}-{uuid.uuid4().hex[:8]}"
+    logs = tmp_path_factory.mktemp("logs")
+    done = pcn(
+        "up", "dumbbell", "--set", "pairs=1", "-n", name, "--logs", str(logs), "-k", "500", "--param", "w_min=0.05"
+    )
+    try:
+        assert done.returncode == 0, done.stderr
+        assert f"{name} is up" in done.stdout
+        assert "`pcn flow start h0 r0` sends" in done.stdout
+        yield name
+    finally:
+        down = pcn("down", name)
+    assert down.returncode == 0
+    assert f"removed network {name} (4 nodes, softswitch)" in down.stdout
+    again = pcn("down", name)
+    assert (again.returncode, again.stdout) == (1, "")
+    assert again.stderr.startswith(f"pcn: no network {name!r}; ")
+    assert not records.directory(name).exists()
+
+
+def ask(*arguments: str) -> object:
+    done = pcn(*arguments, "--json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_status_shows_every_program(network: str) -> None:
+    (found,) = [one for one in ask("status") if one["name"] == network]  # type: ignore[attr-defined]
+    assert found["state"] == "up"
+    assert {node["name"]: node["runs"] for node in found["nodes"]} == {"h0": True, "r0": True, "s0": True, "s1": True}
+    assert {node["name"]: node["device_id"] for node in found["nodes"]} == {"h0": None, "r0": None, "s0": 1, "s1": 2}
+    nodes = {node["name"]: node for node in found["nodes"]}
+    address = nodes["s1"]["control"]
+    assert address == f"unix:/run/pcn-lab/{network}/s1.grpc"
+    with SwitchClient.connect("s1", address, nodes["s1"]["device_id"]) as client:
+        assert "ipv4_lpm" in client.tables()
+    (row,) = [line for line in pcn("status").stdout.splitlines() if address in line]
+    assert row.split()[:6] == ["s1", "switch", "runs", str(nodes["s1"]["pid"]), "2", address]
+
+
+def test_tables_show_what_was_programmed(network: str) -> None:
+    tables = ask("tables", "s0", "-n", network)
+    assert isinstance(tables, dict)
+    routes = {entry["match"]["dst_addr"]: entry for entry in tables["ipv4_lpm"] if not entry["default"]}
+    assert routes["10.0.0.1/32"]["parameters"] == {"dst_mac": "02:00:00:00:00:01", "port": 1}
+    assert routes["10.0.0.2/32"]["parameters"]["port"] == 2
+    assert {entry["parameters"].get("xoff_bytes") for entry in tables["pfc_config"]} == {512_000, None}
+
+
+def test_a_flow_arrives_and_is_counted(network: str) -> None:
+    started = ask("flow", "start", "h0", "r0", "--size", "20KB", "--count", "2", "-n", network)
+    assert isinstance(started, dict)
+    numbers = started["started"]
+    assert len(numbers) == 2
+    flows = _until_done(network, numbers)
+    assert [flow["received_packets"] for flow in flows] == [20, 20]
+    assert all(flow["missing"] == 0 and flow["fct_s"] > 500e-6 / 2 for flow in flows)
+    counted = ask("counters", "s0", "transmitted", "-n", network)
+    assert isinstance(counted, list)
+    (data,) = [cell for cell in counted if (cell["port"], cell["class"]) == (2, 3)]
+    assert data["packets"] == 40
+    assert data["bytes"] == 40 * 1058
+    assert ask("registers", "s0", "waiting_packets", "-n", network) == []
+
+
+def _until_done(network: str, numbers: list[int]) -> list[dict[str, float]]:
+    mine: list[dict[str, float]] = []
+
+    def done() -> bool:
+        found = ask("flow", "stats", "-n", network)
+        assert isinstance(found, list)
+        mine[:] = [flow for flow in found if flow["id"] in numbers]
+        return all(flow["fct_s"] is not None for flow in mine)
+
+    wait_until(done, f"the end of flows {numbers}")
+    return mine
+
+
+def test_a_flow_is_stopped(network: str) -> None:
+    started = ask("flow", "start", "h0", "r0", "--rate", "1G", "-n", network)
+    assert isinstance(started, dict)
+    (number,) = started["started"]
+    assert f"flow {number}" in pcn("flow", "stop", str(number), "-n", network).stdout
+    (flow,) = [one for one in ask("flow", "list", "-n", network) if one["id"] == number]  # type: ignore[attr-defined]
+    assert flow["state"] == "stopped"
+    assert pcn("flow", "stop", "--all", "-n", network).stdout == "nothing was sending\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["tables", "s9"], "no switch 's9'; there are s0, s1"),
+        (["tables", "s0", "ipv4_lmp"], "did you mean 'ipv4_lpm'?"),
+        (["counters", "s0", "markd"], "did you mean 'marked'?"),
+        (["registers", "s0", "waiting_byte"], "did you mean 'waiting_bytes'?"),
+        (["flow", "start", "h0", "r9"], "no host 'r9'; there are h0, r0"),
+        (["flow", "start", "h0", "h0"], "from h0 to itself"),
+        (["flow", "start", "h0", "r0", "--rate", "500G"], "a rate of 500 Gb/s: the link of h0 has 10 Gb/s"),
+        (["flow", "stop", "999"], "no flow '999'; there are"),
+        (["set", "s1", "xoff=1"], "XON follows XOFF at 2116 bytes below, and can't at an XOFF of 1 bytes"),
+    ],
+)
+def test_wrong_names(network: str, arguments: list[str], message: str) -> None:
+    done = pcn(*arguments, "-n", network)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert message in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_real_time_is_said(network: str, tmp_path: Path) -> None:
+    said = pcn("pause", "h0", "--for", "100us", "-n", network).stdout.splitlines()
+    assert said[0] == "h0:0 is paused for 100 us nominal, 50 ms real; Ctrl-C ends it"
+    file = tmp_path / "h0.pcapng"
+    for options in ((), ("--overwrite",)):
+        done = pcn("pcap", "h0", "--for", "100us", "--out", str(file), *options, "-n", network)
+        assert done.returncode == 0
+        assert done.stderr == "capturing at h0:0 for 100 us nominal, 50 ms real; Ctrl-C ends it\n"
+    again = pcn("pcap", "h0", "--for", "100us", "--out", str(file), "-n", network)
+    assert again.returncode == 1
+    assert f"{file} is there already: choose another file, or overwrite it (--overwrite" in again.stderr
+    started = pcn("flow", "start", "h0", "r0", "--rate", "1G", "--duration", "1ms", "-n", network).stdout
+    assert started.endswith("from h0 to r0 for 1 ms nominal, 500 ms real\n")
+
+
+def test_down_names_the_nearest(network: str) -> None:
+    done = pcn("down", f"{network}x")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert f"did you mean {network!r}?" in done.stderr
+
+
+def test_flow_tables_have_units(network: str) -> None:
+    pcn("flow", "start", "h0", "r0", "--size", "1KB", "-n", network)
+    for words in (("flow", "list"), ("flow", "stats")):
+        assert "packets" in pcn(*words, "-n", network).stdout
+
+
+def test_a_line_that_mininet_does_not_know(network: str) -> None:
+    done = pcn("mn", "-n", network, "pings h0")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "no command or node 'pings'" in done.stderr
+    assert pcn("mn", "-n", network, "h0 echo here").stdout == "here\n"
+
+
+def test_the_name_is_taken(network: str, tmp_path: Path) -> None:
+    done = pcn("up", "dumbbell", "-n", network, "--logs", str(tmp_path))
+    assert done.returncode == 1
+    assert f"a network named {network} is running already" in done.stderr
+    assert f"`pcn down {network}` ends it" in done.stderr
+
+
+def test_an_up_that_fails_says_why_and_leaves_nothing(tmp_path: Path) -> None:
+    name = f"f{os.getpid()}"
+    done = pcn("up", "dumbbell", "-n", name, "--logs", str(tmp_path / "logs"), "--param", "w_mox=1")
+    assert done.returncode == 1
+    assert "w_mox" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert not records.directory(name).exists()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("prefix", [[], ["sh", "-c", 'trap "" INT; exec "$@"', "sh"]], ids=["default", "ignored"])
+def test_an_interrupted_up_leaves_nothing(tmp_path: Path, prefix: list[str]) -> None:
+    """Also where SIGINT was ignored, as in a script's background jobs."""
+    name = f"i{os.getpid()}"
+    command = [sys.executable, "-c", "from pcn.cli import main; main()", "up", "dumbbell", "-n", name]
+    process = subprocess.Popen(
+        [*prefix, *command, "--logs", tmp_path],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stdout is not None
+    first = process.stdout.readline()
+    assert first.startswith("bringing"), process.communicate(timeout=LIMIT_S)
+    os.killpg(process.pid, signal.SIGINT)
+    _, err = process.communicate(timeout=LIMIT_S)
+    assert process.returncode == 128 + signal.SIGINT, err
+    assert err.strip() == "pcn: interrupted"
+    assert not records.directory(name).exists()
+
+
+def test_what_died_is_named_and_removed(tmp_path: Path) -> None:
+    name = f"d{os.getpid()}"
+    assert pcn("up", "dumbbell", "--set", "pairs=1", "-n", name, "--logs", str(tmp_path)).returncode == 0
+    record = records.load(name)
+    assert record is not None
+    switch = record.nodes["s1"].process
+    assert switch is not None
+    os.kill(switch.pid, signal.SIGKILL)
+    records.wait_gone([switch], LIMIT_S)
+    (found,) = [one for one in ask("status") if one["name"] == name]  # type: ignore[attr-defined]
+    assert {node["name"] for node in found["nodes"] if not node["runs"]} == {"s1"}
+    assert "the program of s1 has ended" in pcn("tables", "s1", "-n", name).stderr
+
+    os.kill(record.owner.pid, signal.SIGKILL)
+    records.wait_gone([record.owner, *record.processes()], LIMIT_S)
+    (found,) = [one for one in ask("status") if one["name"] == name]  # type: ignore[attr-defined]
+    assert found["state"].startswith("dead")
+    assert not any(node["runs"] for node in found["nodes"])
+    assert f"removed {records.directory(name)}" in pcn("down", name).stdout
+    assert not records.directory(name).exists()

@@ -1,0 +1,125 @@
+"""What `pcn watch` shows, on terminals of several sizes."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from rich.console import Console
+
+from lab.observe import FlowState, PortState, Snapshot
+from lab.record import Process, Record
+from pcn.view import picture
+from topologies.compact import compact
+from topologies.serialise import to_dict
+
+TOPOLOGY = compact()
+RECORD = Record("compact", Process(1, 1), to_dict(TOPOLOGY), "softswitch", 400.0, "pcn", "pcn", "/tmp", state="up")
+
+
+def port(switch: str, number: int, **values: object) -> PortState:
+    idle = dict.fromkeys(("queue_packets", "queue_bytes", "held_bytes", "pn"), 0) | dict.fromkeys(
+        ("rate_bps", "utilisation", "pauses_sent_per_s", "pauses_received_per_s"), 0.0
+    )
+    state: dict[str, object] = {
+        **idle, "port": f"{switch}:{number}", "link": TOPOLOGY.link_name(switch, number),
+        "paused": False, "pausing": False, "marked_share": None, **values,
+    }  # fmt: skip
+    return PortState(**state)  # type: ignore[arg-type]
+
+
+def snapshot(flows: int) -> Snapshot:
+    """The burst at its worst: P2/S1 congested, S0's port paused by S1."""
+    busy = {
+        "s1:2": {"queue_bytes": 14_336_000, "queue_packets": 13_550, "rate_bps": 40e9, "utilisation": 1.0},
+        "s0:3": {"paused": True, "pauses_received_per_s": 123_456.0, "pn": 1_234, "queue_bytes": 512_000},
+        "s1:1": {"pausing": True, "pauses_sent_per_s": 123_456.0},
+    }
+    ports = [
+        port(switch.name, number, **busy.get(f"{switch.name}:{number}", {}))
+        for switch in TOPOLOGY.switches
+        for number in TOPOLOGY.ports(switch.name)
+    ]
+    long = [FlowState(number, f"h{number}", f"r{number}", "sending", 37.3e9, 2.345e9, 1.0) for number in (0, 1)]
+    burst = [FlowState(2 + n, f"h{2 + n % 14}", "r1", "sending", 40e9, 0.2e9, 0.5) for n in range(flows)]
+    ended = [FlowState(9000 + n, "h2", "r1", "done", 0.0, 0.0, None) for n in range(3)]
+    return Snapshot(1.2345, 2.5e-3, tuple(ports), (*long, *burst, *ended))
+
+
+def lines(width: int, height: int | None, flows: int) -> list[str]:
+    console = Console(width=width, height=height, color_system=None, highlight=False)
+    with console.capture() as captured:
+        console.print(picture(RECORD, snapshot(flows), width, height))
+    return captured.get().splitlines()
+
+
+@pytest.mark.parametrize("flows", [0, 14, 224])
+@pytest.mark.parametrize(("width", "height"), [(80, 24), (80, 50), (120, 30), (200, 60)])
+def test_it_fits_and_shows_what_matters(width: int, height: int, flows: int) -> None:
+    shown = lines(width, height, flows)
+    assert len(shown) <= height
+    assert all(len(line.rstrip()) <= width for line in shown)
+    assert not any("…" in line for line in shown)
+    text = "\n".join(shown)
+    for part in ("s1:2", "14336.0", "100%", "PAUSED", "1234", "123.46", "pauses", "h0", "37.300", "2.345"):
+        assert part in text, part
+    assert "3 flows have ended" in text
+
+
+@pytest.mark.parametrize("width", range(28, 80, 2))
+def test_a_narrow_terminal_shows_less_and_cuts_nothing(width: int) -> None:
+    """Columns go, numbers stay whole; which columns there are doesn't depend on the numbers."""
+    shown = lines(width, 50, 14)
+    assert all(len(line.rstrip()) <= width for line in shown)
+    text = "\n".join(shown)
+    assert "…" not in text
+    words = set(text.split())
+    assert words >= {"14336.0", "100%", "PAUSED"}
+    headings, idle = (next(line for line in some if "KB" in line) for some in (shown, lines(width, 50, 0)))
+    assert headings.split() == idle.split()
+    for heading, number in (("Gb/s", "40.00"), ("in/ms", "123.46"), ("pn", "1234")):
+        assert (heading in headings) == (number in words)
+
+
+def test_columns_go_as_the_terminal_gets_narrower() -> None:
+    def has(width: int) -> set[str]:
+        text = "\n".join(lines(width, 50, 14))
+        return {word for word in ("s0->s1", "123.46", "40.00", "14336.0", "PAUSED", "███") if word in text}
+
+    seen = [has(width) for width in range(30, 121, 5)]
+    assert all(narrow <= wide for narrow, wide in itertools.pairwise(seen))
+    assert has(60) == {"123.46", "40.00", "14336.0", "PAUSED"}
+    assert has(120) == {"s0->s1", "123.46", "40.00", "14336.0", "PAUSED", "███"}
+
+
+def test_without_a_height_everything_is_shown() -> None:
+    text = "\n".join(lines(80, None, 14))
+    assert all(f"s1:{number} " in text for number in TOPOLOGY.ports("s1"))
+    assert sum("sending" in line for line in text.splitlines()) == 16
+
+
+def test_what_is_left_out_is_counted() -> None:
+    text = "\n".join(lines(80, 24, 224))
+    assert "17 more ports" in text
+    assert "5 more; 3 flows have ended" in text
+
+
+def test_a_wide_terminal_has_bars() -> None:
+    """With a scale."""
+    shown = lines(120, None, 0)
+    (scale,) = [line for line in shown if "0%" in line and "█" not in line and "100%" in line and "s1:" not in line]
+    bar = next(line for line in shown if "█" * 20 in line)
+    assert scale.rindex("100%") + len("100%") == bar.index("█") + 20
+    assert "█" not in "\n".join(lines(80, None, 0))
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_a_link_that_is_down_is_shown_and_what_it_lost(width: int) -> None:
+    ports = (port("s0", 3, up=False, lost=504_552), port("s1", 3), port("s1", 2, lost=7))
+    console = Console(width=width, color_system=None, highlight=False)
+    with console.capture() as captured:
+        console.print(picture(RECORD, Snapshot(1.0, 1e-3, ports, ()), width, None))
+    shown = captured.get().splitlines()
+    (down,) = (line for line in shown if line.startswith("s0:3"))
+    assert "DOWN" in down
+    assert any("frames lost: s0:3 504,552, s1:2 7" in line for line in shown)

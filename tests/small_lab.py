@@ -1,0 +1,48 @@
+"""A small programmed network, for tests of what can be done with one: a folder whose tests use it imports this in its
+conftest.py."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Callable, Iterator
+
+import needs
+import pytest
+from waiting import wait_until
+
+from lab import flows
+from lab.lab import Lab
+from topologies.dumbbell import dumbbell
+
+
+@pytest.fixture(scope="module", params=needs.TARGETS)
+def dcqcn_lab(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    """h0 - s0 - s1 - r0, of each target: s0:1 is h0's, s1:1 r0's, s0:2 and s1:2 the link between."""
+    with Lab(
+        dumbbell(pairs=1),
+        log_dir=tmp_path_factory.mktemp("logs"),
+        name=f"a{os.getpid()}-{uuid.uuid4().hex[:8]}",
+        target=needs.target(request.param),
+        dilation=500,
+        scheme="dcqcn",
+    ) as lab:
+        yield lab
+
+
+StartFlow = Callable[[float], int]
+
+
+@pytest.fixture
+def start_flow(dcqcn_lab: Lab) -> Iterator[StartFlow]:
+    """Starts flows from h0 to r0 of at most a rate. After the test they end, and nothing waits in the switches."""
+    numbers: list[int] = []
+
+    def start(rate_bps: float) -> int:
+        numbers.extend(flows.start(dcqcn_lab.topology, dcqcn_lab.agents, "h0", "r0", rate_bps=rate_bps))
+        return numbers[-1]
+
+    yield start
+    flows.stop(dcqcn_lab.agents, numbers)
+    switches = dcqcn_lab.switches.values()
+    wait_until(lambda: not any(sum(one.read_registers("waiting_packets").values()) for one in switches), "the drain")
