@@ -16,8 +16,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, TypeVar
 
@@ -57,7 +55,6 @@ from controller.errors import SwitchError, UnknownNameError, grpc_errors
 __all__ = [
     "CloneSession",
     "Counter",
-    "Program",
     "RegisterAccess",
     "SwitchClient",
     "TableAction",
@@ -66,7 +63,6 @@ __all__ = [
     "TableMatch",
 ]
 
-COMPILED = Path(__file__).resolve().parent.parent / "p4src" / "compiled"
 CALL_LIMIT_S = 20.0
 _LOOK_S = 0.2  # as long a signal waits while nobody answers
 _REASON_LIMIT_S = 10.0  # for gRPC to say why; it has tried for some time by then
@@ -99,27 +95,6 @@ class Loadable(Protocol):
 
     @property
     def schema(self) -> P4Schema: ...
-
-
-@dataclass(frozen=True)
-class Program:
-    """What p4c wrote for one program."""
-
-    name: str
-    json: Path
-    p4info: Path
-
-    @staticmethod
-    def compiled(name: str) -> Program:
-        """One of p4src/compiled. Raises UnknownNameError with the names there are."""
-        program = Program(name, COMPILED / f"{name}.json", COMPILED / f"{name}.p4info.txtpb")
-        if not (program.json.is_file() and program.p4info.is_file()):
-            raise UnknownNameError("program", name, sorted(path.stem for path in COMPILED.glob("*.json")))
-        return program
-
-    @cached_property
-    def schema(self) -> P4Schema:
-        return P4Schema(self.p4info, self.json)
 
 
 class SwitchClient:

@@ -135,13 +135,11 @@ def _clocks(text: str) -> list[str]:
 
 
 def _schemes(text: str) -> list[str]:
-    names = list(dict.fromkeys(name.strip() for name in text.split(",")))
-    for name in names:
-        try:
-            find_scheme(name)
-        except SchemeError as error:
-            raise ExperimentError(str(error)) from None
-    return names
+    """Names of those that the text finds."""
+    try:
+        return list(dict.fromkeys(find_scheme(one.strip()).name for one in text.split(",")))
+    except SchemeError as error:
+        raise ExperimentError(str(error)) from None
 
 
 def _record(plan: Plan, target: str, k: float | None, logs: Path, progress: RunProgress) -> Recording:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import platform
 import shlex
 import subprocess
@@ -17,7 +18,8 @@ _NAMED = 3
 
 
 def versions(program: str) -> dict[str, str]:
-    """By name: the project, Python, the kernel, what compiled the P4 program and a short hash of its top file."""
+    """By name: the project, Python, the kernel, what compiled the P4 program and a short hash of its top file, of a
+    program from outside its own."""
     found = {
         "pcn-lab": metadata.version("pcn-lab"),
         "python": platform.python_version(),
@@ -25,10 +27,12 @@ def versions(program: str) -> dict[str, str]:
         "mininet": metadata.version("mininet"),
     }
     made = manifest()
-    found["p4c"] = made["compiler"]["version"]
-    source = f"p4src/v1model/{program}.p4"
     if program in made["programs"]:
-        found[f"{program}.p4"] = made["programs"][program]["sources"][source][:12]
+        entry = made["programs"][program]
+        found["p4c"] = made["compiler"]["version"]
+        found[f"{program}.p4"] = entry["sources"][entry["source"]][:12]
+    else:
+        found[Path(program).name] = hashlib.sha256(Path(program).read_bytes()).hexdigest()[:12]
     return found
 
 

@@ -46,7 +46,7 @@ def parser() -> argparse.ArgumentParser:
     result.add_argument("--dilation", default=1.0, type=_positive, metavar="K", help="time passes K times slower")
     result.add_argument("--delay", default=0.0, type=_not_negative, metavar="S", help="delay of the link, nominal")
     result.add_argument("--seed", default=1, type=int, metavar="N", help="decides the phases of NP windows")
-    result.add_argument("--scheme", default="pcn", help=f"one of {', '.join(sorted(schemes))}")
+    result.add_argument("--scheme", default="pcn", help=f"one of {', '.join(sorted(schemes))}, or FILE.py:NAME")
     result.add_argument("--param", action="append", default=[], metavar="NAME=VALUE", help="setting of the scheme")
     result.add_argument("--control", required=True, type=Path, metavar="PATH", help="the control socket")
     result.add_argument("--log", type=Path, metavar="PATH", help="JSON lines, see hosts/log.py")

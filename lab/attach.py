@@ -14,8 +14,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, TypeVar
 
+from controller import marking
 from controller.errors import UnknownNameError, nearest
 from controller.switch import SwitchClient
+from hosts.algorithms import SchemeError, find_scheme
 from lab import record as records
 from lab.target import target
 from topologies.errors import LabError
@@ -119,7 +121,11 @@ class Attached:
 def attach(name: str | None = None, election_id: int | None = None) -> Attached:
     """The network of this name; without one, the only one that is up. `election_id` is `primary`'s, one above the
     network's own unless given. Raises NotRunningError."""
-    return Attached(find(name), election_id)
+    record = find(name)
+    with contextlib.suppress(SchemeError):  # its file has gone: its marking points' settings are unknown then
+        for point in find_scheme(record.scheme).marking:
+            marking.find(point)
+    return Attached(record, election_id)
 
 
 def find(name: str | None = None) -> records.Record:

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from controller import signals
 from controller.configure import SwitchPlan, plan, program_switch
-from controller.switch import Program, SwitchClient
+from controller.programs import Program
+from controller.switch import SwitchClient
 from lab.network import Network
 from lab.record import Record
 from topologies.model import Topology
@@ -35,7 +36,7 @@ class Lab:
         self.agents: Mapping[str, AgentClient] = {}
         self._progress: Callable[[str], None] = network.get("progress", lambda _text: None)
         self.network = Network(topology, **network)
-        self.program = Program.compiled(self.network.configured.scheme.program)
+        self.program = Program.find(self.network.configured.scheme.program)
         # Before anything is started: a topology that can't be programmed fails here.
         for switch in topology.switches:
             self.plans[switch.name] = plan(topology, switch.name, self.network.dilation, self.network.configured)
@@ -84,6 +85,6 @@ class Lab:
         for agent in self.agents.values():
             agent.set_epoch(epoch)
         record = self.network.record
-        record.program = self.program.name
+        record.program = self.network.configured.scheme.program
         record.state = "up"
         record.save()

@@ -103,7 +103,7 @@ class Network:
         self.target: Target = find_target(target)
         self.configured = configured(scheme, scheme_parameters or {})
         self.dilation = dilation
-        self.scheme = scheme
+        self.scheme = self.configured.scheme.reference
         self.scheme_parameters = dict(scheme_parameters or {})
         self.name = name or topology.name
         self.log_dir = log_dir

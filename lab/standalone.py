@@ -19,7 +19,8 @@ from typing import Any
 
 from controller import signals
 from controller.configure import SwitchPlan, plan, program_switch
-from controller.switch import Program, SwitchClient
+from controller.programs import Program
+from controller.switch import SwitchClient
 from lab.network import START_LIMIT_S, connects, launch_spec
 from lab.process import StartError, end_children, tail, wait_ready
 from lab.target import LaunchSpec, Target

@@ -15,9 +15,9 @@ from pathlib import Path
 
 from controller import signals
 from controller.configure import recommended
-from hosts.algorithms import SchemeError, find_scheme
 from lab import record as records
 from lab.lab import Lab
+from lab.network import configured
 from topologies import catalog
 from topologies.errors import LabError
 from topologies.model import Value
@@ -33,7 +33,8 @@ class SupervisorError(LabError):
 
 @dataclass(frozen=True)
 class Spec:
-    """What `pcn up` was asked for. `log_dir` must exist. Parameters of the scheme are the topology's, unless given."""
+    """What `pcn up` was asked for. `log_dir` must exist. `scheme` is what any process finds it by
+    (`Scheme.reference`); its parameters are those that it recommends for the topology, unless given."""
 
     name: str
     topology: str
@@ -125,10 +126,7 @@ def _end_owner(record: records.Record) -> None:
 def hold(spec: Spec, progress: Callable[[str], None]) -> None:
     """Holds the network until a signal: KeyboardInterrupt or `signals.Terminated`."""
     topology = catalog.build(spec.topology, spec.options)
-    try:
-        scheme = find_scheme(spec.scheme)
-    except SchemeError as error:
-        raise SupervisorError(str(error)) from None
+    scheme = configured(spec.scheme, spec.scheme_parameters).scheme
     with Lab(
         topology,
         log_dir=Path(spec.log_dir),

@@ -18,8 +18,6 @@ import logging
 import os
 import posixpath
 import re
-import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -27,15 +25,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
+from controller import p4c
+from controller.p4c import P4Error
+from controller.programs import NATIVE, NATIVE_FLAGS
+
 ROOT = Path(__file__).resolve().parent.parent
-COMPILER = "p4c-bm2-ss"
 MANIFEST_SCHEMA = 2
 # What is compiled of each top program: suffix of the name, and p4c's flags.
-VARIANTS = {"": (), "_native": ("-DNATIVE_PFC",)}
+VARIANTS = {"": (), NATIVE: NATIVE_FLAGS}
 
 _INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 _MAIN = re.compile(r"^\s*V1Switch\s*\(", re.MULTILINE)
-_VERSION = re.compile(r"Version\s+(\S+)(?:\s+\(SHA:\s*(\w+))?")
 
 log = logging.getLogger("p4src")
 
@@ -111,40 +111,17 @@ def sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def find_compiler() -> Path:
-    """p4c's BMv2 backend: $P4C, or on the PATH."""
-    wanted = os.environ.get("P4C", COMPILER)
-    found = shutil.which(wanted)
-    if found is None:
-        raise P4BuildError(
-            f"{wanted} was not found. It is only needed to change the P4 programs: their compiled form is committed. "
-            "Build p4c (github.com/p4lang/p4c) and put p4c-bm2-ss on the PATH, or set P4C to it."
-        )
-    return Path(found)
-
-
-def compiler_version(compiler: Path) -> str:
-    """For example `1.2.5.16 (34b86e9bac)`."""
-    output = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=False)
-    match = _VERSION.search(output.stdout + output.stderr)
-    if match is None:
-        raise P4BuildError(f"{compiler} --version says nothing that looks like p4c: {output.stdout.strip()!r}")
-    version, sha = match.groups()
-    return f"{version} ({sha})" if sha else version
-
-
 def compile_program(program: Program, compiler: Path, into: Path) -> tuple[Path, Path]:
     """Writes JSON and p4info of `program` into a folder, with no trace of this machine in them. Returns their paths."""
     raw = into / f"{program.name}.raw.json"
     p4info = into / f"{program.name}.p4info.txtpb"
     # From the root of the checkout, so that p4c itself names the sources relative to it.
-    command = [str(compiler), "--std", "p4-16", "--Wdisable=unused", *program.flags]
-    command += ["--p4runtime-files", str(p4info), "-o", str(raw), program.sources[0]]
-    result = subprocess.run(command, cwd=program.root, capture_output=True, text=True, check=False)
-    if result.returncode != 0 or not raw.exists():
-        raise P4BuildError(f"p4c refused {program.sources[0]}:\n{result.stderr.strip()}")
-    if result.stderr.strip():
-        log.warning("%s: %s", program.sources[0], result.stderr.strip())
+    try:
+        warnings = p4c.run(compiler, program.sources[0], program.flags, program.root, raw, p4info)
+    except P4Error as error:
+        raise P4BuildError(str(error)) from None
+    if warnings:
+        log.warning("%s: %s", program.sources[0], warnings)
     document = _without_machine_paths(json.loads(raw.read_text()), program.root)
     raw.unlink()
     output = into / f"{program.name}.json"
@@ -170,8 +147,11 @@ def _without_machine_paths(node: Any, root: Path) -> Any:
 def build(root: Path = ROOT) -> list[Program]:
     """Compiles all programs of a checkout and writes the manifest; all or nothing."""
     programs = find_programs(root)
-    compiler = find_compiler()
-    version = compiler_version(compiler)
+    try:
+        compiler = p4c.find_compiler()
+        version = p4c.compiler_version(compiler)
+    except P4Error as error:
+        raise P4BuildError(str(error)) from None
     compiled = root / "p4src/compiled"
     compiled.mkdir(exist_ok=True)
     entries: dict[str, Any] = {}
@@ -182,7 +162,7 @@ def build(root: Path = ROOT) -> list[Program]:
         for program, outputs in results:
             for name, path in zip(program.outputs, outputs, strict=True):
                 path.replace(root / name)
-    manifest = {"schema": MANIFEST_SCHEMA, "compiler": {"name": COMPILER, "version": version}, "programs": entries}
+    manifest = {"schema": MANIFEST_SCHEMA, "compiler": {"name": p4c.COMPILER, "version": version}, "programs": entries}
     (compiled / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n")
     return programs
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from controller import settings as settings
     from controller.constants import index as index
-    from controller.switch import Program as Program
+    from controller.programs import Program as Program
     from controller.switch import SwitchClient as SwitchClient
     from controller.switch import TableAction as TableAction
     from controller.switch import TableEntry as TableEntry
@@ -63,7 +63,8 @@ _ALGORITHMS = "Ack Cnm Cnp Mark NetworkFacts NotificationPoint ReactionPoint Sch
 _HOME = {
     "controller": "settings",
     "controller.constants": "index",
-    "controller.switch": "Program SwitchClient TableAction TableEntry TableMatch",
+    "controller.programs": "Program",
+    "controller.switch": "SwitchClient TableAction TableEntry TableMatch",
     "experiments.runner": "run",
     "hosts.algorithms": _ALGORITHMS,
     "hosts.algorithms.parameters": "Parameters parameter",

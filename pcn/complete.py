@@ -101,9 +101,9 @@ def _figures(_context: click.Context) -> Iterable[str]:
 
 
 def _schemes(_context: click.Context) -> Iterable[str]:
-    from hosts.algorithms import schemes
+    from hosts.algorithms import names
 
-    return schemes
+    return names()
 
 
 def _clocks(_context: click.Context) -> Iterable[str]:
@@ -129,9 +129,9 @@ def _of_program(kind: str) -> Callable[[click.Context], Iterator[str]]:
     """Names of the program's tables, counters or registers."""
 
     def names(context: click.Context) -> Iterator[str]:
-        from controller.switch import Program
+        from controller.programs import Program
 
-        schema = Program.compiled(_record(context).program).schema
+        schema = Program.find(_record(context).program).schema
         for one in getattr(schema, kind):
             yield one.alias
 

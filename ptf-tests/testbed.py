@@ -28,8 +28,9 @@ from controller.configure import SwitchPlan, clone_sessions, program_switch
 from controller.constants import RECIRCULATION_PORT
 from controller.marking.np_ecn_time import NpEcnPort, gap_us
 from controller.pfc import PfcPort
+from controller.programs import Program
 from controller.routes import Route
-from controller.switch import Counter, Program, SwitchClient
+from controller.switch import Counter, SwitchClient
 from hosts import wire
 from lab.target import target
 from softswitch.clock import ManualClock

@@ -23,7 +23,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from controller.switch import Program
+from controller.programs import Program
 from hosts.algorithms import find_scheme
 from softswitch.codegen.build import build_source
 from softswitch.codegen.generate import generate

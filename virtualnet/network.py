@@ -17,7 +17,7 @@ from typing import Literal
 
 from controller import signals
 from controller.configure import plan, program_switch
-from controller.switch import Program
+from controller.programs import Program
 from hosts import wire
 from hosts.algorithms import Ack, Cnm, Cnp, Configured, Mark, Window
 from softswitch.codegen.build import BuildError
@@ -147,7 +147,9 @@ class VirtualNetwork(Sources):
             raise VirtualError("the network could not be made")
         try:
             if not isinstance(program, LoadedProgram):
-                program = load(Program.compiled(program or f"{scheme.scheme.program}_native"), inplace)
+                program = load(
+                    Program.compiled(program) if program else Program.find(scheme.scheme.program, native=True), inplace
+                )
             self._build(program, pfc)
         except BaseException:
             self.close()

@@ -15,7 +15,8 @@ from finsy import P4Schema
 from finsy.proto import p4r
 
 from controller.errors import SwitchError, UnknownNameError
-from controller.switch import CloneSession, Program, TableEntry
+from controller.programs import Program
+from controller.switch import CloneSession, TableEntry
 from softswitch.codegen.build import BuildError, build_program
 from softswitch.native import Counter, NativeSwitch
 from softswitch.p4runtime.binding import bind

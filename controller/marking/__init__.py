@@ -1,26 +1,59 @@
 """Marking points as the controller sees them: one module beside each P4 file that has a table of its own.
 
-`Scheme.marking` names those of a scheme. A new one is a module here, a `PortTable`; nothing lists them. NP-ECN by the
-counter of paused packets (np_ecn.p4) has no table, and so no module.
+`Scheme.marking` names those of a scheme: a module here, a `PortTable`, or a file of somebody's own. Nothing lists them.
+NP-ECN by the counter of paused packets (np_ecn.p4) has no table, and so no module.
 """
 
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import pkgutil
+import sys
+from pathlib import Path
 from typing import cast
 
 from controller.errors import UnknownNameError
 from controller.port_tables import PortTable
+from topologies.errors import LabError
+
+_NEEDED = ("TABLE", "CLONE_SESSIONS", "configure")
+_from_files: dict[str, PortTable] = {}
+
+
+class MarkingError(LabError):
+    """A file that a scheme names as its marking point isn't one."""
 
 
 def names() -> list[str]:
-    """Of all that there are."""
-    return sorted(module.name for module in pkgutil.iter_modules(__path__))
+    """Of all that there are, files that were found so far included."""
+    return [*sorted(module.name for module in pkgutil.iter_modules(__path__)), *_from_files]
 
 
 def find(name: str) -> PortTable:
-    """Raises UnknownNameError."""
+    """A module here by name, or a file. Raises UnknownNameError or MarkingError."""
+    if name.endswith(".py"):
+        if name not in _from_files:
+            _from_files[name] = _loaded(Path(name))
+        return _from_files[name]
     if name not in names():
         raise UnknownNameError("marking point", name, names())
     return cast(PortTable, importlib.import_module(f"{__name__}.{name}"))
+
+
+def _loaded(path: Path) -> PortTable:
+    if not path.is_file():
+        raise MarkingError(f"there is no marking point {path}")
+    spec = importlib.util.spec_from_file_location(f"marking_{path.stem}", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look their module up
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise MarkingError(f"{path}: {type(error).__name__}: {error}") from error
+    missing = [name for name in _NEEDED if not hasattr(module, name)]
+    if missing:
+        raise MarkingError(f"{path} has no {' and no '.join(missing)}: see controller/port_tables.py, PortTable")
+    return cast(PortTable, module)

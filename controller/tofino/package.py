@@ -23,7 +23,7 @@ from finsy.proto import p4i
 from google.protobuf import text_format
 
 from controller.errors import UnknownNameError
-from controller.switch import COMPILED
+from controller.programs import COMPILED
 from topologies.errors import LabError
 
 PIPES = (0, 1, 2, 3)  # all that the largest Tofino 1 has; the driver leaves out those that aren't there

@@ -17,7 +17,7 @@ from experiments.scenarios.dumbbell_story import about, story
 from topologies.dumbbell import dumbbell
 from topologies.model import Endpoint, TopologyError
 
-_PARAMETERS = (
+_OWN = (
     Parameter("pairs", "count", 3, "sender-receiver pairs; the first has two flows", 1, 32),
     Parameter("rate", "rate", 10e9, "rate of every link", 1e6, 1e12),
     Parameter("rtt", "time", 500e-6, "round-trip time from host to host, without queues", 0, 1),
@@ -25,13 +25,6 @@ _PARAMETERS = (
     Parameter("xoff", "size", 512_000, "PFC sends PAUSE above this many bytes per ingress port and class", 5_000, 1e9),
     Parameter("xon", "size", None, "and RESUME below this", 0, 1e9, "xoff less two frames"),
     Parameter("duration", "time", 150e-3, "how long the flows send", 1e-3, 10),
-    *scheme_parameters.parameters(
-        T=(None, "rtt"),
-        w_min=(None, "0.1 / number of flows"),
-        T_low=(None, "rtt and 50 us"),
-        T_high=(None, "rtt and 500 us"),
-        min_rtt=(None, "rtt"),
-    ),
 )
 
 
@@ -50,8 +43,20 @@ class Dumbbell:
     title = "Dumbbell: long flows through one bottleneck"
     source = "PCN (NSDI'20), section 7.1 and Fig. 11"
     default_scheme = "pcn"
-    parameters = _PARAMETERS
     charts = CHARTS
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        return (
+            *_OWN,
+            *scheme_parameters.parameters(
+                T=(None, "rtt"),
+                w_min=(None, "0.1 / number of flows"),
+                T_low=(None, "rtt and 50 us"),
+                T_high=(None, "rtt and 500 us"),
+                min_rtt=(None, "rtt"),
+            ),
+        )
 
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
         filled = complete(values, scheme_parameters.own(scheme, self.parameters))

@@ -11,19 +11,23 @@ from collections.abc import Iterable, Mapping
 
 from experiments.errors import ExperimentError
 from experiments.parameters import Parameter, Value
-from hosts.algorithms import schemes
+from hosts.algorithms import Scheme, schemes
 from hosts.algorithms.parameters import Description, describe
 
 Default = tuple[Value, str]
 """A scenario's own default of a scheme's parameter: the value, or None and what it follows from."""
 
 
-@functools.cache
 def _offered() -> Mapping[str, Mapping[str, Description]]:
-    """By scheme and name."""
+    """By scheme and name, of the schemes that were found so far."""
+    return _described(tuple(schemes.values()))
+
+
+@functools.cache
+def _described(found_so_far: tuple[Scheme, ...]) -> Mapping[str, Mapping[str, Description]]:
     known: dict[str, Description] = {}
     found: dict[str, dict[str, Description]] = {}
-    for scheme in schemes.values():
+    for scheme in found_so_far:
         mine = found[scheme.name] = {}
         for one in describe(scheme.parameters):
             name = one.name if known.get(one.name, one) == one else f"{scheme.name.replace('-', '_')}_{one.name}"

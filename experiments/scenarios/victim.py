@@ -35,7 +35,7 @@ _STALL_S = 0.15e-3
 """F0 and F1 lose a twentieth of the bursts' time to such a stall, PCN three periods. A bursting host may be as late: it
 is in a crowd, R1's port has a millisecond's work by then, and only who is paused when changes."""
 
-_PARAMETERS = (
+_OWN = (
     Parameter("senders", "count", 16, "senders; h0 and h1 have the long flows, all others burst", 3, 64),
     Parameter("rate", "rate", 40e9, "rate of every link", 1e6, 1e12),
     Parameter("delay", "time", 5e-6, "one-way delay of every link", 0, 1),
@@ -48,7 +48,6 @@ _PARAMETERS = (
     Parameter("before", "time", None, "how long F0 and F1 run before time 0", 1e-4, 10, "the scheme"),
     Parameter("duration", "time", None, "and after it", 1e-3, 10, "the scheme"),
     # In step, as appendix A.2.2 notifies its flows, whose half-life the run is held against: docs/victim.md.
-    *scheme_parameters.parameters(w_min=(0.1 / LONG_SENDERS, ""), phases=(0.0, "")),
 )
 
 
@@ -59,7 +58,6 @@ class Victim:
     title = "The victim flow: who suffers when others burst"
     source = "PCN (NSDI'20), section 3.1 and Fig. 1 to 3"
     default_scheme = "pfc,dcqcn,pcn"
-    parameters = _PARAMETERS
     charts = CHARTS
 
     def checks(self, plan: Plan, recording: Recording, steady: Steady) -> list[Check]:
@@ -79,6 +77,10 @@ class Victim:
 
     def story(self, plan: Plan, recording: Recording, steady: Steady) -> list[tuple[str, str]]:
         return story(plan, recording)
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        return (*_OWN, *scheme_parameters.parameters(w_min=(0.1 / LONG_SENDERS, ""), phases=(0.0, "")))
 
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
         filled = complete(values, scheme_parameters.own(scheme, self.parameters))

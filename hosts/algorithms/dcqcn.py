@@ -19,6 +19,7 @@ from dataclasses import dataclass
 
 from .base import CE, Cnp, NotificationPoint, ReactionPoint
 from .parameters import Parameters, parameter
+from .scheme import Scheme
 
 
 @dataclass(frozen=True)
@@ -134,3 +135,14 @@ class DcqcnNotificationPoint(NotificationPoint):
             return None
         self.marked_from_s = now_s + self._interval_s
         return Cnp(CE)
+
+
+DCQCN = Scheme(
+    "dcqcn",
+    "Data Center QCN (SIGCOMM'15)",
+    "dcqcn",
+    DcqcnParameters,
+    DcqcnReactionPoint,
+    DcqcnNotificationPoint,
+    marking=("red_ecn",),
+)

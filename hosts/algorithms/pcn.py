@@ -23,6 +23,7 @@ from dataclasses import dataclass
 
 from .base import CE, NONE, Cnp, NetworkFacts, NotificationPoint, ReactionPoint, Window
 from .parameters import Parameters, parameter
+from .scheme import Scheme
 
 REC_RATE_UNIT_BPS = 1e6
 
@@ -126,3 +127,24 @@ class PcnNotificationPoint(NotificationPoint):
         units = math.floor(size * 8 / elapsed_s / REC_RATE_UNIT_BPS + 0.5) or 1
         # "PCN generates CNP explicitly when the flow needs either rate-decrease or rate-increase"
         return Cnp(CE if congested else NONE, units * REC_RATE_UNIT_BPS)
+
+
+PCN = Scheme(
+    "pcn",
+    "Photonic Congestion Notification (NSDI'20)",
+    "pcn",
+    PcnParameters,
+    PcnReactionPoint,
+    PcnNotificationPoint,
+    recommended=recommended,
+)
+PCN_TIME = Scheme(
+    "pcn-time",
+    "PCN with marks as a Tofino gives them (docs/tofino.md)",
+    "pcn_time",
+    PcnTimeParameters,
+    PcnReactionPoint,
+    PcnNotificationPoint,
+    marking=("np_ecn_time",),
+    recommended=recommended,
+)

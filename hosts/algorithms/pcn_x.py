@@ -25,7 +25,8 @@ from dataclasses import dataclass
 
 from .base import CE, NONE, Cnp, NotificationPoint, Window
 from .parameters import parameter
-from .pcn import REC_RATE_UNIT_BPS, PcnReactionPoint, PcnWeights
+from .pcn import REC_RATE_UNIT_BPS, PcnReactionPoint, PcnWeights, recommended
+from .scheme import Scheme
 
 _WHOLE = 1 - 1e-9
 """A credit of 1, whatever the sums of shares are rounded to."""
@@ -85,3 +86,14 @@ class PcnXNotificationPoint(NotificationPoint):
         if congested:
             self._credit -= 1
         return Cnp(CE if congested else NONE, units * REC_RATE_UNIT_BPS)
+
+
+PCN_X = Scheme(
+    "pcn-x",
+    "PCN with a fairer NP and RP (docs/fairness.md)",
+    "pcn",
+    PcnXParameters,
+    PcnXReactionPoint,
+    PcnXNotificationPoint,
+    recommended=recommended,
+)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .base import NotificationPoint, ReactionPoint
+from .base import ReactionPoint
 from .parameters import Parameters
+from .scheme import Scheme
 
 
 @dataclass(frozen=True)
@@ -20,8 +21,4 @@ class PfcReactionPoint(ReactionPoint):
         self.rate_bps = line_rate_bps
 
 
-class PfcNotificationPoint(NotificationPoint):
-    """Notifies nobody."""
-
-    def __init__(self, parameters: PfcParameters) -> None:
-        self.period_s = None
+PFC = Scheme("pfc", "no congestion control: PFC alone", "pcn", PfcParameters, PfcReactionPoint)

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 
 from .base import Cnm, ReactionPoint
 from .parameters import Parameters, parameter
+from .scheme import Scheme
 
 
 @dataclass(frozen=True)
@@ -98,3 +99,13 @@ class QcnReactionPoint(ReactionPoint):
             step_bps = beyond * parameters.r_hai_bps if beyond > 0 else parameters.r_ai_bps
             self.target_bps = min(self.target_bps + step_bps, self._line_rate_bps)  # eq. 4
         self.rate_bps = (self.rate_bps + self.target_bps) / 2  # eq. 3, 4
+
+
+QCN = Scheme(
+    "qcn",
+    "Quantized Congestion Notification (IEEE 802.1Qau)",
+    "qcn",
+    QcnParameters,
+    QcnReactionPoint,
+    marking=("qcn_cp",),
+)

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 
 from .base import Ack, ReactionPoint
 from .parameters import Parameters, parameter
+from .scheme import Scheme
 
 
 @dataclass(frozen=True)
@@ -94,3 +95,6 @@ class TimelyReactionPoint(ReactionPoint):
 
     def state(self) -> dict[str, float]:
         return {"rtt_s": self._last_rtt_s or 0.0, "rtt_diff_s": self.rtt_diff_s}
+
+
+TIMELY = Scheme("timely", "TIMELY (SIGCOMM'15)", "pcn", TimelyParameters, TimelyReactionPoint)

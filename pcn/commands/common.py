@@ -120,3 +120,16 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[obje
         console = Console(highlight=False, width=200)
     console.print(title, soft_wrap=True, markup=False)
     console.print(table)
+
+
+program_option = click.option(
+    "--program",
+    metavar="FILE",
+    type=click.Path(),
+    help="What runs in the switches, in place of the scheme's: x.p4, or x.json as p4c made it.",
+)
+
+
+def with_program(schemes: str, program: str | None) -> str:
+    """Schemes, with commas between, with another program in the switches: as `find_scheme` reads them."""
+    return ",".join(f"{one.strip()}@{program}" for one in schemes.split(",")) if program else schemes

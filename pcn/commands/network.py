@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pcn.commands.common import Quantity, assignments, json_option, print_json, print_table
+from pcn.commands.common import (
+    Quantity,
+    assignments,
+    json_option,
+    print_json,
+    print_table,
+    program_option,
+    with_program,
+)
 from pcn.complete import (
     complete_network,
     complete_scheme,
@@ -31,8 +39,9 @@ DEFAULT_DILATION = 400.0
     default="pcn",
     show_default=True,
     shell_complete=complete_scheme,
-    help="Congestion control: of the hosts, and of the switches' marks.",
+    help="Congestion control, of the hosts and of the switches' marks: a name, or FILE.py:NAME.",
 )
+@program_option
 @click.option(
     "--target", default="softswitch", show_default=True, shell_complete=complete_target, help="softswitch or bmv2."
 )
@@ -68,6 +77,7 @@ DEFAULT_DILATION = 400.0
 def up(
     topology: str,
     scheme: str,
+    program: str | None,
     target: str,
     dilation: float,
     options: tuple[str, ...],
@@ -97,7 +107,7 @@ def up(
     values = assignments(options)
     built = catalog.build(topology, values)
     name = name or built.name
-    configured(scheme, assignments(parameters))
+    chosen = configured(with_program(scheme, program), assignments(parameters)).scheme
     require_startable(built, find_target(target), name)
     logs = logs or Path("results") / "up" / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}"
     logs.mkdir(parents=True, exist_ok=True)
@@ -107,12 +117,12 @@ def up(
         log_dir=str(logs.resolve()),
         options=values,
         target=target,
-        scheme=scheme,
+        scheme=chosen.reference,
         scheme_parameters=assignments(parameters),
         dilation=dilation,
         seed=seed,
     )
-    nodes = f"{len(built.switches)} switches ({target}), {len(built.hosts)} hosts ({scheme})"
+    nodes = f"{len(built.switches)} switches ({target}), {len(built.hosts)} hosts ({chosen.name})"
     click.echo(f"bringing {name} up: {nodes} ...", err=as_json)
     record = supervisor.up(spec)
     if old := stale(record.program):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from pcn.commands.common import json_option, listing
+from pcn.commands.common import json_option, listing, program_option, with_program
 from pcn.complete import (
     complete_clock,
     complete_parameter,
@@ -33,8 +33,9 @@ def _scenarios() -> Iterator[tuple[str, str]]:
     "--scheme",
     metavar="NAME[,NAME...]",
     shell_complete=complete_scheme,
-    help="Congestion control; several are compared. Default: SCENARIO's.",
+    help="Congestion control, by name or FILE.py:NAME; several are compared. Default: SCENARIO's.",
 )
+@program_option
 @click.option(
     "--clock",
     default="live",
@@ -71,6 +72,7 @@ def _scenarios() -> Iterator[tuple[str, str]]:
 def run(
     scenario: str,
     scheme: str | None,
+    program: str | None,
     clock: str,
     target: str,
     seed: int,
@@ -98,6 +100,10 @@ def run(
       pcn run victim --scheme dcqcn --list
     """
     from experiments import cli
+    from experiments.scenarios import SCENARIOS
+
+    if program and scenario in SCENARIOS:
+        scheme = with_program(scheme or SCENARIOS[scenario].default_scheme, program)
 
     if listed:
         cli.list_command(scenario, scheme, as_json)

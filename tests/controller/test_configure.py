@@ -17,7 +17,7 @@ from controller.marking.qcn_cp import CNM_CLONE_SESSION, QcnPort
 from controller.marking.red_ecn import RedPort
 from controller.pfc import MAX_QUANTA, PFC_CLONE_SESSION, quantum_q16_us
 from controller.port_tables import PortEntries
-from controller.switch import COMPILED, Program
+from controller.programs import COMPILED, Program
 from hosts.algorithms import schemes
 from topologies.compact import compact
 from topologies.dumbbell import dumbbell

@@ -319,7 +319,7 @@ def test_reasons_are_the_programs() -> None:
     source = (ROOT / "p4src/shared/constants.p4").read_text()
     enum = source[source.index("enum bit<3> drop_reason_t") :]
     in_program = dict(re.findall(r"(\w+) = (\d+)", enum[: enum.index("}")]))
-    lab = (ROOT / "ptf-tests/lab.py").read_text()
+    lab = (ROOT / "ptf-tests/testbed.py").read_text()
     enum = lab[lab.index("class Reason(IntEnum)") :]
     in_tests = dict(re.findall(r"^    (\w+) = (\d+)$", enum[: enum.index("\n\n\n")], re.MULTILINE))
     assert in_program == in_tests

@@ -123,7 +123,7 @@ def test_down_and_status_with_nothing_there(
 def test_without_root(tmp_path: Path) -> None:
     """As a user who may not make namespaces; `nobody` reads the checkout through its file descriptors only."""
     program = (
-        "import os, sys; from controller import cli, supervisor; from topologies import network;"
+        "import os, sys; from pcn import cli; from lab import network, supervisor;"
         "os.geteuid = lambda: 1000; sys.exit(cli.run(['up', 'dumbbell']))"
     )
     done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False)
@@ -134,7 +134,7 @@ def test_without_root(tmp_path: Path) -> None:
 
 def test_without_a_compiler(tmp_path: Path) -> None:
     """Virtual time needs one, unless the cache has what it would make."""
-    program = "import sys; from controller import cli; sys.exit(cli.run(sys.argv[1:]))"
+    program = "import sys; from pcn import cli; sys.exit(cli.run(sys.argv[1:]))"
     command = [sys.executable, "-c", program, "run", "dumbbell", "--clock", "virtual", "--out", str(tmp_path / "out")]
     environment = {**os.environ, "CC": "nosuchcc", "XDG_CACHE_HOME": str(tmp_path)}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)

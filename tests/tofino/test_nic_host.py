@@ -52,7 +52,7 @@ class Cable:
 
     @contextmanager
     def start(self, side: int, *arguments: str) -> Iterator[subprocess.Popen[str]]:
-        program = "import sys; from controller import cli; sys.exit(cli.run(sys.argv[1:]))"
+        program = "import sys; from pcn import cli; sys.exit(cli.run(sys.argv[1:]))"
         inside = ["ip", "netns", "exec", self.namespaces[side], sys.executable, "-c", program]
         with subprocess.Popen(
             [*inside, "host", "--iface", "eth2", *arguments],

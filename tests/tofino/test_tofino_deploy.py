@@ -15,7 +15,8 @@ import pytest
 from finsy.proto import p4i, p4r, p4r_grpc
 from stratum import DEVICE, DeviceConfig, Serving
 
-from controller.switch import COMPILED, SwitchClient
+from controller.programs import COMPILED
+from controller.switch import SwitchClient
 from controller.tofino.deploy import check
 from controller.tofino.package import Package
 from controller.tofino.ports import SAMPLE, read

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from stratum import DeviceConfig
 
 from controller.errors import UnknownNameError
-from controller.switch import COMPILED
+from controller.programs import COMPILED
 from controller.tofino.package import Package, PackageError, encode
 
 FOLDER = COMPILED / "tofino" / "pcn"

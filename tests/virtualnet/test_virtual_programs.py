@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from networks import PFC_ONLY, star, with_flows
 
-from controller.switch import Program
+from controller.programs import Program
 from softswitch.codegen.generate import generate
 from softswitch.program.load import load_program
 from topologies.model import FlowSpec

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from controller.switch import Program
+from controller.programs import Program
 from hosts import wire
 from hosts.algorithms import (
     Ack,

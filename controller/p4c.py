@@ -1,0 +1,97 @@
+"""P4 programs to what targets load, by p4c's BMv2 backend (p4c-bm2-ss): `make p4`, and programs from outside."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from softswitch.codegen.compiling import BuildError, cache_dir
+from topologies.errors import LabError
+
+COMPILER = "p4c-bm2-ss"
+PARTS = Path(__file__).resolve().parent.parent / "p4src" / "v1model"
+"""Where a program from outside finds the parts that it includes."""
+_INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
+_VERSION = re.compile(r"Version\s+(\S+)(?:\s+\(SHA:\s*(\w+))?")
+
+
+class P4Error(LabError):
+    """A program can't be compiled."""
+
+
+def find_compiler() -> Path:
+    """$P4C, or p4c-bm2-ss on the PATH. Raises P4Error."""
+    wanted = os.environ.get("P4C", COMPILER)
+    found = shutil.which(wanted)
+    if found is None:
+        raise P4Error(
+            f"{wanted} was not found. It is only needed to change or add P4 programs: the project's own are committed "
+            "in their compiled form. Build p4c (github.com/p4lang/p4c) and put p4c-bm2-ss on the PATH, or set P4C to it"
+        )
+    return Path(found)
+
+
+def compiler_version(compiler: Path) -> str:
+    """For example `1.2.5.16 (34b86e9bac)`. Raises P4Error."""
+    output = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=False)
+    match = _VERSION.search(output.stdout + output.stderr)
+    if match is None:
+        raise P4Error(f"{compiler} --version says nothing that looks like p4c: {output.stdout.strip()!r}")
+    version, sha = match.groups()
+    return f"{version} ({sha})" if sha else version
+
+
+def run(compiler: Path, source: str, flags: Sequence[str], folder: Path, json: Path, p4info: Path) -> str:
+    """Compiles `source`, seen from `folder`, into these two files. Returns p4c's warnings; raises P4Error with its
+    errors."""
+    command = [str(compiler), "--std", "p4-16", "--Wdisable=unused", *flags]
+    command += ["--p4runtime-files", str(p4info), "-o", str(json), source]
+    result = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    if result.returncode != 0 or not json.exists():
+        raise P4Error(f"p4c refused {source}:\n{result.stderr.strip()}")
+    return result.stderr.strip()
+
+
+def compiled(top: Path, flags: Sequence[str] = ()) -> tuple[Path, Path]:
+    """JSON and p4info of a top program somewhere, made once for each text of its sources, and kept in the cache. Parts
+    of p4src/v1model are found as if they stood beside it. Raises P4Error."""
+    compiler = find_compiler()
+    flags = (*flags, f"-I{PARTS}")
+    digest = hashlib.sha256("\0".join((compiler_version(compiler), *flags)).encode())
+    for path in _sources(top):
+        digest.update(path.read_bytes())
+    try:
+        kept = cache_dir() / "p4" / f"{top.stem}-{digest.hexdigest()[:16]}"
+        kept.parent.mkdir(exist_ok=True)
+        json, p4info = kept / f"{top.stem}.json", kept / f"{top.stem}.p4info.txtpb"
+        if not (json.is_file() and p4info.is_file()):
+            with tempfile.TemporaryDirectory(dir=kept.parent) as scratch:
+                made = Path(scratch) / "made"
+                made.mkdir()
+                run(compiler, str(top), flags, top.parent, made / json.name, made / p4info.name)
+                if not kept.exists():
+                    made.rename(kept)
+    except (OSError, BuildError) as error:
+        raise P4Error(f"{top}: what it compiles to can't be kept: {error}") from None
+    return json, p4info
+
+
+def _sources(top: Path) -> Iterable[Path]:
+    """The top and all that it includes by "name", each once."""
+    seen: dict[Path, None] = {}
+    pending = [top]
+    while pending:
+        path = pending.pop(0).resolve()
+        if path in seen:
+            continue
+        seen[path] = None
+        for name in _INCLUDE.findall(path.read_text()):
+            places = [folder / name for folder in (path.parent, PARTS)]
+            pending += [place for place in places if place.is_file()][:1]
+    return seen

@@ -1,0 +1,68 @@
+"""P4 programs as switches load them: those of p4src/compiled by name, and files from outside."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from finsy import P4Schema
+
+from controller import p4c
+from controller.errors import UnknownNameError
+from topologies.errors import LabError
+
+COMPILED = Path(__file__).resolve().parent.parent / "p4src" / "compiled"
+NATIVE = "_native"
+"""Ends the names of programs for targets that pause queues by themselves: compiled with NATIVE_FLAGS."""
+NATIVE_FLAGS = ("-DNATIVE_PFC",)
+
+
+class ProgramError(LabError):
+    """A program from outside isn't there as a target needs it."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """What p4c wrote for one program."""
+
+    name: str
+    json: Path
+    p4info: Path
+
+    @staticmethod
+    def compiled(name: str) -> Program:
+        """One of p4src/compiled. Raises UnknownNameError with the names there are."""
+        program = Program(name, COMPILED / f"{name}.json", COMPILED / f"{name}.p4info.txtpb")
+        if not (program.json.is_file() and program.p4info.is_file()):
+            raise UnknownNameError("program", name, sorted(path.stem for path in COMPILED.glob("*.json")))
+        return program
+
+    @staticmethod
+    def find(program: str, *, native: bool = False) -> Program:
+        """One of p4src/compiled by name, a .p4 file (p4c compiles it), or the .json that p4c made of one, with its
+        .p4info.txtpb beside it. `native`: for a target that pauses queues by itself; of x.json that is x_native.json.
+
+        Raises LabError: UnknownNameError, ProgramError, P4Error.
+        """
+        path, suffix = Path(program), NATIVE if native else ""
+        if path.suffix not in (".p4", ".json"):
+            return Program.compiled(program + suffix)
+        if not path.is_file():
+            raise ProgramError(f"there is no program {path}")
+        if path.suffix == ".p4":
+            return Program(path.stem + suffix, *p4c.compiled(path, NATIVE_FLAGS if native else ()))
+        found = Program(
+            path.stem + suffix,
+            path.with_name(f"{path.stem}{suffix}.json"),
+            path.with_name(f"{path.stem}{suffix}.p4info.txtpb"),
+        )
+        missing = [one.name for one in (found.json, found.p4info) if not one.is_file()]
+        if missing:
+            how = f" (p4c's flag for it: {' '.join(NATIVE_FLAGS)})" if native else ""
+            raise ProgramError(f"beside {path} there must be {' and '.join(missing)}{how}; or name its .p4")
+        return found
+
+    @cached_property
+    def schema(self) -> P4Schema:
+        return P4Schema(self.p4info, self.json)

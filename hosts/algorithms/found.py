@@ -1,0 +1,137 @@
+"""Schemes by name, and those from outside.
+
+    pcn                        one of ours, or of an installed package (entry points of the group `pcn_lab.schemes`)
+    path/to/file.py:NAME       a `Scheme` in a Python file
+    pcn@path/to/x.json         one of these with another program in the switches: called pcn@x, as it is another scheme
+
+Whatever is found has a name from then on: results, tables and pictures have it by that. A process of its own is told
+`Scheme.reference`, and finds the same.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.util
+import sys
+import traceback
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .dcqcn import DCQCN
+from .pcn import PCN, PCN_TIME
+from .pcn_x import PCN_X
+from .pfc import PFC
+from .qcn import QCN
+from .scheme import Scheme, SchemeError, nearest
+from .timely import TIMELY
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+ENTRY_POINTS = "pcn_lab.schemes"
+
+schemes: dict[str, Scheme] = {scheme.name: scheme for scheme in (PCN, DCQCN, QCN, PCN_X, PCN_TIME, TIMELY, PFC)}
+"""Ours, and those from outside that were found so far."""
+
+
+def find_scheme(text: str) -> Scheme:
+    """By name, file, or with another program. Raises SchemeError, which says what there is."""
+    if text in schemes:
+        return schemes[text]
+    base, at, program = text.partition("@")
+    if at:
+        return _register(_with_program(find_scheme(base), program))
+    path, colon, name = text.rpartition(":")
+    if colon and path.endswith(".py"):
+        return _register(_from_file(Path(path).absolute(), name))
+    if path or text.endswith(".py"):
+        raise SchemeError(f"{text!r}: write the file and the scheme in it, as in aimd.py:AIMD")
+    for point in _installed():
+        if point.name == text:
+            return _register(_from_entry_point(point))
+    raise SchemeError(f"there is no scheme {text!r}{nearest(text, names())}")
+
+
+def names() -> list[str]:
+    """Of ours, of installed packages' and of those found so far."""
+    return [*schemes, *(point.name for point in _installed() if point.name not in schemes)]
+
+
+def _installed() -> Iterable[EntryPoint]:
+    from importlib.metadata import entry_points  # slow to load, and seldom needed
+
+    return entry_points(group=ENTRY_POINTS)
+
+
+def _register(scheme: Scheme) -> Scheme:
+    known = schemes.setdefault(scheme.name, scheme)
+    if known.reference != scheme.reference:
+        raise SchemeError(
+            f"{scheme.reference}: {known.reference} is called {scheme.name!r} already: give it another name"
+        )
+    return known
+
+
+def _with_program(scheme: Scheme, program: str) -> Scheme:
+    path = Path(program).absolute()
+    if path.suffix not in (".p4", ".json"):
+        raise SchemeError(f"{program!r}: a program is a .p4 file, or the .json that p4c made of one")
+    if not path.is_file():
+        raise SchemeError(f"there is no program {program}")
+    return dataclasses.replace(
+        scheme,
+        name=f"{scheme.name}@{path.stem}",
+        summary=f"{scheme.summary}, with {path.name} in the switches",
+        program=str(path),
+        reference=f"{scheme.reference}@{path}",
+    )
+
+
+def _from_file(path: Path, name: str) -> Scheme:
+    reference = f"{path}:{name}"
+    for scheme in schemes.values():
+        if scheme.reference == reference:
+            return scheme
+    if not path.is_file():
+        raise SchemeError(f"there is no file {path}")
+    spec = importlib.util.spec_from_file_location(f"scheme_{path.stem}", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look their module up
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
+        place = f"{path}:{lines[-1]}" if lines else str(path)
+        raise SchemeError(f"{place}: {type(error).__name__}: {error}") from error
+    known = {key: value for key, value in vars(module).items() if isinstance(value, Scheme)}
+    if name not in known:
+        raise SchemeError(f"{path} has no scheme {name!r}{nearest(name, known)}")
+    return _located(known[name], path.parent, reference)
+
+
+def _from_entry_point(point: EntryPoint) -> Scheme:
+    try:
+        scheme = point.load()
+    except Exception as error:
+        raise SchemeError(f"scheme {point.name!r}, {point.value}: {type(error).__name__}: {error}") from error
+    if not isinstance(scheme, Scheme) or scheme.name != point.name:
+        raise SchemeError(f"entry point {point.name} = {point.value} isn't a Scheme of that name")
+    file = sys.modules[point.module].__file__
+    return _located(scheme, Path(file or ".").parent, scheme.name)
+
+
+def _located(scheme: Scheme, folder: Path, reference: str) -> Scheme:
+    """With its files by their whole paths."""
+
+    def found(name: str, *suffixes: str) -> str:
+        return str((folder / name).absolute()) if name.endswith(suffixes) else name
+
+    return dataclasses.replace(
+        scheme,
+        program=found(scheme.program, ".p4", ".json"),
+        marking=tuple(found(point, ".py") for point in scheme.marking),
+        reference=reference,
+    )

@@ -1,0 +1,96 @@
+"""A scheme as data: its two ends, its parameters, the program in the switches and the marking points that it sets."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .base import NetworkFacts, NotificationPoint, ReactionPoint
+
+
+class SchemeError(ValueError):
+    """No such scheme, no such parameter, or a value that the parameter can't have."""
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """How to make the two ends of a flow, and what marks for it.
+
+    `program` is the data plane: a top program of p4src/v1model, or a file (.p4, or p4c's .json). `parameters` is the
+    dataclass whose fields are the scheme's settings (`hosts.algorithms.parameters`). `marking` are the marking points
+    of the program that take some of these: names of modules in `controller.marking`, or files. Files are found from
+    where the scheme's own file is. `recommended` says what the scheme's paper recommends for a network; `pcn up` goes
+    by it. `reference` is what another process finds the scheme by.
+    """
+
+    name: str
+    summary: str
+    program: str
+    parameters: type[Any]
+    reaction_point: Callable[[float, Any], ReactionPoint]
+    notification_point: Callable[[Any], NotificationPoint] = lambda _parameters: NotificationPoint()
+    marking: tuple[str, ...] = ()
+    recommended: Callable[[NetworkFacts], Mapping[str, float]] = lambda _network: {}
+    reference: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.reference:
+            object.__setattr__(self, "reference", self.name)
+
+    def configure(self, settings: Mapping[str, str | float] | None = None) -> Configured:
+        """The scheme with these settings over its defaults. Text may be a number or a fraction: `0.025`, `1/128`.
+
+        Raises SchemeError.
+        """
+        names = [field.name for field in dataclasses.fields(self.parameters)]
+        values: dict[str, float] = {}
+        for name, value in (settings or {}).items():
+            if name not in names:
+                raise SchemeError(f"{self.name} has no parameter {name!r}{nearest(name, names)}")
+            values[name] = _number(name, value)
+        try:
+            return Configured(self, self.parameters(**values))
+        except ValueError as error:
+            raise SchemeError(f"{self.name}: {error}") from error
+
+
+@dataclass(frozen=True)
+class Configured:
+    """A scheme and its parameters: all that a host needs to make RPs and NPs."""
+
+    scheme: Scheme
+    parameters: Any
+
+    def new_rp(self, line_rate_bps: float) -> ReactionPoint:
+        """The RP of a flow that starts now on a NIC of this rate."""
+        return self.scheme.reaction_point(line_rate_bps, self.parameters)
+
+    def new_np(self) -> NotificationPoint:
+        """The NP of a flow whose first packet has arrived."""
+        return self.scheme.notification_point(self.parameters)
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """The end of a message that there is no such name: which there are."""
+    known = sorted(names)
+    near = difflib.get_close_matches(name, known, n=1)
+    hint = f": did you mean {near[0]!r}?" if near else "."
+    return f"{hint} There {'are' if known else 'is'} {', '.join(known) or 'none'}"
+
+
+def _number(name: str, value: str | float) -> float:
+    try:
+        if isinstance(value, str) and "/" in value:
+            above, below = value.split("/")
+            number = float(above) / float(below)
+        else:
+            number = float(value)
+    except (ValueError, ZeroDivisionError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise SchemeError(f"{name} = {value!r} is not a number: write it like 0.025 or 1/128")
+    return number
