@@ -5,7 +5,7 @@ result = run("dumbbell", settings=["duration=50ms"])
 """
 
 from experiments.errors import ExperimentError
+from experiments.papers import SCENARIOS
 from experiments.runner import run
-from experiments.scenarios import SCENARIOS
 
 __all__ = ["SCENARIOS", "ExperimentError", "run"]

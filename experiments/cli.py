@@ -10,14 +10,13 @@ from pathlib import Path
 
 from rich.console import Console
 
-from experiments import terminal
+from experiments import scheme_parameters, terminal
 from experiments.errors import ExperimentError
 from experiments.failures import IncompleteError
 from experiments.output import SUMMARY
 from experiments.parameters import UNITS, format_value
 from experiments.progress import ConsoleProgress, Notes
 from experiments.runner import K, parameters, run
-from experiments.scenarios import scheme_parameters
 from pcn.commands.common import print_json, print_table
 
 

@@ -10,9 +10,9 @@ from itertools import groupby
 from experiments.analysis import Steady, steady_state
 from experiments.charts import Chart
 from experiments.checks import Check
+from experiments.experiment import Plan, Scenario
 from experiments.failures import Failures
 from experiments.recording import Recording
-from experiments.scenarios.base import Plan, Scenario
 
 
 @dataclass(frozen=True)

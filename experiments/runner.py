@@ -7,18 +7,19 @@ from dataclasses import replace
 from pathlib import Path
 
 from controller.compiled import stale
-from experiments import calibrate
+from experiments import calibrate, scheme_parameters
 from experiments.errors import ExperimentError
+from experiments.experiment import Plan
 from experiments.failures import Failures, IncompleteError
 from experiments.files import write_run, write_together
 from experiments.live import run_live
 from experiments.output import result_directory
 from experiments.pace import TooFastError
+from experiments.papers import SCENARIOS
 from experiments.parameters import Parameter, lookup, parse_assignments
 from experiments.progress import RunProgress, Silent
 from experiments.recording import Recording
 from experiments.result import Result, judge
-from experiments.scenarios import SCENARIOS, Plan, scheme_parameters
 from experiments.versions import provenance
 from experiments.virtual import run_virtual
 from hosts.algorithms import SchemeError, find_scheme

@@ -10,10 +10,10 @@ import numpy as np
 
 from controller.constants import index
 from experiments.errors import ExperimentError
+from experiments.experiment import Plan
 from experiments.progress import RunProgress
 from experiments.recording import FlowRecord, LinkRecord, PortRecord, Recording, flow_entity
 from experiments.sampler import INSIDE
-from experiments.scenarios import Plan
 from experiments.series import Series
 from experiments.versions import versions
 from hosts.algorithms import Cnp, Scheme, SchemeError, Window, find_scheme

@@ -81,7 +81,7 @@ def _topology_options(context: click.Context) -> list[str]:
 
 
 def _scenarios(_context: click.Context) -> Iterable[str]:
-    from experiments.scenarios import SCENARIOS
+    from experiments.papers import SCENARIOS
 
     return SCENARIOS
 
@@ -95,7 +95,7 @@ def _parameters(context: click.Context) -> list[str]:
 
 
 def _figures(_context: click.Context) -> Iterable[str]:
-    from experiments.paper import FIGURES
+    from experiments.papers import FIGURES
 
     return *FIGURES, "all"
 

@@ -12,7 +12,7 @@ from pcn.complete import complete_figure
 
 
 def _figures() -> Iterator[tuple[str, str]]:
-    from experiments.paper import FIGURES
+    from experiments.papers import FIGURES
 
     for name, figure in FIGURES.items():
         yield name, f"{figure.title}. {figure.source}"
@@ -43,6 +43,6 @@ def figure(
       pcn figure fig11 --schemes pcn,dcqcn
       pcn figure all
     """
-    from experiments.paper.cli import figure_command
+    from experiments.figure_cli import figure_command
 
     figure_command(names, schemes, jobs, out, docs, redraw)

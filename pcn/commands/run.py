@@ -21,7 +21,7 @@ UNMET = 3
 
 
 def _scenarios() -> Iterator[tuple[str, str]]:
-    from experiments.scenarios import SCENARIOS
+    from experiments.papers import SCENARIOS
 
     for name, scenario in SCENARIOS.items():
         yield name, f"{scenario.title}. {scenario.source}"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from experiments.experiment import Plan
 from experiments.fluid import Fluid
 from experiments.recording import FlowRecord, LinkRecord, PortRecord, Recording, flow_entity
-from experiments.scenarios import Plan
 from experiments.series import Series
 
 STEP_S = 50e-6

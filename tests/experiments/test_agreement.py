@@ -16,11 +16,11 @@ from rich.console import Console
 from experiments import agreement, charts, report, summary
 from experiments.checks import Check
 from experiments.errors import ExperimentError
+from experiments.papers import SCENARIOS
 from experiments.pictures import pictures
 from experiments.progress import Silent
 from experiments.result import Result, by_scheme, judge
 from experiments.runner import run
-from experiments.scenarios import SCENARIOS
 from experiments.series import Series
 from experiments.terminal import show
 from experiments.virtual import run_virtual

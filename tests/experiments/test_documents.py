@@ -10,10 +10,10 @@ from experiments import analysis
 from experiments.analysis import steady_state
 from experiments.checks import Check, Verdict
 from experiments.documents import DOCS, anchor, html, plain, section
+from experiments.papers import SCENARIOS
+from experiments.papers.pcn.dumbbell import OUT_OF_STEP
+from experiments.papers.pcn.victim_checks import DCQCN_ALPHA, NOTIFIED
 from experiments.progress import Silent
-from experiments.scenarios import SCENARIOS
-from experiments.scenarios.dumbbell import OUT_OF_STEP
-from experiments.scenarios.victim_checks import DCQCN_ALPHA, NOTIFIED
 from experiments.terminal import show_checks, stdout
 from experiments.virtual import run_virtual
 

@@ -12,8 +12,9 @@ from experiments import analysis
 from experiments.analysis import steady_state
 from experiments.checks import Check, at_least, at_most, near
 from experiments.errors import ExperimentError
+from experiments.experiment import Plan
+from experiments.papers import SCENARIOS
 from experiments.parameters import parse_assignments
-from experiments.scenarios import SCENARIOS, Plan
 from experiments.series import Series
 from hosts.algorithms import PcnParameters, schemes
 

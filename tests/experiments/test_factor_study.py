@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from experiments.paper import hadoop
-from experiments.paper.base import Outcome, Outcomes
-from experiments.paper.factors import SEEDS, FactorStudy
-from experiments.paper.fig12 import FACTORS, factor_row
-from experiments.paper.variants import PUBLISHED_PACKETS, FallingRtts, LowStart
+from experiments.outcomes import Outcome, Outcomes
+from experiments.papers.pcn import hadoop
+from experiments.papers.pcn.factors import SEEDS, FactorStudy
+from experiments.papers.pcn.fig12 import FACTORS, factor_row
+from experiments.variants import PUBLISHED_PACKETS, FallingRtts, LowStart
 from hosts.algorithms import Ack
 from hosts.algorithms.timely import TimelyParameters, TimelyReactionPoint
 

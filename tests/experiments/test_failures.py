@@ -14,10 +14,10 @@ from experiments.charts import Chart
 from experiments.failures import Failures
 from experiments.output import result_directory
 from experiments.palette import LIGHT, Theme
-from experiments.paper import FIGURES
-from experiments.paper.panels import Panel
+from experiments.panels import Panel
+from experiments.papers import FIGURES, SCENARIOS
+from experiments.papers.pcn import dumbbell_story
 from experiments.progress import Silent
-from experiments.scenarios import SCENARIOS, dumbbell_story
 from experiments.series import Series
 from experiments.virtual import run_virtual
 from hosts.algorithms import schemes

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from experiments.paper.base import Case
-from experiments.paper.fairness import (
+from experiments.experiment import Plan
+from experiments.outcomes import Case
+from experiments.papers.pcn.fairness import (
     FairnessRules,
     FairnessSweep,
     MarkingPoint,
     dumbbell_outcome,
     increases_by_packets,
 )
-from experiments.paper.plans import dumbbell_plan
-from experiments.paper.variants import AllMarked, BytesOverT, FirstWindowInFull, PresentRate, RoundedDown, WholeGaps
+from experiments.papers.pcn.plans import dumbbell_plan
 from experiments.progress import Silent
 from experiments.recording import FlowRecord, Recording
-from experiments.scenarios.base import Plan
 from experiments.series import Series
+from experiments.variants import AllMarked, BytesOverT, FirstWindowInFull, PresentRate, RoundedDown, WholeGaps
 from experiments.virtual import Variant, run_virtual
 from hosts.algorithms import Cnp, Mark, NotificationPoint, PcnParameters, PcnXParameters, Window
 

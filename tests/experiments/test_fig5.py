@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from experiments.errors import ExperimentError
+from experiments.papers import SCENARIOS
+from experiments.papers.pcn.fig5 import points, share_bps
 from experiments.progress import Silent
-from experiments.scenarios import SCENARIOS
-from experiments.scenarios.fig5 import points, share_bps
 from experiments.virtual import run_virtual
 
 FIG5 = SCENARIOS["fig5"]

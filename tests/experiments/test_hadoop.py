@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from experiments.paper import hadoop
+from experiments.papers.pcn import hadoop
 from experiments.recording import FlowRecord, Recording
 from experiments.series import Series
 

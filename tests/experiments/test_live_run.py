@@ -33,7 +33,7 @@ DUMBBELL = "from pcn.cli import main; main()"
 PATIENT = (
     """
 import dataclasses, math
-from experiments.scenarios import SCENARIOS
+from experiments.papers import SCENARIOS
 
 class Patient(type(SCENARIOS["dumbbell"])):
     def plan(self, scheme, seed, values):

@@ -102,7 +102,7 @@ from pathlib import Path
 from fluid import fluid
 from experiments.files import write_run
 from experiments.result import judge
-from experiments.scenarios import SCENARIOS
+from experiments.papers import SCENARIOS
 made, place = SCENARIOS["dumbbell"], Path("{disk}/run")
 (place / "logs").mkdir(parents=True)
 try:

@@ -8,7 +8,7 @@ import pytest
 
 from experiments import calibrate
 from experiments.pace import TooFastError, how_it_fell_behind
-from experiments.scenarios import SCENARIOS
+from experiments.papers import SCENARIOS
 from hosts.stats import AgentStats
 
 PLAN = SCENARIOS["victim"].plan("pfc", 1, {"before": 1e-3, "duration": 9e-3})

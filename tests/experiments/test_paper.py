@@ -19,22 +19,23 @@ from waiting import LIMIT_S, wait_until
 from experiments import theory
 from experiments.checks import Check
 from experiments.errors import ExperimentError
+from experiments.experiment import Plan
+from experiments.figures import FigureResult, judge, kept, run_case, run_figure, write
 from experiments.fluid import Fluid
+from experiments.outcomes import Outcome, Outcomes, ratio
 from experiments.palette import LIGHT
-from experiments.paper import FIGURES, hadoop
-from experiments.paper.base import Outcome, Outcomes, ratio
-from experiments.paper.fairness import FROM_S
-from experiments.paper.fig10 import Fig10
-from experiments.paper.fig11 import Fig11, settled_s
-from experiments.paper.fig12 import Fig12
-from experiments.paper.fig17 import FLOWS, Fig17
-from experiments.paper.fluid_check import PERIOD_S, cycle_swing
-from experiments.paper.panels import Line
-from experiments.paper.plots import looks, pictures
-from experiments.paper.results import markdown, page, sections, write_docs
-from experiments.paper.run import FigureResult, judge, kept, run_case, run_figure, write
+from experiments.panels import Line
+from experiments.papers import FIGURES
+from experiments.papers.pcn import hadoop
+from experiments.papers.pcn.fairness import FROM_S
+from experiments.papers.pcn.fig10 import Fig10
+from experiments.papers.pcn.fig11 import Fig11, settled_s
+from experiments.papers.pcn.fig12 import Fig12
+from experiments.papers.pcn.fig17 import FLOWS, Fig17
+from experiments.papers.pcn.fluid_check import PERIOD_S, cycle_swing
+from experiments.plots import looks, pictures
 from experiments.progress import Silent
-from experiments.scenarios.base import Plan
+from experiments.results import markdown, page, sections, write_docs
 from experiments.virtual import run_virtual
 from hosts.algorithms import schemes
 
@@ -201,7 +202,7 @@ def test_figure_10_needs_no_run_and_is_met() -> None:
 
 
 def test_a_case_runs_in_any_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    from experiments.paper import fig19
+    from experiments.papers.pcn import fig19
 
     monkeypatch.setitem(fig19.DURATIONS_S, "pcn", 3e-3)
     one, two = (run_case("fig19", ("pcn",), 0) for _ in range(2))

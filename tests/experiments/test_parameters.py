@@ -8,9 +8,9 @@ import math
 import pytest
 
 from experiments.errors import ExperimentError
+from experiments.papers import SCENARIOS
 from experiments.parameters import Parameter, complete, format_value, parse_assignments
-from experiments.scenarios import SCENARIOS
-from experiments.scenarios.scheme_parameters import fields
+from experiments.scheme_parameters import fields
 from hosts.algorithms import QcnParameters, schemes
 from hosts.algorithms.parameters import describe
 

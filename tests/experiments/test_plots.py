@@ -8,8 +8,8 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from experiments.paper.panels import Line, Panel
-from experiments.paper.plots import draw
+from experiments.panels import Line, Panel
+from experiments.plots import draw
 
 SCHEMES = ("pcn", "qcn", "dcqcn", "timely", "pcn-x")
 X = (4.0, 16.0, 64.0, 256.0, 1024.0)

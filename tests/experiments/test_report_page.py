@@ -10,13 +10,12 @@ import needs
 import pytest
 from browser import Browser
 
-from experiments.paper import FIGURES
-from experiments.paper.results import page, sections
-from experiments.paper.run import run_figure, write
+from experiments.figures import run_figure, write
+from experiments.papers import FIGURES, SCENARIOS
 from experiments.progress import Silent
 from experiments.report import render
 from experiments.result import judge
-from experiments.scenarios import SCENARIOS
+from experiments.results import page, sections
 from experiments.virtual import run_virtual
 
 SCHEMES = ("pfc", "pcn")

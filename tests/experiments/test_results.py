@@ -20,10 +20,10 @@ from experiments.drawing import topology_svg
 from experiments.errors import ExperimentError
 from experiments.output import remove_dead, result_directory
 from experiments.palette import DARK, LIGHT, Theme
+from experiments.papers import SCENARIOS
 from experiments.pictures import pictures
 from experiments.report import number, render
 from experiments.result import judge
-from experiments.scenarios import SCENARIOS
 from experiments.series import Series
 from experiments.terminal import show
 from lab import record as records

@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from experiments.checks import Check
-from experiments.paper import FIGURES
-from experiments.scenarios import SCENARIOS
+from experiments.papers import FIGURES, SCENARIOS
 from experiments.summary import mismatches
 from pcn.cli import run as pcn
 

@@ -6,9 +6,9 @@ import functools
 
 import pytest
 
-from experiments.paper.base import Key, Outcome, Outcomes
-from experiments.paper.fairness import FairnessRules, FairnessSweep, MarkingPoint
-from experiments.paper.fluid_check import FluidCheck
+from experiments.outcomes import Key, Outcome, Outcomes
+from experiments.papers.pcn.fairness import FairnessRules, FairnessSweep, MarkingPoint
+from experiments.papers.pcn.fluid_check import FluidCheck
 from experiments.progress import Silent
 from experiments.virtual import run_virtual
 

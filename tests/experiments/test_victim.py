@@ -10,12 +10,13 @@ import pytest
 
 from experiments import theory
 from experiments.errors import ExperimentError
+from experiments.experiment import Plan
+from experiments.papers import SCENARIOS
+from experiments.papers.pcn.victim_measures import Measures, measure, paused_s
+from experiments.papers.pcn.victim_setting import burst_s, ideal_bps
 from experiments.parameters import parse_assignments
 from experiments.progress import Silent
 from experiments.recording import Recording
-from experiments.scenarios import SCENARIOS, Plan
-from experiments.scenarios.victim_measures import Measures, measure, paused_s
-from experiments.scenarios.victim_setting import burst_s, ideal_bps
 from experiments.series import Series
 from experiments.virtual import run_virtual
 from hosts.algorithms import PcnParameters

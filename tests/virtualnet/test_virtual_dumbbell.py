@@ -11,7 +11,7 @@ import pytest
 from networks import dumbbell_network
 
 from experiments import metrics, run
-from experiments.scenarios import SCENARIOS
+from experiments.papers import SCENARIOS
 from experiments.virtual import run_virtual
 
 PORT = ("s0", 4)

@@ -12,7 +12,7 @@ import pytest
 from networks import MTU, dumbbell_network, tree, with_flows
 
 from controller.marking.np_ecn_time import gap_us
-from experiments.scenarios import SCENARIOS
+from experiments.papers import SCENARIOS
 from hosts.algorithms import Scheme, find_scheme
 from topologies.model import FlowSpec, Topology
 from virtualnet import VirtualNetwork

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from experiments.papers import SCENARIOS
 from experiments.progress import Silent
 from experiments.recording import Recording
-from experiments.scenarios import SCENARIOS
 from experiments.virtual import run_virtual
 
 

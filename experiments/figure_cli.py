@@ -1,0 +1,61 @@
+"""What `pcn figure` does: runs figures, shows their checks, writes their pages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from controller.compiled import stale
+from experiments.errors import ExperimentError
+from experiments.failures import Failures, IncompleteError
+from experiments.figures import judge, kept, read, run_figure, write
+from experiments.output import replacing
+from experiments.papers import FIGURES
+from experiments.parameters import lookup
+from experiments.progress import ConsoleProgress
+from experiments.results import page, sections, write_docs
+from experiments.terminal import show_checks, stdout
+from hosts.algorithms import SchemeError, find_scheme
+
+RESULTS = Path("results/figures")
+
+
+def figure_command(
+    names: Sequence[str],
+    schemes: str | None,
+    jobs: int | None,
+    out: Path,
+    docs: Path | None,
+    redraw: bool = False,
+) -> None:
+    """Runs the figures `names` (all of them: `all`), or takes the runs that are in `out` already. Raises LabError."""
+    wanted = list(FIGURES) if "all" in names else [lookup(name, FIGURES, "figure").name for name in names]
+    chosen = None if schemes is None else [name.strip() for name in schemes.split(",")]
+    for name in chosen or []:
+        try:
+            find_scheme(name)
+        except SchemeError as error:
+            raise ExperimentError(str(error)) from None
+    console, failures = stdout(), Failures()
+    if not redraw and (old := stale()):
+        console.print(f"note: {old}", highlight=False, markup=False, soft_wrap=True)
+    for name in wanted:
+        if redraw:
+            outcomes, before = kept(out / name), read(out / name) or {}
+            result = replace(judge(FIGURES[name], outcomes), provenance=before.get("provenance", {}))
+        else:
+            with ConsoleProgress(console) as progress:
+                result = run_figure(FIGURES[name], chosen, jobs, progress)
+        write(result, out / name)
+        failures.add(result.failures)
+        show_checks(FIGURES[name].title, [asdict(check) for check in result.checks], console)
+    report = out / "report.html"
+    with failures.noting(report.name), replacing(report) as path:
+        path.write_text(page(sections(out)), encoding="utf-8")
+        console.print(f"Report: {report}", highlight=False, soft_wrap=True)
+    if docs is not None:
+        with failures.noting(str(docs)):
+            write_docs(out, docs)
+    if failures:
+        raise IncompleteError(out, failures)

@@ -1,0 +1,174 @@
+"""Runs figures: their virtual runs in parallel processes, as many as there are cores; results as files."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import signal
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from controller import signals
+from experiments import measure
+from experiments.checks import Check, at_most
+from experiments.errors import ExperimentError
+from experiments.failures import Failures
+from experiments.outcomes import Case, Figure, Outcome, Outcomes
+from experiments.output import has_numbers, result_directory, whole
+from experiments.papers import FIGURES
+from experiments.progress import RunProgress, Silent
+from experiments.versions import provenance
+from experiments.virtual import run_virtual
+from hosts.algorithms import schemes as all_schemes
+
+SUMMARY, OUTCOMES, PICTURE = "summary.json", "outcomes.json", "figure.png"
+
+
+@dataclass(frozen=True)
+class FigureResult:
+    """A figure that was run: its checks, its runs, what is to be seen in them, and what of it couldn't be made."""
+
+    figure: Figure
+    checks: tuple[Check, ...]
+    outcomes: tuple[Outcome, ...]
+    story: tuple[str, ...] = ()
+    failures: Failures = field(default_factory=Failures)
+    provenance: Mapping[str, Any] = field(default_factory=provenance)
+    """Of the runs, however often they are judged."""
+
+    @property
+    def wall_s(self) -> float:
+        """Of all runs, one after the other."""
+        return sum(one.wall_s for one in self.outcomes)
+
+
+def run_figure(
+    figure: Figure, schemes: Iterable[str] | None = None, jobs: int | None = None, progress: RunProgress | None = None
+) -> FigureResult:
+    """All runs of a figure, with those of `schemes` that there are (all unless given), `jobs` at once."""
+    progress = progress or Silent()
+    chosen = tuple(name for name in all_schemes if schemes is None or name in set(schemes))
+    cases = figure.cases(chosen)
+    progress.stage(f"{figure.name}: {figure.title}, {len(cases)} runs")
+    return judge(figure, _outcomes(figure, chosen, cases, jobs or os.cpu_count() or 1, progress) if cases else [])
+
+
+def judge(figure: Figure, outcomes: Sequence[Outcome]) -> FigureResult:
+    """Checks and text of runs that are over."""
+    failures, found = Failures().below(figure.name), Outcomes(outcomes)
+    checks = failures.attempt("checks", lambda: figure.checks(found)) or []
+    story = failures.attempt("text", lambda: figure.story(found)) or []
+    return FigureResult(figure, (*checks, *_lossless(outcomes)), tuple(outcomes), tuple(story), failures)
+
+
+def run_case(name: str, schemes: tuple[str, ...], index: int) -> Outcome:
+    """One run of a figure, in whichever process. Cases are made anew: topologies don't travel between processes."""
+    figure = FIGURES[name]
+    case = figure.cases(schemes)[index]
+    started = time.monotonic()
+    recording = run_virtual(case.plan, Silent(), case.variant)
+    outcome = figure.measure(case, recording)
+    numbers = {**outcome.numbers, "lost": measure.lost(recording), "inside": float(len(recording.left_inside))}
+    return replace(outcome, numbers=numbers, wall_s=time.monotonic() - started)
+
+
+def _outcomes(
+    figure: Figure, schemes: tuple[str, ...], cases: Sequence[Case], jobs: int, progress: RunProgress
+) -> list[Outcome]:
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(min(jobs, len(cases)), context, _ignore_interrupts) as pool:
+        done: dict[int, Outcome] = {}
+        try:
+            with signals.deferred():  # the first submissions start the processes
+                runs: dict[Future[Outcome], int] = {
+                    pool.submit(run_case, figure.name, schemes, index): index for index in range(len(cases))
+                }
+            for run in as_completed(runs):
+                done[runs[run]] = run.result()
+                progress.advance(len(done) / len(cases), cases[runs[run]].label)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in multiprocessing.active_children():
+                process.terminate()  # the others would be waited for until their runs are over
+            raise
+    return [done[index] for index in range(len(cases))]
+
+
+def _ignore_interrupts() -> None:
+    """Ctrl-C reaches the whole group; who started these ends them."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _lossless(outcomes: Sequence[Outcome]) -> list[Check]:
+    """What must hold of every run: nothing lost, and the switches' counts of what is inside back at 0."""
+    if not outcomes:
+        return []
+    lost = sum(abs(outcome.numbers["lost"] or 0) for outcome in outcomes)
+    inside = sum(outcome.numbers["inside"] or 0 for outcome in outcomes)
+    return [
+        Check("", f"packets lost, all {len(outcomes)} runs", 0, 0, lost, "packets", at_most(lost, 0)),
+        Check("", "registers of what is inside not back at 0", None, 0, inside, "registers", at_most(inside, 0)),
+    ]
+
+
+def write(result: FigureResult, place: Path) -> None:
+    """The result as a directory: summary.json, outcomes.json, then figure.png and figure.svg. What was there is kept
+    beside it. What fails or has no room is noted in the result's failures. Raises ExperimentError where nothing has."""
+    with result_directory(place) as work:
+        for name, content in ((SUMMARY, _as_json(result)), (OUTCOMES, [asdict(one) for one in result.outcomes])):
+            with result.failures.noting(name), whole(work / name) as path:
+                path.write_text(json.dumps(content, indent=1 if name == SUMMARY else None, allow_nan=False) + "\n")
+        if not has_numbers(work):
+            raise ExperimentError(f"nothing could be written into {place}: {'; '.join(result.failures.lines())}")
+        with result.failures.noting(PICTURE):
+            from experiments.plots import pictures  # only here: matplotlib takes as long to load as all the rest
+
+            for kind, data in pictures(result.figure.panels(Outcomes(result.outcomes))).items():
+                name = Path(PICTURE).with_suffix(f".{kind}").name
+                with result.failures.noting(name), whole(work / name) as path:
+                    path.write_bytes(data)
+
+
+def _as_json(result: FigureResult) -> dict[str, Any]:
+    return {
+        "figure": result.figure.name,
+        "provenance": dict(result.provenance),
+        "wall_s": round(result.wall_s, 1),
+        "story": list(result.story),
+        "checks": [asdict(check) for check in result.checks],
+        "runs": [
+            {"keys": dict(one.keys), "numbers": dict(one.numbers), "wall_s": round(one.wall_s, 2)}
+            for one in result.outcomes
+        ],
+    }
+
+
+def read(place: Path) -> Mapping[str, Any] | None:
+    """The summary that `write` wrote there, if any."""
+    path = place / SUMMARY
+    if not path.is_file():
+        return None
+    summary: Mapping[str, Any] = json.loads(path.read_text())
+    return summary
+
+
+def kept(place: Path) -> list[Outcome]:
+    """The outcomes of the runs that `write` wrote there. Raises ExperimentError where there are none."""
+    path = place / OUTCOMES
+    if not path.is_file():
+        raise ExperimentError(f"{place} has no {OUTCOMES}: run the figure first, without --redraw")
+    return [
+        Outcome(
+            one["keys"],
+            one["numbers"],
+            {name: (curve[0], curve[1]) for name, curve in one["curves"].items()},
+            tuple(Check(**check) for check in one["checks"]),
+            one["wall_s"],
+        )
+        for one in json.loads(path.read_text())
+    ]

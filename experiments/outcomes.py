@@ -1,0 +1,157 @@
+"""What a figure of the paper is here: virtual runs, what is kept of each, and pure functions from these to checks and
+a picture."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from experiments.checks import Check
+from experiments.experiment import Plan
+from experiments.panels import Line, Panel
+from experiments.recording import Recording
+from experiments.virtual import Variant
+
+Key = str | float | int
+Curve = tuple[list[float], list[float]]
+"""x and y, as long as each other."""
+
+PCN = "pcn"
+SCHEMES = ("pcn", "qcn", "dcqcn", "timely")
+"""Those that the paper compares, in its order."""
+COMPARED = (*SCHEMES, "pcn-x")
+"""Those that its figures are drawn for here."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One run of a figure. `keys` tell it from the others: scheme, seed, and what the figure varies. A study runs a
+    `variant` of the plan's scheme."""
+
+    keys: Mapping[str, Key]
+    plan: Plan
+    variant: Variant = field(default_factory=Variant)
+
+    @property
+    def label(self) -> str:
+        return ", ".join(f"{name} {value}" for name, value in self.keys.items())
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What is kept of a run: numbers (None: the run has none) and curves to draw, both by name, and claims that one
+    run settles."""
+
+    keys: Mapping[str, Key]
+    numbers: Mapping[str, float | None]
+    curves: Mapping[str, Curve] = field(default_factory=dict)
+    checks: tuple[Check, ...] = ()
+    wall_s: float = 0.0
+
+
+class Outcomes:
+    """A figure's outcomes, found by their keys. Runs that differ by their seed alone are taken together."""
+
+    def __init__(self, outcomes: Iterable[Outcome]) -> None:
+        self._outcomes = tuple(outcomes)
+
+    def where(self, **keys: Key) -> list[Outcome]:
+        return [one for one in self._outcomes if all(one.keys.get(name) == value for name, value in keys.items())]
+
+    def values(self, name: str) -> list[Key]:
+        """The different values of a key, in the order in which they came."""
+        return list(dict.fromkeys(one.keys[name] for one in self._outcomes if name in one.keys))
+
+    def schemes(self) -> list[str]:
+        """Those of the paper's schemes that were run."""
+        return [scheme for scheme in SCHEMES if scheme in self.values("scheme")]
+
+    def mean(self, number: str, **keys: Key) -> float | None:
+        """Mean of a number over the seeds. None if there is no such run, or one of them has no such number."""
+        found = [one.numbers.get(number) for one in self.where(**keys)]
+        known = [value for value in found if value is not None]
+        return statistics.fmean(known) if known and len(known) == len(found) else None
+
+    def extreme(self, number: str, largest: bool, **keys: Key) -> float | None:
+        """The largest or smallest of a number over all runs with these keys. None as `mean` has it."""
+        found = [one.numbers.get(number) for one in self.where(**keys)]
+        known = [value for value in found if value is not None]
+        if not known or len(known) < len(found):
+            return None
+        return max(known) if largest else min(known)
+
+    def each(self, number: str, **keys: Key) -> list[float]:
+        """A number of each run, of each seed; none as `mean` has it."""
+        found = [one.numbers.get(number) for one in self.where(**keys)]
+        known = [value for value in found if value is not None]
+        return known if len(known) == len(found) else []
+
+    def line(self, label: str, x: str, number: str, look: str = "", **keys: Key) -> Line:
+        """The means of a number over the values of key `x`, where there are any, each with what it is the mean of. It
+        looks as a scheme does: `look`, or that of the keys."""
+        points = [(float(value), self.each(number, **{x: value}, **keys)) for value in self.values(x)]
+        known = [(value, seeds) for value, seeds in points if seeds]
+        return Line(
+            label,
+            [value for value, _ in known],
+            [statistics.fmean(seeds) for _, seeds in known],
+            look or str(keys.get("scheme", "")),
+            points=True,
+            seeds=[seeds for _, seeds in known],
+        )
+
+    def by(self, x: str, number: str, **keys: Key) -> Curve:
+        """The means of a number over the values of key `x`, where there are any."""
+        points = [(value, self.mean(number, **{x: value}, **keys)) for value in self.values(x)]
+        known = [(float(value), mean) for value, mean in points if mean is not None]
+        return [value for value, _ in known], [mean for _, mean in known]
+
+
+class Figure(Protocol):
+    """A figure of the paper, or a study of ours. What it computes, it computes from outcomes alone."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def title(self) -> str: ...
+
+    @property
+    def source(self) -> str:
+        """Where the paper has it."""
+
+    @property
+    def about(self) -> str:
+        """What is run and measured, and what was chosen: for the reader of the results."""
+
+    def cases(self, schemes: Sequence[str]) -> list[Case]:
+        """The runs, of those of these schemes that the figure is about. Equal for equal arguments."""
+
+    def measure(self, case: Case, recording: Recording) -> Outcome:
+        """What is kept of a run."""
+
+    def checks(self, outcomes: Outcomes) -> list[Check]:
+        """The paper's claims, each with its verdict."""
+
+    def story(self, outcomes: Outcomes) -> list[str]:
+        """What is to be seen, in paragraphs with the outcomes' own figures."""
+
+    def panels(self, outcomes: Outcomes) -> list[Panel]:
+        """The picture, left to right."""
+
+
+def ratio(above: float | None, below: float | None) -> float | None:
+    """above / below; None where either is unknown or nothing can be said."""
+    return None if above is None or not below else above / below
+
+
+def said(value: float | None, unit: str = "", digits: int = 3) -> str:
+    """A figure in a text, with so many significant digits; a dash where there is none."""
+    return "–" if value is None else f"{value:.{digits}g}{unit and ' '}{unit}"
+
+
+def percent(value: float | None) -> str:
+    """A share in a text."""
+    return "–" if value is None else f"{value:.0%}"

@@ -1,0 +1,26 @@
+"""PCN (NSDI'20): its scenarios, its figures, and studies of ours about it."""
+
+from __future__ import annotations
+
+from experiments.experiment import Scenario
+from experiments.outcomes import Figure
+from experiments.papers.pcn.dumbbell import Dumbbell
+from experiments.papers.pcn.factors import FactorStudy
+from experiments.papers.pcn.fairness import FairnessRules, FairnessSweep, MarkingPoint
+from experiments.papers.pcn.fig2 import Fig2
+from experiments.papers.pcn.fig5 import Fig5
+from experiments.papers.pcn.fig10 import Fig10
+from experiments.papers.pcn.fig11 import Fig11
+from experiments.papers.pcn.fig12 import Fig12
+from experiments.papers.pcn.fig13 import Fig13
+from experiments.papers.pcn.fig17 import Fig17
+from experiments.papers.pcn.fig18 import Fig18
+from experiments.papers.pcn.fig19 import Fig19
+from experiments.papers.pcn.fluid_check import FluidCheck
+from experiments.papers.pcn.victim import Victim
+
+SCENARIOS: tuple[Scenario, ...] = (Dumbbell(), Victim(), Fig5())
+_PAPER = (Fig2(), Fig10(), Fig11(), Fig12(), Fig13(), FluidCheck(), Fig17(), Fig18(), Fig19())
+_STUDIES = (FactorStudy(), MarkingPoint(), FairnessSweep(), FairnessRules())
+FIGURES: tuple[Figure, ...] = (*_PAPER, *_STUDIES)
+"""In the paper's order; then our studies."""

@@ -1,0 +1,125 @@
+"""Plans of the paper's networks for any scheme: what the figures run."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+from experiments import scheme_parameters
+from experiments.experiment import Plan, Sampling
+from experiments.outcomes import Key
+from experiments.papers.pcn.dumbbell import Dumbbell
+from experiments.parameters import Value
+from hosts.algorithms import find_scheme
+from topologies.compact import P0_S0, P2_S1, compact
+from topologies.dumbbell import dumbbell
+from topologies.model import Endpoint, FlowSpec, Topology
+from topologies.parking_lot import parking_lot
+
+PAYLOAD_BYTES = 1000
+TIMELY_SEGMENT_BYTES = 16_000
+"""The smallest that TIMELY's paper has. Fig. 2 shows what others come to."""
+
+
+def pcn_fields(scheme: str, w_min: float, period_s: float, w_max: float = 0.5, **more: float) -> dict[str, float]:
+    """What PCN and its variants are given; other schemes have none of these."""
+    names = {field.name for field in dataclasses.fields(find_scheme(scheme).parameters)}
+    offered = {"w_min": w_min, "w_max": w_max, "period_s": period_s, **more}
+    return {name: value for name, value in offered.items() if name in names}
+
+
+def timely_fields(scheme: str, topology: Topology) -> dict[str, float]:
+    """TIMELY's segments, and the network's least RTT."""
+    return {"segment_bytes": TIMELY_SEGMENT_BYTES, "min_rtt_s": topology.max_rtt_s()} if scheme == "timely" else {}
+
+
+def with_fields(plan: Plan, **fields: float) -> Plan:
+    """The plan with these of its scheme's parameters given other values."""
+    return dataclasses.replace(
+        plan,
+        values={**plan.values, **fields},
+        scheme_parameters={**plan.scheme_parameters, **fields},
+    )
+
+
+def plan_of(
+    name: str,
+    scheme: str,
+    seed: int,
+    topology: Topology,
+    duration_s: float,
+    fields: dict[str, float],
+    queues: Sequence[Endpoint],
+    every_s: float,
+    keys: dict[str, Key],
+    start_s: float = 0.0,
+) -> Plan:
+    """A plan whose first queue is the bottleneck's. `keys` go into the plan's values beside `fields`."""
+    values: dict[str, Value] = {key: value for key, value in keys.items() if not isinstance(value, str)}
+    return Plan(
+        scenario=name,
+        scheme=scheme,
+        seed=seed,
+        values=values | fields,
+        scheme_parameters=fields,
+        topology=topology,
+        bottleneck=queues[0],
+        duration_s=duration_s,
+        payload_bytes=PAYLOAD_BYTES,
+        sampling=Sampling(tuple(queues), queues_s=every_s, counters_s=every_s, flows_s=every_s),
+        start_s=start_s,
+    )
+
+
+def dumbbell_plan(
+    scheme: str, seed: int, duration_s: float, flows: int = 4, every_s: float = 0.1e-3, **more: float
+) -> Plan:
+    """Section 7.1's dumbbell as the scenario has it, with more flows. `more`: rtt, T, w_min (0.1 / N unless given), or
+    fields of the scheme's parameters."""
+    named: dict[str, Value] = {name: more.pop(name) for name in ("rtt", "T", "w_min") if name in more}
+    values: dict[str, Value] = {"w_min": 0.1 / flows, "duration": duration_s, "segment": TIMELY_SEGMENT_BYTES, **named}
+    plan = Dumbbell().plan(scheme, seed, scheme_parameters.given(scheme, values))
+    return dataclasses.replace(
+        plan,
+        values={**plan.values, "flows": flows, **more},
+        scheme_parameters={**plan.scheme_parameters, **more},
+        topology=dumbbell(flows=flows, rtt_s=plan.number("rtt")),
+        sampling=Sampling((plan.bottleneck,), queues_s=every_s, counters_s=every_s, flows_s=every_s),
+    )
+
+
+def compact_plan(
+    name: str,
+    scheme: str,
+    seed: int,
+    flows: Sequence[FlowSpec],
+    duration_s: float,
+    before_s: float = 0.0,
+    every_s: float = 0.1e-3,
+    period_s: float = 50e-6,
+    w_min: float = 0.1 / 2,
+    **more: float,
+) -> Plan:
+    """Fig. 1's network with these flows."""
+    topology = dataclasses.replace(compact(), flows=tuple(flows))
+    fields = pcn_fields(scheme, w_min, period_s, **more) | timely_fields(scheme, topology)
+    return plan_of(name, scheme, seed, topology, duration_s, fields, [P0_S0, P2_S1], every_s, {}, start_s=-before_s)
+
+
+def parking_lot_plan(
+    scheme: str, seed: int, bottlenecks: int, duration_s: float, w_min: float, every_s: float = 0.1e-3
+) -> Plan:
+    """Fig. 19's: T is the largest RTT, F0's."""
+    topology = parking_lot(bottlenecks)
+    fields = pcn_fields(scheme, w_min, topology.max_rtt_s()) | timely_fields(scheme, topology)
+    return plan_of(
+        "parking-lot",
+        scheme,
+        seed,
+        topology,
+        duration_s,
+        fields,
+        [Endpoint("s0", 1)],
+        every_s,
+        {"bottlenecks": bottlenecks},
+    )

@@ -1,0 +1,32 @@
+"""The numbers of the victim scenario that follow from its plan."""
+
+from __future__ import annotations
+
+from experiments import theory
+from experiments.experiment import Plan
+from topologies.compact import LONG_SENDERS
+
+BURSTS = "bursts"
+PAPER_TREE_MS = {"pfc": 3.1, "qcn": 0.5, "dcqcn": 1.8, "timely": 1.4}
+"""How long the congestion tree stands. [0.21, 0.22]"""
+PAPER_LOSS_MS = {"qcn": 12.5, "dcqcn": 25.0, "timely": 60.0}
+"""How long throughput is lost. [0.23]"""
+
+
+def burst_s(plan: Plan) -> float:
+    """How long the bursts last when R1's link is always busy and F1 has its share of it. [0.18]"""
+    hosts = round(plan.number("senders")) - LONG_SENDERS
+    frames = hosts * plan.number("burst_flows") * plan.number("burst_size") * plan.frame_bytes / plan.payload_bytes
+    return theory.incast_duration(hosts, frames, plan.number("rate"))
+
+
+def fair_bps(plan: Plan) -> float:
+    """F0 and F1 without bursts. [0.20]"""
+    return plan.number("rate") / LONG_SENDERS
+
+
+def ideal_bps(plan: Plan) -> tuple[float, float]:
+    """F0 and F1 during the bursts, in frames: R1's link shared by host, and what that leaves of S0's to S1. [0.19]"""
+    rate = plan.number("rate")
+    share = rate / (plan.number("senders") - 1)
+    return rate - share, share
