@@ -100,7 +100,7 @@ def run(
       pcn run victim --scheme dcqcn --list
     """
     from experiments import cli
-    from experiments.scenarios import SCENARIOS
+    from experiments.papers import SCENARIOS
 
     if program and scenario in SCENARIOS:
         scheme = with_program(scheme or SCENARIOS[scenario].default_scheme, program)
