@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from controller import settings as settings
     from controller.constants import index as index
+    from controller.port_tables import Setting as Setting
     from controller.programs import Program as Program
     from controller.switch import SwitchClient as SwitchClient
     from controller.switch import TableAction as TableAction
@@ -63,6 +64,7 @@ _ALGORITHMS = "Ack Cnm Cnp Mark NetworkFacts NotificationPoint ReactionPoint Sch
 _HOME = {
     "controller": "settings",
     "controller.constants": "index",
+    "controller.port_tables": "Setting",
     "controller.programs": "Program",
     "controller.switch": "SwitchClient TableAction TableEntry TableMatch",
     "experiments.runner": "run",

@@ -68,7 +68,7 @@ def _register(scheme: Scheme) -> Scheme:
     known = schemes.setdefault(scheme.name, scheme)
     if known.reference != scheme.reference:
         raise SchemeError(
-            f"{scheme.reference}: {known.reference} is called {scheme.name!r} already: give it another name"
+            f"{scheme.reference} is called {scheme.name!r}, as {known.reference} is already: give it another name"
         )
     return known
 

@@ -94,7 +94,6 @@ def test_examples_name_real_commands_and_options(command: tuple[str, ...], capsy
         (["up", "dumbbell", "--param", "w_mox=1"], 1, "did you mean 'w_max'?"),
         (["up", "dumbbell", "--target", "bmv3"], 1, "there are softswitch, bmv2"),
         (["up", "dumbbell", "--set", "pairs=two"], 1, "pairs='two': a whole number is needed"),
-        (["up", "dumbbell", "--set", "rtt_s=low"], 1, "rtt_s='low': a number is needed"),
         (["up", "dumbbell", "--dilation", "0"], 2, "'0': must be positive"),
         (["up"], 2, "Missing argument 'TOPOLOGY'. (`pcn up --help`)"),
         (["completion", "ksh"], 2, "'ksh' is not one of 'bash', 'zsh', 'fish'. (`pcn completion --help`)"),

@@ -1,0 +1,280 @@
+"""Whether a scheme's RP and NP keep the rules of `base`: what `pcn scheme check` runs.
+
+Both are driven by events as hosts bring them, many thousands of each kind, drawn from a seed: what breaks a rule is
+named with the event that did it. They have to be functions of their events: no clock, no random numbers, nothing that
+one flow tells another.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import random
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from .base import Ack, Cnm, Cnp, Mark, NetworkFacts, NotificationPoint, ReactionPoint, Window
+from .found import find_scheme
+from .parameters import describe
+from .scheme import Configured, Scheme
+
+LINE_RATES_BPS = (1e9, 10e9, 100e9)
+_EVENTS = 3000
+_FLOWS = 4
+_SLOW = 20.0
+"""Calls that take so many times as long as PCN's make virtual time slow."""
+_OWN_CLOCKS = {"time", "random", "_random", "secrets", "posix", "_socket", "datetime", "numpy.random"}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One rule, and what was seen of it: kept, or not."""
+
+    rule: str
+    kept: bool
+    seen: str
+
+
+class _BrokenError(Exception):
+    """A rule isn't kept; says where."""
+
+
+Event = tuple[str, Any, float]
+"""The method's name, its first argument (None: it has none), and the time, seconds."""
+
+
+def check(scheme: Scheme, seed: int = 1) -> list[Finding]:
+    """Every rule with its verdict, in order."""
+    rules: list[tuple[str, Callable[[], str]]] = [
+        ("parameters have a unit, bounds and a meaning", lambda: _parameters(scheme)),
+        ("rates are finite, above 0 and at most the line rate", lambda: _rates(scheme, seed)),
+        ("windows are answered by a CNP or nothing", lambda: _notifications(scheme, seed)),
+        ("the same events give the same, whatever other flows do", lambda: _deterministic(scheme, seed)),
+        ("no clock, random number, file or socket of its own", lambda: _closed(scheme, seed)),
+        ("a call takes little", lambda: _cost(scheme)),
+    ]
+    return [_verdict(rule, test) for rule, test in rules]
+
+
+def _verdict(rule: str, test: Callable[[], str]) -> Finding:
+    try:
+        return Finding(rule, True, test())
+    except _BrokenError as broken:
+        return Finding(rule, False, str(broken))
+    except Exception as error:
+        frame = error.__traceback__
+        while frame is not None and frame.tb_next is not None:
+            frame = frame.tb_next
+        place = f" ({frame.tb_frame.f_code.co_filename}:{frame.tb_lineno})" if frame else ""
+        return Finding(rule, False, f"{type(error).__name__}: {error}{place}")
+
+
+# ---- the rules ----
+
+
+def _parameters(scheme: Scheme) -> str:
+    fields = describe(scheme.parameters)
+    for one in fields:
+        if not one.what:
+            raise _BrokenError(
+                f"{one.field} is a bare field: declare it with hosts.algorithms.parameters.parameter(...)"
+            )
+        one.check(one.default)
+    recommended = scheme.recommended(NetworkFacts(4, 500e-6))
+    scheme.configure(dict(recommended))
+    return f"{len(fields)}: {', '.join(one.name for one in fields)}" if fields else "it has none"
+
+
+def _rates(scheme: Scheme, seed: int) -> str:
+    ways: set[str] = set()
+    for line_bps in LINE_RATES_BPS:
+        configured = scheme.configure()
+        rp = configured.new_rp(line_bps)
+        segment = rp.segment_bytes
+        for number, event in enumerate(_events(rp, configured.new_np(), seed)):
+            _bring(rp, event)
+            _check_rp(rp, event, number, line_bps)
+            if rp.segment_bytes != segment:
+                raise _BrokenError(f"segment_bytes changed from {segment} to {rp.segment_bytes}: it must not")
+            ways.add(event[0])
+    return f"{len(LINE_RATES_BPS)} line rates, {_EVENTS:,} events each: {', '.join(sorted(ways))}"
+
+
+def _check_rp(rp: ReactionPoint, event: Event, number: int, line_bps: float) -> None:
+    where = f"after event {number + 1}, {_said(event)}, on a line of {line_bps / 1e9:g} Gbit/s"
+    if not (math.isfinite(rp.rate_bps) and 0 < rp.rate_bps <= line_bps * (1 + 1e-9)):
+        raise _BrokenError(f"rate_bps is {rp.rate_bps} {where}")
+    if rp.timer_s is not None and not (math.isfinite(rp.timer_s) and rp.timer_s > event[2]):
+        raise _BrokenError(f"timer_s is {rp.timer_s} {where}, at {event[2]} s: it must lie ahead, or be None")
+    if rp.due_bytes is not None and rp.due_bytes <= rp.sent_bytes:
+        raise _BrokenError(
+            f"due_bytes is {rp.due_bytes} {where}, {rp.sent_bytes} are sent: it must lie ahead, or be None"
+        )
+    for name, value in rp.state().items():
+        if not math.isfinite(value):
+            raise _BrokenError(f"state() has {name} = {value} {where}")
+
+
+def _notifications(scheme: Scheme, seed: int) -> str:
+    np = scheme.configure().new_np()
+    if np.period_s is not None and not 1e-6 <= np.period_s <= 1:
+        raise _BrokenError(f"period_s is {np.period_s}: windows last from 1 us to 1 s, or there are none (None)")
+    if not 0 <= np.phase_spread <= 1:
+        raise _BrokenError(f"phase_spread is {np.phase_spread}: it is a part of the period, from 0 to 1")
+    answers = [_answer(np, event, number) for number, event in enumerate(_arrivals(np, seed))]
+    sent = [one for one in answers if one is not None]
+    return f"{len(answers):,} events, {len(sent):,} CNPs"
+
+
+def _answer(np: NotificationPoint, event: Event, number: int) -> Cnp | None:
+    made: object = _bring(np, event)
+    where = f"event {number + 1}, {_said(event)}"
+    if made is None:
+        return None
+    if not isinstance(made, Cnp):
+        raise _BrokenError(f"{where} is answered by {made!r}: a Cnp or None")
+    if not isinstance(made.mark, Mark):
+        raise _BrokenError(f"{where}: mark is {made.mark!r}: a Mark")
+    if not (math.isfinite(made.rec_rate_bps) and 0 <= made.rec_rate_bps < 2**32 * 1e6):
+        raise _BrokenError(f"{where}: rec_rate_bps is {made.rec_rate_bps}: bit/s, 0 for none")
+    return made
+
+
+def _deterministic(scheme: Scheme, seed: int) -> str:
+    alone = [list(_trace(scheme, seed + flow)) for flow in range(_FLOWS)]
+    together = [_trace(scheme, seed + flow) for flow in range(_FLOWS)]
+    for number, rows in enumerate(zip(*together, strict=True)):
+        for flow, row in enumerate(rows):
+            if row != alone[flow][number]:
+                raise _BrokenError(
+                    f"flow {flow} alone comes to {alone[flow][number]} after event {number + 1}, beside others to {row}"
+                )
+    return f"{_FLOWS} flows, one after the other and in turns"
+
+
+def _trace(scheme: Scheme, seed: int) -> Iterator[tuple[object, ...]]:
+    """What RP and NP say after each event."""
+    configured, line_bps = scheme.configure(), LINE_RATES_BPS[1]
+    rp, np = configured.new_rp(line_bps), configured.new_np()
+    for event in _events(rp, np, seed):
+        _bring(rp, event)
+        yield rp.rate_bps, rp.timer_s, rp.due_bytes, tuple(rp.state().items()), event
+
+
+def _closed(scheme: Scheme, seed: int) -> str:
+    called: dict[str, None] = {}
+
+    def watch(_frame: object, what: str, function: Any) -> None:
+        if what == "c_call":
+            owner = getattr(function, "__self__", None)
+            module = getattr(function, "__module__", None) or getattr(owner, "__module__", None)
+            module = module or (owner.__name__ if isinstance(owner, type(sys)) else type(owner).__module__)
+            if module in _OWN_CLOCKS or function is open:
+                called[f"{module}.{getattr(function, '__name__', function)}"] = None
+
+    configured = scheme.configure()
+    # Drawn before, as drawing calls for random numbers.
+    events = list(_events(configured.new_rp(LINE_RATES_BPS[1]), configured.new_np(), seed))
+    arrivals = list(_arrivals(configured.new_np(), seed))
+    sys.setprofile(watch)
+    try:
+        rp, np = configured.new_rp(LINE_RATES_BPS[1]), configured.new_np()
+        for event in events:
+            _bring(rp, event)
+        for event in arrivals:
+            _bring(np, event)
+    finally:
+        sys.setprofile(None)
+    if called:
+        raise _BrokenError(f"it calls {', '.join(called)}: times and events are brought to it")
+    return "none was called"
+
+
+def _cost(scheme: Scheme) -> str:
+    ours, usual = _per_call_s(scheme.configure()), _per_call_s(find_scheme("pcn").configure())
+    seen = f"{ours * 1e9:.0f} ns a CNP and window, {ours / usual:.1f} times PCN's"
+    if ours > _SLOW * usual:
+        raise _BrokenError(f"{seen}: more than {_SLOW:g} times makes virtual time slow")
+    return seen
+
+
+def _per_call_s(configured: Configured) -> float:
+    """The least of several rounds: of what else a machine does there is more or less."""
+    rp, np = configured.new_rp(10e9), configured.new_np()
+    rp.on_start(0.0)
+    cnps = [Cnp(mark, 1e9) for mark in (Mark.NONE, Mark.CE, Mark.NONE, Mark.NONE)] * 250
+    windows = [Window(40, marked, 0, 42_320, 1e-3, 1.05e-3) for marked in (0, 40, 7, 0)] * 250
+    best = math.inf
+    for _ in range(7):
+        started = time.perf_counter()
+        for cnp, window in zip(cnps, windows, strict=True):
+            rp.on_cnp(cnp, 1e-3)
+            np.on_window(window)
+        best = min(best, time.perf_counter() - started)
+    return best / len(cnps)
+
+
+# ---- events ----
+
+
+def _events(rp: ReactionPoint, np: NotificationPoint, seed: int) -> Iterator[Event]:
+    """What a host brings to an RP, which decides what comes by what it asks for. CNPs are its own NP's."""
+    rng = random.Random(seed)
+    cnps = [cnp for cnp in (_bring(np, arrival) for arrival in _arrivals(np, seed)) if isinstance(cnp, Cnp)]
+    now_s = rng.uniform(0, 1e-3)
+    yield "on_start", None, now_s
+    for _ in range(_EVENTS - 1):
+        step_s = rng.expovariate(1 / 20e-6)
+        if rp.timer_s is not None and rp.timer_s <= now_s + step_s:
+            now_s = rp.timer_s
+            yield "on_timer", None, now_s
+            continue
+        now_s += step_s
+        rp.sent_bytes += round(rp.rate_bps * step_s / 8)
+        if rp.due_bytes is not None and rp.sent_bytes >= rp.due_bytes:
+            yield "on_bytes_sent", None, now_s
+            continue
+        kind = rng.choice(["cnp"] * 2 * bool(cnps) + ["ack"] * 2 * (rp.segment_bytes is not None) + ["cnm"])
+        if kind == "cnp":
+            yield "on_cnp", rng.choice(cnps), now_s
+        elif kind == "cnm":
+            yield "on_cnm", Cnm(rng.randint(1, 63)), now_s
+        else:
+            yield "on_ack", Ack(rng.choice((5e-6, rng.uniform(5e-6, 2e-3), 0.1)), rng.choice(list(Mark))), now_s
+
+
+def _arrivals(np: NotificationPoint, seed: int) -> Iterator[Event]:
+    """What a host brings to an NP: windows, empty and full, and marked packets."""
+    rng = random.Random(seed)
+    period_s = np.period_s or 50e-6
+    for number in range(1, _EVENTS + 1):
+        end_s = number * period_s
+        if np.period_s is None or rng.random() < 0.3:
+            yield "on_marked", None, end_s
+            continue
+        packets = rng.choice((0, 1, 2, rng.randint(3, 400)))
+        ce = rng.choice((0, packets, rng.randint(0, packets)))
+        ue = rng.randint(0, packets - ce)
+        times = sorted(end_s - period_s * rng.random() for _ in range(2)) if packets > 1 else [end_s - period_s / 2] * 2
+        first_s, last_s = times if packets else (0.0, 0.0)
+        yield "on_window", Window(packets, ce, ue, packets * 1058, first_s, last_s), end_s
+
+
+def _bring(point: ReactionPoint | NotificationPoint, event: Event) -> Cnp | None:
+    name, what, now_s = event
+    if name == "on_window":
+        return getattr(point, name)(what)  # type: ignore[no-any-return]
+    arguments: Iterable[Any] = (now_s,) if what is None else (what, now_s)
+    return getattr(point, name)(*arguments)  # type: ignore[no-any-return]
+
+
+def _said(event: Event) -> str:
+    name, what, now_s = event
+    if what is None:
+        return f"{name}({now_s:.9f})"
+    fields = dataclasses.asdict(what) if dataclasses.is_dataclass(what) else what._asdict()  # type: ignore[arg-type]
+    inside = ", ".join(f"{key}={getattr(value, 'name', value)}" for key, value in fields.items())
+    return f"{name}({type(what).__name__}({inside}))"

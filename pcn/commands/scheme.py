@@ -1,0 +1,81 @@
+"""`pcn scheme`: which congestion control schemes there are, and whether one of somebody's own keeps the rules."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import click
+
+from pcn.commands.common import json_option, print_json, print_table
+from pcn.complete import complete_scheme
+
+BROKEN = 1
+
+
+@click.group()
+def scheme() -> None:
+    """Congestion control schemes: which there are; check one of your own.
+
+    Everywhere a scheme is named, FILE.py:NAME is one as well, and NAME@PROGRAM one with another program in the
+    switches.
+
+    \b
+    Examples:
+      pcn scheme list
+      pcn scheme check pcn
+    """
+
+
+@scheme.command("list")
+@json_option
+def list_schemes(as_json: bool) -> None:
+    """The schemes there are, installed packages' included."""
+    from hosts.algorithms import find_scheme, names
+
+    found = [find_scheme(name) for name in names()]
+    if as_json:
+        print_json([{"name": one.name, "summary": one.summary, "program": one.program} for one in found])
+        return
+    print_table("", ("scheme", "program", "what it is"), [(one.name, one.program, one.summary) for one in found])
+
+
+@scheme.command()
+@click.argument("name", metavar="SCHEME", shell_complete=complete_scheme)
+@click.option("--seed", type=int, default=1, show_default=True, help="Seed of the events.")
+@json_option
+def check(name: str, seed: int, as_json: bool) -> int:
+    """Drive SCHEME's RP and NP by thousands of events, and say which rules they keep.
+
+    \b
+    Units, finite rates, the same result each time and beside other flows, no clock or random numbers of its own, what
+    a call costs. Exit code 1 where a rule is broken, with the event that did it.
+
+    \b
+    Examples:
+      pcn scheme check dcqcn
+    """
+    from controller import marking
+    from controller.programs import Program
+    from hosts.algorithms import SchemeError, find_scheme
+    from hosts.algorithms.check import check as check_scheme
+    from topologies.errors import LabError
+
+    try:
+        found = find_scheme(name)
+    except SchemeError as error:
+        raise LabError(str(error)) from None
+    tables = [marking.find(point).TABLE for point in found.marking]
+    program = Program.find(found.program)
+    missing = [table for table in tables if table not in {one.alias for one in program.schema.tables}]
+    if missing:
+        raise LabError(f"{found.name}: program {program.name} has no table {' and no '.join(missing)}")
+    findings = check_scheme(found, seed)
+    if as_json:
+        print_json([asdict(one) for one in findings])
+    else:
+        print_table(
+            f"{found.name}: {found.summary}",
+            ("", "rule", "seen"),
+            [("ok" if one.kept else "BROKEN", one.rule, one.seen) for one in findings],
+        )
+    return BROKEN if not all(one.kept for one in findings) else 0

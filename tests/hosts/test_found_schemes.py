@@ -1,0 +1,120 @@
+"""Schemes from outside: by file, by entry point, with another program; in this process and in others."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hosts.algorithms import Scheme, SchemeError, find_scheme, found, names
+
+SOURCE = """
+from hosts.algorithms.parameters import Parameters
+from hosts.algorithms import ReactionPoint, Scheme
+
+class Stay(ReactionPoint):
+    def __init__(self, line_rate_bps, parameters):
+        self.rate_bps = line_rate_bps
+
+STAY = Scheme("stay", "stays at line rate", "mine.json", Parameters, Stay, marking=("mine.py", "red_ecn"))
+TAKEN = Scheme("pcn", "has a name of ours", "pcn", Parameters, Stay)
+"""
+
+
+@pytest.fixture(autouse=True)
+def _as_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a test finds, the next one doesn't know."""
+    monkeypatch.setattr(found, "schemes", dict(found.schemes))
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "stay.py"
+    path.write_text(SOURCE)
+    return path
+
+
+def test_a_file_s_scheme_is_found_by_name_from_then_on(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(file.parent)
+    scheme = find_scheme("stay.py:STAY")
+    assert scheme.reference == f"{file}:STAY"
+    assert scheme.program == str(file.parent / "mine.json")
+    assert scheme.marking == (str(file.parent / "mine.py"), "red_ecn")
+    assert find_scheme("stay") is scheme
+    assert find_scheme(scheme.reference) is scheme
+    assert "stay" in names()
+
+
+def test_another_process_finds_it_by_its_reference(file: Path, tmp_path: Path) -> None:
+    script = (
+        f"from hosts.algorithms import find_scheme; print(find_scheme({find_scheme(f'{file}:STAY').reference!r}).name)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd="/", capture_output=True, text=True, check=True)
+    assert done.stdout == "stay\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{}:STY", "has no scheme 'STY': did you mean 'STAY'?"),
+        ("{}", "write the file and the scheme in it"),
+        ("{}:TAKEN", "is called 'pcn', as pcn is already: give it another name"),
+        ("nosuch.py:STAY", "there is no file "),
+        ("pcnx", "there is no scheme 'pcnx': did you mean 'pcn-x'?"),
+        ("pcn@nosuch.json", "there is no program nosuch.json"),
+        ("pcn@{}", "a program is a .p4 file, or the .json that p4c made of one"),
+    ],
+)
+def test_what_is_wrong_is_said(text: str, message: str, file: Path) -> None:
+    with pytest.raises(SchemeError) as error:
+        find_scheme(text.format(file))
+    assert message in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("line", "what"), [("x = 1 / 0", "ZeroDivisionError"), ("import nosuch", "ModuleNotFoundError")]
+)
+def test_a_file_that_fails_is_named_with_its_line(line: str, what: str, file: Path) -> None:
+    file.write_text(f"\n\n{line}\n")
+    with pytest.raises(SchemeError, match=rf"stay\.py:3: {what}: "):
+        find_scheme(f"{file}:STAY")
+
+
+def test_another_program_makes_another_scheme(tmp_path: Path) -> None:
+    (tmp_path / "mine.json").write_text("{}")
+    made = find_scheme(f"dcqcn@{tmp_path / 'mine.json'}")
+    assert (made.name, made.program, made.marking) == ("dcqcn@mine", str(tmp_path / "mine.json"), ("red_ecn",))
+    assert find_scheme("dcqcn").program == "dcqcn"
+    assert find_scheme(made.reference) is made
+
+
+def test_an_installed_package_s_scheme_is_found_by_name(file: Path, tmp_path: Path) -> None:
+    """A package as pip leaves it: a module, and metadata beside it."""
+    info = tmp_path / "stay-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: stay\nVersion: 1\n")
+    (info / "entry_points.txt").write_text("[pcn_lab.schemes]\nstay = stay:STAY\n")
+    script = (
+        "from hosts.algorithms import find_scheme, names\n"
+        "assert 'stay' in names(); print(find_scheme('stay').reference, find_scheme('stay').program)"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout == f"stay {tmp_path / 'mine.json'}\n"
+
+
+def test_an_entry_point_that_is_no_scheme_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    point = importlib.metadata.EntryPoint("stay", "os:sep", found.ENTRY_POINTS)
+    monkeypatch.setattr(found, "_installed", lambda: [point])
+    with pytest.raises(SchemeError, match="entry point stay = os:sep isn't a Scheme of that name"):
+        find_scheme("stay")
+
+
+def test_a_scheme_s_reference_is_its_name_unless_it_comes_from_a_file() -> None:
+    ours = find_scheme("pcn")
+    assert isinstance(ours, Scheme)
+    assert ours.reference == "pcn"

@@ -1,0 +1,119 @@
+"""`hosts.algorithms.check`: ours keep the rules, and each rule is broken by somebody who is named with the event."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+
+from hosts.algorithms import Cnp, Mark, NotificationPoint, ReactionPoint, Scheme, Window, find_scheme, schemes
+from hosts.algorithms.check import Finding, check
+from hosts.algorithms.parameters import Parameters
+
+
+@pytest.mark.parametrize("name", list(schemes))
+def test_ours_keep_the_rules(name: str) -> None:
+    assert [one for one in check(find_scheme(name)) if not one.kept] == []
+
+
+class Plain(ReactionPoint):
+    """Keeps its rate: a base for those that break one rule."""
+
+    def __init__(self, line_rate_bps: float, parameters: Any) -> None:
+        self.rate_bps = line_rate_bps
+
+
+class Periodic(NotificationPoint):
+    period_s = 50e-6
+
+    def __init__(self, parameters: Any) -> None:
+        pass
+
+    def on_window(self, window: Window) -> Cnp | None:
+        return Cnp(Mark.CE)
+
+
+PLAIN = Scheme("plain", "", "pcn", Parameters, Plain, Periodic)
+
+
+def broken(scheme: Scheme) -> Finding:
+    (finding,) = [one for one in check(scheme) if not one.kept]
+    return finding
+
+
+def test_a_plain_one_keeps_the_rules() -> None:
+    assert [one for one in check(PLAIN) if not one.kept] == []
+
+
+def rp(on_cnp: Callable[[Plain, Cnp, float], None]) -> Scheme:
+    return replace(PLAIN, reaction_point=type("Broken", (Plain,), {"on_cnp": on_cnp}))
+
+
+def _set(name: str, value: Any) -> Callable[[Plain, Cnp, float], None]:
+    return lambda self, _cnp, _now_s: setattr(self, name, value)
+
+
+@pytest.mark.parametrize(
+    ("on_cnp", "seen"),
+    [
+        (_set("rate_bps", 0.0), "rate_bps is 0.0 after event "),
+        (_set("rate_bps", float("nan")), "rate_bps is nan after event "),
+        (_set("rate_bps", 1e12), "on_cnp(Cnp(mark=CE, rec_rate_bps=0.0)), on a line of 1 Gbit/s"),
+        (_set("timer_s", 0.0), "timer_s is 0.0 after event "),
+        (_set("due_bytes", 0), "due_bytes is 0 after event "),
+        (_set("segment_bytes", 1000), "segment_bytes changed from None to 1000"),
+        (lambda self, cnp, now_s: cnp.nosuch, "AttributeError: 'Cnp' object has no attribute 'nosuch'"),
+    ],
+)
+def test_rates_timers_and_segments(on_cnp: Callable[[Plain, Cnp, float], None], seen: str) -> None:
+    findings = {one.rule: one for one in check(rp(on_cnp)) if not one.kept}
+    assert seen in findings["rates are finite, above 0 and at most the line rate"].seen
+
+
+@pytest.mark.parametrize(
+    ("answer", "seen"),
+    [
+        (True, "is answered by True: a Cnp or None"),
+        (Cnp(True), "mark is True: a Mark"),
+        (Cnp(Mark.CE, -1.0), "rec_rate_bps is -1.0: bit/s"),
+    ],
+)
+def test_notifications(answer: Any, seen: str) -> None:
+    np = type("Broken", (Periodic,), {"on_window": lambda self, window: answer})
+    findings = {one.rule: one for one in check(replace(PLAIN, notification_point=np)) if not one.kept}
+    assert seen in findings["windows are answered by a CNP or nothing"].seen
+
+
+def test_flows_that_tell_each_other() -> None:
+    shared = [0]
+
+    def on_cnp(self: Plain, cnp: Cnp, now_s: float) -> None:
+        shared[0] += 1
+        self.rate_bps = 1e9 / (1 + shared[0] % 7)
+
+    assert broken(rp(on_cnp)).rule == "the same events give the same, whatever other flows do"
+
+
+def test_a_clock_of_its_own() -> None:
+    finding = broken(rp(lambda self, cnp, now_s: time.monotonic() and None))
+    assert finding.seen == "it calls time.monotonic: times and events are brought to it"
+
+
+def test_random_numbers_of_its_own() -> None:
+    def on_cnp(self: Plain, cnp: Cnp, now_s: float) -> None:
+        self.rate_bps = 1e9 * (1 - random.random() / 2)
+
+    rules = [one.rule for one in check(rp(on_cnp)) if not one.kept]
+    assert "no clock, random number, file or socket of its own" in rules
+
+
+def test_a_bare_field() -> None:
+    @dataclass(frozen=True)
+    class Bare(Parameters):
+        step: float = 1.0
+
+    assert broken(replace(PLAIN, parameters=Bare)).seen.startswith("step is a bare field")
