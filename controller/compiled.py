@@ -28,7 +28,7 @@ def stale(*programs: str) -> str | None:
         sources = entries.get(name, {}).get("sources", {})
         found = [path for path, digest in sources.items() if _digest(ROOT / path) != digest]
         if found:
-            old.append(f"{FOLDER}/{name}.json")
+            old.append(next(iter(entries[name]["outputs"])))
             changed |= dict.fromkeys(found)
     if not old:
         return None

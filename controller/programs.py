@@ -35,7 +35,8 @@ class Program:
         """One of p4src/compiled. Raises UnknownNameError with the names there are."""
         program = Program(name, COMPILED / f"{name}.json", COMPILED / f"{name}.p4info.txtpb")
         if not (program.json.is_file() and program.p4info.is_file()):
-            raise UnknownNameError("program", name, sorted(path.stem for path in COMPILED.glob("*.json")))
+            known = sorted(path.name.removesuffix(".p4info.txtpb") for path in COMPILED.glob("*.p4info.txtpb"))
+            raise UnknownNameError("program", name, known)
         return program
 
     @staticmethod

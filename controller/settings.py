@@ -75,7 +75,7 @@ def change(
 
 def _known_tables() -> list[SettableTable]:
     """PFC's and those of all marking points that have settings."""
-    tables: list[PortTable] = [pfc, *(marking.find(name) for name in marking.names())]
+    tables: list[PortTable] = [pfc, *marking.known()]
     return [table for table in tables if isinstance(table, SettableTable)]
 
 

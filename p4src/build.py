@@ -1,12 +1,12 @@
-"""Compiles every top program in p4src/v1model with p4c and records what it was made from.
+"""Compiles every program in p4src/v1model/programs and examples/ with p4c and records what it was made from.
 
     python p4src/build.py            compile; needs p4c-bm2-ss ($P4C, or on the PATH)
     python p4src/build.py --check    only tell whether p4src/compiled fits the sources; needs no p4c
 
-A top program is a file that instantiates `main`. NAME.p4 is compiled twice: NAME, which emulates PFC, and
-NAME_native, for a target that pauses queues by itself. Each becomes a .json (BMv2's format, which the embedded
-switch runs too) and a .p4info.txtpb, and an entry in manifest.json: the flags, the SHA-256 of each source that
-it includes and of each output, and the compiler's version.
+A program is a top file, which instantiates `main`; parts of p4src/v1model are on its include path. NAME.p4 is compiled
+twice: NAME, which emulates PFC, and NAME_native, for a target that pauses queues by itself. Each becomes a .json
+(BMv2's format, which the embedded switch runs too) and a .p4info.txtpb, and an entry in manifest.json: the flags, the
+SHA-256 of each source that it includes and of each output, and the compiler's version.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ ROOT = Path(__file__).resolve().parent.parent
 MANIFEST_SCHEMA = 2
 # What is compiled of each top program: suffix of the name, and p4c's flags.
 VARIANTS = {"": (), NATIVE: NATIVE_FLAGS}
+TOPS = ("p4src/v1model/programs/*.p4", "examples/*/*.p4")
+PARTS = "p4src/v1model"
 
 _INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 _MAIN = re.compile(r"^\s*V1Switch\s*\(", re.MULTILINE)
@@ -71,20 +73,26 @@ class Program:
 
     @property
     def outputs(self) -> tuple[str, str]:
-        """The BMv2 JSON and the p4info, relative to the checkout."""
-        return f"p4src/compiled/{self.name}.json", f"p4src/compiled/{self.name}.p4info.txtpb"
+        """The BMv2 JSON and the p4info, relative to the checkout; an example's stand beside it."""
+        folder = posixpath.dirname(self.sources[0]) if _is_example(self.sources[0]) else "p4src/compiled"
+        return f"{folder}/{self.name}.json", f"{folder}/{self.name}.p4info.txtpb"
 
 
 def find_programs(root: Path = ROOT) -> list[Program]:
     """Every variant of every top program of a checkout, by name."""
-    tops = sorted(path for path in (root / "p4src/v1model").glob("*.p4") if _MAIN.search(path.read_text()))
+    tops = sorted(path for place in TOPS for path in root.glob(place) if _MAIN.search(path.read_text()))
     if not tops:
-        raise P4BuildError(f"no program with a `main` in {root / 'p4src/v1model'}")
+        raise P4BuildError(f"no program with a `main` in {root / TOPS[0]}")
     found = []
     for top in tops:
         sources = tuple(sources_of(top.relative_to(root).as_posix(), root))
-        found += [Program(top.stem + suffix, root, sources, flags) for suffix, flags in VARIANTS.items()]
+        parts = (f"-I{PARTS}",) if _is_example(sources[0]) else ()
+        found += [Program(top.stem + suffix, root, sources, (*parts, *flags)) for suffix, flags in VARIANTS.items()]
     return sorted(found, key=lambda program: program.name)
+
+
+def _is_example(top: str) -> bool:
+    return top.startswith("examples/")
 
 
 def sources_of(top: str, root: Path) -> Iterator[str]:
@@ -101,9 +109,9 @@ def sources_of(top: str, root: Path) -> Iterator[str]:
         except OSError as error:
             raise P4BuildError(f"{top} includes {path}, which can't be read: {error.strerror}") from error
         yield path
-        pending += [
-            posixpath.normpath(posixpath.join(posixpath.dirname(path), name)) for name in _INCLUDE.findall(text)
-        ]
+        for name in _INCLUDE.findall(text):
+            found = posixpath.normpath(f"{posixpath.dirname(path)}/{name}")
+            pending.append(f"{PARTS}/{name}" if _is_example(top) and not (root / found).exists() else found)
 
 
 def sha256(path: Path) -> str:

@@ -33,6 +33,7 @@ from types import FrameType
 
 from controller.compiled import stale
 from controller.errors import SwitchError
+from controller.programs import Program
 from controller.switch import SwitchClient
 from lab.target import TARGETS, LaunchSpec, PortSpec, Target, target
 from topologies.errors import LabError
@@ -266,7 +267,9 @@ def main() -> int:
     parser.add_argument(
         "--twice", action="store_true", help="with the manual clock: fails unless two runs are the same"
     )
-    parser.add_argument("--program", choices=("pcn", "pcn_time"), default="pcn", help="of the tests that leave it open")
+    parser.add_argument(
+        "--program", default="pcn", help="of the tests that leave it open: one of p4src, x.p4, or x.json as p4c made it"
+    )
     options, arguments = parser.parse_known_args()
     clock = options.clock or ("manual" if options.target == "softswitch" else "live")
     if (options.record or options.twice) and clock == "live":
@@ -282,9 +285,13 @@ def main() -> int:
             _check_live()
         if old := stale():
             print(f"note: {old}", file=sys.stderr)
+        program = options.program
+        if Path(program).suffix in (".p4", ".json"):
+            program = str(Path(program).absolute())  # tests run elsewhere
+        Program.find(program)  # what is wrong with it, once
         if options.twice:
-            return run_twice(target(options.target), options.program, options.record, arguments)
-        return run(target(options.target), clock, options.program, options.record, arguments)
+            return run_twice(target(options.target), program, options.record, arguments)
+        return run(target(options.target), clock, program, options.record, arguments)
     except (RunError, LabError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

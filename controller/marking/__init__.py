@@ -26,8 +26,13 @@ class MarkingError(LabError):
 
 
 def names() -> list[str]:
-    """Of all that there are, files that were found so far included."""
-    return [*sorted(module.name for module in pkgutil.iter_modules(__path__)), *_from_files]
+    """Of the modules here."""
+    return sorted(module.name for module in pkgutil.iter_modules(__path__))
+
+
+def known() -> list[PortTable]:
+    """All that there are, files that were found so far included."""
+    return [*map(find, names()), *_from_files.values()]
 
 
 def find(name: str) -> PortTable:

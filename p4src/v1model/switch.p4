@@ -1,5 +1,5 @@
 // The switch that every scheme shares: RoCEv2 forwarding over lossless classes, with PFC. A top program adds its
-// marking point (or what else its scheme does in switches) and makes `main` of it all: see pcn.p4.
+// marking point (or what else its scheme does in switches) and makes `main` of it all: see programs/pcn.p4.
 //
 //   frame -> SwitchParser -> VerifyIpv4Checksum
 //     |

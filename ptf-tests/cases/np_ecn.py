@@ -98,7 +98,7 @@ class ExpirySetsPn(PcnTest):
         arrivals += self.receive_data(n + later - 1)
         marks = {arrival.data.psn: arrival.data.ecn == CE for arrival in arrivals}
         self.assertEqual(len(marks), n + later)
-        if self.program == "pcn_time":
+        if self.by_time:
             self.assertEqual([psn for psn, mark in marks.items() if not mark], [0])
             return
         self.assertFalse(any(mark for psn, mark in marks.items() if psn < 1000), "a paused packet was marked")

@@ -74,7 +74,7 @@ def test_thresholds_that_cannot_work_are_refused(change: dict[str, float], messa
 def test_entries_are_what_the_scheme_s_program_takes(scheme: str) -> None:
     """Every name and width against the committed p4info, for each table of the program."""
     configured = schemes[scheme].configure()
-    schema = Program.compiled(configured.scheme.program).schema
+    schema = Program.find(configured.scheme.program).schema
     made = plan(fat_tree(4), "e0", 400, configured)
     tables = set()
     for entry in entries(made):

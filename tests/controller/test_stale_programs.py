@@ -22,7 +22,8 @@ LINE = "p4src/v1model/np_ecn.p4 was changed after p4src/compiled/pcn.json was ma
 @pytest.fixture
 def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """p4src/v1model of a copy."""
-    shutil.copytree(CHECKOUT / "p4src", tmp_path / "p4src", ignore=shutil.ignore_patterns("__pycache__"))
+    for folder in ("p4src", "examples"):
+        shutil.copytree(CHECKOUT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.setattr(compiled, "ROOT", tmp_path)
     return tmp_path / "p4src/v1model"
 

@@ -6,11 +6,12 @@ import importlib.metadata
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from hosts.algorithms import Scheme, SchemeError, find_scheme, found, names
+from hosts.algorithms import Scheme, SchemeError, find_scheme, found, names, schemes
 
 SOURCE = """
 from hosts.algorithms.parameters import Parameters
@@ -26,9 +27,12 @@ TAKEN = Scheme("pcn", "has a name of ours", "pcn", Parameters, Stay)
 
 
 @pytest.fixture(autouse=True)
-def _as_before(monkeypatch: pytest.MonkeyPatch) -> None:
+def _as_before() -> Iterator[None]:
     """What a test finds, the next one doesn't know."""
-    monkeypatch.setattr(found, "schemes", dict(found.schemes))
+    before = dict(schemes)
+    yield
+    schemes.clear()
+    schemes.update(before)
 
 
 @pytest.fixture

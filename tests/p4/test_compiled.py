@@ -36,7 +36,8 @@ def test_outputs_fit_sources(build: ModuleType) -> None:
 
 
 def copy_of_checkout(into: Path) -> Path:
-    shutil.copytree(ROOT / "p4src", into / "p4src", ignore=shutil.ignore_patterns("__pycache__"))
+    for folder in ("p4src", "examples"):
+        shutil.copytree(ROOT / folder, into / folder, ignore=shutil.ignore_patterns("__pycache__"))
     return into
 
 
@@ -55,8 +56,8 @@ def test_drift_is_seen(build: ModuleType, tmp_path: Path) -> None:
     parser = root / "p4src/v1model/parser.p4"
     parser.write_text('#include "more.p4"\n' + parser.read_text())
     (root / "p4src/v1model/more.p4").write_text("\n")
-    top = root / "p4src/v1model/pcn.p4"
-    (root / "p4src/v1model/other.p4").write_text(top.read_text())
+    top = root / "p4src/v1model/programs/pcn.p4"
+    (root / "p4src/v1model/programs/other.p4").write_text(top.read_text())
     (root / "p4src/compiled/pcn.p4info.txtpb").unlink()
     problems = build.stale(root)
     assert "pcn: p4src/v1model/more.p4 is new" in problems

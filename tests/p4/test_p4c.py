@@ -35,11 +35,11 @@ def test_committed_output_is_p4cs(build: ModuleType, compiler: Path, tmp_path: P
 
 
 def test_error_of_p4c_is_shown(build: ModuleType, compiler: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "p4src/v1model"
+    folder = tmp_path / "p4src/v1model/programs"
     folder.mkdir(parents=True)
     (folder / "broken.p4").write_text("#include <v1model.p4>\nV1Switch(Nothing()) main;\n")
     program, _ = build.find_programs(tmp_path)
-    with pytest.raises(build.P4BuildError, match=r"(?s)p4c refused p4src/v1model/broken\.p4.*Nothing"):
+    with pytest.raises(build.P4BuildError, match=r"(?s)p4c refused p4src/v1model/programs/broken\.p4.*Nothing"):
         build.compile_program(program, compiler, tmp_path)
 
 

@@ -14,13 +14,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import click
-import examples
 import needs
 import pytest
-from examples import ROOT
 from waiting import LIMIT_S
 
+import examples
 from controller.units import quantity
+from examples import ROOT
 from pcn import cli
 from pcn.commands.network import DEFAULT_DILATION
 from topologies.compact import compact
@@ -47,6 +47,7 @@ class Machine:
         command.write_text(f"#!{sys.executable}\n{lines}")
         command.chmod(0o755)
         (directory / ".config" / "fish" / "completions").mkdir(parents=True)
+        (directory / "examples").symlink_to(ROOT / "examples")
         path = f"{binaries}:{os.environ['PATH']}"
         cache = os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache"))  # what is compiled already
         home = {"HOME": str(directory), "XDG_CACHE_HOME": cache}
@@ -204,7 +205,7 @@ MININET = [line for line in OTHERS if line.startswith("mn ")]
 @pytest.mark.parametrize("line", MININET)
 def test_mininet_s_own_command(empty: Machine, tmp_path: Path, line: str) -> None:
     """In the checkout, where a file that a page says to save is."""
-    (tmp_path / "topologies").symlink_to(ROOT / "topologies")
+    (tmp_path / "lab").symlink_to(ROOT / "lab")
     (page,) = [page for page, lines in PRINTED.items() if line in lines]
     for name, text in examples.files(f"{page}-1").items():
         (tmp_path / name).write_text(text)
@@ -262,7 +263,7 @@ def test_every_page_was_found() -> None:
 ELSEWHERE = {"switch.md-2": ROOT / "tests" / "p4runtime" / "test_p4rt_clock.py"}
 """Blocks that another test runs."""
 HERE = {name: block for name, block in examples.python().items() if name not in ELSEWHERE}
-LIVE = {name: block for name, block in HERE.items() if "from controller" in block}
+LIVE = {name: block for name, block in HERE.items() if re.search(r"\b(Lab|attach|find)\(", block)}
 
 
 def save(name: str, place: Path) -> None:
@@ -296,4 +297,4 @@ def test_python_in_virtual_time(tmp_path: Path, name: str) -> None:
         command, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout or name.startswith("topologies.md-1")
+    assert done.stdout or name.startswith(("topologies.md-1", "schemes.md"))

@@ -1,8 +1,8 @@
 // PCN with NP-ECN by time: the marks as Tofino gives them. It counts where the counter of paused packets, which the
 // common switch keeps anyway, would have decided otherwise.
 
-#include "switch.p4"
-#include "np_ecn_time.p4"
+#include "../switch.p4"
+#include "../np_ecn_time.p4"
 
 // Packets that left an egress port and class marked by one of the two alone.
 counter<index_t>(N_INDEXES, CounterType.packets) marked_by_time;

@@ -1,8 +1,8 @@
 // PCN with another reading of "threshold zero", for docs/fairness.md: a packet is marked if it had to wait at all, be it
 // for the one that was being sent. v1model tells the time in microseconds: shorter waits may count as none.
 
-#include "switch.p4"
-#include "np_ecn.p4"
+#include "../switch.p4"
+#include "../np_ecn.p4"
 
 control PcnWaitedEgress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t std_meta) {
     SwitchEgress() departure;

@@ -1,7 +1,7 @@
 // DCQCN's data plane: the common switch with RED.
 
-#include "switch.p4"
-#include "red_ecn.p4"
+#include "../switch.p4"
+#include "../red_ecn.p4"
 
 control DcqcnEgress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t std_meta) {
     SwitchEgress() departure;

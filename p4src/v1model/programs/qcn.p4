@@ -1,7 +1,7 @@
 // QCN's data plane: the common switch with a congestion point where packets are admitted.
 
-#include "switch.p4"
-#include "qcn_cp.p4"
+#include "../switch.p4"
+#include "../qcn_cp.p4"
 
 control QcnIngress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t std_meta) {
     SwitchIngress() arrival;

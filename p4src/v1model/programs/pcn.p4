@@ -1,7 +1,7 @@
 // PCN's data plane, and that of schemes that need no marks: the common switch with NP-ECN.
 
-#include "switch.p4"
-#include "np_ecn.p4"
+#include "../switch.p4"
+#include "../np_ecn.p4"
 
 control PcnEgress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t std_meta) {
     SwitchEgress() departure;

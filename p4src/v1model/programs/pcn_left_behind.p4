@@ -1,7 +1,7 @@
 // PCN with another reading of "threshold zero", for docs/fairness.md: a packet is marked if it leaves packets behind.
 
-#include "switch.p4"
-#include "np_ecn.p4"
+#include "../switch.p4"
+#include "../np_ecn.p4"
 
 control PcnLeftBehindEgress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t std_meta) {
     SwitchEgress() departure;

@@ -1,0 +1,17 @@
+"""What an example brings in, the next test doesn't know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from hosts.algorithms import schemes
+
+
+@pytest.fixture(autouse=True)
+def _as_before() -> Iterator[None]:
+    before = dict(schemes)
+    yield
+    schemes.clear()
+    schemes.update(before)
