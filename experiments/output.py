@@ -20,7 +20,7 @@ from pathlib import Path
 
 from controller import signals
 from experiments.errors import ExperimentError
-from softswitch.codegen.compiling import BuildError, cache_dir
+from softswitch.codegen.compiling import BuildError, cache_dir, writing
 from topologies.errors import NO_ROOM
 
 SUMMARY, SERIES = "summary.json", "series.parquet"
@@ -69,7 +69,8 @@ def _work_directory(place: Path, undo: contextlib.ExitStack) -> Path:
             undo.callback(os.close, _lock(work))
             link = _runs() / f"{os.getpid()}-{work.name}"
             undo.callback(link.unlink, missing_ok=True)
-            link.symlink_to(work)
+            with writing(link.parent):
+                link.symlink_to(work)
     except BuildError as error:
         raise ExperimentError(str(error)) from None
     except OSError as error:
@@ -124,9 +125,10 @@ def remove_dead() -> list[str]:
 
 
 def _runs() -> Path:
-    """Has a link to the work directory of each run of this user."""
+    """Has a link to the work directory of each run of this user. Raises BuildError."""
     path = cache_dir() / "runs"
-    path.mkdir(exist_ok=True)
+    with writing(path):
+        path.mkdir(exist_ok=True)
     return path
 
 

@@ -3,7 +3,7 @@
 Each switch runs the compiled program of p4src, with routes and thresholds, in a namespace of its own. The hosts are
 Mininet's: the kernel speaks for them, so ping and iperf work, and no agent runs. `pcn status`, `watch`, `counters`,
 `pcap` and the like find the network by its record. Python's standard library and Mininet only: Debian's `mn` loads this
-with the system's Python. The program itself runs in the checkout's .venv.
+with the system's Python. The program itself runs in the environment that this file belongs to.
 """
 
 from __future__ import annotations
@@ -85,6 +85,15 @@ class _Network:
         self._stack.close()
 
 
+def _interpreter() -> str:
+    """That of the checkout's .venv, or of the environment in whose site-packages this is."""
+    for environment in (ROOT / ".venv", *ROOT.parents[2:3]):
+        python = environment / "bin" / "python"
+        if (environment / "pyvenv.cfg").exists() and python.exists():
+            return str(python)
+    return sys.executable
+
+
 class PcnSwitch(Switch):  # type: ignore[misc]
     """A switch of a topology that `topologies.mininet_topo` made. `--switch pcn,k=1000,target=bmv2` sets the stretch of
     time (rates / k, delays * k; 400 unless given) and what runs."""
@@ -105,10 +114,8 @@ class PcnSwitch(Switch):  # type: ignore[misc]
                 self._prepare_host(far)
                 network.note(far.node)
         spec = {**self._spec, "directory": str(network.directory)}
-        python = ROOT / ".venv" / "bin" / "python"
-        interpreter = str(python) if python.exists() else sys.executable
         self._process = self.popen(
-            ["setpriv", "--pdeathsig", "TERM", interpreter, "-m", "lab.standalone", json.dumps(spec)],
+            ["setpriv", "--pdeathsig", "TERM", _interpreter(), "-m", "lab.standalone", json.dumps(spec)],
             mncmd=["mnexec", "-a", str(self.pid)],
             start_new_session=True,  # a Ctrl-C at Mininet's prompt is for what runs there
             stdin=subprocess.DEVNULL,

@@ -272,7 +272,7 @@ class Network:
             *("--mac", host.mac, "--ip", host.ip, "--dilation", repr(self.dilation), "--scheme", self.scheme),
             *("--line-rate", repr(self.topology.link_at(host.name, 0).rate_bps), *parameters),
             *("--delay", repr(self._agent_delay_s(host.name)), "--seed", str(self.seed)),
-            *("--control", str(control), "--log", str(log)),
+            *("--control", str(control), "--log", str(log.resolve())),
             *(("--trace", repr(self.trace_s)) if self.trace_s is not None else ()),
         ]
         process = self._spawn(node, command, stderr)
@@ -287,7 +287,8 @@ class Network:
 
     def _spawn(self, node: LabNode, command: list[str], log: Path) -> subprocess.Popen[bytes]:
         with log.open("wb") as output:
-            return node.spawn(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT)
+            # `python -m` looks into the current directory first, where a user's lab.py or hosts.py may be.
+            return node.spawn(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, cwd="/")
 
     def _note(self, node: LabNode, process: subprocess.Popen[bytes], control: str, log: Path) -> None:
         entry = self.record.nodes[node.name]

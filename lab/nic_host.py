@@ -151,7 +151,7 @@ class NicHost:
             *("--name", host.nic.interface, "--iface", host.nic.interface, "--mac", host.nic.mac, "--ip", host.ip),
             *("--line-rate", repr(host.line_rate_bps), "--dilation", "1", "--scheme", host.scheme, *parameters),
             *("--control", str(self.agent.path)),
-            *(("--log", str(host.log)) if host.log else ()),
+            *(("--log", str(host.log.absolute())) if host.log else ()),
         ]
         ready, write = os.pipe()
         with os.fdopen(ready, "rb") as waiting:
@@ -163,6 +163,7 @@ class NicHost:
                     stderr=subprocess.STDOUT,
                     pass_fds=(write,),
                     start_new_session=True,
+                    cwd="/",  # not where a user's hosts.py may be
                 )
             finally:
                 os.close(write)

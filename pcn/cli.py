@@ -85,13 +85,23 @@ def main() -> None:
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    sys.exit(run(sys.argv[1:]))
+    try:
+        code = run(sys.argv[1:])
+    except ImportError:
+        from pcn.names import clashes
+
+        foreign = "; ".join(clashes())
+        if not foreign:
+            raise
+        code = _fail(f"another project's package has a name of ours: {foreign}", 1)
+    sys.exit(code)
 
 
 def run(arguments: list[str]) -> int:
     """Runs a command line; its exit code."""
     from controller.signals import Terminated, raising
     from hosts.client import AgentError
+    from softswitch.codegen.compiling import BuildError
     from topologies.errors import NO_ROOM, LabError
 
     try:
@@ -103,7 +113,7 @@ def run(arguments: list[str]) -> int:
         return error.exit_code
     except click.ClickException as error:
         return _fail(_one_line(error), error.exit_code)
-    except (LabError, AgentError) as error:
+    except (LabError, AgentError, BuildError) as error:
         return _fail(str(error), 1)
     except (KeyboardInterrupt, click.Abort):
         return _fail("interrupted", 128 + signal.SIGINT)

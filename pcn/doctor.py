@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.metadata
+import base64
+import hashlib
+import json
 import os
 import platform
 import re
@@ -12,11 +14,13 @@ import sys
 import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 
 from controller import compiled
-from controller.compiled import ROOT
-from softswitch.codegen.compiling import compiler
+from controller.compiled import FOLDER, ROOT
+from pcn import names
+from softswitch.codegen.compiling import BuildError, cache_dir, compiler, writing
 
 
 @dataclass(frozen=True)
@@ -62,30 +66,24 @@ _TOOLS = (
         ("--version",),
     ),
 )
-_PACKAGES = (
-    "mininet",
-    "finsy",
-    "grpcio",
-    "protobuf",
-    "click",
-    "rich",
-    "numpy",
-    "matplotlib",
-    "pyarrow",
-    "pyyaml",
-    "jinja2",
-    "thriftpy2",
-)
 _COMMAND_LIMIT_S = 10
-_CHECKOUT = "install from a checkout, which stays there: pip install -e ."
-# What the C parts include; of a C library's, and of the kernel's headers.
+# What our C sources include of a C library's headers, and of the kernel's.
 _HEADERS = ("stdio.h", "pthread.h", "linux/if_packet.h")
-_C_PARTS = ("softswitch", "hosts", "virtualnet")
+_DATA = (
+    "controller/tofino/ports.yaml",
+    "docs/choices.md",
+    "experiments/templates/report.html.j2",
+    "lab/bmv2.thrift",
+    "softswitch/clock.proto",
+)
+_NAMED = 3
+_CHECKOUT = (ROOT / "pyproject.toml").is_file()
+_AGAIN = "git checkout ." if _CHECKOUT else "pipx install --force ., in a clone of the repository"
 
 
 def checks() -> list[Check]:
     """Every check, in the order in which a user would mend things."""
-    return [*_machine(), *_checkout(), *_tools(), *_packages(), *_kernel()]
+    return [*_machine(), *_installation(), *_tools(), *_packages(), *_kernel()]
 
 
 def missing(found: Iterable[Check]) -> list[str]:
@@ -103,7 +101,10 @@ def _machine() -> Iterator[Check]:
     root = os.geteuid() == 0
     found = "yes" if root else f"uid {os.geteuid()}"
     yield Check("root", "live networks", True, root, found, "run it with sudo", live=True)
-    yield _compiler()
+    ready = [_compiler(), _cache()]
+    yield from ready
+    if all(check.present for check in ready):
+        yield _libraries()
 
 
 def _compiler() -> Check:
@@ -129,28 +130,94 @@ def _compiler() -> Check:
     return Check(name, what_for, True, True, _version(path, ("--version",)), remedy)
 
 
-def _checkout() -> Iterator[Check]:
-    """What pip doesn't copy: the C sources, which are compiled where they are used, and the compiled P4 programs."""
-    counts = {part: len(list((ROOT / part / "csrc").glob("*.c"))) for part in _C_PARTS}
-    without = [part for part, count in counts.items() if not count]
-    nowhere = ", ".join(str(ROOT / part / "csrc") for part in without)
-    found = f"none in {nowhere}" if without else f"{sum(counts.values())} files"
-    yield Check("C sources", "switch, hosts, virtual time", True, not without, found, _CHECKOUT)
+def _cache() -> Check:
     try:
-        programs = compiled.manifest()["programs"]
+        folder = cache_dir()
+        with writing(folder), tempfile.TemporaryFile(dir=folder):
+            pass
+    except BuildError as error:
+        return Check("cache", "what is compiled", True, False, str(error), "set XDG_CACHE_HOME")
+    return Check("cache", "what is compiled", True, True, str(folder))
+
+
+def _libraries() -> Check:
+    """Compiled, unless the cache has them, and loaded: then no source is missing, and no symbol."""
+    from hosts.native import library
+    from softswitch.codegen.build import build_program
+    from virtualnet.native import engine
+
+    name, what_for = "C libraries", "switch, hosts, virtual time"
+    try:
+        library()
+        engine()
+        build_program((ROOT / FOLDER / "pcn_native.json").read_text())
+    except (BuildError, OSError) as error:
+        return Check(name, what_for, True, False, str(error), _AGAIN)
+    return Check(name, what_for, True, True, "they compile")
+
+
+def _installation() -> Iterator[Check]:
+    """What there is of ours beside Python's modules, and whether Python finds these."""
+    foreign = list(names.clashes())
+    yield Check(
+        "package names",
+        "everything",
+        True,
+        not foreign,
+        "; ".join(foreign) or "no clash",
+        "an environment of its own (pipx install .), and no PYTHONPATH to other projects",
+    )
+    wrong = {"not found": [name for name in _DATA if not (ROOT / name).is_file()], "not as installed": list(_changed())}
+    found = "; ".join(f"{what}: {_few(files)}" for what, files in wrong.items() if files)
+    yield Check("files", "everything", True, not found, found or str(ROOT), _AGAIN)
+    yield _programs()
+
+
+def _changed() -> Iterator[str]:
+    """Files of ours that aren't what pip wrote: another project with a package of that name has written over them."""
+    for file in _distribution_files():
+        if file.hash is None or ".." in file.parts:
+            continue
+        path = Path(str(file.locate()))
+        digest = hashlib.new(file.hash.mode, path.read_bytes()).digest() if path.is_file() else b""
+        if base64.urlsafe_b64encode(digest).rstrip(b"=").decode() != file.hash.value:
+            yield str(file)
+
+
+def _distribution_files() -> list[metadata.PackagePath]:
+    try:
+        return metadata.files(names.PROJECT) or []
+    except metadata.PackageNotFoundError:
+        return []
+
+
+def _programs() -> Check:
+    name, what_for = "P4 programs", "switches"
+    try:
+        tofino = json.loads((ROOT / FOLDER / "tofino" / "manifest.json").read_text())["programs"]
+        programs = [*compiled.manifest()["programs"].values(), *tofino.values()]
     except OSError as error:
-        yield Check("P4 programs", "switches", True, False, f"{error.filename}: {error.strerror}", _CHECKOUT)
-        return
-    gone = [path for program in programs.values() for path in program["outputs"] if not (ROOT / path).is_file()]
-    found = f"not found: {', '.join(gone)}" if gone else compiled.stale() or f"{len(programs)}, of their sources"
-    yield Check("P4 programs", "switches", True, not gone, found, "make p4, or git checkout p4src/compiled")
+        return Check(name, what_for, True, False, f"{error.filename}: {error.strerror}", _AGAIN)
+    gone = [path for program in programs for path in program["outputs"] if not (ROOT / path).is_file()]
+    found = f"not found: {_few(gone)}" if gone else compiled.stale() or f"{len(programs)}, of their sources"
+    return Check(name, what_for, True, not gone, found, _AGAIN)
+
+
+def _few(files: list[str]) -> str:
+    more = f" and {len(files) - _NAMED} more" if len(files) > _NAMED else ""
+    return ", ".join(files[:_NAMED]) + more
 
 
 def _tools() -> Iterator[Check]:
     for tool in _TOOLS:
-        path = shutil.which(tool.name)
+        path = _where(tool.name)
         found = "not found" if path is None else _version(path, tool.version) or path
         yield Check(tool.name, tool.what_for, tool.needed, path is not None, found, tool.remedy, live=tool.needed)
+
+
+def _where(tool: str) -> str | None:
+    """On the PATH, or where root has it: an ordinary user's leaves /usr/sbin out."""
+    return shutil.which(tool) or (None if os.geteuid() == 0 else shutil.which(tool, path="/usr/sbin:/sbin"))
 
 
 def _version(path: str, arguments: tuple[str, ...]) -> str:
@@ -166,13 +233,16 @@ def _version(path: str, arguments: tuple[str, ...]) -> str:
 
 
 def _packages() -> Iterator[Check]:
-    for package in _PACKAGES:
+    """What pyproject.toml asks for."""
+    remedy = "make setup" if _CHECKOUT else _AGAIN
+    required = [line for line in metadata.requires(names.PROJECT) or [] if "extra ==" not in line]
+    for package in (re.split(r"[^\w-]", line)[0] for line in required):
         try:
-            version = importlib.metadata.version(package)
-        except importlib.metadata.PackageNotFoundError:
-            yield Check(package, "Python package", True, False, "not found", "make setup")
+            version = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            yield Check(package, "Python package", True, False, "not found", remedy)
         else:
-            yield Check(package, "Python package", True, True, version, "make setup")
+            yield Check(package, "Python package", True, True, version, remedy)
 
 
 def _kernel() -> Iterator[Check]:

@@ -13,8 +13,8 @@ import os
 import shlex
 import subprocess
 import zlib
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 
@@ -27,7 +27,7 @@ CHECKSUM_BYTES = 4
 
 
 class BuildError(Exception):
-    """The compiler is missing or refused; the message holds what it said."""
+    """The compiler is missing or refused, with what it said; or the cache can't be written."""
 
 
 def compiler() -> list[str]:
@@ -36,22 +36,32 @@ def compiler() -> list[str]:
 
 
 def cache_dir() -> Path:
-    """Where built objects are kept; made if missing."""
+    """Where built objects are kept; made if missing. Raises BuildError."""
     base = os.environ.get("XDG_CACHE_HOME", "")
-    root = Path(base) if Path(base).is_absolute() else Path.home() / ".cache"
-    path = root / "pcn-lab"
     try:
+        root = Path(base) if Path(base).is_absolute() else Path.home() / ".cache"
+    except RuntimeError:
+        raise BuildError("no home directory for the cache; set XDG_CACHE_HOME") from None
+    path = root / "pcn-lab"
+    with writing(path):
         path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise BuildError(f"cannot make the cache directory {path}: {error.strerror}; set XDG_CACHE_HOME") from error
     return path
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """For a block that writes into the cache: BuildError, with the way out, where that can't be done."""
+    try:
+        yield
+    except OSError as error:
+        raise BuildError(f"cannot write the cache directory {path}: {error.strerror}; set XDG_CACHE_HOME") from error
 
 
 def build_folder(name: str, folder: Path, flags: Sequence[str]) -> Path:
     """The shared object of all C files of a folder."""
     sources = sorted(folder.glob("*.c"))
     if not sources:
-        raise BuildError(f"no C sources in {folder}; the checkout is incomplete")
+        raise BuildError(f"no C sources in {folder}; the installation is incomplete")
     return build(name, sources, digest([*sources, *sorted(folder.glob("*.h"))]), flags, folder)
 
 
@@ -74,7 +84,8 @@ def build(name: str, sources: Sequence[Path], digest: str, flags: Sequence[str],
 
     libraries = [flag for flag in flags if flag.startswith("-l")]
     options = [flag for flag in flags if not flag.startswith("-l")]
-    descriptor, scratch = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    with writing(target.parent):
+        descriptor, scratch = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
     os.close(descriptor)
     try:
         _run([*compiler(), *options, f"-I{headers}", "-o", scratch, *map(str, sources), *libraries])

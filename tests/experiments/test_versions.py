@@ -41,3 +41,13 @@ def test_a_commit_and_what_was_changed_since(checkout: Path) -> None:
 def test_no_repository(checkout: Path) -> None:
     found = versions.provenance()
     assert (found["commit"], found["tree"]) == ("unknown", "unknown")
+
+
+def test_within_somebodys_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in an environment that a user keeps there."""
+    site_packages = tmp_path / "site-packages"
+    site_packages.mkdir()
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "commit", "-qm", "theirs", "--allow-empty")
+    monkeypatch.setattr(versions, "ROOT", site_packages)
+    assert versions.provenance()["commit"] == "unknown"

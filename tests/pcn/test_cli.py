@@ -224,15 +224,20 @@ class TestDoctor:
         assert "stdio.h" in check.found
         assert "libc6-dev" in check.remedy
 
-    def test_a_copy_without_sources(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        """What `pip install .` would make: Python files alone."""
+    def test_a_cache_that_cannot_be_written(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("XDG_CACHE_HOME", "/proc")
+        checks = {check.name: check for check in doctor.checks()}
+        assert (checks["cache"].needed, checks["cache"].present) == (True, False)
+        assert checks["cache"].found.startswith("cannot write the cache directory /proc/pcn-lab")
+        assert "XDG_CACHE_HOME" in checks["cache"].remedy
+        assert "C libraries" not in checks
+
+    def test_a_copy_without_data(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         for module in (doctor, compiled):
             monkeypatch.setattr(module, "ROOT", tmp_path)
-        lacking = doctor.missing(doctor.checks())
-        assert lacking[:2] == ["C sources", "P4 programs"]
-        (check,) = [check for check in doctor.checks() if check.name == "C sources"]
-        assert str(tmp_path / "softswitch" / "csrc") in check.found
-        assert "pip install -e ." in check.remedy
+        checks = {check.name: check for check in doctor.checks()}
+        assert doctor.missing(checks.values()) == ["C libraries", "files", "P4 programs"]
+        assert checks["files"].found.endswith("and 2 more")
 
     def test_a_compiled_program_that_is_gone(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         shutil.copytree(ROOT / "p4src", tmp_path / "p4src")
@@ -241,6 +246,23 @@ class TestDoctor:
             monkeypatch.setattr(module, "ROOT", tmp_path)
         (check,) = [check for check in doctor.checks() if check.name == "P4 programs"]
         assert (check.present, check.found) == (False, "not found: p4src/compiled/pcn.json")
+
+    def test_a_name_that_somebody_else_has(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """As by a module of that name on PYTHONPATH: then nothing else of ours may be imported."""
+        (tmp_path / "controller.py").touch()
+        script = "import sys; from pcn.cli import main; main()"
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}
+        done = subprocess.run(
+            [sys.executable, "-c", script, "doctor"],
+            env=environment,
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        finds = f"`import controller` finds {tmp_path}/controller.py, not {ROOT}/controller"
+        assert (done.returncode, done.stdout) == (1, "")
+        assert done.stderr == f"pcn: another project's package has a name of ours: {finds}\n"
 
     def test_what_is_optional_does_not_fail_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
         optional = doctor.Check("p4c", "changing P4", needed=False, present=False, found="not found", remedy="build it")
