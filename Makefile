@@ -94,4 +94,4 @@ lock: $(VENV)/.ready ## pin the newest versions that pyproject.toml allows into 
 	  --no-annotate --upgrade pyproject.toml -o requirements.lock
 
 clean: ## remove the virtual environment and caches, not results
-	rm -rf $(VENV) *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
