@@ -20,15 +20,17 @@ def manifest() -> Mapping[str, Any]:
 
 def stale(*programs: str) -> str | None:
     """One line that names the sources which these programs (all unless given) weren't compiled from as they are now,
-    and the way out. None where all fit, and of a program that the manifest doesn't know."""
+    and the way out. None where all fit, and of a program that the manifest doesn't know or that isn't here: a wheel has
+    no examples."""
     entries = manifest()["programs"]
     old: list[str] = []
     changed: dict[str, None] = {}
     for name in programs or entries:
-        sources = entries.get(name, {}).get("sources", {})
-        found = [path for path, digest in sources.items() if _digest(ROOT / path) != digest]
+        if name not in entries or not (ROOT / (output := next(iter(entries[name]["outputs"])))).is_file():
+            continue
+        found = [path for path, digest in entries[name]["sources"].items() if _digest(ROOT / path) != digest]
         if found:
-            old.append(next(iter(entries[name]["outputs"])))
+            old.append(output)
             changed |= dict.fromkeys(found)
     if not old:
         return None

@@ -198,8 +198,9 @@ def _programs() -> Check:
         programs = [*compiled.manifest()["programs"].values(), *tofino.values()]
     except OSError as error:
         return Check(name, what_for, True, False, f"{error.filename}: {error.strerror}", _AGAIN)
-    gone = [path for program in programs for path in program["outputs"] if not (ROOT / path).is_file()]
-    found = f"not found: {_few(gone)}" if gone else compiled.stale() or f"{len(programs)}, of their sources"
+    outputs = [program["outputs"] for program in programs if next(iter(program["outputs"])).startswith(FOLDER)]
+    gone = [path for paths in outputs for path in paths if not (ROOT / path).is_file()]
+    found = f"not found: {_few(gone)}" if gone else compiled.stale() or f"{len(outputs)}, of their sources"
     return Check(name, what_for, True, not gone, found, _AGAIN)
 
 

@@ -119,6 +119,14 @@ def test_down_and_status_with_nothing_there(
     assert run(capsys, "status", "--json") == (0, "[]\n", "")
 
 
+def test_down_with_a_home_that_cannot_be_written(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", "/proc")
+    line = "pcn: cannot write the cache directory /proc/pcn-lab: No such file or directory; set XDG_CACHE_HOME\n"
+    assert run(capsys, "down") == (1, "", line)
+
+
 def test_without_root(tmp_path: Path) -> None:
     """As a user who may not make namespaces; `nobody` reads the checkout through its file descriptors only."""
     program = (
