@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 from controller import marking, pfc
 from controller.constants import RECIRCULATION_PORT
 from controller.pfc import PFC_CLONE_SESSION, PfcPort
 from controller.port_tables import PortEntries, PortTable
+from controller.programs import Program, ProgramError
 from controller.routes import MultipathRoute, PortGroup, Route, group_entry, host_routes, join, route_entry
 from controller.switch import CloneSession, TableEntry
 from hosts.algorithms import Configured, NetworkFacts, Scheme
@@ -59,6 +61,16 @@ def plan(topology: Topology, switch: str, dilation: float, scheme: Configured | 
 def clone_sessions(plan: SwitchPlan) -> list[CloneSession]:
     """Copies go to the recirculation port, whose egress makes of them what the program sends itself."""
     return [CloneSession(session, replicas=[RECIRCULATION_PORT]) for session in plan.clone_sessions]
+
+
+def require_tables(program: Program, scheme: Scheme) -> None:
+    """Raises ProgramError where the program hasn't the tables of the scheme's marking points."""
+    there = {table.alias for table in program.schema.tables}
+    for name in scheme.marking:
+        table = marking.find(name).TABLE
+        if table not in there:
+            point = Path(name).stem
+            raise ProgramError(f"program {program.name} has no table {table}, which {scheme.name} sets (as {point})")
 
 
 def recommended(topology: Topology, scheme: Scheme) -> dict[str, float]:

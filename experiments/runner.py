@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from controller.compiled import stale
+from controller.programs import Program
 from experiments import calibrate, scheme_parameters
 from experiments.errors import ExperimentError
 from experiments.experiment import Plan
@@ -22,7 +23,7 @@ from experiments.recording import Recording
 from experiments.result import Result, judge
 from experiments.versions import provenance
 from experiments.virtual import run_virtual
-from hosts.algorithms import SchemeError, find_scheme
+from hosts.algorithms import Scheme, SchemeError, find_scheme
 from lab import record as records
 from lab.network import require_startable
 from lab.target import target as find_target
@@ -31,6 +32,7 @@ RESULTS = Path("results")
 K = Parameter("k", "number", None, "how far live time is stretched", 1.0, 1e6, "chosen for this machine")
 CLOCKS = ("live", "virtual")
 DEFAULT_TARGET = "softswitch"
+COUNTERS = ("transmitted", "marked")
 _ATTEMPTS = 3
 
 
@@ -69,6 +71,8 @@ def run(
     values = parse_assignments(settings, (*made.parameters, K), f"pcn run {scenario} --list")
     k = K.check(values.pop("k", k))
     scheme_parameters.check_given(values, schemes, made.parameters)
+    for one in schemes:
+        _require_counters(find_scheme(one))
     plans = [made.plan(one, seed, scheme_parameters.given(one, values)) for one in schemes]
     place = out or place_of(made.name, schemes, clocks)
     if "live" in clocks:
@@ -113,10 +117,11 @@ def run(
 
 def parameters(scenario: str, scheme: str | None = None) -> list[Parameter]:
     """Those that `settings` may give: of all schemes, or of these, with commas between. Raises ExperimentError."""
+    schemes = _schemes(scheme) if scheme else []  # which may bring parameters with them
     offered = lookup(scenario, SCENARIOS, "scenario").parameters
-    if scheme is None:
+    if not schemes:
         return [*offered, K]
-    own = {one.name for name in _schemes(scheme) for one in scheme_parameters.own(name, offered)}
+    own = {one.name for name in schemes for one in scheme_parameters.own(name, offered)}
     return [*(one for one in offered if one.name in own), K]
 
 
@@ -141,6 +146,17 @@ def _schemes(text: str) -> list[str]:
         return list(dict.fromkeys(find_scheme(one.strip()).name for one in text.split(",")))
     except SchemeError as error:
         raise ExperimentError(str(error)) from None
+
+
+def _require_counters(scheme: Scheme) -> None:
+    """Before minutes are spent on a run that could not be read."""
+    program = Program.find(scheme.program)
+    there = {counter.alias for counter in program.schema.counters}
+    if missing := [name for name in COUNTERS if name not in there]:
+        raise ExperimentError(
+            f"{scheme.name}: program {program.name} has no counter {' and no '.join(missing)}, which experiments read "
+            "by port and class: `counter<index_t>(N_INDEXES, CounterType.packets_and_bytes) marked;`"
+        )
 
 
 def _record(plan: Plan, target: str, k: float | None, logs: Path, progress: RunProgress) -> Recording:

@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from controller import signals
-from controller.configure import SwitchPlan, plan, program_switch
+from controller.configure import SwitchPlan, plan, program_switch, require_tables
 from controller.programs import Program
 from controller.switch import SwitchClient
 from lab.network import Network
@@ -37,6 +37,7 @@ class Lab:
         self._progress: Callable[[str], None] = network.get("progress", lambda _text: None)
         self.network = Network(topology, **network)
         self.program = Program.find(self.network.configured.scheme.program)
+        require_tables(self.program, self.network.configured.scheme)
         # Before anything is started: a topology that can't be programmed fails here.
         for switch in topology.switches:
             self.plans[switch.name] = plan(topology, switch.name, self.network.dilation, self.network.configured)

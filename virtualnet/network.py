@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Literal
 
 from controller import signals
-from controller.configure import plan, program_switch
+from controller.configure import plan, program_switch, require_tables
 from controller.programs import Program
 from hosts import wire
 from hosts.algorithms import Ack, Cnm, Cnp, Configured, Mark, Window
@@ -147,9 +147,9 @@ class VirtualNetwork(Sources):
             raise VirtualError("the network could not be made")
         try:
             if not isinstance(program, LoadedProgram):
-                program = load(
-                    Program.compiled(program) if program else Program.find(scheme.scheme.program, native=True), inplace
-                )
+                found = Program.compiled(program) if program else Program.find(scheme.scheme.program, native=True)
+                require_tables(found, scheme.scheme)
+                program = load(found, inplace)
             self._build(program, pfc)
         except BaseException:
             self.close()

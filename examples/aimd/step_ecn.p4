@@ -2,6 +2,9 @@
 
 #include "switch.p4"
 
+// By port and class: `pcn watch` and reports show it.
+counter<index_t>(N_INDEXES, CounterType.packets_and_bytes) marked;
+
 control StepEgress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t std_meta) {
     SwitchEgress() departure;
     bit<32> k;
@@ -23,6 +26,7 @@ control StepEgress(inout headers_t hdr, inout metadata_t meta, inout standard_me
             step_config.apply();
             if (meta.left_bytes > k) {
                 hdr.ipv4.ecn = ECN_CE;
+                marked.count(meta.egress_port ++ meta.class);
             }
         }
     }

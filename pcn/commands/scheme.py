@@ -54,7 +54,7 @@ def check(name: str, seed: int, as_json: bool) -> int:
     Examples:
       pcn scheme check dcqcn
     """
-    from controller import marking
+    from controller.configure import require_tables
     from controller.programs import Program
     from hosts.algorithms import SchemeError, find_scheme
     from hosts.algorithms.check import check as check_scheme
@@ -64,11 +64,7 @@ def check(name: str, seed: int, as_json: bool) -> int:
         found = find_scheme(name)
     except SchemeError as error:
         raise LabError(str(error)) from None
-    tables = [marking.find(point).TABLE for point in found.marking]
-    program = Program.find(found.program)
-    missing = [table for table in tables if table not in {one.alias for one in program.schema.tables}]
-    if missing:
-        raise LabError(f"{found.name}: program {program.name} has no table {' and no '.join(missing)}")
+    require_tables(Program.find(found.program), found)
     findings = check_scheme(found, seed)
     if as_json:
         print_json([asdict(one) for one in findings])

@@ -1,0 +1,86 @@
+"""`pcn run` with a scheme of somebody's own: in a file, or one of ours with another program."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hosts.algorithms import schemes
+from pcn.cli import run as pcn
+
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "aimd"
+AIMD = f"{EXAMPLE}/aimd.py:AIMD"
+SHORT = ["--clock", "virtual", "--set", "duration=20ms"]
+
+
+@pytest.fixture(autouse=True)
+def _as_before() -> Iterator[None]:
+    """What a test finds, the next one doesn't know."""
+    before = dict(schemes)
+    yield
+    schemes.clear()
+    schemes.update(before)
+
+
+def test_beside_ours_by_its_own_name_without_claims_of_a_paper(tmp_path: Path) -> None:
+    out = tmp_path / "both"
+    command = ["run", "dumbbell", "--scheme", f"pcn,{AIMD}", *SHORT, "--set", "step=200M", "--out", str(out)]
+    assert pcn(command) == 0
+    made = json.loads((out / "summary.json").read_text())["runs"]
+    assert list(made) == ["pcn", "aimd"]
+    assert made["aimd"]["parameters"]["step"] == 200e6
+    assert "step" not in made["pcn"]["parameters"]
+    assert {check["claim"] for check in made["aimd"]["checks"]} == {""}
+    assert made["aimd"]["checks"][0]["measured"] == 0  # packets lost
+    assert "AIMD: additive increase, multiplicative decrease" in (out / "report.html").read_text()
+
+
+def test_its_parameters_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert pcn(["run", "dumbbell", "--scheme", AIMD, "--list", "--json"]) == 0
+    listed = {one["name"]: one for one in json.loads(capsys.readouterr().out)}
+    assert listed["cut"]["schemes"] == ["aimd"]
+    assert listed["cut"]["default"] == 0.1
+
+
+def test_another_program_is_another_scheme(tmp_path: Path) -> None:
+    program, out = EXAMPLE / "step_ecn.json", tmp_path / "out"
+    command = ["run", "dumbbell", "--scheme", "pcn", "--program", str(program), *SHORT, "--out", str(out)]
+    assert pcn(command) == 0
+    made = json.loads((out / "summary.json").read_text())
+    assert made["scheme"] == "pcn@step_ecn"
+    assert {check["claim"] for check in made["checks"]} == {""}
+
+
+@pytest.mark.parametrize(
+    ("scheme", "program", "message"),
+    [
+        ("dcqcn", "step_ecn.json", "has no table red_config, which dcqcn@step_ecn sets (as red_ecn)"),
+        ("pcn", "nosuch.json", "there is no program "),
+        ("pcn", "aimd.py", "a program is a .p4 file, or the .json that p4c made of one"),
+        (AIMD[:-1], "step_ecn.json", "has no scheme 'AIM': did you mean 'AIMD'?"),
+    ],
+)
+def test_what_does_not_fit_is_one_line(
+    scheme: str, program: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["run", "dumbbell", "--scheme", scheme, "--program", str(EXAMPLE / program), *SHORT]
+    assert pcn([*command, "--out", str(tmp_path / "out")]) == 1
+    (line,) = [one for one in capsys.readouterr().err.splitlines() if one.startswith("pcn: ")]
+    assert message in line
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_program_without_its_native_twin_says_what_to_make(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("step_ecn.json", "step_ecn.p4info.txtpb"):
+        shutil.copy(EXAMPLE / name, tmp_path)
+    program = tmp_path / "step_ecn.json"
+    assert pcn(["run", "dumbbell", "--program", str(program), *SHORT, "--out", str(tmp_path / "out")]) == 1
+    said = capsys.readouterr().err
+    assert f"beside {program} there must be step_ecn_native.json and step_ecn_native.p4info.txtpb" in said
+    assert "-DNATIVE_PFC" in said
