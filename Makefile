@@ -15,12 +15,12 @@ ARGS ?=
 help: ## this list
 	@echo "make TARGET [VARIABLE=value]"
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16 | sed 's/^/  /'
-	@echo "Variables: TARGET=softswitch|bmv2  SCHEME=pcn|dcqcn|qcn|timely|pfc  ARGS='more options of the command'"
+	@echo "Variables: TARGET=softswitch|bmv2  SCHEME=one of pcn scheme list  ARGS='more options of the command'"
 
 run: root $(VENV)/.ready ## the dumbbell on Mininet: real switches, real packets; table, plots and report
 	$(BIN)/pcn run dumbbell --scheme $(SCHEME) --target $(TARGET) $(ARGS)
 
-victim: root $(VENV)/.ready ## the victim flow (Fig. 1 to 3): PFC alone, DCQCN and PCN on Mininet, one report; about three minutes
+victim: root $(VENV)/.ready ## the victim flow (Fig. 1 to 3): three schemes on Mininet, one report; about three minutes
 	$(BIN)/pcn run victim --target $(TARGET) $(ARGS)
 
 fig5: root $(VENV)/.ready ## how fast a congested flow may send without PAUSE (Fig. 5), on Mininet; about a minute

@@ -22,7 +22,7 @@ def parameters(
     mtu_bytes: float = MTU_BYTES,
     pause_quanta: float = PAUSE_QUANTA,
 ) -> dict[str, Value]:
-    """By name. XON defaults to XOFF less two MTUs: DCQCN's distance, PCN gives none."""
+    """By name. XON defaults to XOFF less two MTUs: the distance that SIGCOMM'15 has, NSDI'20 gives none."""
     return {
         "mtu_bytes": mtu_bytes,
         "xoff_bytes": xoff_bytes,

@@ -44,7 +44,7 @@ class Cnp:
 
 
 class Cnm(NamedTuple):
-    """QCN's congestion notification message: quantised feedback of a congestion point, 0 to 63."""
+    """Congestion notification message (IEEE 802.1Qau): quantised feedback of a congestion point, 0 to 63."""
 
     feedback: int
 

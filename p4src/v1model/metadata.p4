@@ -14,7 +14,7 @@ const bit<32> INSTANCE_INGRESS_CLONE = 1;
 const bit<32> INSTANCE_EGRESS_CLONE = 2;
 const bit<32> INSTANCE_RECIRCULATED = 4;
 
-// Field lists: of a packet that a paused port holds, of a PFC frame to be, and of QCN's message to be.
+// Field lists: of a packet that a paused port holds, of a PFC frame to be, and of a CNM to be.
 const bit<8> LIST_HELD = 1;
 const bit<8> LIST_PFC = 2;
 const bit<8> LIST_CNM = 3;
@@ -23,7 +23,7 @@ enum bit<2> kind_t {
     NEW = 0,   // from an interface, in its first pass
     HELD = 1,  // admitted, met a paused port at least once
     PFC = 2,   // becomes a PFC frame
-    CNM = 3    // QCN's message, made here: forwarded as if it were new, and cut to its length when it leaves
+    CNM = 3    // a CNM, made here: forwarded as if it were new, and cut to its length when it leaves
 }
 
 struct metadata_t {
@@ -53,7 +53,7 @@ struct metadata_t {
     // NP-ECN by time: when it was first enqueued at its egress port (us), and whether others of its class waited then.
     @field_list(LIST_HELD) bit<32> enqueued_at;
     @field_list(LIST_HELD) bit<1>  found_queue;
-    // In its port and class once it was admitted. Clones take it and the feedback along in QCN alone.
+    // In its port and class once it was admitted. Clones take it and the feedback along where CNMs are made.
     @field_list(LIST_CNM) bit<32> queue_bytes;
     @field_list(LIST_CNM) bit<6>  feedback;
 

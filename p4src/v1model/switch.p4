@@ -8,7 +8,7 @@
 //     |                    | PFC frame: PfcReceive (pause state, pn), gone
 //     |                    | IPv4: Forwarding (route, or the flow's port of a group) --no route, TTL--> dropped
 //     |                          PortAdmit (waiting), PfcAdmit (held_bytes) ..PAUSE..> clone
-//     |        QCN's message: as if new
+//     |        CNM:      as if new
 //     |        held:     back to its queue
 //     |        PFC to be: to the highest queue of its port
 //     |

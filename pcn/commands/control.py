@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ from pcn.commands.common import (
     Quantity,
     election_id_option,
     json_option,
+    listing,
     network_option,
     print_json,
     print_table,
@@ -23,7 +24,14 @@ if TYPE_CHECKING:
     from lab.running import Running
 
 
-@click.command("set")
+def _settings() -> Iterator[tuple[str, str]]:
+    from controller.settings import known
+
+    for setting in known():
+        yield setting.name, setting.what
+
+
+@click.command("set", cls=listing("Settings, where the switch's program has them", _settings))
 @click.argument("switch", shell_complete=complete_switch)
 @click.argument("words", nargs=-1, metavar="[PORT] [NAME=VALUE]...", shell_complete=complete_setting)
 @election_id_option()
@@ -35,11 +43,6 @@ def set_(switch: str, words: tuple[str, ...], election_id: int | None, network: 
     At all its ports, or at PORT. Without NAME=VALUE it shows them. XON follows XOFF at its distance unless it is set
     too.
 
-    \b
-      xoff, xon            bytes of a port inside, for its PAUSE and RESUME
-      quanta               of its PAUSE frames, 512 bit times each
-      k_min, k_max, p_max  of RED, with DCQCN
-      q_eq, w, sample      of the CP, with QCN
     \b
     Examples:
       pcn set s1

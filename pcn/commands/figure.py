@@ -40,7 +40,7 @@ def figure(
     \b
     Examples:
       pcn figure fig10
-      pcn figure fig11 --schemes pcn,dcqcn
+      pcn figure fig11 --schemes pcn,pfc
       pcn figure all
     """
     from experiments.figure_cli import figure_command

@@ -93,11 +93,11 @@ def run(
     Examples:
       pcn run dumbbell
       pcn run dumbbell --scheme pfc --set duration=50ms
-      pcn run victim --scheme dcqcn,pcn --set K_max=400KB
+      pcn run victim --scheme pfc,pcn --set w_max=0.25
       pcn run fig5 --clock virtual
       pcn run dumbbell --clock live,virtual
       pcn run dumbbell --target bmv2 --dilation 1000 --out /tmp/bmv2
-      pcn run victim --scheme dcqcn --list
+      pcn run victim --scheme pcn --list
     """
     from experiments import cli
     from experiments.papers import SCENARIOS

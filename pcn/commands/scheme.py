@@ -29,7 +29,12 @@ def scheme() -> None:
 @scheme.command("list")
 @json_option
 def list_schemes(as_json: bool) -> None:
-    """The schemes there are, installed packages' included."""
+    """List the schemes there are, installed packages' included.
+
+    \b
+    Examples:
+      pcn scheme list
+    """
     from hosts.algorithms import find_scheme, names
 
     found = [find_scheme(name) for name in names()]
@@ -52,7 +57,7 @@ def check(name: str, seed: int, as_json: bool) -> int:
 
     \b
     Examples:
-      pcn scheme check dcqcn
+      pcn scheme check pcn --seed 2
     """
     from controller.configure import require_tables
     from controller.programs import Program

@@ -10,7 +10,7 @@
 #include "lines.h"
 #include "virtualnet.h"
 
-enum { VN_ASKED = 8192 /* segments (TIMELY: or packets) of a flow under way at most, or their round trips are too short */ };
+enum { VN_ASKED = 8192 /* segments, or packets, of a flow under way at most, or their round trips are too short */ };
 enum {
     VN_NONE = -1u,
     VN_STORED = 128, /* bytes of a frame, where programs don't run in place */
@@ -206,7 +206,7 @@ struct vn_question {
     uint64_t bytes;
     double first_s, last_s;
     uint8_t mark;        /* ... and of an RP's CNP or acknowledgement: the ECN field's value */
-    double told;         /* VN_CNP: RecRate; VN_CNM: QCN's feedback; VN_ACK: the round trip, in seconds */
+    double told;         /* VN_CNP: RecRate; VN_CNM: quantised feedback; VN_ACK: the round trip, in seconds */
     uint64_t sent_bytes; /* by the flow so far, in frames */
 
     bool answered;        /* there is a rate or a CNP */
