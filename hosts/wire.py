@@ -6,8 +6,8 @@ reserved bytes; PCN's section 5.2 adds RecRate, in Mb/s and big endian, in the f
 by CE in the IP header; ECT(1) there says UE (TCD), as in data packets and acknowledgements. An acknowledgement is a
 reliable connection's; data packets ask for it by BTH's AckReq, where a scheme measures round trips. A congestion
 notification message (CNM) is what a congestion point makes: IPv4 / UDP 0x22E7 / feedback as in IEEE 802.1Qau's CNM
-PDU / queue / BTH of the packet that was sampled. PFC is IEEE 802.1Qbb's frame (802.3 Annex 31D). Frames are without FCS, as
-software sees them.
+PDU / queue / BTH of the packet that was sampled. PFC is IEEE 802.1Qbb's frame (802.3 Annex 31D). Frames are without
+FCS, as software sees them.
 
 Bytes of a data packet:  0 Ethernet 14 | 14 IPv4 20 | 34 UDP 8 | 42 BTH 12 | 54 payload | ICRC 4.
 """
