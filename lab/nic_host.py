@@ -98,13 +98,14 @@ def settings(
             f"{nic.interface} has no IPv4 address: give the host's, which the switch's route has, with --ip 10.0.0.1"
         )
     given = dict(parameters or {})
-    if any(one.name == "period_s" for one in fields(find_scheme(scheme).parameters)):
+    found = find_scheme(scheme)
+    if any(one.name == "period_s" for one in fields(found.parameters)):
         given.setdefault("period_s", repr(USUAL_PERIOD_S))
-    find_scheme(scheme).configure(given)
+    found.configure(given)
     rate = line_rate_bps or min(USUAL_RATE_BPS, nic.speed_bps or USUAL_RATE_BPS)
     if nic.speed_bps is not None and rate > nic.speed_bps:
         raise NicError(f"{nic.interface} has {nic.speed_bps / 1e9:g} Gb/s: {rate / 1e9:g} Gb/s can't be its line rate")
-    return HostSettings(nic, address, rate, scheme, given, log)
+    return HostSettings(nic, address, rate, found.reference, given, log)
 
 
 class NicHost:
