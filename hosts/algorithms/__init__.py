@@ -1,5 +1,5 @@
-"""Congestion control schemes: each a file with its RP, NP, parameters and `Scheme`. A new one of ours is a file, and a
-name in `found.schemes`; docs/schemes.md says how to bring one from outside."""
+"""Congestion control schemes: each a file with its RP, NP, parameters and `Scheme`, which `found` finds here by itself.
+docs/schemes.md says how to bring one from outside."""
 
 from __future__ import annotations
 

@@ -11,27 +11,34 @@ Whatever is found has a name from then on: results, tables and pictures have it 
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import importlib.util
 import sys
 import traceback
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .dcqcn import DCQCN
-from .pcn import PCN, PCN_TIME
-from .pcn_x import PCN_X
-from .pfc import PFC
-from .qcn import QCN
 from .scheme import Scheme, SchemeError, nearest
-from .timely import TIMELY
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 ENTRY_POINTS = "pcn_lab.schemes"
 
-schemes: dict[str, Scheme] = {scheme.name: scheme for scheme in (PCN, DCQCN, QCN, PCN_X, PCN_TIME, TIMELY, PFC)}
+_MACHINERY = ("base", "check", "found", "parameters", "scheme")
+
+
+def _ours() -> Iterator[Scheme]:
+    """Each file of this folder, besides these, is a scheme's, and makes one `Scheme` or several."""
+    folder = Path(__file__).parent
+    for name in sorted(path.stem for path in folder.glob("[a-z]*.py")):
+        if name not in _MACHINERY:
+            module = importlib.import_module(f".{name}", __package__)
+            yield from (value for value in vars(module).values() if isinstance(value, Scheme))
+
+
+schemes: dict[str, Scheme] = {scheme.name: scheme for scheme in _ours()}
 """Ours, and those from outside that were found so far."""
 
 
