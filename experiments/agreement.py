@@ -54,7 +54,8 @@ def _rows(live: Result, virtual: Result) -> Iterator[Check]:
             + (f" or {_FRAMES} frames" if slack else "")
             + "; ordered: within a factor of two"
         )
-        verdict: Verdict = "met" if abs(measured - expected) <= slack / scale else near(measured, expected, TOLERANCE)
+        close: Verdict = near(expected, TOLERANCE)(measured)
+        verdict = "met" if abs(measured - expected) <= slack / scale else close
         yield Check(
             "", f"{name}: {what}, last third, live against virtual ({met})", None, expected, measured, unit, verdict
         )

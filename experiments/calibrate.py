@@ -24,7 +24,7 @@ from multiprocessing.connection import Connection
 from typing import Final
 
 from controller import signals
-from experiments.experiment import Plan
+from experiments.plan import Plan
 from topologies.model import Topology
 
 _TRIAL_S = 0.4

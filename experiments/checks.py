@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 from experiments.recording import Recording
@@ -34,6 +35,56 @@ class Check:
         return self.known if self.verdict in ("ordered", "not met") else ""
 
 
+Rule = Callable[[float | None], Verdict]
+"""The verdict on a measured value; None: the run has none."""
+
+
+def row(
+    claim: str,
+    what: str,
+    measured: float | None,
+    rule: Rule,
+    unit: str = "",
+    paper: float | None = None,
+    theory: float | None = None,
+    known: str = "",
+) -> Check:
+    """A row judged by its rule."""
+    return Check(claim, what, paper, theory, measured, unit, rule(measured), known)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A row of docs/claims.md that runs are held against: its number there, the unit, and what the paper has, by scheme
+    or by what it is of."""
+
+    id: str
+    unit: str = ""
+    paper: Mapping[str, float] = field(default_factory=dict)
+
+    def __getitem__(self, of: str) -> float:
+        return self.paper[of]
+
+    def __contains__(self, of: str) -> bool:
+        return of in self.paper
+
+    def row(
+        self,
+        what: str,
+        measured: float | None,
+        rule: Rule,
+        of: str = "",
+        *,
+        paper: float | None = None,
+        theory: float | None = None,
+        unit: str | None = None,
+        known: str = "",
+    ) -> Check:
+        """A row judged by its rule, beside the paper's figure `of` this, or `paper`."""
+        stated = self.paper.get(of, paper)
+        return row(self.id, what, measured, rule, self.unit if unit is None else unit, stated, theory, known)
+
+
 _CONTROL = "PAUSE, RESUME and CNP frames lost"
 
 
@@ -43,34 +94,61 @@ def clean(recording: Recording) -> list[Check]:
     left = len(recording.left_inside)
     control = recording.lost_control
     return [
-        Check("", "packets lost", 0, 0, lost, "packets", at_most(abs(lost), 0)),
-        *([] if control is None else [Check("", _CONTROL, 0, 0, control, "frames", at_most(control, 0))]),
-        Check("", "switch registers not back at 0 after the drain", None, 0, left, "registers", at_most(left, 0)),
+        row("", "packets lost", lost, exactly_none, "packets", 0, 0),
+        *([] if control is None else [row("", _CONTROL, control, exactly_none, "frames", 0, 0)]),
+        row("", "switch registers not back at 0 after the drain", left, exactly_none, "registers", theory=0),
     ]
 
 
-def at_most(measured: float | None, limit: float, ordered_below: float | None = None) -> Verdict:
+def exactly_none(measured: float | None) -> Verdict:
+    """met at 0 alone: packets that come twice are no result either."""
+    return at_most(0)(None if measured is None else abs(measured))
+
+
+def at_most(limit: float, ordered_below: float | None = None) -> Rule:
     """met up to `limit`, ordered below `ordered_below`."""
-    if measured is None:
-        return "not comparable"
-    if measured <= limit:
-        return "met"
-    return "ordered" if ordered_below is not None and measured < ordered_below else "not met"
+
+    def judge(measured: float | None) -> Verdict:
+        if measured is None:
+            return "not comparable"
+        if measured <= limit:
+            return "met"
+        return "ordered" if ordered_below is not None and measured < ordered_below else "not met"
+
+    return judge
 
 
-def at_least(measured: float | None, limit: float, ordered_above: float | None = None) -> Verdict:
+def at_least(limit: float, ordered_above: float | None = None) -> Rule:
     """met from `limit` on, ordered above `ordered_above`."""
-    if measured is None:
-        return "not comparable"
-    if measured >= limit:
-        return "met"
-    return "ordered" if ordered_above is not None and measured > ordered_above else "not met"
+
+    def judge(measured: float | None) -> Verdict:
+        if measured is None:
+            return "not comparable"
+        if measured >= limit:
+            return "met"
+        return "ordered" if ordered_above is not None and measured > ordered_above else "not met"
+
+    return judge
 
 
-def near(measured: float | None, value: float, tolerance: float, ordered_factor: float = 2.0) -> Verdict:
+def near(value: float, tolerance: float, ordered_factor: float = 2.0) -> Rule:
     """met within `tolerance` (a share of `value`), ordered within a factor of `ordered_factor`."""
-    if measured is None:
-        return "not comparable"
-    if abs(measured - value) <= tolerance * abs(value):
-        return "met"
-    return "ordered" if value / ordered_factor <= measured <= value * ordered_factor else "not met"
+
+    def judge(measured: float | None) -> Verdict:
+        if measured is None:
+            return "not comparable"
+        if abs(measured - value) <= tolerance * abs(value):
+            return "met"
+        return "ordered" if value / ordered_factor <= measured <= value * ordered_factor else "not met"
+
+    return judge
+
+
+def or_ordered(rule: Rule, ordered: bool) -> Rule:
+    """What isn't met by `rule` is ordered all the same, where that holds, which other runs decide."""
+
+    def judge(measured: float | None) -> Verdict:
+        verdict = rule(measured)
+        return "ordered" if verdict == "not met" and ordered else verdict
+
+    return judge

@@ -1,101 +1,47 @@
-"""What a scenario is: parameters by name, a plan made from their values, and what a run of it is held against."""
+"""What an experiment is: its runs by their keys, a plan for one of them, what is kept of it, and what that shows.
+
+Runs are declared lazily, in JSON's terms, so that any process makes one of them from its declaration alone. What is
+made of recordings and outcomes is made by pure functions: the same verdicts come from outcomes that were kept.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from experiments.analysis import Steady
 from experiments.charts import Chart
 from experiments.checks import Check
+from experiments.outcomes import Key, Outcome, Outcomes
+from experiments.panels import Panel
 from experiments.parameters import Parameter, Value
+from experiments.plan import Plan
 from experiments.recording import Recording
-from topologies.model import Endpoint, Link, Topology
+from hosts.algorithms import Scheme
 
 
 @dataclass(frozen=True)
-class Sampling:
-    """What a runner samples, and how often: nominal seconds from one reading to the next.
+class Variant:
+    """What a study runs instead of what the plan's scheme has: None keeps it."""
 
-    `queues` are the ports whose registers are read, the most interesting first; counters are those of all ports, flows
-    the progress of all flows.
-    """
-
-    queues: tuple[Endpoint, ...]
-    queues_s: float = 0.25e-3
-    counters_s: float = 1e-3
-    flows_s: float = 1e-3
+    scheme: Scheme | None = None
+    program: str | None = None
 
 
 @dataclass(frozen=True)
-class LiveLimits:
-    """What a live run has to bear, and what would spoil it. Nominal.
+class Run:
+    """One run of an experiment. `keys` tell it from the others: scheme, seed, and what the experiment varies; the plan
+    is made of `scheme`, `seed` and `arguments`, and runs as the variant of this name."""
 
-    `load_bps`: frames that all hosts together receive at the busiest time that lasts. k is chosen from `least_k`, at
-    which a late process distorts little, to `most_k`, where a run still ends soon. `stall_s`: by how much an agent may
-    be late, once. `most_lag`: of the run's time, by which its schedule may have moved since the process was late.
-    `kept_share`: what a port has to send of what it could, while packets wait.
-    """
-
-    load_bps: float
-    least_k: float
-    most_k: float
-    stall_s: float
-    most_lag: float = 0.01
-    kept_share: float = 0.95
-
-
-@dataclass(frozen=True)
-class Plan:
-    """A scenario with all values filled in: what a runner runs, on whichever clock. Nominal units.
-
-    The run lasts from `start_s` (at most 0), when its first flow starts, to `duration_s`: time 0 is the event that the
-    scenario is about.
-    """
-
-    scenario: str
+    keys: Mapping[str, Key]
     scheme: str
-    seed: int
-    values: Mapping[str, Value]
-    """All parameters of the scenario by name, derived ones included."""
-    scheme_parameters: Mapping[str, float]
-    """The algorithm's parameters, by the names that `hosts.algorithms` gives them."""
-    topology: Topology
-    bottleneck: Endpoint
-    duration_s: float
-    payload_bytes: int
-    sampling: Sampling
-    live: LiveLimits | None = None
-    """None: it is for virtual time alone."""
-    start_s: float = 0.0
+    seed: int = 1
+    arguments: Mapping[str, Value] = field(default_factory=dict)
+    variant: str = ""
 
     @property
-    def bottleneck_link(self) -> Link:
-        return self.topology.link_at(self.bottleneck.node, self.bottleneck.port)
-
-    @property
-    def capacity_bps(self) -> float:
-        return self.bottleneck_link.rate_bps
-
-    @property
-    def steady_from_s(self) -> float:
-        """Start of the last third, over which the steady state is measured."""
-        return self.duration_s * 2 / 3
-
-    @property
-    def frame_bytes(self) -> int:
-        """A data frame as the switch counts it: payload and 58 B of Ethernet, IPv4, UDP, BTH and ICRC."""
-        return self.payload_bytes + HEADER_BYTES
-
-    def number(self, name: str) -> float:
-        """A parameter that has a value by now."""
-        value = self.values[name]
-        assert value is not None, f"{name} was not filled in"
-        return value
-
-
-HEADER_BYTES = 58
+    def label(self) -> str:
+        return ", ".join(f"{name} {value}" for name, value in self.keys.items())
 
 
 @dataclass(frozen=True)
@@ -107,47 +53,80 @@ class Headline:
     beside: str = ""
 
 
-class Scenario(Protocol):
-    """One experiment of the paper, apart from the clock it runs on."""
+@dataclass(frozen=True)
+class RunPage:
+    """What the report of a single run shows beside its checks. Texts are (figure that a text belongs to, `topology` or
+    `checks`; a short paragraph)."""
+
+    charts: Sequence[Callable[[Plan, Recording], Chart]]
+    """The figures, each by itself, named as its chart is: the same ones, in the same order, for each scheme."""
+    headlines: Callable[[Plan, Recording, Steady], list[Headline]]
+    """What one looks at first: the same ones for each scheme."""
+    about: Callable[[Plan], list[tuple[str, str]]]
+    """What holds for each scheme's run."""
+    story: Callable[[Plan, Recording, Steady], list[tuple[str, str]]]
+    """What one sees in this run."""
+
+
+class Experiment:
+    """A scenario, a figure of a paper, or a study of ours. One with a `page` runs by `pcn run`, on either clock if its
+    plans have live limits, with a report of each run; the others by `pcn figure`, in virtual time."""
+
+    name: str
+    title: str
+    source: str
+    """Where its paper has it."""
+    about: str = ""
+    """What is run and measured, and what was chosen: for the reader of the results."""
+    schemes: tuple[str, ...] = ()
+    """Those that run unless somebody says otherwise."""
+    variants: Mapping[str, Callable[[], Variant]] = {}
+    """By the names that runs give: each makes one for one run."""
+    page: RunPage | None = None
 
     @property
-    def name(self) -> str: ...
+    def parameters(self) -> tuple[Parameter, ...]:
+        """What may be set, of all schemes that were found so far."""
+        return ()
 
-    @property
-    def title(self) -> str: ...
-
-    @property
-    def source(self) -> str:
-        """Where the paper has it."""
-
-    @property
-    def default_scheme(self) -> str:
-        """What runs unless somebody says otherwise: a scheme, or several with commas between."""
-
-    @property
-    def parameters(self) -> tuple[Parameter, ...]: ...
+    def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
+        """The runs, of those of these schemes that the experiment is about. Equal for equal arguments."""
+        for scheme in schemes:
+            yield Run({"scheme": scheme, "seed": 1}, scheme)
 
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
-        """The plan for these parameters. Raises ExperimentError when they don't go together."""
+        """The plan for these parameters, or for a run's arguments. Raises ExperimentError when they don't go
+        together."""
+        raise NotImplementedError(f"{self.name} has no runs")
 
-    def checks(self, plan: Plan, recording: Recording, steady: Steady) -> list[Check]:
-        """The paper's claims and ours, each with its verdict."""
+    def variant(self, run: Run) -> Variant:
+        return self.variants[run.variant]() if run.variant else Variant()
 
-    def compare(self, runs: Sequence[tuple[Plan, Recording]]) -> list[Check]:
-        """Claims about how runs of several schemes compare."""
+    def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
+        """The numbers and curves that are kept of a run. Numbers by name with its unit at the end."""
+        return Outcome(run.keys, {})
 
-    @property
-    def charts(self) -> Sequence[Callable[[Plan, Recording], Chart]]:
-        """The figures, each by itself, named as its chart is: the same ones, in the same order, for each scheme."""
+    def settled(self, plan: Plan, recording: Recording) -> list[Check]:
+        """The claims that one run settles by itself, each with its verdict."""
+        return []
 
-    def headlines(self, plan: Plan, recording: Recording, steady: Steady) -> list[Headline]:
-        """What one looks at first: the same ones for each scheme."""
+    def checks(self, outcomes: Outcomes) -> list[Check]:
+        """The claims that the runs settle together."""
+        return []
 
-    def measures(self, plan: Plan, recording: Recording) -> Mapping[str, float | None]:
-        """The scenario's own numbers for the summary, by name with its unit at the end. SI units."""
+    def story(self, outcomes: Outcomes) -> list[str]:
+        """What is to be seen, in paragraphs with the outcomes' own figures."""
+        return []
 
-    def about(self, plan: Plan) -> list[tuple[str, str]]:
-        """What holds for each scheme's run: (figure it belongs to, `topology` or `checks`; a short paragraph)."""
+    def panels(self, outcomes: Outcomes) -> list[Panel]:
+        """The picture, left to right."""
+        return []
 
-    def story(self, plan: Plan, recording: Recording, steady: Steady) -> list[tuple[str, str]]:
-        """What one sees in this run, as `about`."""
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper that is reproduced. `number` is that of its claims in docs/claims.md; experiments are in its order."""
+
+    number: int
+    title: str
+    experiments: tuple[Experiment, ...]

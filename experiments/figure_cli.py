@@ -31,12 +31,10 @@ def figure_command(
 ) -> None:
     """Runs the figures `names` (all of them: `all`), or takes the runs that are in `out` already. Raises LabError."""
     wanted = list(FIGURES) if "all" in names else [lookup(name, FIGURES, "figure").name for name in names]
-    chosen = None if schemes is None else [name.strip() for name in schemes.split(",")]
-    for name in chosen or []:
-        try:
-            find_scheme(name)
-        except SchemeError as error:
-            raise ExperimentError(str(error)) from None
+    try:
+        chosen = None if schemes is None else [find_scheme(name.strip()).name for name in schemes.split(",")]
+    except SchemeError as error:
+        raise ExperimentError(str(error)) from None
     console, failures = stdout(), Failures()
     if not redraw and (old := stale()):
         console.print(f"note: {old}", highlight=False, markup=False, soft_wrap=True)

@@ -15,16 +15,17 @@ from typing import Any
 
 from controller import signals
 from experiments import measure
-from experiments.checks import Check, at_most
+from experiments.checks import Check, at_most, row
 from experiments.errors import ExperimentError
+from experiments.experiment import Experiment, Run
 from experiments.failures import Failures
-from experiments.outcomes import Case, Figure, Outcome, Outcomes
+from experiments.outcomes import Outcome, Outcomes
 from experiments.output import has_numbers, result_directory, whole
 from experiments.papers import FIGURES
 from experiments.progress import RunProgress, Silent
 from experiments.versions import provenance
 from experiments.virtual import run_virtual
-from hosts.algorithms import schemes as all_schemes
+from hosts.algorithms import find_scheme
 
 SUMMARY, OUTCOMES, PICTURE = "summary.json", "outcomes.json", "figure.png"
 
@@ -33,7 +34,7 @@ SUMMARY, OUTCOMES, PICTURE = "summary.json", "outcomes.json", "figure.png"
 class FigureResult:
     """A figure that was run: its checks, its runs, what is to be seen in them, and what of it couldn't be made."""
 
-    figure: Figure
+    figure: Experiment
     checks: tuple[Check, ...]
     outcomes: tuple[Outcome, ...]
     story: tuple[str, ...] = ()
@@ -48,17 +49,25 @@ class FigureResult:
 
 
 def run_figure(
-    figure: Figure, schemes: Iterable[str] | None = None, jobs: int | None = None, progress: RunProgress | None = None
+    figure: Experiment,
+    schemes: Iterable[str] | None = None,
+    jobs: int | None = None,
+    progress: RunProgress | None = None,
 ) -> FigureResult:
-    """All runs of a figure, with those of `schemes` that there are (all unless given), `jobs` at once."""
+    """All runs of a figure with these schemes, by their names (its own unless given), `jobs` at once."""
     progress = progress or Silent()
-    chosen = tuple(name for name in all_schemes if schemes is None or name in set(schemes))
-    cases = figure.cases(chosen)
-    progress.stage(f"{figure.name}: {figure.title}, {len(cases)} runs")
-    return judge(figure, _outcomes(figure, chosen, cases, jobs or os.cpu_count() or 1, progress) if cases else [])
+    runs = list(figure.runs(figure.schemes if schemes is None else in_order(schemes, figure.schemes)))
+    progress.stage(f"{figure.name}: {figure.title}, {len(runs)} runs")
+    return judge(figure, _outcomes(figure, runs, jobs or os.cpu_count() or 1, progress) if runs else [])
 
 
-def judge(figure: Figure, outcomes: Sequence[Outcome]) -> FigureResult:
+def in_order(schemes: Iterable[str], order: Sequence[str]) -> list[str]:
+    """Those of `order` first, as they are there; then others."""
+    given = list(dict.fromkeys(schemes))
+    return [*(one for one in order if one in given), *(one for one in given if one not in order)]
+
+
+def judge(figure: Experiment, outcomes: Sequence[Outcome]) -> FigureResult:
     """Checks and text of runs that are over."""
     failures, found = Failures().below(figure.name), Outcomes(outcomes)
     checks = failures.attempt("checks", lambda: figure.checks(found)) or []
@@ -66,42 +75,44 @@ def judge(figure: Figure, outcomes: Sequence[Outcome]) -> FigureResult:
     return FigureResult(figure, (*checks, *_lossless(outcomes)), tuple(outcomes), tuple(story), failures)
 
 
-def run_case(name: str, schemes: tuple[str, ...], index: int) -> Outcome:
-    """One run of a figure, in whichever process. Cases are made anew: topologies don't travel between processes."""
-    figure = FIGURES[name]
-    case = figure.cases(schemes)[index]
+def run_one(name: str, run: Run) -> Outcome:
+    """One run of an experiment, in whichever process: its plan is made there, from the declaration alone."""
+    experiment = FIGURES[name]
     started = time.monotonic()
-    recording = run_virtual(case.plan, Silent(), case.variant)
-    outcome = figure.measure(case, recording)
+    plan = experiment.plan(run.scheme, run.seed, run.arguments)
+    recording = run_virtual(plan, Silent(), experiment.variant(run))
+    outcome = experiment.measure(run, plan, recording)
     numbers = {**outcome.numbers, "lost": measure.lost(recording), "inside": float(len(recording.left_inside))}
-    return replace(outcome, numbers=numbers, wall_s=time.monotonic() - started)
+    settled = tuple(experiment.settled(plan, recording))
+    return replace(outcome, numbers=numbers, checks=settled, wall_s=time.monotonic() - started)
 
 
-def _outcomes(
-    figure: Figure, schemes: tuple[str, ...], cases: Sequence[Case], jobs: int, progress: RunProgress
-) -> list[Outcome]:
+def _outcomes(figure: Experiment, runs: Sequence[Run], jobs: int, progress: RunProgress) -> list[Outcome]:
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(min(jobs, len(cases)), context, _ignore_interrupts) as pool:
+    references = [find_scheme(scheme).reference for scheme in dict.fromkeys(run.scheme for run in runs)]
+    with ProcessPoolExecutor(min(jobs, len(runs)), context, _start_process, (references,)) as pool:
         done: dict[int, Outcome] = {}
         try:
             with signals.deferred():  # the first submissions start the processes
-                runs: dict[Future[Outcome], int] = {
-                    pool.submit(run_case, figure.name, schemes, index): index for index in range(len(cases))
+                futures: dict[Future[Outcome], int] = {
+                    pool.submit(run_one, figure.name, run): index for index, run in enumerate(runs)
                 }
-            for run in as_completed(runs):
-                done[runs[run]] = run.result()
-                progress.advance(len(done) / len(cases), cases[runs[run]].label)
+            for future in as_completed(futures):
+                done[futures[future]] = future.result()
+                progress.advance(len(done) / len(runs), runs[futures[future]].label)
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             for process in multiprocessing.active_children():
                 process.terminate()  # the others would be waited for until their runs are over
             raise
-    return [done[index] for index in range(len(cases))]
+    return [done[index] for index in range(len(runs))]
 
 
-def _ignore_interrupts() -> None:
-    """Ctrl-C reaches the whole group; who started these ends them."""
+def _start_process(references: Sequence[str]) -> None:
+    """Ctrl-C reaches the whole group; who started these ends them. Schemes from outside are found here, too."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for reference in references:
+        find_scheme(reference)
 
 
 def _lossless(outcomes: Sequence[Outcome]) -> list[Check]:
@@ -111,8 +122,8 @@ def _lossless(outcomes: Sequence[Outcome]) -> list[Check]:
     lost = sum(abs(outcome.numbers["lost"] or 0) for outcome in outcomes)
     inside = sum(outcome.numbers["inside"] or 0 for outcome in outcomes)
     return [
-        Check("", f"packets lost, all {len(outcomes)} runs", 0, 0, lost, "packets", at_most(lost, 0)),
-        Check("", "registers of what is inside not back at 0", None, 0, inside, "registers", at_most(inside, 0)),
+        row("", f"packets lost, all {len(outcomes)} runs", lost, at_most(0), "packets", 0, 0),
+        row("", "registers of what is inside not back at 0", inside, at_most(0), "registers", theory=0),
     ]
 
 

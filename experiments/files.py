@@ -12,6 +12,7 @@ from experiments import agreement, report, summary
 from experiments.charts import Chart
 from experiments.checks import Check
 from experiments.failures import Failures
+from experiments.outcomes import Outcomes
 from experiments.output import SERIES, SUMMARY, has_numbers, whole
 from experiments.result import Result, by_scheme
 
@@ -80,7 +81,7 @@ def _compare(results: Sequence[Result]) -> list[Check]:
     found = [check for runs in by_scheme(results) if len(runs) > 1 for check in agreement.agreement(*runs)]
     clocks = dict.fromkeys(result.clock for result in results)
     for clock in clocks:
-        own = [(result.plan, result.recording) for result in results if result.clock == clock]
-        checks = results[0].scenario.compare(own)
+        own = Outcomes(result.outcome for result in results if result.clock == clock)
+        checks = results[0].experiment.checks(own)
         found += [replace(check, what=f"{clock}: {check.what}") for check in checks] if len(clocks) > 1 else checks
     return found

@@ -13,8 +13,8 @@ import numpy as np
 from experiments import metrics
 from experiments.agentlogs import read_logs
 from experiments.errors import ExperimentError
-from experiments.experiment import Plan
 from experiments.pace import TooFastError, carried_share, how_it_fell_behind
+from experiments.plan import Plan
 from experiments.progress import RunProgress
 from experiments.recording import FlowRecord, LinkRecord, PortRecord, Recording
 from experiments.sampler import Clock, Sampler

@@ -1,42 +1,17 @@
-"""What a figure of the paper is here: virtual runs, what is kept of each, and pure functions from these to checks and
-a picture."""
+"""What is kept of an experiment's runs: numbers and curves by name, found by the runs' keys."""
 
 from __future__ import annotations
 
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from experiments.checks import Check
-from experiments.experiment import Plan
-from experiments.panels import Line, Panel
-from experiments.recording import Recording
-from experiments.virtual import Variant
+from experiments.panels import Line
 
 Key = str | float | int
 Curve = tuple[list[float], list[float]]
 """x and y, as long as each other."""
-
-PCN = "pcn"
-SCHEMES = ("pcn", "qcn", "dcqcn", "timely")
-"""Those that the paper compares, in its order."""
-COMPARED = (*SCHEMES, "pcn-x")
-"""Those that its figures are drawn for here."""
-
-
-@dataclass(frozen=True)
-class Case:
-    """One run of a figure. `keys` tell it from the others: scheme, seed, and what the figure varies. A study runs a
-    `variant` of the plan's scheme."""
-
-    keys: Mapping[str, Key]
-    plan: Plan
-    variant: Variant = field(default_factory=Variant)
-
-    @property
-    def label(self) -> str:
-        return ", ".join(f"{name} {value}" for name, value in self.keys.items())
 
 
 @dataclass(frozen=True)
@@ -52,7 +27,7 @@ class Outcome:
 
 
 class Outcomes:
-    """A figure's outcomes, found by their keys. Runs that differ by their seed alone are taken together."""
+    """An experiment's outcomes, found by their keys. Runs that differ by their seed alone are taken together."""
 
     def __init__(self, outcomes: Iterable[Outcome]) -> None:
         self._outcomes = tuple(outcomes)
@@ -64,9 +39,9 @@ class Outcomes:
         """The different values of a key, in the order in which they came."""
         return list(dict.fromkeys(one.keys[name] for one in self._outcomes if name in one.keys))
 
-    def schemes(self) -> list[str]:
-        """Those of the paper's schemes that were run."""
-        return [scheme for scheme in SCHEMES if scheme in self.values("scheme")]
+    def among(self, schemes: Sequence[str]) -> list[str]:
+        """Those of these schemes that were run."""
+        return [scheme for scheme in schemes if scheme in self.values("scheme")]
 
     def mean(self, number: str, **keys: Key) -> float | None:
         """Mean of a number over the seeds. None if there is no such run, or one of them has no such number."""
@@ -107,39 +82,6 @@ class Outcomes:
         points = [(value, self.mean(number, **{x: value}, **keys)) for value in self.values(x)]
         known = [(float(value), mean) for value, mean in points if mean is not None]
         return [value for value, _ in known], [mean for _, mean in known]
-
-
-class Figure(Protocol):
-    """A figure of the paper, or a study of ours. What it computes, it computes from outcomes alone."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def title(self) -> str: ...
-
-    @property
-    def source(self) -> str:
-        """Where the paper has it."""
-
-    @property
-    def about(self) -> str:
-        """What is run and measured, and what was chosen: for the reader of the results."""
-
-    def cases(self, schemes: Sequence[str]) -> list[Case]:
-        """The runs, of those of these schemes that the figure is about. Equal for equal arguments."""
-
-    def measure(self, case: Case, recording: Recording) -> Outcome:
-        """What is kept of a run."""
-
-    def checks(self, outcomes: Outcomes) -> list[Check]:
-        """The paper's claims, each with its verdict."""
-
-    def story(self, outcomes: Outcomes) -> list[str]:
-        """What is to be seen, in paragraphs with the outcomes' own figures."""
-
-    def panels(self, outcomes: Outcomes) -> list[Panel]:
-        """The picture, left to right."""
 
 
 def ratio(above: float | None, below: float | None) -> float | None:

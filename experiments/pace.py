@@ -7,8 +7,8 @@ from itertools import pairwise
 import numpy as np
 
 from experiments.errors import ExperimentError
-from experiments.experiment import Plan
 from experiments.metrics import Array, counter_at
+from experiments.plan import Plan
 from hosts.stats import AgentStats
 
 BUSY_PACKETS = 20

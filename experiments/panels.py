@@ -5,15 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-_NAMES = {
-    "pcn": "PCN",
-    "pcn-x": "PCN-X",
-    "qcn": "QCN",
-    "dcqcn": "DCQCN",
-    "timely": "TIMELY",
-    "pfc": "PFC alone",
-}
-
 
 @dataclass(frozen=True)
 class Line:
@@ -54,8 +45,3 @@ class Panel:
     rows: Sequence[str] = ()
     band: tuple[float, float, str] | None = None
     columns: int = 0
-
-
-def scheme_name(scheme: str) -> str:
-    """The name that people know: `dcqcn` is DCQCN."""
-    return _NAMES.get(scheme, scheme)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import itertools
 import math
 import statistics
+import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -16,6 +15,7 @@ from matplotlib.ticker import ScalarFormatter
 
 from experiments.palette import LIGHT, Theme
 from experiments.panels import Line, Panel
+from experiments.papers.looks import LOOKS, Look
 from experiments.pictures import cut, dress, legend, saved
 
 _TICKS = 8
@@ -31,35 +31,26 @@ _DASHED = (0, (5, 3))
 _SEEDS = "points and bars: means over the seeds, with standard errors; dots: each seed"
 
 
-@dataclass(frozen=True)
-class Look:
-    """How a line is told from others, in print and by whoever sees few colours, too."""
-
-    colour: str
-    mark: str
-    dashes: Any
-
-
-_LOOKS = {
-    "pcn": ("flow0", "o", "-"),
-    "dcqcn": ("flow1", "D", "-"),
-    "qcn": ("flow2", "s", "-"),
-    "timely": ("flow3", "^", "-"),
-    "pfc": ("other3", "X", (0, (4, 1.5))),
-    "pcn-x": ("other4", "v", (0, (6, 1.5))),
-}
 _MARKS = ("P", "<", ">", "h", "*", "d", "p")
 
 
 def looks(theme: Theme, lines: Sequence[Line]) -> list[Look]:
-    """Each line's: its scheme's, or one that no scheme of this panel has."""
-    named = [_LOOKS.get(line.scheme) for line in lines]
-    taken = {theme.colour(look[0]) for look in named if look}
-    free = itertools.cycle(dict.fromkeys(one for one in (*theme.others, *theme.flows) if one not in taken))
-    marks = itertools.cycle(_MARKS)
+    """Each line's: its scheme's, or one that no scheme of this panel has. A scheme that has none of its own begins to
+    look for it at a place that its name decides."""
+    named = [LOOKS.get(line.scheme) for line in lines]
+    taken = {theme.colour(look.colour) for look in named if look}
+    free = [one for one in dict.fromkeys((*theme.others, *theme.flows)) if one not in taken]
+    used: list[int] = []
     found = []
     for line, look in zip(lines, named, strict=True):
-        colour, mark, dashes = (theme.colour(look[0]), *look[1:]) if look else (next(free), next(marks), "-")
+        if look:
+            colour, mark, dashes = theme.colour(look.colour), look.mark, look.dashes
+        else:
+            first = zlib.crc32(line.scheme.encode()) if line.scheme else 0
+            order = [(first + step) % len(free) for step in range(len(free))]
+            place = min(order, key=used.count)  # the first of those that are used least
+            used.append(place)
+            colour, mark, dashes = free[place], _MARKS[place % len(_MARKS)], "-"
         found.append(Look(colour, mark, _DASHED if line.dashed else dashes))
     return found
 

@@ -18,6 +18,7 @@ from experiments.charts import PALE_OPACITY, PALE_WIDTH, Chart, Line, shown
 from experiments.checks import Check
 from experiments.documents import html, section
 from experiments.drawing import topology_svg
+from experiments.experiment import RunPage
 from experiments.failures import Failures
 from experiments.metrics import Array
 from experiments.palette import DARK, LIGHT, palette_name
@@ -68,14 +69,14 @@ def render(results: Sequence[Result], compared: Sequence[Check] = (), failures: 
     first = results[0]
     charts = [first_chart for first_chart, *_ in _drawn(results)]
     page = {
-        "title": first.scenario.title,
-        "source": first.scenario.source,
+        "title": first.experiment.title,
+        "source": first.experiment.source,
         "clock_text": _clock_text(results),
         "script": script("known.js", "report.js"),
         "data": Markup(json.dumps(_data(results), separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")),
         "views": [view.title for view in charts[0].views] if charts else [],
         "replayed": replay.times(first).size > 1,
-        "about": _by_place(first.failures.attempt("text", lambda: first.scenario.about(first.plan)) or []),
+        "about": _by_place(first.failures.attempt("text", lambda: _page(first).about(first.plan)) or []),
         "charts": [{"name": chart.name, "title": chart.title, "what": chart.what} for chart in charts],
         "runs": [_run(result, results) for result in results],
         "panels": [_panel_text(runs) for runs in by_scheme(results)],
@@ -136,7 +137,7 @@ def _by_place(texts: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
 
 
 def _run(result: Result, results: Sequence[Result]) -> dict[str, Any]:
-    plan, recording, scenario = result.plan, result.recording, result.scenario
+    plan, recording, experiment = result.plan, result.recording, result.experiment
     queues = plan.sampling.queues if replay.times(result).size > 1 else ()
     return {
         "scheme": plan.scheme,
@@ -150,7 +151,7 @@ def _run(result: Result, results: Sequence[Result]) -> dict[str, Any]:
         "flows": _flows(result),
         "facts": _facts(result),
         "parameters": [
-            (p.name, format_value(p.kind, plan.values[p.name])) for p in scenario.parameters if p.name in plan.values
+            (p.name, format_value(p.kind, plan.values[p.name])) for p in experiment.parameters if p.name in plan.values
         ],
         "versions": [*sorted(recording.versions.items()), *result.provenance.items()],
         "notes": recording.notes,
@@ -168,7 +169,12 @@ def _panel_text(runs: Sequence[Result]) -> dict[str, Any]:
 
 
 def _story(result: Result) -> list[tuple[str, str]]:
-    return result.scenario.story(result.plan, result.recording, result.steady)
+    return _page(result).story(result.plan, result.recording, result.steady)
+
+
+def _page(result: Result) -> RunPage:
+    assert result.experiment.page is not None
+    return result.experiment.page
 
 
 def _headlines(results: Sequence[Result]) -> list[dict[str, Any]]:
@@ -179,7 +185,7 @@ def _headlines(results: Sequence[Result]) -> list[dict[str, Any]]:
         sent = sum(flow.sent_packets for flow in result.recording.flows)
         judged = [check for check in result.checks if check.verdict != "not comparable"]
         met = sum(check.verdict == "met" for check in judged)
-        own = result.scenario.headlines(result.plan, result.recording, result.steady)
+        own = _page(result).headlines(result.plan, result.recording, result.steady)
         columns.append(
             [
                 *((line.what, line.value, line.beside) for line in own),

@@ -10,8 +10,11 @@ from itertools import groupby
 from experiments.analysis import Steady, steady_state
 from experiments.charts import Chart
 from experiments.checks import Check
-from experiments.experiment import Plan, Scenario
+from experiments.experiment import Experiment, Run
 from experiments.failures import Failures
+from experiments.outcomes import Outcome
+from experiments.papers.looks import label
+from experiments.plan import Plan
 from experiments.recording import Recording
 
 
@@ -19,7 +22,7 @@ from experiments.recording import Recording
 class Result:
     """One scheme's run."""
 
-    scenario: Scenario
+    experiment: Experiment
     plan: Plan
     recording: Recording
     clock: str
@@ -27,6 +30,7 @@ class Result:
     steady: Steady
     checks: tuple[Check, ...]
     charts: tuple[Chart, ...]
+    outcome: Outcome
     folder: str = ""
     """Where it is below the directory of several runs, by what tells them apart: `pcn`, `live`, `pcn/live`."""
     failures: Failures = field(default_factory=Failures)
@@ -37,11 +41,11 @@ class Result:
     @property
     def name(self) -> str:
         """The scheme's, as a report has it."""
-        return "PFC alone" if self.plan.scheme == "pfc" else self.plan.scheme.upper()
+        return label(self.plan.scheme)
 
 
 def judge(
-    scenario: Scenario,
+    experiment: Experiment,
     plan: Plan,
     recording: Recording,
     clock: str,
@@ -53,16 +57,19 @@ def judge(
     """Checks and charts of a recording. What of it fails is noted in `failures`."""
     own = (Failures() if failures is None else failures).below(folder)
     steady = steady_state(recording, plan.bottleneck, plan.capacity_bps, plan.steady_from_s)
-    drawn = [own.attempt(f"{one.__name__}.png", functools.partial(one, plan, recording)) for one in scenario.charts]
+    run = Run({"scheme": plan.scheme, "seed": plan.seed}, plan.scheme, plan.seed)
+    charts = experiment.page.charts if experiment.page else ()
+    drawn = [own.attempt(f"{one.__name__}.png", functools.partial(one, plan, recording)) for one in charts]
     return Result(
-        scenario=scenario,
+        experiment=experiment,
         plan=plan,
         recording=recording,
         clock=clock,
         target=target,
         steady=steady,
-        checks=tuple(own.attempt("checks", lambda: scenario.checks(plan, recording, steady)) or ()),
+        checks=tuple(own.attempt("checks", lambda: experiment.settled(plan, recording)) or ()),
         charts=tuple(chart for chart in drawn if chart),
+        outcome=own.attempt("measures", lambda: experiment.measure(run, plan, recording)) or Outcome(run.keys, {}),
         folder=folder,
         failures=own,
         provenance=provenance or {},

@@ -15,8 +15,8 @@ from markupsafe import Markup
 from experiments.checks import Check
 from experiments.documents import anchor, html
 from experiments.errors import ExperimentError
+from experiments.experiment import Experiment
 from experiments.figures import PICTURE, read
-from experiments.outcomes import Figure
 from experiments.output import replacing
 from experiments.papers import FIGURES
 from experiments.report import environment, known, number, row, script
@@ -45,7 +45,7 @@ _COLUMNS = ("claim", "what", "paper", "theory", "measured", "unit", "verdict")
 class Section:
     """A figure with the summary of its latest run."""
 
-    figure: Figure
+    figure: Experiment
     summary: Mapping[str, Any]
     picture: bytes | None
     """None: it couldn't be drawn, or had no room."""
@@ -125,7 +125,7 @@ def _entries(text: str) -> dict[str, tuple[str, str]]:
     return {body.partition("\n")[0].removeprefix("## "): (row, body) for row, body in zip(rows, bodies, strict=True)}
 
 
-def _heading(figure: Figure) -> str:
+def _heading(figure: Experiment) -> str:
     return f"{figure.title} ({figure.source})"
 
 

@@ -10,7 +10,6 @@ from controller.compiled import stale
 from controller.programs import Program
 from experiments import calibrate, scheme_parameters
 from experiments.errors import ExperimentError
-from experiments.experiment import Plan
 from experiments.failures import Failures, IncompleteError
 from experiments.files import write_run, write_together
 from experiments.live import run_live
@@ -18,6 +17,7 @@ from experiments.output import result_directory
 from experiments.pace import TooFastError
 from experiments.papers import SCENARIOS
 from experiments.parameters import Parameter, lookup, parse_assignments
+from experiments.plan import Plan
 from experiments.progress import RunProgress, Silent
 from experiments.recording import Recording
 from experiments.result import Result, judge
@@ -63,7 +63,7 @@ def run(
     """
     progress = progress or Silent()
     made = lookup(scenario, SCENARIOS, "scenario")
-    schemes = _schemes(scheme or made.default_scheme)
+    schemes = _schemes(scheme or ",".join(made.schemes))
     clocks = _clocks(clock)
     if clocks == ["virtual"] and target != DEFAULT_TARGET:
         raise ExperimentError(f"--target {target}: virtual time has the {DEFAULT_TARGET} alone")

@@ -4,33 +4,26 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from controller.constants import index
 from experiments.errors import ExperimentError
-from experiments.experiment import Plan
+from experiments.experiment import Variant
+from experiments.plan import Plan
 from experiments.progress import RunProgress
 from experiments.recording import FlowRecord, LinkRecord, PortRecord, Recording, flow_entity
 from experiments.sampler import INSIDE
 from experiments.series import Series
 from experiments.versions import versions
-from hosts.algorithms import Cnp, Scheme, SchemeError, Window, find_scheme
+from hosts.algorithms import Cnp, SchemeError, Window, find_scheme
 from topologies.model import Endpoint
 from virtualnet import Samples, Source, VirtualFlow, VirtualNetwork
 
 _QUEUE = ("waiting_bytes", "waiting_packets", "pn", "tx_paused")
 _DRAIN_S, _DRAIN_STEP_S = 1.0, 1e-3
 """How long the network may take to empty after the run, and how often that is looked at; simulated time."""
-
-
-@dataclass(frozen=True)
-class Variant:
-    """What a study runs instead of what the plan's scheme has: None keeps it."""
-
-    scheme: Scheme | None = None
-    program: str | None = None
 
 
 def run_virtual(plan: Plan, progress: RunProgress, variant: Variant | None = None) -> Recording:

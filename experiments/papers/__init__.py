@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from experiments.experiment import Scenario
-from experiments.outcomes import Figure
+from experiments.experiment import Experiment, Paper
 from experiments.papers import pcn
 
-SCENARIOS: dict[str, Scenario] = {scenario.name: scenario for scenario in pcn.SCENARIOS}
-FIGURES: dict[str, Figure] = {figure.name: figure for figure in pcn.FIGURES}
+PAPERS: tuple[Paper, ...] = (pcn.PAPER,)
+
+EXPERIMENTS: dict[str, Experiment] = {one.name: one for paper in PAPERS for one in paper.experiments}
+SCENARIOS = {name: one for name, one in EXPERIMENTS.items() if one.page}
+"""What `pcn run` runs."""
+FIGURES = {name: one for name, one in EXPERIMENTS.items() if not one.page}
+"""What `pcn figure` runs."""

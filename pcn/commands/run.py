@@ -103,7 +103,7 @@ def run(
     from experiments.papers import SCENARIOS
 
     if program and scenario in SCENARIOS:
-        scheme = with_program(scheme or SCENARIOS[scenario].default_scheme, program)
+        scheme = with_program(scheme or ",".join(SCENARIOS[scenario].schemes), program)
 
     if listed:
         cli.list_command(scenario, scheme, as_json)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from experiments.experiment import Plan
 from experiments.fluid import Fluid
+from experiments.plan import Plan
 from experiments.recording import FlowRecord, LinkRecord, PortRecord, Recording, flow_entity
 from experiments.series import Series
 

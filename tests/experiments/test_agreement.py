@@ -46,7 +46,7 @@ def scaled(made: Result, metric: str, factor: float) -> Result:
         times, values = old.get(entity, name)
         series.extend(times, entity, name, values * factor if (entity, name) == (PORT, metric) else values)
     recording = dataclasses.replace(made.recording, series=series)
-    return judge(made.scenario, made.plan, recording, made.clock, made.target, made.folder)
+    return judge(made.experiment, made.plan, recording, made.clock, made.target, made.folder)
 
 
 def row(live: Result, virtual: Result, what: str) -> Check:

@@ -12,9 +12,9 @@ from experiments import analysis
 from experiments.analysis import steady_state
 from experiments.checks import Check, at_least, at_most, near
 from experiments.errors import ExperimentError
-from experiments.experiment import Plan
 from experiments.papers import SCENARIOS
 from experiments.parameters import parse_assignments
+from experiments.plan import Plan
 from experiments.series import Series
 from hosts.algorithms import PcnParameters, schemes
 
@@ -27,8 +27,7 @@ def plan(*settings: str, scheme: str = "pcn") -> Plan:
 
 def checks(made: Plan, **changes: object) -> dict[str, Check]:
     recording = dataclasses.replace(fluid(made), **changes)  # type: ignore[arg-type]
-    steady = steady_state(recording, made.bottleneck, made.capacity_bps, made.steady_from_s)
-    return {check.what.split(",")[0].split(" (")[0]: check for check in DUMBBELL.checks(made, recording, steady)}
+    return {check.what.split(",")[0].split(" (")[0]: check for check in DUMBBELL.settled(made, recording)}
 
 
 def test_the_defaults_are_those_of_section_7_1() -> None:
@@ -120,8 +119,8 @@ def test_the_story_tells_of_every_figure(scheme: str) -> None:
     recording = fluid(plan())
     made = plan(scheme=scheme)
     steady = steady_state(recording, made.bottleneck, made.capacity_bps, made.steady_from_s)
-    told = [*DUMBBELL.about(made), *DUMBBELL.story(made, recording, steady)]
-    charts = {draw(made, recording).name for draw in DUMBBELL.charts}
+    told = [*DUMBBELL.page.about(made), *DUMBBELL.page.story(made, recording, steady)]
+    charts = {draw(made, recording).name for draw in DUMBBELL.page.charts}
     assert {place for place, _ in told} == {"topology", "checks"} | charts
 
 
@@ -132,7 +131,7 @@ def test_the_text_has_the_sum_that_was_measured() -> None:
     for share, words in ((1.0, "In this run it is 9.75 Gbit/s on average"), (0.5, "is 4.88 Gbit/s on average")):
         slower = dataclasses.replace(recording, series=with_lower_rates(recording.series, share))
         steady = steady_state(slower, made.bottleneck, made.capacity_bps, made.steady_from_s)
-        told = " ".join(text for place, text in DUMBBELL.story(made, slower, steady) if place == "rates")
+        told = " ".join(text for place, text in DUMBBELL.page.story(made, slower, steady) if place == "rates")
         assert words in told
         assert ("counts a part of a period" in told) == (share < 1)
 
@@ -148,8 +147,8 @@ def with_lower_rates(series: Series, share: float) -> Series:
 
 
 def test_verdicts() -> None:
-    assert [at_most(value, 2, 40) for value in (2, 2.1, 40, None)] == ["met", "ordered", "not met", "not comparable"]
-    assert [at_least(value, 0.97, 0.9) for value in (0.97, 0.96, 0.9)] == ["met", "ordered", "not met"]
-    assert [near(value, 10, 0.05) for value in (10.5, 10.6, 19, 21)] == ["met", "ordered", "ordered", "not met"]
-    assert [near(value, 10, 0.05) for value in (9.5, 9.4, 5, 4.9)] == ["met", "ordered", "ordered", "not met"]
-    assert [near(None, 10, 0.05), at_least(None, 1)] == ["not comparable"] * 2
+    assert [at_most(2, 40)(value) for value in (2, 2.1, 40, None)] == ["met", "ordered", "not met", "not comparable"]
+    assert [at_least(0.97, 0.9)(value) for value in (0.97, 0.96, 0.9)] == ["met", "ordered", "not met"]
+    assert [near(10, 0.05)(value) for value in (10.5, 10.6, 19, 21)] == ["met", "ordered", "ordered", "not met"]
+    assert [near(10, 0.05)(value) for value in (9.5, 9.4, 5, 4.9)] == ["met", "ordered", "ordered", "not met"]
+    assert [near(10, 0.05)(None), at_least(1)(None)] == ["not comparable"] * 2

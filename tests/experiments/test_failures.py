@@ -96,8 +96,9 @@ def rates(*_: object) -> Chart:
 def test_data_of_a_picture_that_fail_cost_no_other(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    _, *others = SCENARIOS["dumbbell"].charts
-    monkeypatch.setattr(type(SCENARIOS["dumbbell"]), "charts", (rates, *others))
+    page = SCENARIOS["dumbbell"].page
+    broken = dataclasses.replace(page, charts=(rates, *page.charts[1:]))
+    monkeypatch.setattr(type(SCENARIOS["dumbbell"]), "page", broken)
     place = tmp_path / "mine"
     assert pcn(["run", "dumbbell", *SHORT, "--out", str(place)]) == 1
     assert "without rates.png: ValueError: no such series" in capsys.readouterr().err
@@ -109,17 +110,18 @@ def test_data_of_a_picture_that_fail_cost_no_other(
 def test_charts_have_the_names_of_what_draws_them(scenario: str) -> None:
     """By which they are told where they fail."""
     made = SCENARIOS[scenario]
-    plan = made.plan(made.default_scheme.split(",")[0], 1, {})
+    plan = made.plan(made.schemes[0], 1, {})
     recording = fluid(plan) if scenario == "dumbbell" else run_virtual(plan, Silent())
-    assert [draw.__name__ for draw in made.charts] == [draw(plan, recording).name for draw in made.charts]
+    assert [draw.__name__ for draw in made.page.charts] == [draw(plan, recording).name for draw in made.page.charts]
 
 
 def test_checks_and_charts_that_fail_leave_the_numbers(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    for name in ("checks", "measures", "headlines"):
+    for name in ("settled", "measure"):
         monkeypatch.setattr(type(SCENARIOS["dumbbell"]), name, rates)
-    monkeypatch.setattr(type(SCENARIOS["dumbbell"]), "charts", (rates,))
+    broken = dataclasses.replace(SCENARIOS["dumbbell"].page, charts=(rates,), headlines=rates)
+    monkeypatch.setattr(type(SCENARIOS["dumbbell"]), "page", broken)
     place = tmp_path / "mine"
     assert pcn(["run", "dumbbell", *SHORT, "--out", str(place)]) == 1
     assert "without rates.png, checks, measures, headlines: ValueError: no such series" in capsys.readouterr().err

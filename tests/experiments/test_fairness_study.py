@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import pytest
 
-from experiments.experiment import Plan
-from experiments.outcomes import Case
+from experiments.experiment import Variant
 from experiments.papers.pcn.fairness import (
     FairnessRules,
     FairnessSweep,
     MarkingPoint,
-    dumbbell_outcome,
     increases_by_packets,
+    numbers,
 )
 from experiments.papers.pcn.plans import dumbbell_plan
+from experiments.papers.pcn.variants import (
+    AllMarked,
+    BytesOverT,
+    FirstWindowInFull,
+    PresentRate,
+    RoundedDown,
+    WholeGaps,
+)
+from experiments.plan import Plan
 from experiments.progress import Silent
 from experiments.recording import FlowRecord, Recording
 from experiments.series import Series
-from experiments.variants import AllMarked, BytesOverT, FirstWindowInFull, PresentRate, RoundedDown, WholeGaps
-from experiments.virtual import Variant, run_virtual
+from experiments.virtual import run_virtual
 from hosts.algorithms import Cnp, Mark, NotificationPoint, PcnParameters, PcnXParameters, Window
 
 T = 500e-6
@@ -90,8 +97,8 @@ def test_increases_by_packets_counts_periods_of_the_measured_part() -> None:
 
 
 def test_a_variant_changes_the_run_and_nothing_else_does() -> None:
-    plan = dumbbell_plan("pcn", 1, 20e-3, 16, 1e-3)
-    in_step = dumbbell_plan("pcn", 1, 20e-3, 16, 1e-3, phase_spread=0.0)
+    plan = dumbbell_plan("pcn", 1, 20e-3, {"flows": 16}, 1e-3)
+    in_step = dumbbell_plan("pcn", 1, 20e-3, {"flows": 16, "phase_spread": 0.0}, 1e-3)
 
     def received(variant: Variant | None, plan: Plan = plan) -> list[int]:
         return [flow.received_packets for flow in run_virtual(plan, Silent(), variant).flows]
@@ -106,24 +113,29 @@ def test_a_variant_changes_the_run_and_nothing_else_does() -> None:
 
 def test_studies_name_every_setting_they_run() -> None:
     for study, key in ((MarkingPoint(), "reading"), (FairnessSweep(), "setting"), (FairnessRules(), "setting")):
-        cases = study.cases(("pcn", "pcn-x"))
+        runs = list(study.runs(("pcn", "pcn-x")))
         names = study.readings if isinstance(study, MarkingPoint) else study.settings
-        assert {case.keys[key] for case in cases} == set(names)
-        assert {case.keys["flows"] for case in cases} == set(study.flows)
+        assert {run.keys[key] for run in runs} == set(names)
+        assert {run.keys["flows"] for run in runs} == set(study.flows)
 
 
 def test_w_min_follows_the_number_of_flows() -> None:
-    plans = {(case.keys["setting"], case.keys["flows"]): case.plan for case in FairnessSweep().cases(("pcn",))}
-    assert plans["w*4", 64].scheme_parameters["w_min"] == pytest.approx(0.4 / 64)
-    assert plans["pcn", 64].scheme_parameters["w_min"] == pytest.approx(0.1 / 64)
-    assert plans["w128", 64].scheme_parameters["w_min"] == pytest.approx(1 / 128)
-    assert plans["rtt/5", 16].scheme_parameters["period_s"] == pytest.approx(100e-6)
-    assert plans["rtt/5", 16].topology.max_rtt_s() == pytest.approx(100e-6)
+    study = FairnessSweep()
+    runs = {(run.keys["setting"], run.keys["flows"]): run for run in study.runs(("pcn",))}
+
+    def plan(setting: str, flows: int) -> Plan:
+        run = runs[setting, flows]
+        return study.plan(run.scheme, run.seed, run.arguments)
+
+    assert plan("w*4", 64).scheme_parameters["w_min"] == pytest.approx(0.4 / 64)
+    assert plan("pcn", 64).scheme_parameters["w_min"] == pytest.approx(0.1 / 64)
+    assert plan("w128", 64).scheme_parameters["w_min"] == pytest.approx(1 / 128)
+    assert plan("rtt/5", 16).scheme_parameters["period_s"] == pytest.approx(100e-6)
+    assert plan("rtt/5", 16).topology.max_rtt_s() == pytest.approx(100e-6)
 
 
 def test_an_outcome_tells_how_many_packets_a_fair_share_has_in_a_period() -> None:
-    plan = dumbbell_plan("pcn", 1, 0.3, 4, 1e-3)
-    recording = run_virtual(plan, Silent())
-    outcome = dumbbell_outcome(Case({"flows": 4}, plan), recording)
-    assert outcome.numbers["packets"] == pytest.approx(10e9 * T / 8 / FRAME / 4)
-    assert outcome.numbers["jain"] == pytest.approx(0.99, abs=0.02)
+    plan = dumbbell_plan("pcn", 1, 0.3, {}, 1e-3)
+    found = numbers(plan, run_virtual(plan, Silent()))
+    assert found["packets"] == pytest.approx(10e9 * T / 8 / FRAME / 4)
+    assert found["jain"] == pytest.approx(0.99, abs=0.02)

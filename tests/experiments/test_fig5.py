@@ -25,10 +25,10 @@ def test_f1_s_share_is_where_the_pauses_begin() -> None:
         if point.limit_bps < share:
             assert point.f0_bps == pytest.approx(20e9, rel=0.01)
     assert found[0].f0_bps == pytest.approx(10e9, rel=0.1)
-    checks = FIG5.checks(plan, recording, None)  # type: ignore[arg-type]
+    checks = FIG5.settled(plan, recording)
     assert [check.verdict for check in checks] == ["met"] * len(checks)
-    told = {place for place, _ in [*FIG5.about(plan), *FIG5.story(plan, recording, None)]}  # type: ignore[arg-type]
-    assert told <= {draw(plan, recording).name for draw in FIG5.charts} | {"topology", "checks"}
+    told = {place for place, _ in [*FIG5.page.about(plan), *FIG5.page.story(plan, recording, None)]}  # type: ignore[arg-type]
+    assert told <= {draw(plan, recording).name for draw in FIG5.page.charts} | {"topology", "checks"}
 
 
 def test_other_schemes_and_steps_too_short_are_refused() -> None:
@@ -42,5 +42,5 @@ def test_with_the_fewest_senders_some_steps_are_above_f1_s_share_and_some_below(
     with pytest.raises(ExperimentError, match="bursting=1: must be 2"):  # its share is half the rate, where it begins
         FIG5.plan("pfc", 1, {"bursting": 1})
     plan = FIG5.plan("pfc", 1, {"bursting": 2, "points": 3})
-    checks = FIG5.checks(plan, run_virtual(plan, Silent()), None)  # type: ignore[arg-type]
+    checks = FIG5.settled(plan, run_virtual(plan, Silent()))
     assert "not comparable" not in [check.verdict for check in checks]

@@ -63,7 +63,7 @@ def test_the_next_k_is_larger() -> None:
 @pytest.mark.parametrize("name", sorted(SCENARIOS))
 def test_every_plan_says_what_live_time_must_bear(name: str) -> None:
     scenario = SCENARIOS[name]
-    live = scenario.plan(scenario.default_scheme.split(",")[0], 1, {}).live
+    live = scenario.plan(scenario.schemes[0], 1, {}).live
     assert 0 < live.least_k < live.most_k
     assert 0 < live.stall_s < 1e-3
     assert live.load_bps > 0

@@ -19,8 +19,8 @@ from waiting import LIMIT_S, wait_until
 from experiments import theory
 from experiments.checks import Check
 from experiments.errors import ExperimentError
-from experiments.experiment import Plan
-from experiments.figures import FigureResult, judge, kept, run_case, run_figure, write
+from experiments.experiment import Run, Variant
+from experiments.figures import FigureResult, judge, kept, run_figure, run_one, write
 from experiments.fluid import Fluid
 from experiments.outcomes import Outcome, Outcomes, ratio
 from experiments.palette import LIGHT
@@ -32,7 +32,9 @@ from experiments.papers.pcn.fig10 import Fig10
 from experiments.papers.pcn.fig11 import Fig11, settled_s
 from experiments.papers.pcn.fig12 import Fig12
 from experiments.papers.pcn.fig17 import FLOWS, Fig17
+from experiments.papers.pcn.fig19 import Fig19
 from experiments.papers.pcn.fluid_check import PERIOD_S, cycle_swing
+from experiments.plan import Plan
 from experiments.plots import looks, pictures
 from experiments.progress import Silent
 from experiments.results import markdown, page, sections, write_docs
@@ -44,17 +46,31 @@ ALL = tuple(schemes)
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_runs_are_told_apart_by_their_keys_and_the_same_each_time(name: str) -> None:
-    cases, again = (FIGURES[name].cases(ALL) for _ in range(2))
-    assert len({case.label for case in cases}) == len(cases)
-    assert [case.label for case in cases] == [case.label for case in again]
-    for case, other in zip(cases, again, strict=True):
-        assert case.plan.topology.flows == other.plan.topology.flows
-        assert case.plan.scheme_parameters == other.plan.scheme_parameters
-        assert case.plan.scheme in (
-            {case.keys["scheme"]} if "scheme" in case.keys else {"pcn", "pcn-x", "timely", "qcn", "dcqcn"}
-        )
-        assert case.plan.seed == case.keys["seed"]
-    assert FIGURES[name].cases(("pfc",)) == [] or name == "fig2"
+    figure = FIGURES[name]
+    runs, again = (list(figure.runs(figure.schemes)) for _ in range(2))
+    assert len({run.label for run in runs}) == len(runs)
+    assert runs == again
+    assert [Run(**json.loads(json.dumps(dataclasses.asdict(run)))) for run in runs] == runs
+    for run in runs:
+        assert run.keys.get("scheme", run.scheme) == run.scheme
+        assert run.seed == run.keys["seed"]
+        assert not run.variant or figure.variant(run) != Variant()
+    assert list(figure.runs(())) == []
+    for run in runs[-1:]:
+        one, other = (figure.plan(run.scheme, run.seed, run.arguments) for _ in range(2))
+        assert one.topology.flows == other.topology.flows
+        assert one.scheme_parameters == other.scheme_parameters
+        assert (one.scheme, one.seed) == (run.scheme, run.seed)
+
+
+@pytest.mark.parametrize("name", ["fig11", "fig12", "fig17", "fig18", "fig19"])
+def test_a_scheme_that_the_paper_does_not_know_is_run_without_claims(name: str) -> None:
+    figure = FIGURES[name]
+    runs = list(figure.runs(("pcn", "pcn-time")))
+    strangers = [run for run in runs if run.scheme == "pcn-time"]
+    assert len(strangers) >= 2
+    assert figure.plan("pcn-time", 1, strangers[0].arguments).scheme == "pcn-time"
+    assert figure.checks(Outcomes([Outcome(run.keys, {}) for run in strangers])) == figure.checks(Outcomes([]))
 
 
 def shortened(plan: Plan, duration_s: float) -> Plan:
@@ -68,11 +84,11 @@ def shortened(plan: Plan, duration_s: float) -> Plan:
 @pytest.mark.parametrize("name", [name for name in FIGURES if name != "fig10"])
 def test_a_short_run_gives_the_numbers_that_checks_and_picture_need(name: str) -> None:
     figure = FIGURES[name]
-    case = figure.cases(("pcn",))[0]
+    run = next(figure.runs(("pcn",)))
     duration_s = FROM_S + 10e-3 if name in ("marking", "fairness", "pcn-x") else 4e-3
-    short = dataclasses.replace(case, plan=shortened(case.plan, duration_s))
-    outcome = figure.measure(short, run_virtual(short.plan, Silent(), short.variant))
-    assert outcome.keys == case.keys
+    plan = shortened(figure.plan(run.scheme, run.seed, run.arguments), duration_s)
+    outcome = figure.measure(run, plan, run_virtual(plan, Silent(), figure.variant(run)))
+    assert outcome.keys == run.keys
     assert all(value is None or math.isfinite(value) for value in outcome.numbers.values())
     found = Outcomes([outcome])
     for check in figure.checks(found):
@@ -201,11 +217,11 @@ def test_figure_10_needs_no_run_and_is_met() -> None:
     assert {check.verdict for check in result.checks} == {"met"}
 
 
-def test_a_case_runs_in_any_process(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_is_made_of_its_declaration_in_any_process(monkeypatch: pytest.MonkeyPatch) -> None:
     from experiments.papers.pcn import fig19
 
     monkeypatch.setitem(fig19.DURATIONS_S, "pcn", 3e-3)
-    one, two = (run_case("fig19", ("pcn",), 0) for _ in range(2))
+    one, two = (run_one("fig19", next(Fig19().runs(("pcn",)))) for _ in range(2))
     assert one.numbers == two.numbers
     assert one.numbers["lost"] == 0
     assert 0.5 < (one.numbers["utilisation"] or 0) <= 1.0

@@ -11,6 +11,7 @@ import pytest
 from browser import Browser
 
 from experiments.figures import run_figure, write
+from experiments.outcomes import Outcomes
 from experiments.papers import FIGURES, SCENARIOS
 from experiments.progress import Silent
 from experiments.report import render
@@ -34,7 +35,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     for scheme in SCHEMES:
         plan = scenario.plan(scheme, 1, {"before": 1e-3, "duration": 5e-3})
         results.append(judge(scenario, plan, run_virtual(plan, Silent()), "virtual", "softswitch"))
-    compared = scenario.compare([(result.plan, result.recording) for result in results])
+    compared = scenario.checks(Outcomes(result.outcome for result in results))
     (folder / "both.html").write_text(render(results, compared), encoding="utf-8")
     plan = scenario.plan("pcn", 2, {"before": 1e-3, "duration": 5e-3, "phases": 1.0})
     live = judge(scenario, plan, run_virtual(plan, Silent()), "live", "softswitch")

@@ -21,7 +21,7 @@ SHORT = ("run", "dumbbell", "--clock", "virtual", "--set", "duration=3ms")
 
 def verdict(monkeypatch: pytest.MonkeyPatch, *verdicts: str) -> None:
     checks = [Check("0.1", f"row {n} (met: 1)", 1, None, 2, "", one) for n, one in enumerate(verdicts)]  # type: ignore[arg-type]
-    monkeypatch.setattr(type(SCENARIOS["dumbbell"]), "checks", lambda *_: checks)
+    monkeypatch.setattr(type(SCENARIOS["dumbbell"]), "settled", lambda *_: checks)
 
 
 def test_json_is_all_that_comes_to_stdout(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

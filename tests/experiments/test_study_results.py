@@ -17,12 +17,11 @@ from experiments.virtual import run_virtual
 def outcome(study: type[MarkingPoint | FairnessSweep | FairnessRules | FluidCheck], **keys: Key) -> Outcome:
     """Of the study's run with these keys."""
     figure = study()
-    (case,) = (
-        case
-        for case in figure.cases(("pcn", "pcn-x"))
-        if all(case.keys.get(name) == value for name, value in keys.items())
+    (run,) = (
+        run for run in figure.runs(figure.schemes) if all(run.keys.get(name) == value for name, value in keys.items())
     )
-    return figure.measure(case, run_virtual(case.plan, Silent(), case.variant))
+    plan = figure.plan(run.scheme, run.seed, run.arguments)
+    return figure.measure(run, plan, run_virtual(plan, Silent(), figure.variant(run)))
 
 
 def number(of: Outcome, name: str) -> float:

@@ -10,11 +10,13 @@ import pytest
 
 from experiments import theory
 from experiments.errors import ExperimentError
-from experiments.experiment import Plan
+from experiments.experiment import Run
+from experiments.outcomes import Outcomes
 from experiments.papers import SCENARIOS
 from experiments.papers.pcn.victim_measures import Measures, measure, paused_s
 from experiments.papers.pcn.victim_setting import burst_s, ideal_bps
 from experiments.parameters import parse_assignments
+from experiments.plan import Plan
 from experiments.progress import Silent
 from experiments.recording import Recording
 from experiments.series import Series
@@ -44,7 +46,7 @@ def runs() -> Runs:
 
 
 def verdicts(made: Plan, recording: Recording) -> dict[str, str]:
-    return {check.what.split(" (met")[0]: check.verdict for check in VICTIM.checks(made, recording, None)}  # type: ignore[arg-type]
+    return {check.what.split(" (met")[0]: check.verdict for check in VICTIM.settled(made, recording)}
 
 
 def test_the_plan_is_figure_1() -> None:
@@ -137,9 +139,12 @@ def test_dcqcn_marks_and_cuts_the_innocent_and_is_long_in_mending_it(runs: Runs)
 
 
 def test_the_schemes_are_ordered_as_in_the_paper(runs: Runs) -> None:
-    compared = VICTIM.compare([runs(scheme) for scheme in ("pfc", "dcqcn", "pcn")])
-    assert [check.verdict for check in compared] == ["met"] * 5
-    assert VICTIM.compare([runs("pcn")]) == []
+    def compared(*schemes: str) -> list[str]:
+        outcomes = [VICTIM.measure(Run({"scheme": scheme}, scheme), *runs(scheme)) for scheme in schemes]
+        return [check.verdict for check in VICTIM.checks(Outcomes(outcomes))]
+
+    assert compared("pfc", "dcqcn", "pcn") == ["met"] * 5
+    assert compared("pcn") == []
 
 
 def test_before_the_bursts_all_is_in_the_steady_state(runs: Runs) -> None:
@@ -158,11 +163,12 @@ def test_before_the_bursts_all_is_in_the_steady_state(runs: Runs) -> None:
 def test_every_figure_is_told_of_and_every_measure_is_a_number(runs: Runs) -> None:
     for scheme in ("pfc", "dcqcn", "pcn"):
         made, recording = runs(scheme)
-        told = {place for place, _ in [*VICTIM.about(made), *VICTIM.story(made, recording, None)]}  # type: ignore[arg-type]
-        charts = {draw(made, recording).name for draw in VICTIM.charts}
+        told = {place for place, _ in [*VICTIM.page.about(made), *VICTIM.page.story(made, recording, None)]}  # type: ignore[arg-type]
+        charts = {draw(made, recording).name for draw in VICTIM.page.charts}
         assert told <= charts | {"topology", "checks"}
         assert charts - {"queues"} <= told
-        assert set(VICTIM.measures(made, recording)) == {field.name for field in dataclasses.fields(Measures)}
+        numbers = VICTIM.measure(Run({"scheme": scheme}, scheme), made, recording).numbers
+        assert set(numbers) == {field.name for field in dataclasses.fields(Measures)}
 
 
 def test_a_link_counts_as_paused_in_each_bin_with_a_pause_or_a_held_link() -> None:

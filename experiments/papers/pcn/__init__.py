@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from experiments.experiment import Scenario
-from experiments.outcomes import Figure
+from experiments.experiment import Paper
 from experiments.papers.pcn.dumbbell import Dumbbell
 from experiments.papers.pcn.factors import FactorStudy
 from experiments.papers.pcn.fairness import FairnessRules, FairnessSweep, MarkingPoint
@@ -19,8 +18,8 @@ from experiments.papers.pcn.fig19 import Fig19
 from experiments.papers.pcn.fluid_check import FluidCheck
 from experiments.papers.pcn.victim import Victim
 
-SCENARIOS: tuple[Scenario, ...] = (Dumbbell(), Victim(), Fig5())
-_PAPER = (Fig2(), Fig10(), Fig11(), Fig12(), Fig13(), FluidCheck(), Fig17(), Fig18(), Fig19())
+_SCENARIOS = (Dumbbell(), Victim(), Fig5())
+_FIGURES = (Fig2(), Fig10(), Fig11(), Fig12(), Fig13(), FluidCheck(), Fig17(), Fig18(), Fig19())
 _STUDIES = (FactorStudy(), MarkingPoint(), FairnessSweep(), FairnessRules())
-FIGURES: tuple[Figure, ...] = (*_PAPER, *_STUDIES)
-"""In the paper's order; then our studies."""
+
+PAPER = Paper(0, "PCN (NSDI'20)", (*_SCENARIOS, *_FIGURES, *_STUDIES))

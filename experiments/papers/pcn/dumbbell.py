@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from experiments import analysis, scheme_parameters, theory
-from experiments.analysis import Steady
+from experiments.analysis import Steady, steady_state
 from experiments.checks import Check, at_least, at_most, clean, near
 from experiments.errors import ExperimentError
-from experiments.experiment import HEADER_BYTES, Headline, LiveLimits, Plan, Sampling
+from experiments.experiment import Experiment, Headline, Run, RunPage
+from experiments.outcomes import Outcome
+from experiments.papers.pcn.claims import (
+    AFTER_DECREASE,
+    CAPACITY,
+    DRAINED,
+    FAIRNESS,
+    MANY_FLOWS,
+    PCN,
+    QUEUE_SWING,
+    RATE_SWING,
+    STEADY,
+)
 from experiments.papers.pcn.dumbbell_charts import CHARTS
 from experiments.papers.pcn.dumbbell_story import about, story
 from experiments.parameters import Parameter, Value, complete
+from experiments.plan import HEADER_BYTES, LiveLimits, Plan, Sampling
 from experiments.recording import Recording
 from topologies.dumbbell import dumbbell
 from topologies.model import Endpoint, TopologyError
@@ -35,14 +48,23 @@ _STALL_S = 0.25e-3
 """Half an RTT. Runs with stalls of 0.4 ms missed Jain's index and utilisation by some percent."""
 
 
-class Dumbbell:
+def headlines(plan: Plan, recording: Recording, steady: Steady) -> list[Headline]:
+    return [
+        Headline("bottleneck utilisation, last third", f"{steady.utilisation:.1%}"),
+        Headline("Jain's fairness index, last third", f"{steady.jain:.3f}"),
+        Headline("mean queue, last third", f"{steady.queue_bytes_mean / 1e3:.1f} KB"),
+        Headline("PAUSE frames, last third", f"{steady.pause:,}"),
+    ]
+
+
+class Dumbbell(Experiment):
     """Section 7.1's fine-grained observation."""
 
     name = "dumbbell"
     title = "Dumbbell: long flows through one bottleneck"
     source = "PCN (NSDI'20), section 7.1 and Fig. 11"
-    default_scheme = "pcn"
-    charts = CHARTS
+    schemes = (PCN,)
+    page = RunPage(CHARTS, headlines, about, story)
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -107,135 +129,107 @@ class Dumbbell:
             live=LiveLimits(number("rate", 0), *_K, _STALL_S),
         )
 
-    def checks(self, plan: Plan, recording: Recording, steady: Steady) -> list[Check]:
-        if plan.scheme != "pcn":
-            return clean(recording)
-        return [*clean(recording), *_convergence(plan, recording), *_steady(plan, recording, steady)]
+    def settled(self, plan: Plan, recording: Recording) -> list[Check]:
+        own = _CLAIMS.get(plan.scheme, ())
+        return [*clean(recording), *(check for claims in own for check in claims(plan, recording))]
 
-    def compare(self, runs: Sequence[tuple[Plan, Recording]]) -> list[Check]:
-        return []
-
-    def headlines(self, plan: Plan, recording: Recording, steady: Steady) -> list[Headline]:
-        return [
-            Headline("bottleneck utilisation, last third", f"{steady.utilisation:.1%}"),
-            Headline("Jain's fairness index, last third", f"{steady.jain:.3f}"),
-            Headline("mean queue, last third", f"{steady.queue_bytes_mean / 1e3:.1f} KB"),
-            Headline("PAUSE frames, last third", f"{steady.pause:,}"),
-        ]
-
-    def measures(self, plan: Plan, recording: Recording) -> dict[str, float | None]:
-        return {
-            "capacity_reached_s": analysis.capacity_reached(recording, plan.topology, plan.capacity_bps),
-            "drained_s": analysis.drained(recording, plan.bottleneck),
-        }
-
-    def about(self, plan: Plan) -> list[tuple[str, str]]:
-        return about(plan)
-
-    def story(self, plan: Plan, recording: Recording, steady: Steady) -> list[tuple[str, str]]:
-        return story(plan, recording, steady)
+    def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
+        return Outcome(
+            run.keys,
+            {
+                "capacity_reached_s": analysis.capacity_reached(recording, plan.topology, plan.capacity_bps),
+                "drained_s": analysis.drained(recording, plan.bottleneck),
+            },
+        )
 
 
 def _convergence(plan: Plan, recording: Recording) -> list[Check]:
     capacity, w_min, period = plan.capacity_bps, plan.number("w_min"), plan.number("T")
-    reached = analysis.capacity_reached(recording, plan.topology, capacity)
-    empty = analysis.drained(recording, plan.bottleneck)
+    reached = _ms(analysis.capacity_reached(recording, plan.topology, capacity))
+    empty = _ms(analysis.drained(recording, plan.bottleneck))
     after = analysis.draining_rate(recording, plan.topology, plan.bottleneck, capacity)
     loops = theory.loops_to_drain(analysis.initial_rate(plan.topology), capacity, w_min)
     target = theory.aggregate_after_decrease(capacity, w_min)
     return [
-        Check(
-            "0.36",
-            "sum of the sending rates first at capacity (met: 2 ms; ordered: before QCN's 40 ms)",
-            2.0,
-            (plan.topology.max_rtt_s() + period) * 1e3,
-            _ms(reached),
-            "ms",
-            at_most(_ms(reached), 2.0, 40.0),
+        CAPACITY.row(
+            f"sum of the sending rates first at capacity (met: {CAPACITY[PCN]:g} ms; ordered: before QCN's "
+            f"{CAPACITY['qcn']:g} ms)",
+            reached,
+            at_most(CAPACITY[PCN], CAPACITY["qcn"]),
+            PCN,
+            theory=(plan.topology.max_rtt_s() + period) * 1e3,
         ),
-        Check(
-            "0.28",
+        AFTER_DECREASE.row(
             "mean sum of the rates from then until the queue is drained (met: within 5% of theory; "
             "ordered: within a factor of two)",
-            None,
-            target / 1e9,
             None if after is None else after / 1e9,
-            "Gbit/s",
-            near(after, target, 0.05),
-            OUT_OF_STEP if after is not None and after < target else "",
+            near(target / 1e9, 0.05),
+            theory=target / 1e9,
+            known=OUT_OF_STEP if after is not None and after < target else "",
         ),
-        Check(
-            "0.37",
-            "initial queue down to five packets (met: 7.5 ms; ordered: before QCN's 13 ms; theory: A.2.1, CNPs in "
-            "step, the longest)",
-            7.5,
-            loops * period * 1e3,
-            _ms(empty),
-            "ms",
-            at_most(_ms(empty), 7.5, 13.0),
-            OUT_OF_STEP,
+        DRAINED.row(
+            f"initial queue down to five packets (met: {DRAINED[PCN]:g} ms; ordered: before QCN's {DRAINED['qcn']:g} "
+            "ms; theory: A.2.1, CNPs in step, the longest)",
+            empty,
+            at_most(DRAINED[PCN], DRAINED["qcn"]),
+            PCN,
+            theory=loops * period * 1e3,
+            known=OUT_OF_STEP,
         ),
     ]
 
 
-def _steady(plan: Plan, recording: Recording, steady: Steady) -> list[Check]:
+def _steady(plan: Plan, recording: Recording) -> list[Check]:
+    steady = steady_state(recording, plan.bottleneck, plan.capacity_bps, plan.steady_from_s)
     capacity, w_min, period = plan.capacity_bps, plan.number("w_min"), plan.number("T")
-    flows = len(recording.flows)
-    swing = analysis.rate_swing(recording, steady)
-    queue_peak = analysis.queue_swing(recording, plan.bottleneck, steady)
-    bound_queue = 0.1 * capacity * period / 8
+    flows, most_kb = len(recording.flows), MANY_FLOWS["queue"]
+    bound_kb = 0.1 * capacity * period / 8e3
+    swing_kb = theory.queue_oscillation(flows, w_min, capacity, period) / 1e3
+    least_gbps = w_min * capacity / 1e9
     return [
-        Check(
-            "0.38",
+        STEADY.row(
             "bottleneck utilisation, last third (met: 0.97 and more; ordered: above 0.9)",
-            1.0,
-            None,
             steady.utilisation,
-            "",
-            at_least(steady.utilisation, 0.97, 0.9),
+            at_least(0.97, 0.9),
+            "utilisation",
         ),
-        Check(
-            "0.31",
+        FAIRNESS.row(
             "Jain's index of the goodputs, last third (met: 0.97 and more; ordered: above 0.9)",
-            1.0,
-            1.0,
             steady.jain,
-            "",
-            at_least(steady.jain, 0.97, 0.9),
+            at_least(0.97, 0.9),
+            "index",
+            theory=1.0,
         ),
-        Check("0.52", "PAUSE frames, last third", 0, 0, steady.pause, "frames", at_most(steady.pause, 0)),
-        Check(
-            "0.52",
-            "mean queue, last third (met: Fig. 17's 100 KB in ns-3; ordered: 120 KB)",
-            100.0,
-            None,
+        MANY_FLOWS.row("PAUSE frames, last third", steady.pause, at_most(0), "pause", theory=0, unit="frames"),
+        MANY_FLOWS.row(
+            f"mean queue, last third (met: Fig. 17's {most_kb:g} KB in ns-3; ordered: 120 KB)",
             steady.queue_bytes_mean / 1e3,
-            "KB",
-            at_most(steady.queue_bytes_mean / 1e3, 100.0, 120.0),
+            at_most(most_kb, 120.0),
+            "queue",
         ),
-        Check(
-            "0.32",
+        QUEUE_SWING.row(
             "swing of the queue, last third, middle 90% (theory: CNPs in step; met: bound 0.1 C T; "
             "ordered: below twice that)",
-            bound_queue / 1e3,
-            theory.queue_oscillation(flows, w_min, capacity, period) / 1e3,
-            queue_peak / 1e3,
-            "KB",
-            at_most(queue_peak, bound_queue, 2 * bound_queue),
-            OUT_OF_STEP,
+            analysis.queue_swing(recording, plan.bottleneck, steady) / 1e3,
+            at_most(bound_kb, 2 * bound_kb),
+            paper=bound_kb,
+            theory=swing_kb,
+            known=OUT_OF_STEP,
         ),
-        Check(
-            "0.33",
+        RATE_SWING.row(
             "swing of a flow's rate, last third, middle 90%, mean of the flows (met: paper's w_min C; "
             "ordered: below twice that)",
-            w_min * capacity / 1e9,
-            theory.rate_oscillation(flows, w_min, capacity) / 1e9,
-            swing / 1e9,
-            "Gbit/s",
-            at_most(swing, w_min * capacity, 2 * w_min * capacity),
-            OUT_OF_STEP,
+            analysis.rate_swing(recording, steady) / 1e9,
+            at_most(least_gbps, 2 * least_gbps),
+            paper=least_gbps,
+            theory=theory.rate_oscillation(flows, w_min, capacity) / 1e9,
+            known=OUT_OF_STEP,
         ),
     ]
+
+
+_CLAIMS: Mapping[str, tuple[Callable[[Plan, Recording], list[Check]], ...]] = {PCN: (_convergence, _steady)}
+"""By scheme: what the paper says of it here."""
 
 
 def _ms(seconds: float | None) -> float | None:

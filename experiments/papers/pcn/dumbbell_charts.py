@@ -6,7 +6,7 @@ import numpy as np
 
 from experiments import analysis, charts
 from experiments.charts import Band, Chart, Line, Mark, View
-from experiments.experiment import Plan
+from experiments.plan import Plan
 from experiments.recording import Recording
 
 ZOOM_S = 15e-3

@@ -6,14 +6,12 @@ import numpy as np
 
 from experiments import analysis, metrics, theory
 from experiments.analysis import Steady
-from experiments.experiment import Plan
+from experiments.papers.pcn.claims import CAPACITY, DRAINED, PCN, PFC
 from experiments.parameters import format_value
+from experiments.plan import Plan
 from experiments.recording import Recording
 from hosts.algorithms import find_scheme
 
-PAPER_CAPACITY_MS = {"qcn": 40, "dcqcn": 50, "timely": 90}
-PAPER_DRAINED_MS = {"qcn": 13, "dcqcn": 41, "timely": 72}
-"""Section 7.1: the sum of the rates is at capacity, and the queue is down to several packets (claims 0.36, 0.37)."""
 _MARKING = {
     "dcqcn": "A port marks by RED: the more packets of its class one leaves behind, the more likely.",
     "qcn": "A port changes no packet: it samples some and may send their sources a message. Those count here.",
@@ -56,9 +54,7 @@ def _setting(plan: Plan) -> list[tuple[str, str]]:
 
 
 def _rates(plan: Plan, recording: Recording, steady: Steady) -> list[tuple[str, str]]:
-    if plan.scheme == "pcn":
-        return _rates_by_pcn(plan, recording, steady)
-    return _rates_without_control(plan) if plan.scheme == "pfc" else _rates_by_search(plan, recording)
+    return _RATES.get(plan.scheme, _rates_by_search)(plan, recording, steady)
 
 
 def _rates_by_pcn(plan: Plan, recording: Recording, steady: Steady) -> list[tuple[str, str]]:
@@ -73,8 +69,8 @@ def _rates_by_pcn(plan: Plan, recording: Recording, steady: Steady) -> list[tupl
         else "Each sender starts at line rate. In this run the sum of the rates never came down to the capacity. "
     )
     first += (
-        "The paper has 2 ms on its testbed (4 RTT) and 40 ms for QCN, 50 for DCQCN, 90 for TIMELY. One loop is "
-        "enough in theory; "
+        f"The paper has {CAPACITY[PCN]:g} ms on its testbed (4 RTT) and {CAPACITY['qcn']:g} ms for QCN, "
+        f"{CAPACITY['dcqcn']:g} for DCQCN, {CAPACITY['timely']:g} for TIMELY. One loop is enough in theory; "
         f"the first CNPs come back after an RTT and a CNP period, {_ms(plan.topology.max_rtt_s() + plan.number('T'))}."
     )
     second = (
@@ -98,7 +94,7 @@ def _rates_by_pcn(plan: Plan, recording: Recording, steady: Steady) -> list[tupl
     return [("rates", first), ("rates", second)]
 
 
-def _rates_without_control(plan: Plan) -> list[tuple[str, str]]:
+def _rates_without_control(plan: Plan, recording: Recording, steady: Steady) -> list[tuple[str, str]]:
     return [
         (
             "rates",
@@ -109,9 +105,9 @@ def _rates_without_control(plan: Plan) -> list[tuple[str, str]]:
     ]
 
 
-def _rates_by_search(plan: Plan, recording: Recording) -> list[tuple[str, str]]:
+def _rates_by_search(plan: Plan, recording: Recording, steady: Steady) -> list[tuple[str, str]]:
     reached = analysis.capacity_reached(recording, plan.topology, plan.capacity_bps)
-    paper = PAPER_CAPACITY_MS.get(plan.scheme)
+    paper = CAPACITY.paper.get(plan.scheme)
     text = "Each sender starts at line rate. "
     if paper:
         text += (
@@ -124,9 +120,12 @@ def _rates_by_search(plan: Plan, recording: Recording) -> list[tuple[str, str]]:
         else f"The sum of the rates first came down to the capacity {_ms(reached)} after the start. "
     )
     settled = (
-        f"In the paper it settled there after {paper} ms, with PCN" if paper else "With PCN the paper has it there"
+        f"In the paper it settled there after {paper:g} ms, with PCN" if paper else "With PCN the paper has it there"
     )
-    return [("rates", f"{text}{settled} after 2 ms (7.1).")]
+    return [("rates", f"{text}{settled} after {CAPACITY[PCN]:g} ms (7.1).")]
+
+
+_RATES = {PCN: _rates_by_pcn, PFC: _rates_without_control}
 
 
 def _queue(plan: Plan, recording: Recording, steady: Steady) -> list[tuple[str, str]]:
@@ -135,20 +134,20 @@ def _queue(plan: Plan, recording: Recording, steady: Steady) -> list[tuple[str, 
     empty = analysis.drained(recording, plan.bottleneck)
     text = f"The line-rate start fills the queue up to {format_value('size', round(peak / 1e3) * 1e3)}. "
     mean = f"{steady.queue_bytes_mean / 1e3:.0f} KB on average in the last third"
-    if plan.scheme == "pfc":
+    if plan.scheme == PFC:
         return [("queue", f"{text}It stays long: {mean}, as XOFF allows.")]
-    if plan.scheme != "pcn":
-        drained = PAPER_DRAINED_MS.get(plan.scheme)
-        paper = f": {drained} ms" if drained else ""
+    if plan.scheme != PCN:
+        drained = DRAINED.paper.get(plan.scheme)
+        paper = f": {drained:g} ms" if drained else ""
         text += (
-            f"It is down to five packets after {_ms(empty)} (the paper's testbed{paper}, with PCN 7.5 ms), and holds "
-            f"{mean}."
+            f"It is down to five packets after {_ms(empty)} (the paper's testbed{paper}, with PCN {DRAINED[PCN]:g} "
+            f"ms), and holds {mean}."
         )
         return [("queue", text)]
     text += (
-        f"It is down to five packets after {_ms(empty)}; the paper's testbed needed 7.5 ms. "
+        f"It is down to five packets after {_ms(empty)}; the paper's testbed needed {DRAINED[PCN]:g} ms. "
         if empty is not None
-        else "It was not drained to five packets within this run; the paper's testbed needed 7.5 ms. "
+        else f"It was not drained to five packets within this run; the paper's testbed needed {DRAINED[PCN]:g} ms. "
     )
     return [("queue", text + _drain(plan, recording, peak, empty)), ("queue", _steady_queue(plan, recording, steady))]
 

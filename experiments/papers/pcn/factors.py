@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from experiments.checks import Check
-from experiments.outcomes import PCN, Case, Key, Outcome, Outcomes, ratio
-from experiments.panels import Line, Panel, scheme_name
+from experiments.experiment import Experiment, Run
+from experiments.outcomes import Key, Outcome, Outcomes, ratio
+from experiments.panels import Line, Panel
+from experiments.papers.looks import label
 from experiments.papers.pcn import hadoop
-from experiments.papers.pcn.fig12 import FACTORS, PREVENTED, factor_row, prevented_row
+from experiments.papers.pcn.claims import COMPARED, PCN, PREVENTED
+from experiments.papers.pcn.fig12 import FACTORS, factor_row, prevented_row
+from experiments.papers.pcn.plans import numbers
+from experiments.papers.pcn.variants import PUBLISHED_PACKETS, PUBLISHED_SEGMENTS, VARIANTS
+from experiments.parameters import Value
+from experiments.plan import Plan
 from experiments.recording import Recording
-from experiments.variants import (
-    PUBLISHED_PACKETS,
-    PUBLISHED_SEGMENTS,
-    FallingRtts,
-    LowStart,
-    WholeSteps,
-    timely_with,
-)
-from experiments.virtual import Variant
 
 SEEDS = (1, 2)
 _AS = "as everywhere else here"
 
 
-class FactorStudy:
+class FactorStudy(Experiment):
     name = "factors"
+    schemes = COMPARED
+    variants = VARIANTS
     title = "What Fig. 12's factors depend on"
     source = "study; 7.2, Fig. 12"
     about = (
@@ -42,48 +42,49 @@ class FactorStudy:
         "DCQCN: open ns-3 code has R_AI 5 and R_HAI 50 Mb/s by default. What H0 asks for are fast increases, what H2 "
         "to H15 ask for are slow ones."
     )
-    settings: Mapping[Key, tuple[str, str, Variant, Mapping[str, float]]] = {
-        "timely": ("timely", _AS, Variant(), {}),
-        "1000": ("timely", "RTT of every packet", Variant(), {"segment_bytes": 1000.0}),
-        "64000": ("timely", "RTT each 64 KB", Variant(), {"segment_bytes": 64e3}),
-        "whole": ("timely", "whole step at each RTT", Variant(timely_with(WholeSteps)), {}),
-        "min_rtt": ("timely", "least RTT 20 us", Variant(), {"min_rtt_s": 20e-6}),
-        "t_low": ("timely", "T_low 500 us", Variant(), {"t_low_s": 500e-6}),
-        "t_high": ("timely", "T_high 1 ms", Variant(), {"t_high_s": 1e-3}),
-        "hai": ("timely", "no hyper increase", Variant(), {"hai_factor": 1.0}),
-        "step": ("timely", "step 40 Mb/s", Variant(), {"delta_bps": 40e6}),
-        "least": ("timely", "lowest rate 100 Mb/s", Variant(), {"min_rate_bps": 100e6}),
-        "start": ("timely", "start at a tenth of line rate", Variant(timely_with(LowStart)), {}),
-        "beta": ("timely", "beta 0.2", Variant(), {"beta": 0.2}),
-        "bound": ("timely", "decreases of a tenth at most", Variant(), {"max_decrease": 0.1}),
-        "alpha": ("timely", "alpha 0.02", Variant(), {"alpha": 0.02}),
-        "code 1000": ("timely", "authors' code, every packet", Variant(timely_with(FallingRtts)), PUBLISHED_PACKETS),
-        "code 64000": ("timely", "authors' code, 64 KB", Variant(timely_with(FallingRtts)), PUBLISHED_SEGMENTS),
-        "dcqcn": ("dcqcn", _AS, Variant(), {}),
-        "r_ai": ("dcqcn", "R_AI 5, R_HAI 50 Mb/s", Variant(), {"r_ai_bps": 5e6, "r_hai_bps": 50e6}),
-        "timer": ("dcqcn", "timer 300 us", Variant(), {"rate_timer_s": 300e-6}),
-        "timer*5": ("dcqcn", "timer 1.5 ms", Variant(), {"rate_timer_s": 1.5e-3}),
-        "k": ("dcqcn", "K_min 40 KB", Variant(), {"k_min_bytes": 40e3}),
-        "qcn": ("qcn", _AS, Variant(), {}),
-        "q_eq": ("qcn", "Q_eq 75 KB", Variant(), {"q_eq_bytes": 75e3}),
-        "equation": ("qcn", "target set at each message", Variant(), {"keep_target": 0.0}),
-        "samples": ("qcn", "a sample each 15 KB", Variant(), {"sample_bytes": 15e3}),
-        "rises": ("qcn", "R_AI 1, R_HAI 10 Mb/s", Variant(), {"r_ai_bps": 1e6, "r_hai_bps": 10e6}),
-        "bytes": ("qcn", "increases each 500 KB", Variant(), {"byte_counter_bytes": 500e3}),
+    settings: Mapping[Key, tuple[str, str, str, Mapping[str, float]]] = {
+        "timely": ("timely", _AS, "", {}),
+        "1000": ("timely", "RTT of every packet", "", {"segment_bytes": 1000.0}),
+        "64000": ("timely", "RTT each 64 KB", "", {"segment_bytes": 64e3}),
+        "whole": ("timely", "whole step at each RTT", "whole steps", {}),
+        "min_rtt": ("timely", "least RTT 20 us", "", {"min_rtt_s": 20e-6}),
+        "t_low": ("timely", "T_low 500 us", "", {"t_low_s": 500e-6}),
+        "t_high": ("timely", "T_high 1 ms", "", {"t_high_s": 1e-3}),
+        "hai": ("timely", "no hyper increase", "", {"hai_factor": 1.0}),
+        "step": ("timely", "step 40 Mb/s", "", {"delta_bps": 40e6}),
+        "least": ("timely", "lowest rate 100 Mb/s", "", {"min_rate_bps": 100e6}),
+        "start": ("timely", "start at a tenth of line rate", "low start", {}),
+        "beta": ("timely", "beta 0.2", "", {"beta": 0.2}),
+        "bound": ("timely", "decreases of a tenth at most", "", {"max_decrease": 0.1}),
+        "alpha": ("timely", "alpha 0.02", "", {"alpha": 0.02}),
+        "code 1000": ("timely", "authors' code, every packet", "falling RTTs", PUBLISHED_PACKETS),
+        "code 64000": ("timely", "authors' code, 64 KB", "falling RTTs", PUBLISHED_SEGMENTS),
+        "dcqcn": ("dcqcn", _AS, "", {}),
+        "r_ai": ("dcqcn", "R_AI 5, R_HAI 50 Mb/s", "", {"r_ai_bps": 5e6, "r_hai_bps": 50e6}),
+        "timer": ("dcqcn", "timer 300 us", "", {"rate_timer_s": 300e-6}),
+        "timer*5": ("dcqcn", "timer 1.5 ms", "", {"rate_timer_s": 1.5e-3}),
+        "k": ("dcqcn", "K_min 40 KB", "", {"k_min_bytes": 40e3}),
+        "qcn": ("qcn", _AS, "", {}),
+        "q_eq": ("qcn", "Q_eq 75 KB", "", {"q_eq_bytes": 75e3}),
+        "equation": ("qcn", "target set at each message", "", {"keep_target": 0.0}),
+        "samples": ("qcn", "a sample each 15 KB", "", {"sample_bytes": 15e3}),
+        "rises": ("qcn", "R_AI 1, R_HAI 10 Mb/s", "", {"r_ai_bps": 1e6, "r_hai_bps": 10e6}),
+        "bytes": ("qcn", "increases each 500 KB", "", {"byte_counter_bytes": 500e3}),
     }
-    """By key: scheme, what is changed, how."""
+    """By key: scheme, what is changed, variant, fields."""
 
-    def cases(self, schemes: Sequence[str]) -> list[Case]:
-        pcn = [Case({"scheme": PCN, "seed": seed}, hadoop.hadoop_plan(PCN, seed)) for seed in SEEDS if PCN in schemes]
-        return pcn + [
-            Case({"setting": key, "seed": seed}, hadoop.hadoop_plan(scheme, seed, **fields), variant)
-            for key, (scheme, _, variant, fields) in self.settings.items()
-            for seed in SEEDS
-            if scheme in schemes
-        ]
+    def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
+        for seed in SEEDS if PCN in schemes else ():
+            yield Run({"scheme": PCN, "seed": seed}, PCN, seed)
+        for key, (scheme, _, variant, fields) in self.settings.items():
+            for seed in SEEDS if scheme in schemes else ():
+                yield Run({"setting": key, "seed": seed}, scheme, seed, fields, variant)
 
-    def measure(self, case: Case, recording: Recording) -> Outcome:
-        return Outcome(case.keys, {**hadoop.numbers(recording), "h0_slow": hadoop.slow_share(recording, "h0")})
+    def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
+        return hadoop.hadoop_plan(scheme, seed, **numbers(values))
+
+    def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
+        return Outcome(run.keys, {**hadoop.numbers(recording), "h0_slow": hadoop.slow_share(recording, "h0")})
 
     def checks(self, outcomes: Outcomes) -> list[Check]:
         return [row for key in self.settings for row in self._rows(outcomes, key)]
@@ -93,14 +94,14 @@ class FactorStudy:
         if not outcomes.where(setting=key):
             return []
         scheme, what, _, _ = self.settings[key]
-        name, rows = scheme_name(scheme), []
+        name, rows = label(scheme), []
         if scheme in PREVENTED:
             left = ratio(outcomes.mean("pause_per_s", scheme=PCN), outcomes.mean("pause_per_s", setting=key))
             saved = None if left is None else 1 - left
-            rows.append(prevented_row(f"{name}, {what}: PCN", scheme, PREVENTED[scheme], saved))
-        for claim, number, times, claimed in FACTORS[scheme]:
+            rows.append(prevented_row(f"{name}, {what}: PCN", scheme, saved))
+        for claim, number, times in FACTORS[scheme]:
             factor = _factor(outcomes, key, number)
-            rows.append(factor_row(claim, f"{name}, {what}: {name} / PCN, {times}", claimed, factor))
+            rows.append(factor_row(claim, scheme, f"{name}, {what}: {name} / PCN, {times}", factor))
         return rows
 
     def story(self, outcomes: Outcomes) -> list[str]:
@@ -112,7 +113,7 @@ class FactorStudy:
                 met = sum(row.verdict == "met" for row in rows)
                 found.setdefault(scheme, []).append(f"{what} {met} of {len(rows)}")
         return [
-            f"{scheme_name(scheme)}, the paper's figures that come out (met): {', '.join(told)}."
+            f"{label(scheme)}, the paper's figures that come out (met): {', '.join(told)}."
             for scheme, told in found.items()
         ]
 
@@ -121,9 +122,12 @@ class FactorStudy:
         panels = []
         for group, title in (("h0", "H0, mean"), ("h1", "H1, mean"), ("bursts", "H2 to H15, 99% (QCN: mean)")):
             of_paper = {
-                key: [ratio(_factor(outcomes, key, number, **seed), claimed) for seed in ({}, *_each_seed(outcomes))]
+                key: [
+                    ratio(_factor(outcomes, key, number, **seed), claim[self.settings[key][0]])
+                    for seed in ({}, *_each_seed(outcomes))
+                ]
                 for key in run
-                for _, number, _, claimed in FACTORS[self.settings[key][0]]
+                for claim, number, _ in FACTORS[self.settings[key][0]]
                 if number.endswith(group)
             }
             panels.append(self._panel(title, "Factor over PCN's, over the paper's", of_paper, 1.0, "paper"))
@@ -135,7 +139,7 @@ class FactorStudy:
     def _panel(
         self,
         title: str,
-        label: str,
+        x_label: str,
         values: Mapping[Key, Sequence[float | None]],
         level: float | None,
         level_text: str,
@@ -147,9 +151,9 @@ class FactorStudy:
             own = [row for row, key in enumerate(keys) if self.settings[key][0] == scheme]
             means = [values[keys[row]][0] or 0.0 for row in own]
             seeds = [[one for one in values[keys[row]][1:] if one is not None] for row in own]
-            lines.append(Line(scheme_name(scheme), own, means, scheme, seeds=seeds))
+            lines.append(Line(label(scheme), own, means, scheme, seeds=seeds))
         names = [self.settings[key][1] for key in keys]
-        return Panel(title, label, "", lines, level=level, level_text=level_text, rows=names)
+        return Panel(title, x_label, "", lines, level=level, level_text=level_text, rows=names)
 
 
 def _each_seed(outcomes: Outcomes) -> list[dict[str, Key]]:

@@ -2,50 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
 from experiments import analysis
 from experiments.analysis import steady_state
 from experiments.checks import Check, at_least
-from experiments.outcomes import PCN, Case, Curve, Key, Outcome, Outcomes
+from experiments.experiment import Experiment, Run
+from experiments.outcomes import Curve, Key, Outcome, Outcomes
 from experiments.panels import Line, Panel
+from experiments.papers.pcn.claims import FULL_AND_FAIR, PCN, PCN_X
 from experiments.papers.pcn.plans import dumbbell_plan
+from experiments.papers.pcn.variants import VARIANTS
+from experiments.parameters import Value
+from experiments.plan import Plan
 from experiments.recording import Recording
-from experiments.variants import (
-    AllMarked,
-    BytesOverT,
-    FirstWindowInFull,
-    PresentRate,
-    RoundedDown,
-    WholeGaps,
-    pcn_with,
-    pcn_x_with,
-)
-from experiments.virtual import Variant
 
 FAIR = 0.9
-FAIRNESS = "fairness.md#why-fairness-falls-with-the-number-of-flows"
+WHY_UNFAIR = "fairness.md#why-fairness-falls-with-the-number-of-flows"
 DURATION_S, FROM_S = 0.3, 0.15
 _RTT = 500e-6
 _ABOUT = "300 ms on the dumbbell, 10 Gb/s, measured over the last 150."
 
 
-def dumbbell_case(
-    keys: Mapping[str, Key], flows: int, scheme: str, variant: Variant | None = None, **more: float
-) -> Case:
-    plan = dumbbell_plan(scheme, round(float(keys.get("seed", 1))), DURATION_S, flows, 1e-3, **more)
-    return Case({**keys, "flows": flows}, plan, variant or Variant())
+class Study(Experiment):
+    """Runs on the dumbbell with so many flows."""
+
+    schemes: tuple[str, ...] = (PCN,)
+    variants = VARIANTS
+
+    def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
+        return dumbbell_plan(scheme, seed, DURATION_S, values, 1e-3)
+
+    def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
+        return Outcome(run.keys, numbers(plan, recording))
 
 
-def dumbbell_outcome(case: Case, recording: Recording, curves: Mapping[str, Curve] | None = None) -> Outcome:
-    plan = case.plan
+def numbers(plan: Plan, recording: Recording) -> dict[str, float | None]:
     steady = steady_state(recording, plan.bottleneck, plan.capacity_bps, FROM_S)
     empty = analysis.drained(recording, plan.bottleneck)
     goodput = np.array(list(steady.goodput_bps.values()))
     port = recording.ports[str(plan.bottleneck)]
-    numbers: dict[str, float | None] = {
+    return {
         "jain": steady.jain,
         "packets": plan.capacity_bps * plan.number("T") / 8 / plan.frame_bytes / goodput.size,
         "utilisation": steady.utilisation,
@@ -55,7 +54,6 @@ def dumbbell_outcome(case: Case, recording: Recording, curves: Mapping[str, Curv
         "largest_share": float(goodput.max() / goodput.mean()),
         "marked": port.marked / port.transmitted,
     }
-    return Outcome(case.keys, numbers, curves or {})
 
 
 def jain_rows(outcomes: Outcomes, what: str, flows: Iterable[int], **keys: Key) -> list[Check]:
@@ -63,7 +61,7 @@ def jain_rows(outcomes: Outcomes, what: str, flows: Iterable[int], **keys: Key) 
     for n in flows:
         index = outcomes.mean("jain", flows=n, **keys)
         text = f"{what}: Jain's index, {n} flows (met: {FAIR:g} and more; ordered: above 0.8)"
-        rows.append(Check("0.55", text, 1.0, 1.0, index, "", at_least(index, FAIR, 0.8), FAIRNESS))
+        rows.append(FULL_AND_FAIR.row(text, index, at_least(FAIR, 0.8), "index", theory=1.0, known=WHY_UNFAIR))
     return rows
 
 
@@ -90,7 +88,7 @@ def increases_by_packets(recording: Recording, most: int = 24) -> Curve:
     return seen.astype(float).tolist(), (increases[seen] / windows[seen]).tolist()
 
 
-class MarkingPoint:
+class MarkingPoint(Study):
     name = "marking"
     title = "Where NP-ECN measures the queue"
     source = "study; 5.1, threshold zero"
@@ -106,38 +104,21 @@ class MarkingPoint:
     }
     flows = (4, 16, 64, 256)
 
-    def cases(self, schemes: Sequence[str]) -> list[Case]:
-        return [
-            dumbbell_case({"reading": program, "seed": seed}, flows, PCN, Variant(program=str(program)))
-            for program in self.readings
-            for flows in self.flows
-            for seed in (1, 2)
-            if PCN in schemes
-        ]
-
-    def measure(self, case: Case, recording: Recording) -> Outcome:
-        return dumbbell_outcome(case, recording)
+    def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
+        for program in self.readings if PCN in schemes else ():
+            for flows in self.flows:
+                for seed in (1, 2):
+                    keys = {"reading": program, "seed": seed, "flows": flows}
+                    yield Run(keys, PCN, seed, {"flows": flows}, str(program))
 
     def checks(self, outcomes: Outcomes) -> list[Check]:
         rows = []
         for program, name in self.readings.items():
             rows += jain_rows(outcomes, name, self.flows, reading=program)
             full = outcomes.extreme("utilisation", False, reading=program)
-            rows.append(
-                Check(
-                    "0.55",
-                    f"{name}: least utilisation (met: 0.97 and more; ordered: above 0.9)",
-                    1.0,
-                    None,
-                    full,
-                    "",
-                    at_least(full, 0.97, 0.9),
-                )
-            )
+            text = f"{name}: least utilisation (met: 0.97 and more; ordered: above 0.9)"
+            rows.append(FULL_AND_FAIR.row(text, full, at_least(0.97, 0.9), "utilisation"))
         return rows
-
-    def story(self, outcomes: Outcomes) -> list[str]:
-        return []
 
     def panels(self, outcomes: Outcomes) -> list[Panel]:
         def panel(title: str, label: str, number: str, top: float | None = None) -> Panel:
@@ -151,7 +132,7 @@ class MarkingPoint:
         ]
 
 
-class FairnessSweep:
+class FairnessSweep(Study):
     name = "fairness"
     title = "What PCN's fairness depends on"
     source = "study; B.1, Fig. 17"
@@ -162,37 +143,35 @@ class FairnessSweep:
         "in them. Second: all runs with other T or RTT, by the packets that a fair share has in a period."
     )
     flows = (16, 64, 256)
-    settings: Mapping[Key, tuple[str, Variant, Mapping[str, float]]] = {
-        "pcn": ("PCN", Variant(), {}),
-        "rule50": ("threshold 50%", Variant(), {"congested_fraction": 0.5}),
-        "rule80": ("threshold 80%", Variant(), {"congested_fraction": 0.8}),
-        "rule90": ("threshold 90%", Variant(), {"congested_fraction": 0.9}),
-        "rule100": ("threshold 100%", Variant(), {"congested_fraction": 1.0}),
-        "tenth": ("T = RTT / 10 = 50 us", Variant(), {"T": _RTT / 10}),
-        "half": ("T = RTT / 2", Variant(), {"T": _RTT / 2}),
-        "double": ("T = 2 RTT", Variant(), {"T": 2 * _RTT}),
-        "fourfold": ("T = 4 RTT", Variant(), {"T": 4 * _RTT}),
-        "w/4": ("w_min = 0.025 / N", Variant(), {"w_min/": 0.025}),
-        "w*4": ("w_min = 0.4 / N", Variant(), {"w_min/": 0.4}),
-        "w128": ("w_min = 1/128", Variant(), {"w_min": 1 / 128}),
-        "rtt/5": ("RTT = T = 100 us", Variant(), {"rtt": 100e-6}),
-        "rtt*2": ("RTT = T = 1 ms", Variant(), {"rtt": 1e-3}),
-        "step": ("periods in step", Variant(), {"phase_spread": 0.0}),
-        "first": ("first period in full", Variant(pcn_with(FirstWindowInFull)), {}),
-        "gaps": ("RecRate by whole gaps", Variant(pcn_with(WholeGaps)), {}),
+    settings: Mapping[Key, tuple[str, str, Mapping[str, float]]] = {
+        "pcn": ("PCN", "", {}),
+        "rule50": ("threshold 50%", "", {"congested_fraction": 0.5}),
+        "rule80": ("threshold 80%", "", {"congested_fraction": 0.8}),
+        "rule90": ("threshold 90%", "", {"congested_fraction": 0.9}),
+        "rule100": ("threshold 100%", "", {"congested_fraction": 1.0}),
+        "tenth": ("T = RTT / 10 = 50 us", "", {"T": _RTT / 10}),
+        "half": ("T = RTT / 2", "", {"T": _RTT / 2}),
+        "double": ("T = 2 RTT", "", {"T": 2 * _RTT}),
+        "fourfold": ("T = 4 RTT", "", {"T": 4 * _RTT}),
+        "w/4": ("w_min = 0.025 / N", "", {"w_min/": 0.025}),
+        "w*4": ("w_min = 0.4 / N", "", {"w_min/": 0.4}),
+        "w128": ("w_min = 1/128", "", {"w_min": 1 / 128}),
+        "rtt/5": ("RTT = T = 100 us", "", {"rtt": 100e-6}),
+        "rtt*2": ("RTT = T = 1 ms", "", {"rtt": 1e-3}),
+        "step": ("periods in step", "", {"phase_spread": 0.0}),
+        "first": ("first period in full", "first window in full", {}),
+        "gaps": ("RecRate by whole gaps", "whole gaps", {}),
     }
 
-    def cases(self, schemes: Sequence[str]) -> list[Case]:
-        return [
-            dumbbell_case({"setting": key, "seed": 1}, flows, PCN, variant, **_per_flow(more, flows))
-            for key, (_, variant, more) in self.settings.items()
-            for flows in self.flows
-            if PCN in schemes
-        ]
+    def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
+        for key, (_, variant, more) in self.settings.items() if PCN in schemes else ():
+            for flows in self.flows:
+                values = {"flows": flows, **_per_flow(more, flows)}
+                yield Run({"setting": key, "seed": 1, "flows": flows}, PCN, 1, values, variant)
 
-    def measure(self, case: Case, recording: Recording) -> Outcome:
-        curves = {"increases": increases_by_packets(recording)} if case.keys["setting"] == "pcn" else {}
-        return dumbbell_outcome(case, recording, curves)
+    def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
+        curves = {"increases": increases_by_packets(recording)} if run.keys["setting"] == PCN else {}
+        return Outcome(run.keys, numbers(plan, recording), curves)
 
     def checks(self, outcomes: Outcomes) -> list[Check]:
         return [
@@ -200,9 +179,6 @@ class FairnessSweep:
             for key, (name, _, _) in self.settings.items()
             for row in jain_rows(outcomes, name, self.flows, setting=key)
         ]
-
-    def story(self, outcomes: Outcomes) -> list[str]:
-        return []
 
     def panels(self, outcomes: Outcomes) -> list[Panel]:
         increases = [
@@ -239,8 +215,9 @@ class FairnessSweep:
         ]
 
 
-class FairnessRules:
+class FairnessRules(Study):
     name = "pcn-x"
+    schemes = (PCN, PCN_X)
     title = "PCN-X, and what each of its rules does"
     source = "study"
     about = (
@@ -248,54 +225,35 @@ class FairnessRules:
         "beta = 0.005. What it does for the victim stands in fairness.md."
     )
     flows = (4, 16, 64, 256, 1024)
-    settings: Mapping[Key, tuple[str, str, Variant, bool]] = {
-        "pcn": ("PCN", "pcn", Variant(), False),
-        "pcn-x": ("PCN-X", "pcn-x", Variant(), False),
-        "95%": ("95% rule", "pcn-x", Variant(pcn_x_with(AllMarked)), False),
-        "bytes": ("RecRate = bytes / T", "pcn-x", Variant(pcn_x_with(BytesOverT)), False),
-        "down": ("RecRate rounded down", "pcn-x", Variant(pcn_x_with(RoundedDown)), False),
+    settings: Mapping[Key, tuple[str, str, str, bool]] = {
+        "pcn": ("PCN", "pcn", "", False),
+        "pcn-x": ("PCN-X", "pcn-x", "", False),
+        "95%": ("95% rule", "pcn-x", "all marked", False),
+        "bytes": ("RecRate = bytes / T", "pcn-x", "bytes over T", False),
+        "down": ("RecRate rounded down", "pcn-x", "rounded down", False),
         "present": (
             "RecRate against the present rate",
             "pcn-x",
-            Variant(pcn_x_with(reaction_point=PresentRate)),
+            "present rate",
             False,
         ),
-        "w_min": ("decrease by w_min", "pcn-x", Variant(), True),
+        "w_min": ("decrease by w_min", "pcn-x", "", True),
     }
 
-    def cases(self, schemes: Sequence[str]) -> list[Case]:
-        return [
-            dumbbell_case(
-                {"setting": key, "seed": 1}, flows, scheme, variant, **({"beta": 0.1 / flows} if by_w_min else {})
-            )
-            for key, (_, scheme, variant, by_w_min) in self.settings.items()
-            for flows in self.flows
-            if scheme in schemes
-        ]
-
-    def measure(self, case: Case, recording: Recording) -> Outcome:
-        return dumbbell_outcome(case, recording)
+    def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
+        for key, (_, scheme, variant, by_w_min) in self.settings.items():
+            for flows in self.flows if scheme in schemes else ():
+                values = {"flows": flows, **({"beta": 0.1 / flows} if by_w_min else {})}
+                yield Run({"setting": key, "seed": 1, "flows": flows}, scheme, 1, values, variant)
 
     def checks(self, outcomes: Outcomes) -> list[Check]:
         rows = []
         for key, (name, *_) in self.settings.items():
             rows += jain_rows(outcomes, name, self.flows, setting=key)
             full = outcomes.extreme("utilisation", False, setting=key)
-            rows.append(
-                Check(
-                    "0.55",
-                    f"{name}: least utilisation (met: 0.97 and more; ordered: above 0.9)",
-                    1.0,
-                    None,
-                    full,
-                    "",
-                    at_least(full, 0.97, 0.9),
-                )
-            )
+            text = f"{name}: least utilisation (met: 0.97 and more; ordered: above 0.9)"
+            rows.append(FULL_AND_FAIR.row(text, full, at_least(0.97, 0.9), "utilisation"))
         return rows
-
-    def story(self, outcomes: Outcomes) -> list[str]:
-        return []
 
     def panels(self, outcomes: Outcomes) -> list[Panel]:
         names = {key: name for key, (name, *_) in self.settings.items()}

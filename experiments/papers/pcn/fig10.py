@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import islice
 
 from experiments import theory
 from experiments.checks import Check, at_least, at_most, near
-from experiments.outcomes import Case, Outcome, Outcomes
+from experiments.experiment import Experiment
+from experiments.outcomes import Outcomes
 from experiments.panels import Line, Panel
-from experiments.recording import Recording
+from experiments.papers.pcn.claims import INCREASE, PCN, RISE
 from hosts.algorithms import Cnp, Mark, PcnParameters
 from hosts.algorithms.pcn import PcnReactionPoint
 
@@ -28,55 +28,32 @@ def rates() -> list[float]:
     return seen
 
 
-class Fig10:
+class Fig10(Experiment):
     name = "fig10"
     title = "Gentle-to-aggressive increase"
     source = "5.3, Fig. 10"
     about = "The RP that runs in every experiment, alone, from rate 0: w_min = 1/128, w_max = 0.5."
 
-    def cases(self, schemes: Sequence[str]) -> list[Case]:
-        return []
-
-    def measure(self, case: Case, recording: Recording) -> Outcome:
-        raise NotImplementedError("Fig. 10 has no runs")
-
     def checks(self, outcomes: Outcomes) -> list[Check]:
         seen = rates()
         expected = [rate for rate, _ in islice(theory.increase(), LOOPS)]
         worst = max(abs(one - other) for one, other in zip(seen[1:], expected, strict=True))
+        slow, fast = RISE["5 CNPs"], RISE["15 CNPs"]
+        slow_text, fast_text = (
+            f"rate after 5 CNPs (met: at most {slow:g})",
+            f"rate after 15 CNPs (met: at least {fast:g})",
+        )
+        line_text = "rate after 25 CNPs (met: within 0.1% of line rate)"
         return [
-            Check(
-                "0.10", "rate after 5 CNPs (met: at most 0.1)", 0.1, expected[4], seen[5], "line", at_most(seen[5], 0.1)
-            ),
-            Check(
-                "0.10",
-                "rate after 15 CNPs (met: at least 0.95)",
-                0.95,
-                expected[14],
-                seen[15],
-                "line",
-                at_least(seen[15], 0.95),
-            ),
-            Check(
-                "0.10", "largest difference from Algorithm 1's recursion", None, 0, worst, "line", at_most(worst, 1e-9)
-            ),
-            Check(
-                "0.9",
-                "rate after 25 CNPs (met: within 0.1% of line rate)",
-                None,
-                1,
-                seen[25],
-                "line",
-                near(seen[25], 1, 1e-3),
-            ),
+            RISE.row(slow_text, seen[5], at_most(slow), "5 CNPs", theory=expected[4]),
+            RISE.row(fast_text, seen[15], at_least(fast), "15 CNPs", theory=expected[14]),
+            RISE.row("largest difference from Algorithm 1's recursion", worst, at_most(1e-9), theory=0),
+            INCREASE.row(line_text, seen[25], near(1, 1e-3), theory=1),
         ]
 
-    def story(self, outcomes: Outcomes) -> list[str]:
-        return []
-
     def panels(self, outcomes: Outcomes) -> list[Panel]:
-        seen = rates()
-        line = Line("PCN's RP", [float(k) for k in range(len(seen))], seen, "pcn", points=True)
+        seen, most = rates(), RISE["15 CNPs"]
+        line = Line("PCN's RP", [float(k) for k in range(len(seen))], seen, PCN, points=True)
         return [
-            Panel("Sending rate after k increases", "CNPs", "Rate / line rate", [line], level=0.95, level_text="95%")
+            Panel("Sending rate after k increases", "CNPs", "Rate / line rate", [line], level=most, level_text="95%")
         ]

@@ -2,35 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
 from experiments import analysis, measure, metrics, theory
 from experiments.analysis import steady_state
 from experiments.checks import Check, at_least, at_most, near
-from experiments.outcomes import COMPARED, PCN, Case, Outcome, Outcomes, percent, ratio, said
-from experiments.panels import Line, Panel, scheme_name
+from experiments.experiment import Experiment, Run
+from experiments.outcomes import Outcome, Outcomes, percent, ratio, said
+from experiments.panels import Line, Panel
+from experiments.papers.looks import label
+from experiments.papers.pcn.claims import CAPACITY, COMPARED, DRAINED, PCN, QUEUE_SWING, SHOWN, STEADY
 from experiments.papers.pcn.plans import dumbbell_plan
+from experiments.papers.pcn.variants import PUBLISHED_PACKETS, PUBLISHED_SEGMENTS, VARIANTS
+from experiments.parameters import Value
+from experiments.plan import Plan
 from experiments.recording import Recording
-from experiments.variants import (
-    PUBLISHED_PACKETS,
-    PUBLISHED_SEGMENTS,
-    FallingRtts,
-    SettledAlpha,
-    WholeSteps,
-    dcqcn_with,
-    timely_with,
-)
-from experiments.virtual import Variant
 
 DURATION_S = 300e-3
 SEEDS = (1, 2, 3)
 SETTLED, OVER_S = 0.1, 5e-3
 """The sum of the rates has settled when its mean over 10 RTTs stays within this share of the capacity: PCN's own swing
 has a period of some 5 ms."""
-_REACHED_MS = {"pcn": 2.0, "qcn": 40.0, "dcqcn": 50.0, "timely": 90.0}
-_DRAINED_MS = {"pcn": 7.5, "qcn": 13.0, "dcqcn": 41.0, "timely": 72.0}
 _RTT_S = 500e-6
 """PCN's T, too: the first CNPs take effect after both."""
 
@@ -40,40 +34,42 @@ def _above_rtt(fields: Mapping[str, float]) -> dict[str, float]:
     return {name: value + _RTT_S if name in ("t_low_s", "t_high_s") else value for name, value in fields.items()}
 
 
-_OPEN: dict[str, tuple[str, Variant, dict[str, float]]] = {
-    "QCN, a tenth of the samples": ("qcn", Variant(), {"sample_bytes": 1.5e6}),
-    "DCQCN, alpha 0.1 at the start": ("dcqcn", Variant(dcqcn_with(SettledAlpha)), {}),
+_OPEN: dict[str, tuple[str, str, dict[str, float]]] = {
+    "QCN, a tenth of the samples": ("qcn", "", {"sample_bytes": 1.5e6}),
+    "DCQCN, alpha 0.1 at the start": ("dcqcn", "settled alpha", {}),
     "DCQCN, alpha 0.1 at the start, its timers an RTT": (
         "dcqcn",
-        Variant(dcqcn_with(SettledAlpha)),
+        "settled alpha",
         {"cnp_interval_s": _RTT_S, "alpha_timer_s": 1.1 * _RTT_S, "rate_timer_s": 1.1 * _RTT_S},
     ),
-    "TIMELY, beta 0.2": ("timely", Variant(), {"beta": 0.2}),
+    "TIMELY, beta 0.2": ("timely", "", {"beta": 0.2}),
 }
 """What is open, varied towards slower decreases: scheme, variant, fields."""
 _OTHER_W_MIN = "PCN, w_min = 1/128"
 _WHOLE_STEPS = "TIMELY, a whole step at each RTT, Algorithm 1 as printed"
 _OWN_RTT = "TIMELY, least RTT of 20 us, as TIMELY's paper has it"
-_SWINGS: dict[str, tuple[str, Variant, dict[str, float]]] = {
-    _OTHER_W_MIN: ("pcn", Variant(), {"w_min": 1 / 128}),
-    _WHOLE_STEPS: ("timely", Variant(timely_with(WholeSteps)), {}),
-    _OWN_RTT: ("timely", Variant(), {"min_rtt_s": 20e-6}),
-    "TIMELY, the RTT of every packet": ("timely", Variant(), {"segment_bytes": 1000.0}),
-    "TIMELY, one RTT each 64 KB": ("timely", Variant(), {"segment_bytes": 64e3}),
+_SWINGS: dict[str, tuple[str, str, dict[str, float]]] = {
+    _OTHER_W_MIN: ("pcn", "", {"w_min": 1 / 128}),
+    _WHOLE_STEPS: ("timely", "whole steps", {}),
+    _OWN_RTT: ("timely", "", {"min_rtt_s": 20e-6}),
+    "TIMELY, the RTT of every packet": ("timely", "", {"segment_bytes": 1000.0}),
+    "TIMELY, one RTT each 64 KB": ("timely", "", {"segment_bytes": 64e3}),
     "TIMELY, its authors' code's values, every packet": (
         "timely",
-        Variant(timely_with(FallingRtts)),
+        "falling RTTs",
         _above_rtt(PUBLISHED_PACKETS),
     ),
     "TIMELY, its authors' code's values, 64 KB": (
         "timely",
-        Variant(timely_with(FallingRtts)),
+        "falling RTTs",
         _above_rtt(PUBLISHED_SEGMENTS),
     ),
 }
 """What is open about how much queue and rates swing."""
 _LONG = [what for what in _SWINGS if what.startswith("TIMELY") and what not in (_WHOLE_STEPS, _OWN_RTT)]
 CAPACITY_GBPS = 10.0
+_CALM = (PCN, "qcn")
+"""Whose queue and rates are steady, says the paper."""
 
 
 def settled_s(
@@ -87,8 +83,10 @@ def settled_s(
     return float(starts[first]) if first < means.size else None
 
 
-class Fig11:
+class Fig11(Experiment):
     name = "fig11"
+    schemes = SHOWN
+    variants = VARIANTS
     title = "Dynamic behaviour: queue and sum of the rates"
     source = "7.1, Fig. 11"
     about = (
@@ -102,21 +100,18 @@ class Fig11:
         "row where the model has one."
     )
 
-    def cases(self, schemes: Sequence[str]) -> list[Case]:
-        cases = [
-            Case({"scheme": scheme, "seed": seed}, dumbbell_plan(scheme, seed, DURATION_S))
-            for scheme in COMPARED
-            if scheme in schemes
-            for seed in SEEDS
-        ]
-        return cases + [
-            Case({"open": what, "seed": SEEDS[0]}, dumbbell_plan(scheme, SEEDS[0], DURATION_S, 4, **fields), variant)
-            for what, (scheme, variant, fields) in (_OPEN | _SWINGS).items()
-            if scheme in schemes
-        ]
+    def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
+        for scheme in schemes:
+            for seed in SEEDS:
+                yield Run({"scheme": scheme, "seed": seed}, scheme, seed)
+        for what, (scheme, variant, fields) in (_OPEN | _SWINGS).items():
+            if scheme in schemes:
+                yield Run({"open": what, "seed": SEEDS[0]}, scheme, SEEDS[0], fields, variant)
 
-    def measure(self, case: Case, recording: Recording) -> Outcome:
-        plan = case.plan
+    def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
+        return dumbbell_plan(scheme, seed, DURATION_S, values)
+
+    def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
         total = analysis.aggregate_rate(recording, plan.topology)
         queue = recording.series.get(str(plan.bottleneck), "waiting_bytes")
         steady = steady_state(recording, plan.bottleneck, plan.capacity_bps, plan.steady_from_s)
@@ -141,98 +136,48 @@ class Fig11:
             "queue": measure.thin(*queue, 0.0, plan.duration_s / 3, 1e-3),
             "rate": measure.thin(*total, 0.0, plan.duration_s / 3, 1e-9),
         }
-        return Outcome(case.keys, numbers, curves)
+        return Outcome(run.keys, numbers, curves)
 
     def checks(self, outcomes: Outcomes) -> list[Check]:
-        schemes = outcomes.schemes()
+        schemes = outcomes.among(COMPARED)
 
         def of(number: str, scheme: str = PCN) -> float | None:
             return outcomes.mean(number, scheme=scheme)
 
-        reached, drained = of("reached_ms"), of("drained_ms")
+        slower_text = "(met: half of the paper's factor or more; ordered: longer)"
+        reached_text = (
+            f"PCN: sum of the rates first at capacity (met: {CAPACITY[PCN]:g} ms; ordered: before QCN's "
+            f"{CAPACITY['qcn']:g} ms)"
+        )
+        drained_text = (
+            f"PCN: initial queue down to five packets (met: {DRAINED[PCN]:g} ms; ordered: before QCN's "
+            f"{DRAINED['qcn']:g} ms)"
+        )
+        first = at_most(CAPACITY[PCN], CAPACITY["qcn"])
         rows = [
-            Check(
-                "0.36",
-                "PCN: sum of the rates first at capacity (met: 2 ms; ordered: before QCN's 40 ms)",
-                _REACHED_MS[PCN],
-                2 * _RTT_S * 1e3,
-                reached,
-                "ms",
-                at_most(reached, _REACHED_MS[PCN], _REACHED_MS["qcn"]),
-            ),
-            Check(
-                "0.37",
-                "PCN: initial queue down to five packets (met: 7.5 ms; ordered: before QCN's 13 ms)",
-                _DRAINED_MS[PCN],
-                None,
-                drained,
-                "ms",
-                at_most(drained, _DRAINED_MS[PCN], _DRAINED_MS["qcn"]),
-            ),
+            CAPACITY.row(reached_text, of("reached_ms"), first, PCN, theory=2 * _RTT_S * 1e3),
+            DRAINED.row(drained_text, of("drained_ms"), at_most(DRAINED[PCN], DRAINED["qcn"]), PCN),
         ]
-        for scheme in schemes:
-            if scheme == PCN:
-                continue
-            name, faster = scheme_name(scheme), ratio(of("settled_ms", scheme), of("settled_ms"))
-            claimed = _REACHED_MS[scheme] / _REACHED_MS[PCN]
-            rows.append(
-                Check(
-                    "0.36",
-                    f"{name}: its sum takes this many times as long as PCN's to settle (met: half of the paper's "
-                    "factor or more; ordered: longer)",
-                    claimed,
-                    None,
-                    faster,
-                    "",
-                    at_least(faster, claimed / 2, 1.0),
-                )
-            )
-            longer = ratio(of("drained_ms", scheme), drained)
-            claimed = _DRAINED_MS[scheme] / _DRAINED_MS[PCN]
-            rows.append(
-                Check(
-                    "0.37",
-                    f"{name}: its initial queue lasts this many times as long as PCN's (met: half of the paper's "
-                    "factor or more; ordered: longer)",
-                    claimed,
-                    None,
-                    longer,
-                    "",
-                    at_least(longer, claimed / 2, 1.0),
-                )
-            )
+        for scheme in (one for one in schemes if one != PCN):
+            for claim, number, what in (
+                (CAPACITY, "settled_ms", "its sum takes this many times as long as PCN's to settle"),
+                (DRAINED, "drained_ms", "its initial queue lasts this many times as long as PCN's"),
+            ):
+                claimed, longer = claim[scheme] / claim[PCN], ratio(of(number, scheme), of(number))
+                text = f"{label(scheme)}: {what} {slower_text}"
+                rows.append(claim.row(text, longer, at_least(claimed / 2, 1.0), paper=claimed, unit=""))
         for what, (scheme, _, _) in _OPEN.items():
             if outcomes.where(open=what):
+                text = f"{what}: initial queue down to five packets (met: within 50%)"
                 slower = outcomes.mean("drained_ms", open=what)
-                rows.append(
-                    Check(
-                        "0.37",
-                        f"{what}: initial queue down to five packets (met: within 50%)",
-                        _DRAINED_MS[scheme],
-                        None,
-                        slower,
-                        "ms",
-                        near(slower, _DRAINED_MS[scheme], 0.5, 1.0),
-                    )
-                )
+                rows.append(DRAINED.row(text, slower, near(DRAINED[scheme], 0.5, 1.0), scheme))
         for scheme in schemes:
-            name, calm = scheme_name(scheme), scheme in ("pcn", "qcn")
-            full = of("utilisation", scheme)
-            if calm:
-                rows.append(
-                    Check(
-                        "0.38",
-                        f"{name}: utilisation, last third (met: 0.97 and more; ordered: above 0.9)",
-                        1.0,
-                        None,
-                        full,
-                        "",
-                        at_least(full, 0.97, 0.9),
-                    )
-                )
-                rows.append(_low_queue(name, of("queue_kb", scheme)))
+            if scheme in _CALM:
+                text = f"{label(scheme)}: utilisation, last third (met: 0.97 and more; ordered: above 0.9)"
+                rows.append(STEADY.row(text, of("utilisation", scheme), at_least(0.97, 0.9), "utilisation"))
+                rows.append(_low_queue(label(scheme), of("queue_kb", scheme)))
             else:
-                rows += _swings(outcomes, name, scheme=scheme)
+                rows += _swings(outcomes, label(scheme), scheme=scheme)
         for what in _SWINGS:
             if not outcomes.where(open=what):
                 continue
@@ -250,11 +195,11 @@ class Fig11:
         def over_pcn(number: str, digits: int = 2, **keys: str) -> str:
             return said(ratio(outcomes.mean(number, **keys), outcomes.mean(number, scheme=PCN)), "", digits)
 
-        present = outcomes.schemes()
+        present = outcomes.among(COMPARED)
         told = []
         if set(present) >= {"pcn", "qcn", "dcqcn", "timely"}:
             drained = {one: said(outcomes.mean("drained_ms", scheme=one), "ms") for one in present}
-            rates = ", ".join(f"{scheme_name(one)} {of_capacity(scheme=one)} ({drained[one]})" for one in present)
+            rates = ", ".join(f"{label(one)} {of_capacity(scheme=one)} ({drained[one]})" for one in present)
             told.append(
                 "Mean sum of the rates until the queue is drained, of the capacity, and when that is: "
                 f"{rates}. Who cuts deeper drains sooner. Towards slower decreases: "
@@ -288,14 +233,14 @@ class Fig11:
     def panels(self, outcomes: Outcomes) -> list[Panel]:
         schemes = [str(one) for one in outcomes.values("scheme")]
 
-        def row(curve: str, title: str, label: str, level: float | None) -> list[Panel]:
+        def row(curve: str, title: str, y_label: str, level: float | None) -> list[Panel]:
             runs = {scheme: outcomes.where(scheme=scheme) for scheme in schemes}
             top = max(y for found in runs.values() for one in found for y in one.curves[curve][1]) * 1.06
             return [
                 Panel(
-                    f"{scheme_name(scheme)}: {title}",
+                    f"{label(scheme)}: {title}",
                     "Time (ms)",
-                    label if not place else "",
+                    y_label if not place else "",
                     [
                         Line("seed 1" if not seed else "other seeds", *one.curves[curve], "pcn", pale=seed > 0)
                         for seed, one in reversed(list(enumerate(found)))
@@ -324,7 +269,7 @@ def _swings(outcomes: Outcomes, what: str, **keys: str) -> list[Check]:
     ):
         larger = ratio(outcomes.mean(number, **keys), outcomes.mean(number, scheme=PCN))
         text = f"{what}: {which}, last third, over PCN's (met: larger)"
-        rows.append(Check("0.38", text, None, None, larger, "", at_least(larger, 1.0)))
+        rows.append(STEADY.row(text, larger, at_least(1.0)))
     return rows
 
 
@@ -332,24 +277,19 @@ def _of_w_min(outcomes: Outcomes) -> list[Check]:
     """What PCN's queue is with the other w_min."""
     less = ratio(outcomes.mean("queue_swing_kb", open=_OTHER_W_MIN), outcomes.mean("queue_swing_kb", scheme=PCN))
     expected = theory.queue_oscillation(4, 1 / 128, 10e9, _RTT_S) / theory.queue_oscillation(4, 0.1 / 4, 10e9, _RTT_S)
+    text = (
+        f"{_OTHER_W_MIN}: swing of its queue, last third, over that with 0.1/4 (met: theory within 25%; "
+        "ordered: within a factor of two)"
+    )
     return [
         _low_queue(_OTHER_W_MIN, outcomes.mean("queue_kb", open=_OTHER_W_MIN)),
-        Check(
-            "0.32",
-            f"{_OTHER_W_MIN}: swing of its queue, last third, over that with 0.1/4 (met: theory within 25%; "
-            "ordered: within a factor of two)",
-            None,
-            expected,
-            less,
-            "",
-            near(less, expected, 0.25),
-        ),
+        QUEUE_SWING.row(text, less, near(expected, 0.25), theory=expected, unit=""),
     ]
 
 
 def _low_queue(what: str, queue_kb: float | None) -> Check:
     text = f'{what}: mean queue, last third, "almost zero" (met: 0.1 C T, 62.5 KB; ordered: 100 KB)'
-    return Check("0.38", text, 0.0, None, queue_kb, "KB", at_most(queue_kb, 62.5, 100.0))
+    return STEADY.row(text, queue_kb, at_most(62.5, 100.0), "queue", unit="KB")
 
 
 def _within(seconds: float | None) -> float:

@@ -2,41 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from experiments.checks import Check, Verdict, at_least, near
-from experiments.outcomes import COMPARED, PCN, Case, Outcome, Outcomes, percent, ratio, said
-from experiments.panels import Line, Panel, scheme_name
+from experiments.checks import Check, Claim, Verdict, at_least, near
+from experiments.experiment import Experiment, Run
+from experiments.outcomes import Outcome, Outcomes, percent, ratio, said
+from experiments.panels import Line, Panel
+from experiments.papers.looks import label
 from experiments.papers.pcn import hadoop
+from experiments.papers.pcn.claims import (
+    BURSTS_P99,
+    COMPARED,
+    H0_MEAN,
+    H1_MEAN,
+    OVER_QCN,
+    PCN,
+    PCN_X,
+    PREVENTED,
+    SHOWN,
+)
+from experiments.papers.pcn.plans import numbers
+from experiments.parameters import Value
+from experiments.plan import Plan
 from experiments.recording import Recording
 
 SEEDS = (1, 2, 3, 4)
 BUSY, BUSY_SEEDS = 0.8, (1, 2)
 """The load of S1 to R1 in further runs, where bursts bring more than 0.3."""
-_BUSY_SCHEMES = ("pcn", "dcqcn", "pcn-x")
+_BUSY_SCHEMES = (PCN, "dcqcn", PCN_X)
 _H0 = "mean completion time of H0's flows"
 _H1 = "mean completion time of H1's flows"
 _P99 = "99% completion time of H2 to H15's flows"
+_TIMES = ((H0_MEAN, "mean_ms h0", _H0), (BURSTS_P99, "p99_ms bursts", _P99), (H1_MEAN, "mean_ms h1", _H1))
 FACTORS = {
     "qcn": (
-        ("0.40", "mean_ms h0", _H0, 2.25),
-        ("0.40", "mean_ms h1", _H1, 2.25),
-        ("0.40", "mean_ms bursts", "mean completion time of H2 to H15's flows", 2.25),
+        (OVER_QCN, "mean_ms h0", _H0),
+        (OVER_QCN, "mean_ms h1", _H1),
+        (OVER_QCN, "mean_ms bursts", "mean completion time of H2 to H15's flows"),
     ),
-    "dcqcn": (("0.41", "mean_ms h0", _H0, 2.4), ("0.42", "p99_ms bursts", _P99, 3.5), ("0.43", "mean_ms h1", _H1, 2.2)),
-    "timely": (
-        ("0.41", "mean_ms h0", _H0, 2.0),
-        ("0.42", "p99_ms bursts", _P99, 3.4),
-        ("0.43", "mean_ms h1", _H1, 1.7),
-    ),
+    "dcqcn": _TIMES,
+    "timely": _TIMES,
 }
-"""By scheme: claim, number, what it is, and how many times PCN's it is in the paper."""
-PREVENTED = {"dcqcn": 0.53, "timely": 0.92}
+"""By scheme: how many times PCN's it is in the paper, number, what it is."""
 _BANDS = "(met: from 80% of the paper's factor to twice it; ordered: above 1)"
 
 
-class Fig12:
+class Fig12(Experiment):
     name = "fig12"
+    schemes = SHOWN
     title = "Burst tolerance"
     source = "7.2, Fig. 12"
     about = (
@@ -50,61 +63,47 @@ class Fig12:
         "What the factors depend on that the paper leaves open about the others is a study of its own, below."
     )
 
-    def cases(self, schemes: Sequence[str]) -> list[Case]:
-        cases = [
-            Case({"scheme": scheme, "seed": seed}, hadoop.hadoop_plan(scheme, seed))
-            for scheme in COMPARED
-            if scheme in schemes
-            for seed in SEEDS
-        ]
-        return cases + [
-            Case({"busy": scheme, "seed": seed}, hadoop.hadoop_plan(scheme, seed, bursts_load=BUSY - hadoop.LOAD / 2))
-            for scheme in _BUSY_SCHEMES
-            if scheme in schemes
-            for seed in BUSY_SEEDS
-        ]
+    def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
+        for scheme in schemes:
+            for seed in SEEDS:
+                yield Run({"scheme": scheme, "seed": seed}, scheme, seed)
+        for scheme in (one for one in _BUSY_SCHEMES if one in schemes):
+            for seed in BUSY_SEEDS:
+                yield Run({"busy": scheme, "seed": seed}, scheme, seed, {"bursts_load": BUSY - hadoop.LOAD / 2})
 
-    def measure(self, case: Case, recording: Recording) -> Outcome:
-        numbers = {**hadoop.numbers(recording), "h1_of_fair": hadoop.h1_of_fair_share(recording)}
-        return Outcome(case.keys, numbers)
+    def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
+        return hadoop.hadoop_plan(scheme, seed, **numbers(values))
+
+    def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
+        share = hadoop.h1_of_fair_share(recording)
+        return Outcome(run.keys, {**hadoop.numbers(recording), "h1_of_fair": share})
 
     def checks(self, outcomes: Outcomes) -> list[Check]:
         def of(number: str, scheme: str = PCN) -> float | None:
             return outcomes.mean(number, scheme=scheme)
 
-        present = [one for one in outcomes.schemes() if one != PCN]
+        present = [one for one in outcomes.among(COMPARED) if one != PCN]
         rows = []
-        for scheme, claimed in PREVENTED.items():
-            if scheme in present:
-                left = ratio(of("pause_per_s"), of("pause_per_s", scheme))
-                rows.append(prevented_row("PCN", scheme, claimed, None if left is None else 1 - left))
-        others = [of("pause_per_s", one) for one in outcomes.schemes() if one != "qcn"]
+        for scheme in (one for one in present if one in PREVENTED):
+            left = ratio(of("pause_per_s"), of("pause_per_s", scheme))
+            rows.append(prevented_row("PCN", scheme, None if left is None else 1 - left))
+        others = [of("pause_per_s", one) for one in outcomes.among(COMPARED) if one != "qcn"]
         least = of("pause_per_s", "qcn")
         if least is not None and others:
-            beaten = sum(value is not None and value >= least for value in others)
-            rows.append(
-                Check(
-                    "0.39",
-                    "QCN: schemes with as many PAUSE frames as it, or more (met: all others)",
-                    float(len(others)),
-                    None,
-                    float(beaten),
-                    f"of {len(others)}",
-                    at_least(beaten, len(others)),
-                )
-            )
+            beaten, all_of_them = float(sum(value is not None and value >= least for value in others)), len(others)
+            text = "QCN: schemes with as many PAUSE frames as it, or more (met: all others)"
+            unit = f"of {all_of_them}"
+            rows.append(PREVENTED.row(text, beaten, at_least(all_of_them), paper=float(all_of_them), unit=unit))
         for scheme in present:
-            for claim, number, what, claimed in FACTORS[scheme]:
+            for claim, number, what in FACTORS[scheme]:
                 factor = ratio(of(number, scheme), of(number))
-                rows.append(factor_row(claim, f"{scheme_name(scheme)} / PCN, {what}", claimed, factor))
+                rows.append(factor_row(claim, scheme, f"{label(scheme)} / PCN, {what}", factor))
         return rows + _busy(outcomes)
 
     def story(self, outcomes: Outcomes) -> list[str]:
         def shares(key: str) -> str:
-            found = {scheme_name(one): outcomes.mean("h1_of_fair", **{key: one}) for one in _BUSY_SCHEMES}
-            return ", ".join(
-                f"{scheme_name(one)} {percent(value)}" for one, value in found.items() if value is not None
-            )
+            found = {label(one): outcomes.mean("h1_of_fair", **{key: one}) for one in _BUSY_SCHEMES}
+            return ", ".join(f"{label(one)} {percent(value)}" for one, value in found.items() if value is not None)
 
         if not shares("busy"):
             return []
@@ -119,14 +118,14 @@ class Fig12:
     def panels(self, outcomes: Outcomes) -> list[Panel]:
         schemes = [str(one) for one in outcomes.values("scheme")]
 
-        def bars(numbers: Sequence[str]) -> list[Line]:
+        def bars(kinds: Sequence[str]) -> list[Line]:
             return [
                 Line(
-                    scheme_name(scheme),
-                    list(range(len(numbers))),
-                    [outcomes.mean(number, scheme=scheme) or 0.0 for number in numbers],
+                    label(scheme),
+                    list(range(len(kinds))),
+                    [outcomes.mean(kind, scheme=scheme) or 0.0 for kind in kinds],
                     scheme,
-                    seeds=[outcomes.each(number, scheme=scheme) for number in numbers],
+                    seeds=[outcomes.each(kind, scheme=scheme) for kind in kinds],
                 )
                 for scheme in schemes
             ]
@@ -142,46 +141,39 @@ class Fig12:
 def _busy(outcomes: Outcomes) -> list[Check]:
     """What decides about H1's flows: how R1's link is shared, which shows more when it is busier."""
     left = ratio(outcomes.mean("pause_per_s", busy=PCN), outcomes.mean("pause_per_s", busy="dcqcn"))
-    rows = [] if left is None else [prevented_row(f"S1 to R1 at {BUSY}: PCN", "dcqcn", PREVENTED["dcqcn"], 1 - left)]
-    *_, (claim, number, times, claimed) = FACTORS["dcqcn"]
+    rows = [] if left is None else [prevented_row(f"S1 to R1 at {BUSY}: PCN", "dcqcn", 1 - left)]
+    *_, (claim, number, times) = FACTORS["dcqcn"]
     slowest = outcomes.mean(number, busy="dcqcn")
-    for scheme in ("pcn", "pcn-x"):
+    for scheme in (PCN, PCN_X):
         if slowest is not None and outcomes.where(busy=scheme):
             factor = ratio(slowest, outcomes.mean(number, busy=scheme))
-            what = f"S1 to R1 at {BUSY}: DCQCN / {scheme_name(scheme)}, {times}"
-            rows.append(factor_row(claim, what, claimed, factor))
+            what = f"S1 to R1 at {BUSY}: DCQCN / {label(scheme)}, {times}"
+            rows.append(factor_row(claim, "dcqcn", what, factor))
     for key, load in (("scheme", hadoop.LOAD), ("busy", BUSY)):
         for scheme in _BUSY_SCHEMES:
             if outcomes.where(**{key: scheme}):
                 share = outcomes.mean("h1_of_fair", **{key: scheme})
-                name = scheme_name(scheme)
+                name = label(scheme)
                 what = f"S1 to R1 at {load}: {name}, H1's rate over its flows' fair share, while bursts last"
-                rows.append(
-                    Check(
-                        "0.43",
-                        f"{what} (met: within 10%; ordered: within a factor of 1.5)",
-                        None,
-                        1.0,
-                        share,
-                        "",
-                        near(share, 1.0, 0.1, 1.5),
-                    )
-                )
+                text = f"{what} (met: within 10%; ordered: within a factor of 1.5)"
+                rows.append(H1_MEAN.row(text, share, near(1.0, 0.1, 1.5), theory=1.0))
     return rows
 
 
-def prevented_row(who: str, scheme: str, claimed: float, saved: float | None) -> Check:
+def prevented_row(who: str, scheme: str, saved: float | None) -> Check:
     """`saved`: how many of this scheme's PAUSE frames there aren't, as a share."""
-    text = f"{who}: share of {scheme_name(scheme)}'s PAUSE frames that it prevents (met: as many; ordered: any)"
-    return Check("0.39", text, claimed, None, saved, "", at_least(saved, claimed, 0.0))
+    text = f"{who}: share of {label(scheme)}'s PAUSE frames that it prevents (met: as many; ordered: any)"
+    return PREVENTED.row(text, saved, at_least(PREVENTED[scheme], 0.0), scheme)
 
 
-def factor_row(claim: str, what: str, claimed: float, measured: float | None) -> Check:
+def factor_row(claim: Claim, scheme: str, what: str, measured: float | None) -> Check:
     """Both schemes' times, the other's over PCN's."""
-    verdict: Verdict = at_least(measured, 0.8 * claimed, 1.0)
-    if verdict == "met" and measured is not None and measured > 2 * claimed:
-        verdict = "ordered"
-    return Check(claim, f"{what} {_BANDS}", claimed, None, measured, "", verdict)
+
+    def band(measured: float | None) -> Verdict:
+        verdict = at_least(0.8 * claim[scheme], 1.0)(measured)
+        return "ordered" if verdict == "met" and (measured or 0) > 2 * claim[scheme] else verdict
+
+    return claim.row(f"{what} {_BANDS}", measured, band, scheme)
 
 
 def _flows(group: str) -> str:

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from experiments import measure
-from experiments.analysis import steady_state
-from experiments.checks import Check, Verdict, near
-from experiments.outcomes import PCN, Case, Outcome, Outcomes, said
-from experiments.panels import Line, Panel, scheme_name
-from experiments.papers.pcn.plans import TIMELY_SEGMENT_BYTES, with_fields
+from experiments.checks import Check, Claim, near, or_ordered
+from experiments.experiment import Experiment, Run
+from experiments.outcomes import Outcome, Outcomes, said
+from experiments.panels import Line, Panel
+from experiments.papers.looks import label
+from experiments.papers.pcn.claims import LOSS, PCN, PCN_X, PFC, TREE, TREES
+from experiments.papers.pcn.plans import TIMELY_SEGMENT_BYTES, numbers
+from experiments.papers.pcn.variants import PUBLISHED_PACKETS, PUBLISHED_SEGMENTS, VARIANTS
 from experiments.papers.pcn.victim import Victim
 from experiments.papers.pcn.victim_setting import burst_s
 from experiments.parameters import Value
+from experiments.plan import Plan, with_fields
 from experiments.recording import Recording
-from experiments.variants import PUBLISHED_PACKETS, PUBLISHED_SEGMENTS, FallingRtts, timely_with
-from experiments.virtual import Variant
 from topologies.compact import P0_S0
 
-_SCHEMES = ("pfc", "qcn", "dcqcn", "timely", "pcn", "pcn-x")
-_TREE_MS = {"pfc": 3.1, "qcn": 0.5, "dcqcn": 1.8, "timely": 1.4}
-_LOSS_MS = {"qcn": 12.5, "dcqcn": 25.0, "timely": 60.0}
+_VICTIM = Victim()
 _TIMELY_RUN_S = 150e-3
 _TIMELY: dict[str, Value] = {
     "segment": TIMELY_SEGMENT_BYTES,
@@ -29,37 +29,29 @@ _TIMELY: dict[str, Value] = {
     "duration": _TIMELY_RUN_S,
 }
 """As all figures have it, in runs longer than the scenario's."""
-_OPEN: dict[str, tuple[str, dict[str, Value], Variant, dict[str, float]]] = {
-    "a tenth of the samples": ("qcn", {"sample": 1.5e6}, Variant(), {}),
-    "least RTT of 20 us, as TIMELY's paper has it": ("timely", {"min_rtt": 20e-6}, Variant(), {}),
-    "the RTT of every packet": ("timely", {"segment": 1000}, Variant(), {}),
-    "one RTT each 64 KB": ("timely", {"segment": 64_000, "before": 400e-3}, Variant(), {}),
+_OF_SCHEME = {"timely": _TIMELY}
+_OPEN: dict[str, tuple[str, dict[str, Value], str]] = {
+    "a tenth of the samples": ("qcn", {"sample": 1.5e6}, ""),
+    "least RTT of 20 us, as TIMELY's paper has it": ("timely", {"min_rtt": 20e-6}, ""),
+    "the RTT of every packet": ("timely", {"segment": 1000}, ""),
+    "one RTT each 64 KB": ("timely", {"segment": 64_000, "before": 400e-3}, ""),
     "one RTT each 64 KB and decreases without a bound, Algorithm 1 as printed": (
         "timely",
         {"segment": 64_000, "before": 400e-3, "timely_max_decrease": 1.0},
-        Variant(),
-        {},
+        "",
     ),
-    "its authors' code's values, every packet": (
-        "timely",
-        {},
-        Variant(timely_with(FallingRtts)),
-        PUBLISHED_PACKETS,
-    ),
-    "its authors' code's values, 64 KB": (
-        "timely",
-        {"before": 400e-3},
-        Variant(timely_with(FallingRtts)),
-        PUBLISHED_SEGMENTS,
-    ),
+    "its authors' code's values, every packet": ("timely", {**PUBLISHED_PACKETS}, "falling RTTs"),
+    "its authors' code's values, 64 KB": ("timely", {"before": 400e-3, **PUBLISHED_SEGMENTS}, "falling RTTs"),
 }
-"""What is open, varied: scheme, the scenario's values, variant, fields."""
+"""What is open, varied: scheme, the scenario's values or fields, variant."""
 SHOWN_S = 80e-3
 RATE_GBPS = 40.0
 
 
-class Fig2:
+class Fig2(Experiment):
     name = "fig2"
+    schemes = (PFC, "qcn", "dcqcn", "timely", PCN, PCN_X)
+    variants = VARIANTS
     title = "Interactions of PFC and congestion control: the victim flow"
     source = "3.1, Fig. 2 and 3"
     about = (
@@ -72,64 +64,52 @@ class Fig2:
         "a time axis of its own."
     )
 
-    def cases(self, schemes: Sequence[str]) -> list[Case]:
-        scenario = Victim()
-        cases = [
-            Case({"scheme": scheme, "seed": 1}, scenario.plan(scheme, 1, _TIMELY if scheme == "timely" else {}))
-            for scheme in _SCHEMES
-            if scheme in schemes
-        ]
-        for what, (scheme, values, variant, fields) in _OPEN.items():
+    def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
+        for scheme in schemes:
+            yield Run({"scheme": scheme, "seed": 1}, scheme, 1)
+        for what, (scheme, values, variant) in _OPEN.items():
             if scheme in schemes:
-                plan = scenario.plan(scheme, 1, (_TIMELY if scheme == "timely" else {}) | values)
-                cases.append(Case({"open": what, "seed": 1}, with_fields(plan, **fields), variant))
-        return cases
+                yield Run({"open": what, "seed": 1}, scheme, 1, values, variant)
 
-    def measure(self, case: Case, recording: Recording) -> Outcome:
-        plan, scenario = case.plan, Victim()
-        steady = steady_state(recording, plan.bottleneck, plan.capacity_bps, plan.steady_from_s)
+    def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
+        offered = {one.name for one in _VICTIM.parameters}
+        named = {name: value for name, value in values.items() if name in offered}
+        fields = {name: value for name, value in numbers(values).items() if name not in offered}
+        own = _OF_SCHEME.get(scheme, {})
+        return with_fields(_VICTIM.plan(scheme, seed, own | named), **fields)
+
+    def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
         trunk = recording.series.get(str(P0_S0), "transmitted_bytes")
         shown_s = min(plan.duration_s, SHOWN_S)
         curves = {
             "trunk": measure.binned(*trunk, -2e-3, shown_s, 8e-9),
             "f0": measure.binned(*recording.series.get("flow 0", "received_bytes"), -2e-3, shown_s, 8e-9),
         }
-        return Outcome(
-            case.keys,
-            dict(scenario.measures(plan, recording)),
-            curves,
-            tuple(scenario.checks(plan, recording, steady)),
-        )
+        return Outcome(run.keys, _VICTIM.measure(run, plan, recording).numbers, curves)
+
+    def settled(self, plan: Plan, recording: Recording) -> list[Check]:
+        return _VICTIM.settled(plan, recording)
 
     def checks(self, outcomes: Outcomes) -> list[Check]:
         rows = []
         present = [str(one) for one in outcomes.values("scheme")]
-        trees = {scheme: _ms(outcomes.mean("tree_s", scheme=scheme)) for scheme in present}
-        for scheme in (one for one in present if one in _TREE_MS):
-            claim = "0.21" if scheme == "pfc" else "0.22"
-            rows.append(_tree(claim, scheme_name(scheme), scheme, trees[scheme], trees.get("pfc")))
-        for scheme in (one for one in present if one in _LOSS_MS):
+        pfc = _ms(outcomes.mean("tree_s", scheme=PFC))
+        for scheme in (one for one in present if one in TREE):
+            rows.append(_tree(TREE[scheme], label(scheme), scheme, _ms(outcomes.mean("tree_s", scheme=scheme)), pfc))
+        for scheme in (one for one in present if one in LOSS):
             full, ours = (_ms(outcomes.mean("full_s", scheme=one)) for one in (scheme, PCN))
-            verdict = near(full, _LOSS_MS[scheme], 0.5, 1.0)
-            if verdict == "not met" and full is not None and ours is not None and full > ours:
-                verdict = "ordered"
-            rows.append(
-                Check("0.23", f"{scheme_name(scheme)}: throughput is lost (met: within 50%; ordered: longer than PCN)",
-                      _LOSS_MS[scheme], None, full, "ms", verdict)
-            )  # fmt: skip
-        for what, (scheme, _, _, _) in _OPEN.items():
+            longer = full is not None and ours is not None and full > ours
+            text = f"{label(scheme)}: throughput is lost (met: within 50%; ordered: longer than PCN)"
+            rows.append(LOSS.row(text, full, or_ordered(near(LOSS[scheme], 0.5, 1.0), longer), scheme))
+        for what, (scheme, _, _) in _OPEN.items():
             for outcome in outcomes.where(open=what):
-                name, full = f"{scheme_name(scheme)}, {what}", outcome.numbers["full_s"]
-                to_end = full is None and scheme == "timely"
-                lost = _ms(_TIMELY_RUN_S if to_end else full)
+                name, full_s = f"{label(scheme)}, {what}", outcome.numbers["full_s"]
+                to_end = full_s is None and scheme == "timely"
+                lost = _ms(_TIMELY_RUN_S if to_end else full_s)
                 until = ", to the run's end" if to_end else ""
-                claimed = _LOSS_MS[scheme]
-                rows.append(
-                    Check("0.23",
-                          f"{name}: throughput is lost{until} (met: within 50%; ordered: within a factor of two)",
-                          claimed, None, lost, "ms", near(lost, claimed, 0.5))
-                )  # fmt: skip
-                rows.append(_tree("0.22", name, scheme, _ms(outcome.numbers["tree_s"]), trees.get("pfc")))
+                text = f"{name}: throughput is lost{until} (met: within 50%; ordered: within a factor of two)"
+                rows.append(LOSS.row(text, lost, near(LOSS[scheme], 0.5), scheme))
+                rows.append(_tree(TREES, name, scheme, _ms(outcome.numbers["tree_s"]), pfc))
         for outcome in outcomes.where(scheme=PCN):
             rows += outcome.checks
         return rows
@@ -149,7 +129,7 @@ class Fig2:
             f"TIMELY's link is full again {full(scheme='timely')} here; by the RTTs of single packets "
             f"{full(open='the RTT of every packet')}, since F1 reacts at once, and by those of 64 KB "
             f"{full(open='one RTT each 64 KB')}, since both flows come down to nearly nothing (paper: "
-            f"{_LOSS_MS['timely']:g} ms).",
+            f"{LOSS['timely']:g} ms).",
             "How long the tree lasts depends on how soon F1 knows. TIMELY: "
             f"{tree(scheme='timely')} by RTTs of 16 KB, {tree(open='one RTT each 64 KB')} by those of 64, "
             f"{tree(open='one RTT each 64 KB and decreases without a bound, Algorithm 1 as printed')} where decreases "
@@ -160,10 +140,10 @@ class Fig2:
 
     def panels(self, outcomes: Outcomes) -> list[Panel]:
         shown = [one for one in outcomes.where(seed=1) if "scheme" in one.keys]
-        burst_ms = burst_s(Victim().plan(PCN, 1, {})) * 1e3
+        burst_ms = burst_s(_VICTIM.plan(PCN, 1, {})) * 1e3
         return [
             Panel(
-                scheme_name(str(one.keys["scheme"])),
+                label(str(one.keys["scheme"])),
                 "Time (ms)",
                 "Throughput, goodput (Gbit/s)" if not place % 3 else "",
                 [Line("S0 to S1", *one.curves["trunk"]), Line("F0, the victim", *one.curves["f0"])],
@@ -175,13 +155,11 @@ class Fig2:
         ]
 
 
-def _tree(claim: str, what: str, scheme: str, tree: float | None, pfc: float | None) -> Check:
+def _tree(claim: Claim, what: str, scheme: str, tree: float | None, pfc: float | None) -> Check:
     """How long the tree of this scheme lasts, in ms, against the paper's and PFC's."""
-    verdict: Verdict = near(tree, _TREE_MS[scheme], 0.5, 1.0)
-    if verdict == "not met" and tree is not None and pfc is not None and tree < pfc:
-        verdict = "ordered"
+    shorter = tree is not None and pfc is not None and tree < pfc
     text = f"{what}: the tree lasts (met: within 50%; ordered: shorter than with PFC alone)"
-    return Check(claim, text, _TREE_MS[scheme], None, tree, "ms", verdict)
+    return claim.row(text, tree, or_ordered(near(claim[scheme], 0.5, 1.0), shorter), scheme)
 
 
 def _ms(seconds: float | None) -> float | None:

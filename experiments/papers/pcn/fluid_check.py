@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
 from experiments import measure, metrics, theory
 from experiments.analysis import aggregate_rate, drained
 from experiments.checks import Check, near
-from experiments.experiment import HEADER_BYTES, Plan
+from experiments.experiment import Experiment, Run
 from experiments.fluid import Fluid, Loops
 from experiments.metrics import Array
-from experiments.outcomes import PCN, Case, Curve, Outcome, Outcomes, ratio, said
+from experiments.outcomes import Curve, Outcome, Outcomes, ratio, said
 from experiments.panels import Line, Panel
-from experiments.papers.pcn.plans import PAYLOAD_BYTES, dumbbell_plan
+from experiments.papers.pcn.claims import AFTER_DECREASE, FAIRNESS, PCN, QUEUE_SWING, RATE_SWING
+from experiments.papers.pcn.plans import PAYLOAD_BYTES, dumbbell_plan, numbers
+from experiments.papers.pcn.variants import VARIANTS
+from experiments.parameters import Value
+from experiments.plan import HEADER_BYTES, Plan
 from experiments.recording import Recording
-from experiments.variants import one_for_all
-from experiments.virtual import Variant
 
 FLOWS = (4, 16)
 PERIOD_S, RTT_S = 500e-6, 10e-6
@@ -40,8 +42,10 @@ def cycle_swing(times: Array, rates: Array, flows: int, start_s: float, end_s: f
     return float(np.mean(cycles.max(axis=1) - cycles.min(axis=1)))
 
 
-class FluidCheck:
+class FluidCheck(Experiment):
     name = "fluid"
+    schemes = (PCN,)
+    variants = VARIANTS
     title = "The fluid model and packets"
     source = "appendix A, Prop. 1 to 3"
     about = (
@@ -56,24 +60,24 @@ class FluidCheck:
         "decides for all there are none."
     )
 
-    def cases(self, schemes: Sequence[str]) -> list[Case]:
+    def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
         if PCN not in schemes:
-            return []
-        plans = {
-            flows: dumbbell_plan(PCN, 1, DURATION_S, flows, STEP_S, rtt=RTT_S, T=PERIOD_S, phase_spread=0.0)
-            for flows in FLOWS
-        }
-        cases = [Case({"flows": flows, "seed": 1}, plan) for flows, plan in plans.items()]
-        for flows, plan in plans.items():
-            small = dataclasses.replace(plan, payload_bytes=_SMALL_BYTES)
-            cases += [
-                Case({"of": flows, "with": _SMALL, "seed": 1}, small),
-                Case({"of": flows, "with": _ONE, "seed": 1}, plan, Variant(one_for_all())),
-            ]
-        return cases
+            return
+        for flows in FLOWS:
+            yield Run({"flows": flows, "seed": 1}, PCN, 1, {"flows": flows})
+        for flows in FLOWS:
+            small = {"flows": flows, "payload": _SMALL_BYTES}
+            yield Run({"of": flows, "with": _SMALL, "seed": 1}, PCN, 1, small)
+            yield Run({"of": flows, "with": _ONE, "seed": 1}, PCN, 1, {"flows": flows}, "one for all")
 
-    def measure(self, case: Case, recording: Recording) -> Outcome:
-        plan = case.plan
+    def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
+        more = numbers(values)
+        payload = round(more.pop("payload", PAYLOAD_BYTES))
+        in_step = {"rtt": RTT_S, "T": PERIOD_S, "phase_spread": 0.0}
+        plan = dumbbell_plan(scheme, seed, DURATION_S, {**more, **in_step}, STEP_S)
+        return dataclasses.replace(plan, payload_bytes=payload)
+
+    def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
         total = aggregate_rate(recording, plan.topology)
         queue = recording.series.get(str(plan.bottleneck), "waiting_bytes")
         grid = np.arange(DURATION_S / 2, DURATION_S, STEP_S)
@@ -85,7 +89,7 @@ class FluidCheck:
         distance, empty = _distance(plan, recording), drained(recording, plan.bottleneck)
         after = float(metrics.step_at(*total, np.array([1.5 * PERIOD_S]))[0])
         return Outcome(
-            case.keys,
+            run.keys,
             {
                 "after_gbps": after / 1e9,
                 "queue_swing_kb": peak / 1e3,
@@ -109,42 +113,31 @@ class FluidCheck:
             swing = theory.queue_oscillation(flows, w_min, 10e9, PERIOD_S) / 1e3
             rate = theory.rate_oscillation(flows, w_min, 10e9) / 1e9
             half = theory.fairness_half_life_loops(flows, w_min)
+            own = w_min * 10
+            cycle = "swing of a flow's rate in a cycle of N loops, second half, mean"
+            half_life = "half-life of the differences, once the queue is empty"
             for claim, what, number, value, paper, unit, tolerance in (
-                ("0.28", "sum of the rates after the first CNPs", "after_gbps", after, after, "Gbit/s", 0.02),
-                ("0.32", _QUEUE_SWING, "queue_swing_kb", swing, swing, "KB", 0.25),
-                (
-                    "0.33",
-                    "swing of a flow's rate in a cycle of N loops, second half, mean",
-                    "rate_swing_gbps",
-                    rate,
-                    w_min * 10,
-                    "Gbit/s",
-                    0.25,
-                ),
-                ("0.33", _WANDER, "wander_gbps", rate, w_min * 10, "Gbit/s", 0.25),
-                (
-                    "0.31",
-                    "half-life of the differences, once the queue is empty",
-                    "half_life_loops",
-                    half,
-                    half,
-                    "loops",
-                    0.25,
-                ),
+                (AFTER_DECREASE, "sum of the rates after the first CNPs", "after_gbps", after, after, None, 0.02),
+                (QUEUE_SWING, _QUEUE_SWING, "queue_swing_kb", swing, swing, None, 0.25),
+                (RATE_SWING, cycle, "rate_swing_gbps", rate, own, None, 0.25),
+                (RATE_SWING, _WANDER, "wander_gbps", rate, own, None, 0.25),
+                (FAIRNESS, half_life, "half_life_loops", half, half, "loops", 0.25),
             ):
                 found = outcomes.mean(number, flows=flows)
                 text = f"{flows} flows: {what} (met: theory within {tolerance:.0%}; ordered: within a factor of two)"
-                rows.append(Check(claim, text, paper, value, found, unit, near(found, value, tolerance)))
+                rows.append(claim.row(text, found, near(value, tolerance), paper=paper, theory=value, unit=unit))
             for other in outcomes.where(of=flows):
-                name = f"{flows} flows, {other.keys['with']}"
+                name, band = (
+                    f"{flows} flows, {other.keys['with']}",
+                    "(met: theory within 25%; ordered: within a factor of two)",
+                )
                 found = other.numbers["wander_gbps"]
-                text = f"{name}: {_WANDER} (met: theory within 25%; ordered: within a factor of two)"
-                rows.append(Check("0.33", text, w_min * 10, rate, found, "Gbit/s", near(found, rate, 0.25)))
-                if other.keys["with"] != _SMALL:
-                    continue
-                found = other.numbers["queue_swing_kb"]
-                text = f"{name}: {_QUEUE_SWING} (met: theory within 25%; ordered: within a factor of two)"
-                rows.append(Check("0.32", text, swing, swing, found, "KB", near(found, swing, 0.25)))
+                rows.append(
+                    RATE_SWING.row(f"{name}: {_WANDER} {band}", found, near(rate, 0.25), paper=own, theory=rate)
+                )
+                if other.keys["with"] == _SMALL:
+                    text, found = f"{name}: {_QUEUE_SWING} {band}", other.numbers["queue_swing_kb"]
+                    rows.append(QUEUE_SWING.row(text, found, near(swing, 0.25), paper=swing, theory=swing))
         return rows
 
     def story(self, outcomes: Outcomes) -> list[str]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from experiments import scheme_parameters
-from experiments.experiment import Plan, Sampling
 from experiments.outcomes import Key
 from experiments.papers.pcn.dumbbell import Dumbbell
 from experiments.parameters import Value
+from experiments.plan import Plan, Sampling
 from hosts.algorithms import find_scheme
 from topologies.compact import P0_S0, P2_S1, compact
 from topologies.dumbbell import dumbbell
@@ -21,25 +21,25 @@ TIMELY_SEGMENT_BYTES = 16_000
 """The smallest that TIMELY's paper has. Fig. 2 shows what others come to."""
 
 
+def numbers(values: Mapping[str, Value]) -> dict[str, float]:
+    """Those that are given."""
+    return {name: value for name, value in values.items() if value is not None}
+
+
 def pcn_fields(scheme: str, w_min: float, period_s: float, w_max: float = 0.5, **more: float) -> dict[str, float]:
     """What PCN and its variants are given; other schemes have none of these."""
-    names = {field.name for field in dataclasses.fields(find_scheme(scheme).parameters)}
-    offered = {"w_min": w_min, "w_max": w_max, "period_s": period_s, **more}
-    return {name: value for name, value in offered.items() if name in names}
+    return _known(scheme, {"w_min": w_min, "w_max": w_max, "period_s": period_s, **more})
 
 
 def timely_fields(scheme: str, topology: Topology) -> dict[str, float]:
     """TIMELY's segments, and the network's least RTT."""
-    return {"segment_bytes": TIMELY_SEGMENT_BYTES, "min_rtt_s": topology.max_rtt_s()} if scheme == "timely" else {}
+    return _known(scheme, {"segment_bytes": TIMELY_SEGMENT_BYTES, "min_rtt_s": topology.max_rtt_s()})
 
 
-def with_fields(plan: Plan, **fields: float) -> Plan:
-    """The plan with these of its scheme's parameters given other values."""
-    return dataclasses.replace(
-        plan,
-        values={**plan.values, **fields},
-        scheme_parameters={**plan.scheme_parameters, **fields},
-    )
+def _known(scheme: str, offered: Mapping[str, float]) -> dict[str, float]:
+    """Those that the scheme has."""
+    names = {field.name for field in dataclasses.fields(find_scheme(scheme).parameters)}
+    return {name: value for name, value in offered.items() if name in names}
 
 
 def plan_of(
@@ -72,13 +72,15 @@ def plan_of(
 
 
 def dumbbell_plan(
-    scheme: str, seed: int, duration_s: float, flows: int = 4, every_s: float = 0.1e-3, **more: float
+    scheme: str, seed: int, duration_s: float, values: Mapping[str, Value], every_s: float = 0.1e-3
 ) -> Plan:
-    """Section 7.1's dumbbell as the scenario has it, with more flows. `more`: rtt, T, w_min (0.1 / N unless given), or
-    fields of the scheme's parameters."""
+    """Section 7.1's dumbbell as the scenario has it, with more flows. `values`: flows (4 unless given), rtt, T, w_min
+    (0.1 / N unless given), or fields of the scheme's parameters."""
+    more = numbers(values)
+    flows = round(more.pop("flows", 4))
     named: dict[str, Value] = {name: more.pop(name) for name in ("rtt", "T", "w_min") if name in more}
-    values: dict[str, Value] = {"w_min": 0.1 / flows, "duration": duration_s, "segment": TIMELY_SEGMENT_BYTES, **named}
-    plan = Dumbbell().plan(scheme, seed, scheme_parameters.given(scheme, values))
+    named = {"w_min": 0.1 / flows, "duration": duration_s, "segment": TIMELY_SEGMENT_BYTES, **named}
+    plan = Dumbbell().plan(scheme, seed, scheme_parameters.given(scheme, named))
     return dataclasses.replace(
         plan,
         values={**plan.values, "flows": flows, **more},

@@ -3,31 +3,33 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from experiments import scheme_parameters
-from experiments.analysis import Steady
 from experiments.checks import Check
 from experiments.errors import ExperimentError
-from experiments.experiment import HEADER_BYTES, Headline, LiveLimits, Plan, Sampling
+from experiments.experiment import Experiment, Run, RunPage
+from experiments.outcomes import Outcome, Outcomes
+from experiments.papers.pcn.claims import PCN, PCN_X, PFC
 from experiments.papers.pcn.victim_charts import CHARTS
-from experiments.papers.pcn.victim_checks import checks, compare
+from experiments.papers.pcn.victim_checks import compared, settled
 from experiments.papers.pcn.victim_measures import measure
 from experiments.papers.pcn.victim_setting import BURSTS
 from experiments.papers.pcn.victim_story import about, headlines, story
 from experiments.parameters import Parameter, Value, complete
+from experiments.plan import HEADER_BYTES, LiveLimits, Plan, Sampling
 from experiments.recording import Recording
 from topologies.compact import LONG_SENDERS, P0_S0, P2_S1, compact
 from topologies.model import FlowSpec, Topology, TopologyError
 
 _BURST_IDS = 1000
 """The flows of h2 are 2000, 2001, ..., those of h3 3000, ..."""
-_BEFORE_S = {"pfc": 1e-3, "pcn": 5e-3, "pcn-time": 5e-3, "pcn-x": 5e-3, "dcqcn": 50e-3}
+_BEFORE_S = {PFC: 1e-3, PCN: 5e-3, "pcn-time": 5e-3, PCN_X: 5e-3, "dcqcn": 50e-3}
 """How long F0 and F1 run ahead, so that time 0 finds them in the scheme's steady state. PCN is there after some
 half-lives of 0.66 ms. DCQCN's alpha falls from 1 by a half each 9.7 ms, and stays between 0.10 and 0.12 from 45 on."""
-_DURATION_S = {"pfc": 8e-3, "pcn": 12e-3, "pcn-time": 12e-3, "pcn-x": 12e-3, "dcqcn": 40e-3}
+_DURATION_S = {PFC: 8e-3, PCN: 12e-3, "pcn-time": 12e-3, PCN_X: 12e-3, "dcqcn": 40e-3}
 """Until the long flows are at their fair shares again, and some time more."""
-_K = {"pfc": (1000.0, 2400.0), "dcqcn": (1000.0, 2400.0)}
+_K = {PFC: (1000.0, 2400.0), "dcqcn": (1000.0, 2400.0)}
 _K_OF_SHORT_PERIODS = (2000.0, 4000.0)
 """Least and most k. Where a period is 50 us and F0 sends at 95% of a link, a program that the machine wakes 3 ms late
 leaves a queue for all of the next period, F0 is marked and cut, although innocent: docs/victim.md has the figures."""
@@ -51,32 +53,23 @@ _OWN = (
 )
 
 
-class Victim:
+class Victim(Experiment):
     """Section 3.1's observation."""
 
     name = "victim"
     title = "The victim flow: who suffers when others burst"
     source = "PCN (NSDI'20), section 3.1 and Fig. 1 to 3"
-    default_scheme = "pfc,dcqcn,pcn"
-    charts = CHARTS
+    schemes = (PFC, "dcqcn", PCN)
+    page = RunPage(CHARTS, headlines, about, story)
 
-    def checks(self, plan: Plan, recording: Recording, steady: Steady) -> list[Check]:
-        return checks(plan, recording)
+    def settled(self, plan: Plan, recording: Recording) -> list[Check]:
+        return settled(plan, recording)
 
-    def compare(self, runs: Sequence[tuple[Plan, Recording]]) -> list[Check]:
-        return compare(runs)
+    def checks(self, outcomes: Outcomes) -> list[Check]:
+        return compared(outcomes)
 
-    def headlines(self, plan: Plan, recording: Recording, steady: Steady) -> list[Headline]:
-        return headlines(plan, recording)
-
-    def measures(self, plan: Plan, recording: Recording) -> dict[str, float | None]:
-        return dataclasses.asdict(measure(plan, recording))
-
-    def about(self, plan: Plan) -> list[tuple[str, str]]:
-        return about(plan)
-
-    def story(self, plan: Plan, recording: Recording, steady: Steady) -> list[tuple[str, str]]:
-        return story(plan, recording)
+    def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
+        return Outcome(run.keys, dataclasses.asdict(measure(plan, recording)))
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -91,7 +84,7 @@ class Victim:
             "xon": round(xoff - 2 * frame),
             "before": _BEFORE_S.get(scheme, max(_BEFORE_S.values())),
             "duration": _DURATION_S.get(scheme, max(_DURATION_S.values())),
-            "limit": rate / LONG_SENDERS if scheme == "pfc" else rate,
+            "limit": rate / LONG_SENDERS if scheme == PFC else rate,
         }
         filled |= {name: value for name, value in derived.items() if filled[name] is None}
         xon, limit = float(filled["xon"] or 0), float(filled["limit"] or 0)

@@ -6,9 +6,11 @@ import numpy as np
 
 from experiments import charts
 from experiments.charts import Band, Chart, Line, Mark, Stroke, View
-from experiments.experiment import Plan
+from experiments.checks import Claim
+from experiments.papers.pcn.claims import IDEAL, LOSS, TREE
 from experiments.papers.pcn.victim_measures import BIN_S, TRUNK, allowed
-from experiments.papers.pcn.victim_setting import BURSTS, PAPER_LOSS_MS, PAPER_TREE_MS, burst_s, fair_bps, ideal_bps
+from experiments.papers.pcn.victim_setting import BURSTS, burst_s, fair_bps, ideal_bps
+from experiments.plan import Plan
 from experiments.recording import Recording
 from topologies.compact import P0_S0, P2_S1, P3_S1
 from topologies.model import Endpoint
@@ -16,7 +18,6 @@ from topologies.model import Endpoint
 AROUND_S = (-0.5e-3, 8e-3)
 """What the first view shows: the bursts and what follows at once."""
 _SMOOTH_S, _PAUSE_BIN_S = 0.2e-3, 0.25e-3
-_PAPER_IDEAL = (37.5, 2.5)
 _GIGA, _FLOWS = 1e-9, ("flow 0", "flow 1")
 
 
@@ -34,8 +35,8 @@ def _bands(plan: Plan) -> tuple[Band, ...]:
     return (Band("bursts", 0.0, burst_s(plan) * 1e3),)
 
 
-def _marks(label: str, paper_ms: float | None) -> tuple[Mark, ...]:
-    return () if paper_ms is None else (Mark(label, paper_ms),)
+def _marks(label: str, claim: Claim | None, plan: Plan) -> tuple[Mark, ...]:
+    return () if claim is None else (Mark(label, claim[plan.scheme]),)
 
 
 def pause(plan: Plan, recording: Recording) -> Chart:
@@ -64,7 +65,7 @@ def pause(plan: Plan, recording: Recording) -> Chart:
         lines=tuple(lines),
         views=_views(plan),
         bands=_bands(plan),
-        marks=_marks("the paper's tree ends", PAPER_TREE_MS.get(plan.scheme)),
+        marks=_marks("the paper's tree ends", TREE.get(plan.scheme), plan),
     )
 
 
@@ -88,7 +89,7 @@ def throughput(plan: Plan, recording: Recording) -> Chart:
     ]
     lines += [
         charts.constant(f"the paper's, {paper:g}", paper, f"flow{index}", 0.0, burst, "dotted")
-        for index, paper in enumerate(_PAPER_IDEAL)
+        for index, paper in enumerate((IDEAL["f0"], IDEAL["f1"]))
         if plan.number("rate") == 40e9 and plan.number("senders") == 16
     ]
     fair = fair_bps(plan) * _GIGA
@@ -103,7 +104,7 @@ def throughput(plan: Plan, recording: Recording) -> Chart:
         lines=tuple(lines),
         views=_views(plan),
         bands=_bands(plan),
-        marks=_marks("the paper's loss ends", PAPER_LOSS_MS.get(plan.scheme)),
+        marks=_marks("the paper's loss ends", LOSS if plan.scheme in LOSS else None, plan),
     )
 
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from experiments import metrics
-from experiments.experiment import Plan
 from experiments.metrics import Array
 from experiments.papers.pcn.victim_setting import BURSTS, burst_s, fair_bps, ideal_bps
+from experiments.plan import Plan
 from experiments.recording import Recording
 from topologies.compact import P0_S0
 

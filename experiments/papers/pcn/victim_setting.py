@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from experiments import theory
-from experiments.experiment import Plan
+from experiments.plan import Plan
 from topologies.compact import LONG_SENDERS
 
 BURSTS = "bursts"
-PAPER_TREE_MS = {"pfc": 3.1, "qcn": 0.5, "dcqcn": 1.8, "timely": 1.4}
-"""How long the congestion tree stands. [0.21, 0.22]"""
-PAPER_LOSS_MS = {"qcn": 12.5, "dcqcn": 25.0, "timely": 60.0}
-"""How long throughput is lost. [0.23]"""
 
 
 def burst_s(plan: Plan) -> float:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from experiments import theory
-from experiments.experiment import Headline, Plan
+from experiments.analysis import Steady
+from experiments.checks import Claim
+from experiments.experiment import Headline
+from experiments.papers.pcn.claims import IDEAL, LOSS, PCN, PFC, TREE, TREE_OF_PFC, TREES
 from experiments.papers.pcn.victim_measures import RECOVERED, SMOOTH_S, Measures, measure
-from experiments.papers.pcn.victim_setting import PAPER_LOSS_MS, PAPER_TREE_MS, burst_s, fair_bps, ideal_bps
+from experiments.papers.pcn.victim_setting import burst_s, fair_bps, ideal_bps
 from experiments.parameters import format_value
+from experiments.plan import Plan
 from experiments.recording import Recording
 from topologies.compact import LONG_SENDERS, P0_S0, P3_S1
 
 
-def headlines(plan: Plan, recording: Recording) -> list[Headline]:
+def headlines(plan: Plan, recording: Recording, steady: Steady) -> list[Headline]:
     made = measure(plan, recording)
     ideal = f"ideal: {_gbps(ideal_bps(plan)[0])}"
     tree = _ms(made.tree_s) if made.tree_s else "none"
@@ -19,15 +23,15 @@ def headlines(plan: Plan, recording: Recording) -> list[Headline]:
         Headline(
             "congestion tree: time with PAUSE to S0, H0 or H1",
             tree,
-            "paper: none" if plan.scheme == "pcn" else _paper(PAPER_TREE_MS.get(plan.scheme)),
+            _paper(TREE.get(plan.scheme), plan) or _NONE.get(plan.scheme, ""),
         ),
-        Headline("PAUSE frames to H0 and H1", f"{made.pause_senders:,}", "paper: none" if plan.scheme == "pcn" else ""),
+        Headline("PAUSE frames to H0 and H1", f"{made.pause_senders:,}", _NONE.get(plan.scheme, "")),
         Headline("F0 during the bursts", _gbps(made.f0_burst_bps), ideal),
         Headline("F0 lost against the ideal, in all", _lost(made.f0_lost_bytes)),
         Headline(
             "S0 to S1 full again after",
             _ms(made.full_s),
-            _paper(PAPER_LOSS_MS.get(plan.scheme)),
+            _paper(LOSS, plan),
         ),
         Headline(
             "F0 and F1 both back at their share after",
@@ -42,7 +46,7 @@ def about(plan: Plan) -> list[tuple[str, str]]:
     return [*_setting(plan), *_reading(plan)]
 
 
-def story(plan: Plan, recording: Recording) -> list[tuple[str, str]]:
+def story(plan: Plan, recording: Recording, steady: Steady) -> list[tuple[str, str]]:
     """(figure that it belongs to, paragraph)."""
     made = measure(plan, recording)
     return [
@@ -71,8 +75,8 @@ def _setting(plan: Plan) -> list[tuple[str, str]]:
         (
             "topology",
             f"Ideally R1's link is shared by the {hosts + 1} hosts that send to it, F1 falls to {_gbps(f1)}, and F0 "
-            f"takes what that leaves of the link from S0 to S1, {_gbps(f0)} (the paper counts 16 hosts: 2.5 and "
-            "37.5). Every hop runs the compiled P4 program.",
+            f"takes what that leaves of the link from S0 to S1, {_gbps(f0)} (the paper counts 16 hosts: "
+            f"{IDEAL['f1']:g} and {IDEAL['f0']:g}). Every hop runs the compiled P4 program.",
         ),
     ]
 
@@ -82,13 +86,14 @@ def _reading(plan: Plan) -> list[tuple[str, str]]:
         (
             "pause",
             "A tree grows when S1 pauses S0, and S0, which can't send, pauses H0 and H1. The paper's Fig. 2a has this "
-            "tree for 3.1 ms with PFC alone, 1.8 ms with DCQCN (0.5 with QCN, 1.4 with TIMELY), and none with PCN.",
+            f"tree for {TREE_OF_PFC[PFC]:g} ms with PFC alone, {TREES['dcqcn']:g} ms with DCQCN "
+            f"({TREES['qcn']:g} with QCN, {TREES['timely']:g} with TIMELY), and none with PCN.",
         ),
         (
             "throughput",
-            "The paper's Fig. 2b: both long flows lose while the tree stands, and with DCQCN throughput is lost for 25 "
-            f"ms, long after the bursts. Here the link counts as full from when F0 and F1 together have "
-            f"{RECOVERED:.0%} of it over {_ms(SMOOTH_S)}, a flow as back at its share likewise.",
+            "The paper's Fig. 2b: both long flows lose while the tree stands, and with DCQCN throughput is lost for "
+            f"{LOSS['dcqcn']:g} ms, long after the bursts. Here the link counts as full from when F0 and F1 together "
+            f"have {RECOVERED:.0%} of it over {_ms(SMOOTH_S)}, a flow as back at its share likewise.",
         ),
         (
             "rates",
@@ -143,22 +148,33 @@ def _throughput(made: Measures) -> tuple[str, str]:
 
 
 def _rates(plan: Plan, made: Measures) -> list[tuple[str, str]]:
+    return [("rates", _RATES.get(plan.scheme, _rates_cut)(plan, made))]
+
+
+def _rates_limited(plan: Plan, made: Measures) -> str:
+    limit = _gbps(plan.number("limit"))
+    return f"A rate limiter holds F0 and F1 at {limit} each; nothing reacts to congestion but PFC."
+
+
+def _rates_cut(plan: Plan, made: Measures) -> str:
     before, least = _gbps(made.f0_rate_before_bps), _gbps(made.f0_rate_least_bps)
-    if plan.scheme == "pfc":
-        limit = _gbps(plan.number("limit"))
-        return [("rates", f"A rate limiter holds F0 and F1 at {limit} each; nothing reacts to congestion but PFC.")]
-    if plan.scheme != "pcn":
-        return [("rates", f"F0's algorithm goes from {before} down to {least}, though F0 is congested nowhere.")]
+    return f"F0's algorithm goes from {before} down to {least}, though F0 is congested nowhere."
+
+
+def _rates_received(plan: Plan, made: Measures) -> str:
+    before, least = _gbps(made.f0_rate_before_bps), _gbps(made.f0_rate_least_bps)
     half_life = theory.fairness_half_life_loops(LONG_SENDERS, plan.number("w_min")) * plan.number("T")
-    return [
-        (
-            "rates",
-            f"F1 is told at once what R1 receives of it. F0 is never told less than what it gets: from {before} it "
-            f"doesn't fall below {least}, and takes what F1 leaves. Afterwards the difference between the two halves "
-            f"every {_ms(made.half_life_s)}; appendix A.2.2 gives {_ms(half_life)}, for flows that are notified in step"
-            + (", as these are." if not plan.number("phases") else ", which these aren't."),
-        )
-    ]
+    return (
+        f"F1 is told at once what R1 receives of it. F0 is never told less than what it gets: from {before} it "
+        f"doesn't fall below {least}, and takes what F1 leaves. Afterwards the difference between the two halves "
+        f"every {_ms(made.half_life_s)}; appendix A.2.2 gives {_ms(half_life)}, for flows that are notified in step"
+        + (", as these are." if not plan.number("phases") else ", which these aren't.")
+    )
+
+
+_RATES = {PFC: _rates_limited, PCN: _rates_received}
+_NONE = {PCN: "paper: none"}
+"""5.4: what PCN has of the tree."""
 
 
 def _marked(plan: Plan, recording: Recording, made: Measures) -> tuple[str, str]:
@@ -172,7 +188,7 @@ def _marked(plan: Plan, recording: Recording, made: Measures) -> tuple[str, str]
 
 
 def _after_pause(plan: Plan, recording: Recording) -> list[tuple[str, str]]:
-    if plan.scheme != "pfc":
+    if plan.scheme != PFC:
         return []
     times, waiting = recording.series.get(str(P0_S0), "waiting_bytes")
     left = waiting[(times > burst_s(plan) * 1.2) & (times < plan.duration_s)]
@@ -198,8 +214,8 @@ def _lost(size_bytes: float) -> str:
     return f"{size_bytes / 1e6:.1f} MB" if size_bytes >= 0 else f"none ({-size_bytes / 1e6:.1f} MB gained)"
 
 
-def _paper(milliseconds: float | None) -> str:
-    return "" if milliseconds is None else f"paper: {milliseconds:g} ms"
+def _paper(claim: Claim | None, plan: Plan) -> str:
+    return f"paper: {claim[plan.scheme]:g} ms" if claim and plan.scheme in claim else ""
 
 
 def _gbps(rate: float) -> str:

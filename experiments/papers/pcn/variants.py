@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+from collections.abc import Callable
 
+from experiments.experiment import Variant
 from hosts.algorithms import Ack, Cnp, Mark, Scheme, Window, find_scheme
 from hosts.algorithms.dcqcn import DcqcnParameters, DcqcnReactionPoint
 from hosts.algorithms.pcn import REC_RATE_UNIT_BPS, PcnNotificationPoint, PcnParameters
@@ -162,3 +165,23 @@ def pcn_x_with(
     return dataclasses.replace(
         find_scheme("pcn-x"), notification_point=notification_point, reaction_point=reaction_point
     )
+
+
+READINGS = ("pcn_native", "pcn_waited_native", "pcn_left_behind_native")
+"""Programs that mark by other readings of "threshold zero"."""
+
+VARIANTS: dict[str, Callable[[], Variant]] = {
+    "settled alpha": lambda: Variant(dcqcn_with(SettledAlpha)),
+    "whole steps": lambda: Variant(timely_with(WholeSteps)),
+    "falling RTTs": lambda: Variant(timely_with(FallingRtts)),
+    "low start": lambda: Variant(timely_with(LowStart)),
+    "one for all": lambda: Variant(one_for_all()),
+    "first window in full": lambda: Variant(pcn_with(FirstWindowInFull)),
+    "whole gaps": lambda: Variant(pcn_with(WholeGaps)),
+    "all marked": lambda: Variant(pcn_x_with(AllMarked)),
+    "bytes over T": lambda: Variant(pcn_x_with(BytesOverT)),
+    "rounded down": lambda: Variant(pcn_x_with(RoundedDown)),
+    "present rate": lambda: Variant(pcn_x_with(reaction_point=PresentRate)),
+    **{program: functools.partial(Variant, program=program) for program in READINGS},
+}
+"""By the names that runs give."""

@@ -1,0 +1,38 @@
+"""How the schemes that papers compare are called in texts and drawn in pictures. Any other has its own name."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+_LABELS = {
+    "pcn": "PCN",
+    "pcn-x": "PCN-X",
+    "pcn-time": "PCN-TIME",
+    "qcn": "QCN",
+    "dcqcn": "DCQCN",
+    "timely": "TIMELY",
+    "pfc": "PFC alone",
+}
+
+
+class Look(NamedTuple):
+    """How a line is told from others, in print and by whoever sees few colours, too. The colour is the palette's."""
+
+    colour: str
+    mark: str
+    dashes: Any
+
+
+LOOKS = {
+    "pcn": Look("flow0", "o", "-"),
+    "dcqcn": Look("flow1", "D", "-"),
+    "qcn": Look("flow2", "s", "-"),
+    "timely": Look("flow3", "^", "-"),
+    "pfc": Look("other3", "X", (0, (4, 1.5))),
+    "pcn-x": Look("other4", "v", (0, (6, 1.5))),
+}
+
+
+def label(scheme: str) -> str:
+    """The name that people know: `dcqcn` is DCQCN."""
+    return _LABELS.get(scheme, scheme)

@@ -1,0 +1,103 @@
+"""One run, with all values filled in: what a runner runs, on whichever clock."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from experiments.parameters import Value
+from topologies.model import Endpoint, Link, Topology
+
+HEADER_BYTES = 58
+"""Of a data frame as the switch counts it: Ethernet, IPv4, UDP, BTH and ICRC."""
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """What a runner samples, and how often: nominal seconds from one reading to the next.
+
+    `queues` are the ports whose registers are read, the most interesting first; counters are those of all ports, flows
+    the progress of all flows.
+    """
+
+    queues: tuple[Endpoint, ...]
+    queues_s: float = 0.25e-3
+    counters_s: float = 1e-3
+    flows_s: float = 1e-3
+
+
+@dataclass(frozen=True)
+class LiveLimits:
+    """What a live run has to bear, and what would spoil it. Nominal.
+
+    `load_bps`: frames that all hosts together receive at the busiest time that lasts. k is chosen from `least_k`, at
+    which a late process distorts little, to `most_k`, where a run still ends soon. `stall_s`: by how much an agent may
+    be late, once. `most_lag`: of the run's time, by which its schedule may have moved since the process was late.
+    `kept_share`: what a port has to send of what it could, while packets wait.
+    """
+
+    load_bps: float
+    least_k: float
+    most_k: float
+    stall_s: float
+    most_lag: float = 0.01
+    kept_share: float = 0.95
+
+
+@dataclass(frozen=True)
+class Plan:
+    """An experiment with all values filled in. Nominal units.
+
+    The run lasts from `start_s` (at most 0), when its first flow starts, to `duration_s`: time 0 is the event that the
+    experiment is about.
+    """
+
+    scenario: str
+    scheme: str
+    seed: int
+    values: Mapping[str, Value]
+    """All parameters of the experiment by name, derived ones included."""
+    scheme_parameters: Mapping[str, float]
+    """The algorithm's parameters, by the names that `hosts.algorithms` gives them."""
+    topology: Topology
+    bottleneck: Endpoint
+    duration_s: float
+    payload_bytes: int
+    sampling: Sampling
+    live: LiveLimits | None = None
+    """None: it is for virtual time alone."""
+    start_s: float = 0.0
+
+    @property
+    def bottleneck_link(self) -> Link:
+        return self.topology.link_at(self.bottleneck.node, self.bottleneck.port)
+
+    @property
+    def capacity_bps(self) -> float:
+        return self.bottleneck_link.rate_bps
+
+    @property
+    def steady_from_s(self) -> float:
+        """Start of the last third, over which the steady state is measured."""
+        return self.duration_s * 2 / 3
+
+    @property
+    def frame_bytes(self) -> int:
+        """A data frame as the switch counts it: payload and HEADER_BYTES."""
+        return self.payload_bytes + HEADER_BYTES
+
+    def number(self, name: str) -> float:
+        """A parameter that has a value by now."""
+        value = self.values[name]
+        assert value is not None, f"{name} was not filled in"
+        return value
+
+
+def with_fields(plan: Plan, **fields: float) -> Plan:
+    """The plan with these of its scheme's parameters given other values."""
+    return dataclasses.replace(
+        plan,
+        values={**plan.values, **fields},
+        scheme_parameters={**plan.scheme_parameters, **fields},
+    )
