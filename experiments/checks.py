@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
 from experiments.recording import Recording
 
 Verdict = Literal["met", "ordered", "not met", "not comparable"]
 """met: within the band. ordered: not within it, yet better than the next scheme in the paper, or of the order that the
 theory says. not comparable: the run has no such figure."""
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-import re
+import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,13 +12,13 @@ from typing import Any
 
 from markupsafe import Markup
 
-from experiments.checks import Check
+from experiments import addresses
+from experiments.checks import VERDICTS, Check
 from experiments.documents import anchor, html
-from experiments.errors import ExperimentError
 from experiments.experiment import Experiment
 from experiments.figures import PICTURE, read
 from experiments.output import replacing
-from experiments.papers import FIGURES
+from experiments.papers import FIGURES, PAPERS
 from experiments.report import environment, known, number, row, script
 
 _WHAT = (
@@ -37,7 +37,11 @@ _OF_PAGE = (
     f"{_WHAT} `pcn figure NAME` runs one and puts it on this page, which has all that were run; `pcn figure NAME "
     "--redraw` judges and draws again what was run."
 )
-VERDICTS = ("met", "ordered", "not met", "not comparable")
+_CLAIMS = (
+    "How many of the claims of [claims.md](claims.md) are checked, by paper and kind, its first (A: closed form or "
+    "deterministic, S: simulated or measured, P: a parameter, X: the text disagrees with itself, -: context alone): in "
+    "tests, in figures, by a choice, which may be several, or not yet. Then the figures' rows about them."
+)
 _COLUMNS = ("claim", "what", "paper", "theory", "measured", "unit", "verdict")
 
 
@@ -52,8 +56,21 @@ class Section:
 
     @property
     def runs(self) -> str:
-        count = len(self.summary["runs"])
+        runs = self.summary["runs"]
+        count = runs if isinstance(runs, int) else len(runs)
         return f"{count} runs, {self.summary['wall_s']:.0f} s of one core." if count else "No run is needed."
+
+    @property
+    def heading(self) -> str:
+        return f"{self.figure.title} ({self.figure.source})"
+
+    @property
+    def verdicts(self) -> dict[str, Counter[str]]:
+        """By claim."""
+        found: dict[str, Counter[str]] = {}
+        for check in self.summary["checks"]:
+            found.setdefault(check["claim"], Counter())[check["verdict"]] += 1
+        return found
 
 
 def sections(root: Path) -> list[Section]:
@@ -68,65 +85,71 @@ def sections(root: Path) -> list[Section]:
 
 
 def write_docs(root: Path, docs: Path) -> None:
-    """docs/results.md and its pictures, docs/figures/*.png, of all figures that have been run into `root`. Those that
-    haven't stay as they are there."""
-    pictures = docs / "figures"
-    pictures.mkdir(parents=True, exist_ok=True)
-    made, page = sections(root), docs / "results.md"
-    text = markdown(made, page.read_text(encoding="utf-8") if page.exists() else "")
-    for section in made:
+    """Of all figures that have been run into `root`: docs/figures/NAME.png, and NAME.json with what docs/results.md
+    says of it. Then that page of all figures that are there, and their verdicts in docs/claims.md, if that is."""
+    figures = docs / "figures"
+    figures.mkdir(parents=True, exist_ok=True)
+    for section in sections(root):
+        name = section.figure.name
         if section.picture is not None:
-            with replacing(pictures / f"{section.figure.name}.png") as path:
+            with replacing(figures / f"{name}.png") as path:
                 path.write_bytes(section.picture)
-    with replacing(page) as path:
-        path.write_text(text, encoding="utf-8")
+        with replacing(figures / f"{name}.json") as path:
+            kept = {**section.summary, "runs": len(section.summary["runs"])}
+            path.write_text(json.dumps(kept, indent=1, allow_nan=False, ensure_ascii=False) + "\n", encoding="utf-8")
+    claims = docs / "claims.md"
+    made, text = documented(docs), claims.read_text(encoding="utf-8") if claims.exists() else ""
+    if text:
+        text = with_verdicts(text, made)
+        with replacing(claims) as path:
+            path.write_text(text, encoding="utf-8")
+    with replacing(docs / "results.md") as path:
+        path.write_text(markdown(made, text), encoding="utf-8")
 
 
-def markdown(made: Sequence[Section], before: str = "") -> str:
-    """The page; of figures that aren't in `made` as it was `before`."""
-    entries = _entries(before) | {_heading(section.figure): _entry(section) for section in made}
-    kept = [entries[heading] for heading in map(_heading, FIGURES.values()) if heading in entries]
-    head = ["# Results", _OF_DOCS, _READING]
-    table = ["| figure | met | ordered | not met | not comparable |", "| --- | --: | --: | --: | --: |"]
-    parts = [*head, "\n".join([*table, *(row for row, _ in kept)]), *(body for _, body in kept)]
+def documented(docs: Path) -> list[Section]:
+    """The figures that docs/results.md tells of."""
+    places = ((figure, docs / "figures" / f"{name}.json") for name, figure in FIGURES.items())
+    return [
+        Section(figure, json.loads(place.read_text(encoding="utf-8")), None)
+        for figure, place in places
+        if place.exists()
+    ]
+
+
+def with_verdicts(claims: str, made: Sequence[Section]) -> str:
+    """docs/claims.md with the figures' verdicts."""
+    anchors = {section.figure.name: anchor(section.heading) for section in made}
+    return addresses.addressed(claims, anchors, {section.figure.name: section.verdicts for section in made})
+
+
+def markdown(made: Sequence[Section], claims: str = "") -> str:
+    """docs/results.md of these figures; `claims` is docs/claims.md."""
+    parts = ["# Results", _OF_DOCS]
+    if claims:
+        verdicts = {section.figure.name: section.verdicts for section in made}
+        parts += [_CLAIMS, addresses.table(claims, verdicts)]
+    table = [f"| paper | figure | {' | '.join(VERDICTS)} |", f"| --- | --- |{' --: |' * len(VERDICTS)}"]
+    parts += [_READING, "\n".join([*table, *map(_line, made)]), *map(_body, made)]
     return "\n\n".join(parts) + "\n"
 
 
-def _entry(section: Section) -> tuple[str, str]:
-    """A figure's row in the table on top, and its section."""
-    figure, checks = section.figure, section.summary["checks"]
-    counts = Counter(check["verdict"] for check in checks)
+def _line(section: Section) -> str:
+    """A figure's row in the table on top."""
+    figure = section.figure
+    paper = next(paper.title for paper in PAPERS if figure in paper.experiments)
+    counts = Counter(check["verdict"] for check in section.summary["checks"])
     numbers = " | ".join(str(counts[verdict]) for verdict in VERDICTS)
+    return f"| {paper} | [{figure.source}](#{anchor(section.heading)}): {figure.title} | {numbers} |"
+
+
+def _body(section: Section) -> str:
+    figure, checks = section.figure, section.summary["checks"]
     picture = f"![{figure.title}](figures/{figure.name}.png)"
     table = [f"| {' | '.join(_COLUMNS)} |", "| --- | --- | --: | --: | --: | --- | --- |"]
     table += [f"| {' | '.join(cell.replace('|', '/') for cell in _linked(Check(**check)))} |" for check in checks]
-    body = "\n\n".join(
-        [
-            f"## {_heading(figure)}",
-            figure.about,
-            *section.summary.get("story", ()),
-            section.runs,
-            picture,
-            "\n".join(table),
-        ]
-    )
-    return f"| [{figure.source}](#{anchor(_heading(figure))}): {figure.title} | {numbers} |", body
-
-
-def _entries(text: str) -> dict[str, tuple[str, str]]:
-    """Rows and sections of a page, by the section's heading. Raises ExperimentError where they don't match."""
-    head, *bodies = re.split(r"\n+(?=## )", text.rstrip("\n"))
-    rows = [line for line in head.splitlines() if line.startswith("| [")]
-    if len(rows) != len(bodies):
-        raise ExperimentError(
-            f"results.md names {len(rows)} figures in its table and has {len(bodies)} sections: put back the one that "
-            "was written, or delete it. What was run is kept, and goes into the page with the next figure"
-        )
-    return {body.partition("\n")[0].removeprefix("## "): (row, body) for row, body in zip(rows, bodies, strict=True)}
-
-
-def _heading(figure: Experiment) -> str:
-    return f"{figure.title} ({figure.source})"
+    story = section.summary.get("story", ())
+    return "\n\n".join([f"## {section.heading}", figure.about, *story, section.runs, picture, "\n".join(table)])
 
 
 def _linked(check: Check) -> list[str]:
