@@ -23,6 +23,7 @@ _TICKS = 8
 _BESIDE, _ALL_BESIDE = 0.055, 0.24
 """How far apart points of one x stand, in steps of x, and all of them: equal lines don't hide each other."""
 _HEADROOM = 1.06
+_FOOTROOM = 0.05
 _UNSEEN = 0.006
 """A bar of this share of the highest is no more than a line."""
 _TOGETHER = 8
@@ -210,15 +211,22 @@ def _set_x(axes: Axes, panel: Panel) -> None:
         axes.set_xticks(range(len(names)), names)
 
 
-def _highest(panel: Panel) -> float:
+def _values(panel: Panel) -> list[float]:
     values = [y for line in panel.lines for y in (*line.y, *(one for seeds in line.seeds for one in seeds))]
-    return max([*values, *([] if panel.level is None else [panel.level])], default=1.0)
+    return values if panel.level is None else [*values, panel.level]
+
+
+def _highest(panel: Panel) -> float:
+    return max(_values(panel), default=1.0)
 
 
 def _set_y(axes: Axes, panel: Panel, theme: Theme) -> None:
-    """From `bottom` to `top`, or to a little above what is highest."""
-    highest = _highest(panel)
+    """From `bottom`, or a little below what is lowest, to `top`, or to a little above what is highest."""
+    highest, lowest = _highest(panel), min(_values(panel), default=0.0)
     top = highest * _HEADROOM or 1.0
-    axes.set_ylim(panel.bottom, top if panel.top is None else panel.top)
+    bottom = panel.bottom
+    if bottom is not None and lowest < bottom:
+        bottom = lowest - (top - lowest) * _FOOTROOM
+    axes.set_ylim(bottom, top if panel.top is None else panel.top)
     if panel.top is not None and highest > panel.top:
         cut(axes, highest, theme)

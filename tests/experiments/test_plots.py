@@ -55,6 +55,12 @@ def test_an_axis_has_room_above_what_is_highest_or_says_that_it_is_cut() -> None
     assert cut.get_title("right") == "cut: up to 41.4"
 
 
+def test_an_axis_that_begins_above_zero_has_room_below_what_is_lowest() -> None:
+    lines = [Line("one", [0.0, 1.0], [0.99, 0.89])]
+    (axes,) = draw([Panel("utilisation", "x", "y", lines, bottom=0.9)]).axes
+    assert 0.8 < axes.get_ylim()[0] < 0.89
+
+
 def test_bars_of_zero_say_so_and_seeds_are_dots() -> None:
     bars = [
         Line("PCN", [0.0], [2.0], "pcn", seeds=[[1.0, 3.0]]),
