@@ -25,17 +25,35 @@ _UNDER = 2.0
 
 @dataclass(frozen=True)
 class Line:
-    """Values over x. `steps`: each value holds until the next x."""
+    """Values over x. `steps`: each value holds until the next x. A line without a colour looks as its `scheme` does, or
+    as no other line of its chart. `points` are marked; `seeds` are what each y is the mean of."""
 
     label: str
-    colour: str
     x: Array
     y: Array
+    colour: str = ""
     shape: Shape = "line"
     stroke: Stroke = "solid"
     width: float = 1.6
     pale: bool = False
     """Drawn wide and pale, below another run's line."""
+    scheme: str = ""
+    points: bool = False
+    seeds: Sequence[Sequence[float]] = ()
+
+
+def curve(
+    label: str,
+    x: Sequence[float],
+    y: Sequence[float],
+    scheme: str = "",
+    *,
+    points: bool = False,
+    stroke: Stroke = "solid",
+    seeds: Sequence[Sequence[float]] = (),
+) -> Line:
+    """A line over what an experiment varies."""
+    return Line(label, np.array(x, float), np.array(y, float), stroke=stroke, scheme=scheme, points=points, seeds=seeds)
 
 
 @dataclass(frozen=True)
@@ -67,20 +85,38 @@ class View:
 
 @dataclass(frozen=True)
 class Chart:
-    """One figure. `views` are those of the page, the first is shown first; all charts of a page have as many."""
+    """One pair of axes, or one a view.
 
-    name: str
+    A run's chart has a `name`; its `views` are those of the page, the first is shown first, and all charts of a page
+    have as many. One of several runs stands beside others, `columns` a row.
+
+    `level` draws a thin line across, named `level_text`. `top` cuts the y axis: how high the lines go is said then.
+    `ticks` name x = 0, 1, 2, ...; `bars` do, too, and draw the lines' points as groups of bars. `rows` name them from
+    top to bottom and draw bars to the right; `level` is a vertical line then.
+    """
+
     title: str
-    what: str
-    """For who can't see it."""
+    x_label: str
     y_label: str
-    lines: tuple[Line, ...]
-    views: tuple[View, ...]
+    lines: Sequence[Line]
+    name: str = ""
+    what: str = ""
+    """For who can't see it."""
+    views: tuple[View, ...] = ()
     bands: tuple[Band, ...] = ()
     marks: tuple[Mark, ...] = ()
-    x_label: str = TIME
     empty: str = ""
     """What is said when no line has a value."""
+    level: float | None = None
+    level_text: str = ""
+    log_x: bool = False
+    log_y: bool = False
+    bottom: float = 0.0
+    top: float | None = None
+    ticks: Sequence[str] = ()
+    bars: Sequence[str] = ()
+    rows: Sequence[str] = ()
+    columns: int = 0
 
     @property
     def over_time(self) -> bool:
@@ -89,7 +125,8 @@ class Chart:
 
 def constant(label: str, value: float, colour: str, start_s: float, end_s: float, stroke: Stroke = "dashed") -> Line:
     """A reference line."""
-    return Line(label, colour, np.array([start_s, end_s]) * 1e3, np.array([value, value]), stroke=stroke, width=1.2)
+    times = np.array([start_s, end_s]) * 1e3
+    return Line(label, times, np.array([value, value]), colour, stroke=stroke, width=1.2)
 
 
 def steps(
@@ -99,13 +136,13 @@ def steps(
     times, values = until(series, end_s)
     if times.size:
         times, values = np.append(times, max(end_s, times[-1])), np.append(values, values[-1])
-    return Line(label, colour, times * 1e3, values * unit, "steps", width=width)
+    return Line(label, times * 1e3, values * unit, colour, "steps", width=width)
 
 
 def sampled(label: str, colour: str, series: tuple[Array, Array], end_s: float, unit: float = 1.0) -> Line:
     """Samples, joined by straight lines."""
     times, values = until(series, end_s)
-    return Line(label, colour, times * 1e3, values * unit)
+    return Line(label, times * 1e3, values * unit, colour)
 
 
 def rate(
@@ -209,21 +246,31 @@ def _alike(lines: Sequence[Line]) -> list[list[int]]:
     return list(found.values())
 
 
-def highest(lines: Sequence[Line], view: View) -> float:
-    """The largest value in a view; 0 where there is none."""
-    inside = [line.y[(line.x >= view.start) & (line.x <= view.end)] for line in lines]
-    return max(
-        (float(np.nanmax(values)) for values in inside if values.size and not np.isnan(values).all()), default=0.0
-    )
+def values(lines: Sequence[Line], view: View | None = None) -> Array:
+    """All that lines have, their seeds too, in a view if there is one."""
+    inside = [line.y if view is None else line.y[(line.x >= view.start) & (line.x <= view.end)] for line in lines]
+    found = np.concatenate([*inside, *(np.array(seeds) for line in lines for seeds in line.seeds), np.empty(0)])
+    return found[~np.isnan(found)]
+
+
+def highest(lines: Sequence[Line], view: View | None = None) -> float:
+    """The largest value; 0 where there is none."""
+    return float(values(lines, view).max(initial=0.0))
+
+
+def part(line: Line, view: View | None) -> Line:
+    """What a view shows of a line, and the points that lead there: what lies further outside sets no axis."""
+    if view is None or not line.x.size:
+        return line
+    inside = np.flatnonzero((line.x >= view.start) & (line.x <= view.end))
+    first = max(0, inside[0] - 1) if inside.size else max(0, int(np.searchsorted(line.x, view.start)) - 1)
+    last = inside[-1] + 2 if inside.size else first + 2
+    return replace(line, x=line.x[first:last], y=line.y[first:last])
 
 
 def until(series: tuple[Array, Array], end_s: float) -> tuple[Array, Array]:
     inside = series[0] <= end_s
     return series[0][inside], series[1][inside]
-
-
-def is_empty(lines: Sequence[Line]) -> bool:
-    return not any(line.y.size for line in lines)
 
 
 def _same(line: Line, other: Line) -> bool:
@@ -233,4 +280,4 @@ def _same(line: Line, other: Line) -> bool:
 def _bins(label: str, colour: str, starts: Array, values: Array, end_s: float, stroke: Stroke) -> Line:
     if starts.size:
         starts, values = np.append(starts, end_s), np.append(values, values[-1])
-    return Line(label, colour, starts * 1e3, values, "steps", stroke)
+    return Line(label, starts * 1e3, values, colour, "steps", stroke)

@@ -13,7 +13,6 @@ from experiments.analysis import Steady
 from experiments.charts import Chart
 from experiments.checks import Check
 from experiments.outcomes import Key, Outcome, Outcomes
-from experiments.panels import Panel
 from experiments.parameters import Parameter, Value
 from experiments.plan import Plan
 from experiments.recording import Recording
@@ -118,7 +117,7 @@ class Experiment:
         """What is to be seen, in paragraphs with the outcomes' own figures."""
         return []
 
-    def panels(self, outcomes: Outcomes) -> list[Panel]:
+    def charts(self, outcomes: Outcomes) -> list[Chart]:
         """The picture, left to right."""
         return []
 

@@ -137,9 +137,9 @@ def write(result: FigureResult, place: Path) -> None:
         if not has_numbers(work):
             raise ExperimentError(f"nothing could be written into {place}: {'; '.join(result.failures.lines())}")
         with result.failures.noting(PICTURE):
-            from experiments.plots import pictures  # only here: matplotlib takes as long to load as all the rest
+            from experiments.pictures import pictures  # only here: matplotlib takes as long to load as all the rest
 
-            for kind, data in pictures(result.figure.panels(Outcomes(result.outcomes))).items():
+            for kind, data in pictures(result.figure.charts(Outcomes(result.outcomes))).items():
                 name = Path(PICTURE).with_suffix(f".{kind}").name
                 with result.failures.noting(name), whole(work / name) as path:
                     path.write_bytes(data)

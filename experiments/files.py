@@ -66,7 +66,7 @@ def _draw(charts: Iterable[Chart], directory: Path, failures: Failures) -> None:
         with failures.noting(f"{chart.name}.png"):
             from experiments.pictures import pictures  # only here: matplotlib takes as long to load as all the rest
 
-            for kind, data in pictures(chart).items():
+            for kind, data in pictures([chart]).items():
                 with failures.noting(f"{chart.name}.{kind}"), whole(directory / f"{chart.name}.{kind}") as path:
                     path.write_bytes(data)
 

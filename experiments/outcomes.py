@@ -6,8 +6,8 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from experiments.charts import Line, curve
 from experiments.checks import Check
-from experiments.panels import Line
 
 Key = str | float | int
 Curve = tuple[list[float], list[float]]
@@ -68,7 +68,7 @@ class Outcomes:
         looks as a scheme does: `look`, or that of the keys."""
         points = [(float(value), self.each(number, **{x: value}, **keys)) for value in self.values(x)]
         known = [(value, seeds) for value, seeds in points if seeds]
-        return Line(
+        return curve(
             label,
             [value for value, _ in known],
             [statistics.fmean(seeds) for _, seeds in known],

@@ -126,7 +126,7 @@ def test_an_overlay_has_both_runs_lines_and_shared_ones_once(both: tuple[Result,
             assert below.colour == above.colour == line.colour
             assert np.array_equal(below.y, line.y, equal_nan=True)
             assert any(np.array_equal(above.y, one.y, equal_nan=True) for one in second.lines)
-        assert pictures(chart)["png"].startswith(b"\x89PNG")
+        assert pictures([chart])["png"].startswith(b"\x89PNG")
     assert {"sum", "flow 1: h0 to r0", "waiting, sampled", "s0:4 (bottleneck)"} <= told_apart
     assert "capacity, 10 Gbit/s" not in told_apart
     assert agreement.charts(both[:1]) == live.charts
@@ -135,10 +135,10 @@ def test_an_overlay_has_both_runs_lines_and_shared_ones_once(both: tuple[Result,
 def test_a_line_that_one_run_alone_has_keeps_its_colour_and_a_cut_holds_both() -> None:
     x = np.array([0.0, 1.0])
     view = charts.View("whole", 0, 1, 3.0)
-    one = charts.Chart("c", "C", "what", "y", (charts.Line("a", "flow0", x, x),), (view,))
+    one = charts.Chart("C", charts.TIME, "y", (charts.Line("a", x, x, "flow0"),), views=(view,))
     other = dataclasses.replace(
         one,
-        lines=(charts.Line("b", "other1", x, x), charts.Line("a", "other2", x, x + 1)),
+        lines=(charts.Line("b", x, x, "other1"), charts.Line("a", x, x + 1, "other2")),
         views=(dataclasses.replace(view, top=4.0),),
         marks=(charts.Mark("m", 0.5),),
     )

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from experiments import metrics
-from experiments.charts import Chart, Line, View, highest, shown
+from experiments.charts import TIME, Chart, Line, View, highest, shown
 from experiments.pictures import pictures
 
 X = np.array([0.0, 1.0, 2.0])
 
 
 def chart(*values: float, top: float | None = None) -> Chart:
-    lines = tuple(Line(f"s0 to h{i}", f"other{i}", X, np.full(3, value)) for i, value in enumerate(values))
-    return Chart("pause", "PFC", "PAUSE", "1/ms", lines, (View("whole", 0.0, 2.0, top),))
+    lines = tuple(Line(f"s0 to h{i}", X, np.full(3, value), f"other{i}") for i, value in enumerate(values))
+    return Chart("PFC", TIME, "1/ms", lines, views=(View("whole", 0.0, 2.0, top),))
 
 
 def test_equal_lines_of_one_run_are_one_with_all_their_names() -> None:
@@ -58,6 +58,6 @@ def test_events_of_no_series_are_none() -> None:
 def test_a_view_that_is_cut_says_how_high_the_lines_go() -> None:
     assert highest(chart(1.0, 30.0).lines, View("", 0.0, 2.0)) == 30.0
     assert highest(chart(1.0).lines, View("", 5.0, 6.0)) == 0.0
-    free, cut = (pictures(chart(1.0, 30.0, top=top))["svg"].decode() for top in (None, 10.0))
+    free, cut = (pictures([chart(1.0, 30.0, top=top)])["svg"].decode() for top in (None, 10.0))
     assert "cut: up to 30" in cut
     assert "cut" not in free

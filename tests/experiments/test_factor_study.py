@@ -88,6 +88,6 @@ def test_factors_are_over_pcns_mean() -> None:
         ("0.42", 2.0, "ordered"),
         ("0.43", 2.0, "met"),
     ]
-    first, *_, last = FactorStudy().panels(Outcomes(runs))
+    first, *_, last = FactorStudy().charts(Outcomes(runs))
     assert list(first.rows) == ["authors' code, 64 KB"]
-    assert (first.lines[0].y, first.level, last.lines[0].y) == ([1.0], 1.0, [0.5])
+    assert (first.lines[0].y.tolist(), first.level, last.lines[0].y.tolist()) == ([1.0], 1.0, [0.5])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,6 @@ from experiments.charts import Chart
 from experiments.failures import Failures
 from experiments.output import result_directory
 from experiments.palette import LIGHT, Theme
-from experiments.panels import Panel
 from experiments.papers import FIGURES, SCENARIOS
 from experiments.papers.pcn import dumbbell_story
 from experiments.progress import Silent
@@ -74,8 +74,8 @@ def test_a_picture_that_fails_costs_no_other(
 ) -> None:
     real = pictures.pictures
 
-    def broken(chart: Chart, theme: Theme = LIGHT) -> dict[str, bytes]:
-        return real(chart, theme) if chart.name != "queue" else {"png": bytes(1 // 0)}
+    def broken(charts: Sequence[Chart], theme: Theme = LIGHT) -> dict[str, bytes]:
+        return real(charts, theme) if charts[0].name != "queue" else {"png": bytes(1 // 0)}
 
     monkeypatch.setattr(pictures, "pictures", broken)
     place = tmp_path / "two"
@@ -136,13 +136,13 @@ def test_checks_and_charts_that_fail_leave_the_numbers(
 def test_a_figure_whose_picture_fails_keeps_its_numbers(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    def broken(*_: object) -> list[Panel]:
+    def broken(*_: object) -> list[Chart]:
         raise KeyError("mine")
 
     place = tmp_path / "figures"
     assert pcn(["figure", "fig10", "--out", str(place)]) == 0
     with monkeypatch.context() as patch:
-        patch.setattr(type(FIGURES["fig10"]), "panels", broken)
+        patch.setattr(type(FIGURES["fig10"]), "charts", broken)
         assert pcn(["figure", "fig10", "--out", str(place)]) == 1
     (said,) = capsys.readouterr().err.splitlines()
     assert said.startswith(f"pcn: {place} is incomplete: without fig10/figure.png: KeyError: 'mine' (tests/")

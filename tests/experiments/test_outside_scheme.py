@@ -39,6 +39,13 @@ def test_beside_ours_by_its_own_name_without_claims_of_a_paper(tmp_path: Path) -
     assert "AIMD: additive increase, multiplicative decrease" in (out / "report.html").read_text()
 
 
+def test_a_figure_runs_it_in_processes_of_their_own(tmp_path: Path) -> None:
+    assert pcn(["figure", "fig11", "--schemes", AIMD, "--jobs", "1", "--out", str(tmp_path / "figures")]) == 0
+    runs = json.loads((tmp_path / "figures/fig11/summary.json").read_text())["runs"]
+    assert [run["keys"] for run in runs] == [{"scheme": "aimd", "seed": seed} for seed in (1, 2, 3)]
+    assert all(run["numbers"]["utilisation"] > 0 and run["numbers"]["lost"] == 0 for run in runs)
+
+
 def test_its_parameters_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert pcn(["run", "dumbbell", "--scheme", AIMD, "--list", "--json"]) == 0
     listed = {one["name"]: one for one in json.loads(capsys.readouterr().out)}

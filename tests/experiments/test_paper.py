@@ -17,13 +17,13 @@ import pytest
 from waiting import LIMIT_S, wait_until
 
 from experiments import theory
+from experiments.charts import curve
 from experiments.checks import Check
 from experiments.experiment import Run, Variant
 from experiments.figures import FigureResult, judge, kept, run_figure, run_one, write
 from experiments.fluid import Fluid
 from experiments.outcomes import Outcome, Outcomes, ratio
 from experiments.palette import LIGHT
-from experiments.panels import Line
 from experiments.papers import FIGURES
 from experiments.papers.pcn import hadoop
 from experiments.papers.pcn.fairness import FROM_S
@@ -33,8 +33,8 @@ from experiments.papers.pcn.fig12 import Fig12
 from experiments.papers.pcn.fig17 import FLOWS, Fig17
 from experiments.papers.pcn.fig19 import Fig19
 from experiments.papers.pcn.fluid_check import PERIOD_S, cycle_swing
+from experiments.pictures import looks, pictures
 from experiments.plan import Plan
-from experiments.plots import looks, pictures
 from experiments.progress import Silent
 from experiments.results import markdown, page, sections, write_docs
 from experiments.virtual import run_virtual
@@ -93,7 +93,7 @@ def test_a_short_run_gives_the_numbers_that_checks_and_picture_need(name: str) -
     for check in figure.checks(found):
         assert check.verdict != "met" or check.measured is not None
     assert all(isinstance(text, str) for text in figure.story(found))
-    drawn = pictures(figure.panels(found))
+    drawn = pictures(figure.charts(found))
     assert drawn["png"].startswith(b"\x89PNG")
     assert b"<svg" in drawn["svg"]
 
@@ -176,9 +176,9 @@ def test_every_ordered_row_of_the_page_says_what_that_is() -> None:
     assert [row for row in ordered if "ordered: " not in row] == []
 
 
-def test_lines_of_a_panel_have_colours_of_their_own() -> None:
-    lines = [Line(name, [], [], scheme) for name, scheme in (("PCN", "pcn"), ("PCN-X", "pcn-x"), ("TIMELY", "timely"))]
-    lines += [Line(f"rule {number}", [], []) for number in range(5)]
+def test_lines_of_a_chart_have_colours_of_their_own() -> None:
+    lines = [curve(name, [], [], scheme) for name, scheme in (("PCN", "pcn"), ("PCN-X", "pcn-x"), ("TIMELY", "timely"))]
+    lines += [curve(f"rule {number}", [], []) for number in range(5)]
     found = looks(LIGHT, lines)
     assert len({look.colour for look in found}) == len({look.mark for look in found}) == len(lines)
     assert [look.colour for look in found[:3]] == [LIGHT.flows[0], LIGHT.others[4], LIGHT.flows[3]]

@@ -86,7 +86,7 @@ def test_the_schema_names_what_is_wrong() -> None:
 def test_charts_become_pictures(theme: Theme) -> None:
     assert [chart.name for chart in RESULT.charts] == ["rates", "queue", "pause", "marked"]
     for chart in RESULT.charts:
-        data = pictures(chart, theme)["png"]
+        data = pictures([chart], theme)["png"]
         assert data.startswith(b"\x89PNG"), chart.name
         assert len(data) > 8000, chart.name
 

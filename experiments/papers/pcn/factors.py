@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from experiments.charts import Chart, curve
 from experiments.checks import Check
 from experiments.experiment import Experiment, Run
 from experiments.outcomes import Key, Outcome, Outcomes, ratio
-from experiments.panels import Line, Panel
 from experiments.papers.looks import label
 from experiments.papers.pcn import hadoop
 from experiments.papers.pcn.claims import COMPARED, PCN, PREVENTED
@@ -117,7 +117,7 @@ class FactorStudy(Experiment):
             for scheme, told in found.items()
         ]
 
-    def panels(self, outcomes: Outcomes) -> list[Panel]:
+    def charts(self, outcomes: Outcomes) -> list[Chart]:
         run = [key for key in self.settings if outcomes.where(setting=key)]
         panels = []
         for group, title in (("h0", "H0, mean"), ("h1", "H1, mean"), ("bursts", "H2 to H15, 99% (QCN: mean)")):
@@ -143,7 +143,7 @@ class FactorStudy(Experiment):
         values: Mapping[Key, Sequence[float | None]],
         level: float | None,
         level_text: str,
-    ) -> Panel:
+    ) -> Chart:
         """A bar a setting, in its scheme's colour: of each the mean, then its seeds' values."""
         keys = list(values)
         lines = []
@@ -151,9 +151,9 @@ class FactorStudy(Experiment):
             own = [row for row, key in enumerate(keys) if self.settings[key][0] == scheme]
             means = [values[keys[row]][0] or 0.0 for row in own]
             seeds = [[one for one in values[keys[row]][1:] if one is not None] for row in own]
-            lines.append(Line(label(scheme), own, means, scheme, seeds=seeds))
+            lines.append(curve(label(scheme), own, means, scheme, seeds=seeds))
         names = [self.settings[key][1] for key in keys]
-        return Panel(title, x_label, "", lines, level=level, level_text=level_text, rows=names)
+        return Chart(title, x_label, "", lines, level=level, level_text=level_text, rows=names)
 
 
 def _each_seed(outcomes: Outcomes) -> list[dict[str, Key]]:

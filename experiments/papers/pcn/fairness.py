@@ -8,10 +8,10 @@ import numpy as np
 
 from experiments import analysis
 from experiments.analysis import steady_state
+from experiments.charts import Chart, Line, curve
 from experiments.checks import Check, at_least
 from experiments.experiment import Experiment, Run
 from experiments.outcomes import Curve, Key, Outcome, Outcomes
-from experiments.panels import Line, Panel
 from experiments.papers.pcn.claims import FULL_AND_FAIR, PCN, PCN_X
 from experiments.papers.pcn.plans import dumbbell_plan
 from experiments.papers.pcn.variants import VARIANTS
@@ -120,10 +120,10 @@ class MarkingPoint(Study):
             rows.append(FULL_AND_FAIR.row(text, full, at_least(0.97, 0.9), "utilisation"))
         return rows
 
-    def panels(self, outcomes: Outcomes) -> list[Panel]:
-        def panel(title: str, label: str, number: str, top: float | None = None) -> Panel:
+    def charts(self, outcomes: Outcomes) -> list[Chart]:
+        def panel(title: str, label: str, number: str, top: float | None = None) -> Chart:
             lines = over_flows(outcomes, number, self.readings, "reading")
-            return Panel(title, "Flows", label, lines, log_x=True, top=top)
+            return Chart(title, "Flows", label, lines, log_x=True, top=top)
 
         return [
             panel("Fairness", "Jain's index", "jain", 1.05),
@@ -180,9 +180,9 @@ class FairnessSweep(Study):
             for row in jain_rows(outcomes, name, self.flows, setting=key)
         ]
 
-    def panels(self, outcomes: Outcomes) -> list[Panel]:
+    def charts(self, outcomes: Outcomes) -> list[Chart]:
         increases = [
-            Line(f"{one.keys['flows']} flows", *one.curves["increases"], points=True)
+            curve(f"{one.keys['flows']} flows", *one.curves["increases"], points=True)
             for one in outcomes.where(setting="pcn")
             if one.keys["flows"] != 16
         ]
@@ -197,12 +197,12 @@ class FairnessSweep(Study):
             for key in ("pcn", "double", "fourfold", "rtt/5", "rtt*2")
             for one in outcomes.where(setting=key)
         )
-        jain = Line("T >= RTT", [x for x, _ in by_packets], [y for _, y in by_packets], PCN, points=True)
+        jain = curve("T >= RTT", [x for x, _ in by_packets], [y for _, y in by_packets], PCN, points=True)
         return [
-            Panel("Increases", "Packets in the period", "Share of periods", increases),
-            Panel("All T and RTT", "Packets of a fair share in a period", "Jain's index", [jain], log_x=True, top=1.05),
+            Chart("Increases", "Packets in the period", "Share of periods", increases),
+            Chart("All T and RTT", "Packets of a fair share in a period", "Jain's index", [jain], log_x=True, top=1.05),
             *(
-                Panel(
+                Chart(
                     title,
                     "Flows",
                     "Jain's index",
@@ -255,12 +255,12 @@ class FairnessRules(Study):
             rows.append(FULL_AND_FAIR.row(text, full, at_least(0.97, 0.9), "utilisation"))
         return rows
 
-    def panels(self, outcomes: Outcomes) -> list[Panel]:
+    def charts(self, outcomes: Outcomes) -> list[Chart]:
         names = {key: name for key, (name, *_) in self.settings.items()}
 
-        def panel(title: str, label: str, number: str, top: float | None = None) -> Panel:
+        def panel(title: str, label: str, number: str, top: float | None = None) -> Chart:
             lines = over_flows(outcomes, number, names, "setting", schemes=True)
-            return Panel(title, "Flows", label, lines, log_x=True, top=top)
+            return Chart(title, "Flows", label, lines, log_x=True, top=top)
 
         return [
             panel("Fairness", "Jain's index", "jain", 1.05),

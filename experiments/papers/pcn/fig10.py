@@ -5,10 +5,10 @@ from __future__ import annotations
 from itertools import islice
 
 from experiments import theory
+from experiments.charts import Chart, curve
 from experiments.checks import Check, at_least, at_most, near
 from experiments.experiment import Experiment
 from experiments.outcomes import Outcomes
-from experiments.panels import Line, Panel
 from experiments.papers.pcn.claims import INCREASE, PCN, RISE
 from hosts.algorithms import Cnp, Mark, PcnParameters
 from hosts.algorithms.pcn import PcnReactionPoint
@@ -51,9 +51,9 @@ class Fig10(Experiment):
             INCREASE.row(line_text, seen[25], near(1, 1e-3), theory=1),
         ]
 
-    def panels(self, outcomes: Outcomes) -> list[Panel]:
+    def charts(self, outcomes: Outcomes) -> list[Chart]:
         seen, most = rates(), RISE["15 CNPs"]
-        line = Line("PCN's RP", [float(k) for k in range(len(seen))], seen, PCN, points=True)
+        line = curve("PCN's RP", [float(k) for k in range(len(seen))], seen, PCN, points=True)
         return [
-            Panel("Sending rate after k increases", "CNPs", "Rate / line rate", [line], level=most, level_text="95%")
+            Chart("Sending rate after k increases", "CNPs", "Rate / line rate", [line], level=most, level_text="95%")
         ]

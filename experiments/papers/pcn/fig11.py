@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
 from experiments import analysis, measure, metrics, theory
 from experiments.analysis import steady_state
+from experiments.charts import Chart, Line, curve
 from experiments.checks import Check, at_least, at_most, near
 from experiments.experiment import Experiment, Run
 from experiments.outcomes import Outcome, Outcomes, percent, ratio, said
-from experiments.panels import Line, Panel
 from experiments.papers.looks import label
 from experiments.papers.pcn.claims import CAPACITY, COMPARED, DRAINED, PCN, QUEUE_SWING, SHOWN, STEADY
 from experiments.papers.pcn.plans import dumbbell_plan
@@ -230,21 +231,18 @@ class Fig11(Experiment):
             )
         return told
 
-    def panels(self, outcomes: Outcomes) -> list[Panel]:
+    def charts(self, outcomes: Outcomes) -> list[Chart]:
         schemes = [str(one) for one in outcomes.values("scheme")]
 
-        def row(curve: str, title: str, y_label: str, level: float | None) -> list[Panel]:
+        def row(kind: str, title: str, y_label: str, level: float | None) -> list[Chart]:
             runs = {scheme: outcomes.where(scheme=scheme) for scheme in schemes}
-            top = max(y for found in runs.values() for one in found for y in one.curves[curve][1]) * 1.06
+            top = max(y for found in runs.values() for one in found for y in one.curves[kind][1]) * 1.06
             return [
-                Panel(
+                Chart(
                     f"{label(scheme)}: {title}",
                     "Time (ms)",
                     y_label if not place else "",
-                    [
-                        Line("seed 1" if not seed else "other seeds", *one.curves[curve], "pcn", pale=seed > 0)
-                        for seed, one in reversed(list(enumerate(found)))
-                    ],
+                    [_of_seed(seed, *one.curves[kind]) for seed, one in reversed(list(enumerate(found)))],
                     level=level,
                     level_text="" if level is None else "capacity",
                     top=top,
@@ -257,6 +255,13 @@ class Fig11(Experiment):
             *row("queue", "queue", "Bottleneck queue (KB)", None),
             *row("rate", "sum of the rates", "Sending rates (Gbit/s)", CAPACITY_GBPS),
         ]
+
+
+def _of_seed(place: int, x: Sequence[float], y: Sequence[float]) -> Line:
+    """The first seed's line, or a further one's, pale."""
+    if not place:
+        return curve("seed 1", x, y, PCN)
+    return dataclasses.replace(curve("other seeds", x, y, PCN), width=0.4, pale=True)
 
 
 def _swings(outcomes: Outcomes, what: str, **keys: str) -> list[Check]:

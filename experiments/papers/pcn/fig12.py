@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from experiments.charts import Chart, Line, curve
 from experiments.checks import Check, Claim, Verdict, at_least, near
 from experiments.experiment import Experiment, Run
 from experiments.outcomes import Outcome, Outcomes, percent, ratio, said
-from experiments.panels import Line, Panel
 from experiments.papers.looks import label
 from experiments.papers.pcn import hadoop
 from experiments.papers.pcn.claims import (
@@ -115,12 +115,12 @@ class Fig12(Experiment):
         ]
         return [f"{told} H1's mean completion time with DCQCN is {ahead[0]} times PCN's, and {ahead[1]} times there."]
 
-    def panels(self, outcomes: Outcomes) -> list[Panel]:
+    def charts(self, outcomes: Outcomes) -> list[Chart]:
         schemes = [str(one) for one in outcomes.values("scheme")]
 
         def bars(kinds: Sequence[str]) -> list[Line]:
             return [
-                Line(
+                curve(
                     label(scheme),
                     list(range(len(kinds))),
                     [outcomes.mean(kind, scheme=scheme) or 0.0 for kind in kinds],
@@ -132,9 +132,9 @@ class Fig12(Experiment):
 
         names = [_flows(group) for group in hadoop.GROUPS]
         return [
-            Panel("PFC", "", "PAUSE frames (1/s)", bars(["pause_per_s"]), bars=["all links"]),
-            Panel("Mean", "", "Completion time (ms)", bars([f"mean_ms {one}" for one in hadoop.GROUPS]), bars=names),
-            Panel("99%", "", "Completion time (ms)", bars([f"p99_ms {one}" for one in hadoop.GROUPS]), bars=names),
+            Chart("PFC", "", "PAUSE frames (1/s)", bars(["pause_per_s"]), bars=["all links"]),
+            Chart("Mean", "", "Completion time (ms)", bars([f"mean_ms {one}" for one in hadoop.GROUPS]), bars=names),
+            Chart("99%", "", "Completion time (ms)", bars([f"p99_ms {one}" for one in hadoop.GROUPS]), bars=names),
         ]
 
 

@@ -6,10 +6,10 @@ import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
+from experiments.charts import Chart, Line, curve
 from experiments.checks import Check, Verdict, at_least, at_most
 from experiments.experiment import Experiment, Run
 from experiments.outcomes import Outcome, Outcomes, ratio
-from experiments.panels import Line, Panel
 from experiments.papers.pcn import hadoop
 from experiments.papers.pcn.claims import PCN, WEIGHTS
 from experiments.papers.pcn.plans import numbers
@@ -93,11 +93,11 @@ class Fig13(Experiment):
             f"one w_min, 1/128, {min(seeds):.0f} to {max(seeds):.0f}."
         ]
 
-    def panels(self, outcomes: Outcomes) -> list[Panel]:
+    def charts(self, outcomes: Outcomes) -> list[Chart]:
         def line(label: str, number: str, x: str, values: Sequence[float], **other: float) -> Line:
             found = [outcomes.each(number, **{x: value}, **other) for value in values]
             known = [(float(index), seeds) for index, seeds in enumerate(found) if seeds]
-            return Line(
+            return curve(
                 label,
                 [index for index, _ in known],
                 [statistics.fmean(seeds) for _, seeds in known],
@@ -113,7 +113,7 @@ class Fig13(Experiment):
                 ("PAUSE frames to S0", "pause_s0_per_s", "PAUSE frames (1/s)"),
                 ("Completion time, 99%", "p99_ms all", "Time (ms)"),
             ):
-                panels.append(Panel(title, x, label, [line("PCN", number, x, values, **other)], ticks=ticks))
+                panels.append(Chart(title, x, label, [line("PCN", number, x, values, **other)], ticks=ticks))
         return panels
 
 

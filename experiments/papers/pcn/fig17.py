@@ -7,10 +7,10 @@ from itertools import pairwise
 
 from experiments import theory
 from experiments.analysis import steady_state
+from experiments.charts import Chart, Line
 from experiments.checks import Check, at_least, at_most, near
 from experiments.experiment import Experiment, Run
 from experiments.outcomes import Outcome, Outcomes, said
-from experiments.panels import Line, Panel
 from experiments.papers.looks import label
 from experiments.papers.pcn.claims import (
     COMPARED,
@@ -127,7 +127,7 @@ class Fig17(Experiment):
             f"that is {_LEAST_BPS / 1e6:g} Mb/s, as in open ns-3 code, PFC shares: {lowest}."
         ]
 
-    def panels(self, outcomes: Outcomes) -> list[Panel]:
+    def charts(self, outcomes: Outcomes) -> list[Chart]:
         def lines(number: str) -> list[Line]:
             return [
                 outcomes.line(label(str(scheme)), "flows", number, scheme=scheme)
@@ -135,10 +135,10 @@ class Fig17(Experiment):
             ]
 
         return [
-            Panel("Mean queue", "Flows", "Queue (KB)", lines("queue_kb"), log_x=True),
-            Panel("PFC", "Flows", "PAUSE frames (1/s)", lines("pause_per_s"), log_x=True),
-            Panel("Bottleneck", "Flows", "Utilisation", lines("utilisation"), log_x=True, top=1.05),
-            Panel("Fairness over 500 ms", "Flows", "Jain's index", lines("jain"), log_x=True, top=1.05),
+            Chart("Mean queue", "Flows", "Queue (KB)", lines("queue_kb"), log_x=True),
+            Chart("PFC", "Flows", "PAUSE frames (1/s)", lines("pause_per_s"), log_x=True),
+            Chart("Bottleneck", "Flows", "Utilisation", lines("utilisation"), log_x=True, top=1.05),
+            Chart("Fairness over 500 ms", "Flows", "Jain's index", lines("jain"), log_x=True, top=1.05),
         ]
 
 

@@ -6,10 +6,10 @@ import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 
 from experiments import measure
+from experiments.charts import Chart, Line, curve
 from experiments.checks import Check, Verdict, at_least, at_most, near
 from experiments.experiment import Experiment, Run
 from experiments.outcomes import Outcome, Outcomes, said
-from experiments.panels import Line, Panel
 from experiments.papers.looks import label
 from experiments.papers.pcn.claims import COMPARED, FILLED, LONG_INTERVALS, NO_TREE, PCN, SHOWN
 from experiments.papers.pcn.plans import PAYLOAD_BYTES, compact_plan, numbers
@@ -150,7 +150,7 @@ class Fig18(Experiment):
             )
         return told
 
-    def panels(self, outcomes: Outcomes) -> list[Panel]:
+    def charts(self, outcomes: Outcomes) -> list[Chart]:
         def lines(number: str) -> list[Line]:
             return [
                 outcomes.line(label(str(scheme)), "interval_us", number, scheme=scheme)
@@ -159,7 +159,7 @@ class Fig18(Experiment):
 
         kinds = ("s0_s1_gbps", "s1_r1_gbps", "f1_gbps")
         together = [
-            Line(
+            curve(
                 label(str(scheme)),
                 list(range(len(kinds))),
                 [outcomes.mean(kind, scheme=scheme, **_LONG) or 0.0 for kind in kinds],
@@ -170,10 +170,10 @@ class Fig18(Experiment):
         ]
         x = "Interval between bursts (us)"
         return [
-            Panel("S0 to S1", x, "Throughput (Gbit/s)", lines("s0_s1_gbps"), log_x=True, top=42),
-            Panel("S1 to R1", x, "Throughput (Gbit/s)", lines("s1_r1_gbps"), log_x=True, top=42),
-            Panel("F1", x, "Goodput (Gbit/s)", lines("f1_gbps"), log_x=True),
-            Panel("3.1's bursts every 5 ms", "", "Throughput (Gbit/s)", together, bars=["S0 to S1", "S1 to R1", "F1"]),
+            Chart("S0 to S1", x, "Throughput (Gbit/s)", lines("s0_s1_gbps"), log_x=True, top=42),
+            Chart("S1 to R1", x, "Throughput (Gbit/s)", lines("s1_r1_gbps"), log_x=True, top=42),
+            Chart("F1", x, "Goodput (Gbit/s)", lines("f1_gbps"), log_x=True),
+            Chart("3.1's bursts every 5 ms", "", "Throughput (Gbit/s)", together, bars=["S0 to S1", "S1 to R1", "F1"]),
         ]
 
 

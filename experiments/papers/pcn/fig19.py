@@ -6,10 +6,10 @@ import statistics
 from collections.abc import Iterator, Mapping, Sequence
 
 from experiments import measure
+from experiments.charts import Chart, Line, curve
 from experiments.checks import Check, at_least, at_most, near
 from experiments.experiment import Experiment, Run
 from experiments.outcomes import Outcome, Outcomes, percent, ratio, said
-from experiments.panels import Line, Panel
 from experiments.papers.looks import label
 from experiments.papers.pcn.claims import COMPARED, LONG_FLOW, PARKING_LOT, PCN, PCN_X, SHOWN
 from experiments.papers.pcn.plans import numbers as given
@@ -130,20 +130,20 @@ class Fig19(Experiment):
             f"{percent(full[1])} full at least."
         ]
 
-    def panels(self, outcomes: Outcomes) -> list[Panel]:
+    def charts(self, outcomes: Outcomes) -> list[Chart]:
         def lines(number: str) -> list[Line]:
             return [
                 outcomes.line(label(str(scheme)), "bottlenecks", number, scheme=scheme)
                 for scheme in outcomes.values("scheme")
             ]
 
-        share = Line(
-            "C / (N + 1)", [float(n) for n in BOTTLENECKS], [RATE_GBPS / (n + 1) for n in BOTTLENECKS], dashed=True
+        share = curve(
+            "C / (N + 1)", [float(n) for n in BOTTLENECKS], [RATE_GBPS / (n + 1) for n in BOTTLENECKS], stroke="dashed"
         )
         return [
-            Panel("F0", "Bottlenecks", "Rate (Gbit/s)", [*lines("f0_gbps"), share], top=22),
-            Panel("F1", "Bottlenecks", "Rate (Gbit/s)", lines("f1_gbps"), top=42),
-            Panel("Link 1", "Bottlenecks", "Utilisation", lines("utilisation"), bottom=0.9, top=1.01),
+            Chart("F0", "Bottlenecks", "Rate (Gbit/s)", [*lines("f0_gbps"), share], top=22),
+            Chart("F1", "Bottlenecks", "Rate (Gbit/s)", lines("f1_gbps"), top=42),
+            Chart("Link 1", "Bottlenecks", "Utilisation", lines("utilisation"), bottom=0.9, top=1.01),
         ]
 
 

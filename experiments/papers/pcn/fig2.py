@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from experiments import measure
+from experiments.charts import Band, Chart, curve
 from experiments.checks import Check, Claim, near, or_ordered
 from experiments.experiment import Experiment, Run
 from experiments.outcomes import Outcome, Outcomes, said
-from experiments.panels import Line, Panel
 from experiments.papers.looks import label
 from experiments.papers.pcn.claims import LOSS, PCN, PCN_X, PFC, TREE, TREES
 from experiments.papers.pcn.plans import TIMELY_SEGMENT_BYTES, numbers
@@ -138,17 +138,17 @@ class Fig2(Experiment):
             f"{tree(scheme='dcqcn')} depend on its alpha at time 0 ([victim.md](victim.md#before-time-0)).",
         ]
 
-    def panels(self, outcomes: Outcomes) -> list[Panel]:
+    def charts(self, outcomes: Outcomes) -> list[Chart]:
         shown = [one for one in outcomes.where(seed=1) if "scheme" in one.keys]
         burst_ms = burst_s(_VICTIM.plan(PCN, 1, {})) * 1e3
         return [
-            Panel(
+            Chart(
                 label(str(one.keys["scheme"])),
                 "Time (ms)",
                 "Throughput, goodput (Gbit/s)" if not place % 3 else "",
-                [Line("S0 to S1", *one.curves["trunk"]), Line("F0, the victim", *one.curves["f0"])],
+                [curve("S0 to S1", *one.curves["trunk"]), curve("F0, the victim", *one.curves["f0"])],
                 top=RATE_GBPS * 1.06,
-                band=(0.0, burst_ms, "bursts"),
+                bands=(Band("bursts", 0.0, burst_ms),),
                 columns=3,
             )
             for place, one in enumerate(shown)

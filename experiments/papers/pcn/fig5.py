@@ -84,7 +84,7 @@ def _limits(found: Sequence[Point]) -> Array:
 
 
 def _by_limit(label: str, colour: str, found: Sequence[Point], values: Sequence[float]) -> Line:
-    return Line(label, colour, _limits(found)[::-1], np.array(values[::-1]))
+    return Line(label, _limits(found)[::-1], np.array(values[::-1]), colour)
 
 
 def _span(found: Sequence[Point]) -> View:
@@ -103,12 +103,12 @@ def received(plan: Plan, recording: Recording) -> Chart:
         lines=(
             _by_limit("F0", "flow0", found, [point.f0_bps * 1e-9 for point in found]),
             _by_limit("F1", "flow1", found, [point.f1_bps * 1e-9 for point in found]),
-            Line("what F1 may send", "muted", limits[::-1], limits[::-1], stroke="dotted", width=1.2),
+            Line("what F1 may send", limits[::-1], limits[::-1], "muted", stroke="dotted", width=1.2),
             Line(
                 f"its share, {share:g}",
-                "accent",
                 np.array([0.0, span.end]),
                 np.array([share, share]),
+                "accent",
                 stroke="dashed",
                 width=1.2,
             ),
@@ -142,8 +142,9 @@ def steps(plan: Plan, recording: Recording) -> Chart:
         name="steps",
         title="Step by step",
         what="receiving rate of F0 and F1 and F1's limiter over time",
+        x_label=charts.TIME,
         y_label="Received, frames (Gbit/s)",
-        lines=(*lines, Line("F1's limiter", "muted", edges, limits, "steps", "dashed", 1.2)),
+        lines=(*lines, Line("F1's limiter", edges, limits, "muted", "steps", "dashed", 1.2)),
         views=(View("over time", 0.0, end_s * 1e3),),
     )
 
@@ -153,6 +154,7 @@ def queues(plan: Plan, recording: Recording) -> Chart:
         name="queues",
         title="Queues",
         what="bytes that wait at S1 for R1 and at S0 for S1 over time",
+        x_label=charts.TIME,
         y_label="Waiting (KB)",
         lines=tuple(
             charts.sampled(label, colour, recording.series.get(str(port), "waiting_bytes"), plan.duration_s, 1e-3)

@@ -10,12 +10,12 @@ import numpy as np
 
 from experiments import measure, metrics, theory
 from experiments.analysis import aggregate_rate, drained
+from experiments.charts import Chart, curve
 from experiments.checks import Check, near
 from experiments.experiment import Experiment, Run
 from experiments.fluid import Fluid, Loops
 from experiments.metrics import Array
 from experiments.outcomes import Curve, Outcome, Outcomes, ratio, said
-from experiments.panels import Line, Panel
 from experiments.papers.pcn.claims import AFTER_DECREASE, FAIRNESS, PCN, QUEUE_SWING, RATE_SWING
 from experiments.papers.pcn.plans import PAYLOAD_BYTES, dumbbell_plan, numbers
 from experiments.papers.pcn.variants import VARIANTS
@@ -172,27 +172,27 @@ class FluidCheck(Experiment):
             f"{said(wander['one'])}.",
         ]
 
-    def panels(self, outcomes: Outcomes) -> list[Panel]:
+    def charts(self, outcomes: Outcomes) -> list[Chart]:
         panels = []
         for flows in FLOWS:
             model = _model(flows)
             times = np.arange(0.0, SHOWN_S, 50e-6)
             loop = np.minimum(times / PERIOD_S, model.w.size - 1).astype(int)
             milliseconds = (times * 1e3).tolist()
-            queue = Line("model", milliseconds, (model.queue_at(times) / 1e3).tolist(), dashed=True)
-            rate = Line("model", milliseconds, (model.aggregate[loop] / 1e9).tolist(), dashed=True)
+            queue = curve("model", milliseconds, (model.queue_at(times) / 1e3).tolist(), stroke="dashed")
+            rate = curve("model", milliseconds, (model.aggregate[loop] / 1e9).tolist(), stroke="dashed")
             half = theory.fairness_half_life_loops(flows, 0.1 / flows) * PERIOD_S * 1e3
             empty = float(np.flatnonzero(model.queue[1:] == 0)[0] + 1) * PERIOD_S * 1e3
             left = 0.5 ** ((DURATION_S * 1e3 - empty) / half)
-            fall = Line("model", [0.0, empty, DURATION_S * 1e3], [1.0, 1.0, left], dashed=True)
+            fall = curve("model", [0.0, empty, DURATION_S * 1e3], [1.0, 1.0, left], stroke="dashed")
             curves = [one.curves for one in outcomes.where(flows=flows)]
             packets = {
-                name: [Line("packets", *one[name], PCN) for one in curves] for name in ("queue", "rate", "distance")
+                name: [curve("packets", *one[name], PCN) for one in curves] for name in ("queue", "rate", "distance")
             }
             panels += [
-                Panel(f"Queue, {flows} flows", "Time (ms)", "Queue (KB)", [*packets["queue"], queue]),
-                Panel("Sum of the rates", "Time (ms)", "Rate (Gbit/s)", [*packets["rate"], rate], top=15.0),
-                Panel(
+                Chart(f"Queue, {flows} flows", "Time (ms)", "Queue (KB)", [*packets["queue"], queue]),
+                Chart("Sum of the rates", "Time (ms)", "Rate (Gbit/s)", [*packets["rate"], rate], top=15.0),
+                Chart(
                     "Difference of the shares", "Time (ms)", "Of the first", [*packets["distance"], fall], log_y=True
                 ),
             ]

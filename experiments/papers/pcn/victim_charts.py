@@ -56,11 +56,12 @@ def pause(plan: Plan, recording: Recording) -> Chart:
             for link in to_bursting
         ]
         mean = np.mean([line.y for line in each], axis=0)
-        lines.append(Line("S1 to a bursting host, mean", "muted", each[0].x, mean, "steps", stroke="dotted", width=1.2))
+        lines.append(Line("S1 to a bursting host, mean", each[0].x, mean, "muted", "steps", stroke="dotted", width=1.2))
     return Chart(
         name="pause",
         title="The congestion tree: PAUSE by link",
         what="PAUSE frames a millisecond over time, from S1 to S0, from S0 to H0 and H1, and to the bursting hosts",
+        x_label=charts.TIME,
         y_label="PAUSE frames (1/ms)",
         lines=tuple(lines),
         views=_views(plan),
@@ -100,6 +101,7 @@ def throughput(plan: Plan, recording: Recording) -> Chart:
         name="throughput",
         title="What the flows get",
         what="rate at which F0, F1 and the bursts arrive over time, beside the ideal",
+        x_label=charts.TIME,
         y_label="Received, frames (Gbit/s)",
         lines=tuple(lines),
         views=_views(plan),
@@ -121,6 +123,7 @@ def rates(plan: Plan, recording: Recording) -> Chart:
         name="rates",
         title="Rates set and rates sent",
         what="the rate that the algorithm sets for F0 and F1 over time, and the rate at which they really send",
+        x_label=charts.TIME,
         y_label="Sending rate, frames (Gbit/s)",
         lines=tuple(lines),
         views=_views(plan, plan.number("rate") * _GIGA * 1.05),
@@ -161,6 +164,7 @@ def marked(plan: Plan, recording: Recording) -> Chart:
         name="marked",
         title="Who is marked, and where",
         what="share of F0's and F1's packets that arrive marked over time, and of the packets that two ports marked",
+        x_label=charts.TIME,
         y_label="Marked (%)",
         lines=tuple(lines),
         views=_views(plan, 103.0),
@@ -174,6 +178,7 @@ def queues(plan: Plan, recording: Recording) -> Chart:
         name="queues",
         title="Queues",
         what="bytes that wait at S1 for R1 and at S0 for S1 over time",
+        x_label=charts.TIME,
         y_label="Waiting (KB)",
         lines=tuple(
             charts.sampled(label, colour, recording.series.get(str(port), "waiting_bytes"), plan.duration_s, 1e-3)
@@ -195,9 +200,9 @@ def fct(plan: Plan, recording: Recording) -> Chart:
         name="fct",
         title="When the bursts' flows are done",
         what="share of the bursts' flows that are complete, by flow completion time",
-        y_label="Complete (%)",
         x_label="Flow completion time (ms, nominal)",
-        lines=(Line(f"{total} flows of {plan.number('burst_size') / 1e3:g} KB", "ink", x, y, "steps"),),
+        y_label="Complete (%)",
+        lines=(Line(f"{total} flows of {plan.number('burst_size') / 1e3:g} KB", x, y, "ink", "steps"),),
         views=(view, view),
     )
 
