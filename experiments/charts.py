@@ -249,8 +249,9 @@ def _alike(lines: Sequence[Line]) -> list[list[int]]:
 def values(lines: Sequence[Line], view: View | None = None) -> Array:
     """All that lines have, their seeds too, in a view if there is one."""
     inside = [line.y if view is None else line.y[(line.x >= view.start) & (line.x <= view.end)] for line in lines]
-    found = np.concatenate([*inside, *(np.array(seeds) for line in lines for seeds in line.seeds), np.empty(0)])
-    return found[~np.isnan(found)]
+    seeds = [np.array(own, float) for line in lines for own in line.seeds]
+    found: Array = np.concatenate([*inside, *seeds, np.empty(0)])
+    return np.compress(~np.isnan(found), found)
 
 
 def highest(lines: Sequence[Line], view: View | None = None) -> float:

@@ -65,6 +65,8 @@ def draw(charts: Sequence[Chart], theme: Theme = LIGHT) -> Figure:
     drawn = [figure.add_subplot(grid[place // columns, place % columns]) for place in range(len(panes))]
     for axes, (chart, view) in zip(drawn, panes, strict=True):
         _draw(axes, chart, view, theme)
+        if view is None or axes is drawn[0]:
+            axes.set_ylabel(chart.y_label, fontsize=9, color=theme.ink)
     _name(figure, drawn, charts, theme)
     if any(len(values) > 1 for chart in charts for line in chart.lines for values in line.seeds):
         figure.supxlabel(_SEEDS, fontsize=8, color=theme.muted, x=0.01, ha="left")
@@ -139,8 +141,6 @@ def _draw(axes: Axes, chart: Chart, view: View | None, theme: Theme) -> None:
         _draw_lines(axes, chart, view, theme)
     axes.set_title(view.title if view else chart.title, loc="left", fontsize=9.5, color=theme.ink)
     axes.set_xlabel(chart.x_label, fontsize=9, color=theme.ink)
-    if view is None or view is chart.views[0]:
-        axes.set_ylabel(chart.y_label, fontsize=9, color=theme.ink)
     if chart.empty and not any(line.y.size for line in chart.lines):
         axes.text(0.5, 0.5, chart.empty, transform=axes.transAxes, ha="center", color=theme.muted)
         axes.set_yticks([])
