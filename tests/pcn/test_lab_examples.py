@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from examples import ROOT
 from test_examples import LAB, LINES, Machine
+
+from examples import ROOT
 
 pytestmark = pytest.mark.root
 SWITCH = "192.0.2.10"

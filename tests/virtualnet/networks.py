@@ -15,7 +15,7 @@ PFC_ONLY = find_scheme("pfc").configure()
 
 
 def parameters(xoff_bytes: float = 512e3, pause_quanta: int = 0xFFFF) -> dict[str, float | int | str]:
-    return lossless.parameters(xoff_bytes, None, MTU, pause_quanta, 1 / 128, 0.5)
+    return lossless.parameters(xoff_bytes, None, MTU, pause_quanta)
 
 
 def star(
