@@ -54,25 +54,35 @@ FIELDS = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass
 class Entry:
     """One field is (value, other): other is a prefix length, a mask, an upper bound, or unused."""
 
+    number: int
     fields: tuple[tuple[int, int], ...]
     rank: int
 
+    def __post_init__(self) -> None:
+        """The fields that have to agree with a key's in some bits, as one number, and the ranges."""
+        self.value = self.mask = 0
+        self.ranges = []
+        for i, ((kind, width), (value, other)) in enumerate(zip(FIELDS[self.number], self.fields, strict=True)):
+            top = (1 << width) - 1
+            mask = {"exact": top, "lpm": top ^ (top >> other), "range": 0}.get(kind, other)
+            self.value, self.mask = self.value << width | value & mask, self.mask << width | mask
+            if kind == "range":
+                self.ranges.append((i, value, other))
 
-def matches(number: int, entry: Entry, key: tuple[int, ...]) -> bool:
-    for (kind, width), (value, other), bits in zip(FIELDS[number], entry.fields, key, strict=True):
-        if kind == "exact" and bits != value:
-            return False
-        if kind == "lpm" and bits >> (width - other) != value >> (width - other):
-            return False
-        if kind in ("ternary", "optional", "bits") and bits & other != value & other:
-            return False
-        if kind == "range" and not value <= bits <= other:
-            return False
-    return True
+    def in_ranges(self, key: tuple[int, ...]) -> bool:
+        return all(low <= key[i] <= high for i, low, high in self.ranges)
+
+
+def joined(number: int, key: tuple[int, ...]) -> int:
+    """A key's fields as one number, as an entry's."""
+    bits = 0
+    for (_, width), value in zip(FIELDS[number], key, strict=True):
+        bits = bits << width | value
+    return bits
 
 
 def canonical(number: int, entry: Entry) -> object:
@@ -89,7 +99,8 @@ def canonical(number: int, entry: Entry) -> object:
 
 
 def brute_force(number: int, entries: dict[int, Entry], key: tuple[int, ...]) -> int:
-    found = [handle for handle, entry in entries.items() if matches(number, entry, key)]
+    bits = joined(number, key)
+    found = [handle for handle, entry in entries.items() if bits & entry.mask == entry.value and entry.in_ranges(key)]
     if not found:
         return -1
     lpm = [i for i, (kind, _) in enumerate(FIELDS[number]) if kind == "lpm"]
@@ -128,7 +139,7 @@ def entry_of(draw: st.DrawFn, number: int) -> Entry:
             value, other = sorted((value, draw(value_of(width))))
         fields.append((value, other))
     has_rank = FIELDS[number][0][0] in ("ternary", "range", "optional")
-    return Entry(tuple(fields), draw(st.integers(0, 5)) if has_rank else 0)
+    return Entry(number, tuple(fields), draw(st.integers(0, 5)) if has_rank else 0)
 
 
 @pytest.mark.parametrize("number", sorted(FIELDS))
@@ -179,8 +190,8 @@ def crowded(draw: random.Random, number: int) -> Entry:
     length = draw.randint(max(shared - 1, 0), width)
     field = (value >> (width - length) << (width - length), length)
     if number == LPM_AFTER_EXACT:
-        return Entry(((draw.choice((1, 5)), 0), field, (draw.choice((0, 7)), 0)), 0)
-    return Entry((field,), 0)
+        return Entry(number, ((draw.choice((1, 5)), 0), field, (draw.choice((0, 7)), 0)), 0)
+    return Entry(number, (field,), 0)
 
 
 @pytest.mark.parametrize("most", [25, 400])
@@ -219,10 +230,10 @@ def test_prefixes_where_a_node_reaches_beyond_the_key(others: int) -> None:
     entries: dict[int, Entry] = {}
     with table(LPM6) as under_test:
         for i in range(others):
-            add(under_test, LPM6, entries, Entry(((i * 0x9E3779B97F4A7C15 << 64 & (1 << 128) - 1, 128),), 0))
+            add(under_test, LPM6, entries, Entry(LPM6, ((i * 0x9E3779B97F4A7C15 << 64 & (1 << 128) - 1, 128),), 0))
         for length in range(128, 121, -1):
             for i in range(1 << (length - 122)):
-                add(under_test, LPM6, entries, Entry(((base | i << (128 - length), length),), 0))
+                add(under_test, LPM6, entries, Entry(LPM6, ((base | i << (128 - length), length),), 0))
         for i in range(1 << 6):
             assert under_test.find(packed(LPM6, (base | i,))) == brute_force(LPM6, entries, (base | i,))
         for handle in list(entries)[::2]:
@@ -298,9 +309,9 @@ def test_many_ranked_entries(number: int, n: int, ranks: str) -> None:
     def fill(under_test: Table, most: int) -> None:
         for i in range(most - len(entries)):
             fields = tuple(drawn_field(draw, kind, width) for kind, width in FIELDS[number])
-            entry = Entry(fields, RANKS[ranks](draw, i))
+            entry = Entry(number, fields, RANKS[ranks](draw, i))
             if entries and draw.random() < 0.02:  # again, or but for its rank
-                entry = Entry(draw.choice(list(entries.values())).fields, draw.choice((entry.rank, 1)))
+                entry = Entry(number, draw.choice(list(entries.values())).fields, draw.choice((entry.rank, 1)))
             values, others = (packed(number, side) for side in zip(*entry.fields, strict=True))
             handle = under_test.insert(values, others, 0, entry.rank)
             same = canonical(number, entry)
