@@ -24,6 +24,7 @@ def verdict(monkeypatch: pytest.MonkeyPatch, *verdicts: str) -> None:
     monkeypatch.setattr(type(SCENARIOS["dumbbell"]), "settled", lambda *_: checks)
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_json_is_all_that_comes_to_stdout(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert pcn([*SHORT, "--json", "--out", str(tmp_path / "one")]) == 0
     said = capsys.readouterr()
@@ -42,6 +43,7 @@ def test_quiet_says_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert capsys.readouterr() == ("", "")
 
 
+@pytest.mark.usefixtures("no_pictures")
 @pytest.mark.parametrize(
     ("verdicts", "code"), [(("met", "ordered", "not comparable"), 0), (("met", "not met", "not met"), 3), ((), 0)]
 )
@@ -58,6 +60,7 @@ def test_check_tells_ci(
     assert pcn([*SHORT, "--quiet", "--out", str(tmp_path / "one")]) == 0
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_check_looks_at_every_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -101,6 +104,7 @@ def test_what_cannot_be_set_is_refused(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_nothing_is_printed_of_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The dumbbell has no checks across its schemes."""
     assert pcn([*SHORT, "--scheme", "pfc,pcn", "--out", str(tmp_path / "two")]) == 0

@@ -43,6 +43,7 @@ def test_a_directory_each_and_one_report(tmp_path: Path) -> None:
         assert part in text
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_an_earlier_result_of_several_or_of_one_moves_aside(tmp_path: Path) -> None:
     place = tmp_path / "victim"
     run("victim", scheme="pfc", clock="virtual", settings=SHORT, out=place / "pfc")
@@ -67,6 +68,7 @@ def test_what_cannot_be_meant_is_refused_before_anything_runs(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_each_clock_has_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     places = {
         ("pcn", "live"): "results/victim/pcn",
