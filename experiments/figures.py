@@ -76,8 +76,12 @@ def judge(figure: Experiment, outcomes: Sequence[Outcome]) -> FigureResult:
 
 
 def run_one(name: str, run: Run) -> Outcome:
-    """One run of an experiment, in whichever process: its plan is made there, from the declaration alone."""
-    experiment = FIGURES[name]
+    """One run of a figure, in whichever process."""
+    return outcome_of(FIGURES[name], run)
+
+
+def outcome_of(experiment: Experiment, run: Run) -> Outcome:
+    """What a run comes to, in virtual time: its plan is made from the declaration alone. Raises LabError."""
     started = time.monotonic()
     plan = experiment.plan(run.scheme, run.seed, run.arguments)
     recording = run_virtual(plan, Silent(), experiment.variant(run))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from experiments.parameters import Value
 from topologies.model import Endpoint, Link, Topology
 
-HEADER_BYTES = 58
-"""Of a data frame as the switch counts it: Ethernet, IPv4, UDP, BTH and ICRC."""
+PAYLOAD_BYTES, HEADER_BYTES = 1000, 58
+"""Of a data frame as the switch counts it: what figures send, and Ethernet, IPv4, UDP, BTH and ICRC."""
 
 
 @dataclass(frozen=True)
@@ -100,4 +100,38 @@ def with_fields(plan: Plan, **fields: float) -> Plan:
         plan,
         values={**plan.values, **fields},
         scheme_parameters={**plan.scheme_parameters, **fields},
+    )
+
+
+def numbers(values: Mapping[str, Value]) -> dict[str, float]:
+    """Those that are given."""
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def plan_of(
+    name: str,
+    scheme: str,
+    seed: int,
+    topology: Topology,
+    duration_s: float,
+    fields: Mapping[str, float],
+    queues: Sequence[Endpoint],
+    every_s: float,
+    start_s: float = 0.0,
+    **more: Value,
+) -> Plan:
+    """A plan for virtual time whose first queue is the bottleneck's. `fields` are the scheme's parameters; `more` goes
+    into the plan's values beside them."""
+    return Plan(
+        scenario=name,
+        scheme=scheme,
+        seed=seed,
+        values={**more, **fields},
+        scheme_parameters=fields,
+        topology=topology,
+        bottleneck=queues[0],
+        duration_s=duration_s,
+        payload_bytes=PAYLOAD_BYTES,
+        sampling=Sampling(tuple(queues), queues_s=every_s, counters_s=every_s, flows_s=every_s),
+        start_s=start_s,
     )

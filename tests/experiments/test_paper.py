@@ -184,6 +184,13 @@ def test_lines_of_a_chart_have_colours_of_their_own() -> None:
     assert [look.colour for look in found[:3]] == [LIGHT.flows[0], LIGHT.others[4], LIGHT.flows[3]]
 
 
+def test_a_scheme_without_a_look_has_the_same_one_in_every_chart() -> None:
+    stranger, pcn, other = (curve(name, [], [], name) for name in ("aimd", "pcn", "swift"))
+    alone, beside = looks(LIGHT, [stranger, pcn])[0], looks(LIGHT, [pcn, stranger, other])
+    assert beside[1] == alone
+    assert len({look.colour for look in beside}) == len({look.mark for look in beside}) == 3
+
+
 def test_outcomes_take_seeds_together() -> None:
     runs = [Outcome({"n": n, "seed": seed}, {"x": float(n + seed), "y": None}) for n in (1, 2) for seed in (0, 2)]
     found = Outcomes(runs)

@@ -12,10 +12,9 @@ from experiments.papers.looks import label
 from experiments.papers.pcn import hadoop
 from experiments.papers.pcn.claims import COMPARED, PCN, PREVENTED
 from experiments.papers.pcn.fig12 import FACTORS, factor_row, prevented_row
-from experiments.papers.pcn.plans import numbers
 from experiments.papers.pcn.variants import PUBLISHED_PACKETS, PUBLISHED_SEGMENTS, VARIANTS
 from experiments.parameters import Value
-from experiments.plan import Plan
+from experiments.plan import Plan, numbers
 from experiments.recording import Recording
 
 SEEDS = (1, 2)

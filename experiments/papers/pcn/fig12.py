@@ -21,9 +21,8 @@ from experiments.papers.pcn.claims import (
     PREVENTED,
     SHOWN,
 )
-from experiments.papers.pcn.plans import numbers
 from experiments.parameters import Value
-from experiments.plan import Plan
+from experiments.plan import Plan, numbers
 from experiments.recording import Recording
 
 SEEDS = (1, 2, 3, 4)

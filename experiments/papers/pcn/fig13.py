@@ -12,9 +12,8 @@ from experiments.experiment import Experiment, Run
 from experiments.outcomes import Outcome, Outcomes, ratio
 from experiments.papers.pcn import hadoop
 from experiments.papers.pcn.claims import PCN, WEIGHTS
-from experiments.papers.pcn.plans import numbers
 from experiments.parameters import Value
-from experiments.plan import Plan
+from experiments.plan import Plan, numbers
 from experiments.recording import Recording
 
 W_MIN, W_MAX = 1 / 128, 1 / 2

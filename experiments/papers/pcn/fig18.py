@@ -12,9 +12,9 @@ from experiments.experiment import Experiment, Run
 from experiments.outcomes import Outcome, Outcomes, said
 from experiments.papers.looks import label
 from experiments.papers.pcn.claims import COMPARED, FILLED, LONG_INTERVALS, NO_TREE, PCN, SHOWN
-from experiments.papers.pcn.plans import PAYLOAD_BYTES, compact_plan, numbers
+from experiments.papers.pcn.plans import compact_plan
 from experiments.parameters import Value
-from experiments.plan import HEADER_BYTES, Plan
+from experiments.plan import HEADER_BYTES, PAYLOAD_BYTES, Plan, numbers
 from experiments.recording import Recording
 from experiments.workloads import bursts
 from topologies.compact import P0_S0, P2_S1, compact

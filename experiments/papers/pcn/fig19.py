@@ -12,10 +12,10 @@ from experiments.experiment import Experiment, Run
 from experiments.outcomes import Outcome, Outcomes, percent, ratio, said
 from experiments.papers.looks import label
 from experiments.papers.pcn.claims import COMPARED, LONG_FLOW, PARKING_LOT, PCN, PCN_X, SHOWN
-from experiments.papers.pcn.plans import numbers as given
 from experiments.papers.pcn.plans import parking_lot_plan
 from experiments.parameters import Value
 from experiments.plan import Plan, with_fields
+from experiments.plan import numbers as given
 from experiments.recording import Recording
 
 BOTTLENECKS = (2, 4, 6, 8, 10)

@@ -11,12 +11,12 @@ from experiments.experiment import Experiment, Run
 from experiments.outcomes import Outcome, Outcomes, said
 from experiments.papers.looks import label
 from experiments.papers.pcn.claims import LOSS, PCN, PCN_X, PFC, TREE, TREES
-from experiments.papers.pcn.plans import TIMELY_SEGMENT_BYTES, numbers
+from experiments.papers.pcn.plans import TIMELY_SEGMENT_BYTES
 from experiments.papers.pcn.variants import PUBLISHED_PACKETS, PUBLISHED_SEGMENTS, VARIANTS
 from experiments.papers.pcn.victim import Victim
 from experiments.papers.pcn.victim_setting import burst_s
 from experiments.parameters import Value
-from experiments.plan import Plan, with_fields
+from experiments.plan import Plan, numbers, with_fields
 from experiments.recording import Recording
 from topologies.compact import P0_S0
 

@@ -17,10 +17,10 @@ from experiments.fluid import Fluid, Loops
 from experiments.metrics import Array
 from experiments.outcomes import Curve, Outcome, Outcomes, ratio, said
 from experiments.papers.pcn.claims import AFTER_DECREASE, FAIRNESS, PCN, QUEUE_SWING, RATE_SWING
-from experiments.papers.pcn.plans import PAYLOAD_BYTES, dumbbell_plan, numbers
+from experiments.papers.pcn.plans import dumbbell_plan
 from experiments.papers.pcn.variants import VARIANTS
 from experiments.parameters import Value
-from experiments.plan import HEADER_BYTES, Plan
+from experiments.plan import HEADER_BYTES, PAYLOAD_BYTES, Plan, numbers
 from experiments.recording import Recording
 
 FLOWS = (4, 16)

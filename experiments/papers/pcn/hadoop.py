@@ -9,8 +9,8 @@ import numpy as np
 from experiments import measure, metrics
 from experiments.metrics import Array
 from experiments.outcomes import ratio
-from experiments.papers.pcn.plans import PAYLOAD_BYTES, compact_plan
-from experiments.plan import HEADER_BYTES, Plan, with_fields
+from experiments.papers.pcn.plans import compact_plan
+from experiments.plan import HEADER_BYTES, PAYLOAD_BYTES, Plan, with_fields
 from experiments.recording import FlowRecord, Recording
 from experiments.workloads import W2, arrivals_per_s, poisson_flows
 from topologies.model import FlowSpec

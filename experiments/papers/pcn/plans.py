@@ -6,24 +6,17 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 
 from experiments import scheme_parameters
-from experiments.outcomes import Key
 from experiments.papers.pcn.dumbbell import Dumbbell
 from experiments.parameters import Value
-from experiments.plan import Plan, Sampling
+from experiments.plan import Plan, Sampling, numbers, plan_of
 from hosts.algorithms import find_scheme
 from topologies.compact import P0_S0, P2_S1, compact
 from topologies.dumbbell import dumbbell
 from topologies.model import Endpoint, FlowSpec, Topology
 from topologies.parking_lot import parking_lot
 
-PAYLOAD_BYTES = 1000
 TIMELY_SEGMENT_BYTES = 16_000
 """The smallest that TIMELY's paper has. Fig. 2 shows what others come to."""
-
-
-def numbers(values: Mapping[str, Value]) -> dict[str, float]:
-    """Those that are given."""
-    return {name: value for name, value in values.items() if value is not None}
 
 
 def pcn_fields(scheme: str, w_min: float, period_s: float, w_max: float = 0.5, **more: float) -> dict[str, float]:
@@ -40,35 +33,6 @@ def _known(scheme: str, offered: Mapping[str, float]) -> dict[str, float]:
     """Those that the scheme has."""
     names = {field.name for field in dataclasses.fields(find_scheme(scheme).parameters)}
     return {name: value for name, value in offered.items() if name in names}
-
-
-def plan_of(
-    name: str,
-    scheme: str,
-    seed: int,
-    topology: Topology,
-    duration_s: float,
-    fields: dict[str, float],
-    queues: Sequence[Endpoint],
-    every_s: float,
-    keys: dict[str, Key],
-    start_s: float = 0.0,
-) -> Plan:
-    """A plan whose first queue is the bottleneck's. `keys` go into the plan's values beside `fields`."""
-    values: dict[str, Value] = {key: value for key, value in keys.items() if not isinstance(value, str)}
-    return Plan(
-        scenario=name,
-        scheme=scheme,
-        seed=seed,
-        values=values | fields,
-        scheme_parameters=fields,
-        topology=topology,
-        bottleneck=queues[0],
-        duration_s=duration_s,
-        payload_bytes=PAYLOAD_BYTES,
-        sampling=Sampling(tuple(queues), queues_s=every_s, counters_s=every_s, flows_s=every_s),
-        start_s=start_s,
-    )
 
 
 def dumbbell_plan(
@@ -105,7 +69,7 @@ def compact_plan(
     """Fig. 1's network with these flows."""
     topology = dataclasses.replace(compact(), flows=tuple(flows))
     fields = pcn_fields(scheme, w_min, period_s, **more) | timely_fields(scheme, topology)
-    return plan_of(name, scheme, seed, topology, duration_s, fields, [P0_S0, P2_S1], every_s, {}, start_s=-before_s)
+    return plan_of(name, scheme, seed, topology, duration_s, fields, [P0_S0, P2_S1], every_s, -before_s)
 
 
 def parking_lot_plan(
@@ -114,14 +78,5 @@ def parking_lot_plan(
     """Fig. 19's: T is the largest RTT, F0's."""
     topology = parking_lot(bottlenecks)
     fields = pcn_fields(scheme, w_min, topology.max_rtt_s()) | timely_fields(scheme, topology)
-    return plan_of(
-        "parking-lot",
-        scheme,
-        seed,
-        topology,
-        duration_s,
-        fields,
-        [Endpoint("s0", 1)],
-        every_s,
-        {"bottlenecks": bottlenecks},
-    )
+    queues = [Endpoint("s0", 1)]
+    return plan_of("parking-lot", scheme, seed, topology, duration_s, fields, queues, every_s, bottlenecks=bottlenecks)
