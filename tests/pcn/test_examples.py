@@ -27,6 +27,7 @@ from topologies.compact import compact
 
 # Few packets a second: here it matters that commands work, on any machine.
 NETWORK = "pcn up compact --set senders=4 --set rate_bps=8e9 --dilation 400 --network lab"
+FLOWS = "pcn flow start h0 r0 --rate 200M --count 2"
 ENDLESS = re.compile(r"pcn (run|figure)|pcn watch(?!.*--once)|pcn log.*--follow|pcn pcap(?!.*(--for|--count))")
 LIFE = re.compile(r"pcn (up|down|run|figure)\b")
 LAB_ONLY = re.compile(r"export CHASSIS_CONFIG=|start-stratum-container.sh |bfshell ")  # the switch's own system
@@ -93,9 +94,10 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
 
 @pytest.fixture(scope="module")
 def network(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
-    """The network that examples speak of is up."""
+    """The network that examples speak of is up, with flows."""
     for made in machine(tmp_path_factory.mktemp("network")):
         made.run(NETWORK)
+        made.run(FLOWS)
         yield made
 
 
@@ -163,11 +165,11 @@ def network_lines() -> dict[str, list[str]]:
 @pytest.mark.root
 @pytest.mark.parametrize("lines", network_lines().values(), ids=network_lines())
 def test_examples_on_a_network_that_is_up(network: Machine, lines: list[str]) -> None:
-    network.run("pcn flow start h0 r0 --rate 1G --duration 100ms --count 2")
     for line in lines:
         network.run(line)
-    if any("flow start" in line for line in lines):
+    if any(re.search("flow (start|stop)", line) for line in lines):
         network.run("pcn flow stop --all")
+        network.run(FLOWS)
 
 
 @pytest.mark.root
