@@ -47,6 +47,13 @@ def plan(topology: Topology, switch: str, dilation: float, scheme: Configured | 
             return table.configure(topology, switch, port, dilation, parameters)
         except ValueError as error:
             raise TopologyError(f"{switch}:{port}: {error}") from None
+        except AttributeError as error:
+            if scheme is None or error.obj is not parameters:
+                raise
+            raise TopologyError(
+                f"{scheme.scheme.name}: table {table.TABLE} is set from a parameter {error.name}, which "
+                f"{type(parameters).__name__} doesn't have"
+            ) from None
 
     return SwitchPlan(
         switch,

@@ -65,4 +65,5 @@ class SettableTable(PortTable, Protocol):
         """The settings that an entry's action arguments stand for, by name."""
 
     def change(self, port: int, arguments: Mapping[str, int], values: Mapping[str, float]) -> PortEntries:
-        """The port with some settings changed. Raises ValueError for what can't work."""
+        """The port with these settings changed, those that were named alone: the others are in `show(arguments)`.
+        Raises ValueError for what can't work."""

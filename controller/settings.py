@@ -50,10 +50,13 @@ def change(
     `client` must be its switch's primary controller. Nothing is written unless all of it can be. Raises
     UnknownNameError, SettingError or SwitchError.
     """
-    names = [setting.name for setting in available(client)]
-    for name in values:
-        if name not in names:
-            raise UnknownNameError("setting", name, names)
+    there = {setting.name: setting for setting in available(client)}
+    for name, value in values.items():
+        if name not in there:
+            raise UnknownNameError("setting", name, list(there))
+        least, most = there[name].minimum, there[name].maximum
+        if not least <= value <= most:
+            raise SettingError(f"{client.name}: {name}={value:g}: it must be from {least:g} to {most:g}")
     entries: list[TableEntry] = []
     wanted = None if ports is None else list(ports)
     for table in _tables(client):

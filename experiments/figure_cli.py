@@ -9,7 +9,7 @@ from pathlib import Path
 from controller.compiled import stale
 from experiments.errors import ExperimentError
 from experiments.failures import Failures, IncompleteError
-from experiments.figures import judge, kept, read, run_figure, write
+from experiments.figures import judge, kept, read, run_figure, runs_of, write
 from experiments.output import replacing
 from experiments.papers import FIGURES
 from experiments.parameters import lookup
@@ -35,6 +35,11 @@ def figure_command(
         chosen = None if schemes is None else [find_scheme(name.strip()).name for name in schemes.split(",")]
     except SchemeError as error:
         raise ExperimentError(str(error)) from None
+    if chosen is not None and not redraw:
+        without = [name for name in wanted if not runs_of(FIGURES[name], chosen)]
+        wanted = [name for name in wanted if name not in without]
+        if without and not wanted:
+            raise ExperimentError(f"{', '.join(without)}: there are no runs of {', '.join(chosen)}")
     console, failures = stdout(), Failures()
     if not redraw and (old := stale()):
         console.print(f"note: {old}", highlight=False, markup=False, soft_wrap=True)

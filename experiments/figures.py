@@ -56,9 +56,14 @@ def run_figure(
 ) -> FigureResult:
     """All runs of a figure with these schemes, by their names (its own unless given), `jobs` at once."""
     progress = progress or Silent()
-    runs = list(figure.runs(figure.schemes if schemes is None else in_order(schemes, figure.schemes)))
+    runs = runs_of(figure, schemes)
     progress.stage(f"{figure.name}: {figure.title}, {len(runs)} runs")
     return judge(figure, _outcomes(figure, runs, jobs or os.cpu_count() or 1, progress) if runs else [])
+
+
+def runs_of(figure: Experiment, schemes: Iterable[str] | None = None) -> list[Run]:
+    """With these schemes, by their names; its own unless given."""
+    return list(figure.runs(figure.schemes if schemes is None else in_order(schemes, figure.schemes)))
 
 
 def in_order(schemes: Iterable[str], order: Sequence[str]) -> list[str]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from . import stats, wire
 from .algorithms import Ack, Cnm, Cnp, Configured, Mark, ReactionPoint
+from .algorithms.base import check_rate
 from .clock import DilatedClock
 from .log import EventLog
 from .native import SEGMENT, SENT, Event
@@ -147,6 +148,7 @@ class Sender:
         )
         flow = SentFlow(request, packet, self._configured, self._line_rate_bps)
         flow.rp.on_start(request.start_s)
+        check_rate(flow.rp.rate_bps)
         flow.wait_for_bytes()
         self._flows[request.flow] = flow
         self._nic.add(flow, now_s)
@@ -271,6 +273,7 @@ class Sender:
             raise FlowError(f"there is no flow {number} here; there are: {known}") from None
 
     def _update(self, flow: SentFlow, now_s: float) -> None:
+        check_rate(flow.rp.rate_bps)
         rate_bps = flow.allowed_bps
         if rate_bps != flow.rate_bps:
             self._nic.set_rate(flow, rate_bps, now_s)

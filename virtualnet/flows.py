@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from hosts import wire
 from hosts.algorithms import Configured, NotificationPoint, ReactionPoint, window_phase
+from hosts.algorithms.base import check_rate
 from topologies.model import FlowSpec, Topology
 from virtualnet import native
 from virtualnet.errors import VirtualError
@@ -92,6 +93,10 @@ def configure(
     src, dst = topology.host(spec.src), topology.host(spec.dst)
     rp, np = scheme.new_rp(topology.link_at(spec.src, 0).rate_bps), scheme.new_np()
     rp.on_start(start_s)
+    try:
+        check_rate(rp.rate_bps)
+    except ValueError as error:
+        raise VirtualError(f"flow {spec.id}: its RP begins wrongly: {error}") from None
     try:
         packet = wire.DataPacket(
             wire.parse_mac(src.mac), wire.parse_mac(dst.mac), wire.parse_ip(src.ip), wire.parse_ip(dst.ip), spec.id, 0,

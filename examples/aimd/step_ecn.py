@@ -32,4 +32,5 @@ def show(arguments: Mapping[str, int]) -> dict[str, float]:
 
 
 def change(port: int, arguments: Mapping[str, int], values: Mapping[str, float]) -> StepPort:
-    return StepPort(port, round(values["k"]))
+    new = {**show(arguments), **values}  # `values` has those alone that somebody named
+    return StepPort(port, round(new["k"]))

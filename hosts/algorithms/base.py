@@ -8,6 +8,7 @@ modelled network. Rates and sizes are of Ethernet frames, without preamble and F
 from __future__ import annotations
 
 import hashlib
+import math
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import NamedTuple
@@ -79,8 +80,15 @@ class NetworkFacts(NamedTuple):
     rtt_s: float
 
 
+def check_rate(rate_bps: float) -> None:
+    """Raises ValueError for what an RP's rate can't be."""
+    if not 0 < rate_bps < math.inf:
+        raise ValueError(f"rate_bps is {rate_bps:g}: a rate is finite, and above 0")
+
+
 class ReactionPoint:
-    """RP of one flow. `rate_bps` is what it may send from now on.
+    """RP of one flow. `rate_bps` is what it may send from now on: finite and above 0. Above the line rate it counts as
+    the line rate.
 
     Events return nothing: read `rate_bps` afterwards. A scheme overrides the events that it reacts to.
     `timer_s` is when `on_timer` wants to be called, None if never; read it after each event.

@@ -14,12 +14,12 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 from .base import Ack, Cnm, Cnp, Mark, NetworkFacts, NotificationPoint, ReactionPoint, Window
 from .found import find_scheme
-from .parameters import describe
-from .scheme import Configured, Scheme
+from .parameters import Kind, describe
+from .scheme import Configured, Scheme, nearest
 
 LINE_RATES_BPS = (1e9, 10e9, 100e9)
 _EVENTS = 3000
@@ -50,6 +50,7 @@ def check(scheme: Scheme, seed: int = 1) -> list[Finding]:
     """Every rule with its verdict, in order."""
     rules: list[tuple[str, Callable[[], str]]] = [
         ("parameters have a unit, bounds and a meaning", lambda: _parameters(scheme)),
+        ("events are those that hosts bring", lambda: _methods(scheme)),
         ("rates are finite, above 0 and at most the line rate", lambda: _rates(scheme, seed)),
         ("windows are answered by a CNP or nothing", lambda: _notifications(scheme, seed)),
         ("the same events give the same, whatever other flows do", lambda: _deterministic(scheme, seed)),
@@ -78,6 +79,8 @@ def _verdict(rule: str, test: Callable[[], str]) -> Finding:
 def _parameters(scheme: Scheme) -> str:
     fields = describe(scheme.parameters)
     for one in fields:
+        if one.kind not in get_args(Kind):
+            raise _BrokenError(f"{one.field} is a {one.kind!r}: it has to be one of {', '.join(get_args(Kind))}")
         if not one.what:
             raise _BrokenError(
                 f"{one.field} is a bare field: declare it with hosts.algorithms.parameters.parameter(...)"
@@ -86,6 +89,23 @@ def _parameters(scheme: Scheme) -> str:
     recommended = scheme.recommended(NetworkFacts(4, 500e-6))
     scheme.configure(dict(recommended))
     return f"{len(fields)}: {', '.join(one.name for one in fields)}" if fields else "it has none"
+
+
+def _methods(scheme: Scheme) -> str:
+    configured = scheme.configure()
+    ends = (configured.new_rp(LINE_RATES_BPS[0]), ReactionPoint), (configured.new_np(), NotificationPoint)
+    own: list[str] = []
+    for end, base in ends:
+        for name in (name for name in dir(end) if name.startswith("on_")):
+            if not hasattr(base, name):
+                raise _BrokenError(f"{type(end).__name__}.{name}: nobody calls it{nearest(name, _events_of(base))}")
+            if getattr(type(end), name, None) is not getattr(base, name):
+                own.append(name)
+    return ", ".join(own) or "it reacts to none"
+
+
+def _events_of(base: type[object]) -> list[str]:
+    return [name for name in dir(base) if name.startswith("on_")]
 
 
 def _rates(scheme: Scheme, seed: int) -> str:

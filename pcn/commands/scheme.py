@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 import click
 
 from pcn.commands.common import json_option, print_json, print_table
 from pcn.complete import complete_scheme
+
+if TYPE_CHECKING:
+    from hosts.algorithms import Scheme
+    from hosts.algorithms.check import Finding
 
 BROKEN = 1
 
@@ -59,8 +64,6 @@ def check(name: str, seed: int, as_json: bool) -> int:
     Examples:
       pcn scheme check pcn --seed 2
     """
-    from controller.configure import require_tables
-    from controller.programs import Program
     from hosts.algorithms import SchemeError, find_scheme
     from hosts.algorithms.check import check as check_scheme
     from topologies.errors import LabError
@@ -69,8 +72,7 @@ def check(name: str, seed: int, as_json: bool) -> int:
         found = find_scheme(name)
     except SchemeError as error:
         raise LabError(str(error)) from None
-    require_tables(Program.find(found.program), found)
-    findings = check_scheme(found, seed)
+    findings = [*check_scheme(found, seed), *_in_switches(found)]
     if as_json:
         print_json([asdict(one) for one in findings])
     else:
@@ -80,3 +82,34 @@ def check(name: str, seed: int, as_json: bool) -> int:
             [("ok" if one.kept else "BROKEN", one.rule, one.seen) for one in findings],
         )
     return BROKEN if not all(one.kept for one in findings) else 0
+
+
+def _in_switches(scheme: Scheme) -> list[Finding]:
+    """Whether switches take its program and what its marking points set, tried on a dumbbell in virtual time."""
+    from controller import marking
+    from controller.programs import Program
+    from hosts.algorithms.check import Finding
+    from topologies.dumbbell import dumbbell
+    from topologies.errors import LabError
+    from virtualnet import VirtualNetwork
+
+    rule, filled = "switches take its program and tables", "marking tables of its program are its own"
+    topology = dumbbell(pairs=1)
+    try:
+        with VirtualNetwork(topology, scheme.configure()) as network:
+            for flow in topology.flows:
+                network.add_flow(flow)
+            network.run(until_s=1e-3)
+        program = Program.find(scheme.program)
+        own = {marking.find(point).TABLE for point in scheme.marking}
+    except LabError as error:
+        return [Finding(rule, False, str(error))]
+    except Exception as error:
+        return [Finding(rule, False, f"{type(error).__name__}: {error}")]
+    there = {table.alias for table in program.schema.tables}
+    left = sorted(table.TABLE for table in marking.known() if table.TABLE in there - own)
+    said = f"nothing sets {', '.join(left)}: name its marking point, marking=(...)" if left else ", ".join(sorted(own))
+    return [
+        Finding(rule, True, f"a dumbbell of {len(topology.flows)} flows, 1 ms"),
+        Finding(filled, not left, said or "it has none"),
+    ]

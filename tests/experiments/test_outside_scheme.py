@@ -81,6 +81,74 @@ def test_what_does_not_fit_is_one_line(
     assert not (tmp_path / "out").exists()
 
 
+WRONG = """
+from pcn import Cnp, Mark, NotificationPoint, Parameters, ReactionPoint, Scheme
+
+class Rp(ReactionPoint):
+    def __init__(self, line_rate_bps, parameters):
+        self.rate_bps = line_rate_bps
+
+    def on_cnp(self, cnp, now_s):
+        self.rate_bps = {rate}
+
+class Np(NotificationPoint):
+    period_s = 100e-6
+
+    def __init__(self, parameters):
+        pass
+
+    def on_window(self, window):
+        return Cnp(Mark.CE)
+
+WRONG = Scheme("wrong", "does {rate}", "{program}", Parameters, Rp, Np, marking={marking})
+"""
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"rate": "float('nan')"}, "rate_bps is nan: a rate is finite, and above 0"),
+        ({"rate": "0.0"}, "rate_bps is 0: a rate is finite, and above 0"),
+        ({"rate": "float('inf')"}, "rate_bps is inf: a rate is finite, and above 0"),
+        (
+            {"program": "dcqcn", "marking": '("red_ecn",)'},
+            "wrong: table red_config is set from a parameter k_min_bytes, which Parameters doesn't have",
+        ),
+    ],
+)
+def test_a_scheme_that_goes_wrong_in_a_run_is_one_line(
+    fields: dict[str, str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "wrong.py"
+    file.write_text(WRONG.format(**{"rate": "1e9", "program": "pcn", "marking": "()", **fields}))
+    assert pcn(["run", "dumbbell", "--scheme", f"{file}:WRONG", *SHORT, "--out", str(tmp_path / "out")]) == 1
+    (line,) = [one for one in capsys.readouterr().err.splitlines() if one.startswith("pcn: ")]
+    assert message in line
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"program": "dcqcn"}, "nothing sets red_config: name its marking point, marking=(...)"),
+        ({"program": "dcqcn", "marking": '("qcn_cp",)'}, "has no table qcn_config, which wrong sets (as qcn_cp)"),
+    ],
+)
+def test_check_tries_the_switches_too(
+    fields: dict[str, str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "wrong.py"
+    file.write_text(WRONG.format(**{"rate": "1e9", "program": "pcn", "marking": "()", **fields}))
+    assert pcn(["scheme", "check", f"{file}:WRONG", "--json"]) == 1
+    (seen,) = [one["seen"] for one in json.loads(capsys.readouterr().out) if not one["kept"]]
+    assert message in seen
+
+
+def test_a_figure_without_runs_of_it_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert pcn(["figure", "fig13", "--schemes", AIMD, "--out", str(tmp_path)]) == 1
+    assert capsys.readouterr().err == "pcn: fig13: there are no runs of aimd\n"
+
+
 def test_a_program_without_its_native_twin_says_what_to_make(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

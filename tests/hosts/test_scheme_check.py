@@ -12,7 +12,7 @@ import pytest
 
 from hosts.algorithms import Cnp, Mark, NotificationPoint, ReactionPoint, Scheme, Window, find_scheme, schemes
 from hosts.algorithms.check import Finding, check
-from hosts.algorithms.parameters import Parameters
+from hosts.algorithms.parameters import Parameters, parameter
 
 
 @pytest.mark.parametrize("name", list(schemes))
@@ -88,6 +88,11 @@ def test_notifications(answer: Any, seen: str) -> None:
     assert seen in findings["windows are answered by a CNP or nothing"].seen
 
 
+def test_an_event_that_nobody_brings() -> None:
+    finding = broken(replace(PLAIN, reaction_point=type("Deaf", (Plain,), {"on_cnq": lambda self, cnp, now_s: None})))
+    assert finding.seen.startswith("Deaf.on_cnq: nobody calls it: did you mean 'on_cnp'?")
+
+
 def test_flows_that_tell_each_other() -> None:
     shared = [0]
 
@@ -117,3 +122,13 @@ def test_a_bare_field() -> None:
         step: float = 1.0
 
     assert broken(replace(PLAIN, parameters=Bare)).seen.startswith("step is a bare field")
+
+
+def test_a_unit_that_there_is_not() -> None:
+    @dataclass(frozen=True)
+    class Wrong(Parameters):
+        period_s: float = parameter(1e-3, "seconds", "from CNP to CNP")  # type: ignore[arg-type]
+
+    assert broken(replace(PLAIN, parameters=Wrong)).seen.startswith(
+        "period_s is a 'seconds': it has to be one of rate,"
+    )

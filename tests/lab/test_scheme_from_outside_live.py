@@ -28,6 +28,8 @@ def test_its_agents_run_its_switches_mark_and_its_settings_change(tmp_path: Path
         assert lab.record.scheme == AIMD
         with attach(name) as attached:
             assert settings.read(attached.switches["s0"])[1]["k"] == 100e3
+            with pytest.raises(settings.SettingError, match=r"s0: k=-1: it must be from 0 to 4\.29497e\+09"):
+                settings.change(attached.primary("s0"), {"k": -1})
             settings.change(attached.primary("s0"), {"k": 5e3})
             assert {port["k"] for port in settings.read(lab.switches["s0"]).values()} == {5e3}
         begun = flows.start(topology, lab.agents, "h0", "r0", count=2)

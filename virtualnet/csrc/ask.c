@@ -3,6 +3,7 @@
  *
  * What a method raises ends vn_run, as Python's error. */
 #include <math.h>
+#include <stdio.h>
 
 #include "net.h"
 
@@ -186,6 +187,12 @@ static bool read_rp(struct vn_net *net, PyObject *rp, double limit_bps)
     struct vn_question *question = &net->question;
     double rate_bps, timer_s = 0;
     if (!to_double(PyObject_GetAttr(rp, python->names[VN_RATE_BPS]), &rate_bps)) return false;
+    if (!(rate_bps > 0 && rate_bps < INFINITY)) {
+        char text[96];
+        snprintf(text, sizeof text, "rate_bps is %g: a rate is finite, and above 0", rate_bps);
+        PyErr_SetString(PyExc_ValueError, text);
+        return false;
+    }
     question->rate_bps = rate_bps > limit_bps ? limit_bps : rate_bps;
     question->answered = true;
 

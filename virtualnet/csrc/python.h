@@ -9,7 +9,7 @@
 typedef struct _object PyObject;
 
 extern PyObject _Py_NoneStruct;
-extern PyObject *PyExc_OverflowError, *PyExc_TypeError;
+extern PyObject *PyExc_OverflowError, *PyExc_TypeError, *PyExc_ValueError;
 
 void Py_IncRef(PyObject *), Py_DecRef(PyObject *); /* NULL: nothing */
 
