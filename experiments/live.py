@@ -83,7 +83,7 @@ def run_live(plan: Plan, target: str, k: float, logs: Path, progress: RunProgres
         start_s=plan.start_s,
         duration_s=plan.duration_s,
         wall_s=time.monotonic() - started,
-        versions=versions(lab.network.configured.scheme.program),
+        versions=versions(lab.network.configured.scheme),
         notes=(*notes, _pace_note(stats)),
         lost_control=sum(one.lost for one in lost),
     )

@@ -74,6 +74,9 @@ def check_given(names: Iterable[str], schemes: Iterable[str], offered: tuple[Par
     for name in names:
         if name not in known:
             theirs = owners(name)
+            called = [own_name for scheme in schemes for own_name, one in _of(scheme).items() if one.name == name]
+            if called:
+                raise ExperimentError(f"{name} is a parameter of {' and '.join(theirs)}; here it is {called[0]}")
             raise ExperimentError(
                 f"{name} is a parameter of {' and '.join(theirs)}, which doesn't run here: leave it out, "
                 f"or add --scheme {theirs[0]}"

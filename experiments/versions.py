@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import platform
+import re
 import shlex
 import subprocess
 import sys
@@ -11,28 +12,30 @@ from importlib import metadata
 from pathlib import Path
 
 from controller.compiled import ROOT, manifest
+from hosts.algorithms import Scheme
 from softswitch.codegen.compiling import BuildError, compiler_version
 
 _NAMED = 3
 """Changed files that are named."""
 
 
-def versions(program: str) -> dict[str, str]:
-    """By name: the project, Python, the kernel, what compiled the P4 program and a short hash of its top file, of a
-    program from outside its own."""
+def versions(scheme: Scheme) -> dict[str, str]:
+    """By name: the project, Python, the kernel, what compiled the P4 program and a short hash of its top file; of each
+    file that is from outside its own."""
     found = {
         "pcn-lab": metadata.version("pcn-lab"),
         "python": platform.python_version(),
         "kernel": platform.release(),
         "mininet": metadata.version("mininet"),
     }
-    made = manifest()
+    made, program = manifest(), scheme.program
     if program in made["programs"]:
         entry = made["programs"][program]
         found["p4c"] = made["compiler"]["version"]
         found[f"{program}.p4"] = entry["sources"][entry["source"]][:12]
-    else:
-        found[Path(program).name] = hashlib.sha256(Path(program).read_bytes()).hexdigest()[:12]
+    for text in (program, *scheme.marking, *re.split(r":\w+|@", scheme.reference)):
+        if (path := Path(text)).is_absolute() and path.is_file():
+            found[path.name] = hashlib.sha256(path.read_bytes()).hexdigest()[:12]
     return found
 
 

@@ -58,7 +58,7 @@ def run_virtual(plan: Plan, progress: RunProgress, variant: Variant | None = Non
             start_s=plan.start_s,
             duration_s=plan.duration_s,
             wall_s=time.monotonic() - started,
-            versions=versions(scheme.scheme.program),
+            versions=versions(scheme.scheme),
             notes=(_note(network),),
         )
 

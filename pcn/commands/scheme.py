@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -40,13 +41,19 @@ def list_schemes(as_json: bool) -> None:
     Examples:
       pcn scheme list
     """
-    from hosts.algorithms import find_scheme, names
+    from hosts.algorithms import SchemeError, find_scheme, names
 
-    found = [find_scheme(name) for name in names()]
+    rows = []
+    for name in names():
+        try:
+            one = find_scheme(name)
+            rows.append((name, Path(one.program).name, one.summary))
+        except SchemeError as error:  # of somebody's package: others are no worse for it
+            rows.append((name, "", f"can't be loaded: {error}"))
     if as_json:
-        print_json([{"name": one.name, "summary": one.summary, "program": one.program} for one in found])
+        print_json([dict(zip(("name", "program", "summary"), row, strict=True)) for row in rows])
         return
-    print_table("", ("scheme", "program", "what it is"), [(one.name, one.program, one.summary) for one in found])
+    print_table("", ("scheme", "program", "what it is"), rows)
 
 
 @scheme.command()

@@ -36,6 +36,8 @@ def test_beside_ours_by_its_own_name_without_claims_of_a_paper(tmp_path: Path) -
     assert "step" not in made["pcn"]["parameters"]
     assert {check["claim"] for check in made["aimd"]["checks"]} == {""}
     assert made["aimd"]["checks"][0]["measured"] == 0  # packets lost
+    own = json.loads((out / "aimd" / "summary.json").read_text())["versions"]
+    assert {"aimd.py", "step_ecn.py", "step_ecn.json"} <= own.keys()
     assert "AIMD: additive increase, multiplicative decrease" in (out / "report.html").read_text()
 
 
@@ -51,6 +53,17 @@ def test_its_parameters_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     listed = {one["name"]: one for one in json.loads(capsys.readouterr().out)}
     assert listed["cut"]["schemes"] == ["aimd"]
     assert listed["cut"]["default"] == 0.1
+
+
+def test_a_name_that_another_scheme_has_too_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = WRONG.format(rate="1e9", program="pcn", marking="()").replace("Parameters, Rp", "Own, Rp")
+    field = "    t_s: float = parameter(1e-3, 'time', 'a time', name='T')"
+    own = f"\n@dataclass(frozen=True)\nclass Own(Parameters):\n{field}\n"
+    file = tmp_path / "wrong.py"
+    head = "from dataclasses import dataclass\nfrom pcn import parameter\n"
+    file.write_text(head + text.replace("\nWRONG =", f"{own}\nWRONG ="))
+    assert pcn(["run", "dumbbell", "--scheme", f"{file}:WRONG", *SHORT, "--set", "T=1ms"]) == 1
+    assert "T is a parameter of pcn and pcn-time and pcn-x; here it is wrong_T" in capsys.readouterr().err
 
 
 def test_another_program_is_another_scheme(tmp_path: Path) -> None:
