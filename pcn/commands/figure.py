@@ -43,6 +43,6 @@ def figure(
       pcn figure fig11 --schemes pcn,pfc
       pcn figure all
     """
-    from experiments.figure_cli import figure_command
+    from pcn.figures import figure_command
 
     figure_command(names, schemes, jobs, out, docs, redraw)

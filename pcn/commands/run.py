@@ -99,16 +99,16 @@ def run(
       pcn run dumbbell --target bmv2 --dilation 1000 --out /tmp/bmv2
       pcn run victim --scheme pcn --list
     """
-    from experiments import cli
     from experiments.papers import SCENARIOS
+    from pcn import experiment
 
     if program and scenario in SCENARIOS:
         scheme = with_program(scheme or ",".join(SCENARIOS[scenario].schemes), program)
 
     if listed:
-        cli.list_command(scenario, scheme, as_json)
+        experiment.list_command(scenario, scheme, as_json)
         return 0
-    unmet = cli.run_command(scenario, scheme, clock, target, seed, parameters, dilation, out, quiet, as_json)
+    unmet = experiment.run_command(scenario, scheme, clock, target, seed, parameters, dilation, out, quiet, as_json)
     if not (check and unmet):
         return 0
     click.echo(f"pcn: not met: {'; '.join(unmet)}", err=True)
