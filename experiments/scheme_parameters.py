@@ -1,7 +1,7 @@
 """The schemes' parameters as scenarios offer them: by the papers' names, with units, whichever scenario it is.
 
 They are the fields of the schemes' dataclasses. Where two schemes give a name to different things, the later one's is
-prefixed with the scheme: `R_AI` is DCQCN's, `qcn_R_AI` QCN's.
+prefixed with the scheme: `R_AI` of one, `X_R_AI` of scheme X.
 """
 
 from __future__ import annotations

@@ -16,7 +16,8 @@ from experiments.papers import SCENARIOS
 from experiments.parameters import parse_assignments
 from experiments.plan import Plan
 from experiments.series import Series
-from hosts.algorithms import PcnParameters, schemes
+from hosts.algorithms import schemes
+from hosts.algorithms.pcn import PcnParameters
 
 DUMBBELL = SCENARIOS["dumbbell"]
 

@@ -26,7 +26,9 @@ from experiments.progress import Silent
 from experiments.recording import FlowRecord, Recording
 from experiments.series import Series
 from experiments.virtual import run_virtual
-from hosts.algorithms import Cnp, Mark, NotificationPoint, PcnParameters, PcnXParameters, Window
+from hosts.algorithms import Cnp, Mark, NotificationPoint, Window
+from hosts.algorithms.pcn import PcnParameters
+from hosts.algorithms.pcn_x import PcnXParameters
 
 T = 500e-6
 FRAME = 1058

@@ -11,8 +11,9 @@ from experiments.errors import ExperimentError
 from experiments.papers import SCENARIOS
 from experiments.parameters import Parameter, complete, format_value, parse_assignments
 from experiments.scheme_parameters import fields
-from hosts.algorithms import QcnParameters, schemes
+from hosts.algorithms import schemes
 from hosts.algorithms.parameters import describe
+from hosts.algorithms.qcn import QcnParameters
 
 PARAMETERS = SCENARIOS["dumbbell"].parameters
 

@@ -21,7 +21,7 @@ from experiments.progress import Silent
 from experiments.recording import Recording
 from experiments.series import Series
 from experiments.virtual import run_virtual
-from hosts.algorithms import PcnParameters
+from hosts.algorithms.pcn import PcnParameters
 
 VICTIM = SCENARIOS["victim"]
 Runs = Callable[[str], tuple[Plan, Recording]]

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments import metrics
-from hosts.algorithms import Cnp, Mark, PcnParameters, PcnXParameters, Window, find_scheme
-from hosts.algorithms.pcn import PcnReactionPoint
-from hosts.algorithms.pcn_x import PcnXNotificationPoint, PcnXReactionPoint
+from hosts.algorithms import Cnp, Mark, Window, find_scheme
+from hosts.algorithms.pcn import PcnParameters, PcnReactionPoint
+from hosts.algorithms.pcn_x import PcnXNotificationPoint, PcnXParameters, PcnXReactionPoint
 from topologies.dumbbell import dumbbell
 from virtualnet import VirtualNetwork
 

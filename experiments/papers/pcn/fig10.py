@@ -10,8 +10,8 @@ from experiments.checks import Check, at_least, at_most, near
 from experiments.experiment import Experiment
 from experiments.outcomes import Outcomes
 from experiments.papers.pcn.claims import INCREASE, PCN, RISE
-from hosts.algorithms import Cnp, Mark, PcnParameters
-from hosts.algorithms.pcn import PcnReactionPoint
+from hosts.algorithms import Cnp, Mark
+from hosts.algorithms.pcn import PcnParameters, PcnReactionPoint
 
 LOOPS = 25
 

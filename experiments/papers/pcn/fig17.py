@@ -26,7 +26,7 @@ from experiments.papers.pcn.plans import dumbbell_plan
 from experiments.parameters import Value
 from experiments.plan import Plan
 from experiments.recording import Recording
-from hosts.algorithms import QcnParameters
+from hosts.algorithms.qcn import QcnParameters
 
 FLOWS = (4, 16, 64, 256, 1024)
 WINDOW_S = 0.5
