@@ -56,3 +56,8 @@ def time_text(seconds: float) -> str:
 def dilated_text(seconds: float, dilation: float) -> str:
     """A nominal time of a network that runs `dilation` times slower, and how long one waits for it."""
     return f"{time_text(seconds)} nominal, {time_text(seconds * dilation)} real"
+
+
+def marks_text(ce: float, ue: float) -> str:
+    """Shares of packets marked CE and UE, for people: `1.2%`, and with UE `1.2%, UE 30.0%`."""
+    return f"{ce:.1%}, UE {ue:.1%}" if ue else f"{ce:.1%}"

@@ -68,6 +68,7 @@ class _Reader:
             add(time_s, entity, "rec_rate_bps", event["rec_rate_bps"])
             add(time_s, entity, "window_packets", event["packets"])
             add(time_s, entity, "window_marked", event["marked"])
+            add(time_s, entity, "window_marked_ue", event["marked_ue"])
 
     def _total(self, number: int, metric: str, since_s: float, time_s: float, total: float) -> None:
         """A counter that stood still until `since_s` and is `total` at `time_s`."""

@@ -229,6 +229,7 @@ def _flow_records(plan: Plan, stats: Mapping[str, AgentStats]) -> list[FlowRecor
                 received_packets=got.packets - got.duplicates if got else 0,
                 received_bytes=got.payload_bytes - duplicate_bytes if got else 0,
                 marked_packets=got.marked_ce if got else 0,
+                marked_ue_packets=got.marked_ue if got else 0,
                 group=flow.group,
                 duration_s=flow.duration_s,
                 fct_s=None if complete is None else complete - flow.start_s,

@@ -10,6 +10,7 @@ together, under the group's name, and no rate:
     FLOW      sent_bytes                         frames that have left the host (counter series)
     FLOW      received_bytes                     payload that has arrived (counter series)
     FLOW      received_packets, marked_packets   packets that have arrived, and of them marked CE (counter series)
+    FLOW      window_packets, window_marked, window_marked_ue   of a window that made a CNP: all, those marked CE, UE
     PORT      waiting_bytes, waiting_packets, pn, tx_paused                 samples of registers
     PORT      transmitted_bytes, transmitted_packets, marked_packets        counter series, lossless class
     LINK      pause, resume                                                 PFC frames sent over it (counter series)
@@ -26,7 +27,8 @@ from experiments.series import Series
 
 @dataclass(frozen=True)
 class FlowRecord:
-    """One flow. Bytes are payload; `received` and `marked` count each packet once."""
+    """One flow. Bytes are payload; `received` counts each packet once. `marked_packets` are marked CE,
+    `marked_ue_packets` UE."""
 
     id: int
     src: str
@@ -37,6 +39,7 @@ class FlowRecord:
     received_packets: int
     received_bytes: int
     marked_packets: int
+    marked_ue_packets: int = 0
     group: str = ""
     duration_s: float | None = None
     """Of a flow that a time limits; None: to the end of the run, or of its bytes."""

@@ -13,6 +13,7 @@ import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from controller.units import marks_text
 from experiments import agreement, replay
 from experiments.charts import PALE_OPACITY, PALE_WIDTH, Chart, Line, shown
 from experiments.checks import Check
@@ -239,7 +240,7 @@ def _flows(result: Result) -> list[dict[str, Any]]:
 
 def _flow(colour: str, name: str, flows: Sequence[FlowRecord], result: Result) -> dict[str, Any]:
     received = sum(flow.received_packets for flow in flows)
-    marked = sum(flow.marked_packets for flow in flows)
+    marked, marked_ue = (sum(flow.marked_packets for flow in flows), sum(flow.marked_ue_packets for flow in flows))
     goodput = [goodput_bps(flow, result.recording.duration_s) for flow in flows]
     steady = result.steady.goodput_bps.get(flows[0].id)
     total = sum(result.steady.goodput_bps.values())
@@ -252,7 +253,7 @@ def _flow(colour: str, name: str, flows: Sequence[FlowRecord], result: Result) -
         "goodput": f"{float(np.mean(goodput)) / 1e9:.3f} Gbit/s",
         "steady": "–" if steady is None else f"{steady / 1e9:.3f} Gbit/s",
         "share": "–" if steady is None or not total else f"{steady / total:.1%}",
-        "marked": f"{marked / received:.1%}" if received else "–",
+        "marked": marks_text(marked / received, marked_ue / received) if received else "–",
         "fct": f"{float(np.mean(fct)) * 1e3:.2f} ms, at most {max(fct) * 1e3:.2f}" if fct else "–",
         "sent": f"{sum(flow.sent_packets for flow in flows):,}",
         "received": f"{received:,}",

@@ -70,6 +70,7 @@ _SHAPE: dict[str, Any] = {
             "start_s": _NUMBER,
             "fct_s": _OPTIONAL,
             "marked_fraction": _OPTIONAL,
+            "marked_ue_fraction": _OPTIONAL,
         }
     ],
     "steady": {
@@ -223,4 +224,5 @@ def _flow(flow: FlowRecord, duration_s: float) -> dict[str, Any]:
         "start_s": flow.start_s,
         "fct_s": flow.fct_s,
         "marked_fraction": flow.marked_packets / flow.received_packets if flow.received_packets else None,
+        "marked_ue_fraction": flow.marked_ue_packets / flow.received_packets if flow.received_packets else None,
     }

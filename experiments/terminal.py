@@ -11,6 +11,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from controller.units import marks_text
 from experiments.checks import Check
 from experiments.documents import section
 from experiments.report import number, took
@@ -81,7 +82,7 @@ def _show_flows(summary: dict[str, Any], console: Console) -> None:
             flow["src"],
             flow["dst"],
             f"{flow['goodput_bps'] / 1e9:.3f} Gbit/s",
-            "–" if marked is None else f"{marked:.1%}",
+            "–" if marked is None else marks_text(marked, flow["marked_ue_fraction"]),
             f"{flow['sent_bytes'] / 1e6:,.1f} MB",
             f"{flow['received_bytes'] / 1e6:,.1f} MB",
         )

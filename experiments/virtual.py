@@ -125,6 +125,7 @@ class _Run:
                 received_packets=stats.received_packets,
                 received_bytes=stats.received_payload,
                 marked_packets=stats.marked_ce,
+                marked_ue_packets=stats.marked_ue,
                 group=flow.group,
                 duration_s=flow.duration_s,
                 fct_s=None if complete_s is None else complete_s + self._plan.start_s - flow.start_s,
@@ -213,6 +214,7 @@ class _Run:
         self.series.add(time_s, entity, "rec_rate_bps", cnp.rec_rate_bps)
         self.series.add(time_s, entity, "window_packets", window.packets)
         self.series.add(time_s, entity, "window_marked", window.marked_ce)
+        self.series.add(time_s, entity, "window_marked_ue", window.marked_ue)
 
 
 def _note(network: VirtualNetwork) -> str:

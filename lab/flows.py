@@ -42,6 +42,7 @@ class Flow:
     received_bytes: int
     received_payload_bytes: int
     marked: int
+    marked_ue: int
     missing: int
     goodput_bps: float | None
     fct_s: float | None
@@ -49,6 +50,10 @@ class Flow:
     @property
     def marked_fraction(self) -> float | None:
         return self.marked / self.received_packets if self.received_packets else None
+
+    @property
+    def marked_ue_fraction(self) -> float | None:
+        return self.marked_ue / self.received_packets if self.received_packets else None
 
 
 def start(
@@ -139,6 +144,7 @@ def _flow(sent: SentFlow, src: str, dst: str, got: ReceivedFlow | None) -> Flow:
         received_bytes=got.bytes if got else 0,
         received_payload_bytes=got.payload_bytes if got else 0,
         marked=got.marked_ce if got else 0,
+        marked_ue=got.marked_ue if got else 0,
         missing=sent.packets - unlike if ended else got.gaps if got else 0,
         goodput_bps=got.payload_bytes * 8 / lasted if got and lasted > 0 else None,
         fct_s=got.complete_s - sent.start_s if got and got.complete_s is not None else None,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from controller.units import marks_text
 from pcn.commands.common import Quantity, json_option, network_option, print_json, print_table
 from pcn.complete import complete_flow, complete_host
 
@@ -163,7 +164,12 @@ def stats(network: str | None, as_json: bool) -> None:
         ended = [node for node in lab.record.nodes.values() if node.process and not node.process.alive()]
     below = [f"the program of {node.name} has ended; its log: {node.log}" for node in ended] + lost
     if as_json:
-        print_json([{**asdict(flow), "marked_fraction": flow.marked_fraction} for flow in found])
+        print_json(
+            [
+                {**asdict(flow), "marked_fraction": flow.marked_fraction, "marked_ue_fraction": flow.marked_ue_fraction}
+                for flow in found
+            ]
+        )
         for line in below:
             click.echo(line, err=True)
         return
@@ -182,7 +188,7 @@ def stats(network: str | None, as_json: bool) -> None:
                 one.sent_packets,
                 one.received_packets,
                 one.missing,
-                "-" if one.marked_fraction is None else f"{one.marked_fraction:.1%}",
+                "-" if one.marked_fraction is None else marks_text(one.marked_fraction, one.marked_ue_fraction or 0.0),
                 one.cnps,
                 "-" if one.goodput_bps is None else f"{one.goodput_bps / 1e9:.3f}",
                 "-" if one.fct_s is None else f"{one.fct_s * 1e3:.3f}",

@@ -7,6 +7,7 @@ import math
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -15,6 +16,7 @@ import pytest
 from fluid import fluid
 from rich.console import Console
 
+from controller.units import marks_text
 from experiments import summary
 from experiments.drawing import topology_svg
 from experiments.errors import ExperimentError
@@ -69,6 +71,18 @@ def test_the_summary_is_what_its_schema_says() -> None:
     assert made["ports"]["s0:4"]["utilisation"] == pytest.approx(1, abs=0.02)
     assert sum(flow["received_bytes"] for flow in made["flows"]) > 0
     assert made["parameters"]["w_min"] == 0.025
+
+
+def test_ue_stands_beside_ce() -> None:
+    """Of a thousand packets of each flow: 100 CE, 300 UE."""
+    flows = tuple(
+        replace(flow, received_packets=1000, marked_packets=100, marked_ue_packets=300) for flow in RECORDING.flows
+    )
+    made = judge(DUMBBELL, PLAN, replace(RECORDING, flows=flows), "live", "softswitch")
+    flow = summary.build(made)["flows"][0]
+    assert (flow["marked_fraction"], flow["marked_ue_fraction"]) == (0.1, 0.3)
+    assert "10.0%, UE 30.0%" in render([made])
+    assert marks_text(0.1, 0.0) == "10.0%"
 
 
 def test_the_schema_names_what_is_wrong() -> None:
