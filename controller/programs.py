@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-
-from finsy import P4Schema
+from typing import TYPE_CHECKING
 
 from controller import p4c
 from controller.errors import UnknownNameError
 from topologies.errors import LabError
+
+if TYPE_CHECKING:
+    from finsy import P4Schema
 
 COMPILED = Path(__file__).resolve().parent.parent / "p4src" / "compiled"
 NATIVE = "_native"
@@ -66,4 +68,6 @@ class Program:
 
     @cached_property
     def schema(self) -> P4Schema:
+        from finsy import P4Schema  # slow to load; who looks for a program may not need it
+
         return P4Schema(self.p4info, self.json)

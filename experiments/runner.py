@@ -12,7 +12,6 @@ from experiments import calibrate, scheme_parameters
 from experiments.errors import ExperimentError
 from experiments.failures import Failures, IncompleteError
 from experiments.files import write_run, write_together
-from experiments.live import run_live
 from experiments.output import result_directory
 from experiments.pace import TooFastError
 from experiments.papers import SCENARIOS
@@ -22,7 +21,6 @@ from experiments.progress import RunProgress, Silent
 from experiments.recording import Recording
 from experiments.result import Result, judge
 from experiments.versions import provenance
-from experiments.virtual import run_virtual
 from hosts.algorithms import Scheme, SchemeError, find_scheme
 from lab import record as records
 from lab.network import require_startable
@@ -98,6 +96,8 @@ def run(
             if clock == "live":
                 recording = _record(plan, target, k, own / "logs", progress)
             else:
+                from experiments.virtual import run_virtual  # only here: a live run loads no engine
+
                 recording = run_virtual(plan, progress)
             if old:
                 recording = replace(recording, notes=(*recording.notes, f"Older program: {old}."))
@@ -161,6 +161,8 @@ def _require_counters(scheme: Scheme) -> None:
 
 def _record(plan: Plan, target: str, k: float | None, logs: Path, progress: RunProgress) -> Recording:
     """The recording, with k as given or as this machine can carry."""
+    from experiments.live import run_live  # only here: a virtual run needs no gRPC
+
     if k is not None:
         return run_live(plan, target, k, logs, progress)
     progress.stage("Calibration: how fast is this machine now?")

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from networks import dumbbell_network
 
-from experiments import metrics, run
+from experiments import metrics
 from experiments.papers import SCENARIOS
+from experiments.runner import run
 from experiments.virtual import run_virtual
 
 PORT = ("s0", 4)
