@@ -39,12 +39,12 @@ class FlowRecord:
     received_packets: int
     received_bytes: int
     marked_packets: int
-    marked_ue_packets: int = 0
     group: str = ""
     duration_s: float | None = None
     """Of a flow that a time limits; None: to the end of the run, or of its bytes."""
     fct_s: float | None = None
     """Time from the start to the arrival of the last byte; None for a flow that only the end of the run stopped."""
+    marked_ue_packets: int = 0
 
     @property
     def entity(self) -> str:
