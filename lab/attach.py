@@ -122,7 +122,8 @@ def attach(name: str | None = None, election_id: int | None = None) -> Attached:
     """The network of this name; without one, the only one that is up. `election_id` is `primary`'s, one above the
     network's own unless given. Raises NotRunningError."""
     record = find(name)
-    with contextlib.suppress(SchemeError):  # its file has gone: its marking points' settings are unknown then
+    # Its files may have gone: their settings are unknown then, all else works.
+    with contextlib.suppress(SchemeError, marking.MarkingError):
         for point in find_scheme(record.scheme).marking:
             marking.find(point)
     return Attached(record, election_id)

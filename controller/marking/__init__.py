@@ -7,14 +7,14 @@ NP-ECN by the counter of paused packets (np_ecn.p4) has no table, and so no modu
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import pkgutil
-import sys
 from pathlib import Path
 from typing import cast
 
 from controller.errors import UnknownNameError
 from controller.port_tables import PortTable
+from hosts.algorithms import SchemeError
+from hosts.algorithms.found import module_of
 from topologies.errors import LabError
 
 _NEEDED = ("TABLE", "CLONE_SESSIONS", "configure")
@@ -47,17 +47,10 @@ def find(name: str) -> PortTable:
 
 
 def _loaded(path: Path) -> PortTable:
-    if not path.is_file():
-        raise MarkingError(f"there is no marking point {path}")
-    spec = importlib.util.spec_from_file_location(f"marking_{path.stem}", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look their module up
     try:
-        spec.loader.exec_module(module)
-    except Exception as error:
-        raise MarkingError(f"{path}: {type(error).__name__}: {error}") from error
+        module = module_of(path)
+    except SchemeError as error:
+        raise MarkingError(f"marking point: {error}") from error
     missing = [name for name in _NEEDED if not hasattr(module, name)]
     if missing:
         raise MarkingError(f"{path} has no {' and no '.join(missing)}: see controller/port_tables.py, PortTable")

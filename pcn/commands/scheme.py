@@ -73,13 +73,14 @@ def check(name: str, seed: int, as_json: bool) -> int:
     """
     from hosts.algorithms import SchemeError, find_scheme
     from hosts.algorithms.check import check as check_scheme
+    from hosts.algorithms.check import cost
     from topologies.errors import LabError
 
     try:
         found = find_scheme(name)
     except SchemeError as error:
         raise LabError(str(error)) from None
-    findings = [*check_scheme(found, seed), *_in_switches(found)]
+    findings = [*check_scheme(found, seed), cost(found), *_in_switches(found)]
     if as_json:
         print_json([asdict(one) for one in findings])
     else:

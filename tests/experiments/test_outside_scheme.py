@@ -153,7 +153,8 @@ def test_check_tries_the_switches_too(
     file = tmp_path / "wrong.py"
     file.write_text(WRONG.format(**{"rate": "1e9", "program": "pcn", "marking": "()", **fields}))
     assert pcn(["scheme", "check", f"{file}:WRONG", "--json"]) == 1
-    (seen,) = [one["seen"] for one in json.loads(capsys.readouterr().out) if not one["kept"]]
+    findings = [one for one in json.loads(capsys.readouterr().out) if one["rule"] != "a call takes little"]
+    (seen,) = [one["seen"] for one in findings if not one["kept"]]
     assert message in seen
 
 
