@@ -19,19 +19,20 @@ from experiments.result import Result, by_scheme
 PAGE = "report.html"
 
 
-def write_run(result: Result, directory: Path) -> bool:
+def write_run(result: Result, directory: Path, pictures: bool = True) -> bool:
     """The files of one run. False where there is no room even for its numbers: the directory is gone then."""
     _write_numbers(result, directory / SUMMARY, lambda path: path.write_text(summary.dumps(summary.build(result))))
     _write_numbers(result, directory / SERIES, result.recording.series.write)
     if not has_numbers(directory):
         shutil.rmtree(directory)
         return False
-    _draw(result.charts, directory, result.failures)
-    _write_page([result], (), directory, result.failures)
+    if pictures:
+        _draw(result.charts, directory, result.failures)
+    _write_page([result], (), directory, result.failures, pictures)
     return True
 
 
-def write_together(results: Sequence[Result], directory: Path, failures: Failures) -> None:
+def write_together(results: Sequence[Result], directory: Path, failures: Failures, pictures: bool = True) -> None:
     """What several runs have together; `directory` has theirs already."""
     compared = failures.attempt("checks across the runs", lambda: _compare(results)) or []
     with failures.noting(SUMMARY), whole(directory / SUMMARY) as path:
@@ -39,10 +40,10 @@ def write_together(results: Sequence[Result], directory: Path, failures: Failure
     if not (directory / SUMMARY).exists():
         return  # pictures alone aren't known as a result's: see `is_result`
     for runs in by_scheme(results):
-        if len(runs) > 1:
+        if pictures and len(runs) > 1:
             folder = str(Path(runs[0].folder).parent)
             _draw(agreement.charts(runs), directory / folder, failures.below(folder))
-    _write_page(results, compared, directory, failures)
+    _write_page(results, compared, directory, failures, pictures)
 
 
 def _write_numbers(result: Result, target: Path, write: Callable[[Path], object]) -> None:
@@ -64,16 +65,18 @@ def _write_numbers(result: Result, target: Path, write: Callable[[Path], object]
 def _draw(charts: Iterable[Chart], directory: Path, failures: Failures) -> None:
     for chart in charts:
         with failures.noting(f"{chart.name}.png"):
-            from experiments.pictures import pictures  # only here: matplotlib takes as long to load as all the rest
+            from experiments import pictures  # only here: matplotlib takes as long to load as all the rest
 
-            for kind, data in pictures([chart]).items():
+            for kind, data in pictures.pictures([chart]).items():
                 with failures.noting(f"{chart.name}.{kind}"), whole(directory / f"{chart.name}.{kind}") as path:
                     path.write_bytes(data)
 
 
-def _write_page(results: Sequence[Result], compared: Sequence[Check], directory: Path, failures: Failures) -> None:
+def _write_page(
+    results: Sequence[Result], compared: Sequence[Check], directory: Path, failures: Failures, pictures: bool
+) -> None:
     with failures.noting(PAGE), whole(directory / PAGE) as path:
-        path.write_text(report.render(results, compared, failures), encoding="utf-8")
+        path.write_text(report.render(results, compared, failures, pictures), encoding="utf-8")
 
 
 def _compare(results: Sequence[Result]) -> list[Check]:

@@ -13,6 +13,7 @@ from typing import Any
 import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.ticker import AutoMinorLocator, ScalarFormatter
 
@@ -38,14 +39,17 @@ _MARKS = ("P", "<", ">", "h", "*", "d", "p")
 
 def pictures(charts: Sequence[Chart], theme: Theme = LIGHT) -> dict[str, bytes]:
     """The charts as data, by format: `png` and `svg`. Equal charts give equal data."""
-    figure, found = draw(charts, theme), {}
-    for kind, nothing in (("png", "Software"), ("svg", "Date")):
-        data = io.BytesIO()
-        with matplotlib.rc_context({"svg.hashsalt": "pcn-lab"}):
-            figure.savefig(data, format=kind, facecolor=figure.get_facecolor(), metadata={nothing: None})
-        found[kind] = data.getvalue()
-        figure.set_layout_engine("none")  # the places that the first picture gave everything: to find them takes long
-    return found
+    figure = draw(charts, theme)
+    figure.draw_without_rendering()  # finds a place for everything
+    figure.set_layout_engine("none")
+    # By the canvases, which aren't typed: `savefig` draws twice.
+    in_png: Any = FigureCanvasAgg(figure)
+    in_svg: Any = FigureCanvasSVG(figure)
+    png, svg = io.BytesIO(), io.BytesIO()
+    in_png.print_png(png, metadata={"Software": None})
+    with matplotlib.rc_context({"svg.hashsalt": "pcn-lab"}):
+        in_svg.print_svg(svg, metadata={"Date": None})
+    return {"png": png.getvalue(), "svg": svg.getvalue()}
 
 
 def draw(charts: Sequence[Chart], theme: Theme = LIGHT) -> Figure:

@@ -64,9 +64,15 @@ def script(*names: str) -> Markup:
     return Markup("\n".join((_TEMPLATES / name).read_text() for name in names))
 
 
-def render(results: Sequence[Result], compared: Sequence[Check] = (), failures: Failures | None = None) -> str:
+def render(
+    results: Sequence[Result],
+    compared: Sequence[Check] = (),
+    failures: Failures | None = None,
+    pictures: bool = True,
+) -> str:
     """The page of one run, or of several: schemes side by side, in figures the clocks of a scheme over each other.
-    `compared` are the checks across them. It says what is missing by `failures`; those of the one run unless given."""
+    `compared` are the checks across them. It says what is missing by `failures`; those of the one run unless given.
+    `pictures`: whether there are PNG and SVG files of the charts beside it."""
     first = results[0]
     charts = [first_chart for first_chart, *_ in _drawn(results)]
     page = {
@@ -79,7 +85,7 @@ def render(results: Sequence[Result], compared: Sequence[Check] = (), failures: 
         "replayed": replay.times(first).size > 1,
         "about": _by_place(first.failures.attempt("text", lambda: _page(first).about(first.plan)) or []),
         "charts": [{"name": chart.name, "title": chart.title, "what": chart.what} for chart in charts],
-        "runs": [_run(result, results) for result in results],
+        "runs": [_run(result, results, pictures) for result in results],
         "panels": [_panel_text(runs) for runs in by_scheme(results)],
         "headlines": first.failures.attempt("headlines", lambda: _headlines(results)) or [],
         "flow_columns": _FLOW_COLUMNS,
@@ -137,14 +143,20 @@ def _by_place(texts: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
     return places
 
 
-def _run(result: Result, results: Sequence[Result]) -> dict[str, Any]:
+def _run(result: Result, results: Sequence[Result], pictures: bool) -> dict[str, Any]:
     plan, recording, experiment = result.plan, result.recording, result.experiment
     queues = plan.sampling.queues if replay.times(result).size > 1 else ()
     return {
         "scheme": plan.scheme,
         "folder": result.folder,
-        "files": "summary.json, series.parquet (time_s, entity, metric, value), the figures as PNG and SVG"
-        + (", logs" if result.clock == "live" else ""),
+        "files": ", ".join(
+            [
+                "summary.json",
+                "series.parquet (time_s, entity, metric, value)",
+                *["the figures as PNG and SVG"] * pictures,
+                *["logs"] * (result.clock == "live"),
+            ]
+        ),
         "name": f"{result.name}, {result.clock}" if len({one.clock for one in results}) > 1 else result.name,
         "title": scheme_title(plan.scheme),
         "topology": Markup(topology_svg(plan.topology, plan.bottleneck, queues)),

@@ -45,6 +45,7 @@ def run(
     k: float | None = None,
     out: Path | None = None,
     progress: RunProgress | None = None,
+    pictures: bool = True,
 ) -> Path:
     """Runs a scenario and writes its result; the result's directory.
 
@@ -54,7 +55,7 @@ def run(
     agree. `settings` are `name=value`, for the scenario's parameters and `k`. `k` None: chosen for this machine, and
     again, larger, if the machine turns out not to carry it. `out` is as `place_of` has it unless given; what is there
     already is kept beside it (see `experiments.output`). The clock `virtual` needs neither root nor Mininet, and has
-    neither k nor target.
+    neither k nor target. `pictures`: PNG and SVG files beside the report, which draws its charts itself.
 
     Raises LabError, with nothing left behind. Of a run that was measured everything stays that could be made and that
     had room: IncompleteError names what couldn't.
@@ -104,12 +105,12 @@ def run(
             progress.stage("Figures and report")
             on = target if clock == "live" else DEFAULT_TARGET
             result = judge(made, plan, recording, clock, on, folder, failures, made_by)
-            if write_run(result, own):
+            if write_run(result, own, pictures):
                 results.append(result)
         if not results:
             raise ExperimentError(f"nothing could be written into {place}: {'; '.join(failures.lines())}")
         if len(runs) > 1:
-            write_together(results, work, failures)
+            write_together(results, work, failures, pictures)
     if failures:
         raise IncompleteError(place, failures)
     return place

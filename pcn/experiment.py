@@ -31,6 +31,7 @@ def run_command(
     out: Path | None,
     quiet: bool = False,
     as_json: bool = False,
+    pictures: bool = True,
 ) -> list[str]:
     """Runs and prints; the claims and names of the checks that aren't met. `dilation` is `auto` or k. Raises LabError.
 
@@ -65,6 +66,7 @@ def run_command(
                 k=K.parse(dilation),
                 out=out,
                 progress=progress,
+                pictures=pictures,
             )
     except IncompleteError as error:
         tell(error.place)

@@ -68,6 +68,7 @@ def _scenarios() -> Iterator[tuple[str, str]]:
 )
 @click.option("--check", is_flag=True, help=f"Exit code {UNMET} if a check is not met.")
 @click.option("--quiet", "-q", is_flag=True, help="Say nothing but what went wrong.")
+@click.option("--no-pictures", is_flag=True, help="Write no PNG and SVG: of a short run most of the time goes there.")
 @json_option
 def run(
     scenario: str,
@@ -82,6 +83,7 @@ def run(
     out: Path | None,
     check: bool,
     quiet: bool,
+    no_pictures: bool,
     as_json: bool,
 ) -> int:
     """Run SCENARIO, with a report.
@@ -108,7 +110,9 @@ def run(
     if listed:
         experiment.list_command(scenario, scheme, as_json)
         return 0
-    unmet = experiment.run_command(scenario, scheme, clock, target, seed, parameters, dilation, out, quiet, as_json)
+    unmet = experiment.run_command(
+        scenario, scheme, clock, target, seed, parameters, dilation, out, quiet, as_json, not no_pictures
+    )
     if not (check and unmet):
         return 0
     click.echo(f"pcn: not met: {'; '.join(unmet)}", err=True)

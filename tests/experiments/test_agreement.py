@@ -16,8 +16,9 @@ from rich.console import Console
 from experiments import agreement, charts, report, summary
 from experiments.checks import Check
 from experiments.errors import ExperimentError
+from experiments.failures import Failures
+from experiments.files import write_together
 from experiments.papers import SCENARIOS
-from experiments.pictures import pictures
 from experiments.progress import Silent
 from experiments.result import Result, by_scheme, judge
 from experiments.runner import run
@@ -126,7 +127,6 @@ def test_an_overlay_has_both_runs_lines_and_shared_ones_once(both: tuple[Result,
             assert below.colour == above.colour == line.colour
             assert np.array_equal(below.y, line.y, equal_nan=True)
             assert any(np.array_equal(above.y, one.y, equal_nan=True) for one in second.lines)
-        assert pictures([chart])["png"].startswith(b"\x89PNG")
     assert {"sum", "flow 1: h0 to r0", "waiting, sampled", "s0:4 (bottleneck)"} <= told_apart
     assert "capacity, 10 Gbit/s" not in told_apart
     assert agreement.charts(both[:1]) == live.charts
@@ -174,6 +174,18 @@ def test_one_page_and_one_summary_hold_both(both: tuple[Result, Result], tmp_pat
         assert part in text, part
 
 
+def test_an_overlay_is_a_picture_beside_the_page_of_both(both: tuple[Result, Result], tmp_path: Path) -> None:
+    (tmp_path / "with").mkdir()
+    write_together(both, tmp_path / "with", failures := Failures())
+    assert not failures
+    figures = {f"{chart.name}.{kind}" for chart in both[0].charts for kind in ("png", "svg")}
+    assert {path.name for path in (tmp_path / "with").iterdir()} == {"summary.json", "report.html", *figures}
+    assert (tmp_path / "with" / "queue.png").read_bytes().startswith(b"\x89PNG")
+    (tmp_path / "without").mkdir()
+    write_together(both, tmp_path / "without", failures, pictures=False)
+    assert {path.name for path in (tmp_path / "without").iterdir()} == {"summary.json", "report.html"}
+
+
 def test_several_schemes_are_side_by_side_each_with_its_clocks(both: tuple[Result, Result]) -> None:
     four = (*both, result("live", 1, "pfc"), result("virtual", 1, "pfc"))
     assert [[one.name for one in runs] for runs in by_scheme(four)] == [["PCN"] * 2, ["PFC alone"] * 2]
@@ -186,5 +198,7 @@ def test_several_schemes_are_side_by_side_each_with_its_clocks(both: tuple[Resul
 def test_clocks_by_name(tmp_path: Path) -> None:
     with pytest.raises(ExperimentError, match=r"no clock 'virtal'. Did you mean virtual\?"):
         run("dumbbell", clock="live,virtal", out=tmp_path / "results")
-    place = run("dumbbell", clock=" virtual ,virtual", settings=["duration=2ms"], out=tmp_path / "results")
+    place = run(
+        "dumbbell", clock=" virtual ,virtual", settings=["duration=2ms"], out=tmp_path / "results", pictures=False
+    )
     assert json.loads((place / "summary.json").read_text())["clock"] == "virtual"

@@ -124,7 +124,7 @@ print(*result.failures.lines(), sep="\\n")
 
 
 def test_a_live_run_whose_logs_have_no_room_ends_and_says_so(tmp_path: Path) -> None:
-    arguments = ("--set", "duration=20ms", "-k", "800", "--out", "{disk}/mine")
+    arguments = ("--set", "duration=20ms", "-k", "400", "--out", "{disk}/mine")
     code, _, errors, kept = on_a_disk(tmp_path, "60k", *PCN, "run", "dumbbell", *arguments)
     assert code == 1
     pattern = r"pcn: can't write DISK/mine/logs/\w+.jsonl: No space left on device. Choose another --out\n"

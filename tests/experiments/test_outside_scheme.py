@@ -14,7 +14,7 @@ from pcn.cli import run as pcn
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "aimd"
 AIMD = f"{EXAMPLE}/aimd.py:AIMD"
-SHORT = ["--clock", "virtual", "--set", "duration=20ms"]
+SHORT = ["--clock", "virtual", "--set", "duration=20ms", "--no-pictures"]
 
 
 @pytest.fixture(autouse=True)

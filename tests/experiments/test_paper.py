@@ -73,9 +73,10 @@ def test_a_scheme_that_the_paper_does_not_know_is_run_without_claims(name: str) 
 
 
 def shortened(plan: Plan, duration_s: float) -> Plan:
-    """With the flows that run before time 0, but not for as long."""
+    """With the flows that run before time 0, but not for as long, and without those that start later."""
     start_s = max(plan.start_s, -duration_s)
-    flows = tuple(dataclasses.replace(flow, start_s=max(flow.start_s, start_s)) for flow in plan.topology.flows)
+    started = [flow for flow in plan.topology.flows if flow.start_s < duration_s]
+    flows = tuple(dataclasses.replace(flow, start_s=max(flow.start_s, start_s)) for flow in started)
     topology = dataclasses.replace(plan.topology, flows=flows)
     return dataclasses.replace(plan, topology=topology, start_s=start_s, duration_s=duration_s)
 

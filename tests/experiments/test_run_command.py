@@ -16,7 +16,7 @@ from experiments.papers import FIGURES, SCENARIOS
 from experiments.summary import mismatches
 from pcn.cli import run as pcn
 
-SHORT = ("run", "dumbbell", "--clock", "virtual", "--set", "duration=3ms")
+SHORT = ("run", "dumbbell", "--clock", "virtual", "--set", "duration=3ms", "--no-pictures")
 
 
 def verdict(monkeypatch: pytest.MonkeyPatch, *verdicts: str) -> None:
@@ -24,7 +24,6 @@ def verdict(monkeypatch: pytest.MonkeyPatch, *verdicts: str) -> None:
     monkeypatch.setattr(type(SCENARIOS["dumbbell"]), "settled", lambda *_: checks)
 
 
-@pytest.mark.usefixtures("no_pictures")
 def test_json_is_all_that_comes_to_stdout(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert pcn([*SHORT, "--json", "--out", str(tmp_path / "one")]) == 0
     said = capsys.readouterr()
@@ -43,7 +42,6 @@ def test_quiet_says_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert capsys.readouterr() == ("", "")
 
 
-@pytest.mark.usefixtures("no_pictures")
 @pytest.mark.parametrize(
     ("verdicts", "code"), [(("met", "ordered", "not comparable"), 0), (("met", "not met", "not met"), 3), ((), 0)]
 )
@@ -60,7 +58,6 @@ def test_check_tells_ci(
     assert pcn([*SHORT, "--quiet", "--out", str(tmp_path / "one")]) == 0
 
 
-@pytest.mark.usefixtures("no_pictures")
 def test_check_looks_at_every_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -104,7 +101,6 @@ def test_what_cannot_be_set_is_refused(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.usefixtures("no_pictures")
 def test_nothing_is_printed_of_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The dumbbell has no checks across its schemes."""
     assert pcn([*SHORT, "--scheme", "pfc,pcn", "--out", str(tmp_path / "two")]) == 0
@@ -118,6 +114,8 @@ def test_the_page_names_the_files_that_there_are(tmp_path: Path, capsys: pytest.
     page = (tmp_path / "one/report.html").read_text()
     (line,) = [line for line in page.splitlines() if "Beside this page" in line]
     assert "logs" not in line
+    assert "figures" not in line
+    assert {path.name for path in (tmp_path / "one").iterdir()} == {"summary.json", "series.parquet", "report.html"}
     assert "took 0 s" not in capsys.readouterr().out
     assert "<dd>0 s</dd>" not in page
 

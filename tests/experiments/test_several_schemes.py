@@ -17,8 +17,9 @@ SHORT = ("before=1ms", "duration=5ms")
 
 
 def test_a_directory_each_and_one_report(tmp_path: Path) -> None:
+    settings = [*SHORT, "w_min=0.04"]
     place = run(
-        "victim", scheme="pfc,pcn", clock="virtual", seed=3, settings=[*SHORT, "w_min=0.04"], out=tmp_path / "victim"
+        "victim", scheme="pfc,pcn", clock="virtual", seed=3, settings=settings, out=tmp_path / "victim", pictures=False
     )
     assert {path.name for path in place.iterdir()} == {"pfc", "pcn", "report.html", "summary.json"}
     together = json.loads((place / "summary.json").read_text())
@@ -29,7 +30,6 @@ def test_a_directory_each_and_one_report(tmp_path: Path) -> None:
         assert (alone["scheme"], alone["seed"]) == (scheme, 3)
         assert together["runs"][scheme]["measures"] == alone["measures"]
         assert alone["packets"]["lost"] == 0
-        assert (place / scheme / "throughput.png").read_bytes().startswith(b"\x89PNG")
         assert (place / scheme / "report.html").stat().st_size < 1_000_000
     # a parameter goes to the scheme that has it
     assert together["runs"]["pcn"]["parameters"]["w_min"] == 0.04
@@ -43,11 +43,10 @@ def test_a_directory_each_and_one_report(tmp_path: Path) -> None:
         assert part in text
 
 
-@pytest.mark.usefixtures("no_pictures")
 def test_an_earlier_result_of_several_or_of_one_moves_aside(tmp_path: Path) -> None:
     place = tmp_path / "victim"
-    run("victim", scheme="pfc", clock="virtual", settings=SHORT, out=place / "pfc")
-    run("victim", scheme="pfc,pcn", clock="virtual", settings=SHORT, out=place)
+    run("victim", scheme="pfc", clock="virtual", settings=SHORT, pictures=False, out=place / "pfc")
+    run("victim", scheme="pfc,pcn", clock="virtual", settings=SHORT, pictures=False, out=place)
     assert (tmp_path / "victim.1" / "pfc" / "summary.json").is_file()
     assert (place / "pcn" / "summary.json").is_file()
 
@@ -68,7 +67,6 @@ def test_what_cannot_be_meant_is_refused_before_anything_runs(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.usefixtures("no_pictures")
 def test_each_clock_has_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     places = {
         ("pcn", "live"): "results/victim/pcn",
@@ -80,5 +78,7 @@ def test_each_clock_has_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     for (schemes, clocks), place in places.items():
         assert place_of("victim", schemes.split(","), clocks.split(",")) == Path(place)
     monkeypatch.chdir(tmp_path)
-    assert run("victim", scheme="pfc", clock="virtual", settings=SHORT) == Path("results/victim-virtual/pfc")
+    assert run("victim", scheme="pfc", clock="virtual", settings=SHORT, pictures=False) == Path(
+        "results/victim-virtual/pfc"
+    )
     assert (tmp_path / "results/victim-virtual/pfc/summary.json").is_file()
