@@ -70,6 +70,7 @@ def library() -> ctypes.CDLL:
     return lib
 
 
+@lru_cache
 def build(name: str) -> Path:
     """The shared object of programs/<name>.c."""
     return build_source((PROGRAMS / f"{name}.c").read_text(encoding="utf-8"))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ctypes
 import subprocess
 import zlib
+from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 
 import pytest
@@ -28,11 +30,25 @@ PARTS = {
 }
 
 
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], Path]:
+    """A source's object, made once for all units that are linked with it."""
+    folder = tmp_path_factory.mktemp("objects")
+
+    @lru_cache
+    def compiled(source: Path) -> Path:
+        target = folder / f"{source.stem}.o"
+        subprocess.run([*compiler(), *STRICT, *SANITIZED, f"-I{CSRC}", "-c", "-o", target, source], check=True)
+        return target
+
+    return compiled
+
+
 @pytest.mark.parametrize("unit", sorted(path.stem for path in UNITS.glob("*.c")))
-def test_unit(unit: str, tmp_path: Path) -> None:
+def test_unit(unit: str, compiled: Callable[[Path], Path], tmp_path: Path) -> None:
     binary = tmp_path / unit
-    sources = [UNITS / f"{unit}.c", *(CSRC / f"{part}.c" for part in PARTS[unit])]
-    subprocess.run([*compiler(), *STRICT, *SANITIZED, f"-I{CSRC}", "-o", binary, *sources, "-lm"], check=True)
+    objects = [compiled(source) for source in (UNITS / f"{unit}.c", *(CSRC / f"{part}.c" for part in PARTS[unit]))]
+    subprocess.run([*compiler(), *STRICT, *SANITIZED, "-o", binary, *objects, "-lm"], check=True)
     done = subprocess.run([binary], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
 
