@@ -17,6 +17,7 @@ import unittest
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from enum import IntEnum
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -145,6 +146,12 @@ def expected_pfc(port: int, quanta: int, number: int = ROCE_CLASS) -> bytes:
     return wire.encode_pfc(wire.PfcFrame(port_mac(port), {number: quanta}))
 
 
+@lru_cache
+def _program(name: str) -> Program:
+    """What it declares is read once, not for each test."""
+    return Program.find(name)
+
+
 class PcnTest(unittest.TestCase):
     """Loads the program and programs it before each test. Tests have one method, runTest, as ptf wants."""
 
@@ -173,7 +180,7 @@ class PcnTest(unittest.TestCase):
         self.switch = SwitchClient.connect("ptf", parameters["address"], parameters["device_id"], registers)
         self.addCleanup(self.switch.close)
         self.switch.become_primary()
-        program = Program.find(self.program)
+        program = _program(self.program)
         self.by_time = any(table.alias == np_ecn_time.TABLE for table in program.schema.tables)
         self.switch.set_pipeline(program)
         plan = self.plan()

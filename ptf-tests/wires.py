@@ -93,18 +93,17 @@ class ClockWires:
         self._clock = clock
         self._waiting: dict[int, deque[Arrival]] = {}
         clock.advance((2_000_000_000 - clock.now_ns % 1_000_000_000) / 1e9)
-        self._begin_ns = clock.now_ns
+        self._begin_ns = self._now_ns = clock.now_ns
         clock.received()
         self.record: list[str] = []
 
     @property
     def now(self) -> float:
-        return (self._clock.now_ns - self._begin_ns) / 1e9
+        return (self._now_ns - self._begin_ns) / 1e9
 
     def send(self, port: int, *frames: bytes) -> None:
-        at_ns = self._clock.now_ns
         for frame in frames:
-            self._note(at_ns, f"into {port}", frame)
+            self._note(self._now_ns, f"into {port}", frame)
         self._clock.send(port, *frames)
         self._take()
 
@@ -112,11 +111,13 @@ class ClockWires:
         waiting = self._waiting.setdefault(port, deque())
         if len(waiting) < n:
             self._clock.advance_until(port, n - len(waiting), limit_s)
+            self._now_ns = self._clock.now_ns
             self._take()
         return [waiting.popleft() for _ in range(min(n, len(waiting)))]
 
     def advance(self, seconds: float) -> None:
         self._clock.advance(seconds)
+        self._now_ns = self._clock.now_ns
         self._take()
 
     def _take(self) -> None:

@@ -7,6 +7,7 @@ backend writes, as BMv2 takes it.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from finsy.proto import p4r
@@ -19,6 +20,7 @@ from softswitch.p4runtime.forwarding import Forwarding
 from softswitch.p4runtime.schema import Schema
 from softswitch.program.errors import ProgramError
 from softswitch.program.load import load_program
+from softswitch.program.model import Program
 
 
 @dataclass(frozen=True)
@@ -40,9 +42,15 @@ def verify(config: p4r.ForwardingPipelineConfig) -> Verified:
         raise RpcError(INVALID_ARGUMENT, "the pipeline configuration has no p4_device_config (p4c's BMv2 JSON)")
     try:
         text = config.p4_device_config.decode("utf-8")
-        schema = binding.bind(config.p4info, load_program(text))
+        schema = binding.bind(config.p4info, _loaded(text))
         return Verified(config, schema, build_program(text))
     except (ProgramError, UnicodeDecodeError) as error:
         raise RpcError(INVALID_ARGUMENT, f"p4_device_config: {error}") from error
     except BuildError as error:
         raise RpcError(INTERNAL, f"the program could not be compiled: {error}") from error
+
+
+@lru_cache(maxsize=1)
+def _loaded(text: str) -> Program:
+    """The latest program is kept: a controller that starts anew pushes it again."""
+    return load_program(text)
