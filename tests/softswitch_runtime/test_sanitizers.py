@@ -45,7 +45,7 @@ def preloaded(environment: dict[str, str]) -> dict[str, str]:
 def test_hostile_packets_and_programs_under_the_sanitizers(sanitized: dict[str, str], seed: int) -> None:
     script = [sys.executable, str(Path(__file__).with_name("hostile.py"))]
     subprocess.run([*script, "build", str(seed)], env=sanitized, check=True)
-    words = [*script, "run", str(seed), "8"]
+    words = [*script, "run", str(seed), "60"]
     done = subprocess.run(words, env=preloaded(sanitized), capture_output=True, text=True, check=False)
     assert done.returncode == 0, (done.stdout + done.stderr)[-4000:]
 

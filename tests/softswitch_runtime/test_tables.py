@@ -115,7 +115,7 @@ def drawn_value(draw: random.Random, width: int) -> int:
     """Few distinct values, so that entries meet; some anywhere."""
     top = (1 << width) - 1
     few = (0, 1, top, top >> 1, top ^ (top >> 3), 0xA5 & top, 0xA4 & top)
-    return draw.choice(few) if draw.random() < 0.5 else draw.getrandbits(width)
+    return draw.choice(few) if draw.random() < 0.8 else draw.getrandbits(width)
 
 
 def drawn_entry(draw: random.Random, number: int) -> Entry:
