@@ -17,6 +17,7 @@ import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
+import matplotlib
 import pytest
 
 from lab import supervisor
@@ -64,7 +65,9 @@ class Environment:
 
     def _run(self, program: str, *arguments: str, cwd: Path) -> str:
         own = ("PYTHONPATH", "XDG_CACHE_HOME", "VIRTUAL_ENV")
-        environment = {key: value for key, value in os.environ.items() if key not in own} | {"HOME": str(self.folder)}
+        environment = {key: value for key, value in os.environ.items() if key not in own}
+        # matplotlib's list of the machine's fonts, which takes seconds to make, is none of ours.
+        environment |= {"HOME": str(self.folder), "MPLCONFIGDIR": matplotlib.get_cachedir()}
         command = [str(self.folder / "bin" / program), *arguments]
         done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
