@@ -115,14 +115,16 @@ def drawn_value(draw: random.Random, width: int) -> int:
     """Few distinct values, so that entries meet; some anywhere."""
     top = (1 << width) - 1
     few = (0, 1, top, top >> 1, top ^ (top >> 3), 0xA5 & top, 0xA4 & top)
-    return draw.choice(few) if draw.random() < 0.8 else draw.getrandbits(width)
+    return draw.choice(few) if draw.random() < 0.6 else draw.getrandbits(width)
 
 
-def drawn_entry(draw: random.Random, number: int) -> Entry:
+def drawn_entry(draw: random.Random, number: int, entries: dict[int, Entry]) -> Entry:
+    """Often with the values of one that is there: prefixes of a prefix, the same under another mask."""
     fields: list[tuple[int, int]] = []
-    for kind, width in FIELDS[number]:
+    near = draw.choice(list(entries.values())) if entries and draw.random() < 0.3 else None
+    for i, (kind, width) in enumerate(FIELDS[number]):
         top = (1 << width) - 1
-        value = drawn_value(draw, width)
+        value = drawn_value(draw, width) if near is None else near.fields[i][0]
         other = 0
         if kind == "lpm":
             other = draw.randint(0, width)
@@ -152,7 +154,7 @@ def test_agrees_with_brute_force(number: int) -> None:
                     assert under_test.remove(handle) == 0
                     del entries[handle]
                 else:
-                    add(under_test, number, entries, drawn_entry(draw, number))
+                    add(under_test, number, entries, drawn_entry(draw, number, entries))
                 key = tuple(drawn_value(draw, width) for _, width in FIELDS[number])
                 assert under_test.find(packed(number, key)) == brute_force(number, entries, key)
             for entry in list(entries.values()):  # keys that are surely near entries
