@@ -1,10 +1,11 @@
-"""Numbers that every program of p4src has (p4src/shared/constants.p4), which the p4info can't tell."""
+"""Numbers that every program of p4src has (p4src/shared/constants.p4) or PFC fixes, which the p4info can't tell."""
 
 from __future__ import annotations
 
 CLASSES = 8
 ROCE_CLASS = 3
 RECIRCULATION_PORT = 510  # internal, where clones become PFC frames
+MAX_QUANTA = 0xFFFF  # of a PFC frame, whose field has 16 bits
 
 
 def index(port: int, traffic_class: int = ROCE_CLASS) -> int:

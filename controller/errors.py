@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import difflib
 from collections.abc import Iterator, Sequence
-
-import grpc
-from google.protobuf.message import DecodeError
+from typing import TYPE_CHECKING
 
 from topologies.errors import LabError
+
+if TYPE_CHECKING:
+    import grpc
 
 _MANY = 12  # names that aren't all listed
 
@@ -48,6 +49,8 @@ def nearest(name: str, known: Sequence[str]) -> str:
 @contextlib.contextmanager
 def grpc_errors(switch: str, what: str) -> Iterator[None]:
     """gRPC errors as SwitchError, with the details of each update that failed."""
+    import grpc  # slow to load; whoever calls a switch has it
+
     try:
         yield
     except grpc.RpcError as error:
@@ -59,6 +62,7 @@ def grpc_errors(switch: str, what: str) -> Iterator[None]:
 def _update_errors(error: grpc.RpcError) -> Iterator[str]:
     """The P4Runtime errors that a failed write carries, one an update (specification, section 12.3)."""
     from finsy.proto import p4r, rpc_status
+    from google.protobuf.message import DecodeError
 
     trailing = dict(error.trailing_metadata() or ())
     raw = trailing.get("grpc-status-details-bin")
@@ -74,4 +78,6 @@ def _update_errors(error: grpc.RpcError) -> Iterator[str]:
 
 
 def grpc_code_name(code: int) -> str:
+    import grpc
+
     return next((status.name for status in grpc.StatusCode if status.value[0] == code), str(code))

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from controller.constants import MAX_QUANTA
 from controller.port_tables import Setting
 from controller.switch import TableAction, TableEntry, TableMatch
 from topologies.model import Topology
@@ -16,7 +17,6 @@ PFC_CLONE_SESSION = 1
 LOSSLESS_CLASSES = 0b0000_1000  # RoCE data, class 3
 CLONE_SESSIONS = (PFC_CLONE_SESSION,)
 QUANTUM_BITS = 512  # IEEE 802.1Qbb: a pause quantum is 512 bit times
-MAX_QUANTA = 0xFFFF
 SETTINGS = (
     Setting("xoff", "size", "bytes of an ingress port inside the switch above which it sends PAUSE", 0, 2**32 - 1),
     Setting("xon", "size", "below which it sends RESUME; follows xoff unless given", 0, 2**32 - 1),

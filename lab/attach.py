@@ -14,10 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, TypeVar
 
-from controller import marking
 from controller.errors import UnknownNameError, nearest
-from controller.switch import SwitchClient
-from hosts.algorithms import SchemeError, find_scheme
 from lab import record as records
 from lab.target import target
 from topologies.errors import LabError
@@ -25,6 +22,7 @@ from topologies.model import Topology
 from topologies.serialise import from_dict
 
 if TYPE_CHECKING:
+    from controller.switch import SwitchClient
     from hosts.client import AgentClient
 
 # Above the 1 of the network's own controller, which writes nothing once the network is up.
@@ -96,6 +94,9 @@ class Attached:
         return client
 
     def _connect_switch(self, name: str) -> SwitchClient:
+        from controller.switch import SwitchClient  # slow to load; who speaks to hosts alone does without
+
+        self._find_marking_points()
         node = self._node(name)
         client = SwitchClient.connect(
             name,
@@ -105,6 +106,15 @@ class Attached:
         )
         self._stack.callback(client.close)
         return client
+
+    def _find_marking_points(self) -> None:
+        """For `controller.settings`. Files may have gone: their settings are unknown then, all else works."""
+        from controller import marking
+        from hosts.algorithms import SchemeError, find_scheme
+
+        with contextlib.suppress(SchemeError, marking.MarkingError):
+            for point in find_scheme(self.record.scheme).marking:
+                marking.find(point)
 
     def _connect_agent(self, name: str) -> AgentClient:
         from hosts.client import AgentClient
@@ -121,12 +131,7 @@ class Attached:
 def attach(name: str | None = None, election_id: int | None = None) -> Attached:
     """The network of this name; without one, the only one that is up. `election_id` is `primary`'s, one above the
     network's own unless given. Raises NotRunningError."""
-    record = find(name)
-    # Its files may have gone: their settings are unknown then, all else works.
-    with contextlib.suppress(SchemeError, marking.MarkingError):
-        for point in find_scheme(record.scheme).marking:
-            marking.find(point)
-    return Attached(record, election_id)
+    return Attached(find(name), election_id)
 
 
 def find(name: str | None = None) -> records.Record:

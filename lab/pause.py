@@ -18,8 +18,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from controller.constants import ROCE_CLASS
-from controller.pfc import MAX_QUANTA
+from controller.constants import MAX_QUANTA, ROCE_CLASS
 from hosts import wire
 from lab.namespaces import in_namespace
 from lab.running import Running, endpoint, namespace_pid

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol
 
 from controller.errors import UnknownNameError
-from controller.switch import SwitchClient
 from lab.record import Record
 from topologies.model import Endpoint, Topology, TopologyError
 
 if TYPE_CHECKING:
+    from controller.switch import SwitchClient
     from hosts.client import AgentClient
 
 

@@ -14,10 +14,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from controller import signals
-from controller.configure import recommended
 from lab import record as records
-from lab.lab import Lab
-from lab.network import configured
 from topologies import catalog
 from topologies.errors import LabError
 from topologies.model import Value
@@ -125,6 +122,10 @@ def _end_owner(record: records.Record) -> None:
 
 def hold(spec: Spec, progress: Callable[[str], None]) -> None:
     """Holds the network until a signal: KeyboardInterrupt or `signals.Terminated`."""
+    from controller.configure import recommended  # slow to load; `pcn up` and `pcn down` do without
+    from lab.lab import Lab
+    from lab.network import configured
+
     topology = catalog.build(spec.topology, spec.options)
     scheme = configured(spec.scheme, spec.scheme_parameters).scheme
     with Lab(

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from controller import marking
 from controller.configure import entries, plan, recommended
-from controller.constants import RECIRCULATION_PORT
+from controller.constants import MAX_QUANTA, RECIRCULATION_PORT
 from controller.errors import UnknownNameError
 from controller.marking.np_ecn_time import LATE_US, NpEcnPort
 from controller.marking.qcn_cp import CNM_CLONE_SESSION, QcnPort
 from controller.marking.red_ecn import RedPort
-from controller.pfc import MAX_QUANTA, PFC_CLONE_SESSION, quantum_q16_us
+from controller.pfc import PFC_CLONE_SESSION, quantum_q16_us
 from controller.port_tables import PortEntries
 from controller.programs import COMPILED, Program
 from hosts.algorithms import schemes

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.pfc import MAX_QUANTA
+from controller.constants import MAX_QUANTA
 from lab.pause import _next
 
 QUANTUM_S = 512 / 10e9
