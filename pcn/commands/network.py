@@ -94,7 +94,7 @@ def up(
     \b
     Examples:
       pcn up dumbbell
-      pcn up compact --scheme pfc
+      pcn up compact --scheme pcn
       pcn up dumbbell --scheme pfc --dilation 1000
       pcn up dumbbell --set pairs=2 --set xoff_bytes=256KB
     """

@@ -28,7 +28,7 @@ def scheme() -> None:
     \b
     Examples:
       pcn scheme list
-      pcn scheme check pcn
+      pcn scheme check examples/aimd/aimd.py:AIMD
     """
 
 
