@@ -36,6 +36,7 @@ def lab(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Lab]:
         target=needs.target(request.param),
         dilation=500,
         scheme="pfc",
+        agents=False,  # it is about switches
     ) as lab:
         yield lab
 
