@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
+if TYPE_CHECKING:
+    from markdown_it.token import Token
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 
@@ -51,6 +52,8 @@ def anchor(heading: str) -> str:
 def html(text: str) -> str:
     """Markdown as HTML, for a page that opens offline anywhere: links within the page stay, of links to other pages of
     docs/ their names, of pictures nothing."""
+    from markdown_it import MarkdownIt  # slow to load; for reports alone
+
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
     tokens = markdown.parse(text)
     for token in tokens:

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from experiments.metrics import Array
 
@@ -46,6 +44,9 @@ class Series:
 
     def write(self, path: Path) -> None:
         """Write all as Parquet: time_s, entity, metric, value; one row a value, ordered by entity, metric and time."""
+        import pyarrow as pa  # slow to load; what plans and lists runs does without
+        import pyarrow.parquet as pq
+
         columns = sorted(self._columns)
         data = [self.get(*key) for key in columns]
         lengths = [times.size for times, _ in data]
@@ -69,6 +70,8 @@ class Series:
     @classmethod
     def read(cls, path: Path) -> Series:
         """The series that `write` wrote."""
+        import pyarrow.parquet as pq
+
         table = pq.read_table(path).to_pydict()
         series = cls()
         for row in zip(table["time_s"], table["entity"], table["metric"], table["value"], strict=True):
