@@ -127,7 +127,7 @@ def drawn_entry(draw: random.Random, number: int, entries: dict[int, Entry]) -> 
         value = drawn_value(draw, width) if near is None else near.fields[i][0]
         other = 0
         if kind == "lpm":
-            other = draw.randint(0, width)
+            other = draw.randint(0, draw.choice((width, 6)))  # short ones often: several end in one node
         elif kind == "bits":
             other = top ^ (top >> draw.randint(0, width))
         elif kind == "ternary":
