@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import textwrap
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -42,6 +43,7 @@ _CLAIMS = (
     "deterministic, S: simulated or measured, P: a parameter, X: the text disagrees with itself, -: context alone): in "
     "tests, in figures, by a choice, which may be several, or not yet. Then the figures' rows about them."
 )
+_LINE = 120
 _COLUMNS = ("claim", "what", "paper", "theory", "measured", "unit", "verdict")
 
 
@@ -125,12 +127,12 @@ def with_verdicts(claims: str, made: Sequence[Section]) -> str:
 
 def markdown(made: Sequence[Section], claims: str = "") -> str:
     """docs/results.md of these figures; `claims` is docs/claims.md."""
-    parts = ["# Results", _OF_DOCS]
+    parts = ["# Results", _wrapped(_OF_DOCS)]
     if claims:
         verdicts = {section.figure.name: section.verdicts for section in made}
-        parts += [_CLAIMS, addresses.table(claims, verdicts)]
+        parts += [_wrapped(_CLAIMS), addresses.table(claims, verdicts)]
     table = [f"| paper | figure | {' | '.join(VERDICTS)} |", f"| --- | --- |{' --: |' * len(VERDICTS)}"]
-    parts += [_READING, "\n".join([*table, *map(_line, made)]), *map(_body, made)]
+    parts += [_wrapped(_READING), "\n".join([*table, *map(_line, made)]), *map(_body, made)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -149,7 +151,15 @@ def _body(section: Section) -> str:
     table = [f"| {' | '.join(_COLUMNS)} |", "| --- | --- | --: | --: | --: | --- | --- |"]
     table += [f"| {' | '.join(cell.replace('|', '/') for cell in _linked(Check(**check)))} |" for check in checks]
     story = section.summary.get("story", ())
-    return "\n\n".join([f"## {section.heading}", figure.about, *story, section.runs, picture, "\n".join(table)])
+    texts = [_wrapped(text) for text in (figure.about, *story, section.runs)]
+    return "\n\n".join([f"## {section.heading}", *texts, picture, "\n".join(table)])
+
+
+def _wrapped(text: str) -> str:
+    """Paragraphs in lines of a page."""
+    return "\n\n".join(
+        textwrap.fill(part, _LINE, break_long_words=False, break_on_hyphens=False) for part in text.split("\n\n")
+    )
 
 
 def _linked(check: Check) -> list[str]:
