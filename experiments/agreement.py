@@ -52,7 +52,7 @@ def _rows(live: Result, virtual: Result) -> Iterator[Check]:
         met = (
             f"met: within {TOLERANCE:.0%}"
             + (f" or {_FRAMES} frames" if slack else "")
-            + "; ordered: within a factor of two"
+            + "; trend: within a factor of two"
         )
         close: Verdict = near(expected, TOLERANCE)(measured)
         verdict = "met" if abs(measured - expected) <= slack / scale else close

@@ -8,8 +8,8 @@ from typing import Literal, get_args
 
 from experiments.recording import Recording
 
-Verdict = Literal["met", "ordered", "not met", "not comparable"]
-"""met: within the band. ordered: not within it, yet better than the next scheme in the paper, or of the order that the
+Verdict = Literal["met", "trend", "not met", "not comparable"]
+"""met: within the band. trend: not within it, yet better than the next scheme in the paper, or of the order that the
 theory says. not comparable: the run has no such figure."""
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
@@ -33,7 +33,7 @@ class Check:
     @property
     def explained(self) -> str:
         """`known`, where there is something to explain."""
-        return self.known if self.verdict in ("ordered", "not met") else ""
+        return self.known if self.verdict in ("trend", "not met") else ""
 
 
 Rule = Callable[[float | None], Verdict]
@@ -106,50 +106,50 @@ def exactly_none(measured: float | None) -> Verdict:
     return at_most(0)(None if measured is None else abs(measured))
 
 
-def at_most(limit: float, ordered_below: float | None = None) -> Rule:
-    """met up to `limit`, ordered below `ordered_below`."""
+def at_most(limit: float, trend_below: float | None = None) -> Rule:
+    """`met` up to `limit`, `trend` below `trend_below`."""
 
     def judge(measured: float | None) -> Verdict:
         if measured is None:
             return "not comparable"
         if measured <= limit:
             return "met"
-        return "ordered" if ordered_below is not None and measured < ordered_below else "not met"
+        return "trend" if trend_below is not None and measured < trend_below else "not met"
 
     return judge
 
 
-def at_least(limit: float, ordered_above: float | None = None) -> Rule:
-    """met from `limit` on, ordered above `ordered_above`."""
+def at_least(limit: float, trend_above: float | None = None) -> Rule:
+    """`met` from `limit` on, `trend` above `trend_above`."""
 
     def judge(measured: float | None) -> Verdict:
         if measured is None:
             return "not comparable"
         if measured >= limit:
             return "met"
-        return "ordered" if ordered_above is not None and measured > ordered_above else "not met"
+        return "trend" if trend_above is not None and measured > trend_above else "not met"
 
     return judge
 
 
-def near(value: float, tolerance: float, ordered_factor: float = 2.0) -> Rule:
-    """met within `tolerance` (a share of `value`), ordered within a factor of `ordered_factor`."""
+def near(value: float, tolerance: float, trend_factor: float = 2.0) -> Rule:
+    """`met` within `tolerance` (a share of `value`), `trend` within a factor of `trend_factor`."""
 
     def judge(measured: float | None) -> Verdict:
         if measured is None:
             return "not comparable"
         if abs(measured - value) <= tolerance * abs(value):
             return "met"
-        return "ordered" if value / ordered_factor <= measured <= value * ordered_factor else "not met"
+        return "trend" if value / trend_factor <= measured <= value * trend_factor else "not met"
 
     return judge
 
 
-def or_ordered(rule: Rule, ordered: bool) -> Rule:
-    """What isn't met by `rule` is ordered all the same, where that holds, which other runs decide."""
+def or_trend(rule: Rule, trend: bool) -> Rule:
+    """`trend` where `rule` isn't met but the comparison with other runs, `trend`, holds."""
 
     def judge(measured: float | None) -> Verdict:
         verdict = rule(measured)
-        return "ordered" if verdict == "not met" and ordered else verdict
+        return "trend" if verdict == "not met" and trend else verdict
 
     return judge

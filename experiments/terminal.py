@@ -16,7 +16,7 @@ from experiments.checks import Check
 from experiments.documents import section
 from experiments.report import number, took
 
-_STYLES = {"met": "green", "ordered": "yellow", "not met": "bold red", "not comparable": "dim"}
+_STYLES = {"met": "green", "trend": "yellow", "not met": "bold red", "not comparable": "dim"}
 _MOST_FLOWS = 16
 
 

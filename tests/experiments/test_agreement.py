@@ -88,10 +88,10 @@ def test_rows_hold_the_live_figure_against_the_virtual_one(both: tuple[Result, R
     [
         ("waiting_bytes", 1.09, "mean queue", "met"),
         ("waiting_bytes", 0.91, "mean queue", "met"),
-        ("waiting_bytes", 1.15, "mean queue", "ordered"),
+        ("waiting_bytes", 1.15, "mean queue", "trend"),
         ("waiting_bytes", 2.5, "mean queue", "not met"),
         ("transmitted_bytes", 0.91, "utilisation", "met"),
-        ("transmitted_bytes", 0.85, "utilisation", "ordered"),
+        ("transmitted_bytes", 0.85, "utilisation", "trend"),
     ],
 )
 def test_ten_percent_is_the_limit(

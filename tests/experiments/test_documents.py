@@ -71,7 +71,7 @@ def test_only_what_is_off_is_explained(capsys: pytest.CaptureFixture[str]) -> No
     def row(claim: str, verdict: Verdict) -> Check:
         return Check(claim, "what", 1, 1, 2, "", verdict, OUT_OF_STEP)
 
-    rows = [row("0.1", "met"), row("0.2", "ordered"), row("0.3", "not met"), row("0.4", "not comparable")]
+    rows = [row("0.1", "met"), row("0.2", "trend"), row("0.3", "not met"), row("0.4", "not comparable")]
     assert [bool(one.explained) for one in rows] == [False, True, True, False]
     show_checks("checks", [vars(one) for one in rows], stdout())
     said = capsys.readouterr().out

@@ -148,8 +148,8 @@ def with_lower_rates(series: Series, share: float) -> Series:
 
 
 def test_verdicts() -> None:
-    assert [at_most(2, 40)(value) for value in (2, 2.1, 40, None)] == ["met", "ordered", "not met", "not comparable"]
-    assert [at_least(0.97, 0.9)(value) for value in (0.97, 0.96, 0.9)] == ["met", "ordered", "not met"]
-    assert [near(10, 0.05)(value) for value in (10.5, 10.6, 19, 21)] == ["met", "ordered", "ordered", "not met"]
-    assert [near(10, 0.05)(value) for value in (9.5, 9.4, 5, 4.9)] == ["met", "ordered", "ordered", "not met"]
+    assert [at_most(2, 40)(value) for value in (2, 2.1, 40, None)] == ["met", "trend", "not met", "not comparable"]
+    assert [at_least(0.97, 0.9)(value) for value in (0.97, 0.96, 0.9)] == ["met", "trend", "not met"]
+    assert [near(10, 0.05)(value) for value in (10.5, 10.6, 19, 21)] == ["met", "trend", "trend", "not met"]
+    assert [near(10, 0.05)(value) for value in (9.5, 9.4, 5, 4.9)] == ["met", "trend", "trend", "not met"]
     assert [near(10, 0.05)(None), at_least(1)(None)] == ["not comparable"] * 2

@@ -170,11 +170,11 @@ def test_fig_12_says_that_qcn_has_least_only_beside_others() -> None:
     assert least(runs[0]) == least(*runs[1:]) == []
 
 
-def test_every_ordered_row_of_the_page_says_what_that_is() -> None:
+def test_every_trend_row_of_the_page_says_what_that_is() -> None:
     rows = (Path(__file__).parents[2] / "docs/results.md").read_text(encoding="utf-8").splitlines()
-    ordered = [row for row in rows if row.endswith("| ordered |")]
-    assert len(ordered) > 50
-    assert [row for row in ordered if "ordered: " not in row] == []
+    trend = [row for row in rows if row.endswith("| trend |")]
+    assert len(trend) > 50
+    assert [row for row in trend if "trend: " not in row] == []
 
 
 def test_lines_of_a_chart_have_colours_of_their_own() -> None:
@@ -244,7 +244,7 @@ def test_pages_say_what_the_summaries_say(tmp_path: Path) -> None:
     assert [section.figure.name for section in made] == ["fig17"]
     text = markdown(made)
     assert (
-        "| 0.55 | PCN: least Jain's index (met: 0.9 and more; ordered: above 0.8) | 1 | 1 | 0.5 |  | not met, [known]"
+        "| 0.55 | PCN: least Jain's index (met: 0.9 and more; trend: above 0.8) | 1 | 1 | 0.5 |  | not met, [known]"
         in text
     )
     assert "| not met, [known](fairness.md#why-fairness-falls-with-the-number-of-flows) |" in text

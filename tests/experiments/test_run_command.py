@@ -43,7 +43,7 @@ def test_quiet_says_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
 
 
 @pytest.mark.parametrize(
-    ("verdicts", "code"), [(("met", "ordered", "not comparable"), 0), (("met", "not met", "not met"), 3), ((), 0)]
+    ("verdicts", "code"), [(("met", "trend", "not comparable"), 0), (("met", "not met", "not met"), 3), ((), 0)]
 )
 def test_check_tells_ci(
     verdicts: Sequence[str],

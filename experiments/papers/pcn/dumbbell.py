@@ -152,7 +152,7 @@ def _convergence(plan: Plan, recording: Recording) -> list[Check]:
     target = theory.aggregate_after_decrease(capacity, w_min)
     return [
         CAPACITY.row(
-            f"sum of the sending rates first at capacity (met: {CAPACITY[PCN]:g} ms; ordered: before QCN's "
+            f"sum of the sending rates first at capacity (met: {CAPACITY[PCN]:g} ms; trend: before QCN's "
             f"{CAPACITY['qcn']:g} ms)",
             reached,
             at_most(CAPACITY[PCN], CAPACITY["qcn"]),
@@ -161,14 +161,14 @@ def _convergence(plan: Plan, recording: Recording) -> list[Check]:
         ),
         AFTER_DECREASE.row(
             "mean sum of the rates from then until the queue is drained (met: within 5% of theory; "
-            "ordered: within a factor of two)",
+            "trend: within a factor of two)",
             None if after is None else after / 1e9,
             near(target / 1e9, 0.05),
             theory=target / 1e9,
             known=OUT_OF_STEP if after is not None and after < target else "",
         ),
         DRAINED.row(
-            f"initial queue down to five packets (met: {DRAINED[PCN]:g} ms; ordered: before QCN's {DRAINED['qcn']:g} "
+            f"initial queue down to five packets (met: {DRAINED[PCN]:g} ms; trend: before QCN's {DRAINED['qcn']:g} "
             "ms; theory: A.2.1, CNPs in step, the longest)",
             empty,
             at_most(DRAINED[PCN], DRAINED["qcn"]),
@@ -188,13 +188,13 @@ def _steady(plan: Plan, recording: Recording) -> list[Check]:
     least_gbps = w_min * capacity / 1e9
     return [
         STEADY.row(
-            "bottleneck utilisation, last third (met: 0.97 and more; ordered: above 0.9)",
+            "bottleneck utilisation, last third (met: 0.97 and more; trend: above 0.9)",
             steady.utilisation,
             at_least(0.97, 0.9),
             "utilisation",
         ),
         FAIRNESS.row(
-            "Jain's index of the goodputs, last third (met: 0.97 and more; ordered: above 0.9)",
+            "Jain's index of the goodputs, last third (met: 0.97 and more; trend: above 0.9)",
             steady.jain,
             at_least(0.97, 0.9),
             "index",
@@ -202,14 +202,14 @@ def _steady(plan: Plan, recording: Recording) -> list[Check]:
         ),
         MANY_FLOWS.row("PAUSE frames, last third", steady.pause, at_most(0), "pause", theory=0, unit="frames"),
         MANY_FLOWS.row(
-            f"mean queue, last third (met: Fig. 17's {most_kb:g} KB in ns-3; ordered: 120 KB)",
+            f"mean queue, last third (met: Fig. 17's {most_kb:g} KB in ns-3; trend: 120 KB)",
             steady.queue_bytes_mean / 1e3,
             at_most(most_kb, 120.0),
             "queue",
         ),
         QUEUE_SWING.row(
             "swing of the queue, last third, middle 90% (theory: CNPs in step; met: bound 0.1 C T; "
-            "ordered: below twice that)",
+            "trend: below twice that)",
             analysis.queue_swing(recording, plan.bottleneck, steady) / 1e3,
             at_most(bound_kb, 2 * bound_kb),
             paper=bound_kb,
@@ -218,7 +218,7 @@ def _steady(plan: Plan, recording: Recording) -> list[Check]:
         ),
         RATE_SWING.row(
             "swing of a flow's rate, last third, middle 90%, mean of the flows (met: paper's w_min C; "
-            "ordered: below twice that)",
+            "trend: below twice that)",
             analysis.rate_swing(recording, steady) / 1e9,
             at_most(least_gbps, 2 * least_gbps),
             paper=least_gbps,

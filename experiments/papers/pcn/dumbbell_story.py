@@ -234,7 +234,7 @@ def _marked(plan: Plan, recording: Recording) -> list[tuple[str, str]]:
 
 def _checks(plan: Plan) -> list[tuple[str, str]]:
     text = (
-        "Verdicts are computed from this run. Met: within the band that the row names. Ordered: outside it, yet "
+        "Verdicts are computed from this run. Met: within the band that the row names. Trend: outside it, yet "
         "better than the next scheme of the paper, or within a factor of two of the theory. Where it is known why a "
         "run is off, the row links to that. Claim numbers are those of docs/claims.md."
     )

@@ -60,7 +60,7 @@ def jain_rows(outcomes: Outcomes, what: str, flows: Iterable[int], **keys: Key) 
     rows = []
     for n in flows:
         index = outcomes.mean("jain", flows=n, **keys)
-        text = f"{what}: Jain's index, {n} flows (met: {FAIR:g} and more; ordered: above 0.8)"
+        text = f"{what}: Jain's index, {n} flows (met: {FAIR:g} and more; trend: above 0.8)"
         rows.append(FULL_AND_FAIR.row(text, index, at_least(FAIR, 0.8), "index", theory=1.0, known=WHY_UNFAIR))
     return rows
 
@@ -116,7 +116,7 @@ class MarkingPoint(Study):
         for program, name in self.readings.items():
             rows += jain_rows(outcomes, name, self.flows, reading=program)
             full = outcomes.extreme("utilisation", False, reading=program)
-            text = f"{name}: least utilisation (met: 0.97 and more; ordered: above 0.9)"
+            text = f"{name}: least utilisation (met: 0.97 and more; trend: above 0.9)"
             rows.append(FULL_AND_FAIR.row(text, full, at_least(0.97, 0.9), "utilisation"))
         return rows
 
@@ -251,7 +251,7 @@ class FairnessRules(Study):
         for key, (name, *_) in self.settings.items():
             rows += jain_rows(outcomes, name, self.flows, setting=key)
             full = outcomes.extreme("utilisation", False, setting=key)
-            text = f"{name}: least utilisation (met: 0.97 and more; ordered: above 0.9)"
+            text = f"{name}: least utilisation (met: 0.97 and more; trend: above 0.9)"
             rows.append(FULL_AND_FAIR.row(text, full, at_least(0.97, 0.9), "utilisation"))
         return rows
 

@@ -145,13 +145,13 @@ class Fig11(Experiment):
         def of(number: str, scheme: str = PCN) -> float | None:
             return outcomes.mean(number, scheme=scheme)
 
-        slower_text = "(met: half of the paper's factor or more; ordered: longer)"
+        slower_text = "(met: half of the paper's factor or more; trend: longer)"
         reached_text = (
-            f"PCN: sum of the rates first at capacity (met: {CAPACITY[PCN]:g} ms; ordered: before QCN's "
+            f"PCN: sum of the rates first at capacity (met: {CAPACITY[PCN]:g} ms; trend: before QCN's "
             f"{CAPACITY['qcn']:g} ms)"
         )
         drained_text = (
-            f"PCN: initial queue down to five packets (met: {DRAINED[PCN]:g} ms; ordered: before QCN's "
+            f"PCN: initial queue down to five packets (met: {DRAINED[PCN]:g} ms; trend: before QCN's "
             f"{DRAINED['qcn']:g} ms)"
         )
         first = at_most(CAPACITY[PCN], CAPACITY["qcn"])
@@ -174,7 +174,7 @@ class Fig11(Experiment):
                 rows.append(DRAINED.row(text, slower, near(DRAINED[scheme], 0.5, 1.0), scheme))
         for scheme in schemes:
             if scheme in _CALM:
-                text = f"{label(scheme)}: utilisation, last third (met: 0.97 and more; ordered: above 0.9)"
+                text = f"{label(scheme)}: utilisation, last third (met: 0.97 and more; trend: above 0.9)"
                 rows.append(STEADY.row(text, of("utilisation", scheme), at_least(0.97, 0.9), "utilisation"))
                 rows.append(_low_queue(label(scheme), of("queue_kb", scheme)))
             else:
@@ -284,7 +284,7 @@ def _of_w_min(outcomes: Outcomes) -> list[Check]:
     expected = theory.queue_oscillation(4, 1 / 128, 10e9, _RTT_S) / theory.queue_oscillation(4, 0.1 / 4, 10e9, _RTT_S)
     text = (
         f"{_OTHER_W_MIN}: swing of its queue, last third, over that with 0.1/4 (met: theory within 25%; "
-        "ordered: within a factor of two)"
+        "trend: within a factor of two)"
     )
     return [
         _low_queue(_OTHER_W_MIN, outcomes.mean("queue_kb", open=_OTHER_W_MIN)),
@@ -293,7 +293,7 @@ def _of_w_min(outcomes: Outcomes) -> list[Check]:
 
 
 def _low_queue(what: str, queue_kb: float | None) -> Check:
-    text = f'{what}: mean queue, last third, "almost zero" (met: 0.1 C T, 62.5 KB; ordered: 100 KB)'
+    text = f'{what}: mean queue, last third, "almost zero" (met: 0.1 C T, 62.5 KB; trend: 100 KB)'
     return STEADY.row(text, queue_kb, at_most(62.5, 100.0), "queue", unit="KB")
 
 

@@ -43,7 +43,7 @@ FACTORS = {
     "timely": _TIMES,
 }
 """By scheme: how many times PCN's it is in the paper, number, what it is."""
-_BANDS = "(met: from 80% of the paper's factor to twice it; ordered: above 1)"
+_BANDS = "(met: from 80% of the paper's factor to twice it; trend: above 1)"
 
 
 class Fig12(Experiment):
@@ -154,14 +154,14 @@ def _busy(outcomes: Outcomes) -> list[Check]:
                 share = outcomes.mean("h1_of_fair", **{key: scheme})
                 name = label(scheme)
                 what = f"S1 to R1 at {load}: {name}, H1's rate over its flows' fair share, while bursts last"
-                text = f"{what} (met: within 10%; ordered: within a factor of 1.5)"
+                text = f"{what} (met: within 10%; trend: within a factor of 1.5)"
                 rows.append(H1_MEAN.row(text, share, near(1.0, 0.1, 1.5), theory=1.0))
     return rows
 
 
 def prevented_row(who: str, scheme: str, saved: float | None) -> Check:
     """`saved`: how many of this scheme's PAUSE frames there aren't, as a share."""
-    text = f"{who}: share of {label(scheme)}'s PAUSE frames that it prevents (met: as many; ordered: any)"
+    text = f"{who}: share of {label(scheme)}'s PAUSE frames that it prevents (met: as many; trend: any)"
     return PREVENTED.row(text, saved, at_least(PREVENTED[scheme], 0.0), scheme)
 
 
@@ -170,7 +170,7 @@ def factor_row(claim: Claim, scheme: str, what: str, measured: float | None) -> 
 
     def band(measured: float | None) -> Verdict:
         verdict = at_least(0.8 * claim[scheme], 1.0)(measured)
-        return "ordered" if verdict == "met" and (measured or 0) > 2 * claim[scheme] else verdict
+        return "trend" if verdict == "met" and (measured or 0) > 2 * claim[scheme] else verdict
 
     return claim.row(f"{what} {_BANDS}", measured, band, scheme)
 

@@ -64,14 +64,13 @@ class Fig13(Experiment):
         spread = ratio(max(known) - min(known), sum(known) / len(known)) if known else None
         fewer_text = "PAUSE frames to S0 with w_max = 1/8 over those with 1 (met: fewer)"
         longer_text = (
-            '99% completion time, w_max = 1/8 over w_max = 1, "grows a little" (met: 1 to 1.5; ordered: 0.95 to 2)'
+            '99% completion time, w_max = 1/8 over w_max = 1, "grows a little" (met: 1 to 1.5; trend: 0.95 to 2)'
         )
         spread_text = (
-            'PAUSE frames to S0: spread over all w_min, of their mean, "almost no impact" (met: 0.2; ordered: 0.5)'
+            'PAUSE frames to S0: spread over all w_min, of their mean, "almost no impact" (met: 0.2; trend: 0.5)'
         )
         slower_text = (
-            '99% completion time, w_min = 1/1024 over w_min = 1/32, "slightly" longer (met: 1 to 1.5; '
-            "ordered: 0.95 to 2)"
+            '99% completion time, w_min = 1/1024 over w_min = 1/32, "slightly" longer (met: 1 to 1.5; trend: 0.95 to 2)'
         )
         return [
             WEIGHTS.row(fewer_text, fewer, at_most(1.0)),
@@ -117,7 +116,7 @@ class Fig13(Experiment):
 
 
 def _a_little(factor: float | None) -> Verdict:
-    """What has grown a little: by up to a half. Ordered where it has hardly fallen, or not doubled."""
+    """What has grown a little: by up to a half. `trend` where it has hardly fallen, or not doubled."""
     if factor is not None and factor >= 1:
         return at_most(1.5, 2.0)(factor)
     return at_least(1.0, 0.95)(factor)

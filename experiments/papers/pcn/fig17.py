@@ -90,11 +90,11 @@ class Fig17(Experiment):
         bound = max(theory.queue_oscillation(flows, 0.1 / flows, 10e9, 500e-6) for flows in FLOWS) / 1e3
         most_kb = MANY_FLOWS["queue"]
         queue_text = (
-            f"PCN: largest mean queue of all numbers of flows (met: the paper's {most_kb:g} KB; ordered: below 200; "
+            f"PCN: largest mean queue of all numbers of flows (met: the paper's {most_kb:g} KB; trend: below 200; "
             "theory: peak by eq. 15)"
         )
-        full_text = "PCN: least utilisation (met: 0.97 and more; ordered: above 0.9)"
-        fair_text = "PCN: least Jain's index (met: 0.9 and more; ordered: above 0.8)"
+        full_text = "PCN: least utilisation (met: 0.97 and more; trend: above 0.9)"
+        fair_text = "PCN: least Jain's index (met: 0.9 and more; trend: above 0.8)"
         just = at_least(0.9, 0.8)
         rows = [
             MANY_FLOWS.row(queue_text, queue, at_most(most_kb, 200.0), "queue", theory=bound),
@@ -103,7 +103,7 @@ class Fig17(Experiment):
             FULL_AND_FAIR.row(fair_text, fair, just, "index", theory=1.0, known=WHY_UNFAIR),
         ]
         for flows in FLOWS:
-            text = f"PCN: Jain's index, {flows} flows (met: 0.9 and more; ordered: above 0.8)"
+            text = f"PCN: Jain's index, {flows} flows (met: 0.9 and more; trend: above 0.8)"
             index = outcomes.mean("jain", scheme=PCN, flows=flows)
             rows.append(FULL_AND_FAIR.row(text, index, just, "index", theory=1.0, known=WHY_UNFAIR))
         others = [one for one in outcomes.among(COMPARED) if one != PCN]
@@ -149,7 +149,7 @@ def _of_another(outcomes: Outcomes, scheme: str) -> list[Check]:
     known = [value for value in few if value is not None]
     if f"{scheme} least" in OTHERS_QUEUES:
         low, high = OTHERS_QUEUES[f"{scheme} least"], OTHERS_QUEUES[f"{scheme} most"]
-        band = f"mean queue, to {_MANY} flows (paper: {low:g} to {high:g} KB; ordered: within a factor of two)"
+        band = f"mean queue, to {_MANY} flows (paper: {low:g} to {high:g} KB; trend: within a factor of two)"
         least, largest = min(known, default=None), max(known, default=None)
         rows = [
             OTHERS_QUEUES.row(f"{name}: least {band}", least, at_least(low, low / 2), f"{scheme} least"),
@@ -162,9 +162,9 @@ def _of_another(outcomes: Outcomes, scheme: str) -> list[Check]:
         )
         rows = [OTHERS_QUEUES.row(text, _least_step(few), at_least(0.0))]
     fewest, most = FLOWS[0], FLOWS[-1]
-    pause_text = f"{name}: PAUSE frames a second, {most} flows (met: it is not rid of them, 100 and more; ordered: any)"
+    pause_text = f"{name}: PAUSE frames a second, {most} flows (met: it is not rid of them, 100 and more; trend: any)"
     pause = outcomes.mean("pause_per_s", scheme=scheme, flows=most)
-    fall_text = f"{name}: fall of Jain's index from {fewest} to {most} flows (met: 0.1 and more; ordered: any)"
+    fall_text = f"{name}: fall of Jain's index from {fewest} to {most} flows (met: 0.1 and more; trend: any)"
     fall = _difference(*(outcomes.mean("jain", scheme=scheme, flows=flows) for flows in (fewest, most)))
     return [
         *rows,
@@ -193,7 +193,7 @@ def _with_least(outcomes: Outcomes) -> list[Check]:
             index, pause = (outcomes.mean(number, least=scheme) for number in ("jain", "pause_per_s"))
             text = f"{name}: Jain's index (met: that of equal shares for the hosts, within 5%)"
             rows.append(OTHERS_UNFAIR.row(text, index, near(JAIN_BY_PORT, 0.05, 1.0), theory=JAIN_BY_PORT))
-            text = f"{name}: PAUSE frames a second (met: persistent, 1000 and more; ordered: any)"
+            text = f"{name}: PAUSE frames a second (met: persistent, 1000 and more; trend: any)"
             rows.append(OTHERS_UNFAIR.row(text, pause, at_least(1000.0, 0.0), unit="1/s"))
     return rows
 

@@ -28,7 +28,7 @@ _LONG = {"flows": 16, "every_us": 5000}
 """3.1's bursts, at the longest interval."""
 _OVERLOAD_S = 14 * BURST_BYTES * 8 * (1 + HEADER_BYTES / PAYLOAD_BYTES) / 40e9
 """R1 takes so long to receive one burst."""
-_LATE = "throughput of S1 to R1, 3.1's bursts every 5 ms (met: within 10%; ordered: within a factor of 1.5)"
+_LATE = "throughput of S1 to R1, 3.1's bursts every 5 ms (met: within 10%; trend: within a factor of 1.5)"
 
 _OTHER_W_MIN = 1 / 128
 """5.3's. Run at the intervals at which R1 isn't overloaded."""
@@ -90,13 +90,13 @@ class Fig18(Experiment):
             if f"{scheme} loses" in FILLED:
                 claimed, loss = FILLED[f"{scheme} loses"], None if least is None else 1 - least / full
                 text = (
-                    f"{label(scheme)}: largest loss of S0 to S1 (paper: up to {claimed:.0%}; met: 5 to 30%; ordered: "
+                    f"{label(scheme)}: largest loss of S0 to S1 (paper: up to {claimed:.0%}; met: 5 to 30%; trend: "
                     "above 2%)"
                 )
                 rows.append(FILLED.row(text, loss, _a_loss, f"{scheme} loses", unit=""))
             else:
                 text = (
-                    f"{label(scheme)}: least throughput of S0 to S1 (met: 95% of {full:g} Gb/s; ordered: above DCQCN's "
+                    f"{label(scheme)}: least throughput of S0 to S1 (met: 95% of {full:g} Gb/s; trend: above DCQCN's "
                     "85%)"
                 )
                 rows.append(FILLED.row(text, least, _NEARLY_FULL, "full", theory=full))
@@ -116,14 +116,14 @@ class Fig18(Experiment):
             least = min(outcomes.by("interval_us", "s0_s1_gbps", w_min="1/128")[1], default=None)
             text = (
                 f"PCN, w_min = 1/128: least throughput of S0 to S1, from 200 us on (met: 95% of {full:g} Gb/s; "
-                "ordered: above DCQCN's 85%)"
+                "trend: above DCQCN's 85%)"
             )
             rows.append(FILLED.row(text, least, _NEARLY_FULL, "full", theory=full))
             late = outcomes.mean("s1_r1_gbps", w_min="1/128", **_LONG)
             band = near(LONG_INTERVALS[PCN], 0.1, 1.5)
             rows.append(LONG_INTERVALS.row(f"PCN, w_min = 1/128: {_LATE}", late, band, PCN))
         most = outcomes.extreme("pause_s1_s0", True, scheme=PCN)
-        text = "PCN: PAUSE frames on S1 to S0, at most (met: 10 in 80 ms; ordered: below 100)"
+        text = "PCN: PAUSE frames on S1 to S0, at most (met: 10 in 80 ms; trend: below 100)"
         return [*rows, NO_TREE.row(text, most, at_most(10, 100))]
 
     def story(self, outcomes: Outcomes) -> list[str]:

@@ -27,7 +27,7 @@ nothing at the start, and rise by 10 Mb/s in each least RTT. Of any other scheme
 _OVER_S = 60e-3
 _W_MIN = 1 / 128
 RATE_GBPS = 40.0
-_WITHIN = " (met: within 5%; ordered: within a factor of 1.2)"
+_WITHIN = " (met: within 5%; trend: within a factor of 1.2)"
 _OPEN = {
     "w_min = 0.1/2": (PCN, {"w_min": 0.1 / 2}),
     "target set at each message": ("qcn", {"keep_target": 0.0}),
@@ -85,7 +85,7 @@ class Fig19(Experiment):
             claimed, least = PARKING_LOT[scheme], _least(outcomes, "utilisation", scheme=scheme)
             band, rule = _WITHIN, near(claimed, 0.05, 1.2)
             if scheme == PCN:
-                band, rule = f" (met: {claimed:g} and more; ordered: above 0.95)", at_least(claimed, 0.95)
+                band, rule = f" (met: {claimed:g} and more; trend: above 0.95)", at_least(claimed, 0.95)
             rows.append(PARKING_LOT.row(f"{label(scheme)}: least utilisation of link 1{band}", least, rule, scheme))
         for scheme in (one for one in _SLOW if one in schemes):
             means = [outcomes.mean("from_start", scheme=scheme, bottlenecks=n) for n in BOTTLENECKS]
@@ -105,9 +105,7 @@ class Fig19(Experiment):
         for scheme, what in _F0_HAS.items():
             if scheme in schemes:
                 beyond = _beyond(outcomes, scheme, more=what == "more")
-                text = (
-                    f"{label(scheme)}: N for which F0 has {what} than C / (N + 1) (met: all; ordered: more than half)"
-                )
+                text = f"{label(scheme)}: N for which F0 has {what} than C / (N + 1) (met: all; trend: more than half)"
                 rule = at_least(all_n, all_n / 2)
                 rows.append(LONG_FLOW.row(text, beyond, rule, paper=float(all_n), unit=f"of {all_n}"))
         most, half = outcomes.extreme("f0_gbps", True, scheme="dcqcn"), RATE_GBPS / 2
@@ -159,7 +157,7 @@ def _shares(outcomes: Outcomes, what: str, **keys: str) -> list[Check]:
     for n in BOTTLENECKS:
         share = RATE_GBPS / (n + 1)
         f0 = outcomes.mean("f0_gbps", bottlenecks=n, **keys)
-        text = f"{what}: F0 over {n} bottlenecks, C / (N + 1) (met: within 20%; ordered: within a factor of two)"
+        text = f"{what}: F0 over {n} bottlenecks, C / (N + 1) (met: within 20%; trend: within a factor of two)"
         rows.append(LONG_FLOW.row(text, f0, near(share, 0.2), paper=share, theory=share))
     return rows
 

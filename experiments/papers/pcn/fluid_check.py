@@ -124,12 +124,12 @@ class FluidCheck(Experiment):
                 (FAIRNESS, half_life, "half_life_loops", half, half, "loops", 0.25),
             ):
                 found = outcomes.mean(number, flows=flows)
-                text = f"{flows} flows: {what} (met: theory within {tolerance:.0%}; ordered: within a factor of two)"
+                text = f"{flows} flows: {what} (met: theory within {tolerance:.0%}; trend: within a factor of two)"
                 rows.append(claim.row(text, found, near(value, tolerance), paper=paper, theory=value, unit=unit))
             for other in outcomes.where(of=flows):
                 name, band = (
                     f"{flows} flows, {other.keys['with']}",
-                    "(met: theory within 25%; ordered: within a factor of two)",
+                    "(met: theory within 25%; trend: within a factor of two)",
                 )
                 found = other.numbers["wander_gbps"]
                 rows.append(

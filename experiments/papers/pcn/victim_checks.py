@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from itertools import pairwise
 
 from experiments import theory
-from experiments.checks import Check, Verdict, at_least, at_most, clean, near, or_ordered
+from experiments.checks import Check, Verdict, at_least, at_most, clean, near, or_trend
 from experiments.outcomes import Outcomes
 from experiments.papers.pcn.claims import (
     FAIRNESS,
@@ -29,7 +29,7 @@ DCQCN_ALPHA = "victim.md#before-time-0"
 """Why DCQCN's tree stands longer than the paper's."""
 NOTIFIED = "victim.md#what-comes-out"
 """What PCN reaches depends on when its flows are notified."""
-_DOUBLE = "ordered: within a factor of two"
+_DOUBLE = "trend: within a factor of two"
 
 
 _ORDERS = (
@@ -79,11 +79,11 @@ def _pfc(plan: Plan, made: Measures) -> list[Check]:
 def _pcn(plan: Plan, made: Measures) -> list[Check]:
     few, ideal = NO_TREE["a handful"], ideal_bps(plan)[0]
     during, late = made.f0_burst_bps / ideal, made.f0_last_third_bps / ideal
-    few_text = f"PAUSE frames from S1 to S0 (met: a handful, {few:g}; ordered: 20)"
-    during_text = "F0 during the bursts, of the ideal (met: 90%; ordered: 50%, its share before)"
-    late_text = "F0 in the last third of the bursts, of the ideal (met: 95%; ordered: 50%)"
-    trunk_text = "S0 to S1 after the bursts, of its rate (met: 95%; ordered: 90%)"
-    fair_text = "F0 and F1 afterwards: Jain's index, last third (met: 0.97; ordered: 0.9)"
+    few_text = f"PAUSE frames from S1 to S0 (met: a handful, {few:g}; trend: 20)"
+    during_text = "F0 during the bursts, of the ideal (met: 90%; trend: 50%, its share before)"
+    late_text = "F0 in the last third of the bursts, of the ideal (met: 95%; trend: 50%)"
+    trunk_text = "S0 to S1 after the bursts, of its rate (met: 95%; trend: 90%)"
+    fair_text = "F0 and F1 afterwards: Jain's index, last third (met: 0.97; trend: 0.9)"
     return [
         NO_TREE.row("PAUSE frames to H0 and H1", made.pause_senders, at_most(0), "to senders", theory=0),
         NO_TREE.row(few_text, made.pause_trunk, at_most(few, 20), "a handful"),
@@ -107,12 +107,12 @@ def _searching(plan: Plan, made: Measures) -> list[Check]:
     scheme, burst, tree = plan.scheme, burst_s(plan) * 1e3, made.tree_s * 1e3
     full = None if made.full_s is None else made.full_s * 1e3
     cut = made.f0_rate_least_bps / made.f0_rate_before_bps if made.f0_rate_before_bps else None
-    tree_text = "the tree lasts (met: within 50%; ordered: shorter than with PFC alone)"
+    tree_text = "the tree lasts (met: within 50%; trend: shorter than with PFC alone)"
     marked_text = "F0's packets marked during the bursts, though it is innocent (met: any)"
-    cut_text = "F0 is cut, of its rate before (met: to 80% and less; ordered: 95%)"
-    lost_text = "throughput is lost, S0 to S1 isn't full, for (met: within 50%; ordered: longer than the bursts)"
-    shorter = or_ordered(near(TREES[scheme], 0.5, 1.0), tree < burst)
-    longer = or_ordered(near(LOSS[scheme], 0.5, 1.0), full is not None and full > burst)
+    cut_text = "F0 is cut, of its rate before (met: to 80% and less; trend: 95%)"
+    lost_text = "throughput is lost, S0 to S1 isn't full, for (met: within 50%; trend: longer than the bursts)"
+    shorter = or_trend(near(TREES[scheme], 0.5, 1.0), tree < burst)
+    longer = or_trend(near(LOSS[scheme], 0.5, 1.0), full is not None and full > burst)
     known = _KNOWN_TREE.get(scheme, "") if tree > TREES[scheme] else ""
     return [
         TREES.row(tree_text, tree, shorter, scheme, known=known),

@@ -106,7 +106,7 @@ def _reading(plan: Plan) -> list[tuple[str, str]]:
         ),
         (
             "checks",
-            "Verdicts are computed from the run. Met: within the band that the row names. Ordered: outside it, yet on "
+            "Verdicts are computed from the run. Met: within the band that the row names. Trend: outside it, yet on "
             "the right side of the next scheme. Claim numbers are those of docs/claims.md.",
         ),
     ]
