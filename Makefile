@@ -9,6 +9,9 @@ SEED ?= 7
 SWITCH ?= s0
 ARGS ?=
 
+# Containers often set it; then each of some thousand processes of `make test` compiles our modules anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help setup run victim fig5 figures test lint unit ptf ptf-counter ptf-time p4 p4-tofino bench-switch bench-virtual doctor lock clean differential shell
 
@@ -37,7 +40,7 @@ lint: $(VENV)/.ready ## style and types
 	$(BIN)/mypy
 
 unit: root $(VENV)/.ready ## unit and live tests; ARGS are pytest's
-	$(BIN)/pytest -n 2 --dist loadfile $(ARGS)
+	$(BIN)/pytest -n 3 --dist loadfile $(ARGS)
 
 ptf: $(VENV)/.ready ## data-plane tests with PTF, on the switch's manual clock, twice; TARGET=bmv2 for the real BMv2
 	@$(MAKE) --no-print-directory -j 2 --output-sync=target ptf-counter ptf-time
