@@ -18,7 +18,7 @@ FLAGS = (*COMMON_FLAGS, "-fno-semantic-interposition", f"-I{SWITCH_CSRC}", "-lm"
 NEVER: Final = 2**64 - 1
 CLASSES: Final = 8
 TEMPLATE_BYTES: Final = 64
-FAILED, UNTIL, BUDGET, FINISHED, CALL, WINDOW, MARKED = range(7)
+FAILED, UNTIL, BUDGET, FINISHED, CALL, CALLBACK = range(6)
 (
     REGISTER, COUNTER_PACKETS, COUNTER_BYTES, QUEUE_PACKETS, QUEUE_BYTES, HELD_BYTES, XOFF_SENT, PAUSE_SENT,
     RESUME_SENT, LINK_BYTES, FLOW_RATE, FLOW_SENT_BYTES, FLOW_RECEIVED, FLOW_RECEIVED_PACKETS, FLOW_MARKED_PACKETS,
@@ -35,6 +35,7 @@ class Exchange(ctypes.Structure):
     _fields_ = [
         ("reason", _u32),
         ("flow", _u32),
+        ("np", _u32),
         ("now_s", _double),
         ("until_ps", _u64),
         ("budget", _u64),

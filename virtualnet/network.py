@@ -248,7 +248,7 @@ class VirtualNetwork(Sources):
         True: these flows have all arrived. `progress` is told, about twice a second, the simulated time and an estimate
         of the wall's seconds that are left (infinite where no end is known). Raises VirtualError; CallbackError where
         an algorithm or a scheduled function raised. Ctrl-C (and SIGTERM) waits until the events of a look at the wall's
-        clock are over, so never comes between a question and its answer: the run can go on as if nothing had happened.
+        clock are over, so never comes in the middle of a callback: the run can go on as if nothing had happened.
         """
         if until_s is None and not finish:
             raise VirtualError("a run needs a time to end at, or finish=True")
@@ -299,9 +299,9 @@ class VirtualNetwork(Sources):
         if reason == native.CALL:
             name: str = self._calls[index][1]
             return name
-        if reason == native.BUDGET:
+        if reason != native.CALLBACK:
             return "progress"
-        end = "NP" if reason in (native.WINDOW, native.MARKED) else "RP"
+        end = "NP" if self._exchange.np else "RP"
         return f"{end} of flow {self._by_index[index].spec.id}"
 
     # ---- inside ----

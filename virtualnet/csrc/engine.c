@@ -10,7 +10,7 @@
 #include "pfc.c"
 #include "nic.c"
 #include "receive.c"
-#include "ask.c"
+#include "callback.c"
 #include "sample.c"
 #include "stats.c"
 #include "capture.c"

@@ -391,39 +391,15 @@ int vn_call(struct vn_net *net, uint64_t time_ps, uint32_t number)
 
 /* ---- running ---- */
 
-/* What Python decided. */
-static void take_answer(struct vn_net *net)
-{
-    const struct vn_question *question = &net->question;
-    enum vn_reason reason = net->reason;
-    uint32_t number = net->exchange.flow;
-    net->reason = VN_FAILED;
-    if (!vn_is_question(reason)) return;
-    struct vn_flow *flow = &net->flows[number];
-    if (reason == VN_WINDOW || reason == VN_MARKED) {
-        if (reason == VN_MARKED) flow->marked_from = question->marked_from;
-        if (question->answered) vn_send_cnp(net, number, question->answer_mark, question->rate_bps);
-        return;
-    }
-    if (question->answered) vn_nic_rate(net, number, question->rate_bps);
-    flow->due_bytes = question->due_bytes;
-    if (question->timer != flow->timer) {
-        flow->timer = question->timer;
-        if (flow->timer != VN_NEVER && flow->timer < net->now) flow->timer = net->now;
-        if (flow->timer != VN_NEVER) vn_at(net, flow->timer, VN_EV_TIMER, number);
-    }
-}
-
 enum vn_reason vn_run(struct vn_net *net, PyObject *flows, PyObject *on_window, PyObject *on_rate)
 {
-    enum vn_reason reason = VN_FAILED;
+    net->python.flows = flows;
+    net->python.on_window = on_window;
+    net->python.on_rate = on_rate;
+    if (net->raised) snprintf(net->error, sizeof net->error, "an algorithm raised an error: the run can't go on");
     if (net->pool == NULL && !net->failed && sides_init(net) && vn_order_init(net)) pool_init(net);
-    while (!net->failed) {
-        take_answer(net);
-        reason = vn_run_events(net);
-        net->exchange.reason = reason;
-        if (net->failed || !vn_is_question(reason)) break;
-        if (!vn_ask_python(net, flows, on_window, on_rate)) return reason;
-    }
+    enum vn_reason reason = net->failed ? VN_FAILED : vn_run_events(net);
+    if (net->raised) return VN_FAILED; /* exchange says whose algorithm it was */
+    net->exchange.now_s = vn_seconds(net->now);
     return net->exchange.reason = net->failed ? VN_FAILED : reason;
 }

@@ -190,31 +190,26 @@ struct vn_sampler {
     double *values;
 };
 
-/* What questions are asked with: classes of hosts/algorithms/base.py, names of methods and fields. */
+/* Methods and fields of hosts/algorithms/base.py, by name; VN_NAMES: none. */
 enum vn_name {
     VN_ON_WINDOW, VN_ON_MARKED, VN_ON_CNP, VN_ON_CNM, VN_ON_ACK, VN_ON_TIMER, VN_ON_BYTES_SENT, VN_RATE_BPS, VN_TIMER_S,
     VN_SENT_BYTES, VN_DUE_BYTES, VN_MARKED_FROM_S, VN_MARK, VN_REC_RATE_BPS, VN_NAMES,
 };
 struct vn_python {
-    PyObject *window, *cnp, *cnm, *ack, *names[VN_NAMES];
+    PyObject *window, *cnp, *cnm, *ack, *names[VN_NAMES]; /* classes */
     PyObject *marks[4]; /* of base.py's Mark, by the ECN field's value */
+    PyObject *flows, *on_window, *on_rate; /* as vn_run got them */
 };
 
-/* What is asked, and the answer. */
-struct vn_question {
-    uint32_t packets, marked_ce, marked_ue; /* of an NP's window ... */
+/* A method of a flow's NP or RP that is due, with its arguments. */
+struct vn_callback {
+    enum vn_name method;
+    uint32_t flow;
+    uint32_t packets, marked_ce, marked_ue; /* on_window */
     uint64_t bytes;
     double first_s, last_s;
-    uint8_t mark;        /* ... and of an RP's CNP or acknowledgement: the ECN field's value */
-    double told;         /* VN_CNP: RecRate; VN_CNM: quantised feedback; VN_ACK: the round trip, in seconds */
-    uint64_t sent_bytes; /* by the flow so far, in frames */
-
-    bool answered;        /* there is a rate or a CNP */
-    uint8_t answer_mark;  /* NP: the CNP's */
-    double rate_bps;      /* RP: the rate from now on. NP: RecRate */
-    uint64_t timer;       /* RP: when its timer is due; VN_NEVER: it has none */
-    uint64_t due_bytes;   /* RP: how many bytes must have been sent for VN_BYTES; VN_NEVER: none */
-    uint64_t marked_from; /* NP: marked packets before then need no VN_MARKED */
+    uint8_t mark;    /* on_cnp, on_ack: the ECN field's value */
+    double feedback; /* on_cnp: RecRate; on_cnm: quantised feedback; on_ack: the round trip, in seconds */
 };
 
 /* A flow's number on the wire, 24 bits, is the destination queue pair that its packets' BTH name. */
@@ -224,9 +219,7 @@ struct vn_net {
     uint64_t now, response, digest, events_done, traversals, data_traversals, dropped, bad_frames, stray_frames;
     uint32_t longest_frame;
     uint32_t unfinished; /* flows of known size that haven't arrived whole */
-    enum vn_reason reason;
     struct vn_exchange exchange;
-    struct vn_question question;
     struct vn_python python;
     /* Order, see order.c. */
     bool by_node;
@@ -238,7 +231,6 @@ struct vn_net {
     uint64_t end;          /* of the present turn */
     uint32_t *round, turn; /* nodes in the order of their turns; whose it is, in that order */
     bool ordered;          /* all nodes' events until the limit in their order instead */
-    bool listed;           /* of the turn, or of all nodes */
     bool large;            /* packets have to be brought near */
     const struct vn_node *later[VN_STEPS]; /* by step: whose it is in the present turn; NULL: nobody's */
     uint32_t piece, pieces;                /* of them: what is brought near next; how many there are */
@@ -261,7 +253,9 @@ struct vn_net {
     struct vn_sampler *samplers;
     uint32_t n_samplers;
     uint32_t *flow_of[VN_QPS / VN_QP_PAGE]; /* by queue pair, in pages; VN_NONE: no flow */
-    bool failed;
+    bool called; /* the event was one of vn_call */
+    bool failed; /* the run can't go on ... */
+    bool raised; /* ... because an algorithm raised an error */
     char error[256];
 };
 
@@ -270,6 +264,7 @@ static void vn_fail(struct vn_net *, const char *format, ...) __attribute__((for
 
 /* The flow of a queue pair; VN_NONE: there is none. */
 static uint32_t vn_flow_named(const struct vn_net *, uint32_t qp);
+static inline double vn_seconds(uint64_t ps) { return (double)ps / 1e12; }
 static inline uint32_t load24(const uint8_t *at) { return (uint32_t)at[0] << 16 | (uint32_t)at[1] << 8 | at[2]; }
 
 static inline struct vn_link *vn_link_of(struct vn_net *net, uint32_t link) { return &net->links[link]; }
@@ -390,14 +385,13 @@ static void vn_nic_changed(struct vn_net *, struct vn_node *); /* something that
 /* ---- receive.c ---- */
 static void vn_host_receive(struct vn_net *, struct vn_node *, uint32_t id);
 static void vn_window_event(struct vn_net *, uint32_t flow);
-static void vn_ask(struct vn_net *, enum vn_reason, uint32_t number); /* when this event is over, see ask.c */
 static void vn_send_cnp(struct vn_net *, uint32_t flow, uint8_t mark, double rate_bps);
 
-/* ---- ask.c ---- */
+/* ---- callback.c ---- */
 static bool vn_python_init(struct vn_python *);
 static void vn_python_end(struct vn_python *);
-static bool vn_is_question(enum vn_reason);
-static bool vn_ask_python(struct vn_net *, PyObject *flows, PyObject *on_window, PyObject *on_rate); /* false: it raised */
+/* An event's last act: calls the method, and does what the algorithm wants. */
+static void vn_call_back(struct vn_net *, const struct vn_callback *);
 
 /* ---- sample.c, capture.c ---- */
 static void vn_sample(struct vn_net *, uint32_t sampler);

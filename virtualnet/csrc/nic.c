@@ -74,12 +74,13 @@ static struct vn_turn *turn_of(const struct vn_node *node, uint32_t flow)
     return NULL;
 }
 
-static void start(struct vn_net *net, struct vn_node *node, uint32_t index)
+/* Sends the next frame of a flow. True: with it the flow has sent as many bytes as its RP wants to hear of. */
+static bool start(struct vn_net *net, struct vn_node *node, uint32_t index)
 {
     struct vn_turn *turn = &node->turns[index];
     uint32_t number = turn->flow, id = vn_packet_new(net);
     struct vn_flow *flow = &net->flows[number];
-    if (id == VN_NONE) return;
+    if (id == VN_NONE) return false;
     struct vn_packet *packet = vn_packet_at(net, id);
     bool last = flow->packets != 0 && flow->sent + 1 == flow->packets;
     vn_stamp(net, packet, flow, last);
@@ -96,7 +97,7 @@ static void start(struct vn_net *net, struct vn_node *node, uint32_t index)
     turn->next = flow->base + flow->interval;
     node->last = number;
     if (last) drop(net, node, index, vn_link_of(net, node->link)->free + vn_link_of(net, node->link)->delay);
-    else if (flow->sent_bytes >= flow->due_bytes) vn_ask(net, VN_BYTES, number);
+    return !last && flow->sent_bytes >= flow->due_bytes;
 }
 
 static void schedule(struct vn_net *net, struct vn_node *node)
@@ -119,14 +120,19 @@ void vn_nic_event(struct vn_net *net, uint32_t link)
     struct vn_link *out = vn_link_of(net, link);
     struct vn_node *node = &net->nodes[out->node];
     node->scheduled = VN_NEVER;
-    while (node->choice.when <= net->now && net->reason == VN_FAILED && !net->failed) {
+    struct vn_callback callback = {.method = VN_NAMES};
+    while (node->choice.when <= net->now && callback.method == VN_NAMES && !net->failed) {
         struct vn_choice choice = node->choice;
-        if (choice.what == VN_START) start(net, node, choice.index);
+        if (choice.what == VN_START) {
+            callback.flow = node->turns[choice.index].flow;
+            if (start(net, node, choice.index)) callback.method = VN_ON_BYTES_SENT;
+        }
         else if (choice.what == VN_CONTROL) vn_transmit(net, out, vn_urgent_pop(net, out));
         else drop(net, node, choice.index, net->now);
         node->choice = choose(net, node);
     }
     schedule(net, node);
+    if (callback.method != VN_NAMES) vn_call_back(net, &callback);
 }
 
 void vn_nic_control(struct vn_net *net, struct vn_node *node, uint32_t id)

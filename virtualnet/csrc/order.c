@@ -22,7 +22,7 @@ static inline void dispatch(struct vn_net *net, struct vn_event event)
     case VN_EV_TIMER:
         if (net->flows[id].timer == net->now && net->flows[id].ended == VN_NEVER) {
             net->flows[id].timer = VN_NEVER;
-            vn_ask(net, VN_TIMER, id);
+            vn_call_back(net, &(struct vn_callback){.method = VN_ON_TIMER, .flow = id});
         }
         break;
     case VN_EV_ARRIVAL:
@@ -32,7 +32,10 @@ static inline void dispatch(struct vn_net *net, struct vn_event event)
     case VN_EV_PFC: vn_pfc_effect(net, id); break;
     case VN_EV_EXPIRY: vn_pfc_expiry(net, id / VN_CLASSES, id % VN_CLASSES); break;
     case VN_EV_REFRESH: vn_pfc_refresh(net, id / VN_CLASSES, id % VN_CLASSES); break;
-    case VN_EV_CALL: vn_ask(net, VN_CALL, id); break;
+    case VN_EV_CALL:
+        net->called = true;
+        net->exchange.flow = id;
+        break;
     case VN_EV_SAMPLE: vn_sample(net, id); break;
     }
 }
@@ -52,14 +55,20 @@ static inline __attribute__((always_inline)) void happen(struct vn_net *net, uin
     dispatch(net, event);
 }
 
-static bool stopped(const struct vn_net *net) { return net->reason != VN_FAILED || net->failed; }
-
 static bool finished(const struct vn_net *net) { return net->exchange.finish && net->unfinished == 0; }
 
 static enum vn_reason until(struct vn_net *net)
 {
     if (net->now < net->exchange.until_ps && net->exchange.until_ps != VN_NEVER) net->now = net->exchange.until_ps;
     return VN_UNTIL;
+}
+
+/* Whether Python has a call to make. */
+static bool called(struct vn_net *net)
+{
+    bool was = net->called;
+    net->called = false;
+    return was;
 }
 
 /* ---- one queue ---- */
@@ -72,7 +81,8 @@ static bool replaced(const struct vn_net *net, struct vn_event event)
 
 static enum vn_reason run_in_order(struct vn_net *net, uint64_t enough)
 {
-    while (!stopped(net)) {
+    while (!net->failed) {
+        if (called(net)) return VN_CALL;
         if (finished(net)) return VN_FINISHED;
         if (net->events_done == enough) return VN_BUDGET;
         if (net->queue.n == 0 || net->queue.events[0].time > net->exchange.until_ps) return until(net);
@@ -80,7 +90,7 @@ static enum vn_reason run_in_order(struct vn_net *net, uint64_t enough)
         if (replaced(net, event)) continue;
         happen(net, vn_place(net, vn_kind_of(event), vn_id_of(event)), event);
     }
-    return net->reason;
+    return VN_FAILED;
 }
 
 /* ---- each node by itself ---- */
@@ -144,7 +154,6 @@ static bool list_arrivals(struct vn_net *net, uint32_t from, uint32_t to)
     }
     net->coming = sides > 1 ? vn_sort(net->lists[0], net->lists[1], n, first, last) : net->lists[0];
     for (uint32_t i = 0; i < VN_AHEAD; i++) net->coming[n + i] = (struct vn_coming){.time = VN_NEVER};
-    net->listed = true;
     return true;
 }
 
@@ -190,15 +199,14 @@ static void close_turn(struct vn_net *net, uint32_t number)
         if (side->arrives < first) first = side->arrives;
     }
     net->first[number] = first;
-    net->listed = false;
 }
 
-/* Goes on with the node's turn; true: it is over. */
+/* False: the run has failed. */
 static bool run_turn(struct vn_net *net, uint32_t number)
 {
-    if (!net->listed && !open_turn(net, number)) return false;
+    if (!open_turn(net, number)) return false;
     const struct vn_node *node = &net->nodes[number];
-    while (!stopped(net)) {
+    while (!net->failed) {
         struct vn_event event = node->events.at[1];
         if (arrives_before(net, event)) {
             if (net->large) {
@@ -216,13 +224,13 @@ static bool run_turn(struct vn_net *net, uint32_t number)
     return false;
 }
 
-/* Goes on with the round; true: all nodes had their turn. */
+/* Each node's turn. False: the run has failed. */
 static bool run_round(struct vn_net *net)
 {
-    for (; net->turn < net->n_nodes; net->turn++) {
+    for (net->turn = 0; net->turn < net->n_nodes; net->turn++) {
         uint32_t number = net->round[net->turn];
-        if (!net->listed) net->end = end_of_turn(net, number);
-        if ((net->listed || net->first[number] < net->end) && !run_turn(net, number)) return false;
+        net->end = end_of_turn(net, number);
+        if (net->first[number] < net->end && !run_turn(net, number)) return false;
         if (net->end > net->done[number]) net->done[number] = net->end;
     }
     return true;
@@ -241,19 +249,19 @@ static uint32_t first_node(const struct vn_net *net)
     return best;
 }
 
-/* Goes on with all nodes' events until the limit, in their order; true: these have happened, or all flows have arrived. */
+/* All nodes' events until the limit, in their order, or until all flows have arrived. False: the run has failed. */
 static bool run_ordered(struct vn_net *net)
 {
     net->end = net->limit;
-    if (!net->listed && !list_arrivals(net, 0, net->n_nodes)) return false;
-    while (!stopped(net) && !finished(net)) {
+    if (!list_arrivals(net, 0, net->n_nodes)) return false;
+    while (!net->failed && !finished(net)) {
         uint32_t node = first_node(net);
         struct vn_event event = node != VN_NONE ? net->nodes[node].events.at[1] : (struct vn_event){VN_NEVER, 0};
         if (arrives_before(net, event)) take_arrival(net);
         else if (node != VN_NONE) take(net, node);
         else break;
     }
-    if (stopped(net)) return false;
+    if (net->failed) return false;
     for (; net->coming->time != VN_NEVER; net->coming++) { /* those to come are no longer listed */
         struct vn_side *side = &net->sides[net->coming->side];
         if (net->coming->time < side->arrives) side->arrives = net->coming->time;
@@ -317,10 +325,10 @@ static bool at_limit(struct vn_net *net, uint64_t start, bool enough)
 
 static enum vn_reason run_by_node(struct vn_net *net, uint64_t enough)
 {
-    while (!stopped(net) && (net->ordered ? run_ordered(net) : run_round(net))) {
+    while (!called(net)) {
+        if (!(net->ordered ? run_ordered(net) : run_round(net))) return VN_FAILED;
         uint64_t start = earliest(net->first, net->n_nodes);
         net->ordered = false;
-        net->turn = 0;
         net->large = (uint64_t)net->n_packets * net->lines > 1 << 14; /* packets don't stay in the caches by themselves */
         if (!at_limit(net, start, net->events_done >= enough)) continue;
         if (net->now + 1 < net->limit) net->now = net->limit - 1;
@@ -331,7 +339,7 @@ static enum vn_reason run_by_node(struct vn_net *net, uint64_t enough)
         if (common < start) happen(net, VN_NONE, vn_pop(&net->queue));
         else set_limit(net, start, common < net->exchange.until_ps ? common : net->exchange.until_ps);
     }
-    return net->reason;
+    return VN_CALL;
 }
 
 /* The order of turns: first one half of the nodes, then the other, which are each other's neighbours as far as can be. Then a

@@ -1,4 +1,4 @@
-/* What a host does with what arrives: counts data, keeps the NP's windows, acknowledges, takes notices to the sender. */
+/* What a host does with what arrives: counts data, keeps the NP's windows, acknowledges, takes notifications to the RP. */
 #include <math.h>
 #include <string.h>
 
@@ -55,22 +55,6 @@ static bool sound(const uint8_t *header)
     return ((sum & 0xffff) + (sum >> 16)) == 0xffff;
 }
 
-static double seconds(uint64_t ps) { return (double)ps / 1e12; }
-
-void vn_ask(struct vn_net *net, enum vn_reason reason, uint32_t number)
-{
-    struct vn_exchange *exchange = &net->exchange;
-    net->reason = reason;
-    exchange->flow = number;
-    exchange->now_s = seconds(net->now);
-    net->question.answered = false;
-    if (reason == VN_CALL) return;
-    const struct vn_flow *flow = &net->flows[number];
-    net->question.sent_bytes = flow->sent_bytes;
-    net->question.timer = flow->timer;
-    net->question.due_bytes = flow->due_bytes;
-}
-
 /* Where the time is kept at which the packet of this PSN, the last of a segment, had left the NIC. */
 static uint64_t *asked_at(const struct vn_flow *flow, uint32_t psn)
 {
@@ -123,7 +107,8 @@ static void send_ack(struct vn_net *net, uint32_t number, uint32_t psn)
     vn_nic_control(net, &net->nodes[flow->dst], id);
 }
 
-static void on_data(struct vn_net *net, struct vn_node *node, uint32_t number, const uint8_t *frame, uint32_t bytes)
+static void on_data(struct vn_net *net, struct vn_node *node, uint32_t number, const uint8_t *frame, uint32_t bytes,
+                    struct vn_callback *callback)
 {
     struct vn_flow *flow = &net->flows[number];
     uint32_t psn = load32(frame + PSN) & 0xffffff, ecn = frame[TOS] & 3u;
@@ -162,57 +147,48 @@ static void on_data(struct vn_net *net, struct vn_node *node, uint32_t number, c
         net->unfinished--;
     }
     if (frame[PSN] & ASKS) send_ack(net, number, psn);
-    if (ecn == CE && net->now >= flow->marked_from) vn_ask(net, VN_MARKED, number);
+    callback->flow = number;
+    if (ecn == CE && net->now >= flow->marked_from) callback->method = VN_ON_MARKED;
 }
 
-static void on_cnp(struct vn_net *net, uint32_t number, const uint8_t *frame)
+/* CNP, CNM or acknowledgement: for the flow that its BTH names, whichever packet a switch made it of. */
+static void on_notification(struct vn_net *net, const struct vn_node *node, const uint8_t *frame, struct vn_callback *callback)
 {
+    bool cnm = load16(frame + DST_PORT) == CNM_PORT, ack = !cnm && frame[BTH] == ACKNOWLEDGE;
+    uint32_t number = vn_flow_named(net, load24(frame + (cnm ? CNM_QP : VN_QP)));
+    if (number == VN_NONE || &net->nodes[net->flows[number].src] != node) {
+        net->stray_frames++;
+        return;
+    }
     struct vn_flow *flow = &net->flows[number];
-    flow->cnps_received++;
+    if (!ack) flow->cnps_received++;
     if (flow->ended != VN_NEVER) return;
-    net->question.mark = frame[TOS] & 3;
-    net->question.told = load32(frame + REC_RATE) * 1e6;
-    vn_ask(net, VN_CNP, number);
-}
-
-static void on_message(struct vn_net *net, uint32_t number, const uint8_t *frame)
-{
-    struct vn_flow *flow = &net->flows[number];
-    flow->cnps_received++;
-    if (flow->ended != VN_NEVER) return;
-    net->question.told = frame[CNM + 1] & MAX_FEEDBACK;
-    vn_ask(net, VN_CNM, number);
-}
-
-static void on_ack(struct vn_net *net, uint32_t number, const uint8_t *frame)
-{
-    const struct vn_flow *flow = &net->flows[number];
-    if (flow->ended != VN_NEVER) return;
-    net->question.mark = frame[TOS] & 3;
-    net->question.told = seconds(net->now - *asked_at(flow, load32(frame + PSN) & 0xffffff));
-    vn_ask(net, VN_ACK, number);
-}
-
-/* It is for the flow that its BTH names, whichever packet a switch made it of. */
-static void on_notification(struct vn_net *net, const struct vn_node *node, const uint8_t *frame)
-{
-    bool message = load16(frame + DST_PORT) == CNM_PORT;
-    uint32_t number = vn_flow_named(net, load24(frame + (message ? CNM_QP : VN_QP)));
-    if (number == VN_NONE || &net->nodes[net->flows[number].src] != node) net->stray_frames++;
-    else if (message) on_message(net, number, frame);
-    else if (frame[BTH] == ACKNOWLEDGE) on_ack(net, number, frame);
-    else on_cnp(net, number, frame);
+    callback->flow = number;
+    callback->mark = frame[TOS] & 3;
+    if (cnm) {
+        callback->method = VN_ON_CNM;
+        callback->feedback = frame[CNM + 1] & MAX_FEEDBACK;
+    } else if (ack) {
+        callback->method = VN_ON_ACK;
+        callback->feedback = vn_seconds(net->now - *asked_at(flow, load32(frame + PSN) & 0xffffff));
+    } else {
+        callback->method = VN_ON_CNP;
+        callback->feedback = load32(frame + REC_RATE) * 1e6;
+    }
 }
 
 void vn_host_receive(struct vn_net *net, struct vn_node *node, uint32_t id)
 {
     struct vn_packet *packet = vn_packet_at(net, id);
     const uint8_t *frame = vn_frame(net, packet);
+    struct vn_callback callback;
+    callback.method = VN_NAMES;
     if (memcmp(frame + DST_IP, node->ip, 4) != 0 || packet->flow == VN_NONE) net->stray_frames++;
     else if (!sound(frame + IP)) net->bad_frames++;
-    else if (packet->data) on_data(net, node, packet->flow, frame, packet->bytes);
-    else on_notification(net, node, frame);
+    else if (packet->data) on_data(net, node, packet->flow, frame, packet->bytes, &callback);
+    else on_notification(net, node, frame, &callback);
     vn_packet_free(net, id);
+    if (callback.method != VN_NAMES) vn_call_back(net, &callback);
 }
 
 void vn_window_event(struct vn_net *net, uint32_t number)
@@ -224,12 +200,12 @@ void vn_window_event(struct vn_net *net, uint32_t number)
         flow->window_end = 0;
         return;
     }
-    net->question.packets = (uint32_t)packets;
-    net->question.marked_ce = (uint32_t)(flow->marked_ce - flow->window_ce);
-    net->question.marked_ue = (uint32_t)(flow->marked_ue - flow->window_ue);
-    net->question.bytes = flow->received_bytes - flow->window_bytes;
-    net->question.first_s = seconds(flow->window_first);
-    net->question.last_s = seconds(flow->last);
+    struct vn_callback callback = {
+        .method = VN_ON_WINDOW, .flow = number, .packets = (uint32_t)packets,
+        .marked_ce = (uint32_t)(flow->marked_ce - flow->window_ce), .marked_ue = (uint32_t)(flow->marked_ue - flow->window_ue),
+        .bytes = flow->received_bytes - flow->window_bytes, .first_s = vn_seconds(flow->window_first),
+        .last_s = vn_seconds(flow->last),
+    };
     flow->window_packets = flow->received;
     flow->window_bytes = flow->received_bytes;
     flow->window_ce = flow->marked_ce;
@@ -237,7 +213,7 @@ void vn_window_event(struct vn_net *net, uint32_t number)
     flow->window_first = VN_NEVER;
     if (flow->missing == 0) flow->window_end = 0;
     else open_window(net, flow, number);
-    vn_ask(net, VN_WINDOW, number);
+    vn_call_back(net, &callback);
 }
 
 void vn_send_cnp(struct vn_net *net, uint32_t number, uint8_t mark, double rate_bps)

@@ -1,8 +1,8 @@
 /* A network in virtual time: the API that Python calls (virtualnet/native.py, by ctypes). One thread, no clock: times are
  * whole picoseconds since the start of the run, and equal calls give equal results to the bit.
  *
- * Python builds the network, then calls vn_run again and again. Where an algorithm has something to decide, it calls the
- * algorithm's Python object (ask.c); it returns for all else.
+ * Python builds the network, then calls vn_run again and again. Where an algorithm has something to decide, the engine calls
+ * the algorithm's Python object (callback.c); it returns for all else.
  *
  * Calls that can fail return 0 or an index >= 0, or a negative errno; vn_error says why. */
 #ifndef VN_VIRTUALNET_H
@@ -17,27 +17,21 @@ enum { VN_CLASSES = 8, VN_TEMPLATE_BYTES = 64 };
 
 struct vn_net;
 
-/* Why vn_run returned, or what it asks an algorithm, see ask.c. */
+/* Why vn_run returned. */
 enum vn_reason {
     VN_FAILED = 0,   /* vn_error says why; the run can't go on */
     VN_UNTIL = 1,    /* the time has come; all events until then have happened */
     VN_BUDGET = 2,   /* so many events have happened: a chance to look at the clock on the wall */
     VN_FINISHED = 3, /* every flow of known size has arrived whole */
     VN_CALL = 4,     /* what vn_call scheduled; `flow` is its number */
-    VN_WINDOW = 5,   /* NP: a window of a flow ended, with packets */
-    VN_MARKED = 6,   /* NP: a marked packet arrived, of a flow that wants to know */
-    VN_CNP = 7,      /* RP: a CNP arrived at the flow's sender */
-    VN_CNM = 8,      /* RP: a switch's message arrived there */
-    VN_ACK = 9,      /* RP: the last packet of a segment was acknowledged */
-    VN_TIMER = 10,   /* RP: its timer */
-    VN_BYTES = 11,   /* RP: the flow has sent as many bytes as it wanted to hear of */
+    VN_CALLBACK = 5, /* it hasn't: an algorithm runs, or has raised */
 };
 
-/* What both sides read and write between two calls of vn_run, and while Python is asked. */
+/* What both sides read and write between two calls of vn_run, and in callbacks. */
 struct vn_exchange {
-    /* Whose turn it is in Python: an algorithm's, while vn_run asks it, or that of who called vn_run. */
     uint32_t reason; /* enum vn_reason */
-    uint32_t flow;   /* which is asked; of VN_CALL: the call's number */
+    uint32_t flow;   /* VN_CALLBACK: whose algorithm it is; VN_CALL: the call's number */
+    uint32_t np;     /* VN_CALLBACK: it is the NP; 0: the RP */
     double now_s;
     /* How far vn_run goes: until after the last event at `until_ps`, for `budget` events at most (it counts them down), and
      * with `finish` until all flows of known size have arrived whole. */
@@ -139,9 +133,9 @@ int vn_call(struct vn_net *, uint64_t time_ps, uint32_t number);
 /* Writes every frame that leaves over `link` into a file: pcap with nanoseconds, which are the nominal time. */
 int vn_capture(struct vn_net *, uint32_t link, const char *path);
 
-/* on_window and on_rate, if not None, are called when an NP was asked about a window: (flow, now_s, window, what it answered); and
- * an RP: (flow, now_s). `flows`: a list, by number, of what they are told for a flow. If Python code raises, its error is set, the
- * result is undefined, and the network isn't to be changed any more. */
+/* on_window and on_rate, if not None, are called after an NP's on_window: (flow, now_s, window, what it returned); and after each
+ * method of an RP: (flow, now_s). `flows`: a list, by number, of what they are told for a flow. If Python code raises, its error is
+ * set, the result is undefined, and the network isn't to be changed any more. */
 enum vn_reason vn_run(struct vn_net *, PyObject *flows, PyObject *on_window, PyObject *on_rate);
 
 struct vn_totals {

@@ -1,0 +1,255 @@
+/* Calls the algorithms: an NP's on_window and on_marked, an RP's on_cnp, on_cnm, on_ack, on_timer and on_bytes_sent
+ * (hosts/algorithms/base.py). What the algorithm wants from then on is done before the next event.
+ *
+ * What a method raises ends vn_run, as Python's error. */
+#include <math.h>
+#include <stdio.h>
+
+#include "net.h"
+
+static const char *const NAMES[VN_NAMES] = {
+    [VN_ON_WINDOW] = "on_window", [VN_ON_MARKED] = "on_marked", [VN_ON_CNP] = "on_cnp", [VN_ON_CNM] = "on_cnm",
+    [VN_ON_ACK] = "on_ack", [VN_ON_TIMER] = "on_timer", [VN_ON_BYTES_SENT] = "on_bytes_sent",
+    [VN_RATE_BPS] = "rate_bps", [VN_TIMER_S] = "timer_s", [VN_SENT_BYTES] = "sent_bytes", [VN_DUE_BYTES] = "due_bytes",
+    [VN_MARKED_FROM_S] = "marked_from_s", [VN_MARK] = "mark", [VN_REC_RATE_BPS] = "rec_rate_bps",
+};
+
+bool vn_python_init(struct vn_python *python)
+{
+    for (uint32_t i = 0; i < VN_NAMES; i++) {
+        python->names[i] = PyUnicode_InternFromString(NAMES[i]);
+        if (python->names[i] == NULL) return false;
+    }
+    return true;
+}
+
+void vn_python_end(struct vn_python *python)
+{
+    for (uint32_t i = 0; i < VN_NAMES; i++) Py_DecRef(python->names[i]);
+}
+
+/* A value of one of base.py's named tuples; takes its fields over. NULL: Python's error. */
+static PyObject *record(PyObject *type, uint32_t n, PyObject *const *fields)
+{
+    PyObject *made = PyType_GenericAlloc(type, n);
+    bool whole = made != NULL;
+    for (uint32_t i = 0; i < n; i++) {
+        if (fields[i] == NULL) whole = false;
+        if (made == NULL) Py_DecRef(fields[i]);
+        else PyTuple_SetItem(made, i, fields[i]);
+    }
+    if (whole) return made;
+    Py_DecRef(made);
+    return NULL;
+}
+
+/* Takes `result` over; false: there is none. */
+static bool done(PyObject *result)
+{
+    Py_DecRef(result);
+    return result != NULL;
+}
+
+static bool failed(double value) { return value == -1 && PyErr_Occurred() != NULL; }
+
+/* Takes `value` over. */
+static bool to_double(PyObject *value, double *to)
+{
+    if (value == NULL) return false;
+    *to = PyFloat_AsDouble(value);
+    Py_DecRef(value);
+    return !failed(*to);
+}
+
+static bool to_ps(double seconds, uint64_t *to)
+{
+    double ps = rint(seconds * 1e12);
+    if (!(ps >= 0 && ps < 0x1p64)) {
+        PyErr_SetString(PyExc_OverflowError, "a time that picoseconds in 64 bits can't hold");
+        return false;
+    }
+    *to = (uint64_t)ps;
+    return true;
+}
+
+/* ---- NP ---- */
+
+static PyObject *window_of(const struct vn_net *net, const struct vn_callback *callback)
+{
+    PyObject *fields[] = {
+        PyLong_FromUnsignedLongLong(callback->packets), PyLong_FromUnsignedLongLong(callback->marked_ce),
+        PyLong_FromUnsignedLongLong(callback->marked_ue), PyLong_FromUnsignedLongLong(callback->bytes),
+        PyFloat_FromDouble(callback->first_s), PyFloat_FromDouble(callback->last_s),
+    };
+    return record(net->python.window, 6, fields);
+}
+
+/* Sends what the NP returned: a Cnp, or None. */
+static bool send(struct vn_net *net, uint32_t flow, PyObject *cnp)
+{
+    if (cnp == &_Py_NoneStruct) return true;
+    int sound = PyObject_IsInstance(cnp, net->python.cnp);
+    if (sound == 0) PyErr_SetString(PyExc_TypeError, "an NP's answer is a Cnp or None");
+    if (sound != 1) return false;
+    PyObject *mark = PyObject_GetAttr(cnp, net->python.names[VN_MARK]);
+    if (mark == NULL) return false;
+    uint8_t ecn = 1;
+    while (ecn < 4 && net->python.marks[ecn] != mark) ecn++;
+    Py_DecRef(mark);
+    if (ecn == 4) {
+        PyErr_SetString(PyExc_TypeError, "a Cnp's mark is one of Mark");
+        return false;
+    }
+    double rate_bps;
+    if (!to_double(PyObject_GetAttr(cnp, net->python.names[VN_REC_RATE_BPS]), &rate_bps)) return false;
+    vn_send_cnp(net, flow, ecn, rate_bps);
+    return true;
+}
+
+static bool on_window(struct vn_net *net, const struct vn_callback *callback, PyObject *now)
+{
+    const struct vn_python *python = &net->python;
+    PyObject *window = window_of(net, callback);
+    if (window == NULL) return false;
+    PyObject *cnp = PyObject_CallMethodObjArgs(net->flows[callback->flow].np, python->names[VN_ON_WINDOW], window, NULL);
+    bool well = cnp != NULL && send(net, callback->flow, cnp);
+    if (well && python->on_window != &_Py_NoneStruct) {
+        PyObject *flow = PyList_GetItem(python->flows, callback->flow);
+        well = flow != NULL && done(PyObject_CallFunctionObjArgs(python->on_window, flow, now, window, cnp, NULL));
+    }
+    Py_DecRef(window);
+    Py_DecRef(cnp);
+    return well;
+}
+
+static bool on_marked(struct vn_net *net, uint32_t number, PyObject *now)
+{
+    struct vn_flow *flow = &net->flows[number];
+    PyObject *cnp = PyObject_CallMethodObjArgs(flow->np, net->python.names[VN_ON_MARKED], now, NULL);
+    double from_s;
+    bool well = cnp != NULL && to_double(PyObject_GetAttr(flow->np, net->python.names[VN_MARKED_FROM_S]), &from_s);
+    flow->marked_from = 0;
+    well = well && (from_s <= 0 || to_ps(from_s, &flow->marked_from)) && send(net, number, cnp);
+    Py_DecRef(cnp);
+    return well;
+}
+
+/* ---- RP ---- */
+
+static PyObject *cnp_of(const struct vn_net *net, const struct vn_callback *callback)
+{
+    PyObject *mark = net->python.marks[callback->mark], *rate_bps = PyFloat_FromDouble(callback->feedback);
+    PyObject *cnp = rate_bps != NULL ? PyObject_CallFunctionObjArgs(net->python.cnp, mark, rate_bps, NULL) : NULL;
+    Py_DecRef(rate_bps);
+    return cnp;
+}
+
+/* With feedback, which it takes over, and the time. */
+static bool call_with(PyObject *rp, PyObject *method, PyObject *feedback, PyObject *now)
+{
+    if (feedback == NULL) return false;
+    PyObject *result = PyObject_CallMethodObjArgs(rp, method, feedback, now, NULL);
+    Py_DecRef(feedback);
+    return done(result);
+}
+
+static bool call_rp(const struct vn_net *net, const struct vn_callback *callback, PyObject *rp, PyObject *now)
+{
+    const struct vn_python *python = &net->python;
+    PyObject *method = python->names[callback->method];
+    switch (callback->method) {
+    case VN_ON_CNP: return call_with(rp, method, cnp_of(net, callback), now);
+    case VN_ON_CNM: {
+        PyObject *feedback = PyLong_FromUnsignedLongLong((unsigned long long)callback->feedback);
+        return call_with(rp, method, record(python->cnm, 1, &feedback), now);
+    }
+    case VN_ON_ACK: {
+        PyObject *fields[] = {PyFloat_FromDouble(callback->feedback), python->marks[callback->mark]};
+        Py_IncRef(fields[1]);
+        return call_with(rp, method, record(python->ack, 2, fields), now);
+    }
+    case VN_ON_TIMER: {
+        PyObject *due_s = PyObject_GetAttr(rp, python->names[VN_TIMER_S]);
+        if (due_s == NULL) return false;
+        PyObject *result = PyObject_CallMethodObjArgs(rp, method, due_s, NULL);
+        Py_DecRef(due_s);
+        return done(result);
+    }
+    default: return done(PyObject_CallMethodObjArgs(rp, method, now, NULL));
+    }
+}
+
+static bool read_rate(const struct vn_net *net, PyObject *rp, double *rate_bps)
+{
+    if (!to_double(PyObject_GetAttr(rp, net->python.names[VN_RATE_BPS]), rate_bps)) return false;
+    if (*rate_bps > 0 && *rate_bps < INFINITY) return true;
+    char text[96];
+    snprintf(text, sizeof text, "rate_bps is %g: a rate is finite, and above 0", *rate_bps);
+    PyErr_SetString(PyExc_ValueError, text);
+    return false;
+}
+
+/* VN_NEVER: it wants no timer. */
+static bool read_timer(const struct vn_net *net, PyObject *rp, uint64_t *timer)
+{
+    PyObject *value = PyObject_GetAttr(rp, net->python.names[VN_TIMER_S]);
+    if (value == NULL) return false;
+    *timer = VN_NEVER;
+    bool none = value == &_Py_NoneStruct;
+    double timer_s = none ? 0 : PyFloat_AsDouble(value);
+    Py_DecRef(value);
+    return none || (!failed(timer_s) && to_ps(timer_s, timer));
+}
+
+/* VN_NEVER: it doesn't want to hear of bytes. */
+static bool read_due_bytes(const struct vn_net *net, PyObject *rp, uint64_t *due_bytes)
+{
+    PyObject *value = PyObject_GetAttr(rp, net->python.names[VN_DUE_BYTES]);
+    if (value == NULL) return false;
+    bool none = value == &_Py_NoneStruct;
+    *due_bytes = none ? VN_NEVER : PyLong_AsUnsignedLongLong(value);
+    Py_DecRef(value);
+    return none || *due_bytes != VN_NEVER || PyErr_Occurred() == NULL;
+}
+
+static bool on_feedback(struct vn_net *net, const struct vn_callback *callback, PyObject *now)
+{
+    const struct vn_python *python = &net->python;
+    struct vn_flow *flow = &net->flows[callback->flow];
+    PyObject *sent = PyLong_FromUnsignedLongLong(flow->sent_bytes);
+    bool well = sent != NULL && PyObject_SetAttr(flow->rp, python->names[VN_SENT_BYTES], sent) == 0;
+    Py_DecRef(sent);
+    double rate_bps;
+    uint64_t timer, due_bytes;
+    well = well && call_rp(net, callback, flow->rp, now) && read_rate(net, flow->rp, &rate_bps) &&
+           read_timer(net, flow->rp, &timer) && read_due_bytes(net, flow->rp, &due_bytes);
+    if (well && python->on_rate != &_Py_NoneStruct) {
+        PyObject *known = PyList_GetItem(python->flows, callback->flow);
+        well = known != NULL && done(PyObject_CallFunctionObjArgs(python->on_rate, known, now, NULL));
+    }
+    if (!well) return false;
+    vn_nic_rate(net, callback->flow, rate_bps > flow->limit_bps ? flow->limit_bps : rate_bps);
+    flow->due_bytes = due_bytes;
+    if (timer == flow->timer) return true;
+    flow->timer = timer < net->now ? net->now : timer;
+    if (timer != VN_NEVER) vn_at(net, flow->timer, VN_EV_TIMER, callback->flow);
+    return true;
+}
+
+/* ---- both ---- */
+
+void vn_call_back(struct vn_net *net, const struct vn_callback *callback)
+{
+    struct vn_exchange *exchange = &net->exchange;
+    exchange->reason = VN_CALLBACK;
+    exchange->flow = callback->flow;
+    exchange->np = callback->method == VN_ON_WINDOW || callback->method == VN_ON_MARKED;
+    exchange->now_s = vn_seconds(net->now);
+    PyObject *now = PyFloat_FromDouble(exchange->now_s);
+    bool well = now != NULL;
+    if (well && callback->method == VN_ON_WINDOW) well = on_window(net, callback, now);
+    else if (well && callback->method == VN_ON_MARKED) well = on_marked(net, callback->flow, now);
+    else if (well) well = on_feedback(net, callback, now);
+    Py_DecRef(now);
+    if (!well) net->failed = net->raised = true;
+}
