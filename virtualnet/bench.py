@@ -2,7 +2,7 @@
 
 One run, repeated, each time in a new process: packets of data through a switch's program (traversals) a second of the
 run's CPU time, on one core; smallest, median, largest, and the machine's load beside it, which has to be small for the
-figures to mean much.
+figures to mean much. Each repetition runs without prefetching, too: "prefetching x" is the median of their ratios.
 
     incast   15 hosts send to one, k=4 fat-tree, 40 Gb/s, PCN with T = 50 us, 1000 B
     clos     512 hosts, the paper's Clos at a load of 0.6: 51,200 flows, each host's one after the other to hosts at
@@ -124,11 +124,12 @@ class Result:
     memory_mb: float
 
 
-def measure(name: str, duration_s: float, empty: bool = False, seed: int = 1) -> Result:
+def measure(name: str, duration_s: float, empty: bool = False, prefetch: bool = True, seed: int = 1) -> Result:
     """One repetition; `empty` with the floor's program."""
     topology, flows = SCENARIOS[name][0](seed)
     scheme = find_scheme("pcn").configure({"period_s": 50e-6, "w_min": 1 / 128})
-    with VirtualNetwork(topology, scheme, seed=seed, program=floor() if empty else None) as network:
+    program = floor() if empty else None
+    with VirtualNetwork(topology, scheme, seed=seed, program=program, prefetch=prefetch) as network:
         for flow in flows:
             network.add_flow(flow)
         begun = time.process_time()
@@ -152,14 +153,21 @@ def main() -> None:
         for name in arguments.scenarios or SCENARIOS:
             duration_s = arguments.duration or SCENARIOS[name][1]
             load = os.getloadavg()[0]
-            seen = [pool.apply(measure, (name, duration_s, arguments.floor)) for _ in range(arguments.repetitions)]
+            seen, ratios = [], []
+            for _ in range(arguments.repetitions):
+                with_it, without = (
+                    pool.apply(measure, (name, duration_s, arguments.floor, prefetch)) for prefetch in (True, False)
+                )
+                seen.append(with_it)
+                ratios.append(with_it.rate / without.rate)
             rates = [result.rate / 1e6 for result in seen]
             last = seen[-1]
             print(
                 f"{name}: {min(rates):.2f} / {statistics.median(rates):.2f} / {max(rates):.2f} million traversals "
                 f"a second (smallest, median, largest of {len(rates)}); {duration_s * 1e3:g} ms simulated in "
                 f"{last.cpu_s:.2f} s, {last.events:,} events, {last.most:,} frames at once; "
-                f"{max(result.memory_mb for result in seen):.0f} MB; load {load:.1f} on {os.cpu_count()} cores",
+                f"{max(result.memory_mb for result in seen):.0f} MB; "
+                f"prefetching x {statistics.median(ratios):.2f}; load {load:.1f} on {os.cpu_count()} cores",
                 flush=True,
             )
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import math
-import sys
 from dataclasses import dataclass, replace
 
 from hosts import wire
@@ -119,7 +118,6 @@ def configure(
         limit_bps=limit_bps(spec),
         segment=0 if rp.segment_bytes is None else max(1, round(rp.segment_bytes / payload_bytes)),
         wants_marked=type(np).on_marked is not NotificationPoint.on_marked,
-        np_fields=fields_before(np),
     )
     last = frame
     if spec.size_bytes is not None:
@@ -140,15 +138,6 @@ def configure(
     for name, content in (("cnp", notice), ("ack", ack)):
         _fill(getattr(config, name), content[: -wire.ICRC_LENGTH])
     return config, rp, np
-
-
-def fields_before(thing: object) -> int:
-    """In front of an object, CPython 3.11 and 3.12 keep a pointer to its fields: so many bytes before it.
-
-    0: there is none, or nobody knows. Nothing but speed depends on it.
-    """
-    has_fields = type(thing).__flags__ >> 4 & 1  # Py_TPFLAGS_MANAGED_DICT
-    return {(3, 11): 32, (3, 12): 24}.get(sys.version_info[:2], 0) if has_fields else 0
 
 
 def _fill(template: ctypes.Array[ctypes.c_uint8], content: bytes) -> None:

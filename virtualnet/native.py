@@ -51,7 +51,6 @@ class FlowConfig(ctypes.Structure):
         ("dst", _u32),
         ("priority", _u8),
         ("wants_marked", _u8),
-        ("np_fields", _u8),
         ("cnp_bytes", _u16),
         ("ack_bytes", _u16),
         *[
@@ -148,7 +147,7 @@ def engine() -> ctypes.CDLL:
     # PyDLL: a run keeps Python's lock, as it calls the algorithms; what they raise, the call raises.
     library = ctypes.PyDLL(str(build("libvirtualnet", [CSRC / "engine.c"], identity, FLAGS, CSRC)))
     library.vn_create.restype = _handle
-    library.vn_create.argtypes = [_bool, _u64, *[_object] * 5]
+    library.vn_create.argtypes = [_bool, _bool, _u64, *[_object] * 5]
     for name, (result, arguments) in _SIGNATURES.items():
         function = getattr(library, name)
         function.restype = result

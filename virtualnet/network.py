@@ -102,7 +102,8 @@ class VirtualNetwork(Sources):
 
     `response_s`: from the arrival of a PFC frame to its effect. `pfc` False: no PFC below the pipeline, for programs
     that do it themselves. No result depends on the rest: `queues` is how events wait for their turn, each node's by
-    themselves or all in one queue; `inplace` False takes the program's general form.
+    themselves or all in one queue; `inplace` False takes the program's general form; `prefetch` False doesn't fetch the
+    state of coming events into the processor's caches.
     A context manager. Raises LabError.
     """
 
@@ -118,6 +119,7 @@ class VirtualNetwork(Sources):
         pfc: bool = True,
         queues: Literal["nodes", "one"] = "nodes",
         inplace: bool = True,
+        prefetch: bool = True,
     ) -> None:
         self.topology = topology
         self.scheme = scheme
@@ -141,7 +143,7 @@ class VirtualNetwork(Sources):
         except BuildError as error:
             raise VirtualError(str(error)) from None
         self._handle: int | None = self._library.vn_create(
-            queues == "nodes", picoseconds(response_s), Window, Cnp, Cnm, Ack, tuple(map(Mark, range(4)))
+            queues == "nodes", prefetch, picoseconds(response_s), Window, Cnp, Cnm, Ack, tuple(map(Mark, range(4)))
         )
         if not self._handle:
             raise VirtualError("the network could not be made")

@@ -18,7 +18,7 @@ static int refuse(char *error, int code, const char *why)
 static struct sw_table *table_of(struct sw_switch *sw, uint32_t table, const char **why)
 {
     *why = sw->instance == NULL ? "no program is loaded" : "no such table";
-    sw->asked++;
+    sw->table_generation++;
     if (sw->instance == NULL || table >= sw->instance->program->n_tables) return NULL;
     return sw->instance->tables[table];
 }
@@ -121,7 +121,7 @@ int sw_table_counter_write(struct sw_switch *sw, uint32_t number, int64_t handle
 static struct sw_profile *profile_of(struct sw_switch *sw, uint32_t number, const char **why)
 {
     *why = sw->instance == NULL ? "no program is loaded" : "no such action profile";
-    sw->asked++;
+    sw->table_generation++;
     if (sw->instance == NULL || number >= sw->instance->program->n_profiles) return NULL;
     return sw->instance->profiles[number];
 }

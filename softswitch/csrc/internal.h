@@ -39,7 +39,7 @@ struct sw_switch {
     struct sw_tm tm;
     struct sw_pre clones, groups;
     struct sw_instance *instance; /* NULL: no program */
-    uint64_t asked;               /* how often for a table or a profile: as long as it is the same, none has changed */
+    uint64_t table_generation;    /* bumped whenever a table or a profile may be written */
     void *library;
     struct sw_fifo input; /* resubmitted, recirculated and injected packets */
     struct sw_port *ports[SW_MAX_PORTS];

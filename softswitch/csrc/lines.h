@@ -1,5 +1,5 @@
-/* Which cache lines any packet may need of a program's tables: for who knows when packets come, and brings the lines near
- * before. A packet finds them one by one, each by the one before. */
+/* The cache lines that a packet may touch in a program's tables, for callers that can prefetch: by itself a packet finds them one
+ * by one, each by the one before. */
 #ifndef SW_LINES_H
 #define SW_LINES_H
 

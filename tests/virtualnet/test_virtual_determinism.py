@@ -108,7 +108,7 @@ def test_more_packets_than_caches_hold() -> None:
     """Over 1 MB of them on their way."""
     flows = [FlowSpec(i, f"h{i % 4}", "r0", size_bytes=1_500_000) for i in range(16)]
     seen = []
-    for options in ({}, {"queues": "one"}, {"inplace": False}):
+    for options in ({}, {"queues": "one"}, {"inplace": False}, {"prefetch": False}):
         topology = star(4, rate_bps=40e9, delay_s=500e-6, xoff_bytes=10e6)
         with VirtualNetwork(topology, find_scheme("pcn").configure(), **options) as network:  # type: ignore[arg-type]
             assert with_flows(network, flows).run(until_s=0.1, finish=True)

@@ -1,7 +1,7 @@
 /* The engine as one unit: the compiler sees every part, and a hop is one function. */
 #include "events.c"
 #include "net.c"
-#include "near.c"
+#include "prefetch.c"
 #include "order.c"
 #include "link.c"
 #include "hop.c"

@@ -102,12 +102,13 @@ uint32_t vn_packet_grow(struct vn_net *net)
 
 /* ---- building ---- */
 
-struct vn_net *vn_create(bool by_node, uint64_t response_ps, PyObject *window, PyObject *cnp, PyObject *cnm, PyObject *ack,
-                         PyObject *marks)
+struct vn_net *vn_create(bool by_node, bool prefetch, uint64_t response_ps, PyObject *window, PyObject *cnp, PyObject *cnm,
+                         PyObject *ack, PyObject *marks)
 {
     struct vn_net *net = calloc(1, sizeof *net);
     if (net == NULL) return NULL;
     net->by_node = by_node;
+    net->prefetch.enabled = prefetch;
     net->lookahead = VN_NEVER;
     net->links = reserve(net, MOST_LINKS * sizeof *net->links);
     net->flows = reserve(net, MOST_FLOWS * sizeof *net->flows);
@@ -348,7 +349,7 @@ int64_t vn_add_flow(struct vn_net *net, const struct vn_flow_config *config, PyO
         .priority = config->priority, .src = config->src, .dst = config->dst, .segment = config->segment,
         .frame_bytes = (uint16_t)config->frame_bytes, .last_frame_bytes = (uint16_t)config->last_frame_bytes,
         .payload_bytes = (uint16_t)config->payload_bytes, .last_payload_bytes = (uint16_t)config->last_payload_bytes,
-        .cnp_bytes = config->cnp_bytes, .ack_bytes = config->ack_bytes, .np_fields = config->np_fields, .packets = config->packets,
+        .cnp_bytes = config->cnp_bytes, .ack_bytes = config->ack_bytes, .packets = config->packets,
         .missing = config->packets != 0 ? config->packets : VN_NEVER,
         .start = config->start_ps, .end = config->end_ps, .period = config->period_ps, .phase = config->phase_ps,
         .rate_bps = config->rate_bps, .limit_bps = config->limit_bps, .rp = rp, .np = np, .ended = VN_NEVER,

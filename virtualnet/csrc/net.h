@@ -17,8 +17,7 @@ enum {
     VN_PFC_BYTES = 60,
     VN_QUANTUM_BITS = 512,
     VN_HIGHEST_CLASS = 7,
-    VN_STEPS = 4, /* in which a node is brought near, a turn each */
-    VN_AHEAD = 8, /* arrivals from the one whose packet is brought near to the one that happens */
+    VN_AHEAD = 8, /* arrivals from the one whose packet is prefetched to the one that happens */
 };
 
 /* In the order in which things happen that happen at the same time: what has been decided before what can change it. A
@@ -141,8 +140,8 @@ struct vn_node {
     struct vn_choice choice;
     struct sw_switch *sw;
     struct sw_register state; /* of a program with registers, the first one */
-    struct sw_lines lines; /* of its tables, as they were when sw was `asked` so often */
-    uint64_t asked;
+    struct sw_lines lines; /* of its tables, of this generation */
+    uint64_t table_generation;
 } __attribute__((aligned(64)));
 
 /* A flow, both ends of it. Hosts that have it in their turns are elsewhere before they come back to it, so what an event needs
@@ -174,13 +173,19 @@ struct vn_flow {
     uint64_t grid, phase, first, complete, cnps_sent, marked_from;
     uint32_t dst;
     uint16_t cnp_bytes, ack_bytes;
-    uint8_t np_fields; /* as in vn_flow_config */
     uint8_t mark;      /* the worst since the last acknowledgement: 0, UE or CE */
     _Alignas(64) uint8_t cnp[VN_TEMPLATE_BYTES];
     uint8_t ack[VN_TEMPLATE_BYTES];
     uint64_t timer, out_of_order; /* seldom needed */
     uint32_t n_asked;
 } __attribute__((aligned(64)));
+
+/* See prefetch.h. */
+struct vn_prefetch {
+    bool enabled, active;                   /* active: packets don't stay in the caches by themselves */
+    const struct vn_node *upcoming[4];      /* by step: whose it is in the present turn; NULL: nobody's */
+    uint32_t cursor, pieces;                /* what of them comes next; how many pieces there are */
+};
 
 struct vn_sampler {
     uint64_t every, n, capacity;
@@ -231,9 +236,7 @@ struct vn_net {
     uint64_t end;          /* of the present turn */
     uint32_t *round, turn; /* nodes in the order of their turns; whose it is, in that order */
     bool ordered;          /* all nodes' events until the limit in their order instead */
-    bool large;            /* packets have to be brought near */
-    const struct vn_node *later[VN_STEPS]; /* by step: whose it is in the present turn; NULL: nobody's */
-    uint32_t piece, pieces;                /* of them: what is brought near next; how many there are */
+    struct vn_prefetch prefetch;
     struct vn_coming *coming, *lists[2]; /* what arrives until the end, in its order: the next one */
     uint32_t most_coming;
     uint32_t witness; /* a flow */
@@ -333,11 +336,6 @@ static inline uint64_t vn_duration(const struct vn_link *link, uint64_t bytes)
 /* Until there is a reason to return to Python. */
 static enum vn_reason vn_run_events(struct vn_net *);
 static bool vn_order_init(struct vn_net *); /* false: the run has failed */
-
-/* ---- near.c: where packets don't stay in the caches by themselves ---- */
-static void vn_near_turns(struct vn_net *);          /* as a turn begins: from now on what the next ones need */
-static void vn_near_some(struct vn_net *);           /* with each arrival, a piece of that */
-static void vn_near_arrivals(const struct vn_net *); /* as arrivals are listed, what the first ones need */
 
 /* ---- link.c ---- */
 /* Starts to send the packet now, as the link is free; it arrives by itself. */

@@ -6,7 +6,7 @@
  * One queue for all nodes, strictly in order, is the reference that this is tested against. */
 #include <stdlib.h>
 
-#include "packets.h"
+#include "prefetch.h"
 
 static inline void dispatch(struct vn_net *net, struct vn_event event)
 {
@@ -185,9 +185,9 @@ static uint64_t end_of_turn(const struct vn_net *net, uint32_t number)
 
 static bool open_turn(struct vn_net *net, uint32_t number)
 {
-    if (net->large) vn_near_turns(net);
+    if (net->prefetch.active) vn_prefetch_turns(net);
     if (!list_arrivals(net, number, number + 1)) return false;
-    if (net->large) vn_near_arrivals(net);
+    if (net->prefetch.active) vn_prefetch_arrivals(net);
     return true;
 }
 
@@ -209,9 +209,9 @@ static bool run_turn(struct vn_net *net, uint32_t number)
     while (!net->failed) {
         struct vn_event event = node->events.at[1];
         if (arrives_before(net, event)) {
-            if (net->large) {
-                vn_near_packet(net, net->coming[VN_AHEAD - 1].packet);
-                vn_near_some(net);
+            if (net->prefetch.active) {
+                vn_prefetch_packet(net, net->coming[VN_AHEAD - 1].packet);
+                vn_prefetch_piece(net);
             }
             take_arrival(net);
         } else if (event.time < net->end) {
@@ -329,7 +329,7 @@ static enum vn_reason run_by_node(struct vn_net *net, uint64_t enough)
         if (!(net->ordered ? run_ordered(net) : run_round(net))) return VN_FAILED;
         uint64_t start = earliest(net->first, net->n_nodes);
         net->ordered = false;
-        net->large = (uint64_t)net->n_packets * net->lines > 1 << 14; /* packets don't stay in the caches by themselves */
+        vn_prefetch_round(net);
         if (!at_limit(net, start, net->events_done >= enough)) continue;
         if (net->now + 1 < net->limit) net->now = net->limit - 1;
         if (finished(net)) return VN_FINISHED;

@@ -17,20 +17,6 @@ static inline uint8_t *vn_frame(const struct vn_net *net, struct vn_packet *pack
     return (uint8_t *)packet + net->frame_at;
 }
 
-/* Has a line brought near. Compilers leave out calls of functions that do nothing else, so this does: nothing, but volatile. */
-static inline __attribute__((always_inline)) void vn_near(const void *line)
-{
-    __builtin_prefetch(line);
-    __asm__ volatile("");
-}
-
-static inline void vn_near_packet(const struct vn_net *net, uint32_t id)
-{
-    const struct vn_packet *packet = vn_packet_at(net, id);
-    vn_near(packet);
-    vn_near(packet + 1);
-}
-
 /* A packet; its fields are undefined. VN_NONE: the run has failed. */
 static inline uint32_t vn_packet_new(struct vn_net *net)
 {

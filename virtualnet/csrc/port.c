@@ -3,7 +3,7 @@
  *
  * A packet that the program sends round instead of out uses no time of the wire, but its class waits as long as if it
  * had, as in the live switch. */
-#include "packets.h"
+#include "prefetch.h"
 
 enum { LOSSY_LIMIT = 16 << 20 /* bytes a queue of a class that PFC doesn't protect may hold */ };
 
@@ -75,7 +75,7 @@ static void serve(struct vn_net *net, struct vn_link *link, uint32_t number)
         link->last_class = (uint8_t)class;
         uint32_t id = vn_fifo_pop(net, &from->queue), left = from->queue.packets;
         if (left == 0) link->waiting &= (uint8_t)~(1u << class);
-        else vn_near_packet(net, from->queue.head);
+        else if (net->prefetch.enabled) vn_prefetch_packet(net, from->queue.head);
         const struct vn_packet *packet = vn_packet_at(net, id);
         uint32_t in_link = packet->in_link, admitted = packet->bytes;
         from->queued_bytes -= admitted;

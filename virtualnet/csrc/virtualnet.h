@@ -39,10 +39,10 @@ struct vn_exchange {
     uint32_t finish;
 };
 
-/* `by_node`: see order.c; no result depends on it. Then classes of hosts/algorithms/base.py, all of which must outlive the
+/* `by_node`: see order.c; `prefetch`: see prefetch.h. No result depends on them. Then classes of hosts/algorithms/base.py, all of which must outlive the
  * network. */
-struct vn_net *vn_create(bool by_node, uint64_t response_ps, PyObject *window, PyObject *cnp, PyObject *cnm, PyObject *ack,
-                         PyObject *marks);
+struct vn_net *vn_create(bool by_node, bool prefetch, uint64_t response_ps, PyObject *window, PyObject *cnp, PyObject *cnm,
+                         PyObject *ack, PyObject *marks);
 void vn_destroy(struct vn_net *);
 const char *vn_error(const struct vn_net *);
 struct vn_exchange *vn_exchange_of(struct vn_net *);
@@ -66,7 +66,6 @@ struct vn_flow_config {
     uint32_t src, dst; /* hosts */
     uint8_t priority;
     uint8_t wants_marked;
-    uint8_t np_fields; /* so many bytes in front of it, the NP has a pointer to its fields; 0: unknown */
     uint16_t cnp_bytes, ack_bytes;
     uint32_t frame_bytes, last_frame_bytes, payload_bytes, last_payload_bytes;
     uint32_t segment;   /* packets of which the last asks for an acknowledgement; 0: none does */
