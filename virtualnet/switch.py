@@ -39,7 +39,16 @@ class LoadedProgram:
 
 @lru_cache(maxsize=16)
 def load(program: Program, inplace: bool) -> LoadedProgram:
-    """Compiles the program if the cache doesn't have it, `inplace` with that form too. Raises SwitchError."""
+    """Compiles the program if the cache doesn't have it, `inplace` with that form too. Raises SwitchError, also for one
+    that sends something to a controller, as there is none to take it."""
+    info = program.schema.p4info
+    sent = [digest.preamble.name for digest in info.digests]
+    sent += [header.preamble.name for header in info.controller_packet_metadata if header.preamble.name == "packet_in"]
+    if sent:
+        raise SwitchError(
+            f"{program.name}: it sends {' and '.join(sent)} to a controller, which virtual time doesn't have: leave that "
+            "out (#ifdef), or run it live"
+        )
     try:
         text = program.json.read_text(encoding="utf-8")
         schema = bind(program.schema.p4info, load_program(text))

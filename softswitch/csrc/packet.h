@@ -16,8 +16,6 @@ struct sw_pkt {
     uint64_t enq_ns, start_ns, due_ns;
     uint8_t *buffer;          /* headroom, room for a VLAN tag, frame */
     uint32_t capacity;        /* of the buffer, bytes */
-    uint32_t entered_length;  /* the frame as it entered ingress: */
-    uint8_t *entered;
     uint32_t truncate_to;     /* on the wire; UINT32_MAX: don't */
     uint32_t passes;          /* recirculations since it came in */
     uint16_t port;            /* ingress or egress port, by where it is */

@@ -1,4 +1,4 @@
-/* What happens to a packet around the program's two halves: simple_switch's after-ingress and after-egress rules.
+/* A packet's way through the live switch: rules.h says what becomes of it, here is where it waits in between.
  *
  * Work is bounded: packets that re-enter go to `input` and are taken up one turn later, and a turn is what was there
  * when it began. So a packet that recirculates for ever costs its share and no more. */
@@ -6,23 +6,21 @@
 
 #include "internal.h"
 
-static const struct sw_requests NO_REQUESTS = {SW_NONE, SW_NONE, SW_NONE, SW_NONE, SW_NONE, 0};
+typedef struct sw_switch rules_switch;
+typedef struct sw_pkt *rules_packet;
+#define RULES_NONE NULL
+#include "rules.h"
 
-/* The state that a half starts from. */
-static struct sw_instance *begin(struct sw_switch *sw, struct sw_pkt *pkt)
-{
-    pkt->p.req = NO_REQUESTS;
-    sw->instance->now_us = sw_now_us(sw);
-    return sw->instance;
-}
+static struct sw_instance *rules_instance(struct sw_switch *sw) { return sw->instance; }
+static const struct sw_pre *rules_groups(struct sw_switch *sw) { return &sw->groups; }
+static const struct sw_pre *rules_clone_sessions(struct sw_switch *sw) { return &sw->clones; }
+static uint64_t rules_now_us(struct sw_switch *sw) { return sw_now_us(sw); }
+static struct sw_packet *rules_view(struct sw_switch *sw, struct sw_pkt *pkt) { return (void)sw, &pkt->p; }
+static uint32_t *rules_truncate_to(struct sw_switch *sw, struct sw_pkt *pkt) { return (void)sw, &pkt->truncate_to; }
+static void rules_discard(struct sw_switch *sw, struct sw_pkt *pkt) { sw_pkt_free(&sw->pool, pkt); }
+static void rules_drop(struct sw_switch *sw, struct sw_pkt *pkt) { sw_pkt_free(&sw->pool, pkt); }
 
-static void note_truncation(struct sw_pkt *pkt)
-{
-    uint32_t to = pkt->p.req.truncate_to;
-    if (to != 0 && to < pkt->truncate_to) pkt->truncate_to = to;
-}
-
-static void enqueue(struct sw_switch *sw, struct sw_pkt *pkt, uint32_t number)
+static void rules_enqueue(struct sw_switch *sw, struct sw_pkt *pkt, uint32_t number)
 {
     struct sw_tm_port *port = sw_tm_port(&sw->tm, number);
     uint32_t queue = pkt->p.std.priority;
@@ -38,8 +36,7 @@ static void enqueue(struct sw_switch *sw, struct sw_pkt *pkt, uint32_t number)
     if (!sw_tm_enqueue(port, queue, pkt, sw->now_ns)) sw_pkt_free(&sw->pool, pkt);
 }
 
-/* A copy with headers and metadata; what BMv2 resets in every copy (truncation) is reset. */
-static struct sw_pkt *copy_of(struct sw_switch *sw, const struct sw_pkt *pkt)
+static struct sw_pkt *rules_copy(struct sw_switch *sw, struct sw_pkt *pkt)
 {
     struct sw_pkt *copy = sw_pkt_copy_bytes(&sw->pool, pkt->p.data, pkt->p.length);
     if (copy == NULL) return NULL;
@@ -51,61 +48,16 @@ static struct sw_pkt *copy_of(struct sw_switch *sw, const struct sw_pkt *pkt)
     return copy;
 }
 
-/* Consumes pkt: it becomes the last replica. */
-static void replicate(struct sw_switch *sw, struct sw_pkt *pkt, const struct sw_group *group)
+static struct sw_pkt *rules_copy_entered(struct sw_switch *sw, struct sw_pkt *pkt, const uint8_t *frame, uint32_t length)
 {
-    pkt->truncate_to = group->truncate_to != 0 ? group->truncate_to : UINT32_MAX;
-    for (uint32_t i = 0; i < group->n; i++) {
-        struct sw_pkt *copy = i + 1 == group->n ? pkt : copy_of(sw, pkt);
-        if (copy == NULL) continue;
-        copy->truncate_to = pkt->truncate_to;
-        copy->p.std.egress_rid = group->replicas[i].instance;
-        enqueue(sw, copy, group->replicas[i].port);
-    }
+    struct sw_pkt *copy = sw_pkt_copy_bytes(&sw->pool, frame, length);
+    if (copy == NULL) return NULL;
+    copy->passes = pkt->passes;
+    copy->p.std.ingress_port = pkt->p.std.ingress_port;
+    return copy;
 }
 
-static void reset_metadata(const struct sw_switch *sw, struct sw_pkt *pkt)
-{
-    uint32_t from = sw->instance->program->metadata_offset;
-    memset((char *)pkt->p.phv + from, 0, sw->pool.phv_size - from);
-    pkt->p.std = (struct sw_std){0};
-}
-
-static void preserve(const struct sw_switch *sw, int32_t list, const struct sw_pkt *from, struct sw_pkt *to,
-                     enum sw_instance_type type)
-{
-    if (list > 0) sw->instance->program->copy_list(list, &from->p, &to->p);
-    to->p.std.instance_type = type;
-}
-
-/* The frame as it entered ingress, parsed again, with the final values of the field list. */
-static void clone_ingress(struct sw_switch *sw, struct sw_pkt *pkt)
-{
-    const struct sw_group *session = sw_pre_find(&sw->clones, (uint32_t)pkt->p.req.clone_session);
-    if (session == NULL) return;
-    struct sw_pkt *clone = sw_pkt_copy_bytes(&sw->pool, pkt->entered, pkt->entered_length);
-    if (clone == NULL) return;
-    clone->passes = pkt->passes;
-    clone->p.std.ingress_port = pkt->p.std.ingress_port;
-    sw->instance->program->parse(sw->instance, &clone->p);
-    reset_metadata(sw, clone);
-    preserve(sw, pkt->p.req.clone_list, pkt, clone, SW_INGRESS_CLONE);
-    replicate(sw, clone, session);
-}
-
-/* Headers as egress left them; the metadata of the field list. */
-static void clone_egress(struct sw_switch *sw, struct sw_pkt *pkt)
-{
-    const struct sw_group *session = sw_pre_find(&sw->clones, (uint32_t)pkt->p.req.clone_session);
-    if (session == NULL) return;
-    struct sw_pkt *clone = copy_of(sw, pkt);
-    if (clone == NULL) return;
-    reset_metadata(sw, clone);
-    preserve(sw, pkt->p.req.clone_list, pkt, clone, SW_EGRESS_CLONE);
-    replicate(sw, clone, session);
-}
-
-static void digest(struct sw_switch *sw, const struct sw_pkt *pkt)
+static void rules_digest(struct sw_switch *sw, struct sw_pkt *pkt)
 {
     uint8_t packed[4096];
     int32_t list = pkt->p.req.digest_list;
@@ -113,13 +65,13 @@ static void digest(struct sw_switch *sw, const struct sw_pkt *pkt)
     sw_events_put(&sw->events, SW_EVENT_DIGEST, (uint32_t)list, packed, length, sw_now_ns(sw));
 }
 
-/* Back to the parser with pkt's frame. Headers and metadata but for the list's fields are gone. */
-static void reenter(struct sw_switch *sw, struct sw_pkt *pkt, int32_t list, enum sw_instance_type type)
+static void rules_reenter(struct sw_switch *sw, struct sw_pkt *pkt, int32_t list, enum sw_instance_type type)
 {
     uint16_t came_in = pkt->p.std.ingress_port;
+    if (type == SW_RECIRC) sw_tm_recirculated(sw_tm_port(&sw->tm, pkt->port), pkt, pkt->p.length, sw->now_ns);
     struct sw_pkt *fresh = sw_pkt_successor(&sw->pool, pkt);
     if (fresh != NULL) {
-        preserve(sw, list, pkt, fresh, type);
+        rules_preserve(sw, list, &pkt->p, &fresh->p, type);
         fresh->passes = pkt->passes + 1;
         fresh = sw_pkt_recentre(&sw->pool, fresh);
     }
@@ -133,80 +85,19 @@ static void reenter(struct sw_switch *sw, struct sw_pkt *pkt, int32_t list, enum
     }
 }
 
-static void ingress(struct sw_switch *sw, struct sw_pkt *pkt)
-{
-    struct sw_instance *instance = begin(sw, pkt);
-    pkt->entered = pkt->p.data;
-    pkt->entered_length = pkt->p.length_register = pkt->p.length;
-    instance->program->ingress(instance, &pkt->p);
-    const struct sw_requests *req = &pkt->p.req;
-    note_truncation(pkt);
-    if (req->clone_session != SW_NONE) clone_ingress(sw, pkt);
-    if (req->digest_list != SW_NONE) digest(sw, pkt);
-    if (req->resubmit_list != SW_NONE) {
-        pkt->p.data = pkt->entered;
-        pkt->p.length = pkt->entered_length;
-        reenter(sw, pkt, req->resubmit_list, SW_RESUBMIT);
-        return;
-    }
-    if (pkt->p.std.mcast_grp != 0) {
-        const struct sw_group *group = sw_pre_find(&sw->groups, pkt->p.std.mcast_grp);
-        pkt->p.std.instance_type = SW_REPLICATION;
-        if (group != NULL) replicate(sw, pkt, group);
-        else sw_pkt_free(&sw->pool, pkt);
-        return;
-    }
-    if (pkt->p.std.egress_spec == sw->drop_port) {
-        sw_pkt_free(&sw->pool, pkt);
-        return;
-    }
-    pkt->p.std.instance_type = SW_NORMAL; /* recirculated packets too: BMv2 */
-    enqueue(sw, pkt, pkt->p.std.egress_spec);
-}
-
 void sw_receive(struct sw_switch *sw, struct sw_pkt *pkt, uint16_t port)
 {
     pkt->p.std.ingress_port = port;
     pkt->p.std.packet_length = pkt->p.length;
     pkt->p.std.ingress_global_timestamp = sw_now_us(sw);
-    ingress(sw, pkt);
+    rules_ingress(sw, pkt);
 }
 
 void sw_run_input(struct sw_switch *sw)
 {
     for (uint32_t n = sw->input.count; n > 0 && sw->input.head->due_ns <= sw->now_ns; n--) {
-        ingress(sw, sw_fifo_pop(&sw->input));
+        rules_ingress(sw, sw_fifo_pop(&sw->input));
     }
-}
-
-/* True: to be sent. False: gone. */
-static bool egress(struct sw_switch *sw, struct sw_tm_port *port, struct sw_pkt *pkt)
-{
-    struct sw_instance *instance = begin(sw, pkt);
-    struct sw_std *std = &pkt->p.std;
-    std->egress_global_timestamp = instance->now_us;
-    std->deq_timedelta = (uint32_t)instance->now_us - std->enq_timestamp;
-    std->deq_qdepth = port->queues[pkt->queue].packets.count & 0x7ffffu;
-    std->qid = pkt->queue & 31;
-    std->egress_port = port->port;
-    std->egress_spec = (sw->drop_port + 1) & 511; /* anything but a drop */
-    std->packet_length = pkt->p.length_register;
-    instance->program->egress(instance, &pkt->p);
-    const struct sw_requests *req = &pkt->p.req;
-    note_truncation(pkt);
-    if (req->clone_session != SW_NONE) clone_egress(sw, pkt);
-    if (std->egress_spec == sw->drop_port) {
-        sw_pkt_free(&sw->pool, pkt);
-        return false;
-    }
-    instance->program->deparse(instance, &pkt->p);
-    if (req->recirculate_list != SW_NONE) {
-        sw_tm_recirculated(port, pkt, pkt->p.length, sw->now_ns);
-        reenter(sw, pkt, req->recirculate_list, SW_RECIRC);
-        return false;
-    }
-    if (pkt->truncate_to < pkt->p.length) pkt->p.length = pkt->truncate_to;
-    return true;
 }
 
 /* Out of a port without interface. */
@@ -247,7 +138,9 @@ void sw_run_port(struct sw_switch *sw, struct sw_tm_port *port)
     for (; room > 0; room--) {
         struct sw_pkt *pkt = sw_tm_dequeue(&sw->tm, port, sw->now_ns);
         if (pkt == NULL) break;
-        if (!egress(sw, port, pkt)) continue;
+        uint32_t left = port->queues[pkt->queue].packets.count;
+        if (rules_egress(sw, pkt, port->port, pkt->queue, left) != RULES_SEND) continue;
+        if (pkt->truncate_to < pkt->p.length) pkt->p.length = pkt->truncate_to;
         bool immediate = sw_tm_immediate(port);
         sw_tm_sent(port, pkt, pkt->p.length);
         if (immediate) transmit(sw, pkt, port->port);

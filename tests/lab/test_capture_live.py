@@ -92,7 +92,8 @@ def test_a_capture_of_a_full_link_holds_what_arrived_before_its_end(lab: Lab, bu
     assert made.lost == 0
     assert max(psns) + 1 >= max(known, default=0)
     (got,) = (one for one in lab.agents["r0"].stats().received if one.flow == number)
-    assert max(psns) + 1 - min(psns) - len(set(psns)) <= got.gaps  # the network's own losses
+    # The network's own losses, and what was overtaken and passed after the end: recirculated packets come in any order.
+    assert max(psns) + 1 - min(psns) - len(set(psns)) <= got.gaps + got.reordered
 
 
 def test_a_file_that_can_t_grow_keeps_its_whole_frames_and_says_how_many(lab: Lab, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from networks import PFC_ONLY, star, with_flows
 
+from controller.errors import SwitchError
 from controller.programs import Program
 from softswitch.codegen.generate import generate
 from softswitch.program.load import load_program
@@ -96,3 +97,10 @@ def test_what_the_parser_writes(tmp_path: Path, inplace: bool) -> None:
     with VirtualNetwork(star(2), PFC_ONLY, program=load(program, inplace)) as network:
         with_flows(network, [FlowSpec(1, "h0", "r0", size_bytes=1000 * N_PACKETS)]).run(until_s=1e-3)
         assert network.flows[1].stats().marked_ce == N_PACKETS
+
+
+def test_what_a_program_sends_to_a_controller_is_refused_by_name() -> None:
+    place = Path(__file__).parents[1] / "p4runtime" / "programs"
+    program = Program("bench", place / "bench.json", place / "bench.p4info.txtpb")
+    with pytest.raises(SwitchError, match="bench: it sends learned_t and packet_in to a controller, which"):
+        load(program, inplace=True)

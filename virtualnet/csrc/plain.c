@@ -1,17 +1,20 @@
-/* One hop through a program of any kind: simple_switch's rules around its two halves, as softswitch/csrc/run.c has them
- * for the live switch.
+/* One hop through a program of any kind, by the rules that the live switch has, too (softswitch/csrc/rules.h).
  *
  * A port without a link (the program's internal port) is served at once: what it doesn't recirculate is gone. Here a
- * packet re-enters ingress at the time at which it went round. */
+ * packet re-enters ingress at the time at which it was recirculated. */
 #include <string.h>
 
 #include "packets.h"
 
-enum { MAX_PASSES = 64 /* through ports without a link, one after the other */ };
+/* A switch with a packet in it, and how often that went through ports without a link, one after the other. */
+struct hop { struct vn_net *net; struct vn_node *node; uint32_t passes; };
 
-static const struct sw_requests NO_REQUESTS = {SW_NONE, SW_NONE, SW_NONE, SW_NONE, SW_NONE, 0};
+typedef struct hop rules_switch;
+typedef uint32_t rules_packet;
+#define RULES_NONE VN_NONE
+#include "rules.h"
 
-static void ingress(struct vn_net *, struct vn_node *, uint32_t id, uint32_t passes);
+enum { MAX_PASSES = 64 };
 
 static uint64_t now_us(const struct vn_net *net) { return net->now / 1000000; }
 
@@ -47,9 +50,31 @@ static void settle(struct vn_net *net, uint32_t id)
     p->data = at;
 }
 
-/* A copy with headers and metadata, as a new packet: none of its flow's data, but it may have to do with that. */
-static uint32_t copy_of(struct vn_net *net, uint32_t id)
+static struct sw_instance *rules_instance(struct hop *hop) { return hop->node->instance; }
+static const struct sw_pre *rules_groups(struct hop *hop) { return &hop->node->sw->groups; }
+static const struct sw_pre *rules_clone_sessions(struct hop *hop) { return &hop->node->sw->clones; }
+static uint64_t rules_now_us(struct hop *hop) { return now_us(hop->net); }
+static struct sw_packet *rules_view(struct hop *hop, uint32_t id) { return &plain_of(hop->net, id)->p; }
+static uint32_t *rules_truncate_to(struct hop *hop, uint32_t id) { return &plain_of(hop->net, id)->truncate_to; }
+static void rules_discard(struct hop *hop, uint32_t id) { vn_packet_free(hop->net, id); }
+
+static void rules_drop(struct hop *hop, uint32_t id)
 {
+    hop->net->dropped++;
+    vn_packet_free(hop->net, id);
+}
+
+/* VirtualSwitch refuses programs that have any. */
+static void rules_digest(struct hop *hop, uint32_t id)
+{
+    (void)id;
+    vn_fail(hop->net, "a program sent a digest, which nobody takes in virtual time");
+}
+
+/* As a new packet: none of its flow's data, but it may have to do with that. */
+static uint32_t rules_copy(struct hop *hop, uint32_t id)
+{
+    struct vn_net *net = hop->net;
     uint32_t copy = vn_packet_new(net);
     if (copy == VN_NONE) return VN_NONE;
     *vn_packet_at(net, copy) = *vn_packet_at(net, id);
@@ -65,138 +90,53 @@ static uint32_t copy_of(struct vn_net *net, uint32_t id)
     return copy;
 }
 
-static void reset_metadata(const struct vn_net *net, const struct vn_node *node, struct sw_packet *p)
+static uint32_t rules_copy_entered(struct hop *hop, uint32_t id, const uint8_t *frame, uint32_t length)
 {
-    uint32_t from = node->instance->program->metadata_offset;
-    memset((char *)p->phv + from, 0, net->phv_size - from);
-    p->std = (struct sw_std){0};
+    uint32_t copy = rules_copy(hop, id);
+    if (copy == VN_NONE) return VN_NONE;
+    struct sw_packet *p = &plain_of(hop->net, copy)->p;
+    uint16_t came_in = p->std.ingress_port;
+    p->data = buffer_of(hop->net, copy) + (frame - buffer_of(hop->net, id));
+    p->length = p->length_register = length;
+    p->req = RULES_NO_REQUESTS;
+    reset(hop->net, p);
+    p->std.ingress_port = came_in;
+    return copy;
 }
 
-static void preserve(const struct vn_node *node, int32_t list, const struct vn_plain *from, struct vn_plain *to,
-                     enum sw_instance_type type)
+static void rules_enqueue(struct hop *hop, uint32_t id, uint32_t number)
 {
-    if (list > 0) node->instance->program->copy_list(list, &from->p, &to->p);
-    to->p.std.instance_type = type;
-}
-
-/* Consumes the packet. */
-static void emit(struct vn_net *net, struct vn_node *node, uint32_t number, uint32_t id, uint32_t passes)
-{
+    struct vn_net *net = hop->net;
     struct vn_packet *packet = vn_packet_at(net, id);
-    uint32_t link = number < SW_MAX_PORTS ? node->out[number] : VN_NONE, queue = plain_of(net, id)->p.std.priority;
+    uint32_t link = number < SW_MAX_PORTS ? hop->node->out[number] : VN_NONE, queue = plain_of(net, id)->p.std.priority;
     packet->enq_timestamp = (uint32_t)now_us(net);
     packet->enq_qdepth = 0;
     if (link != VN_NONE && queue < VN_CLASSES) {
         vn_port_admit(net, link, id, queue);
         return;
     }
-    if (passes == MAX_PASSES) vn_fail(net, "a packet went round port %u %u times without time going on", number, passes);
-    if (passes == MAX_PASSES || number >= SW_MAX_PORTS || queue >= VN_CLASSES) vn_packet_free(net, id);
-    else vn_plain_egress(net, node, (uint16_t)number, id, queue, 0, passes + 1);
-}
-
-/* Consumes the packet: a copy to each replica. */
-static void replicate(struct vn_net *net, struct vn_node *node, uint32_t id, const struct sw_group *group,
-                      uint32_t passes)
-{
-    for (uint32_t i = 0; i < group->n; i++) {
-        uint32_t copy = i + 1 < group->n ? copy_of(net, id) : id;
-        if (copy == VN_NONE) break;
-        struct vn_plain *plain = plain_of(net, copy);
-        plain->truncate_to = group->truncate_to != 0 ? group->truncate_to : UINT32_MAX;
-        plain->p.std.egress_rid = group->replicas[i].instance;
-        emit(net, node, group->replicas[i].port, copy, passes);
+    if (hop->passes == MAX_PASSES) {
+        vn_fail(net, "a packet went through port %u %u times without time going on", number, hop->passes);
     }
-    if (group->n == 0) vn_packet_free(net, id);
+    if (net->failed || number >= SW_MAX_PORTS || queue >= VN_CLASSES) vn_packet_free(net, id);
+    else vn_plain_egress(net, hop->node, (uint16_t)number, id, queue, 0, hop->passes + 1);
 }
 
-/* The frame as it entered ingress, parsed again, with the final values of the field list. */
-static void clone_ingress(struct vn_net *net, struct vn_node *node, uint32_t id, const uint8_t *entered, uint32_t passes)
+/* Headers and metadata but for the list's fields are gone. */
+static void rules_reenter(struct hop *hop, uint32_t id, int32_t list, enum sw_instance_type type)
 {
-    const struct vn_plain *plain = plain_of(net, id);
-    const struct sw_group *session = sw_pre_find(&node->sw->clones, (uint32_t)plain->p.req.clone_session);
-    uint32_t copy = session == NULL ? VN_NONE : copy_of(net, id);
-    if (copy == VN_NONE) return;
-    struct vn_plain *clone = plain_of(net, copy);
-    clone->p.data = buffer_of(net, copy) + (entered - buffer_of(net, id));
-    clone->p.length = clone->p.length_register = plain->p.ingress_length;
-    clone->p.req = NO_REQUESTS;
-    reset(net, &clone->p);
-    clone->p.std.ingress_port = plain->p.std.ingress_port;
-    node->instance->program->parse(node->instance, &clone->p);
-    reset_metadata(net, node, &clone->p);
-    preserve(node, plain->p.req.clone_list, plain, clone, SW_INGRESS_CLONE);
-    replicate(net, node, copy, session, passes);
-}
-
-/* Headers as egress left them; the metadata of the field list. */
-static void clone_egress(struct vn_net *net, struct vn_node *node, uint32_t id, uint32_t passes)
-{
-    const struct vn_plain *plain = plain_of(net, id);
-    const struct sw_group *session = sw_pre_find(&node->sw->clones, (uint32_t)plain->p.req.clone_session);
-    uint32_t copy = session == NULL ? VN_NONE : copy_of(net, id);
-    if (copy == VN_NONE) return;
-    struct vn_plain *clone = plain_of(net, copy);
-    reset_metadata(net, node, &clone->p);
-    preserve(node, plain->p.req.clone_list, plain, clone, SW_EGRESS_CLONE);
-    replicate(net, node, copy, session, passes);
-}
-
-/* Back to the parser with the packet's frame. Headers and metadata but for the list's fields are gone. */
-static void reenter(struct vn_net *net, struct vn_node *node, uint32_t id, int32_t list, enum sw_instance_type type,
-                    uint32_t passes)
-{
-    uint32_t before = copy_of(net, id);
+    struct hop again = *hop;
+    if (type == SW_RESUBMIT) again.passes++;
+    uint32_t before = rules_copy(hop, id);
     if (before == VN_NONE) return;
-    struct vn_plain *plain = plain_of(net, id);
-    reset(net, &plain->p);
-    preserve(node, list, plain_of(net, before), plain, type);
-    vn_packet_free(net, before);
-    settle(net, id);
-    plain->p.std.packet_length = plain->p.length;
-    ingress(net, node, id, passes);
-}
-
-static void note_truncation(struct vn_plain *plain)
-{
-    uint32_t to = plain->p.req.truncate_to;
-    if (to != 0 && to < plain->truncate_to) plain->truncate_to = to;
-}
-
-static void ingress(struct vn_net *net, struct vn_node *node, uint32_t id, uint32_t passes)
-{
-    struct vn_plain *plain = plain_of(net, id);
-    struct sw_packet *p = &plain->p;
-    struct sw_instance *instance = node->instance;
-    uint8_t *entered = p->data;
-    uint32_t entered_length = p->length;
-    p->req = NO_REQUESTS;
-    p->length_register = p->length;
-    vn_packet_at(net, id)->bytes = (uint16_t)p->length;
-    instance->now_us = now_us(net);
-    instance->program->ingress(instance, p);
-    note_truncation(plain);
-    if (p->req.clone_session != SW_NONE) clone_ingress(net, node, id, entered, passes);
-    if (p->req.resubmit_list != SW_NONE) {
-        p->data = entered;
-        p->length = entered_length;
-        reenter(net, node, id, p->req.resubmit_list, SW_RESUBMIT, passes + 1);
-        return;
-    }
-    if (p->std.mcast_grp != 0) {
-        const struct sw_group *group = sw_pre_find(&node->sw->groups, p->std.mcast_grp);
-        p->std.instance_type = SW_REPLICATION;
-        if (group != NULL) replicate(net, node, id, group, passes);
-        else vn_packet_free(net, id);
-        return;
-    }
-    if (p->std.egress_spec == instance->drop_port) {
-        net->dropped++;
-        vn_packet_free(net, id);
-        return;
-    }
-    p->std.instance_type = SW_NORMAL; /* recirculated packets too: BMv2 */
-    emit(net, node, p->std.egress_spec, id, passes);
+    struct sw_packet *p = &plain_of(hop->net, id)->p;
+    reset(hop->net, p);
+    rules_preserve(hop, list, &plain_of(hop->net, before)->p, p, type);
+    vn_packet_free(hop->net, before);
+    settle(hop->net, id);
+    p->std.packet_length = p->length;
+    vn_packet_at(hop->net, id)->bytes = (uint16_t)p->length;
+    rules_ingress(&again, id);
 }
 
 void vn_plain_ingress(struct vn_net *net, struct vn_node *node, uint16_t port, uint32_t id)
@@ -209,7 +149,7 @@ void vn_plain_ingress(struct vn_net *net, struct vn_node *node, uint16_t port, u
     p->std.ingress_port = port;
     p->std.ingress_global_timestamp = now_us(net);
     plain->truncate_to = UINT32_MAX;
-    ingress(net, node, id, 0);
+    rules_ingress(&(struct hop){net, node, 0}, id);
 }
 
 enum vn_verdict vn_plain_egress(struct vn_net *net, struct vn_node *node, uint16_t port, uint32_t id, uint32_t queue,
@@ -218,31 +158,10 @@ enum vn_verdict vn_plain_egress(struct vn_net *net, struct vn_node *node, uint16
     struct vn_packet *packet = vn_packet_at(net, id);
     struct vn_plain *plain = plain_of(net, id);
     struct sw_packet *p = &plain->p;
-    struct sw_instance *instance = node->instance;
-    p->req = NO_REQUESTS;
-    instance->now_us = now_us(net);
-    p->std.egress_global_timestamp = instance->now_us;
     p->std.enq_timestamp = packet->enq_timestamp;
     p->std.enq_qdepth = packet->enq_qdepth;
-    p->std.deq_timedelta = (uint32_t)instance->now_us - packet->enq_timestamp;
-    p->std.deq_qdepth = left & 0x7ffffu; /* bit<19> */
-    p->std.qid = (uint8_t)queue;
-    p->std.egress_port = port;
-    p->std.egress_spec = (instance->drop_port + 1) & 511; /* anything but a drop */
-    p->std.packet_length = p->length_register;
-    instance->program->egress(instance, p);
-    note_truncation(plain);
-    if (p->req.clone_session != SW_NONE) clone_egress(net, node, id, passes);
-    if (p->std.egress_spec == instance->drop_port) {
-        net->dropped++;
-        vn_packet_free(net, id);
-        return VN_GONE;
-    }
-    instance->program->deparse(instance, p);
-    if (p->req.recirculate_list != SW_NONE) {
-        reenter(net, node, id, p->req.recirculate_list, SW_RECIRC, passes);
-        return VN_AGAIN;
-    }
+    enum rules_fate fate = rules_egress(&(struct hop){net, node, passes}, id, port, queue, left);
+    if (fate != RULES_SEND) return fate == RULES_RECIRCULATED ? VN_AGAIN : VN_GONE;
     if (node->out[port] == VN_NONE) {
         vn_packet_free(net, id);
         return VN_GONE;

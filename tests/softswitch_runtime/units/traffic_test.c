@@ -28,7 +28,7 @@ static void finish(void)
 static bool put(struct sw_tm_port *port, uint32_t queue, uint32_t tag, uint64_t now)
 {
     struct sw_pkt *pkt = sw_pkt_new(&pool, 1000);
-    pkt->entered_length = tag;
+    pkt->passes = tag;
     if (sw_tm_enqueue(port, queue, pkt, now)) return true;
     sw_pkt_free(&pool, pkt);
     return false;
@@ -42,7 +42,7 @@ static void run(struct sw_tm_port *port, uint64_t now)
 {
     for (struct sw_pkt *pkt; (pkt = sw_tm_dequeue(&tm, port, now)) != NULL;) sw_tm_sent(port, pkt, pkt->p.length);
     for (struct sw_pkt *pkt; (pkt = sw_tm_release(port, now)) != NULL;) {
-        tags[n_left] = pkt->entered_length;
+        tags[n_left] = pkt->passes;
         left_at[n_left++] = now;
         sw_pkt_free(&pool, pkt);
     }
