@@ -13,19 +13,24 @@ from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from controller.switch import TableEntry
+from controller.units import KINDS
 from topologies.model import Topology
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A parameter that each port has. `kind` is its unit: "size" (bytes), "count" or "share" (0 to 1). Values lie in
-    [`minimum`, `maximum`]."""
+    """A parameter that each port has. `kind` is its unit, as in `controller.units`: "size" (bytes), "count", "share".
+    Values lie in [`minimum`, `maximum`]."""
 
     name: str
     kind: str
     what: str
     minimum: float = 0.0
     maximum: float = math.inf
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise ValueError(f"setting {self.name}: no kind {self.kind!r}: there is {', '.join(KINDS)}")
 
 
 class PortEntries(Protocol):

@@ -9,13 +9,15 @@ Which settings there are, the switch's program says: it has the table they stand
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from controller import marking, pfc
 from controller.errors import UnknownNameError
 from controller.port_tables import PortTable, SettableTable, Setting
 from controller.switch import SwitchClient, TableAction, TableEntry
+from hosts.algorithms.scheme import told
 from topologies.errors import LabError
 
 
@@ -38,7 +40,8 @@ def read(client: SwitchClient) -> dict[int, dict[str, float]]:
     found: dict[int, dict[str, float]] = {}
     for table in _tables(client):
         for port, arguments in _entries(client, table).items():
-            found.setdefault(port, {}).update(table.show(arguments))
+            with _named(table):
+                found.setdefault(port, {}).update(table.show(arguments))
     return dict(sorted(found.items()))
 
 
@@ -67,13 +70,23 @@ def change(
                 if port not in configured:
                     raise UnknownNameError("port", str(port), [str(one) for one in configured])
                 try:
-                    entries += table.change(port, configured[port], mine).entries()
+                    with _named(table):
+                        entries += table.change(port, configured[port], mine).entries()
                 except ValueError as error:
                     raise SettingError(f"{client.name}:{port}: {error}") from None
     if entries:
         client.modify(entries)
     after = read(client)
     return after if wanted is None else {port: after[port] for port in wanted}
+
+
+@contextmanager
+def _named(table: SettableTable) -> Iterator[None]:
+    """A fault in somebody's marking point, with its file: most often it looks for what the table doesn't have."""
+    try:
+        yield
+    except (LookupError, TypeError, AttributeError) as error:
+        raise SettingError(f"marking point of table {table.TABLE}: {told(error)}") from error
 
 
 def _known_tables() -> list[SettableTable]:

@@ -101,8 +101,9 @@ class Deferred:
 
 
 @contextlib.contextmanager
-def deferred() -> Iterator[Deferred]:
-    """Signals wait until `Deferred.check`, or until the end of the block, where the one that waits is raised.
+def deferred(once: bool = False) -> Iterator[Deferred]:
+    """Signals wait until `Deferred.check`, or until the end of the block, where the one that waits is raised. `once`:
+    a second one doesn't wait, where somebody's code may hang.
 
     An exception of the block's own gives way to the signal: it most likely followed from it.
     """
@@ -110,6 +111,8 @@ def deferred() -> Iterator[Deferred]:
     old: dict[signal.Signals, Any] = {}
 
     def note(number: int, _frame: FrameType | None) -> None:
+        if state.number is not None and once:
+            raise_signal(number)
         if state.number is None:
             state.number = number
 

@@ -19,6 +19,7 @@ _UNITS: dict[str, dict[str, float]] = {
     "count": {"": 1.0},
     "share": {"": 1.0, "%": 0.01},
 }
+KINDS = tuple(_UNITS)
 _SHOWN = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6), ("ns", 1e-9))
 _EXAMPLES = {"rate": "5G", "time": "10ms", "duration": "10ms", "size": "64KB", "count": "10", "share": "1%"}
 

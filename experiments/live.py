@@ -57,7 +57,7 @@ def run_live(plan: Plan, target: str, k: float, logs: Path, progress: RunProgres
         log_dir=logs,
         progress=lambda text: progress.stage(f"Network: {text}"),
     )
-    with lab, _agent_errors(logs):
+    with lab, agent_errors({host.name: logs / f"{host.name}.log" for host in plan.topology.hosts}):
         run = _Run(plan, lab, k, progress)
         run.start()
         run.sample()
@@ -200,14 +200,15 @@ class _Run:
 
 
 @contextmanager
-def _agent_errors(logs: Path) -> Iterator[None]:
-    """An agent that fails as ExperimentError, with what agents wrote to stderr: the logs go with the failed run."""
+def agent_errors(logs: Mapping[str, Path]) -> Iterator[None]:
+    """An agent that fails as ExperimentError, with the last line that each host's agent wrote to stderr: the logs go
+    with the failed run."""
     try:
         yield
     except AgentError as error:
-        said = [text for path in sorted(logs.glob("*.log")) if (text := path.read_text(errors="replace").strip())]
-        last = f" (in the logs: {said[-1].splitlines()[-1]})" if said else ""
-        raise ExperimentError(f"{error}{last}") from None
+        said = {name: path.read_text(errors="replace").split("\n") for name, path in logs.items() if path.exists()}
+        last = "; ".join(f"{name}: {lines[-2]}" for name, lines in said.items() if len(lines) > 1)
+        raise ExperimentError(f"{error} ({last})" if last else str(error)) from None
 
 
 def _flow_records(plan: Plan, stats: Mapping[str, AgentStats]) -> list[FlowRecord]:

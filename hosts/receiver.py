@@ -169,6 +169,6 @@ class Receiver:
             flow.src_ip,
             flow.flow,
             cnp.mark,
-            round(cnp.rec_rate_bps / wire.REC_RATE_UNIT_BPS),
+            wire.rec_rate_mbps(cnp.rec_rate_bps),
         )
         self._send(wire.encode_cnp(packet), now_s)

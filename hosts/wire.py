@@ -248,10 +248,17 @@ def encode_ack(packet: AckPacket) -> bytes:
     return bytes(_roce_frame(packet, OPCODE_ACKNOWLEDGE, 0, 0, packet.psn, _U32_BE.pack(_AETH_ACK)))
 
 
+def rec_rate_mbps(rec_rate_bps: float) -> int:
+    """RecRate as a CNP carries it: 0, for none, is 0; any other is rounded, to 1 Mb/s at least. Raises WireError."""
+    if not 0 <= rec_rate_bps < 2**32 * REC_RATE_UNIT_BPS:
+        raise WireError(f"rec_rate_bps is {rec_rate_bps:g}: bit/s, from 0 (none) to {2**32 - 1}e6")
+    return max(1, min(2**32 - 1, round(rec_rate_bps / REC_RATE_UNIT_BPS))) if rec_rate_bps else 0
+
+
 def encode_cnp(packet: CnpPacket) -> bytes:
     """Frame of a CNP: 74 bytes. Raises WireError."""
     _check("rec_rate_mbps", packet.rec_rate_mbps, 32)
-    body = _U32_BE.pack(max(1, packet.rec_rate_mbps)) + bytes(CNP_RESERVED - 4)
+    body = _U32_BE.pack(packet.rec_rate_mbps) + bytes(CNP_RESERVED - 4)
     _check("ecn", packet.ecn, 2)
     return bytes(_roce_frame(packet, OPCODE_CNP, 0, _BECN, 0, body))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hosts.algorithms.scheme import told
 from topologies.errors import LabError
 
 
@@ -13,5 +14,9 @@ class CallbackError(VirtualError):
     """An algorithm or a scheduled function raised; the cause carries its traceback."""
 
     def __init__(self, who: str, now_s: float, cause: BaseException) -> None:
-        super().__init__(f"{who}, at {now_s * 1e6:.6f} us of simulated time: {type(cause).__name__}: {cause}")
+        super().__init__(f"{who}, at {now_s * 1e6:.6f} us of simulated time: {told(cause)}")
         self.now_s = now_s
+
+    def __reduce__(self) -> tuple[type[VirtualError], tuple[str]]:
+        """From another process it comes as text alone: a cause may be of a class that is there alone."""
+        return VirtualError, (str(self),)

@@ -7,8 +7,9 @@ import math
 from dataclasses import dataclass, replace
 
 from hosts import wire
-from hosts.algorithms import Configured, NotificationPoint, ReactionPoint, window_phase
+from hosts.algorithms import Configured, NotificationPoint, ReactionPoint, SchemeError, window_phase
 from hosts.algorithms.base import check_rate
+from hosts.algorithms.scheme import told
 from topologies.model import FlowSpec, Topology
 from virtualnet import native
 from virtualnet.errors import VirtualError
@@ -90,12 +91,15 @@ def configure(
     if not 1 <= payload_bytes <= MAX_PAYLOAD:
         raise VirtualError(f"flow {spec.id}: a payload of {payload_bytes} bytes: 1 to {MAX_PAYLOAD} are possible")
     src, dst = topology.host(spec.src), topology.host(spec.dst)
-    rp, np = scheme.new_rp(topology.link_at(spec.src, 0).rate_bps), scheme.new_np()
-    rp.on_start(start_s)
     try:
+        rp, np = scheme.new_rp(topology.link_at(spec.src, 0).rate_bps), scheme.new_np()
+    except SchemeError as error:
+        raise VirtualError(f"flow {spec.id}: {error}") from error
+    try:
+        rp.on_start(start_s)
         check_rate(rp.rate_bps)
-    except ValueError as error:
-        raise VirtualError(f"flow {spec.id}: its RP begins wrongly: {error}") from None
+    except Exception as error:
+        raise VirtualError(f"flow {spec.id}: its RP begins wrongly: {told(error)}") from error
     try:
         packet = wire.DataPacket(
             wire.parse_mac(src.mac), wire.parse_mac(dst.mac), wire.parse_ip(src.ip), wire.parse_ip(dst.ip), spec.id, 0,

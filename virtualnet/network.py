@@ -250,7 +250,8 @@ class VirtualNetwork(Sources):
         True: these flows have all arrived. `progress` is told, about twice a second, the simulated time and an estimate
         of the wall's seconds that are left (infinite where no end is known). Raises VirtualError; CallbackError where
         an algorithm or a scheduled function raised. Ctrl-C (and SIGTERM) waits until the events of a look at the wall's
-        clock are over, so never comes in the middle of a callback: the run can go on as if nothing had happened.
+        clock are over, so never comes in the middle of a callback: the run can go on as if nothing had happened. A
+        second one ends an algorithm that hangs, and the run with it.
         """
         if until_s is None and not finish:
             raise VirtualError("a run needs a time to end at, or finish=True")
@@ -259,7 +260,7 @@ class VirtualNetwork(Sources):
         exchange.budget, exchange.finish = _CHUNK, finish
         told = _Progress(progress, self.now_s, until_s)
         try:
-            with signals.deferred() as signal:
+            with signals.deferred(once=True) as signal:
                 while True:
                     reason: int = run(self._alive(), self._by_index, self.on_window, self.on_rate)
                     if reason == native.BUDGET:

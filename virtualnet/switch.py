@@ -46,8 +46,8 @@ def load(program: Program, inplace: bool) -> LoadedProgram:
     sent += [header.preamble.name for header in info.controller_packet_metadata if header.preamble.name == "packet_in"]
     if sent:
         raise SwitchError(
-            f"{program.name}: it sends {' and '.join(sent)} to a controller, which virtual time doesn't have: leave that "
-            "out (#ifdef), or run it live"
+            f"{program.name}: it sends {' and '.join(sent)} to a controller, which virtual time doesn't have: leave "
+            "that out (#ifdef), or run it live"
         )
     try:
         text = program.json.read_text(encoding="utf-8")

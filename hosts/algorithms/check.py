@@ -268,11 +268,18 @@ def _events(rp: ReactionPoint, np: NotificationPoint, seed: int) -> Iterator[Eve
             continue
         kind = rng.choice(["cnp"] * 2 * bool(cnps) + ["ack"] * 2 * (rp.segment_bytes is not None) + ["cnm"])
         if kind == "cnp":
-            yield "on_cnp", rng.choice(cnps), now_s
+            yield "on_cnp", _on_the_wire(rng.choice(cnps)), now_s
         elif kind == "cnm":
             yield "on_cnm", Cnm(rng.randint(1, 63)), now_s
         else:
             yield "on_ack", Ack(rng.choice((5e-6, rng.uniform(5e-6, 2e-3), 0.1)), rng.choice(list(Mark))), now_s
+
+
+def _on_the_wire(cnp: Cnp) -> Cnp:
+    """As the RP gets it."""
+    if not 0 < cnp.rec_rate_bps < math.inf:
+        return cnp
+    return dataclasses.replace(cnp, rec_rate_bps=max(1, round(cnp.rec_rate_bps / 1e6)) * 1e6)
 
 
 def _arrivals(np: NotificationPoint, seed: int) -> Iterator[Event]:

@@ -5,11 +5,15 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import math
+import traceback
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
 
 from .base import NetworkFacts, NotificationPoint, ReactionPoint
+
+_End = TypeVar("_End", ReactionPoint, NotificationPoint)
 
 
 class SchemeError(ValueError):
@@ -66,12 +70,30 @@ class Configured:
     parameters: Any
 
     def new_rp(self, line_rate_bps: float) -> ReactionPoint:
-        """The RP of a flow that starts now on a NIC of this rate."""
-        return self.scheme.reaction_point(line_rate_bps, self.parameters)
+        """The RP of a flow that starts now on a NIC of this rate. Raises SchemeError."""
+        return self._new("RP", lambda: self.scheme.reaction_point(line_rate_bps, self.parameters))
 
     def new_np(self) -> NotificationPoint:
-        """The NP of a flow whose first packet has arrived."""
-        return self.scheme.notification_point(self.parameters)
+        """The NP of a flow whose first packet has arrived. Raises SchemeError."""
+        np = self._new("NP", lambda: self.scheme.notification_point(self.parameters))
+        if np.period_s is not None and not 0 < np.period_s < math.inf:
+            raise SchemeError(
+                f"{self.scheme.name}: its NP's period_s is {np.period_s:g}: seconds, above 0; None: no windows"
+            )
+        return np
+
+    def _new(self, end: str, make: Callable[[], _End]) -> _End:
+        try:
+            return make()
+        except Exception as error:
+            raise SchemeError(f"{self.scheme.name}: its {end} can't be made: {told(error)}") from error
+
+
+def told(error: BaseException) -> str:
+    """An error of somebody's algorithm, with the line that raised it."""
+    *_, frame = traceback.extract_tb(error.__traceback__) or [None]
+    place = f" ({Path(frame.filename).name}, line {frame.lineno})" if frame else ""
+    return f"{type(error).__name__}: {error}{place}"
 
 
 def nearest(name: str, names: Iterable[str]) -> str:

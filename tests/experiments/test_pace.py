@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 
 import pytest
 
 from experiments import calibrate
+from experiments.errors import ExperimentError
+from experiments.live import agent_errors
 from experiments.pace import TooFastError, how_it_fell_behind
 from experiments.papers import SCENARIOS
+from hosts.client import AgentError
 from hosts.stats import AgentStats
 
 PLAN = SCENARIOS["victim"].plan("pfc", 1, {"before": 1e-3, "duration": 9e-3})
@@ -67,3 +71,14 @@ def test_every_plan_says_what_live_time_must_bear(name: str) -> None:
     assert 0 < live.least_k < live.most_k
     assert 0 < live.stall_s < 1e-3
     assert live.load_bps > 0
+
+
+def test_what_ended_an_agent_is_told_by_host(tmp_path: Path) -> None:
+    logs = {name: tmp_path / f"{name}.log" for name in ("h0", "h1", "r0")}
+    logs["h0"].write_text("Traceback (most recent call last):\nValueError: rate_bps is nan\n")
+    logs["h1"].write_text("")
+    with (
+        pytest.raises(ExperimentError, match=r"^no answer from r0 \(h0: ValueError: rate_bps is nan\)$"),
+        agent_errors(logs),
+    ):
+        raise AgentError("no answer from r0")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Callable
 
 import pytest
@@ -164,10 +165,14 @@ def test_a_message_of_another_version_is_refused() -> None:
         wire.decode(frame)
 
 
-def test_rec_rate_is_at_least_one() -> None:
+def test_rec_rate_is_at_least_one_or_none() -> None:
+    assert [wire.rec_rate_mbps(rate) for rate in (0.0, 1.0, 1.4e6, 1.6e6, 2.0**32 * 1e6 - 1)] == [0, 1, 1, 2, 2**32 - 1]
+    for rate in (-1.0, math.nan, math.inf, 2.0**32 * 1e6):
+        with pytest.raises(WireError, match="rec_rate_bps is"):
+            wire.rec_rate_mbps(rate)
     packet = wire.decode(wire.encode_cnp(CnpPacket(*MACS, *IPS, flow=1, ecn=wire.ECN_CE, rec_rate_mbps=0)))
     assert isinstance(packet, CnpPacket)
-    assert packet.rec_rate_mbps == 1
+    assert packet.rec_rate_mbps == 0
 
 
 @given(st.dictionaries(st.integers(0, 7), st.integers(0, 0xFFFF)))

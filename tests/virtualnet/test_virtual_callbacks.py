@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import os
+import pickle
+import signal
 import sys
+import threading
+import time
 import tracemalloc
 from collections.abc import Callable
 from typing import Any, Literal
@@ -201,3 +206,75 @@ def test_questions_leave_no_object_behind(scheme: str, settings: dict[str, float
     assert asked > 150
     assert after[0] - before[0] < 3000  # an object is 24 bytes or more, and each question makes several
     assert after[1:] == before[1:]
+
+
+@pytest.mark.parametrize("rate_bps", [math.nan, math.inf, -1.0, 2.0**32 * 1e6])
+def test_a_rate_that_no_cnp_carries_ends_the_run(rate_bps: float) -> None:
+    with network_of(Rp(), Np(Cnp(Mark.CE, rate_bps))) as network:
+        with pytest.raises(CallbackError, match=r"NP of flow 7, at .*: rec_rate_bps is .*: bit/s, from 0 \(none\) to"):
+            network.run(until_s=1e-3)
+        with pytest.raises(VirtualError, match="the run can't go on"):
+            network.run(until_s=1e-3)
+
+
+def test_no_rate_stays_none_and_others_are_whole_megabits() -> None:
+    for sent, received in ((0.0, 0.0), (1.0, 1e6), (1.6e6, 2e6)):
+        rp = Rp()
+        with network_of(rp, Np(Cnp(Mark.CE, sent))) as network:
+            network.run(until_s=3 * PERIOD_S)
+        assert {told[0].rec_rate_bps for told in rp.told} == {received}  # type: ignore[attr-defined]
+
+
+def test_an_error_comes_from_another_process_as_its_text() -> None:
+    error = CallbackError("RP of flow 7", 1e-3, KeyError("mine"))
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)
+
+
+@pytest.mark.parametrize("wrong", ["reaction_point", "notification_point", "period", "rate"])
+def test_ends_that_cannot_be_are_refused_when_a_flow_is_added(wrong: str) -> None:
+    class Rateless(ReactionPoint):
+        def __init__(self) -> None:
+            pass
+
+    def broken() -> Any:
+        return {}["mine"]
+
+    def silent() -> Np:
+        np = Np()
+        np.period_s = 0.0
+        return np
+
+    rp: Callable[[], ReactionPoint] = {"reaction_point": broken, "rate": Rateless}.get(wrong, Rp)
+    np: Callable[[], NotificationPoint] = {"notification_point": broken, "period": silent}.get(wrong, Np)
+    text = {
+        "reaction_point": r"its RP can't be made: KeyError: 'mine' \(test_virtual_callbacks.py, line \d+\)",
+        "notification_point": r"its NP can't be made: KeyError: 'mine' \(test_virtual_callbacks.py, line \d+\)",
+        "period": "its NP's period_s is 0: seconds, above 0; None: no windows",
+        "rate": "its RP begins wrongly: AttributeError",
+    }
+    with (
+        VirtualNetwork(chain(1), own(rp, np)) as network,
+        pytest.raises(VirtualError, match=f"flow 7: .*{text[wrong]}"),
+    ):
+        network.add_flow(FlowSpec(7, "h0", "r0"))
+
+
+def test_a_second_signal_ends_an_algorithm_that_hangs() -> None:
+    hangs = threading.Event()
+
+    class Hanging(Rp):
+        def on_cnp(self, cnp: Cnp, now_s: float) -> None:
+            hangs.set()
+            while True:
+                time.sleep(1e-3)
+
+    def interrupt() -> None:
+        hangs.wait()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            os.kill(os.getpid(), number)
+
+    asking = threading.Thread(target=interrupt)
+    asking.start()
+    with network_of(Hanging(), Np(Cnp(Mark.CE, 2.5e9))) as network, pytest.raises(KeyboardInterrupt):
+        network.run(until_s=1e-3)
+    asking.join()

@@ -102,6 +102,12 @@ static bool send(struct vn_net *net, uint32_t flow, PyObject *cnp)
     }
     double rate_bps;
     if (!to_double(PyObject_GetAttr(cnp, net->python.names[VN_REC_RATE_BPS]), &rate_bps)) return false;
+    if (!(rate_bps >= 0 && rate_bps < 0x1p32 * 1e6)) { /* as hosts/wire.py has it */
+        char text[96];
+        snprintf(text, sizeof text, "rec_rate_bps is %g: bit/s, from 0 (none) to 4294967295e6", rate_bps);
+        PyErr_SetString(PyExc_ValueError, text);
+        return false;
+    }
     vn_send_cnp(net, flow, ecn, rate_bps);
     return true;
 }

@@ -225,7 +225,8 @@ void vn_send_cnp(struct vn_net *net, uint32_t number, uint8_t mark, double rate_
     uint8_t *frame = vn_fill(net, packet, flow->cnp);
     if (mark != ECT0) set_mark(frame, mark);
     double units = rint(rate_bps / 1e6);
-    store32(frame + REC_RATE, units < 1 ? 1 : units > 4294967295.0 ? UINT32_MAX : (uint32_t)units);
+    if (rate_bps != 0) units = units < 1 ? 1 : units > UINT32_MAX ? UINT32_MAX : units;
+    store32(frame + REC_RATE, (uint32_t)units);
     packet->bytes = flow->cnp_bytes;
     packet->flow = number;
     packet->data = false;
