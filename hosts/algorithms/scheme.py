@@ -89,10 +89,11 @@ class Configured:
             raise SchemeError(f"{self.scheme.name}: its {end} can't be made: {told(error)}") from error
 
 
-def told(error: BaseException) -> str:
-    """An error of somebody's algorithm, with the line that raised it."""
+def told(error: BaseException, caller: Path | None = None) -> str:
+    """An error of somebody's algorithm, with the line that raised it; of the caller's own folder none."""
     *_, frame = traceback.extract_tb(error.__traceback__) or [None]
-    place = f" ({Path(frame.filename).name}, line {frame.lineno})" if frame else ""
+    theirs = frame is not None and Path(frame.filename).parent != caller
+    place = f" ({Path(frame.filename).name}, line {frame.lineno})" if frame and theirs else ""
     return f"{type(error).__name__}: {error}{place}"
 
 
