@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "net.h"
+#include "parts.h"
 
 static const char *const NAMES[VN_NAMES] = {
     [VN_ON_WINDOW] = "on_window", [VN_ON_MARKED] = "on_marked", [VN_ON_CNP] = "on_cnp", [VN_ON_CNM] = "on_cnm",

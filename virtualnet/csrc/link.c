@@ -35,7 +35,7 @@ void vn_transmit(struct vn_net *net, struct vn_link *link, uint32_t id)
         if (to->n == 1) vn_at(net, due, VN_EV_ARRIVAL, link->far);
     } else if (to->arrives == VN_NEVER) {
         to->arrives = due;
-        if (due < net->first[to->node]) net->first[to->node] = due;
+        if (due < net->schedule.first[to->node]) net->schedule.first[to->node] = due;
     }
 }
 

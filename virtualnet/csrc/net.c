@@ -109,7 +109,7 @@ struct vn_net *vn_create(bool by_node, bool prefetch, uint64_t response_ps, PyOb
     if (net == NULL) return NULL;
     net->by_node = by_node;
     net->prefetch.enabled = prefetch;
-    net->lookahead = VN_NEVER;
+    net->schedule.lookahead = VN_NEVER;
     net->links = reserve(net, MOST_LINKS * sizeof *net->links);
     net->flows = reserve(net, MOST_FLOWS * sizeof *net->flows);
     net->python = (struct vn_python){.window = window, .cnp = cnp, .cnm = cnm, .ack = ack};
@@ -148,11 +148,11 @@ void vn_destroy(struct vn_net *net)
     if (net->links != NULL) munmap(net->links, MOST_LINKS * sizeof *net->links);
     for (uint32_t i = 0; net->sides != NULL && i < net->n_links; i++) free(net->sides[i].ring);
     free(net->sides);
-    for (uint32_t i = 0; i < 2; i++) free(net->lists[i]);
-    free(net->done);
-    free(net->round);
-    free(net->queue.events);
-    free(net->first);
+    for (uint32_t i = 0; i < 2; i++) free(net->schedule.lists[i]);
+    free(net->schedule.done);
+    free(net->schedule.round);
+    free(net->schedule.queue.events);
+    free(net->schedule.first);
     for (uint32_t i = 0; i < VN_QPS / VN_QP_PAGE; i++) free(net->flow_of[i]);
     for (uint32_t i = 0; i < net->n_flows; i++) {
         Py_DecRef(net->flows[i].rp);
@@ -186,9 +186,9 @@ static int64_t add_node(struct vn_net *net, const struct vn_node *like)
     struct vn_node *nodes = room(net->nodes, net->n_nodes, sizeof *nodes);
     if (nodes == NULL) return refuse(net, -ENOMEM, "out of memory");
     net->nodes = nodes;
-    uint64_t *first = room(net->first, net->n_nodes, sizeof *first);
+    uint64_t *first = room(net->schedule.first, net->n_nodes, sizeof *first);
     if (first == NULL) return refuse(net, -ENOMEM, "out of memory");
-    net->first = first;
+    net->schedule.first = first;
     first[net->n_nodes] = VN_NEVER;
     struct vn_node *node = &nodes[net->n_nodes];
     *node = *like;
@@ -263,7 +263,7 @@ int64_t vn_add_link(struct vn_net *net, uint32_t a, uint16_t port_a, uint32_t b,
         }
     }
     net->n_links += 2;
-    if (delay_ps < net->lookahead) net->lookahead = delay_ps;
+    if (delay_ps < net->schedule.lookahead) net->schedule.lookahead = delay_ps;
     return n;
 }
 

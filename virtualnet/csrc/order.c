@@ -85,8 +85,8 @@ static enum vn_reason run_in_order(struct vn_net *net, uint64_t enough)
         if (called(net)) return VN_CALL;
         if (finished(net)) return VN_FINISHED;
         if (net->events_done == enough) return VN_BUDGET;
-        if (net->queue.n == 0 || net->queue.events[0].time > net->exchange.until_ps) return until(net);
-        struct vn_event event = vn_pop(&net->queue);
+        if (net->schedule.queue.n == 0 || net->schedule.queue.events[0].time > net->exchange.until_ps) return until(net);
+        struct vn_event event = vn_pop(&net->schedule.queue);
         if (replaced(net, event)) continue;
         happen(net, vn_place(net, vn_kind_of(event), vn_id_of(event)), event);
     }
@@ -121,14 +121,14 @@ static inline void take(struct vn_net *net, uint32_t number)
 static bool make_room(struct vn_net *net, uint32_t arrivals)
 {
     for (uint32_t i = 0; i < 2; i++) {
-        struct vn_coming *list = realloc(net->lists[i], (arrivals + VN_AHEAD) * sizeof *list);
+        struct vn_coming *list = realloc(net->schedule.lists[i], (arrivals + VN_AHEAD) * sizeof *list);
         if (list == NULL) {
             vn_fail(net, "out of memory for events");
             return false;
         }
-        net->lists[i] = list;
+        net->schedule.lists[i] = list;
     }
-    net->most_coming = arrivals;
+    net->schedule.most_coming = arrivals;
     return true;
 }
 
@@ -140,31 +140,31 @@ static bool list_arrivals(struct vn_net *net, uint32_t from, uint32_t to)
     uint32_t n = 0, sides = 0;
     for (struct vn_side *side = net->nodes[from].sides; side < end; side++) {
         uint64_t due = side->arrives;
-        if (due >= net->end) continue;
-        if (n + side->n > net->most_coming && !make_room(net, 2 * (n + side->n))) return false;
+        if (due >= net->schedule.end) continue;
+        if (n + side->n > net->schedule.most_coming && !make_room(net, 2 * (n + side->n))) return false;
         if (due < first) first = due;
         uint32_t number = (uint32_t)(side - net->sides), i = 0;
         do {
-            net->lists[0][n++] = (struct vn_coming){due, number, vn_sent_at(side, i)->packet};
+            net->schedule.lists[0][n++] = (struct vn_coming){due, number, vn_sent_at(side, i)->packet};
             due = ++i < side->n ? vn_sent_at(side, i)->due : VN_NEVER;
-        } while (due < net->end);
-        if (net->lists[0][n - 1].time > last) last = net->lists[0][n - 1].time;
+        } while (due < net->schedule.end);
+        if (net->schedule.lists[0][n - 1].time > last) last = net->schedule.lists[0][n - 1].time;
         side->arrives = due;
         sides++;
     }
-    net->coming = sides > 1 ? vn_sort(net->lists[0], net->lists[1], n, first, last) : net->lists[0];
-    for (uint32_t i = 0; i < VN_AHEAD; i++) net->coming[n + i] = (struct vn_coming){.time = VN_NEVER};
+    net->schedule.coming = sides > 1 ? vn_sort(net->schedule.lists[0], net->schedule.lists[1], n, first, last) : net->schedule.lists[0];
+    for (uint32_t i = 0; i < VN_AHEAD; i++) net->schedule.coming[n + i] = (struct vn_coming){.time = VN_NEVER};
     return true;
 }
 
 static inline bool arrives_before(const struct vn_net *net, struct vn_event event)
 {
-    return vn_before(vn_event_of(net->coming->time, VN_EV_ARRIVAL, net->coming->side, 0), event);
+    return vn_before(vn_event_of(net->schedule.coming->time, VN_EV_ARRIVAL, net->schedule.coming->side, 0), event);
 }
 
 static inline void take_arrival(struct vn_net *net)
 {
-    struct vn_coming coming = *net->coming++;
+    struct vn_coming coming = *net->schedule.coming++;
     begin(net, net->sides[coming.side].node, vn_event_of(coming.time, VN_EV_ARRIVAL, coming.side, 0));
     vn_arrival(net, coming.side, coming.packet);
 }
@@ -175,9 +175,9 @@ static inline void take_arrival(struct vn_net *net)
 static uint64_t end_of_turn(const struct vn_net *net, uint32_t number)
 {
     const struct vn_node *node = &net->nodes[number];
-    uint64_t end = net->limit;
+    uint64_t end = net->schedule.limit;
     for (const struct vn_side *side = node->sides; side < node->sides + node->n_sides; side++) {
-        uint64_t other = net->done[side->from] + side->delay;
+        uint64_t other = net->schedule.done[side->from] + side->delay;
         if (other < end) end = other;
     }
     return end;
@@ -198,7 +198,7 @@ static void close_turn(struct vn_net *net, uint32_t number)
     for (const struct vn_side *side = node->sides; side < node->sides + node->n_sides; side++) {
         if (side->arrives < first) first = side->arrives;
     }
-    net->first[number] = first;
+    net->schedule.first[number] = first;
 }
 
 /* False: the run has failed. */
@@ -210,11 +210,11 @@ static bool run_turn(struct vn_net *net, uint32_t number)
         struct vn_event event = node->events.at[1];
         if (arrives_before(net, event)) {
             if (net->prefetch.active) {
-                vn_prefetch_packet(net, net->coming[VN_AHEAD - 1].packet);
+                vn_prefetch_packet(net, net->schedule.coming[VN_AHEAD - 1].packet);
                 vn_prefetch_piece(net);
             }
             take_arrival(net);
-        } else if (event.time < net->end) {
+        } else if (event.time < net->schedule.end) {
             take(net, number);
         } else {
             close_turn(net, number);
@@ -227,11 +227,11 @@ static bool run_turn(struct vn_net *net, uint32_t number)
 /* Each node's turn. False: the run has failed. */
 static bool run_round(struct vn_net *net)
 {
-    for (net->turn = 0; net->turn < net->n_nodes; net->turn++) {
-        uint32_t number = net->round[net->turn];
-        net->end = end_of_turn(net, number);
-        if (net->first[number] < net->end && !run_turn(net, number)) return false;
-        if (net->end > net->done[number]) net->done[number] = net->end;
+    for (net->schedule.turn = 0; net->schedule.turn < net->n_nodes; net->schedule.turn++) {
+        uint32_t number = net->schedule.round[net->schedule.turn];
+        net->schedule.end = end_of_turn(net, number);
+        if (net->schedule.first[number] < net->schedule.end && !run_turn(net, number)) return false;
+        if (net->schedule.end > net->schedule.done[number]) net->schedule.done[number] = net->schedule.end;
     }
     return true;
 }
@@ -243,7 +243,7 @@ static uint32_t first_node(const struct vn_net *net)
 {
     uint32_t best = VN_NONE;
     for (uint32_t i = 0; i < net->n_nodes; i++) {
-        if (net->nodes[i].events.at[1].time >= net->limit) continue;
+        if (net->nodes[i].events.at[1].time >= net->schedule.limit) continue;
         if (best == VN_NONE || vn_before(net->nodes[i].events.at[1], net->nodes[best].events.at[1])) best = i;
     }
     return best;
@@ -252,7 +252,7 @@ static uint32_t first_node(const struct vn_net *net)
 /* All nodes' events until the limit, in their order, or until all flows have arrived. False: the run has failed. */
 static bool run_ordered(struct vn_net *net)
 {
-    net->end = net->limit;
+    net->schedule.end = net->schedule.limit;
     if (!list_arrivals(net, 0, net->n_nodes)) return false;
     while (!net->failed && !finished(net)) {
         uint32_t node = first_node(net);
@@ -262,14 +262,14 @@ static bool run_ordered(struct vn_net *net)
         else break;
     }
     if (net->failed) return false;
-    for (; net->coming->time != VN_NEVER; net->coming++) { /* those to come are no longer listed */
-        struct vn_side *side = &net->sides[net->coming->side];
-        if (net->coming->time < side->arrives) side->arrives = net->coming->time;
+    for (; net->schedule.coming->time != VN_NEVER; net->schedule.coming++) { /* those to come are no longer listed */
+        struct vn_side *side = &net->sides[net->schedule.coming->side];
+        if (net->schedule.coming->time < side->arrives) side->arrives = net->schedule.coming->time;
     }
-    if (finished(net)) net->limit = net->now;
+    if (finished(net)) net->schedule.limit = net->now;
     for (uint32_t i = 0; i < net->n_nodes; i++) {
         close_turn(net, i);
-        net->done[i] = net->limit;
+        net->schedule.done[i] = net->schedule.limit;
     }
     return true;
 }
@@ -279,9 +279,9 @@ static bool run_ordered(struct vn_net *net)
 static bool unfinished(struct vn_net *net)
 {
     for (uint32_t i = 0; i < net->n_flows; i++) {
-        const struct vn_flow *flow = &net->flows[net->witness];
+        const struct vn_flow *flow = &net->flows[net->schedule.witness];
         if (flow->packets > flow->received + net->nodes[flow->dst].sides->n) return true;
-        net->witness = (net->witness + 1) % net->n_flows;
+        net->schedule.witness = (net->schedule.witness + 1) % net->n_flows;
     }
     return false;
 }
@@ -301,42 +301,42 @@ static uint64_t earliest(const uint64_t *times, uint32_t n)
  * arrived. */
 static void set_limit(struct vn_net *net, uint64_t start, uint64_t last)
 {
-    uint64_t step = net->lookahead != 0 ? net->lookahead : 1;
-    bool steps = net->exchange.finish || net->lookahead == 0;
-    net->limit = steps && last - start >= step ? start + step : last + 1;
-    net->ordered = net->lookahead == 0 || (net->exchange.finish && !unfinished(net));
+    uint64_t step = net->schedule.lookahead != 0 ? net->schedule.lookahead : 1;
+    bool steps = net->exchange.finish || net->schedule.lookahead == 0;
+    net->schedule.limit = steps && last - start >= step ? start + step : last + 1;
+    net->schedule.ordered = net->schedule.lookahead == 0 || (net->exchange.finish && !unfinished(net));
 }
 
 /* After a round. True: all nodes have come to the limit; there is no need to go as far if it is enough. */
 static bool at_limit(struct vn_net *net, uint64_t start, bool enough)
 {
-    uint64_t furthest = start < net->limit ? start : net->limit; /* nothing happens anywhere before `start` */
+    uint64_t furthest = start < net->schedule.limit ? start : net->schedule.limit; /* nothing happens anywhere before `start` */
     bool all = true;
     for (uint32_t i = 0; i < net->n_nodes; i++) {
-        if (net->done[i] < furthest) net->done[i] = furthest;
+        if (net->schedule.done[i] < furthest) net->schedule.done[i] = furthest;
     }
     for (uint32_t i = 0; i < net->n_nodes; i++) {
-        if (net->done[i] > furthest) furthest = net->done[i];
+        if (net->schedule.done[i] > furthest) furthest = net->schedule.done[i];
     }
-    if (enough) net->limit = furthest;
-    for (uint32_t i = 0; i < net->n_nodes; i++) all &= net->done[i] == net->limit;
+    if (enough) net->schedule.limit = furthest;
+    for (uint32_t i = 0; i < net->n_nodes; i++) all &= net->schedule.done[i] == net->schedule.limit;
     return all;
 }
 
 static enum vn_reason run_by_node(struct vn_net *net, uint64_t enough)
 {
     while (!called(net)) {
-        if (!(net->ordered ? run_ordered(net) : run_round(net))) return VN_FAILED;
-        uint64_t start = earliest(net->first, net->n_nodes);
-        net->ordered = false;
+        if (!(net->schedule.ordered ? run_ordered(net) : run_round(net))) return VN_FAILED;
+        uint64_t start = earliest(net->schedule.first, net->n_nodes);
+        net->schedule.ordered = false;
         vn_prefetch_round(net);
         if (!at_limit(net, start, net->events_done >= enough)) continue;
-        if (net->now + 1 < net->limit) net->now = net->limit - 1;
+        if (net->now + 1 < net->schedule.limit) net->now = net->schedule.limit - 1;
         if (finished(net)) return VN_FINISHED;
         if (net->events_done >= enough) return VN_BUDGET;
-        uint64_t common = net->queue.n != 0 ? net->queue.events[0].time : VN_NEVER, next = start < common ? start : common;
+        uint64_t common = net->schedule.queue.n != 0 ? net->schedule.queue.events[0].time : VN_NEVER, next = start < common ? start : common;
         if (next > net->exchange.until_ps || next == VN_NEVER) return until(net);
-        if (common < start) happen(net, VN_NONE, vn_pop(&net->queue));
+        if (common < start) happen(net, VN_NONE, vn_pop(&net->schedule.queue));
         else set_limit(net, start, common < net->exchange.until_ps ? common : net->exchange.until_ps);
     }
     return VN_CALL;
@@ -364,7 +364,7 @@ static void order_nodes(struct vn_net *net, uint32_t *queue, uint8_t *half)
     }
     for (uint32_t which = 1, at = 0; which <= 2; which++) {
         for (uint32_t i = 0; i < net->n_nodes; i++) {
-            if (half[i] == which) net->round[at++] = i;
+            if (half[i] == which) net->schedule.round[at++] = i;
         }
     }
 }
@@ -373,9 +373,9 @@ bool vn_order_init(struct vn_net *net)
 {
     uint32_t n = net->n_nodes, *queue = calloc(n + 1, sizeof *queue);
     uint8_t *half = calloc(n + 1, 1);
-    net->round = calloc(n + 1, sizeof *net->round);
-    net->done = calloc(n + 1, sizeof *net->done);
-    bool ok = queue != NULL && half != NULL && net->round != NULL && net->done != NULL;
+    net->schedule.round = calloc(n + 1, sizeof *net->schedule.round);
+    net->schedule.done = calloc(n + 1, sizeof *net->schedule.done);
+    bool ok = queue != NULL && half != NULL && net->schedule.round != NULL && net->schedule.done != NULL;
     if (ok) order_nodes(net, queue, half);
     else vn_fail(net, "out of memory for nodes");
     free(queue);

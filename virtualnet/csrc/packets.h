@@ -2,7 +2,7 @@
 #ifndef VN_PACKETS_H
 #define VN_PACKETS_H
 
-#include "net.h"
+#include "parts.h"
 
 static uint32_t vn_packet_grow(struct vn_net *);
 

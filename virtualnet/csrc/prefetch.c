@@ -36,7 +36,7 @@ static void prefetch_others(const struct vn_net *net, const struct vn_node *node
     for (uint32_t i = 0; i < node->others.n && i < FLOWS; i++) {
         struct vn_event event = node->others.events[i];
         const struct vn_flow *flow = &net->flows[vn_id_of(event)];
-        if (event.time >= net->end) continue;
+        if (event.time >= net->schedule.end) continue;
         if (vn_kind_of(event) == VN_EV_START && step == 1) {
             prefetch_sender(flow);
             vn_prefetch(&flow->start);
@@ -119,9 +119,9 @@ static void prefetch_port(const struct vn_net *net, const struct vn_node *node, 
 /* The node that has its turn after so many others; NULL: there is none, or it has nothing to do. */
 static const struct vn_node *after(const struct vn_net *net, uint32_t turns)
 {
-    uint32_t turn = net->turn + turns;
-    bool any = turn < net->n_nodes && net->first[net->round[turn]] < net->limit;
-    return any ? &net->nodes[net->round[turn]] : NULL;
+    uint32_t turn = net->schedule.turn + turns;
+    bool any = turn < net->n_nodes && net->schedule.first[net->schedule.round[turn]] < net->schedule.limit;
+    return any ? &net->nodes[net->schedule.round[turn]] : NULL;
 }
 
 void vn_prefetch_piece(struct vn_net *net)
@@ -137,7 +137,7 @@ void vn_prefetch_piece(struct vn_net *net)
 
 void vn_prefetch_turns(struct vn_net *net)
 {
-    struct vn_node *present = &net->nodes[net->round[net->turn]];
+    struct vn_node *present = &net->nodes[net->schedule.round[net->schedule.turn]];
     const struct vn_node *last = after(net, STEPS + 1);
     while (net->prefetch.cursor < net->prefetch.pieces) vn_prefetch_piece(net); /* of the turn before */
     net->prefetch.cursor = net->prefetch.pieces = 0;
@@ -154,8 +154,8 @@ void vn_prefetch_turns(struct vn_net *net)
 
 void vn_prefetch_arrivals(const struct vn_net *net)
 {
-    bool host = net->nodes[net->round[net->turn]].host;
-    for (const struct vn_coming *coming = net->coming; coming < net->coming + VN_AHEAD; coming++) {
+    bool host = net->nodes[net->schedule.round[net->schedule.turn]].host;
+    for (const struct vn_coming *coming = net->schedule.coming; coming < net->schedule.coming + VN_AHEAD; coming++) {
         const struct vn_packet *packet = vn_packet_at(net, coming->packet);
         if (!host) {
             vn_prefetch_packet(net, coming->packet);

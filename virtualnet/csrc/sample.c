@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "net.h"
+#include "parts.h"
 
 static double cell(const struct sw_register *reg, uint32_t index)
 {

@@ -1,7 +1,7 @@
 /* What is counted, of flows, links and the whole. */
 #include <errno.h>
 
-#include "net.h"
+#include "parts.h"
 
 static uint64_t payload_sent(const struct vn_flow *flow)
 {
