@@ -9,7 +9,7 @@ from pcn import Cnp, Mark, NotificationPoint, Parameters, ReactionPoint, Scheme,
 
 @dataclass(frozen=True)
 class AimdParameters(Parameters):
-    """Each is a setting of `--set` and `--param`, by its `name` and by its field's."""
+    """Each is a setting: of `pcn run --set` by its `name`, of `pcn up --param` by its field's."""
 
     period_s: float = parameter(500e-6, "time", "from one CNP to the next", name="period", least=1e-6, most=1)
     step_bps: float = parameter(100e6, "rate", "what a period without marks adds", name="step", least=1, most=1e12)
