@@ -21,6 +21,7 @@ struct sw_port {
     bool running;       /* the interface is up, and so is what it is connected to: frames can leave */
     bool bare;          /* it is there without one */
     bool lossy;         /* the log knows that frames were lost */
+    bool refused;       /* the log knows that the interface, which is there again, can't be opened */
     char interface[16]; /* IFNAMSIZ */
     int fd, ifindex;
     struct sw_ring ring;
@@ -48,6 +49,7 @@ struct sw_switch {
     struct sw_events events;
     struct sw_events departed; /* frames that left ports without interface */
     uint64_t origin_ns, now_ns, seed;
+    uint64_t looked_ns;        /* by sw_clock_ns: when each port's interface was last looked at */
     bool manual;               /* the clock stands until sw_advance moves it */
     uint64_t reentry_ns;       /* with the manual clock: how long resubmitted and recirculated packets are on their way */
     uint64_t input_at_ns;      /* with the manual clock: what is in a loop without end waits until then */
@@ -88,5 +90,6 @@ void sw_port_flush(struct sw_switch *, struct sw_port *);
 void sw_port_close(struct sw_switch *, struct sw_port *);
 int sw_links_open(void); /* a netlink socket that tells when interfaces come and go */
 void sw_links_changed(struct sw_switch *);
+uint64_t sw_links_again(struct sw_switch *); /* looks for lost interfaces. Returns when to look next, by sw_clock_ns; UINT64_MAX: none is lost */
 
 #endif

@@ -22,6 +22,7 @@
 enum {
     SOCKET_BYTES = 32 << 20,     /* of the kernel's memory, used only as packets wait */
     STUCK_LIMIT_NS = 20000000,   /* an interface may refuse a packet for so long */
+    LOOK_NS = 1000000000,        /* how often a port without its interface looks for it */
 };
 
 struct sw_port *sw_port_of(struct sw_switch *sw, uint32_t number)
@@ -61,16 +62,23 @@ static size_t longest_frame(int fd, const char *interface)
     return ioctl(fd, SIOCGIFMTU, &request) == 0 ? ETH_HLEN + SW_VLAN_TAG + (size_t)request.ifr_mtu : SIZE_MAX;
 }
 
+/* 0: there is none. Any socket will do, so that it needs no descriptor of its own when there are no more to be had. */
+static int index_of(int fd, const char *interface)
+{
+    struct ifreq request = {0};
+    snprintf(request.ifr_name, sizeof request.ifr_name, "%s", interface);
+    return ioctl(fd, SIOCGIFINDEX, &request) == 0 ? request.ifr_ifindex : 0;
+}
+
 static int open_interface(struct sw_switch *sw, struct sw_port *port, char *error)
 {
     const char *name = port->interface;
     int fd = socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0) return fail(error, "cannot open a packet socket for", name);
     int status = 0;
-    unsigned index = if_nametoindex(name);
-    struct sockaddr_ll address = {
-        .sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL), .sll_ifindex = (int)index};
-    struct packet_mreq promiscuous = {.mr_ifindex = (int)index, .mr_type = PACKET_MR_PROMISC};
+    int index = index_of(fd, name);
+    struct sockaddr_ll address = {.sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL), .sll_ifindex = index};
+    struct packet_mreq promiscuous = {.mr_ifindex = index, .mr_type = PACKET_MR_PROMISC};
     struct epoll_event event = {.events = EPOLLIN, .data.u32 = port->port};
     if (index == 0) {
         status = fail(error, "no interface", name);
@@ -96,7 +104,7 @@ static int open_interface(struct sw_switch *sw, struct sw_port *port, char *erro
         return status;
     }
     port->fd = fd;
-    port->ifindex = (int)index;
+    port->ifindex = index;
     port->up = port->running = true; /* until one looks: a link that came up just now may be said to be down */
     return 0;
 }
@@ -210,23 +218,51 @@ int sw_links_open(void)
     return -code;
 }
 
-/* Whatever the messages say, look at each port: messages may be lost, the interfaces are the truth. */
-void sw_links_changed(struct sw_switch *sw)
+static void look_for_interface(struct sw_switch *sw, struct sw_port *port)
 {
-    char buffer[16384], error[SW_ERROR_BYTES];
-    ssize_t n;
-    do n = recv(sw->netlink, buffer, sizeof buffer, MSG_DONTWAIT);
-    while (n > 0 || (n < 0 && errno == ENOBUFS));
+    char error[SW_ERROR_BYTES];
+    if (index_of(sw->netlink, port->interface) == 0) {
+        port->refused = false;
+    } else if (open_interface(sw, port, error) == 0) {
+        port->refused = false;
+        sw_say(sw, "port %u: interface %s is back", port->port, port->interface);
+    } else if (!port->refused) {
+        port->refused = true;
+        sw_say(sw, "port %u: interface %s is back, but %s; tried again every second", port->port, port->interface, error);
+    }
+}
+
+static void look_at_links(struct sw_switch *sw)
+{
+    sw->looked_ns = sw_clock_ns();
     for (uint32_t i = 0; i < sw->n_active; i++) {
         struct sw_port *port = sw->ports[sw->active[i]];
         if (!port->present) continue;
-        unsigned index = if_nametoindex(port->interface);
-        if (port->up && index != (unsigned)port->ifindex) lost(sw, port);
+        if (port->up && index_of(sw->netlink, port->interface) != port->ifindex) lost(sw, port);
         if (port->up) look_at_link(sw, port);
-        if (!port->up && index != 0 && open_interface(sw, port, error) == 0) {
-            sw_say(sw, "port %u: interface %s is back", port->port, port->interface);
-        }
+        else look_for_interface(sw, port);
     }
+}
+
+/* Whatever the messages say, look at each port: messages may be lost, the interfaces are the truth. */
+void sw_links_changed(struct sw_switch *sw)
+{
+    char buffer[16384];
+    ssize_t n;
+    do n = recv(sw->netlink, buffer, sizeof buffer, MSG_DONTWAIT);
+    while (n > 0 || (n < 0 && errno == ENOBUFS));
+    look_at_links(sw);
+}
+
+uint64_t sw_links_again(struct sw_switch *sw)
+{
+    for (uint32_t i = 0; i < sw->n_active; i++) {
+        const struct sw_port *port = sw->ports[sw->active[i]];
+        if (!port->present || port->up) continue;
+        if (sw_clock_ns() - sw->looked_ns >= LOOK_NS) look_at_links(sw);
+        return sw->looked_ns + LOOK_NS;
+    }
+    return UINT64_MAX;
 }
 
 /* ---- receiving ---- */

@@ -170,6 +170,8 @@ static void *work(void *context)
         sw_lock(sw);
         if (sw->stop) break;
         uint64_t next = sw->manual ? manual_turn(sw, events, n) : turn(sw, events, n < 0 ? 0 : n);
+        uint64_t look = sw_links_again(sw);
+        if (look < next) next = look;
         sw_unlock(sw);
         uint64_t now = sw_clock_ns();
         sw_urgency_turn(&urgency, now);

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import os
+import resource
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -156,6 +158,40 @@ def test_an_interface_vanishes_and_returns(make_links: Links) -> None:
         finally:
             subprocess.run(["ip", "link", "del", name], check=True)
         assert wait(lambda: switch.stats(3).up == 0)
+
+
+def test_an_interface_that_cannot_be_opened_when_it_returns(make_links: Links) -> None:
+    """No descriptor is left at that moment: the log says so, the other ports go on, and later it is opened."""
+    a, b = make_links(2)
+    with Switch() as switch:
+        switch.port_add(1, a.near)
+        switch.port_add(2, b.near)
+        switch.forward(1, 2)
+        with Link() as c:
+            switch.port_add(3, c.near)
+            name, far = c.near, c.far
+        assert wait(lambda: switch.stats(3).up == 0)
+        add = f"read _; ip link add {name} type veth peer name {far}"
+        told = iter(switch.event, None)
+        limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+        with subprocess.Popen(["sh", "-c", add], stdin=subprocess.PIPE) as later:
+            assert later.stdin is not None
+            try:
+                os.close(next_one := os.dup(0))
+                resource.setrlimit(resource.RLIMIT_NOFILE, (next_one, limits[1]))
+                later.stdin.write(b"\n")
+                later.stdin.flush()
+                assert wait(lambda: any(b"is back, but cannot open a packet socket" in text for _, _, text in told))
+                assert [switch.stats(port).up for port in (1, 2, 3)] == [1, 1, 0]
+                a.send(frame())
+                assert len(b.receive(1)) == 1
+            finally:
+                resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+        try:
+            assert wait(lambda: switch.stats(3).up == 1)
+            assert [text for _, _, text in told if b"is back" in text] == [f"port 3: interface {name} is back".encode()]
+        finally:
+            subprocess.run(["ip", "link", "del", name], check=True)
 
 
 def test_an_interface_that_is_down_for_a_while(make_links: Links) -> None:
