@@ -18,7 +18,7 @@ from softswitch.program.statements import Exit, Jump, JumpIfZero
 MAX_JUMPS_BACK = 1 << 20  # a bound on loops inside an action, which BMv2 does not have
 SIGNATURE = "(struct sw_instance *s, struct sw_packet *p, struct phv *h, struct locals *l"
 UNUSED = "    (void)s; (void)p; (void)h; (void)l;"
-# Up to this many statements, counted once for each table that can run them, everything is inlined into its half.
+# Up to this many statements, counted once for each table that can run them, everything is inlined into its pipeline.
 MAX_INLINED = 20_000
 
 

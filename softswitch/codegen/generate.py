@@ -72,7 +72,7 @@ class _Generator:
             self.controls.control("ingress", program.ingress),
             self.controls.control("egress", program.egress),
             self._checksums(),
-            self._halves(),
+            self._pipelines(),
             self._deparse(),
             *([self.inplace.text()] if self.inplace else []),
             self._copy_list(),
@@ -117,7 +117,7 @@ class _Generator:
             ]
         )
 
-    def _halves(self) -> str:
+    def _pipelines(self) -> str:
         return """SW_INLINE void parse_headers(
     struct sw_instance *s, struct sw_packet *p, struct phv *h, struct locals *l) {
     p->ingress_length = p->length;

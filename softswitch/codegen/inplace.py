@@ -1,12 +1,12 @@
-"""The two halves once more, for a caller that moves many packets and has time for none: `struct sw_inplace`.
+"""A second, faster form of the ingress and egress pipelines, without a PHV in memory: `struct sw_inplace`.
 
-The frame's headers stay where they are. Ingress parses them into variables of its own and leaves behind the few values
-that egress needs: which headers there are, metadata that both halves use, fields that ingress changed. Egress reads
-from the frame what it uses and writes what was changed, and nothing else is loaded or stored. Each half is there twice:
-for the packets with most headers, where the compiler knows all that depends on which headers there are, and for others.
-The code of parser states, tables, actions and checksums is the same text as that of the general halves.
+Headers stay in the frame. Ingress parses them into local variables and writes bridged metadata for egress: which
+headers are valid, metadata that both pipelines use, header fields that ingress changed. Egress loads the fields that it
+uses from the frame and stores the changed ones. Each pipeline is generated twice: the fast path is for packets on
+the parser path with the most headers, so that the compiler knows which headers are valid; the slow path is for all
+others. Parser states, tables, actions and checksums share their code with the general pipelines.
 
-Programs that could change where a header stands, or ask for more than a port and a queue, have no such form.
+Programs that could move a header, or request more than a port and a queue, have no in-place form.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ from softswitch.program.statements import (
     Verify,
 )
 
-DEPTH = 64  # SW_INPLACE_DEPTH: a program may parse so many bytes
-KEPT = 32  # SW_INPLACE_KEPT: and leave so many between its halves
+DEPTH = 64  # SW_INPLACE_DEPTH: the most bytes that a program may parse
+BRIDGED_BYTES = 32  # SW_BRIDGED_BYTES: the most bridged metadata
 _CONTROL = (
     Assign, Count, RegisterRead, RegisterWrite, MeterExecute, Hash, Random, MarkToDrop, LogMessage, Assert, Exit, Jump,
     JumpIfZero,
 )  # fmt: skip
 _PARSER = (Assign, Extract, Verify)
-# What egress gets from the caller or is set before it; other fields it reads are left for it by ingress.
-_GIVEN = {
+# Standard metadata that the caller sets before egress; other fields that egress reads are bridged.
+_SET_BEFORE_EGRESS = {
     "egress_port", "egress_spec", "packet_length", "egress_global_timestamp", "enq_timestamp", "enq_qdepth",
     "deq_timedelta", "deq_qdepth", "qid", "instance_type", "mcast_grp", "egress_rid",
 }  # fmt: skip
@@ -77,17 +77,17 @@ class InPlace:
             and not any(c.payload for c in program.calculations)
             and not any(program.std_fields.get(ref) in ("mcast_grp", "egress_rid") for ref in self.ingress_writes)
             and self._in_order()
-            and sum(bits for bits, _ in self._kept()) <= 8 * KEPT
+            and sum(bits for bits, _ in self._bridged()) <= 8 * BRIDGED_BYTES
         )
 
     def text(self) -> str:
-        kept = self._kept()
-        rows = sort_rows([(-bits, text) for bits, text in kept])
-        straight = self.parser.straight(self._straight())
-        functions = [straight, self._ingress(), self._egress(), self._struct()]
-        return "\n".join(["struct kept {", *rows, "};", "", *functions])
+        bridged = self._bridged()
+        rows = sort_rows([(-bits, text) for bits, text in bridged])
+        fast_path = self.parser.fast_path(self._fast_path())
+        functions = [fast_path, self._ingress(), self._egress(), self._struct()]
+        return "\n".join(["struct bridged {", *rows, "};", "", *functions])
 
-    # ---- what must be known of the program ----
+    # ---- analysis of the program ----
 
     def _of(self, control: Control) -> Iterator[Statement]:
         for node in control.nodes:
@@ -108,8 +108,8 @@ class InPlace:
                     yield result
 
     def _in_order(self) -> bool:
-        """Whether every way through the parser extracts headers in the deparser's order, each once, DEPTH bytes at
-        most. Then a header's place in the frame follows from which headers are valid."""
+        """Whether every parser path extracts headers in the deparser's order, each once, DEPTH bytes at most. Then a
+        header's offset in the frame follows from which headers are valid."""
         program = self.program
         if program.parser.loops:
             return False
@@ -133,7 +133,7 @@ class InPlace:
         return True
 
     def _headers(self) -> list[int]:
-        """Those that the parser extracts, in order."""
+        """The headers that the parser extracts, in order."""
         extracted = {
             s.operation.header
             for state in self.program.parser.states
@@ -147,23 +147,23 @@ class InPlace:
         headers = set(self._headers())
         return sorted((r for r in self.ingress_writes if r.header in headers), key=lambda r: (r.header, r.field))
 
-    def _read_later(self) -> set[FieldRef]:
+    def _read_by_egress(self) -> set[FieldRef]:
         update = [c for c in self.program.checksums if c.update]
         parts = [list(control_parts(self.program, self.program.egress)), update]
         return {ref for ref in references(self.program, parts) if isinstance(ref, FieldRef)}
 
     def _metadata(self) -> list[FieldRef]:
         """Metadata that egress reads."""
-        refs = self._read_later() & self.layout.usage.kept
+        refs = self._read_by_egress() & self.layout.usage.in_phv
         return sorted(refs, key=lambda r: (r.header, r.field))
 
     def _std(self) -> list[str]:
-        """Members of sw_std that egress reads and ingress has to leave for it."""
-        names = {self.program.std_fields[r] for r in self._read_later() if r in self.program.std_fields}
-        return sorted(names - _GIVEN)
+        """Members of sw_std that must be bridged."""
+        names = {self.program.std_fields[r] for r in self._read_by_egress() if r in self.program.std_fields}
+        return sorted(names - _SET_BEFORE_EGRESS)
 
-    def _kept(self) -> list[tuple[int, str]]:
-        """Members of struct kept: bits, and the declaration."""
+    def _bridged(self) -> list[tuple[int, str]]:
+        """Members of struct bridged: bits, and the declaration."""
         rows = []
         for ref in [*self._changed(), *self._metadata()]:
             storage = self.layout.storage(ref)
@@ -178,13 +178,13 @@ class InPlace:
 
     def _ingress(self) -> str:
         h = self.layout
-        keep = [f"    kept->{self._name(r)} = {h.field(r)};" for r in [*self._changed(), *self._metadata()]]
-        keep += [f"    kept->std_{name} = p->std.{name};" for name in self._std()]
+        bridge = [f"    bridged->{self._name(r)} = {h.field(r)};" for r in [*self._changed(), *self._metadata()]]
+        bridge += [f"    bridged->std_{name} = p->std.{name};" for name in self._std()]
         valid = " | ".join(f"(unsigned)({h.header(header)}.valid << {i})" for i, header in enumerate(self._headers()))
         return "\n".join(
             [
-                "/* False: `straight`, and the packet doesn't take that way through the parser. */",
-                "SW_INLINE bool ingress_in_place(struct sw_instance *s, struct sw_hop *hop, bool straight) {",
+                "/* False: `fast`, and the packet takes another path through the parser. */",
+                "SW_INLINE bool ingress_in_place(struct sw_instance *s, struct sw_hop *hop, bool fast) {",
                 "    struct phv headers = {0}, *h = &headers;",
                 "    struct locals locals = {0}, *l = &locals;",
                 "    struct sw_packet packet = {0}, *p = &packet;",
@@ -192,22 +192,22 @@ class InPlace:
                 "    p->length = p->ingress_length = p->length_register = p->std.packet_length = hop->length;",
                 "    p->std.ingress_port = hop->port;",
                 "    p->std.ingress_global_timestamp = s->now_us;",
-                "    if (!straight) run_parser(s, p, h, l);",
-                "    else if (!parse_straight(s, p, h, l)) return false;",
+                "    if (!fast) run_parser(s, p, h, l);",
+                "    else if (!parse_fast_path(s, p, h, l)) return false;",
                 "    verify_checksums(p, h, l);",
                 "    run_ingress(s, p, h, l);",
                 "    hop->egress_spec = p->std.egress_spec;",
                 "    hop->priority = p->std.priority;",
-                "    struct kept *kept = (struct kept *)hop->kept;",
-                f"    kept->valid = (uint16_t)({valid or '0'});",
-                *keep,
+                "    struct bridged *bridged = (struct bridged *)hop->bridged;",
+                f"    bridged->valid = (uint16_t)({valid or '0'});",
+                *bridge,
                 "    return true;",
                 "}\n",
-                "static __attribute__((noinline)) void other_ingress(struct sw_instance *s, struct sw_hop *hop) {",
+                "static __attribute__((noinline)) void slow_ingress(struct sw_instance *s, struct sw_hop *hop) {",
                 "    ingress_in_place(s, hop, false);",
                 "}\n",
                 "static void inplace_ingress(struct sw_instance *s, struct sw_hop *hop) {",
-                "    if (!ingress_in_place(s, hop, true)) other_ingress(s, hop);",
+                "    if (!ingress_in_place(s, hop, true)) slow_ingress(s, hop);",
                 "}\n",
             ]
         )
@@ -219,7 +219,7 @@ class InPlace:
             "    struct phv headers = {0}, *h = &headers;",
             "    struct locals locals = {0}, *l = &locals;",
             "    struct sw_packet packet = {0}, *p = &packet;",
-            "    const struct kept *kept = (const struct kept *)hop->kept;",
+            "    const struct bridged *bridged = (const struct bridged *)hop->bridged;",
             "    p->length = p->length_register = p->ingress_length = p->std.packet_length = hop->length;",
             "    p->std.egress_port = hop->port;",
             "    p->std.egress_spec = hop->egress_spec;",
@@ -229,8 +229,8 @@ class InPlace:
             "    p->std.deq_timedelta = (uint32_t)s->now_us - hop->enq_timestamp;",
             "    p->std.enq_qdepth = hop->enq_qdepth;",
             "    p->std.deq_qdepth = hop->deq_qdepth;",
-            *(f"    p->std.{name} = kept->std_{name};" for name in self._std()),
-            *(f"    {h.field(ref)} = kept->{self._name(ref)};" for ref in self._metadata()),
+            *(f"    p->std.{name} = bridged->std_{name};" for name in self._std()),
+            *(f"    {h.field(ref)} = bridged->{self._name(ref)};" for ref in self._metadata()),
             "    uint8_t *from = hop->frame;",
         ]
         changed = self._changed()
@@ -238,7 +238,7 @@ class InPlace:
             lines += [
                 f"    if (valid >> {i} & 1) {{",
                 *(f"        {line}" for line in extract_fields(h, self.program, self._type(header), h.header(header))),
-                *(f"        {h.field(r)} = kept->{self._name(r)};" for r in changed if r.header == header),
+                *(f"        {h.field(r)} = bridged->{self._name(r)};" for r in changed if r.header == header),
                 f"        {h.header(header)}.valid = 1;",
                 f"        from += {self._size(header)};",
                 "    }",
@@ -257,23 +257,23 @@ class InPlace:
                 f"        to += {self._size(header)};",
                 "    }",
             ]
-        hot = sum(1 << self._headers().index(header) for header in self._extracted(self._straight()))
+        hot = sum(1 << self._headers().index(header) for header in self._extracted(self._fast_path()))
         lines += [
             "    (void)from; (void)to;",
             "}\n",
-            "static __attribute__((noinline)) void other_egress(struct sw_instance *s, struct sw_hop *hop) {",
-            "    egress_in_place(s, hop, ((const struct kept *)hop->kept)->valid);",
+            "static __attribute__((noinline)) void slow_egress(struct sw_instance *s, struct sw_hop *hop) {",
+            "    egress_in_place(s, hop, ((const struct bridged *)hop->bridged)->valid);",
             "}\n",
             "static void inplace_egress(struct sw_instance *s, struct sw_hop *hop) {",
-            "    unsigned valid = ((const struct kept *)hop->kept)->valid;",
+            "    unsigned valid = ((const struct bridged *)hop->bridged)->valid;",
             f"    if (valid == {hot}) egress_in_place(s, hop, {hot});",
-            "    else other_egress(s, hop);",
+            "    else slow_egress(s, hop);",
             "}\n",
         ]
         return "\n".join(lines)
 
-    def _straight(self) -> list[int]:
-        """The way through the parser that extracts most headers: most packets are taken to go it."""
+    def _fast_path(self) -> list[int]:
+        """The parser path that extracts the most headers, which most packets are expected to take."""
         states, best = self.program.parser.states, list[int]()
         todo = [[self.program.parser.start]]
         while todo:
@@ -311,7 +311,7 @@ class InPlace:
     def _struct(self) -> str:
         return "\n".join(
             [
-                '_Static_assert(sizeof(struct kept) <= SW_INPLACE_KEPT, "kept");',
+                '_Static_assert(sizeof(struct bridged) <= SW_BRIDGED_BYTES, "bridged metadata");',
                 "static const struct sw_inplace inplace = {inplace_ingress, inplace_egress};",
                 "",
             ]

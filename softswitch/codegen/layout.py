@@ -2,10 +2,10 @@
 
 Headers come first, each a struct with its fields as host-order integers of the smallest type, and `valid`; a stack
 is an array with one spare element, which takes accesses that are out of range. User metadata follows, and is what a
-clone resets; variables of one half only are in `struct locals` instead (usage.py). A field of more than 64 bits is an
+clone resets; variables of one pipeline are in `struct locals` instead (usage.py). A field of more than 64 bits is an
 array of limbs, low limb first.
 
-A signed field of w bits is kept in w + 1 bits: BMv2 stores values up to 2^w - 1 in it as they are (its
+A signed field of w bits is stored in w + 1 bits: BMv2 stores values up to 2^w - 1 in it as they are (its
 Field::export_bytes), and comparisons see them.
 """
 
@@ -24,7 +24,7 @@ STD_BITS = dict(STD_FIELDS.values())
 
 @dataclass(frozen=True)
 class Storage:
-    """How a field is kept: an integer of `bits`, or `limbs` 64-bit limbs, or a varbit."""
+    """How a field is stored: an integer of `bits`, or `limbs` 64-bit limbs, or a varbit."""
 
     bits: int = 0
     limbs: int = 0
@@ -133,7 +133,7 @@ class Layout:
         rows = [
             self._row(f, self.member(header.type, j))
             for j, f in enumerate(fields)
-            if FieldRef(index, j) in self.usage.kept
+            if FieldRef(index, j) in self.usage.in_phv
         ]
         return [f"    struct {{ /* {comment(header.name)} */", *sort_rows(rows), f"    }} {name};"] if rows else []
 

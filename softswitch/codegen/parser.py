@@ -43,11 +43,11 @@ class ParserGenerator:
         self.layout = expressions.layout
         self._following: dict[int | None, str] | None = None
 
-    def straight(self, path: list[int]) -> str:
-        """bool parse_straight(s, p, h, l): the parser for packets that go just this way through its states, to accept;
-        false for others. Without labels and joins: which headers there are is known to the compiler then."""
+    def fast_path(self, path: list[int]) -> str:
+        """bool parse_fast_path(s, p, h, l): parses packets that take exactly this path through the states to accept;
+        false for others. It has no joins, so the compiler knows which headers are valid."""
         lines = [
-            f"SW_INLINE bool parse_straight{SIGNATURE}) {{",
+            f"SW_INLINE bool parse_fast_path{SIGNATURE}) {{",
             UNUSED,
             "    const uint8_t *data = p->data;",
             "    const size_t length = p->length;",

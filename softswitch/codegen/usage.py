@@ -1,9 +1,9 @@
-"""Which metadata a program really keeps with a packet.
+"""Which metadata must be stored with a packet.
 
 p4c writes every local variable as a field of one metadata header. A field that only ingress uses (its parser and
-checksum verification included), or only egress, and that no list copies, needs no place in the packet: it becomes a
-member of `struct locals`, which lives on the stack of one half, so that the compiler can keep it in a register or
-drop it. It starts as zero, as metadata does. A field that nothing uses gets no place at all.
+checksum verification included), or only egress, and that no list copies, isn't stored in the packet: it becomes a
+member of `struct locals`, on the stack of one pipeline, so that the compiler can keep it in a register or
+drop it. It starts as zero, as metadata does. A field that nothing uses isn't stored at all.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from softswitch.program.statements import Hash
 
 @dataclasses.dataclass(frozen=True)
 class Usage:
-    """`local`: fields of struct locals. `kept`: metadata fields of the PHV. `whole`: metadata headers that are used
-    as a whole, so that they keep all their fields."""
+    """`local`: fields of struct locals. `in_phv`: metadata fields of the PHV. `whole`: metadata headers that are used
+    as a whole, so that all their fields are stored."""
 
     local: frozenset[FieldRef]
-    kept: frozenset[FieldRef]
+    in_phv: frozenset[FieldRef]
     whole: frozenset[int]
 
 
@@ -33,16 +33,16 @@ def analyse(program: Program) -> Usage:
     update = [c for c in program.checksums if c.update]
     ingress = set(references(program, [program.parser, verify, list(control_parts(program, program.ingress))]))
     egress = set(references(program, list(control_parts(program, program.egress))))
-    kept = set(references(program, [update, program.deparser.statements, program.field_lists, program.learn_lists]))
-    whole = {r.header for r in (*ingress, *egress, *kept) if isinstance(r, HeaderRef)}
-    kept |= ingress & egress
+    stored = set(references(program, [update, program.deparser.statements, program.field_lists, program.learn_lists]))
+    whole = {r.header for r in (*ingress, *egress, *stored) if isinstance(r, HeaderRef)}
+    stored |= ingress & egress
     local = {
         r
-        for r in (ingress | egress) - kept
+        for r in (ingress | egress) - stored
         if isinstance(r, FieldRef) and program.headers[r.header].metadata and r.header not in whole
     }
     local -= set(program.std_fields)
-    in_phv = {r for r in kept if isinstance(r, FieldRef) and program.headers[r.header].metadata}
+    in_phv = {r for r in stored if isinstance(r, FieldRef) and program.headers[r.header].metadata}
     return Usage(frozenset(local), frozenset(in_phv - set(program.std_fields)), frozenset(whole))
 
 

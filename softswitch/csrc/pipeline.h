@@ -177,25 +177,25 @@ struct sw_instance {
     void *log_context;
 };
 
-/* ---- a program in place: an optional form, for a caller that moves many packets ---- */
+/* ---- the in-place form of a program: optional and faster; headers stay in the frame, there is no PHV ---- */
 
-enum { SW_INPLACE_DEPTH = 64, SW_INPLACE_KEPT = 32 };
+enum { SW_INPLACE_DEPTH = 64 /* bytes that the parser may extract */, SW_BRIDGED_BYTES = 32 };
 
-/* A packet whose headers stay where they are in its frame. The caller keeps `kept` and the frame between the halves. */
+/* A packet for the in-place form. The caller keeps the frame and `bridged` from ingress to egress. */
 struct sw_hop {
-    uint8_t *frame;       /* of which SW_INPLACE_DEPTH bytes are there, whatever `length` says; the rest is payload */
-    uint8_t *kept;        /* SW_INPLACE_KEPT bytes, 8-byte aligned: what ingress leaves for egress */
+    uint8_t *frame;       /* at least SW_INPLACE_DEPTH readable bytes, whatever `length` says; the rest is payload */
+    uint8_t *bridged;     /* bridged metadata: SW_BRIDGED_BYTES bytes, 8-byte aligned */
     uint32_t length;      /* of the frame; it doesn't change */
-    uint16_t port;        /* ingress: where it came in; egress: where it leaves */
-    uint16_t egress_spec; /* ingress sets it; egress is given anything but a drop and may drop */
-    uint8_t priority;     /* ingress sets it; egress is given the queue */
-    uint32_t enq_timestamp, enq_qdepth, deq_qdepth; /* egress is given them */
+    uint16_t port;        /* in ingress the ingress port, in egress the egress port */
+    uint16_t egress_spec; /* set by ingress; the caller then sets any port but the drop port, and egress may drop */
+    uint8_t priority;     /* set by ingress; the caller then sets the queue for egress */
+    uint32_t enq_timestamp, enq_qdepth, deq_qdepth; /* set by the caller before egress */
 };
 
 struct sw_inplace {
     /* Parser, checksum verification, ingress control. */
     void (*ingress)(struct sw_instance *, struct sw_hop *);
-    /* Egress control, checksum update, deparser: unless it dropped, the frame is as it leaves. */
+    /* Egress control, checksum update, deparser. Unless it drops, `frame` is then the frame to send. */
     void (*egress)(struct sw_instance *, struct sw_hop *);
 };
 

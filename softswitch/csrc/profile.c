@@ -90,20 +90,20 @@ void sw_profile_free(struct sw_profile *profile)
     free(profile);
 }
 
-void sw_profile_lines(const struct sw_profile *profile, struct sw_lines *lines)
+void sw_profile_cache_lines(const struct sw_profile *profile, struct sw_cache_lines *lines)
 {
     const struct slots *groups = &profile->groups, *members = &profile->members;
-    sw_lines_add(lines, profile, sizeof *profile);
-    if (groups->capacity > SW_LISTED || members->capacity > SW_LISTED) return;
+    sw_cache_lines_add(lines, profile, sizeof *profile);
+    if (groups->capacity > SW_CACHE_LINES_ENTRIES || members->capacity > SW_CACHE_LINES_ENTRIES) return;
     for (uint32_t i = 0; i < groups->capacity; i++) {
         const struct group *group = groups->items[i];
         if (group == NULL) continue;
-        sw_lines_add(lines, &groups->items[i], sizeof *groups->items);
-        sw_lines_add(lines, group, sizeof *group + group->n * sizeof *group->choices);
+        sw_cache_lines_add(lines, &groups->items[i], sizeof *groups->items);
+        sw_cache_lines_add(lines, group, sizeof *group + group->n * sizeof *group->choices);
     }
     for (uint32_t i = 0; i < members->capacity; i++) {
         const struct member *member = members->items[i];
-        if (member != NULL) sw_lines_add(lines, member, sizeof *member);
+        if (member != NULL) sw_cache_lines_add(lines, member, sizeof *member);
     }
 }
 

@@ -6,12 +6,12 @@
 #ifndef SW_PROFILE_H
 #define SW_PROFILE_H
 
-#include "lines.h"
+#include "cache_lines.h"
 
 /* NULL: out of memory. */
 struct sw_profile *sw_profile_new(const struct sw_program *);
 void sw_profile_free(struct sw_profile *);
-void sw_profile_lines(const struct sw_profile *, struct sw_lines *); /* adds its own */
+void sw_profile_cache_lines(const struct sw_profile *, struct sw_cache_lines *); /* adds the profile's lines */
 
 /* handle -1: a new one. Returns the handle, or -ENOENT, -EINVAL, -ENOMEM and why, a static string. */
 int64_t sw_profile_put_member(struct sw_profile *, int64_t handle, uint32_t action, const uint64_t *args,

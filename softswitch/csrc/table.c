@@ -235,19 +235,19 @@ void sw_table_free(struct sw_table *table)
 const struct sw_table_spec *sw_table_spec_of(const struct sw_table *table) { return table->spec; }
 uint32_t sw_table_count(const struct sw_table *table) { return table->count; }
 
-void sw_table_lines(const struct sw_table *table, struct sw_lines *lines)
+void sw_table_cache_lines(const struct sw_table *table, struct sw_cache_lines *lines)
 {
-    sw_lines_add(lines, &table->head, sizeof table->head);
+    sw_cache_lines_add(lines, &table->head, sizeof table->head);
     bool remembers = table->memory != NULL && table->head.recent == table->memory;
-    if (remembers) sw_lines_add(lines, table->memory, RECENT_BYTES);
-    if (table->used > SW_LISTED) return;
+    if (remembers) sw_cache_lines_add(lines, table->memory, RECENT_BYTES);
+    if (table->used > SW_CACHE_LINES_ENTRIES) return;
     for (uint32_t i = 0; i < table->used; i++) {
         const struct sw_node *node = sw_node_at(&table->head.nodes, i);
-        if (node->entry.handle != NO_HANDLE) sw_lines_add(lines, &node->entry, sizeof node->entry);
+        if (node->entry.handle != NO_HANDLE) sw_cache_lines_add(lines, &node->entry, sizeof node->entry);
     }
     bool placed = table->spec->kind == SW_EXACT && table->key_bytes <= SW_PLACED_KEY;
     uint64_t places = placed ? table->head.mask : 0;
-    if (places <= SW_LISTED) sw_lines_add(lines, table->head.places, places * sizeof *table->head.places);
+    if (places <= SW_CACHE_LINES_ENTRIES) sw_cache_lines_add(lines, table->head.places, places * sizeof *table->head.places);
 }
 
 /* Address space for as many entries as the table may have; memory comes with use. Small pages at first, so that few entries take

@@ -4,7 +4,7 @@
 #ifndef SW_TABLE_H
 #define SW_TABLE_H
 
-#include "lines.h"
+#include "cache_lines.h"
 #include "state.h"
 
 enum { SW_TABLE_MAX_KEY = 512 /* bytes */ };
@@ -36,7 +36,7 @@ struct sw_table *sw_table_new(const struct sw_table_spec *, const struct sw_prog
 void sw_table_free(struct sw_table *);
 const struct sw_table_spec *sw_table_spec_of(const struct sw_table *);
 uint32_t sw_table_count(const struct sw_table *);
-void sw_table_lines(const struct sw_table *, struct sw_lines *); /* adds its own */
+void sw_table_cache_lines(const struct sw_table *, struct sw_cache_lines *); /* adds the table's lines */
 
 /* As switch.h's functions; rank: the lower wins, ties go to the lower handle. */
 int64_t sw_table_insert(struct sw_table *, const uint8_t *key, const uint8_t *mask, int32_t prefix, int64_t rank,

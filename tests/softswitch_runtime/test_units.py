@@ -21,11 +21,11 @@ SANITIZED = ["-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover
 STRICT = ["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-pthread"]
 
 
-TABLES = ["profile", "table", "map", "exact", "lpm", "trie", "ternary", "bits", "lines"]
+TABLES = ["profile", "table", "map", "exact", "lpm", "trie", "ternary", "bits", "cache_lines"]
 PARTS = {
     "traffic_test": ["traffic", "packet"],
     "profile_test": TABLES,
-    "lines_test": ["state", *TABLES],
+    "cache_lines_test": ["state", *TABLES],
     "state_test": ["state", "packet", "pre", *TABLES],
 }
 

@@ -1,4 +1,4 @@
-/* One hop through a program in place: the frame stays where it is, and what ingress leaves for egress is in the packet. */
+/* One hop through a program's in-place form: the frame isn't copied, and the packet holds the bridged metadata. */
 #include "packets.h"
 
 void vn_hop_ingress(struct vn_net *net, struct vn_node *node, uint16_t port, uint32_t id)
@@ -12,7 +12,7 @@ void vn_hop_ingress(struct vn_net *net, struct vn_node *node, uint16_t port, uin
     }
     struct sw_instance *instance = node->instance;
     instance->now_us = net->now / 1000000;
-    struct sw_hop hop = {.frame = vn_frame(net, packet), .kept = packet->kept, .length = packet->bytes, .port = port};
+    struct sw_hop hop = {.frame = vn_frame(net, packet), .bridged = packet->bridged, .length = packet->bytes, .port = port};
     instance->program->inplace->ingress(instance, &hop);
     uint32_t link = hop.egress_spec < SW_MAX_PORTS ? node->out[hop.egress_spec] : VN_NONE;
     if (hop.egress_spec == instance->drop_port || link == VN_NONE || hop.priority >= VN_CLASSES) {
@@ -32,7 +32,7 @@ enum vn_verdict vn_hop_egress(struct vn_net *net, struct vn_node *node, uint16_t
     struct sw_instance *instance = node->instance;
     instance->now_us = net->now / 1000000;
     struct sw_hop hop = {
-        .frame = vn_frame(net, packet), .kept = packet->kept, .length = packet->bytes, .port = port,
+        .frame = vn_frame(net, packet), .bridged = packet->bridged, .length = packet->bytes, .port = port,
         .egress_spec = (instance->drop_port + 1) & 511, .priority = (uint8_t)queue,
         .enq_timestamp = packet->enq_timestamp, .enq_qdepth = packet->enq_qdepth, .deq_qdepth = left & 0x7ffffu,
     };

@@ -6,7 +6,7 @@
 
 #include "events.h"
 #include "internal.h"
-#include "lines.h"
+#include "cache_lines.h"
 #include "virtualnet.h"
 
 enum { VN_ASKED = 8192 /* segments, or packets, of a flow under way at most, or their round trips are too short */ };
@@ -29,7 +29,7 @@ struct vn_packet {
     uint16_t bytes;   /* of the frame, as it was at the last link or queue */
     bool data, held;  /* a data packet; held: counted as inside by the link it came in by */
     uint32_t enq_timestamp, enq_qdepth;
-    uint8_t kept[SW_INPLACE_KEPT];
+    uint8_t bridged[SW_BRIDGED_BYTES];
 } __attribute__((aligned(64)));
 
 /* What follows where programs don't run in place; then PHV, headroom, frame. */
@@ -123,7 +123,7 @@ struct vn_node {
     struct vn_choice choice;
     struct sw_switch *sw;
     struct sw_register state; /* of a program with registers, the first one */
-    struct sw_lines lines; /* of its tables, of this generation */
+    struct sw_cache_lines lines; /* of its tables, of this generation */
     uint64_t table_generation;
 } __attribute__((aligned(64)));
 

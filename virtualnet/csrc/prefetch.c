@@ -77,7 +77,7 @@ static void prefetch_host(const struct vn_net *net, const struct vn_node *node, 
 }
 
 /* Of a switch's tables: lines i, i + each, ... */
-static void prefetch_lines(const struct sw_lines *lines, uint32_t i, uint32_t each)
+static void prefetch_lines(const struct sw_cache_lines *lines, uint32_t i, uint32_t each)
 {
     for (; i < lines->n; i += each) vn_prefetch(lines->at[i]);
 }
@@ -148,7 +148,7 @@ void vn_prefetch_turns(struct vn_net *net)
     }
     while (present->host && net->prefetch.cursor < net->prefetch.pieces) vn_prefetch_piece(net);
     if (present->host || present->table_generation == present->sw->table_generation) return;
-    sw_instance_lines(present->instance, &present->lines);
+    sw_instance_cache_lines(present->instance, &present->lines);
     present->table_generation = present->sw->table_generation;
 }
 

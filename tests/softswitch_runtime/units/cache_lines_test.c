@@ -1,5 +1,5 @@
 /* Lines of tables and profiles: all that are needed, each once, all of them readable, none of what is gone. */
-#include "lines.h"
+#include "cache_lines.h"
 
 #include <string.h>
 
@@ -31,23 +31,23 @@ static int64_t insert(const struct sw_instance *instance, uint32_t table, uint32
                            group ? &handle : args, group ? 1 : 3, &why);
 }
 
-static uint32_t times(const struct sw_lines *lines, const void *at)
+static uint32_t times(const struct sw_cache_lines *lines, const void *at)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < lines->n; i++) n += (uintptr_t)lines->at[i] / SW_LINE == (uintptr_t)at / SW_LINE;
     return n;
 }
 
-static bool has_entry(const struct sw_lines *lines, const struct sw_instance *instance, uint32_t table, int64_t handle)
+static bool has_entry(const struct sw_cache_lines *lines, const struct sw_instance *instance, uint32_t table, int64_t handle)
 {
     return times(lines, sw_table_node(instance->tables[table], handle)) == 1;
 }
 
 /* Lists them, and reads each. */
-static void list(const struct sw_instance *instance, struct sw_lines *lines)
+static void list(const struct sw_instance *instance, struct sw_cache_lines *lines)
 {
-    sw_instance_lines(instance, lines);
-    CHECK(lines->n <= SW_MOST_LINES);
+    sw_instance_cache_lines(instance, lines);
+    CHECK(lines->n <= SW_MAX_CACHE_LINES);
     for (uint32_t i = 0; i < lines->n; i++) {
         (void)*(const volatile char *)lines->at[i];
         CHECK(times(lines, lines->at[i]) == 1);
@@ -57,7 +57,7 @@ static void list(const struct sw_instance *instance, struct sw_lines *lines)
 int main(void)
 {
     char error[256];
-    struct sw_lines lines = {0};
+    struct sw_cache_lines lines = {0};
     struct sw_instance *instance = sw_instance_new(&program, 1, SW_DROP_PORT, error);
     CHECK(instance != NULL);
     list(instance, &lines);
@@ -91,7 +91,7 @@ int main(void)
     list(instance, &lines);
     CHECK(times(&lines, gone) == 0 && has_entry(&lines, instance, ROUTES, 6));
 
-    for (uint32_t i = 0; i <= SW_LISTED; i++) insert(instance, ROUTES, i << 16 | 1);
+    for (uint32_t i = 0; i <= SW_CACHE_LINES_ENTRIES; i++) insert(instance, ROUTES, i << 16 | 1);
     list(instance, &lines);
     CHECK(times(&lines, instance->tables[ROUTES]) == 1 && !has_entry(&lines, instance, ROUTES, 6));
 
