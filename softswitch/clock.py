@@ -5,7 +5,7 @@
         clock.advance(0.012)
         for port, time_ns, data in clock.received(): ...
 
-Tables, counters and all else are P4Runtime's, at the same address. docs/switch.md has the whole.
+Tables, counters and all else are P4Runtime's, at the same address. docs/test-clock.md has the whole.
 """
 
 from __future__ import annotations

@@ -185,17 +185,16 @@ def test_two_runs_are_the_same(program: Program) -> None:
 
 
 def test_the_example_of_the_documentation(capsys: pytest.CaptureFixture[str]) -> None:
-    """docs/switch.md: the switch as its command line says, and the program as it stands there."""
-    text = (ROOT / "docs/switch.md").read_text()
-    section = text[text.index("## A clock for tests") :]
-    command = re.search(r"^    softswitch (.*--clock manual.*)$", section, re.MULTILINE)
-    code = re.search(r"```python\n(.*?)```\n+```\n(.*?)```", section, re.DOTALL)
+    """docs/test-clock.md: the switch as its command line says, and the program as it stands there."""
+    text = (ROOT / "docs/test-clock.md").read_text()
+    command = re.search(r"^    softswitch (.*--clock manual.*)$", text, re.MULTILINE)
+    code = re.search(r"```python\n(.*?)```\n+```\n(.*?)```", text, re.DOTALL)
     assert command is not None
     assert code is not None
     words = command[1].split()
     process = Process(*words)
     try:
-        exec(compile(code[1].replace("127.0.0.1:9559", f"127.0.0.1:{process.port}"), "docs/switch.md", "exec"), {})
+        exec(compile(code[1].replace("127.0.0.1:9559", f"127.0.0.1:{process.port}"), "docs/test-clock.md", "exec"), {})
     finally:
         process.end(signal.SIGKILL)
     assert capsys.readouterr().out == code[2]

@@ -1,4 +1,4 @@
-"""What README.md and docs/ print to be typed: commands, Python, and commands in running text."""
+"""What READMEs and docs/ print to be typed: commands, Python, and commands in running text."""
 
 from __future__ import annotations
 
@@ -6,9 +6,15 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+PAGES = (ROOT / "README.md", ROOT / "softswitch" / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
 PROGRAMS = ("pcn", "make", "mn", "echo", "export", "bash", "python", "python3", "pip", "sudo", "bfshell")
 """A block that begins with one of these, or with a script, is one of commands."""
+
+
+def name(page: Path) -> str:
+    """`topologies.md`, `notebook/switch.md` below docs/; elsewhere the path from the checkout."""
+    docs = ROOT / "docs"
+    return str(page.relative_to(docs if page.is_relative_to(docs) else ROOT))
 
 
 def commands() -> dict[str, list[str]]:
@@ -18,7 +24,7 @@ def commands() -> dict[str, list[str]]:
         for block in blocks(page):
             lines = [re.split(r" +# ", line)[0].strip().removeprefix(".venv/bin/") for line in block]
             if re.match(rf"({'|'.join(PROGRAMS)}|[\w-]+\.sh)( |$)", lines[0]):
-                found.setdefault(page.name, []).extend(lines)
+                found.setdefault(name(page), []).extend(lines)
     return found
 
 
@@ -38,15 +44,15 @@ def blocks(page: Path) -> list[list[str]]:
 def python() -> dict[str, str]:
     """Python's blocks, by page and number."""
     return {
-        f"{page.name}-{number}": block
+        f"{name(page)}-{number}": block
         for page in PAGES
         for number, block in enumerate(re.findall(r"^```python\n(.*?)^```$", page.read_text(), re.M | re.DOTALL), 1)
     }
 
 
-def files(name: str) -> dict[str, str]:
+def files(block_name: str) -> dict[str, str]:
     """What the page of a block (`topologies.md-2`) says to save, by name: blocks that begin with `# NAME.py`."""
-    page = name.rpartition("-")[0]
+    page = block_name.rpartition("-")[0]
     return {
         found[1]: block
         for other, block in python().items()
