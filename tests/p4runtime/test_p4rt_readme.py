@@ -33,7 +33,9 @@ def test_it_has_commands() -> None:
     assert len(SETUP) == 2
 
 
-def test_its_options_are_those_of_the_command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_its_options_are_those_of_the_command(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     from softswitch.options import parse
 
     monkeypatch.setitem(os.environ, "COLUMNS", "200")
