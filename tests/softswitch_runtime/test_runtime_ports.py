@@ -133,6 +133,11 @@ def test_the_drop_port_has_an_interface(make_links: Links) -> None:
         assert switch.stats(511).tx_packets == 1
 
 
+def _make(name: str, far: str) -> str:
+    """A veth pair that has carrier: a port without is down as soon as any interface's change makes the switch look."""
+    return f"ip link add {name} type veth peer name {far} && ip link set {name} up && ip link set {far} up"
+
+
 def test_an_interface_vanishes_and_returns(make_links: Links) -> None:
     a, b = make_links(2)
     with Switch() as switch:
@@ -151,7 +156,7 @@ def test_an_interface_vanishes_and_returns(make_links: Links) -> None:
         assert next((kind for kind, _, text in told if f"{name} is gone".encode() in text), None) == NOTICE
         a.send(frame())
         assert len(b.receive(1)) == 1, "the other ports go on"
-        subprocess.run(["ip", "link", "add", name, "type", "veth", "peer", "name", far], check=True)
+        subprocess.run(["sh", "-c", _make(name, far)], check=True)
         try:
             assert wait(lambda: switch.stats(3).up == 1)
             assert any(b"is back" in text for _, _, text in told)
@@ -171,10 +176,9 @@ def test_an_interface_that_cannot_be_opened_when_it_returns(make_links: Links) -
             switch.port_add(3, c.near)
             name, far = c.near, c.far
         assert wait(lambda: switch.stats(3).up == 0)
-        add = f"read _; ip link add {name} type veth peer name {far}"
         told = iter(switch.event, None)
         limits = resource.getrlimit(resource.RLIMIT_NOFILE)
-        with subprocess.Popen(["sh", "-c", add], stdin=subprocess.PIPE) as later:
+        with subprocess.Popen(["sh", "-c", f"read _; {_make(name, far)}"], stdin=subprocess.PIPE) as later:
             assert later.stdin is not None
             try:
                 os.close(next_one := os.dup(0))
