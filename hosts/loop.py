@@ -18,11 +18,11 @@ _RETRY_REAL_S = 200e-6
 
 
 class Loop:
-    """Frames between a packet socket and a host. `quiet`: a descriptor that ends `run` when it can be read."""
+    """Frames between a packet socket and a host. `wakeup`: a descriptor that ends `run` when it can be read."""
 
     def __init__(
         self, ip: bytes, clock: DilatedClock, nic: Nic, receiver: Receiver, events: Events,
-        socket: int = _NO_DESCRIPTOR, quiet: int = _NO_DESCRIPTOR,
+        socket: int = _NO_DESCRIPTOR, wakeup: int = _NO_DESCRIPTOR,
     ) -> None:  # fmt: skip
         """Raises BuildError."""
         settings = LoopSettings(
@@ -33,7 +33,7 @@ class Loop:
             retry_s=_RETRY_REAL_S / clock.dilation,
             ip=int.from_bytes(ip, "big"),
             socket=socket,
-            quiet=quiet,
+            wakeup=wakeup,
         )
         self._library = library()
         self._used = nic, receiver, events  # the C side has their addresses
@@ -45,7 +45,7 @@ class Loop:
         self.state: LoopState = self._library.loop_state(self._handle)[0]
 
     def run(self, until_s: float) -> bool:
-        """Until then, or until something happened that Python has to hear of, which it does. Whether `quiet` can be
+        """Until then, or until something happened that Python has to hear of, which it does. Whether `wakeup` can be
         read. Raises OSError if the interface failed."""
         status: int = self._library.loop_run(self._handle, until_s)
         if status < 0:

@@ -24,7 +24,7 @@ EVENT_FRAME_BYTES = 256
 PSN_MEMORY = 4096
 
 # enum event_kind
-END, PAUSE, RESUME, EXPIRY, SENT, FRAME, UNKNOWN, WINDOW, MARKED, LAST, SEGMENT, ASKED = range(12)
+END, PAUSE, RESUME, EXPIRY, SENT, FRAME, UNKNOWN, WINDOW, MARKED, LAST, SEGMENT, ACK_REQUEST = range(12)
 
 
 class CountedWindow(ctypes.Structure):
@@ -132,8 +132,8 @@ class NativeNicFlow(ctypes.Structure):
     next_s: float
     eligible_s: float
     sent: int
-    left: int
-    left_bytes: int
+    departed: int
+    departed_bytes: int
     due_bytes: int
     segment: int
     frame: int | None
@@ -146,7 +146,7 @@ class NativeNicFlow(ctypes.Structure):
             (name, c_double)
             for name in ("start_s", "end_s", "rate_bps", "interval_s", "base_s", "next_s", "eligible_s")
         ),
-        *((name, c_int64) for name in ("sent", "left", "left_bytes", "due_bytes", "segment")),
+        *((name, c_int64) for name in ("sent", "departed", "departed_bytes", "due_bytes", "segment")),
         *((name, c_void_p) for name in ("frame", "last_frame")),
     )
 
@@ -185,7 +185,7 @@ class NativeReceivedFlow(ctypes.Structure):
     reordered: int
     advanced: int
     window_end_s: float
-    before: CountedWindow
+    window_start: CountedWindow
     _fields_ = (
         *((name, c_uint32) for name in ("src", "flow", "expected")),
         *((name, c_bool) for name in ("seen", "wants_marked")),
@@ -195,7 +195,7 @@ class NativeReceivedFlow(ctypes.Structure):
         ("gaps", c_int64),
         *((name, c_uint64) for name in ("duplicates", "reordered", "advanced")),
         ("window_end_s", c_double),
-        ("before", CountedWindow),
+        ("window_start", CountedWindow),
         ("missing", c_uint64 * (PSN_MEMORY // 64)),
     )
 
@@ -214,7 +214,7 @@ class LoopSettings(ctypes.Structure):
         *((name, c_double) for name in ("origin_real_s", "dilation", "receive_gap_s", "transmit_gap_s", "retry_s")),
         ("ip", c_uint32),
         ("socket", c_int32),
-        ("quiet", c_int32),
+        ("wakeup", c_int32),
     )
 
 
@@ -252,13 +252,13 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "nic_paused_s": (c_double, [c_void_p, ctypes.c_int, c_double]),
     "nic_reset_counters": (None, [c_void_p, c_double]),
     "nic_due": (_ITEM, [c_void_p, c_uint32, c_double]),
-    "nic_left": (None, [c_void_p, c_double]),
+    "nic_departed": (None, [c_void_p, c_double]),
     "nic_frame": (c_uint32, [_ITEM, c_void_p]),
     "received_new": (c_void_p, [POINTER(_EventList)]),
     "received_free": (None, [c_void_p]),
     "received_state": (POINTER(ReceivedState), [c_void_p]),
     "received_add": (ctypes.c_int, [c_void_p, POINTER(NativeReceivedFlow)]),
-    "received_forget": (None, [c_void_p]),
+    "received_clear": (None, [c_void_p]),
     "received_timers": (None, [c_void_p, c_double]),
     "loop_new": (c_void_p, [POINTER(LoopSettings), c_void_p, c_void_p, POINTER(_EventList)]),
     "loop_free": (None, [c_void_p]),

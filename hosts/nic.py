@@ -151,7 +151,7 @@ class Nic:
         flow = None if address is None else self._find(address)
         length = 0 if flow is not None and flow.frame is None else self._library.nic_frame(item, self._buffer)
         left = Left(item[0].due_s, flow, number, self._buffer.raw[:length])
-        self._library.nic_left(self.handle, now_s)
+        self._library.nic_departed(self.handle, now_s)
         self.events.tell()
         return left
 
@@ -178,5 +178,5 @@ class Nic:
 
     def _ended(self, event: Event) -> None:
         flow = self._flows.pop(event.flow)
-        self._leaving = [other for other in (*self._leaving, flow) if other.left < other.sent]
+        self._leaving = [other for other in (*self._leaving, flow) if other.departed < other.sent]
         self._on_end(flow, event.at_s)

@@ -11,7 +11,7 @@ from . import stats, wire
 from .algorithms import Cnp, Configured, Mark, NotificationPoint, Window, window_phase
 from .clock import DilatedClock
 from .log import EventLog
-from .native import ASKED, LAST, MARKED, UNKNOWN, WINDOW, Event, Events, NativeReceivedFlow, checked, library
+from .native import ACK_REQUEST, LAST, MARKED, UNKNOWN, WINDOW, Event, Events, NativeReceivedFlow, checked, library
 
 _NOT_COMPLETE = -math.inf
 
@@ -63,7 +63,7 @@ class Receiver:
         events.listen(WINDOW, self._on_window)
         events.listen(MARKED, self._on_marked)
         events.listen(LAST, self._on_last)
-        events.listen(ASKED, self._on_asked)
+        events.listen(ACK_REQUEST, self._on_ack_request)
 
     @property
     def timer_s(self) -> float:
@@ -76,7 +76,7 @@ class Receiver:
 
     def reset(self) -> None:
         """Forget all flows: their next packet is their first."""
-        self._library.received_forget(self.handle)
+        self._library.received_clear(self.handle)
         self._flows.clear()
 
     def progress(self) -> dict[int, tuple[int, int, int]]:
@@ -152,7 +152,7 @@ class Receiver:
             src_ip = wire.format_ip(flow.src_ip)
             self._log.write(event.at_s, "last", flow=flow.flow, src_ip=src_ip, packets=event.count)
 
-    def _on_asked(self, event: Event) -> None:
+    def _on_ack_request(self, event: Event) -> None:
         flow = self._flows.get(event.flow)
         if flow is not None:
             packet = wire.AckPacket(

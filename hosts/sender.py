@@ -86,7 +86,7 @@ class SentFlow(NicFlow):
             return "stopped"
         if self.end_at_s is not None:
             return "done"
-        return "sending" if self.left else "waiting"
+        return "sending" if self.departed else "waiting"
 
     @property
     def allowed_bps(self) -> float:
@@ -186,7 +186,7 @@ class Sender:
         rtt_s = now_s - flow.asked.pop(psn)
         if flow.end_at_s is None:
             self._run_timers(flow, now_s)
-            flow.rp.sent_bytes = flow.left_bytes
+            flow.rp.sent_bytes = flow.departed_bytes
             flow.rp.on_ack(Ack(rtt_s, mark), now_s)
             self._update(flow, now_s)
 
@@ -236,7 +236,7 @@ class Sender:
         flow.cnps += 1
         if flow.end_at_s is None:
             self._run_timers(flow, now_s)
-            flow.rp.sent_bytes = flow.left_bytes
+            flow.rp.sent_bytes = flow.departed_bytes
             tell(flow.rp)
             self._update(flow, now_s)
 
@@ -261,7 +261,7 @@ class Sender:
     def _run_timers(self, flow: SentFlow, now_s: float) -> None:
         """Each at the time that the RP named, however late this process is."""
         while flow.end_at_s is None and flow.rp.timer_s is not None and flow.rp.timer_s <= now_s:
-            flow.rp.sent_bytes = flow.left_bytes
+            flow.rp.sent_bytes = flow.departed_bytes
             flow.rp.on_timer(flow.rp.timer_s)
             self._update(flow, now_s)
 

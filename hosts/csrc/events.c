@@ -1,4 +1,4 @@
-/* A growing list that Python empties. */
+/* A growing list of events, which Python empties. */
 #include "events.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@ struct events *events_new(void)
 {
     struct events *events = calloc(1, sizeof *events);
     if (events == NULL) return NULL;
-    /* One more than its capacity: the last takes what there is no room for */
+    /* One more than its capacity: a dummy for events that are lost */
     events->all = calloc(FIRST_CAPACITY + 1, sizeof *events->all);
     events->capacity = FIRST_CAPACITY;
     if (events->all != NULL) return events;

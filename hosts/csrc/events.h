@@ -1,5 +1,5 @@
-/* What the C side tells Python, in the order in which it happened. Events that want an answer are urgent: the loop
- * returns for them as soon as it has dealt with what arrived. The others wait for the next return. */
+/* Events for Python, in order of time. Urgent ones need a reaction: the loop returns for them as soon as it has
+ * processed the received frames. The others wait for the next return. */
 #ifndef HOSTS_EVENTS_H
 #define HOSTS_EVENTS_H
 
@@ -14,14 +14,14 @@ enum event_kind {
     EVENT_PAUSE,   /* priority, count: quanta */
     EVENT_RESUME,  /* priority */
     EVENT_EXPIRY,  /* priority: a PAUSE ran out without RESUME */
-    EVENT_SENT,    /* flow, count: its `due_bytes` have left, so many in all. Urgent */
-    EVENT_FRAME,   /* count, frame: a frame that Python has to read. Urgent */
-    EVENT_UNKNOWN, /* count, frame: the head of a packet of a flow that must be added before it is taken. Urgent */
+    EVENT_SENT,    /* flow, count: the flow has sent `due_bytes` bytes; count: its bytes so far. Urgent */
+    EVENT_FRAME,   /* count, frame: a control frame for Python to parse. Urgent */
+    EVENT_UNKNOWN, /* count, frame: the head of a data packet of a flow that Python must add first. Urgent */
     EVENT_WINDOW,  /* flow, window: the NP's period has ended. Urgent */
-    EVENT_MARKED,  /* flow: a packet marked CE arrived, and the NP wants to know each. Urgent */
-    EVENT_LAST,    /* flow: the packet marked as its last arrived */
-    EVENT_SEGMENT, /* flow, count: its packet of this number, the last of a segment, had left the NIC at `at_s` */
-    EVENT_ASKED,   /* flow, count, mark: the packet of this PSN asks for an acknowledgement. Urgent */
+    EVENT_MARKED,  /* flow: a packet marked CE arrived, if the flow has `wants_marked`. Urgent */
+    EVENT_LAST,    /* flow: the packet flagged as its last arrived */
+    EVENT_SEGMENT, /* flow, count: its packet number `count`, the last of a segment, left the NIC at `at_s` */
+    EVENT_ACK_REQUEST,   /* flow, count, mark: the packet with PSN `count` has AckReq set. Urgent */
 };
 
 struct window {
@@ -38,20 +38,20 @@ struct event {
     union {
         struct window window;
         uint8_t frame[EVENT_FRAME_BYTES];
-        int32_t mark; /* the ECN field's value */
+        int32_t mark; /* value of the ECN field */
     };
 };
 
 struct events {
     struct event *all;
     uint64_t count, urgent, capacity;
-    uint64_t lost; /* no memory: Python gives up when it sees one */
+    uint64_t lost; /* out of memory; Python then raises MemoryError */
 };
 
 struct events *events_new(void);
 void events_free(struct events *);
 
-/* A new event to fill in. Never NULL: without memory it is one that nobody sees. */
+/* A new event to fill in. Never NULL: out of memory it is a dummy. */
 struct event *events_add(struct events *, enum event_kind kind, bool urgent, double at_s);
 
 #endif

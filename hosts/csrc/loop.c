@@ -1,6 +1,6 @@
-/* The loop. Waking up is what costs most (20 to 30 us of CPU in a virtual machine, where a packet costs 2): not for
- * every packet where they are dense. Incoming frames may wait for `receive_gap_s`, except before a frame is sent:
- * they have the time at which the kernel got them. Outgoing ones leave about two at a time where they are dense. */
+/* The loop. A wake-up costs most (20 to 30 us of CPU in a virtual machine, against 2 us a packet), so dense frames are
+ * batched. Received frames may wait for `receive_gap_s`, except before a frame is sent; they have the kernel's receive
+ * timestamps. Outgoing frames leave about two at a time. */
 #define _GNU_SOURCE /* recvmmsg, sendmmsg, ppoll */
 #include "loop.h"
 
@@ -14,9 +14,9 @@
 
 enum {
     BATCH = 32,
-    BATCHES = 4, /* how many of them may come before something is sent */
+    BATCHES = 4, /* received at most before frames are sent */
     READABLE = 1,
-    QUIET = 2,
+    WAKEUP = 2,
 };
 
 static const double NS = 1e-9;
@@ -28,19 +28,19 @@ union stamp {
 
 struct loop {
     struct loop_state state; /* first: Python reads it */
-    struct loop_settings is;
+    struct loop_settings settings;
     struct nic *nic;
     struct received *received;
     struct events *events;
-    bool busy;             /* frames arrive so densely that nobody waits for each */
-    double last_receive_s; /* when some were found last */
+    bool busy;             /* frames are dense: receive them in batches */
+    double last_receive_s; /* when frames were received last */
     double last_arrival_s;
     double next_transmit_s;
     struct mmsghdr in[BATCH], out[BATCH];
     struct iovec in_part[BATCH], out_part[BATCH];
     union stamp stamps[BATCH];
-    int in_next, in_count; /* what was received and not yet taken */
-    int64_t real_ahead_ns; /* of CLOCK_REALTIME, the stamps' clock, before CLOCK_MONOTONIC */
+    int in_next, in_count; /* frames received but not processed yet */
+    int64_t real_ahead_ns; /* CLOCK_REALTIME, the timestamps' clock, minus CLOCK_MONOTONIC */
     uint8_t in_frame[BATCH][WIRE_MAX_FRAME], out_frame[BATCH][WIRE_MAX_FRAME];
 };
 
@@ -49,7 +49,7 @@ struct loop *loop_new(const struct loop_settings *settings, struct nic *nic, str
 {
     struct loop *loop = calloc(1, sizeof *loop);
     if (loop == NULL) return NULL;
-    loop->is = *settings;
+    loop->settings = *settings;
     loop->nic = nic;
     loop->received = received;
     loop->events = events;
@@ -82,16 +82,15 @@ static int64_t clock_ns(clockid_t clock)
 
 static double nominal_s(const struct loop *loop, int64_t monotonic_ns)
 {
-    return ((double)monotonic_ns * NS - loop->is.origin_real_s) * (1 / loop->is.dilation);
+    return ((double)monotonic_ns * NS - loop->settings.origin_real_s) * (1 / loop->settings.dilation);
 }
 
-static void look_at_clock(struct loop *loop)
+static void update_now(struct loop *loop)
 {
     loop->state.now_s = fmax(loop->state.now_s, nominal_s(loop, clock_ns(CLOCK_MONOTONIC)));
 }
 
-/* How far CLOCK_REALTIME is ahead of CLOCK_MONOTONIC. A process that is stopped between its looks at the two looks
- * again. */
+/* CLOCK_REALTIME minus CLOCK_MONOTONIC. Reads them again if the process was preempted in between. */
 static int64_t real_ahead_ns(void)
 {
     enum { CLOSE_NS = 5000, LOOKS = 8 };
@@ -105,7 +104,7 @@ static int64_t real_ahead_ns(void)
     return ahead;
 }
 
-/* When a received frame arrived, by the kernel's stamp: not before the one before it, and not later than now. */
+/* A received frame's arrival time, by the kernel's timestamp: not before the previous frame's, and not later than now. */
 static double arrival_s(struct loop *loop, int i)
 {
     double now_s = loop->state.now_s, at_s = now_s;
@@ -119,23 +118,24 @@ static double arrival_s(struct loop *loop, int i)
     return loop->last_arrival_s;
 }
 
-/* Bits of what can be read, or -errno. */
+/* Waits. Returns a mask of READABLE and WAKEUP, or -errno. */
 static int wait_until(struct loop *loop, double wake_s, bool for_frames)
 {
-    struct pollfd waited[2] = {{.fd = loop->is.quiet, .events = POLLIN}, {.fd = loop->is.socket, .events = POLLIN}};
-    double real_s = fmax(0, (wake_s - loop->state.now_s) * loop->is.dilation);
+    struct pollfd waited[2] = {{.fd = loop->settings.wakeup, .events = POLLIN},
+                               {.fd = loop->settings.socket, .events = POLLIN}};
+    double real_s = fmax(0, (wake_s - loop->state.now_s) * loop->settings.dilation);
     double most_s = 3600;
     if (real_s > most_s) real_s = most_s;
     struct timespec timeout = {.tv_sec = (time_t)real_s};
     timeout.tv_nsec = (long)((real_s - (double)timeout.tv_sec) / NS);
     int status = ppoll(waited, for_frames ? 2 : 1, &timeout, NULL);
-    if (status < 0) return errno == EINTR ? QUIET : -errno;
-    return (waited[0].revents ? QUIET : 0) | (for_frames && waited[1].revents ? READABLE : 0);
+    if (status < 0) return errno == EINTR ? WAKEUP : -errno;
+    return (waited[0].revents ? WAKEUP : 0) | (for_frames && waited[1].revents ? READABLE : 0);
 }
 
 /* ---- receiving ---- */
 
-static void tell_frame(struct loop *loop, enum event_kind kind, const uint8_t *frame, uint32_t length, double at_s)
+static void add_frame_event(struct loop *loop, enum event_kind kind, const uint8_t *frame, uint32_t length, double at_s)
 {
     struct event *event = events_add(loop->events, kind, true, at_s);
     event->count = length < EVENT_FRAME_BYTES ? length : EVENT_FRAME_BYTES;
@@ -145,10 +145,10 @@ static void tell_frame(struct loop *loop, enum event_kind kind, const uint8_t *f
 bool loop_frame(struct loop *loop, const uint8_t *frame, uint32_t length, double now_s)
 {
     union wire_content content;
-    switch (wire_read(frame, length, loop->is.ip, &content)) {
+    switch (wire_read(frame, length, loop->settings.ip, &content)) {
     case WIRE_DATA:
         if (received_packet(loop->received, &content.data, now_s)) return true;
-        tell_frame(loop, EVENT_UNKNOWN, frame, length, now_s);
+        add_frame_event(loop, EVENT_UNKNOWN, frame, length, now_s);
         return false;
     case WIRE_PFC:
         nic_advance(loop->nic, now_s);
@@ -160,13 +160,13 @@ bool loop_frame(struct loop *loop, const uint8_t *frame, uint32_t length, double
     case WIRE_OTHER:
         break;
     }
-    if (length <= EVENT_FRAME_BYTES) tell_frame(loop, EVENT_FRAME, frame, length, now_s);
+    if (length <= EVENT_FRAME_BYTES) add_frame_event(loop, EVENT_FRAME, frame, length, now_s);
     else loop->state.other_frames++;
     return true;
 }
 
-/* Takes frames until one waits for Python. Whether none does. */
-static bool take_frames(struct loop *loop)
+/* Processes received frames. False: it stopped at one whose flow Python must add first. */
+static bool process_frames(struct loop *loop)
 {
     for (; loop->in_next < loop->in_count; loop->in_next++) {
         int i = loop->in_next;
@@ -175,12 +175,12 @@ static bool take_frames(struct loop *loop)
     return true;
 }
 
-/* Reads what arrived, a few batches at most. How many frames, or -errno; sets `drained` if no more are there. */
+/* Receives at most BATCHES batches of frames. Returns their number, or -errno; `drained`: the socket is empty. */
 static int receive(struct loop *loop, bool *drained)
 {
     int total = 0;
     *drained = false;
-    if (!take_frames(loop)) return 0;
+    if (!process_frames(loop)) return 0;
     for (int batch = 0; batch < BATCHES; batch++) {
         for (int i = 0; i < BATCH; i++) {
             loop->in[i].msg_hdr = (struct msghdr){.msg_iov = &loop->in_part[i],
@@ -188,18 +188,18 @@ static int receive(struct loop *loop, bool *drained)
                                                   .msg_control = &loop->stamps[i],
                                                   .msg_controllen = sizeof loop->stamps[i]};
         }
-        int count = recvmmsg(loop->is.socket, loop->in, BATCH, MSG_DONTWAIT, NULL);
+        int count = recvmmsg(loop->settings.socket, loop->in, BATCH, MSG_DONTWAIT, NULL);
         if (count < 0) {
             *drained = true;
             return errno == EAGAIN || errno == EINTR ? total : -errno;
         }
-        look_at_clock(loop);
+        update_now(loop);
         loop->real_ahead_ns = real_ahead_ns();
         loop->in_next = 0;
         loop->in_count = count;
         total += count;
         *drained = count < BATCH;
-        if (!take_frames(loop)) {
+        if (!process_frames(loop)) {
             *drained = false;
             return total;
         }
@@ -210,12 +210,12 @@ static int receive(struct loop *loop, bool *drained)
 
 /* ---- sending ---- */
 
-static bool may_be_tried_again(int error)
+static bool is_temporary(int error)
 {
     return error == EAGAIN || error == ENOBUFS || error == ENOMEM || error == EINTR;
 }
 
-/* Puts on the wire what is due. 0, 1 if the kernel refused a frame: try again soon. -errno if the interface failed. */
+/* Sends the frames that are due. 0; 1 if the kernel refused a frame for now (try again soon); -errno if the interface failed. */
 static int transmit(struct loop *loop)
 {
     double now_s = loop->state.now_s;
@@ -226,12 +226,12 @@ static int transmit(struct loop *loop)
             loop->state.late_s = fmax(loop->state.late_s, now_s - item->due_s);
         }
         if (count == 0) return 0;
-        int sent = sendmmsg(loop->is.socket, loop->out, count, MSG_DONTWAIT);
+        int sent = sendmmsg(loop->settings.socket, loop->out, count, MSG_DONTWAIT);
         if (sent < 0) {
             loop->state.send_retries++;
-            return may_be_tried_again(errno) ? 1 : -errno;
+            return is_temporary(errno) ? 1 : -errno;
         }
-        for (int i = 0; i < sent; i++) nic_left(loop->nic, now_s);
+        for (int i = 0; i < sent; i++) nic_departed(loop->nic, now_s);
     }
 }
 
@@ -241,25 +241,25 @@ static double next_wake_s(struct loop *loop, double until_s)
 {
     double wake_s = fmin(fmax(nic_wake(loop->nic), loop->next_transmit_s), until_s);
     wake_s = fmin(wake_s, received_state(loop->received)->timer_s);
-    if (loop->busy) wake_s = fmin(wake_s, loop->last_receive_s + loop->is.receive_gap_s);
+    if (loop->busy) wake_s = fmin(wake_s, loop->last_receive_s + loop->settings.receive_gap_s);
     return wake_s;
 }
 
 int loop_run(struct loop *loop, double until_s)
 {
     struct loop_state *state = &loop->state;
-    look_at_clock(loop);
+    update_now(loop);
     for (;;) {
-        bool held = loop->in_next < loop->in_count;
-        int ready = wait_until(loop, held ? state->now_s : next_wake_s(loop, until_s), !loop->busy);
+        bool pending = loop->in_next < loop->in_count;
+        int ready = wait_until(loop, pending ? state->now_s : next_wake_s(loop, until_s), !loop->busy);
         if (ready < 0) return ready;
-        look_at_clock(loop);
+        update_now(loop);
         bool drained = true;
-        if (loop->busy || held || ready & READABLE) {
+        if (loop->busy || pending || ready & READABLE) {
             int count = receive(loop, &drained);
             if (count < 0) return count;
-            /* Where frames come faster than the gap, wake once for several of them */
-            loop->busy = count > 0 && state->now_s - loop->last_receive_s < 2 * loop->is.receive_gap_s;
+            /* Frames come faster than the gap: wake up once for several of them */
+            loop->busy = count > 0 && state->now_s - loop->last_receive_s < 2 * loop->settings.receive_gap_s;
             if (count > 0) loop->last_receive_s = drained ? state->now_s : -INFINITY;
         }
         nic_advance(loop->nic, state->now_s);
@@ -269,9 +269,9 @@ int loop_run(struct loop *loop, double until_s)
         if (state->now_s >= loop->next_transmit_s && nic_wake(loop->nic) <= state->now_s) {
             int refused = transmit(loop);
             if (refused < 0) return refused;
-            loop->next_transmit_s = state->now_s + (refused ? loop->is.retry_s : loop->is.transmit_gap_s);
+            loop->next_transmit_s = state->now_s + (refused ? loop->settings.retry_s : loop->settings.transmit_gap_s);
         }
-        if (ready & QUIET) return 1;
+        if (ready & WAKEUP) return 1;
         if (loop->events->urgent > 0 || state->now_s >= until_s) return 0;
     }
 }

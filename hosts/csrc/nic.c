@@ -6,31 +6,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CATCH_UP_FRAMES = 2, QUANTUM_BITS = 512, FIRST_ROOM = 64 };
+enum { CATCH_UP_FRAMES = 2, QUANTUM_BITS = 512, FIRST_CAPACITY = 64 };
 
 enum choice { SEND, CONTROL, END, NOTHING };
 
-/* A queue in a ring of a power of two. */
+/* A ring buffer; its size is a power of two. */
 struct ring {
     void *all;
     size_t element;
-    uint32_t room, head, count;
+    uint32_t capacity, head, count;
 };
 
 struct nic {
     struct nic_state state; /* first: Python reads it */
     struct events *events;
     double line_rate_bps, delay_s, catch_up_s;
-    struct nic_flow **flows; /* those that have not ended */
-    uint32_t n_flows, flows_room, turn;
-    double *edges;       /* of nic_account */
+    struct nic_flow **flows; /* flows that have not ended */
+    uint32_t n_flows, flows_capacity, round_robin;
+    double *edges;       /* scratch space of nic_account */
     struct ring control; /* struct nic_control * */
     struct ring wire;    /* struct nic_item: started, not yet on the wire */
-    double free_s;       /* the line */
+    double free_s;       /* when the line is free */
     double accounted_s;
     double until_s[WIRE_CLASSES];
     int paused_classes;
-    bool chosen; /* the next three are still right */
+    bool next_valid; /* the next three members are valid */
     double next_s;
     enum choice next;
     struct nic_flow *next_flow;
@@ -40,20 +40,20 @@ struct nic {
 
 static void *ring_at(const struct ring *ring, uint32_t ahead)
 {
-    return (char *)ring->all + ((ring->head + ahead) & (ring->room - 1)) * ring->element;
+    return (char *)ring->all + ((ring->head + ahead) & (ring->capacity - 1)) * ring->element;
 }
 
-/* Whether one more fits. */
+/* Makes room for one more. False: no memory. */
 static bool ring_grow(struct ring *ring)
 {
-    if (ring->count < ring->room) return true;
-    uint32_t room = ring->room ? 2 * ring->room : FIRST_ROOM;
-    char *all = malloc(room * ring->element);
+    if (ring->count < ring->capacity) return true;
+    uint32_t capacity = ring->capacity ? 2 * ring->capacity : FIRST_CAPACITY;
+    char *all = malloc(capacity * ring->element);
     if (all == NULL) return false;
     for (uint32_t i = 0; i < ring->count; i++) memcpy(all + i * ring->element, ring_at(ring, i), ring->element);
     free(ring->all);
     ring->all = all;
-    ring->room = room;
+    ring->capacity = capacity;
     ring->head = 0;
     return true;
 }
@@ -65,7 +65,7 @@ static void ring_push(struct ring *ring, const void *element)
 
 static void ring_pop(struct ring *ring)
 {
-    ring->head = (ring->head + 1) & (ring->room - 1);
+    ring->head = (ring->head + 1) & (ring->capacity - 1);
     ring->count--;
 }
 
@@ -74,7 +74,7 @@ static struct nic_control *first_control(const struct nic *nic)
     return *(struct nic_control **)ring_at(&nic->control, 0);
 }
 
-/* ---- life ---- */
+/* ---- creation ---- */
 
 struct nic *nic_new(double line_rate_bps, double delay_s, double catch_up_s, struct events *events)
 {
@@ -106,7 +106,7 @@ struct nic_state *nic_state(struct nic *nic)
     return &nic->state;
 }
 
-/* ---- what the rates allow ---- */
+/* ---- accounting: what the rates allow ---- */
 
 static double demand_bps(const struct nic *nic, double at_s)
 {
@@ -125,7 +125,7 @@ static void add_edge(double *edges, uint32_t *count, double at_s)
     edges[i] = at_s;
 }
 
-/* Bring `allowed_bits` up to now: the sum of the flows' rates, at most line rate, while PFC allows them. */
+/* Brings `allowed_bits` up to now: the integral of the unpaused flows' rates, at most line rate. */
 void nic_account(struct nic *nic, double now_s)
 {
     double begin_s = nic->accounted_s;
@@ -168,18 +168,18 @@ void nic_reset_counters(struct nic *nic, double now_s)
 int nic_add(struct nic *nic, struct nic_flow *flow, double now_s)
 {
     nic_account(nic, now_s);
-    if (nic->n_flows == nic->flows_room) {
-        uint32_t room = nic->flows_room ? 2 * nic->flows_room : FIRST_ROOM;
-        struct nic_flow **flows = realloc(nic->flows, room * sizeof *flows);
+    if (nic->n_flows == nic->flows_capacity) {
+        uint32_t capacity = nic->flows_capacity ? 2 * nic->flows_capacity : FIRST_CAPACITY;
+        struct nic_flow **flows = realloc(nic->flows, capacity * sizeof *flows);
         if (flows == NULL) return -ENOMEM;
         nic->flows = flows;
-        double *edges = realloc(nic->edges, (WIRE_CLASSES + 2 * room + 1) * sizeof *edges);
+        double *edges = realloc(nic->edges, (WIRE_CLASSES + 2 * capacity + 1) * sizeof *edges);
         if (edges == NULL) return -ENOMEM;
         nic->edges = edges;
-        nic->flows_room = room;
+        nic->flows_capacity = capacity;
     }
     nic->flows[nic->n_flows++] = flow;
-    nic->chosen = false;
+    nic->next_valid = false;
     return 0;
 }
 
@@ -190,25 +190,25 @@ static uint32_t index_of(const struct nic *nic, const struct nic_flow *flow)
     return index;
 }
 
-/* The flow ends, and at `at_s` its last frame leaves. */
+/* Ends the flow; its last frame departs at `at_s`. */
 static void end_flow(struct nic *nic, struct nic_flow *flow, double at_s)
 {
     uint32_t index = index_of(nic, flow);
     memmove(&nic->flows[index], &nic->flows[index + 1], (--nic->n_flows - index) * sizeof(struct nic_flow *));
-    if (index < nic->turn) nic->turn--;
-    if (nic->turn >= nic->n_flows) nic->turn = 0;
-    nic->chosen = false;
+    if (index < nic->round_robin) nic->round_robin--;
+    if (nic->round_robin >= nic->n_flows) nic->round_robin = 0;
+    nic->next_valid = false;
     events_add(nic->events, EVENT_END, false, at_s)->flow = flow;
 }
 
-/* The flow starts no further frame. What has started still leaves. */
+/* The flow starts no further frame. Frames that have started still depart. */
 void nic_remove(struct nic *nic, struct nic_flow *flow, double now_s)
 {
     nic_account(nic, now_s);
     end_flow(nic, flow, flow->sent ? fmax(now_s, nic->free_s + nic->delay_s) : now_s);
 }
 
-/* The gap after the flow's last frame follows the new rate at once. */
+/* The new rate also applies to the gap after the flow's last frame. */
 void nic_set_rate(struct nic *nic, struct nic_flow *flow, double rate_bps, double now_s)
 {
     if (rate_bps == flow->rate_bps) return;
@@ -216,7 +216,7 @@ void nic_set_rate(struct nic *nic, struct nic_flow *flow, double rate_bps, doubl
     flow->rate_bps = rate_bps;
     flow->interval_s = (double)flow->frame_bits / rate_bps;
     flow->next_s = fmax(fmax(flow->base_s + flow->interval_s, now_s), flow->start_s);
-    nic->chosen = false;
+    nic->next_valid = false;
 }
 
 int nic_send_control(struct nic *nic, const uint8_t *frame, uint32_t length, double now_s)
@@ -227,7 +227,7 @@ int nic_send_control(struct nic *nic, const uint8_t *frame, uint32_t length, dou
     control->length = length;
     memcpy(control->frame, frame, length);
     ring_push(&nic->control, &control);
-    nic->chosen = false;
+    nic->next_valid = false;
     return 0;
 }
 
@@ -266,7 +266,7 @@ void nic_pfc(struct nic *nic, uint8_t enabled, const uint16_t *quanta, double no
         }
         nic->until_s[i] = pause->until_s;
     }
-    nic->chosen = false;
+    nic->next_valid = false;
 }
 
 double nic_paused_s(const struct nic *nic, int priority, double now_s)
@@ -293,8 +293,8 @@ static int64_t next_bits(const struct nic_flow *flow)
     return flow->sent + 1 == flow->packets ? flow->last_bits : flow->frame_bits;
 }
 
-/* How late a frame may leave without moving the schedule. */
-static double allowance_s(const struct nic *nic)
+/* The lateness of a frame up to which the schedule doesn't move. */
+static double max_lateness_s(const struct nic *nic)
 {
     int64_t longest = 0;
     for (uint32_t i = 0; i < nic->n_flows; i++) {
@@ -303,8 +303,8 @@ static double allowance_s(const struct nic *nic)
     return fmax(nic->catch_up_s, (double)(CATCH_UP_FRAMES * longest) / nic->line_rate_bps);
 }
 
-/* What starts next, and when: the earliest; the flow whose turn it is where several could start. */
-static void choose(struct nic *nic)
+/* Chooses what starts next, and when: the earliest eligible flow, round robin among equals; or a control frame. */
+static void choose_next(struct nic *nic)
 {
     double earliest_s = INFINITY, first_end_s = INFINITY;
     struct nic_flow *ending = NULL;
@@ -329,7 +329,7 @@ static void choose(struct nic *nic)
         nic->next_s = fmax(nic->free_s, first_control(nic)->since_s);
         nic->next = CONTROL;
     } else if (earliest_s < INFINITY) {
-        uint32_t i = nic->turn;
+        uint32_t i = nic->round_robin;
         while (nic->flows[i]->eligible_s > start_s) i = i + 1 < nic->n_flows ? i + 1 : 0;
         nic->next = SEND;
         nic->next_flow = nic->flows[i];
@@ -339,23 +339,23 @@ static void choose(struct nic *nic)
         nic->next = END;
         nic->next_flow = ending;
     }
-    nic->chosen = true;
+    nic->next_valid = true;
 }
 
 static void start_frame(struct nic *nic, struct nic_flow *flow, double at_s, double now_s)
 {
     int64_t bits = next_bits(flow);
     double length_s = (double)bits / nic->line_rate_bps;
-    at_s = fmax(at_s, now_s - allowance_s(nic) - length_s - nic->delay_s);
+    at_s = fmax(at_s, now_s - max_lateness_s(nic) - length_s - nic->delay_s);
     nic->free_s = at_s + length_s;
     struct nic_item item = {.due_s = nic->free_s + nic->delay_s, .flow = flow, .number = flow->sent};
     ring_push(&nic->wire, &item);
     nic->state.sent_bits += bits;
     flow->sent++;
-    /* A flow that had to wait keeps the credit for one packet */
+    /* A flow that waited for the line keeps credit for one packet */
     flow->base_s = fmax(flow->next_s, at_s - flow->interval_s);
     flow->next_s = flow->base_s + flow->interval_s;
-    nic->turn = (index_of(nic, flow) + 1) % nic->n_flows;
+    nic->round_robin = (index_of(nic, flow) + 1) % nic->n_flows;
     if (flow->sent == flow->packets) {
         nic_account(nic, at_s);
         end_flow(nic, flow, item.due_s);
@@ -371,17 +371,17 @@ static void start_control(struct nic *nic, double at_s)
     ring_push(&nic->wire, &item);
 }
 
-/* Decide every start until now. */
+/* Decides all starts up to now. */
 void nic_advance(struct nic *nic, double now_s)
 {
     if (nic->paused_classes > 0) expire(nic, now_s);
     for (;;) {
-        /* What could not be put on the wire in time holds the rest up */
+        /* Backpressure: no new starts while the first frame is overdue */
         const struct nic_item *first = nic->wire.count > 0 ? ring_at(&nic->wire, 0) : NULL;
-        if (first != NULL && first->due_s < now_s - allowance_s(nic)) return;
-        if (!nic->chosen) choose(nic);
+        if (first != NULL && first->due_s < now_s - max_lateness_s(nic)) return;
+        if (!nic->next_valid) choose_next(nic);
         if (nic->next_s > now_s || nic->next == NOTHING || !ring_grow(&nic->wire)) return;
-        nic->chosen = false;
+        nic->next_valid = false;
         if (nic->next == SEND) {
             start_frame(nic, nic->next_flow, nic->next_s, now_s);
         } else if (nic->next == CONTROL) {
@@ -393,11 +393,11 @@ void nic_advance(struct nic *nic, double now_s)
     }
 }
 
-/* When `nic_advance` and `nic_due` have something to do, if nothing happens before. */
+/* When nic_advance and nic_due must be called next, unless the state changes before. */
 double nic_wake(struct nic *nic)
 {
     if (nic->wire.count > 0) return ((const struct nic_item *)ring_at(&nic->wire, 0))->due_s;
-    if (!nic->chosen) choose(nic);
+    if (!nic->next_valid) choose_next(nic);
     if (nic->next == SEND) return nic->next_s + (double)next_bits(nic->next_flow) / nic->line_rate_bps + nic->delay_s;
     if (nic->next == CONTROL) {
         return nic->next_s + (double)(first_control(nic)->length * 8) / nic->line_rate_bps + nic->delay_s;
@@ -419,7 +419,7 @@ static bool ends_segment(const struct nic_flow *flow, int64_t number)
     return flow->segment != 0 && ((number + 1) % flow->segment == 0 || number + 1 == flow->packets);
 }
 
-void nic_left(struct nic *nic, double now_s)
+void nic_departed(struct nic *nic, double now_s)
 {
     const struct nic_item *item = ring_at(&nic->wire, 0);
     struct nic_flow *flow = item->flow;
@@ -431,13 +431,13 @@ void nic_left(struct nic *nic, double now_s)
         event->flow = flow;
         event->count = (uint64_t)item->number;
     }
-    flow->left_bytes += (item->number + 1 == flow->packets ? flow->last_bits : flow->frame_bits) / 8;
-    flow->left++;
-    if (flow->left_bytes < flow->due_bytes) return;
+    flow->departed_bytes += (item->number + 1 == flow->packets ? flow->last_bits : flow->frame_bits) / 8;
+    flow->departed++;
+    if (flow->departed_bytes < flow->due_bytes) return;
     flow->due_bytes = INT64_MAX;
     struct event *event = events_add(nic->events, EVENT_SENT, true, now_s);
     event->flow = flow;
-    event->count = (uint64_t)flow->left_bytes;
+    event->count = (uint64_t)flow->departed_bytes;
 }
 
 uint32_t nic_frame(const struct nic_item *item, uint8_t *frame)

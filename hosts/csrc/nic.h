@@ -1,39 +1,39 @@
-/* The NIC's model: what leaves the host, and when.
+/* The NIC's model: which frames leave the host, and when.
  *
  * It is a serialiser at line rate. Control frames (CNPs) go first and are never paused; flows share the rest round
- * robin, each paced at the rate of its RP; PFC stops the flows of a class. No clock and no socket: the caller brings
- * times, which never go back, and puts on the wire what `nic_due` returns. Seconds are nominal.
+ * robin, each paced at the rate of its RP; PFC stops the flows of a class. No clock and no socket: the caller passes
+ * times, which never decrease, and sends the frames that `nic_due` returns. Seconds are nominal.
  *
  * The schedule is absolute: a frame's start follows from the model, not from when the process woke up, so that pacing
- * has no drift. Starts are decided as late as nobody could tell: `nic_advance(now)` decides all up to now, and must be
- * called before anything that changes the state is told. A frame leaves when its last bit has left: at its start, plus
- * its length at line rate, plus the link's delay.
+ * has no drift. Starts are decided lazily: `nic_advance(now)` decides all up to now, and must be called before any call
+ * that changes the state. A frame departs at its start, plus its transmission time at line rate, plus the link's
+ * delay.
  *
- * A process that is late may catch up by a burst of two packets, or of `catch_up_s`. What it is later than that is
- * lost: the schedule moves, and `allowed_bits` runs ahead of `sent_bits`. */
+ * A process that is late may catch up by a burst of two packets, or of `catch_up_s`. Greater lateness is lost time: the
+ * schedule moves, and `allowed_bits` grows faster than `sent_bits`. */
 #ifndef HOSTS_NIC_H
 #define HOSTS_NIC_H
 
 #include "events.h"
 #include "wire.h"
 
-/* A flow, in Python's memory: it stays there until it has ended and `left` is `sent`. */
+/* A flow, in memory that Python owns. It must stay until the flow has ended and `departed` equals `sent`. */
 struct nic_flow {
     int32_t priority;
     uint32_t first_psn;
-    int64_t packets; /* its length, -1 if it has no end */
+    int64_t packets; /* its length, -1: unlimited */
     int64_t frame_bits, last_bits;
     double start_s;
-    double end_s; /* when it ends at the latest */
+    double end_s; /* starts no packet from then on */
     double rate_bps, interval_s;
-    double base_s; /* from where the gap to the next frame counts: -INFINITY before the first */
+    double base_s; /* the next frame starts at least `interval_s` after this; -INFINITY before the first */
     double next_s, eligible_s;
     int64_t sent;       /* frames whose start is decided */
-    int64_t left;       /* frames put on the wire */
-    int64_t left_bytes; /* their bytes */
-    int64_t due_bytes;  /* at how many of these to tell Python, once */
-    int64_t segment;    /* packets of which the last asks for an acknowledgement; 0: none does */
-    const uint8_t *frame, *last_frame; /* its packets, but for the PSN */
+    int64_t departed;       /* frames put on the wire */
+    int64_t departed_bytes; /* their bytes */
+    int64_t due_bytes;  /* EVENT_SENT, once, at so many of these */
+    int64_t segment;    /* packets of a segment, the last of which has AckReq set; 0: no segments */
+    const uint8_t *frame, *last_frame; /* templates of its packets; the PSN is stamped */
 };
 
 /* PFC of one class. Counts frames and nominal seconds. */
@@ -44,9 +44,9 @@ struct nic_pause {
     bool paused;
 };
 
-/* What Python reads. */
+/* Read by Python. */
 struct nic_state {
-    double allowed_bits; /* as of the last `nic_account` */
+    double allowed_bits; /* what the rates and PFC allowed, up to the last nic_account */
     int64_t sent_bits;
     struct nic_pause pauses[WIRE_CLASSES];
 };
@@ -83,11 +83,11 @@ void nic_account(struct nic *, double now_s);
 double nic_paused_s(const struct nic *, int priority, double now_s);
 void nic_reset_counters(struct nic *, double now_s);
 
-/* The frame that is the `ahead`th to be put on the wire, if it must be there by now; NULL otherwise. */
+/* Number `ahead` of the frames that wait to be put on the wire, if it is due; else NULL. */
 const struct nic_item *nic_due(const struct nic *, uint32_t ahead, double now_s);
-/* The first of these is on the wire. */
-void nic_left(struct nic *, double now_s);
-/* The frame's bytes, into a buffer of WIRE_MAX_FRAME; how many. */
+/* The first of these was put on the wire. */
+void nic_departed(struct nic *, double now_s);
+/* Writes the frame into a buffer of WIRE_MAX_FRAME bytes; returns its length. */
 uint32_t nic_frame(const struct nic_item *, uint8_t *frame);
 
 #endif

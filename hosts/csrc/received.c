@@ -1,4 +1,4 @@
-/* Received flows: counters, sequence numbers, windows. */
+/* The receive side's flows: counters, sequence numbers, windows. */
 #include "received.h"
 
 #include <errno.h>
@@ -41,7 +41,7 @@ struct received_state *received_state(struct received *received)
 
 /* ---- flows ---- */
 
-/* Where the flow is, or the free slot where it would be. */
+/* The flow's slot, or the free slot for it. */
 static struct received_flow **slot_of(struct received_flow **slots, uint32_t n_slots, uint32_t src_ip, uint32_t flow)
 {
     uint32_t hash = (src_ip * 0x9e3779b1u ^ flow) * 0x85ebca6bu;
@@ -70,7 +70,7 @@ int received_add(struct received *received, struct received_flow *flow)
     return 0;
 }
 
-void received_forget(struct received *received)
+void received_clear(struct received *received)
 {
     memset(received->slots, 0, received->n_slots * sizeof *received->slots);
     received->n_flows = 0;
@@ -79,7 +79,7 @@ void received_forget(struct received *received)
 
 /* ---- windows ---- */
 
-/* The window that `now_s` is in, on the flow's grid. */
+/* Opens the window of the flow's grid that contains `now_s`. */
 static void open_window(struct received *received, struct received_flow *flow, double now_s)
 {
     double passed = floor((now_s - flow->grid_s) / flow->period_s);
@@ -88,22 +88,22 @@ static void open_window(struct received *received, struct received_flow *flow, d
     if (flow->window_end_s < received->state.timer_s) received->state.timer_s = flow->window_end_s;
 }
 
-/* Tells the NP what the window held. Whether any packet came. */
+/* Adds an EVENT_WINDOW with the window's counts. False: no packet came, and there is no event. */
 static bool close_window(struct received *received, struct received_flow *flow, double now_s)
 {
-    struct window *before = &flow->before;
-    if (flow->packets == before->packets) return false;
+    struct window *window_start = &flow->window_start;
+    if (flow->packets == window_start->packets) return false;
     struct event *event = events_add(received->events, EVENT_WINDOW, true, now_s);
     event->flow = flow;
     event->window = (struct window){
-        .packets = flow->packets - before->packets,
-        .marked_ce = flow->marked_ce - before->marked_ce,
-        .marked_ue = flow->marked_ue - before->marked_ue,
-        .bytes = flow->bytes - before->bytes,
-        .first_s = before->first_s,
+        .packets = flow->packets - window_start->packets,
+        .marked_ce = flow->marked_ce - window_start->marked_ce,
+        .marked_ue = flow->marked_ue - window_start->marked_ue,
+        .bytes = flow->bytes - window_start->bytes,
+        .first_s = window_start->first_s,
         .last_s = flow->last_s,
     };
-    *before = (struct window){
+    *window_start = (struct window){
         .packets = flow->packets,
         .marked_ce = flow->marked_ce,
         .marked_ue = flow->marked_ue,
@@ -135,7 +135,7 @@ static uint64_t *missing_word(struct received_flow *flow, uint32_t psn)
     return &flow->missing[psn % PSN_MEMORY / 64];
 }
 
-/* The flow's next PSN: those from the expected one to it have not come yet. */
+/* A PSN at or beyond the expected one arrived: those in between are missing. */
 static void skip_to(struct received_flow *flow, uint32_t psn)
 {
     uint32_t ahead = (psn - flow->expected) % WIRE_PSN_RANGE;
@@ -156,7 +156,7 @@ static void count_psn(struct received_flow *flow, uint32_t psn)
         skip_to(flow, psn);
     } else if (behind <= PSN_MEMORY && *missing_word(flow, psn) >> psn % 64 & 1) {
         *missing_word(flow, psn) &= ~((uint64_t)1 << psn % 64);
-        if (behind <= flow->advanced) flow->gaps--; /* else it is older than the first that came: nobody missed it */
+        if (behind <= flow->advanced) flow->gaps--; /* else it precedes the first packet received: it was never missing */
         flow->reordered++;
     } else {
         flow->duplicates++;
@@ -171,14 +171,14 @@ bool received_packet(struct received *received, const struct wire_data *data, do
         flow->seen = true;
         flow->expected = data->psn;
         flow->first_s = now_s;
-        memset(flow->missing, 0xff, sizeof flow->missing); /* what was sent before it may come late */
+        memset(flow->missing, 0xff, sizeof flow->missing); /* earlier PSNs may still come, reordered */
     }
     count_psn(flow, data->psn);
     if (flow->period_s > 0 && now_s >= flow->window_end_s) {
         if (flow->window_end_s != -INFINITY) close_window(received, flow, now_s);
         open_window(received, flow, now_s);
     }
-    if (flow->packets == flow->before.packets) flow->before.first_s = now_s;
+    if (flow->packets == flow->window_start.packets) flow->window_start.first_s = now_s;
     flow->packets++;
     flow->bytes += data->length;
     flow->payload_bytes += data->payload;
@@ -191,8 +191,8 @@ bool received_packet(struct received *received, const struct wire_data *data, do
         flow->marked_ue++;
         if (flow->mark == 0) flow->mark = WIRE_ECT1;
     }
-    if (data->asks) {
-        struct event *event = events_add(received->events, EVENT_ASKED, true, now_s);
+    if (data->ack_request) {
+        struct event *event = events_add(received->events, EVENT_ACK_REQUEST, true, now_s);
         event->flow = flow;
         event->count = data->psn;
         event->mark = flow->mark != 0 ? flow->mark : WIRE_ECT0;

@@ -1,38 +1,38 @@
-/* The receiving side: counts every data packet and closes the NP's windows. No clock and no socket.
+/* The receive side: counts every data packet and closes the NP's windows. No clock and no socket.
  *
- * Windows are each flow's own: its first packet comes somewhere in one (`grid_s` says where they begin), the next follow
- * every period. A flow that goes silent for a whole window costs nothing until it comes back, on the same grid. */
+ * Each flow has its own grid of windows, one a period; `grid_s` is the start of one of them. After a window without
+ * packets the flow has no open window, and costs nothing, until its next packet; the grid stays. */
 #ifndef HOSTS_RECEIVED_H
 #define HOSTS_RECEIVED_H
 
 #include "events.h"
 #include "wire.h"
 
-enum { PSN_MEMORY = 4096 }; /* how far behind the latest a packet may come and still be told from a duplicate */
+enum { PSN_MEMORY = 4096 }; /* reordered and duplicate packets are distinguished so far behind the latest PSN */
 
-/* A flow, in Python's memory. */
+/* A flow, in memory that Python owns. */
 struct received_flow {
     uint32_t src_ip, flow;
     uint32_t expected; /* PSN */
     bool seen;
-    bool wants_marked; /* the NP wants to know every marked packet */
-    uint8_t mark;      /* the worst since the last acknowledgement: 0, WIRE_ECT1 (UE) or WIRE_CE */
-    double period_s;   /* of the NP's windows; 0: it wants none */
-    double grid_s;     /* where one of them begins */
+    bool wants_marked; /* EVENT_MARKED for every packet marked CE */
+    uint8_t mark;      /* the worst mark since the last acknowledgement: 0, WIRE_ECT1 (UE) or WIRE_CE */
+    double period_s;   /* of the NP's windows; 0: no windows */
+    double grid_s;     /* the start of one of them */
     double first_s, last_s;
-    double complete_s; /* when the packet marked as last came; below 0 before */
+    double complete_s; /* when the packet flagged as last came; below 0 before */
     uint64_t packets, bytes, payload_bytes, marked_ce, marked_ue;
     int64_t gaps;
     uint64_t duplicates, reordered;
-    uint64_t advanced;   /* from the first PSN that came to `expected` */
+    uint64_t advanced;   /* `expected` minus the first PSN received */
     double window_end_s; /* -INFINITY: no window is open */
-    struct window before; /* the counts when the window began; first_s: its first arrival, last_s isn't used */
-    uint64_t missing[PSN_MEMORY / 64]; /* a bit for each of the PSNs before `expected`: it has not come */
+    struct window window_start; /* the counts at the window's start; first_s: the window's first arrival; last_s isn't used */
+    uint64_t missing[PSN_MEMORY / 64]; /* a bit for each of the last PSNs before `expected`: not received */
 };
 
-/* What Python reads. */
+/* Read by Python. */
 struct received_state {
-    double timer_s; /* when `received_timers` wants to be called */
+    double timer_s; /* when to call received_timers */
 };
 
 struct received;
@@ -42,9 +42,9 @@ void received_free(struct received *);
 struct received_state *received_state(struct received *);
 
 int received_add(struct received *, struct received_flow *); /* 0 or -ENOMEM */
-void received_forget(struct received *);
+void received_clear(struct received *);
 
-/* Takes a packet. False if its flow must be added first. */
+/* Counts a packet. False: its flow must be added first. */
 bool received_packet(struct received *, const struct wire_data *, double now_s);
 /* Closes the windows that have ended. */
 void received_timers(struct received *, double now_s);

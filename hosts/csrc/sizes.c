@@ -1,4 +1,4 @@
-/* What hosts/native.py checks its mirrored structures against, in its order. */
+/* Sizes of the structures that hosts/native.py mirrors, in its order: it checks them. */
 #include "loop.h"
 
 extern const uint64_t hosts_sizes[];

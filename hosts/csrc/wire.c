@@ -1,4 +1,4 @@
-/* Reading and stamping data packets: checksum and ICRC are computed for every one, so that what a switch breaks shows. */
+/* Parses and stamps data packets. Each received IPv4 checksum and ICRC is checked, so that corruption by a switch shows. */
 #include "wire.h"
 
 #include <string.h>
@@ -22,7 +22,7 @@ enum {
 
 static uint32_t crc_table[SLICES][256];
 
-/* Before main, or at dlopen; constant afterwards. Slicing by eight: a table for each of the bytes taken at once. */
+/* Runs in dlopen; constant afterwards. Slicing by eight: one table for each of eight bytes. */
 __attribute__((constructor)) static void make_tables(void)
 {
     for (uint32_t byte = 0; byte < 256; byte++) {
@@ -38,7 +38,7 @@ __attribute__((constructor)) static void make_tables(void)
     }
 }
 
-/* Ethernet's CRC-32, without the complement at start and end. */
+/* Ethernet's CRC-32, without the initial and final complement. */
 static uint32_t crc32(uint32_t crc, const uint8_t *data, uint32_t length)
 {
     for (; length >= SLICES; data += SLICES, length -= SLICES) {
@@ -66,8 +66,8 @@ static uint32_t u32(const uint8_t *data)
     return u16(data) << 16 | u16(data + 2);
 }
 
-/* The invariant CRC (Annex A17.3.3): eight bytes of ones for the local route header, then the packet from IPv4 on, with
- * ones for what switches may change. */
+/* The invariant CRC (RoCEv2, Annex A17.3.3): over eight bytes of ones, for the local route header, then the packet from
+ * IPv4 on, with ones in the fields that switches may change. */
 static uint32_t icrc(const uint8_t *frame, uint32_t length)
 {
     uint8_t masked[8 + PAYLOAD - IP];
@@ -117,7 +117,7 @@ static enum wire_kind read_data(const uint8_t *frame, uint32_t length, struct wi
         .payload = whole - PAYLOAD - ICRC - padding,
         .ecn = frame[IP + 1] & 3,
         .last = (bth[1] & 0x80) != 0,
-        .asks = (bth[8] & 0x80) != 0,
+        .ack_request = (bth[8] & 0x80) != 0,
         .src_mac = frame + 6,
     };
     return WIRE_DATA;
@@ -134,10 +134,10 @@ enum wire_kind wire_read(const uint8_t *frame, uint32_t length, uint32_t own_ip,
     return read_data(frame, length, &content->data);
 }
 
-void wire_stamp(uint8_t *frame, const uint8_t *model, uint32_t length, uint32_t psn, bool asks)
+void wire_stamp(uint8_t *frame, const uint8_t *model, uint32_t length, uint32_t psn, bool ack_request)
 {
     memcpy(frame, model, length - ICRC);
-    if (asks) frame[PSN] |= 0x80;
+    if (ack_request) frame[PSN] |= 0x80;
     for (int i = 0; i < 3; i++) frame[PSN + 1 + i] = (uint8_t)(psn >> (16 - 8 * i));
     uint32_t crc = icrc(frame, length);
     for (int i = 0; i < ICRC; i++) frame[length - ICRC + (uint32_t)i] = (uint8_t)(crc >> 8 * i);

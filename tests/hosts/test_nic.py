@@ -344,7 +344,7 @@ def test_what_could_not_be_sent_holds_the_rest_up() -> None:
         driver.nic.advance(step * FRAME_S)
     driver.now = 106 * FRAME_S
     driver.run(120.5 * FRAME_S)
-    assert one.left <= one.sent < 30
+    assert one.departed <= one.sent < 30
     assert driver.nic.shortfall_s(driver.now) > 80 * FRAME_S
 
 
