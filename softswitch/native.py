@@ -168,7 +168,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "sw_time_ns": (_u64, []),
     "sw_advance": (ctypes.c_int, [_u64, _u16, _u64]),
     "sw_reentry": (ctypes.c_int, [_u64]),
-    "sw_left_by": (_u64, [_u16]),
+    "sw_tx_count": (_u64, [_u16]),
     "sw_inject": (ctypes.c_int, [_u16, _data, _u32, _text]),
     "sw_departed": (ctypes.c_int, [ctypes.POINTER(_Event), _data, _u32]),
 }
@@ -299,7 +299,7 @@ class NativeSwitch:
 
     def left_by(self, port: int) -> int:
         """How many frames have left by a port so far."""
-        return int(self._lib.sw_left_by(self.handle, port))
+        return int(self._lib.sw_tx_count(self.handle, port))
 
     def inject(self, port: int, frame: bytes) -> None:
         """A frame comes in at a port without interface. What it causes at this time is done on return."""

@@ -1,11 +1,11 @@
-/* Bit vectors of entries: their blocks and the summary of these. */
+/* Bit vectors of entries: the blocks and their summary. */
 #include "bits.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-static uint32_t rows_of(const struct sw_bits *bits) { return bits->known * 2 * SW_HALF; }
+static uint32_t rows_of(const struct sw_bits *bits) { return bits->indexed * 2 * SW_NIBBLE; }
 
 static struct sw_block *new_block(const struct sw_bits *bits)
 {
@@ -17,7 +17,7 @@ static struct sw_block *new_block(const struct sw_bits *bits)
 
 bool sw_bits_open(struct sw_bits *bits, uint32_t key_bytes)
 {
-    *bits = (struct sw_bits){.known = key_bytes < SW_MOST_KNOWN ? key_bytes : SW_MOST_KNOWN};
+    *bits = (struct sw_bits){.indexed = key_bytes < SW_MAX_INDEXED ? key_bytes : SW_MAX_INDEXED};
     bits->blocks = malloc(sizeof *bits->blocks);
     if (bits->blocks == NULL) return false;
     bits->blocks[0] = new_block(bits);
@@ -40,81 +40,81 @@ static bool before(const struct sw_node *a, const struct sw_node *b)
 
 /* ---- the summary ---- */
 
-/* The summary of a block, of all values. */
+/* Recomputes a block's summary. */
 static void summarise(struct sw_bits *bits, uint32_t number)
 {
-    uint64_t bit = 1ull << number % SW_SUMMARISED;
-    for (uint32_t i = 0; bits->summary != NULL && i < bits->known * SW_BYTE; i++) {
-        const uint64_t *upper = &bits->blocks[number]->rows[i / SW_BYTE * 2 * SW_HALF], *lower = upper + SW_HALF;
-        uint64_t *word = sw_bits_summary(bits, 0, i) + number / SW_SUMMARISED;
-        *word = (upper[i % SW_BYTE / SW_HALF] & lower[i % SW_HALF]) != 0 ? *word | bit : *word & ~bit;
+    uint64_t bit = 1ull << number % SW_WORD_BLOCKS;
+    for (uint32_t i = 0; bits->summary != NULL && i < bits->indexed * SW_BYTE; i++) {
+        const uint64_t *upper = &bits->blocks[number]->rows[i / SW_BYTE * 2 * SW_NIBBLE], *lower = upper + SW_NIBBLE;
+        uint64_t *word = sw_bits_summary(bits, 0, i) + number / SW_WORD_BLOCKS;
+        *word = (upper[i % SW_BYTE / SW_NIBBLE] & lower[i % SW_NIBBLE]) != 0 ? *word | bit : *word & ~bit;
     }
 }
 
-/* The same where an entry with these halves came or went, which may have changed the values that it agrees with alone, and none
- * of a byte that is open in another entry. `came`: the entry's bit; 0: it went. */
-static void summarise_some(struct sw_bits *bits, uint32_t number, const uint16_t *halves, uint64_t came)
+/* The same after an entry was added (`added` is its bit) or removed (0): only the values that it matches can have changed, and
+ * none of a byte that another entry leaves wild. */
+static void summarise_entry(struct sw_bits *bits, uint32_t number, const uint16_t *nibbles, uint64_t added)
 {
-    uint64_t bit = 1ull << number % SW_SUMMARISED;
-    for (uint32_t i = 0; bits->summary != NULL && i < bits->known; i++) {
-        const uint64_t *upper = &bits->blocks[number]->rows[i * 2 * SW_HALF], *lower = upper + SW_HALF;
-        uint64_t open = ~came;
-        for (uint32_t value = 0; value < 2 * SW_HALF; value++) open &= upper[value];
-        if (open != 0) continue;
-        for (uint32_t above = halves[2 * i]; above != 0; above &= above - 1) {
+    uint64_t bit = 1ull << number % SW_WORD_BLOCKS;
+    for (uint32_t i = 0; bits->summary != NULL && i < bits->indexed; i++) {
+        const uint64_t *upper = &bits->blocks[number]->rows[i * 2 * SW_NIBBLE], *lower = upper + SW_NIBBLE;
+        uint64_t wild = ~added;
+        for (uint32_t value = 0; value < 2 * SW_NIBBLE; value++) wild &= upper[value];
+        if (wild != 0) continue;
+        for (uint32_t above = nibbles[2 * i]; above != 0; above &= above - 1) {
             uint32_t high = (uint32_t)__builtin_ctz(above);
-            for (uint32_t below = halves[2 * i + 1]; below != 0; below &= below - 1) {
+            for (uint32_t below = nibbles[2 * i + 1]; below != 0; below &= below - 1) {
                 uint32_t low = (uint32_t)__builtin_ctz(below);
-                uint64_t *word = sw_bits_summary(bits, i, high * SW_HALF + low) + number / SW_SUMMARISED;
+                uint64_t *word = sw_bits_summary(bits, i, high * SW_NIBBLE + low) + number / SW_WORD_BLOCKS;
                 *word = (upper[high] & lower[low]) != 0 ? *word | bit : *word & ~bit;
             }
         }
     }
 }
 
-/* Bits from `at` on go up by one, and a zero comes there. */
-static inline uint64_t opened(uint64_t word, uint32_t at)
+/* Inserts a zero bit at `at`; the bits from there on move up. */
+static inline uint64_t insert_bit(uint64_t word, uint32_t at)
 {
     uint64_t lower = word & ((1ull << at) - 1);
     return lower | (word ^ lower) << 1;
 }
 
-/* The bit at `at` goes, and those above it down by one. */
-static inline uint64_t closed(uint64_t word, uint32_t at)
+/* Removes the bit at `at`; the bits above it move down. */
+static inline uint64_t remove_bit(uint64_t word, uint32_t at)
 {
     uint64_t lower = word & ((1ull << at) - 1);
     return lower | (word >> 1 & ~((1ull << at) - 1));
 }
 
-/* Makes room in the summary for a block before number `at`, or takes that one's bits out. */
+/* Inserts a block's bits into the summary at number `at`, or removes them. */
 static void shift_summary(struct sw_bits *bits, uint32_t at, bool in)
 {
-    uint32_t first = at / SW_SUMMARISED, last = bits->row_words - 1;
-    for (uint32_t i = 0; bits->summary != NULL && i < bits->known * SW_BYTE; i++) {
+    uint32_t first = at / SW_WORD_BLOCKS, last = bits->row_words - 1;
+    for (uint32_t i = 0; bits->summary != NULL && i < bits->indexed * SW_BYTE; i++) {
         uint64_t *row = sw_bits_summary(bits, 0, i);
         if (in) {
             for (uint32_t word = last; word > first; word--) {
-                row[word] = row[word] << 1 | row[word - 1] >> (SW_SUMMARISED - 1);
+                row[word] = row[word] << 1 | row[word - 1] >> (SW_WORD_BLOCKS - 1);
             }
-            row[first] = opened(row[first], at % SW_SUMMARISED);
+            row[first] = insert_bit(row[first], at % SW_WORD_BLOCKS);
         } else {
-            row[first] = closed(row[first], at % SW_SUMMARISED);
+            row[first] = remove_bit(row[first], at % SW_WORD_BLOCKS);
             for (uint32_t word = first; word < last; word++) {
-                row[word] |= row[word + 1] << (SW_SUMMARISED - 1);
+                row[word] |= row[word + 1] << (SW_WORD_BLOCKS - 1);
                 row[word + 1] >>= 1;
             }
         }
     }
 }
 
-/* Room for one more block. 0 or -ENOMEM. */
-static int widen(struct sw_bits *bits)
+/* Makes room for one more block. 0 or -ENOMEM. */
+static int grow_summary(struct sw_bits *bits)
 {
-    if (bits->n_blocks < bits->row_words * SW_SUMMARISED) return 0;
+    if (bits->n_blocks < bits->row_words * SW_WORD_BLOCKS) return 0;
     uint32_t row_words = bits->row_words == 0 ? 1 : 2 * bits->row_words;
-    size_t size = (size_t)bits->known * SW_BYTE * row_words * sizeof(uint64_t);
-    uint64_t *summary = sw_spread_alloc(size + 1);
-    struct sw_block **blocks = realloc(bits->blocks, (size_t)row_words * SW_SUMMARISED * sizeof(struct sw_block *));
+    size_t size = (size_t)bits->indexed * SW_BYTE * row_words * sizeof(uint64_t);
+    uint64_t *summary = sw_alloc_aligned(size + 1);
+    struct sw_block **blocks = realloc(bits->blocks, (size_t)row_words * SW_WORD_BLOCKS * sizeof(struct sw_block *));
     if (blocks != NULL) bits->blocks = blocks;
     if (summary == NULL || blocks == NULL) {
         free(summary);
@@ -130,10 +130,10 @@ static int widen(struct sw_bits *bits)
 
 /* ---- blocks ---- */
 
-/* An empty block before number `at`, or NULL. */
+/* Inserts an empty block as number `at`. NULL: no memory. */
 static struct sw_block *add_block(struct sw_bits *bits, uint32_t at)
 {
-    struct sw_block *block = widen(bits) == 0 ? new_block(bits) : NULL;
+    struct sw_block *block = grow_summary(bits) == 0 ? new_block(bits) : NULL;
     if (block == NULL) return NULL;
     shift_summary(bits, at, true);
     memmove(&bits->blocks[at + 1], &bits->blocks[at], (bits->n_blocks - at) * sizeof(struct sw_block *));
@@ -161,7 +161,7 @@ uint32_t sw_bits_block(const struct sw_bits *bits, const struct sw_node *node)
     return low;
 }
 
-/* How many of its entries stand before this one. */
+/* The slot that an entry has or would get in a block. */
 static uint32_t slot_of(const struct sw_block *block, const struct sw_node *node)
 {
     uint32_t low = 0, high = block->count;
@@ -173,8 +173,8 @@ static uint32_t slot_of(const struct sw_block *block, const struct sw_node *node
     return low;
 }
 
-/* Where an entry may be added that belongs into slot `*slot` of a block, which is full: half of the block moves on. What comes in
- * order or against it fills whole blocks. 0 or -ENOMEM. */
+/* Splits a full block to add an entry at `*slot`, and sets the entry's block and slot. Half of the entries move to a new block;
+ * none do if the slot is the first or the last, so that sorted insertions fill whole blocks. 0 or -ENOMEM. */
 static int split(struct sw_bits *bits, uint32_t *number, uint32_t *slot)
 {
     struct sw_block *full = bits->blocks[*number], *added = add_block(bits, *slot == 0 ? *number : *number + 1);
@@ -198,7 +198,7 @@ static int split(struct sw_bits *bits, uint32_t *number, uint32_t *slot)
     return 0;
 }
 
-/* The block after this one goes into it, where both are small. */
+/* Merges the next block into this one if both are small. */
 static void merge(struct sw_bits *bits, uint32_t number)
 {
     if (number + 1 >= bits->n_blocks) return;
@@ -213,34 +213,34 @@ static void merge(struct sw_bits *bits, uint32_t number)
 
 /* ---- insertion, removal ---- */
 
-int sw_bits_insert(struct sw_bits *bits, struct sw_node *node, const uint16_t *halves)
+int sw_bits_insert(struct sw_bits *bits, struct sw_node *node, const uint16_t *nibbles)
 {
     uint32_t number = sw_bits_block(bits, node), slot = slot_of(bits->blocks[number], node);
     if (bits->blocks[number]->count == SW_SLOTS && split(bits, &number, &slot) != 0) return -ENOMEM;
     struct sw_block *block = bits->blocks[number];
     for (uint32_t i = 0; i < rows_of(bits); i++) {
-        block->rows[i] = opened(block->rows[i], slot) | (uint64_t)(halves[i / SW_HALF] >> i % SW_HALF & 1) << slot;
+        block->rows[i] = insert_bit(block->rows[i], slot) | (uint64_t)(nibbles[i / SW_NIBBLE] >> i % SW_NIBBLE & 1) << slot;
     }
     memmove(&block->nodes[slot + 1], &block->nodes[slot], (block->count - slot) * sizeof(struct sw_node *));
     block->nodes[slot] = node;
     block->count++;
-    summarise_some(bits, number, halves, 1ull << slot);
+    summarise_entry(bits, number, nibbles, 1ull << slot);
     return 0;
 }
 
-void sw_bits_remove(struct sw_bits *bits, const struct sw_node *node, const uint16_t *halves)
+void sw_bits_remove(struct sw_bits *bits, const struct sw_node *node, const uint16_t *nibbles)
 {
     uint32_t number = sw_bits_block(bits, node);
     struct sw_block *block = bits->blocks[number];
     uint32_t slot = slot_of(block, node);
-    for (uint32_t i = 0; i < rows_of(bits); i++) block->rows[i] = closed(block->rows[i], slot);
+    for (uint32_t i = 0; i < rows_of(bits); i++) block->rows[i] = remove_bit(block->rows[i], slot);
     block->count--;
     memmove(&block->nodes[slot], &block->nodes[slot + 1], (block->count - slot) * sizeof(struct sw_node *));
     if (block->count == 0 && bits->n_blocks > 1) {
         drop_block(bits, number);
         return;
     }
-    summarise_some(bits, number, halves, 0);
+    summarise_entry(bits, number, nibbles, 0);
     merge(bits, number);
     if (number > 0) merge(bits, number - 1);
 }

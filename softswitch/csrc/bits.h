@@ -1,38 +1,38 @@
-/* Bit vectors of entries, for ternary tables: which entries agree with a key.
+/* Bit vectors of entries, for ternary tables: which entries match a key.
  *
- * Entries stand in order of rank, in blocks of up to 64. A block has a word for each value of each half of a byte of the key:
- * a bit an entry, whether it agrees with that value. So the words of a key's halves, by and, say which of 64 entries agree with
- * the key, and the lowest bit is the best of them. Of more than one block a summary says the same for each value of each byte:
- * a bit a block, whether it has an entry that agrees. So a lookup asks few blocks, in order. */
+ * Entries are sorted by rank, in blocks of up to 64. For each value of each nibble of the key, a block has a 64-bit word: bit i
+ * is set if entry i matches that value. The AND of the words of a key's nibbles is the set of entries that match; the lowest bit
+ * is the best of them. With more than one block there is a summary: for each value of each key byte, one bit per block, set if
+ * any entry of the block matches it. So a lookup searches few blocks, in order. */
 #ifndef SW_BITS_H
 #define SW_BITS_H
 
 #include "table.h"
 
-enum { SW_SLOTS = 64 /* of a block */, SW_SUMMARISED = 64 /* blocks a word */ };
-enum { SW_HALF = 16, SW_BYTE = 256 /* values of half a byte, of one */ };
+enum { SW_SLOTS = 64 /* of a block */, SW_WORD_BLOCKS = 64 /* blocks in a word of the summary */ };
+enum { SW_NIBBLE = 16, SW_BYTE = 256 /* values */ };
 
-/* Bytes of the key, its first ones, that blocks know: all of IPv6 addresses, ports and protocol. */
-enum { SW_MOST_KNOWN = 40 };
+/* Only the key's first bytes are indexed, at most so many: enough for an IPv6 five-tuple. */
+enum { SW_MAX_INDEXED = 40 };
 
 struct sw_block {
     struct sw_node *nodes[SW_SLOTS];
     uint32_t count;
-    uint64_t rows[]; /* of a byte: SW_HALF for its upper half, SW_HALF for its lower one */
+    uint64_t rows[]; /* a byte has 16 rows for its upper nibble, then 16 for its lower one */
 };
 
 struct sw_bits {
-    struct sw_block **blocks; /* in order; all but an only one have entries */
-    uint64_t *summary;        /* of a byte: SW_BYTE rows of row_words; NULL while there is one block */
-    uint32_t n_blocks, row_words, known /* bytes of the key */;
+    struct sw_block **blocks; /* in order of rank; none is empty, unless it is the only one */
+    uint64_t *summary;        /* a byte has SW_BYTE rows of row_words; NULL while there is one block */
+    uint32_t n_blocks, row_words, indexed /* bytes of the key */;
 };
 
-bool sw_bits_open(struct sw_bits *, uint32_t key_bytes); /* false: no memory, and nothing to close */
+bool sw_bits_open(struct sw_bits *, uint32_t key_bytes); /* false: no memory; needs no sw_bits_close */
 void sw_bits_close(struct sw_bits *);
-/* `halves`: for each half of the known bytes a bit for each value of it that the entry agrees with. 0 or -ENOMEM. */
-int sw_bits_insert(struct sw_bits *, struct sw_node *, const uint16_t *halves);
-void sw_bits_remove(struct sw_bits *, const struct sw_node *, const uint16_t *halves);
-/* The last block that begins before this entry or with it; the first where none does. */
+/* `nibbles`: for each nibble of the indexed bytes, the set of values that the entry matches, a bit each. 0 or -ENOMEM. */
+int sw_bits_insert(struct sw_bits *, struct sw_node *, const uint16_t *nibbles);
+void sw_bits_remove(struct sw_bits *, const struct sw_node *, const uint16_t *nibbles);
+/* The number of the block that an entry belongs into. */
 uint32_t sw_bits_block(const struct sw_bits *, const struct sw_node *);
 
 static inline uint64_t *sw_bits_summary(const struct sw_bits *bits, uint32_t byte, uint32_t value)
@@ -40,46 +40,46 @@ static inline uint64_t *sw_bits_summary(const struct sw_bits *bits, uint32_t byt
     return &bits->summary[((size_t)byte * SW_BYTE + value) * bits->row_words];
 }
 
-/* `known`, below: bits->known. Where a compiler knows it, it needs no loops. */
+/* `indexed`, below, is bits->indexed: a constant lets the compiler unroll the loops. */
 
-/* Which blocks of a word of the summary may have what agrees with a key. */
+/* The blocks in a word of the summary that may have an entry that matches. */
 static inline __attribute__((always_inline)) uint64_t sw_bits_blocks(const struct sw_bits *bits, const uint8_t *key,
-                                                                     uint32_t known, uint32_t word)
+                                                                     uint32_t indexed, uint32_t word)
 {
     uint64_t blocks = ~0ull;
-    if (bits->summary == NULL || known == 0) return 1;
+    if (bits->summary == NULL || indexed == 0) return 1;
 #pragma GCC unroll 4
-    for (uint32_t i = 0; i < known; i++) blocks &= sw_bits_summary(bits, i, key[i])[word];
+    for (uint32_t i = 0; i < indexed; i++) blocks &= sw_bits_summary(bits, i, key[i])[word];
     return blocks;
 }
 
-/* Which entries agree with n bytes of a key, of which these are a block's rows. */
+/* The entries that match n bytes of a key; `rows` are a block's rows for these bytes. */
 static inline __attribute__((always_inline)) uint64_t sw_bits_entries_of(const uint64_t *rows, const uint8_t *key, uint32_t n)
 {
     uint64_t entries = ~0ull;
 #pragma GCC unroll 4
     for (uint32_t i = 0; i < n; i++) {
-        const uint64_t *upper = &rows[i * 2 * SW_HALF], *lower = upper + SW_HALF;
-        entries &= upper[key[i] / SW_HALF] & lower[key[i] % SW_HALF];
+        const uint64_t *upper = &rows[i * 2 * SW_NIBBLE], *lower = upper + SW_NIBBLE;
+        entries &= upper[key[i] / SW_NIBBLE] & lower[key[i] % SW_NIBBLE];
     }
     return entries;
 }
 
-/* Which entries of a block agree with a key: four bytes at a time, since most blocks have none that agrees with the first. */
+/* The entries of a block that match a key's indexed bytes. Goes on by four bytes: most blocks have no match for the first. */
 static inline __attribute__((always_inline)) uint64_t sw_bits_entries(const struct sw_block *block, const uint8_t *key,
-                                                                      uint32_t known)
+                                                                      uint32_t indexed)
 {
     const uint64_t *rows = block->rows;
-    if (known == 4) return sw_bits_entries_of(rows, key, 4);
+    if (indexed == 4) return sw_bits_entries_of(rows, key, 4);
     uint64_t entries = block->count == 0 ? 0 : ~0ull >> (SW_SLOTS - block->count); /* a key may have no bytes */
-    for (; known >= 4 && entries != 0; known -= 4) {
+    for (; indexed >= 4 && entries != 0; indexed -= 4) {
         entries &= sw_bits_entries_of(rows, key, 4);
         key += 4;
-        rows += 4 * 2 * SW_HALF;
+        rows += 4 * 2 * SW_NIBBLE;
     }
-    for (; known > 0 && entries != 0; known--) {
+    for (; indexed > 0 && entries != 0; indexed--) {
         entries &= sw_bits_entries_of(rows, key++, 1);
-        rows += 2 * SW_HALF;
+        rows += 2 * SW_NIBBLE;
     }
     return entries;
 }

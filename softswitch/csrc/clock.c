@@ -1,18 +1,18 @@
-/* The manual clock: time stands until somebody moves it, and moves from one thing that is due to the next.
+/* The manual clock: only sw_advance moves time, from one due event to the next.
  *
- * At any moment everything that is due has been done: a frame that comes in, however it does, is taken through the switch
- * before the next one is looked at. Nothing here is ever late, so nothing is done about lateness. */
+ * All that is due is processed at once: a frame that arrives, from an interface or by sw_inject, goes through the switch
+ * before the next one. So nothing is ever late. */
 #include <errno.h>
 #include <stdio.h>
 
 #include "internal.h"
 
 enum {
-    ROUNDS = 64,   /* through the input without time passing; then it waits SW_LOOP_PAUSE_NS, or a loop would never end */
-    SLICE = 4096,  /* moments in one call, so that it doesn't keep others out */
+    ROUNDS = 64,   /* of `input` at one time; then it waits SW_LOOP_PAUSE_NS, or a recirculation loop would never end */
+    MAX_STEPS = 4096,  /* steps in one call, so that other callers get the lock */
 };
 
-/* When what re-enters is due next. */
+/* When `input` is due next. */
 static uint64_t input_due(const struct sw_switch *sw)
 {
     const struct sw_pkt *head = sw->input.head;
@@ -20,7 +20,7 @@ static uint64_t input_due(const struct sw_switch *sw)
     return head->due_ns > sw->input_at_ns ? head->due_ns : sw->input_at_ns;
 }
 
-/* Everything that is due now: what re-enters first, then the ports, until nothing is. */
+/* Processes all that is due now: `input` first, then the ports, until nothing is due. */
 static void run_now(struct sw_switch *sw)
 {
     uint32_t rounds = 0;
@@ -42,17 +42,17 @@ static void run_now(struct sw_switch *sw)
     }
 }
 
-void sw_settle(struct sw_switch *sw)
+void sw_run_due(struct sw_switch *sw)
 {
     run_now(sw);
     for (uint32_t i = 0; i < sw->n_active; i++) {
         struct sw_port *port = sw->ports[sw->active[i]];
-        uint32_t left = port->ring_frames; /* who sends without end doesn't stop time */
+        uint32_t left = port->ring_frames; /* a bound: a sender at full speed must not stop time */
         while (port->fd >= 0 && left-- > 0 && sw_port_receive(sw, port, 1) != 0) run_now(sw);
     }
 }
 
-/* When something is due next. Everything that is due now has been done. */
+/* The next time at which anything is due, after run_now. */
 static uint64_t next_due(const struct sw_switch *sw)
 {
     uint64_t next = input_due(sw);
@@ -81,15 +81,15 @@ uint64_t sw_time_ns(struct sw_switch *sw)
     return now;
 }
 
-static uint64_t left_by(const struct sw_switch *sw, uint16_t port)
+static uint64_t tx_count(const struct sw_switch *sw, uint16_t port)
 {
     return port < SW_MAX_PORTS && sw->ports[port] != NULL ? sw->ports[port]->stats.tx_packets : 0;
 }
 
-uint64_t sw_left_by(struct sw_switch *sw, uint16_t port)
+uint64_t sw_tx_count(struct sw_switch *sw, uint16_t port)
 {
     sw_lock(sw);
-    uint64_t left = left_by(sw, port);
+    uint64_t left = tx_count(sw, port);
     sw_unlock(sw);
     return left;
 }
@@ -98,11 +98,11 @@ int sw_advance(struct sw_switch *sw, uint64_t until_ns, uint16_t port, uint64_t 
 {
     if (!sw->manual) return -EPERM;
     sw_lock(sw);
-    uint64_t told = sw->events.put;
-    sw_settle(sw);
+    uint64_t n_events = sw->events.put;
+    sw_run_due(sw);
     int status = 1;
-    for (uint32_t moments = 0; moments < SLICE && sw->events.put == told; moments++) {
-        if (frames != 0 && left_by(sw, port) >= frames) break;
+    for (uint32_t steps = 0; steps < MAX_STEPS && sw->events.put == n_events; steps++) {
+        if (frames != 0 && tx_count(sw, port) >= frames) break;
         uint64_t next = next_due(sw);
         if (next > until_ns) {
             if (until_ns > sw->now_ns) sw->now_ns = until_ns;
@@ -123,7 +123,7 @@ int sw_inject(struct sw_switch *sw, uint16_t number, const uint8_t *frame, uint3
     sw_lock(sw);
     struct sw_port *port = number < SW_MAX_PORTS ? sw->ports[number] : NULL;
     struct sw_pkt *pkt = NULL;
-    if (port == NULL || !port->bare) {
+    if (port == NULL || !port->no_interface) {
         snprintf(error, SW_ERROR_BYTES, "port %u is none of those without interface", number);
         status = -ENODEV;
     } else if (length > SW_MAX_FRAME) {
@@ -139,7 +139,7 @@ int sw_inject(struct sw_switch *sw, uint16_t number, const uint8_t *frame, uint3
     } else if (status == 0) {
         port->stats.rx_dropped++; /* no program, or no room, as at an interface */
     }
-    if (sw->manual) sw_settle(sw);
+    if (sw->manual) sw_run_due(sw);
     sw_unlock(sw);
     return status;
 }

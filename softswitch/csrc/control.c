@@ -1,5 +1,5 @@
-/* The control plane's calls: tables, state, replication, packet-out. Each takes the lock, checks what it was given
- * and passes it on. */
+/* The control plane's calls: tables, state, replication, packet-out. Each takes the lock, checks its arguments and
+ * calls the module in charge. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "profile.h"
 #include "table.h"
 
-static int refuse(char *error, int code, const char *why)
+static int report(char *error, int code, const char *why)
 {
     snprintf(error, SW_ERROR_BYTES, "%s", why);
     return code;
@@ -36,11 +36,11 @@ int64_t sw_table_add(struct sw_switch *sw, uint32_t number, const uint8_t *key, 
         enum sw_match kind = sw_table_spec_of(table)->kind;
         if (kind == SW_EXACT || kind == SW_LPM) rank = 0;
         status = sw_table_insert(table, key, mask, prefix, rank, action, args, n_args, &why);
-        if (status >= 0) sw_node_used(table, sw_table_node(table, status), sw_called_us(sw));
+        if (status >= 0) sw_node_touch(table, sw_table_node(table, status), sw_call_us(sw));
     }
     sw_unlock(sw);
     if (status >= 0) error[0] = 0;
-    else refuse(error, 0, why);
+    else report(error, 0, why);
     return status;
 }
 
@@ -52,7 +52,7 @@ int sw_table_modify(struct sw_switch *sw, uint32_t number, uint32_t handle, uint
     struct sw_table *table = table_of(sw, number, &why);
     int status = table == NULL ? -ENOENT : sw_table_change(table, handle, action, args, n_args, &why);
     sw_unlock(sw);
-    return refuse(error, status, status == 0 ? "" : why);
+    return report(error, status, status == 0 ? "" : why);
 }
 
 int sw_table_delete(struct sw_switch *sw, uint32_t number, uint32_t handle, char error[SW_ERROR_BYTES])
@@ -62,7 +62,7 @@ int sw_table_delete(struct sw_switch *sw, uint32_t number, uint32_t handle, char
     struct sw_table *table = table_of(sw, number, &why);
     int status = table == NULL ? -ENOENT : sw_table_remove(table, handle, &why);
     sw_unlock(sw);
-    return refuse(error, status, status == 0 ? "" : why);
+    return report(error, status, status == 0 ? "" : why);
 }
 
 int sw_table_set_default(struct sw_switch *sw, uint32_t number, uint32_t action, const uint64_t *args, uint32_t n_args,
@@ -73,10 +73,10 @@ int sw_table_set_default(struct sw_switch *sw, uint32_t number, uint32_t action,
     struct sw_table *table = table_of(sw, number, &why);
     int status = table == NULL ? -ENOENT : sw_table_default(table, action, args, n_args, &why);
     sw_unlock(sw);
-    return refuse(error, status, status == 0 ? "" : why);
+    return report(error, status, status == 0 ? "" : why);
 }
 
-/* With the lock held: an entry of a table that keeps, as its flag says, what is asked for; or NULL. */
+/* With the lock held: an entry of a table that has this flag, or NULL. */
 static struct sw_node *node_of(struct sw_switch *sw, uint32_t number, int64_t handle, uint32_t flag)
 {
     const char *why;
@@ -97,7 +97,7 @@ int sw_table_idle(struct sw_switch *sw, uint32_t number, uint32_t handle, uint64
 {
     sw_lock(sw);
     const struct sw_node *node = node_of(sw, number, handle, SW_IDLE_TIMEOUT);
-    uint64_t now = sw_called_us(sw);
+    uint64_t now = sw_call_us(sw);
     if (node != NULL) *us = now > node->entry.last_hit_us ? now - node->entry.last_hit_us : 0;
     sw_unlock(sw);
     return node == NULL ? -ENOENT : 0;
@@ -134,7 +134,7 @@ int64_t sw_member_put(struct sw_switch *sw, uint32_t number, int64_t handle, uin
     struct sw_profile *profile = profile_of(sw, number, &why);
     int64_t status = profile ? sw_profile_put_member(profile, handle, action, args, n_args, &why) : -ENOENT;
     sw_unlock(sw);
-    refuse(error, 0, status < 0 ? why : "");
+    report(error, 0, status < 0 ? why : "");
     return status;
 }
 
@@ -146,7 +146,7 @@ int64_t sw_group_put(struct sw_switch *sw, uint32_t number, int64_t handle, cons
     struct sw_profile *profile = profile_of(sw, number, &why);
     int64_t status = profile ? sw_profile_put_group(profile, handle, members, n, &why) : -ENOENT;
     sw_unlock(sw);
-    refuse(error, 0, status < 0 ? why : "");
+    report(error, 0, status < 0 ? why : "");
     return status;
 }
 
@@ -157,7 +157,7 @@ int sw_member_delete(struct sw_switch *sw, uint32_t number, uint32_t handle, cha
     struct sw_profile *profile = profile_of(sw, number, &why);
     int status = profile ? sw_profile_remove_member(profile, handle, &why) : -ENOENT;
     sw_unlock(sw);
-    return refuse(error, status, status < 0 ? why : "");
+    return report(error, status, status < 0 ? why : "");
 }
 
 int sw_group_delete(struct sw_switch *sw, uint32_t number, uint32_t handle, char error[SW_ERROR_BYTES])
@@ -167,14 +167,14 @@ int sw_group_delete(struct sw_switch *sw, uint32_t number, uint32_t handle, char
     struct sw_profile *profile = profile_of(sw, number, &why);
     int status = profile ? sw_profile_remove_group(profile, handle, &why) : -ENOENT;
     sw_unlock(sw);
-    return refuse(error, status, status < 0 ? why : "");
+    return report(error, status, status < 0 ? why : "");
 }
 
 /* ---- arrays ---- */
 
 static bool within(uint32_t first, uint32_t n, uint32_t size) { return first <= size && n <= size - first; }
 
-/* n cells that stand `stride` bytes apart, to or from an array without gaps. */
+/* Copies n cells, `stride` bytes apart, to or from a dense array. */
 static void copy_strided(char *cells, size_t stride, char *array, size_t size, uint32_t n, bool out)
 {
     for (uint32_t i = 0; i < n; i++, cells += stride, array += size) {
@@ -268,7 +268,7 @@ static int write_meter(const struct sw_switch *sw, struct sw_meter *meter, const
     if (in != NULL && in->cir > in->pir) return -EINVAL;
     uint64_t rates[4] = {0};
     if (in != NULL) memcpy(rates, (uint64_t[]){in->cir, in->cburst, in->pir, in->pburst}, sizeof rates);
-    sw_meter_set(meter, in == NULL ? NULL : rates, sw_called_us(sw));
+    sw_meter_set(meter, in == NULL ? NULL : rates, sw_call_us(sw));
     return 0;
 }
 
@@ -318,7 +318,7 @@ static int set_group(struct sw_switch *sw, struct sw_pre *pre, uint32_t id, cons
     sw_lock(sw);
     int status = sw_pre_set(pre, id, replicas, n, truncate_to);
     sw_unlock(sw);
-    return refuse(error, status, status == 0 ? "" : status == -ENOENT ? "nothing to delete" : "out of memory");
+    return report(error, status, status == 0 ? "" : status == -ENOENT ? "nothing to delete" : "out of memory");
 }
 
 int sw_clone_session(struct sw_switch *sw, uint32_t session, const struct sw_replica *replicas, uint32_t n,
@@ -340,10 +340,10 @@ int sw_port_shape(struct sw_switch *sw, uint16_t number, uint64_t rate_bps, uint
     sw_lock(sw);
     struct sw_tm_port *port = sw_tm_port(&sw->tm, number);
     if (port != NULL) sw_tm_shape(port, rate_bps, delay_ns, depth);
-    if (sw->manual) sw_settle(sw); /* a higher rate: some may be due at once */
+    if (sw->manual) sw_run_due(sw); /* with a higher rate, packets may be due at once */
     sw_unlock(sw);
     if (!sw->manual) sw_wake(sw);
-    return port == NULL ? refuse(error, -EINVAL, "no such port number, or out of memory") : 0;
+    return port == NULL ? report(error, -EINVAL, "no such port number, or out of memory") : 0;
 }
 
 int sw_port_stats(struct sw_switch *sw, uint16_t number, struct sw_port_stats *out)
@@ -359,7 +359,7 @@ int sw_port_stats(struct sw_switch *sw, uint16_t number, struct sw_port_stats *o
     }
     if (queues != NULL) {
         out->queue_dropped += queues->dropped;
-        out->in_flight = queues->line.count;
+        out->in_flight = queues->delay_line.count;
         for (uint32_t q = 0; q < SW_PRIORITIES; q++) out->queue_packets[q] = queues->queues[q].packets.count;
     }
     sw_unlock(sw);
@@ -376,12 +376,12 @@ int sw_packet_out(struct sw_switch *sw, uint16_t port, const uint8_t *frame, uin
     if (pkt != NULL && sw->manual) {
         status = 0;
         sw_receive(sw, pkt, port);
-        sw_settle(sw);
+        sw_run_due(sw);
     } else if (pkt != NULL) {
         status = 0;
         pkt->p.std.ingress_port = port;
         pkt->p.std.packet_length = length;
-        pkt->p.std.ingress_global_timestamp = sw_called_us(sw);
+        pkt->p.std.ingress_global_timestamp = sw_call_us(sw);
         pkt->due_ns = 0;
         sw_fifo_push(&sw->input, pkt);
     }

@@ -1,5 +1,5 @@
-/* What the switch tells Python: packet-ins, digests, log lines. A bounded queue with a lock of its own, so that a
- * slow reader never holds up packets; when it is full, new events are dropped and counted. */
+/* Events for Python: packet-ins, digests, log lines. A bounded queue with its own lock, so that a slow reader never
+ * delays packets; when it is full, new events are dropped and counted. */
 #ifndef SW_EVENTS_H
 #define SW_EVENTS_H
 

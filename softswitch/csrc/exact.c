@@ -1,4 +1,4 @@
-/* Exact tables: an array where keys are small, else a hash map. */
+/* Exact tables: an array indexed by the key for keys of up to 16 bits, else a hash map. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,87 +59,87 @@ static struct sw_node *find(void *index, const uint8_t *key)
     return sw_map_find(&exact->map, exact->nodes, buffer, sw_map_hash(&exact->map, buffer, exact->seed));
 }
 
-/* Programs search a bucket themselves; what isn't in its own may be in the next ones. */
-static void show_map(const void *index, struct sw_table_head *head)
+/* Programs search the key's own bucket (lookup.h). After an overflow the key may be in a later one, which `find` searches. */
+static void publish_map(const void *index, struct sw_table_head *head)
 {
     static struct sw_bucket nothing;
     const struct exact *exact = index;
     head->buckets = exact->map.buckets != NULL ? exact->map.buckets : &nothing;
     head->mask = exact->map.mask;
     head->seed = exact->seed;
-    head->find = exact->map.spills ? find : NULL;
+    head->find = exact->map.overflows ? find : NULL;
 }
 
-/* ---- keys of up to 16 bits: an array, as long as the largest key asks for ---- */
+/* ---- keys of up to 16 bits: an array that grows up to the largest key ---- */
 
-struct placed { struct sw_node **places; uint32_t n, key_bytes; };
+struct direct { struct sw_node **entries; uint32_t n, key_bytes; };
 
-static uint32_t placed_words(const struct sw_table_spec *spec)
+static uint32_t direct_words(const struct sw_table_spec *spec)
 {
     (void)spec;
-    return 1; /* the place */
+    return 1; /* the key as a number */
 }
 
-static bool placed_open(void *index, const struct sw_table_spec *spec, const struct sw_nodes *nodes, uint64_t seed)
+static bool direct_open(void *index, const struct sw_table_spec *spec, const struct sw_nodes *nodes, uint64_t seed)
 {
-    struct placed *placed = index;
+    struct direct *direct = index;
     (void)nodes, (void)seed;
-    placed->key_bytes = spec->key_bytes;
+    direct->key_bytes = spec->key_bytes;
     return true;
 }
 
-static void placed_close(void *index)
+static void direct_close(void *index)
 {
-    struct placed *placed = index;
-    free(placed->places);
+    struct direct *direct = index;
+    free(direct->entries);
 }
 
-static uint32_t place_of(const struct placed *placed, const uint8_t *key)
+static uint32_t number_of(const struct direct *direct, const uint8_t *key)
 {
-    return placed->key_bytes == 1 ? key[0] : (uint32_t)key[0] << 8 | key[1];
+    return direct->key_bytes == 1 ? key[0] : (uint32_t)key[0] << 8 | key[1];
 }
 
-static void placed_prepare(void *index, struct sw_node *node, const uint8_t *key, const uint8_t *mask)
+static void direct_prepare(void *index, struct sw_node *node, const uint8_t *key, const uint8_t *mask)
 {
     (void)mask;
-    node->words[0] = place_of(index, key);
+    node->words[0] = number_of(index, key);
 }
 
-static int placed_insert(void *index, struct sw_node *node)
+static int direct_insert(void *index, struct sw_node *node)
 {
-    struct placed *placed = index;
-    uint32_t place = (uint32_t)node->words[0], n = placed->n == 0 ? 16 : placed->n;
-    if (place >= placed->n) {
-        while (n <= place) n *= 2;
-        struct sw_node **places = realloc(placed->places, n * sizeof(struct sw_node *));
-        if (places == NULL) return -ENOMEM;
-        memset(places + placed->n, 0, (n - placed->n) * sizeof(struct sw_node *));
-        placed->places = places;
-        placed->n = n;
+    struct direct *direct = index;
+    uint32_t number = (uint32_t)node->words[0], n = direct->n == 0 ? 16 : direct->n;
+    if (number >= direct->n) {
+        while (n <= number) n *= 2;
+        struct sw_node **entries = realloc(direct->entries, n * sizeof(struct sw_node *));
+        if (entries == NULL) return -ENOMEM;
+        memset(entries + direct->n, 0, (n - direct->n) * sizeof(struct sw_node *));
+        direct->entries = entries;
+        direct->n = n;
     }
-    if (placed->places[place] != NULL) return -EEXIST;
-    placed->places[place] = node;
+    if (direct->entries[number] != NULL) return -EEXIST;
+    direct->entries[number] = node;
     return 0;
 }
 
-static void placed_remove(void *index, struct sw_node *node)
+static void direct_remove(void *index, struct sw_node *node)
 {
-    struct placed *placed = index;
-    placed->places[node->words[0]] = NULL;
+    struct direct *direct = index;
+    direct->entries[node->words[0]] = NULL;
 }
 
-static struct sw_node *placed_find(void *index, const uint8_t *key)
+static struct sw_node *direct_find(void *index, const uint8_t *key)
 {
-    const struct placed *placed = index;
-    uint32_t place = place_of(placed, key);
-    return place < placed->n ? placed->places[place] : NULL;
+    const struct direct *direct = index;
+    uint32_t number = number_of(direct, key);
+    return number < direct->n ? direct->entries[number] : NULL;
 }
 
-static void placed_show(const void *index, struct sw_table_head *head)
+static void direct_publish(const void *index, struct sw_table_head *head)
 {
-    const struct placed *placed = index;
-    head->places = placed->places;
-    head->mask = placed->n;
+    const struct direct *direct = index;
+    head->direct = direct->entries;
+    head->mask = direct->n;
 }
 
 const struct sw_index *sw_index_exact(const struct sw_table_spec *spec)
@@ -147,9 +147,9 @@ const struct sw_index *sw_index_exact(const struct sw_table_spec *spec)
     static const struct sw_index any = {sizeof(struct exact), open, close, words, prepare, insert, remove_node, find,
                                         UINT32_MAX, NULL};
     static const struct sw_index narrow = {sizeof(struct exact), open, close, words, prepare, insert, remove_node, find, 0,
-                                           show_map};
-    static const struct sw_index placed = {sizeof(struct placed), placed_open, placed_close, placed_words, placed_prepare,
-                                           placed_insert, placed_remove, placed_find, 0, placed_show};
+                                           publish_map};
+    static const struct sw_index direct = {sizeof(struct direct), direct_open, direct_close, direct_words, direct_prepare,
+                                           direct_insert, direct_remove, direct_find, 0, direct_publish};
     if (spec->key_bytes == 0 || spec->key_bytes > SW_NARROW_KEY) return &any;
-    return spec->key_bytes <= SW_PLACED_KEY ? &placed : &narrow;
+    return spec->key_bytes <= SW_DIRECT_KEY ? &direct : &narrow;
 }

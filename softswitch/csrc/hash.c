@@ -7,9 +7,9 @@
 #define STEPCC(c) (((c) & 0x8000u) ? (((c) << 1) ^ 0x1021u) & 0xffffu : ((c) << 1) & 0xffffu)
 
 static uint16_t table16[256], table_ccitt[256];
-static uint32_t table32[4][256]; /* [n]: with n bytes of zeros behind */
+static uint32_t table32[4][256]; /* slicing by four; [n]: the CRC of a byte followed by n zero bytes */
 
-/* Before main, or at dlopen: constant afterwards, so no thread sees it half made. */
+/* Runs before main, or in dlopen: no thread sees a table in the making. */
 __attribute__((constructor)) static void make_tables(void)
 {
     for (uint32_t byte = 0; byte < 256; byte++) {
@@ -41,7 +41,7 @@ uint64_t sw_hash_crc16(const uint8_t *data, size_t length)
 uint64_t sw_hash_crc32(const uint8_t *data, size_t length)
 {
     uint32_t crc = 0xffffffffu;
-    for (; length >= 4; data += 4, length -= 4) { /* four bytes a step, each with a table of its own */
+    for (; length >= 4; data += 4, length -= 4) { /* slicing by four */
         crc ^= (uint32_t)data[0] | (uint32_t)data[1] << 8 | (uint32_t)data[2] << 16 | (uint32_t)data[3] << 24;
         crc = table32[3][crc & 0xff] ^ table32[2][crc >> 8 & 0xff] ^ table32[1][crc >> 16 & 0xff] ^ table32[0][crc >> 24];
     }
@@ -65,8 +65,8 @@ uint64_t sw_hash_xor16(const uint8_t *data, size_t length)
     return value;
 }
 
-/* RFC 1071: the complement of the ones' complement sum of big-endian 16-bit words. Summed in host order by eight
- * bytes, which differs by a byte swap alone. */
+/* RFC 1071: the complement of the ones' complement sum of big-endian 16-bit words. Summed in host order, eight bytes
+ * at a time, and byte-swapped at the end. */
 uint64_t sw_hash_csum16(const uint8_t *data, size_t length)
 {
     unsigned __int128 wide = 0;
@@ -86,7 +86,7 @@ uint64_t sw_hash_csum16(const uint8_t *data, size_t length)
     return __builtin_bswap16((uint16_t)~sum);
 }
 
-/* The first eight bytes as a number, big endian. Most often it is of another hash. */
+/* The first eight bytes as a number, big endian. The input is mostly another hash: 4 bytes. */
 uint64_t sw_hash_identity(const uint8_t *data, size_t length)
 {
     uint64_t value = 0;

@@ -1,4 +1,4 @@
-/* The switch from inside: what switch.c, run.c, ports.c and control.c share. */
+/* The switch's internals, shared by switch.c, run.c, ports.c, clock.c and control.c. */
 #ifndef SW_INTERNAL_H
 #define SW_INTERNAL_H
 
@@ -12,35 +12,35 @@
 #include "switch.h"
 #include "traffic.h"
 
-enum { SW_BATCH = 64, SW_FEW = 4 /* packets */ };
+enum { SW_BATCH = 64, SW_SMALL_BATCH = 4 /* packets */ };
 
-/* A port that was named or has counted something. */
+/* A port that was added, or one that a packet named. */
 struct sw_port {
     uint16_t port;
-    bool present, up;   /* an interface belongs to it; it is there */
-    bool running;       /* the interface is up, and so is what it is connected to: frames can leave */
-    bool bare;          /* it is there without one */
-    bool lossy;         /* the log knows that frames were lost */
-    bool refused;       /* the log knows that the interface, which is there again, can't be opened */
+    bool present, up;   /* it was added with an interface; the interface exists and is open */
+    bool running;       /* IFF_UP and IFF_RUNNING: frames can leave */
+    bool no_interface;          /* it was added without an interface */
+    bool loss_logged;         /* a loss of frames was logged */
+    bool open_failure_logged;       /* it was logged that the interface, back again, can't be opened */
     char interface[16]; /* IFNAMSIZ */
     int fd, ifindex;
     struct sw_ring ring;
     uint32_t ring_frames;
-    struct sw_fifo out; /* to be sent in this turn, or refused for now */
-    uint64_t stuck_ns;  /* since when the interface refuses out.head; 0: it doesn't */
-    uint64_t dropped_before; /* stats.tx_dropped when the link went down */
+    struct sw_fifo out; /* frames to send in this iteration, or after the interface refused them (ENOBUFS) */
+    uint64_t blocked_ns;  /* since when the interface refuses out.head; 0: it doesn't */
+    uint64_t dropped_at_down; /* stats.tx_dropped when the link went down */
     struct sw_port_stats stats;
 };
 
 struct sw_switch {
-    /* The worker holds `data` while it moves packets. `next` is held while waiting for `data`, which makes the
-     * pair fair: a worker that has no rest can't keep Python out. */
+    /* The worker holds `data` while it moves packets. A thread holds `next` while it waits for `data`, which makes the
+     * pair fair: a busy worker can't starve Python's calls. */
     pthread_mutex_t next, data;
     struct sw_pool pool;
     struct sw_tm tm;
     struct sw_pre clones, groups;
     struct sw_instance *instance; /* NULL: no program */
-    uint64_t table_generation;    /* bumped whenever a table or a profile may be written */
+    uint64_t table_generation;    /* incremented before each write of a table or profile */
     void *library;
     struct sw_fifo input; /* resubmitted, recirculated and injected packets */
     struct sw_port *ports[SW_MAX_PORTS];
@@ -49,10 +49,10 @@ struct sw_switch {
     struct sw_events events;
     struct sw_events departed; /* frames that left ports without interface */
     uint64_t origin_ns, now_ns, seed;
-    uint64_t looked_ns;        /* by sw_clock_ns: when each port's interface was last looked at */
-    bool manual;               /* the clock stands until sw_advance moves it */
-    uint64_t reentry_ns;       /* with the manual clock: how long resubmitted and recirculated packets are on their way */
-    uint64_t input_at_ns;      /* with the manual clock: what is in a loop without end waits until then */
+    uint64_t links_checked_ns;        /* by sw_clock_ns: when the ports' interfaces were last checked */
+    bool manual;               /* manual clock: sw_advance alone moves it */
+    uint64_t reentry_ns;       /* manual clock: the delay of resubmitted and recirculated packets */
+    uint64_t input_at_ns;      /* manual clock: `input` waits until then, after too many rounds at one time */
     uint16_t cpu_port, drop_port;
     int epoll, wake, netlink;
     pthread_t worker;
@@ -62,34 +62,35 @@ struct sw_switch {
 void sw_lock(struct sw_switch *);
 void sw_unlock(struct sw_switch *);
 uint64_t sw_clock_ns(void);
-/* The time of what is being done; and with the lock held, that of a call: a live clock has gone on meanwhile. */
+/* The time of the current iteration; sw_call_us: the time of a call from Python, with the lock held. */
 static inline uint64_t sw_now_ns(const struct sw_switch *sw) { return sw->now_ns - sw->origin_ns; }
 static inline uint64_t sw_now_us(const struct sw_switch *sw) { return sw_now_ns(sw) / 1000; }
-static inline uint64_t sw_called_us(const struct sw_switch *sw)
+static inline uint64_t sw_call_us(const struct sw_switch *sw)
 {
     return sw->manual ? sw_now_us(sw) : (sw_clock_ns() - sw->origin_ns) / 1000;
 }
 void sw_wake(struct sw_switch *);
-void sw_say(struct sw_switch *, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void sw_notice(struct sw_switch *, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* run.c */
-void sw_receive(struct sw_switch *, struct sw_pkt *, uint16_t port); /* a new packet: through ingress */
-void sw_run_input(struct sw_switch *);                               /* one turn of what is due in the input queue */
-void sw_run_port(struct sw_switch *, struct sw_tm_port *);           /* one turn of a port's queues and delay line */
+void sw_receive(struct sw_switch *, struct sw_pkt *, uint16_t port); /* ingress for a received packet */
+void sw_run_input(struct sw_switch *);                               /* ingress for packets in `input` that are due */
+void sw_run_port(struct sw_switch *, struct sw_tm_port *);           /* serves a port's queues and delay line */
 void sw_flush(struct sw_switch *);                                   /* drops every packet inside */
 
 /* clock.c, with the lock held */
-void sw_settle(struct sw_switch *); /* with the manual clock: all that interfaces received, and all that is due now */
+void sw_run_due(struct sw_switch *); /* manual clock: processes all received frames and all that is due now */
 
 /* ports.c */
 struct sw_port *sw_port_of(struct sw_switch *, uint32_t port); /* made on first use; NULL: no memory */
-uint32_t sw_port_receive(struct sw_switch *, struct sw_port *, uint32_t batch); /* so many packets at most; how many */
-void sw_port_trouble(struct sw_port *); /* the socket has an error to tell, as when its interface is down */
+uint32_t sw_port_receive(struct sw_switch *, struct sw_port *, uint32_t batch); /* at most `batch` packets; how many */
+void sw_port_clear_error(struct sw_port *); /* clears the socket's pending error, e.g. ENETDOWN */
 void sw_port_send(struct sw_switch *, struct sw_port *, struct sw_pkt *); /* queued until sw_port_flush */
 void sw_port_flush(struct sw_switch *, struct sw_port *);
 void sw_port_close(struct sw_switch *, struct sw_port *);
-int sw_links_open(void); /* a netlink socket that tells when interfaces come and go */
+int sw_links_open(void); /* a netlink socket for link events */
 void sw_links_changed(struct sw_switch *);
-uint64_t sw_links_again(struct sw_switch *); /* looks for lost interfaces. Returns when to look next, by sw_clock_ns; UINT64_MAX: none is lost */
+/* Checks for lost interfaces once a second. Returns the time of the next check, by sw_clock_ns; UINT64_MAX: none is lost. */
+uint64_t sw_links_retry(struct sw_switch *);
 
 #endif

@@ -1,16 +1,15 @@
-/* LPM tables: a trie of slots whose last level is short lists.
+/* LPM tables: a burst trie, that is a multi-bit trie whose leaves are short lists of prefixes.
  *
- * A slot of the trie stands for some leading bits of the key. It holds the longest prefix that covers it and ends in its
- * node, and what is below: nothing, a list of up to eight longer prefixes, or a further node. A list is one cache line or
- * half of one and holds the prefixes' bits themselves, in order of length, so a lookup compares them all without a branch
- * and touches no entry. The root grows with the table until a list has few prefixes; so a large table costs two cache
- * lines a lookup, its root's slot and a list. Where prefixes crowd, a list that overflows becomes a node of 64 slots; bits that
- * all of them share become a path before it.
+ * A slot of a node stands for some leading bits of the key. It holds the longest prefix that covers it and ends in its
+ * node, and a child: none, a list of up to eight longer prefixes, or a node. A list is a whole or half cache line with
+ * the prefixes' bits, by length, so a lookup compares them all by SIMD and reads no entry. The root grows with the table
+ * (up to 20 bits) to keep lists short, so a lookup in a large table costs two cache lines: the root's slot and a list.
+ * A list that overflows becomes a node of 64 slots, behind a path if its prefixes share leading bits.
  *
- * Prefixes are also in a hash map, which says whether one is there, and what covers a slot when one goes.
+ * Prefixes are also in a hash map, which finds duplicates, and the next shorter prefix when one is removed.
  *
- * The trie's key is the table's key with the exact fields first and the lpm field last; every prefix has all bits
- * of the exact fields. */
+ * The trie's key has the exact fields first and the lpm field last; every prefix includes all bits of the exact
+ * fields. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,8 +18,8 @@
 
 enum {
     MAX_ROOT_BITS = 20,
-    ROOT_LOAD = 4, /* entries a slot of the root, before it grows */
-    FEW = 4096,    /* entries whose keys are remembered */
+    ROOT_LOAD = 4, /* entries per slot of the root at which it grows */
+    CACHE_LIMIT = 4096,    /* with more entries the key cache is off */
 };
 
 struct lpm {
@@ -33,10 +32,10 @@ struct lpm {
 
 /* ---- keys ---- */
 
-/* Key words, the prefix, which is also room for window() to read past the end. */
+/* The key's words, then the prefix length. (window() may read it: it reads past the key's end.) */
 static uint32_t words(const struct sw_table_spec *spec) { return (spec->key_bytes + 7) / 8 + 1; }
 
-static void arrange(const struct lpm *lpm, uint64_t *words_out, const uint8_t *key)
+static void reorder_key(const struct lpm *lpm, uint64_t *words_out, const uint8_t *key)
 {
     uint8_t *out = (uint8_t *)words_out;
     uint32_t last = (lpm->key_bytes + 7) / 8;
@@ -66,7 +65,7 @@ static inline bool same_bits(const uint64_t *a, const uint64_t *b, uint32_t bits
     return bits == 0 || __builtin_bswap64(a[i] ^ b[i]) >> (64 - bits) == 0;
 }
 
-/* Bits of an entry's prefix, exact fields and all. */
+/* Bits of an entry's prefix, including the exact fields. */
 static inline uint32_t bits_of(const struct lpm *lpm, const struct sw_node *entry)
 {
     return lpm->exact_bits + (uint32_t)entry->prefix;
@@ -77,37 +76,37 @@ static inline struct sw_node *entry_of(const struct lpm *lpm, uint32_t reference
     return reference == 0 ? NULL : sw_node_at(lpm->nodes, reference - 1);
 }
 
-/* Makes the words of a key those of a prefix of so many bits: the rest zero, then the prefix. Returns their hash. */
-static uint64_t cut(const struct lpm *lpm, uint64_t *words_of_it, int32_t prefix)
+/* Turns a key's words into a prefix's: clears the bits beyond it and stores its length. Returns the hash. */
+static uint64_t make_prefix(const struct lpm *lpm, uint64_t *key_words, int32_t prefix)
 {
-    uint8_t *bytes = (uint8_t *)words_of_it;
+    uint8_t *bytes = (uint8_t *)key_words;
     uint32_t bits = lpm->exact_bits + (uint32_t)prefix;
     for (uint32_t i = bits / 8; i < lpm->key_bytes; i++) {
         bytes[i] &= i == bits / 8 ? (uint8_t)(0xff00u >> (bits % 8)) : 0;
     }
-    words_of_it[(lpm->key_bytes + 7) / 8] = (uint64_t)prefix;
-    return sw_map_hash(&lpm->map, words_of_it, lpm->seed);
+    key_words[(lpm->key_bytes + 7) / 8] = (uint64_t)prefix;
+    return sw_map_hash(&lpm->map, key_words, lpm->seed);
 }
 
 static void prepare(void *index, struct sw_node *node, const uint8_t *key, const uint8_t *mask)
 {
     const struct lpm *lpm = index;
     (void)mask;
-    arrange(lpm, node->words, key);
-    node->hash = cut(lpm, node->words, node->prefix);
+    reorder_key(lpm, node->words, key);
+    node->hash = make_prefix(lpm, node->words, node->prefix);
 }
 
 /* ---- insertion ---- */
 
-/* The slot of an entry in a node of so many bits from bit `at` on; where its prefix ends in the node, the first one. What
- * is beyond the prefix is cut off, since beyond the key it isn't zero: there the words hold the prefix length. */
+/* The slot of an entry in a node that consumes `bits` bits from bit `at` on; the first slot if the prefix ends in the node.
+ * Bits beyond the prefix are cleared: behind the key's end the words hold the prefix length. */
 static uint32_t slot_of(const struct lpm *lpm, const struct sw_node *entry, uint32_t at, uint32_t bits)
 {
     uint32_t total = bits_of(lpm, entry), covers = total < at + bits ? at + bits - total : 0;
     return bits == 0 ? 0 : window(entry->words, at) >> (SW_WINDOW - bits) >> covers << covers;
 }
 
-/* Nothing moves while an entry is added: `sw_trie_reserve` has made room. */
+/* The arena doesn't move while an entry is added: sw_trie_reserve has made room. */
 static void add_below(struct lpm *, struct sw_trie *, sw_child_t *link, struct sw_node *, uint32_t at);
 
 static void add_to_node(struct lpm *lpm, struct sw_trie *trie, struct sw_slot *slots, uint32_t bits, struct sw_node *entry,
@@ -124,7 +123,7 @@ static void add_to_node(struct lpm *lpm, struct sw_trie *trie, struct sw_slot *s
     }
 }
 
-/* A node for nine prefixes that a list has no room for, with a path before it for the bits that they share. */
+/* Replaces a full list by a node for its prefixes and one more, behind a path for the bits that all nine share. */
 static sw_child_t burst(struct lpm *lpm, struct sw_trie *trie, sw_child_t list, struct sw_node *entry, uint32_t at)
 {
     struct sw_node *entries[SW_LONG + 1] = {entry};
@@ -137,11 +136,11 @@ static sw_child_t burst(struct lpm *lpm, struct sw_trie *trie, sw_child_t list, 
         shared = shared < most ? shared : most;
         entries[i + 1] = other;
     }
-    sw_trie_free_place(trie, list);
-    sw_child_t node = sw_trie_new_place(trie, SW_NODE), top = node;
+    sw_trie_release(trie, list);
+    sw_child_t node = sw_trie_alloc(trie, SW_NODE), top = node;
     uint32_t length = shared / SW_STRIDE * SW_STRIDE;
     if (length != 0) {
-        top = sw_trie_new_place(trie, SW_PATH);
+        top = sw_trie_alloc(trie, SW_PATH);
         *sw_trie_path(trie, top) = (struct sw_path){mine, length, node};
     }
     for (uint32_t i = 0; i <= SW_LONG; i++) {
@@ -150,15 +149,15 @@ static sw_child_t burst(struct lpm *lpm, struct sw_trie *trie, sw_child_t list, 
     return top;
 }
 
-/* A path that a prefix leaves gives its first bits to a node. */
-static sw_child_t shorten(struct sw_trie *trie, sw_child_t child)
+/* A new prefix leaves a path: its first SW_STRIDE bits become a node. */
+static sw_child_t split_path(struct sw_trie *trie, sw_child_t child)
 {
     struct sw_path path = *sw_trie_path(trie, child);
-    sw_child_t node = sw_trie_new_place(trie, SW_NODE);
+    sw_child_t node = sw_trie_alloc(trie, SW_NODE);
     sw_child_t *below = &sw_trie_slots(trie, node)[path.bits >> (SW_WINDOW - SW_STRIDE)].child;
     if (path.length == SW_STRIDE) {
         *below = path.child;
-        sw_trie_free_place(trie, child);
+        sw_trie_release(trie, child);
     } else {
         *sw_trie_path(trie, child) = (struct sw_path){path.bits << SW_STRIDE, path.length - SW_STRIDE, path.child};
         *below = child;
@@ -178,7 +177,7 @@ static void add_below(struct lpm *lpm, struct sw_trie *trie, sw_child_t *link, s
             add_below(lpm, trie, &path->child, entry, at + path->length);
             return;
         }
-        *link = child = shorten(trie, child);
+        *link = child = split_path(trie, child);
     }
     if (sw_trie_kind(child) == SW_NODE) {
         add_to_node(lpm, trie, sw_trie_slots(trie, child), SW_STRIDE, entry, at);
@@ -186,12 +185,12 @@ static void add_below(struct lpm *lpm, struct sw_trie *trie, sw_child_t *link, s
     }
     uint32_t room = sw_list_room(child);
     if (child == 0) {
-        *link = child = sw_trie_new_place(trie, SW_SHORT_LIST);
+        *link = child = sw_trie_alloc(trie, SW_SHORT_LIST);
     } else if (sw_list_full(sw_trie_list(trie, child), room) && room == SW_SHORT) {
-        *link = sw_trie_new_place(trie, SW_LONG_LIST);
+        *link = sw_trie_alloc(trie, SW_LONG_LIST);
         memcpy(sw_trie_list(trie, *link), sw_trie_list(trie, child), SW_SHORT * sizeof(uint32_t));
         memcpy(sw_trie_list(trie, *link) + SW_LONG, sw_trie_list(trie, child) + SW_SHORT, SW_SHORT * sizeof(uint32_t));
-        sw_trie_free_place(trie, child);
+        sw_trie_release(trie, child);
         child = *link;
     } else if (sw_list_full(sw_trie_list(trie, child), room)) {
         *link = burst(lpm, trie, child, entry, at);
@@ -208,12 +207,12 @@ static int add(struct lpm *lpm, struct sw_trie *trie, struct sw_node *entry)
     return 0;
 }
 
-/* A root of twice as many slots, if there is memory: without, lists go on overflowing into nodes. */
+/* Doubles the root. Out of memory it stays as it is, and more lists become nodes. */
 static void grow(struct lpm *lpm)
 {
     struct sw_trie bigger = {.root_bits = lpm->trie.root_bits + 1};
     size_t size = ((size_t)1 << bigger.root_bits) * sizeof *bigger.root;
-    bigger.root = sw_spread_alloc(size);
+    bigger.root = sw_alloc_aligned(size);
     int status = bigger.root == NULL ? -ENOMEM : 0;
     if (status == 0) memset(bigger.root, 0, size);
     for (uint32_t i = 0; status == 0 && i < (lpm->map.mask + 1) * SW_BUCKET; i++) {
@@ -243,13 +242,13 @@ static int insert(void *index, struct sw_node *entry)
 
 /* ---- removal ---- */
 
-/* The longest prefix of an entry, which isn't there any more, that has at least so many bits: a reference, or 0. */
-static uint32_t covering(const struct lpm *lpm, const struct sw_node *entry, uint32_t least)
+/* The longest prefix in the table that covers a removed entry's and has at least `least` bits: a reference, or 0. */
+static uint32_t covering_prefix(const struct lpm *lpm, const struct sw_node *entry, uint32_t least)
 {
     uint64_t shorter[SW_TABLE_MAX_KEY / 8 + 1];
     memcpy(shorter, entry->words, lpm->map.n_words * sizeof *shorter);
     for (int32_t prefix = entry->prefix - 1; prefix >= 0 && lpm->exact_bits + (uint32_t)prefix >= least; prefix--) {
-        uint64_t hash = cut(lpm, shorter, prefix);
+        uint64_t hash = make_prefix(lpm, shorter, prefix);
         const struct sw_node *found = sw_map_find(&lpm->map, lpm->nodes, shorter, hash);
         if (found != NULL) return found->entry.handle + 1;
     }
@@ -265,13 +264,13 @@ static void remove_from_node(struct lpm *lpm, struct sw_slot *slots, uint32_t bi
         remove_below(lpm, &slots[first].child, entry, at + bits);
         return;
     }
-    uint32_t instead = covering(lpm, entry, at == 0 && slots == lpm->trie.root ? 0 : at + 1);
+    uint32_t instead = covering_prefix(lpm, entry, at == 0 && slots == lpm->trie.root ? 0 : at + 1);
     for (uint32_t i = 0; i < 1u << (at + bits - total); i++) {
         if (slots[first + i].best == entry->entry.handle + 1) slots[first + i].best = instead;
     }
 }
 
-/* What is empty afterwards goes. */
+/* Frees the child if that leaves it empty. */
 static void remove_below(struct lpm *lpm, sw_child_t *link, const struct sw_node *entry, uint32_t at)
 {
     struct sw_trie *trie = &lpm->trie;
@@ -292,7 +291,7 @@ static void remove_below(struct lpm *lpm, sw_child_t *link, const struct sw_node
         empty = list[room] == 0;
     }
     if (!empty) return;
-    sw_trie_free_place(trie, child);
+    sw_trie_release(trie, child);
     *link = 0;
 }
 
@@ -305,11 +304,11 @@ static void remove_entry(void *index, struct sw_node *entry)
 
 /* ---- lookup ---- */
 
-/* The same where prefixes may go on beyond what a list has of them. */
-static uint32_t longest_of_all(const struct lpm *lpm, sw_child_t child, const uint64_t *key, uint32_t at, uint32_t best)
+/* Wide keys: a list has only 31 bits of a prefix, so longer ones are compared with the entry. */
+static uint32_t longest_in_list(const struct lpm *lpm, sw_child_t child, const uint64_t *key, uint32_t at, uint32_t best)
 {
     const uint32_t *list = sw_trie_list(&lpm->trie, child), room = sw_list_room(child);
-    for (uint32_t left = sw_list_agreeing(list, child, window(key, at)); left != 0; left &= left - 1) {
+    for (uint32_t left = sw_list_matches(list, child, window(key, at)); left != 0; left &= left - 1) {
         uint32_t i = (uint32_t)__builtin_ctz(left);
         if (i >= room || list[room + i] == 0) break;
         const struct sw_node *entry = entry_of(lpm, list[room + i]);
@@ -318,11 +317,11 @@ static uint32_t longest_of_all(const struct lpm *lpm, sw_child_t child, const ui
     return best;
 }
 
-/* A key of up to 32 bits, which stand in a register. */
+/* Keys of 32 bits: a list has all bits of a prefix, and `bits` shifts the key in a register. */
 static uint32_t find_narrow(const struct sw_trie *trie, uint32_t key)
 {
     const struct sw_slot *slot = &trie->root[(uint64_t)key << trie->root_bits >> SW_WINDOW];
-    uint64_t bits = (uint64_t)key << trie->root_bits; /* the lower half: what comes next */
+    uint64_t bits = (uint64_t)key << trie->root_bits; /* the lower 32 bits: the rest of the key */
     uint32_t best = slot->best;
     sw_child_t child = slot->child;
     while (sw_trie_kind(child) >= SW_NODE) {
@@ -339,7 +338,7 @@ static uint32_t find_narrow(const struct sw_trie *trie, uint32_t key)
         }
     }
     const uint32_t *list = sw_trie_list(trie, child);
-    uint32_t left = sw_list_agreeing(list, child, (uint32_t)bits), room = sw_list_room(child);
+    uint32_t left = sw_list_matches(list, child, (uint32_t)bits), room = sw_list_room(child);
     uint32_t longest = left == 0 ? 0 : list[room + (uint32_t)__builtin_ctz(left)];
     return longest != 0 ? longest : best;
 }
@@ -347,7 +346,7 @@ static uint32_t find_narrow(const struct sw_trie *trie, uint32_t key)
 static uint32_t find_wide(const struct lpm *lpm, const uint8_t *key_bytes)
 {
     uint64_t key[SW_TABLE_MAX_KEY / 8 + 1];
-    arrange(lpm, key, key_bytes);
+    reorder_key(lpm, key, key_bytes);
     const struct sw_trie *trie = &lpm->trie;
     uint32_t at = trie->root_bits;
     const struct sw_slot *slot = &trie->root[at == 0 ? 0 : window(key, 0) >> (SW_WINDOW - at)];
@@ -367,12 +366,12 @@ static uint32_t find_wide(const struct lpm *lpm, const uint8_t *key_bytes)
         }
     }
     if (child == 0) return best;
-    return longest_of_all(lpm, child, key, at, best);
+    return longest_in_list(lpm, child, key, at, best);
 }
 
 static struct sw_node *find(void *index, const uint8_t *key) { return entry_of(index, find_wide(index, key)); }
 
-static struct sw_node *find_four(void *index, const uint8_t *key)
+static struct sw_node *find_u32(void *index, const uint8_t *key)
 {
     const struct lpm *lpm = index;
     uint32_t bits;
@@ -405,17 +404,17 @@ static bool open(void *index, const struct sw_table_spec *spec, const struct sw_
         offset += bytes;
     }
     sw_map_init(&lpm->map, spec->key_bytes, words(spec));
-    lpm->trie.root_bits = 1; /* of a key of four bytes, a list has all bits */
+    lpm->trie.root_bits = 1; /* leaves 31 bits of a key of four bytes: what a list has room for */
     lpm->trie.root = calloc(2, sizeof *lpm->trie.root);
     if (lpm->trie.root != NULL && sw_trie_reserve(&lpm->trie, lpm->key_bits) == 0) return true;
     close(lpm);
     return false;
 }
 
-#define INDEX(find) {sizeof(struct lpm), open, close, words, prepare, insert, remove_entry, find, FEW, NULL}
+#define INDEX(find) {sizeof(struct lpm), open, close, words, prepare, insert, remove_entry, find, CACHE_LIMIT, NULL}
 
 const struct sw_index *sw_index_lpm(const struct sw_table_spec *spec)
 {
-    static const struct sw_index any = INDEX(find), four = INDEX(find_four);
+    static const struct sw_index any = INDEX(find), four = INDEX(find_u32);
     return spec->key_bytes == 4 && spec->n_fields == 1 ? &four : &any;
 }

@@ -1,8 +1,8 @@
-/* A hash map of nodes by their first n words, for the indexes: open addressing by buckets, each a cache line.
+/* A hash map of nodes by their first n words, for the indexes: open addressing by buckets of one cache line.
  *
- * A bucket has eight tags beside the references to their nodes, and is searched without a branch on what it holds. A full
- * one goes on in the next. A key of up to 32 bits is its own tag, so such a lookup touches no node; of longer keys the tag
- * is half of the hash, and the node is compared. */
+ * A bucket has eight tags and eight references to nodes, compared by SIMD without branches. A full bucket overflows into the
+ * next. A key of up to 32 bits is its own tag, so its lookup reads no node. Of a longer key the tag is the upper 32 bits of
+ * the hash, and the node's words are compared. */
 #ifndef SW_MAP_H
 #define SW_MAP_H
 
@@ -13,29 +13,29 @@ struct sw_map {
     uint32_t mask, count;      /* mask: buckets - 1 */
     uint32_t n_words;
     bool narrow; /* the words are one of up to 32 bits: the tag is the key */
-    bool spills; /* some bucket went on in the next, or may have */
+    bool overflows; /* some bucket may have overflowed */
 };
 
 void sw_map_init(struct sw_map *, uint32_t key_bytes, uint32_t n_words);
 void sw_map_free(struct sw_map *);
 /* The node that has these words, or NULL. */
 struct sw_node *sw_map_find(const struct sw_map *, const struct sw_nodes *, const uint64_t *words, uint64_t hash);
-int sw_map_insert(struct sw_map *, const struct sw_nodes *, const struct sw_node *); /* 0, -ENOMEM; it isn't there yet */
+int sw_map_insert(struct sw_map *, const struct sw_nodes *, const struct sw_node *); /* no duplicate. 0 or -ENOMEM */
 void sw_map_remove(struct sw_map *, const struct sw_nodes *, const struct sw_node *);
 
-/* What comparisons of eight, four and four, say: a bit each. */
-static inline uint32_t sw_map_lanes(sw_four low, sw_four high)
+/* Two vectors of comparison results as an 8-bit mask. */
+static inline uint32_t sw_lane_mask(sw_u32x4 low, sw_u32x4 high)
 {
 #ifdef __SSE__
     typedef float floats __attribute__((vector_size(16)));
     return (uint32_t)(__builtin_ia32_movmskps((floats)low) | __builtin_ia32_movmskps((floats)high) << 4);
 #else
-    const sw_four low_bits = {1, 2, 4, 8}, high_bits = {16, 32, 64, 128};
+    const sw_u32x4 low_bits = {1, 2, 4, 8}, high_bits = {16, 32, 64, 128};
     return sw_or(low & low_bits, high & high_bits);
 #endif
 }
 
-/* The tag above, what says the bucket below. */
+/* Upper 32 bits: the tag; lower 32 bits: choose the bucket. */
 static inline uint64_t sw_map_hash(const struct sw_map *map, const uint64_t *words, uint64_t seed)
 {
     uint64_t hash = seed;

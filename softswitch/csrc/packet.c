@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Under the address sanitizer an element is forbidden ground while it is free, and so are the bytes between its parts
- * and those behind the frame of a copy. */
+/* With AddressSanitizer, free elements are poisoned, and so are the bytes between an element's parts and behind the
+ * frame of a copy. */
 #if defined(__SANITIZE_ADDRESS__)
 #define SANITIZED 1
 #elif defined(__has_feature)
@@ -16,12 +16,12 @@
 #ifdef SANITIZED
 #include <sanitizer/asan_interface.h>
 enum { GUARD = 64 };
-static void forbid(const void *at, size_t n) { ASAN_POISON_MEMORY_REGION(at, n); }
-static void allow(const void *at, size_t n) { ASAN_UNPOISON_MEMORY_REGION(at, n); }
+static void poison(const void *at, size_t n) { ASAN_POISON_MEMORY_REGION(at, n); }
+static void unpoison(const void *at, size_t n) { ASAN_UNPOISON_MEMORY_REGION(at, n); }
 #else
 enum { GUARD = 0 };
-static void forbid(const void *at, size_t n) { (void)at, (void)n; }
-static void allow(const void *at, size_t n) { (void)at, (void)n; }
+static void poison(const void *at, size_t n) { (void)at, (void)n; }
+static void unpoison(const void *at, size_t n) { (void)at, (void)n; }
 #endif
 
 enum { SLAB_SMALL = 64, SLAB_LARGE = 8, ALIGN = 64 };
@@ -37,7 +37,7 @@ void sw_pool_init(struct sw_pool *pool, uint32_t phv_size, uint32_t headroom, ui
 void sw_pool_free(struct sw_pool *pool)
 {
     while (pool->slabs != NULL) {
-        void *next = *(void **)pool->slabs; /* free() allows again what was forbidden */
+        void *next = *(void **)pool->slabs; /* free() unpoisons */
         free(pool->slabs);
         pool->slabs = next;
     }
@@ -69,7 +69,7 @@ static void grow(struct sw_pool *pool, bool small)
         pkt->small = small;
         pkt->next = *list;
         *list = pkt;
-        forbid(pkt->p.phv, element - head);
+        poison(pkt->p.phv, element - head);
     }
 }
 
@@ -90,8 +90,8 @@ struct sw_pkt *sw_pkt_new(struct sw_pool *pool, uint32_t length)
     if (pkt == NULL) return NULL;
     *list = pkt->next;
     pool->used++;
-    allow(pkt->p.phv, pool->phv_size);
-    allow(pkt->buffer, pkt->capacity);
+    unpoison(pkt->p.phv, pool->phv_size);
+    unpoison(pkt->buffer, pkt->capacity);
     pkt->next = NULL;
     pkt->p.data = pkt->buffer + pool->headroom + SW_VLAN_TAG;
     pkt->p.length = pkt->p.length_register = length;
@@ -104,8 +104,8 @@ struct sw_pkt *sw_pkt_new(struct sw_pool *pool, uint32_t length)
 void sw_pkt_free(struct sw_pool *pool, struct sw_pkt *pkt)
 {
     struct sw_pkt **list = pkt->small ? &pool->free_small : &pool->free_large;
-    forbid(pkt->p.phv, pool->phv_size);
-    forbid(pkt->buffer, pkt->capacity);
+    poison(pkt->p.phv, pool->phv_size);
+    poison(pkt->buffer, pkt->capacity);
     pkt->next = *list;
     *list = pkt;
     pool->used--;
@@ -122,11 +122,11 @@ struct sw_pkt *sw_pkt_copy_bytes(struct sw_pool *pool, const uint8_t *data, uint
     if (copy == NULL) return NULL;
     memcpy(copy->p.data, data, length);
     uint8_t *end = copy->p.data + length;
-    forbid(end, (size_t)(copy->buffer + copy->capacity - end));
+    poison(end, (size_t)(copy->buffer + copy->capacity - end));
     return copy;
 }
 
-struct sw_pkt *sw_pkt_successor(struct sw_pool *pool, struct sw_pkt *pkt)
+struct sw_pkt *sw_pkt_take_frame(struct sw_pool *pool, struct sw_pkt *pkt)
 {
     uint32_t length = pkt->p.length;
     struct sw_pkt *fresh = sw_pkt_new(pool, pkt->small ? 0 : SW_MAX_FRAME);
@@ -140,13 +140,13 @@ struct sw_pkt *sw_pkt_successor(struct sw_pool *pool, struct sw_pkt *pkt)
     return fresh;
 }
 
-struct sw_pkt *sw_pkt_recentre(struct sw_pool *pool, struct sw_pkt *pkt)
+struct sw_pkt *sw_pkt_restore_headroom(struct sw_pool *pool, struct sw_pkt *pkt)
 {
     uint32_t at = pool->headroom + SW_VLAN_TAG, length = pkt->p.length;
     if (length <= SW_MAX_FRAME) {
         if ((size_t)(pkt->p.data - pkt->buffer) >= pool->headroom) return pkt;
         if (length <= pkt->capacity - at) {
-            allow(pkt->buffer, pkt->capacity);
+            unpoison(pkt->buffer, pkt->capacity);
             memmove(pkt->buffer + at, pkt->p.data, length);
             pkt->p.data = pkt->buffer + at;
             return pkt;

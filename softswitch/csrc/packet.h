@@ -1,8 +1,8 @@
 /* The packets inside a switch and the pool they come from.
  *
  * One element holds the packet, its PHV and its frame. There are two sizes, for frames of up to 1,664 and up to 9,216
- * bytes; memory is taken in slabs as it is needed and used again most recent first, so that a switch with little
- * traffic stays small. */
+ * bytes. Memory is allocated in slabs on demand; the element freed last is reused first, so that a switch with little
+ * traffic touches little memory. */
 #ifndef SW_PACKET_H
 #define SW_PACKET_H
 
@@ -16,9 +16,9 @@ struct sw_pkt {
     uint64_t enq_ns, start_ns, due_ns;
     uint8_t *buffer;          /* headroom, room for a VLAN tag, frame */
     uint32_t capacity;        /* of the buffer, bytes */
-    uint32_t truncate_to;     /* on the wire; UINT32_MAX: don't */
-    uint32_t passes;          /* recirculations since it came in */
-    uint16_t port;            /* ingress or egress port, by where it is */
+    uint32_t truncate_to;     /* bytes on the wire; UINT32_MAX: not truncated */
+    uint32_t passes;          /* resubmissions and recirculations so far */
+    uint16_t port;            /* the egress port, once queued */
     uint8_t queue, small;
 };
 
@@ -46,7 +46,7 @@ static inline struct sw_pkt *sw_fifo_pop(struct sw_fifo *fifo)
 struct sw_pool {
     uint32_t phv_size, headroom;
     struct sw_pkt *free_small, *free_large;
-    uint32_t n_small, n_large, max_small, max_large; /* made so far, and at most */
+    uint32_t n_small, n_large, max_small, max_large; /* allocated, and the limits */
     uint32_t used;
     void *slabs;
 };
@@ -54,8 +54,8 @@ struct sw_pool {
 void sw_pool_init(struct sw_pool *, uint32_t phv_size, uint32_t headroom, uint32_t max_small, uint32_t max_large);
 void sw_pool_free(struct sw_pool *);
 
-/* A packet for a frame of `length` bytes; p.data points to room for it, everything else is as for a new packet.
- * NULL: the pool is exhausted or the frame too long. */
+/* An empty packet for a frame of `length` bytes, which the caller writes to p.data. NULL: the pool is exhausted or the
+ * frame too long. */
 struct sw_pkt *sw_pkt_new(struct sw_pool *, uint32_t length);
 void sw_pkt_free(struct sw_pool *, struct sw_pkt *);
 void sw_fifo_free(struct sw_pool *, struct sw_fifo *);
@@ -63,14 +63,14 @@ void sw_fifo_free(struct sw_pool *, struct sw_fifo *);
 /* A new packet with the frame or payload at data, `length` bytes. */
 struct sw_pkt *sw_pkt_copy_bytes(struct sw_pool *, const uint8_t *data, uint32_t length);
 
-/* Empties headers, metadata and requests: what a packet has before it is parsed. */
+/* Resets headers, metadata and requests to the state before the parser. */
 void sw_pkt_reset(const struct sw_pool *, struct sw_pkt *);
 
-/* A new packet that takes over pkt's frame, without copying it where it can; pkt keeps headers and metadata alone. */
-struct sw_pkt *sw_pkt_successor(struct sw_pool *, struct sw_pkt *pkt);
+/* A new packet that takes over pkt's frame by swapping buffers; pkt keeps its headers and metadata. */
+struct sw_pkt *sw_pkt_take_frame(struct sw_pool *, struct sw_pkt *pkt);
 
-/* Makes `headroom` bytes free before data again, after headers were added. The packet to go on with: this one, or
- * where that is too small another that has its PHV and metadata too. NULL: freed, the frame is too long or no memory. */
-struct sw_pkt *sw_pkt_recentre(struct sw_pool *, struct sw_pkt *);
+/* Restores `headroom` free bytes before data, after headers were added. Returns pkt, or a larger packet that replaces it.
+ * NULL: pkt was freed, since the frame is too long or there is no memory. */
+struct sw_pkt *sw_pkt_restore_headroom(struct sw_pool *, struct sw_pkt *);
 
 #endif

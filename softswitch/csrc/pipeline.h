@@ -1,7 +1,7 @@
-/* The contract between a generated program and whatever runs it.
+/* The interface between a generated program and its runtime.
  *
- * A program (codegen's output, compiled to a shared object) offers one symbol, `sw_program`. It holds no
- * state: tables, registers, counters and meters live in a `struct sw_instance` that the runtime makes from
+ * A program (codegen's output, compiled to a shared object) exports one symbol, `sw_program`. It holds no
+ * state: tables, registers, counters and meters are in a `struct sw_instance` that the runtime makes from
  * the program's specs. So one shared object serves any number of switches, live or in virtual time. */
 #ifndef SW_PIPELINE_H
 #define SW_PIPELINE_H
@@ -37,27 +37,28 @@ struct sw_std {
 
 enum { SW_NONE = -1 };
 
-/* What primitives asked for during one half of the pipeline. The runtime resets it before each half. */
+/* Requests by clone(), resubmit() and the like, which the runtime carries out after the pipeline. It resets them before
+ * ingress and before egress. */
 struct sw_requests {
     int32_t clone_session;    /* SW_NONE, or the session of the last clone() */
     int32_t clone_list;       /* field list to preserve, or SW_NONE */
-    int32_t resubmit_list;    /* SW_NONE, or 0 (no list) or the list's id: a call was made */
+    int32_t resubmit_list;    /* SW_NONE: no request; else the field list's id, or 0 for none */
     int32_t recirculate_list; /* likewise */
     int32_t digest_list;      /* SW_NONE or the learn list's id */
     uint32_t truncate_to;     /* bytes; 0: don't */
 };
 
-/* A packet. `data` is the frame as received until the parser ran; then what the parser did not extract,
- * with at least `headroom` free bytes before it; after deparse the frame to send. The runtime can restore
- * the frame as it entered ingress, because parsing and ingress never write into it. */
+/* A packet. `data` is the received frame before the parser; then the bytes that the parser did not extract, with
+ * at least `headroom` free bytes before them; after deparse the frame to send. Parser and ingress never write
+ * into the frame, so the runtime can restore it for resubmit and ingress clones. */
 struct sw_packet {
     uint8_t *data;
     uint32_t length;
     /* BMv2's packet length register: set to the frame's length before ingress, becomes packet_length in egress.
      * setValid and setInvalid in ingress add and subtract the header's bytes (BMv2's add_header, remove_header). */
     uint32_t length_register;
-    /* Bytes of the frame as it entered the parser: what counters and meters count in either half. `ingress` and
-     * `parse` set it from `length`; the runtime copies it with the packet to clones and replicas. */
+    /* The frame's length before the parser: counters and meters count it in ingress and in egress. `ingress` and
+     * `parse` set it from `length`; the runtime copies it to clones and replicas. */
     uint32_t ingress_length;
     struct sw_std std;
     struct sw_requests req;
@@ -79,13 +80,13 @@ struct sw_action_spec {
     const uint16_t *param_widths; /* bits. A parameter takes (width + 63) / 64 words of `args`, low word first */
 };
 
-/* Instead of an action, in an entry of an indirect table: args[0] is the handle of a member or a group. */
+/* The `action` of an entry of an indirect table: args[0] is the handle of a member or a group. */
 enum { SW_MEMBER = 0xfffffffe, SW_GROUP = 0xfffffffd };
 
 enum { SW_ENTRY_WORDS = 6, SW_FEW_WORDS = 2 };
 
-/* A cache line. `action` is an index of sw_program.actions. Arguments stand in the entry if they have room: SW_ENTRY_WORDS of them
- * where the table keeps neither counter, idle time nor meter, else SW_FEW_WORDS. */
+/* A cache line. `action` is an index of sw_program.actions. Up to SW_ENTRY_WORDS words of arguments are inline, or
+ * SW_FEW_WORDS if the table has direct counters, idle timeouts or direct meters; more are allocated. */
 struct sw_entry {
     uint32_t action;
     uint32_t handle;
@@ -93,7 +94,7 @@ struct sw_entry {
     union {
         uint64_t words[SW_ENTRY_WORDS];
         struct {
-            uint64_t packets, bytes; /* direct counter; kept by sw_lookup's caller: generated code */
+            uint64_t packets, bytes; /* direct counter; incremented by generated code */
             uint64_t last_hit_us;
             void *meter; /* direct meter, or NULL */
             uint64_t few_words[SW_FEW_WORDS];
@@ -109,12 +110,12 @@ enum {
     SW_DIRECT_METER = 16,
     SW_DIRECT_METER_BYTES = 32, /* of bytes, not of packets */
     SW_INDIRECT = 64,           /* entries refer to an action profile */
-    SW_VALUE_SET = 128,         /* the parser looks up whether it is there: entries have action UINT32_MAX, no argument */
+    SW_VALUE_SET = 128,         /* a parser value set: entries have action UINT32_MAX and no arguments */
 };
 
-/* key and mask have the key's layout. mask, unused for EXACT and LPM tables (may be NULL): a ternary or optional
- * field's bits; an lpm field's leading ones where the table is TERNARY or RANGE; a range's upper bound (the key
- * is the lower one); of an exact field it is ignored. A NULL mask of a TERNARY table: all ones. */
+/* key and mask have the key's layout. For TERNARY and RANGE tables mask is, by field: the mask of a ternary or optional
+ * field; the prefix as a mask of an lpm field; the upper bound of a range (key is the lower one); ignored for an exact
+ * field. NULL in a TERNARY table: all ones. EXACT and LPM tables ignore it. */
 struct sw_const_entry {
     const uint8_t *key, *mask;
     int32_t prefix; /* LPM table: bits of the one LPM field */
@@ -146,8 +147,8 @@ struct sw_call { uint32_t action; const uint64_t *args; };
 
 struct sw_counter { uint64_t packets, bytes; };
 
-/* Cell i is at i * stride + offset of a block, which arrays share that are indexed alike: so that what belongs to one index
- * is in one place. Stride 0: an array of its own, cell after cell. */
+/* Layout of an array: cell i is at i * stride + offset in a block. Arrays that programs read by the same index share
+ * a block, so that the cells of an index are in the same cache lines. Stride 0: the array isn't interleaved with others. */
 struct sw_place { uint32_t block, offset, stride; };
 
 struct sw_counter_spec { const char *name; uint32_t size; struct sw_place place; };
@@ -166,12 +167,12 @@ struct sw_instance {
     struct sw_profile **profiles;
     struct sw_counter **counters; /* the first cell of each; the next is counter_strides[i] bytes on */
     uint32_t *counter_sizes, *counter_strides;
-    void **blocks; /* what counters and registers are in, by number; then what isn't shared */
+    void **blocks; /* memory of counters and registers: blocks by number, then arrays that share none */
     uint32_t n_blocks;
     struct sw_register *registers;
     struct sw_meter_array **meters;
     uint16_t drop_port; /* what mark_to_drop writes into egress_spec */
-    uint64_t now_us; /* set by the runtime before each half */
+    uint64_t now_us; /* set by the runtime before ingress and before egress */
     uint64_t rng[2]; /* random(): xoroshiro128+ state, seeded by the runtime */
     void (*log)(void *context, const char *message); /* log_msg; may be NULL */
     void *log_context;
@@ -202,18 +203,18 @@ struct sw_inplace {
 struct sw_program {
     uint32_t abi; /* SW_ABI */
     const char *name;
-    /* A PHV is plain data: the runtime copies it for multicast and clones. Headers, their validity and whatever
-     * else belongs to them come first; user metadata fills [metadata_offset, phv_size) and is what a clone resets. */
+    /* A PHV has no pointers: the runtime copies it for multicast and clones. Headers and their validity come first;
+     * user metadata fills [metadata_offset, phv_size), which a clone resets. */
     uint32_t phv_size, metadata_offset, headroom;
     uint32_t n_tables, n_actions, n_counters, n_registers, n_meters, n_lists, n_profiles;
-    const struct sw_table_spec *tables; /* of the controls, then a value set each */
+    const struct sw_table_spec *tables; /* the controls' tables, then one for each parser value set */
     const struct sw_action_spec *actions;
     const struct sw_counter_spec *counters;
     const struct sw_register_spec *registers;
     const struct sw_meter_spec *meters;
     /* Parser, checksum verification, ingress control. */
     void (*ingress)(struct sw_instance *, struct sw_packet *);
-    /* Parser alone, for a clone of the frame that entered ingress. */
+    /* Parser alone, for ingress clones. */
     void (*parse)(struct sw_instance *, struct sw_packet *);
     /* Egress control. */
     void (*egress)(struct sw_instance *, struct sw_packet *);
@@ -226,12 +227,13 @@ struct sw_program {
     const struct sw_inplace *inplace; /* or NULL */
 };
 
-/* ---- what the runtime offers to generated code (resolved from the runtime library at load) ---- */
+/* ---- runtime functions for generated code (resolved from the runtime library at load) ---- */
 
-/* What runs on a miss, or NULL. */
+/* The default entry, which runs on a miss, or NULL. */
 const struct sw_entry *sw_default_entry(const struct sw_table *);
 
-/* What an entry of an indirect table runs. Of a group, the member that the hash selects; of an empty one, nothing. */
+/* The action of an entry of an indirect table: its member's, or that of the group's member that the hash selects. Of an empty
+ * group, none. */
 struct sw_call sw_resolve(const struct sw_profile *, const struct sw_entry *, uint32_t hash);
 
 /* 0 green, 1 yellow, 2 red; index out of range: 0. */

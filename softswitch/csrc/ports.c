@@ -1,4 +1,4 @@
-/* Live ports: packet sockets, a ring in (ring.c) and batches out. */
+/* Live ports: packet sockets, with a receive ring (ring.c) and batched sending. */
 #define _GNU_SOURCE /* sendmmsg */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -20,9 +20,9 @@
 #include "internal.h"
 
 enum {
-    SOCKET_BYTES = 32 << 20,     /* of the kernel's memory, used only as packets wait */
-    STUCK_LIMIT_NS = 20000000,   /* an interface may refuse a packet for so long */
-    LOOK_NS = 1000000000,        /* how often a port without its interface looks for it */
+    SOCKET_BYTES = 32 << 20,     /* socket buffer limits; the kernel takes memory only as packets wait */
+    BLOCKED_LIMIT_NS = 20000000,   /* a frame that the interface refuses for so long is dropped */
+    CHECK_NS = 1000000000,        /* how often to check for a lost interface */
 };
 
 struct sw_port *sw_port_of(struct sw_switch *sw, uint32_t number)
@@ -54,7 +54,7 @@ static int set(int fd, int level, int option, int value)
     return setsockopt(fd, level, option, &value, sizeof value);
 }
 
-/* Of a frame with a tag that the kernel leaves in it. An interface that doesn't tell its MTU may have any. */
+/* The longest frame by the interface's MTU, with a VLAN tag. If the MTU is unknown, any length. */
 static size_t longest_frame(int fd, const char *interface)
 {
     struct ifreq request = {0};
@@ -62,7 +62,7 @@ static size_t longest_frame(int fd, const char *interface)
     return ioctl(fd, SIOCGIFMTU, &request) == 0 ? ETH_HLEN + SW_VLAN_TAG + (size_t)request.ifr_mtu : SIZE_MAX;
 }
 
-/* 0: there is none. Any socket will do, so that it needs no descriptor of its own when there are no more to be had. */
+/* An interface's index; 0: it doesn't exist. Works on any open socket, so it also works at the limit of descriptors. */
 static int index_of(int fd, const char *interface)
 {
     struct ifreq request = {0};
@@ -86,7 +86,7 @@ static int open_interface(struct sw_switch *sw, struct sw_port *port, char *erro
                setsockopt(fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &promiscuous, sizeof promiscuous) != 0) {
         status = fail(error, "cannot set up the packet socket of", name);
     } else {
-        /* Without privilege to exceed the system's limit, take what it gives. */
+        /* Without CAP_NET_ADMIN, up to the system's limit. */
         if (set(fd, SOL_SOCKET, SO_RCVBUFFORCE, SOCKET_BYTES) != 0) set(fd, SOL_SOCKET, SO_RCVBUF, SOCKET_BYTES);
         if (set(fd, SOL_SOCKET, SO_SNDBUFFORCE, SOCKET_BYTES) != 0) set(fd, SOL_SOCKET, SO_SNDBUF, SOCKET_BYTES);
         set(fd, SOL_PACKET, PACKET_QDISC_BYPASS, 1); /* faster, not needed */
@@ -105,19 +105,19 @@ static int open_interface(struct sw_switch *sw, struct sw_port *port, char *erro
     }
     port->fd = fd;
     port->ifindex = index;
-    port->up = port->running = true; /* until one looks: a link that came up just now may be said to be down */
+    port->up = port->running = true; /* until the next check: right after it came up, a link may be reported as down */
     return 0;
 }
 
 void sw_port_close(struct sw_switch *sw, struct sw_port *port)
 {
     sw_ring_close(&port->ring);
-    if (port->fd >= 0) close(port->fd); /* leaves the epoll set by itself */
+    if (port->fd >= 0) close(port->fd); /* this removes it from the epoll set */
     port->fd = -1;
     port->up = false;
     port->stats.tx_dropped += port->out.count;
     sw_fifo_free(&sw->pool, &port->out);
-    port->stuck_ns = 0;
+    port->blocked_ns = 0;
 }
 
 int sw_port_add(struct sw_switch *sw, uint16_t number, const char *interface, uint32_t ring_frames,
@@ -142,12 +142,13 @@ int sw_port_add(struct sw_switch *sw, uint16_t number, const char *interface, ui
     if (port == NULL) {
         status = -ENOMEM;
         snprintf(error, SW_ERROR_BYTES, "out of memory");
-    } else if (port->present || port->bare) {
+    } else if (port->present || port->no_interface) {
         status = -EEXIST;
-        snprintf(error, SW_ERROR_BYTES, "port %u has the interface %s already", number, port->bare ? "none" : port->interface);
+        snprintf(error, SW_ERROR_BYTES, "port %u has the interface %s already", number,
+                 port->no_interface ? "none" : port->interface);
     } else if (interface == NULL) {
         status = 0;
-        port->bare = true;
+        port->no_interface = true;
     } else {
         snprintf(port->interface, sizeof port->interface, "%s", interface);
         port->ring_frames = ring_frames;
@@ -178,13 +179,13 @@ int sw_port_remove(struct sw_switch *sw, uint16_t number, char error[SW_ERROR_BY
 
 /* ---- interfaces that vanish and return ---- */
 
-static void lost(struct sw_switch *sw, struct sw_port *port)
+static void interface_lost(struct sw_switch *sw, struct sw_port *port)
 {
     sw_port_close(sw, port);
-    sw_say(sw, "port %u: interface %s is gone; the other ports go on", port->port, port->interface);
+    sw_notice(sw, "port %u: interface %s is gone; the other ports go on", port->port, port->interface);
 }
 
-/* An interface that doesn't tell is taken to be up. */
+/* An interface with unknown flags counts as up. */
 static bool is_running(const struct sw_port *port)
 {
     struct ifreq request = {0};
@@ -193,17 +194,17 @@ static bool is_running(const struct sw_port *port)
     return (request.ifr_flags & IFF_UP) && (request.ifr_flags & IFF_RUNNING);
 }
 
-static void look_at_link(struct sw_switch *sw, struct sw_port *port)
+static void check_carrier(struct sw_switch *sw, struct sw_port *port)
 {
     bool running = is_running(port);
     if (running == port->running) return;
     port->running = running;
     if (running) {
-        sw_say(sw, "port %u: interface %s is up again; %llu frames that were to leave by it were lost", port->port,
-               port->interface, (unsigned long long)(port->stats.tx_dropped - port->dropped_before));
+        sw_notice(sw, "port %u: interface %s is up again; %llu frames that were to leave by it were lost", port->port,
+               port->interface, (unsigned long long)(port->stats.tx_dropped - port->dropped_at_down));
     } else {
-        port->dropped_before = port->stats.tx_dropped;
-        sw_say(sw, "port %u: interface %s is down; what is to leave by it is lost", port->port, port->interface);
+        port->dropped_at_down = port->stats.tx_dropped;
+        sw_notice(sw, "port %u: interface %s is down; what is to leave by it is lost", port->port, port->interface);
     }
 }
 
@@ -218,69 +219,69 @@ int sw_links_open(void)
     return -code;
 }
 
-static void look_for_interface(struct sw_switch *sw, struct sw_port *port)
+static void reopen_interface(struct sw_switch *sw, struct sw_port *port)
 {
     char error[SW_ERROR_BYTES];
     if (index_of(sw->netlink, port->interface) == 0) {
-        port->refused = false;
+        port->open_failure_logged = false;
     } else if (open_interface(sw, port, error) == 0) {
-        port->refused = false;
-        sw_say(sw, "port %u: interface %s is back", port->port, port->interface);
-    } else if (!port->refused) {
-        port->refused = true;
-        sw_say(sw, "port %u: interface %s is back, but %s; tried again every second", port->port, port->interface, error);
+        port->open_failure_logged = false;
+        sw_notice(sw, "port %u: interface %s is back", port->port, port->interface);
+    } else if (!port->open_failure_logged) {
+        port->open_failure_logged = true;
+        sw_notice(sw, "port %u: interface %s is back, but %s; tried again every second", port->port, port->interface, error);
     }
 }
 
-static void look_at_links(struct sw_switch *sw)
+static void check_links(struct sw_switch *sw)
 {
-    sw->looked_ns = sw_clock_ns();
+    sw->links_checked_ns = sw_clock_ns();
     for (uint32_t i = 0; i < sw->n_active; i++) {
         struct sw_port *port = sw->ports[sw->active[i]];
         if (!port->present) continue;
-        if (port->up && index_of(sw->netlink, port->interface) != port->ifindex) lost(sw, port);
-        if (port->up) look_at_link(sw, port);
-        else look_for_interface(sw, port);
+        if (port->up && index_of(sw->netlink, port->interface) != port->ifindex) interface_lost(sw, port);
+        if (port->up) check_carrier(sw, port);
+        else reopen_interface(sw, port);
     }
 }
 
-/* Whatever the messages say, look at each port: messages may be lost, the interfaces are the truth. */
+/* Discards the netlink messages, some of which may be lost, and checks every port. */
 void sw_links_changed(struct sw_switch *sw)
 {
     char buffer[16384];
     ssize_t n;
     do n = recv(sw->netlink, buffer, sizeof buffer, MSG_DONTWAIT);
     while (n > 0 || (n < 0 && errno == ENOBUFS));
-    look_at_links(sw);
+    check_links(sw);
 }
 
-uint64_t sw_links_again(struct sw_switch *sw)
+uint64_t sw_links_retry(struct sw_switch *sw)
 {
     for (uint32_t i = 0; i < sw->n_active; i++) {
         const struct sw_port *port = sw->ports[sw->active[i]];
         if (!port->present || port->up) continue;
-        if (sw_clock_ns() - sw->looked_ns >= LOOK_NS) look_at_links(sw);
-        return sw->looked_ns + LOOK_NS;
+        if (sw_clock_ns() - sw->links_checked_ns >= CHECK_NS) check_links(sw);
+        return sw->links_checked_ns + CHECK_NS;
     }
     return UINT64_MAX;
 }
 
 /* ---- receiving ---- */
 
-void sw_port_trouble(struct sw_port *port)
+void sw_port_clear_error(struct sw_port *port)
 {
     int code;
     socklen_t size = sizeof code;
-    getsockopt(port->fd, SOL_SOCKET, SO_ERROR, &code, &size); /* takes it off: or it would be told without end */
+    getsockopt(port->fd, SOL_SOCKET, SO_ERROR, &code, &size); /* clears it, or EPOLLERR would repeat for ever */
 }
 
-/* Frames that found no place in the ring: count them, and say so once. */
-static void note_losses(struct sw_switch *sw, struct sw_port *port)
+/* Counts frames that found the ring full, and logs the first loss. */
+static void count_ring_drops(struct sw_switch *sw, struct sw_port *port)
 {
-    uint32_t lost_frames = sw_ring_lost(port->fd);
-    if (lost_frames != 0 && !port->lossy) {
-        port->lossy = true;
-        sw_say(sw, "port %u: frames come faster than the switch takes them; %u were lost", port->port, lost_frames);
+    uint32_t lost_frames = sw_ring_drops(port->fd);
+    if (lost_frames != 0 && !port->loss_logged) {
+        port->loss_logged = true;
+        sw_notice(sw, "port %u: frames come faster than the switch takes them; %u were lost", port->port, lost_frames);
     }
     port->stats.rx_dropped += lost_frames;
 }
@@ -303,7 +304,7 @@ uint32_t sw_port_receive(struct sw_switch *sw, struct sw_port *port, uint32_t ba
             sw_receive(sw, pkt, port->port);
         }
     }
-    if (any_losing) note_losses(sw, port);
+    if (any_losing) count_ring_drops(sw, port);
     return i;
 }
 
@@ -312,23 +313,24 @@ uint32_t sw_port_receive(struct sw_switch *sw, struct sw_port *port, uint32_t ba
 void sw_port_send(struct sw_switch *sw, struct sw_port *port, struct sw_pkt *pkt)
 {
     sw_fifo_push(&port->out, pkt);
-    if (port->out.count % SW_BATCH == 0 && port->stuck_ns == 0) sw_port_flush(sw, port);
+    if (port->out.count % SW_BATCH == 0 && port->blocked_ns == 0) sw_port_flush(sw, port);
 }
 
 static void drop_head(struct sw_switch *sw, struct sw_port *port)
 {
     sw_pkt_free(&sw->pool, sw_fifo_pop(&port->out));
     port->stats.tx_dropped++;
-    port->stuck_ns = 0;
+    port->blocked_ns = 0;
 }
 
-/* The head can't be sent now. A full backlog (veth's is 1,000 packets a core) empties soon: wait, drop late. */
-static bool give_up_for_now(struct sw_switch *sw, struct sw_port *port)
+/* The head can't be sent now. A full backlog (for veth 1,000 packets a core) empties soon: wait, and drop only late. Returns
+ * whether to stop sending for now. */
+static bool retry_later(struct sw_switch *sw, struct sw_port *port)
 {
-    uint64_t now = sw->manual ? sw_clock_ns() : sw->now_ns; /* it is the machine's time that the kernel takes */
-    if (port->stuck_ns == 0) port->stuck_ns = now;
-    if (now - port->stuck_ns >= STUCK_LIMIT_NS) drop_head(sw, port);
-    else if (sw->manual) nanosleep(&(struct timespec){.tv_nsec = STUCK_LIMIT_NS / 20}, NULL);
+    uint64_t now = sw->manual ? sw_clock_ns() : sw->now_ns; /* the kernel runs on the machine's clock */
+    if (port->blocked_ns == 0) port->blocked_ns = now;
+    if (now - port->blocked_ns >= BLOCKED_LIMIT_NS) drop_head(sw, port);
+    else if (sw->manual) nanosleep(&(struct timespec){.tv_nsec = BLOCKED_LIMIT_NS / 20}, NULL);
     else return true;
     return false;
 }
@@ -350,13 +352,13 @@ void sw_port_flush(struct sw_switch *sw, struct sw_port *port)
         int sent = sendmmsg(port->fd, messages, n, MSG_DONTWAIT);
         if (sent <= 0) {
             int code = errno;
-            if (code == ENETDOWN || code == ENOBUFS) look_at_link(sw, port); /* without a carrier: no buffers, too */
+            if (code == ENETDOWN || code == ENOBUFS) check_carrier(sw, port); /* without carrier the error may be ENOBUFS, too */
             if (!port->running) continue;
             if (code == ENXIO || code == ENODEV) {
-                lost(sw, port);
+                interface_lost(sw, port);
             } else if (code == ENOBUFS || code == EAGAIN) {
-                if (give_up_for_now(sw, port)) return;
-            } else { /* too long for the interface, too short: this frame, not the next */
+                if (retry_later(sw, port)) return;
+            } else { /* a frame error, e.g. longer than the MTU: drop this frame alone */
                 drop_head(sw, port);
             }
             continue;
@@ -366,6 +368,6 @@ void sw_port_flush(struct sw_switch *sw, struct sw_port *port)
             port->stats.tx_bytes += port->out.head->p.length;
             sw_pkt_free(&sw->pool, sw_fifo_pop(&port->out));
         }
-        port->stuck_ns = 0;
+        port->blocked_ns = 0;
     }
 }

@@ -9,7 +9,7 @@ struct sw_group {
     struct sw_replica *replicas;
 };
 
-/* Groups in order of id: few, read for each clone, changed rarely. */
+/* Groups sorted by id. */
 struct sw_pre { struct sw_group *groups; uint32_t n, capacity; };
 
 void sw_pre_free(struct sw_pre *);

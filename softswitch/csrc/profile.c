@@ -1,4 +1,4 @@
-/* Action profiles: members and groups by handle, and the choice of a member. */
+/* Action profiles: members and groups by handle, and the selection of a member. */
 #include "profile.h"
 
 #include <errno.h>
@@ -7,18 +7,18 @@
 
 #include "table.h"
 
-struct member { uint32_t action, chosen_by; /* how many choices */ uint64_t args[]; };
-/* A group's member; `member` is NULL while nothing has the handle. */
-struct choice { struct member *member; uint32_t handle; };
-struct group { uint32_t n; struct choice choices[]; }; /* handles ascending */
+struct member { uint32_t action, ref_count; uint64_t args[]; };
+/* A group's reference to a member; `member` is NULL while no member has the handle. */
+struct member_ref { struct member *member; uint32_t handle; };
+struct group { uint32_t n; struct member_ref refs[]; }; /* handles ascending */
 
-/* Things by handle. No handle below `first_free` is free. */
+/* Members or groups by handle. No handle below `first_free` is free. */
 struct slots { void **items; uint32_t capacity, first_free; };
 
 struct sw_profile {
     const struct sw_program *program;
     struct slots members, groups;
-    uint32_t missing; /* choices without a member */
+    uint32_t missing; /* references without a member */
 };
 
 static void *at(const struct slots *slots, uint64_t handle)
@@ -26,8 +26,8 @@ static void *at(const struct slots *slots, uint64_t handle)
     return handle < slots->capacity ? slots->items[handle] : NULL;
 }
 
-/* Takes the item, whatever comes of it. */
-static int64_t put(struct slots *slots, int64_t handle, void *item, const char **why)
+/* Takes ownership of the item, also on failure. */
+static int64_t put_item(struct slots *slots, int64_t handle, void *item, const char **why)
 {
     *why = "out of memory";
     if (item == NULL) return -ENOMEM;
@@ -57,7 +57,7 @@ static int64_t put(struct slots *slots, int64_t handle, void *item, const char *
     return slots->first_free++;
 }
 
-static int take(struct slots *slots, uint32_t handle, const char **why)
+static int remove_item(struct slots *slots, uint32_t handle, const char **why)
 {
     if (at(slots, handle) == NULL) {
         *why = "nothing has this handle";
@@ -99,7 +99,7 @@ void sw_profile_cache_lines(const struct sw_profile *profile, struct sw_cache_li
         const struct group *group = groups->items[i];
         if (group == NULL) continue;
         sw_cache_lines_add(lines, &groups->items[i], sizeof *groups->items);
-        sw_cache_lines_add(lines, group, sizeof *group + group->n * sizeof *group->choices);
+        sw_cache_lines_add(lines, group, sizeof *group + group->n * sizeof *group->refs);
     }
     for (uint32_t i = 0; i < members->capacity; i++) {
         const struct member *member = members->items[i];
@@ -107,38 +107,38 @@ void sw_profile_cache_lines(const struct sw_profile *profile, struct sw_cache_li
     }
 }
 
-/* Groups know their members themselves: a packet's choice doesn't wait for one more line. Sets the choices of this handle to what
- * has it now, which `n` of them had before. */
-static void choose_anew(struct sw_profile *profile, uint32_t handle, uint32_t n)
+/* Groups hold pointers to their members, which saves each packet a lookup by handle. Updates the pointers to a handle's member;
+ * `n` of them were set before. */
+static void update_refs(struct sw_profile *profile, uint32_t handle, uint32_t n)
 {
     struct member *member = at(&profile->members, handle);
     if (n == 0 && (member == NULL || profile->missing == 0)) return;
     for (uint32_t i = 0; i < profile->groups.capacity; i++) {
         struct group *group = profile->groups.items[i];
         for (uint32_t k = 0; group != NULL && k < group->n; k++) {
-            struct choice *choice = &group->choices[k];
-            if (choice->handle != handle) continue;
-            profile->missing -= choice->member == NULL;
-            choice->member = member;
+            struct member_ref *ref = &group->refs[k];
+            if (ref->handle != handle) continue;
+            profile->missing -= ref->member == NULL;
+            ref->member = member;
             if (member == NULL) profile->missing++;
-            else member->chosen_by++;
+            else member->ref_count++;
         }
     }
 }
 
-static uint32_t chosen_by(const struct sw_profile *profile, int64_t handle)
+static uint32_t ref_count(const struct sw_profile *profile, int64_t handle)
 {
     const struct member *member = handle < 0 ? NULL : at(&profile->members, (uint64_t)handle);
-    return member == NULL ? 0 : member->chosen_by;
+    return member == NULL ? 0 : member->ref_count;
 }
 
-/* A group goes: its choices, too. */
-static void forget_choices(struct sw_profile *profile, int64_t handle)
+/* Before a group is removed or replaced: drops its references. */
+static void release_refs(struct sw_profile *profile, int64_t handle)
 {
     const struct group *group = handle < 0 ? NULL : at(&profile->groups, (uint64_t)handle);
     for (uint32_t k = 0; group != NULL && k < group->n; k++) {
-        if (group->choices[k].member == NULL) profile->missing--;
-        else group->choices[k].member->chosen_by--;
+        if (group->refs[k].member == NULL) profile->missing--;
+        else group->refs[k].member->ref_count--;
     }
 }
 
@@ -150,18 +150,18 @@ int64_t sw_profile_put_member(struct sw_profile *profile, int64_t handle, uint32
     struct member *member = malloc(sizeof *member + n_args * sizeof *args);
     if (member != NULL) {
         member->action = action;
-        member->chosen_by = 0;
+        member->ref_count = 0;
         if (n_args != 0) memcpy(member->args, args, n_args * sizeof *args);
     }
-    uint32_t n = chosen_by(profile, handle);
-    handle = put(&profile->members, handle, member, why);
-    if (handle >= 0) choose_anew(profile, (uint32_t)handle, n);
+    uint32_t n = ref_count(profile, handle);
+    handle = put_item(&profile->members, handle, member, why);
+    if (handle >= 0) update_refs(profile, (uint32_t)handle, n);
     return handle;
 }
 
 static int ascending(const void *a, const void *b)
 {
-    uint32_t x = ((const struct choice *)a)->handle, y = ((const struct choice *)b)->handle;
+    uint32_t x = ((const struct member_ref *)a)->handle, y = ((const struct member_ref *)b)->handle;
     return x < y ? -1 : x > y;
 }
 
@@ -174,32 +174,32 @@ int64_t sw_profile_put_group(struct sw_profile *profile, int64_t handle, const u
             return -ENOENT;
         }
     }
-    struct group *group = malloc(sizeof *group + n * sizeof *group->choices);
+    struct group *group = malloc(sizeof *group + n * sizeof *group->refs);
     if (group != NULL) {
         group->n = n;
         for (uint32_t i = 0; i < n; i++) {
-            group->choices[i] = (struct choice){at(&profile->members, members[i]), members[i]};
+            group->refs[i] = (struct member_ref){at(&profile->members, members[i]), members[i]};
         }
-        if (n != 0) qsort(group->choices, n, sizeof *group->choices, ascending);
+        if (n != 0) qsort(group->refs, n, sizeof *group->refs, ascending);
     }
-    if (group != NULL) forget_choices(profile, handle);
-    handle = put(&profile->groups, handle, group, why);
-    for (uint32_t i = 0; handle >= 0 && i < n; i++) group->choices[i].member->chosen_by++;
+    if (group != NULL) release_refs(profile, handle);
+    handle = put_item(&profile->groups, handle, group, why);
+    for (uint32_t i = 0; handle >= 0 && i < n; i++) group->refs[i].member->ref_count++;
     return handle;
 }
 
 int sw_profile_remove_member(struct sw_profile *profile, uint32_t handle, const char **why)
 {
-    uint32_t n = chosen_by(profile, handle);
-    int status = take(&profile->members, handle, why);
-    if (status == 0) choose_anew(profile, handle, n);
+    uint32_t n = ref_count(profile, handle);
+    int status = remove_item(&profile->members, handle, why);
+    if (status == 0) update_refs(profile, handle, n);
     return status;
 }
 
 int sw_profile_remove_group(struct sw_profile *profile, uint32_t handle, const char **why)
 {
-    forget_choices(profile, handle);
-    return take(&profile->groups, handle, why);
+    release_refs(profile, handle);
+    return remove_item(&profile->groups, handle, why);
 }
 
 struct sw_call sw_resolve(const struct sw_profile *profile, const struct sw_entry *entry, uint32_t hash)
@@ -208,7 +208,7 @@ struct sw_call sw_resolve(const struct sw_profile *profile, const struct sw_entr
     const struct member *member = NULL;
     if (entry->action == SW_GROUP) {
         const struct group *group = at(&profile->groups, entry->args[0]);
-        if (group != NULL && group->n != 0) member = group->choices[hash % group->n].member;
+        if (group != NULL && group->n != 0) member = group->refs[hash % group->n].member;
     } else {
         member = at(&profile->members, entry->args[0]);
     }

@@ -1,4 +1,4 @@
-/* The receive ring. Of the kernel's versions 2, which hands over each frame at once; version 3 waits for a block. */
+/* The receive ring: TPACKET_V2, which hands over each frame at once; V3 hands over whole blocks. */
 #include "ring.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 
-/* Where the kernel puts a frame into its slot: behind tpacket2_hdr and the sender's address, so that IP's header is aligned. */
+/* A frame's offset in its slot: behind tpacket2_hdr and sockaddr_ll, with the IP header aligned. */
 enum { HEADER = 66, LINE = 64 };
 
 static size_t size(const struct sw_ring *ring)
@@ -24,7 +24,7 @@ int sw_ring_open(struct sw_ring *ring, int fd, uint32_t frames, size_t frame_byt
     struct sw_ring made = {.slot_bytes = slot_bytes,
                            .block_slots = block_slots,
                            .block_count = (frames + block_slots - 1) / block_slots};
-    int version = TPACKET_V2, copy = 1; /* a frame that is longer than a slot is in the socket's queue as well */
+    int version = TPACKET_V2, copy = 1; /* frames longer than a slot are also queued at the socket */
     struct tpacket_req request = {.tp_block_size = SW_RING_BLOCK,
                                   .tp_block_nr = made.block_count,
                                   .tp_frame_size = slot_bytes,
@@ -47,7 +47,7 @@ void sw_ring_close(struct sw_ring *ring)
     ring->blocks = NULL;
 }
 
-/* The kernel took the tag off: put it back. */
+/* Puts back the VLAN tag that the kernel removed. */
 static void restore_tag(struct sw_pkt *pkt, const struct tpacket2_hdr *header)
 {
     uint16_t type = header->tp_status & TP_STATUS_VLAN_TPID_VALID ? header->tp_vlan_tpid : ETH_P_8021Q;
@@ -59,8 +59,8 @@ static void restore_tag(struct sw_pkt *pkt, const struct tpacket2_hdr *header)
     pkt->p.length += sizeof tag;
 }
 
-/* The frame that a slot was too small for, from the socket's queue. The kernel keeps both in the same order. */
-static struct sw_pkt *take_long(int fd, struct sw_pool *pool, uint32_t length)
+/* A frame longer than its slot, from the socket's queue, which has the same order as the ring. */
+static struct sw_pkt *receive_long(int fd, struct sw_pool *pool, uint32_t length)
 {
     struct sw_pkt *pkt = sw_pkt_new(pool, length);
     char nothing;
@@ -85,12 +85,12 @@ bool sw_ring_take(struct sw_ring *ring, int fd, struct sw_pool *pool, struct sw_
         ring->slot = 0;
         if (++ring->block == ring->block_count) ring->block = 0;
     }
-    /* The next header and the start of its frame come from another core's cache: ask for them now. */
+    /* The next header and the start of its frame are in another core's cache: prefetch them. */
     const uint8_t *ahead = next_slot(ring);
     __builtin_prefetch(ahead);
     __builtin_prefetch(ahead + 64);
     if (status & TP_STATUS_COPY) {
-        *pkt = take_long(fd, pool, header->tp_len);
+        *pkt = receive_long(fd, pool, header->tp_len);
     } else if (header->tp_snaplen == header->tp_len) {
         *pkt = sw_pkt_copy_bytes(pool, slot + header->tp_mac, header->tp_len);
     } else {
@@ -102,7 +102,7 @@ bool sw_ring_take(struct sw_ring *ring, int fd, struct sw_pool *pool, struct sw_
     return true;
 }
 
-uint32_t sw_ring_lost(int fd)
+uint32_t sw_ring_drops(int fd)
 {
     struct tpacket_stats counts = {0};
     socklen_t size = sizeof counts;

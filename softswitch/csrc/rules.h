@@ -1,9 +1,8 @@
-/* simple_switch's rules around a program's ingress and egress: what becomes of a packet that is cloned, replicated, resubmitted,
- * recirculated, truncated or dropped. They stand here once, for the live switch (run.c) and for virtual time
- * (virtualnet/csrc/plain.c), which differ in what a packet is and where it waits.
+/* simple_switch's rules after ingress and egress: clones, replicas, resubmission, recirculation, truncation, drops. The live
+ * switch (run.c) and virtual time (virtualnet/csrc/plain.c) share them; they differ in the packet's type and in its queues.
  *
- * The file that includes this defines before: the types `rules_switch` and `rules_packet`, RULES_NONE (no packet), and after it
- * the functions declared first. */
+ * The including file defines the types `rules_switch` and `rules_packet` and RULES_NONE (no packet) before the include, and
+ * the functions declared below after it. */
 #ifndef SW_RULES_H
 #define SW_RULES_H
 
@@ -20,9 +19,10 @@ static uint32_t *rules_truncate_to(rules_switch *, rules_packet);
 
 /* A copy with headers and metadata, untruncated. RULES_NONE: no memory. */
 static rules_packet rules_copy(rules_switch *, rules_packet);
-/* The frame as it entered ingress, as a packet of the same port that isn't parsed yet. RULES_NONE: no memory. */
-static rules_packet rules_copy_entered(rules_switch *, rules_packet, const uint8_t *frame, uint32_t length);
-/* These consume the packet: into a port's queue; back to ingress, with the field list's metadata; dropped by the program; gone. */
+/* An unparsed packet with the frame as it entered ingress, from the same ingress port. RULES_NONE: no memory. */
+static rules_packet rules_copy_unparsed(rules_switch *, rules_packet, const uint8_t *frame, uint32_t length);
+/* These take ownership of the packet: they add it to a port's queue; send it back to ingress, with the metadata of a field list;
+ * drop it, as the program says; free it. */
 static void rules_enqueue(rules_switch *, rules_packet, uint32_t port);
 static void rules_reenter(rules_switch *, rules_packet, int32_t list, enum sw_instance_type);
 static void rules_drop(rules_switch *, rules_packet);
@@ -47,7 +47,7 @@ static void rules_preserve(rules_switch *sw, int32_t list, const struct sw_packe
     to->std.instance_type = type;
 }
 
-/* Consumes the packet: it becomes the last replica. */
+/* Takes ownership of the packet, which becomes the last replica. */
 static void rules_replicate(rules_switch *sw, rules_packet packet, const struct sw_group *group)
 {
     for (uint32_t i = 0; i < group->n; i++) {
@@ -60,12 +60,12 @@ static void rules_replicate(rules_switch *sw, rules_packet packet, const struct 
     if (group->n == 0) rules_discard(sw, packet);
 }
 
-/* The frame as it entered ingress, parsed again, with the final values of the field list. */
+/* Clones the frame as it entered ingress: parsed again, with the field list's values after ingress. */
 static void rules_clone_ingress(rules_switch *sw, rules_packet packet, const uint8_t *entered, uint32_t length)
 {
     const struct sw_packet *p = rules_view(sw, packet);
     const struct sw_group *session = sw_pre_find(rules_clone_sessions(sw), (uint32_t)p->req.clone_session);
-    rules_packet clone = session != NULL ? rules_copy_entered(sw, packet, entered, length) : RULES_NONE;
+    rules_packet clone = session != NULL ? rules_copy_unparsed(sw, packet, entered, length) : RULES_NONE;
     if (clone == RULES_NONE) return;
     rules_instance(sw)->program->parse(rules_instance(sw), rules_view(sw, clone));
     rules_reset_metadata(sw, rules_view(sw, clone));
@@ -73,7 +73,7 @@ static void rules_clone_ingress(rules_switch *sw, rules_packet packet, const uin
     rules_replicate(sw, clone, session);
 }
 
-/* Headers as egress left them; the metadata of the field list. */
+/* Clones the packet after egress: with its headers and the field list's metadata. */
 static void rules_clone_egress(rules_switch *sw, rules_packet packet)
 {
     const struct sw_packet *p = rules_view(sw, packet);
@@ -91,7 +91,7 @@ static void rules_note_truncation(rules_switch *sw, rules_packet packet)
     if (to != 0 && to < *limit) *limit = to;
 }
 
-/* Consumes the packet. */
+/* Takes ownership of the packet. */
 static void rules_ingress(rules_switch *sw, rules_packet packet)
 {
     struct sw_packet *p = rules_view(sw, packet);
@@ -126,10 +126,10 @@ static void rules_ingress(rules_switch *sw, rules_packet packet)
     rules_enqueue(sw, packet, p->std.egress_spec);
 }
 
-enum rules_fate { RULES_SEND, RULES_DROPPED, RULES_RECIRCULATED };
+enum rules_verdict { RULES_SEND, RULES_DROPPED, RULES_RECIRCULATED };
 
-/* `left`: packets that stay behind in the queue. std has enq_timestamp and enq_qdepth. Anything but RULES_SEND consumes it. */
-static enum rules_fate rules_egress(rules_switch *sw, rules_packet packet, uint16_t port, uint32_t queue, uint32_t left)
+/* `left`: packets left in the queue. std has enq_timestamp and enq_qdepth. The caller keeps the packet for RULES_SEND alone. */
+static enum rules_verdict rules_egress(rules_switch *sw, rules_packet packet, uint16_t port, uint32_t queue, uint32_t left)
 {
     struct sw_packet *p = rules_view(sw, packet);
     struct sw_instance *instance = rules_instance(sw);

@@ -1,7 +1,7 @@
-/* A packet's way through the live switch: rules.h says what becomes of it, here is where it waits in between.
+/* A packet's way through the live switch: rules.h decides, this file has the queues in between.
  *
- * Work is bounded: packets that re-enter go to `input` and are taken up one turn later, and a turn is what was there
- * when it began. So a packet that recirculates for ever costs its share and no more. */
+ * Work is bounded: resubmitted and recirculated packets go to `input`, which the next iteration serves, and an iteration
+ * serves only the packets that waited when it began. So a packet that recirculates for ever can't block others. */
 #include <string.h>
 
 #include "internal.h"
@@ -48,7 +48,7 @@ static struct sw_pkt *rules_copy(struct sw_switch *sw, struct sw_pkt *pkt)
     return copy;
 }
 
-static struct sw_pkt *rules_copy_entered(struct sw_switch *sw, struct sw_pkt *pkt, const uint8_t *frame, uint32_t length)
+static struct sw_pkt *rules_copy_unparsed(struct sw_switch *sw, struct sw_pkt *pkt, const uint8_t *frame, uint32_t length)
 {
     struct sw_pkt *copy = sw_pkt_copy_bytes(&sw->pool, frame, length);
     if (copy == NULL) return NULL;
@@ -67,21 +67,21 @@ static void rules_digest(struct sw_switch *sw, struct sw_pkt *pkt)
 
 static void rules_reenter(struct sw_switch *sw, struct sw_pkt *pkt, int32_t list, enum sw_instance_type type)
 {
-    uint16_t came_in = pkt->p.std.ingress_port;
+    uint16_t ingress_port = pkt->p.std.ingress_port;
     if (type == SW_RECIRC) sw_tm_recirculated(sw_tm_port(&sw->tm, pkt->port), pkt, pkt->p.length, sw->now_ns);
-    struct sw_pkt *fresh = sw_pkt_successor(&sw->pool, pkt);
+    struct sw_pkt *fresh = sw_pkt_take_frame(&sw->pool, pkt);
     if (fresh != NULL) {
         rules_preserve(sw, list, &pkt->p, &fresh->p, type);
         fresh->passes = pkt->passes + 1;
-        fresh = sw_pkt_recentre(&sw->pool, fresh);
+        fresh = sw_pkt_restore_headroom(&sw->pool, fresh);
     }
     sw_pkt_free(&sw->pool, pkt);
     if (fresh != NULL) {
         fresh->p.std.packet_length = fresh->p.length;
         fresh->due_ns = sw->now_ns + sw->reentry_ns;
         sw_fifo_push(&sw->input, fresh);
-    } else if (sw_port_of(sw, came_in) != NULL) {
-        sw_port_of(sw, came_in)->stats.rx_dropped++;
+    } else if (sw_port_of(sw, ingress_port) != NULL) {
+        sw_port_of(sw, ingress_port)->stats.rx_dropped++;
     }
 }
 
@@ -100,13 +100,14 @@ void sw_run_input(struct sw_switch *sw)
     }
 }
 
-/* Out of a port without interface. */
+/* Sends out of a port without interface. */
 static void depart(struct sw_switch *sw, struct sw_port *port, const struct sw_pkt *pkt)
 {
     if (!sw_events_put(&sw->departed, SW_EVENT_FRAME, port->port, pkt->p.data, pkt->p.length, sw_now_ns(sw))) {
         port->stats.tx_dropped++;
-        if (!port->lossy) sw_say(sw, "port %u: nobody takes the frames that leave; they are lost from now on", port->port);
-        port->lossy = true;
+        if (!port->loss_logged)
+            sw_notice(sw, "port %u: nobody takes the frames that leave; they are lost from now on", port->port);
+        port->loss_logged = true;
         return;
     }
     port->stats.tx_packets++;
@@ -121,7 +122,7 @@ static void transmit(struct sw_switch *sw, struct sw_pkt *pkt, uint16_t number)
     } else if (port != NULL && port->up) {
         sw_port_send(sw, port, pkt);
         return;
-    } else if (port != NULL && port->bare) {
+    } else if (port != NULL && port->no_interface) {
         depart(sw, port, pkt);
     } else if (port != NULL) {
         port->stats.tx_dropped++;
@@ -133,7 +134,7 @@ void sw_run_port(struct sw_switch *sw, struct sw_tm_port *port)
 {
     struct sw_port *out = sw->ports[port->port];
     uint32_t room = SW_BATCH;
-    if (out != NULL && out->stuck_ns != 0) room = 0; /* its queues hold what the interface refuses */
+    if (out != NULL && out->blocked_ns != 0) room = 0; /* backpressure: the interface refuses frames */
     if (port->queued < room) room = port->queued;
     for (; room > 0; room--) {
         struct sw_pkt *pkt = sw_tm_dequeue(&sw->tm, port, sw->now_ns);

@@ -1,4 +1,4 @@
-/* Registers, counters, meters, random numbers, and the making of an instance. */
+/* Registers, counters, meters, random numbers, and the creation of an instance. */
 #include "state.h"
 
 #include <stdio.h>
@@ -81,7 +81,7 @@ uint64_t sw_random(struct sw_instance *instance, uint64_t low, uint64_t high)
     if (low >= high) return low; /* low > high: v1model leaves it open */
     uint64_t span = high - low + 1;
     if (span == 0) return next_random(instance->rng);
-    uint64_t limit = UINT64_MAX - UINT64_MAX % span, value; /* above it, some results would be likelier */
+    uint64_t limit = UINT64_MAX - UINT64_MAX % span, value; /* rejected above it, for a uniform distribution */
     do value = next_random(instance->rng);
     while (value >= limit);
     return low + value % span;
@@ -101,7 +101,7 @@ static uint16_t cell_bytes(uint16_t width)
 
 static void *array_of(size_t n, size_t size) { return calloc(n == 0 ? 1 : n, size); }
 
-/* The cells at a place, zero; NULL: no memory. An instance has room for a block each array, and one more each. */
+/* An array's cells, zeroed; NULL: no memory. instance->blocks has an entry for each shared block, then one for each array. */
 static void *cells_at(struct sw_instance *instance, struct sw_place place, uint32_t size, uint32_t own_stride)
 {
     uint32_t shared = instance->program->n_counters + instance->program->n_registers;

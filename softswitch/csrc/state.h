@@ -1,12 +1,12 @@
-/* What a program keeps between packets: registers, counters, meters, and the instance that holds them and the
- * tables. Not thread-safe: the switch's lock, or the single thread of the virtual clock, guards it. */
+/* A program's state: registers, counters, meters, and the instance that holds them and the tables. Not thread-safe:
+ * the switch's lock, or the single thread of the virtual clock, guards it. */
 #ifndef SW_STATE_H
 #define SW_STATE_H
 
 #include "pipeline.h"
 
-/* RFC 2698 as BMv2 does it: the peak bucket first (red), then the committed one (yellow); a bucket that lacks tokens
- * ends it. Tokens accrue from one origin, so that nothing is lost by rounding. */
+/* A two-rate token bucket, RFC 2698 as in BMv2: too few tokens in the peak bucket is red, then too few in the committed
+ * one yellow. Tokens accrue since one origin, so that rounding errors don't add up. */
 struct sw_meter {
     uint64_t cir, cburst, pir, pburst; /* units a second, units */
     uint64_t committed, peak;          /* tokens */
@@ -16,11 +16,11 @@ struct sw_meter {
 
 struct sw_meter_array { uint32_t size; struct sw_meter *cells; };
 
-/* rates NULL: not configured any more. */
+/* rates NULL: removes the configuration. */
 void sw_meter_set(struct sw_meter *, const uint64_t rates[4] /* cir, cburst, pir, pburst */, uint64_t now_us);
 uint32_t sw_meter_run(struct sw_meter *, uint32_t bytes, uint64_t now_us);
 
-/* A program's state, empty; NULL and one line in error[256] where it can't be made. */
+/* A program's initial state. NULL: failed, with one line in error[256]. */
 struct sw_instance *sw_instance_new(const struct sw_program *, uint64_t seed, uint16_t drop_port, char *error);
 void sw_instance_free(struct sw_instance *);
 

@@ -1,4 +1,4 @@
-/* The live switch: its life, its worker thread, its lock. */
+/* The live switch: creation, worker thread, lock. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -17,13 +17,13 @@
 
 #include "internal.h"
 #include "table.h"
-#include "urgency.h"
+#include "realtime.h"
 
 enum {
-    MAX_SMALL = 16384, MAX_LARGE = 1024, /* packets inside: some 35 + 10 MB, taken as needed */
+    MAX_SMALL = 16384, MAX_LARGE = 1024, /* packets inside: up to 35 + 10 MB, allocated on demand */
     MAX_EVENT_BYTES = 4 << 20, MAX_DEPARTED_BYTES = 256 << 20,
-    SPIN_NS = 12000,  /* a sleep shorter than this costs more than it saves */
-    RETRY_NS = 50000, /* for interfaces that refuse packets */
+    SPIN_NS = 12000,  /* poll instead of sleeping for less than this */
+    RETRY_NS = 50000, /* for interfaces that refuse frames */
     WAKE = UINT16_MAX + 1, LINKS, /* epoll tags beyond the port numbers */
 };
 
@@ -46,11 +46,11 @@ void sw_unlock(struct sw_switch *sw) { pthread_mutex_unlock(&sw->data); }
 void sw_wake(struct sw_switch *sw)
 {
     uint64_t one = 1;
-    ssize_t ignored = write(sw->wake, &one, sizeof one); /* full: it is awake */
+    ssize_t ignored = write(sw->wake, &one, sizeof one); /* EAGAIN: a wake-up is pending already */
     (void)ignored;
 }
 
-void sw_say(struct sw_switch *sw, const char *format, ...)
+void sw_notice(struct sw_switch *sw, const char *format, ...)
 {
     char line[512];
     va_list arguments;
@@ -61,7 +61,7 @@ void sw_say(struct sw_switch *sw, const char *format, ...)
     sw_events_put(&sw->events, SW_EVENT_NOTICE, 0, line, (uint32_t)n, sw_now_ns(sw));
 }
 
-static void log_of_program(void *context, const char *message)
+static void log_program_message(void *context, const char *message)
 {
     struct sw_switch *sw = context;
     sw_events_put(&sw->events, SW_EVENT_LOG, 0, message, (uint32_t)strlen(message), sw_now_ns(sw));
@@ -69,7 +69,7 @@ static void log_of_program(void *context, const char *message)
 
 /* ---- the worker ---- */
 
-static void serve(struct sw_switch *sw, const struct epoll_event *events, int n, uint32_t batch)
+static void handle_events(struct sw_switch *sw, const struct epoll_event *events, int n, uint32_t batch)
 {
     for (int i = 0; i < n; i++) {
         uint32_t tag = events[i].data.u32;
@@ -80,13 +80,13 @@ static void serve(struct sw_switch *sw, const struct epoll_event *events, int n,
         } else if (tag == LINKS) {
             sw_links_changed(sw);
         } else if (sw->ports[tag] != NULL && sw->ports[tag]->fd >= 0) {
-            if (events[i].events & EPOLLERR) sw_port_trouble(sw->ports[tag]);
+            if (events[i].events & EPOLLERR) sw_port_clear_error(sw->ports[tag]);
             sw_port_receive(sw, sw->ports[tag], batch);
         }
     }
 }
 
-/* Ports that have something due now; of shaped ones alone, or of all. */
+/* Serves all ports that have packets due now, or the shaped ones alone. */
 static void run_ports(struct sw_switch *sw, bool shaped_alone)
 {
     for (uint32_t i = 0; i < sw->tm.n_active; i++) {
@@ -96,11 +96,11 @@ static void run_ports(struct sw_switch *sw, bool shaped_alone)
         struct sw_port *out = sw->ports[port->port];
         if (out == NULL || out->out.head == NULL) continue;
         sw_port_flush(sw, out);
-        if (port->rate_bps != 0) sw_tm_left(port, sw->now_ns, sw_clock_ns()); /* egress, the kernel, other threads took time */
+        if (port->rate_bps != 0) sw_tm_note_departures(port, sw->now_ns, sw_clock_ns()); /* egress and sending took time */
     }
 }
 
-/* Whether a packet should have left already, and only keeps its distance. */
+/* Whether any port is behind (sw_tm_behind). */
 static bool is_behind(const struct sw_switch *sw)
 {
     for (uint32_t i = 0; i < sw->tm.n_active; i++) {
@@ -109,26 +109,26 @@ static bool is_behind(const struct sw_switch *sw)
     return false;
 }
 
-/* One turn. Returns when the next one has something to do, ns; 0: at once. */
-static uint64_t turn(struct sw_switch *sw, const struct epoll_event *events, int n)
+/* One iteration of the epoll loop. Returns when the next one is due, ns; 0: at once. */
+static uint64_t iteration(struct sw_switch *sw, const struct epoll_event *events, int n)
 {
     sw->now_ns = sw_clock_ns();
-    /* What should have left by now makes room first: a turn that is late must not drop at a queue that only seems full. */
+    /* Overdue packets leave first, or a late iteration would drop packets at queues that should have room by now. */
     run_ports(sw, true);
-    serve(sw, events, n, is_behind(sw) ? SW_FEW : SW_BATCH); /* no port sends while another one's packets are taken in */
+    handle_events(sw, events, n, is_behind(sw) ? SW_SMALL_BATCH : SW_BATCH); /* if behind, few: receiving delays sending */
     sw_run_input(sw);
-    sw->now_ns = sw_clock_ns(); /* ingress took its time */
+    sw->now_ns = sw_clock_ns(); /* ingress took time */
     run_ports(sw, false);
     uint64_t next = UINT64_MAX;
     for (uint32_t i = 0; i < sw->n_active; i++) {
         const struct sw_port *port = sw->ports[sw->active[i]];
-        if (port->stuck_ns != 0 && sw->now_ns + RETRY_NS < next) next = sw->now_ns + RETRY_NS;
+        if (port->blocked_ns != 0 && sw->now_ns + RETRY_NS < next) next = sw->now_ns + RETRY_NS;
     }
     if (sw->input.head != NULL) return 0;
     for (uint32_t i = 0; i < sw->tm.n_active; i++) {
         const struct sw_tm_port *port = sw->tm.ports[sw->tm.active[i]];
         const struct sw_port *out = sw->ports[port->port];
-        if (out != NULL && out->stuck_ns != 0) continue;
+        if (out != NULL && out->blocked_ns != 0) continue;
         uint64_t at = sw_tm_next(port);
         if (sw_tm_behind(port, sw->now_ns) && at < sw->now_ns + SW_BEHIND_NS) return 0;
         if (at < next) next = at;
@@ -136,11 +136,11 @@ static uint64_t turn(struct sw_switch *sw, const struct epoll_event *events, int
     return next;
 }
 
-/* With the manual clock: what interfaces have is done at the time that stands. Never the next one's time: callers move it. */
-static uint64_t manual_turn(struct sw_switch *sw, const struct epoll_event *events, int n)
+/* Manual clock: processes received frames at the current time. Only callers advance it, so the loop sleeps without timeout. */
+static uint64_t manual_iteration(struct sw_switch *sw, const struct epoll_event *events, int n)
 {
-    serve(sw, events, n, 0);
-    sw_settle(sw);
+    handle_events(sw, events, n, 0);
+    sw_run_due(sw);
     return UINT64_MAX;
 }
 
@@ -164,24 +164,24 @@ static void *work(void *context)
     struct sw_switch *sw = context;
     struct epoll_event events[SW_BATCH];
     prctl(PR_SET_TIMERSLACK, 1ul, 0, 0, 0);
-    struct sw_urgency urgency = {0};
-    sw_urgency_start(&urgency);
+    struct sw_realtime realtime = {0};
+    sw_realtime_start(&realtime);
     for (int n = 0;;) {
         sw_lock(sw);
         if (sw->stop) break;
-        uint64_t next = sw->manual ? manual_turn(sw, events, n) : turn(sw, events, n < 0 ? 0 : n);
-        uint64_t look = sw_links_again(sw);
+        uint64_t next = sw->manual ? manual_iteration(sw, events, n) : iteration(sw, events, n < 0 ? 0 : n);
+        uint64_t look = sw_links_retry(sw);
         if (look < next) next = look;
         sw_unlock(sw);
         uint64_t now = sw_clock_ns();
-        sw_urgency_turn(&urgency, now);
+        sw_realtime_update(&realtime, now);
         n = wait_for(sw, events, next, now);
     }
     sw_unlock(sw);
     return NULL;
 }
 
-/* ---- life ---- */
+/* ---- creation, start, stop ---- */
 
 static int watch(struct sw_switch *sw, int fd, uint32_t tag)
 {
@@ -205,7 +205,7 @@ struct sw_switch *sw_create(uint32_t priorities, uint32_t queue_depth, uint16_t 
         snprintf(error, SW_ERROR_BYTES, "out of memory");
         return NULL;
     }
-    /* The worker may have real-time priority: who holds the lock that it waits for gets it too, until it is done. */
+    /* Priority inheritance: the worker may have real-time priority and wait for a thread without. */
     pthread_mutexattr_t attributes;
     pthread_mutexattr_init(&attributes);
     pthread_mutexattr_setprotocol(&attributes, PTHREAD_PRIO_INHERIT);
@@ -267,7 +267,7 @@ int sw_start(struct sw_switch *sw, char error[SW_ERROR_BYTES])
 {
     error[0] = 0;
     if (sw->running) return 0;
-    sigset_t all, before; /* signals are for Python's main thread */
+    sigset_t all, before; /* the worker blocks all signals: they are for Python's main thread */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     sw->stop = false;
@@ -310,7 +310,7 @@ int sw_load(struct sw_switch *sw, const char *path, char error[SW_ERROR_BYTES])
         dlclose(library);
         return -EINVAL;
     }
-    instance->log = log_of_program;
+    instance->log = log_program_message;
     instance->log_context = sw;
     sw_lock(sw);
     unload(sw);
@@ -320,7 +320,7 @@ int sw_load(struct sw_switch *sw, const char *path, char error[SW_ERROR_BYTES])
     for (uint32_t i = 0; i < program->n_tables; i++) {
         for (uint32_t k = 0; k < program->tables[i].n_const_entries; k++) {
             struct sw_table *table = instance->tables[i];
-            sw_node_used(table, sw_table_node(table, k), sw_called_us(sw));
+            sw_node_touch(table, sw_table_node(table, k), sw_call_us(sw));
         }
     }
     sw_unlock(sw);

@@ -11,15 +11,15 @@ struct sw_switch;
 
 enum { SW_ERROR_BYTES = 256 };
 
-/* LIVE: the machine's, from 0 when the switch was made. MANUAL: it stands at 0 until sw_advance moves it. */
+/* LIVE: the machine's monotonic clock, 0 when the switch was created. MANUAL: starts at 0; sw_advance alone moves it. */
 enum sw_clock { SW_CLOCK_LIVE, SW_CLOCK_MANUAL };
 
 struct sw_switch *sw_create(uint32_t priorities, uint32_t queue_depth_packets, uint16_t cpu_port /* 0: none */,
                             uint16_t drop_port, uint64_t seed, uint32_t clock, char error[SW_ERROR_BYTES]);
 void sw_destroy(struct sw_switch *); /* stops, closes ports, frees */
 
-/* ring_frames: how many frames can have come that aren't taken in yet. interface NULL, with the manual clock alone: a port
- * without one, whose frames come in by sw_inject and go out by sw_departed. */
+/* ring_frames: slots of the receive ring. interface NULL (manual clock only): a port without interface; frames come in by
+ * sw_inject and go out by sw_departed. */
 int sw_port_add(struct sw_switch *, uint16_t port, const char *interface, uint32_t ring_frames,
                 char error[SW_ERROR_BYTES]);
 int sw_port_remove(struct sw_switch *, uint16_t port, char error[SW_ERROR_BYTES]);
@@ -41,8 +41,8 @@ int sw_port_stats(struct sw_switch *, uint16_t port, struct sw_port_stats *);
 int sw_start(struct sw_switch *, char error[SW_ERROR_BYTES]);
 int sw_stop(struct sw_switch *);
 
-/* Loads a program's shared object; the new program starts with empty tables and zeroed state, and packets
- * inside are dropped. On failure the old program goes on. */
+/* Loads a program's shared object. The new program starts with empty tables and zeroed state; packets inside are
+ * dropped. On failure the old program stays. */
 int sw_load(struct sw_switch *, const char *path, char error[SW_ERROR_BYTES]);
 
 /* key and mask: spec->key_bytes bytes, layout of sw_const_entry. args: n words, as sw_action_spec says.
@@ -57,9 +57,9 @@ int sw_table_delete(struct sw_switch *, uint32_t table, uint32_t handle, char er
 /* action UINT32_MAX: back to the program's own default. */
 int sw_table_set_default(struct sw_switch *, uint32_t table, uint32_t action, const uint64_t *args, uint32_t n_args,
                          char error[SW_ERROR_BYTES]);
-/* Action profiles. handle -1: a new one, the lowest that is free; else what it has is replaced. An entry of an
- * indirect table has SW_MEMBER or SW_GROUP as its action and the handle as its one argument word. Deleting checks no
- * references. */
+/* Action profiles. handle -1: adds a member or group at the lowest free handle; else replaces that one. An entry of an
+ * indirect table has SW_MEMBER or SW_GROUP as its action and the handle as its one argument word. Deletion doesn't
+ * check for references. */
 int64_t sw_member_put(struct sw_switch *, uint32_t profile, int64_t handle, uint32_t action, const uint64_t *args,
                       uint32_t n_args, char error[SW_ERROR_BYTES]);
 int sw_member_delete(struct sw_switch *, uint32_t profile, uint32_t handle, char error[SW_ERROR_BYTES]);
@@ -68,7 +68,7 @@ int64_t sw_group_put(struct sw_switch *, uint32_t profile, int64_t handle, const
 int sw_group_delete(struct sw_switch *, uint32_t profile, uint32_t handle, char error[SW_ERROR_BYTES]);
 
 int sw_table_counter_read(struct sw_switch *, uint32_t table, int64_t handle /* -1: default */, struct sw_counter *);
-/* How long ago a packet hit the entry, or it came: for tables with SW_IDLE_TIMEOUT. */
+/* Time since the last hit, or else since the entry was added, us. For tables with SW_IDLE_TIMEOUT. */
 int sw_table_idle(struct sw_switch *, uint32_t table, uint32_t handle, uint64_t *us);
 int sw_table_counter_write(struct sw_switch *, uint32_t table, int64_t handle, const struct sw_counter *);
 
@@ -101,27 +101,26 @@ int sw_packet_out(struct sw_switch *, uint16_t port, const uint8_t *frame, uint3
 
 uint64_t sw_time_ns(struct sw_switch *);
 
-/* With the manual clock: does what is due, in order of time, up to until_ns, and sets the clock to that. A time that has
- * passed counts as now. Stops earlier, with all done that is due then, where sw_next_event has something new, where frame
- * number `frames` leaves by `port` (0: none does), or after a while, so that other callers get in. 0: it is until_ns; 1: call
- * again; -EPERM: the clock is live. */
+/* Manual clock: advances to until_ns and processes all that is due up to then, in order of time. A time in the past counts as
+ * now. Stops earlier after a new event for sw_next_event, after frame number `frames` has left by `port` (0: not), or after
+ * some 4,000 steps, so that other callers get the lock. 0: the clock is at until_ns; 1: call again; -EPERM: live clock. */
 int sw_advance(struct sw_switch *, uint64_t until_ns, uint16_t port, uint64_t frames);
-/* With the manual clock: how long resubmitted and recirculated packets are on their way back to the parser; 0 at first. */
+/* Manual clock: the delay of resubmitted and recirculated packets on the way back to the parser; 0 by default. */
 int sw_reentry(struct sw_switch *, uint64_t ns);
-/* How many frames have left by a port so far. */
-uint64_t sw_left_by(struct sw_switch *, uint16_t port);
-/* With the manual clock: a frame comes in at a port without interface, 0 to 9,216 bytes of it. What it causes at the time that
- * stands is done when this returns. */
+/* The number of frames that have left by a port. */
+uint64_t sw_tx_count(struct sw_switch *, uint16_t port);
+/* Manual clock: injects a frame of 0 to 9,216 bytes at a port without interface. All that it causes at the current time is
+ * processed before this returns. */
 int sw_inject(struct sw_switch *, uint16_t port, const uint8_t *frame, uint32_t length, char error[SW_ERROR_BYTES]);
 
-/* Lines of text, not terminated. LOG: log_msg() of the program. NOTICE: of the switch itself, as of a port that went down. */
+/* LOG: a line by the program's log_msg(). NOTICE: a line by the switch, e.g. about a port that went down. No NUL at the end. */
 enum sw_event_kind {
     SW_EVENT_PACKET_IN = 1, SW_EVENT_DIGEST = 2, SW_EVENT_LOG = 3, SW_EVENT_NOTICE = 4, SW_EVENT_MARK = 5, SW_EVENT_FRAME = 6
 };
 struct sw_event { uint32_t kind; uint32_t id; /* digest list, mark, port */ uint32_t length; uint64_t now_ns; };
-/* Waits up to timeout_ms for a frame sent to the CPU port or a digest. 1: one was written; 0: none; < 0: stopped. */
+/* Waits up to timeout_ms for the next event (any but FRAME). 1: one was written; 0: none; < 0: stopped. */
 int sw_next_event(struct sw_switch *, int timeout_ms, struct sw_event *, uint8_t *data, uint32_t capacity);
-/* An event of the caller's own: who reads it has read all that came before. */
+/* Adds a MARK event: a reader that has reached it has read all earlier events. */
 int sw_mark(struct sw_switch *, uint32_t id);
 /* The next frame that left a port without interface. 1: one was written; 0: none. */
 int sw_departed(struct sw_switch *, struct sw_event *, uint8_t *data, uint32_t capacity);

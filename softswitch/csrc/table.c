@@ -1,4 +1,4 @@
-/* Match-action tables: entries by handle, defaults, const entries. How a key is found is the index's business. */
+/* Match-action tables: entries by handle, default entries, const entries. The index finds keys. */
 #include "table.h"
 
 #include <errno.h>
@@ -7,27 +7,27 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { PAGE = 4096, RECENT_BYTES = sizeof(struct sw_recent) << SW_RECENT_BITS };
+enum { PAGE = 4096, CACHE_BYTES = sizeof(struct sw_cache_slot) << SW_CACHE_BITS };
 
 _Static_assert(sizeof(struct sw_entry) == SW_LINE && sizeof(struct sw_bucket) == SW_LINE, "a cache line each");
 _Static_assert(sizeof(struct sw_table_head) <= SW_LINE, "a lookup reads one line of its table");
 
 struct sw_table {
-    /* What a lookup reads, in a line. */
-    _Alignas(SW_LINE) struct sw_table_head head; /* first: programs look there by themselves. A free node has no handle */
+    /* One cache line: all that a lookup reads. */
+    _Alignas(SW_LINE) struct sw_table_head head; /* first: programs read it */
     uint32_t key_bytes;
     bool has_default;
 
     struct sw_node *miss;
-    struct sw_recent *memory; /* where keys are remembered; NULL: they aren't */
+    struct sw_cache_slot *cache; /* NULL: the table has no key cache */
     const struct sw_index *ops;
     const struct sw_table_spec *spec;
     const struct sw_program *program;
-    void *reserved; /* where the nodes are; NULL until there is one */
+    void *reserved; /* address space of the nodes; NULL until the first one */
     size_t reserved_bytes;
-    struct sw_node *free; /* a free node's `next` is the next one */
-    uint32_t count, used; /* used: handles ever given */
-    bool open;            /* the index is */
+    struct sw_node *free; /* list of free nodes, by `next`; their handle is NO_HANDLE */
+    uint32_t count, used; /* used: the highest handle so far, plus one */
+    bool open;            /* the index is initialized */
     _Alignas(SW_LINE) uint8_t index[];
 };
 
@@ -51,16 +51,16 @@ int sw_check_action(const struct sw_program *program, uint32_t action, uint32_t 
     return 0;
 }
 
-enum { KEEPS = SW_DIRECT_COUNTER | SW_IDLE_TIMEOUT | SW_DIRECT_METER, NO_HANDLE = UINT32_MAX };
+enum { HAS_STATE = SW_DIRECT_COUNTER | SW_IDLE_TIMEOUT | SW_DIRECT_METER, NO_HANDLE = UINT32_MAX };
 
-static uint64_t *own_words(const struct sw_table *table, struct sw_node *node)
+static uint64_t *inline_args(const struct sw_table *table, struct sw_node *node)
 {
-    return table->spec->flags & KEEPS ? node->entry.few_words : node->entry.words;
+    return table->spec->flags & HAS_STATE ? node->entry.few_words : node->entry.words;
 }
 
 static void free_args(const struct sw_table *table, struct sw_node *node)
 {
-    if (node->entry.args != own_words(table, node)) free((void *)node->entry.args);
+    if (node->entry.args != inline_args(table, node)) free((void *)node->entry.args);
 }
 
 static int set_action(struct sw_table *table, struct sw_node *node, uint32_t action, const uint64_t *args,
@@ -98,8 +98,8 @@ static int open_node(const struct sw_table *table, struct sw_node *node, uint32_
         node->entry.meter = meter;
     }
     node->entry.handle = handle;
-    node->entry.args = own_words(table, node);
-    node->args_capacity = table->spec->flags & KEEPS ? SW_FEW_WORDS : SW_ENTRY_WORDS;
+    node->entry.args = inline_args(table, node);
+    node->args_capacity = table->spec->flags & HAS_STATE ? SW_FEW_WORDS : SW_ENTRY_WORDS;
     return 0;
 }
 
@@ -110,7 +110,7 @@ static void close_node(const struct sw_table *table, struct sw_node *node)
     node->entry.handle = NO_HANDLE;
 }
 
-static const char *fault_of(const struct sw_table_spec *spec)
+static const char *spec_error(const struct sw_table_spec *spec)
 {
     uint32_t bytes = 0, lpms = 0;
     bool only_exact = true;
@@ -126,51 +126,51 @@ static const char *fault_of(const struct sw_table_spec *spec)
     return NULL;
 }
 
-static struct sw_recent *recent_of(const struct sw_table *table, const uint8_t *key, uint64_t *word)
+static struct sw_cache_slot *cache_slot_of(const struct sw_table *table, const uint8_t *key, uint64_t *word)
 {
     switch (table->key_bytes) {
-    case 2: return sw_recent_of(table, key, 2, word);
-    case 4: return sw_recent_of(table, key, 4, word);
-    default: return sw_recent_of(table, key, table->key_bytes, word);
+    case 2: return sw_cache_slot_of(table, key, 2, word);
+    case 4: return sw_cache_slot_of(table, key, 4, word);
+    default: return sw_cache_slot_of(table, key, table->key_bytes, word);
     }
 }
 
-static struct sw_node *find_and_remember(void *where, const uint8_t *key)
+static struct sw_node *find_and_cache(void *where, const uint8_t *key)
 {
     struct sw_table *table = where;
     uint64_t word;
-    struct sw_recent *recent = recent_of(table, key, &word);
+    struct sw_cache_slot *slot = cache_slot_of(table, key, &word);
     struct sw_node *node = table->ops->find(table->index, key);
-    *recent = (struct sw_recent){word, (uintptr_t)node | 1};
+    *slot = (struct sw_cache_slot){word, (uintptr_t)node | 1};
     return node;
 }
 
-/* Entries came or went. */
-static void changed(struct sw_table *table)
+/* After entries were added or removed: updates the head and empties the key cache. */
+static void update_head(struct sw_table *table)
 {
-    static struct sw_recent nothing;
+    static struct sw_cache_slot nothing;
     struct sw_table_head *head = &table->head;
-    if (table->ops->show != NULL) {
+    if (table->ops->publish != NULL) {
         head->where = table->index;
-        table->ops->show(table->index, head);
-    } else if (table->memory == NULL || table->count > table->ops->few) {
-        head->recent = &nothing;
+        table->ops->publish(table->index, head);
+    } else if (table->cache == NULL || table->count > table->ops->cache_limit) {
+        head->cache = &nothing;
         head->mask = 0;
         head->find = table->ops->find;
         head->where = table->index;
     } else {
-        head->recent = table->memory;
+        head->cache = table->cache;
         head->mask = UINT64_MAX;
-        head->find = find_and_remember;
+        head->find = find_and_cache;
         head->where = table;
-        memset(table->memory, 0, RECENT_BYTES);
+        memset(table->cache, 0, CACHE_BYTES);
     }
 }
 
 struct sw_table *sw_table_new(const struct sw_table_spec *spec, const struct sw_program *program, uint64_t seed,
                               const char **why)
 {
-    *why = fault_of(spec);
+    *why = spec_error(spec);
     if (*why != NULL) return NULL;
     const struct sw_index *ops = spec->kind == SW_EXACT ? sw_index_exact(spec) : sw_index_ternary(spec);
     if (spec->kind == SW_LPM) ops = sw_index_lpm(spec);
@@ -191,12 +191,12 @@ struct sw_table *sw_table_new(const struct sw_table_spec *spec, const struct sw_
         table->miss = NULL;
     }
     table->key_bytes = spec->key_bytes;
-    bool remembers = spec->key_bytes <= SW_SHORT_KEY && ops->show == NULL;
-    if (remembers) table->memory = aligned_alloc(SW_LINE, RECENT_BYTES);
-    if (!table->open || table->miss == NULL || (remembers && table->memory == NULL)) goto fail;
-    changed(table);
+    bool caches = spec->key_bytes <= SW_CACHED_KEY && ops->publish == NULL;
+    if (caches) table->cache = aligned_alloc(SW_LINE, CACHE_BYTES);
+    if (!table->open || table->miss == NULL || (caches && table->cache == NULL)) goto fail;
+    update_head(table);
     if (sw_table_default(table, UINT32_MAX, NULL, 0, why) != 0) goto fail;
-    int64_t last = 0; /* P4Runtime numbers these entries down to 1, and compares them with a client's own */
+    int64_t last = 0; /* P4Runtime: const entries have priorities down to 1, and clients' entries rank among them */
     for (uint32_t i = 0; i < spec->n_const_entries; i++) {
         if (spec->const_entries[i].priority > last) last = spec->const_entries[i].priority;
     }
@@ -228,7 +228,7 @@ void sw_table_free(struct sw_table *table)
     if (table->open) table->ops->close(table->index);
     if (table->miss != NULL) close_node(table, table->miss);
     free(table->miss);
-    free(table->memory);
+    free(table->cache);
     free(table);
 }
 
@@ -238,20 +238,20 @@ uint32_t sw_table_count(const struct sw_table *table) { return table->count; }
 void sw_table_cache_lines(const struct sw_table *table, struct sw_cache_lines *lines)
 {
     sw_cache_lines_add(lines, &table->head, sizeof table->head);
-    bool remembers = table->memory != NULL && table->head.recent == table->memory;
-    if (remembers) sw_cache_lines_add(lines, table->memory, RECENT_BYTES);
+    bool caches = table->cache != NULL && table->head.cache == table->cache;
+    if (caches) sw_cache_lines_add(lines, table->cache, CACHE_BYTES);
     if (table->used > SW_CACHE_LINES_ENTRIES) return;
     for (uint32_t i = 0; i < table->used; i++) {
         const struct sw_node *node = sw_node_at(&table->head.nodes, i);
         if (node->entry.handle != NO_HANDLE) sw_cache_lines_add(lines, &node->entry, sizeof node->entry);
     }
-    bool placed = table->spec->kind == SW_EXACT && table->key_bytes <= SW_PLACED_KEY;
-    uint64_t places = placed ? table->head.mask : 0;
-    if (places <= SW_CACHE_LINES_ENTRIES) sw_cache_lines_add(lines, table->head.places, places * sizeof *table->head.places);
+    bool direct = table->spec->kind == SW_EXACT && table->key_bytes <= SW_DIRECT_KEY;
+    uint64_t n = direct ? table->head.mask : 0;
+    if (n <= SW_CACHE_LINES_ENTRIES) sw_cache_lines_add(lines, table->head.direct, n * sizeof *table->head.direct);
 }
 
-/* Address space for as many entries as the table may have; memory comes with use. Small pages at first, so that few entries take
- * little, then huge ones where the system has them. NULL: none. */
+/* Reserves address space for the table's full size; the kernel adds memory as it is used. The first pages are small, so that few
+ * entries take little memory; the others may be huge. NULL: no memory. */
 static struct sw_node *reserve(struct sw_table *table)
 {
     const struct sw_table_spec *spec = table->spec;
@@ -260,14 +260,14 @@ static struct sw_node *reserve(struct sw_table *table)
     char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) return NULL;
     char *huge = memory + SW_HUGE_PAGE + (-(uintptr_t)memory & (SW_HUGE_PAGE - 1));
-    if (huge < memory + bytes) madvise(huge, (size_t)(memory + bytes - huge), MADV_HUGEPAGE); /* refused: small ones do */
+    if (huge < memory + bytes) madvise(huge, (size_t)(memory + bytes - huge), MADV_HUGEPAGE); /* may fail: small pages do */
     table->reserved = memory;
     table->reserved_bytes = bytes;
-    /* Not all tables begin at the same line of a page, or their first entries would drive each other out of the caches. */
+    /* Cache colouring: tables begin at different lines of a page, or their first entries would evict each other. */
     return (struct sw_node *)(memory + (uintptr_t)table / SW_LINE * SW_LINE % PAGE);
 }
 
-/* A node without a handle, or NULL. */
+/* A free node. NULL: no memory. */
 static struct sw_node *new_node(struct sw_table *table)
 {
     struct sw_node *node = table->free;
@@ -320,7 +320,7 @@ int64_t sw_table_insert(struct sw_table *table, const uint8_t *key, const uint8_
         return status;
     }
     table->count++;
-    changed(table);
+    update_head(table);
     return handle;
 }
 
@@ -332,7 +332,7 @@ struct sw_node *sw_table_node(struct sw_table *table, int64_t handle)
     return node->entry.handle == handle ? node : NULL;
 }
 
-void sw_node_used(const struct sw_table *table, struct sw_node *node, uint64_t now_us)
+void sw_node_touch(const struct sw_table *table, struct sw_node *node, uint64_t now_us)
 {
     if (table->spec->flags & SW_IDLE_TIMEOUT) node->entry.last_hit_us = now_us;
 }
@@ -358,7 +358,7 @@ int sw_table_remove(struct sw_table *table, uint32_t handle, const char **why)
     table->ops->remove(table->index, node);
     table->count--;
     free_node(table, node);
-    changed(table);
+    update_head(table);
     return 0;
 }
 

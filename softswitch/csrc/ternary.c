@@ -1,7 +1,6 @@
-/* Ternary, range and optional tables: the first of their entries that matches, by bit vectors.
+/* Ternary, range and optional tables: the first entry that matches, by bit vectors.
  *
- * What bits can't tell is compared with the entry: a range, of which they know as much as a prefix can, and what the key has
- * beyond the bytes that they know. */
+ * The bit vectors index the key's first bytes, and ranges only in part. The rest is compared with the entry itself. */
 #include <errno.h>
 #include <string.h>
 
@@ -10,7 +9,7 @@
 struct ternary {
     struct sw_bits bits;
     uint32_t key_bytes, n_words;
-    bool exact; /* what agrees with all that the bits know matches */
+    bool exact; /* the bit vectors decide alone: no ranges, and all key bytes are indexed */
     const struct sw_table_spec *spec;
 };
 
@@ -30,7 +29,7 @@ static bool open(void *index, const struct sw_table_spec *spec, const struct sw_
     ternary->spec = spec;
     ternary->key_bytes = spec->key_bytes;
     ternary->n_words = (spec->key_bytes + 7) / 8;
-    ternary->exact = spec->key_bytes <= SW_MOST_KNOWN && !has_ranges(spec);
+    ternary->exact = spec->key_bytes <= SW_MAX_INDEXED && !has_ranges(spec);
     return sw_bits_open(&ternary->bits, spec->key_bytes);
 }
 
@@ -45,7 +44,7 @@ static uint32_t words(const struct sw_table_spec *spec)
     return (spec->key_bytes + 7) / 8 * (has_ranges(spec) ? 4 : 2);
 }
 
-/* A range field's mask is zero: it isn't one. */
+/* A range field's mask stays zero; its bounds follow. */
 static void prepare(void *index, struct sw_node *node, const uint8_t *key, const uint8_t *mask)
 {
     const struct ternary *ternary = index;
@@ -70,58 +69,58 @@ static void prepare(void *index, struct sw_node *node, const uint8_t *key, const
     }
 }
 
-/* ---- what an entry agrees with ---- */
+/* ---- the nibbles that an entry matches ---- */
 
-/* Half a byte of a key: of an even number the upper one. */
-static inline uint8_t half_of(const uint8_t *bytes, uint32_t half)
+/* Nibble i, upper first. */
+static inline uint8_t nibble_of(const uint8_t *bytes, uint32_t i)
 {
-    return half % 2 == 0 ? bytes[half / 2] >> 4 : bytes[half / 2] & (SW_HALF - 1);
+    return i % 2 == 0 ? bytes[i / 2] >> 4 : bytes[i / 2] & (SW_NIBBLE - 1);
 }
 
 static uint16_t masked_values(uint8_t value, uint8_t mask)
 {
     uint32_t values = 0;
-    for (uint32_t i = 0; i < SW_HALF; i++) values |= (uint32_t)((i & mask) == value) << i;
+    for (uint32_t i = 0; i < SW_NIBBLE; i++) values |= (uint32_t)((i & mask) == value) << i;
     return (uint16_t)values;
 }
 
-/* Bounds have the same halves until they differ; what follows is open. So is what lies between bounds the wrong way round,
- * where there is nothing: but the entry is there, and is found as one that can't be added again. */
-static void bound(uint16_t *halves, const uint8_t *low, const uint8_t *high, uint32_t first, uint32_t end)
+/* Indexes a range: the nibbles up to the first where the bounds differ; later ones match any value. An empty range (low > high)
+ * is indexed too, so that a duplicate of it is found. */
+static void index_range(uint16_t *nibbles, const uint8_t *low, const uint8_t *high, uint32_t first, uint32_t end)
 {
     for (uint32_t i = first; i < end; i++) {
-        uint8_t least = half_of(low, i), most = half_of(high, i);
-        if (least <= most) halves[i] = (uint16_t)((2u << most) - (1u << least));
+        uint8_t least = nibble_of(low, i), most = nibble_of(high, i);
+        if (least <= most) nibbles[i] = (uint16_t)((2u << most) - (1u << least));
         if (least != most) return;
     }
 }
 
-/* As sw_bits_insert takes them. */
-static void halves_of(const struct ternary *ternary, const struct sw_node *node, uint16_t *halves)
+/* For sw_bits_insert. */
+static void nibbles_of(const struct ternary *ternary, const struct sw_node *node, uint16_t *nibbles)
 {
     const struct sw_table_spec *spec = ternary->spec;
     const uint8_t *masked = (const uint8_t *)node->words, *mask = (const uint8_t *)(node->words + ternary->n_words);
     const uint8_t *low = (const uint8_t *)(node->words + 2 * ternary->n_words);
     const uint8_t *high = (const uint8_t *)(node->words + 3 * ternary->n_words);
-    uint32_t known = ternary->bits.known;
-    for (uint32_t i = 0; i < 2 * known; i++) halves[i] = masked_values(half_of(masked, i), half_of(mask, i));
-    for (uint32_t i = 0, at = 0; i < spec->n_fields && at < known; i++) {
+    uint32_t indexed = ternary->bits.indexed;
+    for (uint32_t i = 0; i < 2 * indexed; i++) nibbles[i] = masked_values(nibble_of(masked, i), nibble_of(mask, i));
+    for (uint32_t i = 0, at = 0; i < spec->n_fields && at < indexed; i++) {
         uint32_t end = at + (spec->fields[i].width + 7u) / 8;
-        if (spec->fields[i].match == SW_RANGE) bound(halves, low, high, 2 * at, 2 * (end < known ? end : known));
+        if (spec->fields[i].match == SW_RANGE) index_range(nibbles, low, high, 2 * at, 2 * (end < indexed ? end : indexed));
         at = end;
     }
 }
 
 /* ---- lookup ---- */
 
-/* Whether a key that agrees with an entry matches. */
+/* Compares what isn't indexed: the key's other bytes, and ranges. */
 static bool matches(const struct ternary *ternary, const struct sw_node *node, const uint8_t *key)
 {
     const struct sw_table_spec *spec = ternary->spec;
     const uint8_t *masked = (const uint8_t *)node->words, *mask = (const uint8_t *)(node->words + ternary->n_words);
     const uint8_t *low = (const uint8_t *)(node->words + 2 * ternary->n_words);
     const uint8_t *high = (const uint8_t *)(node->words + 3 * ternary->n_words);
-    for (uint32_t i = ternary->bits.known; i < ternary->key_bytes; i++) {
+    for (uint32_t i = ternary->bits.indexed; i < ternary->key_bytes; i++) {
         if ((key[i] & mask[i]) != masked[i]) return false;
     }
     for (uint32_t i = 0, at = 0; i < spec->n_fields; i++) {
@@ -135,15 +134,15 @@ static bool matches(const struct ternary *ternary, const struct sw_node *node, c
     return true;
 }
 
-/* `known` and `exact` as the table's: where a compiler knows them, it needs no loops. */
+/* `indexed` and `exact` are the table's: constants let the compiler unroll the loops. */
 static inline __attribute__((always_inline)) struct sw_node *search(const struct ternary *ternary, const uint8_t *key,
-                                                                    uint32_t known, bool exact)
+                                                                    uint32_t indexed, bool exact)
 {
     const struct sw_bits *bits = &ternary->bits;
     for (uint32_t word = 0; word == 0 || word < bits->row_words; word++) {
-        for (uint64_t blocks = sw_bits_blocks(bits, key, known, word); blocks != 0; blocks &= blocks - 1) {
-            const struct sw_block *block = bits->blocks[SW_SUMMARISED * word + (uint32_t)__builtin_ctzll(blocks)];
-            for (uint64_t entries = sw_bits_entries(block, key, known); entries != 0; entries &= entries - 1) {
+        for (uint64_t blocks = sw_bits_blocks(bits, key, indexed, word); blocks != 0; blocks &= blocks - 1) {
+            const struct sw_block *block = bits->blocks[SW_WORD_BLOCKS * word + (uint32_t)__builtin_ctzll(blocks)];
+            for (uint64_t entries = sw_bits_entries(block, key, indexed); entries != 0; entries &= entries - 1) {
                 struct sw_node *node = block->nodes[__builtin_ctzll(entries)];
                 if (exact || matches(ternary, node, key)) return node;
             }
@@ -155,30 +154,30 @@ static inline __attribute__((always_inline)) struct sw_node *search(const struct
 static struct sw_node *find(void *index, const uint8_t *key)
 {
     const struct ternary *ternary = index;
-    return search(ternary, key, ternary->bits.known, ternary->exact);
+    return search(ternary, key, ternary->bits.indexed, ternary->exact);
 }
 
-static struct sw_node *find_four(void *index, const uint8_t *key) { return search(index, key, 4, true); }
+static struct sw_node *find_u32(void *index, const uint8_t *key) { return search(index, key, 4, true); }
 
 /* ---- insertion, removal ---- */
 
-/* Whether the same entry is there: it agrees with what this one agrees with, its own value or lower bounds. */
-static bool there(const struct ternary *ternary, const struct sw_node *node)
+/* Whether the table has an equal entry. It would match this entry's value, with the lower bounds of its ranges. */
+static bool is_duplicate(const struct ternary *ternary, const struct sw_node *node)
 {
     const struct sw_bits *bits = &ternary->bits;
-    uint64_t words_of_it[SW_TABLE_MAX_KEY / 8];
-    const uint8_t *key = (const uint8_t *)words_of_it;
+    uint64_t key_words[SW_TABLE_MAX_KEY / 8];
+    const uint8_t *key = (const uint8_t *)key_words;
     uint32_t n = ternary->n_words, n_words = words(ternary->spec);
-    for (uint32_t i = 0; i < n; i++) words_of_it[i] = node->words[i] | (n_words == 4 * n ? node->words[2 * n + i] : 0);
+    for (uint32_t i = 0; i < n; i++) key_words[i] = node->words[i] | (n_words == 4 * n ? node->words[2 * n + i] : 0);
     const struct sw_node first = {.rank = node->rank};
     uint32_t from = sw_bits_block(bits, &first);
-    for (uint32_t word = from / SW_SUMMARISED; word == 0 || word < bits->row_words; word++) {
-        uint64_t blocks = sw_bits_blocks(bits, key, bits->known, word);
-        if (word == from / SW_SUMMARISED) blocks &= ~0ull << from % SW_SUMMARISED;
+    for (uint32_t word = from / SW_WORD_BLOCKS; word == 0 || word < bits->row_words; word++) {
+        uint64_t blocks = sw_bits_blocks(bits, key, bits->indexed, word);
+        if (word == from / SW_WORD_BLOCKS) blocks &= ~0ull << from % SW_WORD_BLOCKS;
         for (; blocks != 0; blocks &= blocks - 1) {
-            const struct sw_block *block = bits->blocks[SW_SUMMARISED * word + (uint32_t)__builtin_ctzll(blocks)];
+            const struct sw_block *block = bits->blocks[SW_WORD_BLOCKS * word + (uint32_t)__builtin_ctzll(blocks)];
             if (block->count != 0 && block->nodes[0]->rank > node->rank) return false;
-            for (uint64_t entries = sw_bits_entries(block, key, bits->known); entries != 0; entries &= entries - 1) {
+            for (uint64_t entries = sw_bits_entries(block, key, bits->indexed); entries != 0; entries &= entries - 1) {
                 const struct sw_node *other = block->nodes[__builtin_ctzll(entries)];
                 if (other->rank == node->rank && memcmp(other->words, node->words, 8 * (size_t)n_words) == 0) return true;
             }
@@ -190,24 +189,24 @@ static bool there(const struct ternary *ternary, const struct sw_node *node)
 static int insert(void *index, struct sw_node *node)
 {
     struct ternary *ternary = index;
-    if (there(ternary, node)) return -EEXIST;
-    uint16_t halves[2 * SW_MOST_KNOWN];
-    halves_of(ternary, node, halves);
-    return sw_bits_insert(&ternary->bits, node, halves);
+    if (is_duplicate(ternary, node)) return -EEXIST;
+    uint16_t nibbles[2 * SW_MAX_INDEXED];
+    nibbles_of(ternary, node, nibbles);
+    return sw_bits_insert(&ternary->bits, node, nibbles);
 }
 
 static void remove_node(void *index, struct sw_node *node)
 {
     struct ternary *ternary = index;
-    uint16_t halves[2 * SW_MOST_KNOWN];
-    halves_of(ternary, node, halves);
-    sw_bits_remove(&ternary->bits, node, halves);
+    uint16_t nibbles[2 * SW_MAX_INDEXED];
+    nibbles_of(ternary, node, nibbles);
+    sw_bits_remove(&ternary->bits, node, nibbles);
 }
 
 #define INDEX(find) {sizeof(struct ternary), open, close, words, prepare, insert, remove_node, find, UINT32_MAX, NULL}
 
 const struct sw_index *sw_index_ternary(const struct sw_table_spec *spec)
 {
-    static const struct sw_index any = INDEX(find), four = INDEX(find_four);
+    static const struct sw_index any = INDEX(find), four = INDEX(find_u32);
     return spec->key_bytes == 4 && !has_ranges(spec) ? &four : &any;
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t later(uint64_t a, uint64_t b) { return a > b ? a : b; }
+static uint64_t max_ns(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
 static uint64_t wire_ns(const struct sw_tm_port *port, uint32_t bytes)
 {
@@ -27,7 +27,7 @@ void sw_tm_flush(struct sw_tm *tm, struct sw_pool *pool)
     for (uint32_t i = 0; i < tm->n_active; i++) {
         struct sw_tm_port *port = tm->ports[tm->active[i]];
         for (uint32_t q = 0; q < SW_PRIORITIES; q++) sw_fifo_free(pool, &port->queues[q].packets);
-        sw_fifo_free(pool, &port->line);
+        sw_fifo_free(pool, &port->delay_line);
         port->queued = 0;
     }
 }
@@ -69,17 +69,17 @@ bool sw_tm_enqueue(struct sw_tm_port *port, uint32_t number, struct sw_pkt *pkt,
     return true;
 }
 
-/* When the first of the queues could start a packet. */
+/* The earliest time at which a queue could start a packet. */
 static uint64_t next_start(const struct sw_tm_port *port)
 {
     uint64_t first = UINT64_MAX;
     for (uint32_t q = 0; q < SW_PRIORITIES; q++) {
         const struct sw_queue *queue = &port->queues[q];
         if (queue->packets.head == NULL) continue;
-        uint64_t ready = later(queue->packets.head->enq_ns, queue->free_ns);
+        uint64_t ready = max_ns(queue->packets.head->enq_ns, queue->free_ns);
         if (ready < first) first = ready;
     }
-    return first == UINT64_MAX ? first : later(first, port->free_ns);
+    return first == UINT64_MAX ? first : max_ns(first, port->free_ns);
 }
 
 struct sw_pkt *sw_tm_dequeue(struct sw_tm *tm, struct sw_tm_port *port, uint64_t now_ns)
@@ -90,7 +90,7 @@ struct sw_pkt *sw_tm_dequeue(struct sw_tm *tm, struct sw_tm_port *port, uint64_t
     for (uint32_t q = tm->priorities; q-- > 0;) {
         struct sw_queue *queue = &port->queues[q];
         struct sw_pkt *pkt = queue->packets.head;
-        if (pkt == NULL || later(pkt->enq_ns, queue->free_ns) > start) continue;
+        if (pkt == NULL || max_ns(pkt->enq_ns, queue->free_ns) > start) continue;
         sw_fifo_pop(&queue->packets);
         port->queued--;
         pkt->start_ns = start;
@@ -104,9 +104,9 @@ void sw_tm_sent(struct sw_tm_port *port, struct sw_pkt *pkt, uint32_t bytes)
     uint64_t end = pkt->start_ns + wire_ns(port, bytes);
     port->free_ns = port->rate_bps == 0 ? 0 : end;
     pkt->due_ns = end + port->delay_ns;
-    /* A shorter delay set while packets are under way must not reorder them. */
-    if (port->line.tail != NULL) pkt->due_ns = later(pkt->due_ns, port->line.tail->due_ns);
-    if (!sw_tm_immediate(port)) sw_fifo_push(&port->line, pkt);
+    /* A delay that is lowered while packets are in flight must not reorder them. */
+    if (port->delay_line.tail != NULL) pkt->due_ns = max_ns(pkt->due_ns, port->delay_line.tail->due_ns);
+    if (!sw_tm_immediate(port)) sw_fifo_push(&port->delay_line, pkt);
 }
 
 void sw_tm_recirculated(struct sw_tm_port *port, const struct sw_pkt *pkt, uint32_t bytes, uint64_t now_ns)
@@ -115,20 +115,20 @@ void sw_tm_recirculated(struct sw_tm_port *port, const struct sw_pkt *pkt, uint3
     if (port->rate_bps != 0) {
         queue->free_ns = pkt->start_ns + wire_ns(port, bytes);
     } else if (pkt->passes >= SW_LOOP_PASSES) {
-        if (queue->turn == 0) queue->turn = queue->packets.count + 1;
-        if (--queue->turn == 0) queue->free_ns = now_ns + SW_LOOP_PAUSE_NS;
+        if (queue->round == 0) queue->round = queue->packets.count + 1;
+        if (--queue->round == 0) queue->free_ns = now_ns + SW_LOOP_PAUSE_NS;
     }
 }
 
 static uint64_t release_at(const struct sw_tm_port *port)
 {
-    const struct sw_pkt *pkt = port->line.head;
+    const struct sw_pkt *pkt = port->delay_line.head;
     if (pkt == NULL) return UINT64_MAX;
     if (port->rate_bps == 0 || port->punctual) return pkt->due_ns;
     uint64_t wire = wire_ns(port, pkt->p.length), paced = port->released[1] + wire;
-    uint64_t overdue = pkt->due_ns + later(SW_PATIENCE * wire, SW_PATIENCE_NS);
+    uint64_t overdue = pkt->due_ns + max_ns(SW_OVERDUE_PACKETS * wire, SW_OVERDUE_NS);
     if (paced > overdue) paced = overdue;
-    return later(pkt->due_ns, paced);
+    return max_ns(pkt->due_ns, paced);
 }
 
 struct sw_pkt *sw_tm_release(struct sw_tm_port *port, uint64_t now_ns)
@@ -136,13 +136,13 @@ struct sw_pkt *sw_tm_release(struct sw_tm_port *port, uint64_t now_ns)
     if (release_at(port) > now_ns) return NULL;
     port->released[1] = port->released[0];
     port->released[0] = now_ns;
-    return sw_fifo_pop(&port->line);
+    return sw_fifo_pop(&port->delay_line);
 }
 
-void sw_tm_left(struct sw_tm_port *port, uint64_t since_ns, uint64_t now_ns)
+void sw_tm_note_departures(struct sw_tm_port *port, uint64_t since_ns, uint64_t now_ns)
 {
     uint64_t took = now_ns - since_ns;
-    if (port->released[1] >= since_ns) port->released[1] = since_ns + took / 2; /* one of two */
+    if (port->released[1] >= since_ns) port->released[1] = since_ns + took / 2; /* the first of two */
     if (port->released[0] >= since_ns) port->released[0] = now_ns;
 }
 

@@ -1,4 +1,4 @@
-/* The trie's arena, and lists in it. */
+/* The trie's arena, and its lists. */
 #include "trie.h"
 
 #include <errno.h>
@@ -14,10 +14,10 @@ int sw_trie_reserve(struct sw_trie *trie, uint32_t key_bits)
     if (wanted <= trie->capacity) return 0;
     uint64_t capacity = wanted + trie->capacity / 2;
     if (capacity >= UINT32_MAX / sizeof(struct sw_unit)) return -ENOMEM;
-    struct sw_unit *arena = sw_spread_alloc(capacity * sizeof *arena);
+    struct sw_unit *arena = sw_alloc_aligned(capacity * sizeof *arena);
     if (arena == NULL) return -ENOMEM;
     if (trie->arena != NULL) memcpy(arena, trie->arena, trie->used * sizeof *arena);
-    else memset(arena, 0, 2 * sizeof *arena); /* the empty list, in a line of its own */
+    else memset(arena, 0, 2 * sizeof *arena); /* offset 0: the empty list, in its own cache line */
     if (trie->used == 0) trie->used = 2;
     free(trie->arena);
     trie->arena = arena;
@@ -25,7 +25,7 @@ int sw_trie_reserve(struct sw_trie *trie, uint32_t key_bits)
     return 0;
 }
 
-sw_child_t sw_trie_new_place(struct sw_trie *trie, enum sw_kind kind)
+sw_child_t sw_trie_alloc(struct sw_trie *trie, enum sw_kind kind)
 {
     enum sw_kind size = kind == SW_PATH ? SW_SHORT_LIST : kind;
     uint32_t at = trie->free[size];
@@ -34,7 +34,7 @@ sw_child_t sw_trie_new_place(struct sw_trie *trie, enum sw_kind kind)
     } else {
         at = trie->used;
         trie->used += UNITS[size] + (UNITS[size] & 1);
-        if (size == SW_SHORT_LIST) { /* the other half of its line */
+        if (size == SW_SHORT_LIST) { /* the other half of the cache line is free */
             trie->arena[at + 1].list[0] = trie->free[SW_SHORT_LIST];
             trie->free[SW_SHORT_LIST] = at + 1;
         }
@@ -43,11 +43,11 @@ sw_child_t sw_trie_new_place(struct sw_trie *trie, enum sw_kind kind)
     return at * (uint32_t)sizeof(struct sw_unit) | kind;
 }
 
-void sw_trie_free_place(struct sw_trie *trie, sw_child_t child)
+void sw_trie_release(struct sw_trie *trie, sw_child_t child)
 {
     enum sw_kind size = sw_trie_kind(child) == SW_PATH ? SW_SHORT_LIST : sw_trie_kind(child);
     if (child == 0) return;
-    sw_trie_place(trie, child)->list[0] = trie->free[size];
+    sw_trie_at(trie, child)->list[0] = trie->free[size];
     trie->free[size] = child / sizeof(struct sw_unit);
 }
 
@@ -65,7 +65,7 @@ void sw_list_add(const struct sw_nodes *nodes, uint32_t *list, uint32_t room, co
         list[i] = list[i - 1];
         references[i] = references[i - 1];
     }
-    uint32_t end = 1u << (SW_LISTED_BITS - (length < SW_LISTED_BITS ? length : SW_LISTED_BITS));
+    uint32_t end = 1u << (SW_LIST_BITS - (length < SW_LIST_BITS ? length : SW_LIST_BITS));
     list[i] = (bits & ~(2 * end - 1)) | end;
     references[i] = entry->entry.handle + 1;
 }

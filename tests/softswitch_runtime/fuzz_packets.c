@@ -30,7 +30,7 @@ static void reset(struct sw_switch *sw)
     for (uint32_t i = 0; i < sw->tm.n_active; i++) {
         struct sw_tm_port *port = sw->tm.ports[sw->tm.active[i]];
         port->free_ns = port->released[0] = port->released[1] = 0;
-        for (uint32_t q = 0; q < SW_PRIORITIES; q++) port->queues[q].free_ns = port->queues[q].turn = 0;
+        for (uint32_t q = 0; q < SW_PRIORITIES; q++) port->queues[q].free_ns = port->queues[q].round = 0;
     }
 }
 

@@ -66,7 +66,7 @@ def library() -> ctypes.CDLL:
     lib.sw_create.restype = ctypes.c_void_p
     lib.sw_create.argtypes = [c_uint32, c_uint32, c_uint16, c_uint16, c_uint64, c_uint32, ctypes.c_char_p]
     lib.sw_table_add.restype = c_int64
-    lib.sw_time_ns.restype = lib.sw_left_by.restype = c_uint64
+    lib.sw_time_ns.restype = lib.sw_tx_count.restype = c_uint64
     return lib
 
 

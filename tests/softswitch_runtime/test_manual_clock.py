@@ -251,10 +251,10 @@ def test_the_clock_stops_where_a_frame_leaves() -> None:
         assert switch.step(10 * MS, 2, 2) == 1
         assert switch.now_ns == 2 * MS
         assert [port for port, _, _ in switch.departed()] == [2, 2, 1]
-        assert switch.lib.sw_left_by(switch.handle, 2) == 2
+        assert switch.lib.sw_tx_count(switch.handle, 2) == 2
         assert switch.step(10 * MS, 2, 2) == 1, "it has left already"
         assert switch.step(10 * MS, 2, 5) == 0, "there are four"
-        assert switch.lib.sw_left_by(switch.handle, 9) == 0
+        assert switch.lib.sw_tx_count(switch.handle, 9) == 0
 
 
 def test_full_queues_drop_and_count() -> None:

@@ -90,7 +90,7 @@ static uint32_t rules_copy(struct hop *hop, uint32_t id)
     return copy;
 }
 
-static uint32_t rules_copy_entered(struct hop *hop, uint32_t id, const uint8_t *frame, uint32_t length)
+static uint32_t rules_copy_unparsed(struct hop *hop, uint32_t id, const uint8_t *frame, uint32_t length)
 {
     uint32_t copy = rules_copy(hop, id);
     if (copy == VN_NONE) return VN_NONE;
@@ -160,7 +160,7 @@ enum vn_verdict vn_plain_egress(struct vn_net *net, struct vn_node *node, uint16
     struct sw_packet *p = &plain->p;
     p->std.enq_timestamp = packet->enq_timestamp;
     p->std.enq_qdepth = packet->enq_qdepth;
-    enum rules_fate fate = rules_egress(&(struct hop){net, node, passes}, id, port, queue, left);
+    enum rules_verdict fate = rules_egress(&(struct hop){net, node, passes}, id, port, queue, left);
     if (fate != RULES_SEND) return fate == RULES_RECIRCULATED ? VN_AGAIN : VN_GONE;
     if (node->out[port] == VN_NONE) {
         vn_packet_free(net, id);

@@ -1,15 +1,15 @@
-/* The bench's packet source and its floor.
+/* The bench's packet source, latency probe, rate meter and baseline forwarder.
  *
- *   blast send INTERFACE PACKETS_PER_SECOND SECONDS HEXFRAME   0 packets a second: as fast as it goes
+ *   blast send INTERFACE PACKETS_PER_SECOND SECONDS HEXFRAME   0 packets a second: as fast as possible
  *   blast ping OUT IN COUNT HEXFRAME                           one frame a millisecond, through a switch
- *   blast watch INTERFACE SECONDS BITS_PER_SECOND              what a shaped port lets out
- *   blast copy FROM TO                                         a bare copy loop; until standard input closes
+ *   blast watch INTERFACE SECONDS BITS_PER_SECOND              measures the output of a shaped port
+ *   blast copy FROM TO                                         forwards until standard input closes
  *
- * `send` prints the packets sent and the seconds it took; `ping` the median and the 99th percentile of the time from the
- * call that sends to the frame's arrival, us, and how many came. `watch` prints the rate of what came, from the first to the
- * last frame; the largest burst, the most that came within half the time of one; and how many came as the third or later of a
- * burst. The times are the kernel's, taken where the switch's call delivers a frame. It prints "ready" when it watches. `copy` is
- * what any switch on packet sockets has to do at the least: recvmmsg, sendmmsg, nothing else. It prints "ready" when it waits. */
+ * `send` prints the number of packets and the seconds taken. `ping` prints the median and the 99th percentile of the time from
+ * send() to the frame's arrival, us, and the number of arrivals. `watch` prints the rate from the first to the last frame; the
+ * largest burst (frames within half the transmission time of one); and the number of frames that were third or later in a
+ * burst. Times are the kernel's receive timestamps. `copy` does only recvmmsg and sendmmsg, the least that a switch on packet
+ * sockets has to do. `watch` and `copy` print "ready" when they wait. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -25,7 +25,7 @@
 #include <sys/uio.h>
 #include <time.h>
 
-enum { BATCH = 64, FRAME = 9216, LONGEST = 128 };
+enum { BATCH = 64, FRAME = 9216, MAX_BURST = 128 };
 
 static uint64_t clock_ns(void)
 {
@@ -83,7 +83,7 @@ static int send_frames(const char *interface, double rate, double seconds, const
         unsigned n = BATCH;
         if (rate > 0) {
             uint64_t owed = (uint64_t)((double)(now - start) * rate / 1e9);
-            if (owed <= sent) { /* a nap makes small bursts, but leaves the core to a switch that wants more than one */
+            if (owed <= sent) { /* sleeping makes small bursts, but leaves the core to the switch */
                 nanosleep(&(struct timespec){0, 50000}, NULL);
                 continue;
             }
@@ -107,23 +107,23 @@ static int ping(const char *to, const char *from, int count, const char *hex)
 {
     static uint8_t frame[FRAME], back[FRAME];
     size_t length = read_hex(frame, hex);
-    int out = open_interface(to, 0), in = open_interface(from, 1), came = 0;
+    int out = open_interface(to, 0), in = open_interface(from, 1), arrived = 0;
     uint64_t *took = calloc((size_t)count, sizeof *took);
     must(took != NULL, "memory");
     for (int i = 0; i < count; i++) {
         uint64_t start = clock_ns(), now = start;
         must(send(out, frame, length, 0) == (ssize_t)length, "send");
         ssize_t n = -1;
-        while (n < 0 && now - start < 100000000) { /* awake: a receiver that sleeps would measure its own waking */
+        while (n < 0 && now - start < 100000000) { /* polls: a blocking receiver would measure its own wake-up */
             n = recv(in, back, sizeof back, MSG_DONTWAIT);
             now = clock_ns();
         }
-        if (n > 0) took[came++] = now - start;
+        if (n > 0) took[arrived++] = now - start;
         nanosleep(&(struct timespec){0, 1000000}, NULL);
     }
-    qsort(took, (size_t)came, sizeof *took, by_size);
-    if (came == 0) must((errno = ETIMEDOUT, 0), "no frame came through");
-    printf("%.1f %.1f %d\n", (double)took[came / 2] / 1e3, (double)took[came * 99 / 100] / 1e3, came);
+    qsort(took, (size_t)arrived, sizeof *took, by_size);
+    if (arrived == 0) must((errno = ETIMEDOUT, 0), "no frame came through");
+    printf("%.1f %.1f %d\n", (double)took[arrived / 2] / 1e3, (double)took[arrived * 99 / 100] / 1e3, arrived);
     return 0;
 }
 
@@ -134,8 +134,8 @@ static int watch(const char *interface, double seconds, double bps)
     must(setsockopt(in, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof on) == 0, "time stamps");
     puts("ready");
     fflush(stdout);
-    uint64_t first = 0, last = 0, bits = 0, before[LONGEST] = {0}; /* before: a ring of arrivals */
-    unsigned most = 0, count = 0, beyond = 0;
+    uint64_t first = 0, last = 0, bits = 0, before[MAX_BURST] = {0}; /* before: a ring of arrival times */
+    unsigned largest = 0, count = 0, beyond_two = 0;
     for (;;) {
         char control[64];
         struct iovec part = {frame, sizeof frame};
@@ -149,18 +149,18 @@ static int watch(const char *interface, double seconds, double bps)
         memcpy(&at, CMSG_DATA(stamp), sizeof at);
         uint64_t now = (uint64_t)at.tv_sec * 1000000000u + (uint64_t)at.tv_nsec;
         if (first != 0 && now - first > (uint64_t)(seconds * 1e9)) break;
-        unsigned together = 1;
-        while (together < LONGEST && together <= count &&
-               (double)(now - before[(count - together) % LONGEST]) < (double)n * 4e9 / bps) together++;
-        if (together > most) most = together;
-        beyond += together > 2;
-        before[count++ % LONGEST] = now;
+        unsigned burst = 1;
+        while (burst < MAX_BURST && burst <= count &&
+               (double)(now - before[(count - burst) % MAX_BURST]) < (double)n * 4e9 / bps) burst++;
+        if (burst > largest) largest = burst;
+        beyond_two += burst > 2;
+        before[count++ % MAX_BURST] = now;
         if (first == 0) first = now;
-        else bits += (uint64_t)n * 8; /* the first one marks the time alone */
+        else bits += (uint64_t)n * 8; /* the first frame only starts the clock */
         last = now;
     }
     if (last == first) must((errno = ETIMEDOUT, 0), "nothing to watch");
-    printf("%.0f %u %u\n", (double)bits * 1e9 / (double)(last - first), most, beyond);
+    printf("%.0f %u %u\n", (double)bits * 1e9 / (double)(last - first), largest, beyond_two);
     return 0;
 }
 

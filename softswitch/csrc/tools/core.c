@@ -1,4 +1,4 @@
-/* The bench's measurements without interfaces: the pipeline alone, and lookups. Loaded beside the runtime. */
+/* The bench's measurements without interfaces: pipeline and lookups. Loaded after the runtime library. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,9 +9,9 @@ enum { BATCH = 64, KEYS = 20000, ROUNDS = 20 };
 
 enum { ADDRESSES = 26 /* of an Ethernet frame: where IPv4's source and destination are */ };
 
-/* Packets a second through a switch whose worker doesn't run: ingress, queue, egress, deparser, of a frame that is in the
- * cache. The frame must leave by a port without an interface. `routes`: destinations, which the packets have in turn; a source
- * that is the destination's complement keeps the checksum as it is, so the frame's must be right for such a pair. */
+/* Packets a second through ingress, queue, egress and deparser, for a frame in the CPU's caches; the worker doesn't run. The
+ * frame must leave by a port without an interface. `routes`: destinations, used in rotation; the source is the destination's
+ * complement, which leaves the IPv4 checksum unchanged, so the frame's must be right for such a pair. */
 double core_pipeline(struct sw_switch *sw, uint16_t port, uint8_t *frame, uint32_t length, uint32_t batches,
                      const uint32_t *routes, uint32_t n_routes)
 {
@@ -43,28 +43,28 @@ static uint32_t draw(void) /* xorshift */
 
 static uint32_t bits(uint32_t n) { return n == 0 ? 0 : ~0u << (32 - n); }
 
-/* Looks all keys up, ROUNDS times, as a program does whose table is of this kind; how often there was an entry. */
-static inline __attribute__((always_inline)) uint32_t matches(const struct sw_table *table, const uint8_t (*keys)[4], bool waiting,
-                                                              bool exact)
+/* Looks all keys up ROUNDS times, as generated code does. Returns the number of hits. */
+static inline __attribute__((always_inline)) uint32_t matches(const struct sw_table *table, const uint8_t (*keys)[4],
+                                                              bool dependent, bool exact)
 {
     uint32_t found = 0, at = 0;
-    for (int i = 0; waiting && i < ROUNDS * KEYS; i++) {
+    for (int i = 0; dependent && i < ROUNDS * KEYS; i++) {
         const struct sw_entry *entry = exact ? sw_lookup_exact(table, keys[at], 4) : sw_lookup(table, keys[at], 4);
         found += entry != NULL;
-        at += 1 + ((uint32_t)(uintptr_t)entry & 1); /* its last bit is 0, but who knows */
+        at += 1 + ((uint32_t)(uintptr_t)entry & 1); /* a data dependency: the bit is 0, which the compiler can't know */
         if (at >= KEYS) at = 0;
     }
-    for (int i = 0; !waiting && i < ROUNDS * KEYS; i++) {
+    for (int i = 0; !dependent && i < ROUNDS * KEYS; i++) {
         const uint8_t *key = keys[i % KEYS];
         found += (exact ? sw_lookup_exact(table, key, 4) : sw_lookup(table, key, 4)) != NULL;
     }
     return found;
 }
 
-/* Mean ns of a lookup in a table with a 32-bit key, of random keys that match some entry. Negative: no memory. Prefixes are of
- * 8 to 32 bits, ternary entries of 32 masks; what these leave open is random. `waiting`: each lookup waits for the one
- * before. */
-double core_lookup(enum sw_match kind, uint32_t entries, bool waiting)
+/* Mean time of a lookup in a table with a 32-bit key, ns; all keys match an entry. Negative: no memory. Prefixes have 8 to 32
+ * bits, ternary entries one of 32 masks; the other key bits are random. `dependent`: each lookup depends on the one before
+ * (latency instead of throughput). */
+double core_lookup(enum sw_match kind, uint32_t entries, bool dependent)
 {
     const struct sw_key_field field = {kind, 32};
     const struct sw_table_spec spec = {
@@ -95,7 +95,7 @@ double core_lookup(enum sw_match kind, uint32_t entries, bool waiting)
             memcpy(keys[i], &any, sizeof any);
         }
         uint64_t start = sw_clock_ns();
-        found = kind == SW_EXACT ? matches(table, keys, waiting, true) : matches(table, keys, waiting, false);
+        found = kind == SW_EXACT ? matches(table, keys, dependent, true) : matches(table, keys, dependent, false);
         ns = (double)(sw_clock_ns() - start) / ((double)ROUNDS * KEYS);
     }
     if (found != ROUNDS * KEYS) ns = -1;

@@ -73,10 +73,10 @@ int main(void)
     }
     list(instance, &lines);
     for (uint32_t i = 0; i < TABLES; i++) CHECK(times(&lines, instance->tables[i]) == 1);
-    for (uint32_t i = 0; i < 1u << SW_RECENT_BITS; i++) {
-        CHECK(times(&lines, &sw_head_of(instance->tables[ROUTES])->recent[i]) == 1);
+    for (uint32_t i = 0; i < 1u << SW_CACHE_BITS; i++) {
+        CHECK(times(&lines, &sw_head_of(instance->tables[ROUTES])->cache[i]) == 1);
     }
-    for (uint32_t i = 0; i < 20; i++) CHECK(times(&lines, &sw_head_of(instance->tables[PORTS])->places[i]) == 1);
+    for (uint32_t i = 0; i < 20; i++) CHECK(times(&lines, &sw_head_of(instance->tables[PORTS])->direct[i]) == 1);
     for (int64_t i = 0; i < 20; i++) CHECK(has_entry(&lines, instance, PORTS, i) && has_entry(&lines, instance, ROUTES, i));
     for (uint32_t i = 0; i < 4; i++) {
         const struct sw_node *node = sw_table_node(instance->tables[GROUPS], i);

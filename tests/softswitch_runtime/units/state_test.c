@@ -80,10 +80,10 @@ static void test_pool(void)
     pkt->p.data -= 64;
     pkt->p.length += 64;
     memset(pkt->p.data, 8, 64);
-    struct sw_pkt *next = sw_pkt_successor(&pool, pkt);
+    struct sw_pkt *next = sw_pkt_take_frame(&pool, pkt);
     CHECK(next != NULL && next->p.length == 124 && next->p.data[0] == 8 && next->p.data[64] == 7);
     sw_pkt_free(&pool, pkt);
-    next = sw_pkt_recentre(&pool, next);
+    next = sw_pkt_restore_headroom(&pool, next);
     CHECK(next->p.data - next->buffer >= 64 && next->p.data[63] == 8 && next->p.data[123] == 7);
     sw_pkt_free(&pool, next);
     pkt = sw_pkt_new(&pool, SW_SMALL_FRAME);
@@ -91,14 +91,14 @@ static void test_pool(void)
     pkt->p.length += 64;
     memset(pkt->p.data, 9, pkt->p.length);
     ((uint8_t *)pkt->p.phv)[5] = 55;
-    pkt = sw_pkt_recentre(&pool, pkt);
+    pkt = sw_pkt_restore_headroom(&pool, pkt);
     CHECK(pkt != NULL && pkt->p.length == SW_SMALL_FRAME + 64 && pkt->p.data[SW_SMALL_FRAME + 63] == 9);
     CHECK(((uint8_t *)pkt->p.phv)[5] == 55 && pkt->p.data - pkt->buffer >= 64);
     sw_pkt_free(&pool, pkt);
     pkt = sw_pkt_new(&pool, SW_MAX_FRAME);
     pkt->p.data -= 64;
     pkt->p.length += 64;
-    CHECK(sw_pkt_recentre(&pool, pkt) == NULL && pool.used == 0); /* too long: freed */
+    CHECK(sw_pkt_restore_headroom(&pool, pkt) == NULL && pool.used == 0); /* too long: freed */
     sw_pool_free(&pool);
 }
 

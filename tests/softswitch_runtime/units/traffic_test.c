@@ -82,12 +82,12 @@ static void test_exact_times(void)
 }
 
 /* However late the calls come, the rate holds; and no more than two packets leave in the time of one, unless they are
- * overdue by SW_PATIENCE such times and SW_PATIENCE_NS. */
+ * overdue by SW_OVERDUE_PACKETS such times and SW_OVERDUE_NS. */
 static void test_rate_when_late(uint64_t rate, uint64_t late)
 {
     struct sw_tm_port *port = start(rate, 0, 4096);
     uint64_t wire = 8000ull * 1000000000u / rate;
-    uint64_t patience = SW_PATIENCE * wire > SW_PATIENCE_NS ? SW_PATIENCE * wire : SW_PATIENCE_NS;
+    uint64_t patience = SW_OVERDUE_PACKETS * wire > SW_OVERDUE_NS ? SW_OVERDUE_PACKETS * wire : SW_OVERDUE_NS;
     uint32_t expected = (uint32_t)(1000000000u / wire);
     if (expected > 4000) expected = 4000;
     n_left = 0;
@@ -113,7 +113,7 @@ static void test_distance_of_what_left(void)
     n_left = 0;
     run(port, turn);
     CHECK(n_left == 2 && sw_tm_behind(port, turn));
-    sw_tm_left(port, turn, end);
+    sw_tm_note_departures(port, turn, end);
     CHECK(sw_tm_next(port) == turn + 3 * US + wire);
     run(port, turn + 3 * US + wire);
     CHECK(n_left == 3);
