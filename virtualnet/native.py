@@ -7,13 +7,14 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
+from hosts.native import CSRC as HOST_CSRC
 from softswitch.codegen.build import CSRC as SWITCH_CSRC
 from softswitch.codegen.build import build_runtime
 from softswitch.codegen.compiling import COMMON_FLAGS, build, digest
 from softswitch.native import load_library
 
 CSRC = Path(__file__).resolve().parent / "csrc"
-FLAGS = (*COMMON_FLAGS, "-fno-semantic-interposition", f"-I{SWITCH_CSRC}", "-lm")
+FLAGS = (*COMMON_FLAGS, "-fno-semantic-interposition", f"-I{SWITCH_CSRC}", f"-I{HOST_CSRC}", "-lm")
 
 NEVER: Final = 2**64 - 1
 CLASSES: Final = 8
@@ -143,7 +144,8 @@ def engine() -> ctypes.CDLL:
     """The engine, compiled when it isn't in the cache. Raises BuildError."""
     switch_library()
     sources = sorted(CSRC.glob("*.c"))
-    identity = digest([*sources, *sorted(CSRC.glob("*.h")), *sorted(SWITCH_CSRC.glob("*.h"))])
+    headers = [header for folder in (CSRC, SWITCH_CSRC, HOST_CSRC) for header in sorted(folder.glob("*.h"))]
+    identity = digest([*sources, *headers])
     # PyDLL: a run keeps Python's lock, as it calls the algorithms; what they raise, the call raises.
     library = ctypes.PyDLL(str(build("libvirtualnet", [CSRC / "engine.c"], identity, FLAGS, CSRC)))
     library.vn_create.restype = _handle

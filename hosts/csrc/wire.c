@@ -3,22 +3,8 @@
 
 #include <string.h>
 
-enum {
-    IP = 14,
-    UDP = 34,
-    BTH = 42,
-    PSN = 50,
-    PAYLOAD = 54,
-    ICRC = 4,
-    TYPE_IPV4 = 0x0800,
-    TYPE_FLOW_CONTROL = 0x8808,
-    PROTOCOL_UDP = 17,
-    ROCE_PORT = 4791,
-    OPCODE_UC_SEND_ONLY = 0x24,
-    OPCODE_PFC = 0x0101,
-    PFC_BYTES = IP + 20,
-    SLICES = 8,
-};
+enum { IP = WIRE_IP, UDP = WIRE_UDP, BTH = WIRE_BTH, PSN = WIRE_PSN, PAYLOAD = WIRE_PAYLOAD, ICRC = WIRE_ICRC_BYTES };
+enum { PROTOCOL_UDP = 17, SLICES = 8 };
 
 static uint32_t crc_table[SLICES][256];
 
@@ -51,21 +37,6 @@ static uint32_t crc32(uint32_t crc, const uint8_t *data, uint32_t length)
     return crc;
 }
 
-static uint32_t u16(const uint8_t *data)
-{
-    return (uint32_t)data[0] << 8 | data[1];
-}
-
-static uint32_t u24(const uint8_t *data)
-{
-    return (uint32_t)data[0] << 16 | u16(data + 1);
-}
-
-static uint32_t u32(const uint8_t *data)
-{
-    return u16(data) << 16 | u16(data + 2);
-}
-
 /* The invariant CRC (RoCEv2, Annex A17.3.3): over eight bytes of ones, for the local route header, then the packet from
  * IPv4 on, with ones in the fields that switches may change. */
 static uint32_t icrc(const uint8_t *frame, uint32_t length)
@@ -86,38 +57,38 @@ static uint32_t icrc(const uint8_t *frame, uint32_t length)
 static bool checksum_right(const uint8_t *header)
 {
     uint32_t sum = 0;
-    for (int i = 0; i < UDP - IP; i += 2) sum += u16(header + i);
+    for (int i = 0; i < UDP - IP; i += 2) sum += wire_load16(header + i);
     return sum % 0xffff == 0;
 }
 
 static enum wire_kind read_pfc(const uint8_t *frame, uint32_t length, struct wire_pfc *pfc)
 {
-    if (length < PFC_BYTES || u16(frame + IP) != OPCODE_PFC) return WIRE_BAD;
-    pfc->enabled = frame[IP + 3];
-    for (int i = 0; i < WIRE_CLASSES; i++) pfc->quanta[i] = (uint16_t)u16(frame + IP + 4 + 2 * i);
+    if (length < WIRE_PFC_QUANTA + 2 * WIRE_CLASSES || wire_load16(frame + WIRE_PFC_OPCODE) != WIRE_OPCODE_PFC) return WIRE_BAD;
+    pfc->enabled = frame[WIRE_PFC_ENABLED];
+    for (int i = 0; i < WIRE_CLASSES; i++) pfc->quanta[i] = (uint16_t)wire_load16(frame + WIRE_PFC_QUANTA + 2 * i);
     return WIRE_PFC;
 }
 
 static enum wire_kind read_data(const uint8_t *frame, uint32_t length, struct wire_data *data)
 {
     const uint8_t *bth = frame + BTH;
-    uint32_t whole = IP + u16(frame + IP + 2), padding = bth[1] >> 4 & 3;
-    bool fragment = (u16(frame + IP + 6) & 0x3fff) != 0;
+    uint32_t whole = IP + wire_load16(frame + IP + 2), padding = bth[1] >> 4 & 3;
+    bool fragment = (wire_load16(frame + IP + 6) & 0x3fff) != 0;
     if (whole > length || whole < PAYLOAD + ICRC || fragment || !checksum_right(frame + IP)) return WIRE_BAD;
-    if (u16(frame + UDP + 4) != whole - UDP || (bth[1] & 0xf) != 0) return WIRE_BAD;
+    if (wire_load16(frame + UDP + 4) != whole - UDP || (bth[1] & 0xf) != 0) return WIRE_BAD;
     if (whole <= PAYLOAD + ICRC + padding) return WIRE_BAD;
     const uint8_t *end = frame + whole - ICRC;
     uint32_t crc = (uint32_t)end[0] | (uint32_t)end[1] << 8 | (uint32_t)end[2] << 16 | (uint32_t)end[3] << 24;
     if (crc != icrc(frame, whole)) return WIRE_BAD;
     *data = (struct wire_data){
-        .src_ip = u32(frame + IP + 12),
-        .flow = u24(bth + 5),
-        .psn = u24(bth + 9),
+        .src_ip = wire_load32(frame + IP + 12),
+        .flow = wire_load24(frame + WIRE_QP),
+        .psn = wire_load24(bth + 9),
         .length = whole,
         .payload = whole - PAYLOAD - ICRC - padding,
-        .ecn = frame[IP + 1] & 3,
-        .last = (bth[1] & 0x80) != 0,
-        .ack_request = (bth[8] & 0x80) != 0,
+        .ecn = frame[WIRE_TOS] & 3,
+        .last = (bth[1] & WIRE_LAST) != 0,
+        .ack_request = (bth[8] & WIRE_ACKREQ) != 0,
         .src_mac = frame + 6,
     };
     return WIRE_DATA;
@@ -126,18 +97,18 @@ static enum wire_kind read_data(const uint8_t *frame, uint32_t length, struct wi
 enum wire_kind wire_read(const uint8_t *frame, uint32_t length, uint32_t own_ip, union wire_content *content)
 {
     if (length < IP) return WIRE_OTHER;
-    uint32_t type = u16(frame + 12);
-    if (type == TYPE_FLOW_CONTROL) return read_pfc(frame, length, &content->pfc);
-    if (type != TYPE_IPV4 || length < BTH + 1 || frame[IP] != 0x45 || frame[IP + 9] != PROTOCOL_UDP) return WIRE_OTHER;
-    if (u16(frame + UDP + 2) != ROCE_PORT || u32(frame + IP + 16) != own_ip) return WIRE_OTHER;
-    if (frame[BTH] != OPCODE_UC_SEND_ONLY) return WIRE_OTHER;
+    uint32_t type = wire_load16(frame + WIRE_TYPE);
+    if (type == WIRE_TYPE_MAC_CONTROL) return read_pfc(frame, length, &content->pfc);
+    if (type != WIRE_TYPE_IPV4 || length < BTH + 1 || frame[IP] != 0x45 || frame[IP + 9] != PROTOCOL_UDP) return WIRE_OTHER;
+    if (wire_load16(frame + WIRE_DST_PORT) != WIRE_ROCE_PORT || wire_load32(frame + WIRE_DST_IP) != own_ip) return WIRE_OTHER;
+    if (frame[BTH] != WIRE_UC_SEND_ONLY) return WIRE_OTHER;
     return read_data(frame, length, &content->data);
 }
 
 void wire_stamp(uint8_t *frame, const uint8_t *model, uint32_t length, uint32_t psn, bool ack_request)
 {
     memcpy(frame, model, length - ICRC);
-    if (ack_request) frame[PSN] |= 0x80;
+    if (ack_request) frame[PSN] |= WIRE_ACKREQ;
     for (int i = 0; i < 3; i++) frame[PSN + 1 + i] = (uint8_t)(psn >> (16 - 8 * i));
     uint32_t crc = icrc(frame, length);
     for (int i = 0; i < ICRC; i++) frame[length - ICRC + (uint32_t)i] = (uint8_t)(crc >> 8 * i);

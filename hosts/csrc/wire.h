@@ -1,20 +1,72 @@
-/* The wire formats that the C side reads and writes. hosts/wire.py has all formats, with their sources.
- *
- * Bytes of a data packet:  0 Ethernet 14 | 14 IPv4 20 | 34 UDP 8 | 42 BTH 12 | 54 payload | ICRC 4. */
+/* The wire formats that the C side reads and writes; the engine of virtual time (virtualnet/csrc) has its offsets from here, too.
+ * hosts/wire.py has all formats, with their sources. */
 #ifndef HOSTS_WIRE_H
 #define HOSTS_WIRE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Offsets, in bytes from the start of the frame.
+ * Data, CNP, ACK:  Ethernet 14 | IPv4 20 | UDP 8 | BTH 12 | payload, or a CNP's RecRate | ICRC 4
+ * CNM:             Ethernet 14 | IPv4 20 | UDP 8 | quantised feedback 2 | queue 4 | BTH 12 of the sampled packet
+ * PFC:             Ethernet 14 | opcode 2 | enabled classes 2 | pause quanta 2 each */
+enum {
+    WIRE_TYPE = 12,
+    WIRE_IP = 14,
+    WIRE_TOS = WIRE_IP + 1, /* its low two bits: ECN */
+    WIRE_IP_CHECKSUM = WIRE_IP + 10,
+    WIRE_DST_IP = WIRE_IP + 16,
+    WIRE_UDP = 34,
+    WIRE_DST_PORT = WIRE_UDP + 2,
+    WIRE_BTH = 42,
+    WIRE_QP = WIRE_BTH + 5,  /* 24 bits: the flow */
+    WIRE_PSN = WIRE_BTH + 8, /* AckReq's byte, then 24 bits */
+    WIRE_PAYLOAD = 54,
+    WIRE_REC_RATE = WIRE_PAYLOAD,
+    WIRE_ICRC_BYTES = 4,
+    WIRE_CNM_FEEDBACK = WIRE_BTH,
+    WIRE_CNM_QP = WIRE_CNM_FEEDBACK + 11,
+    WIRE_PFC_OPCODE = 14,
+    WIRE_PFC_ENABLED = WIRE_PFC_OPCODE + 3, /* the low byte: a bit a class */
+    WIRE_PFC_QUANTA = WIRE_PFC_OPCODE + 4,
+    WIRE_PFC_BYTES = 60, /* without FCS, padded to Ethernet's minimum */
+};
+
 enum {
     WIRE_MAX_FRAME = 9216,
     WIRE_CLASSES = 8,
     WIRE_PSN_RANGE = 1 << 24,
+    WIRE_TYPE_IPV4 = 0x0800,
+    WIRE_TYPE_MAC_CONTROL = 0x8808,
+    WIRE_OPCODE_PFC = 0x0101,
+    WIRE_ROCE_PORT = 4791,
+    WIRE_CNM_PORT = 0x22e7,
+    WIRE_UC_SEND_ONLY = 0x24,
+    WIRE_ACKNOWLEDGE = 0x11,
+    WIRE_ACKREQ = 0x80,       /* in the byte at WIRE_PSN */
+    WIRE_LAST = 0x80,         /* in BTH's second byte, the solicited event bit: a flow's last packet */
+    WIRE_MAX_FEEDBACK = 63,   /* of a CNM: six bits */
     WIRE_ECT1 = 1, /* TCD: UE */
     WIRE_ECT0 = 2,
     WIRE_CE = 3,
 };
+
+/* Numbers in network order. */
+static inline uint32_t wire_load16(const uint8_t *at) { return (uint32_t)at[0] << 8 | at[1]; }
+static inline uint32_t wire_load24(const uint8_t *at) { return (uint32_t)at[0] << 16 | wire_load16(at + 1); }
+static inline uint32_t wire_load32(const uint8_t *at) { return wire_load16(at) << 16 | wire_load16(at + 2); }
+
+static inline void wire_store16(uint8_t *at, uint16_t value)
+{
+    at[0] = (uint8_t)(value >> 8);
+    at[1] = (uint8_t)value;
+}
+
+static inline void wire_store32(uint8_t *at, uint32_t value)
+{
+    wire_store16(at, (uint16_t)(value >> 16));
+    wire_store16(at + 2, (uint16_t)value);
+}
 
 enum wire_kind {
     WIRE_DATA,  /* a valid data packet for this host */

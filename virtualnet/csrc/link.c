@@ -39,7 +39,7 @@ void vn_transmit(struct vn_net *net, struct vn_link *link, uint32_t id)
     }
 }
 
-static bool is_mac_control(const uint8_t *frame) { return frame[12] == 0x88 && frame[13] == 0x08; }
+static bool is_mac_control(const uint8_t *frame) { return wire_load16(frame + WIRE_TYPE) == WIRE_TYPE_MAC_CONTROL; }
 
 void vn_arrival(struct vn_net *net, uint32_t number, uint32_t id)
 {

@@ -13,7 +13,6 @@ enum { VN_ASKED = 8192 /* segments, or packets, of a flow under way at most, or 
 enum {
     VN_NONE = -1u,
     VN_STORED = 128, /* bytes of a frame, where programs don't run in place */
-    VN_PFC_BYTES = 60,
     VN_QUANTUM_BITS = 512,
     VN_HIGHEST_CLASS = 7,
     VN_AHEAD = 8, /* arrivals from the one whose packet is prefetched to the one that happens */

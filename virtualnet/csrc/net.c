@@ -339,7 +339,7 @@ int64_t vn_add_flow(struct vn_net *net, const struct vn_flow_config *config, PyO
         asked = calloc(n_asked, sizeof *asked);
         if (asked == NULL) return refuse(net, -ENOMEM, "out of memory");
     }
-    if (!note_flow(net, load24(config->data + VN_QP), net->n_flows)) {
+    if (!note_flow(net, wire_load24(config->data + WIRE_QP), net->n_flows)) {
         free(asked);
         return refuse(net, -ENOMEM, "out of memory");
     }

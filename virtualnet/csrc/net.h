@@ -6,6 +6,7 @@
 
 #include "callback.h"
 #include "model.h"
+#include "wire.h"
 
 /* In which order events happen, see order.c. */
 struct vn_schedule {
@@ -29,8 +30,8 @@ struct vn_prefetch {
     uint32_t cursor, pieces;                /* what of them comes next; how many pieces there are */
 };
 
-/* A flow's number on the wire, 24 bits, is the destination queue pair that its packets' BTH name. */
-enum { VN_QP = 47 /* byte of the frame */, VN_QPS = 1 << 24, VN_QP_PAGE = 1 << 12 };
+/* A flow's number on the wire is the destination queue pair that its packets' BTH name. */
+enum { VN_QPS = 1 << 24, VN_QP_PAGE = 1 << 12 };
 
 struct vn_net {
     uint64_t now, response, digest, events_done, traversals, data_traversals, dropped, bad_frames, stray_frames;
@@ -69,7 +70,6 @@ static void vn_fail(struct vn_net *, const char *format, ...) __attribute__((for
 /* The flow of a queue pair; VN_NONE: there is none. */
 static uint32_t vn_flow_named(const struct vn_net *, uint32_t qp);
 static inline double vn_seconds(uint64_t ps) { return (double)ps / 1e12; }
-static inline uint32_t load24(const uint8_t *at) { return (uint32_t)at[0] << 16 | (uint32_t)at[1] << 8 | at[2]; }
 
 static inline struct vn_link *vn_link_of(struct vn_net *net, uint32_t link) { return &net->links[link]; }
 

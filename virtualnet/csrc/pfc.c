@@ -15,7 +15,7 @@ void vn_pfc_limits(struct vn_net *net, uint32_t number)
     struct vn_link *link = vn_link_of(net, number);
     const struct vn_link *back = vn_link_of(net, number ^ 1);
     uint64_t frame = net->longest_frame;
-    uint64_t blind = vn_duration(back, frame + VN_CLASSES * VN_PFC_BYTES) + back->delay + net->response + link->delay;
+    uint64_t blind = vn_duration(back, frame + VN_CLASSES * WIRE_PFC_BYTES) + back->delay + net->response + link->delay;
     uint64_t bytes = (uint64_t)(((unsigned __int128)blind * link->rate_bps) / 8000000000000u) + 1;
     for (uint32_t class = 0; class < VN_CLASSES; class++) {
         uint64_t limit = link->classes[class].xoff + bytes + 3 * frame;
@@ -35,11 +35,11 @@ static void tell(struct vn_net *net, uint32_t number, uint32_t class, uint16_t q
     uint8_t *frame = vn_fill(net, packet, nothing);
     memcpy(frame, "\x01\x80\xc2\x00\x00\x01", 6);
     memcpy(frame + 6, link->mac, 6);
-    memcpy(frame + 12, "\x88\x08\x01\x01", 4);
-    frame[17] = (uint8_t)(1u << class);
-    frame[18 + 2 * class] = (uint8_t)(quanta >> 8);
-    frame[19 + 2 * class] = (uint8_t)quanta;
-    packet->bytes = VN_PFC_BYTES;
+    wire_store16(frame + WIRE_TYPE, WIRE_TYPE_MAC_CONTROL);
+    wire_store16(frame + WIRE_PFC_OPCODE, WIRE_OPCODE_PFC);
+    frame[WIRE_PFC_ENABLED] = (uint8_t)(1u << class);
+    wire_store16(frame + WIRE_PFC_QUANTA + 2 * class, quanta);
+    packet->bytes = WIRE_PFC_BYTES;
     packet->flow = VN_NONE;
     packet->data = false;
     if (quanta != 0) back->pause++;
@@ -126,11 +126,11 @@ void vn_pfc_effect(struct vn_net *net, uint32_t number)
     struct vn_link *link = vn_link_of(net, number);
     uint32_t id = vn_fifo_pop(net, &link->arrived);
     const uint8_t *frame = vn_frame(net, vn_packet_at(net, id));
-    uint8_t enabled = frame[14] == 0x01 && frame[15] == 0x01 ? frame[17] : 0;
+    uint8_t enabled = wire_load16(frame + WIRE_PFC_OPCODE) == WIRE_OPCODE_PFC ? frame[WIRE_PFC_ENABLED] : 0;
     if (!link->to_host) enabled &= link->lossless;
     uint16_t quanta[VN_CLASSES];
     for (uint32_t class = 0; class < VN_CLASSES; class++) {
-        quanta[class] = (uint16_t)(frame[18 + 2 * class] << 8 | frame[19 + 2 * class]);
+        quanta[class] = (uint16_t)wire_load16(frame + WIRE_PFC_QUANTA + 2 * class);
     }
     if (link->to_host) {
         vn_packet_free(net, id);

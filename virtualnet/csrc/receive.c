@@ -4,42 +4,6 @@
 
 #include "packets.h"
 
-enum {
-    IP = 14,
-    TOS = 15,
-    IP_CHECKSUM = 24,
-    DST_IP = 30,
-    DST_PORT = 36,
-    BTH = 42,
-    CNM = 42,
-    CNM_QP = 53, /* behind F_b and the queue: the BTH of the packet */
-    PSN = 50,
-    REC_RATE = 54,
-    ECT1 = 1, ECT0 = 2, CE = 3,
-    CNM_PORT = 0x22e7,
-    ACKNOWLEDGE = 0x11,
-    ASKS = 0x80, /* in the byte before the PSN */
-    MAX_FEEDBACK = 63,
-};
-
-static uint32_t load32(const uint8_t *at) { return (uint32_t)at[0] << 24 | load24(at + 1); }
-
-static void store32(uint8_t *at, uint32_t value)
-{
-    at[0] = (uint8_t)(value >> 24);
-    at[1] = (uint8_t)(value >> 16);
-    at[2] = (uint8_t)(value >> 8);
-    at[3] = (uint8_t)value;
-}
-
-static uint32_t load16(const uint8_t *at) { return (uint32_t)at[0] << 8 | at[1]; }
-
-static void store16(uint8_t *at, uint16_t value)
-{
-    at[0] = (uint8_t)(value >> 8);
-    at[1] = (uint8_t)value;
-}
-
 /* RFC 1071: a header with its checksum adds up to 0xffff. */
 static bool sound(const uint8_t *header)
 {
@@ -65,10 +29,10 @@ void vn_stamp(const struct vn_net *net, struct vn_packet *packet, const struct v
 {
     uint8_t *frame = vn_fill(net, packet, last ? flow->last_data : flow->data);
     uint32_t psn = (uint32_t)flow->sent & 0xffffff;
-    store32(frame + PSN, psn);
+    wire_store32(frame + WIRE_PSN, psn);
     packet->bytes = (uint16_t)(last ? flow->last_frame_bytes : flow->frame_bytes);
     if (flow->asked == NULL || !(last || (flow->sent + 1) % flow->segment == 0)) return;
-    frame[PSN] |= ASKS;
+    frame[WIRE_PSN] |= WIRE_ACKREQ;
     const struct vn_link *link = &net->links[net->nodes[flow->src].link];
     *asked_at(flow, psn) = net->now + vn_duration(link, packet->bytes);
 }
@@ -84,11 +48,11 @@ static void open_window(struct vn_net *net, struct vn_flow *flow, uint32_t numbe
 /* Writes a mark into a frame of a template, whose ECN field is ECT(0), and mends the IP checksum (RFC 1624, eq. 3). */
 static void set_mark(uint8_t *frame, uint8_t mark)
 {
-    uint32_t old = load16(frame + IP), checksum = load16(frame + IP_CHECKSUM);
-    frame[TOS] = (uint8_t)((frame[TOS] & ~3u) | mark);
-    uint32_t sum = (~checksum & 0xffff) + (~old & 0xffff) + load16(frame + IP);
+    uint32_t old = wire_load16(frame + WIRE_IP), checksum = wire_load16(frame + WIRE_IP_CHECKSUM);
+    frame[WIRE_TOS] = (uint8_t)((frame[WIRE_TOS] & ~3u) | mark);
+    uint32_t sum = (~checksum & 0xffff) + (~old & 0xffff) + wire_load16(frame + WIRE_IP);
     sum = (sum & 0xffff) + (sum >> 16);
-    store16(frame + IP_CHECKSUM, (uint16_t)~(sum + (sum >> 16)));
+    wire_store16(frame + WIRE_IP_CHECKSUM, (uint16_t)~(sum + (sum >> 16)));
 }
 
 static void send_ack(struct vn_net *net, uint32_t number, uint32_t psn)
@@ -98,7 +62,7 @@ static void send_ack(struct vn_net *net, uint32_t number, uint32_t psn)
     if (id == VN_NONE) return;
     struct vn_packet *packet = vn_packet_at(net, id);
     uint8_t *frame = vn_fill(net, packet, flow->ack);
-    store32(frame + PSN, psn);
+    wire_store32(frame + WIRE_PSN, psn);
     if (flow->mark != 0) set_mark(frame, flow->mark);
     flow->mark = 0;
     packet->bytes = flow->ack_bytes;
@@ -111,7 +75,7 @@ static void on_data(struct vn_net *net, struct vn_node *node, uint32_t number, c
                     struct vn_callback *callback)
 {
     struct vn_flow *flow = &net->flows[number];
-    uint32_t psn = load32(frame + PSN) & 0xffffff, ecn = frame[TOS] & 3u;
+    uint32_t psn = wire_load32(frame + WIRE_PSN) & 0xffffff, ecn = frame[WIRE_TOS] & 3u;
     if (flow->received == 0) {
         flow->first = net->now;
         /* The grid may begin before time does: one period is added where it would. */
@@ -129,33 +93,33 @@ static void on_data(struct vn_net *net, struct vn_node *node, uint32_t number, c
         }
     }
     if (flow->window_first == VN_NEVER) flow->window_first = net->now;
-    bool last = flow->missing != VN_NEVER && (frame[BTH + 1] & 0x80);
+    bool last = flow->missing != VN_NEVER && (frame[WIRE_BTH + 1] & WIRE_LAST);
     flow->received++;
     flow->received_bytes += bytes;
     flow->received_payload += last ? flow->last_payload_bytes : flow->payload_bytes;
     flow->last = net->now;
-    if (ecn == CE) {
+    if (ecn == WIRE_CE) {
         flow->marked_ce++;
-        flow->mark = CE;
-    } else if (ecn == ECT1) {
+        flow->mark = WIRE_CE;
+    } else if (ecn == WIRE_ECT1) {
         flow->marked_ue++;
-        if (flow->mark == 0) flow->mark = ECT1;
+        if (flow->mark == 0) flow->mark = WIRE_ECT1;
     }
     vn_note(node, (uint64_t)psn << 34 ^ (uint64_t)ecn << 32 ^ number);
     if (flow->missing != VN_NEVER && --flow->missing == 0) {
         flow->complete = net->now;
         net->unfinished--;
     }
-    if (frame[PSN] & ASKS) send_ack(net, number, psn);
+    if (frame[WIRE_PSN] & WIRE_ACKREQ) send_ack(net, number, psn);
     callback->flow = number;
-    if (ecn == CE && net->now >= flow->marked_from) callback->method = VN_ON_MARKED;
+    if (ecn == WIRE_CE && net->now >= flow->marked_from) callback->method = VN_ON_MARKED;
 }
 
 /* CNP, CNM or acknowledgement: for the flow that its BTH names, whichever packet a switch made it of. */
 static void on_notification(struct vn_net *net, const struct vn_node *node, const uint8_t *frame, struct vn_callback *callback)
 {
-    bool cnm = load16(frame + DST_PORT) == CNM_PORT, ack = !cnm && frame[BTH] == ACKNOWLEDGE;
-    uint32_t number = vn_flow_named(net, load24(frame + (cnm ? CNM_QP : VN_QP)));
+    bool cnm = wire_load16(frame + WIRE_DST_PORT) == WIRE_CNM_PORT, ack = !cnm && frame[WIRE_BTH] == WIRE_ACKNOWLEDGE;
+    uint32_t number = vn_flow_named(net, wire_load24(frame + (cnm ? WIRE_CNM_QP : WIRE_QP)));
     if (number == VN_NONE || &net->nodes[net->flows[number].src] != node) {
         net->stray_frames++;
         return;
@@ -164,16 +128,16 @@ static void on_notification(struct vn_net *net, const struct vn_node *node, cons
     if (!ack) flow->cnps_received++;
     if (flow->ended != VN_NEVER) return;
     callback->flow = number;
-    callback->mark = frame[TOS] & 3;
+    callback->mark = frame[WIRE_TOS] & 3;
     if (cnm) {
         callback->method = VN_ON_CNM;
-        callback->feedback = frame[CNM + 1] & MAX_FEEDBACK;
+        callback->feedback = frame[WIRE_CNM_FEEDBACK + 1] & WIRE_MAX_FEEDBACK;
     } else if (ack) {
         callback->method = VN_ON_ACK;
-        callback->feedback = vn_seconds(net->now - *asked_at(flow, load32(frame + PSN) & 0xffffff));
+        callback->feedback = vn_seconds(net->now - *asked_at(flow, wire_load32(frame + WIRE_PSN) & 0xffffff));
     } else {
         callback->method = VN_ON_CNP;
-        callback->feedback = load32(frame + REC_RATE) * 1e6;
+        callback->feedback = wire_load32(frame + WIRE_REC_RATE) * 1e6;
     }
 }
 
@@ -183,8 +147,8 @@ void vn_host_receive(struct vn_net *net, struct vn_node *node, uint32_t id)
     const uint8_t *frame = vn_frame(net, packet);
     struct vn_callback callback;
     callback.method = VN_NAMES;
-    if (memcmp(frame + DST_IP, node->ip, 4) != 0 || packet->flow == VN_NONE) net->stray_frames++;
-    else if (!sound(frame + IP)) net->bad_frames++;
+    if (memcmp(frame + WIRE_DST_IP, node->ip, 4) != 0 || packet->flow == VN_NONE) net->stray_frames++;
+    else if (!sound(frame + WIRE_IP)) net->bad_frames++;
     else if (packet->data) on_data(net, node, packet->flow, frame, packet->bytes, &callback);
     else on_notification(net, node, frame, &callback);
     vn_packet_free(net, id);
@@ -223,10 +187,10 @@ void vn_send_cnp(struct vn_net *net, uint32_t number, uint8_t mark, double rate_
     if (id == VN_NONE) return;
     struct vn_packet *packet = vn_packet_at(net, id);
     uint8_t *frame = vn_fill(net, packet, flow->cnp);
-    if (mark != ECT0) set_mark(frame, mark);
+    if (mark != WIRE_ECT0) set_mark(frame, mark);
     double units = rint(rate_bps / 1e6);
     if (rate_bps != 0) units = units < 1 ? 1 : units > UINT32_MAX ? UINT32_MAX : units;
-    store32(frame + REC_RATE, (uint32_t)units);
+    wire_store32(frame + WIRE_REC_RATE, (uint32_t)units);
     packet->bytes = flow->cnp_bytes;
     packet->flow = number;
     packet->data = false;
