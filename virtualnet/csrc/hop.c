@@ -4,7 +4,7 @@
 void vn_hop_ingress(struct vn_net *net, struct vn_node *node, uint16_t port, uint32_t id)
 {
     struct vn_packet *packet = vn_packet_at(net, id);
-    packet->held = false;
+    packet->inside = false;
     net->traversals++;
     if (!net->inplace) {
         vn_plain_ingress(net, node, port, id);

@@ -26,7 +26,7 @@ struct vn_packet {
     uint32_t next, flow;
     uint32_t in_link; /* the link it came into this switch by, first */
     uint16_t bytes;   /* of the frame, as it was at the last link or queue */
-    bool data, held;  /* a data packet; held: counted as inside by the link it came in by */
+    bool data, inside; /* a data packet; flow control counts it as inside, by the link it came in by */
     uint32_t enq_timestamp, enq_qdepth;
     uint8_t bridged[SW_BRIDGED_BYTES];
 } __attribute__((aligned(64)));
@@ -40,9 +40,9 @@ struct vn_class {
     uint32_t xoff, xon;
     bool lossless;               /* PFC counts it where the link ends */
     uint64_t queued_bytes;
-    uint64_t until;              /* paused by PFC until then */
+    uint64_t paused_until;       /* by PFC's latest PAUSE, if the gate is closed */
     uint64_t held_bytes, held_max; /* inside: now, at most so far */
-    uint64_t since;              /* since when the far end is told to stop, VN_NEVER: it isn't */
+    uint64_t stopped_since;      /* when the far end was told to stop, VN_NEVER: it may send */
 } __attribute__((aligned(64)));
 
 /* Frames on their way, in a ring: in the order in which they arrive. `due`: when the last bit has. */
@@ -69,7 +69,7 @@ struct vn_link {
     uint32_t ps_per_byte;    /* 0: not a whole number, or too large */
     uint32_t far, node;      /* the side where it ends; where it starts */
     uint16_t port, slot;     /* slot: of VN_EV_PORT or VN_EV_NIC among that node's events */
-    uint8_t waiting, paused, looping; /* classes: packets wait; held by PFC; some were sent round */
+    uint8_t waiting, closed, recirculating; /* classes: packets wait; the gate is closed; some were recirculated */
     bool host, up, pending, serving;  /* pending: a VN_EV_PORT is on its way */
     bool urgent, captured;            /* control isn't empty; there is a file */
     uint8_t last_class;               /* that left */
@@ -87,9 +87,9 @@ struct vn_link {
     uint64_t refresh, pause, resume, paused_ps, refused, expired;
     uint16_t quanta;
     uint8_t mac[6];
-    uint64_t limit[VN_CLASSES];     /* that is inside at most, by what can be in flight */
-    uint64_t told[VN_CLASSES];      /* when the far end was told to stop last */
-    uint64_t loop_free[VN_CLASSES]; /* packets that went round wait until then */
+    uint64_t limit[VN_CLASSES];      /* XOFF and the headroom: more can't be inside */
+    uint64_t pause_sent[VN_CLASSES]; /* when the latest PAUSE of it was, VN_NEVER: none holds */
+    uint64_t recirculated[VN_CLASSES]; /* until then the class waits for what was recirculated */
 } __attribute__((aligned(64)));
 
 /* What a NIC looks at of each of its flows for each frame, half a cache line. `next`: when the pacer lets the next frame go;

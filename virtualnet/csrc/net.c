@@ -259,7 +259,7 @@ int64_t vn_add_link(struct vn_net *net, uint32_t a, uint16_t port_a, uint32_t b,
         link->to_host = net->nodes[link->to].host;
         set_rate(link, rate_bps);
         for (uint32_t class = 0; class < VN_CLASSES; class++) {
-            link->classes[class].since = link->told[class] = VN_NEVER;
+            link->classes[class].stopped_since = link->pause_sent[class] = VN_NEVER;
         }
     }
     net->n_links += 2;

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "gate.h"
 #include "packets.h"
 
 static uint64_t interval_of(const struct vn_flow *flow)
@@ -32,8 +33,7 @@ static struct vn_choice choose(struct vn_net *net, struct vn_node *node)
     uint32_t ending = 0;
     for (uint32_t i = 0; i < node->n_turns; i++) {
         struct vn_turn *turn = &node->turns[i];
-        uint64_t at = turn->next, until = link->classes[turn->priority].until;
-        if (until > at) at = until;
+        uint64_t at = vn_gate_closed(link, turn->priority) ? VN_NEVER : turn->next;
         if (at >= turn->end) {
             if (turn->end < first_end) {
                 first_end = turn->end;
@@ -46,6 +46,7 @@ static struct vn_choice choose(struct vn_net *net, struct vn_node *node)
         turn->eligible = at;
     }
     uint64_t start = earliest > link->free ? earliest : link->free;
+    if (start < net->now) start = net->now; /* the gate was closed: by now others may send as well */
     struct vn_choice choice = {VN_NEVER, VN_NOTHING, 0};
     if (link->urgent && link->up) {
         uint64_t at = link->free > net->now ? link->free : net->now;

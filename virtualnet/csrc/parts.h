@@ -18,8 +18,8 @@ static inline __attribute__((always_inline)) void vn_arrival(struct vn_net *, ui
 /* A packet that came in by `port`: through ingress, and into a queue. */
 static inline __attribute__((always_inline)) void vn_hop_ingress(struct vn_net *, struct vn_node *, uint16_t port, uint32_t id);
 static void vn_plain_ingress(struct vn_net *, struct vn_node *, uint16_t port, uint32_t id);
-/* VN_SEND: the packet is to be sent. VN_AGAIN: it went round, back to ingress. */
-enum vn_verdict { VN_SEND, VN_GONE, VN_AGAIN };
+/* VN_SEND: the packet is to be sent. VN_GONE: egress dropped it. VN_RECIRCULATED: it is back at ingress. */
+enum vn_verdict { VN_SEND, VN_GONE, VN_RECIRCULATED };
 static enum vn_verdict vn_hop_egress(struct vn_net *, struct vn_node *, uint16_t port, uint32_t id, uint32_t queue,
                                      uint32_t left);
 static enum vn_verdict vn_plain_egress(struct vn_net *, struct vn_node *, uint16_t port, uint32_t id, uint32_t queue,

@@ -6,6 +6,7 @@
  * frame left it. */
 #include <string.h>
 
+#include "gate.h"
 #include "packets.h"
 
 /* Bytes that can still come in over a link when a PAUSE falls due: a frame that keeps the PAUSE from leaving, the PAUSE
@@ -24,7 +25,7 @@ void vn_pfc_limits(struct vn_net *net, uint32_t number)
 }
 
 /* Queues a frame for one class of what comes in over `number`; 0 quanta is a RESUME. */
-static void tell(struct vn_net *net, uint32_t number, uint32_t class, uint16_t quanta)
+static void send_pfc(struct vn_net *net, uint32_t number, uint32_t class, uint16_t quanta)
 {
     const struct vn_link *link = vn_link_of(net, number);
     struct vn_link *back = vn_link_of(net, number ^ 1);
@@ -48,46 +49,46 @@ static void tell(struct vn_net *net, uint32_t number, uint32_t class, uint16_t q
     vn_port_serve(net, back, number ^ 1);
 }
 
-static void tell_pause(struct vn_net *net, uint32_t number, uint32_t class)
+static void send_pause(struct vn_net *net, uint32_t number, uint32_t class)
 {
     struct vn_link *link = vn_link_of(net, number);
-    link->told[class] = net->now;
+    link->pause_sent[class] = net->now;
     vn_at(net, net->now + link->refresh, VN_EV_REFRESH, number * VN_CLASSES + class);
-    tell(net, number, class, link->quanta);
+    send_pfc(net, number, class, link->quanta);
 }
 
 void vn_pfc_admitted(struct vn_net *net, uint32_t number, uint32_t class, uint32_t bytes)
 {
     struct vn_link *link = vn_link_of(net, number);
-    struct vn_class *held = &link->classes[class];
-    held->held_bytes += bytes;
-    if (held->held_bytes > held->held_max) held->held_max = held->held_bytes;
-    if (held->held_bytes <= held->xoff) return;
-    if (held->held_bytes > link->limit[class]) {
+    struct vn_class *in = &link->classes[class];
+    in->held_bytes += bytes;
+    if (in->held_bytes > in->held_max) in->held_max = in->held_bytes;
+    if (in->held_bytes <= in->xoff) return;
+    if (in->held_bytes > link->limit[class]) {
         vn_fail(net, "link %u class %u has %llu bytes inside: more than XOFF and what can be in flight, %llu", number,
-                class, (unsigned long long)held->held_bytes, (unsigned long long)link->limit[class]);
+                class, (unsigned long long)in->held_bytes, (unsigned long long)link->limit[class]);
     }
-    if (held->since != VN_NEVER) return;
-    held->since = net->now;
-    tell_pause(net, number, class);
+    if (in->stopped_since != VN_NEVER) return;
+    in->stopped_since = net->now;
+    send_pause(net, number, class);
 }
 
 void vn_pfc_departed(struct vn_net *net, uint32_t number, uint32_t class, uint32_t bytes)
 {
     struct vn_link *link = vn_link_of(net, number);
-    struct vn_class *held = &link->classes[class];
-    held->held_bytes -= bytes;
+    struct vn_class *in = &link->classes[class];
+    in->held_bytes -= bytes;
     /* An XON of 0 would never be reached: nothing inside resumes as well. */
-    if (held->since == VN_NEVER || (held->held_bytes >= held->xon && held->held_bytes != 0)) return;
-    vn_link_of(net, number ^ 1)->paused_ps += net->now - held->since;
-    held->since = link->told[class] = VN_NEVER;
-    tell(net, number, class, 0);
+    if (in->stopped_since == VN_NEVER || (in->held_bytes >= in->xon && in->held_bytes != 0)) return;
+    vn_link_of(net, number ^ 1)->paused_ps += net->now - in->stopped_since;
+    in->stopped_since = link->pause_sent[class] = VN_NEVER;
+    send_pfc(net, number, class, 0);
 }
 
 void vn_pfc_refresh(struct vn_net *net, uint32_t number, uint32_t class)
 {
     const struct vn_link *link = vn_link_of(net, number);
-    if (link->told[class] + link->refresh == net->now) tell_pause(net, number, class);
+    if (link->pause_sent[class] + link->refresh == net->now) send_pause(net, number, class);
 }
 
 void vn_pfc_arrived(struct vn_net *net, uint32_t number, uint32_t id)
@@ -98,27 +99,18 @@ void vn_pfc_arrived(struct vn_net *net, uint32_t number, uint32_t id)
     else vn_at(net, net->now + net->response, VN_EV_PFC, number);
 }
 
-/* PAUSE or RESUME of one class for what leaves by `number`. */
-static void obey(struct vn_net *net, uint32_t number, uint32_t class, uint32_t quanta)
+/* PAUSE or RESUME of one class of link `number`. */
+static void apply(struct vn_net *net, uint32_t number, uint32_t class, uint32_t quanta)
 {
     struct vn_link *link = vn_link_of(net, number);
-    uint8_t bit = (uint8_t)(1u << class);
-    if (quanta != 0) {
-        link->paused |= bit;
-        unsigned __int128 bit_times = (unsigned __int128)quanta * VN_QUANTUM_BITS * 1000000000000u;
-        link->classes[class].until = net->now + (uint64_t)(bit_times / link->rate_bps);
-        vn_at(net, link->classes[class].until, VN_EV_EXPIRY, number * VN_CLASSES + class);
-    } else {
-        link->paused &= (uint8_t)~bit;
-        if (link->classes[class].until > net->now) link->classes[class].until = net->now;
+    if (quanta == 0) {
+        vn_gate_open(link, class);
+        return;
     }
-}
-
-static void go_on(struct vn_net *net, uint32_t number)
-{
-    struct vn_link *link = vn_link_of(net, number);
-    if (link->host) vn_nic_changed(net, &net->nodes[link->node]);
-    else if (!link->pending) vn_port_serve(net, link, number);
+    vn_gate_close(link, class);
+    unsigned __int128 bit_times = (unsigned __int128)quanta * VN_QUANTUM_BITS * 1000000000000u;
+    link->classes[class].paused_until = net->now + (uint64_t)(bit_times / link->rate_bps);
+    vn_at(net, link->classes[class].paused_until, VN_EV_EXPIRY, number * VN_CLASSES + class);
 }
 
 void vn_pfc_effect(struct vn_net *net, uint32_t number)
@@ -139,16 +131,16 @@ void vn_pfc_effect(struct vn_net *net, uint32_t number)
         vn_hop_ingress(net, &net->nodes[link->to], link->to_port, id); /* which drops it */
     }
     for (uint32_t class = 0; class < VN_CLASSES; class++) {
-        if (enabled >> class & 1) obey(net, number ^ 1, class, quanta[class]);
+        if (enabled >> class & 1) apply(net, number ^ 1, class, quanta[class]);
     }
-    if (enabled != 0) go_on(net, number ^ 1);
+    if (enabled != 0) vn_gate_changed(net, number ^ 1);
 }
 
 void vn_pfc_expiry(struct vn_net *net, uint32_t number, uint32_t class)
 {
     struct vn_link *link = vn_link_of(net, number);
-    if (!(link->paused >> class & 1) || link->classes[class].until != net->now) return;
-    link->paused &= (uint8_t)~(1u << class);
+    if (!vn_gate_closed(link, class) || link->classes[class].paused_until != net->now) return;
+    vn_gate_open(link, class);
     link->expired++;
-    go_on(net, number);
+    vn_gate_changed(net, number);
 }

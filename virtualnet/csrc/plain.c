@@ -78,7 +78,7 @@ static uint32_t rules_copy(struct hop *hop, uint32_t id)
     uint32_t copy = vn_packet_new(net);
     if (copy == VN_NONE) return VN_NONE;
     *vn_packet_at(net, copy) = *vn_packet_at(net, id);
-    vn_packet_at(net, copy)->data = vn_packet_at(net, copy)->held = false;
+    vn_packet_at(net, copy)->data = vn_packet_at(net, copy)->inside = false;
     struct vn_plain *to = plain_of(net, copy);
     const struct vn_plain *from = plain_of(net, id);
     void *phv = to->p.phv;
@@ -161,7 +161,7 @@ enum vn_verdict vn_plain_egress(struct vn_net *net, struct vn_node *node, uint16
     p->std.enq_timestamp = packet->enq_timestamp;
     p->std.enq_qdepth = packet->enq_qdepth;
     enum rules_verdict fate = rules_egress(&(struct hop){net, node, passes}, id, port, queue, left);
-    if (fate != RULES_SEND) return fate == RULES_RECIRCULATED ? VN_AGAIN : VN_GONE;
+    if (fate != RULES_SEND) return fate == RULES_RECIRCULATED ? VN_RECIRCULATED : VN_GONE;
     if (node->out[port] == VN_NONE) {
         vn_packet_free(net, id);
         return VN_GONE;

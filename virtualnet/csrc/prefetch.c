@@ -1,7 +1,7 @@
 /* A node is prefetched in four steps, a turn each, as one thing points to the next. A host's lines are fetched at one go; a
  * switch needs hundreds, and of so many prefetches at once the processor drops some, so these are spread over the arrivals of the
  * turn: one step of one port with each. */
-#include "prefetch.h"
+#include "scheduler.h"
 
 enum {
     STEPS = 4,
@@ -70,7 +70,6 @@ static void prefetch_host(const struct vn_net *net, const struct vn_node *node, 
     if (step == 1) {
         prefetch_ring(net, side);
         for (uint32_t i = 0; i < node->n_turns && i < FLOWS; i++) prefetch_sender(&net->flows[node->turns[i].flow]);
-        if (node->n_turns != 0) vn_prefetch(&net->links[side->link].classes[node->turns->priority]);
     } else { /* in two steps: what was dropped comes with the second */
         for (uint32_t i = 0; i < side->n && i < PACKETS; i++) vn_prefetch_packet(net, vn_sent_at(side, i)->packet);
     }
@@ -97,10 +96,9 @@ static void prefetch_port(const struct vn_net *net, const struct vn_node *node, 
         return;
     }
     const struct vn_link *out = &net->links[side->link], *in = &net->links[side->link ^ 1];
-    const struct vn_class *class = &out->classes[out->last_class];
     const struct vn_side *far = &net->sides[out->far];
     if (step == 2) {
-        vn_prefetch(class);
+        vn_prefetch(&out->classes[out->last_class]);
         vn_prefetch(&in->classes[out->last_class]);
         vn_prefetch(far);
         if (side->n != 0) vn_prefetch_packet(net, vn_sent_at(side, 0)->packet);
@@ -110,7 +108,7 @@ static void prefetch_port(const struct vn_net *net, const struct vn_node *node, 
         /* The programs of this project keep what belongs to a port and class at this index (a hint, no more). */
         uint32_t index = (uint32_t)out->port * VN_CLASSES + out->last_class;
         if (index < node->state.size) vn_prefetch((const char *)node->state.cells + (size_t)index * node->state.stride);
-        if (class->queue.packets != 0) vn_prefetch_packet(net, class->queue.head);
+        vn_scheduler_prefetch(net, out, out->last_class);
         for (uint32_t more = 0; far->n < far->capacity && more < 8; more += 4) vn_prefetch(vn_sent_at(far, far->n + more));
         prefetch_lines(&node->lines, i, node->n_sides);
     }

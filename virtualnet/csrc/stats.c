@@ -37,7 +37,7 @@ int vn_link_stats(const struct vn_net *net, uint32_t number, struct vn_link_stat
     const struct vn_link *back = &net->links[number ^ 1]; /* what it says concerns what comes in over the other */
     for (uint32_t class = 0; class < VN_CLASSES; class++) {
         if (link->classes[class].held_max > out->held_max) out->held_max = link->classes[class].held_max;
-        if (back->classes[class].since != VN_NEVER) out->paused_ps += net->now - back->classes[class].since;
+        if (back->classes[class].stopped_since != VN_NEVER) out->paused_ps += net->now - back->classes[class].stopped_since;
     }
     return 0;
 }
