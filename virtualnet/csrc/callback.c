@@ -1,7 +1,7 @@
 /* Calls the algorithms: an NP's on_window and on_marked, an RP's on_cnp, on_cnm, on_ack, on_timer and on_bytes_sent
- * (hosts/algorithms/base.py). What the algorithm wants from then on is done before the next event.
+ * (hosts/algorithms/base.py). The algorithm's decisions (rate, timer, byte counter, CNP) are applied before the next event.
  *
- * What a method raises ends vn_run, as Python's error. */
+ * An exception in a method ends vn_run. */
 #include <math.h>
 #include <stdio.h>
 
@@ -28,7 +28,7 @@ void vn_python_end(struct vn_python *python)
     for (uint32_t i = 0; i < VN_NAMES; i++) Py_DecRef(python->names[i]);
 }
 
-/* A value of one of base.py's named tuples; takes its fields over. NULL: Python's error. */
+/* An instance of one of base.py's named tuples; steals the references to its fields. NULL: Python's error is set. */
 static PyObject *record(PyObject *type, uint32_t n, PyObject *const *fields)
 {
     PyObject *made = PyType_GenericAlloc(type, n);
@@ -43,7 +43,7 @@ static PyObject *record(PyObject *type, uint32_t n, PyObject *const *fields)
     return NULL;
 }
 
-/* Takes `result` over; false: there is none. */
+/* Drops a result; false: the call raised. */
 static bool done(PyObject *result)
 {
     Py_DecRef(result);
@@ -52,7 +52,7 @@ static bool done(PyObject *result)
 
 static bool failed(double value) { return value == -1 && PyErr_Occurred() != NULL; }
 
-/* Takes `value` over. */
+/* Steals the reference to `value`. */
 static bool to_double(PyObject *value, double *to)
 {
     if (value == NULL) return false;
@@ -84,7 +84,7 @@ static PyObject *window_of(const struct vn_net *net, const struct vn_callback *c
     return record(net->python.window, 6, fields);
 }
 
-/* Sends what the NP returned: a Cnp, or None. */
+/* Sends the Cnp that the NP returned, if it isn't None. */
 static bool send(struct vn_net *net, uint32_t flow, PyObject *cnp)
 {
     if (cnp == &_Py_NoneStruct) return true;
@@ -150,7 +150,7 @@ static PyObject *cnp_of(const struct vn_net *net, const struct vn_callback *call
     return cnp;
 }
 
-/* With feedback, which it takes over, and the time. */
+/* Calls with the feedback, whose reference it steals, and the time. */
 static bool call_with(PyObject *rp, PyObject *method, PyObject *feedback, PyObject *now)
 {
     if (feedback == NULL) return false;
@@ -207,7 +207,7 @@ static bool read_timer(const struct vn_net *net, PyObject *rp, uint64_t *timer)
     return none || (!failed(timer_s) && to_ps(timer_s, timer));
 }
 
-/* VN_NEVER: it doesn't want to hear of bytes. */
+/* VN_NEVER: it wants no byte counter. */
 static bool read_due_bytes(const struct vn_net *net, PyObject *rp, uint64_t *due_bytes)
 {
     PyObject *value = PyObject_GetAttr(rp, net->python.names[VN_DUE_BYTES]);

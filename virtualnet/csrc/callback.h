@@ -1,4 +1,4 @@
-/* What the engine calls of Python, and with what: see callback.c. */
+/* Calls of RPs' and NPs' methods in Python, with their arguments: see callback.c. */
 #ifndef VN_CALLBACK_H
 #define VN_CALLBACK_H
 

@@ -1,11 +1,11 @@
 /* pcap files: nanosecond format, link type Ethernet, whole frames. Bytes that aren't stored are payload: zeros, and the ICRC,
- * which is computed here (InfiniBand Architecture 1.2.1, A17.3.3). */
+ * computed here (InfiniBand Architecture 1.2.1, A17.3.3). */
 #include <errno.h>
 #include <string.h>
 
 #include "packets.h"
 
-enum { IP_HEADER = 14, PAYLOAD = 54, ICRC = 4, LARGEST = 16384 };
+enum { LARGEST = 16384 };
 
 int vn_capture(struct vn_net *net, uint32_t number, const char *path)
 {
@@ -20,13 +20,13 @@ int vn_capture(struct vn_net *net, uint32_t number, const char *path)
     return 0;
 }
 
-/* What switches may change counts as ones, as does a local route header of eight bytes. */
+/* Eight bytes of ones for the local route header, then the packet, with ones for the fields that switches may change. */
 static uint32_t icrc(const uint8_t *frame, uint32_t length)
 {
     uint8_t masked[8 + LARGEST];
-    uint32_t covered = length - IP_HEADER - ICRC;
+    uint32_t covered = length - WIRE_IP - WIRE_ICRC_BYTES;
     memset(masked, 0xff, 8);
-    memcpy(masked + 8, frame + IP_HEADER, covered);
+    memcpy(masked + 8, frame + WIRE_IP, covered);
     masked[8 + 1] = masked[8 + 8] = masked[8 + 10] = masked[8 + 11] = masked[8 + 26] = masked[8 + 27] = masked[8 + 32] = 0xff;
     return (uint32_t)sw_hash_crc32(masked, 8 + covered);
 }
@@ -37,9 +37,9 @@ void vn_capture_frame(const struct vn_net *net, FILE *file, struct vn_packet *pa
     uint32_t length = packet->bytes < LARGEST ? packet->bytes : LARGEST;
     uint32_t stored = length < net->stored ? length : net->stored;
     memcpy(frame, vn_frame(net, packet), stored);
-    if (packet->flow != VN_NONE && length >= PAYLOAD + ICRC) {
+    if (packet->flow != VN_NONE && length >= WIRE_PAYLOAD + WIRE_ICRC_BYTES) {
         uint32_t crc = icrc(frame, length);
-        for (uint32_t i = 0; i < ICRC; i++) frame[length - ICRC + i] = (uint8_t)(crc >> 8 * i);
+        for (uint32_t i = 0; i < WIRE_ICRC_BYTES; i++) frame[length - WIRE_ICRC_BYTES + i] = (uint8_t)(crc >> 8 * i);
     }
     uint64_t ns = at / 1000;
     const uint32_t record[] = {(uint32_t)(ns / 1000000000u), (uint32_t)(ns % 1000000000u), length, packet->bytes};

@@ -1,4 +1,4 @@
-/* Events: memory. */
+/* Events: memory, and the sorting of arrivals. */
 #include "events.h"
 
 #include <stdlib.h>
@@ -29,21 +29,21 @@ bool vn_tournament_room(struct vn_tournament *events, uint32_t slots)
     return true;
 }
 
-/* Few, or hardly out of order. */
-static void insert(struct vn_coming *array, uint32_t n)
+/* Insertion sort: for few, or nearly sorted ones. */
+static void insert(struct vn_listed *array, uint32_t n)
 {
     for (uint32_t i = 1; i < n; i++) {
-        struct vn_coming coming = array[i];
+        struct vn_listed next = array[i];
         uint32_t at = i;
-        for (; at > 0 && array[at - 1].time > coming.time; at--) array[at] = array[at - 1];
-        if (at != i) array[at] = coming;
+        for (; at > 0 && array[at - 1].time > next.time; at--) array[at] = array[at - 1];
+        if (at != i) array[at] = next;
     }
 }
 
 enum { DIGIT = 9 }; /* bits */
 
-/* By a digit of the times since `first`. */
-static void distribute(const struct vn_coming *from, struct vn_coming *to, uint32_t n, uint64_t first, uint32_t shift)
+/* One pass of radix sort, by a digit of the times since `first`. */
+static void distribute(const struct vn_listed *from, struct vn_listed *to, uint32_t n, uint64_t first, uint32_t shift)
 {
     enum { VALUES = 1 << DIGIT };
     uint32_t places[VALUES] = {0}, place = 0;
@@ -56,15 +56,15 @@ static void distribute(const struct vn_coming *from, struct vn_coming *to, uint3
     for (uint32_t i = 0; i < n; i++) to[places[(from[i].time - first) >> shift & (VALUES - 1)]++] = from[i];
 }
 
-/* Many: by the first digit in which their times differ, very many by the first two, the second one first: in that nothing has to be
- * foretold. What is left is seldom out of order. */
-struct vn_coming *vn_sort(struct vn_coming *array, struct vn_coming *spare, uint32_t n, uint64_t first, uint64_t last)
+/* Radix sort, which has no unpredictable branch, by the most significant digit in which times can differ; of very many, by the two
+ * most significant. Few pairs are then out of order: insertion sort does the rest. */
+struct vn_listed *vn_sort(struct vn_listed *array, struct vn_listed *spare, uint32_t n, uint64_t first, uint64_t last)
 {
     enum { FEW = 32, MANY = 1024 };
     uint32_t bits = 64 - (uint32_t)__builtin_clzll((last - first) | 1);
     for (uint32_t digit = n < FEW ? 0 : n < MANY ? 1 : 2; digit > 0; digit--) {
         distribute(array, spare, n, first, bits > DIGIT * digit ? bits - DIGIT * digit : 0);
-        struct vn_coming *sorted = spare;
+        struct vn_listed *sorted = spare;
         spare = array;
         array = sorted;
     }

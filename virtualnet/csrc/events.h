@@ -1,5 +1,5 @@
-/* Events, and what orders them: what happens next, by (time, key). The key is the event's kind and what it belongs to, so that the
- * order is a fact of the model, not of the design here. */
+/* Events in the order of (time, key). The key is the event's kind and its object's number, so that the order is a property of the
+ * model, not of these data structures. */
 #ifndef VN_EVENTS_H
 #define VN_EVENTS_H
 
@@ -12,7 +12,7 @@ enum { VN_CLOSED = -1u };
 
 struct vn_event { uint64_t time, key; };
 
-/* One comparison of 128 bits, without a branch: which of two events comes first can't be foretold. */
+/* One comparison of 128 bits, without a branch: it would be unpredictable. */
 static inline bool vn_before(struct vn_event a, struct vn_event b)
 {
     return ((unsigned __int128)a.time << 64 | a.key) < ((unsigned __int128)b.time << 64 | b.key);
@@ -41,7 +41,7 @@ static inline bool vn_push(struct vn_queue *queue, struct vn_event event)
     return true;
 }
 
-/* Takes the first event; there is one. Its place goes down to a leaf, and the last event rises from there: seldom far. */
+/* Takes the first event; there is one. The hole sinks to a leaf, and the last event rises from there, seldom far. */
 static inline struct vn_event vn_pop(struct vn_queue *queue)
 {
     struct vn_event *events = queue->events, first = events[0];
@@ -58,18 +58,18 @@ static inline struct vn_event vn_pop(struct vn_queue *queue)
     return first;
 }
 
-/* ---- an event a slot: a tournament ---- */
+/* ---- one event a slot: a tournament tree ---- */
 
-/* A slot's event is at[n + slot], one of time VN_NEVER if it has none; at[i] is the earlier one of at[2 i] and at[2 i + 1],
- * so at[1] the first of all. n is a power of two. A slot that is `open` has its event in its place alone, until that plays. */
+/* A slot's event is at[n + slot], with time VN_NEVER if it has none; at[i] is the earlier one of at[2 i] and at[2 i + 1], so at[1]
+ * is the first of all. n is a power of two. The event of the `open` slot is in its leaf alone until vn_play carries it up. */
 struct vn_tournament {
     struct vn_event *at;
     uint32_t n, open;
 };
 
-static bool vn_tournament_room(struct vn_tournament *, uint32_t slots); /* for so many; false: out of memory, all is as it was */
+static bool vn_tournament_room(struct vn_tournament *, uint32_t slots); /* for so many; false: out of memory, nothing has changed */
 
-/* A slot's event changed: who is first now. Way and work are the same each time, so nothing here has to be foretold. */
+/* After a slot's event changed: carries the earlier events up to the root, always by the same path: no branch to mispredict. */
 static inline void vn_play(struct vn_tournament *events, uint32_t slot)
 {
     enum { ONE = sizeof(struct vn_event) };
@@ -92,11 +92,11 @@ static inline void vn_enter(struct vn_tournament *events, uint32_t slot, struct 
     if (slot != events->open) vn_play(events, slot);
 }
 
-/* ---- what arrives ---- */
+/* ---- arrivals, listed before the turn in which they happen (order.c) ---- */
 
-struct vn_coming { uint64_t time; uint32_t side, packet; };
+struct vn_listed { uint64_t time; uint32_t rx, packet; };
 
-/* By time, from `first` to `last`, and stably so. Returns the one of the two arrays in which they are then. */
-static struct vn_coming *vn_sort(struct vn_coming *, struct vn_coming *spare, uint32_t n, uint64_t first, uint64_t last);
+/* Sorts by time, which is from `first` to `last`, stably. Returns the one of the two arrays that has the result. */
+static struct vn_listed *vn_sort(struct vn_listed *, struct vn_listed *spare, uint32_t n, uint64_t first, uint64_t last);
 
 #endif

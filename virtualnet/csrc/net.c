@@ -30,9 +30,9 @@ static int refuse(struct vn_net *net, int code, const char *why)
     return code;
 }
 
-/* ---- memory: packets, flows and links are used from the start of an area each ---- */
+/* ---- memory: packets, flows and links have an area each, used from its start ---- */
 
-/* Address space that takes memory where it is used, in large pages if there are any; NULL: the run has failed. */
+/* Address space; memory is taken as it is touched, in large pages if there are any. NULL: the run has failed. */
 static void *reserve(struct vn_net *net, size_t bytes)
 {
     void *area = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -62,29 +62,29 @@ static bool pool_init(struct vn_net *net)
     return net->pool != NULL;
 }
 
-/* A node's sides stand side by side, in the order of the links that end there. */
-static bool sides_init(struct vn_net *net)
+/* A node's receive ports are contiguous, in the order of the links that end there. */
+static bool rx_ports_init(struct vn_net *net)
 {
-    net->sides = aligned_alloc(64, aligned((net->n_links + 1) * sizeof *net->sides));
-    if (net->sides == NULL) {
+    net->rx_ports = aligned_alloc(64, aligned((net->n_links + 1) * sizeof *net->rx_ports));
+    if (net->rx_ports == NULL) {
         vn_fail(net, "out of memory for links");
         return false;
     }
-    struct vn_side *next = net->sides;
+    struct vn_rx_port *next = net->rx_ports;
     for (uint32_t i = 0; i < net->n_nodes; i++) {
-        net->nodes[i].sides = next;
-        next += net->nodes[i].n_sides;
-        net->nodes[i].n_sides = 0;
+        net->nodes[i].rx_ports = next;
+        next += net->nodes[i].n_ports;
+        net->nodes[i].n_ports = 0;
     }
     for (uint32_t i = 0; i < net->n_links; i++) {
         struct vn_link *in = &net->links[i];
         struct vn_node *node = &net->nodes[in->to];
-        struct vn_side *side = &node->sides[node->n_sides++];
-        *side = (struct vn_side){
-            .arrives = VN_NEVER, .link = i ^ 1, .node = in->to, .from = in->node, .delay = in->delay, .port = in->to_port,
+        struct vn_rx_port *rx = &node->rx_ports[node->n_ports++];
+        *rx = (struct vn_rx_port){
+            .next_arrival = VN_NEVER, .link = i ^ 1, .node = in->to, .from = in->node, .delay = in->delay, .port = in->to_port,
             .host = in->to_host,
         };
-        in->far = (uint32_t)(side - net->sides);
+        in->rx_port = (uint32_t)(rx - net->rx_ports);
     }
     return true;
 }
@@ -130,7 +130,7 @@ void vn_destroy(struct vn_net *net)
     if (net == NULL) return;
     for (uint32_t i = 0; i < net->n_nodes; i++) {
         free(net->nodes[i].out);
-        free(net->nodes[i].turns);
+        free(net->nodes[i].tx_flows);
         free(net->nodes[i].events.at);
         free(net->nodes[i].others.events);
         free(net->nodes[i].starts.events);
@@ -146,18 +146,18 @@ void vn_destroy(struct vn_net *net)
     }
     if (net->pool != NULL) munmap(net->pool, (size_t)net->lines * 64 * MOST_PACKETS);
     if (net->links != NULL) munmap(net->links, MOST_LINKS * sizeof *net->links);
-    for (uint32_t i = 0; net->sides != NULL && i < net->n_links; i++) free(net->sides[i].ring);
-    free(net->sides);
-    for (uint32_t i = 0; i < 2; i++) free(net->schedule.lists[i]);
-    free(net->schedule.done);
-    free(net->schedule.round);
+    for (uint32_t i = 0; net->rx_ports != NULL && i < net->n_links; i++) free(net->rx_ports[i].ring);
+    free(net->rx_ports);
+    for (uint32_t i = 0; i < 2; i++) free(net->schedule.arrival_lists[i]);
+    free(net->schedule.clock);
+    free(net->schedule.order);
     free(net->schedule.queue.events);
-    free(net->schedule.first);
+    free(net->schedule.next_event);
     for (uint32_t i = 0; i < VN_QPS / VN_QP_PAGE; i++) free(net->flow_of[i]);
     for (uint32_t i = 0; i < net->n_flows; i++) {
         Py_DecRef(net->flows[i].rp);
         Py_DecRef(net->flows[i].np);
-        free(net->flows[i].asked);
+        free(net->flows[i].ackreqs);
     }
     if (net->flows != NULL) munmap(net->flows, MOST_FLOWS * sizeof *net->flows);
     free(net->nodes);
@@ -170,7 +170,7 @@ const char *vn_error(const struct vn_net *net) { return net->error; }
 
 struct vn_exchange *vn_exchange_of(struct vn_net *net) { return &net->exchange; }
 
-/* Room for one more, on a cache line of its own: capacities are powers of two. NULL: no memory, all is as it was. */
+/* Room for one more, aligned to a cache line: capacities are powers of two. NULL: out of memory, nothing has changed. */
 static void *room(void *array, uint32_t n, size_t size)
 {
     if (n != 0 && (n & (n - 1)) != 0) return array;
@@ -186,9 +186,9 @@ static int64_t add_node(struct vn_net *net, const struct vn_node *like)
     struct vn_node *nodes = room(net->nodes, net->n_nodes, sizeof *nodes);
     if (nodes == NULL) return refuse(net, -ENOMEM, "out of memory");
     net->nodes = nodes;
-    uint64_t *first = room(net->schedule.first, net->n_nodes, sizeof *first);
+    uint64_t *first = room(net->schedule.next_event, net->n_nodes, sizeof *first);
     if (first == NULL) return refuse(net, -ENOMEM, "out of memory");
-    net->schedule.first = first;
+    net->schedule.next_event = first;
     first[net->n_nodes] = VN_NEVER;
     struct vn_node *node = &nodes[net->n_nodes];
     *node = *like;
@@ -233,9 +233,9 @@ static int attach(struct vn_net *net, uint32_t link, uint32_t number, uint16_t p
     struct vn_node *node = &net->nodes[number];
     uint32_t *place = node->host ? &node->link : port < SW_MAX_PORTS ? &node->out[port] : NULL;
     if (place == NULL || *place != VN_NONE) return refuse(net, -EEXIST, "no such port, or it has a link");
-    if (!vn_tournament_room(&node->events, node->n_sides + 2)) return refuse(net, -ENOMEM, "out of memory");
+    if (!vn_tournament_room(&node->events, node->n_ports + 2)) return refuse(net, -ENOMEM, "out of memory");
     *place = link;
-    node->n_sides++;
+    node->n_ports++;
     return 0;
 }
 
@@ -254,7 +254,7 @@ int64_t vn_add_link(struct vn_net *net, uint32_t a, uint16_t port_a, uint32_t b,
             .node = i == 0 ? a : b, .port = i == 0 ? port_a : port_b, .to = i == 0 ? b : a,
             .to_port = i == 0 ? port_b : port_a, .up = true, .delay = delay_ps,
         };
-        link->slot = (uint16_t)net->nodes[link->node].n_sides;
+        link->slot = (uint16_t)net->nodes[link->node].n_ports;
         link->host = net->nodes[link->node].host;
         link->to_host = net->nodes[link->to].host;
         set_rate(link, rate_bps);
@@ -273,7 +273,7 @@ int vn_set_link(struct vn_net *net, uint32_t number, uint64_t rate_bps, bool up)
     struct vn_link *link = &net->links[number];
     set_rate(link, rate_bps);
     link->up = up;
-    /* What comes in over either direction may now be more than before. */
+    /* The headroom of either direction may have grown. */
     for (uint32_t i = 0; i < 2; i++) {
         if (net->links[number ^ i].lossless != 0) vn_pfc_limits(net, number ^ i);
     }
@@ -331,16 +331,16 @@ int64_t vn_add_flow(struct vn_net *net, const struct vn_flow_config *config, PyO
     if (!(config->rate_bps > 0) || config->priority >= VN_CLASSES) return refuse(net, -EINVAL, "no rate, or no such class");
     if (config->start_ps < net->now) return refuse(net, -EINVAL, "the flow's start is over");
     if (net->n_flows == MOST_FLOWS) return refuse(net, -ENOSPC, "too many flows");
-    uint64_t *asked = NULL;
-    uint32_t n_asked = VN_ASKED;
+    uint64_t *ackreqs = NULL;
+    uint32_t n_ackreqs = VN_ACKREQS;
     if (config->segment != 0) {
         uint64_t segments = (config->packets + config->segment - 1) / config->segment;
-        if (segments != 0 && segments < n_asked) n_asked = (uint32_t)segments;
-        asked = calloc(n_asked, sizeof *asked);
-        if (asked == NULL) return refuse(net, -ENOMEM, "out of memory");
+        if (segments != 0 && segments < n_ackreqs) n_ackreqs = (uint32_t)segments;
+        ackreqs = calloc(n_ackreqs, sizeof *ackreqs);
+        if (ackreqs == NULL) return refuse(net, -ENOMEM, "out of memory");
     }
     if (!note_flow(net, wire_load24(config->data + WIRE_QP), net->n_flows)) {
-        free(asked);
+        free(ackreqs);
         return refuse(net, -ENOMEM, "out of memory");
     }
     uint32_t number = net->n_flows++;
@@ -354,7 +354,7 @@ int64_t vn_add_flow(struct vn_net *net, const struct vn_flow_config *config, PyO
         .start = config->start_ps, .end = config->end_ps, .period = config->period_ps, .phase = config->phase_ps,
         .rate_bps = config->rate_bps, .limit_bps = config->limit_bps, .rp = rp, .np = np, .ended = VN_NEVER,
         .timer = config->timer_ps, .due_bytes = config->due_bytes,
-        .asked = asked, .n_asked = n_asked, .marked_from = config->wants_marked ? 0 : VN_NEVER, .first = VN_NEVER,
+        .ackreqs = ackreqs, .n_ackreqs = n_ackreqs, .marked_from = config->wants_marked ? 0 : VN_NEVER, .first = VN_NEVER,
         .last = VN_NEVER, .complete = VN_NEVER, .window_first = VN_NEVER, .window_end = VN_NEVER,
     };
     Py_IncRef(rp);
@@ -398,7 +398,7 @@ enum vn_reason vn_run(struct vn_net *net, PyObject *flows, PyObject *on_window, 
     net->python.on_window = on_window;
     net->python.on_rate = on_rate;
     if (net->raised) snprintf(net->error, sizeof net->error, "an algorithm raised an error: the run can't go on");
-    if (net->pool == NULL && !net->failed && sides_init(net) && vn_order_init(net)) pool_init(net);
+    if (net->pool == NULL && !net->failed && rx_ports_init(net) && vn_order_init(net)) pool_init(net);
     enum vn_reason reason = net->failed ? VN_FAILED : vn_run_events(net);
     if (net->raised) return VN_FAILED; /* exchange says whose algorithm it was */
     net->exchange.now_s = vn_seconds(net->now);

@@ -1,5 +1,5 @@
-/* A host's NIC: the model of hosts/csrc/nic.h, on time. A serialiser at the link's rate; CNPs first, which no PAUSE stops; flows
- * round robin among those that may send, each paced at its rate; PFC stops a class. */
+/* A host's NIC: the model of hosts/csrc/nic.h without the live clock's delays. A serialiser at the link's rate; CNPs and ACKs first,
+ * which no PAUSE stops; then flows, round robin, each paced at its rate; the gate stops a class. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -12,38 +12,37 @@ static uint64_t interval_of(const struct vn_flow *flow)
     return ps < 1e18 ? (uint64_t)llround(ps) : (uint64_t)1e18;
 }
 
-/* Of the flows that may send at `start` the next one after the last. */
-static uint32_t next_turn(const struct vn_node *node, uint64_t start)
+/* Round robin: of the flows that may send at `start`, the one after the flow that sent last. */
+static uint32_t next_in_round_robin(const struct vn_node *node, uint64_t start)
 {
     uint32_t first = VN_NONE;
-    for (uint32_t i = 0; i < node->n_turns; i++) {
-        if (node->turns[i].eligible > start) continue;
-        if (node->last == VN_NONE || node->turns[i].flow > node->last) return i;
+    for (uint32_t i = 0; i < node->n_tx_flows; i++) {
+        if (node->tx_flows[i].eligible > start) continue;
+        if (node->last == VN_NONE || node->tx_flows[i].flow > node->last) return i;
         if (first == VN_NONE) first = i;
     }
     return first;
 }
 
-/* What starts next, and when: the earliest; the flow whose turn it is where several could start. It follows from what the NIC and
- * its flows are, so it holds until something of them changes. */
+/* What starts next, and when. It is a function of the state of the NIC and its flows, so it holds until that changes. */
 static struct vn_choice choose(struct vn_net *net, struct vn_node *node)
 {
     const struct vn_link *link = vn_link_of(net, node->link);
     uint64_t earliest = VN_NEVER, first_end = VN_NEVER;
     uint32_t ending = 0;
-    for (uint32_t i = 0; i < node->n_turns; i++) {
-        struct vn_turn *turn = &node->turns[i];
-        uint64_t at = vn_gate_closed(link, turn->priority) ? VN_NEVER : turn->next;
-        if (at >= turn->end) {
-            if (turn->end < first_end) {
-                first_end = turn->end;
+    for (uint32_t i = 0; i < node->n_tx_flows; i++) {
+        struct vn_tx_flow *tx_flow = &node->tx_flows[i];
+        uint64_t at = vn_gate_closed(link, tx_flow->priority) ? VN_NEVER : tx_flow->next;
+        if (at >= tx_flow->end) {
+            if (tx_flow->end < first_end) {
+                first_end = tx_flow->end;
                 ending = i;
             }
             at = VN_NEVER;
         } else if (at < earliest) {
             earliest = at;
         }
-        turn->eligible = at;
+        tx_flow->eligible = at;
     }
     uint64_t start = earliest > link->free ? earliest : link->free;
     if (start < net->now) start = net->now; /* the gate was closed: by now others may send as well */
@@ -53,7 +52,7 @@ static struct vn_choice choose(struct vn_net *net, struct vn_node *node)
         if (earliest == VN_NEVER || at <= start) choice = (struct vn_choice){at, VN_CONTROL, 0};
     }
     if (choice.what == VN_NOTHING && earliest != VN_NEVER && link->up) {
-        choice = (struct vn_choice){start, VN_START, next_turn(node, start)};
+        choice = (struct vn_choice){start, VN_START, next_in_round_robin(node, start)};
     }
     if (first_end < choice.when) choice = (struct vn_choice){first_end, VN_END, ending};
     return choice;
@@ -61,25 +60,25 @@ static struct vn_choice choose(struct vn_net *net, struct vn_node *node)
 
 static void drop(struct vn_net *net, struct vn_node *node, uint32_t index, uint64_t ended)
 {
-    net->flows[node->turns[index].flow].ended = ended;
-    node->n_turns--;
-    for (uint32_t i = index; i < node->n_turns; i++) node->turns[i] = node->turns[i + 1];
+    net->flows[node->tx_flows[index].flow].ended = ended;
+    node->n_tx_flows--;
+    for (uint32_t i = index; i < node->n_tx_flows; i++) node->tx_flows[i] = node->tx_flows[i + 1];
 }
 
-/* NULL: the flow hasn't begun, or it has ended. */
-static struct vn_turn *turn_of(const struct vn_node *node, uint32_t flow)
+/* NULL: the flow hasn't started, or it has ended. */
+static struct vn_tx_flow *tx_flow_of(const struct vn_node *node, uint32_t flow)
 {
-    for (uint32_t i = 0; i < node->n_turns; i++) {
-        if (node->turns[i].flow == flow) return &node->turns[i];
+    for (uint32_t i = 0; i < node->n_tx_flows; i++) {
+        if (node->tx_flows[i].flow == flow) return &node->tx_flows[i];
     }
     return NULL;
 }
 
-/* Sends the next frame of a flow. True: with it the flow has sent as many bytes as its RP wants to hear of. */
+/* Sends the next frame of a flow. True: the RP's byte counter is due. */
 static bool start(struct vn_net *net, struct vn_node *node, uint32_t index)
 {
-    struct vn_turn *turn = &node->turns[index];
-    uint32_t number = turn->flow, id = vn_packet_new(net);
+    struct vn_tx_flow *tx_flow = &node->tx_flows[index];
+    uint32_t number = tx_flow->flow, id = vn_packet_new(net);
     struct vn_flow *flow = &net->flows[number];
     if (id == VN_NONE) return false;
     struct vn_packet *packet = vn_packet_at(net, id);
@@ -91,11 +90,11 @@ static bool start(struct vn_net *net, struct vn_node *node, uint32_t index)
     flow->sent++;
     flow->sent_bytes += packet->bytes;
 
-    /* A flow that had to wait keeps the credit for one packet. */
+    /* A flow that had to wait keeps the credit of one packet. */
     uint64_t credit = net->now > flow->interval ? net->now - flow->interval : 0;
-    flow->base = turn->next > credit ? turn->next : credit;
+    flow->base = tx_flow->next > credit ? tx_flow->next : credit;
     flow->has_base = true;
-    turn->next = flow->base + flow->interval;
+    tx_flow->next = flow->base + flow->interval;
     node->last = number;
     if (last) drop(net, node, index, vn_link_of(net, node->link)->free + vn_link_of(net, node->link)->delay);
     return !last && flow->sent_bytes >= flow->due_bytes;
@@ -125,7 +124,7 @@ void vn_nic_event(struct vn_net *net, uint32_t link)
     while (node->choice.when <= net->now && callback.method == VN_NAMES && !net->failed) {
         struct vn_choice choice = node->choice;
         if (choice.what == VN_START) {
-            callback.flow = node->turns[choice.index].flow;
+            callback.flow = node->tx_flows[choice.index].flow;
             if (start(net, node, choice.index)) callback.method = VN_ON_BYTES_SENT;
         }
         else if (choice.what == VN_CONTROL) vn_transmit(net, out, vn_urgent_pop(net, out));
@@ -146,26 +145,26 @@ void vn_nic_add(struct vn_net *net, uint32_t number)
 {
     struct vn_flow *flow = &net->flows[number];
     struct vn_node *node = &net->nodes[flow->src];
-    if (flow->ended != VN_NEVER) return; /* stopped before it began */
-    if (node->n_turns == node->capacity) {
+    if (flow->ended != VN_NEVER) return; /* stopped before it started */
+    if (node->n_tx_flows == node->capacity) {
         uint32_t capacity = node->capacity == 0 ? 4 : 2 * node->capacity;
-        struct vn_turn *turns = realloc(node->turns, capacity * sizeof *turns);
-        if (turns == NULL) {
+        struct vn_tx_flow *tx_flows = realloc(node->tx_flows, capacity * sizeof *tx_flows);
+        if (tx_flows == NULL) {
             vn_fail(net, "out of memory for the flows of a host");
             return;
         }
-        node->turns = turns;
+        node->tx_flows = tx_flows;
         node->capacity = capacity;
     }
-    uint32_t at = node->n_turns++;
-    for (; at > 0 && node->turns[at - 1].flow > number; at--) node->turns[at] = node->turns[at - 1];
-    node->turns[at] = (struct vn_turn){.next = flow->start, .end = flow->end, .flow = number, .priority = flow->priority};
+    uint32_t at = node->n_tx_flows++;
+    for (; at > 0 && node->tx_flows[at - 1].flow > number; at--) node->tx_flows[at] = node->tx_flows[at - 1];
+    node->tx_flows[at] = (struct vn_tx_flow){.next = flow->start, .end = flow->end, .flow = number, .priority = flow->priority};
     flow->interval = interval_of(flow);
     vn_nic_changed(net, node);
 }
 
-/* A host's flows may be thousands, one after the other: all that happens there would pass by their starts in the queue. So
- * that has the first ones alone, most often one; the others wait in a list, the next one last. */
+/* A host may have thousands of flows, one after the other, and their starts would make the heap deep for all other events. So the
+ * heap has the first starts alone, most often one; the others wait in a list, sorted with the next one last. */
 void vn_nic_await(struct vn_net *net, uint32_t number)
 {
     uint64_t start = net->flows[number].start;
@@ -211,22 +210,22 @@ void vn_nic_stop(struct vn_net *net, uint32_t number)
     const struct vn_link *link = vn_link_of(net, node->link);
     if (flow->start > net->now) flow->ended = net->now;
     uint64_t left = flow->sent != 0 ? link->free + link->delay : 0;
-    struct vn_turn *turn = turn_of(node, number);
-    if (turn != NULL) drop(net, node, (uint32_t)(turn - node->turns), left > net->now ? left : net->now);
+    struct vn_tx_flow *tx_flow = tx_flow_of(node, number);
+    if (tx_flow != NULL) drop(net, node, (uint32_t)(tx_flow - node->tx_flows), left > net->now ? left : net->now);
     vn_nic_changed(net, node);
 }
 
-/* The gap after the flow's last frame follows the new rate at once. */
+/* The gap after the flow's last frame changes to the new rate at once. */
 void vn_nic_rate(struct vn_net *net, uint32_t number, double rate_bps)
 {
     struct vn_flow *flow = &net->flows[number];
     if (rate_bps == flow->rate_bps || flow->ended != VN_NEVER) return;
     flow->rate_bps = rate_bps;
     flow->interval = interval_of(flow);
-    struct vn_turn *turn = turn_of(&net->nodes[flow->src], number);
-    if (turn == NULL) return; /* it hasn't begun: it will with this rate */
+    struct vn_tx_flow *tx_flow = tx_flow_of(&net->nodes[flow->src], number);
+    if (tx_flow == NULL) return; /* it hasn't started: it will with this rate */
     uint64_t next = flow->has_base ? flow->base + flow->interval : 0;
     if (next < net->now) next = net->now;
-    turn->next = next > flow->start ? next : flow->start;
+    tx_flow->next = next > flow->start ? next : flow->start;
     vn_nic_changed(net, &net->nodes[flow->src]);
 }

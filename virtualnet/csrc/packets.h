@@ -1,4 +1,4 @@
-/* Packets: where they are, and the lists that they wait in. */
+/* Packets in memory, and the FIFOs in which they wait. */
 #ifndef VN_PACKETS_H
 #define VN_PACKETS_H
 
@@ -6,7 +6,7 @@
 
 static uint32_t vn_packet_grow(struct vn_net *);
 
-/* A packet's number is that of its first line. */
+/* A packet's number is that of its first cache line in the pool. */
 static inline struct vn_packet *vn_packet_at(const struct vn_net *net, uint32_t id)
 {
     return (struct vn_packet *)(void *)(net->pool + (size_t)id * 64);
@@ -31,13 +31,13 @@ static inline uint32_t vn_packet_new(struct vn_net *net)
     return id;
 }
 
-/* Of the frames on their way to it, one, from the first on. */
-static inline struct vn_sent *vn_sent_at(const struct vn_side *side, uint32_t index)
+/* The frame in flight with this index; 0 arrives first. */
+static inline struct vn_in_flight *vn_in_flight_at(const struct vn_rx_port *rx, uint32_t index)
 {
-    return &side->ring[(side->head + index) & (side->capacity - 1)];
+    return &rx->ring[(rx->head + index) & (rx->capacity - 1)];
 }
 
-/* Fills the frame: what the template holds, and zeros. */
+/* Fills the frame: the template, then zeros. */
 static inline uint8_t *vn_fill(const struct vn_net *net, struct vn_packet *packet, const uint8_t *template)
 {
     uint8_t *frame = vn_frame(net, packet);
@@ -68,7 +68,7 @@ static inline uint32_t vn_fifo_pop(struct vn_net *net, struct vn_fifo *fifo)
     return id;
 }
 
-/* Control frames of a port: they go first. */
+/* Control frames of a port: sent before all else. */
 static inline void vn_urgent_push(struct vn_net *net, struct vn_link *link, uint32_t id)
 {
     vn_fifo_push(net, &link->control, id);

@@ -1,16 +1,15 @@
-/* Priority flow control below the pipeline, IEEE 802.1Qbb: thresholds on what came in over a link and is inside, PAUSE and
- * RESUME frames back over it, and ports that obey them.
+/* Priority flow control below the pipeline, IEEE 802.1Qbb: XOFF and XON on a link's input occupancy, PAUSE and RESUME frames back
+ * over it, and the gate that they close and open.
  *
- * A frame that arrives takes effect after the response time: first the program's ingress sees it, which keeps its own
- * account of pauses, then the port stops or goes on. So that a departing packet finds the program's state as the
- * frame left it. */
+ * A frame takes effect after the response time: first the program's ingress gets it, which keeps its own account of pauses,
+ * then the gate changes. So a departing packet finds the program's state as the frame left it. */
 #include <string.h>
 
 #include "gate.h"
 #include "packets.h"
 
-/* Bytes that can still come in over a link when a PAUSE falls due: a frame that keeps the PAUSE from leaving, the PAUSE
- * itself, both ways, the far end's response, and a frame that it has started by then; and the one that passed XOFF. */
+/* XOFF and PFC headroom, the bytes that can still come in after XOFF: the frame that passed it; a frame that delays the PAUSE, the
+ * PAUSE itself, both propagation delays, the far end's response time, and a frame that it has started by then. */
 void vn_pfc_limits(struct vn_net *net, uint32_t number)
 {
     struct vn_link *link = vn_link_of(net, number);
@@ -24,7 +23,7 @@ void vn_pfc_limits(struct vn_net *net, uint32_t number)
     }
 }
 
-/* Queues a frame for one class of what comes in over `number`; 0 quanta is a RESUME. */
+/* Sends a PFC frame for one class back over link `number`; 0 quanta is a RESUME. */
 static void send_pfc(struct vn_net *net, uint32_t number, uint32_t class, uint16_t quanta)
 {
     const struct vn_link *link = vn_link_of(net, number);

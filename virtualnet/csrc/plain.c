@@ -6,7 +6,7 @@
 
 #include "packets.h"
 
-/* A switch with a packet in it, and how often that went through ports without a link, one after the other. */
+/* A switch that processes a packet, and how many times in a row the packet has left by a port without a link. */
 struct hop { struct vn_net *net; struct vn_node *node; uint32_t passes; };
 
 typedef struct hop rules_switch;
@@ -18,7 +18,7 @@ enum { MAX_PASSES = 64 };
 
 static uint64_t now_us(const struct vn_net *net) { return net->now / 1000000; }
 
-/* What a packet has before it is parsed. */
+/* The state of a packet before it is parsed. */
 static void reset(const struct vn_net *net, struct sw_packet *p)
 {
     memset(p->phv, 0, net->phv_size);
@@ -39,7 +39,7 @@ void vn_plain_init(struct vn_net *net, struct vn_packet *packet)
     plain->p.phv = vn_frame(net, packet) - net->headroom - net->phv_size;
 }
 
-/* Puts the frame where it belongs, after headers were added or removed. */
+/* Moves the frame back to its place, after headers were added or removed. */
 static void settle(struct vn_net *net, uint32_t id)
 {
     struct sw_packet *p = &plain_of(net, id)->p;
@@ -71,7 +71,7 @@ static void rules_digest(struct hop *hop, uint32_t id)
     vn_fail(hop->net, "a program sent a digest, which nobody takes in virtual time");
 }
 
-/* As a new packet: none of its flow's data, but it may have to do with that. */
+/* A new packet: it isn't its flow's data any more, but keeps the flow. */
 static uint32_t rules_copy(struct hop *hop, uint32_t id)
 {
     struct vn_net *net = hop->net;
@@ -122,7 +122,7 @@ static void rules_enqueue(struct hop *hop, uint32_t id, uint32_t number)
     else vn_plain_egress(net, hop->node, (uint16_t)number, id, queue, 0, hop->passes + 1);
 }
 
-/* Headers and metadata but for the list's fields are gone. */
+/* Headers and metadata are gone, apart from the fields of the list. */
 static void rules_reenter(struct hop *hop, uint32_t id, int32_t list, enum sw_instance_type type)
 {
     struct hop again = *hop;

@@ -1,29 +1,29 @@
-/* A node is prefetched in four steps, a turn each, as one thing points to the next. A host's lines are fetched at one go; a
- * switch needs hundreds, and of so many prefetches at once the processor drops some, so these are spread over the arrivals of the
- * turn: one step of one port with each. */
+/* A node is prefetched in four steps, in the four turns before its own, as each line has the address of the next. A host's lines
+ * are fetched at once; a switch needs hundreds, and of so many prefetches at once the processor drops some, so they are spread over
+ * the arrivals of the turn: one step of one port with each. */
 #include "scheduler.h"
 
 enum {
     STEPS = 4,
     FLOWS = 4,    /* of a host at most, and events */
-    PACKETS = 16, /* on their way to a port at most */
-    BEFORE = 32,  /* bytes of a Python object's header in front of it */
+    PACKETS = 16, /* in flight to a port at most */
+    BEFORE = 32,  /* bytes: Python keeps part of an object's header in front of it */
 };
 
 static void prefetch_node(const struct vn_node *node)
 {
     vn_prefetch(node);
-    vn_prefetch(&node->turns);
+    vn_prefetch(&node->tx_flows);
     vn_prefetch(&node->state);
 }
 
-static void prefetch_ring(const struct vn_net *net, const struct vn_side *side)
+static void prefetch_ring(const struct vn_net *net, const struct vn_rx_port *rx)
 {
-    for (uint32_t i = 0; i < side->n && i < PACKETS; i += 4) vn_prefetch(vn_sent_at(side, i));
-    vn_prefetch(&net->links[side->link]);
+    for (uint32_t i = 0; i < rx->n && i < PACKETS; i += 4) vn_prefetch(vn_in_flight_at(rx, i));
+    vn_prefetch(&net->links[rx->link]);
 }
 
-/* What the NIC needs to make a frame. */
+/* The lines from which the NIC makes a frame. */
 static void prefetch_sender(const struct vn_flow *flow)
 {
     vn_prefetch(&flow->packets);
@@ -36,7 +36,7 @@ static void prefetch_others(const struct vn_net *net, const struct vn_node *node
     for (uint32_t i = 0; i < node->others.n && i < FLOWS; i++) {
         struct vn_event event = node->others.events[i];
         const struct vn_flow *flow = &net->flows[vn_id_of(event)];
-        if (event.time >= net->schedule.end) continue;
+        if (event.time >= net->schedule.turn_end) continue;
         if (vn_kind_of(event) == VN_EV_START && step == 1) {
             prefetch_sender(flow);
             vn_prefetch(&flow->start);
@@ -47,7 +47,7 @@ static void prefetch_others(const struct vn_net *net, const struct vn_node *node
             vn_prefetch(&flow->np);
             vn_prefetch(&flow->grid);
             vn_prefetch(flow->cnp); /* the CNP, more often than not */
-            vn_prefetch(&net->links[node->sides->link].control);
+            vn_prefetch(&net->links[node->rx_ports->link].control);
         } else if (step == 2) {
             vn_prefetch(flow->np);
             vn_prefetch((const char *)flow->np - BEFORE);
@@ -57,10 +57,10 @@ static void prefetch_others(const struct vn_net *net, const struct vn_node *node
 
 static void prefetch_host(const struct vn_net *net, const struct vn_node *node, uint32_t step)
 {
-    const struct vn_side *side = node->sides;
+    const struct vn_rx_port *rx = node->rx_ports;
     if (step == 0) {
-        vn_prefetch(side);
-        vn_prefetch(node->turns);
+        vn_prefetch(rx);
+        vn_prefetch(node->tx_flows);
         vn_prefetch(&node->events.at[node->events.n]);
         vn_prefetch(node->others.events);
         vn_prefetch(&node->starts.events[node->starts.n - (node->starts.n != 0)]);
@@ -68,58 +68,58 @@ static void prefetch_host(const struct vn_net *net, const struct vn_node *node, 
     }
     prefetch_others(net, node, step);
     if (step == 1) {
-        prefetch_ring(net, side);
-        for (uint32_t i = 0; i < node->n_turns && i < FLOWS; i++) prefetch_sender(&net->flows[node->turns[i].flow]);
-    } else { /* in two steps: what was dropped comes with the second */
-        for (uint32_t i = 0; i < side->n && i < PACKETS; i++) vn_prefetch_packet(net, vn_sent_at(side, i)->packet);
+        prefetch_ring(net, rx);
+        for (uint32_t i = 0; i < node->n_tx_flows && i < FLOWS; i++) prefetch_sender(&net->flows[node->tx_flows[i].flow]);
+    } else { /* in steps 2 and 3: the second fetches what the processor dropped */
+        for (uint32_t i = 0; i < rx->n && i < PACKETS; i++) vn_prefetch_packet(net, vn_in_flight_at(rx, i)->packet);
     }
 }
 
-/* Of a switch's tables: lines i, i + each, ... */
+/* Lines i, i + each, ... of a switch's tables. */
 static void prefetch_lines(const struct sw_cache_lines *lines, uint32_t i, uint32_t each)
 {
     for (; i < lines->n; i += each) vn_prefetch(lines->at[i]);
 }
 
-/* What comes in at the switch's port i, and what leaves there. */
+/* Input and output of the switch's port i. */
 static void prefetch_port(const struct vn_net *net, const struct vn_node *node, uint32_t step, uint32_t i)
 {
     enum { EVENTS = 4, POINTERS = 8 }; /* in a line */
-    const struct vn_side *side = &node->sides[i];
+    const struct vn_rx_port *rx = &node->rx_ports[i];
     if (step == 0) {
-        vn_prefetch(side);
-        for (uint32_t at = i * EVENTS; at < 2 * node->events.n; at += node->n_sides * EVENTS) vn_prefetch(&node->events.at[at]);
+        vn_prefetch(rx);
+        for (uint32_t at = i * EVENTS; at < 2 * node->events.n; at += node->n_ports * EVENTS) vn_prefetch(&node->events.at[at]);
         return;
     }
     if (step == 1) {
-        prefetch_ring(net, side);
+        prefetch_ring(net, rx);
         return;
     }
-    const struct vn_link *out = &net->links[side->link], *in = &net->links[side->link ^ 1];
-    const struct vn_side *far = &net->sides[out->far];
+    const struct vn_link *out = &net->links[rx->link], *in = &net->links[rx->link ^ 1];
+    const struct vn_rx_port *far = &net->rx_ports[out->rx_port];
     if (step == 2) {
         vn_prefetch(&out->classes[out->last_class]);
         vn_prefetch(&in->classes[out->last_class]);
         vn_prefetch(far);
-        if (side->n != 0) vn_prefetch_packet(net, vn_sent_at(side, 0)->packet);
+        if (rx->n != 0) vn_prefetch_packet(net, vn_in_flight_at(rx, 0)->packet);
         if (i * POINTERS < node->lines.n) vn_prefetch(&node->lines.at[i * POINTERS]);
         if (i == 0) vn_prefetch(&node->sw->table_generation);
     } else {
-        /* The programs of this project keep what belongs to a port and class at this index (a hint, no more). */
+        /* A hint: programs of this project index registers by port and class. */
         uint32_t index = (uint32_t)out->port * VN_CLASSES + out->last_class;
         if (index < node->state.size) vn_prefetch((const char *)node->state.cells + (size_t)index * node->state.stride);
         vn_scheduler_prefetch(net, out, out->last_class);
-        for (uint32_t more = 0; far->n < far->capacity && more < 8; more += 4) vn_prefetch(vn_sent_at(far, far->n + more));
-        prefetch_lines(&node->lines, i, node->n_sides);
+        for (uint32_t more = 0; far->n < far->capacity && more < 8; more += 4) vn_prefetch(vn_in_flight_at(far, far->n + more));
+        prefetch_lines(&node->lines, i, node->n_ports);
     }
 }
 
-/* The node that has its turn after so many others; NULL: there is none, or it has nothing to do. */
+/* The node whose turn comes after so many others; NULL: there is none, or it has no events. */
 static const struct vn_node *after(const struct vn_net *net, uint32_t turns)
 {
     uint32_t turn = net->schedule.turn + turns;
-    bool any = turn < net->n_nodes && net->schedule.first[net->schedule.round[turn]] < net->schedule.limit;
-    return any ? &net->nodes[net->schedule.round[turn]] : NULL;
+    bool any = turn < net->n_nodes && net->schedule.next_event[net->schedule.order[turn]] < net->schedule.barrier;
+    return any ? &net->nodes[net->schedule.order[turn]] : NULL;
 }
 
 void vn_prefetch_piece(struct vn_net *net)
@@ -128,21 +128,21 @@ void vn_prefetch_piece(struct vn_net *net)
     uint32_t step = net->prefetch.cursor % STEPS, i = net->prefetch.cursor / STEPS;
     const struct vn_node *node = net->prefetch.upcoming[step];
     net->prefetch.cursor++;
-    if (node == NULL || i >= node->n_sides) return;
+    if (node == NULL || i >= node->n_ports) return;
     if (node->host) prefetch_host(net, node, step);
     else prefetch_port(net, node, step, i);
 }
 
 void vn_prefetch_turns(struct vn_net *net)
 {
-    struct vn_node *present = &net->nodes[net->schedule.round[net->schedule.turn]];
+    struct vn_node *present = &net->nodes[net->schedule.order[net->schedule.turn]];
     const struct vn_node *last = after(net, STEPS + 1);
     while (net->prefetch.cursor < net->prefetch.pieces) vn_prefetch_piece(net); /* of the turn before */
     net->prefetch.cursor = net->prefetch.pieces = 0;
     if (last != NULL) prefetch_node(last);
     for (uint32_t step = 0; step < STEPS; step++) {
         const struct vn_node *node = net->prefetch.upcoming[step] = after(net, STEPS - step);
-        if (node != NULL && node->n_sides * STEPS > net->prefetch.pieces) net->prefetch.pieces = node->n_sides * STEPS;
+        if (node != NULL && node->n_ports * STEPS > net->prefetch.pieces) net->prefetch.pieces = node->n_ports * STEPS;
     }
     while (present->host && net->prefetch.cursor < net->prefetch.pieces) vn_prefetch_piece(net);
     if (present->host || present->table_generation == present->sw->table_generation) return;
@@ -152,12 +152,12 @@ void vn_prefetch_turns(struct vn_net *net)
 
 void vn_prefetch_arrivals(const struct vn_net *net)
 {
-    bool host = net->nodes[net->schedule.round[net->schedule.turn]].host;
-    for (const struct vn_coming *coming = net->schedule.coming; coming < net->schedule.coming + VN_AHEAD; coming++) {
-        const struct vn_packet *packet = vn_packet_at(net, coming->packet);
+    bool host = net->nodes[net->schedule.order[net->schedule.turn]].host;
+    for (const struct vn_listed *next = net->schedule.arrivals; next < net->schedule.arrivals + VN_AHEAD; next++) {
+        const struct vn_packet *packet = vn_packet_at(net, next->packet);
         if (!host) {
-            vn_prefetch_packet(net, coming->packet);
-        } else if (coming->time != VN_NEVER && packet->flow != VN_NONE) { /* the packet was prefetched, its flow wasn't */
+            vn_prefetch_packet(net, next->packet);
+        } else if (next->time != VN_NEVER && packet->flow != VN_NONE) { /* the packet was prefetched, its flow wasn't */
             const struct vn_flow *flow = &net->flows[packet->flow];
             if (packet->data) vn_prefetch(&flow->window_end);
             else vn_prefetch(&flow->ended);

@@ -1,6 +1,6 @@
-/* Prefetching. A large network doesn't fit into the caches: a node's state has been evicted by the time of its next turn. But
- * order.c knows whose turn comes and what arrives in it, so that is fetched ahead. Nothing but time depends on it, and
- * VirtualNetwork(prefetch=False) does without; `make bench-virtual` prints what it gives. */
+/* Prefetching. A large network exceeds the caches: a node's state has been evicted by the time of its next turn. But order.c
+ * knows the coming turns and their arrivals, so their state is fetched ahead. It changes no result; VirtualNetwork(prefetch=False)
+ * switches it off, and `make bench-virtual` prints its gain. */
 #ifndef VN_PREFETCH_H
 #define VN_PREFETCH_H
 
@@ -20,17 +20,17 @@ static inline void vn_prefetch_packet(const struct vn_net *net, uint32_t id)
     vn_prefetch(packet + 1);
 }
 
-/* At the start of a round: whether it is worth while. */
+/* At the start of a round: whether it pays. */
 static inline void vn_prefetch_round(struct vn_net *net)
 {
     net->prefetch.active = net->prefetch.enabled && (uint64_t)net->n_packets * net->lines > 1 << 14;
 }
 
-/* As a turn begins: what is to be fetched for the next ones while it lasts. */
+/* At the start of a turn: plans the prefetches for the coming ones. */
 static void vn_prefetch_turns(struct vn_net *);
-/* With each arrival, a piece of that. */
+/* With each arrival: one step of that plan. */
 static void vn_prefetch_piece(struct vn_net *);
-/* As arrivals are listed: what the first of them need. */
+/* After arrivals were listed: for the first of them. */
 static void vn_prefetch_arrivals(const struct vn_net *);
 
 #endif

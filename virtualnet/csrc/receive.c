@@ -1,11 +1,11 @@
-/* What a host does with what arrives: counts data, keeps the NP's windows, acknowledges, takes notifications to the RP. */
+/* The receive side of a host: counts data, keeps the NP's windows, acknowledges, passes CNPs, CNMs and ACKs to the RP. */
 #include <math.h>
 #include <string.h>
 
 #include "packets.h"
 
 /* RFC 1071: a header with its checksum adds up to 0xffff. */
-static bool sound(const uint8_t *header)
+static bool checksum_right(const uint8_t *header)
 {
     uint64_t sum = 0;
     uint32_t word;
@@ -19,10 +19,10 @@ static bool sound(const uint8_t *header)
     return ((sum & 0xffff) + (sum >> 16)) == 0xffff;
 }
 
-/* Where the time is kept at which the packet of this PSN, the last of a segment, had left the NIC. */
-static uint64_t *asked_at(const struct vn_flow *flow, uint32_t psn)
+/* Departure time of the packet with this PSN, which has AckReq: the last of its segment. */
+static uint64_t *ackreq_sent_at(const struct vn_flow *flow, uint32_t psn)
 {
-    return &flow->asked[psn / flow->segment % flow->n_asked];
+    return &flow->ackreqs[psn / flow->segment % flow->n_ackreqs];
 }
 
 void vn_stamp(const struct vn_net *net, struct vn_packet *packet, const struct vn_flow *flow, bool last)
@@ -31,13 +31,13 @@ void vn_stamp(const struct vn_net *net, struct vn_packet *packet, const struct v
     uint32_t psn = (uint32_t)flow->sent & 0xffffff;
     wire_store32(frame + WIRE_PSN, psn);
     packet->bytes = (uint16_t)(last ? flow->last_frame_bytes : flow->frame_bytes);
-    if (flow->asked == NULL || !(last || (flow->sent + 1) % flow->segment == 0)) return;
+    if (flow->ackreqs == NULL || !(last || (flow->sent + 1) % flow->segment == 0)) return;
     frame[WIRE_PSN] |= WIRE_ACKREQ;
     const struct vn_link *link = &net->links[net->nodes[flow->src].link];
-    *asked_at(flow, psn) = net->now + vn_duration(link, packet->bytes);
+    *ackreq_sent_at(flow, psn) = net->now + vn_duration(link, packet->bytes);
 }
 
-/* The window that now is in, on the flow's grid. */
+/* Opens the window that contains now, on the flow's grid. */
 static void open_window(struct vn_net *net, struct vn_flow *flow, uint32_t number)
 {
     uint64_t period = flow->period;
@@ -45,7 +45,7 @@ static void open_window(struct vn_net *net, struct vn_flow *flow, uint32_t numbe
     vn_at(net, flow->window_end, VN_EV_WINDOW, number);
 }
 
-/* Writes a mark into a frame of a template, whose ECN field is ECT(0), and mends the IP checksum (RFC 1624, eq. 3). */
+/* Writes a mark into the ECN field of a frame, which is ECT(0), and updates the IP checksum (RFC 1624, eq. 3). */
 static void set_mark(uint8_t *frame, uint8_t mark)
 {
     uint32_t old = wire_load16(frame + WIRE_IP), checksum = wire_load16(frame + WIRE_IP_CHECKSUM);
@@ -78,7 +78,7 @@ static void on_data(struct vn_net *net, struct vn_node *node, uint32_t number, c
     uint32_t psn = wire_load32(frame + WIRE_PSN) & 0xffffff, ecn = frame[WIRE_TOS] & 3u;
     if (flow->received == 0) {
         flow->first = net->now;
-        /* The grid may begin before time does: one period is added where it would. */
+        /* The grid may begin before time 0: one period is added, so that it doesn't. */
         flow->grid = net->now + flow->period - flow->phase;
         flow->window_end = flow->period != 0 ? 0 : VN_NEVER;
     }
@@ -105,7 +105,7 @@ static void on_data(struct vn_net *net, struct vn_node *node, uint32_t number, c
         flow->marked_ue++;
         if (flow->mark == 0) flow->mark = WIRE_ECT1;
     }
-    vn_note(node, (uint64_t)psn << 34 ^ (uint64_t)ecn << 32 ^ number);
+    vn_digest_note(node, (uint64_t)psn << 34 ^ (uint64_t)ecn << 32 ^ number);
     if (flow->missing != VN_NEVER && --flow->missing == 0) {
         flow->complete = net->now;
         net->unfinished--;
@@ -115,7 +115,7 @@ static void on_data(struct vn_net *net, struct vn_node *node, uint32_t number, c
     if (ecn == WIRE_CE && net->now >= flow->marked_from) callback->method = VN_ON_MARKED;
 }
 
-/* CNP, CNM or acknowledgement: for the flow that its BTH names, whichever packet a switch made it of. */
+/* CNP, CNM or ACK: for the flow that its BTH names, whichever packet the switch cloned. */
 static void on_notification(struct vn_net *net, const struct vn_node *node, const uint8_t *frame, struct vn_callback *callback)
 {
     bool cnm = wire_load16(frame + WIRE_DST_PORT) == WIRE_CNM_PORT, ack = !cnm && frame[WIRE_BTH] == WIRE_ACKNOWLEDGE;
@@ -134,7 +134,7 @@ static void on_notification(struct vn_net *net, const struct vn_node *node, cons
         callback->feedback = frame[WIRE_CNM_FEEDBACK + 1] & WIRE_MAX_FEEDBACK;
     } else if (ack) {
         callback->method = VN_ON_ACK;
-        callback->feedback = vn_seconds(net->now - *asked_at(flow, wire_load32(frame + WIRE_PSN) & 0xffffff));
+        callback->feedback = vn_seconds(net->now - *ackreq_sent_at(flow, wire_load32(frame + WIRE_PSN) & 0xffffff));
     } else {
         callback->method = VN_ON_CNP;
         callback->feedback = wire_load32(frame + WIRE_REC_RATE) * 1e6;
@@ -148,7 +148,7 @@ void vn_host_receive(struct vn_net *net, struct vn_node *node, uint32_t id)
     struct vn_callback callback;
     callback.method = VN_NAMES;
     if (memcmp(frame + WIRE_DST_IP, node->ip, 4) != 0 || packet->flow == VN_NONE) net->stray_frames++;
-    else if (!sound(frame + WIRE_IP)) net->bad_frames++;
+    else if (!checksum_right(frame + WIRE_IP)) net->bad_frames++;
     else if (packet->data) on_data(net, node, packet->flow, frame, packet->bytes, &callback);
     else on_notification(net, node, frame, &callback);
     vn_packet_free(net, id);
@@ -160,7 +160,7 @@ void vn_window_event(struct vn_net *net, uint32_t number)
     struct vn_flow *flow = &net->flows[number];
     if (flow->window_end != net->now) return;
     uint64_t packets = flow->received - flow->window_packets;
-    if (packets == 0) { /* silent: windows go on when it comes back, on the same grid */
+    if (packets == 0) { /* no packets: windows continue with the next one, on the same grid */
         flow->window_end = 0;
         return;
     }

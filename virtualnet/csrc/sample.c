@@ -1,4 +1,4 @@
-/* Samplers: values at equal intervals, taken here so that Python isn't asked. */
+/* Samplers: values at equal intervals, without a call of Python. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -18,7 +18,10 @@ struct vn_departure {
 };
 
 /* Packets that wait, before one is admitted. */
-static inline uint32_t vn_scheduler_waiting(const struct vn_link *link, uint32_t class) { return link->classes[class].queue.packets; }
+static inline uint32_t vn_scheduler_waiting(const struct vn_link *link, uint32_t class)
+{
+    return link->classes[class].queue.packets;
+}
 
 /* False: there is no room for it. */
 static inline bool vn_scheduler_admit(struct vn_net *net, struct vn_link *link, uint32_t class, uint32_t id)

@@ -1,4 +1,4 @@
-/* What is counted, of flows, links and the whole. */
+/* Statistics of flows, of links, and totals. */
 #include <errno.h>
 
 #include "parts.h"
@@ -34,7 +34,7 @@ int vn_link_stats(const struct vn_net *net, uint32_t number, struct vn_link_stat
         .packets = link->packets, .bytes = link->bytes, .pause = link->pause, .resume = link->resume,
         .paused_ps = link->paused_ps, .refused = link->refused, .held_limit = link->limit[0], .expired = link->expired,
     };
-    const struct vn_link *back = &net->links[number ^ 1]; /* what it says concerns what comes in over the other */
+    const struct vn_link *back = &net->links[number ^ 1]; /* its PFC frames are about what comes in over `link` */
     for (uint32_t class = 0; class < VN_CLASSES; class++) {
         if (link->classes[class].held_max > out->held_max) out->held_max = link->classes[class].held_max;
         if (back->classes[class].stopped_since != VN_NEVER) out->paused_ps += net->now - back->classes[class].stopped_since;
@@ -45,7 +45,7 @@ int vn_link_stats(const struct vn_net *net, uint32_t number, struct vn_link_stat
 void vn_totals(const struct vn_net *net, struct vn_totals *out)
 {
     uint64_t digest = net->digest;
-    for (uint32_t i = 0; i < net->n_nodes; i++) digest = vn_mixed(digest, net->nodes[i].digest);
+    for (uint32_t i = 0; i < net->n_nodes; i++) digest = vn_digest_mix(digest, net->nodes[i].digest);
     *out = (struct vn_totals){
         .now_ps = net->now, .events = net->events_done, .digest = digest, .traversals = net->traversals,
         .data_traversals = net->data_traversals, .packets = net->in_use, .packets_most = net->most_in_use,

@@ -1,8 +1,7 @@
 /* A network in virtual time: the API that Python calls (virtualnet/native.py, by ctypes). One thread, no clock: times are
- * whole picoseconds since the start of the run, and equal calls give equal results to the bit.
+ * whole picoseconds since the start of the run, and equal calls give results that are equal to the bit.
  *
- * Python builds the network, then calls vn_run again and again. Where an algorithm has something to decide, the engine calls
- * the algorithm's Python object (callback.c); it returns for all else.
+ * Python builds the network, then calls vn_run repeatedly. The engine calls RPs' and NPs' methods itself (callback.c).
  *
  * Calls that can fail return 0 or an index >= 0, or a negative errno; vn_error says why. */
 #ifndef VN_VIRTUALNET_H
@@ -20,27 +19,27 @@ struct vn_net;
 /* Why vn_run returned. */
 enum vn_reason {
     VN_FAILED = 0,   /* vn_error says why; the run can't go on */
-    VN_UNTIL = 1,    /* the time has come; all events until then have happened */
-    VN_BUDGET = 2,   /* so many events have happened: a chance to look at the clock on the wall */
-    VN_FINISHED = 3, /* every flow of known size has arrived whole */
-    VN_CALL = 4,     /* what vn_call scheduled; `flow` is its number */
-    VN_CALLBACK = 5, /* it hasn't: an algorithm runs, or has raised */
+    VN_UNTIL = 1,    /* all events until until_ps have happened */
+    VN_BUDGET = 2,   /* `budget` events have happened: the caller may look at the wall clock */
+    VN_FINISHED = 3, /* every flow of known size has arrived completely */
+    VN_CALL = 4,     /* an event that vn_call scheduled; `flow` is its number */
+    VN_CALLBACK = 5, /* not returned: an algorithm is being called, or has raised */
 };
 
-/* What both sides read and write between two calls of vn_run, and in callbacks. */
+/* Shared with Python, between two calls of vn_run and in callbacks. */
 struct vn_exchange {
     uint32_t reason; /* enum vn_reason */
     uint32_t flow;   /* VN_CALLBACK: whose algorithm it is; VN_CALL: the call's number */
     uint32_t np;     /* VN_CALLBACK: it is the NP; 0: the RP */
     double now_s;
-    /* How far vn_run goes: until after the last event at `until_ps`, for `budget` events at most (it counts them down), and
-     * with `finish` until all flows of known size have arrived whole. */
+    /* vn_run ends after the last event at `until_ps`, after `budget` events (it counts them down), and with `finish` when all
+     * flows of known size have arrived completely. */
     uint64_t until_ps, budget;
     uint32_t finish;
 };
 
-/* `by_node`: see order.c; `prefetch`: see prefetch.h. No result depends on them. Then classes of hosts/algorithms/base.py, all of which must outlive the
- * network. */
+/* `by_node`: see order.c; `prefetch`: see prefetch.h. No result depends on them. The others are classes of
+ * hosts/algorithms/base.py; they must outlive the network. */
 struct vn_net *vn_create(bool by_node, bool prefetch, uint64_t response_ps, PyObject *window, PyObject *cnp, PyObject *cnm,
                          PyObject *ack, PyObject *marks);
 void vn_destroy(struct vn_net *);
@@ -53,12 +52,12 @@ int64_t vn_add_host(struct vn_net *, const uint8_t ip[4]);
 /* Both directions; returns the index of the one that leaves node a by port_a; the other's is one more. */
 int64_t vn_add_link(struct vn_net *, uint32_t a, uint16_t port_a, uint32_t b, uint16_t port_b, uint64_t rate_bps,
                     uint64_t delay_ps);
-/* Rate and state of the direction `link` from now on. What has started leaves at the old rate; a link that is down
+/* Rate and state of the direction `link` from now on. A frame that has started leaves at the old rate; a link that is down
  * starts no frame, and loses none. */
 int vn_set_link(struct vn_net *, uint32_t link, uint64_t rate_bps, bool up);
 
-/* PFC of what comes in by the other end of `link` (which ends at a switch): thresholds in bytes, PAUSE frames of so
- * many quanta, sent again every refresh. mac: source of the frames. */
+/* PFC at the switch where `link` ends: thresholds in bytes on what came in over it, PAUSE frames of so many quanta, sent again
+ * every refresh. mac: source of the frames. */
 int vn_set_pfc(struct vn_net *, uint32_t link, uint32_t xoff, uint32_t xon, uint16_t quanta, uint64_t refresh_ps,
                uint8_t lossless, const uint8_t mac[6]);
 
@@ -68,15 +67,15 @@ struct vn_flow_config {
     uint8_t wants_marked;
     uint16_t cnp_bytes, ack_bytes;
     uint32_t frame_bytes, last_frame_bytes, payload_bytes, last_payload_bytes;
-    uint32_t segment;   /* packets of which the last asks for an acknowledgement; 0: none does */
+    uint32_t segment;   /* packets, of which the last has AckReq; 0: no packet has it */
     uint64_t packets;   /* 0: no end */
     uint64_t start_ps, end_ps;
     uint64_t period_ps; /* of the NP's windows; 0: none */
     uint64_t phase_ps;  /* how far into a window the first packet comes */
     uint64_t timer_ps, due_bytes; /* of the RP; VN_NEVER: none */
-    double rate_bps, limit_bps; /* limit_bps: whatever the RP says */
-    /* What the frames begin with, and zeros: data with PSN 0, the last of them; CNPs without mark and RecRate;
-     * acknowledgements without mark, with PSN 0. */
+    double rate_bps, limit_bps; /* limit_bps: the largest rate, whatever the RP sets */
+    /* Templates, the start of the frames: data with PSN 0, and the last packet; a CNP without mark and RecRate; an ACK without
+     * mark, with PSN 0. */
     uint8_t data[VN_TEMPLATE_BYTES], last[VN_TEMPLATE_BYTES], cnp[VN_TEMPLATE_BYTES], ack[VN_TEMPLATE_BYTES];
 };
 /* A flow that starts now or later, and its algorithms. */
@@ -95,23 +94,23 @@ int vn_flow_stats(const struct vn_net *, uint32_t flow, struct vn_flow_stats *);
 struct vn_link_stats {
     uint64_t packets, bytes; /* put on the wire, of all kinds */
     uint64_t pause, resume;  /* PFC frames of all classes */
-    uint64_t paused_ps;      /* how long these held the far end up: the time they said stop, over all classes */
+    uint64_t paused_ps;      /* how long these paused the far end, summed over classes */
     uint64_t refused;        /* lossy packets that found a full queue */
-    uint64_t held_max;       /* largest number of bytes that one lossless class which came in here had inside */
-    uint64_t held_limit;     /* XOFF and what can be in flight then */
+    uint64_t held_max;       /* largest input occupancy of one lossless class, bytes */
+    uint64_t held_limit;     /* XOFF and headroom */
     uint64_t expired;        /* pauses of this direction that ran out without a RESUME */
 };
 int vn_link_stats(const struct vn_net *, uint32_t link, struct vn_link_stats *);
 
-/* Samples: what, of what, every interval. All samples of one sampler are taken at the same times. */
+/* Samplers: values of these sources at equal intervals, all of one sampler at the same times. */
 enum vn_source {
     VN_REGISTER = 0,        /* number: register; index: cell; object: switch */
     VN_COUNTER_PACKETS = 1, /* likewise */
     VN_COUNTER_BYTES = 2,
-    VN_QUEUE_PACKETS = 3,   /* object: link; index: class. What waits to leave by it */
+    VN_QUEUE_PACKETS = 3,   /* object: link; index: class. Output queue */
     VN_QUEUE_BYTES = 4,
-    VN_HELD_BYTES = 5,      /* object: link; index: class. What came in over it and is inside */
-    VN_XOFF_SENT = 6,       /* object: link; index: class. 1: what is sent over it says stop */
+    VN_HELD_BYTES = 5,      /* object: link; index: class. Input occupancy */
+    VN_XOFF_SENT = 6,       /* object: link; index: class. 1: PAUSE sent over it holds */
     VN_PAUSE_SENT = 7,      /* object: link: PFC frames over it */
     VN_RESUME_SENT = 8,
     VN_LINK_BYTES = 9,
@@ -123,7 +122,7 @@ enum vn_source {
 };
 struct vn_source_spec { uint32_t source, object, number, index; };
 int64_t vn_add_sampler(struct vn_net *, uint64_t first_ps, uint64_t every_ps, const struct vn_source_spec *, uint32_t n);
-/* So many samples so far; times: one each; values: n each. Valid until the next vn_run. */
+/* Returns the number of samples so far; times has one each, values n each. Valid until the next vn_run. */
 uint64_t vn_samples(const struct vn_net *, uint32_t sampler, const uint64_t **times, const double **values);
 
 /* VN_CALL at that time, with that number. */
@@ -132,9 +131,9 @@ int vn_call(struct vn_net *, uint64_t time_ps, uint32_t number);
 /* Writes every frame that leaves over `link` into a file: pcap with nanoseconds, which are the nominal time. */
 int vn_capture(struct vn_net *, uint32_t link, const char *path);
 
-/* on_window and on_rate, if not None, are called after an NP's on_window: (flow, now_s, window, what it returned); and after each
- * method of an RP: (flow, now_s). `flows`: a list, by number, of what they are told for a flow. If Python code raises, its error is
- * set, the result is undefined, and the network isn't to be changed any more. */
+/* on_window, if not None, is called after each NP's on_window, with (flow, now_s, window, cnp); on_rate after each method of an RP,
+ * with (flow, now_s). `flow` is the item of the list `flows` with the flow's number. If Python code raises, its error is set, the
+ * result is undefined, and the network must not be changed any more. */
 enum vn_reason vn_run(struct vn_net *, PyObject *flows, PyObject *on_window, PyObject *on_rate);
 
 struct vn_totals {
