@@ -40,7 +40,7 @@ static inline void dispatch(struct vn_net *net, struct vn_event event)
     }
 }
 
-static inline __attribute__((always_inline)) void begin_event(struct vn_net *net, uint32_t place, struct vn_event event)
+SW_ALWAYS void begin_event(struct vn_net *net, uint32_t place, struct vn_event event)
 {
     uint64_t word = event.time ^ event.key << 8;
     net->now = event.time;
@@ -49,7 +49,7 @@ static inline __attribute__((always_inline)) void begin_event(struct vn_net *net
     else net->digest = vn_digest_mix(net->digest, word);
 }
 
-static inline __attribute__((always_inline)) void run_event(struct vn_net *net, uint32_t place, struct vn_event event)
+SW_ALWAYS void run_event(struct vn_net *net, uint32_t place, struct vn_event event)
 {
     begin_event(net, place, event);
     dispatch(net, event);

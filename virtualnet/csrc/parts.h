@@ -11,12 +11,12 @@ static bool vn_order_init(struct vn_net *); /* false: the run has failed */
 
 /* ---- link.c ---- */
 /* Starts to send the packet now; the link is free. Its arrival follows. */
-static inline __attribute__((always_inline)) void vn_transmit(struct vn_net *, struct vn_link *, uint32_t id);
-static inline __attribute__((always_inline)) void vn_arrival(struct vn_net *, uint32_t rx, uint32_t id); /* the first in flight */
+SW_ALWAYS void vn_transmit(struct vn_net *, struct vn_link *, uint32_t id);
+SW_ALWAYS void vn_arrival(struct vn_net *, uint32_t rx, uint32_t id); /* the first in flight */
 
 /* ---- hop.c: through a program in place; plain.c: through one that isn't ---- */
 /* A packet that came in by `port`: through ingress, into a queue. */
-static inline __attribute__((always_inline)) void vn_hop_ingress(struct vn_net *, struct vn_node *, uint16_t port, uint32_t id);
+SW_ALWAYS void vn_hop_ingress(struct vn_net *, struct vn_node *, uint16_t port, uint32_t id);
 static void vn_plain_ingress(struct vn_net *, struct vn_node *, uint16_t port, uint32_t id);
 /* VN_SEND: the packet is to be sent. VN_GONE: egress dropped it. VN_RECIRCULATED: it is back at ingress. */
 enum vn_verdict { VN_SEND, VN_GONE, VN_RECIRCULATED };

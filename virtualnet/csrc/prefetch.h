@@ -7,7 +7,7 @@
 #include "packets.h"
 
 /* Compilers leave out calls of functions that do nothing but prefetch; the empty assembly keeps them. */
-static inline __attribute__((always_inline)) void vn_prefetch(const void *line)
+SW_ALWAYS void vn_prefetch(const void *line)
 {
     __builtin_prefetch(line);
     __asm__ volatile("");

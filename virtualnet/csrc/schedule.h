@@ -51,7 +51,7 @@ static inline struct vn_event vn_event_of(uint64_t time, enum vn_kind kind, uint
 static void vn_queue_up(struct vn_net *, struct vn_queue *, struct vn_event);
 
 /* Schedules an event, not before now. A port and a NIC have one each: it replaces the pending one. */
-static inline __attribute__((always_inline)) void vn_at(struct vn_net *net, uint64_t time, enum vn_kind kind, uint32_t id)
+SW_ALWAYS void vn_at(struct vn_net *net, uint64_t time, enum vn_kind kind, uint32_t id)
 {
     uint32_t slot = kind == VN_EV_PORT || kind == VN_EV_NIC ? net->links[id].slot : 0, place = vn_node_of(net, kind, id);
     struct vn_event event = vn_event_of(time, kind, id, slot);

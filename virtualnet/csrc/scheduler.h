@@ -18,13 +18,13 @@ struct vn_departure {
 };
 
 /* Packets that wait, before one is admitted. */
-static inline uint32_t vn_scheduler_waiting(const struct vn_link *link, uint32_t class)
+SW_ALWAYS uint32_t vn_scheduler_waiting(const struct vn_link *link, uint32_t class)
 {
     return link->classes[class].queue.packets;
 }
 
 /* False: there is no room for it. */
-static inline bool vn_scheduler_admit(struct vn_net *net, struct vn_link *link, uint32_t class, uint32_t id)
+SW_ALWAYS bool vn_scheduler_admit(struct vn_net *net, struct vn_link *link, uint32_t class, uint32_t id)
 {
     struct vn_packet *packet = vn_packet_at(net, id);
     struct vn_class *to = &link->classes[class];
@@ -42,7 +42,7 @@ static inline bool vn_scheduler_admit(struct vn_net *net, struct vn_link *link, 
 }
 
 /* Takes the packet that is next; one waits. */
-static inline struct vn_departure vn_scheduler_next(struct vn_net *net, struct vn_link *link, uint32_t class)
+SW_ALWAYS struct vn_departure vn_scheduler_next(struct vn_net *net, struct vn_link *link, uint32_t class)
 {
     struct vn_class *from = &link->classes[class];
     uint32_t id = vn_fifo_pop(net, &from->queue), left = from->queue.packets;
@@ -54,13 +54,13 @@ static inline struct vn_departure vn_scheduler_next(struct vn_net *net, struct v
 }
 
 /* It starts to leave, or egress dropped it. One that is recirculated stays inside, and keeps its room. */
-static inline void vn_scheduler_release(struct vn_net *net, uint32_t class, const struct vn_departure *departure)
+SW_ALWAYS void vn_scheduler_release(struct vn_net *net, uint32_t class, const struct vn_departure *departure)
 {
     if (departure->inside) vn_pfc_departed(net, departure->in_link, class, departure->bytes);
 }
 
 /* What the next departure of a class needs. */
-static inline void vn_scheduler_prefetch(const struct vn_net *net, const struct vn_link *link, uint32_t class)
+SW_ALWAYS void vn_scheduler_prefetch(const struct vn_net *net, const struct vn_link *link, uint32_t class)
 {
     if (link->classes[class].queue.packets != 0) vn_prefetch_packet(net, link->classes[class].queue.head);
 }
