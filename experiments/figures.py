@@ -85,6 +85,15 @@ def run_one(name: str, run: Run) -> Outcome:
     return outcome_of(FIGURES[name], run)
 
 
+def run_one_or_end(name: str, run: Run) -> Outcome:
+    """One run of a figure in a process of the pool. Told to end, the process does: an exception would be a result, and
+    the next run in the pool's queue would start."""
+    try:
+        return run_one(name, run)
+    except signals.Terminated as told:
+        os._exit(128 + told.number)
+
+
 def outcome_of(experiment: Experiment, run: Run) -> Outcome:
     """What a run comes to, in virtual time: its plan is made from the declaration alone. Raises LabError."""
     started = time.monotonic()
@@ -104,7 +113,7 @@ def _outcomes(figure: Experiment, runs: Sequence[Run], jobs: int, progress: RunP
         try:
             with signals.deferred():  # the first submissions start the processes
                 futures: dict[Future[Outcome], int] = {
-                    pool.submit(run_one, figure.name, run): index for index, run in enumerate(runs)
+                    pool.submit(run_one_or_end, figure.name, run): index for index, run in enumerate(runs)
                 }
             for future in as_completed(futures):
                 done[futures[future]] = future.result()

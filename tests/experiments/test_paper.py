@@ -278,8 +278,27 @@ def test_pages_say_what_the_summaries_say(tmp_path: Path) -> None:
     assert counted.endswith(both[both.index("| paper | figure |") :])
 
 
+def test_a_process_of_the_pool_that_is_told_to_end_does(tmp_path: Path) -> None:
+    """In the middle of a run: the exception that ends it would be a result to the pool, which would start the next."""
+    ended = f"""
+import os, signal
+from experiments import figures
+figures.outcome_of = lambda *_: figures.signals.raise_signal(signal.SIGTERM)
+try:
+    figures.run_one_or_end("fig19", None)
+finally:
+    open({str(tmp_path / "went on")!r}, "w")
+"""
+    done = subprocess.run([sys.executable, "-c", ended], check=False)
+    assert done.returncode == 128 + signal.SIGTERM
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("moment", ["its start", "a run"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupted_figure_ends_at_once_and_leaves_nothing(number: signal.Signals, tmp_path: Path) -> None:
+def test_an_interrupted_figure_ends_at_once_and_leaves_nothing(
+    number: signal.Signals, moment: str, tmp_path: Path
+) -> None:
     place = tmp_path / "figures"
     command = f"import sys; from pcn.cli import run; sys.exit(run(['figure', 'fig19', '--out', {str(place)!r}]))"
     process = subprocess.Popen(
@@ -295,7 +314,12 @@ def test_an_interrupted_figure_ends_at_once_and_leaves_nothing(number: signal.Si
     def started() -> bool:
         found = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
         workers[:] = [pid for pid in found if "spawn_main" in Path(f"/proc/{pid}/cmdline").read_text()]
-        return bool(workers)
+        return any(moment == "its start" or catches_sigterm(pid) for pid in workers)
+
+    def catches_sigterm(pid: str) -> bool:
+        """As a run does, which ends itself."""
+        caught = re.search(r"^SigCgt:\s*(\w+)", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE)
+        return caught is not None and bool(int(caught[1], 16) >> (signal.SIGTERM - 1) & 1)
 
     wait_until(started, "the pool's processes")
     process.send_signal(number)
