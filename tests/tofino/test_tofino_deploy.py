@@ -243,8 +243,19 @@ def test_somebody_else_is_there(
     monkeypatch.setattr("controller.tofino.deploy.CONNECT_LIMIT_S", 1.0)
     with socket.create_server(("127.0.0.1", 0)) as other:
         address = "{}:{}".format(*other.getsockname())
-        threading.Thread(target=lambda: [other.accept()[0].close() for _ in range(2)], daemon=True).start()
-        code, _, err = run(capsys, "--grpc", address, "--ports", sample)
+
+        def hang_up() -> None:
+            with contextlib.suppress(OSError):  # of an accept that the shutdown ends
+                while True:
+                    other.accept()[0].close()
+
+        thread = threading.Thread(target=hang_up)
+        thread.start()
+        try:
+            code, _, err = run(capsys, "--grpc", address, "--ports", sample)
+        finally:
+            other.shutdown(socket.SHUT_RDWR)
+            thread.join()
     assert code == 1
     assert f"no P4Runtime server answers at {address} within 1 s: " in err
 
