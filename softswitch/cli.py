@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import io
 import logging
 import os
@@ -10,23 +9,10 @@ import signal
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from importlib.machinery import ModuleSpec, PathFinder
-from types import FrameType, ModuleType
+from types import FrameType
 
 from softswitch.errors import StartError
 from softswitch.options import LOG_LEVELS, OptionError, Options, parse
-
-# What libraries import at their start and a switch never uses, though it would take 30 to 40 ms of the start.
-UNUSED = frozenset(
-    (
-        "asyncio",
-        "finsy.proto.gnmi1.gnmi_ext_pb2",
-        "finsy.proto.gnmi1.gnmi_pb2",
-        "finsy.proto.gnmi1.gnmi_pb2_grpc",
-        "google.protobuf.internal.python_message",  # protobuf without its C part
-        "grpc.aio",
-    )
-)
 
 log = logging.getLogger("softswitch")
 
@@ -42,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     end = End()
     try:
         _set_up_logging(options)
-        _leave_out()
+        os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # gRPC's own messages would double ours
         from softswitch.serve import serve  # late: --help and bad arguments don't wait for it
 
         serve(options, _say, end.wait)
@@ -84,29 +70,6 @@ def _say(line: str) -> None:
     """To whoever started the switch. On a full disk nobody hears it, and the switch goes on."""
     with suppress(OSError):
         print(f"softswitch: {line}", file=sys.stderr, flush=True)
-
-
-class _Unused:
-    """Modules of UNUSED are loaded when somebody looks into them."""
-
-    def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
-        spec = PathFinder.find_spec(name, path, target) if name in UNUSED else None
-        if spec is not None and spec.loader is not None:
-            spec.loader = importlib.util.LazyLoader(spec.loader)
-        return spec
-
-
-def _leave_out() -> None:
-    """What libraries load at their start and a switch never uses."""
-    sys.meta_path.insert(0, _Unused())
-    os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # its own messages would double ours
-    # The server needs finsy's protobuf modules alone, not the client that the package starts with.
-    spec = importlib.util.find_spec("finsy") if "finsy" not in sys.modules else None
-    if spec is not None:
-        sys.modules["finsy"] = importlib.util.module_from_spec(spec)
-    # OpenSSL, for hashlib, which goes on without; gRPC has its own TLS. Some systems have no other SHA-256.
-    if any(importlib.util.find_spec(name) for name in ("_sha256", "_sha2")):
-        sys.modules.setdefault("_hashlib", None)  # type: ignore[arg-type]
 
 
 class _LogFile(logging.FileHandler):
