@@ -29,28 +29,28 @@ void vn_python_end(struct vn_python *python)
 }
 
 /* An instance of one of base.py's named tuples; steals the references to its fields. NULL: Python's error is set. */
-static PyObject *record(PyObject *type, uint32_t n, PyObject *const *fields)
+static PyObject *new_tuple(PyObject *type, uint32_t n, PyObject *const *fields)
 {
-    PyObject *made = PyType_GenericAlloc(type, n);
-    bool whole = made != NULL;
+    PyObject *tuple = PyType_GenericAlloc(type, n);
+    bool complete = tuple != NULL;
     for (uint32_t i = 0; i < n; i++) {
-        if (fields[i] == NULL) whole = false;
-        if (made == NULL) Py_DecRef(fields[i]);
-        else PyTuple_SetItem(made, i, fields[i]);
+        if (fields[i] == NULL) complete = false;
+        if (tuple == NULL) Py_DecRef(fields[i]);
+        else PyTuple_SetItem(tuple, i, fields[i]);
     }
-    if (whole) return made;
-    Py_DecRef(made);
+    if (complete) return tuple;
+    Py_DecRef(tuple);
     return NULL;
 }
 
-/* Drops a result; false: the call raised. */
-static bool done(PyObject *result)
+/* Releases a call's result. False: the call raised. */
+static bool succeeded(PyObject *result)
 {
     Py_DecRef(result);
     return result != NULL;
 }
 
-static bool failed(double value) { return value == -1 && PyErr_Occurred() != NULL; }
+static bool conversion_failed(double value) { return value == -1 && PyErr_Occurred() != NULL; }
 
 /* Steals the reference to `value`. */
 static bool to_double(PyObject *value, double *to)
@@ -58,7 +58,7 @@ static bool to_double(PyObject *value, double *to)
     if (value == NULL) return false;
     *to = PyFloat_AsDouble(value);
     Py_DecRef(value);
-    return !failed(*to);
+    return !conversion_failed(*to);
 }
 
 static bool to_ps(double seconds, uint64_t *to)
@@ -81,16 +81,16 @@ static PyObject *window_of(const struct vn_net *net, const struct vn_callback *c
         PyLong_FromUnsignedLongLong(callback->marked_ue), PyLong_FromUnsignedLongLong(callback->bytes),
         PyFloat_FromDouble(callback->first_s), PyFloat_FromDouble(callback->last_s),
     };
-    return record(net->python.window, 6, fields);
+    return new_tuple(net->python.window, 6, fields);
 }
 
 /* Sends the Cnp that the NP returned, if it isn't None. */
-static bool send(struct vn_net *net, uint32_t flow, PyObject *cnp)
+static bool send_cnp(struct vn_net *net, uint32_t flow, PyObject *cnp)
 {
     if (cnp == &_Py_NoneStruct) return true;
-    int sound = PyObject_IsInstance(cnp, net->python.cnp);
-    if (sound == 0) PyErr_SetString(PyExc_TypeError, "an NP's answer is a Cnp or None");
-    if (sound != 1) return false;
+    int is_cnp = PyObject_IsInstance(cnp, net->python.cnp);
+    if (is_cnp == 0) PyErr_SetString(PyExc_TypeError, "an NP's answer is a Cnp or None");
+    if (is_cnp != 1) return false;
     PyObject *mark = PyObject_GetAttr(cnp, net->python.names[VN_MARK]);
     if (mark == NULL) return false;
     uint8_t ecn = 1;
@@ -118,14 +118,14 @@ static bool on_window(struct vn_net *net, const struct vn_callback *callback, Py
     PyObject *window = window_of(net, callback);
     if (window == NULL) return false;
     PyObject *cnp = PyObject_CallMethodObjArgs(net->flows[callback->flow].np, python->names[VN_ON_WINDOW], window, NULL);
-    bool well = cnp != NULL && send(net, callback->flow, cnp);
-    if (well && python->on_window != &_Py_NoneStruct) {
-        PyObject *flow = PyList_GetItem(python->flows, callback->flow);
-        well = flow != NULL && done(PyObject_CallFunctionObjArgs(python->on_window, flow, now, window, cnp, NULL));
+    bool ok = cnp != NULL && send_cnp(net, callback->flow, cnp);
+    if (ok && python->on_window != &_Py_NoneStruct) {
+        PyObject *flow_object = PyList_GetItem(python->flows, callback->flow);
+        ok = flow_object != NULL && succeeded(PyObject_CallFunctionObjArgs(python->on_window, flow_object, now, window, cnp, NULL));
     }
     Py_DecRef(window);
     Py_DecRef(cnp);
-    return well;
+    return ok;
 }
 
 static bool on_marked(struct vn_net *net, uint32_t number, PyObject *now)
@@ -133,11 +133,11 @@ static bool on_marked(struct vn_net *net, uint32_t number, PyObject *now)
     struct vn_flow *flow = &net->flows[number];
     PyObject *cnp = PyObject_CallMethodObjArgs(flow->np, net->python.names[VN_ON_MARKED], now, NULL);
     double from_s;
-    bool well = cnp != NULL && to_double(PyObject_GetAttr(flow->np, net->python.names[VN_MARKED_FROM_S]), &from_s);
+    bool ok = cnp != NULL && to_double(PyObject_GetAttr(flow->np, net->python.names[VN_MARKED_FROM_S]), &from_s);
     flow->marked_from = 0;
-    well = well && (from_s <= 0 || to_ps(from_s, &flow->marked_from)) && send(net, number, cnp);
+    ok = ok && (from_s <= 0 || to_ps(from_s, &flow->marked_from)) && send_cnp(net, number, cnp);
     Py_DecRef(cnp);
-    return well;
+    return ok;
 }
 
 /* ---- RP ---- */
@@ -150,13 +150,13 @@ static PyObject *cnp_of(const struct vn_net *net, const struct vn_callback *call
     return cnp;
 }
 
-/* Calls with the feedback, whose reference it steals, and the time. */
+/* Calls a method with feedback (steals the reference) and the time. */
 static bool call_with(PyObject *rp, PyObject *method, PyObject *feedback, PyObject *now)
 {
     if (feedback == NULL) return false;
     PyObject *result = PyObject_CallMethodObjArgs(rp, method, feedback, now, NULL);
     Py_DecRef(feedback);
-    return done(result);
+    return succeeded(result);
 }
 
 static bool call_rp(const struct vn_net *net, const struct vn_callback *callback, PyObject *rp, PyObject *now)
@@ -167,21 +167,21 @@ static bool call_rp(const struct vn_net *net, const struct vn_callback *callback
     case VN_ON_CNP: return call_with(rp, method, cnp_of(net, callback), now);
     case VN_ON_CNM: {
         PyObject *feedback = PyLong_FromUnsignedLongLong((unsigned long long)callback->feedback);
-        return call_with(rp, method, record(python->cnm, 1, &feedback), now);
+        return call_with(rp, method, new_tuple(python->cnm, 1, &feedback), now);
     }
     case VN_ON_ACK: {
         PyObject *fields[] = {PyFloat_FromDouble(callback->feedback), python->marks[callback->mark]};
         Py_IncRef(fields[1]);
-        return call_with(rp, method, record(python->ack, 2, fields), now);
+        return call_with(rp, method, new_tuple(python->ack, 2, fields), now);
     }
     case VN_ON_TIMER: {
         PyObject *due_s = PyObject_GetAttr(rp, python->names[VN_TIMER_S]);
         if (due_s == NULL) return false;
         PyObject *result = PyObject_CallMethodObjArgs(rp, method, due_s, NULL);
         Py_DecRef(due_s);
-        return done(result);
+        return succeeded(result);
     }
-    default: return done(PyObject_CallMethodObjArgs(rp, method, now, NULL));
+    default: return succeeded(PyObject_CallMethodObjArgs(rp, method, now, NULL));
     }
 }
 
@@ -195,7 +195,7 @@ static bool read_rate(const struct vn_net *net, PyObject *rp, double *rate_bps)
     return false;
 }
 
-/* VN_NEVER: it wants no timer. */
+/* Reads the RP's timer; VN_NEVER: none. */
 static bool read_timer(const struct vn_net *net, PyObject *rp, uint64_t *timer)
 {
     PyObject *value = PyObject_GetAttr(rp, net->python.names[VN_TIMER_S]);
@@ -204,10 +204,10 @@ static bool read_timer(const struct vn_net *net, PyObject *rp, uint64_t *timer)
     bool none = value == &_Py_NoneStruct;
     double timer_s = none ? 0 : PyFloat_AsDouble(value);
     Py_DecRef(value);
-    return none || (!failed(timer_s) && to_ps(timer_s, timer));
+    return none || (!conversion_failed(timer_s) && to_ps(timer_s, timer));
 }
 
-/* VN_NEVER: it wants no byte counter. */
+/* Reads the RP's byte counter; VN_NEVER: none. */
 static bool read_due_bytes(const struct vn_net *net, PyObject *rp, uint64_t *due_bytes)
 {
     PyObject *value = PyObject_GetAttr(rp, net->python.names[VN_DUE_BYTES]);
@@ -223,17 +223,17 @@ static bool on_feedback(struct vn_net *net, const struct vn_callback *callback, 
     const struct vn_python *python = &net->python;
     struct vn_flow *flow = &net->flows[callback->flow];
     PyObject *sent = PyLong_FromUnsignedLongLong(flow->sent_bytes);
-    bool well = sent != NULL && PyObject_SetAttr(flow->rp, python->names[VN_SENT_BYTES], sent) == 0;
+    bool ok = sent != NULL && PyObject_SetAttr(flow->rp, python->names[VN_SENT_BYTES], sent) == 0;
     Py_DecRef(sent);
     double rate_bps;
     uint64_t timer, due_bytes;
-    well = well && call_rp(net, callback, flow->rp, now) && read_rate(net, flow->rp, &rate_bps) &&
-           read_timer(net, flow->rp, &timer) && read_due_bytes(net, flow->rp, &due_bytes);
-    if (well && python->on_rate != &_Py_NoneStruct) {
-        PyObject *known = PyList_GetItem(python->flows, callback->flow);
-        well = known != NULL && done(PyObject_CallFunctionObjArgs(python->on_rate, known, now, NULL));
+    ok = ok && call_rp(net, callback, flow->rp, now) && read_rate(net, flow->rp, &rate_bps) && read_timer(net, flow->rp, &timer) &&
+         read_due_bytes(net, flow->rp, &due_bytes);
+    if (ok && python->on_rate != &_Py_NoneStruct) {
+        PyObject *flow_object = PyList_GetItem(python->flows, callback->flow);
+        ok = flow_object != NULL && succeeded(PyObject_CallFunctionObjArgs(python->on_rate, flow_object, now, NULL));
     }
-    if (!well) return false;
+    if (!ok) return false;
     vn_nic_rate(net, callback->flow, rate_bps > flow->limit_bps ? flow->limit_bps : rate_bps);
     flow->due_bytes = due_bytes;
     if (timer == flow->timer) return true;
@@ -252,10 +252,10 @@ void vn_call_back(struct vn_net *net, const struct vn_callback *callback)
     exchange->np = callback->method == VN_ON_WINDOW || callback->method == VN_ON_MARKED;
     exchange->now_s = vn_seconds(net->now);
     PyObject *now = PyFloat_FromDouble(exchange->now_s);
-    bool well = now != NULL;
-    if (well && callback->method == VN_ON_WINDOW) well = on_window(net, callback, now);
-    else if (well && callback->method == VN_ON_MARKED) well = on_marked(net, callback->flow, now);
-    else if (well) well = on_feedback(net, callback, now);
+    bool ok = now != NULL;
+    if (ok && callback->method == VN_ON_WINDOW) ok = on_window(net, callback, now);
+    else if (ok && callback->method == VN_ON_MARKED) ok = on_marked(net, callback->flow, now);
+    else if (ok) ok = on_feedback(net, callback, now);
     Py_DecRef(now);
-    if (!well) net->failed = net->raised = true;
+    if (!ok) net->failed = net->raised = true;
 }

@@ -5,7 +5,7 @@
 
 #include "packets.h"
 
-enum { LARGEST = 16384 };
+enum { SNAP_LENGTH = 16384 };
 
 int vn_capture(struct vn_net *net, uint32_t number, const char *path)
 {
@@ -13,17 +13,18 @@ int vn_capture(struct vn_net *net, uint32_t number, const char *path)
     if (net->links[number].capture != NULL) return -EEXIST;
     FILE *file = fopen(path, "wb");
     if (file == NULL) return -errno;
-    const uint32_t head[] = {0xa1b23c4d, 2 | 4u << 16, 0, 0, LARGEST, 1};
-    fwrite(head, sizeof head, 1, file);
+    const uint32_t header[] = {0xa1b23c4d, 2 | 4u << 16, 0, 0, SNAP_LENGTH, 1};
+    fwrite(header, sizeof header, 1, file);
     net->links[number].capture = file;
     net->links[number].captured = true;
     return 0;
 }
 
-/* Eight bytes of ones for the local route header, then the packet, with ones for the fields that switches may change. */
+/* The ICRC is over eight bytes of ones for the local route header, then the packet, with ones in the fields that switches may
+ * change. */
 static uint32_t icrc(const uint8_t *frame, uint32_t length)
 {
-    uint8_t masked[8 + LARGEST];
+    uint8_t masked[8 + SNAP_LENGTH];
     uint32_t covered = length - WIRE_IP - WIRE_ICRC_BYTES;
     memset(masked, 0xff, 8);
     memcpy(masked + 8, frame + WIRE_IP, covered);
@@ -33,8 +34,8 @@ static uint32_t icrc(const uint8_t *frame, uint32_t length)
 
 void vn_capture_frame(const struct vn_net *net, FILE *file, struct vn_packet *packet, uint64_t at)
 {
-    uint8_t frame[LARGEST] = {0};
-    uint32_t length = packet->bytes < LARGEST ? packet->bytes : LARGEST;
+    uint8_t frame[SNAP_LENGTH] = {0};
+    uint32_t length = packet->bytes < SNAP_LENGTH ? packet->bytes : SNAP_LENGTH;
     uint32_t stored = length < net->stored ? length : net->stored;
     memcpy(frame, vn_frame(net, packet), stored);
     if (packet->flow != VN_NONE && length >= WIRE_PAYLOAD + WIRE_ICRC_BYTES) {

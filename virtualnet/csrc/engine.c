@@ -1,4 +1,4 @@
-/* The engine as one unit: the compiler sees every part, and a hop is one function. */
+/* The engine as one translation unit, so that the compiler can inline a hop into one function. */
 #include "events.c"
 #include "net.c"
 #include "prefetch.c"

@@ -13,7 +13,7 @@ bool vn_queue_grow(struct vn_queue *queue)
     return true;
 }
 
-bool vn_tournament_room(struct vn_tournament *events, uint32_t slots)
+bool vn_tournament_grow(struct vn_tournament *events, uint32_t slots)
 {
     uint32_t n = events->n == 0 ? 1 : events->n;
     if (slots <= events->n) return true;
@@ -29,7 +29,7 @@ bool vn_tournament_room(struct vn_tournament *events, uint32_t slots)
     return true;
 }
 
-/* Insertion sort: for few, or nearly sorted ones. */
+/* Insertion sort, for short or nearly sorted arrays. */
 static void insert(struct vn_listed *array, uint32_t n)
 {
     for (uint32_t i = 1; i < n; i++) {
@@ -56,8 +56,8 @@ static void distribute(const struct vn_listed *from, struct vn_listed *to, uint3
     for (uint32_t i = 0; i < n; i++) to[places[(from[i].time - first) >> shift & (VALUES - 1)]++] = from[i];
 }
 
-/* Radix sort, which has no unpredictable branch, by the most significant digit in which times can differ; of very many, by the two
- * most significant. Few pairs are then out of order: insertion sort does the rest. */
+/* Radix sort, which has no unpredictable branch, by the most significant digit in which times can differ; for large arrays, by the
+ * two most significant. Few pairs are then out of order: insertion sort does the rest. */
 struct vn_listed *vn_sort(struct vn_listed *array, struct vn_listed *spare, uint32_t n, uint64_t first, uint64_t last)
 {
     enum { FEW = 32, MANY = 1024 };

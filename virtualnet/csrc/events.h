@@ -1,5 +1,5 @@
-/* Events in the order of (time, key). The key is the event's kind and its object's number, so that the order is a property of the
- * model, not of these data structures. */
+/* Event queues, ordered by (time, key). The key is the event's kind and its object's number, so that the order is a property of
+ * the model, not of these data structures. */
 #ifndef VN_EVENTS_H
 #define VN_EVENTS_H
 
@@ -8,7 +8,7 @@
 
 #include "virtualnet.h"
 
-enum { VN_CLOSED = -1u };
+enum { VN_CLOSED = -1u /* no slot of a tournament is open */ };
 
 struct vn_event { uint64_t time, key; };
 
@@ -41,7 +41,7 @@ static inline bool vn_push(struct vn_queue *queue, struct vn_event event)
     return true;
 }
 
-/* Takes the first event; there is one. The hole sinks to a leaf, and the last event rises from there, seldom far. */
+/* Removes the first event; the queue must not be empty. The hole sinks to a leaf; the last event rises from there, seldom far. */
 static inline struct vn_event vn_pop(struct vn_queue *queue)
 {
     struct vn_event *events = queue->events, first = events[0];
@@ -61,42 +61,43 @@ static inline struct vn_event vn_pop(struct vn_queue *queue)
 /* ---- one event a slot: a tournament tree ---- */
 
 /* A slot's event is at[n + slot], with time VN_NEVER if it has none; at[i] is the earlier one of at[2 i] and at[2 i + 1], so at[1]
- * is the first of all. n is a power of two. The event of the `open` slot is in its leaf alone until vn_play carries it up. */
+ * is the first of all. n is a power of two. Slot `open` may have changed in its leaf only, until vn_replay updates the rest. */
 struct vn_tournament {
     struct vn_event *at;
     uint32_t n, open;
 };
 
-static bool vn_tournament_room(struct vn_tournament *, uint32_t slots); /* for so many; false: out of memory, nothing has changed */
+static bool vn_tournament_grow(struct vn_tournament *, uint32_t slots); /* false: no memory, no change */
 
-/* After a slot's event changed: carries the earlier events up to the root, always by the same path: no branch to mispredict. */
-static inline void vn_play(struct vn_tournament *events, uint32_t slot)
+/* After a slot's event changed: replays its matches up to the root, without unpredictable branches. */
+static inline void vn_replay(struct vn_tournament *events, uint32_t slot)
 {
-    enum { ONE = sizeof(struct vn_event) };
+    enum { SIZE = sizeof(struct vn_event) };
     char *all = (char *)events->at;
-    size_t at = (size_t)(events->n + slot) * ONE; /* in bytes */
+    size_t at = (size_t)(events->n + slot) * SIZE; /* in bytes */
     struct vn_event first = *(struct vn_event *)(void *)(all + at);
-    while (at > ONE) {
-        struct vn_event other = *(struct vn_event *)(void *)(all + (at ^ ONE));
+    while (at > SIZE) {
+        struct vn_event other = *(struct vn_event *)(void *)(all + (at ^ SIZE));
         bool later = vn_before(other, first);
         first.time = later ? other.time : first.time;
         first.key = later ? other.key : first.key;
-        at = at / 2 & -(size_t)ONE;
+        at = at / 2 & -(size_t)SIZE;
         *(struct vn_event *)(void *)(all + at) = first;
     }
 }
 
-static inline void vn_enter(struct vn_tournament *events, uint32_t slot, struct vn_event event)
+/* Sets a slot's event. */
+static inline void vn_tournament_set(struct vn_tournament *events, uint32_t slot, struct vn_event event)
 {
     events->at[events->n + slot] = event;
-    if (slot != events->open) vn_play(events, slot);
+    if (slot != events->open) vn_replay(events, slot);
 }
 
 /* ---- arrivals, listed before the turn in which they happen (order.c) ---- */
 
 struct vn_listed { uint64_t time; uint32_t rx, packet; };
 
-/* Sorts by time, which is from `first` to `last`, stably. Returns the one of the two arrays that has the result. */
+/* Sorts by time, stably; times are from `first` to `last`. Returns the array that has the result: the first or `spare`. */
 static struct vn_listed *vn_sort(struct vn_listed *, struct vn_listed *spare, uint32_t n, uint64_t first, uint64_t last);
 
 #endif

@@ -4,7 +4,7 @@
 void vn_hop_ingress(struct vn_net *net, struct vn_node *node, uint16_t port, uint32_t id)
 {
     struct vn_packet *packet = vn_packet_at(net, id);
-    packet->inside = false;
+    packet->counted = false;
     net->traversals++;
     if (!net->inplace) {
         vn_plain_ingress(net, node, port, id);
@@ -40,5 +40,5 @@ enum vn_verdict vn_hop_egress(struct vn_net *net, struct vn_node *node, uint16_t
     if (hop.egress_spec != instance->drop_port) return VN_SEND;
     net->dropped++;
     vn_packet_free(net, id);
-    return VN_GONE;
+    return VN_DROPPED;
 }

@@ -1,10 +1,10 @@
-/* Links: frames in flight. They arrive in order. */
+/* Links and their frames in flight, which arrive in order. */
 #include <stdlib.h>
 
 #include "packets.h"
 
-/* False: the run has failed. */
-static bool widen(struct vn_net *net, struct vn_rx_port *rx)
+/* Doubles a ring. False: the run has failed. */
+static bool grow_ring(struct vn_net *net, struct vn_rx_port *rx)
 {
     uint32_t capacity = rx->capacity == 0 ? 8 : 2 * rx->capacity;
     struct vn_in_flight *ring = aligned_alloc(64, capacity * sizeof *ring);
@@ -24,12 +24,12 @@ void vn_transmit(struct vn_net *net, struct vn_link *link, uint32_t id)
 {
     struct vn_packet *packet = vn_packet_at(net, id);
     struct vn_rx_port *to = &net->rx_ports[link->rx_port];
-    link->free = net->now + vn_duration(link, packet->bytes);
+    link->free_at = net->now + vn_duration(link, packet->bytes);
     link->packets++;
     link->bytes += packet->bytes;
-    if (link->captured) vn_capture_frame(net, link->capture, packet, link->free);
-    if (__builtin_expect(to->n == to->capacity, 0) && !widen(net, to)) return;
-    uint64_t due = link->free + link->delay;
+    if (link->captured) vn_capture_frame(net, link->capture, packet, link->free_at);
+    if (__builtin_expect(to->n == to->capacity, 0) && !grow_ring(net, to)) return;
+    uint64_t due = link->free_at + link->delay;
     *vn_in_flight_at(to, to->n++) = (struct vn_in_flight){due, id};
     if (!net->by_node) {
         if (to->n == 1) vn_at(net, due, VN_EV_ARRIVAL, link->rx_port);

@@ -1,4 +1,4 @@
-/* The network: building it, running it. */
+/* Building and running a network. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ void vn_fail(struct vn_net *net, const char *format, ...)
     net->failed = true;
 }
 
-void vn_queue_up(struct vn_net *net, struct vn_queue *queue, struct vn_event event)
+void vn_push_or_fail(struct vn_net *net, struct vn_queue *queue, struct vn_event event)
 {
     if (!vn_push(queue, event)) vn_fail(net, "out of memory for events");
 }
@@ -30,9 +30,9 @@ static int refuse(struct vn_net *net, int code, const char *why)
     return code;
 }
 
-/* ---- memory: packets, flows and links have an area each, used from its start ---- */
+/* ---- memory: one area each for packets, flows and links, used from its start ---- */
 
-/* Address space; memory is taken as it is touched, in large pages if there are any. NULL: the run has failed. */
+/* Reserves address space; the kernel adds memory as it is touched, if it can in huge pages. NULL: the run has failed. */
 static void *reserve(struct vn_net *net, size_t bytes)
 {
     void *area = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -120,7 +120,7 @@ struct vn_net *vn_create(bool by_node, bool prefetch, uint64_t response_ps, PyOb
     }
     net->exchange.reason = VN_UNTIL;
     net->response = response_ps;
-    net->longest_frame = VN_STORED; /* until a flow has longer ones */
+    net->longest_frame = VN_STORED; /* until a flow has longer frames */
     net->free_packet = VN_NONE;
     return net;
 }
@@ -170,8 +170,8 @@ const char *vn_error(const struct vn_net *net) { return net->error; }
 
 struct vn_exchange *vn_exchange_of(struct vn_net *net) { return &net->exchange; }
 
-/* Room for one more, aligned to a cache line: capacities are powers of two. NULL: out of memory, nothing has changed. */
-static void *room(void *array, uint32_t n, size_t size)
+/* Makes room for one more element, aligned to a cache line; capacities are powers of two. NULL: no memory, no change. */
+static void *grow_array(void *array, uint32_t n, size_t size)
 {
     if (n != 0 && (n & (n - 1)) != 0) return array;
     void *larger = aligned_alloc(64, aligned((n == 0 ? 1 : 2 * (size_t)n) * size));
@@ -183,10 +183,10 @@ static void *room(void *array, uint32_t n, size_t size)
 
 static int64_t add_node(struct vn_net *net, const struct vn_node *like)
 {
-    struct vn_node *nodes = room(net->nodes, net->n_nodes, sizeof *nodes);
+    struct vn_node *nodes = grow_array(net->nodes, net->n_nodes, sizeof *nodes);
     if (nodes == NULL) return refuse(net, -ENOMEM, "out of memory");
     net->nodes = nodes;
-    uint64_t *first = room(net->schedule.next_event, net->n_nodes, sizeof *first);
+    uint64_t *first = grow_array(net->schedule.next_event, net->n_nodes, sizeof *first);
     if (first == NULL) return refuse(net, -ENOMEM, "out of memory");
     net->schedule.next_event = first;
     first[net->n_nodes] = VN_NEVER;
@@ -195,7 +195,7 @@ static int64_t add_node(struct vn_net *net, const struct vn_node *like)
     node->link = node->last = VN_NONE;
     node->choice.when = VN_NEVER;
     node->scheduled = VN_NEVER;
-    if (!vn_tournament_room(&node->events, 1)) return refuse(net, -ENOMEM, "out of memory");
+    if (!vn_tournament_grow(&node->events, 1)) return refuse(net, -ENOMEM, "out of memory");
     return net->n_nodes++;
 }
 
@@ -210,7 +210,7 @@ int64_t vn_add_switch(struct vn_net *net, struct sw_switch *sw)
     if (program->phv_size > net->phv_size) net->phv_size = program->phv_size;
     if (program->headroom > net->headroom) net->headroom = program->headroom;
     struct vn_node node = {.sw = sw, .instance = sw->instance, .out = out};
-    if (program->n_registers != 0) node.state = sw->instance->registers[0];
+    if (program->n_registers != 0) node.reg = sw->instance->registers[0];
     return add_node(net, &node);
 }
 
@@ -233,7 +233,7 @@ static int attach(struct vn_net *net, uint32_t link, uint32_t number, uint16_t p
     struct vn_node *node = &net->nodes[number];
     uint32_t *place = node->host ? &node->link : port < SW_MAX_PORTS ? &node->out[port] : NULL;
     if (place == NULL || *place != VN_NONE) return refuse(net, -EEXIST, "no such port, or it has a link");
-    if (!vn_tournament_room(&node->events, node->n_ports + 2)) return refuse(net, -ENOMEM, "out of memory");
+    if (!vn_tournament_grow(&node->events, node->n_ports + 2)) return refuse(net, -ENOMEM, "out of memory");
     *place = link;
     node->n_ports++;
     return 0;
@@ -259,7 +259,7 @@ int64_t vn_add_link(struct vn_net *net, uint32_t a, uint16_t port_a, uint32_t b,
         link->to_host = net->nodes[link->to].host;
         set_rate(link, rate_bps);
         for (uint32_t class = 0; class < VN_CLASSES; class++) {
-            link->classes[class].stopped_since = link->pause_sent[class] = VN_NEVER;
+            link->classes[class].xoff_since = link->pause_sent[class] = VN_NEVER;
         }
     }
     net->n_links += 2;
@@ -301,13 +301,13 @@ int vn_set_pfc(struct vn_net *net, uint32_t number, uint32_t xoff, uint32_t xon,
     return 0;
 }
 
-uint32_t vn_flow_named(const struct vn_net *net, uint32_t qp)
+uint32_t vn_flow_of_qp(const struct vn_net *net, uint32_t qp)
 {
     const uint32_t *page = net->flow_of[qp / VN_QP_PAGE];
     return page == NULL ? VN_NONE : page[qp % VN_QP_PAGE];
 }
 
-static bool note_flow(struct vn_net *net, uint32_t qp, uint32_t flow)
+static bool map_flow(struct vn_net *net, uint32_t qp, uint32_t flow)
 {
     uint32_t **page = &net->flow_of[qp / VN_QP_PAGE];
     if (*page == NULL) {
@@ -339,7 +339,7 @@ int64_t vn_add_flow(struct vn_net *net, const struct vn_flow_config *config, PyO
         ackreqs = calloc(n_ackreqs, sizeof *ackreqs);
         if (ackreqs == NULL) return refuse(net, -ENOMEM, "out of memory");
     }
-    if (!note_flow(net, wire_load24(config->data + WIRE_QP), net->n_flows)) {
+    if (!map_flow(net, wire_load24(config->data + WIRE_QP), net->n_flows)) {
         free(ackreqs);
         return refuse(net, -ENOMEM, "out of memory");
     }
@@ -400,7 +400,7 @@ enum vn_reason vn_run(struct vn_net *net, PyObject *flows, PyObject *on_window, 
     if (net->raised) snprintf(net->error, sizeof net->error, "an algorithm raised an error: the run can't go on");
     if (net->pool == NULL && !net->failed && rx_ports_init(net) && vn_order_init(net)) pool_init(net);
     enum vn_reason reason = net->failed ? VN_FAILED : vn_run_events(net);
-    if (net->raised) return VN_FAILED; /* exchange says whose algorithm it was */
+    if (net->raised) return VN_FAILED; /* exchange says which flow's algorithm raised */
     net->exchange.now_s = vn_seconds(net->now);
     return net->exchange.reason = net->failed ? VN_FAILED : reason;
 }

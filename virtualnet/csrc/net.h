@@ -1,4 +1,4 @@
-/* The network from inside: its state, and how a run fails. */
+/* The engine's state, and how a run fails. */
 #ifndef VN_NET_H
 #define VN_NET_H
 
@@ -15,22 +15,22 @@ struct vn_schedule {
     uint64_t *clock;       /* by node: all its events before then have happened */
     uint64_t barrier;      /* nodes advance to this time, then wait for each other */
     uint64_t lookahead;    /* the shortest delay of a link */
-    uint64_t turn_end;     /* of the present turn */
-    uint32_t *order, turn; /* the nodes in the order of their turns in a round; the present turn's index */
-    bool ordered;          /* until the barrier, the events of all nodes in one order */
-    struct vn_listed *arrivals, *arrival_lists[2]; /* until the turn's end, sorted: the next one; the list and its spare */
+    uint64_t turn_end;     /* of the current turn */
+    uint32_t *order, turn; /* the nodes in the order of their turns in a round; the current turn's index */
+    bool ordered;          /* until the barrier, all nodes' events happen in one order */
+    struct vn_listed *arrivals, *arrival_lists[2]; /* the current turn's, sorted: the next one; list and spare */
     uint32_t arrivals_capacity;
-    uint32_t witness;      /* the flow that `unfinished` looks at first */
+    uint32_t unfinished_hint; /* the flow that cannot_finish_yet looks at first */
 };
 
 /* See prefetch.h. */
 struct vn_prefetch {
     bool enabled, active;              /* active: the packets exceed the caches */
     const struct vn_node *upcoming[4]; /* by step: the node prefetched in the present turn, or NULL */
-    uint32_t cursor, pieces;           /* of the present turn's prefetches: the next one, and their number */
+    uint32_t cursor, total;            /* of the current turn's prefetches: the next one, and their number */
 };
 
-/* A flow's number on the wire is the destination queue pair that its packets' BTH name. */
+/* On the wire a flow is named by the destination QP in its packets' BTH. */
 enum { VN_QPS = 1 << 24, VN_QP_PAGE = 1 << 12 };
 
 struct vn_net {
@@ -45,7 +45,7 @@ struct vn_net {
     struct vn_rx_port *rx_ports; /* grouped by node */
     /* Packets. */
     uint8_t *pool;
-    uint32_t lines;            /* cache lines that a packet takes */
+    uint32_t lines;            /* cache lines of a packet */
     bool inplace;              /* all programs have the form that leaves the frame in place (softswitch/codegen/inplace.py) */
     uint32_t frame_at, stored; /* in a packet: the frame's offset, and how many of its bytes are stored */
     uint32_t phv_size, headroom, free_packet, n_packets, in_use, most_in_use;
@@ -58,7 +58,7 @@ struct vn_net {
     struct vn_sampler *samplers;
     uint32_t n_samplers;
     uint32_t *flow_of[VN_QPS / VN_QP_PAGE]; /* by queue pair, in pages; VN_NONE: no flow */
-    bool called; /* the event was one that vn_call scheduled */
+    bool called; /* the latest event was one that vn_call scheduled */
     bool failed; /* the run can't go on ... */
     bool raised; /* ... because an algorithm raised an error */
     char error[256];
@@ -68,12 +68,12 @@ struct vn_net {
 static void vn_fail(struct vn_net *, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* The flow of a queue pair; VN_NONE: there is none. */
-static uint32_t vn_flow_named(const struct vn_net *, uint32_t qp);
+static uint32_t vn_flow_of_qp(const struct vn_net *, uint32_t qp);
 static inline double vn_seconds(uint64_t ps) { return (double)ps / 1e12; }
 
 static inline struct vn_link *vn_link_of(struct vn_net *net, uint32_t link) { return &net->links[link]; }
 
-/* A node's digest: a hash of its events, in their order. */
+/* Adds to a node's digest: a hash of its events, in their order. */
 static inline uint64_t vn_digest_mix(uint64_t digest, uint64_t word) { return (digest ^ word) * UINT64_C(0x9e3779b97f4a7c15); }
 static inline void vn_digest_note(struct vn_node *node, uint64_t word) { node->digest = vn_digest_mix(node->digest, word); }
 

@@ -1,5 +1,5 @@
-/* A host's NIC: the model of hosts/csrc/nic.h without the live clock's delays. A serialiser at the link's rate; CNPs and ACKs first,
- * which no PAUSE stops; then flows, round robin, each paced at its rate; the gate stops a class. */
+/* A host's NIC: the model of hosts/csrc/nic.h without the live clock's delays. It sends at the link's rate: CNPs and ACKs first,
+ * which PAUSE doesn't stop; then flows in round robin, each paced at its rate, if the gate admits their class. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -24,7 +24,7 @@ static uint32_t next_in_round_robin(const struct vn_node *node, uint64_t start)
     return first;
 }
 
-/* What starts next, and when. It is a function of the state of the NIC and its flows, so it holds until that changes. */
+/* The NIC's next action: a function of the state of the NIC and its flows, so it stays valid until that changes. */
 static struct vn_choice choose(struct vn_net *net, struct vn_node *node)
 {
     const struct vn_link *link = vn_link_of(net, node->link);
@@ -44,21 +44,21 @@ static struct vn_choice choose(struct vn_net *net, struct vn_node *node)
         }
         tx_flow->eligible = at;
     }
-    uint64_t start = earliest > link->free ? earliest : link->free;
-    if (start < net->now) start = net->now; /* the gate was closed: by now others may send as well */
+    uint64_t start = earliest > link->free_at ? earliest : link->free_at;
+    if (start < net->now) start = net->now; /* the gate was closed: more flows may be eligible by now */
     struct vn_choice choice = {VN_NEVER, VN_NOTHING, 0};
-    if (link->urgent && link->up) {
-        uint64_t at = link->free > net->now ? link->free : net->now;
+    if (link->has_control && link->up) {
+        uint64_t at = link->free_at > net->now ? link->free_at : net->now;
         if (earliest == VN_NEVER || at <= start) choice = (struct vn_choice){at, VN_CONTROL, 0};
     }
-    if (choice.what == VN_NOTHING && earliest != VN_NEVER && link->up) {
+    if (choice.action == VN_NOTHING && earliest != VN_NEVER && link->up) {
         choice = (struct vn_choice){start, VN_START, next_in_round_robin(node, start)};
     }
     if (first_end < choice.when) choice = (struct vn_choice){first_end, VN_END, ending};
     return choice;
 }
 
-static void drop(struct vn_net *net, struct vn_node *node, uint32_t index, uint64_t ended)
+static void end_flow(struct vn_net *net, struct vn_node *node, uint32_t index, uint64_t ended)
 {
     net->flows[node->tx_flows[index].flow].ended = ended;
     node->n_tx_flows--;
@@ -74,8 +74,8 @@ static struct vn_tx_flow *tx_flow_of(const struct vn_node *node, uint32_t flow)
     return NULL;
 }
 
-/* Sends the next frame of a flow. True: the RP's byte counter is due. */
-static bool start(struct vn_net *net, struct vn_node *node, uint32_t index)
+/* Sends a flow's next frame. True: the RP's byte counter is due. */
+static bool send_next(struct vn_net *net, struct vn_node *node, uint32_t index)
 {
     struct vn_tx_flow *tx_flow = &node->tx_flows[index];
     uint32_t number = tx_flow->flow, id = vn_packet_new(net);
@@ -90,19 +90,19 @@ static bool start(struct vn_net *net, struct vn_node *node, uint32_t index)
     flow->sent++;
     flow->sent_bytes += packet->bytes;
 
-    /* A flow that had to wait keeps the credit of one packet. */
+    /* A flow that had to wait keeps credit for one packet. */
     uint64_t credit = net->now > flow->interval ? net->now - flow->interval : 0;
     flow->base = tx_flow->next > credit ? tx_flow->next : credit;
     flow->has_base = true;
     tx_flow->next = flow->base + flow->interval;
     node->last = number;
-    if (last) drop(net, node, index, vn_link_of(net, node->link)->free + vn_link_of(net, node->link)->delay);
+    if (last) end_flow(net, node, index, vn_link_of(net, node->link)->free_at + vn_link_of(net, node->link)->delay);
     return !last && flow->sent_bytes >= flow->due_bytes;
 }
 
-static void schedule(struct vn_net *net, struct vn_node *node)
+static void schedule_nic(struct vn_net *net, struct vn_node *node)
 {
-    if (node->choice.what == VN_NOTHING) return;
+    if (node->choice.action == VN_NOTHING) return;
     uint64_t when = node->choice.when > net->now ? node->choice.when : net->now;
     if (when >= node->scheduled) return;
     node->scheduled = when;
@@ -112,7 +112,7 @@ static void schedule(struct vn_net *net, struct vn_node *node)
 void vn_nic_changed(struct vn_net *net, struct vn_node *node)
 {
     node->choice = choose(net, node);
-    schedule(net, node);
+    schedule_nic(net, node);
 }
 
 void vn_nic_event(struct vn_net *net, uint32_t link)
@@ -123,21 +123,21 @@ void vn_nic_event(struct vn_net *net, uint32_t link)
     struct vn_callback callback = {.method = VN_NAMES};
     while (node->choice.when <= net->now && callback.method == VN_NAMES && !net->failed) {
         struct vn_choice choice = node->choice;
-        if (choice.what == VN_START) {
+        if (choice.action == VN_START) {
             callback.flow = node->tx_flows[choice.index].flow;
-            if (start(net, node, choice.index)) callback.method = VN_ON_BYTES_SENT;
+            if (send_next(net, node, choice.index)) callback.method = VN_ON_BYTES_SENT;
         }
-        else if (choice.what == VN_CONTROL) vn_transmit(net, out, vn_urgent_pop(net, out));
-        else drop(net, node, choice.index, net->now);
+        else if (choice.action == VN_CONTROL) vn_transmit(net, out, vn_control_pop(net, out));
+        else end_flow(net, node, choice.index, net->now);
         node->choice = choose(net, node);
     }
-    schedule(net, node);
+    schedule_nic(net, node);
     if (callback.method != VN_NAMES) vn_call_back(net, &callback);
 }
 
 void vn_nic_control(struct vn_net *net, struct vn_node *node, uint32_t id)
 {
-    vn_urgent_push(net, vn_link_of(net, node->link), id);
+    vn_control_push(net, vn_link_of(net, node->link), id);
     vn_nic_changed(net, node);
 }
 
@@ -164,7 +164,7 @@ void vn_nic_add(struct vn_net *net, uint32_t number)
 }
 
 /* A host may have thousands of flows, one after the other, and their starts would make the heap deep for all other events. So the
- * heap has the first starts alone, most often one; the others wait in a list, sorted with the next one last. */
+ * heap has only the earliest starts, usually one; the others wait in a list, sorted with the earliest last. */
 void vn_nic_await(struct vn_net *net, uint32_t number)
 {
     uint64_t start = net->flows[number].start;
@@ -209,13 +209,13 @@ void vn_nic_stop(struct vn_net *net, uint32_t number)
     struct vn_node *node = &net->nodes[flow->src];
     const struct vn_link *link = vn_link_of(net, node->link);
     if (flow->start > net->now) flow->ended = net->now;
-    uint64_t left = flow->sent != 0 ? link->free + link->delay : 0;
+    uint64_t arrived = flow->sent != 0 ? link->free_at + link->delay : 0;
     struct vn_tx_flow *tx_flow = tx_flow_of(node, number);
-    if (tx_flow != NULL) drop(net, node, (uint32_t)(tx_flow - node->tx_flows), left > net->now ? left : net->now);
+    if (tx_flow != NULL) end_flow(net, node, (uint32_t)(tx_flow - node->tx_flows), arrived > net->now ? arrived : net->now);
     vn_nic_changed(net, node);
 }
 
-/* The gap after the flow's last frame changes to the new rate at once. */
+/* The new rate applies at once: to the gap after the flow's latest frame, too. */
 void vn_nic_rate(struct vn_net *net, uint32_t number, double rate_bps)
 {
     struct vn_flow *flow = &net->flows[number];
@@ -223,7 +223,7 @@ void vn_nic_rate(struct vn_net *net, uint32_t number, double rate_bps)
     flow->rate_bps = rate_bps;
     flow->interval = interval_of(flow);
     struct vn_tx_flow *tx_flow = tx_flow_of(&net->nodes[flow->src], number);
-    if (tx_flow == NULL) return; /* it hasn't started: it will with this rate */
+    if (tx_flow == NULL) return; /* it hasn't started, and will start at this rate */
     uint64_t next = flow->has_base ? flow->base + flow->interval : 0;
     if (next < net->now) next = net->now;
     tx_flow->next = next > flow->start ? next : flow->start;

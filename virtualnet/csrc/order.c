@@ -1,9 +1,9 @@
 /* The order of events. With by_node, conservative parallel simulation (Chandy, Misra, Bryant) in one thread: nodes affect each
- * other by links alone, so a node may process its events up to the minimum, over its inbound links, of the neighbour's clock plus
- * the link's delay (its lookahead). It does so in one turn, while its state is in the caches. A round gives each node a turn; for
- * events that concern all nodes (a call, a sample) they stop at a barrier.
+ * other only through links, so a node may process its events up to the minimum, over its inbound links, of the neighbour's clock
+ * plus the link's delay (its lookahead). It does so in one turn, while its state is in the caches. A round gives each node a turn;
+ * for events that concern all nodes (a call, a sample) they stop at a barrier.
  *
- * Without by_node: one queue for all nodes, strictly in order; the reference that the other is tested against. */
+ * Without by_node there is one queue for all nodes, strictly in order: the reference in tests. */
 #include <stdlib.h>
 
 #include "prefetch.h"
@@ -57,13 +57,13 @@ SW_ALWAYS void run_event(struct vn_net *net, uint32_t place, struct vn_event eve
 
 static bool finished(const struct vn_net *net) { return net->exchange.finish && net->unfinished == 0; }
 
-static enum vn_reason until(struct vn_net *net)
+static enum vn_reason reached_until(struct vn_net *net)
 {
     if (net->now < net->exchange.until_ps && net->exchange.until_ps != VN_NEVER) net->now = net->exchange.until_ps;
     return VN_UNTIL;
 }
 
-/* Whether an event of vn_call has happened: vn_run returns to Python. */
+/* Whether an event of vn_call has happened, so that vn_run returns to Python. */
 static bool called(struct vn_net *net)
 {
     bool was = net->called;
@@ -79,13 +79,13 @@ static bool replaced(const struct vn_net *net, struct vn_event event)
     return vn_kind_of(event) == VN_EV_NIC && net->nodes[net->links[vn_id_of(event)].node].scheduled != event.time;
 }
 
-static enum vn_reason run_in_order(struct vn_net *net, uint64_t enough)
+static enum vn_reason run_in_order(struct vn_net *net, uint64_t max_events)
 {
     while (!net->failed) {
         if (called(net)) return VN_CALL;
         if (finished(net)) return VN_FINISHED;
-        if (net->events_done == enough) return VN_BUDGET;
-        if (net->schedule.queue.n == 0 || net->schedule.queue.events[0].time > net->exchange.until_ps) return until(net);
+        if (net->events_done == max_events) return VN_BUDGET;
+        if (net->schedule.queue.n == 0 || net->schedule.queue.events[0].time > net->exchange.until_ps) return reached_until(net);
         struct vn_event event = vn_pop(&net->schedule.queue);
         if (replaced(net, event)) continue;
         run_event(net, vn_node_of(net, vn_kind_of(event), vn_id_of(event)), event);
@@ -95,13 +95,13 @@ static enum vn_reason run_in_order(struct vn_net *net, uint64_t enough)
 
 /* ---- each node by itself ---- */
 
-static void next_other(struct vn_node *node)
+static void pop_other(struct vn_node *node)
 {
     vn_pop(&node->others);
-    if (node->others.n != 0) vn_enter(&node->events, 0, node->others.events[0]);
+    if (node->others.n != 0) vn_tournament_set(&node->events, 0, node->others.events[0]);
 }
 
-/* The node's first event, which isn't an arrival. Its slot stays open: most often the event schedules the next one there. */
+/* Processes the node's first event other than arrivals. Its slot stays open: usually the event schedules the next one there. */
 static inline void run_node_event(struct vn_net *net, uint32_t number)
 {
     struct vn_node *node = &net->nodes[number];
@@ -110,15 +110,15 @@ static inline void run_node_event(struct vn_net *net, uint32_t number)
     uint32_t slot = vn_slot_of(event);
     events->at[events->n + slot] = (struct vn_event){VN_NEVER, 0};
     events->open = slot;
-    if (slot == 0) next_other(node);
+    if (slot == 0) pop_other(node);
     run_event(net, number, event);
     events->open = VN_CLOSED;
-    vn_play(events, slot);
+    vn_replay(events, slot);
 }
 
 /* ---- arrivals: listed and sorted before the turn in which they happen ---- */
 
-static bool make_room(struct vn_net *net, uint32_t arrivals)
+static bool grow_arrival_lists(struct vn_net *net, uint32_t arrivals)
 {
     for (uint32_t i = 0; i < 2; i++) {
         struct vn_listed *list = realloc(net->schedule.arrival_lists[i], (arrivals + VN_AHEAD) * sizeof *list);
@@ -132,7 +132,7 @@ static bool make_room(struct vn_net *net, uint32_t arrivals)
     return true;
 }
 
-/* Lists the arrivals at nodes `from` to `to` - 1 until the end of the turn, in their order. False: the run has failed. */
+/* Lists in order the arrivals at nodes `from` to `to` - 1 until the end of the turn. False: the run has failed. */
 static bool list_arrivals(struct vn_net *net, uint32_t from, uint32_t to)
 {
     const struct vn_rx_port *end = net->nodes[to - 1].rx_ports + net->nodes[to - 1].n_ports;
@@ -141,7 +141,7 @@ static bool list_arrivals(struct vn_net *net, uint32_t from, uint32_t to)
     for (struct vn_rx_port *rx = net->nodes[from].rx_ports; rx < end; rx++) {
         uint64_t due = rx->next_arrival;
         if (due >= net->schedule.turn_end) continue;
-        if (n + rx->n > net->schedule.arrivals_capacity && !make_room(net, 2 * (n + rx->n))) return false;
+        if (n + rx->n > net->schedule.arrivals_capacity && !grow_arrival_lists(net, 2 * (n + rx->n))) return false;
         if (due < first) first = due;
         uint32_t number = (uint32_t)(rx - net->rx_ports), i = 0;
         do {
@@ -172,7 +172,7 @@ static inline void run_arrival(struct vn_net *net)
 
 /* ---- turns ---- */
 
-/* How far the node may advance: what its neighbours haven't sent yet arrives later. */
+/* How far the node may advance: frames that its neighbours haven't sent yet arrive later. */
 static uint64_t end_of_turn(const struct vn_net *net, uint32_t number)
 {
     const struct vn_node *node = &net->nodes[number];
@@ -212,7 +212,7 @@ static bool run_turn(struct vn_net *net, uint32_t number)
         if (arrives_before(net, event)) {
             if (net->prefetch.active) {
                 vn_prefetch_packet(net, net->schedule.arrivals[VN_AHEAD - 1].packet);
-                vn_prefetch_piece(net);
+                vn_prefetch_next(net);
             }
             run_arrival(net);
         } else if (event.time < net->schedule.turn_end) {
@@ -225,7 +225,7 @@ static bool run_turn(struct vn_net *net, uint32_t number)
     return false;
 }
 
-/* Each node's turn. False: the run has failed. */
+/* Gives each node its turn. False: the run has failed. */
 static bool run_round(struct vn_net *net)
 {
     for (net->schedule.turn = 0; net->schedule.turn < net->n_nodes; net->schedule.turn++) {
@@ -239,7 +239,7 @@ static bool run_round(struct vn_net *net)
 
 /* ---- all nodes in one order: for the end of a run that stops with the event that completes the last flow ---- */
 
-/* The node that has the first event, apart from arrivals; VN_NONE: there is none before the barrier. */
+/* The node with the first event other than arrivals; VN_NONE: there is none before the barrier. */
 static uint32_t first_node(const struct vn_net *net)
 {
     uint32_t best = VN_NONE;
@@ -250,7 +250,7 @@ static uint32_t first_node(const struct vn_net *net)
     return best;
 }
 
-/* All nodes' events in their order, until the barrier or until all flows have arrived. False: the run has failed. */
+/* Processes all nodes' events in order, until the barrier or until all flows have arrived. False: the run has failed. */
 static bool run_ordered(struct vn_net *net)
 {
     net->schedule.turn_end = net->schedule.barrier;
@@ -263,7 +263,7 @@ static bool run_ordered(struct vn_net *net)
         else break;
     }
     if (net->failed) return false;
-    for (; net->schedule.arrivals->time != VN_NEVER; net->schedule.arrivals++) { /* back to the ports: they are no longer listed */
+    for (; net->schedule.arrivals->time != VN_NEVER; net->schedule.arrivals++) { /* unlists the arrivals that are left */
         struct vn_rx_port *rx = &net->rx_ports[net->schedule.arrivals->rx];
         if (net->schedule.arrivals->time < rx->next_arrival) rx->next_arrival = net->schedule.arrivals->time;
     }
@@ -275,14 +275,14 @@ static bool run_ordered(struct vn_net *net)
     return true;
 }
 
-/* Whether some flow can't complete within a link's delay, as more of it is missing than is in flight on the last link. While there
- * is one, a run that ends when all flows have arrived needs no common order: it won't end within this step. */
-static bool unfinished(struct vn_net *net)
+/* Whether some flow can't complete within a link's delay: more of its packets are missing than are in flight on the last link. Then
+ * a run that ends when all flows have arrived can't end in this step, which therefore needs no common order of events. */
+static bool cannot_finish_yet(struct vn_net *net)
 {
     for (uint32_t i = 0; i < net->n_flows; i++) {
-        const struct vn_flow *flow = &net->flows[net->schedule.witness];
+        const struct vn_flow *flow = &net->flows[net->schedule.unfinished_hint];
         if (flow->packets > flow->received + net->nodes[flow->dst].rx_ports->n) return true;
-        net->schedule.witness = (net->schedule.witness + 1) % net->n_flows;
+        net->schedule.unfinished_hint = (net->schedule.unfinished_hint + 1) % net->n_flows;
     }
     return false;
 }
@@ -304,11 +304,11 @@ static void set_barrier(struct vn_net *net, uint64_t start, uint64_t last)
     uint64_t step = net->schedule.lookahead != 0 ? net->schedule.lookahead : 1;
     bool steps = net->exchange.finish || net->schedule.lookahead == 0;
     net->schedule.barrier = steps && last - start >= step ? start + step : last + 1;
-    net->schedule.ordered = net->schedule.lookahead == 0 || (net->exchange.finish && !unfinished(net));
+    net->schedule.ordered = net->schedule.lookahead == 0 || (net->exchange.finish && !cannot_finish_yet(net));
 }
 
-/* After a round. True: all nodes are at the barrier. `enough`: the barrier is moved back to the furthest clock. */
-static bool at_barrier(struct vn_net *net, uint64_t start, bool enough)
+/* After a round. True: all nodes are at the barrier. `budget_spent`: the barrier is moved back to the furthest clock. */
+static bool at_barrier(struct vn_net *net, uint64_t start, bool budget_spent)
 {
     uint64_t furthest = start < net->schedule.barrier ? start : net->schedule.barrier; /* no node has an event before `start` */
     bool all = true;
@@ -318,25 +318,25 @@ static bool at_barrier(struct vn_net *net, uint64_t start, bool enough)
     for (uint32_t i = 0; i < net->n_nodes; i++) {
         if (net->schedule.clock[i] > furthest) furthest = net->schedule.clock[i];
     }
-    if (enough) net->schedule.barrier = furthest;
+    if (budget_spent) net->schedule.barrier = furthest;
     for (uint32_t i = 0; i < net->n_nodes; i++) all &= net->schedule.clock[i] == net->schedule.barrier;
     return all;
 }
 
-static enum vn_reason run_by_node(struct vn_net *net, uint64_t enough)
+static enum vn_reason run_by_node(struct vn_net *net, uint64_t max_events)
 {
     while (!called(net)) {
         if (!(net->schedule.ordered ? run_ordered(net) : run_round(net))) return VN_FAILED;
         uint64_t start = earliest(net->schedule.next_event, net->n_nodes);
         net->schedule.ordered = false;
         vn_prefetch_round(net);
-        if (!at_barrier(net, start, net->events_done >= enough)) continue;
+        if (!at_barrier(net, start, net->events_done >= max_events)) continue;
         if (net->now + 1 < net->schedule.barrier) net->now = net->schedule.barrier - 1;
         if (finished(net)) return VN_FINISHED;
-        if (net->events_done >= enough) return VN_BUDGET;
+        if (net->events_done >= max_events) return VN_BUDGET;
         uint64_t common = net->schedule.queue.n != 0 ? net->schedule.queue.events[0].time : VN_NEVER;
         uint64_t next = start < common ? start : common;
-        if (next > net->exchange.until_ps || next == VN_NEVER) return until(net);
+        if (next > net->exchange.until_ps || next == VN_NEVER) return reached_until(net);
         if (common < start) run_event(net, VN_NONE, vn_pop(&net->schedule.queue));
         else set_barrier(net, start, common < net->exchange.until_ps ? common : net->exchange.until_ps);
     }
@@ -381,7 +381,7 @@ bool vn_order_init(struct vn_net *net)
     else vn_fail(net, "out of memory for nodes");
     free(queue);
     free(part);
-    return ok && make_room(net, 256);
+    return ok && grow_arrival_lists(net, 256);
 }
 
 enum vn_reason vn_run_events(struct vn_net *net)

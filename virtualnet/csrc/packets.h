@@ -6,7 +6,7 @@
 
 static uint32_t vn_packet_grow(struct vn_net *);
 
-/* A packet's number is that of its first cache line in the pool. */
+/* A packet's id is the index of its first cache line in the pool. */
 static inline struct vn_packet *vn_packet_at(const struct vn_net *net, uint32_t id)
 {
     return (struct vn_packet *)(void *)(net->pool + (size_t)id * 64);
@@ -17,7 +17,7 @@ static inline uint8_t *vn_frame(const struct vn_net *net, struct vn_packet *pack
     return (uint8_t *)packet + net->frame_at;
 }
 
-/* A packet; its fields are undefined. VN_NONE: the run has failed. */
+/* Allocates a packet; its fields are undefined. VN_NONE: the run has failed. */
 static inline uint32_t vn_packet_new(struct vn_net *net)
 {
     uint32_t id = net->free_packet;
@@ -68,17 +68,17 @@ static inline uint32_t vn_fifo_pop(struct vn_net *net, struct vn_fifo *fifo)
     return id;
 }
 
-/* Control frames of a port: sent before all else. */
-static inline void vn_urgent_push(struct vn_net *net, struct vn_link *link, uint32_t id)
+/* Control frames of a port, which are sent before all others. */
+static inline void vn_control_push(struct vn_net *net, struct vn_link *link, uint32_t id)
 {
     vn_fifo_push(net, &link->control, id);
-    link->urgent = true;
+    link->has_control = true;
 }
 
-static inline uint32_t vn_urgent_pop(struct vn_net *net, struct vn_link *link)
+static inline uint32_t vn_control_pop(struct vn_net *net, struct vn_link *link)
 {
     uint32_t id = vn_fifo_pop(net, &link->control);
-    link->urgent = link->control.packets != 0;
+    link->has_control = link->control.packets != 0;
     return id;
 }
 

@@ -1,37 +1,38 @@
-/* The functions that each file of the engine offers the others. */
+/* The functions of each file that the engine's other files call. */
 #ifndef VN_PARTS_H
 #define VN_PARTS_H
 
 #include "schedule.h"
 
 /* ---- order.c ---- */
-/* Until there is a reason to return to Python. */
+/* Processes events until there is a reason to return to Python. */
 static enum vn_reason vn_run_events(struct vn_net *);
 static bool vn_order_init(struct vn_net *); /* false: the run has failed */
 
 /* ---- link.c ---- */
-/* Starts to send the packet now; the link is free. Its arrival follows. */
+/* Starts to send the packet now, and schedules its arrival. The link must be free. */
 SW_ALWAYS void vn_transmit(struct vn_net *, struct vn_link *, uint32_t id);
-SW_ALWAYS void vn_arrival(struct vn_net *, uint32_t rx, uint32_t id); /* the first in flight */
+SW_ALWAYS void vn_arrival(struct vn_net *, uint32_t rx, uint32_t id); /* of the port's first frame in flight */
 
-/* ---- hop.c: through a program in place; plain.c: through one that isn't ---- */
-/* A packet that came in by `port`: through ingress, into a queue. */
+/* ---- a packet's hop: hop.c through an in-place program, plain.c through a program with a PHV ---- */
+/* Runs ingress for a packet that came in by `port`, and queues it. */
 SW_ALWAYS void vn_hop_ingress(struct vn_net *, struct vn_node *, uint16_t port, uint32_t id);
 static void vn_plain_ingress(struct vn_net *, struct vn_node *, uint16_t port, uint32_t id);
-/* VN_SEND: the packet is to be sent. VN_GONE: egress dropped it. VN_RECIRCULATED: it is back at ingress. */
-enum vn_verdict { VN_SEND, VN_GONE, VN_RECIRCULATED };
+/* Egress. VN_SEND: the caller sends the packet. VN_DROPPED: it was freed. VN_RECIRCULATED: it is back at ingress. `left`: packets
+ * left in the queue. */
+enum vn_verdict { VN_SEND, VN_DROPPED, VN_RECIRCULATED };
 static enum vn_verdict vn_hop_egress(struct vn_net *, struct vn_node *, uint16_t port, uint32_t id, uint32_t queue,
                                      uint32_t left);
 static enum vn_verdict vn_plain_egress(struct vn_net *, struct vn_node *, uint16_t port, uint32_t id, uint32_t queue,
                                        uint32_t left, uint32_t passes);
-static void vn_plain_init(struct vn_net *, struct vn_packet *); /* a packet that was never used */
+static void vn_plain_init(struct vn_net *, struct vn_packet *); /* a packet's first use */
 
 /* ---- port.c: a switch's ports ---- */
 static inline void vn_port_admit(struct vn_net *, uint32_t link, uint32_t id, uint32_t queue);
-static void vn_port_serve(struct vn_net *, struct vn_link *, uint32_t number); /* if it is free and something may leave */
+static void vn_port_serve(struct vn_net *, struct vn_link *, uint32_t number); /* sends, if the link is free */
 
 /* ---- pfc.c ---- */
-/* Not static: a test calls it for bytes that never came. */
+/* A packet enters the input occupancy. Not static: a test calls it without a packet. */
 void vn_pfc_admitted(struct vn_net *, uint32_t in_link, uint32_t priority, uint32_t bytes);
 static void vn_pfc_departed(struct vn_net *, uint32_t in_link, uint32_t priority, uint32_t bytes);
 static void vn_pfc_arrived(struct vn_net *, uint32_t link, uint32_t id);
@@ -41,16 +42,16 @@ static void vn_pfc_refresh(struct vn_net *, uint32_t link, uint32_t priority);
 static void vn_pfc_limits(struct vn_net *, uint32_t link);
 
 /* ---- nic.c ---- */
-/* Fills in the flow's next packet; in receive.c. */
+/* Builds the flow's next packet; in receive.c. */
 static void vn_stamp(const struct vn_net *, struct vn_packet *, const struct vn_flow *, bool last);
-static void vn_nic_await(struct vn_net *, uint32_t flow); /* until its start */
+static void vn_nic_await(struct vn_net *, uint32_t flow); /* waits for the flow's start */
 static void vn_nic_start(struct vn_net *, uint32_t flow);
 static void vn_nic_add(struct vn_net *, uint32_t flow);
 static void vn_nic_stop(struct vn_net *, uint32_t flow);
 static void vn_nic_rate(struct vn_net *, uint32_t flow, double rate_bps);
 static void vn_nic_control(struct vn_net *, struct vn_node *, uint32_t id);
 static void vn_nic_event(struct vn_net *, uint32_t link);
-static void vn_nic_changed(struct vn_net *, struct vn_node *); /* a frame may start earlier or later than was chosen */
+static void vn_nic_changed(struct vn_net *, struct vn_node *); /* chooses the NIC's next action anew */
 
 /* ---- receive.c ---- */
 static void vn_host_receive(struct vn_net *, struct vn_node *, uint32_t id);

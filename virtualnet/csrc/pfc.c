@@ -1,22 +1,22 @@
-/* Priority flow control below the pipeline, IEEE 802.1Qbb: XOFF and XON on a link's input occupancy, PAUSE and RESUME frames back
- * over it, and the gate that they close and open.
+/* Priority flow control below the pipeline, IEEE 802.1Qbb: XOFF and XON on a link's input occupancy, PAUSE and RESUME frames in the
+ * other direction, and the gate that they close and open.
  *
- * A frame takes effect after the response time: first the program's ingress gets it, which keeps its own account of pauses,
- * then the gate changes. So a departing packet finds the program's state as the frame left it. */
+ * A frame takes effect after the response time: first the program's ingress gets it, since programs may track pauses, then the gate
+ * changes. So the egress of a departing packet sees the program's state after the frame. */
 #include <string.h>
 
 #include "gate.h"
 #include "packets.h"
 
-/* XOFF and PFC headroom, the bytes that can still come in after XOFF: the frame that passed it; a frame that delays the PAUSE, the
- * PAUSE itself, both propagation delays, the far end's response time, and a frame that it has started by then. */
+/* XOFF and PFC headroom, the bytes that can still come in after XOFF: the frame that passed XOFF; a frame that delays the PAUSE,
+ * the PAUSE itself, both propagation delays, the far end's response time, and a frame that it has started by then. */
 void vn_pfc_limits(struct vn_net *net, uint32_t number)
 {
     struct vn_link *link = vn_link_of(net, number);
     const struct vn_link *back = vn_link_of(net, number ^ 1);
     uint64_t frame = net->longest_frame;
-    uint64_t blind = vn_duration(back, frame + VN_CLASSES * WIRE_PFC_BYTES) + back->delay + net->response + link->delay;
-    uint64_t bytes = (uint64_t)(((unsigned __int128)blind * link->rate_bps) / 8000000000000u) + 1;
+    uint64_t delay = vn_duration(back, frame + VN_CLASSES * WIRE_PFC_BYTES) + back->delay + net->response + link->delay;
+    uint64_t bytes = (uint64_t)(((unsigned __int128)delay * link->rate_bps) / 8000000000000u) + 1;
     for (uint32_t class = 0; class < VN_CLASSES; class++) {
         uint64_t limit = link->classes[class].xoff + bytes + 3 * frame;
         if (limit > link->limit[class]) link->limit[class] = limit;
@@ -31,8 +31,8 @@ static void send_pfc(struct vn_net *net, uint32_t number, uint32_t class, uint16
     uint32_t id = vn_packet_new(net);
     if (id == VN_NONE) return;
     struct vn_packet *packet = vn_packet_at(net, id);
-    static const uint8_t nothing[VN_TEMPLATE_BYTES];
-    uint8_t *frame = vn_fill(net, packet, nothing);
+    static const uint8_t zeros[VN_TEMPLATE_BYTES];
+    uint8_t *frame = vn_fill(net, packet, zeros);
     memcpy(frame, "\x01\x80\xc2\x00\x00\x01", 6);
     memcpy(frame + 6, link->mac, 6);
     wire_store16(frame + WIRE_TYPE, WIRE_TYPE_MAC_CONTROL);
@@ -44,7 +44,7 @@ static void send_pfc(struct vn_net *net, uint32_t number, uint32_t class, uint16
     packet->data = false;
     if (quanta != 0) back->pause++;
     else back->resume++;
-    vn_urgent_push(net, back, id);
+    vn_control_push(net, back, id);
     vn_port_serve(net, back, number ^ 1);
 }
 
@@ -67,8 +67,8 @@ void vn_pfc_admitted(struct vn_net *net, uint32_t number, uint32_t class, uint32
         vn_fail(net, "link %u class %u has %llu bytes inside: more than XOFF and what can be in flight, %llu", number,
                 class, (unsigned long long)in->held_bytes, (unsigned long long)link->limit[class]);
     }
-    if (in->stopped_since != VN_NEVER) return;
-    in->stopped_since = net->now;
+    if (in->xoff_since != VN_NEVER) return;
+    in->xoff_since = net->now;
     send_pause(net, number, class);
 }
 
@@ -77,10 +77,10 @@ void vn_pfc_departed(struct vn_net *net, uint32_t number, uint32_t class, uint32
     struct vn_link *link = vn_link_of(net, number);
     struct vn_class *in = &link->classes[class];
     in->held_bytes -= bytes;
-    /* An XON of 0 would never be reached: nothing inside resumes as well. */
-    if (in->stopped_since == VN_NEVER || (in->held_bytes >= in->xon && in->held_bytes != 0)) return;
-    vn_link_of(net, number ^ 1)->paused_ps += net->now - in->stopped_since;
-    in->stopped_since = link->pause_sent[class] = VN_NEVER;
+    /* Occupancy 0 resumes, too: it can't be below an XON of 0. */
+    if (in->xoff_since == VN_NEVER || (in->held_bytes >= in->xon && in->held_bytes != 0)) return;
+    vn_link_of(net, number ^ 1)->paused_ps += net->now - in->xoff_since;
+    in->xoff_since = link->pause_sent[class] = VN_NEVER;
     send_pfc(net, number, class, 0);
 }
 
@@ -98,7 +98,7 @@ void vn_pfc_arrived(struct vn_net *net, uint32_t number, uint32_t id)
     else vn_at(net, net->now + net->response, VN_EV_PFC, number);
 }
 
-/* PAUSE or RESUME of one class of link `number`. */
+/* Applies a PAUSE or RESUME to one class of link `number`. */
 static void apply(struct vn_net *net, uint32_t number, uint32_t class, uint32_t quanta)
 {
     struct vn_link *link = vn_link_of(net, number);
@@ -127,7 +127,7 @@ void vn_pfc_effect(struct vn_net *net, uint32_t number)
         vn_packet_free(net, id);
     } else {
         vn_packet_at(net, id)->in_link = number;
-        vn_hop_ingress(net, &net->nodes[link->to], link->to_port, id); /* which drops it */
+        vn_hop_ingress(net, &net->nodes[link->to], link->to_port, id); /* the program drops it */
     }
     for (uint32_t class = 0; class < VN_CLASSES; class++) {
         if (enabled >> class & 1) apply(net, number ^ 1, class, quanta[class]);

@@ -1,12 +1,13 @@
-/* One hop through a program of any kind, by the rules that the live switch has, too (softswitch/csrc/rules.h).
+/* One hop through a program that isn't in place: it has a PHV, and any v1model program can run so. The rules between ingress and
+ * egress are the live switch's (softswitch/csrc/rules.h).
  *
- * A port without a link (the program's internal port) is served at once: what it doesn't recirculate is gone. Here a
- * packet re-enters ingress at the time at which it was recirculated. */
+ * A port without a link (the program's internal port) is served at once, and drops packets that it doesn't recirculate. A
+ * recirculated packet re-enters ingress at once. */
 #include <string.h>
 
 #include "packets.h"
 
-/* A switch that processes a packet, and how many times in a row the packet has left by a port without a link. */
+/* A switch that processes a packet, and the packet's passes through ports without a link or resubmissions, in a row. */
 struct hop { struct vn_net *net; struct vn_node *node; uint32_t passes; };
 
 typedef struct hop rules_switch;
@@ -39,8 +40,8 @@ void vn_plain_init(struct vn_net *net, struct vn_packet *packet)
     plain->p.phv = vn_frame(net, packet) - net->headroom - net->phv_size;
 }
 
-/* Moves the frame back to its place, after headers were added or removed. */
-static void settle(struct vn_net *net, uint32_t id)
+/* Moves the frame to behind the headroom, after headers were added or removed. */
+static void restore_headroom(struct vn_net *net, uint32_t id)
 {
     struct sw_packet *p = &plain_of(net, id)->p;
     uint8_t *buffer = buffer_of(net, id), *at = buffer + net->headroom;
@@ -64,21 +65,21 @@ static void rules_drop(struct hop *hop, uint32_t id)
     vn_packet_free(hop->net, id);
 }
 
-/* VirtualSwitch refuses programs that have any. */
+/* VirtualSwitch refuses programs with digests. */
 static void rules_digest(struct hop *hop, uint32_t id)
 {
     (void)id;
     vn_fail(hop->net, "a program sent a digest, which nobody takes in virtual time");
 }
 
-/* A new packet: it isn't its flow's data any more, but keeps the flow. */
+/* The copy keeps the flow, but isn't one of its data packets. */
 static uint32_t rules_copy(struct hop *hop, uint32_t id)
 {
     struct vn_net *net = hop->net;
     uint32_t copy = vn_packet_new(net);
     if (copy == VN_NONE) return VN_NONE;
     *vn_packet_at(net, copy) = *vn_packet_at(net, id);
-    vn_packet_at(net, copy)->data = vn_packet_at(net, copy)->inside = false;
+    vn_packet_at(net, copy)->data = vn_packet_at(net, copy)->counted = false;
     struct vn_plain *to = plain_of(net, copy);
     const struct vn_plain *from = plain_of(net, id);
     void *phv = to->p.phv;
@@ -95,12 +96,12 @@ static uint32_t rules_copy_unparsed(struct hop *hop, uint32_t id, const uint8_t 
     uint32_t copy = rules_copy(hop, id);
     if (copy == VN_NONE) return VN_NONE;
     struct sw_packet *p = &plain_of(hop->net, copy)->p;
-    uint16_t came_in = p->std.ingress_port;
+    uint16_t ingress_port = p->std.ingress_port;
     p->data = buffer_of(hop->net, copy) + (frame - buffer_of(hop->net, id));
     p->length = p->length_register = length;
     p->req = RULES_NO_REQUESTS;
     reset(hop->net, p);
-    p->std.ingress_port = came_in;
+    p->std.ingress_port = ingress_port;
     return copy;
 }
 
@@ -122,18 +123,18 @@ static void rules_enqueue(struct hop *hop, uint32_t id, uint32_t number)
     else vn_plain_egress(net, hop->node, (uint16_t)number, id, queue, 0, hop->passes + 1);
 }
 
-/* Headers and metadata are gone, apart from the fields of the list. */
+/* Resets headers and metadata, except the fields of the list. */
 static void rules_reenter(struct hop *hop, uint32_t id, int32_t list, enum sw_instance_type type)
 {
     struct hop again = *hop;
     if (type == SW_RESUBMIT) again.passes++;
-    uint32_t before = rules_copy(hop, id);
-    if (before == VN_NONE) return;
+    uint32_t old = rules_copy(hop, id);
+    if (old == VN_NONE) return;
     struct sw_packet *p = &plain_of(hop->net, id)->p;
     reset(hop->net, p);
-    rules_preserve(hop, list, &plain_of(hop->net, before)->p, p, type);
-    vn_packet_free(hop->net, before);
-    settle(hop->net, id);
+    rules_preserve(hop, list, &plain_of(hop->net, old)->p, p, type);
+    vn_packet_free(hop->net, old);
+    restore_headroom(hop->net, id);
     p->std.packet_length = p->length;
     vn_packet_at(hop->net, id)->bytes = (uint16_t)p->length;
     rules_ingress(&again, id);
@@ -160,13 +161,13 @@ enum vn_verdict vn_plain_egress(struct vn_net *net, struct vn_node *node, uint16
     struct sw_packet *p = &plain->p;
     p->std.enq_timestamp = packet->enq_timestamp;
     p->std.enq_qdepth = packet->enq_qdepth;
-    enum rules_verdict fate = rules_egress(&(struct hop){net, node, passes}, id, port, queue, left);
-    if (fate != RULES_SEND) return fate == RULES_RECIRCULATED ? VN_RECIRCULATED : VN_GONE;
+    enum rules_verdict verdict = rules_egress(&(struct hop){net, node, passes}, id, port, queue, left);
+    if (verdict != RULES_SEND) return verdict == RULES_RECIRCULATED ? VN_RECIRCULATED : VN_DROPPED;
     if (node->out[port] == VN_NONE) {
         vn_packet_free(net, id);
-        return VN_GONE;
+        return VN_DROPPED;
     }
-    settle(net, id);
+    restore_headroom(net, id);
     packet->bytes = (uint16_t)(plain->truncate_to < p->length ? plain->truncate_to : p->length);
     return VN_SEND;
 }

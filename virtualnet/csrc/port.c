@@ -1,7 +1,7 @@
-/* A switch's ports: strict priorities among the classes that the gate lets pass, and flow control's own frames before all. The
- * program's egress runs when a packet starts to leave.
+/* A switch's ports: PFC frames first, then strict priority among the classes that the gate admits. The program's egress runs when
+ * a packet starts to leave.
  *
- * A recirculated packet uses no time of the wire, but its class waits as long as if it had, as in the live switch. */
+ * A recirculated packet takes no time on the wire, but its class is blocked as long as if it did, as in the live switch. */
 #include "gate.h"
 #include "scheduler.h"
 
@@ -24,16 +24,16 @@ static void serve_at(struct vn_net *net, struct vn_link *link, uint32_t number, 
     vn_at(net, time, VN_EV_PORT, number);
 }
 
-/* Without the classes that still wait for what was recirculated; `next`: when the first of them is done, or as it was. */
-static uint32_t without_recirculating(struct vn_link *link, uint32_t classes, uint64_t now, uint64_t *next)
+/* Removes the classes that are blocked after a recirculation. Lowers `next` to the end of the first one's blocking. */
+static uint32_t without_blocked(struct vn_link *link, uint32_t classes, uint64_t now, uint64_t *next)
 {
     for (uint32_t class = 0; class < VN_CLASSES; class++) {
         if (!(link->recirculating >> class & 1)) continue;
-        if (link->recirculated[class] <= now) {
+        if (link->blocked_until[class] <= now) {
             link->recirculating &= (uint8_t)~(1u << class);
         } else if (classes >> class & 1) {
             classes &= ~(1u << class);
-            if (link->recirculated[class] < *next) *next = link->recirculated[class];
+            if (link->blocked_until[class] < *next) *next = link->blocked_until[class];
         }
     }
     return classes;
@@ -43,17 +43,17 @@ static void serve(struct vn_net *net, struct vn_link *link, uint32_t number)
 {
     while (link->up && !net->failed) {
         uint32_t classes = vn_gate_passes(link, link->waiting);
-        if (classes == 0 && !link->urgent) return;
-        if (net->now < link->free) {
-            serve_at(net, link, number, link->free);
+        if (classes == 0 && !link->has_control) return;
+        if (net->now < link->free_at) {
+            serve_at(net, link, number, link->free_at);
             return;
         }
-        if (link->urgent) {
-            vn_transmit(net, link, vn_urgent_pop(net, link));
+        if (link->has_control) {
+            vn_transmit(net, link, vn_control_pop(net, link));
             continue;
         }
         uint64_t next = VN_NEVER;
-        if (link->recirculating != 0) classes = without_recirculating(link, classes, net->now, &next);
+        if (link->recirculating != 0) classes = without_blocked(link, classes, net->now, &next);
         if (classes == 0) {
             serve_at(net, link, number, next);
             return;
@@ -65,7 +65,7 @@ static void serve(struct vn_net *net, struct vn_link *link, uint32_t number)
             vn_hop_egress(net, &net->nodes[link->node], link->port, departure.packet, class, departure.left);
         if (verdict == VN_RECIRCULATED) {
             link->recirculating |= (uint8_t)(1u << class);
-            link->recirculated[class] = net->now + vn_duration(link, departure.bytes);
+            link->blocked_until[class] = net->now + vn_duration(link, departure.bytes);
             continue;
         }
         if (verdict == VN_SEND) vn_transmit(net, link, departure.packet);
@@ -75,7 +75,7 @@ static void serve(struct vn_net *net, struct vn_link *link, uint32_t number)
 
 void vn_port_serve(struct vn_net *net, struct vn_link *link, uint32_t number)
 {
-    if (link->serving) return; /* called from inside: a packet that leaves had another one admitted */
+    if (link->serving) return; /* a nested call, e.g. a departing packet's clone was admitted */
     link->serving = true;
     serve(net, link, number);
     link->serving = false;

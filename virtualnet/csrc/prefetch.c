@@ -1,12 +1,12 @@
-/* A node is prefetched in four steps, in the four turns before its own, as each line has the address of the next. A host's lines
- * are fetched at once; a switch needs hundreds, and of so many prefetches at once the processor drops some, so they are spread over
- * the arrivals of the turn: one step of one port with each. */
+/* A node is prefetched in four steps, in the four turns before its own: each step reads its addresses from lines that the one
+ * before has fetched. A host's lines are fetched at once. A switch needs hundreds, and the processor drops some of so many at once,
+ * so they are spread over the arrivals of the turn: one step of one port with each. */
 #include "scheduler.h"
 
 enum {
     STEPS = 4,
-    FLOWS = 4,    /* of a host at most, and events */
-    PACKETS = 16, /* in flight to a port at most */
+    FLOWS = 4,    /* most flows, and events, of a host */
+    PACKETS = 16, /* most in flight to a port */
     BEFORE = 32,  /* bytes: Python keeps part of an object's header in front of it */
 };
 
@@ -14,7 +14,7 @@ static void prefetch_node(const struct vn_node *node)
 {
     vn_prefetch(node);
     vn_prefetch(&node->tx_flows);
-    vn_prefetch(&node->state);
+    vn_prefetch(&node->reg);
 }
 
 static void prefetch_ring(const struct vn_net *net, const struct vn_rx_port *rx)
@@ -30,7 +30,7 @@ static void prefetch_sender(const struct vn_flow *flow)
     vn_prefetch(flow->data);
 }
 
-/* Flows that start soon, and those whose window ends (step 1), with their NPs (2). */
+/* Flows that start or whose window ends in the turn (step 1), and the latter's NPs (step 2). */
 static void prefetch_others(const struct vn_net *net, const struct vn_node *node, uint32_t step)
 {
     for (uint32_t i = 0; i < node->others.n && i < FLOWS; i++) {
@@ -46,7 +46,7 @@ static void prefetch_others(const struct vn_net *net, const struct vn_node *node
             vn_prefetch(&flow->window_end);
             vn_prefetch(&flow->np);
             vn_prefetch(&flow->grid);
-            vn_prefetch(flow->cnp); /* the CNP, more often than not */
+            vn_prefetch(flow->cnp); /* usually, a CNP is sent */
             vn_prefetch(&net->links[node->rx_ports->link].control);
         } else if (step == 2) {
             vn_prefetch(flow->np);
@@ -70,21 +70,21 @@ static void prefetch_host(const struct vn_net *net, const struct vn_node *node, 
     if (step == 1) {
         prefetch_ring(net, rx);
         for (uint32_t i = 0; i < node->n_tx_flows && i < FLOWS; i++) prefetch_sender(&net->flows[node->tx_flows[i].flow]);
-    } else { /* in steps 2 and 3: the second fetches what the processor dropped */
+    } else { /* step 3 repeats the prefetches of step 2 that the processor dropped */
         for (uint32_t i = 0; i < rx->n && i < PACKETS; i++) vn_prefetch_packet(net, vn_in_flight_at(rx, i)->packet);
     }
 }
 
-/* Lines i, i + each, ... of a switch's tables. */
-static void prefetch_lines(const struct sw_cache_lines *lines, uint32_t i, uint32_t each)
+/* Lines i, i + stride, ... of a switch's tables. */
+static void prefetch_lines(const struct sw_cache_lines *lines, uint32_t i, uint32_t stride)
 {
-    for (; i < lines->n; i += each) vn_prefetch(lines->at[i]);
+    for (; i < lines->n; i += stride) vn_prefetch(lines->at[i]);
 }
 
 /* Input and output of the switch's port i. */
 static void prefetch_port(const struct vn_net *net, const struct vn_node *node, uint32_t step, uint32_t i)
 {
-    enum { EVENTS = 4, POINTERS = 8 }; /* in a line */
+    enum { EVENTS = 4, POINTERS = 8 }; /* per cache line */
     const struct vn_rx_port *rx = &node->rx_ports[i];
     if (step == 0) {
         vn_prefetch(rx);
@@ -107,24 +107,24 @@ static void prefetch_port(const struct vn_net *net, const struct vn_node *node, 
     } else {
         /* A hint: programs of this project index registers by port and class. */
         uint32_t index = (uint32_t)out->port * VN_CLASSES + out->last_class;
-        if (index < node->state.size) vn_prefetch((const char *)node->state.cells + (size_t)index * node->state.stride);
+        if (index < node->reg.size) vn_prefetch((const char *)node->reg.cells + (size_t)index * node->reg.stride);
         vn_scheduler_prefetch(net, out, out->last_class);
         for (uint32_t more = 0; far->n < far->capacity && more < 8; more += 4) vn_prefetch(vn_in_flight_at(far, far->n + more));
         prefetch_lines(&node->lines, i, node->n_ports);
     }
 }
 
-/* The node whose turn comes after so many others; NULL: there is none, or it has no events. */
-static const struct vn_node *after(const struct vn_net *net, uint32_t turns)
+/* The node whose turn comes so many turns later; NULL: there is none, or it has no events. */
+static const struct vn_node *node_after(const struct vn_net *net, uint32_t turns)
 {
     uint32_t turn = net->schedule.turn + turns;
     bool any = turn < net->n_nodes && net->schedule.next_event[net->schedule.order[turn]] < net->schedule.barrier;
     return any ? &net->nodes[net->schedule.order[turn]] : NULL;
 }
 
-void vn_prefetch_piece(struct vn_net *net)
+void vn_prefetch_next(struct vn_net *net)
 {
-    if (net->prefetch.cursor == net->prefetch.pieces) return;
+    if (net->prefetch.cursor == net->prefetch.total) return;
     uint32_t step = net->prefetch.cursor % STEPS, i = net->prefetch.cursor / STEPS;
     const struct vn_node *node = net->prefetch.upcoming[step];
     net->prefetch.cursor++;
@@ -135,19 +135,19 @@ void vn_prefetch_piece(struct vn_net *net)
 
 void vn_prefetch_turns(struct vn_net *net)
 {
-    struct vn_node *present = &net->nodes[net->schedule.order[net->schedule.turn]];
-    const struct vn_node *last = after(net, STEPS + 1);
-    while (net->prefetch.cursor < net->prefetch.pieces) vn_prefetch_piece(net); /* of the turn before */
-    net->prefetch.cursor = net->prefetch.pieces = 0;
+    struct vn_node *current = &net->nodes[net->schedule.order[net->schedule.turn]];
+    const struct vn_node *last = node_after(net, STEPS + 1);
+    while (net->prefetch.cursor < net->prefetch.total) vn_prefetch_next(net); /* the rest of the previous turn's */
+    net->prefetch.cursor = net->prefetch.total = 0;
     if (last != NULL) prefetch_node(last);
     for (uint32_t step = 0; step < STEPS; step++) {
-        const struct vn_node *node = net->prefetch.upcoming[step] = after(net, STEPS - step);
-        if (node != NULL && node->n_ports * STEPS > net->prefetch.pieces) net->prefetch.pieces = node->n_ports * STEPS;
+        const struct vn_node *node = net->prefetch.upcoming[step] = node_after(net, STEPS - step);
+        if (node != NULL && node->n_ports * STEPS > net->prefetch.total) net->prefetch.total = node->n_ports * STEPS;
     }
-    while (present->host && net->prefetch.cursor < net->prefetch.pieces) vn_prefetch_piece(net);
-    if (present->host || present->table_generation == present->sw->table_generation) return;
-    sw_instance_cache_lines(present->instance, &present->lines);
-    present->table_generation = present->sw->table_generation;
+    while (current->host && net->prefetch.cursor < net->prefetch.total) vn_prefetch_next(net);
+    if (current->host || current->table_generation == current->sw->table_generation) return;
+    sw_instance_cache_lines(current->instance, &current->lines);
+    current->table_generation = current->sw->table_generation;
 }
 
 void vn_prefetch_arrivals(const struct vn_net *net)

@@ -6,7 +6,7 @@
 
 #include "packets.h"
 
-/* Compilers leave out calls of functions that do nothing but prefetch; the empty assembly keeps them. */
+/* Compilers remove calls of functions that only prefetch; the empty assembly keeps them. */
 SW_ALWAYS void vn_prefetch(const void *line)
 {
     __builtin_prefetch(line);
@@ -20,7 +20,7 @@ static inline void vn_prefetch_packet(const struct vn_net *net, uint32_t id)
     vn_prefetch(packet + 1);
 }
 
-/* At the start of a round: whether it pays. */
+/* At the start of a round: decides whether prefetching pays, by the size of the packet pool. */
 static inline void vn_prefetch_round(struct vn_net *net)
 {
     net->prefetch.active = net->prefetch.enabled && (uint64_t)net->n_packets * net->lines > 1 << 14;
@@ -28,9 +28,9 @@ static inline void vn_prefetch_round(struct vn_net *net)
 
 /* At the start of a turn: plans the prefetches for the coming ones. */
 static void vn_prefetch_turns(struct vn_net *);
-/* With each arrival: one step of that plan. */
-static void vn_prefetch_piece(struct vn_net *);
-/* After arrivals were listed: for the first of them. */
+/* With each arrival: does the next of these prefetches. */
+static void vn_prefetch_next(struct vn_net *);
+/* After a turn's arrivals were listed: prefetches for the first of them. */
 static void vn_prefetch_arrivals(const struct vn_net *);
 
 #endif

@@ -1,6 +1,5 @@
-/* What the engine uses of Python: functions of its stable ABI, the same in every version. They are declared here because
- * Python's own headers are a package of their own, which many machines don't have; they are found in the process that
- * loads the engine, as an extension module's are. */
+/* The part of CPython's stable ABI that the engine uses. It is declared here because Python's headers are a separate package,
+ * which many machines don't have. The symbols are resolved in the process that loads the engine, as an extension module's are. */
 #ifndef VN_PYTHON_H
 #define VN_PYTHON_H
 
@@ -11,7 +10,7 @@ typedef struct _object PyObject;
 extern PyObject _Py_NoneStruct;
 extern PyObject *PyExc_OverflowError, *PyExc_TypeError, *PyExc_ValueError;
 
-void Py_IncRef(PyObject *), Py_DecRef(PyObject *); /* NULL: nothing */
+void Py_IncRef(PyObject *), Py_DecRef(PyObject *); /* NULL: no effect */
 
 PyObject *PyFloat_FromDouble(double);
 PyObject *PyLong_FromUnsignedLongLong(unsigned long long);
@@ -22,9 +21,9 @@ unsigned long long PyLong_AsUnsignedLongLong(PyObject *);
 PyObject *PyErr_Occurred(void);
 void PyErr_SetString(PyObject *, const char *);
 
-PyObject *PyList_GetItem(PyObject *, ptrdiff_t), *PyTuple_GetItem(PyObject *, ptrdiff_t); /* borrowed */
+PyObject *PyList_GetItem(PyObject *, ptrdiff_t), *PyTuple_GetItem(PyObject *, ptrdiff_t); /* borrowed reference */
 PyObject *PyType_GenericAlloc(PyObject *, ptrdiff_t);
-int PyTuple_SetItem(PyObject *, ptrdiff_t, PyObject *); /* takes the value over */
+int PyTuple_SetItem(PyObject *, ptrdiff_t, PyObject *); /* steals the reference */
 
 PyObject *PyObject_GetAttr(PyObject *, PyObject *);
 int PyObject_SetAttr(PyObject *, PyObject *, PyObject *);

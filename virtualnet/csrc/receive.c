@@ -78,7 +78,7 @@ static void on_data(struct vn_net *net, struct vn_node *node, uint32_t number, c
     uint32_t psn = wire_load32(frame + WIRE_PSN) & 0xffffff, ecn = frame[WIRE_TOS] & 3u;
     if (flow->received == 0) {
         flow->first = net->now;
-        /* The grid may begin before time 0: one period is added, so that it doesn't. */
+        /* The window may have begun before time 0: one period is added, so that the grid doesn't. */
         flow->grid = net->now + flow->period - flow->phase;
         flow->window_end = flow->period != 0 ? 0 : VN_NEVER;
     }
@@ -115,11 +115,11 @@ static void on_data(struct vn_net *net, struct vn_node *node, uint32_t number, c
     if (ecn == WIRE_CE && net->now >= flow->marked_from) callback->method = VN_ON_MARKED;
 }
 
-/* CNP, CNM or ACK: for the flow that its BTH names, whichever packet the switch cloned. */
+/* CNP, CNM or ACK: for the flow of its QP; packet->flow may be another one, of a packet that the switch cloned. */
 static void on_notification(struct vn_net *net, const struct vn_node *node, const uint8_t *frame, struct vn_callback *callback)
 {
     bool cnm = wire_load16(frame + WIRE_DST_PORT) == WIRE_CNM_PORT, ack = !cnm && frame[WIRE_BTH] == WIRE_ACKNOWLEDGE;
-    uint32_t number = vn_flow_named(net, wire_load24(frame + (cnm ? WIRE_CNM_QP : WIRE_QP)));
+    uint32_t number = vn_flow_of_qp(net, wire_load24(frame + (cnm ? WIRE_CNM_QP : WIRE_QP)));
     if (number == VN_NONE || &net->nodes[net->flows[number].src] != node) {
         net->stray_frames++;
         return;
@@ -160,7 +160,7 @@ void vn_window_event(struct vn_net *net, uint32_t number)
     struct vn_flow *flow = &net->flows[number];
     if (flow->window_end != net->now) return;
     uint64_t packets = flow->received - flow->window_packets;
-    if (packets == 0) { /* no packets: windows continue with the next one, on the same grid */
+    if (packets == 0) { /* no packets: the next one opens a window, on the same grid */
         flow->window_end = 0;
         return;
     }

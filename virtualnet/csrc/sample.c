@@ -1,4 +1,4 @@
-/* Samplers: values at equal intervals, without a call of Python. */
+/* Samplers: values at equal intervals, recorded without calling Python. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +32,7 @@ static double value_of(struct vn_net *net, const struct vn_source_spec *spec)
     case VN_QUEUE_PACKETS: return link->classes[spec->index].queue.packets;
     case VN_QUEUE_BYTES: return (double)link->classes[spec->index].queued_bytes;
     case VN_HELD_BYTES: return (double)link->classes[spec->index].held_bytes;
-    case VN_XOFF_SENT: return net->links[spec->object ^ 1].classes[spec->index].stopped_since != VN_NEVER;
+    case VN_XOFF_SENT: return net->links[spec->object ^ 1].classes[spec->index].xoff_since != VN_NEVER;
     case VN_PAUSE_SENT: return (double)link->pause;
     case VN_RESUME_SENT: return (double)link->resume;
     case VN_LINK_BYTES: return (double)link->bytes;
@@ -45,7 +45,7 @@ static double value_of(struct vn_net *net, const struct vn_source_spec *spec)
     return 0.0;
 }
 
-static bool possible(const struct vn_net *net, const struct vn_source_spec *spec)
+static bool source_exists(const struct vn_net *net, const struct vn_source_spec *spec)
 {
     if (spec->source >= VN_FLOW_RATE) return spec->object < net->n_flows;
     if (spec->source >= VN_QUEUE_PACKETS) return spec->object < net->n_links && spec->index < VN_CLASSES;
@@ -63,7 +63,7 @@ int64_t vn_add_sampler(struct vn_net *net, uint64_t first_ps, uint64_t every_ps,
 {
     if (every_ps == 0 || first_ps < net->now) return -EINVAL;
     for (uint32_t i = 0; i < n; i++) {
-        if (!possible(net, &specs[i])) return -ENOENT;
+        if (!source_exists(net, &specs[i])) return -ENOENT;
     }
     struct vn_sampler *samplers = realloc(net->samplers, (net->n_samplers + 1) * sizeof *samplers);
     if (samplers == NULL) return -ENOMEM;

@@ -1,22 +1,22 @@
-/* Events: what kinds there are, where each happens, and how one is scheduled. Which comes next, order.c says. */
+/* Events: their kinds, their nodes, and how one is scheduled. order.c decides which comes next. */
 #ifndef VN_SCHEDULE_H
 #define VN_SCHEDULE_H
 
 #include "net.h"
 
-/* In the order of events at the same time: a decision that was made comes before what could change it. A frame starts before
- * feedback arrives; a window is over when a packet arrives at its very end. */
+/* Events at the same time happen in this order: a decision comes before events that could change it. A frame starts before
+ * feedback arrives; a window doesn't include a packet that arrives exactly at its end. */
 enum vn_kind {
-    VN_EV_START = 1, /* id: flow. It starts: the NIC gets it */
-    VN_EV_NIC,       /* id: link. The host's NIC has something to start or to end */
+    VN_EV_START = 1, /* id: flow. It starts, and joins the NIC's round robin */
+    VN_EV_NIC,       /* id: link. The host's NIC performs its vn_choice */
     VN_EV_PORT,    /* id: link. The switch's port is free, and packets wait */
     VN_EV_WINDOW,  /* id: flow */
     VN_EV_TIMER,   /* id: flow */
     VN_EV_ARRIVAL, /* id: receive port. Its first frame in flight has arrived */
     VN_EV_PFC,     /* id: link. A PFC frame that arrived over it takes effect */
-    VN_EV_EXPIRY,  /* id: link and class. A PAUSE of it expires */
-    VN_EV_REFRESH, /* id: link and class. The PAUSE for it is sent again */
-    VN_EV_CALL,    /* id: the caller's */
+    VN_EV_EXPIRY,  /* id: link and class. The PAUSE expires */
+    VN_EV_REFRESH, /* id: link and class. The PAUSE is sent again */
+    VN_EV_CALL,    /* id: vn_call's number */
     VN_EV_SAMPLE,  /* id: sampler */
 };
 
@@ -48,24 +48,24 @@ static inline struct vn_event vn_event_of(uint64_t time, enum vn_kind kind, uint
     return (struct vn_event){time, (uint64_t)kind << 48 | (uint64_t)id << 16 | slot};
 }
 
-static void vn_queue_up(struct vn_net *, struct vn_queue *, struct vn_event);
+static void vn_push_or_fail(struct vn_net *, struct vn_queue *, struct vn_event);
 
-/* Schedules an event, not before now. A port and a NIC have one each: it replaces the pending one. */
+/* Schedules an event, not before now. A port or NIC has one event: a new one replaces it. */
 SW_ALWAYS void vn_at(struct vn_net *net, uint64_t time, enum vn_kind kind, uint32_t id)
 {
     uint32_t slot = kind == VN_EV_PORT || kind == VN_EV_NIC ? net->links[id].slot : 0, place = vn_node_of(net, kind, id);
     struct vn_event event = vn_event_of(time, kind, id, slot);
     if (!net->by_node || place == VN_NONE) {
-        vn_queue_up(net, &net->schedule.queue, event);
+        vn_push_or_fail(net, &net->schedule.queue, event);
         return;
     }
     struct vn_node *node = &net->nodes[place];
     if (slot == 0) {
-        vn_queue_up(net, &node->others, event);
+        vn_push_or_fail(net, &node->others, event);
         if (net->failed) return;
         event = node->others.events[0];
     }
-    vn_enter(&node->events, slot, event);
+    vn_tournament_set(&node->events, slot, event);
     if (time < net->schedule.next_event[place]) net->schedule.next_event[place] = time;
 }
 

@@ -1,29 +1,29 @@
-/* What lies between the program's ingress and its egress, a class of an output link at a time: admit, next, release. Between
- * classes port.c has strict priorities, and the gate (gate.h).
+/* The scheduler between the program's ingress and its egress, for one class of an output link: admit, next, release. Among
+ * classes port.c applies strict priority, and the gate (gate.h).
  *
- * Here it is FIFO, the output-queued switch. Another scheduler (round robin over inputs, buffers behind a fabric) is a file
- * beside this one, and a choice in these functions: nothing else reads a class's queue. */
+ * Here it is FIFO, the output-queued switch. Another scheduler (round robin over inputs, buffers behind a fabric) would be a
+ * file beside this one, and a choice in these functions: no other code reads a class's queue. */
 #ifndef VN_SCHEDULER_H
 #define VN_SCHEDULER_H
 
 #include "prefetch.h"
 
-enum { VN_LOSSY_LIMIT = 16 << 20 /* bytes a queue of a class that PFC doesn't protect may hold */ };
+enum { VN_LOSSY_LIMIT = 16 << 20 /* bytes: the limit of a queue that PFC doesn't protect */ };
 
-/* A packet that leaves the queue for egress, and the room that it has until it is released. */
+/* A packet that leaves the queue for egress, and the input occupancy that its release gives back. */
 struct vn_departure {
-    uint32_t packet, left; /* packets of the class behind it */
+    uint32_t packet, left; /* left: packets left in the queue */
     uint32_t in_link, bytes;
-    bool inside;           /* flow control counts it */
+    bool counted;          /* in the occupancy of in_link */
 };
 
-/* Packets that wait, before one is admitted. */
+/* Packets in the queue. */
 SW_ALWAYS uint32_t vn_scheduler_waiting(const struct vn_link *link, uint32_t class)
 {
     return link->classes[class].queue.packets;
 }
 
-/* False: there is no room for it. */
+/* Queues a packet. False: the queue is full, and the packet is the caller's. */
 SW_ALWAYS bool vn_scheduler_admit(struct vn_net *net, struct vn_link *link, uint32_t class, uint32_t id)
 {
     struct vn_packet *packet = vn_packet_at(net, id);
@@ -34,14 +34,14 @@ SW_ALWAYS bool vn_scheduler_admit(struct vn_net *net, struct vn_link *link, uint
     vn_fifo_push(net, &to->queue, id);
     to->queued_bytes += packet->bytes;
     link->waiting |= (uint8_t)(1u << class);
-    if (lossless && !packet->inside) {
-        packet->inside = true;
+    if (lossless && !packet->counted) {
+        packet->counted = true;
         vn_pfc_admitted(net, packet->in_link, class, packet->bytes);
     }
     return true;
 }
 
-/* Takes the packet that is next; one waits. */
+/* Dequeues the next packet. The queue must not be empty. */
 SW_ALWAYS struct vn_departure vn_scheduler_next(struct vn_net *net, struct vn_link *link, uint32_t class)
 {
     struct vn_class *from = &link->classes[class];
@@ -50,16 +50,16 @@ SW_ALWAYS struct vn_departure vn_scheduler_next(struct vn_net *net, struct vn_li
     else if (net->prefetch.enabled) vn_prefetch_packet(net, from->queue.head);
     const struct vn_packet *packet = vn_packet_at(net, id);
     from->queued_bytes -= packet->bytes;
-    return (struct vn_departure){id, left, packet->in_link, packet->bytes, packet->inside};
+    return (struct vn_departure){id, left, packet->in_link, packet->bytes, packet->counted};
 }
 
-/* It starts to leave, or egress dropped it. One that is recirculated stays inside, and keeps its room. */
+/* After the packet was sent, or dropped by egress. A recirculated packet stays in the input occupancy. */
 SW_ALWAYS void vn_scheduler_release(struct vn_net *net, uint32_t class, const struct vn_departure *departure)
 {
-    if (departure->inside) vn_pfc_departed(net, departure->in_link, class, departure->bytes);
+    if (departure->counted) vn_pfc_departed(net, departure->in_link, class, departure->bytes);
 }
 
-/* What the next departure of a class needs. */
+/* Prefetches a class's next packet. */
 SW_ALWAYS void vn_scheduler_prefetch(const struct vn_net *net, const struct vn_link *link, uint32_t class)
 {
     if (link->classes[class].queue.packets != 0) vn_prefetch_packet(net, link->classes[class].queue.head);

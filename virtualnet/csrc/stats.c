@@ -34,10 +34,10 @@ int vn_link_stats(const struct vn_net *net, uint32_t number, struct vn_link_stat
         .packets = link->packets, .bytes = link->bytes, .pause = link->pause, .resume = link->resume,
         .paused_ps = link->paused_ps, .refused = link->refused, .held_limit = link->limit[0], .expired = link->expired,
     };
-    const struct vn_link *back = &net->links[number ^ 1]; /* its PFC frames are about what comes in over `link` */
+    const struct vn_link *back = &net->links[number ^ 1]; /* PFC frames over `link` pause what comes in over this one */
     for (uint32_t class = 0; class < VN_CLASSES; class++) {
         if (link->classes[class].held_max > out->held_max) out->held_max = link->classes[class].held_max;
-        if (back->classes[class].stopped_since != VN_NEVER) out->paused_ps += net->now - back->classes[class].stopped_since;
+        if (back->classes[class].xoff_since != VN_NEVER) out->paused_ps += net->now - back->classes[class].xoff_since;
     }
     return 0;
 }

@@ -1,5 +1,5 @@
 /* A network in virtual time: the API that Python calls (virtualnet/native.py, by ctypes). One thread, no clock: times are
- * whole picoseconds since the start of the run, and equal calls give results that are equal to the bit.
+ * whole picoseconds since the start of the run, and the same calls give bit-identical results.
  *
  * Python builds the network, then calls vn_run repeatedly. The engine calls RPs' and NPs' methods itself (callback.c).
  *
@@ -29,8 +29,8 @@ enum vn_reason {
 /* Shared with Python, between two calls of vn_run and in callbacks. */
 struct vn_exchange {
     uint32_t reason; /* enum vn_reason */
-    uint32_t flow;   /* VN_CALLBACK: whose algorithm it is; VN_CALL: the call's number */
-    uint32_t np;     /* VN_CALLBACK: it is the NP; 0: the RP */
+    uint32_t flow;   /* VN_CALLBACK: the algorithm's flow; VN_CALL: the call's number */
+    uint32_t np;     /* VN_CALLBACK: 1 if the algorithm is the NP, 0 if the RP */
     double now_s;
     /* vn_run ends after the last event at `until_ps`, after `budget` events (it counts them down), and with `finish` when all
      * flows of known size have arrived completely. */
@@ -38,44 +38,44 @@ struct vn_exchange {
     uint32_t finish;
 };
 
-/* `by_node`: see order.c; `prefetch`: see prefetch.h. No result depends on them. The others are classes of
- * hosts/algorithms/base.py; they must outlive the network. */
+/* No result depends on `by_node` (order.c) and `prefetch` (prefetch.h). response_ps: of PFC. The others are classes of
+ * hosts/algorithms/base.py, and a tuple of its Marks by ECN value; they must outlive the network. */
 struct vn_net *vn_create(bool by_node, bool prefetch, uint64_t response_ps, PyObject *window, PyObject *cnp, PyObject *cnm,
                          PyObject *ack, PyObject *marks);
 void vn_destroy(struct vn_net *);
 const char *vn_error(const struct vn_net *);
 struct vn_exchange *vn_exchange_of(struct vn_net *);
 
-/* Nodes, by the order in which they are added. A switch runs what `sw` has loaded; both must outlive the network. */
+/* Return the node's number, in order of addition. A switch runs the program that `sw` has loaded; `sw` must outlive the network. */
 int64_t vn_add_switch(struct vn_net *, struct sw_switch *sw);
 int64_t vn_add_host(struct vn_net *, const uint8_t ip[4]);
-/* Both directions; returns the index of the one that leaves node a by port_a; the other's is one more. */
+/* Adds both directions of a cable; returns the index of that from a to b; the other's is one higher. */
 int64_t vn_add_link(struct vn_net *, uint32_t a, uint16_t port_a, uint32_t b, uint16_t port_b, uint64_t rate_bps,
                     uint64_t delay_ps);
 /* Rate and state of the direction `link` from now on. A frame that has started leaves at the old rate; a link that is down
- * starts no frame, and loses none. */
+ * starts no frame, and drops none. */
 int vn_set_link(struct vn_net *, uint32_t link, uint64_t rate_bps, bool up);
 
-/* PFC at the switch where `link` ends: thresholds in bytes on what came in over it, PAUSE frames of so many quanta, sent again
- * every refresh. mac: source of the frames. */
+/* PFC at the switch where `link` ends. xoff, xon: thresholds in bytes on the link's input occupancy; quanta: pause time of a PAUSE,
+ * which is sent again every refresh_ps; lossless: bit mask of the classes; mac: source address of the frames. */
 int vn_set_pfc(struct vn_net *, uint32_t link, uint32_t xoff, uint32_t xon, uint16_t quanta, uint64_t refresh_ps,
                uint8_t lossless, const uint8_t mac[6]);
 
 struct vn_flow_config {
     uint32_t src, dst; /* hosts */
     uint8_t priority;
-    uint8_t wants_marked;
+    uint8_t wants_marked; /* the NP has on_marked */
     uint16_t cnp_bytes, ack_bytes;
     uint32_t frame_bytes, last_frame_bytes, payload_bytes, last_payload_bytes;
     uint32_t segment;   /* packets, of which the last has AckReq; 0: no packet has it */
     uint64_t packets;   /* 0: no end */
     uint64_t start_ps, end_ps;
     uint64_t period_ps; /* of the NP's windows; 0: none */
-    uint64_t phase_ps;  /* how far into a window the first packet comes */
-    uint64_t timer_ps, due_bytes; /* of the RP; VN_NEVER: none */
+    uint64_t phase_ps;  /* from the start of a window to the first packet */
+    uint64_t timer_ps, due_bytes; /* the RP's first timer and byte counter; VN_NEVER: none */
     double rate_bps, limit_bps; /* limit_bps: the largest rate, whatever the RP sets */
-    /* Templates, the start of the frames: data with PSN 0, and the last packet; a CNP without mark and RecRate; an ACK without
-     * mark, with PSN 0. */
+    /* Templates, the first bytes of frames. data, last: a data packet and the flow's last one, PSN 0; cnp: without mark and
+     * RecRate; ack: without mark, PSN 0. */
     uint8_t data[VN_TEMPLATE_BYTES], last[VN_TEMPLATE_BYTES], cnp[VN_TEMPLATE_BYTES], ack[VN_TEMPLATE_BYTES];
 };
 /* A flow that starts now or later, and its algorithms. */
@@ -94,15 +94,15 @@ int vn_flow_stats(const struct vn_net *, uint32_t flow, struct vn_flow_stats *);
 struct vn_link_stats {
     uint64_t packets, bytes; /* put on the wire, of all kinds */
     uint64_t pause, resume;  /* PFC frames of all classes */
-    uint64_t paused_ps;      /* how long these paused the far end, summed over classes */
-    uint64_t refused;        /* lossy packets that found a full queue */
+    uint64_t paused_ps;      /* how long they paused the far end, summed over classes */
+    uint64_t refused;        /* lossy packets dropped at a full queue */
     uint64_t held_max;       /* largest input occupancy of one lossless class, bytes */
-    uint64_t held_limit;     /* XOFF and headroom */
+    uint64_t held_limit;     /* XOFF plus headroom */
     uint64_t expired;        /* pauses of this direction that ran out without a RESUME */
 };
 int vn_link_stats(const struct vn_net *, uint32_t link, struct vn_link_stats *);
 
-/* Samplers: values of these sources at equal intervals, all of one sampler at the same times. */
+/* A sampler records the values of its sources at equal intervals. */
 enum vn_source {
     VN_REGISTER = 0,        /* number: register; index: cell; object: switch */
     VN_COUNTER_PACKETS = 1, /* likewise */
@@ -110,7 +110,7 @@ enum vn_source {
     VN_QUEUE_PACKETS = 3,   /* object: link; index: class. Output queue */
     VN_QUEUE_BYTES = 4,
     VN_HELD_BYTES = 5,      /* object: link; index: class. Input occupancy */
-    VN_XOFF_SENT = 6,       /* object: link; index: class. 1: PAUSE sent over it holds */
+    VN_XOFF_SENT = 6,       /* object: link; index: class. 1: a PAUSE sent over it is in effect */
     VN_PAUSE_SENT = 7,      /* object: link: PFC frames over it */
     VN_RESUME_SENT = 8,
     VN_LINK_BYTES = 9,
@@ -125,22 +125,22 @@ int64_t vn_add_sampler(struct vn_net *, uint64_t first_ps, uint64_t every_ps, co
 /* Returns the number of samples so far; times has one each, values n each. Valid until the next vn_run. */
 uint64_t vn_samples(const struct vn_net *, uint32_t sampler, const uint64_t **times, const double **values);
 
-/* VN_CALL at that time, with that number. */
+/* Schedules a VN_CALL: vn_run returns at that time, with that number in exchange.flow. */
 int vn_call(struct vn_net *, uint64_t time_ps, uint32_t number);
 
-/* Writes every frame that leaves over `link` into a file: pcap with nanoseconds, which are the nominal time. */
+/* Writes every frame that leaves over `link` to a pcap file, with timestamps in nanoseconds of nominal time. */
 int vn_capture(struct vn_net *, uint32_t link, const char *path);
 
 /* on_window, if not None, is called after each NP's on_window, with (flow, now_s, window, cnp); on_rate after each method of an RP,
- * with (flow, now_s). `flow` is the item of the list `flows` with the flow's number. If Python code raises, its error is set, the
+ * with (flow, now_s). `flow` is the item of the list `flows` at the flow's number. If Python code raises, its error is set, the
  * result is undefined, and the network must not be changed any more. */
 enum vn_reason vn_run(struct vn_net *, PyObject *flows, PyObject *on_window, PyObject *on_rate);
 
 struct vn_totals {
     uint64_t now_ps, events, digest;
-    uint64_t traversals, data_traversals; /* packets through ingress; data packets alone */
-    uint64_t packets, packets_most;       /* inside now, and at most */
-    uint64_t dropped;                     /* by the program */
+    uint64_t traversals, data_traversals; /* packets through ingress; data packets only */
+    uint64_t packets, packets_most;       /* in the network now, and the most so far */
+    uint64_t dropped;                     /* by P4 programs */
     uint64_t bad_frames, stray_frames;    /* at hosts: wrong checksum; not for this host */
 };
 void vn_totals(const struct vn_net *, struct vn_totals *);
