@@ -51,8 +51,8 @@ static void summarise(struct sw_bits *bits, uint32_t number)
     }
 }
 
-/* The same after an entry was added (`added` is its bit) or removed (0): only the values that it matches can have changed, and
- * none of a byte that another entry leaves wild. */
+/* The same after an entry was added (`added` is its bit) or removed (0): only values that it matches can have changed, and none of
+ * a byte for which another entry matches any value. */
 static void summarise_entry(struct sw_bits *bits, uint32_t number, const uint16_t *nibbles, uint64_t added)
 {
     uint64_t bit = 1ull << number % SW_WORD_BLOCKS;

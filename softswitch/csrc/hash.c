@@ -1,7 +1,7 @@
 /* v1model's hash algorithms over whole bytes, equal to BMv2's calculations of the same names. */
 #include "pipeline.h"
 
-/* One bit of each CRC; a table holds eight of them a byte. */
+/* A step for one bit of each CRC; a table has the result of eight steps for each byte. */
 #define STEP16(c) (((c) & 1) ? ((c) >> 1) ^ 0xa001u : (c) >> 1)
 #define STEP32(c) (((c) & 1) ? ((c) >> 1) ^ 0xedb88320u : (c) >> 1)
 #define STEPCC(c) (((c) & 0x8000u) ? (((c) << 1) ^ 0x1021u) & 0xffffu : ((c) << 1) & 0xffffu)
@@ -9,7 +9,7 @@
 static uint16_t table16[256], table_ccitt[256];
 static uint32_t table32[4][256]; /* slicing by four; [n]: the CRC of a byte followed by n zero bytes */
 
-/* Runs before main, or in dlopen: no thread sees a table in the making. */
+/* Runs before main, or in dlopen: no thread sees an unfinished table. */
 __attribute__((constructor)) static void make_tables(void)
 {
     for (uint32_t byte = 0; byte < 256; byte++) {

@@ -14,20 +14,20 @@
 
 enum { SW_BATCH = 64, SW_SMALL_BATCH = 4 /* packets */ };
 
-/* A port that was added, or one that a packet named. */
+/* A port that was added, or that a packet was sent to. */
 struct sw_port {
     uint16_t port;
     bool present, up;   /* it was added with an interface; the interface exists and is open */
     bool running;       /* IFF_UP and IFF_RUNNING: frames can leave */
     bool no_interface;          /* it was added without an interface */
     bool loss_logged;         /* a loss of frames was logged */
-    bool open_failure_logged;       /* it was logged that the interface, back again, can't be opened */
+    bool open_failure_logged;       /* a failure to open the returned interface was logged */
     char interface[16]; /* IFNAMSIZ */
     int fd, ifindex;
     struct sw_ring ring;
     uint32_t ring_frames;
     struct sw_fifo out; /* frames to send in this iteration, or after the interface refused them (ENOBUFS) */
-    uint64_t blocked_ns;  /* since when the interface refuses out.head; 0: it doesn't */
+    uint64_t blocked_ns;  /* since when the interface has refused out.head; 0: it doesn't */
     uint64_t dropped_at_down; /* stats.tx_dropped when the link went down */
     struct sw_port_stats stats;
 };
@@ -49,7 +49,7 @@ struct sw_switch {
     struct sw_events events;
     struct sw_events departed; /* frames that left ports without interface */
     uint64_t origin_ns, now_ns, seed;
-    uint64_t links_checked_ns;        /* by sw_clock_ns: when the ports' interfaces were last checked */
+    uint64_t links_checked_ns;        /* when the interfaces were last checked, by sw_clock_ns */
     bool manual;               /* manual clock: sw_advance alone moves it */
     uint64_t reentry_ns;       /* manual clock: the delay of resubmitted and recirculated packets */
     uint64_t input_at_ns;      /* manual clock: `input` waits until then, after too many rounds at one time */
@@ -83,7 +83,7 @@ void sw_run_due(struct sw_switch *); /* manual clock: processes all received fra
 
 /* ports.c */
 struct sw_port *sw_port_of(struct sw_switch *, uint32_t port); /* made on first use; NULL: no memory */
-uint32_t sw_port_receive(struct sw_switch *, struct sw_port *, uint32_t batch); /* at most `batch` packets; how many */
+uint32_t sw_port_receive(struct sw_switch *, struct sw_port *, uint32_t batch); /* at most `batch` packets; returns how many */
 void sw_port_clear_error(struct sw_port *); /* clears the socket's pending error, e.g. ENETDOWN */
 void sw_port_send(struct sw_switch *, struct sw_port *, struct sw_pkt *); /* queued until sw_port_flush */
 void sw_port_flush(struct sw_switch *, struct sw_port *);

@@ -1,17 +1,17 @@
 /* Table lookups, inlined into programs: part of pipeline.h.
  *
- * The kind and width of the key, which the compiler knows, decide how. An exact key of up to 16 bits indexes an array of entries.
- * One of up to 32 bits is found in a hash map of buckets, a cache line each. All others call the table's index; since traffic
- * repeats its keys, results for keys of up to 8 bytes are cached. */
+ * The key's match kind and width, known at compile time, select the method. An exact key of up to 16 bits indexes an array of
+ * entries. One of up to 32 bits is found in a hash map of buckets, a cache line each. All others call the table's index; since
+ * traffic repeats its keys, results for keys of up to 8 bytes are cached. */
 #ifndef SW_LOOKUP_H
 #define SW_LOOKUP_H
 
 enum {
-    SW_DIRECT_KEY = 2, /* the most bytes of a key that indexes the array */
-    SW_NARROW_KEY = 4, /* of a key in the map */
-    SW_CACHED_KEY = 8,  /* of a key whose result is cached */
+    SW_DIRECT_KEY = 2, /* most bytes of a key that indexes the array */
+    SW_NARROW_KEY = 4, /* most bytes of a key in the hash map */
+    SW_CACHED_KEY = 8, /* most bytes of a key whose result is cached */
     SW_CACHE_BITS = 7,
-    SW_BUCKET = 8,
+    SW_BUCKET = 8, /* slots */
 };
 
 #define SW_ALWAYS static inline __attribute__((always_inline))
@@ -39,7 +39,7 @@ struct sw_table_head {
         struct sw_node **direct;   /* by key */
         struct sw_bucket *buckets; /* by hash of a narrow key */
     };
-    uint64_t mask; /* of hashes; of `direct`: their number */
+    uint64_t mask; /* of hashes; for `direct`: the array's length */
     /* The index's lookup, after a cache miss or where the bucket lacks the key. NULL: no bucket has overflowed: a miss. */
     struct sw_node *(*find)(void *where, const uint8_t *key);
     void *where;

@@ -65,7 +65,7 @@ static inline bool same_bits(const uint64_t *a, const uint64_t *b, uint32_t bits
     return bits == 0 || __builtin_bswap64(a[i] ^ b[i]) >> (64 - bits) == 0;
 }
 
-/* Bits of an entry's prefix, including the exact fields. */
+/* The length of an entry's prefix in bits, including the exact fields. */
 static inline uint32_t bits_of(const struct lpm *lpm, const struct sw_node *entry)
 {
     return lpm->exact_bits + (uint32_t)entry->prefix;
@@ -270,7 +270,7 @@ static void remove_from_node(struct lpm *lpm, struct sw_slot *slots, uint32_t bi
     }
 }
 
-/* Frees the child if that leaves it empty. */
+/* Removes an entry below a slot or a path, and frees the child if it is empty then. */
 static void remove_below(struct lpm *lpm, sw_child_t *link, const struct sw_node *entry, uint32_t at)
 {
     struct sw_trie *trie = &lpm->trie;

@@ -1,4 +1,4 @@
-/* The hash map below exact and LPM tables. */
+/* The hash map that exact and LPM tables use. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -12,7 +12,7 @@ struct sw_map {
     struct sw_bucket *buckets; /* NULL: empty */
     uint32_t mask, count;      /* mask: buckets - 1 */
     uint32_t n_words;
-    bool narrow; /* the words are one of up to 32 bits: the tag is the key */
+    bool narrow; /* the key has up to 32 bits, and is its own tag */
     bool overflows; /* some bucket may have overflowed */
 };
 

@@ -323,8 +323,8 @@ static void drop_head(struct sw_switch *sw, struct sw_port *port)
     port->blocked_ns = 0;
 }
 
-/* The head can't be sent now. A full backlog (for veth 1,000 packets a core) empties soon: wait, and drop only late. Returns
- * whether to stop sending for now. */
+/* The head can't be sent now. A full backlog (for veth 1,000 packets a core) empties soon, so the frame is dropped only after
+ * BLOCKED_LIMIT_NS. Returns whether to stop sending for now. */
 static bool retry_later(struct sw_switch *sw, struct sw_port *port)
 {
     uint64_t now = sw->manual ? sw_clock_ns() : sw->now_ns; /* the kernel runs on the machine's clock */

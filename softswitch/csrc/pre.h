@@ -5,7 +5,7 @@
 #include "switch.h"
 
 struct sw_group {
-    uint32_t id, n, truncate_to; /* truncate_to: bytes, 0: don't; clone sessions alone */
+    uint32_t id, n, truncate_to; /* truncate_to: bytes, for clone sessions; 0: don't */
     struct sw_replica *replicas;
 };
 

@@ -100,7 +100,7 @@ void sw_run_input(struct sw_switch *sw)
     }
 }
 
-/* Sends out of a port without interface. */
+/* Adds a frame that leaves a port without interface to `departed`. */
 static void depart(struct sw_switch *sw, struct sw_port *port, const struct sw_pkt *pkt)
 {
     if (!sw_events_put(&sw->departed, SW_EVENT_FRAME, port->port, pkt->p.data, pkt->p.length, sw_now_ns(sw))) {

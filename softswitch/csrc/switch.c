@@ -86,12 +86,12 @@ static void handle_events(struct sw_switch *sw, const struct epoll_event *events
     }
 }
 
-/* Serves all ports that have packets due now, or the shaped ones alone. */
-static void run_ports(struct sw_switch *sw, bool shaped_alone)
+/* Serves all ports that have packets due now, or only the shaped ones. */
+static void run_ports(struct sw_switch *sw, bool shaped_only)
 {
     for (uint32_t i = 0; i < sw->tm.n_active; i++) {
         struct sw_tm_port *port = sw->tm.ports[sw->tm.active[i]];
-        if (shaped_alone && port->rate_bps == 0) continue;
+        if (shaped_only && port->rate_bps == 0) continue;
         sw_run_port(sw, port);
         struct sw_port *out = sw->ports[port->port];
         if (out == NULL || out->out.head == NULL) continue;
@@ -170,8 +170,8 @@ static void *work(void *context)
         sw_lock(sw);
         if (sw->stop) break;
         uint64_t next = sw->manual ? manual_iteration(sw, events, n) : iteration(sw, events, n < 0 ? 0 : n);
-        uint64_t look = sw_links_retry(sw);
-        if (look < next) next = look;
+        uint64_t check = sw_links_retry(sw);
+        if (check < next) next = check;
         sw_unlock(sw);
         uint64_t now = sw_clock_ns();
         sw_realtime_update(&realtime, now);

@@ -9,7 +9,7 @@
 struct ternary {
     struct sw_bits bits;
     uint32_t key_bytes, n_words;
-    bool exact; /* the bit vectors decide alone: no ranges, and all key bytes are indexed */
+    bool exact; /* the bit vectors suffice: no ranges, and all key bytes are indexed */
     const struct sw_table_spec *spec;
 };
 
@@ -95,7 +95,7 @@ static void index_range(uint16_t *nibbles, const uint8_t *low, const uint8_t *hi
     }
 }
 
-/* For sw_bits_insert. */
+/* An entry's `nibbles`, as sw_bits_insert takes them. */
 static void nibbles_of(const struct ternary *ternary, const struct sw_node *node, uint16_t *nibbles)
 {
     const struct sw_table_spec *spec = ternary->spec;
@@ -161,7 +161,7 @@ static struct sw_node *find_u32(void *index, const uint8_t *key) { return search
 
 /* ---- insertion, removal ---- */
 
-/* Whether the table has an equal entry. It would match this entry's value, with the lower bounds of its ranges. */
+/* Whether the table has an equal entry: it would match the key made of this entry's value and its ranges' lower bounds. */
 static bool is_duplicate(const struct ternary *ternary, const struct sw_node *node)
 {
     const struct sw_bits *bits = &ternary->bits;
