@@ -1,1 +1,1 @@
-"""Experiments: what papers claim, run, measured, and held against it. `from pcn import run` runs one."""
+"""Experiments: what papers claim, run, measured, and compared. `from pcn import run` runs one."""

@@ -1,4 +1,4 @@
-"""What the run is held against: the paper's figure, the theory's, the measured one, and a verdict from them."""
+"""A check compares a run: the paper's figure, the theory's, the measured one, and a verdict from them."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def row(
 
 @dataclass(frozen=True)
 class Claim:
-    """A row of docs/claims.md that runs are held against: its number there, the unit, and what the paper has, by scheme
+    """A row of docs/claims.md that runs are compared with: its number, the unit, and what the paper has, by scheme
     or by what it is of."""
 
     id: str

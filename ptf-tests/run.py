@@ -41,7 +41,7 @@ HERE = Path(__file__).resolve().parent
 PREFIX = "pcn-ptf-"
 DEVICE_ID = 1
 # The last port is slow, so that packets wait there. The others are fast, but shaped: what a paused port
-# holds goes round at the port's rate.
+# holds is recirculated at the port's rate.
 FAST_BPS = 100e6
 SLOW_BPS = 1e6
 PORT_RATES_BPS = {1: FAST_BPS, 2: FAST_BPS, 3: FAST_BPS, 4: SLOW_BPS}

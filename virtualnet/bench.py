@@ -96,7 +96,7 @@ static const struct sw_inplace inplace = {floor_ingress, floor_egress};
 
 
 def floor() -> LoadedProgram:
-    """PCN's program with halves that do nothing but look up the route: what is left is the engine's own cost."""
+    """PCN's program with pipelines that do nothing but look up the route: what is left is the engine's own cost."""
     program = Program.compiled("pcn_native")
     model = load_program(program.json.read_text(encoding="utf-8"))
     text = generate(model, inplace=True)

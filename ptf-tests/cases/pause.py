@@ -50,7 +50,7 @@ class StopsItsClassAlone(PcnTest):
 
 
 class CnpsPassPausedPort(PcnTest):
-    """Even while data goes round there, and even if the neighbour pauses every class: class 7 isn't lossless."""
+    """Even while data is recirculated there, and even if the neighbour pauses every class: class 7 isn't lossless."""
 
     def runTest(self) -> None:
         self.pause(2, classes=range(8))

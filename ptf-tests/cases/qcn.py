@@ -240,7 +240,7 @@ class AnUnknownSourceIsToldNothing(QcnTest):
         self.pause(SLOW_PORT)
         self.send(1, *(patched(data(1, SLOW_PORT, psn=psn), 26, bytes((10, 9, 9, 9))) for psn in range(n)))
         self.wait_until_waiting(SLOW_PORT, n)
-        self.advance(0.001)  # a message goes round once, and is forwarded then
+        self.advance(0.001)  # a message is recirculated once, then forwarded
         dropped = {index(1, Reason.NO_ROUTE): len(self.messages(n))}
         self.wait_for_value(lambda: self.counters("dropped"), dropped, "messages dropped")
 

@@ -10,7 +10,7 @@ from p4rt_process import Process
 from lab.target import CPU_PORT, PRIORITIES
 from softswitch.clock import ManualClock
 
-STEP_S = 1e-3  # for a packet that goes round many times
+STEP_S = 1e-3  # for a packet that is recirculated many times
 
 
 def replay(known: Result) -> Result:

@@ -1,4 +1,4 @@
-"""A plan on two clocks: how runs are held against each other, and how one is drawn over the other.
+"""A plan on two clocks: how runs are compared, and how one is drawn over the other.
 
 The live run itself is in test_live_run.py; two virtual ones stand here for both.
 """

@@ -1,4 +1,4 @@
-"""NP-ECN by time on the live dumbbell, held against the counter of paused packets by the switch itself. Its bottleneck
+"""NP-ECN by time on the live dumbbell, compared with the counter of paused packets by the switch itself. Its bottleneck
 is paused from outside. As root, for a row of docs/tofino.md's table:
 
     python tests/np_ecn/live_marks.py

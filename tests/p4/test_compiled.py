@@ -288,7 +288,7 @@ def test_counters_of_the_contract(program: str) -> None:
 
 
 def test_native_emulates_nothing(program: str) -> None:
-    """With PFC under the pipeline, no packet of the program's own goes round for it."""
+    """With PFC under the pipeline, no packet is recirculated for it."""
     document = json.loads((COMPILED / f"{program}.json").read_text())
     used = {primitive["op"] for action in document["actions"] for primitive in action["primitives"]}
     emulating = {"recirculate", "clone_ingress_pkt_to_egress", "clone_egress_pkt_to_egress", "truncate"}

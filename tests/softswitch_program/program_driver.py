@@ -83,7 +83,7 @@ class Driver:
         return out.raw[:length]
 
     def run(self, frame: bytes, port: int = 1) -> bytes:
-        """Through both halves; what leaves."""
+        """Through ingress and egress; what leaves."""
         return self.ingress(frame, port).egress().deparse()
 
     def preserve(self, field_list: int) -> Driver:

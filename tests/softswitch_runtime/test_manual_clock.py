@@ -166,7 +166,7 @@ def test_recirculation_that_ends() -> None:
 
 
 def test_reentry_takes_its_time() -> None:
-    """A packet that goes round is in no queue meanwhile: who comes then finds none. Frames and packet-outs don't
+    """A recirculated packet is in no queue meanwhile: one that comes then finds none. Frames and packet-outs don't
     wait."""
     with two_ports() as switch:
         assert switch.lib.sw_reentry(switch.handle, c_uint64(1000)) == 0

@@ -1,4 +1,4 @@
-"""The switch on real interfaces, with a program written by hand: simple_switch's rules around the two halves."""
+"""The switch on real interfaces, with a program written by hand: simple_switch's rules around the two pipelines."""
 
 from __future__ import annotations
 

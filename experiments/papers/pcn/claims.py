@@ -1,4 +1,4 @@
-"""What PCN (NSDI'20) says in numbers that runs are held against, each once, by the rows of docs/claims.md."""
+"""What PCN (NSDI'20) says in numbers that runs are compared with, each once, by the rows of docs/claims.md."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ _OWN = (
     Parameter("xon", "size", None, "and RESUME below this", 0, 1e9, "xoff less two frames"),
     Parameter("before", "time", None, "how long F0 and F1 run before time 0", 1e-4, 10, "the scheme"),
     Parameter("duration", "time", None, "and after it", 1e-3, 10, "the scheme"),
-    # In step, as appendix A.2.2 notifies its flows, whose half-life the run is held against: docs/victim.md.
+    # In step, as appendix A.2.2 notifies its flows, whose half-life the run is compared with: docs/victim.md.
 )
 
 
