@@ -15,7 +15,7 @@ from typing import Any
 
 from controller import marking, pfc
 from controller.errors import UnknownNameError
-from controller.port_tables import PortTable, SettableTable, Setting
+from controller.port_tables import PortEntries, PortTable, SettableTable, Setting
 from controller.switch import SwitchClient, TableAction, TableEntry
 from hosts.algorithms.scheme import told
 from topologies.errors import LabError
@@ -78,6 +78,44 @@ def change(
         client.modify(entries)
     after = read(client)
     return after if wanted is None else {port: after[port] for port in wanted}
+
+
+def check(table: SettableTable, ports: Iterable[PortEntries]) -> str:
+    """Whether `show` and `change` of a marking point fit each other, for these ports; says what was seen.
+
+    Raises SettingError where they don't: a setting that isn't shown, that a change without values alters, or that
+    doesn't take the value it is changed to.
+    """
+    names, seen = [setting.name for setting in table.SETTINGS], 0
+    with _named(table):
+        for one in ports:
+            for entry in one.entries():
+                if entry.table_id != table.TABLE or not isinstance(entry.action, TableAction):
+                    continue
+                arguments, seen = dict(entry.action.args), seen + 1
+                shown = table.show(arguments)
+                if sorted(shown) != sorted(names):
+                    raise SettingError(f"show has {', '.join(shown)}, SETTINGS {', '.join(names)}")
+                for setting in table.SETTINGS:
+                    for value in dict.fromkeys((shown[setting.name], shown[setting.name] / 2)):
+                        _check_change(table, one.port, arguments, setting, value)
+    return f"{', '.join(names)} of {seen} ports"
+
+
+def _check_change(
+    table: SettableTable, port: int, arguments: Mapping[str, Any], setting: Setting, value: float
+) -> None:
+    if not setting.minimum <= value <= setting.maximum:
+        return
+    try:
+        entries = table.change(port, arguments, {setting.name: value}).entries()
+    except ValueError:
+        return  # it can't be, beside the others
+    for entry in entries:
+        if entry.table_id == table.TABLE and isinstance(entry.action, TableAction):
+            after = table.show(dict(entry.action.args))[setting.name]
+            if abs(after - value) > max(1e-3 * abs(value), 0.5 if setting.kind != "share" else 1e-6):
+                raise SettingError(f"changed to {setting.name}={value:g}, it shows {after:g}")
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from pcn.complete import complete_scheme
 if TYPE_CHECKING:
     from hosts.algorithms import Scheme
     from hosts.algorithms.check import Finding
+    from topologies.model import Topology
 
 BROKEN = 1
 
@@ -120,4 +121,28 @@ def _in_switches(scheme: Scheme) -> list[Finding]:
     return [
         Finding(rule, True, f"a dumbbell of {len(topology.flows)} flows, 1 ms"),
         Finding(filled, not left, said or "it has none"),
+        *_settings(scheme, topology),
     ]
+
+
+def _settings(scheme: Scheme, topology: Topology) -> list[Finding]:
+    """Whether `pcn set` can show and change what its marking points set, tried on a switch's entries."""
+    from controller import marking, settings
+    from controller.configure import plan
+    from controller.port_tables import SettableTable
+    from hosts.algorithms.check import Finding
+
+    findings = []
+    ports = plan(topology, topology.switches[0].name, 1.0, scheme.configure()).marking
+    for table in map(marking.find, scheme.marking):
+        rule = f"settings of {table.TABLE} are shown, and take what they are changed to"
+        if isinstance(table, SettableTable):
+            try:
+                findings.append(Finding(rule, True, settings.check(table, ports)))
+            except settings.SettingError as error:
+                findings.append(Finding(rule, False, str(error)))
+            except Exception as error:
+                findings.append(Finding(rule, False, f"{type(error).__name__}: {error}"))
+        elif hasattr(table, "SETTINGS"):
+            findings.append(Finding(rule, False, "SETTINGS need show and change (controller/port_tables.py)"))
+    return findings

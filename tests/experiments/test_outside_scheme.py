@@ -158,6 +158,28 @@ def test_check_tries_the_switches_too(
     assert message in seen
 
 
+@pytest.mark.parametrize(
+    ("right", "wrong", "message"),
+    [
+        ('return {"k":', 'return {"q":', "show has q, SETTINGS k"),
+        ('round(new["k"])', 'round(show(arguments)["k"])', "changed to k="),
+        ('arguments["k_bytes"]}', 'arguments["k"]}', "marking point of table step_config: KeyError"),
+        ('arguments["k_bytes"]}', 'arguments["k_bytes"] / 0}', "ZeroDivisionError"),
+        ("def change(", "def changed(", "SETTINGS need show and change"),
+    ],
+)
+def test_check_tries_the_settings_too(
+    right: str, wrong: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(EXAMPLE, tmp_path / "aimd")
+    file = tmp_path / "aimd" / "step_ecn.py"
+    file.write_text(file.read_text().replace(right, wrong))
+    assert pcn(["scheme", "check", f"{tmp_path}/aimd/aimd.py:AIMD", "--json"]) == 1
+    findings = [one for one in json.loads(capsys.readouterr().out) if one["rule"] != "a call takes little"]
+    (seen,) = [one["seen"] for one in findings if not one["kept"]]
+    assert message in seen
+
+
 def test_a_figure_without_runs_of_it_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert pcn(["figure", "fig13", "--schemes", AIMD, "--out", str(tmp_path)]) == 1
     assert capsys.readouterr().err == "pcn: fig13: there are no runs of aimd\n"
