@@ -28,7 +28,7 @@ from lab.process import StartError, wait_ready
 from lab.target import QUEUE_DEPTH_PACKETS, LaunchSpec, PortSpec, Target
 from lab.target import target as find_target
 from topologies.errors import LabError
-from topologies.model import Endpoint, Topology, Value
+from topologies.model import FIFO, Endpoint, Topology, Value
 from topologies.serialise import to_dict
 
 if TYPE_CHECKING:
@@ -347,7 +347,11 @@ def configured(scheme: str, parameters: Mapping[str, Value]) -> Configured:
 
 
 def launch_spec(topology: Topology, name: str, dilation: float, address: Path, seed: int = 1) -> LaunchSpec:
-    """How the switch `name` is started: ports with real rates and delays, P4Runtime on the Unix socket `address`."""
+    """How the switch `name` is started: ports with real rates and delays, P4Runtime on the Unix socket `address`.
+    Raises NetworkError for a switch that there is in virtual time alone."""
+    arbitration = topology.switch(name).arbitration
+    if arbitration != FIFO:
+        raise NetworkError(f"{name}: arbitration {arbitration!r} is there in virtual time alone")
     ports = []
     for port in topology.ports(name):
         link = topology.link_at(name, port)

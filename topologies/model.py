@@ -19,6 +19,8 @@ from topologies.errors import LabError
 
 Value = int | float | str
 
+FIFO, ROUND_ROBIN = "fifo", "round robin"  # arbitration
+
 # Linux refuses longer interface names (IFNAMSIZ - 1).
 MAX_INTERFACE_NAME = 15
 # Ports are bit<9> in v1model; 510 is the data plane's internal recirculation port, 511 BMv2's drop port.
@@ -40,8 +42,13 @@ class Host:
 
 @dataclass(frozen=True)
 class Switch:
+    """`arbitration`: how packets of a class, from different inputs, share an output. "fifo": in the order of their
+    arrival, an output-queued switch. "round robin": over input ports, a packet each, a switch with virtual output
+    queues; in virtual time alone."""
+
     name: str
     device_id: int
+    arbitration: str = FIFO
 
 
 @dataclass(frozen=True)
@@ -308,6 +315,10 @@ def _validate(topology: Topology) -> None:
     for switch in topology.switches:
         if switch.device_id < 1:
             raise TopologyError(f"{switch.name}: device id {switch.device_id} must be at least 1")
+        if switch.arbitration not in (FIFO, ROUND_ROBIN):
+            raise TopologyError(
+                f"{switch.name}: arbitration {switch.arbitration!r}: there is {FIFO!r} and {ROUND_ROBIN!r}"
+            )
     _validate_links(topology, set(names))
     hosts = {host.name for host in topology.hosts}
     for flow in topology.flows:

@@ -116,6 +116,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "vn_error": (_text, []),
     "vn_exchange_of": (ctypes.POINTER(Exchange), []),
     "vn_add_switch": (_i64, [_handle]),
+    "vn_set_round_robin": (_int, [_u32]),
     "vn_add_host": (_i64, [_text]),
     "vn_add_link": (_i64, [_u32, _u16, _u32, _u16, _u64, _u64]),
     "vn_set_link": (_int, [_u32, _u64, _bool]),

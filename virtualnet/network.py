@@ -21,7 +21,7 @@ from controller.programs import Program
 from hosts import wire
 from hosts.algorithms import Ack, Cnm, Cnp, Configured, Mark, Window
 from softswitch.codegen.build import BuildError
-from topologies.model import Endpoint, FlowSpec, Topology
+from topologies.model import ROUND_ROBIN, Endpoint, FlowSpec, Topology
 from virtualnet import native
 from virtualnet.errors import CallbackError, VirtualError
 from virtualnet.flows import VirtualFlow, configure, picoseconds
@@ -315,6 +315,8 @@ class VirtualNetwork(Sources):
             made = VirtualSwitch(switch.name, program, self._seed + switch.device_id)
             self.switches[switch.name] = made
             self._nodes[switch.name] = self._check(library.vn_add_switch(handle, made.native.handle))
+            if switch.arbitration == ROUND_ROBIN:
+                self._check(library.vn_set_round_robin(handle, self._nodes[switch.name]))
         for host in self.topology.hosts:
             self._nodes[host.name] = self._check(library.vn_add_host(handle, wire.parse_ip(host.ip)))
         for link in self.topology.links:

@@ -19,6 +19,7 @@ enum {
 };
 
 struct vn_fifo { uint32_t head, tail, packets; };
+struct vn_inputs; /* see round_robin.h */
 
 /* A frame: two cache lines where programs run in place. Only its first bytes are stored, at vn_frame; the rest is payload, zeros
  * and the ICRC. */
@@ -75,6 +76,7 @@ struct vn_link {
     uint8_t last_class;               /* class of the latest departure */
 
     FILE *capture __attribute__((aligned(64)));
+    struct vn_inputs *inputs; /* virtual output queues: a class's `queue` counts them, and is empty; NULL: it is a FIFO */
     uint64_t rate_bps;
     struct vn_fifo control, arrived; /* sent first: PFC frames, CNPs, ACKs; arrived: PFC frames that await the response time */
     uint32_t to;
@@ -102,6 +104,7 @@ struct vn_choice { uint64_t when; enum { VN_NOTHING, VN_START, VN_CONTROL, VN_EN
 struct vn_node {
     struct sw_instance *instance; /* of a switch: its program ... */
     uint32_t *out;                /* ... and the link that starts at each port, or VN_NONE */
+    bool round_robin;             /* over its inputs, at each output; else FIFO */
     uint64_t digest;
     struct vn_rx_port *rx_ports;
     uint32_t n_ports;

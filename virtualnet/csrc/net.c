@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "packets.h"
+#include "round_robin.h"
 
 enum { MOST_PACKETS = 1 << 22, MOST_FLOWS = 1 << 22, MOST_LINKS = 1 << 20 };
 
@@ -86,6 +87,15 @@ static bool rx_ports_init(struct vn_net *net)
         };
         in->rx_port = (uint32_t)(rx - net->rx_ports);
     }
+    for (uint32_t i = 0; i < net->n_links; i++) {
+        const struct vn_node *node = &net->nodes[net->links[i].node];
+        if (!node->round_robin) continue;
+        net->links[i].inputs = vn_inputs_new(node->n_ports);
+        if (net->links[i].inputs == NULL) {
+            vn_fail(net, "out of memory for virtual output queues");
+            return false;
+        }
+    }
     return true;
 }
 
@@ -138,6 +148,7 @@ void vn_destroy(struct vn_net *net)
     }
     for (uint32_t i = 0; i < net->n_links; i++) {
         if (net->links[i].capture != NULL) fclose(net->links[i].capture);
+        free(net->links[i].inputs);
     }
     for (uint32_t i = 0; i < net->n_samplers; i++) {
         free(net->samplers[i].sources);
@@ -212,6 +223,14 @@ int64_t vn_add_switch(struct vn_net *net, struct sw_switch *sw)
     struct vn_node node = {.sw = sw, .instance = sw->instance, .out = out};
     if (program->n_registers != 0) node.reg = sw->instance->registers[0];
     return add_node(net, &node);
+}
+
+int vn_set_round_robin(struct vn_net *net, uint32_t node)
+{
+    if (net->pool != NULL) return refuse(net, -EBUSY, "the network runs already: no switch can be changed");
+    if (node >= net->n_nodes || net->nodes[node].host) return refuse(net, -EINVAL, "no such switch");
+    net->nodes[node].round_robin = true;
+    return 0;
 }
 
 int64_t vn_add_host(struct vn_net *net, const uint8_t ip[4])

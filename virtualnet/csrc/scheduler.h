@@ -1,12 +1,13 @@
 /* The scheduler between the program's ingress and its egress, for one class of an output link: admit, next, release. Among
  * classes port.c applies strict priority, and the gate (gate.h).
  *
- * Here it is FIFO, the output-queued switch. Another scheduler (round robin over inputs, buffers behind a fabric) would be a
- * file beside this one, and a choice in these functions: no other code reads a class's queue. */
+ * A switch is output-queued (FIFO), or has virtual output queues with round robin over its inputs (round_robin.h). Another
+ * scheduler is a file beside that one, and a choice in these functions: no other code reads a class's queue. */
 #ifndef VN_SCHEDULER_H
 #define VN_SCHEDULER_H
 
 #include "prefetch.h"
+#include "round_robin.h"
 
 enum { VN_LOSSY_LIMIT = 16 << 20 /* bytes: the limit of a queue that PFC doesn't protect */ };
 
@@ -31,7 +32,12 @@ SW_ALWAYS bool vn_scheduler_admit(struct vn_net *net, struct vn_link *link, uint
     const struct vn_link *in = vn_link_of(net, packet->in_link);
     bool lossless = in->classes[class].lossless;
     if (!lossless && in->lossless != 0 && to->queued_bytes + packet->bytes > VN_LOSSY_LIMIT) return false;
-    vn_fifo_push(net, &to->queue, id);
+    if (!link->round_robin) {
+        vn_fifo_push(net, &to->queue, id);
+    } else {
+        vn_inputs_push(net, link, class, id);
+        to->queue.packets++;
+    }
     to->queued_bytes += packet->bytes;
     link->waiting |= (uint8_t)(1u << class);
     if (lossless && !packet->counted) {
@@ -45,9 +51,11 @@ SW_ALWAYS bool vn_scheduler_admit(struct vn_net *net, struct vn_link *link, uint
 SW_ALWAYS struct vn_departure vn_scheduler_next(struct vn_net *net, struct vn_link *link, uint32_t class)
 {
     struct vn_class *from = &link->classes[class];
-    uint32_t id = vn_fifo_pop(net, &from->queue), left = from->queue.packets;
+    bool fifo = !link->round_robin;
+    uint32_t id = fifo ? vn_fifo_pop(net, &from->queue) : vn_inputs_pop(net, link, class);
+    uint32_t left = fifo ? from->queue.packets : --from->queue.packets;
     if (left == 0) link->waiting &= (uint8_t)~(1u << class);
-    else if (net->prefetch.enabled) vn_prefetch_packet(net, from->queue.head);
+    else if (fifo && net->prefetch.enabled) vn_prefetch_packet(net, from->queue.head);
     const struct vn_packet *packet = vn_packet_at(net, id);
     from->queued_bytes -= packet->bytes;
     return (struct vn_departure){id, left, packet->in_link, packet->bytes, packet->counted};
@@ -62,7 +70,8 @@ SW_ALWAYS void vn_scheduler_release(struct vn_net *net, uint32_t class, const st
 /* Prefetches a class's next packet. */
 SW_ALWAYS void vn_scheduler_prefetch(const struct vn_net *net, const struct vn_link *link, uint32_t class)
 {
-    if (link->classes[class].queue.packets != 0) vn_prefetch_packet(net, link->classes[class].queue.head);
+    const struct vn_fifo *queue = &link->classes[class].queue;
+    if (!link->round_robin && queue->packets != 0) vn_prefetch_packet(net, queue->head);
 }
 
 #endif

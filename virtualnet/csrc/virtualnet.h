@@ -48,6 +48,8 @@ struct vn_exchange *vn_exchange_of(struct vn_net *);
 
 /* Return the node's number, in order of addition. A switch runs the program that `sw` has loaded; `sw` must outlive the network. */
 int64_t vn_add_switch(struct vn_net *, struct sw_switch *sw);
+/* Round robin over the switch's inputs at each output, instead of one FIFO a class. */
+int vn_set_round_robin(struct vn_net *, uint32_t node);
 int64_t vn_add_host(struct vn_net *, const uint8_t ip[4]);
 /* Adds both directions of a cable; returns the index of that from a to b; the other's is one higher. */
 int64_t vn_add_link(struct vn_net *, uint32_t a, uint16_t port_a, uint32_t b, uint16_t port_b, uint64_t rate_bps,
