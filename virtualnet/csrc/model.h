@@ -73,10 +73,11 @@ struct vn_link {
     uint8_t waiting, closed, recirculating; /* bit masks of classes: packets wait; gate closed; see blocked_until */
     bool host, up, pending, serving;  /* pending: a VN_EV_PORT is scheduled; serving: vn_port_serve is running */
     bool has_control, captured;       /* `control` isn't empty; `capture` is set */
+    bool round_robin;                 /* the scheduler: round robin over `inputs`, or FIFO */
     uint8_t last_class;               /* class of the latest departure */
 
     FILE *capture __attribute__((aligned(64)));
-    struct vn_inputs *inputs; /* virtual output queues: a class's `queue` counts them, and is empty; NULL: it is a FIFO */
+    struct vn_inputs *inputs; /* virtual output queues; a class's `queue` counts their packets and is empty. NULL with FIFO */
     uint64_t rate_bps;
     struct vn_fifo control, arrived; /* sent first: PFC frames, CNPs, ACKs; arrived: PFC frames that await the response time */
     uint32_t to;
@@ -104,7 +105,6 @@ struct vn_choice { uint64_t when; enum { VN_NOTHING, VN_START, VN_CONTROL, VN_EN
 struct vn_node {
     struct sw_instance *instance; /* of a switch: its program ... */
     uint32_t *out;                /* ... and the link that starts at each port, or VN_NONE */
-    bool round_robin;             /* over its inputs, at each output; else FIFO */
     uint64_t digest;
     struct vn_rx_port *rx_ports;
     uint32_t n_ports;
@@ -127,6 +127,7 @@ struct vn_node {
     struct sw_register reg; /* the program's first register, for prefetching; zero: it has none */
     struct sw_cache_lines lines; /* of its tables, as of table_generation */
     uint64_t table_generation;
+    bool round_robin; /* of a switch: the scheduler of its links */
 } __attribute__((aligned(64)));
 
 /* A flow, both ends of it. By the time of its next event it has been evicted from the caches, so the fields that one event needs

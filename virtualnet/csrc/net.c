@@ -90,6 +90,7 @@ static bool rx_ports_init(struct vn_net *net)
     for (uint32_t i = 0; i < net->n_links; i++) {
         const struct vn_node *node = &net->nodes[net->links[i].node];
         if (!node->round_robin) continue;
+        net->links[i].round_robin = true;
         net->links[i].inputs = vn_inputs_new(node->n_ports);
         if (net->links[i].inputs == NULL) {
             vn_fail(net, "out of memory for virtual output queues");
