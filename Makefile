@@ -37,6 +37,7 @@ test: lint ptf unit ## everything that CI checks (needs root; under five minutes
 lint: $(VENV)/.ready ## style and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	git ls-files '*.c' '*.h' | xargs $(BIN)/clang-format --dry-run -Werror
 	$(BIN)/mypy
 
 unit: root $(VENV)/.ready ## unit and live tests; ARGS are pytest's

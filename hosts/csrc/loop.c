@@ -44,8 +44,7 @@ struct loop {
     uint8_t in_frame[BATCH][WIRE_MAX_FRAME], out_frame[BATCH][WIRE_MAX_FRAME];
 };
 
-struct loop *loop_new(const struct loop_settings *settings, struct nic *nic, struct received *received,
-                      struct events *events)
+struct loop *loop_new(const struct loop_settings *settings, struct nic *nic, struct received *received, struct events *events)
 {
     struct loop *loop = calloc(1, sizeof *loop);
     if (loop == NULL) return NULL;
@@ -61,15 +60,9 @@ struct loop *loop_new(const struct loop_settings *settings, struct nic *nic, str
     return loop;
 }
 
-void loop_free(struct loop *loop)
-{
-    free(loop);
-}
+void loop_free(struct loop *loop) { free(loop); }
 
-struct loop_state *loop_state(struct loop *loop)
-{
-    return &loop->state;
-}
+struct loop_state *loop_state(struct loop *loop) { return &loop->state; }
 
 /* ---- time ---- */
 
@@ -121,8 +114,7 @@ static double arrival_s(struct loop *loop, int i)
 /* Waits. Returns a mask of READABLE and WAKEUP, or -errno. */
 static int wait_until(struct loop *loop, double wake_s, bool for_frames)
 {
-    struct pollfd waited[2] = {{.fd = loop->settings.wakeup, .events = POLLIN},
-                               {.fd = loop->settings.socket, .events = POLLIN}};
+    struct pollfd waited[2] = {{.fd = loop->settings.wakeup, .events = POLLIN}, {.fd = loop->settings.socket, .events = POLLIN}};
     double real_s = fmax(0, (wake_s - loop->state.now_s) * loop->settings.dilation);
     double most_s = 3600;
     if (real_s > most_s) real_s = most_s;
@@ -154,11 +146,8 @@ bool loop_frame(struct loop *loop, const uint8_t *frame, uint32_t length, double
         nic_advance(loop->nic, now_s);
         nic_pfc(loop->nic, content.pfc.enabled, content.pfc.quanta, now_s);
         return true;
-    case WIRE_BAD:
-        loop->state.bad_frames++;
-        return true;
-    case WIRE_OTHER:
-        break;
+    case WIRE_BAD: loop->state.bad_frames++; return true;
+    case WIRE_OTHER: break;
     }
     if (length <= EVENT_FRAME_BYTES) add_frame_event(loop, EVENT_FRAME, frame, length, now_s);
     else loop->state.other_frames++;
@@ -210,10 +199,7 @@ static int receive(struct loop *loop, bool *drained)
 
 /* ---- sending ---- */
 
-static bool is_temporary(int error)
-{
-    return error == EAGAIN || error == ENOBUFS || error == ENOMEM || error == EINTR;
-}
+static bool is_temporary(int error) { return error == EAGAIN || error == ENOBUFS || error == ENOMEM || error == EINTR; }
 
 /* Sends the frames that are due. 0; 1 if the kernel refused a frame for now (try again soon); -errno if the interface failed. */
 static int transmit(struct loop *loop)

@@ -58,10 +58,7 @@ static bool ring_grow(struct ring *ring)
     return true;
 }
 
-static void ring_push(struct ring *ring, const void *element)
-{
-    memcpy(ring_at(ring, ring->count++), element, ring->element);
-}
+static void ring_push(struct ring *ring, const void *element) { memcpy(ring_at(ring, ring->count++), element, ring->element); }
 
 static void ring_pop(struct ring *ring)
 {
@@ -69,10 +66,7 @@ static void ring_pop(struct ring *ring)
     ring->count--;
 }
 
-static struct nic_control *first_control(const struct nic *nic)
-{
-    return *(struct nic_control **)ring_at(&nic->control, 0);
-}
+static struct nic_control *first_control(const struct nic *nic) { return *(struct nic_control **)ring_at(&nic->control, 0); }
 
 /* ---- creation ---- */
 
@@ -101,10 +95,7 @@ void nic_free(struct nic *nic)
     free(nic);
 }
 
-struct nic_state *nic_state(struct nic *nic)
-{
-    return &nic->state;
-}
+struct nic_state *nic_state(struct nic *nic) { return &nic->state; }
 
 /* ---- accounting: what the rates allow ---- */
 

@@ -34,10 +34,7 @@ void received_free(struct received *received)
     free(received);
 }
 
-struct received_state *received_state(struct received *received)
-{
-    return &received->state;
-}
+struct received_state *received_state(struct received *received) { return &received->state; }
 
 /* ---- flows ---- */
 
@@ -130,10 +127,7 @@ void received_timers(struct received *received, double now_s)
 
 /* ---- packets ---- */
 
-static uint64_t *missing_word(struct received_flow *flow, uint32_t psn)
-{
-    return &flow->missing[psn % PSN_MEMORY / 64];
-}
+static uint64_t *missing_word(struct received_flow *flow, uint32_t psn) { return &flow->missing[psn % PSN_MEMORY / 64]; }
 
 /* A PSN at or beyond the expected one arrived: those in between are missing. */
 static void skip_to(struct received_flow *flow, uint32_t psn)

@@ -29,9 +29,8 @@ static uint32_t crc32(uint32_t crc, const uint8_t *data, uint32_t length)
 {
     for (; length >= SLICES; data += SLICES, length -= SLICES) {
         crc ^= (uint32_t)data[0] | (uint32_t)data[1] << 8 | (uint32_t)data[2] << 16 | (uint32_t)data[3] << 24;
-        crc = crc_table[7][crc & 0xff] ^ crc_table[6][crc >> 8 & 0xff] ^ crc_table[5][crc >> 16 & 0xff] ^
-              crc_table[4][crc >> 24] ^ crc_table[3][data[4]] ^ crc_table[2][data[5]] ^ crc_table[1][data[6]] ^
-              crc_table[0][data[7]];
+        crc = crc_table[7][crc & 0xff] ^ crc_table[6][crc >> 8 & 0xff] ^ crc_table[5][crc >> 16 & 0xff] ^ crc_table[4][crc >> 24] ^
+              crc_table[3][data[4]] ^ crc_table[2][data[5]] ^ crc_table[1][data[6]] ^ crc_table[0][data[7]];
     }
     for (; length > 0; data++, length--) crc = crc >> 8 ^ crc_table[0][(crc ^ *data) & 0xff];
     return crc;

@@ -11,7 +11,10 @@ enum {
 };
 
 /* An address in each line; no line is listed twice. */
-struct sw_cache_lines { const void **at; uint32_t n, capacity; };
+struct sw_cache_lines {
+    const void **at;
+    uint32_t n, capacity;
+};
 
 /* Adds the lines of an object. Out of memory it adds nothing, which costs speed alone. */
 void sw_cache_lines_add(struct sw_cache_lines *, const void *at, size_t bytes);

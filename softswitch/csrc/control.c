@@ -24,8 +24,7 @@ static struct sw_table *table_of(struct sw_switch *sw, uint32_t table, const cha
 }
 
 int64_t sw_table_add(struct sw_switch *sw, uint32_t number, const uint8_t *key, const uint8_t *mask, int32_t prefix,
-                     int32_t priority, uint32_t action, const uint64_t *args, uint32_t n_args,
-                     char error[SW_ERROR_BYTES])
+                     int32_t priority, uint32_t action, const uint64_t *args, uint32_t n_args, char error[SW_ERROR_BYTES])
 {
     const char *why = "";
     sw_lock(sw);
@@ -44,8 +43,8 @@ int64_t sw_table_add(struct sw_switch *sw, uint32_t number, const uint8_t *key, 
     return status;
 }
 
-int sw_table_modify(struct sw_switch *sw, uint32_t number, uint32_t handle, uint32_t action, const uint64_t *args,
-                    uint32_t n_args, char error[SW_ERROR_BYTES])
+int sw_table_modify(struct sw_switch *sw, uint32_t number, uint32_t handle, uint32_t action, const uint64_t *args, uint32_t n_args,
+                    char error[SW_ERROR_BYTES])
 {
     const char *why = "";
     sw_lock(sw);
@@ -126,8 +125,8 @@ static struct sw_profile *profile_of(struct sw_switch *sw, uint32_t number, cons
     return sw->instance->profiles[number];
 }
 
-int64_t sw_member_put(struct sw_switch *sw, uint32_t number, int64_t handle, uint32_t action, const uint64_t *args,
-                      uint32_t n_args, char error[SW_ERROR_BYTES])
+int64_t sw_member_put(struct sw_switch *sw, uint32_t number, int64_t handle, uint32_t action, const uint64_t *args, uint32_t n_args,
+                      char error[SW_ERROR_BYTES])
 {
     const char *why = "";
     sw_lock(sw);
@@ -189,8 +188,8 @@ static int copy_counters(struct sw_switch *sw, uint32_t number, uint32_t first, 
     sw_lock(sw);
     const struct sw_instance *instance = sw->instance;
     int status = instance == NULL || number >= instance->program->n_counters ? -ENOENT
-                 : within(first, n, instance->counter_sizes[number])          ? 0
-                                                                              : -ERANGE;
+                 : within(first, n, instance->counter_sizes[number])         ? 0
+                                                                             : -ERANGE;
     if (status == 0 && n != 0) {
         size_t stride = instance->counter_strides[number];
         char *cells = (char *)instance->counters[number] + first * stride;
@@ -306,8 +305,8 @@ int sw_table_meter_write(struct sw_switch *sw, uint32_t table, uint32_t handle, 
 
 /* ---- replication, ports, packet-out, events ---- */
 
-static int set_group(struct sw_switch *sw, struct sw_pre *pre, uint32_t id, const struct sw_replica *replicas,
-                     uint32_t n, uint32_t truncate_to, char *error)
+static int set_group(struct sw_switch *sw, struct sw_pre *pre, uint32_t id, const struct sw_replica *replicas, uint32_t n,
+                     uint32_t truncate_to, char *error)
 {
     for (uint32_t i = 0; i < n; i++) {
         if (replicas[i].port >= SW_MAX_PORTS) {
@@ -321,8 +320,8 @@ static int set_group(struct sw_switch *sw, struct sw_pre *pre, uint32_t id, cons
     return report(error, status, status == 0 ? "" : status == -ENOENT ? "nothing to delete" : "out of memory");
 }
 
-int sw_clone_session(struct sw_switch *sw, uint32_t session, const struct sw_replica *replicas, uint32_t n,
-                     uint32_t truncate_to, char error[SW_ERROR_BYTES])
+int sw_clone_session(struct sw_switch *sw, uint32_t session, const struct sw_replica *replicas, uint32_t n, uint32_t truncate_to,
+                     char error[SW_ERROR_BYTES])
 {
     return set_group(sw, &sw->clones, session, replicas, n, truncate_to, error);
 }

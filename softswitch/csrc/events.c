@@ -42,8 +42,7 @@ void sw_events_free(struct sw_events *events)
     pthread_mutex_destroy(&events->lock);
 }
 
-bool sw_events_put(struct sw_events *events, uint32_t kind, uint32_t id, const void *data, uint32_t length,
-                   uint64_t now_ns)
+bool sw_events_put(struct sw_events *events, uint32_t kind, uint32_t id, const void *data, uint32_t length, uint64_t now_ns)
 {
     size_t size = sizeof(struct sw_event_node) + length;
     pthread_mutex_lock(&events->lock);

@@ -72,7 +72,10 @@ static void publish_map(const void *index, struct sw_table_head *head)
 
 /* ---- keys of up to 16 bits: an array that grows up to the largest key ---- */
 
-struct direct { struct sw_node **entries; uint32_t n, key_bytes; };
+struct direct {
+    struct sw_node **entries;
+    uint32_t n, key_bytes;
+};
 
 static uint32_t direct_words(const struct sw_table_spec *spec)
 {
@@ -144,12 +147,13 @@ static void direct_publish(const void *index, struct sw_table_head *head)
 
 const struct sw_index *sw_index_exact(const struct sw_table_spec *spec)
 {
-    static const struct sw_index any = {sizeof(struct exact), open, close, words, prepare, insert, remove_node, find,
-                                        UINT32_MAX, NULL};
-    static const struct sw_index narrow = {sizeof(struct exact), open, close, words, prepare, insert, remove_node, find, 0,
-                                           publish_map};
-    static const struct sw_index direct = {sizeof(struct direct), direct_open, direct_close, direct_words, direct_prepare,
-                                           direct_insert, direct_remove, direct_find, 0, direct_publish};
+    static const struct sw_index any = {sizeof(struct exact), open, close,      words, prepare, insert,
+                                        remove_node,          find, UINT32_MAX, NULL};
+    static const struct sw_index narrow = {sizeof(struct exact), open, close, words,      prepare, insert,
+                                           remove_node,          find, 0,     publish_map};
+    static const struct sw_index direct = {
+        sizeof(struct direct), direct_open, direct_close,  direct_words, direct_prepare, direct_insert, direct_remove,
+        direct_find,           0,           direct_publish};
     if (spec->key_bytes == 0 || spec->key_bytes > SW_NARROW_KEY) return &any;
     return spec->key_bytes <= SW_DIRECT_KEY ? &direct : &narrow;
 }

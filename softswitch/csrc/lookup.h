@@ -17,15 +17,23 @@ enum {
 #define SW_ALWAYS static inline __attribute__((always_inline))
 
 /* A cached result. `found`: the entry's address | 1; 1 for a miss; 0: the slot is empty. */
-struct sw_cache_slot { uint64_t key; uintptr_t found; };
+struct sw_cache_slot {
+    uint64_t key;
+    uintptr_t found;
+};
 
 /* Eight tags, which are keys or their hashes (map.h), and the entries. A reference is a handle plus one; 0: free. */
-struct sw_bucket { uint32_t tags[SW_BUCKET], references[SW_BUCKET]; };
+struct sw_bucket {
+    uint32_t tags[SW_BUCKET], references[SW_BUCKET];
+};
 
 /* The nodes of a table, an array by handle. Its address space is reserved once, and the kernel adds memory as it is used: so a
  * node never moves, and its address follows from its handle without a load. A node begins with its entry. */
 struct sw_node;
-struct sw_nodes { struct sw_node *first; size_t node_bytes; };
+struct sw_nodes {
+    struct sw_node *first;
+    size_t node_bytes;
+};
 
 SW_ALWAYS struct sw_node *sw_node_at(const struct sw_nodes *nodes, uint32_t handle)
 {
@@ -66,7 +74,10 @@ typedef uint32_t sw_u32x4 __attribute__((vector_size(16)));
 /* The OR of all lanes of two vectors. */
 SW_ALWAYS uint32_t sw_or(sw_u32x4 low, sw_u32x4 high)
 {
-    union { sw_u32x4 four; uint64_t two[2]; } all = {.four = low | high};
+    union {
+        sw_u32x4 four;
+        uint64_t two[2];
+    } all = {.four = low | high};
     uint64_t both = all.two[0] | all.two[1];
     return (uint32_t)(both | both >> 32);
 }

@@ -171,8 +171,8 @@ static void add_below(struct lpm *lpm, struct sw_trie *trie, sw_child_t *link, s
     sw_child_t child = *link;
     if (sw_trie_kind(child) == SW_PATH) {
         struct sw_path *path = sw_trie_path(trie, child);
-        bool along = bits_of(lpm, entry) > at + path->length &&
-                     (window(entry->words, at) ^ path->bits) >> (SW_WINDOW - path->length) == 0;
+        bool along =
+            bits_of(lpm, entry) > at + path->length && (window(entry->words, at) ^ path->bits) >> (SW_WINDOW - path->length) == 0;
         if (along) {
             add_below(lpm, trie, &path->child, entry, at + path->length);
             return;

@@ -30,8 +30,7 @@ static size_t aligned(size_t size) { return (size + ALIGN - 1) / ALIGN * ALIGN; 
 
 void sw_pool_init(struct sw_pool *pool, uint32_t phv_size, uint32_t headroom, uint32_t max_small, uint32_t max_large)
 {
-    *pool = (struct sw_pool){
-        .phv_size = phv_size, .headroom = headroom, .max_small = max_small, .max_large = max_large};
+    *pool = (struct sw_pool){.phv_size = phv_size, .headroom = headroom, .max_small = max_small, .max_large = max_large};
 }
 
 void sw_pool_free(struct sw_pool *pool)

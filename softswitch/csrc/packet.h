@@ -22,7 +22,10 @@ struct sw_pkt {
     uint8_t queue, small;
 };
 
-struct sw_fifo { struct sw_pkt *head, *tail; uint32_t count; };
+struct sw_fifo {
+    struct sw_pkt *head, *tail;
+    uint32_t count;
+};
 
 static inline void sw_fifo_push(struct sw_fifo *fifo, struct sw_pkt *pkt)
 {

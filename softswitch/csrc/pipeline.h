@@ -141,23 +141,47 @@ struct sw_table; /* table.h */
 struct sw_profile; /* profile.h */
 
 /* An action with its arguments; action UINT32_MAX: none. */
-struct sw_call { uint32_t action; const uint64_t *args; };
+struct sw_call {
+    uint32_t action;
+    const uint64_t *args;
+};
 
 /* ---- state ---- */
 
-struct sw_counter { uint64_t packets, bytes; };
+struct sw_counter {
+    uint64_t packets, bytes;
+};
 
 /* Layout of an array: cell i is at i * stride + offset in a block. Arrays that programs read by the same index share
  * a block, so that the cells of an index are in the same cache lines. Stride 0: the array isn't interleaved with others. */
-struct sw_place { uint32_t block, offset, stride; };
+struct sw_place {
+    uint32_t block, offset, stride;
+};
 
-struct sw_counter_spec { const char *name; uint32_t size; struct sw_place place; };
-struct sw_register_spec { const char *name; uint32_t size; uint16_t width; struct sw_place place; };
-struct sw_meter_spec { const char *name; uint32_t size; bool bytes; };
+struct sw_counter_spec {
+    const char *name;
+    uint32_t size;
+    struct sw_place place;
+};
+struct sw_register_spec {
+    const char *name;
+    uint32_t size;
+    uint16_t width;
+    struct sw_place place;
+};
+struct sw_meter_spec {
+    const char *name;
+    uint32_t size;
+    bool bytes;
+};
 
 /* cells: every `stride` bytes a uint8_t, uint16_t, uint32_t, uint64_t or unsigned __int128, the smallest that holds
  * `width` bits. (Wider than 128 bits: big-endian byte strings of (width + 7) / 8 bytes each.) */
-struct sw_register { void *cells; uint32_t size, stride; uint16_t width, cell_bytes; };
+struct sw_register {
+    void *cells;
+    uint32_t size, stride;
+    uint16_t width, cell_bytes;
+};
 
 struct sw_meter_array; /* state.h */
 

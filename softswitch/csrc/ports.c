@@ -49,10 +49,7 @@ static int fail(char *error, const char *what, const char *interface)
     return -code;
 }
 
-static int set(int fd, int level, int option, int value)
-{
-    return setsockopt(fd, level, option, &value, sizeof value);
-}
+static int set(int fd, int level, int option, int value) { return setsockopt(fd, level, option, &value, sizeof value); }
 
 /* The longest frame by the interface's MTU, with a VLAN tag. If the MTU is unknown, any length. */
 static size_t longest_frame(int fd, const char *interface)
@@ -120,8 +117,7 @@ void sw_port_close(struct sw_switch *sw, struct sw_port *port)
     port->blocked_ns = 0;
 }
 
-int sw_port_add(struct sw_switch *sw, uint16_t number, const char *interface, uint32_t ring_frames,
-                char error[SW_ERROR_BYTES])
+int sw_port_add(struct sw_switch *sw, uint16_t number, const char *interface, uint32_t ring_frames, char error[SW_ERROR_BYTES])
 {
     error[0] = 0;
     if (number >= SW_MAX_PORTS) {
@@ -201,7 +197,7 @@ static void check_carrier(struct sw_switch *sw, struct sw_port *port)
     port->running = running;
     if (running) {
         sw_notice(sw, "port %u: interface %s is up again; %llu frames that were to leave by it were lost", port->port,
-               port->interface, (unsigned long long)(port->stats.tx_dropped - port->dropped_at_down));
+                  port->interface, (unsigned long long)(port->stats.tx_dropped - port->dropped_at_down));
     } else {
         port->dropped_at_down = port->stats.tx_dropped;
         sw_notice(sw, "port %u: interface %s is down; what is to leave by it is lost", port->port, port->interface);

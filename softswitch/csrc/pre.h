@@ -10,7 +10,10 @@ struct sw_group {
 };
 
 /* Groups sorted by id. */
-struct sw_pre { struct sw_group *groups; uint32_t n, capacity; };
+struct sw_pre {
+    struct sw_group *groups;
+    uint32_t n, capacity;
+};
 
 void sw_pre_free(struct sw_pre *);
 /* n = 0 deletes. 0, -ENOENT (nothing to delete) or -ENOMEM. */

@@ -7,13 +7,25 @@
 
 #include "table.h"
 
-struct member { uint32_t action, ref_count; uint64_t args[]; };
+struct member {
+    uint32_t action, ref_count;
+    uint64_t args[];
+};
 /* A group's reference to a member; `member` is NULL while no member has the handle. */
-struct member_ref { struct member *member; uint32_t handle; };
-struct group { uint32_t n; struct member_ref refs[]; }; /* handles ascending */
+struct member_ref {
+    struct member *member;
+    uint32_t handle;
+};
+struct group {
+    uint32_t n;
+    struct member_ref refs[];
+}; /* handles ascending */
 
 /* Members or groups by handle. No handle below `first_free` is free. */
-struct slots { void **items; uint32_t capacity, first_free; };
+struct slots {
+    void **items;
+    uint32_t capacity, first_free;
+};
 
 struct sw_profile {
     const struct sw_program *program;
@@ -21,10 +33,7 @@ struct sw_profile {
     uint32_t missing; /* references without a member */
 };
 
-static void *at(const struct slots *slots, uint64_t handle)
-{
-    return handle < slots->capacity ? slots->items[handle] : NULL;
-}
+static void *at(const struct slots *slots, uint64_t handle) { return handle < slots->capacity ? slots->items[handle] : NULL; }
 
 /* Takes ownership of the item, also on failure. */
 static int64_t put_item(struct slots *slots, int64_t handle, void *item, const char **why)
@@ -142,8 +151,8 @@ static void release_refs(struct sw_profile *profile, int64_t handle)
     }
 }
 
-int64_t sw_profile_put_member(struct sw_profile *profile, int64_t handle, uint32_t action, const uint64_t *args,
-                              uint32_t n_args, const char **why)
+int64_t sw_profile_put_member(struct sw_profile *profile, int64_t handle, uint32_t action, const uint64_t *args, uint32_t n_args,
+                              const char **why)
 {
     int status = sw_check_action(profile->program, action, n_args, why);
     if (status != 0) return status;
@@ -165,8 +174,7 @@ static int ascending(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-int64_t sw_profile_put_group(struct sw_profile *profile, int64_t handle, const uint32_t *members, uint32_t n,
-                             const char **why)
+int64_t sw_profile_put_group(struct sw_profile *profile, int64_t handle, const uint32_t *members, uint32_t n, const char **why)
 {
     for (uint32_t i = 0; i < n; i++) {
         if (at(&profile->members, members[i]) == NULL) {

@@ -14,11 +14,10 @@ void sw_profile_free(struct sw_profile *);
 void sw_profile_cache_lines(const struct sw_profile *, struct sw_cache_lines *); /* adds the profile's lines */
 
 /* handle -1: adds a member. Returns the handle, or -ENOENT, -EINVAL, -ENOMEM and why, a static string. */
-int64_t sw_profile_put_member(struct sw_profile *, int64_t handle, uint32_t action, const uint64_t *args,
-                              uint32_t n_args, const char **why);
+int64_t sw_profile_put_member(struct sw_profile *, int64_t handle, uint32_t action, const uint64_t *args, uint32_t n_args,
+                              const char **why);
 /* The same for a group. `members`: their handles in any order, each once. */
-int64_t sw_profile_put_group(struct sw_profile *, int64_t handle, const uint32_t *members, uint32_t n,
-                             const char **why);
+int64_t sw_profile_put_group(struct sw_profile *, int64_t handle, const uint32_t *members, uint32_t n, const char **why);
 /* The caller checks for references; a dangling one selects no action. */
 int sw_profile_remove_member(struct sw_profile *, uint32_t handle, const char **why);
 int sw_profile_remove_group(struct sw_profile *, uint32_t handle, const char **why);

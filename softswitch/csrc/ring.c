@@ -11,19 +11,15 @@
 /* A frame's offset in its slot: behind tpacket2_hdr and sockaddr_ll, with the IP header aligned. */
 enum { HEADER = 66, LINE = 64 };
 
-static size_t size(const struct sw_ring *ring)
-{
-    return (size_t)ring->block_count * SW_RING_BLOCK;
-}
+static size_t size(const struct sw_ring *ring) { return (size_t)ring->block_count * SW_RING_BLOCK; }
 
 int sw_ring_open(struct sw_ring *ring, int fd, uint32_t frames, size_t frame_bytes)
 {
     size_t longest = frame_bytes < SW_RING_LONGEST ? frame_bytes : SW_RING_LONGEST;
     uint32_t slot_bytes = (uint32_t)(HEADER + longest + LINE - 1) / LINE * LINE;
     uint32_t block_slots = SW_RING_BLOCK / slot_bytes;
-    struct sw_ring made = {.slot_bytes = slot_bytes,
-                           .block_slots = block_slots,
-                           .block_count = (frames + block_slots - 1) / block_slots};
+    struct sw_ring made = {
+        .slot_bytes = slot_bytes, .block_slots = block_slots, .block_count = (frames + block_slots - 1) / block_slots};
     int version = TPACKET_V2, copy = 1; /* frames longer than a slot are also queued at the socket */
     struct tpacket_req request = {.tp_block_size = SW_RING_BLOCK,
                                   .tp_block_nr = made.block_count,

@@ -105,8 +105,7 @@ static void depart(struct sw_switch *sw, struct sw_port *port, const struct sw_p
 {
     if (!sw_events_put(&sw->departed, SW_EVENT_FRAME, port->port, pkt->p.data, pkt->p.length, sw_now_ns(sw))) {
         port->stats.tx_dropped++;
-        if (!port->loss_logged)
-            sw_notice(sw, "port %u: nobody takes the frames that leave; they are lost from now on", port->port);
+        if (!port->loss_logged) sw_notice(sw, "port %u: nobody takes the frames that leave; they are lost from now on", port->port);
         port->loss_logged = true;
         return;
     }

@@ -124,8 +124,8 @@ static bool make_arrays(struct sw_instance *instance, const struct sw_program *p
     instance->registers = array_of(program->n_registers, sizeof *instance->registers);
     instance->blocks = array_of(2 * ((size_t)program->n_counters + program->n_registers), sizeof *instance->blocks);
     instance->meters = array_of(program->n_meters, sizeof *instance->meters);
-    if (!instance->tables || !instance->profiles || !instance->counters || !instance->counter_sizes ||
-        !instance->counter_strides || !instance->blocks || !instance->registers || !instance->meters) {
+    if (!instance->tables || !instance->profiles || !instance->counters || !instance->counter_sizes || !instance->counter_strides ||
+        !instance->blocks || !instance->registers || !instance->meters) {
         return false;
     }
     for (uint32_t i = 0; i < program->n_profiles; i++) {

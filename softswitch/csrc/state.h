@@ -14,7 +14,10 @@ struct sw_meter {
     bool configured, bytes;
 };
 
-struct sw_meter_array { uint32_t size; struct sw_meter *cells; };
+struct sw_meter_array {
+    uint32_t size;
+    struct sw_meter *cells;
+};
 
 /* rates NULL: removes the configuration. */
 void sw_meter_set(struct sw_meter *, const uint64_t rates[4] /* cir, cburst, pir, pburst */, uint64_t now_us);

@@ -20,11 +20,14 @@
 #include "realtime.h"
 
 enum {
-    MAX_SMALL = 16384, MAX_LARGE = 1024, /* packets inside: up to 35 + 10 MB, allocated on demand */
-    MAX_EVENT_BYTES = 4 << 20, MAX_DEPARTED_BYTES = 256 << 20,
+    MAX_SMALL = 16384,
+    MAX_LARGE = 1024, /* packets inside: up to 35 + 10 MB, allocated on demand */
+    MAX_EVENT_BYTES = 4 << 20,
+    MAX_DEPARTED_BYTES = 256 << 20,
     SPIN_NS = 12000,  /* poll instead of sleeping for less than this */
     RETRY_NS = 50000, /* for interfaces that refuse frames */
-    WAKE = UINT16_MAX + 1, LINKS, /* epoll tags beyond the port numbers */
+    WAKE = UINT16_MAX + 1,
+    LINKS, /* epoll tags beyond the port numbers */
 };
 
 uint64_t sw_clock_ns(void)
@@ -189,14 +192,13 @@ static int watch(struct sw_switch *sw, int fd, uint32_t tag)
     return epoll_ctl(sw->epoll, EPOLL_CTL_ADD, fd, &event);
 }
 
-struct sw_switch *sw_create(uint32_t priorities, uint32_t queue_depth, uint16_t cpu_port, uint16_t drop_port,
-                            uint64_t seed, uint32_t clock, char error[SW_ERROR_BYTES])
+struct sw_switch *sw_create(uint32_t priorities, uint32_t queue_depth, uint16_t cpu_port, uint16_t drop_port, uint64_t seed,
+                            uint32_t clock, char error[SW_ERROR_BYTES])
 {
     error[0] = 0;
-    if (priorities < 1 || priorities > SW_PRIORITIES || queue_depth < 1 || drop_port >= SW_MAX_PORTS ||
-        cpu_port >= SW_MAX_PORTS || clock > SW_CLOCK_MANUAL) {
-        snprintf(error, SW_ERROR_BYTES,
-                 "priorities must be 1 to %d, the queue depth at least 1, the CPU and drop ports below %d",
+    if (priorities < 1 || priorities > SW_PRIORITIES || queue_depth < 1 || drop_port >= SW_MAX_PORTS || cpu_port >= SW_MAX_PORTS ||
+        clock > SW_CLOCK_MANUAL) {
+        snprintf(error, SW_ERROR_BYTES, "priorities must be 1 to %d, the queue depth at least 1, the CPU and drop ports below %d",
                  SW_PRIORITIES, SW_MAX_PORTS);
         return NULL;
     }
@@ -224,8 +226,7 @@ struct sw_switch *sw_create(uint32_t priorities, uint32_t queue_depth, uint16_t 
     sw->epoll = epoll_create1(EPOLL_CLOEXEC);
     sw->wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     sw->netlink = sw_links_open();
-    if (sw->epoll < 0 || sw->wake < 0 || sw->netlink < 0 || watch(sw, sw->wake, WAKE) != 0 ||
-        watch(sw, sw->netlink, LINKS) != 0) {
+    if (sw->epoll < 0 || sw->wake < 0 || sw->netlink < 0 || watch(sw, sw->wake, WAKE) != 0 || watch(sw, sw->netlink, LINKS) != 0) {
         snprintf(error, SW_ERROR_BYTES, "cannot set up the switch: %s", strerror(errno));
         sw_destroy(sw);
         return NULL;

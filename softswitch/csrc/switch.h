@@ -14,14 +14,13 @@ enum { SW_ERROR_BYTES = 256 };
 /* LIVE: the machine's monotonic clock, 0 when the switch was created. MANUAL: starts at 0; sw_advance alone moves it. */
 enum sw_clock { SW_CLOCK_LIVE, SW_CLOCK_MANUAL };
 
-struct sw_switch *sw_create(uint32_t priorities, uint32_t queue_depth_packets, uint16_t cpu_port /* 0: none */,
-                            uint16_t drop_port, uint64_t seed, uint32_t clock, char error[SW_ERROR_BYTES]);
+struct sw_switch *sw_create(uint32_t priorities, uint32_t queue_depth_packets, uint16_t cpu_port /* 0: none */, uint16_t drop_port,
+                            uint64_t seed, uint32_t clock, char error[SW_ERROR_BYTES]);
 void sw_destroy(struct sw_switch *); /* stops, closes ports, frees */
 
 /* ring_frames: slots of the receive ring. interface NULL (manual clock only): a port without interface; frames come in by
  * sw_inject and go out by sw_departed. */
-int sw_port_add(struct sw_switch *, uint16_t port, const char *interface, uint32_t ring_frames,
-                char error[SW_ERROR_BYTES]);
+int sw_port_add(struct sw_switch *, uint16_t port, const char *interface, uint32_t ring_frames, char error[SW_ERROR_BYTES]);
 int sw_port_remove(struct sw_switch *, uint16_t port, char error[SW_ERROR_BYTES]);
 /* rate 0: unshaped. depth 0: leave as it is. */
 int sw_port_shape(struct sw_switch *, uint16_t port, uint64_t rate_bps, uint64_t delay_ns, uint32_t depth_packets,
@@ -48,11 +47,10 @@ int sw_load(struct sw_switch *, const char *path, char error[SW_ERROR_BYTES]);
 /* key and mask: spec->key_bytes bytes, layout of sw_const_entry. args: n words, as sw_action_spec says.
  * priority: P4Runtime's, the higher wins; ignored for EXACT and LPM. Returns the handle.
  * -EEXIST: same key (and priority) is there. -ENOSPC: table full. */
-int64_t sw_table_add(struct sw_switch *, uint32_t table, const uint8_t *key, const uint8_t *mask, int32_t prefix,
-                     int32_t priority, uint32_t action, const uint64_t *args, uint32_t n_args,
-                     char error[SW_ERROR_BYTES]);
-int sw_table_modify(struct sw_switch *, uint32_t table, uint32_t handle, uint32_t action, const uint64_t *args,
-                    uint32_t n_args, char error[SW_ERROR_BYTES]);
+int64_t sw_table_add(struct sw_switch *, uint32_t table, const uint8_t *key, const uint8_t *mask, int32_t prefix, int32_t priority,
+                     uint32_t action, const uint64_t *args, uint32_t n_args, char error[SW_ERROR_BYTES]);
+int sw_table_modify(struct sw_switch *, uint32_t table, uint32_t handle, uint32_t action, const uint64_t *args, uint32_t n_args,
+                    char error[SW_ERROR_BYTES]);
 int sw_table_delete(struct sw_switch *, uint32_t table, uint32_t handle, char error[SW_ERROR_BYTES]);
 /* action UINT32_MAX: back to the program's own default. */
 int sw_table_set_default(struct sw_switch *, uint32_t table, uint32_t action, const uint64_t *args, uint32_t n_args,
@@ -60,8 +58,8 @@ int sw_table_set_default(struct sw_switch *, uint32_t table, uint32_t action, co
 /* Action profiles. handle -1: adds a member or group at the lowest free handle; else replaces that one. An entry of an
  * indirect table has SW_MEMBER or SW_GROUP as its action and the handle as its one argument word. Deletion doesn't
  * check for references. */
-int64_t sw_member_put(struct sw_switch *, uint32_t profile, int64_t handle, uint32_t action, const uint64_t *args,
-                      uint32_t n_args, char error[SW_ERROR_BYTES]);
+int64_t sw_member_put(struct sw_switch *, uint32_t profile, int64_t handle, uint32_t action, const uint64_t *args, uint32_t n_args,
+                      char error[SW_ERROR_BYTES]);
 int sw_member_delete(struct sw_switch *, uint32_t profile, uint32_t handle, char error[SW_ERROR_BYTES]);
 int64_t sw_group_put(struct sw_switch *, uint32_t profile, int64_t handle, const uint32_t *members, uint32_t n,
                      char error[SW_ERROR_BYTES]);
@@ -79,7 +77,9 @@ int sw_register_read(struct sw_switch *, uint32_t reg, uint32_t first, uint32_t 
 int sw_register_write(struct sw_switch *, uint32_t reg, uint32_t first, uint32_t n, const void *in);
 
 /* Rates in units a second; burst in units. Units are bytes or packets, as the program says. */
-struct sw_meter_config { uint64_t cir, cburst, pir, pburst; };
+struct sw_meter_config {
+    uint64_t cir, cburst, pir, pburst;
+};
 int sw_meter_read(struct sw_switch *, uint32_t meter, uint32_t index, struct sw_meter_config *);
 /* NULL: not configured, every packet is green (the state after load); read then gives all ones (UINT64_MAX). */
 int sw_meter_write(struct sw_switch *, uint32_t meter, uint32_t index, const struct sw_meter_config *);
@@ -88,11 +88,13 @@ int sw_table_meter_read(struct sw_switch *, uint32_t table, uint32_t handle, str
 int sw_table_meter_write(struct sw_switch *, uint32_t table, uint32_t handle, const struct sw_meter_config *);
 
 /* Packet replication engine. n = 0 deletes. */
-struct sw_replica { uint16_t port; uint16_t instance; };
+struct sw_replica {
+    uint16_t port;
+    uint16_t instance;
+};
 int sw_clone_session(struct sw_switch *, uint32_t session, const struct sw_replica *, uint32_t n, uint32_t truncate_to,
                      char error[SW_ERROR_BYTES]);
-int sw_multicast_group(struct sw_switch *, uint32_t group, const struct sw_replica *, uint32_t n,
-                       char error[SW_ERROR_BYTES]);
+int sw_multicast_group(struct sw_switch *, uint32_t group, const struct sw_replica *, uint32_t n, char error[SW_ERROR_BYTES]);
 
 /* Injects a frame as if it came in on `port`. */
 int sw_packet_out(struct sw_switch *, uint16_t port, const uint8_t *frame, uint32_t length);
@@ -115,9 +117,19 @@ int sw_inject(struct sw_switch *, uint16_t port, const uint8_t *frame, uint32_t 
 
 /* LOG: a line by the program's log_msg(). NOTICE: a line by the switch, e.g. about a port that went down. No NUL at the end. */
 enum sw_event_kind {
-    SW_EVENT_PACKET_IN = 1, SW_EVENT_DIGEST = 2, SW_EVENT_LOG = 3, SW_EVENT_NOTICE = 4, SW_EVENT_MARK = 5, SW_EVENT_FRAME = 6
+    SW_EVENT_PACKET_IN = 1,
+    SW_EVENT_DIGEST = 2,
+    SW_EVENT_LOG = 3,
+    SW_EVENT_NOTICE = 4,
+    SW_EVENT_MARK = 5,
+    SW_EVENT_FRAME = 6
 };
-struct sw_event { uint32_t kind; uint32_t id; /* digest list, mark, port */ uint32_t length; uint64_t now_ns; };
+struct sw_event {
+    uint32_t kind;
+    uint32_t id; /* digest list, mark, port */
+    uint32_t length;
+    uint64_t now_ns;
+};
 /* Waits up to timeout_ms for the next event (any but FRAME). 1: one was written; 0: none; < 0: stopped. */
 int sw_next_event(struct sw_switch *, int timeout_ms, struct sw_event *, uint8_t *data, uint32_t capacity);
 /* Adds a MARK event: a reader that has reached it has read all earlier events. */

@@ -63,8 +63,8 @@ static void free_args(const struct sw_table *table, struct sw_node *node)
     if (node->entry.args != inline_args(table, node)) free((void *)node->entry.args);
 }
 
-static int set_action(struct sw_table *table, struct sw_node *node, uint32_t action, const uint64_t *args,
-                      uint32_t n_args, const char **why)
+static int set_action(struct sw_table *table, struct sw_node *node, uint32_t action, const uint64_t *args, uint32_t n_args,
+                      const char **why)
 {
     bool refers = table->spec->flags & SW_INDIRECT && (action == SW_MEMBER || action == SW_GROUP) && n_args == 1;
     bool nothing = table->spec->flags & SW_VALUE_SET && action == UINT32_MAX && n_args == 0;
@@ -167,8 +167,7 @@ static void update_head(struct sw_table *table)
     }
 }
 
-struct sw_table *sw_table_new(const struct sw_table_spec *spec, const struct sw_program *program, uint64_t seed,
-                              const char **why)
+struct sw_table *sw_table_new(const struct sw_table_spec *spec, const struct sw_program *program, uint64_t seed, const char **why)
 {
     *why = spec_error(spec);
     if (*why != NULL) return NULL;
@@ -380,7 +379,4 @@ int sw_table_default(struct sw_table *table, uint32_t action, const uint64_t *ar
     return status;
 }
 
-const struct sw_entry *sw_default_entry(const struct sw_table *table)
-{
-    return table->has_default ? &table->miss->entry : NULL;
-}
+const struct sw_entry *sw_default_entry(const struct sw_table *table) { return table->has_default ? &table->miss->entry : NULL; }

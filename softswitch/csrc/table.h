@@ -39,10 +39,9 @@ uint32_t sw_table_count(const struct sw_table *);
 void sw_table_cache_lines(const struct sw_table *, struct sw_cache_lines *); /* adds the table's lines */
 
 /* Like switch.h's calls; rank: the lower wins, ties go to the lower handle. */
-int64_t sw_table_insert(struct sw_table *, const uint8_t *key, const uint8_t *mask, int32_t prefix, int64_t rank,
-                        uint32_t action, const uint64_t *args, uint32_t n_args, const char **why);
-int sw_table_change(struct sw_table *, uint32_t handle, uint32_t action, const uint64_t *args, uint32_t n_args,
-                    const char **why);
+int64_t sw_table_insert(struct sw_table *, const uint8_t *key, const uint8_t *mask, int32_t prefix, int64_t rank, uint32_t action,
+                        const uint64_t *args, uint32_t n_args, const char **why);
+int sw_table_change(struct sw_table *, uint32_t handle, uint32_t action, const uint64_t *args, uint32_t n_args, const char **why);
 int sw_table_remove(struct sw_table *, uint32_t handle, const char **why);
 int sw_table_default(struct sw_table *, uint32_t action, const uint64_t *args, uint32_t n_args, const char **why);
 /* Sets the time of the last hit, if the table has idle timeouts. */

@@ -39,10 +39,7 @@ static void close(void *index)
     sw_bits_close(&ternary->bits);
 }
 
-static uint32_t words(const struct sw_table_spec *spec)
-{
-    return (spec->key_bytes + 7) / 8 * (has_ranges(spec) ? 4 : 2);
-}
+static uint32_t words(const struct sw_table_spec *spec) { return (spec->key_bytes + 7) / 8 * (has_ranges(spec) ? 4 : 2); }
 
 /* A range field's mask stays zero; its bounds follow. */
 static void prepare(void *index, struct sw_node *node, const uint8_t *key, const uint8_t *mask)

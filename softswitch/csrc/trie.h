@@ -6,7 +6,8 @@
 
 enum {
     SW_STRIDE = 6,             /* key bits that a node consumes; the root has its own number */
-    SW_SHORT = 4, SW_LONG = 8, /* prefixes in a short and a long list */
+    SW_SHORT = 4,
+    SW_LONG = 8, /* prefixes in a short and a long list */
     SW_WINDOW = 32,            /* key bits that lists and paths compare */
 };
 
@@ -14,16 +15,24 @@ enum {
 enum sw_kind { SW_SHORT_LIST, SW_LONG_LIST, SW_NODE, SW_PATH, SW_KINDS };
 typedef uint32_t sw_child_t; /* 0: none, which is the short list at offset 0, always empty */
 
-struct sw_slot { uint32_t best /* a reference: handle + 1, or 0 */; sw_child_t child; };
+struct sw_slot {
+    uint32_t best /* a reference: handle + 1, or 0 */;
+    sw_child_t child;
+};
 
 /* A list is an array of prefix words, then one of references, the longest prefix first. A word has the prefix's bits below this
  * point of the trie, at most 31 of them, then a one, then zeros: so the lowest one bit marks their number. A free word is
  * zero, which matches every key, but it comes last and its reference is 0. */
 enum { SW_LIST_BITS = 31 };
 
-struct sw_path { uint32_t bits, length; sw_child_t child; }; /* path compression. length: a multiple of SW_STRIDE */
+struct sw_path {
+    uint32_t bits, length;
+    sw_child_t child;
+}; /* path compression. length: a multiple of SW_STRIDE */
 
-struct sw_unit { _Alignas(32) uint32_t list[2 * SW_SHORT]; };
+struct sw_unit {
+    _Alignas(32) uint32_t list[2 * SW_SHORT];
+};
 
 struct sw_trie {
     struct sw_slot *root;

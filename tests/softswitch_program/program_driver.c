@@ -123,7 +123,8 @@ const char *driver_log(const struct driver *d) { return d->log; }
 
 int64_t driver_get(const struct driver *d, const char *name)
 {
-#define FIELD(member) if (strcmp(name, #member) == 0) return (int64_t)d->packet.member
+#define FIELD(member)                                                                                                              \
+    if (strcmp(name, #member) == 0) return (int64_t)d->packet.member
     FIELD(std.egress_spec);
     FIELD(std.mcast_grp);
     FIELD(std.parser_error);
@@ -156,8 +157,8 @@ const struct sw_counter *driver_counter(const struct driver *d, uint32_t counter
     return (struct sw_counter *)(void *)(cells + (size_t)index * d->instance->counter_strides[counter]);
 }
 
-int64_t driver_add(struct driver *d, uint32_t table, const uint8_t *key, const uint8_t *mask, int32_t prefix,
-                   int64_t rank, uint32_t action, const uint64_t *args, uint32_t n_args)
+int64_t driver_add(struct driver *d, uint32_t table, const uint8_t *key, const uint8_t *mask, int32_t prefix, int64_t rank,
+                   uint32_t action, const uint64_t *args, uint32_t n_args)
 {
     const char *why = "";
     return sw_table_insert(d->instance->tables[table], key, mask, prefix, rank, action, args, n_args, &why);

@@ -58,7 +58,8 @@ int fuzz_packets(const uint8_t *data, size_t size)
     if (sw->pool.used != 0) abort(); /* a packet has leaked */
     struct sw_event event;
     static uint8_t text[1 << 14];
-    while (sw_events_get(&sw->events, 0, &event, text, sizeof text) == 1) { }
+    while (sw_events_get(&sw->events, 0, &event, text, sizeof text) == 1) {
+    }
     return 0;
 }
 

@@ -8,10 +8,20 @@
 #include "parts.h"
 
 static const char *const NAMES[VN_NAMES] = {
-    [VN_ON_WINDOW] = "on_window", [VN_ON_MARKED] = "on_marked", [VN_ON_CNP] = "on_cnp", [VN_ON_CNM] = "on_cnm",
-    [VN_ON_ACK] = "on_ack", [VN_ON_TIMER] = "on_timer", [VN_ON_BYTES_SENT] = "on_bytes_sent",
-    [VN_RATE_BPS] = "rate_bps", [VN_TIMER_S] = "timer_s", [VN_SENT_BYTES] = "sent_bytes", [VN_DUE_BYTES] = "due_bytes",
-    [VN_MARKED_FROM_S] = "marked_from_s", [VN_MARK] = "mark", [VN_REC_RATE_BPS] = "rec_rate_bps",
+    [VN_ON_WINDOW] = "on_window",
+    [VN_ON_MARKED] = "on_marked",
+    [VN_ON_CNP] = "on_cnp",
+    [VN_ON_CNM] = "on_cnm",
+    [VN_ON_ACK] = "on_ack",
+    [VN_ON_TIMER] = "on_timer",
+    [VN_ON_BYTES_SENT] = "on_bytes_sent",
+    [VN_RATE_BPS] = "rate_bps",
+    [VN_TIMER_S] = "timer_s",
+    [VN_SENT_BYTES] = "sent_bytes",
+    [VN_DUE_BYTES] = "due_bytes",
+    [VN_MARKED_FROM_S] = "marked_from_s",
+    [VN_MARK] = "mark",
+    [VN_REC_RATE_BPS] = "rec_rate_bps",
 };
 
 bool vn_python_init(struct vn_python *python)
@@ -77,9 +87,12 @@ static bool to_ps(double seconds, uint64_t *to)
 static PyObject *window_of(const struct vn_net *net, const struct vn_callback *callback)
 {
     PyObject *fields[] = {
-        PyLong_FromUnsignedLongLong(callback->packets), PyLong_FromUnsignedLongLong(callback->marked_ce),
-        PyLong_FromUnsignedLongLong(callback->marked_ue), PyLong_FromUnsignedLongLong(callback->bytes),
-        PyFloat_FromDouble(callback->first_s), PyFloat_FromDouble(callback->last_s),
+        PyLong_FromUnsignedLongLong(callback->packets),
+        PyLong_FromUnsignedLongLong(callback->marked_ce),
+        PyLong_FromUnsignedLongLong(callback->marked_ue),
+        PyLong_FromUnsignedLongLong(callback->bytes),
+        PyFloat_FromDouble(callback->first_s),
+        PyFloat_FromDouble(callback->last_s),
     };
     return new_tuple(net->python.window, 6, fields);
 }

@@ -6,8 +6,21 @@
 
 /* Methods and fields of hosts/algorithms/base.py, by name; VN_NAMES: no method. */
 enum vn_name {
-    VN_ON_WINDOW, VN_ON_MARKED, VN_ON_CNP, VN_ON_CNM, VN_ON_ACK, VN_ON_TIMER, VN_ON_BYTES_SENT, VN_RATE_BPS, VN_TIMER_S,
-    VN_SENT_BYTES, VN_DUE_BYTES, VN_MARKED_FROM_S, VN_MARK, VN_REC_RATE_BPS, VN_NAMES,
+    VN_ON_WINDOW,
+    VN_ON_MARKED,
+    VN_ON_CNP,
+    VN_ON_CNM,
+    VN_ON_ACK,
+    VN_ON_TIMER,
+    VN_ON_BYTES_SENT,
+    VN_RATE_BPS,
+    VN_TIMER_S,
+    VN_SENT_BYTES,
+    VN_DUE_BYTES,
+    VN_MARKED_FROM_S,
+    VN_MARK,
+    VN_REC_RATE_BPS,
+    VN_NAMES,
 };
 struct vn_python {
     PyObject *window, *cnp, *cnm, *ack, *names[VN_NAMES]; /* classes; the names as Python strings */

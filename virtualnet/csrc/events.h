@@ -10,7 +10,9 @@
 
 enum { VN_CLOSED = -1u /* no slot of a tournament is open */ };
 
-struct vn_event { uint64_t time, key; };
+struct vn_event {
+    uint64_t time, key;
+};
 
 /* One comparison of 128 bits, without a branch: it would be unpredictable. */
 static inline bool vn_before(struct vn_event a, struct vn_event b)
@@ -95,7 +97,10 @@ static inline void vn_tournament_set(struct vn_tournament *events, uint32_t slot
 
 /* ---- arrivals, listed before the turn in which they happen (order.c) ---- */
 
-struct vn_listed { uint64_t time; uint32_t rx, packet; };
+struct vn_listed {
+    uint64_t time;
+    uint32_t rx, packet;
+};
 
 /* Sorts by time, stably; times are from `first` to `last`. Returns the array that has the result: the first or `spare`. */
 static struct vn_listed *vn_sort(struct vn_listed *, struct vn_listed *spare, uint32_t n, uint64_t first, uint64_t last);

@@ -24,17 +24,22 @@ void vn_hop_ingress(struct vn_net *net, struct vn_node *node, uint16_t port, uin
     vn_port_admit(net, link, id, hop.priority);
 }
 
-enum vn_verdict vn_hop_egress(struct vn_net *net, struct vn_node *node, uint16_t port, uint32_t id, uint32_t queue,
-                              uint32_t left)
+enum vn_verdict vn_hop_egress(struct vn_net *net, struct vn_node *node, uint16_t port, uint32_t id, uint32_t queue, uint32_t left)
 {
     if (!net->inplace) return vn_plain_egress(net, node, port, id, queue, left, 0);
     struct vn_packet *packet = vn_packet_at(net, id);
     struct sw_instance *instance = node->instance;
     instance->now_us = net->now / 1000000;
     struct sw_hop hop = {
-        .frame = vn_frame(net, packet), .bridged = packet->bridged, .length = packet->bytes, .port = port,
-        .egress_spec = (instance->drop_port + 1) & 511, .priority = (uint8_t)queue,
-        .enq_timestamp = packet->enq_timestamp, .enq_qdepth = packet->enq_qdepth, .deq_qdepth = left & 0x7ffffu,
+        .frame = vn_frame(net, packet),
+        .bridged = packet->bridged,
+        .length = packet->bytes,
+        .port = port,
+        .egress_spec = (instance->drop_port + 1) & 511,
+        .priority = (uint8_t)queue,
+        .enq_timestamp = packet->enq_timestamp,
+        .enq_qdepth = packet->enq_qdepth,
+        .deq_qdepth = left & 0x7ffffu,
     };
     instance->program->inplace->egress(instance, &hop);
     if (hop.egress_spec != instance->drop_port) return VN_SEND;

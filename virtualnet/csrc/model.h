@@ -18,7 +18,9 @@ enum {
     VN_AHEAD = 8, /* a packet is prefetched so many arrivals before its own */
 };
 
-struct vn_fifo { uint32_t head, tail, packets; };
+struct vn_fifo {
+    uint32_t head, tail, packets;
+};
 struct vn_inputs; /* see round_robin.h */
 
 /* A frame: two cache lines where programs run in place. Only its first bytes are stored, at vn_frame; the rest is payload, zeros
@@ -33,7 +35,10 @@ struct vn_packet {
 } __attribute__((aligned(64)));
 
 /* Where programs don't run in place, this, the PHV, headroom and the frame follow a vn_packet. */
-struct vn_plain { struct sw_packet p; uint32_t truncate_to; };
+struct vn_plain {
+    struct sw_packet p;
+    uint32_t truncate_to;
+};
 
 /* One class of a link, in one cache line: the output queue where the link starts, the input occupancy where it ends. */
 struct vn_class {
@@ -47,7 +52,10 @@ struct vn_class {
 } __attribute__((aligned(64)));
 
 /* A frame in flight; a ring holds them in the order of arrival. `due`: when the last bit has arrived. */
-struct vn_in_flight { uint64_t due; uint32_t packet; };
+struct vn_in_flight {
+    uint64_t due;
+    uint32_t packet;
+};
 
 /* The receive side of a port. Those of a node are contiguous. */
 struct vn_rx_port {
@@ -97,10 +105,18 @@ struct vn_link {
 
 /* A flow's entry in the NIC's round robin, half a cache line. `next`: when pacing allows the next frame; `eligible`: when the
  * gate does, too; VN_NEVER: not before the flow's end. */
-struct vn_tx_flow { uint64_t next, end, eligible; uint32_t flow; uint8_t priority; };
+struct vn_tx_flow {
+    uint64_t next, end, eligible;
+    uint32_t flow;
+    uint8_t priority;
+};
 
 /* A NIC's next action: start a flow's frame, send a control frame, or end a flow. index: the flow's, in tx_flows. */
-struct vn_choice { uint64_t when; enum { VN_NOTHING, VN_START, VN_CONTROL, VN_END } action; uint32_t index; };
+struct vn_choice {
+    uint64_t when;
+    enum { VN_NOTHING, VN_START, VN_CONTROL, VN_END } action;
+    uint32_t index;
+};
 
 struct vn_node {
     struct sw_instance *instance; /* of a switch: its program ... */

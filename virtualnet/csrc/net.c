@@ -82,7 +82,12 @@ static bool rx_ports_init(struct vn_net *net)
         struct vn_node *node = &net->nodes[in->to];
         struct vn_rx_port *rx = &node->rx_ports[node->n_ports++];
         *rx = (struct vn_rx_port){
-            .next_arrival = VN_NEVER, .link = i ^ 1, .node = in->to, .from = in->node, .delay = in->delay, .port = in->to_port,
+            .next_arrival = VN_NEVER,
+            .link = i ^ 1,
+            .node = in->to,
+            .from = in->node,
+            .delay = in->delay,
+            .port = in->to_port,
             .host = in->to_host,
         };
         in->rx_port = (uint32_t)(rx - net->rx_ports);
@@ -271,8 +276,12 @@ int64_t vn_add_link(struct vn_net *net, uint32_t a, uint16_t port_a, uint32_t b,
     for (uint32_t i = 0; i < 2; i++) {
         struct vn_link *link = &net->links[n + i];
         *link = (struct vn_link){
-            .node = i == 0 ? a : b, .port = i == 0 ? port_a : port_b, .to = i == 0 ? b : a,
-            .to_port = i == 0 ? port_b : port_a, .up = true, .delay = delay_ps,
+            .node = i == 0 ? a : b,
+            .port = i == 0 ? port_a : port_b,
+            .to = i == 0 ? b : a,
+            .to_port = i == 0 ? port_b : port_a,
+            .up = true,
+            .delay = delay_ps,
         };
         link->slot = (uint16_t)net->nodes[link->node].n_ports;
         link->host = net->nodes[link->node].host;
@@ -366,16 +375,37 @@ int64_t vn_add_flow(struct vn_net *net, const struct vn_flow_config *config, PyO
     uint32_t number = net->n_flows++;
     struct vn_flow *flow = &net->flows[number];
     *flow = (struct vn_flow){
-        .priority = config->priority, .src = config->src, .dst = config->dst, .segment = config->segment,
-        .frame_bytes = (uint16_t)config->frame_bytes, .last_frame_bytes = (uint16_t)config->last_frame_bytes,
-        .payload_bytes = (uint16_t)config->payload_bytes, .last_payload_bytes = (uint16_t)config->last_payload_bytes,
-        .cnp_bytes = config->cnp_bytes, .ack_bytes = config->ack_bytes, .packets = config->packets,
+        .priority = config->priority,
+        .src = config->src,
+        .dst = config->dst,
+        .segment = config->segment,
+        .frame_bytes = (uint16_t)config->frame_bytes,
+        .last_frame_bytes = (uint16_t)config->last_frame_bytes,
+        .payload_bytes = (uint16_t)config->payload_bytes,
+        .last_payload_bytes = (uint16_t)config->last_payload_bytes,
+        .cnp_bytes = config->cnp_bytes,
+        .ack_bytes = config->ack_bytes,
+        .packets = config->packets,
         .missing = config->packets != 0 ? config->packets : VN_NEVER,
-        .start = config->start_ps, .end = config->end_ps, .period = config->period_ps, .phase = config->phase_ps,
-        .rate_bps = config->rate_bps, .limit_bps = config->limit_bps, .rp = rp, .np = np, .ended = VN_NEVER,
-        .timer = config->timer_ps, .due_bytes = config->due_bytes,
-        .ackreqs = ackreqs, .n_ackreqs = n_ackreqs, .marked_from = config->wants_marked ? 0 : VN_NEVER, .first = VN_NEVER,
-        .last = VN_NEVER, .complete = VN_NEVER, .window_first = VN_NEVER, .window_end = VN_NEVER,
+        .start = config->start_ps,
+        .end = config->end_ps,
+        .period = config->period_ps,
+        .phase = config->phase_ps,
+        .rate_bps = config->rate_bps,
+        .limit_bps = config->limit_bps,
+        .rp = rp,
+        .np = np,
+        .ended = VN_NEVER,
+        .timer = config->timer_ps,
+        .due_bytes = config->due_bytes,
+        .ackreqs = ackreqs,
+        .n_ackreqs = n_ackreqs,
+        .marked_from = config->wants_marked ? 0 : VN_NEVER,
+        .first = VN_NEVER,
+        .last = VN_NEVER,
+        .complete = VN_NEVER,
+        .window_first = VN_NEVER,
+        .window_end = VN_NEVER,
     };
     Py_IncRef(rp);
     Py_IncRef(np);

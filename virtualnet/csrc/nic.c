@@ -126,8 +126,7 @@ void vn_nic_event(struct vn_net *net, uint32_t link)
         if (choice.action == VN_START) {
             callback.flow = node->tx_flows[choice.index].flow;
             if (send_next(net, node, choice.index)) callback.method = VN_ON_BYTES_SENT;
-        }
-        else if (choice.action == VN_CONTROL) vn_transmit(net, out, vn_control_pop(net, out));
+        } else if (choice.action == VN_CONTROL) vn_transmit(net, out, vn_control_pop(net, out));
         else end_flow(net, node, choice.index, net->now);
         node->choice = choose(net, node);
     }

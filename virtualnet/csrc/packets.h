@@ -12,10 +12,7 @@ static inline struct vn_packet *vn_packet_at(const struct vn_net *net, uint32_t 
     return (struct vn_packet *)(void *)(net->pool + (size_t)id * 64);
 }
 
-static inline uint8_t *vn_frame(const struct vn_net *net, struct vn_packet *packet)
-{
-    return (uint8_t *)packet + net->frame_at;
-}
+static inline uint8_t *vn_frame(const struct vn_net *net, struct vn_packet *packet) { return (uint8_t *)packet + net->frame_at; }
 
 /* Allocates a packet; its fields are undefined. VN_NONE: the run has failed. */
 static inline uint32_t vn_packet_new(struct vn_net *net)

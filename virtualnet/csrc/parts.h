@@ -21,10 +21,9 @@ static void vn_plain_ingress(struct vn_net *, struct vn_node *, uint16_t port, u
 /* Egress. VN_SEND: the caller sends the packet. VN_DROPPED: it was freed. VN_RECIRCULATED: it is back at ingress. `left`: packets
  * left in the queue. */
 enum vn_verdict { VN_SEND, VN_DROPPED, VN_RECIRCULATED };
-static enum vn_verdict vn_hop_egress(struct vn_net *, struct vn_node *, uint16_t port, uint32_t id, uint32_t queue,
-                                     uint32_t left);
-static enum vn_verdict vn_plain_egress(struct vn_net *, struct vn_node *, uint16_t port, uint32_t id, uint32_t queue,
-                                       uint32_t left, uint32_t passes);
+static enum vn_verdict vn_hop_egress(struct vn_net *, struct vn_node *, uint16_t port, uint32_t id, uint32_t queue, uint32_t left);
+static enum vn_verdict vn_plain_egress(struct vn_net *, struct vn_node *, uint16_t port, uint32_t id, uint32_t queue, uint32_t left,
+                                       uint32_t passes);
 static void vn_plain_init(struct vn_net *, struct vn_packet *); /* a packet's first use */
 
 /* ---- port.c: a switch's ports ---- */

@@ -64,8 +64,8 @@ void vn_pfc_admitted(struct vn_net *net, uint32_t number, uint32_t class, uint32
     if (in->held_bytes > in->held_max) in->held_max = in->held_bytes;
     if (in->held_bytes <= in->xoff) return;
     if (in->held_bytes > link->limit[class]) {
-        vn_fail(net, "link %u class %u has %llu bytes inside: more than XOFF and what can be in flight, %llu", number,
-                class, (unsigned long long)in->held_bytes, (unsigned long long)link->limit[class]);
+        vn_fail(net, "link %u class %u has %llu bytes inside: more than XOFF and what can be in flight, %llu", number, class,
+                (unsigned long long)in->held_bytes, (unsigned long long)link->limit[class]);
     }
     if (in->xoff_since != VN_NEVER) return;
     in->xoff_since = net->now;

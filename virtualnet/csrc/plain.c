@@ -8,7 +8,11 @@
 #include "packets.h"
 
 /* A switch that processes a packet, and the packet's passes through ports without a link or resubmissions, in a row. */
-struct hop { struct vn_net *net; struct vn_node *node; uint32_t passes; };
+struct hop {
+    struct vn_net *net;
+    struct vn_node *node;
+    uint32_t passes;
+};
 
 typedef struct hop rules_switch;
 typedef uint32_t rules_packet;
@@ -26,10 +30,7 @@ static void reset(const struct vn_net *net, struct sw_packet *p)
     p->std = (struct sw_std){0};
 }
 
-static struct vn_plain *plain_of(struct vn_net *net, uint32_t id)
-{
-    return (struct vn_plain *)(void *)(vn_packet_at(net, id) + 1);
-}
+static struct vn_plain *plain_of(struct vn_net *net, uint32_t id) { return (struct vn_plain *)(void *)(vn_packet_at(net, id) + 1); }
 
 /* Headroom, then the frame. */
 static uint8_t *buffer_of(struct vn_net *net, uint32_t id) { return vn_frame(net, vn_packet_at(net, id)) - net->headroom; }
@@ -153,8 +154,8 @@ void vn_plain_ingress(struct vn_net *net, struct vn_node *node, uint16_t port, u
     rules_ingress(&(struct hop){net, node, 0}, id);
 }
 
-enum vn_verdict vn_plain_egress(struct vn_net *net, struct vn_node *node, uint16_t port, uint32_t id, uint32_t queue,
-                                uint32_t left, uint32_t passes)
+enum vn_verdict vn_plain_egress(struct vn_net *net, struct vn_node *node, uint16_t port, uint32_t id, uint32_t queue, uint32_t left,
+                                uint32_t passes)
 {
     struct vn_packet *packet = vn_packet_at(net, id);
     struct vn_plain *plain = plain_of(net, id);

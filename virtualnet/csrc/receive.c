@@ -165,9 +165,13 @@ void vn_window_event(struct vn_net *net, uint32_t number)
         return;
     }
     struct vn_callback callback = {
-        .method = VN_ON_WINDOW, .flow = number, .packets = (uint32_t)packets,
-        .marked_ce = (uint32_t)(flow->marked_ce - flow->window_ce), .marked_ue = (uint32_t)(flow->marked_ue - flow->window_ue),
-        .bytes = flow->received_bytes - flow->window_bytes, .first_s = vn_seconds(flow->window_first),
+        .method = VN_ON_WINDOW,
+        .flow = number,
+        .packets = (uint32_t)packets,
+        .marked_ce = (uint32_t)(flow->marked_ce - flow->window_ce),
+        .marked_ue = (uint32_t)(flow->marked_ue - flow->window_ue),
+        .bytes = flow->received_bytes - flow->window_bytes,
+        .first_s = vn_seconds(flow->window_first),
         .last_s = vn_seconds(flow->last),
     };
     flow->window_packets = flow->received;

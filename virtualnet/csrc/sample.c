@@ -58,8 +58,7 @@ static bool source_exists(const struct vn_net *net, const struct vn_source_spec 
     return spec->number < instance->program->n_counters && spec->index < instance->counter_sizes[spec->number];
 }
 
-int64_t vn_add_sampler(struct vn_net *net, uint64_t first_ps, uint64_t every_ps, const struct vn_source_spec *specs,
-                       uint32_t n)
+int64_t vn_add_sampler(struct vn_net *net, uint64_t first_ps, uint64_t every_ps, const struct vn_source_spec *specs, uint32_t n)
 {
     if (every_ps == 0 || first_ps < net->now) return -EINVAL;
     for (uint32_t i = 0; i < n; i++) {

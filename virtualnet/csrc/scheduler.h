@@ -19,10 +19,7 @@ struct vn_departure {
 };
 
 /* Packets in the queue. */
-SW_ALWAYS uint32_t vn_scheduler_waiting(const struct vn_link *link, uint32_t class)
-{
-    return link->classes[class].queue.packets;
-}
+SW_ALWAYS uint32_t vn_scheduler_waiting(const struct vn_link *link, uint32_t class) { return link->classes[class].queue.packets; }
 
 /* Queues a packet. False: the queue is full, and the packet is the caller's. */
 SW_ALWAYS bool vn_scheduler_admit(struct vn_net *net, struct vn_link *link, uint32_t class, uint32_t id)

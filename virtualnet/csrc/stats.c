@@ -6,8 +6,7 @@
 static uint64_t payload_sent(const struct vn_flow *flow)
 {
     bool whole = flow->packets != 0 && flow->sent == flow->packets;
-    return whole ? (flow->sent - 1) * flow->payload_bytes + flow->last_payload_bytes
-                 : flow->sent * flow->payload_bytes;
+    return whole ? (flow->sent - 1) * flow->payload_bytes + flow->last_payload_bytes : flow->sent * flow->payload_bytes;
 }
 
 int vn_flow_stats(const struct vn_net *net, uint32_t number, struct vn_flow_stats *out)
@@ -15,12 +14,22 @@ int vn_flow_stats(const struct vn_net *net, uint32_t number, struct vn_flow_stat
     if (number >= net->n_flows) return -ENOENT;
     const struct vn_flow *flow = &net->flows[number];
     *out = (struct vn_flow_stats){
-        .sent = flow->sent, .sent_payload = payload_sent(flow),
+        .sent = flow->sent,
+        .sent_payload = payload_sent(flow),
         .sent_bytes = flow->sent_bytes,
-        .received = flow->received, .received_bytes = flow->received_bytes, .received_payload = flow->received_payload,
-        .marked_ce = flow->marked_ce, .marked_ue = flow->marked_ue, .out_of_order = flow->out_of_order,
-        .cnps_sent = flow->cnps_sent, .cnps_received = flow->cnps_received, .start_ps = flow->start,
-        .ended_ps = flow->ended, .first_ps = flow->first, .last_ps = flow->last, .complete_ps = flow->complete,
+        .received = flow->received,
+        .received_bytes = flow->received_bytes,
+        .received_payload = flow->received_payload,
+        .marked_ce = flow->marked_ce,
+        .marked_ue = flow->marked_ue,
+        .out_of_order = flow->out_of_order,
+        .cnps_sent = flow->cnps_sent,
+        .cnps_received = flow->cnps_received,
+        .start_ps = flow->start,
+        .ended_ps = flow->ended,
+        .first_ps = flow->first,
+        .last_ps = flow->last,
+        .complete_ps = flow->complete,
         .rate_bps = flow->rate_bps,
     };
     return 0;
@@ -31,8 +40,14 @@ int vn_link_stats(const struct vn_net *net, uint32_t number, struct vn_link_stat
     if (number >= net->n_links) return -ENOENT;
     const struct vn_link *link = &net->links[number];
     *out = (struct vn_link_stats){
-        .packets = link->packets, .bytes = link->bytes, .pause = link->pause, .resume = link->resume,
-        .paused_ps = link->paused_ps, .refused = link->refused, .held_limit = link->limit[0], .expired = link->expired,
+        .packets = link->packets,
+        .bytes = link->bytes,
+        .pause = link->pause,
+        .resume = link->resume,
+        .paused_ps = link->paused_ps,
+        .refused = link->refused,
+        .held_limit = link->limit[0],
+        .expired = link->expired,
     };
     const struct vn_link *back = &net->links[number ^ 1]; /* PFC frames over `link` pause what comes in over this one */
     for (uint32_t class = 0; class < VN_CLASSES; class++) {
@@ -47,8 +62,15 @@ void vn_totals(const struct vn_net *net, struct vn_totals *out)
     uint64_t digest = net->digest;
     for (uint32_t i = 0; i < net->n_nodes; i++) digest = vn_digest_mix(digest, net->nodes[i].digest);
     *out = (struct vn_totals){
-        .now_ps = net->now, .events = net->events_done, .digest = digest, .traversals = net->traversals,
-        .data_traversals = net->data_traversals, .packets = net->in_use, .packets_most = net->most_in_use,
-        .dropped = net->dropped, .bad_frames = net->bad_frames, .stray_frames = net->stray_frames,
+        .now_ps = net->now,
+        .events = net->events_done,
+        .digest = digest,
+        .traversals = net->traversals,
+        .data_traversals = net->data_traversals,
+        .packets = net->in_use,
+        .packets_most = net->most_in_use,
+        .dropped = net->dropped,
+        .bad_frames = net->bad_frames,
+        .stray_frames = net->stray_frames,
     };
 }

@@ -60,8 +60,8 @@ int vn_set_link(struct vn_net *, uint32_t link, uint64_t rate_bps, bool up);
 
 /* PFC at the switch where `link` ends. xoff, xon: thresholds in bytes on the link's input occupancy; quanta: pause time of a PAUSE,
  * which is sent again every refresh_ps; lossless: bit mask of the classes; mac: source address of the frames. */
-int vn_set_pfc(struct vn_net *, uint32_t link, uint32_t xoff, uint32_t xon, uint16_t quanta, uint64_t refresh_ps,
-               uint8_t lossless, const uint8_t mac[6]);
+int vn_set_pfc(struct vn_net *, uint32_t link, uint32_t xoff, uint32_t xon, uint16_t quanta, uint64_t refresh_ps, uint8_t lossless,
+               const uint8_t mac[6]);
 
 struct vn_flow_config {
     uint32_t src, dst; /* hosts */
@@ -122,7 +122,9 @@ enum vn_source {
     VN_FLOW_RECEIVED_PACKETS = 13,
     VN_FLOW_MARKED_PACKETS = 14, /* marked CE, of those received */
 };
-struct vn_source_spec { uint32_t source, object, number, index; };
+struct vn_source_spec {
+    uint32_t source, object, number, index;
+};
 int64_t vn_add_sampler(struct vn_net *, uint64_t first_ps, uint64_t every_ps, const struct vn_source_spec *, uint32_t n);
 /* Returns the number of samples so far; times has one each, values n each. Valid until the next vn_run. */
 uint64_t vn_samples(const struct vn_net *, uint32_t sampler, const uint64_t **times, const double **values);

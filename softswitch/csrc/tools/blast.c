@@ -45,9 +45,8 @@ static int open_interface(const char *name, int receives)
 {
     int fd = socket(AF_PACKET, SOCK_RAW, 0), one = 1, bytes = 32 << 20;
     must(fd >= 0, "packet socket");
-    struct sockaddr_ll address = {.sll_family = AF_PACKET,
-                                  .sll_protocol = receives ? htons(ETH_P_ALL) : 0,
-                                  .sll_ifindex = (int)if_nametoindex(name)};
+    struct sockaddr_ll address = {
+        .sll_family = AF_PACKET, .sll_protocol = receives ? htons(ETH_P_ALL) : 0, .sll_ifindex = (int)if_nametoindex(name)};
     must(address.sll_ifindex != 0, name);
     setsockopt(fd, SOL_PACKET, PACKET_QDISC_BYPASS, &one, sizeof one);
     setsockopt(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &one, sizeof one);
@@ -150,8 +149,8 @@ static int watch(const char *interface, double seconds, double bps)
         uint64_t now = (uint64_t)at.tv_sec * 1000000000u + (uint64_t)at.tv_nsec;
         if (first != 0 && now - first > (uint64_t)(seconds * 1e9)) break;
         unsigned burst = 1;
-        while (burst < MAX_BURST && burst <= count &&
-               (double)(now - before[(count - burst) % MAX_BURST]) < (double)n * 4e9 / bps) burst++;
+        while (burst < MAX_BURST && burst <= count && (double)(now - before[(count - burst) % MAX_BURST]) < (double)n * 4e9 / bps)
+            burst++;
         if (burst > largest) largest = burst;
         beyond_two += burst > 2;
         before[count++ % MAX_BURST] = now;

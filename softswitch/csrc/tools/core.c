@@ -12,8 +12,8 @@ enum { ADDRESSES = 26 /* of an Ethernet frame: where IPv4's source and destinati
 /* Packets a second through ingress, queue, egress and deparser, for a frame in the CPU's caches; the worker doesn't run. The
  * frame must leave by a port without an interface. `routes`: destinations, used in rotation; the source is the destination's
  * complement, which leaves the IPv4 checksum unchanged, so the frame's must be right for such a pair. */
-double core_pipeline(struct sw_switch *sw, uint16_t port, uint8_t *frame, uint32_t length, uint32_t batches,
-                     const uint32_t *routes, uint32_t n_routes)
+double core_pipeline(struct sw_switch *sw, uint16_t port, uint8_t *frame, uint32_t length, uint32_t batches, const uint32_t *routes,
+                     uint32_t n_routes)
 {
     uint32_t route = 0;
     uint64_t start = sw_clock_ns();
@@ -67,9 +67,13 @@ static inline __attribute__((always_inline)) uint32_t matches(const struct sw_ta
 double core_lookup(enum sw_match kind, uint32_t entries, bool dependent)
 {
     const struct sw_key_field field = {kind, 32};
-    const struct sw_table_spec spec = {
-        .name = "bench", .kind = kind, .n_fields = 1, .fields = &field, .key_bytes = 4, .size = entries,
-        .default_action = UINT32_MAX};
+    const struct sw_table_spec spec = {.name = "bench",
+                                       .kind = kind,
+                                       .n_fields = 1,
+                                       .fields = &field,
+                                       .key_bytes = 4,
+                                       .size = entries,
+                                       .default_action = UINT32_MAX};
     static const struct sw_action_spec action = {"none", 0, NULL};
     const struct sw_program program = {.n_actions = 1, .actions = &action};
     const char *why;

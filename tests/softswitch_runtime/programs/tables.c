@@ -4,12 +4,13 @@
 /* Action n takes n words. */
 static const uint16_t words[] = {64, 64, 64, 64, 64, 64, 64, 64};
 static const struct sw_action_spec actions[] = {
-    {"0", 0, NULL},  {"1", 1, words}, {"2", 2, words}, {"3", 2, (const uint16_t[]){9, 70}}, {"4", 4, words},
-    {"5", 5, words}, {"6", 6, words}, {"7", 7, words}, {"8", 8, words},
+    {"0", 0, NULL},  {"1", 1, words}, {"2", 2, words}, {"3", 2, (const uint16_t[]){9, 70}}, {"4", 4, words}, {"5", 5, words},
+    {"6", 6, words}, {"7", 7, words}, {"8", 8, words},
 };
 enum { ACTIONS = sizeof actions / sizeof actions[0] };
 
-#define FIELDS(...) (const struct sw_key_field[]){__VA_ARGS__}
+#define FIELDS(...)                                                                                                                \
+    (const struct sw_key_field[]) { __VA_ARGS__ }
 
 /* Const entries with a key of up to four bytes, whose first is the action. */
 static const uint64_t counted_up[] = {1, 2, 3, 4, 5, 6, 7, 8};

@@ -14,10 +14,16 @@ static const struct sw_action_spec actions[] = {{"set", 3, (const uint16_t[]){9,
 static const struct sw_table_spec tables[] = {
     [PORTS] = {"ports", SW_EXACT, 1, (const struct sw_key_field[]){{SW_EXACT, 9}}, 2, 4096, 0, UINT32_MAX, NULL, 0, NULL},
     [ROUTES] = {"routes", SW_LPM, 1, (const struct sw_key_field[]){{SW_LPM, 32}}, 4, 4096, 0, UINT32_MAX, NULL, 0, NULL},
-    [GROUPS] = {"groups", SW_EXACT, 1, (const struct sw_key_field[]){{SW_EXACT, 32}}, 4, 4096, SW_INDIRECT, UINT32_MAX, NULL, 0, NULL},
+    [GROUPS] = {"groups", SW_EXACT, 1, (const struct sw_key_field[]){{SW_EXACT, 32}}, 4, 4096, SW_INDIRECT, UINT32_MAX, NULL, 0,
+                NULL},
 };
 static const struct sw_program program = {
-    .abi = SW_ABI, .n_tables = TABLES, .tables = tables, .n_actions = 1, .actions = actions, .n_profiles = 1,
+    .abi = SW_ABI,
+    .n_tables = TABLES,
+    .tables = tables,
+    .n_actions = 1,
+    .actions = actions,
+    .n_profiles = 1,
 };
 static const uint64_t args[3] = {1, 2, 3};
 static const char *why;

@@ -5,12 +5,12 @@
 
 #include "profile.h"
 
-#define CHECK(condition)                                                              \
-    do {                                                                              \
-        if (!(condition)) {                                                           \
-            fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__, #condition); \
-            exit(1);                                                                  \
-        }                                                                             \
+#define CHECK(condition)                                                                                                           \
+    do {                                                                                                                           \
+        if (!(condition)) {                                                                                                        \
+            fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__, #condition);                                              \
+            exit(1);                                                                                                               \
+        }                                                                                                                          \
     } while (0)
 
 static const struct sw_action_spec actions[] = {{"set", 1, (const uint16_t[]){9}}, {"keep", 0, NULL}};
