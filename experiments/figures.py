@@ -8,7 +8,7 @@ import os
 import signal
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from experiments.versions import provenance
 from experiments.virtual import run_virtual
 from hosts.algorithms import find_scheme
 
+_LOOK_S = 0.2  # how often a figure looks whether a signal came
 SUMMARY, OUTCOMES, PICTURE = "summary.json", "outcomes.json", "figure.png"
 
 
@@ -111,17 +112,23 @@ def _outcomes(figure: Experiment, runs: Sequence[Run], jobs: int, progress: RunP
     with ProcessPoolExecutor(min(jobs, len(runs)), context, _start_process, (references,)) as pool:
         done: dict[int, Outcome] = {}
         try:
-            with signals.deferred():  # the first submissions start the processes
+            # A signal that raised in the pool's own code could leave a future's lock held, for which its thread waits.
+            with signals.deferred() as interrupt:
                 futures: dict[Future[Outcome], int] = {
                     pool.submit(run_one_or_end, figure.name, run): index for index, run in enumerate(runs)
                 }
-            for future in as_completed(futures):
-                done[futures[future]] = future.result()
-                progress.advance(len(done) / len(runs), runs[futures[future]].label)
+                left = set(futures)
+                while left:
+                    interrupt.check()
+                    finished, left = wait(left, _LOOK_S, FIRST_COMPLETED)
+                    for future in finished:
+                        done[futures[future]] = future.result()
+                        progress.advance(len(done) / len(runs), runs[futures[future]].label)
         except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            for process in multiprocessing.active_children():
-                process.terminate()  # the others would be waited for until their runs are over
+            with signals.deferred():
+                pool.shutdown(wait=False, cancel_futures=True)
+                for process in multiprocessing.active_children():
+                    process.terminate()  # the others would be waited for until their runs are over
             raise
     return [done[index] for index in range(len(runs))]
 
