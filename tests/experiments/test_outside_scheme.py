@@ -169,8 +169,14 @@ def test_check_tries_the_switches_too(
     ],
 )
 def test_check_tries_the_settings_too(
-    right: str, wrong: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    right: str,
+    wrong: str,
+    message: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr("controller.marking._from_files", {})  # or other tests would find the broken module
     shutil.copytree(EXAMPLE, tmp_path / "aimd")
     file = tmp_path / "aimd" / "step_ecn.py"
     file.write_text(file.read_text().replace(right, wrong))
