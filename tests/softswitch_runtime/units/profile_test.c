@@ -1,17 +1,8 @@
 /* Action profiles: handles, groups in order, references to what is gone. */
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 
+#include "check.h"
 #include "profile.h"
-
-#define CHECK(condition)                                                                                                           \
-    do {                                                                                                                           \
-        if (!(condition)) {                                                                                                        \
-            fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__, #condition);                                              \
-            exit(1);                                                                                                               \
-        }                                                                                                                          \
-    } while (0)
 
 static const struct sw_action_spec actions[] = {{"set", 1, (const uint16_t[]){9}}, {"keep", 0, NULL}};
 static const struct sw_program program = {.n_actions = 2, .actions = actions};
