@@ -83,39 +83,50 @@ def change(
 def check(table: SettableTable, ports: Iterable[PortEntries]) -> str:
     """Whether `show` and `change` of a marking point fit each other, for these ports; says what was seen.
 
-    Raises SettingError where they don't: a setting that isn't shown, that a change without values alters, or that
-    doesn't take the value it is changed to.
+    Raises SettingError where they don't: no port has an entry, a setting isn't shown, the value that it shows is
+    refused, or it shows another value than it was changed to.
     """
     names, seen = [setting.name for setting in table.SETTINGS], 0
     with _named(table):
         for one in ports:
-            for entry in one.entries():
-                if entry.table_id != table.TABLE or not isinstance(entry.action, TableAction):
-                    continue
-                arguments, seen = dict(entry.action.args), seen + 1
+            for arguments in _arguments(table, one):
+                seen += 1
                 shown = table.show(arguments)
                 if sorted(shown) != sorted(names):
                     raise SettingError(f"show has {', '.join(shown)}, SETTINGS {', '.join(names)}")
                 for setting in table.SETTINGS:
-                    for value in dict.fromkeys((shown[setting.name], shown[setting.name] / 2)):
-                        _check_change(table, one.port, arguments, setting, value)
+                    value = shown[setting.name]
+                    if not _takes(table, one.port, arguments, setting, value):
+                        raise SettingError(f"{setting.name}={value:g}, as it shows, is refused")
+                    if setting.minimum <= value / 2:
+                        _takes(table, one.port, arguments, setting, value / 2)
+    if seen == 0:
+        raise SettingError("no port has an entry of it")
     return f"{', '.join(names)} of {seen} ports"
 
 
-def _check_change(
-    table: SettableTable, port: int, arguments: Mapping[str, Any], setting: Setting, value: float
-) -> None:
-    if not setting.minimum <= value <= setting.maximum:
-        return
+def _takes(table: SettableTable, port: int, arguments: Mapping[str, Any], setting: Setting, value: float) -> bool:
+    """False: refused, as what can't be beside the others. Raises SettingError if it then shows another value."""
     try:
-        entries = table.change(port, arguments, {setting.name: value}).entries()
+        changed = table.change(port, arguments, {setting.name: value})
     except ValueError:
-        return  # it can't be, beside the others
-    for entry in entries:
-        if entry.table_id == table.TABLE and isinstance(entry.action, TableAction):
-            after = table.show(dict(entry.action.args))[setting.name]
-            if abs(after - value) > max(1e-3 * abs(value), 0.5 if setting.kind != "share" else 1e-6):
-                raise SettingError(f"changed to {setting.name}={value:g}, it shows {after:g}")
+        return False
+    entries = _arguments(table, changed)
+    if not entries:
+        raise SettingError(f"a change of {setting.name} has no entry of the table")
+    for after in (table.show(one)[setting.name] for one in entries):
+        if abs(after - value) > max(1e-3 * abs(value), 0.5 if setting.kind != "share" else 1e-6):
+            raise SettingError(f"changed to {setting.name}={value:g}, it shows {after:g}")
+    return True
+
+
+def _arguments(table: SettableTable, port: PortEntries) -> list[dict[str, Any]]:
+    """Those of this table's entries."""
+    return [
+        dict(entry.action.args)
+        for entry in port.entries()
+        if entry.table_id == table.TABLE and isinstance(entry.action, TableAction)
+    ]
 
 
 @contextmanager

@@ -166,6 +166,8 @@ def test_check_tries_the_switches_too(
         ('arguments["k_bytes"]}', 'arguments["k"]}', "marking point of table step_config: KeyError"),
         ('arguments["k_bytes"]}', 'arguments["k_bytes"] / 0}', "ZeroDivisionError"),
         ("def change(", "def changed(", "SETTINGS need show and change"),
+        ("def change(", "def change(*_):\n    raise ValueError\n\n\ndef unused(", "as it shows, is refused"),
+        ("return [TableEntry(TABLE, match=TableMatch(port=self.port), action=action)]", "return []", "no port has"),
     ],
 )
 def test_check_tries_the_settings_too(
