@@ -32,7 +32,7 @@ fig5: root $(VENV)/.ready ## how fast a congested flow may send without PAUSE (F
 figures: $(VENV)/.ready ## the paper's figures in virtual time, all schemes; tables and pictures into docs/results.md
 	$(BIN)/pcn figure all --docs docs $(ARGS)
 
-test: lint ptf unit ## everything that CI checks (needs root; under five minutes once installed)
+test: lint ptf unit ## everything that CI checks (needs root; some five minutes once installed)
 
 lint: $(VENV)/.ready ## style and types
 	$(BIN)/ruff check .
