@@ -43,10 +43,11 @@ enum {
     WIRE_CNM_PORT = 0x22e7,
     WIRE_UC_SEND_ONLY = 0x24,
     WIRE_ACKNOWLEDGE = 0x11,
-    WIRE_ACKREQ = 0x80,       /* in the byte at WIRE_PSN */
-    WIRE_LAST = 0x80,         /* in BTH's second byte, the solicited event bit: a flow's last packet */
-    WIRE_MAX_FEEDBACK = 63,   /* of a CNM: six bits */
-    WIRE_ECT1 = 1, /* TCD: UE */
+    WIRE_ACKREQ = 0x80,      /* in the byte at WIRE_PSN */
+    WIRE_LAST = 0x80,        /* in BTH's second byte, the solicited event bit: a flow's last packet */
+    WIRE_MAX_FEEDBACK = 63,  /* of a CNM: six bits */
+    WIRE_QUANTUM_BITS = 512, /* PFC counts pauses in so many bit times */
+    WIRE_ECT1 = 1,           /* TCD: UE */
     WIRE_ECT0 = 2,
     WIRE_CE = 3,
 };

@@ -7,13 +7,13 @@
 #include "events.h"
 #include "internal.h"
 #include "cache_lines.h"
+#include "pacing.h"
 #include "virtualnet.h"
 
 enum { VN_ACKREQS = 8192 /* most AckReq packets of a flow in flight; with more, measured round trips are too short */ };
 enum {
     VN_NONE = -1u,
     VN_STORED = 128, /* bytes of a frame that are stored where programs don't run in place */
-    VN_QUANTUM_BITS = 512,
     VN_HIGHEST_CLASS = 7,
     VN_AHEAD = 8, /* a packet is prefetched so many arrivals before its own */
 };
@@ -103,21 +103,6 @@ struct vn_link {
     uint64_t blocked_until[VN_CLASSES]; /* until then the class can't send: a packet of it was recirculated */
 } __attribute__((aligned(64)));
 
-/* A flow's entry in the NIC's round robin, half a cache line. `next`: when pacing allows the next frame; `eligible`: when the
- * gate does, too; VN_NEVER: not before the flow's end. */
-struct vn_tx_flow {
-    uint64_t next, end, eligible;
-    uint32_t flow;
-    uint8_t priority;
-};
-
-/* A NIC's next action: start a flow's frame, send a control frame, or end a flow. index: the flow's, in tx_flows. */
-struct vn_choice {
-    uint64_t when;
-    enum { VN_NOTHING, VN_START, VN_CONTROL, VN_END } action;
-    uint32_t index;
-};
-
 struct vn_node {
     struct sw_instance *instance; /* of a switch: its program ... */
     uint32_t *out;                /* ... and the link that starts at each port, or VN_NONE */
@@ -134,11 +119,11 @@ struct vn_node {
     uint64_t last_start;         /* the latest of these */
     bool unsorted;               /* `starts` isn't in order */
     /* The NIC, see nic.c. */
-    struct vn_tx_flow *tx_flows; /* in order of the flows' numbers */
+    struct pacing_flow *tx_flows; /* their numbers are the flows' */
     uint32_t n_tx_flows, capacity;
     uint32_t last; /* the flow that sent last */
     uint64_t scheduled; /* the time of its VN_EV_NIC; VN_NEVER: none */
-    struct vn_choice choice;
+    struct pacing_choice choice;
     struct sw_switch *sw;
     struct sw_register reg; /* the program's first register, for prefetching; zero: it has none */
     struct sw_cache_lines lines; /* of its tables, as of table_generation */
@@ -149,12 +134,11 @@ struct vn_node {
 /* A flow, both ends of it. By the time of its next event it has been evicted from the caches, so the fields that one event needs
  * share few cache lines. */
 struct vn_flow {
-    /* Sender, for each frame. The next one is due at base + interval. */
-    uint64_t packets, sent, sent_bytes, interval, base, due_bytes; /* packets: 0 if it has no end */
+    /* Sender, for each frame. */
+    uint64_t packets, sent, sent_bytes, interval, base, due_bytes; /* packets: 0 if it has no end; base: see pacing.h */
     uint64_t *ackreqs; /* departure times of the last n_ackreqs packets with AckReq; NULL: no packet has it */
     uint16_t frame_bytes, last_frame_bytes;
     uint8_t priority;
-    bool has_base;
     _Alignas(64) uint8_t data[VN_TEMPLATE_BYTES]; /* templates, see vn_flow_config */
     uint8_t last_data[VN_TEMPLATE_BYTES];
     /* Sender, at the start and for each notification. */

@@ -1,75 +1,35 @@
-/* A host's NIC: the model of hosts/csrc/nic.h without the live clock's delays. It sends at the link's rate: CNPs and ACKs first,
- * which PAUSE doesn't stop; then flows in round robin, each paced at its rate, if the gate admits their class. */
-#include <math.h>
+/* A host's NIC, by the rules that it shares with the live one (hosts/csrc/pacing.h). It sends at the link's rate. */
 #include <stdlib.h>
 
 #include "gate.h"
 #include "packets.h"
 
-static uint64_t interval_of(const struct vn_flow *flow)
-{
-    double ps = (double)flow->frame_bytes * 8e12 / flow->rate_bps;
-    return ps < 1e18 ? (uint64_t)llround(ps) : (uint64_t)1e18;
-}
+static uint64_t interval_of(const struct vn_flow *flow) { return pacing_interval(8u * flow->frame_bytes, flow->rate_bps); }
 
-/* Round robin: of the flows that may send at `start`, the one after the flow that sent last. */
-static uint32_t next_in_round_robin(const struct vn_node *node, uint64_t start)
-{
-    uint32_t first = VN_NONE;
-    for (uint32_t i = 0; i < node->n_tx_flows; i++) {
-        if (node->tx_flows[i].eligible > start) continue;
-        if (node->last == VN_NONE || node->tx_flows[i].flow > node->last) return i;
-        if (first == VN_NONE) first = i;
-    }
-    return first;
-}
+/* When RESUME or a PAUSE's end will open the gate isn't known. */
+static uint64_t admits(const void *link, uint32_t class, uint64_t at) { return vn_gate_closed(link, class) ? PACING_NEVER : at; }
 
 /* The NIC's next action: a function of the state of the NIC and its flows, so it stays valid until that changes. */
-static struct vn_choice choose(struct vn_net *net, struct vn_node *node)
+static struct pacing_choice choose(struct vn_net *net, struct vn_node *node)
 {
     const struct vn_link *link = vn_link_of(net, node->link);
-    uint64_t earliest = VN_NEVER, first_end = VN_NEVER;
-    uint32_t ending = 0;
-    for (uint32_t i = 0; i < node->n_tx_flows; i++) {
-        struct vn_tx_flow *tx_flow = &node->tx_flows[i];
-        uint64_t at = vn_gate_closed(link, tx_flow->priority) ? VN_NEVER : tx_flow->next;
-        if (at >= tx_flow->end) {
-            if (tx_flow->end < first_end) {
-                first_end = tx_flow->end;
-                ending = i;
-            }
-            at = VN_NEVER;
-        } else if (at < earliest) {
-            earliest = at;
-        }
-        tx_flow->eligible = at;
-    }
-    uint64_t start = earliest > link->free_at ? earliest : link->free_at;
-    if (start < net->now) start = net->now; /* the gate was closed: more flows may be eligible by now */
-    struct vn_choice choice = {VN_NEVER, VN_NOTHING, 0};
-    if (link->has_control && link->up) {
-        uint64_t at = link->free_at > net->now ? link->free_at : net->now;
-        if (earliest == VN_NEVER || at <= start) choice = (struct vn_choice){at, VN_CONTROL, 0};
-    }
-    if (choice.action == VN_NOTHING && earliest != VN_NEVER && link->up) {
-        choice = (struct vn_choice){start, VN_START, next_in_round_robin(node, start)};
-    }
-    if (first_end < choice.when) choice = (struct vn_choice){first_end, VN_END, ending};
-    return choice;
+    uint64_t free_at = link->free_at > net->now ? link->free_at : net->now;
+    if (!link->up) free_at = PACING_NEVER;
+    uint64_t control = link->has_control ? net->now : PACING_NEVER;
+    return pacing_choose(node->tx_flows, node->n_tx_flows, admits, link, free_at, control, node->last);
 }
 
 static void end_flow(struct vn_net *net, struct vn_node *node, uint32_t index, uint64_t ended)
 {
-    net->flows[node->tx_flows[index].flow].ended = ended;
-    node->n_tx_flows--;
-    for (uint32_t i = index; i < node->n_tx_flows; i++) node->tx_flows[i] = node->tx_flows[i + 1];
+    net->flows[node->tx_flows[index].number].ended = ended;
+    pacing_remove(node->tx_flows, &node->n_tx_flows, index);
 }
 
 /* NULL: the flow hasn't started, or it has ended. */
-static struct vn_tx_flow *tx_flow_of(const struct vn_node *node, uint32_t flow)
+static struct pacing_flow *tx_flow_of(const struct vn_node *node, uint32_t number)
 {
     for (uint32_t i = 0; i < node->n_tx_flows; i++) {
-        if (node->tx_flows[i].flow == flow) return &node->tx_flows[i];
+        if (node->tx_flows[i].number == number) return &node->tx_flows[i];
     }
     return NULL;
 }
@@ -77,8 +37,8 @@ static struct vn_tx_flow *tx_flow_of(const struct vn_node *node, uint32_t flow)
 /* Sends a flow's next frame. True: the RP's byte counter is due. */
 static bool send_next(struct vn_net *net, struct vn_node *node, uint32_t index)
 {
-    struct vn_tx_flow *tx_flow = &node->tx_flows[index];
-    uint32_t number = tx_flow->flow, id = vn_packet_new(net);
+    struct pacing_flow *tx_flow = &node->tx_flows[index];
+    uint32_t number = tx_flow->number, id = vn_packet_new(net);
     struct vn_flow *flow = &net->flows[number];
     if (id == VN_NONE) return false;
     struct vn_packet *packet = vn_packet_at(net, id);
@@ -89,12 +49,7 @@ static bool send_next(struct vn_net *net, struct vn_node *node, uint32_t index)
     vn_transmit(net, vn_link_of(net, node->link), id);
     flow->sent++;
     flow->sent_bytes += packet->bytes;
-
-    /* A flow that had to wait keeps credit for one packet. */
-    uint64_t credit = net->now > flow->interval ? net->now - flow->interval : 0;
-    flow->base = tx_flow->next > credit ? tx_flow->next : credit;
-    flow->has_base = true;
-    tx_flow->next = flow->base + flow->interval;
+    flow->base = pacing_started(tx_flow, net->now, flow->interval);
     node->last = number;
     if (last) end_flow(net, node, index, vn_link_of(net, node->link)->free_at + vn_link_of(net, node->link)->delay);
     return !last && flow->sent_bytes >= flow->due_bytes;
@@ -102,7 +57,7 @@ static bool send_next(struct vn_net *net, struct vn_node *node, uint32_t index)
 
 static void schedule_nic(struct vn_net *net, struct vn_node *node)
 {
-    if (node->choice.action == VN_NOTHING) return;
+    if (node->choice.action == PACING_NOTHING) return;
     uint64_t when = node->choice.when > net->now ? node->choice.when : net->now;
     if (when >= node->scheduled) return;
     node->scheduled = when;
@@ -122,11 +77,11 @@ void vn_nic_event(struct vn_net *net, uint32_t link)
     node->scheduled = VN_NEVER;
     struct vn_callback callback = {.method = VN_NAMES};
     while (node->choice.when <= net->now && callback.method == VN_NAMES && !net->failed) {
-        struct vn_choice choice = node->choice;
-        if (choice.action == VN_START) {
-            callback.flow = node->tx_flows[choice.index].flow;
+        struct pacing_choice choice = node->choice;
+        if (choice.action == PACING_START) {
+            callback.flow = node->tx_flows[choice.index].number;
             if (send_next(net, node, choice.index)) callback.method = VN_ON_BYTES_SENT;
-        } else if (choice.action == VN_CONTROL) vn_transmit(net, out, vn_control_pop(net, out));
+        } else if (choice.action == PACING_CONTROL) vn_transmit(net, out, vn_control_pop(net, out));
         else end_flow(net, node, choice.index, net->now);
         node->choice = choose(net, node);
     }
@@ -147,7 +102,7 @@ void vn_nic_add(struct vn_net *net, uint32_t number)
     if (flow->ended != VN_NEVER) return; /* stopped before it started */
     if (node->n_tx_flows == node->capacity) {
         uint32_t capacity = node->capacity == 0 ? 4 : 2 * node->capacity;
-        struct vn_tx_flow *tx_flows = realloc(node->tx_flows, capacity * sizeof *tx_flows);
+        struct pacing_flow *tx_flows = realloc(node->tx_flows, capacity * sizeof *tx_flows);
         if (tx_flows == NULL) {
             vn_fail(net, "out of memory for the flows of a host");
             return;
@@ -156,8 +111,8 @@ void vn_nic_add(struct vn_net *net, uint32_t number)
         node->capacity = capacity;
     }
     uint32_t at = node->n_tx_flows++;
-    for (; at > 0 && node->tx_flows[at - 1].flow > number; at--) node->tx_flows[at] = node->tx_flows[at - 1];
-    node->tx_flows[at] = (struct vn_tx_flow){.next = flow->start, .end = flow->end, .flow = number, .priority = flow->priority};
+    for (; at > 0 && node->tx_flows[at - 1].number > number; at--) node->tx_flows[at] = node->tx_flows[at - 1];
+    node->tx_flows[at] = (struct pacing_flow){.next = flow->start, .end = flow->end, .number = number, .priority = flow->priority};
     flow->interval = interval_of(flow);
     vn_nic_changed(net, node);
 }
@@ -208,23 +163,20 @@ void vn_nic_stop(struct vn_net *net, uint32_t number)
     struct vn_node *node = &net->nodes[flow->src];
     const struct vn_link *link = vn_link_of(net, node->link);
     if (flow->start > net->now) flow->ended = net->now;
-    uint64_t arrived = flow->sent != 0 ? link->free_at + link->delay : 0;
-    struct vn_tx_flow *tx_flow = tx_flow_of(node, number);
-    if (tx_flow != NULL) end_flow(net, node, (uint32_t)(tx_flow - node->tx_flows), arrived > net->now ? arrived : net->now);
+    uint64_t ended = pacing_stopped(flow->sent != 0, link->free_at, link->delay, net->now);
+    struct pacing_flow *tx_flow = tx_flow_of(node, number);
+    if (tx_flow != NULL) end_flow(net, node, (uint32_t)(tx_flow - node->tx_flows), ended);
     vn_nic_changed(net, node);
 }
 
-/* The new rate applies at once: to the gap after the flow's latest frame, too. */
 void vn_nic_rate(struct vn_net *net, uint32_t number, double rate_bps)
 {
     struct vn_flow *flow = &net->flows[number];
     if (rate_bps == flow->rate_bps || flow->ended != VN_NEVER) return;
     flow->rate_bps = rate_bps;
     flow->interval = interval_of(flow);
-    struct vn_tx_flow *tx_flow = tx_flow_of(&net->nodes[flow->src], number);
+    struct pacing_flow *tx_flow = tx_flow_of(&net->nodes[flow->src], number);
     if (tx_flow == NULL) return; /* it hasn't started, and will start at this rate */
-    uint64_t next = flow->has_base ? flow->base + flow->interval : 0;
-    if (next < net->now) next = net->now;
-    tx_flow->next = next > flow->start ? next : flow->start;
+    pacing_new_interval(tx_flow, flow->sent != 0, flow->base, flow->interval, net->now);
     vn_nic_changed(net, &net->nodes[flow->src]);
 }

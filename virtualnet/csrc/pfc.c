@@ -107,7 +107,7 @@ static void apply(struct vn_net *net, uint32_t number, uint32_t class, uint32_t 
         return;
     }
     vn_gate_close(link, class);
-    unsigned __int128 bit_times = (unsigned __int128)quanta * VN_QUANTUM_BITS * 1000000000000u;
+    unsigned __int128 bit_times = (unsigned __int128)quanta * WIRE_QUANTUM_BITS * 1000000000000u;
     link->classes[class].paused_until = net->now + (uint64_t)(bit_times / link->rate_bps);
     vn_at(net, link->classes[class].paused_until, VN_EV_EXPIRY, number * VN_CLASSES + class);
 }

@@ -69,7 +69,7 @@ static void prefetch_host(const struct vn_net *net, const struct vn_node *node, 
     prefetch_others(net, node, step);
     if (step == 1) {
         prefetch_ring(net, rx);
-        for (uint32_t i = 0; i < node->n_tx_flows && i < FLOWS; i++) prefetch_sender(&net->flows[node->tx_flows[i].flow]);
+        for (uint32_t i = 0; i < node->n_tx_flows && i < FLOWS; i++) prefetch_sender(&net->flows[node->tx_flows[i].number]);
     } else { /* step 3 repeats the prefetches of step 2 that the processor dropped */
         for (uint32_t i = 0; i < rx->n && i < PACKETS; i++) vn_prefetch_packet(net, vn_in_flight_at(rx, i)->packet);
     }

@@ -8,7 +8,7 @@
  * feedback arrives; a window doesn't include a packet that arrives exactly at its end. */
 enum vn_kind {
     VN_EV_START = 1, /* id: flow. It starts, and joins the NIC's round robin */
-    VN_EV_NIC,       /* id: link. The host's NIC performs its vn_choice */
+    VN_EV_NIC,       /* id: link. The host's NIC performs its next action */
     VN_EV_PORT,    /* id: link. The switch's port is free, and packets wait */
     VN_EV_WINDOW,  /* id: flow */
     VN_EV_TIMER,   /* id: flow */
