@@ -91,18 +91,17 @@ class _EventList(ctypes.Structure):
 
 
 class PauseState(ctypes.Structure):
-    """PFC of one class (struct nic_pause). Counts frames and nominal seconds."""
+    """PFC of one class (struct nic_pause). Counts frames and nominal picoseconds."""
 
-    until_s: float
-    since_s: float
-    paused_s: float
+    until_ps: int
+    since_ps: int
+    paused_ps: int
     pause: int
     resume: int
     expired: int
     paused: bool
     _fields_ = (
-        *((name, c_double) for name in ("until_s", "since_s", "paused_s")),
-        *((name, c_uint64) for name in ("pause", "resume", "expired")),
+        *((name, c_uint64) for name in ("until_ps", "since_ps", "paused_ps", "pause", "resume", "expired")),
         ("paused", c_bool),
     )
 
@@ -127,10 +126,8 @@ class NativeNicFlow(ctypes.Structure):
     start_s: float
     end_s: float
     rate_bps: float
-    interval_s: float
-    base_s: float
-    next_s: float
-    eligible_s: float
+    interval_ps: int
+    base_ps: int
     sent: int
     departed: int
     departed_bytes: int
@@ -142,10 +139,8 @@ class NativeNicFlow(ctypes.Structure):
         ("priority", c_int32),
         ("first_psn", c_uint32),
         *((name, c_int64) for name in ("packets", "frame_bits", "last_bits")),
-        *(
-            (name, c_double)
-            for name in ("start_s", "end_s", "rate_bps", "interval_s", "base_s", "next_s", "eligible_s")
-        ),
+        *((name, c_double) for name in ("start_s", "end_s", "rate_bps")),
+        *((name, c_uint64) for name in ("interval_ps", "base_ps")),
         *((name, c_int64) for name in ("sent", "departed", "departed_bytes", "due_bytes", "segment")),
         *((name, c_void_p) for name in ("frame", "last_frame")),
     )
@@ -154,11 +149,11 @@ class NativeNicFlow(ctypes.Structure):
 class NicItem(ctypes.Structure):
     """struct nic_item"""
 
-    due_s: float
+    due_ps: int
     flow: int | None
     number: int
     control: int | None
-    _fields_ = (("due_s", c_double), ("flow", c_void_p), ("number", c_int64), ("control", c_void_p))
+    _fields_ = (("due_ps", c_uint64), ("flow", c_void_p), ("number", c_int64), ("control", c_void_p))
 
 
 class NativeReceivedFlow(ctypes.Structure):

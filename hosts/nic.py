@@ -42,10 +42,6 @@ class NicFlow(NativeNicFlow):
             start_s=start_s,
             end_s=end_s,
             rate_bps=rate_bps,
-            interval_s=frame_bits / rate_bps,
-            base_s=-INFINITY,
-            next_s=start_s,
-            eligible_s=start_s,
             due_bytes=NEVER,
         )
 
@@ -150,7 +146,7 @@ class Nic:
         address, number = item[0].flow, item[0].number
         flow = None if address is None else self._find(address)
         length = 0 if flow is not None and flow.frame is None else self._library.nic_frame(item, self._buffer)
-        left = Left(item[0].due_s, flow, number, self._buffer.raw[:length])
+        left = Left(item[0].due_ps / 1e12, flow, number, self._buffer.raw[:length])
         self._library.nic_departed(self.handle, now_s)
         self.events.tell()
         return left

@@ -209,7 +209,7 @@ static int transmit(struct loop *loop)
         uint32_t count = 0;
         for (const struct nic_item *item; count < BATCH && (item = nic_due(loop->nic, count, now_s)); count++) {
             loop->out_part[count] = (struct iovec){loop->out_frame[count], nic_frame(item, loop->out_frame[count])};
-            loop->state.late_s = fmax(loop->state.late_s, now_s - item->due_s);
+            loop->state.late_s = fmax(loop->state.late_s, now_s - nic_seconds(item->due_ps));
         }
         if (count == 0) return 0;
         int sent = sendmmsg(loop->settings.socket, loop->out, count, MSG_DONTWAIT);

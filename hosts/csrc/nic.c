@@ -1,4 +1,5 @@
-/* The NIC's schedule. */
+/* The live NIC: by the rules of pacing.h, for a process that wakes up late and a clock of nominal seconds, which calls bring. Inside,
+ * times are whole picoseconds (`_ps`), as the rules have them. */
 #include "nic.h"
 
 #include <errno.h>
@@ -6,9 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CATCH_UP_FRAMES = 2, QUANTUM_BITS = 512, FIRST_CAPACITY = 64 };
-
-enum choice { SEND, CONTROL, END, NOTHING };
+enum { CATCH_UP_FRAMES = 2, FIRST_CAPACITY = 64 };
 
 /* A ring buffer; its size is a power of two. */
 struct ring {
@@ -20,21 +19,38 @@ struct ring {
 struct nic {
     struct nic_state state; /* first: Python reads it */
     struct events *events;
-    double line_rate_bps, delay_s, catch_up_s;
-    struct nic_flow **flows; /* flows that have not ended */
-    uint32_t n_flows, flows_capacity, round_robin;
-    double *edges;       /* scratch space of nic_account */
+    double line_rate_bps;
+    uint64_t delay_ps, catch_up_ps;
+    uint64_t max_lateness_ps; /* lateness of a frame up to which the schedule doesn't move */
+    struct nic_flow **flows; /* flows that have not ended, in order of addition ... */
+    struct pacing_flow *entries; /* ... and their entries in the round robin */
+    uint32_t n_flows, flows_capacity;
+    uint32_t added, last; /* flows added so far: the next one's number; the number of the flow that sent last */
+    uint64_t *edges_ps; /* scratch space of nic_account */
     struct ring control; /* struct nic_control * */
-    struct ring wire;    /* struct nic_item: started, not yet on the wire */
-    double free_s;       /* when the line is free */
-    double accounted_s;
-    double until_s[WIRE_CLASSES];
+    struct ring wire; /* struct nic_item: started, not yet on the wire */
+    uint64_t free_ps; /* when the line is free */
+    uint64_t accounted_ps;
     int paused_classes;
-    bool next_valid; /* the next three members are valid */
-    double next_s;
-    enum choice next;
-    struct nic_flow *next_flow;
+    bool chosen; /* `next` is valid */
+    struct pacing_choice next;
 };
+
+/* ---- time ---- */
+
+static uint64_t picoseconds(double s)
+{
+    double ps = s * 1e12 + 0.5;
+    if (ps < 1) return 0;
+    return ps < 1.8e19 ? (uint64_t)ps : PACING_NEVER;
+}
+
+/* How far `to` is after `from`; 0 if it isn't. */
+static uint64_t since(uint64_t from_ps, uint64_t to_ps) { return to_ps > from_ps ? to_ps - from_ps : 0; }
+
+static uint64_t later(uint64_t a_ps, uint64_t b_ps) { return a_ps > b_ps ? a_ps : b_ps; }
+
+static uint64_t on_line_ps(const struct nic *nic, int64_t bits) { return pacing_interval((uint64_t)bits, nic->line_rate_bps); }
 
 /* ---- rings ---- */
 
@@ -75,9 +91,10 @@ struct nic *nic_new(double line_rate_bps, double delay_s, double catch_up_s, str
     struct nic *nic = calloc(1, sizeof *nic);
     if (nic == NULL) return NULL;
     nic->line_rate_bps = line_rate_bps;
-    nic->delay_s = delay_s;
-    nic->catch_up_s = catch_up_s;
+    nic->delay_ps = picoseconds(delay_s);
+    nic->catch_up_ps = nic->max_lateness_ps = picoseconds(catch_up_s);
     nic->events = events;
+    nic->last = UINT32_MAX;
     nic->control.element = sizeof(struct nic_control *);
     nic->wire.element = sizeof(struct nic_item);
     return nic;
@@ -91,7 +108,8 @@ void nic_free(struct nic *nic)
     free(nic->control.all);
     free(nic->wire.all);
     free(nic->flows);
-    free(nic->edges);
+    free(nic->entries);
+    free(nic->edges_ps);
     free(nic);
 }
 
@@ -99,56 +117,56 @@ struct nic_state *nic_state(struct nic *nic) { return &nic->state; }
 
 /* ---- accounting: what the rates allow ---- */
 
-static double demand_bps(const struct nic *nic, double at_s)
+static double demand_bps(const struct nic *nic, uint64_t at_ps)
 {
     double sum = 0;
     for (uint32_t i = 0; i < nic->n_flows; i++) {
         const struct nic_flow *flow = nic->flows[i];
-        if (flow->start_s <= at_s && at_s < flow->end_s && nic->until_s[flow->priority] <= at_s) sum += flow->rate_bps;
+        bool runs = picoseconds(flow->start_s) <= at_ps && at_ps < nic->entries[i].end;
+        if (runs && nic->state.pauses[flow->priority].until_ps <= at_ps) sum += flow->rate_bps;
     }
     return sum;
 }
 
-static void add_edge(double *edges, uint32_t *count, double at_s)
+/* Adds a time that lies between `accounted_ps` and now. */
+static void add_edge(struct nic *nic, uint32_t *count, uint64_t at_ps, uint64_t now_ps)
 {
+    if (at_ps <= nic->accounted_ps || at_ps >= now_ps) return;
     uint32_t i = (*count)++;
-    for (; i > 0 && edges[i - 1] > at_s; i--) edges[i] = edges[i - 1];
-    edges[i] = at_s;
+    for (; i > 0 && nic->edges_ps[i - 1] > at_ps; i--) nic->edges_ps[i] = nic->edges_ps[i - 1];
+    nic->edges_ps[i] = at_ps;
 }
 
 /* Brings `allowed_bits` up to now: the integral of the unpaused flows' rates, at most line rate. */
-void nic_account(struct nic *nic, double now_s)
+static void account(struct nic *nic, uint64_t now_ps)
 {
-    double begin_s = nic->accounted_s;
-    if (now_s <= begin_s) return;
-    nic->accounted_s = now_s;
-    if (nic->n_flows == 0) return;
+    if (now_ps <= nic->accounted_ps) return;
     uint32_t count = 0;
-    for (int i = 0; i < WIRE_CLASSES; i++) {
-        if (begin_s < nic->until_s[i] && nic->until_s[i] < now_s) add_edge(nic->edges, &count, nic->until_s[i]);
+    if (nic->n_flows > 0) {
+        for (int i = 0; i < WIRE_CLASSES; i++) add_edge(nic, &count, nic->state.pauses[i].until_ps, now_ps);
+        for (uint32_t i = 0; i < nic->n_flows; i++) {
+            add_edge(nic, &count, picoseconds(nic->flows[i]->start_s), now_ps);
+            add_edge(nic, &count, nic->entries[i].end, now_ps);
+        }
+        nic->edges_ps[count++] = now_ps;
     }
-    for (uint32_t i = 0; i < nic->n_flows; i++) {
-        const struct nic_flow *flow = nic->flows[i];
-        if (begin_s < flow->start_s && flow->start_s < now_s) add_edge(nic->edges, &count, flow->start_s);
-        if (begin_s < flow->end_s && flow->end_s < now_s) add_edge(nic->edges, &count, flow->end_s);
-    }
-    nic->edges[count++] = now_s;
     for (uint32_t i = 0; i < count; i++) {
-        double end_s = nic->edges[i];
-        double demand = demand_bps(nic, (begin_s + end_s) / 2);
-        nic->state.allowed_bits += fmin(demand, nic->line_rate_bps) * (end_s - begin_s);
-        begin_s = end_s;
+        double bps = fmin(demand_bps(nic, nic->accounted_ps), nic->line_rate_bps);
+        nic->state.allowed_bits += bps * nic_seconds(nic->edges_ps[i] - nic->accounted_ps);
+        nic->accounted_ps = nic->edges_ps[i];
     }
+    nic->accounted_ps = now_ps;
 }
+
+void nic_account(struct nic *nic, double now_s) { account(nic, picoseconds(now_s)); }
 
 void nic_reset_counters(struct nic *nic, double now_s)
 {
     nic_account(nic, now_s);
     for (int i = 0; i < WIRE_CLASSES; i++) {
         struct nic_pause *pause = &nic->state.pauses[i];
-        pause->pause = pause->resume = pause->expired = 0;
-        pause->paused_s = 0;
-        pause->since_s = now_s;
+        pause->pause = pause->resume = pause->expired = pause->paused_ps = 0;
+        pause->since_ps = picoseconds(now_s);
     }
     nic->state.allowed_bits = 0;
     nic->state.sent_bits = 0;
@@ -156,21 +174,46 @@ void nic_reset_counters(struct nic *nic, double now_s)
 
 /* ---- flows and control frames ---- */
 
+/* After a change of the flows. */
+static void flows_changed(struct nic *nic)
+{
+    int64_t longest = 0;
+    for (uint32_t i = 0; i < nic->n_flows; i++) {
+        if (nic->flows[i]->frame_bits > longest) longest = nic->flows[i]->frame_bits;
+    }
+    nic->max_lateness_ps = later(nic->catch_up_ps, on_line_ps(nic, CATCH_UP_FRAMES * longest));
+    nic->chosen = false;
+}
+
+static int grow_flows(struct nic *nic)
+{
+    uint32_t capacity = nic->flows_capacity ? 2 * nic->flows_capacity : FIRST_CAPACITY;
+    struct nic_flow **flows = realloc(nic->flows, capacity * sizeof *flows);
+    if (flows == NULL) return -ENOMEM;
+    nic->flows = flows;
+    struct pacing_flow *entries = realloc(nic->entries, capacity * sizeof *entries);
+    if (entries == NULL) return -ENOMEM;
+    nic->entries = entries;
+    uint64_t *edges_ps = realloc(nic->edges_ps, (WIRE_CLASSES + 2 * capacity + 1) * sizeof *edges_ps);
+    if (edges_ps == NULL) return -ENOMEM;
+    nic->edges_ps = edges_ps;
+    nic->flows_capacity = capacity;
+    return 0;
+}
+
 int nic_add(struct nic *nic, struct nic_flow *flow, double now_s)
 {
     nic_account(nic, now_s);
-    if (nic->n_flows == nic->flows_capacity) {
-        uint32_t capacity = nic->flows_capacity ? 2 * nic->flows_capacity : FIRST_CAPACITY;
-        struct nic_flow **flows = realloc(nic->flows, capacity * sizeof *flows);
-        if (flows == NULL) return -ENOMEM;
-        nic->flows = flows;
-        double *edges = realloc(nic->edges, (WIRE_CLASSES + 2 * capacity + 1) * sizeof *edges);
-        if (edges == NULL) return -ENOMEM;
-        nic->edges = edges;
-        nic->flows_capacity = capacity;
-    }
+    if (nic->n_flows == nic->flows_capacity && grow_flows(nic) != 0) return -ENOMEM;
+    nic->entries[nic->n_flows] = (struct pacing_flow){
+        .next = picoseconds(flow->start_s),
+        .end = picoseconds(flow->end_s),
+        .number = nic->added++,
+        .priority = (uint8_t)flow->priority,
+    };
+    flow->interval_ps = pacing_interval((uint64_t)flow->frame_bits, flow->rate_bps);
     nic->flows[nic->n_flows++] = flow;
-    nic->next_valid = false;
+    flows_changed(nic);
     return 0;
 }
 
@@ -181,62 +224,60 @@ static uint32_t index_of(const struct nic *nic, const struct nic_flow *flow)
     return index;
 }
 
-/* Ends the flow; its last frame departs at `at_s`. */
-static void end_flow(struct nic *nic, struct nic_flow *flow, double at_s)
+/* Ends the flow; its last frame departs at `at_ps`. */
+static void end_flow(struct nic *nic, uint32_t index, uint64_t at_ps)
 {
-    uint32_t index = index_of(nic, flow);
-    memmove(&nic->flows[index], &nic->flows[index + 1], (--nic->n_flows - index) * sizeof(struct nic_flow *));
-    if (index < nic->round_robin) nic->round_robin--;
-    if (nic->round_robin >= nic->n_flows) nic->round_robin = 0;
-    nic->next_valid = false;
-    events_add(nic->events, EVENT_END, false, at_s)->flow = flow;
+    events_add(nic->events, EVENT_END, false, nic_seconds(at_ps))->flow = nic->flows[index];
+    pacing_remove(nic->entries, &nic->n_flows, index);
+    memmove(&nic->flows[index], &nic->flows[index + 1], (nic->n_flows - index) * sizeof *nic->flows);
+    flows_changed(nic);
 }
 
 /* The flow starts no further frame. Frames that have started still depart. */
 void nic_remove(struct nic *nic, struct nic_flow *flow, double now_s)
 {
     nic_account(nic, now_s);
-    end_flow(nic, flow, flow->sent ? fmax(now_s, nic->free_s + nic->delay_s) : now_s);
+    end_flow(nic, index_of(nic, flow), pacing_stopped(flow->sent != 0, nic->free_ps, nic->delay_ps, picoseconds(now_s)));
 }
 
-/* The new rate also applies to the gap after the flow's last frame. */
 void nic_set_rate(struct nic *nic, struct nic_flow *flow, double rate_bps, double now_s)
 {
     if (rate_bps == flow->rate_bps) return;
     nic_account(nic, now_s);
     flow->rate_bps = rate_bps;
-    flow->interval_s = (double)flow->frame_bits / rate_bps;
-    flow->next_s = fmax(fmax(flow->base_s + flow->interval_s, now_s), flow->start_s);
-    nic->next_valid = false;
+    flow->interval_ps = pacing_interval((uint64_t)flow->frame_bits, rate_bps);
+    struct pacing_flow *entry = &nic->entries[index_of(nic, flow)];
+    pacing_new_interval(entry, flow->sent != 0, flow->base_ps, flow->interval_ps, picoseconds(now_s));
+    nic->chosen = false;
 }
 
 int nic_send_control(struct nic *nic, const uint8_t *frame, uint32_t length, double now_s)
 {
     struct nic_control *control = ring_grow(&nic->control) ? malloc(sizeof *control + length) : NULL;
     if (control == NULL) return -ENOMEM;
-    control->since_s = now_s;
+    control->since_ps = picoseconds(now_s);
     control->length = length;
     memcpy(control->frame, frame, length);
     ring_push(&nic->control, &control);
-    nic->next_valid = false;
+    nic->chosen = false;
     return 0;
 }
 
 /* ---- PFC ---- */
 
-static void end_pause(struct nic *nic, struct nic_pause *pause, double at_s)
+static void end_pause(struct nic *nic, struct nic_pause *pause, uint64_t at_ps)
 {
-    double end_s = fmin(at_s, pause->until_s);
-    pause->paused_s += end_s - pause->since_s;
+    if (at_ps < pause->until_ps) pause->until_ps = at_ps;
+    pause->paused_ps += since(pause->since_ps, pause->until_ps);
     pause->paused = false;
-    pause->until_s = end_s;
     nic->paused_classes--;
 }
 
 /* A PFC frame arrived: pause quanta of 512 bit times by class; 0 is RESUME. */
 void nic_pfc(struct nic *nic, uint8_t enabled, const uint16_t *quanta, double now_s)
 {
-    nic_account(nic, now_s);
+    uint64_t now_ps = picoseconds(now_s);
+    account(nic, now_ps);
     for (int i = 0; i < WIRE_CLASSES; i++) {
         if (!(enabled >> i & 1)) continue;
         struct nic_pause *pause = &nic->state.pauses[i];
@@ -247,33 +288,33 @@ void nic_pfc(struct nic *nic, uint8_t enabled, const uint16_t *quanta, double no
             pause->pause++;
             if (!pause->paused) {
                 pause->paused = true;
-                pause->since_s = now_s;
+                pause->since_ps = now_ps;
                 nic->paused_classes++;
             }
-            pause->until_s = now_s + (double)quanta[i] * QUANTUM_BITS / nic->line_rate_bps;
+            pause->until_ps = now_ps + on_line_ps(nic, quanta[i] * WIRE_QUANTUM_BITS);
         } else {
             pause->resume++;
-            if (pause->paused) end_pause(nic, pause, now_s);
+            if (pause->paused) end_pause(nic, pause, now_ps);
         }
-        nic->until_s[i] = pause->until_s;
     }
-    nic->next_valid = false;
+    nic->chosen = false;
 }
 
 double nic_paused_s(const struct nic *nic, int priority, double now_s)
 {
     const struct nic_pause *pause = &nic->state.pauses[priority];
-    return pause->paused_s + (pause->paused ? fmin(now_s, pause->until_s) - pause->since_s : 0.0);
+    uint64_t now_ps = picoseconds(now_s), end_ps = now_ps < pause->until_ps ? now_ps : pause->until_ps;
+    return nic_seconds(pause->paused_ps + (pause->paused ? since(pause->since_ps, end_ps) : 0));
 }
 
-static void expire(struct nic *nic, double now_s)
+static void expire(struct nic *nic, uint64_t now_ps)
 {
     for (int i = 0; i < WIRE_CLASSES; i++) {
         struct nic_pause *pause = &nic->state.pauses[i];
-        if (!pause->paused || pause->until_s > now_s) continue;
+        if (!pause->paused || pause->until_ps > now_ps) continue;
         pause->expired++;
-        end_pause(nic, pause, now_s);
-        events_add(nic->events, EVENT_EXPIRY, false, pause->until_s)->priority = i;
+        end_pause(nic, pause, now_ps);
+        events_add(nic->events, EVENT_EXPIRY, false, nic_seconds(pause->until_ps))->priority = i;
     }
 }
 
@@ -284,116 +325,90 @@ static int64_t next_bits(const struct nic_flow *flow)
     return flow->sent + 1 == flow->packets ? flow->last_bits : flow->frame_bits;
 }
 
-/* The lateness of a frame up to which the schedule doesn't move. */
-static double max_lateness_s(const struct nic *nic)
+/* A PAUSE's end is known; RESUME may bring it forward. */
+static uint64_t admits(const void *nic, uint32_t priority, uint64_t at_ps)
 {
-    int64_t longest = 0;
-    for (uint32_t i = 0; i < nic->n_flows; i++) {
-        if (nic->flows[i]->frame_bits > longest) longest = nic->flows[i]->frame_bits;
-    }
-    return fmax(nic->catch_up_s, (double)(CATCH_UP_FRAMES * longest) / nic->line_rate_bps);
+    return later(at_ps, ((const struct nic *)nic)->state.pauses[priority].until_ps);
 }
 
-/* Chooses what starts next, and when: the earliest eligible flow, round robin among equals; or a control frame. */
 static void choose_next(struct nic *nic)
 {
-    double earliest_s = INFINITY, first_end_s = INFINITY;
-    struct nic_flow *ending = NULL;
-    for (uint32_t i = 0; i < nic->n_flows; i++) {
-        struct nic_flow *flow = nic->flows[i];
-        flow->eligible_s = fmax(flow->next_s, nic->until_s[flow->priority]);
-        if (flow->eligible_s >= flow->end_s) {
-            flow->eligible_s = INFINITY;
-            if (flow->end_s < first_end_s) {
-                first_end_s = flow->end_s;
-                ending = flow;
-            }
-        } else if (flow->eligible_s < earliest_s) {
-            earliest_s = flow->eligible_s;
-        }
-    }
-    double start_s = fmax(earliest_s, nic->free_s);
-    nic->next_s = start_s;
-    nic->next = NOTHING;
-    nic->next_flow = NULL;
-    if (nic->control.count > 0 && fmax(nic->free_s, first_control(nic)->since_s) <= start_s) {
-        nic->next_s = fmax(nic->free_s, first_control(nic)->since_s);
-        nic->next = CONTROL;
-    } else if (earliest_s < INFINITY) {
-        uint32_t i = nic->round_robin;
-        while (nic->flows[i]->eligible_s > start_s) i = i + 1 < nic->n_flows ? i + 1 : 0;
-        nic->next = SEND;
-        nic->next_flow = nic->flows[i];
-    }
-    if (ending != NULL && first_end_s < nic->next_s) {
-        nic->next_s = first_end_s;
-        nic->next = END;
-        nic->next_flow = ending;
-    }
-    nic->next_valid = true;
+    uint64_t control = nic->control.count > 0 ? first_control(nic)->since_ps : PACING_NEVER;
+    nic->next = pacing_choose(nic->entries, nic->n_flows, admits, nic, nic->free_ps, control, nic->last);
+    nic->chosen = true;
 }
 
-static void start_frame(struct nic *nic, struct nic_flow *flow, double at_s, double now_s)
+/* Starts the frame at `at_ps`, or as much later as the process is too late. */
+static void start_frame(struct nic *nic, uint32_t index, uint64_t at_ps, uint64_t now_ps)
 {
+    struct nic_flow *flow = nic->flows[index];
     int64_t bits = next_bits(flow);
-    double length_s = (double)bits / nic->line_rate_bps;
-    at_s = fmax(at_s, now_s - max_lateness_s(nic) - length_s - nic->delay_s);
-    nic->free_s = at_s + length_s;
-    struct nic_item item = {.due_s = nic->free_s + nic->delay_s, .flow = flow, .number = flow->sent};
+    uint64_t length_ps = on_line_ps(nic, bits);
+    at_ps = later(at_ps, since(nic->max_lateness_ps, since(length_ps + nic->delay_ps, now_ps)));
+    nic->free_ps = at_ps + length_ps;
+    struct nic_item item = {.due_ps = nic->free_ps + nic->delay_ps, .flow = flow, .number = flow->sent};
     ring_push(&nic->wire, &item);
     nic->state.sent_bits += bits;
     flow->sent++;
-    /* A flow that waited for the line keeps credit for one packet */
-    flow->base_s = fmax(flow->next_s, at_s - flow->interval_s);
-    flow->next_s = flow->base_s + flow->interval_s;
-    nic->round_robin = (index_of(nic, flow) + 1) % nic->n_flows;
+    flow->base_ps = pacing_started(&nic->entries[index], at_ps, flow->interval_ps);
+    nic->last = nic->entries[index].number;
     if (flow->sent == flow->packets) {
-        nic_account(nic, at_s);
-        end_flow(nic, flow, item.due_s);
+        account(nic, at_ps);
+        end_flow(nic, index, item.due_ps);
     }
 }
 
-static void start_control(struct nic *nic, double at_s)
+static void start_control(struct nic *nic, uint64_t at_ps)
 {
     struct nic_control *control = first_control(nic);
     ring_pop(&nic->control);
-    nic->free_s = at_s + (double)(control->length * 8) / nic->line_rate_bps;
-    struct nic_item item = {.due_s = nic->free_s + nic->delay_s, .control = control};
+    nic->free_ps = at_ps + on_line_ps(nic, control->length * 8);
+    struct nic_item item = {.due_ps = nic->free_ps + nic->delay_ps, .control = control};
     ring_push(&nic->wire, &item);
 }
 
 /* Decides all starts up to now. */
 void nic_advance(struct nic *nic, double now_s)
 {
-    if (nic->paused_classes > 0) expire(nic, now_s);
+    uint64_t now_ps = picoseconds(now_s);
+    if (nic->paused_classes > 0) expire(nic, now_ps);
     for (;;) {
         /* Backpressure: no new starts while the first frame is overdue */
         const struct nic_item *first = nic->wire.count > 0 ? ring_at(&nic->wire, 0) : NULL;
-        if (first != NULL && first->due_s < now_s - max_lateness_s(nic)) return;
-        if (!nic->next_valid) choose_next(nic);
-        if (nic->next_s > now_s || nic->next == NOTHING || !ring_grow(&nic->wire)) return;
-        nic->next_valid = false;
-        if (nic->next == SEND) {
-            start_frame(nic, nic->next_flow, nic->next_s, now_s);
-        } else if (nic->next == CONTROL) {
-            start_control(nic, nic->next_s);
+        if (first != NULL && first->due_ps < since(nic->max_lateness_ps, now_ps)) return;
+        if (!nic->chosen) choose_next(nic);
+        struct pacing_choice next = nic->next;
+        if (next.when > now_ps || next.action == PACING_NOTHING || !ring_grow(&nic->wire)) return;
+        nic->chosen = false;
+        if (next.action == PACING_START) {
+            start_frame(nic, next.index, next.when, now_ps);
+        } else if (next.action == PACING_CONTROL) {
+            start_control(nic, next.when);
         } else {
-            nic_account(nic, nic->next_s);
-            end_flow(nic, nic->next_flow, nic->next_s);
+            account(nic, next.when);
+            end_flow(nic, next.index, next.when);
         }
     }
+}
+
+static uint64_t wake_ps(struct nic *nic)
+{
+    if (nic->wire.count > 0) return ((const struct nic_item *)ring_at(&nic->wire, 0))->due_ps;
+    if (!nic->chosen) choose_next(nic);
+    int64_t bits = 0;
+    if (nic->next.action == PACING_START) bits = next_bits(nic->flows[nic->next.index]);
+    else if (nic->next.action == PACING_CONTROL) bits = first_control(nic)->length * 8;
+    else return nic->next.when;
+    return nic->next.when + on_line_ps(nic, bits) + nic->delay_ps;
 }
 
 /* When nic_advance and nic_due must be called next, unless the state changes before. */
 double nic_wake(struct nic *nic)
 {
-    if (nic->wire.count > 0) return ((const struct nic_item *)ring_at(&nic->wire, 0))->due_s;
-    if (!nic->next_valid) choose_next(nic);
-    if (nic->next == SEND) return nic->next_s + (double)next_bits(nic->next_flow) / nic->line_rate_bps + nic->delay_s;
-    if (nic->next == CONTROL) {
-        return nic->next_s + (double)(first_control(nic)->length * 8) / nic->line_rate_bps + nic->delay_s;
-    }
-    return nic->next_s;
+    uint64_t at_ps = wake_ps(nic);
+    double at_s = nic_seconds(at_ps);
+    while (picoseconds(at_s) < at_ps) at_s = nextafter(at_s, INFINITY); /* after half an hour a double can be too coarse */
+    return at_s;
 }
 
 /* ---- onto the wire ---- */
@@ -402,7 +417,7 @@ const struct nic_item *nic_due(const struct nic *nic, uint32_t ahead, double now
 {
     if (ahead >= nic->wire.count) return NULL;
     const struct nic_item *item = ring_at(&nic->wire, ahead);
-    return item->due_s <= now_s ? item : NULL;
+    return item->due_ps <= picoseconds(now_s) ? item : NULL;
 }
 
 static bool ends_segment(const struct nic_flow *flow, int64_t number)
@@ -418,7 +433,7 @@ void nic_departed(struct nic *nic, double now_s)
     ring_pop(&nic->wire);
     if (flow == NULL) return;
     if (ends_segment(flow, item->number)) {
-        struct event *event = events_add(nic->events, EVENT_SEGMENT, false, now_s - nic->delay_s);
+        struct event *event = events_add(nic->events, EVENT_SEGMENT, false, now_s - nic_seconds(nic->delay_ps));
         event->flow = flow;
         event->count = (uint64_t)item->number;
     }

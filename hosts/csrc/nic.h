@@ -1,8 +1,7 @@
-/* The NIC's model: which frames leave the host, and when.
+/* The live NIC: which frames leave the host, and when.
  *
- * It is a serialiser at line rate. Control frames (CNPs) go first and are never paused; flows share the rest round
- * robin, each paced at the rate of its RP; PFC stops the flows of a class. No clock and no socket: the caller passes
- * times, which never decrease, and sends the frames that `nic_due` returns. Seconds are nominal.
+ * It is a serialiser at line rate, by the rules of pacing.h; PAUSE closes a class's gate. No clock and no socket: the caller passes
+ * times, which never decrease, and sends the frames that `nic_due` returns. Seconds and picoseconds are nominal.
  *
  * The schedule is absolute: a frame's start follows from the model, not from when the process woke up, so that pacing
  * has no drift. Starts are decided lazily: `nic_advance(now)` decides all up to now, and must be called before any call
@@ -15,6 +14,7 @@
 #define HOSTS_NIC_H
 
 #include "events.h"
+#include "pacing.h"
 #include "wire.h"
 
 /* A flow, in memory that Python owns. It must stay until the flow has ended and `departed` equals `sent`. */
@@ -25,21 +25,20 @@ struct nic_flow {
     int64_t frame_bits, last_bits;
     double start_s;
     double end_s; /* starts no packet from then on */
-    double rate_bps, interval_s;
-    double base_s; /* the next frame starts at least `interval_s` after this; -INFINITY before the first */
-    double next_s, eligible_s;
-    int64_t sent;       /* frames whose start is decided */
-    int64_t departed;       /* frames put on the wire */
-    int64_t departed_bytes; /* their bytes */
-    int64_t due_bytes;  /* EVENT_SENT, once, at so many of these */
-    int64_t segment;    /* packets of a segment, the last of which has AckReq set; 0: no segments */
+    double rate_bps;
+    uint64_t interval_ps, base_ps; /* nic.c sets them; the base: see pacing_started */
+    int64_t sent;                  /* frames whose start is decided */
+    int64_t departed;              /* frames put on the wire */
+    int64_t departed_bytes;        /* their bytes */
+    int64_t due_bytes;             /* EVENT_SENT, once, at so many of these */
+    int64_t segment;               /* packets of a segment, the last of which has AckReq set; 0: no segments */
     const uint8_t *frame, *last_frame; /* templates of its packets; the PSN is stamped */
 };
 
-/* PFC of one class. Counts frames and nominal seconds. */
+/* PFC of one class. Counts frames and picoseconds. */
 struct nic_pause {
-    double until_s, since_s; /* since_s: only while `paused` */
-    double paused_s;
+    uint64_t until_ps, since_ps; /* since_ps: only while `paused` */
+    uint64_t paused_ps;
     uint64_t pause, resume, expired;
     bool paused;
 };
@@ -51,21 +50,23 @@ struct nic_state {
     struct nic_pause pauses[WIRE_CLASSES];
 };
 
-/* A frame that must be on the wire at `due_s`: packet `number` of a flow, or a control frame if `flow` is NULL. */
+/* A frame that must be on the wire at `due_ps`: packet `number` of a flow, or a control frame if `flow` is NULL. */
 struct nic_item {
-    double due_s;
+    uint64_t due_ps;
     struct nic_flow *flow;
     int64_t number;
     struct nic_control *control;
 };
 
 struct nic_control {
-    double since_s;
+    uint64_t since_ps;
     uint32_t length;
     uint8_t frame[];
 };
 
 struct nic;
+
+static inline double nic_seconds(uint64_t ps) { return ps == PACING_NEVER ? INFINITY : (double)ps / 1e12; }
 
 struct nic *nic_new(double line_rate_bps, double delay_s, double catch_up_s, struct events *);
 void nic_free(struct nic *);

@@ -1,8 +1,9 @@
-"""What csrc/nic.c must do, in Python: `test_nic_model.py` compares them.
+"""What csrc/nic.c must do, by the rules of csrc/pacing.h, in Python: `test_nic_model.py` compares them.
 
 The NIC is a serialiser at line rate. Control frames (CNPs) go first and are never paused; flows share the rest round
 robin, each paced at the rate of its RP; PFC stops the flows of a class. No clock and no socket: the caller brings
-times, which never go back, and puts on the wire what `due` returns. Seconds are nominal.
+times, which never go back, and puts on the wire what `due` returns. Seconds are nominal; with fractions for rates and
+times, all is exact.
 
 The schedule is absolute: a frame's start follows from the model, not from when the process woke up, so that pacing has
 no drift. Starts are decided as late as nobody could tell: `advance(now)` decides all up to now, and must be called
@@ -30,8 +31,8 @@ class ModelFlow:
     """A flow in the NIC. `packets` is its length, None if it has no end; `end_s` is when it ends at the latest."""
 
     __slots__ = (
-        "base_s", "eligible_s", "end_s", "frame_bits", "interval_s", "last_bits", "next_s", "packets", "priority",
-        "rate_bps", "sent", "start_s",
+        "base_s", "eligible_s", "end_s", "frame_bits", "interval_s", "last_bits", "next_s", "number", "packets",
+        "priority", "rate_bps", "sent", "start_s",
     )  # fmt: skip
 
     def __init__(
@@ -57,18 +58,19 @@ class ModelFlow:
         self.next_s = start_s
         self.eligible_s = start_s
         self.sent = 0
+        self.number = 0  # in order of addition
 
 
 @dataclass
 class PauseState:
     """PFC of one class. Counts frames and nominal seconds."""
 
-    until_s: float = 0.0
+    until_s: float = 0
     since_s: float | None = None
     pause: int = 0
     resume: int = 0
     expired: int = 0
-    paused_s: float = 0.0
+    paused_s: float = 0
 
 
 _SEND, _CONTROL, _END, _NOTHING = range(4)
@@ -82,8 +84,8 @@ class ModelNic:
         self,
         line_rate_bps: float,
         *,
-        delay_s: float = 0.0,
-        catch_up_s: float = 0.0,
+        delay_s: float = 0,
+        catch_up_s: float = 0,
         on_end: Callable[[ModelFlow, float], None] = lambda flow, at_s: None,
         on_expiry: Callable[[int, float], None] = lambda priority, at_s: None,
     ) -> None:
@@ -96,13 +98,14 @@ class ModelNic:
         self._on_end = on_end
         self._on_expiry = on_expiry
         self._flows: list[ModelFlow] = []
-        self._turn = 0
+        self._added = 0
+        self._last = 0  # number of the flow that sent last
         self._control: deque[tuple[float, bytes]] = deque()
         self._wire: deque[tuple[float, ModelFlow | None, int | bytes]] = deque()
-        self._free_s = 0.0
+        self._free_s = 0
         self._paused_classes = 0
-        self._until = [0.0] * CLASSES
-        self._accounted_s = 0.0
+        self._until = [0] * CLASSES
+        self._accounted_s = 0
         self._next: tuple[float, int, ModelFlow | None] | None = None
 
     @property
@@ -113,6 +116,8 @@ class ModelNic:
     def add(self, flow: ModelFlow, now_s: float) -> None:
         """A flow whose start is now or later."""
         self.account(now_s)
+        self._added += 1
+        flow.number = self._added
         self._flows.append(flow)
         self._next = None
 
@@ -158,7 +163,7 @@ class ModelNic:
     def paused_s(self, priority: int, now_s: float) -> float:
         """How long the class has been paused, until now."""
         state = self.pauses[priority]
-        return state.paused_s + (0.0 if state.since_s is None else min(now_s, state.until_s) - state.since_s)
+        return state.paused_s + (0 if state.since_s is None else min(now_s, state.until_s) - state.since_s)
 
     def advance(self, now_s: float) -> None:
         """Decide every start until now."""
@@ -230,14 +235,14 @@ class ModelNic:
     def shortfall_s(self, now_s: float) -> float:
         """What the rates allowed until now and was not sent, as time at line rate: what lateness cost."""
         self.account(now_s)
-        return max(0.0, self.allowed_bits - self.sent_bits) / self.line_rate_bps
+        return max(0, self.allowed_bits - self.sent_bits) / self.line_rate_bps
 
     def reset_counters(self, now_s: float) -> None:
         """Counts start anew; flows and pauses go on."""
         self.account(now_s)
         for state in self.pauses:
             state.pause = state.resume = state.expired = 0
-            state.paused_s = 0.0
+            state.paused_s = 0
             if state.since_s is not None:
                 state.since_s = now_s
         self.allowed_bits = 0.0
@@ -252,7 +257,7 @@ class ModelNic:
         return flow.frame_bits if flow.packets is None or flow.sent + 1 < flow.packets else flow.last_bits
 
     def _choose(self) -> tuple[float, int, ModelFlow | None]:
-        """What starts next, and when: the earliest; the flow whose turn it is where several could start."""
+        """What starts next, and when: the earliest; where several could, the first after the flow that sent last."""
         until = self._until
         earliest = first_end = INFINITY
         ending: ModelFlow | None = None
@@ -276,11 +281,8 @@ class ModelNic:
         elif earliest == INFINITY:
             choice = (INFINITY, _NOTHING, None)
         else:
-            flows, turn = self._flows, self._turn
-            for index in [*range(turn, len(flows)), *range(turn)]:
-                if flows[index].eligible_s <= start_s:
-                    break
-            choice = (start_s, _SEND, flows[index])
+            able = [flow for flow in self._flows if flow.eligible_s <= start_s]
+            choice = (start_s, _SEND, next((flow for flow in able if flow.number > self._last), able[0]))
         if ending is not None and first_end < choice[0]:
             choice = (first_end, _END, ending)
         self._next = choice
@@ -299,20 +301,14 @@ class ModelNic:
         # A flow that had to wait keeps the credit for one packet
         flow.base_s = max(flow.next_s, at_s - flow.interval_s)
         flow.next_s = flow.base_s + flow.interval_s
-        flows = self._flows
-        self._turn = (flows.index(flow) + 1) % len(flows) if len(flows) > 1 else 0
+        self._last = flow.number
         if flow.sent == flow.packets:
             self.account(at_s)
             self._drop(flow)
             self._on_end(flow, self._free_s + self._delay_s)
 
     def _drop(self, flow: ModelFlow) -> None:
-        index = self._flows.index(flow)
-        del self._flows[index]
-        if index < self._turn:
-            self._turn -= 1
-        if self._turn >= len(self._flows):
-            self._turn = 0
+        self._flows.remove(flow)
         self._next = None
 
     def _end_pause(self, state: PauseState, at_s: float) -> None:

@@ -1,18 +1,32 @@
-"""The NIC in C against the model of it in Python: the same events bring the same frames, at the same times."""
+"""The NIC in C against the model of it in Python: the same events bring the same frames, at the same times.
+
+The C side's times are whole picoseconds. So all that happens here is at whole picoseconds, rates have gaps of whole
+picoseconds, and the model reckons in fractions of a second, exactly.
+"""
 
 from __future__ import annotations
 
+import math
 import random
+from fractions import Fraction
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from nic_model import ModelFlow, ModelNic
 
 from hosts.nic import Nic, NicFlow
 
-LINE = 10e9
-FRAME_S = 8464 / LINE
-LATE = (0.0, 0.0, 0.1 * FRAME_S, 3 * FRAME_S, 40 * FRAME_S)
+LINE = 10_000_000_000
+S = 10**12  # picoseconds
+US = 10**6
+FRAME = 8464 * S // LINE
+LATE = (0, 0, FRAME // 10, 3 * FRAME, 40 * FRAME)
+
+
+def equal(real: float, model: Fraction | float) -> bool:
+    """Times in seconds, of the C side and of the model."""
+    return real == model if math.isinf(model) else round(real * S) == model * S
 
 
 class Twins:
@@ -20,25 +34,42 @@ class Twins:
 
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng
-        self.now = 0.0
+        self.now = 0  # ps
         self.ended: tuple[list[tuple[int, float]], ...] = ([], [])
         self.expired: tuple[list[tuple[int, float]], ...] = ([], [])
-        options = {"delay_s": rng.choice([0.0, 5e-6]), "catch_up_s": rng.choice([0.0, 3 * FRAME_S])}
+        delay, catch_up = rng.choice([0, 5 * US]), rng.choice([0, 3 * FRAME])
         self.real = Nic(
             LINE,
+            delay_s=delay / S,
+            catch_up_s=catch_up / S,
             on_end=lambda flow, at_s: self.ended[0].append((self.flows.index(flow), at_s)),
             on_expiry=lambda priority, at_s: self.expired[0].append((priority, at_s)),
-            **options,
         )
         self.model = ModelNic(
-            LINE,
+            Fraction(LINE),
+            delay_s=Fraction(delay, S),
+            catch_up_s=Fraction(catch_up, S),
             on_end=lambda flow, at_s: self.ended[1].append((self.models.index(flow), at_s)),
             on_expiry=lambda priority, at_s: self.expired[1].append((priority, at_s)),
-            **options,
         )
         self.flows: list[NicFlow] = []
         self.models: list[ModelFlow] = []
         self.left = 0
+
+    @property
+    def now_s(self) -> float:
+        """For the C side."""
+        return self.now / S
+
+    @property
+    def model_s(self) -> Fraction:
+        """For the model."""
+        return Fraction(self.now, S)
+
+    def rate(self, bits: int, least: float) -> Fraction:
+        """From `least` to line rate."""
+        highest = self.rng.random() < 0.5
+        return Fraction(bits * S, round(bits * S / (LINE if highest else self.rng.uniform(least, LINE))))
 
     def running(self) -> list[int]:
         return [number for number, flow in enumerate(self.flows) if flow in self.real.flows]
@@ -46,14 +77,14 @@ class Twins:
     def add(self) -> None:
         rng = self.rng
         priority, bits = rng.choice([0, 3, 3, 3]), rng.choice([8464, 8464, 528, 72464])
-        rate, start = rng.choice([LINE, rng.uniform(1e6, LINE)]), self.now + rng.choice([0.0, rng.uniform(0, 1e-5)])
-        packets = rng.choice([None, None, rng.randint(1, 30)])
-        end_s = start + rng.uniform(1e-7, 1e-4) if rng.random() < 0.2 else float("inf")
-        last_bits = rng.choice([None, bits // 2])
-        self.flows.append(NicFlow(priority, bits, rate, start, packets=packets, last_bits=last_bits, end_s=end_s))
-        self.models.append(ModelFlow(priority, bits, rate, start, packets=packets, last_bits=last_bits, end_s=end_s))
-        self.real.add(self.flows[-1], self.now)
-        self.model.add(self.models[-1], self.now)
+        rate, start = self.rate(bits, 1e6), self.now + rng.choice([0, rng.randint(0, 10 * US)])
+        end = start + rng.randint(US // 10, 100 * US) if rng.random() < 0.2 else math.inf
+        length = {"packets": rng.choice([None, None, rng.randint(1, 30)]), "last_bits": rng.choice([None, bits // 2])}
+        self.flows.append(NicFlow(priority, bits, float(rate), start / S, end_s=end / S, **length))
+        model_end = end if math.isinf(end) else Fraction(end, S)
+        self.models.append(ModelFlow(priority, bits, rate, Fraction(start, S), end_s=model_end, **length))
+        self.real.add(self.flows[-1], self.now_s)
+        self.model.add(self.models[-1], self.model_s)
 
     def act(self) -> None:
         """Something happens now."""
@@ -63,39 +94,40 @@ class Twins:
         if action == 0 and len(running) < 6:
             self.add()
         elif action in (1, 2) and running:
-            number, rate = rng.choice(running), rng.choice([LINE, rng.uniform(1e5, LINE)])
-            self.real.set_rate(self.flows[number], rate, self.now)
-            self.model.set_rate(self.models[number], rate, self.now)
+            number = rng.choice(running)
+            rate = self.rate(self.flows[number].frame_bits, 1e5)
+            self.real.set_rate(self.flows[number], float(rate), self.now_s)
+            self.model.set_rate(self.models[number], rate, self.model_s)
         elif action == 3:
             quanta = {rng.choice([0, 3, 3]): rng.choice([0, 0, 20, 200, 0xFFFF]) for _ in range(2)}
-            self.real.pfc(quanta, self.now)
-            self.model.pfc(quanta, self.now)
+            self.real.pfc(quanta, self.now_s)
+            self.model.pfc(quanta, self.model_s)
         elif action == 4:
             frame = bytes(rng.choice([60, 74, 1400]))
-            self.real.send_control(frame, self.now)
-            self.model.send_control(frame, self.now)
+            self.real.send_control(frame, self.now_s)
+            self.model.send_control(frame, self.model_s)
         elif action == 5 and running and rng.random() < 0.3:
             number = rng.choice(running)
-            self.real.remove(self.flows[number], self.now)
-            self.model.remove(self.models[number], self.now)
+            self.real.remove(self.flows[number], self.now_s)
+            self.model.remove(self.models[number], self.model_s)
         elif action == 5 and rng.random() < 0.1:
-            self.real.reset_counters(self.now)
-            self.model.reset_counters(self.now)
+            self.real.reset_counters(self.now_s)
+            self.model.reset_counters(self.model_s)
 
     def advance(self) -> None:
-        self.real.advance(self.now)
-        self.model.advance(self.now)
+        self.real.advance(self.now_s)
+        self.model.advance(self.model_s)
 
     def send(self, most: int = 1 << 30) -> None:
         """What is due leaves, `most` frames of it: the kernel refuses the rest."""
         self.advance()
         for _ in range(most):
-            left, expected = self.real.due(self.now), self.model.due(self.now)
+            left, expected = self.real.due(self.now_s), self.model.due(self.model_s)
             if left is None or expected is None:
                 assert left is expected is None
                 return
             due_s, flow, what = expected
-            assert left.due_s == due_s
+            assert equal(left.due_s, due_s)
             if flow is None:
                 assert (left.flow, left.frame) == (None, what)
             else:
@@ -105,28 +137,32 @@ class Twins:
 
     def pass_time(self) -> None:
         """Until later, waking as the NIC wants, now and then late."""
-        until = self.now + self.rng.choice([FRAME_S, 1e-5, 5e-5]) * self.rng.random()
+        until = self.now + self.rng.randint(0, self.rng.choice([FRAME, 10 * US, 50 * US]))
         for _ in range(500):
-            assert self.real.wake() == self.model.wake()
-            wake = max(self.now, self.real.wake()) + self.rng.choice(LATE) * self.rng.random()
+            wake_s = self.real.wake()
+            assert equal(wake_s, self.model.wake())
+            wake = max(self.now, wake_s * S) + self.rng.randint(0, self.rng.choice(LATE))
             if wake > until:
                 break
-            self.now = wake
+            self.now = round(wake)
             self.send(self.rng.choice([1, 2, 1 << 30, 1 << 30]))
         self.now = max(self.now, until)
 
     def compare(self) -> None:
-        for nic in (self.real, self.model):
-            nic.account(self.now)
-        assert self.real.allowed_bits == self.model.allowed_bits
+        self.real.account(self.now_s)
+        self.model.account(self.model_s)
+        assert self.real.allowed_bits == pytest.approx(self.model.allowed_bits, rel=1e-9)
         assert self.real.sent_bits == self.model.sent_bits
-        assert self.ended[0] == self.ended[1]
-        assert self.expired[0] == self.expired[1]
-        for priority, (real, model) in enumerate(zip(self.real.pauses, self.model.pauses, strict=True)):
-            assert (real.pause, real.resume, real.expired) == (model.pause, model.resume, model.expired)
-            assert self.real.paused_s(priority, self.now) == self.model.paused_s(priority, self.now)
+        for real, model in ((self.ended[0], self.ended[1]), (self.expired[0], self.expired[1])):
+            for (what, at_s), (model_what, model_s) in zip(real, model, strict=True):
+                assert what == model_what
+                assert equal(at_s, model_s)
+        for priority, (pause, expected) in enumerate(zip(self.real.pauses, self.model.pauses, strict=True)):
+            assert (pause.pause, pause.resume, pause.expired) == (expected.pause, expected.resume, expected.expired)
+            assert equal(self.real.paused_s(priority, self.now_s), self.model.paused_s(priority, self.model_s))
         for flow, model_flow in zip(self.flows, self.models, strict=True):
-            assert (flow.sent, flow.next_s, flow.rate_bps) == (model_flow.sent, model_flow.next_s, model_flow.rate_bps)
+            assert (flow.sent, flow.rate_bps) == (model_flow.sent, float(model_flow.rate_bps))
+            assert not flow.sent or flow.base_ps == model_flow.base_s * S
 
 
 @given(st.randoms(use_true_random=False))
