@@ -8,8 +8,10 @@
 #include "gate.h"
 #include "packets.h"
 
-/* XOFF and PFC headroom, the bytes that can still come in after XOFF: the frame that passed XOFF; a frame that delays the PAUSE,
- * the PAUSE itself, both propagation delays, the far end's response time, and a frame that it has started by then. */
+/* XOFF and PFC headroom, the bytes that can still come in after XOFF. They come while the PAUSE waits for a frame and goes with a
+ * PFC frame of each class, during both propagation delays, and in the far end's response time. Besides, three frames count whole:
+ * the one that passed XOFF; the one of which a part had come in by then; the one that the far end has started when its gate
+ * closes. */
 void vn_pfc_limits(struct vn_net *net, uint32_t number)
 {
     struct vn_link *link = vn_link_of(net, number);
