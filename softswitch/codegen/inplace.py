@@ -47,11 +47,12 @@ _CONTROL = (
     JumpIfZero,
 )  # fmt: skip
 _PARSER = (Assign, Extract, Verify)
-# Standard metadata that the caller sets before egress; other fields that egress reads are bridged.
-_SET_BEFORE_EGRESS = {
-    "egress_port", "egress_spec", "packet_length", "egress_global_timestamp", "enq_timestamp", "enq_qdepth",
-    "deq_timedelta", "deq_qdepth", "qid", "instance_type", "mcast_grp", "egress_rid",
+# Standard metadata that egress has without bridging: what sw_before_egress (pipeline.h) sets, what the queue measured
+# for it, and what is 0 where a packet is neither a clone nor a replica. Other fields that egress reads are bridged.
+SET_BEFORE_EGRESS = {
+    "egress_port", "egress_spec", "packet_length", "egress_global_timestamp", "deq_timedelta", "deq_qdepth", "qid",
 }  # fmt: skip
+_KNOWN = SET_BEFORE_EGRESS | {"enq_timestamp", "enq_qdepth", "instance_type", "mcast_grp", "egress_rid"}
 
 
 class InPlace:
@@ -160,7 +161,7 @@ class InPlace:
     def _std(self) -> list[str]:
         """Members of sw_std that must be bridged."""
         names = {self.program.std_fields[r] for r in self._read_by_egress() if r in self.program.std_fields}
-        return sorted(names - _SET_BEFORE_EGRESS)
+        return sorted(names - _KNOWN)
 
     def _bridged(self) -> list[tuple[int, str]]:
         """Members of struct bridged: bits, and the declaration."""
@@ -220,15 +221,10 @@ class InPlace:
             "    struct locals locals = {0}, *l = &locals;",
             "    struct sw_packet packet = {0}, *p = &packet;",
             "    const struct bridged *bridged = (const struct bridged *)hop->bridged;",
-            "    p->length = p->length_register = p->ingress_length = p->std.packet_length = hop->length;",
-            "    p->std.egress_port = hop->port;",
-            "    p->std.egress_spec = hop->egress_spec;",
-            "    p->std.egress_global_timestamp = s->now_us;",
-            "    p->std.qid = hop->priority;",
+            "    p->length = p->length_register = p->ingress_length = hop->length;",
             "    p->std.enq_timestamp = hop->enq_timestamp;",
-            "    p->std.deq_timedelta = (uint32_t)s->now_us - hop->enq_timestamp;",
             "    p->std.enq_qdepth = hop->enq_qdepth;",
-            "    p->std.deq_qdepth = hop->deq_qdepth;",
+            "    sw_before_egress(s, p, hop->port, hop->priority, hop->left);",
             *(f"    p->std.{name} = bridged->std_{name};" for name in self._std()),
             *(f"    {h.field(ref)} = bridged->{self._name(ref)};" for ref in self._metadata()),
             "    uint8_t *from = hop->frame;",

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SW_ABI = 8 };
+enum { SW_ABI = 9 };
 
 enum { SW_DROP_PORT = 511, SW_MAX_PORTS = 512, SW_PRIORITIES = 8 };
 
@@ -202,6 +202,20 @@ struct sw_instance {
     void *log_context;
 };
 
+/* The standard metadata that egress finds beside what ingress left: for both forms of a program. `left`: packets left in the
+ * queue. std has enq_timestamp and enq_qdepth. */
+static inline void sw_before_egress(const struct sw_instance *s, struct sw_packet *p, uint16_t port, uint32_t queue, uint32_t left)
+{
+    struct sw_std *std = &p->std;
+    std->egress_global_timestamp = s->now_us;
+    std->deq_timedelta = (uint32_t)s->now_us - std->enq_timestamp;
+    std->deq_qdepth = left & 0x7ffffu; /* bit<19> */
+    std->qid = queue & 31;
+    std->egress_port = port;
+    std->egress_spec = (s->drop_port + 1) & 511; /* anything but a drop */
+    std->packet_length = p->length_register;
+}
+
 /* ---- the in-place form of a program: optional and faster; headers stay in the frame, there is no PHV ---- */
 
 enum { SW_INPLACE_DEPTH = 64 /* bytes that the parser may extract */, SW_BRIDGED_BYTES = 32 };
@@ -212,9 +226,9 @@ struct sw_hop {
     uint8_t *bridged;     /* bridged metadata: SW_BRIDGED_BYTES bytes, 8-byte aligned */
     uint32_t length;      /* of the frame; it doesn't change */
     uint16_t port;        /* in ingress the ingress port, in egress the egress port */
-    uint16_t egress_spec; /* set by ingress; the caller then sets any port but the drop port, and egress may drop */
+    uint16_t egress_spec; /* set by ingress and by egress, which may drop */
     uint8_t priority;     /* set by ingress; the caller then sets the queue for egress */
-    uint32_t enq_timestamp, enq_qdepth, deq_qdepth; /* set by the caller before egress */
+    uint32_t enq_timestamp, enq_qdepth, left; /* set by the caller before egress; see sw_before_egress */
 };
 
 struct sw_inplace {

@@ -135,13 +135,7 @@ static enum rules_verdict rules_egress(rules_switch *sw, rules_packet packet, ui
     struct sw_instance *instance = rules_instance(sw);
     p->req = RULES_NO_REQUESTS;
     instance->now_us = rules_now_us(sw);
-    p->std.egress_global_timestamp = instance->now_us;
-    p->std.deq_timedelta = (uint32_t)instance->now_us - p->std.enq_timestamp;
-    p->std.deq_qdepth = left & 0x7ffffu; /* bit<19> */
-    p->std.qid = queue & 31;
-    p->std.egress_port = port;
-    p->std.egress_spec = (instance->drop_port + 1) & 511; /* anything but a drop */
-    p->std.packet_length = p->length_register;
+    sw_before_egress(instance, p, port, queue, left);
     instance->program->egress(instance, p);
     rules_note_truncation(sw, packet);
     if (p->req.clone_session != SW_NONE) rules_clone_egress(sw, packet);

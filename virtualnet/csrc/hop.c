@@ -35,11 +35,10 @@ enum vn_verdict vn_hop_egress(struct vn_net *net, struct vn_node *node, uint16_t
         .bridged = packet->bridged,
         .length = packet->bytes,
         .port = port,
-        .egress_spec = (instance->drop_port + 1) & 511,
         .priority = (uint8_t)queue,
         .enq_timestamp = packet->enq_timestamp,
         .enq_qdepth = packet->enq_qdepth,
-        .deq_qdepth = left & 0x7ffffu,
+        .left = left,
     };
     instance->program->inplace->egress(instance, &hop);
     if (hop.egress_spec != instance->drop_port) return VN_SEND;
