@@ -17,7 +17,7 @@ from experiments.pace import TooFastError, carried_share, how_it_fell_behind
 from experiments.plan import Plan
 from experiments.progress import RunProgress
 from experiments.recording import FlowRecord, LinkRecord, PortRecord, Recording
-from experiments.sampler import Clock, Sampler
+from experiments.sampler import MARKS, Clock, Sampler
 from experiments.series import Series
 from experiments.versions import versions
 from hosts.client import AgentClient, AgentError
@@ -250,8 +250,9 @@ def _link(series: Series, name: str, plan: Plan) -> LinkRecord:
 
 
 def _port(series: Series, name: str, rate_bps: float) -> PortRecord:
-    transmitted, marked = (series.get(name, metric)[1] for metric in ("transmitted_packets", "marked_packets"))
-    return PortRecord(int(np.max(transmitted)), int(np.max(marked)), rate_bps)
+    transmitted = series.get(name, "transmitted_packets")[1]
+    marks = {counter: int(np.max(series.get(name, f"{counter}_packets")[1], initial=0)) for counter in MARKS}
+    return PortRecord(int(np.max(transmitted)), rate_bps, **marks)
 
 
 def _endpoint(name: str) -> tuple[str, int]:

@@ -12,7 +12,8 @@ together, under the group's name, and no rate:
     FLOW      received_packets, marked_packets   packets that have arrived, and of them marked CE (counter series)
     FLOW      window_packets, window_marked, window_marked_ue   of a window that made a CNP: all, those marked CE, UE
     PORT      waiting_bytes, waiting_packets, pn, tx_paused                 samples of registers
-    PORT      transmitted_bytes, transmitted_packets, marked_packets        counter series, lossless class
+    PORT      transmitted_bytes, transmitted_packets        counter series, lossless class
+    PORT      marked_packets, notified_packets              likewise, those of these counters that the program has
     LINK      pause, resume                                                 PFC frames sent over it (counter series)
     LINK      xoff                                                          1 while they say stop
 """
@@ -63,11 +64,13 @@ class LinkRecord:
 
 @dataclass(frozen=True)
 class PortRecord:
-    """Packets of the lossless class that a port transmitted, and how many of them it marked; `rate_bps` nominal."""
+    """Packets of the lossless class that a port transmitted, how many it marked or sent messages for as an output, and
+    the messages because of what it has inside as an input; `rate_bps` nominal."""
 
     transmitted: int
-    marked: int
     rate_bps: float
+    marked: int = 0
+    notified: int = 0
 
 
 @dataclass(frozen=True)

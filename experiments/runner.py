@@ -20,6 +20,7 @@ from experiments.plan import Plan
 from experiments.progress import RunProgress, Silent
 from experiments.recording import Recording
 from experiments.result import Result, judge
+from experiments.sampler import MARKS
 from experiments.versions import provenance
 from hosts.algorithms import Scheme, SchemeError, find_scheme
 from lab import record as records
@@ -30,7 +31,6 @@ RESULTS = Path("results")
 K = Parameter("k", "number", None, "how far live time is stretched", 1.0, 1e6, "chosen for this machine")
 CLOCKS = ("live", "virtual")
 DEFAULT_TARGET = "softswitch"
-COUNTERS = ("transmitted", "marked")
 _ATTEMPTS = 3
 
 
@@ -153,11 +153,12 @@ def _require_counters(scheme: Scheme) -> None:
     """Before minutes are spent on a run that could not be read."""
     program = Program.find(scheme.program)
     there = {counter.alias for counter in program.schema.counters}
-    if missing := [name for name in COUNTERS if name not in there]:
-        raise ExperimentError(
-            f"{scheme.name}: program {program.name} has no counter {' and no '.join(missing)}, which experiments read "
-            "by port and class: `counter<index_t>(N_INDEXES, CounterType.packets_and_bytes) marked;`"
-        )
+    for names in (("transmitted",), MARKS):
+        if not there.intersection(names):
+            raise ExperimentError(
+                f"{scheme.name}: program {program.name} has no counter {' or '.join(names)}, which experiments read by "
+                f"port and class: `counter<index_t>(N_INDEXES, CounterType.packets_and_bytes) {names[0]};`"
+            )
 
 
 def _record(plan: Plan, target: str, k: float | None, logs: Path, progress: RunProgress) -> Recording:

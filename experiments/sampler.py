@@ -13,6 +13,9 @@ from topologies.model import Endpoint, Topology
 _QUEUE = ("waiting_bytes", "waiting_packets", "pn", "tx_paused")
 INSIDE = ("waiting_packets", "waiting_bytes", "held_bytes", "pn")
 """Registers that count what is inside a switch, and must be back at 0 when nothing is."""
+MARKS = ("marked", "notified")
+"""Counters of which a program has one or both, by port and class: packets that an output marked or sent a message for,
+and messages because of what an input has inside."""
 
 
 class Clock:
@@ -60,13 +63,14 @@ class Sampler:
         """Reads what every port transmitted and marked, and the PFC frames that it sent."""
         for name, switch in self._switches.items():
             transmitted = self._read(name, "transmitted")
-            marked = self._read(name, "marked")
+            marks = {counter: self._read(name, counter) for counter in MARKS if counter in switch.counters()}
             for port in self._cells[name]:
                 entity = str(Endpoint(name, port))
                 at, packets, size = transmitted[port]
                 self.series.add(at, entity, "transmitted_packets", packets)
                 self.series.add(at, entity, "transmitted_bytes", size)
-                self.series.add(marked[port][0], entity, "marked_packets", marked[port][1])
+                for counter, counts in marks.items():
+                    self.series.add(counts[port][0], entity, f"{counter}_packets", counts[port][1])
             for counter, metric in (("pause_sent", "pause"), ("resume_sent", "resume")):
                 for port, (at, packets, _) in self._read(name, counter).items():
                     self.series.add(at, self._topology.link_name(name, port), metric, packets)

@@ -54,6 +54,7 @@ _SHAPE: dict[str, Any] = {
         "*": {
             "transmitted": int,
             "marked": int,
+            "notified": int,
             "queue_bytes_mean": _OPTIONAL,
             "queue_bytes_max": _OPTIONAL,
             "utilisation": _NUMBER,
@@ -207,6 +208,7 @@ def _port(name: str, recording: Recording) -> dict[str, Any]:
     return {
         "transmitted": port.transmitted,
         "marked": port.marked,
+        "notified": port.notified,
         "queue_bytes_mean": metrics.step_mean(times, queue, *span) if sampled else None,
         "queue_bytes_max": float(np.max(queue[inside])) if sampled else None,
         "utilisation": metrics.utilisation(*series.get(name, "transmitted_bytes"), port.rate_bps, *span),

@@ -14,7 +14,7 @@ from experiments.experiment import Variant
 from experiments.plan import Plan
 from experiments.progress import RunProgress
 from experiments.recording import FlowRecord, LinkRecord, PortRecord, Recording, flow_entity
-from experiments.sampler import INSIDE
+from experiments.sampler import INSIDE, MARKS
 from experiments.series import Series
 from experiments.versions import versions
 from hosts.algorithms import Cnp, SchemeError, Window, find_scheme
@@ -141,9 +141,9 @@ class _Run:
         for port in self._ports:
             switch, cell = self._network.switches[port.node], index(port.port)
             transmitted = switch.read_counter("transmitted", cell).packets
-            marked = switch.read_counter("marked", cell).packets
+            marks = {name: switch.read_counter(name, cell).packets for name in MARKS if name in switch.counters()}
             rate_bps = self._plan.topology.link_at(port.node, port.port).rate_bps
-            yield str(port), PortRecord(transmitted, marked, rate_bps)
+            yield str(port), PortRecord(transmitted, rate_bps, **marks)
 
     def inside(self) -> dict[str, int]:
         """Cells of INSIDE that aren't 0, of all switches, ports and classes, by name."""
@@ -175,7 +175,11 @@ class _Run:
             sources += [
                 (str(port), "transmitted_packets", network.counter_packets(node, "transmitted", cell)),
                 (str(port), "transmitted_bytes", network.counter_bytes(node, "transmitted", cell)),
-                (str(port), "marked_packets", network.counter_packets(node, "marked", cell)),
+                *(
+                    (str(port), f"{name}_packets", network.counter_packets(node, name, cell))
+                    for name in MARKS
+                    if name in network.switches[node].counters()
+                ),
                 (link, "pause", network.pause_sent(node, port.port)),
                 (link, "resume", network.resume_sent(node, port.port)),
                 (link, "xoff", network.xoff_sent(node, port.port)),

@@ -95,6 +95,10 @@ class VirtualSwitch:
             raise UnknownNameError("counter", name, sorted(self._counters))
         return found
 
+    def counters(self) -> list[str]:
+        """Their names."""
+        return list(self._counters)
+
     def registers(self) -> list[str]:
         return sorted(self._registers)
 

@@ -68,7 +68,7 @@ def fluid(plan: Plan) -> Recording:
             for flow, count in zip(ends, counts, strict=True)
         ),
         links={link: LinkRecord(int(pauses[-1]), 1, 0.001) for link in links} | {"s1->s0": LinkRecord(0, 0, 0.0)},
-        ports={port: PortRecord(round(float(transmitted[-1]) / frame), round(float(marked[-1]) / frame), capacity)},
+        ports={port: PortRecord(round(float(transmitted[-1]) / frame), capacity, round(float(marked[-1]) / frame))},
         left_inside={},
         k=400,
         duration_s=plan.duration_s,
