@@ -15,6 +15,7 @@ from topologies.dumbbell import dumbbell
 from topologies.fat_tree import fat_tree
 from topologies.model import Topology, TopologyError, Value
 from topologies.parking_lot import parking_lot
+from topologies.star import star
 
 TOPOLOGIES: dict[str, Callable[..., Topology]] = {
     "dumbbell": dumbbell,
@@ -22,6 +23,7 @@ TOPOLOGIES: dict[str, Callable[..., Topology]] = {
     "parking-lot": parking_lot,
     "fat-tree": fat_tree,
     "clos": clos,
+    "star": star,
 }
 
 
@@ -39,11 +41,13 @@ def build(name: str, values: Mapping[str, Value] | None = None) -> Topology:
         if option not in known:
             raise TopologyError(f"{name} has no option {option!r}; {_nearest(option, known)}")
     kinds = get_type_hints(function)
-    return function(**{option: _number(option, value, kinds[option]) for option, value in (values or {}).items()})
+    return function(**{option: _value(option, value, kinds[option]) for option, value in (values or {}).items()})
 
 
-def _number(option: str, value: Value, kind: object) -> Value:
-    """The value as its option has it: whole where what it counts is."""
+def _value(option: str, value: Value, kind: object) -> Value:
+    """The value as its option has it: whole where what it counts is, text where that is a name."""
+    if kind is str:
+        return str(value)
     whole = kind in (int, int | None)
     try:
         number = float(Fraction(value) if isinstance(value, str) else value)

@@ -15,27 +15,29 @@ CNM_CLONE_SESSION = 2  # p4src/shared/constants.p4 has it; the p4info can't tell
 CLONE_SESSIONS = (CNM_CLONE_SESSION,)
 SETTINGS = (
     Setting("q_eq", "size", "set point of an egress port's queue (QCN)", 1, 2**31 - 1),
-    Setting("w", "count", "weight of the queue's growth", 0, 2**31 - 1),
+    Setting("w", "count", "weight of the queue's growth", 0, 255),
     Setting("sample", "size", "bytes between two samples, on average", 1, 2**31 - 1),
 )
 
 
 @dataclass(frozen=True)
 class QcnPort:
-    """One egress port: the set point Q_eq, the weight w, and the bytes between two samples.
-
-    Raises ValueError for what can't work.
+    """One egress port: the set point Q_eq, the weight w, and the bytes between two samples, if `adaptive` fewer the
+    worse it is. Raises ValueError for what can't work.
     """
 
     port: int
     q_eq_bytes: int
     w: int
     sample_bytes: int
+    adaptive: bool = True
 
     def __post_init__(self) -> None:
-        for name, value, least in (("Q_eq", self.q_eq_bytes, 1), ("w", self.w, 0), ("sample", self.sample_bytes, 1)):
-            if not least <= value < 2**31:
-                raise ValueError(f"{name} {value}: it must be from {least} to 2^31 - 1")
+        for name, value in (("Q_eq", self.q_eq_bytes), ("sample", self.sample_bytes)):
+            if not 1 <= value < 2**31:
+                raise ValueError(f"{name} {value}: it must be from 1 to 2^31 - 1")
+        if not 0 <= self.w <= 255:
+            raise ValueError(f"w {self.w}: it must be from 0 to 255")
 
     @property
     def scale_q32(self) -> int:
@@ -47,21 +49,25 @@ class QcnPort:
         """15% less and more: QCN's jitter."""
         return round(self.sample_bytes * 0.85), round(self.sample_bytes * 1.15)
 
-    def entries(self) -> list[TableEntry]:
+    def arguments(self) -> dict[str, int]:
+        """Of the table's action."""
         sample_min, sample_max = self.sample_range
-        action = TableAction(
-            "set_qcn",
-            q_eq_bytes=self.q_eq_bytes,
-            w=self.w,
-            scale_q32=self.scale_q32,
-            sample_min_bytes=sample_min,
-            sample_max_bytes=sample_max,
-        )
-        return [TableEntry(TABLE, match=TableMatch(port=self.port), action=action)]
+        return {
+            "q_eq_bytes": self.q_eq_bytes,
+            "w": self.w,
+            "scale_q32": self.scale_q32,
+            "sample_min_bytes": sample_min,
+            "sample_max_bytes": sample_max,
+            "adaptive": int(self.adaptive),
+        }
+
+    def entries(self) -> list[TableEntry]:
+        return [TableEntry(TABLE, match=TableMatch(port=self.port), action=TableAction("set_qcn", **self.arguments()))]
 
 
 def configure(topology: Topology, switch: str, port: int, dilation: float, parameters: Any) -> QcnPort:
-    return QcnPort(port, round(parameters.q_eq_bytes), round(parameters.w), round(parameters.sample_bytes))
+    sample, adaptive = round(parameters.sample_bytes), bool(parameters.adaptive)
+    return QcnPort(port, round(parameters.q_eq_bytes), round(parameters.w), sample, adaptive)
 
 
 def show(arguments: Mapping[str, int]) -> dict[str, float]:
@@ -71,4 +77,4 @@ def show(arguments: Mapping[str, int]) -> dict[str, float]:
 
 def change(port: int, arguments: Mapping[str, int], values: Mapping[str, float]) -> QcnPort:
     new = {**show(arguments), **values}
-    return QcnPort(port, round(new["q_eq"]), round(new["w"]), round(new["sample"]))
+    return QcnPort(port, round(new["q_eq"]), round(new["w"]), round(new["sample"]), bool(arguments["adaptive"]))

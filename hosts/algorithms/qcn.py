@@ -49,6 +49,7 @@ class QcnParameters(Parameters):
     sample_bytes: float = parameter(
         150e3, "size", "QCN: bytes from one sample to the next", name="sample", least=1, most=1e9
     )
+    adaptive: float = parameter(1, "count", "QCN: samples are closer the worse it is; 0: always as far apart", most=1)
 
 
 class QcnReactionPoint(ReactionPoint):

@@ -26,6 +26,9 @@ enum bit<2> kind_t {
     CNM = 3    // a CNM, made here: forwarded as if it were new, and cut to its length when it leaves
 }
 
+// Source, destination, queue pair.
+typedef bit<88> flow_t;
+
 struct metadata_t {
     // A foreign frame can't set these: they are zero unless the switch itself recirculated the packet.
     @field_list(LIST_HELD, LIST_PFC, LIST_CNM) kind_t kind;
@@ -53,9 +56,17 @@ struct metadata_t {
     // NP-ECN by time: when it was first enqueued at its egress port (us), and whether others of its class waited then.
     @field_list(LIST_HELD) bit<32> enqueued_at;
     @field_list(LIST_HELD) bit<1>  found_queue;
-    // In its port and class once it was admitted. Clones take it and the feedback along where CNMs are made.
+    // In its port and class once it was admitted. Where CNMs are made, clones take it along, with the feedback and the flow
+    // that is told.
     @field_list(LIST_CNM) bit<32> queue_bytes;
     @field_list(LIST_CNM) bit<6>  feedback;
+    @field_list(LIST_CNM) flow_t  culprit;
+    // Of its ingress port and class, as inside.p4 has it: bytes inside, and whether its neighbour was told to pause.
+    bit<32> inside_bytes;
+    bit<1>  inside_paused;
+    // In the array of what an ingress port has inside (qcn_in_random.p4).
+    @field_list(LIST_HELD) bit<8> slot;
+    @field_list(LIST_HELD) bit<1> has_slot;
 
     // Verdicts of egress.
     bit<1>  hold;     // the port is paused for this class

@@ -17,11 +17,7 @@
 #include <v1model.p4>
 #include "../shared/headers.p4"
 #include "metadata.p4"
-
-// Of an ingress port and class: bytes inside, whether its neighbour was told to pause, and when last.
-register<bit<32>, index_t>(N_INDEXES) held_bytes;
-register<bit<1>, index_t>(N_INDEXES) xoff_sent;
-register<time_us_t, index_t>(N_INDEXES) xoff_sent_at;
+#include "inside.p4"
 
 // By egress port and class: how often a packet was sent round instead of out.
 counter<index_t>(N_INDEXES, CounterType.packets_and_bytes) held;
@@ -31,28 +27,10 @@ counter<index_t>(N_INDEXES, CounterType.packets) resume_sent;
 
 // A new packet is admitted: may send a PAUSE, or send it again.
 control PfcAdmit(inout metadata_t meta, in bit<32> length, in time_us_t now) {
-    index_t index = meta.ingress_port ++ meta.class;
-
-    @hidden action admit() {
-        bit<32> bytes;
-        bit<1> sent;
-        bit<48> sent_at;
-        held_bytes.read(bytes, index);
-        xoff_sent.read(sent, index);
-        xoff_sent_at.read(sent_at, index);
-
-        bytes = bytes + length;
-        bit<1> exceeds = (meta.pfc_enabled == 1 && meta.is_lossless == 1 && bytes > meta.xoff_bytes) ? 1w1 : 0;
-        bit<1> stale = now >= sent_at + meta.refresh_us ? 1w1 : 0;
-        meta.send_pfc = sent == 1 ? stale : exceeds;
-
-        held_bytes.write(index, bytes);
-        xoff_sent.write(index, sent | exceeds);
-        xoff_sent_at.write(index, meta.send_pfc == 1 ? now : sent_at);
-    }
+    InsideAdmit() inside;
 
     apply {
-        admit();
+        inside.apply(meta, length, now);
         if (meta.send_pfc == 1) {
             clone_preserving_field_list(CloneType.I2E, PFC_CLONE_SESSION, LIST_PFC);
         }
@@ -61,35 +39,15 @@ control PfcAdmit(inout metadata_t meta, in bit<32> length, in time_us_t now) {
 
 // A packet was dequeued, and departs unless meta.hold: may send a RESUME, or the PAUSE again.
 control PfcDepart(inout metadata_t meta, in bit<32> length, in time_us_t now) {
-    index_t ingress_index = meta.ingress_port ++ meta.class;
-    index_t egress_index = meta.egress_port ++ meta.class;
-
-    @hidden action depart() {
-        bit<32> bytes;
-        bit<1> sent;
-        bit<48> sent_at;
-        held_bytes.read(bytes, ingress_index);
-        xoff_sent.read(sent, ingress_index);
-        xoff_sent_at.read(sent_at, ingress_index);
-
-        bytes = meta.hold == 1 ? bytes : bytes - length;
-        // An XON of 0 would never be reached: nothing inside resumes as well.
-        bit<1> resume = (sent == 1 && meta.hold == 0 && (bytes < meta.xon_bytes || bytes == 0)) ? 1w1 : 0;
-        bit<1> again = (sent == 1 && resume == 0 && now >= sent_at + meta.refresh_us) ? 1w1 : 0;
-        meta.send_pfc = resume | again;
-
-        held_bytes.write(ingress_index, bytes);
-        xoff_sent.write(ingress_index, resume == 1 ? 0 : sent);
-        xoff_sent_at.write(ingress_index, resume == 1 ? 0 : (again == 1 ? now : sent_at));
-    }
+    InsideDepart() inside;
 
     apply {
-        depart();
+        inside.apply(meta, length, now);
         if (meta.send_pfc == 1) {
             clone_preserving_field_list(CloneType.E2E, PFC_CLONE_SESSION, LIST_PFC);
         }
         if (meta.hold == 1) {
-            held.count(egress_index);
+            held.count(meta.egress_port ++ meta.class);
             meta.kind = kind_t.HELD;
             recirculate_preserving_field_list(LIST_HELD);
         }

@@ -7,6 +7,7 @@ A pause makes the queue: the n-th packet that comes to a paused port finds n - 1
 import itertools
 from dataclasses import replace
 
+from cnm import MAX, feedback, message, messages
 from testbed import (
     CNP_CLASS,
     FAST_PORTS,
@@ -31,22 +32,6 @@ from controller.configure import SwitchPlan
 from controller.marking.qcn_cp import CNM_CLONE_SESSION, QcnPort
 from controller.pfc import PFC_CLONE_SESSION
 from hosts import wire
-
-MAX = wire.MAX_FEEDBACK
-
-
-def feedback(queue: int, old: int, q_eq: int, w: int) -> int:
-    """F_b of a queue and the one before it, in 6 bits, as IEEE 802.1Qau has it; 0 where it isn't positive."""
-    above = (queue - q_eq) + w * (queue - old)
-    return min(MAX, 63 * above // ((2 * w + 1) * q_eq)) if above > 0 else 0
-
-
-def message(source: int, destination: int, psn: int, value: int, queue: int) -> bytes:
-    """What the host at `source` receives for its packet to the host at `destination`."""
-    packet = wire.CnmPacket(
-        port_mac(source), host_mac(source), host_ip(destination), host_ip(source), 1, psn, value, queue
-    )
-    return patched(wire.encode_cnm(packet), 22, bytes((63,)))
 
 
 class QcnTest(PcnTest):
@@ -78,10 +63,9 @@ class QcnTest(PcnTest):
 
     def received(self, n: int) -> list[wire.CnmPacket]:
         """The next n messages at port 1."""
-        packets = [wire.decode(arrival.frame) for arrival in self.receive(1, n)]
-        messages = [packet for packet in packets if isinstance(packet, wire.CnmPacket)]
-        self.assertEqual(len(messages), n)
-        return messages
+        found = messages(self.receive(1, n))
+        self.assertEqual(len(found), n)
+        return found
 
 
 class SourcesAreToldHowFarAndHowFast(QcnTest):
@@ -165,9 +149,28 @@ class SamplesAreCloserTheWorseItIs(QcnTest):
         self.assertGreater(len(closest), 40)
         self.assertLess(min(closest), 0.95)
         self.assertGreater(max(closest), 1.05)
-        for message in found:
-            self.assertEqual(message.queue_bytes, (message.psn + 1) * FRAME)
-            self.assertEqual(message.feedback, feedback(message.queue_bytes, 0, self.q_eq, self.w))
+        for told in found:
+            self.assertEqual(told.queue_bytes, (told.psn + 1) * FRAME)
+            self.assertEqual(told.feedback, feedback(told.queue_bytes, 0, self.q_eq, self.w))
+
+
+class SamplesAreAsFarApartWhereTheIntervalIsFixed(QcnTest):
+    """However bad it is: sample_bytes give or take 15%."""
+
+    w = 0
+    q_eq = 20 * FRAME
+    sample = 10 * FRAME
+    qcn = (QcnPort(2, q_eq, w, sample, adaptive=False),)
+
+    def runTest(self) -> None:
+        self.hold(600, port=2)
+        found = self.received(self.counters("marked")[index(2)])
+        self.assertEqual(found[-1].feedback, MAX)
+        self.assertGreater(len(found), 40)
+        for before, after in itertools.pairwise(found):
+            gap = (after.psn - before.psn) * FRAME
+            self.assertGreaterEqual(gap, 0.85 * self.sample, before)
+            self.assertLess(gap, 1.15 * self.sample + FRAME, before)
 
 
 class AnUncongestedPortIsSampledAllTheSame(QcnTest):

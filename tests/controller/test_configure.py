@@ -155,8 +155,9 @@ def test_without_a_range_the_slope_is_not_used() -> None:
 
 def test_clone_sessions_are_those_of_pfc_and_of_the_marking_points() -> None:
     sessions = {name: plan(dumbbell(), "s0", 400, one.configure()).clone_sessions for name, one in schemes.items()}
-    assert sessions.pop("qcn") == (PFC_CLONE_SESSION, CNM_CLONE_SESSION)
-    assert set(sessions.values()) == {(PFC_CLONE_SESSION,)}
+    for name, found in sessions.items():
+        messages = (CNM_CLONE_SESSION,) if name.startswith("qcn") else ()
+        assert found == (PFC_CLONE_SESSION, *messages), name
 
 
 def test_a_marking_point_stands_beside_its_p4_file() -> None:

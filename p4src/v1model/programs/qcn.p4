@@ -17,7 +17,7 @@ control QcnIngress(inout headers_t hdr, inout metadata_t meta, inout standard_me
 
 control QcnEgress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t std_meta) {
     SwitchEgress() departure;
-    QcnMessage() message;
+    CnmFromClone() message;
 
     apply {
         if (std_meta.instance_type == INSTANCE_INGRESS_CLONE && meta.feedback != 0) {

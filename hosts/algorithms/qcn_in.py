@@ -1,0 +1,61 @@
+"""QCN with its congestion points at inputs (RZ 3880, "unbiased QCN"): QCN's RP, and other answers to two questions.
+
+Which queue? What an ingress port has inside the switch, whichever outputs it waits for; not an output's queue. And
+whom does a sample tell? With `qcn-in` the source of the packet that arrives: flows are told by what they send, also one
+that waits for nothing. With the paper's occupancy sampling a flow that has packets inside: that of one of them, by
+chance (`qcn-os`), that with the most bytes (`qcn-os-largest`), or one by the time that packets wait (`qcn-os-sojourn`,
+ours).
+
+Parameters are QCN's, so that the schemes can be compared; the paper's figures have their own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from .parameters import parameter
+from .qcn import QcnParameters, QcnReactionPoint
+from .scheme import Scheme
+
+_PROGRAM, _MARKING = "qcn_in", ("qcn_in_cp",)
+
+
+@dataclass(frozen=True)
+class QcnInParameters(QcnParameters):
+    """QCN's. `culprit` is whom a sample tells, by its name in controller/marking/qcn_in_cp.py."""
+
+    culprit: ClassVar[str] = "arrival"
+    keep_alive: ClassVar[float] = 0  # a sample at a departure needs a culprit that isn't an arriving packet
+    longest_wait_s: ClassVar[float] = 1e-6
+
+
+@dataclass(frozen=True)
+class OccupancyParameters(QcnParameters):
+    """Occupancy sampling. The longest wait is that of XOFF's 110 KB at a sixteenth of 10 Gb/s."""
+
+    culprit: ClassVar[str] = "random"
+    keep_alive: float = parameter(1, "count", "QCN at inputs: a paused input samples what departs; 0: not", most=1)
+    longest_wait_s: float = parameter(
+        1.4e-3, "time", "QCN at inputs: the longest that a packet waits, for sojourn sampling", least=1e-6, most=1
+    )
+
+
+@dataclass(frozen=True)
+class LargestParameters(OccupancyParameters):
+    culprit: ClassVar[str] = "largest"
+
+
+@dataclass(frozen=True)
+class SojournParameters(OccupancyParameters):
+    culprit: ClassVar[str] = "sojourn"
+
+
+def _scheme(name: str, summary: str, parameters: type[QcnParameters]) -> Scheme:
+    return Scheme(name, f"QCN at inputs, {summary} (RZ 3880)", _PROGRAM, parameters, QcnReactionPoint, marking=_MARKING)
+
+
+QCN_IN = _scheme("qcn-in", "which tells the source of the arriving packet", QcnInParameters)
+QCN_OS = _scheme("qcn-os", "which tells one of the packets inside, by chance", OccupancyParameters)
+QCN_OS_LARGEST = _scheme("qcn-os-largest", "which tells the flow with the most bytes inside", LargestParameters)
+QCN_OS_SOJOURN = _scheme("qcn-os-sojourn", "which tells a flow by the time that its packets wait", SojournParameters)

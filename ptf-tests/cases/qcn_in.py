@@ -1,0 +1,348 @@
+"""QCN's congestion points at inputs (RZ 3880): what they count, when they sample, and whom they tell.
+
+A pause keeps packets inside: the n-th packet from port 1 finds n - 1 of that port's, at whichever outputs they wait.
+"""
+
+import itertools
+import math
+from collections import Counter
+from dataclasses import replace
+from typing import ClassVar
+
+from cnm import feedback, message, messages
+from testbed import (
+    FRAME,
+    LONG_PAUSE,
+    SLOW_PORT,
+    PcnTest,
+    cnp,
+    data,
+    expected_pfc,
+    forwarded,
+    host_ip,
+    host_mac,
+    index,
+    port_mac,
+)
+
+from controller.configure import SwitchPlan
+from controller.marking.qcn_cp import CNM_CLONE_SESSION
+from controller.marking.qcn_in_cp import Culprit, QcnInPort
+from controller.pfc import PFC_CLONE_SESSION
+from hosts import wire
+
+# A flow that has nothing inside for long: back out of the port that it came in at.
+FREE_PORT = 1
+SLOTS = 255
+
+
+def packet(destination: int, qp: int, psn: int = 0, source: int = 1) -> bytes:
+    """Of a flow between two ports' hosts."""
+    return wire.encode_data(
+        wire.DataPacket(host_mac(source), port_mac(source), host_ip(source), host_ip(destination), qp, psn, bytes(1000))
+    )
+
+
+class QcnInTest(PcnTest):
+    """Every packet of port 1 is sampled, unless a test says otherwise."""
+
+    program = "qcn_in"
+    q_eq, w = 5 * FRAME, 2
+    point: ClassVar[QcnInPort] = QcnInPort(1, q_eq, w, sample_bytes=1)
+
+    def plan(self) -> SwitchPlan:
+        return replace(super().plan(), marking=(self.point,), clone_sessions=(PFC_CLONE_SESSION, CNM_CLONE_SESSION))
+
+    def tearDown(self) -> None:
+        """Nothing inside is known of nothing inside."""
+        super().tearDown()
+        self.assertEqual(self.switch.read_registers("slots_used", [1, 2])[1], 0)
+        slots = [1 << 8 | slot for slot in range(SLOTS + 1)]
+        self.assertEqual(set(self.switch.read_registers("occupants", slots).values()), {0})
+        buckets = [1 << 9 | bucket for bucket in range(512)]
+        self.assertEqual(set(self.switch.read_registers("flow_bytes", buckets).values()), {0})
+
+    def notified(self) -> int:
+        """Messages because of port 1."""
+        return self.counters("notified").get(index(1), 0)
+
+    def told(self, n: int) -> list[wire.CnmPacket]:
+        """The next n messages to the host at port 1."""
+        found: list[wire.CnmPacket] = []
+        while len(found) < n:
+            found += messages(self.receive(1))
+        return found
+
+
+class TheQueueIsWhatTheInputHasInside(QcnInTest):
+    """Whichever outputs it waits for; not what others have there. Byte for byte, each to its own source."""
+
+    def runTest(self) -> None:
+        for port in (2, 3):
+            self.pause(port)
+        self.send(3, *(data(3, 2, psn=psn) for psn in range(20)))
+        self.wait_until_waiting(2, 20)
+        n, expected = 30, []
+        for number in range(n):
+            value = feedback((number + 1) * FRAME, number * FRAME, self.q_eq, self.w)
+            if value:
+                expected.append(message(1, 2 + number % 2, number, value, (number + 1) * FRAME, 7 + number))
+        self.send(1, *(packet(2 + number % 2, 7 + number, number) for number in range(n)))
+        self.expect(1, *expected)
+        self.expect_nothing(1)
+        self.assertEqual(self.counters("notified"), {index(1): len(expected)})
+        self.assertEqual(self.register("held_bytes", index(1)), n * FRAME)
+        self.assertEqual(self.register("sampled_bytes", index(1)), n * FRAME)
+        self.assertEqual(self.counters("dropped"), {})
+
+
+class OnlyLosslessRoceOfItsPortIsSampled(QcnInTest):
+    def runTest(self) -> None:
+        self.pause(SLOW_PORT)
+        self.send(2, *(data(2, SLOW_PORT, psn=psn) for psn in range(12)))
+        self.send(1, *(data(1, SLOW_PORT, psn=psn, dscp=0, payload=250) for psn in range(12)))
+        self.send(1, *(cnp(1, SLOW_PORT) for _ in range(12)))
+        self.wait_until_waiting(SLOW_PORT, 12)
+        self.advance(0.1)
+        self.assertEqual(self.counters("notified"), {})
+        self.assertEqual(self.registers("sampled_bytes"), {})
+
+
+class SamplesAreAsFarApart(QcnInTest):
+    """However bad it is: the interval is fixed unless the table says that it is adaptive."""
+
+    adaptive = False
+    sample = 20 * FRAME
+    w = 0
+    point = QcnInPort(1, 20 * FRAME, 0, sample)
+
+    def plan(self) -> SwitchPlan:
+        return replace(super().plan(), marking=(replace(self.point, adaptive=self.adaptive),))
+
+    def runTest(self) -> None:
+        n = 1000
+        self.pause(2)
+        self.send(1, *(data(1, 2, psn=psn) for psn in range(n)))
+        self.wait_until_waiting(2, n)
+        found = self.told(self.notified())
+        self.assertEqual(found[-1].feedback, 63)
+        for before, after in itertools.pairwise(found):
+            step = 1 + before.feedback // 8 if self.adaptive else 1
+            counted = (after.psn - before.psn) * FRAME * step
+            self.assertGreaterEqual(counted, 0.85 * self.sample, before)
+            self.assertLess(counted, 1.15 * self.sample + FRAME * step, before)
+        self.assertGreater(len(found), 300 if self.adaptive else 40)
+
+
+class SamplesAreCloserTheWorseItIs(SamplesAreAsFarApart):
+    adaptive = True
+
+
+class Occupancy(QcnInTest):
+    """Two flows wait behind pauses, at two outputs, and packets of a third one, which never waits, are sampled."""
+
+    n, more, samples = 60, 20, 600
+    q_eq = FRAME
+    point = QcnInPort(1, q_eq, 0, sample_bytes=1)
+
+    def fill(self) -> None:
+        """Without a message: the set point is out of reach."""
+        self.reprogram(replace(self.point, q_eq_bytes=10**9))
+        for port in (2, 3):
+            self.pause(port)
+        self.send(1, *(packet(2, 5, psn) for psn in range(self.n)), *(packet(3, 9, psn) for psn in range(self.more)))
+        self.wait_until_waiting(2, self.n)
+        self.wait_until_waiting(3, self.more)
+        self.assertEqual(self.notified(), 0)
+        self.reprogram(self.point)
+
+    def reprogram(self, point: QcnInPort) -> None:
+        self.switch.modify(point.entries())
+
+    def sample(self, n: int) -> Counter[tuple[bytes, int]]:
+        """Whom n packets that find the others waiting tell: the flow's destination and QP."""
+        found: Counter[tuple[bytes, int]] = Counter()
+        before = self.notified()
+        for psn in range(n):
+            frame = packet(FREE_PORT, 3, psn)
+            self.send(1, frame)
+            passed = False
+            while not passed:
+                (arrival,) = self.receive(1)
+                passed = arrival.frame == forwarded(frame, FREE_PORT)
+                found.update((told.src_ip, told.flow) for told in messages([arrival]))
+        while sum(found.values()) < self.notified() - before:
+            found.update((told.src_ip, told.flow) for told in messages(self.receive(1)))
+        return found
+
+
+class ByChance(Occupancy):
+    """A flow is told with probability q_n / q: within three standard deviations of the binomial distribution."""
+
+    point = QcnInPort(1, FRAME, 0, sample_bytes=1, culprit=Culprit.RANDOM)
+
+    def runTest(self) -> None:
+        self.fill()
+        self.assertEqual(self.switch.read_register("slots_used", 1), self.n + self.more)
+        found = self.sample(self.samples)
+        told = sum(found.values())
+        # With 8 looks into as many slots as packets were ever inside, next to no sample finds nobody.
+        self.assertGreater(told, 0.99 * self.samples)
+        share = self.n / (self.n + self.more + 1)
+        allowed = 3 * math.sqrt(share * (1 - share) / told)
+        self.assertLess(abs(found[(host_ip(2), 5)] / told - share), allowed, found)
+        self.assertLess(found[(host_ip(FREE_PORT), 3)], told * 0.05, found)
+        self.assertEqual({flow for _, flow in found} - {3}, {5, 9})
+
+
+class TheLargestAlone(Occupancy):
+    """None to the innocent, and none to the second. When the largest has left, the next one is told."""
+
+    point = QcnInPort(1, FRAME, 0, sample_bytes=1, culprit=Culprit.LARGEST)
+
+    def runTest(self) -> None:
+        self.fill()
+        found = self.sample(50)
+        self.assertEqual(found, {(host_ip(2), 5): 50})
+        self.resume(2)
+        self.receive(2, self.n)
+        self.send(1, packet(3, 9, self.more))
+        self.assertEqual([(told.src_ip, told.flow) for told in self.told(1)], [(host_ip(3), 9)])
+        self.assertEqual(self.sample(20), {(host_ip(3), 9): 20})
+
+
+class AFullArray(Occupancy):
+    """What has no slot can't be told; all others can, and slots come back (tearDown)."""
+
+    n, more = 200, 100
+    point = QcnInPort(1, FRAME, 0, sample_bytes=1, culprit=Culprit.RANDOM)
+
+    def runTest(self) -> None:
+        self.fill()
+        self.assertEqual(self.switch.read_register("slots_used", 1), SLOTS)
+        found = self.sample(300)
+        share = self.n / SLOTS
+        self.assertLess(abs(found[(host_ip(2), 5)] / 300 - share), 3 * math.sqrt(share * (1 - share) / 300), found)
+        self.assertEqual(set(found), {(host_ip(2), 5), (host_ip(3), 9)})
+
+
+class ByTheTimeThatPacketsWait(QcnInTest):
+    """A sample tells the next departure that the dice takes: one that waited w of D us with probability w / D, one that
+    waited for nothing never."""
+
+    rounds, wait_s, longest_s = 150, 0.5, 1.0
+    point = QcnInPort(1, FRAME // 2, 0, sample_bytes=1, culprit=Culprit.SOJOURN, sojourn_us=round(longest_s * 1e6))
+
+    def runTest(self) -> None:
+        for psn in range(self.rounds):
+            self.pause(2)
+            self.send(1, packet(2, 5, psn))
+            self.advance(self.wait_s)
+            free = packet(FREE_PORT, 3, psn)
+            self.send(1, free)
+            self.expect(1, forwarded(free, FREE_PORT))
+            before = self.notified()
+            self.assertNotEqual(self.register("pending_feedback", index(1)), 0)
+            self.resume(2)
+            self.receive(2)
+            if self.notified() > before:
+                (told,) = self.told(1)
+                self.assertEqual((told.src_ip, told.flow, told.queue_bytes), (host_ip(2), 5, 2 * FRAME))
+                self.assertEqual(self.register("pending_feedback", index(1)), 0)
+        share = self.wait_s / self.longest_s
+        allowed = 3 * math.sqrt(share * (1 - share) / self.rounds)
+        self.assertLess(abs(self.notified() / self.rounds - share), allowed)
+
+
+class ASampleThatWaitsIsReplaced(QcnInTest):
+    """By the next one; so packets that come together are told one message, by the first that leaves."""
+
+    point = QcnInPort(1, FRAME, 0, sample_bytes=1, culprit=Culprit.SOJOURN)
+
+    def runTest(self) -> None:
+        n = 10
+        self.pause(2)
+        self.send(1, *(packet(2, 5, psn) for psn in range(n)))
+        self.wait_until_waiting(2, n)
+        self.advance(0.001)
+        self.resume(2)
+        self.receive(2, n)
+        (told,) = self.told(1)
+        self.assertEqual((told.flow, told.feedback, told.queue_bytes), (5, 63, n * FRAME))
+        self.expect_nothing(1)
+
+
+class KeepAlive(QcnInTest):
+    """While PFC says PAUSE to the neighbour, departures sample, once a period; without it and after it none does."""
+
+    pfc_ports = (1, SLOW_PORT)
+    n, xoff = 40, 30
+    period_us = 20_000
+    point = QcnInPort(1, FRAME, 0, sample_bytes=10**9, culprit=Culprit.LARGEST, keep_alive_us=period_us)
+
+    def plan(self) -> SwitchPlan:
+        plan = super().plan()
+        first, *others = plan.pfc
+        return replace(
+            plan, pfc=(replace(first, xoff_bytes=self.xoff * FRAME, xon_bytes=(self.xoff - 20) * FRAME), *others)
+        )
+
+    def runTest(self) -> None:
+        self.pause(SLOW_PORT)
+        self.send(1, *(packet(SLOW_PORT, 5, psn) for psn in range(self.n)))
+        self.wait_until_waiting(SLOW_PORT, self.n)
+        self.expect(1, expected_pfc(1, LONG_PAUSE))
+        self.resume(SLOW_PORT)
+        self.receive(SLOW_PORT, self.n)
+        # 30 frames of 8.5 ms depart before the RESUME, every third of which is 20 ms after the latest sample.
+        self.assertIn(self.notified(), range(8, 12))
+        told = self.told(self.notified())
+        self.assertEqual({one.flow for one in told}, {5})
+        for one in told:
+            self.assertEqual(one.feedback, feedback(one.queue_bytes, 0, FRAME, 0))
+            self.assertGreaterEqual(one.queue_bytes, (self.xoff - 20) * FRAME)
+
+
+class KeepAliveOff(KeepAlive):
+    point = replace(KeepAlive.point, keep_alive_us=0)
+
+    def runTest(self) -> None:
+        self.pause(SLOW_PORT)
+        self.send(1, *(packet(SLOW_PORT, 5, psn) for psn in range(self.n)))
+        self.wait_until_waiting(SLOW_PORT, self.n)
+        self.expect(1, expected_pfc(1, LONG_PAUSE))
+        self.resume(SLOW_PORT)
+        self.receive(SLOW_PORT, self.n)
+        self.expect(1, expected_pfc(1, 0))
+        self.expect_nothing(1)
+        self.assertEqual(self.notified(), 0)
+
+
+class PfcFramesComeFirst(QcnInTest):
+    """A packet can be cloned once: that which a PAUSE falls due at isn't sampled, the next one is."""
+
+    pfc_ports = (1, 2)
+    n, xoff = 12, 8
+
+    def plan(self) -> SwitchPlan:
+        plan = super().plan()
+        pfc = tuple(replace(port, xoff_bytes=self.xoff * FRAME, xon_bytes=FRAME) for port in plan.pfc)
+        return replace(plan, pfc=pfc)
+
+    def runTest(self) -> None:
+        self.pause(2)
+        self.send(1, *(data(1, 2, psn=psn) for psn in range(self.n)))
+        self.wait_until_waiting(2, self.n)
+        expected, old = [expected_pfc(1, LONG_PAUSE)], 0
+        for psn in range(self.n):
+            queue = (psn + 1) * FRAME
+            value = feedback(queue, old, self.q_eq, self.w)
+            if psn != self.xoff:
+                old = queue
+                if value:
+                    expected.append(message(1, 2, psn, value, queue))
+        arrivals = self.receive(1, len(expected))
+        self.assertEqual(sorted(a.frame.hex() for a in arrivals), sorted(frame.hex() for frame in expected))
+        self.resume(2)
+        self.receive(2, self.n)
+        self.expect(1, expected_pfc(1, 0))
