@@ -8,6 +8,7 @@ import signal
 import socket
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any, NoReturn
@@ -71,7 +72,19 @@ def _again(otherwise: Callable[[sys.UnraisableHookArgs], object], lost: sys.Unra
     else:
         otherwise(lost)
         return
-    threading.Timer(_AGAIN_S, signal.pthread_kill, (threading.main_thread().ident, number)).start()
+    threading.Thread(target=_send_again, args=(number, threading.main_thread().ident), daemon=True).start()
+
+
+def _send_again(number: int, main: int) -> None:
+    """Once the main thread has left the hook: within it, a second exception would be dropped for good."""
+    while True:
+        time.sleep(_AGAIN_S)
+        frame = sys._current_frames().get(main)
+        while frame is not None and frame.f_code is not _again.__code__:
+            frame = frame.f_back
+        if frame is None:
+            signal.pthread_kill(main, number)
+            return
 
 
 def wait() -> NoReturn:

@@ -58,6 +58,23 @@ def test_a_signal_ends_a_wait(what: str, when: str) -> None:
 
 
 @pytest.mark.parametrize("number", ["SIGTERM", "SIGINT"])
+def test_a_signal_is_not_lost_where_the_machine_stalls_while_it_is_sent_again(number: str) -> None:
+    """Python raises nothing out of the hook that is told of a dropped exception, either."""
+    stalls = """
+import threading, time
+start = threading.Thread.start
+def stalled(thread):
+    start(thread)
+    time.sleep(0.3)
+threading.Thread.start = stalled
+"""
+    ends = _ENDS["a network's process"].replace("signals.Terminated", "(signals.Terminated, KeyboardInterrupt)")
+    code = f"import signal, sys\n{stalls}{_IN_A_DESTRUCTOR.replace('SIGTERM', number)}\n{ends}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=LIMIT_S, check=False)
+    assert (done.returncode, done.stderr) == (7, "")
+
+
+@pytest.mark.parametrize("number", ["SIGTERM", "SIGINT"])
 def test_a_signal_that_python_cannot_raise_where_it_comes_is_not_lost(number: str) -> None:
     """As while an import ends: there Python prints "Exception ignored in ..." and goes on."""
     ends = _ENDS["a network's process"].replace("signals.Terminated", "(signals.Terminated, KeyboardInterrupt)")
