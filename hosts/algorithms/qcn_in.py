@@ -37,7 +37,7 @@ class OccupancyParameters(QcnParameters):
     culprit: ClassVar[str] = "random"
     keep_alive: float = parameter(1, "count", "QCN at inputs: a paused input samples what departs; 0: not", most=1)
     longest_wait_s: float = parameter(
-        1.4e-3, "time", "QCN at inputs: the longest that a packet waits, for sojourn sampling", least=1e-6, most=1
+        1.4e-3, "time", "QCN at inputs: the longest wait, for sojourns", least=1e-6, most=1
     )
 
 
