@@ -117,7 +117,7 @@ def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[obje
         table.add_row(*row)
     console = Console(highlight=False)
     if not console.is_terminal:
-        console = Console(highlight=False, width=200)
+        console = Console(highlight=False, width=500)
     console.print(title, soft_wrap=True, markup=False)
     console.print(table)
 
