@@ -217,11 +217,13 @@ int nic_add(struct nic *nic, struct nic_flow *flow, double now_s)
     return 0;
 }
 
-static uint32_t index_of(const struct nic *nic, const struct nic_flow *flow)
+/* False: the flow has ended. Python hears of that a little later, and may ask for something until then. */
+static bool find_flow(const struct nic *nic, const struct nic_flow *flow, uint32_t *index)
 {
-    uint32_t index = 0;
-    while (nic->flows[index] != flow) index++;
-    return index;
+    for (*index = 0; *index < nic->n_flows; (*index)++) {
+        if (nic->flows[*index] == flow) return true;
+    }
+    return false;
 }
 
 /* Ends the flow; its last frame departs at `at_ps`. */
@@ -236,18 +238,20 @@ static void end_flow(struct nic *nic, uint32_t index, uint64_t at_ps)
 /* The flow starts no further frame. Frames that have started still depart. */
 void nic_remove(struct nic *nic, struct nic_flow *flow, double now_s)
 {
+    uint32_t index;
+    if (!find_flow(nic, flow, &index)) return;
     nic_account(nic, now_s);
-    end_flow(nic, index_of(nic, flow), pacing_stopped(flow->sent != 0, nic->free_ps, nic->delay_ps, picoseconds(now_s)));
+    end_flow(nic, index, pacing_stopped(flow->sent != 0, nic->free_ps, nic->delay_ps, picoseconds(now_s)));
 }
 
 void nic_set_rate(struct nic *nic, struct nic_flow *flow, double rate_bps, double now_s)
 {
-    if (rate_bps == flow->rate_bps) return;
+    uint32_t index;
+    if (rate_bps == flow->rate_bps || !find_flow(nic, flow, &index)) return;
     nic_account(nic, now_s);
     flow->rate_bps = rate_bps;
     flow->interval_ps = pacing_interval((uint64_t)flow->frame_bits, rate_bps);
-    struct pacing_flow *entry = &nic->entries[index_of(nic, flow)];
-    pacing_new_interval(entry, flow->sent != 0, flow->base_ps, flow->interval_ps, picoseconds(now_s));
+    pacing_new_interval(&nic->entries[index], flow->sent != 0, flow->base_ps, flow->interval_ps, picoseconds(now_s));
     nic->chosen = false;
 }
 

@@ -163,6 +163,33 @@ def test_what_is_due_leaves_and_what_the_kernel_refuses_leaves_later() -> None:
         assert host.sender.stats()[0].state == "done"
 
 
+@pytest.mark.parametrize("stopped", [False, True])
+def test_a_flow_whose_last_packet_leaves_beside_a_cnp_for_it_has_ended(stopped: bool) -> None:
+    """Python reads the CNP first: it sets the rate of a flow, or stops one, that the NIC has ended already."""
+    with Host() as host:
+        now = host.clock.now()
+        for number, size in ((1, 1000), (2, None)):
+            request = FlowRequest(number, "10.0.0.1", "00:00:00:00:00:01", now, size_bytes=size)
+            host.sender.start(request, now)
+        ending, other = host.nic.flows
+        known_to_have_ended: list[bool] = []
+
+        def on_cnp(event: Event) -> None:
+            known_to_have_ended.append(ending not in host.nic.flows)
+            if stopped:
+                host.nic.remove(ending, event.at_s)
+            else:
+                host.nic.set_rate(ending, LINE / 2, event.at_s)
+
+        host.events.listen(FRAME, on_cnp)
+        host.far.send(wire.encode_cnp(CnpPacket(PEER_MAC, MAC, PEER, IP, 1, True, 77)))
+        host.run_until(lambda: ending.departed == 1 and other.departed > 1)
+        assert known_to_have_ended == [False]
+        assert host.nic.flows == (other,)
+        assert [flow.state for flow in host.sender.stats()] == ["done", "sending"]
+        assert other.rate_bps == LINE
+
+
 def test_it_returns_when_it_is_called() -> None:
     with Host() as host:
         host.caller.send(b"x")
