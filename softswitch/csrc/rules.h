@@ -22,11 +22,10 @@ static rules_packet rules_copy(rules_switch *, rules_packet);
 /* An unparsed packet with the frame as it entered ingress, from the same ingress port. RULES_NONE: no memory. */
 static rules_packet rules_copy_unparsed(rules_switch *, rules_packet, const uint8_t *frame, uint32_t length);
 /* These take ownership of the packet: they add it to a port's queue; send it back to ingress, with the metadata of a field list;
- * drop it, as the program says; free it. */
+ * drop it, since the program drops it or its multicast group doesn't exist. */
 static void rules_enqueue(rules_switch *, rules_packet, uint32_t port);
 static void rules_reenter(rules_switch *, rules_packet, int32_t list, enum sw_instance_type);
 static void rules_drop(rules_switch *, rules_packet);
-static void rules_discard(rules_switch *, rules_packet);
 static void rules_digest(rules_switch *, rules_packet);
 
 /* ---- the rules ---- */
@@ -47,7 +46,7 @@ static void rules_preserve(rules_switch *sw, int32_t list, const struct sw_packe
     to->std.instance_type = type;
 }
 
-/* Takes ownership of the packet, which becomes the last replica. */
+/* Takes ownership of the packet, which becomes the last replica. No group is empty (pre.c). */
 static void rules_replicate(rules_switch *sw, rules_packet packet, const struct sw_group *group)
 {
     for (uint32_t i = 0; i < group->n; i++) {
@@ -57,7 +56,6 @@ static void rules_replicate(rules_switch *sw, rules_packet packet, const struct 
         rules_view(sw, copy)->std.egress_rid = group->replicas[i].instance;
         rules_enqueue(sw, copy, group->replicas[i].port);
     }
-    if (group->n == 0) rules_discard(sw, packet);
 }
 
 /* Clones the frame as it entered ingress: parsed again, with the field list's values after ingress. */
@@ -115,7 +113,7 @@ static void rules_ingress(rules_switch *sw, rules_packet packet)
         const struct sw_group *group = sw_pre_find(rules_groups(sw), p->std.mcast_grp);
         p->std.instance_type = SW_REPLICATION;
         if (group != NULL) rules_replicate(sw, packet, group);
-        else rules_discard(sw, packet);
+        else rules_drop(sw, packet);
         return;
     }
     if (p->std.egress_spec == instance->drop_port) {

@@ -11,6 +11,7 @@ from networks import PFC_ONLY, star, with_flows
 
 from controller.errors import SwitchError
 from controller.programs import Program
+from controller.switch import TableAction, TableEntry, TableMatch
 from softswitch.codegen.generate import generate
 from softswitch.program.load import load_program
 from topologies.model import FlowSpec
@@ -60,13 +61,15 @@ def has_place(program: Program) -> bool:
     return "sw_inplace inplace" in generate(load_program(program.json.read_text(encoding="utf-8")), inplace=True)
 
 
-def run(program: Program, *, inplace: bool) -> Totals:
-    """A flow across a switch without a route."""
+def run(program: Program, *, inplace: bool, route: TableAction | None = None) -> Totals:
+    """A flow across a switch without a route, or with this one."""
     with VirtualNetwork(star(2), PFC_ONLY, program=load(program, inplace)) as network:
         tables = load_program(program.json.read_text(encoding="utf-8")).tables
         routes = next(i for i, table in enumerate(tables) if table.name.endswith("ipv4_lpm"))
         for handle in range(len(network.topology.hosts)):
             network.switches["s0"].native.table_delete(routes, handle)
+        if route is not None:
+            network.switches["s0"].insert([TableEntry("ipv4_lpm", match=TableMatch(dst_addr="10.0.0.0/8"), action=route)])
         with_flows(network, [FlowSpec(1, "h0", "r0", size_bytes=1000 * N_PACKETS)]).run(until_s=1e-3)
         return network.totals()
 
@@ -81,6 +84,14 @@ def test_what_a_copy_of_standard_metadata_drops(tmp_path: Path, fields: list[str
     totals = run(copying, inplace=inplace)
     assert totals.dropped == N_PACKETS
     assert totals == run(compiled, inplace=inplace)
+
+
+def test_packets_to_a_port_without_a_link_are_dropped_in_both_forms() -> None:
+    program = Program.compiled("pcn_native")
+    nowhere = TableAction("ipv4_forward", dst_mac="02:00:00:00:00:01", port=9)
+    in_place, general = (run(program, inplace=inplace, route=nowhere) for inplace in (True, False))
+    assert in_place.dropped == in_place.traversals == N_PACKETS
+    assert in_place == general
 
 
 @pytest.mark.parametrize("inplace", [True, False])

@@ -58,7 +58,6 @@ static const struct sw_pre *rules_clone_sessions(struct hop *hop) { return &hop-
 static uint64_t rules_now_us(struct hop *hop) { return now_us(hop->net); }
 static struct sw_packet *rules_view(struct hop *hop, uint32_t id) { return &plain_of(hop->net, id)->p; }
 static uint32_t *rules_truncate_to(struct hop *hop, uint32_t id) { return &plain_of(hop->net, id)->truncate_to; }
-static void rules_discard(struct hop *hop, uint32_t id) { vn_packet_free(hop->net, id); }
 
 static void rules_drop(struct hop *hop, uint32_t id)
 {
@@ -120,7 +119,7 @@ static void rules_enqueue(struct hop *hop, uint32_t id, uint32_t number)
     if (hop->passes == MAX_PASSES) {
         vn_fail(net, "a packet went through port %u %u times without time going on", number, hop->passes);
     }
-    if (net->failed || number >= SW_MAX_PORTS || queue >= VN_CLASSES) vn_packet_free(net, id);
+    if (net->failed || number >= SW_MAX_PORTS || queue >= VN_CLASSES) rules_drop(hop, id);
     else vn_plain_egress(net, hop->node, (uint16_t)number, id, queue, 0, hop->passes + 1);
 }
 
@@ -165,6 +164,7 @@ enum vn_verdict vn_plain_egress(struct vn_net *net, struct vn_node *node, uint16
     enum rules_verdict verdict = rules_egress(&(struct hop){net, node, passes}, id, port, queue, left);
     if (verdict != RULES_SEND) return verdict == RULES_RECIRCULATED ? VN_RECIRCULATED : VN_DROPPED;
     if (node->out[port] == VN_NONE) {
+        net->dropped++;
         vn_packet_free(net, id);
         return VN_DROPPED;
     }
