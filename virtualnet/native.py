@@ -87,7 +87,7 @@ class LinkStats(ctypes.Structure):
     _fields_ = [
         (name, _u64)
         for name in (
-            "packets", "bytes", "pause", "resume", "paused_ps", "refused", "held_max", "held_limit", "expired",
+            "packets", "bytes", "pause", "resume", "paused_ps", "refused", "expired", "held_max", "held_limit",
         )
     ]  # fmt: skip
 

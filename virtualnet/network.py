@@ -37,7 +37,8 @@ _PORT_MAC = 0x02_50_43_4E_00_00
 
 @dataclass(frozen=True)
 class LinkStats:
-    """One direction of a link, named by the port it leaves. `paused_s`: how long PFC frames over it said stop.
+    """One direction of a link, named by the port it leaves. `paused_s`: from XOFF to XON, for PAUSEs sent over it,
+    summed over classes. `refused`: tail drops at its output queues. `expired`: PAUSEs of its classes that ran out.
 
     `held_max` and `held_limit` concern what came in over it: bytes that one lossless class had inside, and what PFC
     guarantees (XOFF and what can be in flight then).
@@ -56,7 +57,9 @@ class LinkStats:
 
 @dataclass(frozen=True)
 class Totals:
-    """The run so far. A traversal is a packet through a switch's ingress; `data_traversals` counts data alone.
+    """The run so far. A traversal is a packet that comes into a switch; `data_traversals` counts data alone. `dropped`:
+    by programs, which drop each PFC frame that they are given, or for a port without a link or a multicast group that
+    doesn't exist. Tail drops are a link's (`LinkStats.refused`).
 
     `packets_most` is how many frames were in memory at once. Nodes don't go strictly in step, so it is a fact of the
     engine rather than of the model.
@@ -100,7 +103,7 @@ class _Progress:
 class VirtualNetwork(Sources):
     """All switches run `program` (the scheme's, with native PFC) and are programmed as live ones are.
 
-    `response_s`: from the arrival of a PFC frame to its effect. `pfc` False: no PFC below the pipeline, for programs
+    `response_s`: from the arrival of a PFC frame to its effect. `pfc` False: no PFC outside the program, for those
     that do it themselves. No result depends on the rest: `queues` is how events wait for their turn, each node's by
     themselves or all in one queue; `inplace` False takes the program's general form; `prefetch` False doesn't fetch the
     state of coming events into the processor's caches.

@@ -1,5 +1,5 @@
-"""PFC below the pipeline: lossless by construction, PAUSE and RESUME where the thresholds say, expiry, response time;
-and the program that does it itself marks the same packets."""
+"""PFC outside the P4 program: lossless by construction, PAUSE and RESUME where the thresholds say, expiry,
+response time; and the program that does it itself marks the same packets."""
 
 from __future__ import annotations
 

@@ -69,7 +69,8 @@ def run(program: Program, *, inplace: bool, route: TableAction | None = None) ->
         for handle in range(len(network.topology.hosts)):
             network.switches["s0"].native.table_delete(routes, handle)
         if route is not None:
-            network.switches["s0"].insert([TableEntry("ipv4_lpm", match=TableMatch(dst_addr="10.0.0.0/8"), action=route)])
+            every = TableMatch(dst_addr="10.0.0.0/8")
+            network.switches["s0"].insert([TableEntry("ipv4_lpm", match=every, action=route)])
         with_flows(network, [FlowSpec(1, "h0", "r0", size_bytes=1000 * N_PACKETS)]).run(until_s=1e-3)
         return network.totals()
 

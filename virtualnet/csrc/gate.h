@@ -1,5 +1,6 @@
-/* The gate below the pipeline: may a class start a frame on this link? Flow control closes and opens it (pfc.c, on PAUSE and
- * RESUME); a switch's port and a host's NIC check it. Flow-control frames, and a host's CNPs and ACKs, bypass it. */
+/* A link's transmission gates: may a class start a frame? Flow control closes and opens them (pfc.c, on PAUSE and RESUME). A
+ * switch's port checks them before it dequeues for egress, a host's NIC before it starts a frame. Flow-control frames, and a
+ * host's CNPs and ACKs, bypass them. */
 #ifndef VN_GATE_H
 #define VN_GATE_H
 

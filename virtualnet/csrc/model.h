@@ -29,7 +29,7 @@ struct vn_packet {
     uint32_t next, flow;
     uint32_t in_link;  /* the link by which it came into this switch */
     uint16_t bytes;    /* length of the frame at the last link or queue */
-    bool data, counted; /* a data packet; it is counted in the input occupancy of in_link */
+    bool data, counted; /* a data packet; it is counted in the ingress occupancy of in_link */
     uint32_t enq_timestamp, enq_qdepth;
     uint8_t bridged[SW_BRIDGED_BYTES];
 } __attribute__((aligned(64)));
@@ -40,15 +40,16 @@ struct vn_plain {
     uint32_t truncate_to;
 };
 
-/* One class of a link, in one cache line: the output queue where the link starts, the input occupancy where it ends. */
+/* One class of a link, in one cache line: the output queue where the link starts, the ingress occupancy (the bytes of the class
+ * that came in over the link and haven't left the switch) where it ends. */
 struct vn_class {
     struct vn_fifo queue;
     uint32_t xoff, xon;
     bool lossless;               /* PFC protects it where the link ends */
     uint64_t queued_bytes;
     uint64_t paused_until;       /* by the latest PAUSE, if the gate is closed */
-    uint64_t held_bytes, held_max; /* input occupancy: bytes in the switch that came in over the link; its maximum */
-    uint64_t xoff_since;         /* when XOFF was passed and a PAUSE sent; VN_NEVER: the far end may send */
+    uint64_t held_bytes, held_max; /* the ingress occupancy; its maximum */
+    uint64_t xoff_since;         /* when XOFF was passed; VN_NEVER: a RESUME was queued since */
 } __attribute__((aligned(64)));
 
 /* A frame in flight; a ring holds them in the order of arrival. `due`: when the last bit has arrived. */
@@ -85,7 +86,7 @@ struct vn_link {
     uint8_t last_class;               /* class of the latest departure */
 
     FILE *capture __attribute__((aligned(64)));
-    struct vn_inputs *inputs; /* virtual output queues; a class's `queue` counts their packets and is empty. NULL with FIFO */
+    struct vn_inputs *inputs; /* the queues of each input; of a class's `queue`, only `packets` is then used. NULL with FIFO */
     uint64_t rate_bps;
     struct vn_fifo control, arrived; /* sent first: PFC frames, CNPs, ACKs; arrived: PFC frames that await the response time */
     uint32_t to;
@@ -98,8 +99,8 @@ struct vn_link {
     uint64_t refresh, pause, resume, paused_ps, refused, expired;
     uint16_t quanta;
     uint8_t mac[6];
-    uint64_t limit[VN_CLASSES];      /* XOFF plus headroom: the most that the input occupancy can be */
-    uint64_t pause_sent[VN_CLASSES]; /* when the latest PAUSE was; VN_NEVER: none is in effect */
+    uint64_t limit[VN_CLASSES];      /* XOFF plus headroom: the most that the ingress occupancy can be */
+    uint64_t pause_sent[VN_CLASSES]; /* when the latest PAUSE was queued; VN_NEVER: RESUME was since */
     uint64_t blocked_until[VN_CLASSES]; /* until then the class can't send: a packet of it was recirculated */
 } __attribute__((aligned(64)));
 
@@ -114,7 +115,7 @@ struct vn_node {
     uint32_t link; /* of a host */
     struct vn_tournament events; /* a slot per port; slot 0: the first of `others`. Arrivals are listed (order.c) */
     struct vn_queue others;      /* events other than arrivals, VN_EV_PORT and VN_EV_NIC */
-    struct vn_queue starts;      /* later than the flow starts in `others`: a list, see nic.c */
+    struct vn_queue starts;      /* flow starts that aren't in `others` yet: a list, see nic.c */
     uint32_t n_starting;         /* flow starts in `others` */
     uint64_t last_start;         /* the latest of these */
     bool unsorted;               /* `starts` isn't in order */

@@ -6,7 +6,7 @@
 
 static uint64_t interval_of(const struct vn_flow *flow) { return pacing_interval(8u * flow->frame_bytes, flow->rate_bps); }
 
-/* When RESUME or a PAUSE's end will open the gate isn't known. */
+/* An event opens a closed gate (VN_EV_PFC or VN_EV_EXPIRY), and calls vn_nic_changed. */
 static uint64_t admits(const void *link, uint32_t class, uint64_t at) { return vn_gate_closed(link, class) ? PACING_NEVER : at; }
 
 /* The NIC's next action: a function of the state of the NIC and its flows, so it stays valid until that changes. */

@@ -31,7 +31,7 @@ static inline void vn_port_admit(struct vn_net *, uint32_t link, uint32_t id, ui
 static void vn_port_serve(struct vn_net *, struct vn_link *, uint32_t number); /* sends, if the link is free */
 
 /* ---- pfc.c ---- */
-/* A packet enters the input occupancy. Not static: a test calls it without a packet. */
+/* A packet enters the ingress occupancy. Not static: a test calls it without a packet. */
 void vn_pfc_admitted(struct vn_net *, uint32_t in_link, uint32_t priority, uint32_t bytes);
 static void vn_pfc_departed(struct vn_net *, uint32_t in_link, uint32_t priority, uint32_t bytes);
 static void vn_pfc_arrived(struct vn_net *, uint32_t link, uint32_t id);

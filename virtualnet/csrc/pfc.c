@@ -1,5 +1,5 @@
-/* Priority flow control below the pipeline, IEEE 802.1Qbb: XOFF and XON on a link's input occupancy, PAUSE and RESUME frames in the
- * other direction, and the gate that they close and open.
+/* Priority flow control (IEEE 802.1Qbb) by the switch itself, without the P4 program: XOFF and XON on a link's ingress occupancy,
+ * PAUSE and RESUME frames in the other direction, and the gate that they close and open.
  *
  * A frame takes effect after the response time: first the program's ingress gets it, since programs may track pauses, then the gate
  * changes. So the egress of a departing packet sees the program's state after the frame. */
@@ -8,10 +8,10 @@
 #include "gate.h"
 #include "packets.h"
 
-/* XOFF and PFC headroom, the bytes that can still come in after XOFF. They come while the PAUSE waits for a frame and goes with a
- * PFC frame of each class, during both propagation delays, and in the far end's response time. Besides, three frames count whole:
- * the one that passed XOFF; the one of which a part had come in by then; the one that the far end has started when its gate
- * closes. */
+/* XOFF and PFC headroom, the bytes that can still come in after XOFF. They come while the PAUSE waits for the frame being sent and
+ * up to seven other PFC frames, while it is sent, during both propagation delays, and in the far end's response time. Besides,
+ * three frames count whole: the one that passed XOFF; the one of which a part had come in by then; the one that the far end has
+ * started when its gate closes. */
 void vn_pfc_limits(struct vn_net *net, uint32_t number)
 {
     struct vn_link *link = vn_link_of(net, number);

@@ -1,5 +1,5 @@
-/* Virtual output queues: in front of each class of an output link a FIFO for each input port, served round robin, a packet each.
- * So inputs share an output equally, where one FIFO serves them in proportion to their arrivals. */
+/* Virtual output queues, seen from the output: each class of an output link has a FIFO for each input port, served round robin, a
+ * packet each. So inputs share an output equally, where one FIFO serves them in proportion to their arrivals. */
 #ifndef VN_ROUND_ROBIN_H
 #define VN_ROUND_ROBIN_H
 

@@ -1,17 +1,18 @@
 /* The scheduler between the program's ingress and its egress, for one class of an output link: admit, next, release. Among
  * classes port.c applies strict priority, and the gate (gate.h).
  *
- * A switch is output-queued (FIFO), or has virtual output queues with round robin over its inputs (round_robin.h). Another
- * scheduler is a file beside that one, and a choice in these functions: no other code reads a class's queue. */
+ * It is a FIFO, or a queue for each input port with round robin (round_robin.h). Another scheduler is a file beside that one, and a
+ * choice in these functions: no other code reads a class's queue. */
 #ifndef VN_SCHEDULER_H
 #define VN_SCHEDULER_H
 
 #include "prefetch.h"
 #include "round_robin.h"
 
-enum { VN_LOSSY_LIMIT = 16 << 20 /* bytes: the limit of a queue that PFC doesn't protect */ };
+/* Bytes of an output queue above which it refuses lossy packets from links that have PFC. Without PFC no queue is limited. */
+enum { VN_LOSSY_LIMIT = 16 << 20 };
 
-/* A packet that leaves the queue for egress, and the input occupancy that its release gives back. */
+/* A packet that leaves the queue for egress, and the ingress occupancy that its release gives back. */
 struct vn_departure {
     uint32_t packet, left; /* left: packets left in the queue */
     uint32_t in_link, bytes;
@@ -58,7 +59,7 @@ SW_ALWAYS struct vn_departure vn_scheduler_next(struct vn_net *net, struct vn_li
     return (struct vn_departure){id, left, packet->in_link, packet->bytes, packet->counted};
 }
 
-/* After the packet was sent, or dropped by egress. A recirculated packet stays in the input occupancy. */
+/* Where the packet's transmission starts, or egress drops it. A recirculated packet stays in the ingress occupancy. */
 SW_ALWAYS void vn_scheduler_release(struct vn_net *net, uint32_t class, const struct vn_departure *departure)
 {
     if (departure->counted) vn_pfc_departed(net, departure->in_link, class, departure->bytes);

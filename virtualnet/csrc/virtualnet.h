@@ -58,7 +58,7 @@ int64_t vn_add_link(struct vn_net *, uint32_t a, uint16_t port_a, uint32_t b, ui
  * starts no frame, and drops none. */
 int vn_set_link(struct vn_net *, uint32_t link, uint64_t rate_bps, bool up);
 
-/* PFC at the switch where `link` ends. xoff, xon: thresholds in bytes on the link's input occupancy; quanta: pause time of a PAUSE,
+/* PFC at the switch where `link` ends. xoff, xon: thresholds in bytes on the link's ingress occupancy; quanta: pause time of a PAUSE,
  * which is sent again every refresh_ps; lossless: bit mask of the classes; mac: source address of the frames. */
 int vn_set_pfc(struct vn_net *, uint32_t link, uint32_t xoff, uint32_t xon, uint16_t quanta, uint64_t refresh_ps, uint8_t lossless,
                const uint8_t mac[6]);
@@ -76,8 +76,8 @@ struct vn_flow_config {
     uint64_t phase_ps;  /* from the start of a window to the first packet */
     uint64_t timer_ps, due_bytes; /* the RP's first timer and byte counter; VN_NEVER: none */
     double rate_bps, limit_bps; /* limit_bps: the largest rate, whatever the RP sets */
-    /* Templates, the first bytes of frames. data, last: a data packet and the flow's last one, PSN 0; cnp: without mark and
-     * RecRate; ack: without mark, PSN 0. */
+    /* Templates, the first bytes of frames, all ECT(0); data, last: a data packet and the flow's last one. The engine writes PSN,
+     * AckReq, mark and RecRate. */
     uint8_t data[VN_TEMPLATE_BYTES], last[VN_TEMPLATE_BYTES], cnp[VN_TEMPLATE_BYTES], ack[VN_TEMPLATE_BYTES];
 };
 /* A flow that starts now or later, and its algorithms. */
@@ -87,38 +87,41 @@ int vn_stop_flow(struct vn_net *, uint32_t flow);
 struct vn_flow_stats {
     uint64_t sent, sent_bytes, sent_payload; /* packets; bytes of frames; payload */
     uint64_t received, received_bytes, received_payload, marked_ce, marked_ue, out_of_order;
-    uint64_t cnps_sent, cnps_received;
+    uint64_t cnps_sent, cnps_received; /* received: CNMs, too */
     uint64_t start_ps, ended_ps, first_ps, last_ps, complete_ps; /* VN_NEVER: not yet */
     double rate_bps;
 };
 int vn_flow_stats(const struct vn_net *, uint32_t flow, struct vn_flow_stats *);
 
+/* Of one direction of a link. */
 struct vn_link_stats {
-    uint64_t packets, bytes; /* put on the wire, of all kinds */
-    uint64_t pause, resume;  /* PFC frames of all classes */
-    uint64_t paused_ps;      /* how long they paused the far end, summed over classes */
-    uint64_t refused;        /* lossy packets dropped at a full queue */
-    uint64_t held_max;       /* largest input occupancy of one lossless class, bytes */
-    uint64_t held_limit;     /* XOFF plus headroom */
-    uint64_t expired;        /* pauses of this direction that ran out without a RESUME */
+    /* Where it starts. */
+    uint64_t packets, bytes; /* of all kinds, whose transmission has started */
+    uint64_t pause, resume; /* PFC frames of all classes, the queued ones too */
+    uint64_t paused_ps; /* from XOFF to XON, for PAUSEs sent over it; summed over classes */
+    uint64_t refused; /* tail drops at its output queues (VN_LOSSY_LIMIT) */
+    uint64_t expired; /* PAUSEs of its classes that ran out without a RESUME */
+    /* Where it ends: what came in over it. */
+    uint64_t held_max; /* largest ingress occupancy of one lossless class, bytes */
+    uint64_t held_limit; /* XOFF plus headroom */
 };
 int vn_link_stats(const struct vn_net *, uint32_t link, struct vn_link_stats *);
 
 /* A sampler records the values of its sources at equal intervals. */
 enum vn_source {
-    VN_REGISTER = 0,        /* number: register; index: cell; object: switch */
+    VN_REGISTER = 0, /* number: register; index: cell; object: switch */
     VN_COUNTER_PACKETS = 1, /* likewise */
     VN_COUNTER_BYTES = 2,
-    VN_QUEUE_PACKETS = 3,   /* object: link; index: class. Output queue */
+    VN_QUEUE_PACKETS = 3, /* object: link; index: class. Output queue */
     VN_QUEUE_BYTES = 4,
-    VN_HELD_BYTES = 5,      /* object: link; index: class. Input occupancy */
-    VN_XOFF_SENT = 6,       /* object: link; index: class. 1: a PAUSE sent over it is in effect */
-    VN_PAUSE_SENT = 7,      /* object: link: PFC frames over it */
+    VN_HELD_BYTES = 5, /* object: link; index: class. Input occupancy */
+    VN_XOFF_SENT = 6, /* object: link; index: class. 1: XOFF passed, and no RESUME sent over it since */
+    VN_PAUSE_SENT = 7, /* object: link: PFC frames over it */
     VN_RESUME_SENT = 8,
     VN_LINK_BYTES = 9,
-    VN_FLOW_RATE = 10,      /* object: flow: bit/s */
+    VN_FLOW_RATE = 10, /* object: flow: bit/s */
     VN_FLOW_SENT_BYTES = 11, /* of frames */
-    VN_FLOW_RECEIVED = 12,   /* payload */
+    VN_FLOW_RECEIVED = 12, /* payload */
     VN_FLOW_RECEIVED_PACKETS = 13,
     VN_FLOW_MARKED_PACKETS = 14, /* marked CE, of those received */
 };
@@ -142,10 +145,13 @@ enum vn_reason vn_run(struct vn_net *, PyObject *flows, PyObject *on_window, PyO
 
 struct vn_totals {
     uint64_t now_ps, events, digest;
-    uint64_t traversals, data_traversals; /* packets through ingress; data packets only */
-    uint64_t packets, packets_most;       /* in the network now, and the most so far */
-    uint64_t dropped;                     /* by P4 programs */
-    uint64_t bad_frames, stray_frames;    /* at hosts: wrong checksum; not for this host */
+    /* Packets that came into switches; of these the data packets. PFC frames are among the former: programs get them. */
+    uint64_t traversals, data_traversals;
+    uint64_t packets, packets_most; /* in the network now, and the most so far */
+    /* In switches, by the program (which drops PFC frames, too), or on their way to a port without a link or a multicast group
+     * that doesn't exist. Tail drops are `refused` of vn_link_stats. */
+    uint64_t dropped;
+    uint64_t bad_frames, stray_frames; /* at hosts: wrong checksum; not for this host */
 };
 void vn_totals(const struct vn_net *, struct vn_totals *);
 
