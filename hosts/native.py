@@ -110,9 +110,9 @@ class NicState(ctypes.Structure):
     """struct nic_state"""
 
     allowed_bits: float
-    sent_bits: int
+    started_bits: int
     pauses: Any
-    _fields_ = (("allowed_bits", c_double), ("sent_bits", c_int64), ("pauses", PauseState * CLASSES))
+    _fields_ = (("allowed_bits", c_double), ("started_bits", c_int64), ("pauses", PauseState * CLASSES))
 
 
 class NativeNicFlow(ctypes.Structure):
@@ -128,9 +128,9 @@ class NativeNicFlow(ctypes.Structure):
     rate_bps: float
     interval_ps: int
     base_ps: int
-    sent: int
-    departed: int
-    departed_bytes: int
+    started: int
+    delivered: int
+    delivered_bytes: int
     due_bytes: int
     segment: int
     frame: int | None
@@ -141,7 +141,7 @@ class NativeNicFlow(ctypes.Structure):
         *((name, c_int64) for name in ("packets", "frame_bits", "last_bits")),
         *((name, c_double) for name in ("start_s", "end_s", "rate_bps")),
         *((name, c_uint64) for name in ("interval_ps", "base_ps")),
-        *((name, c_int64) for name in ("sent", "departed", "departed_bytes", "due_bytes", "segment")),
+        *((name, c_int64) for name in ("started", "delivered", "delivered_bytes", "due_bytes", "segment")),
         *((name, c_void_p) for name in ("frame", "last_frame")),
     )
 
@@ -247,7 +247,7 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "nic_paused_s": (c_double, [c_void_p, ctypes.c_int, c_double]),
     "nic_reset_counters": (None, [c_void_p, c_double]),
     "nic_due": (_ITEM, [c_void_p, c_uint32, c_double]),
-    "nic_departed": (None, [c_void_p, c_double]),
+    "nic_delivered": (None, [c_void_p, c_double]),
     "nic_frame": (c_uint32, [_ITEM, c_void_p]),
     "received_new": (c_void_p, [POINTER(_EventList)]),
     "received_free": (None, [c_void_p]),

@@ -47,7 +47,7 @@ class NicFlow(NativeNicFlow):
 
 
 class Left(NamedTuple):
-    """A frame that left: packet `number` of a flow, or a control frame (None). `due_s` is when it was to leave."""
+    """A delivered frame: packet `number` of a flow, or a control frame (None). `due_s` is when it was due."""
 
     due_s: float
     flow: NicFlow | None
@@ -56,7 +56,7 @@ class Left(NamedTuple):
 
 
 class Nic:
-    """`on_end(flow, at_s)`: the last frame of a flow left, or was to leave, at that time. `on_expiry(class, at_s)`: a
+    """`on_end(flow, at_s)`: a flow has ended at that time (`EVENT_END` of csrc/events.h). `on_expiry(class, at_s)`: a
     PAUSE ran out without RESUME. Both are called by the methods here, or by `events.tell()` of the events given."""
 
     def __init__(
@@ -102,8 +102,8 @@ class Nic:
         return float(self._state.allowed_bits)
 
     @property
-    def sent_bits(self) -> int:
-        return int(self._state.sent_bits)
+    def started_bits(self) -> int:
+        return int(self._state.started_bits)
 
     def add(self, flow: NicFlow, now_s: float) -> None:
         """A flow whose start is now or later."""
@@ -147,7 +147,7 @@ class Nic:
         flow = None if address is None else self._find(address)
         length = 0 if flow is not None and flow.frame is None else self._library.nic_frame(item, self._buffer)
         left = Left(item[0].due_ps / 1e12, flow, number, self._buffer.raw[:length])
-        self._library.nic_departed(self.handle, now_s)
+        self._library.nic_delivered(self.handle, now_s)
         self.events.tell()
         return left
 
@@ -162,7 +162,7 @@ class Nic:
     def shortfall_s(self, now_s: float) -> float:
         """What the rates allowed until now and was not sent, as time at line rate: what lateness cost."""
         self.account(now_s)
-        return max(0.0, self.allowed_bits - self.sent_bits) / self.line_rate_bps
+        return max(0.0, self.allowed_bits - self.started_bits) / self.line_rate_bps
 
     def reset_counters(self, now_s: float) -> None:
         """Counts start anew; flows and pauses go on."""
@@ -174,5 +174,5 @@ class Nic:
 
     def _ended(self, event: Event) -> None:
         flow = self._flows.pop(event.flow)
-        self._leaving = [other for other in (*self._leaving, flow) if other.departed < other.sent]
+        self._leaving = [other for other in (*self._leaving, flow) if other.delivered < other.started]
         self._on_end(flow, event.at_s)

@@ -20,7 +20,7 @@ class PaceMeter:
         self._nic = nic
         self._began: float | None = None
         self._allowed_bits = 0.0
-        self._sent_bits = 0
+        self._started_bits = 0
 
     @property
     def kept(self) -> bool:
@@ -39,9 +39,9 @@ class PaceMeter:
         share = None
         if self._began is not None and allowed > 0:
             slack = self.SLACK_FRAMES * frame_bits * len(nic.flows)
-            share = min(1.0, (nic.sent_bits - self._sent_bits + slack) / allowed)
+            share = min(1.0, (nic.started_bits - self._started_bits + slack) / allowed)
             self.worst = min(self.worst, share)
         self._began = real_s
         self._allowed_bits = nic.allowed_bits
-        self._sent_bits = nic.sent_bits
+        self._started_bits = nic.started_bits
         return share

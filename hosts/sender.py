@@ -86,7 +86,7 @@ class SentFlow(NicFlow):
             return "stopped"
         if self.end_at_s is not None:
             return "done"
-        return "sending" if self.departed else "waiting"
+        return "sending" if self.delivered else "waiting"
 
     @property
     def allowed_bps(self) -> float:
@@ -100,9 +100,9 @@ class SentFlow(NicFlow):
 
     def sent_bytes(self) -> tuple[int, int]:
         """Bytes of the frames and of the payload."""
-        frames = self.sent * self.frame_bits
-        payload = self.sent * self.request.payload_bytes
-        if self.sent == self.packets:
+        frames = self.started * self.frame_bits
+        payload = self.started * self.request.payload_bytes
+        if self.started == self.packets:
             assert self.request.size_bytes is not None
             frames += self.last_bits - self.frame_bits
             payload = self.request.size_bytes
@@ -166,8 +166,8 @@ class Sender:
         """The NIC sends no more of this flow."""
         assert isinstance(flow, SentFlow)
         flow.end_at_s = at_s
-        self._next_psn[flow.request.flow] = (flow.first_psn + flow.sent) & _PSN_MASK
-        self._log.write(at_s, "end", flow=flow.request.flow, packets=flow.sent)
+        self._next_psn[flow.request.flow] = (flow.first_psn + flow.started) & _PSN_MASK
+        self._log.write(at_s, "end", flow=flow.request.flow, packets=flow.started)
 
     def on_cnp(self, number: int, src_ip: bytes, cnp: Cnp, now_s: float) -> None:
         """A CNP for a flow came from its receiver."""
@@ -186,7 +186,7 @@ class Sender:
         rtt_s = now_s - flow.asked.pop(psn)
         if flow.end_at_s is None:
             self._run_timers(flow, now_s)
-            flow.rp.sent_bytes = flow.departed_bytes
+            flow.rp.sent_bytes = flow.delivered_bytes
             flow.rp.on_ack(Ack(rtt_s, mark), now_s)
             self._update(flow, now_s)
 
@@ -215,7 +215,7 @@ class Sender:
                     flow=number,
                     dst_ip=flow.request.dst_ip,
                     state=flow.state,
-                    packets=flow.sent,
+                    packets=flow.started,
                     bytes=frame_bytes,
                     payload_bytes=payload_bytes,
                     rate_bps=flow.rp.rate_bps,
@@ -236,7 +236,7 @@ class Sender:
         flow.cnps += 1
         if flow.end_at_s is None:
             self._run_timers(flow, now_s)
-            flow.rp.sent_bytes = flow.departed_bytes
+            flow.rp.sent_bytes = flow.delivered_bytes
             tell(flow.rp)
             self._update(flow, now_s)
 
@@ -261,7 +261,7 @@ class Sender:
     def _run_timers(self, flow: SentFlow, now_s: float) -> None:
         """Each at the time that the RP named, however late this process is."""
         while flow.end_at_s is None and flow.rp.timer_s is not None and flow.rp.timer_s <= now_s:
-            flow.rp.sent_bytes = flow.departed_bytes
+            flow.rp.sent_bytes = flow.delivered_bytes
             flow.rp.on_timer(flow.rp.timer_s)
             self._update(flow, now_s)
 

@@ -16,7 +16,7 @@ from typing import Any
 class SentFlow:
     """A flow that this host sends. `state`: waiting (for its start), sending, done (all sent, or its time is over),
     stopped (by a command). `limit_bps` is the application's own limit, None if none; `rate_bps` what the RP allows.
-    `rp` has the scheme's variables (PCN: w). `end_s` is when its last frame left, None before."""
+    `rp` has the scheme's variables (PCN: w). `end_s` is when it ended, None before."""
 
     flow: int
     dst_ip: str
@@ -35,7 +35,8 @@ class SentFlow:
 @dataclass(frozen=True)
 class ReceivedFlow:
     """A flow that this host receives. `gaps` counts packets missing between those that came, `reordered` those that
-    came late, `duplicates` those that came twice. `complete_s` is when the packet marked as last came, None before."""
+    came late, `duplicates` those that came twice. `complete_s` is when the packet flagged as last came, whatever
+    is missing, None before."""
 
     flow: int
     src_ip: str

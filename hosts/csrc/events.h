@@ -10,18 +10,20 @@ enum { EVENT_FRAME_BYTES = 256 };
 
 /* hosts/native.py has the same names and numbers. */
 enum event_kind {
-    EVENT_END,     /* flow: its last frame leaves at `at_s` */
-    EVENT_PAUSE,   /* priority, count: quanta */
-    EVENT_RESUME,  /* priority */
-    EVENT_EXPIRY,  /* priority: a PAUSE ran out without RESUME */
-    EVENT_SENT,    /* flow, count: the flow has sent `due_bytes` bytes; count: its bytes so far. Urgent */
-    EVENT_FRAME,   /* count, frame: a control frame for Python to parse. Urgent */
-    EVENT_UNKNOWN, /* count, frame: the head of a data packet of a flow that Python must add first. Urgent */
-    EVENT_WINDOW,  /* flow, window: the NP's period has ended. Urgent */
-    EVENT_MARKED,  /* flow: a packet marked CE arrived, if the flow has `wants_marked`. Urgent */
-    EVENT_LAST,    /* flow: the packet flagged as its last arrived */
-    EVENT_SEGMENT, /* flow, count: its packet number `count`, the last of a segment, left the NIC at `at_s` */
-    EVENT_ACK_REQUEST,   /* flow, count, mark: the packet with PSN `count` has AckReq set. Urgent */
+    /* flow: has ended, and starts no frame any more. at_s: when its last packet is due; its `end_s`, though a frame may still be in
+     * flight; or, of a stopped flow, when all its frames have been due (pacing_stopped). */
+    EVENT_END,
+    EVENT_PAUSE,       /* priority, count: quanta */
+    EVENT_RESUME,      /* priority */
+    EVENT_EXPIRY,      /* priority: a PAUSE ran out without RESUME */
+    EVENT_SENT,        /* flow, count: `due_bytes` bytes of its frames are delivered; count: its bytes so far. Urgent */
+    EVENT_FRAME,       /* count, frame: any other frame of up to EVENT_FRAME_BYTES, such as a CNP, for Python to parse. Urgent */
+    EVENT_UNKNOWN,     /* count, frame: the head of a data packet of a flow that Python must add first. Urgent */
+    EVENT_WINDOW,      /* flow, window: the NP's period has ended. Urgent */
+    EVENT_MARKED,      /* flow: a packet marked CE arrived, if the flow has `wants_marked`. Urgent */
+    EVENT_LAST,        /* flow: the packet flagged as its last arrived */
+    EVENT_SEGMENT,     /* flow, count: its packet number `count`, the last of a segment, has left the line */
+    EVENT_ACK_REQUEST, /* flow, count, mark: the packet with PSN `count` has AckReq set. Urgent */
 };
 
 struct window {

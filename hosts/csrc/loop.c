@@ -217,7 +217,7 @@ static int transmit(struct loop *loop)
             loop->state.send_retries++;
             return is_temporary(errno) ? 1 : -errno;
         }
-        for (int i = 0; i < sent; i++) nic_departed(loop->nic, now_s);
+        for (int i = 0; i < sent; i++) nic_delivered(loop->nic, now_s);
     }
 }
 

@@ -10,12 +10,14 @@
 struct loop_settings {
     double origin_real_s; /* CLOCK_MONOTONIC at nominal time 0 */
     double dilation;
-    double receive_gap_s, transmit_gap_s, retry_s;
+    double receive_gap_s;  /* where frames come densely, they are received so rarely */
+    double transmit_gap_s; /* from one call that sends frames to the next, at least */
+    double retry_s;        /* the same after the kernel refused a frame */
     uint32_t ip;
     int32_t socket, wakeup; /* the loop returns when `wakeup` is readable */
 };
 
-/* Read by Python. `late_s`: the greatest lateness of a sent frame. */
+/* Read by Python. `late_s`: the greatest lateness of a delivered frame. */
 struct loop_state {
     double now_s, late_s;
     uint64_t send_retries, other_frames, bad_frames;

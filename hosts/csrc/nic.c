@@ -28,7 +28,7 @@ struct nic {
     uint32_t added, last; /* flows added so far: the next one's number; the number of the flow that sent last */
     uint64_t *edges_ps; /* scratch space of nic_account */
     struct ring control; /* struct nic_control * */
-    struct ring wire; /* struct nic_item: started, not yet on the wire */
+    struct ring in_flight; /* struct nic_item: started, not delivered yet */
     uint64_t free_ps; /* when the line is free */
     uint64_t accounted_ps;
     int paused_classes;
@@ -96,7 +96,7 @@ struct nic *nic_new(double line_rate_bps, double delay_s, double catch_up_s, str
     nic->events = events;
     nic->last = UINT32_MAX;
     nic->control.element = sizeof(struct nic_control *);
-    nic->wire.element = sizeof(struct nic_item);
+    nic->in_flight.element = sizeof(struct nic_item);
     return nic;
 }
 
@@ -104,9 +104,9 @@ void nic_free(struct nic *nic)
 {
     if (nic == NULL) return;
     for (uint32_t i = 0; i < nic->control.count; i++) free(*(struct nic_control **)ring_at(&nic->control, i));
-    for (uint32_t i = 0; i < nic->wire.count; i++) free(((struct nic_item *)ring_at(&nic->wire, i))->control);
+    for (uint32_t i = 0; i < nic->in_flight.count; i++) free(((struct nic_item *)ring_at(&nic->in_flight, i))->control);
     free(nic->control.all);
-    free(nic->wire.all);
+    free(nic->in_flight.all);
     free(nic->flows);
     free(nic->entries);
     free(nic->edges_ps);
@@ -169,7 +169,7 @@ void nic_reset_counters(struct nic *nic, double now_s)
         pause->since_ps = picoseconds(now_s);
     }
     nic->state.allowed_bits = 0;
-    nic->state.sent_bits = 0;
+    nic->state.started_bits = 0;
 }
 
 /* ---- flows and control frames ---- */
@@ -226,7 +226,7 @@ static bool find_flow(const struct nic *nic, const struct nic_flow *flow, uint32
     return false;
 }
 
-/* Ends the flow; its last frame departs at `at_ps`. */
+/* Ends the flow, as of `at_ps`: see EVENT_END. */
 static void end_flow(struct nic *nic, uint32_t index, uint64_t at_ps)
 {
     events_add(nic->events, EVENT_END, false, nic_seconds(at_ps))->flow = nic->flows[index];
@@ -235,13 +235,13 @@ static void end_flow(struct nic *nic, uint32_t index, uint64_t at_ps)
     flows_changed(nic);
 }
 
-/* The flow starts no further frame. Frames that have started still depart. */
+/* The flow starts no further frame. Frames that have started are still delivered. */
 void nic_remove(struct nic *nic, struct nic_flow *flow, double now_s)
 {
     uint32_t index;
     if (!find_flow(nic, flow, &index)) return;
     nic_account(nic, now_s);
-    end_flow(nic, index, pacing_stopped(flow->sent != 0, nic->free_ps, nic->delay_ps, picoseconds(now_s)));
+    end_flow(nic, index, pacing_stopped(flow->started != 0, nic->free_ps, nic->delay_ps, picoseconds(now_s)));
 }
 
 void nic_set_rate(struct nic *nic, struct nic_flow *flow, double rate_bps, double now_s)
@@ -251,7 +251,7 @@ void nic_set_rate(struct nic *nic, struct nic_flow *flow, double rate_bps, doubl
     nic_account(nic, now_s);
     flow->rate_bps = rate_bps;
     flow->interval_ps = pacing_interval((uint64_t)flow->frame_bits, rate_bps);
-    pacing_new_interval(&nic->entries[index], flow->sent != 0, flow->base_ps, flow->interval_ps, picoseconds(now_s));
+    pacing_new_interval(&nic->entries[index], flow->started != 0, flow->base_ps, flow->interval_ps, picoseconds(now_s));
     nic->chosen = false;
 }
 
@@ -326,11 +326,11 @@ static void expire(struct nic *nic, uint64_t now_ps)
 
 static int64_t next_bits(const struct nic_flow *flow)
 {
-    return flow->sent + 1 == flow->packets ? flow->last_bits : flow->frame_bits;
+    return flow->started + 1 == flow->packets ? flow->last_bits : flow->frame_bits;
 }
 
 /* A PAUSE's end is known; RESUME may bring it forward. */
-static uint64_t admits(const void *nic, uint32_t priority, uint64_t at_ps)
+static uint64_t unpaused_at(const void *nic, uint32_t priority, uint64_t at_ps)
 {
     return later(at_ps, ((const struct nic *)nic)->state.pauses[priority].until_ps);
 }
@@ -338,11 +338,11 @@ static uint64_t admits(const void *nic, uint32_t priority, uint64_t at_ps)
 static void choose_next(struct nic *nic)
 {
     uint64_t control = nic->control.count > 0 ? first_control(nic)->since_ps : PACING_NEVER;
-    nic->next = pacing_choose(nic->entries, nic->n_flows, admits, nic, nic->free_ps, control, nic->last);
+    nic->next = pacing_choose(nic->entries, nic->n_flows, unpaused_at, nic, nic->free_ps, control, nic->last);
     nic->chosen = true;
 }
 
-/* Starts the frame at `at_ps`, or as much later as the process is too late. */
+/* Starts the frame at `at_ps`, but no earlier than leaves it `max_lateness_ps` overdue. */
 static void start_frame(struct nic *nic, uint32_t index, uint64_t at_ps, uint64_t now_ps)
 {
     struct nic_flow *flow = nic->flows[index];
@@ -350,13 +350,13 @@ static void start_frame(struct nic *nic, uint32_t index, uint64_t at_ps, uint64_
     uint64_t length_ps = on_line_ps(nic, bits);
     at_ps = later(at_ps, since(nic->max_lateness_ps, since(length_ps + nic->delay_ps, now_ps)));
     nic->free_ps = at_ps + length_ps;
-    struct nic_item item = {.due_ps = nic->free_ps + nic->delay_ps, .flow = flow, .number = flow->sent};
-    ring_push(&nic->wire, &item);
-    nic->state.sent_bits += bits;
-    flow->sent++;
+    struct nic_item item = {.due_ps = nic->free_ps + nic->delay_ps, .flow = flow, .number = flow->started};
+    ring_push(&nic->in_flight, &item);
+    nic->state.started_bits += bits;
+    flow->started++;
     flow->base_ps = pacing_started(&nic->entries[index], at_ps, flow->interval_ps);
     nic->last = nic->entries[index].number;
-    if (flow->sent == flow->packets) {
+    if (flow->started == flow->packets) {
         account(nic, at_ps);
         end_flow(nic, index, item.due_ps);
     }
@@ -368,7 +368,7 @@ static void start_control(struct nic *nic, uint64_t at_ps)
     ring_pop(&nic->control);
     nic->free_ps = at_ps + on_line_ps(nic, control->length * 8);
     struct nic_item item = {.due_ps = nic->free_ps + nic->delay_ps, .control = control};
-    ring_push(&nic->wire, &item);
+    ring_push(&nic->in_flight, &item);
 }
 
 /* Decides all starts up to now. */
@@ -377,12 +377,12 @@ void nic_advance(struct nic *nic, double now_s)
     uint64_t now_ps = picoseconds(now_s);
     if (nic->paused_classes > 0) expire(nic, now_ps);
     for (;;) {
-        /* Backpressure: no new starts while the first frame is overdue */
-        const struct nic_item *first = nic->wire.count > 0 ? ring_at(&nic->wire, 0) : NULL;
+        /* Backpressure: no new starts while the first frame is overdue by more than max_lateness_ps */
+        const struct nic_item *first = nic->in_flight.count > 0 ? ring_at(&nic->in_flight, 0) : NULL;
         if (first != NULL && first->due_ps < since(nic->max_lateness_ps, now_ps)) return;
         if (!nic->chosen) choose_next(nic);
         struct pacing_choice next = nic->next;
-        if (next.when > now_ps || next.action == PACING_NOTHING || !ring_grow(&nic->wire)) return;
+        if (next.when > now_ps || next.action == PACING_NOTHING || !ring_grow(&nic->in_flight)) return;
         nic->chosen = false;
         if (next.action == PACING_START) {
             start_frame(nic, next.index, next.when, now_ps);
@@ -397,7 +397,7 @@ void nic_advance(struct nic *nic, double now_s)
 
 static uint64_t wake_ps(struct nic *nic)
 {
-    if (nic->wire.count > 0) return ((const struct nic_item *)ring_at(&nic->wire, 0))->due_ps;
+    if (nic->in_flight.count > 0) return ((const struct nic_item *)ring_at(&nic->in_flight, 0))->due_ps;
     if (!nic->chosen) choose_next(nic);
     int64_t bits = 0;
     if (nic->next.action == PACING_START) bits = next_bits(nic->flows[nic->next.index]);
@@ -415,12 +415,12 @@ double nic_wake(struct nic *nic)
     return at_s;
 }
 
-/* ---- onto the wire ---- */
+/* ---- delivery ---- */
 
 const struct nic_item *nic_due(const struct nic *nic, uint32_t ahead, double now_s)
 {
-    if (ahead >= nic->wire.count) return NULL;
-    const struct nic_item *item = ring_at(&nic->wire, ahead);
+    if (ahead >= nic->in_flight.count) return NULL;
+    const struct nic_item *item = ring_at(&nic->in_flight, ahead);
     return item->due_ps <= picoseconds(now_s) ? item : NULL;
 }
 
@@ -429,25 +429,25 @@ static bool ends_segment(const struct nic_flow *flow, int64_t number)
     return flow->segment != 0 && ((number + 1) % flow->segment == 0 || number + 1 == flow->packets);
 }
 
-void nic_departed(struct nic *nic, double now_s)
+void nic_delivered(struct nic *nic, double now_s)
 {
-    const struct nic_item *item = ring_at(&nic->wire, 0);
+    const struct nic_item *item = ring_at(&nic->in_flight, 0);
     struct nic_flow *flow = item->flow;
     free(item->control);
-    ring_pop(&nic->wire);
+    ring_pop(&nic->in_flight);
     if (flow == NULL) return;
     if (ends_segment(flow, item->number)) {
         struct event *event = events_add(nic->events, EVENT_SEGMENT, false, now_s - nic_seconds(nic->delay_ps));
         event->flow = flow;
         event->count = (uint64_t)item->number;
     }
-    flow->departed_bytes += (item->number + 1 == flow->packets ? flow->last_bits : flow->frame_bits) / 8;
-    flow->departed++;
-    if (flow->departed_bytes < flow->due_bytes) return;
+    flow->delivered_bytes += (item->number + 1 == flow->packets ? flow->last_bits : flow->frame_bits) / 8;
+    flow->delivered++;
+    if (flow->delivered_bytes < flow->due_bytes) return;
     flow->due_bytes = INT64_MAX;
     struct event *event = events_add(nic->events, EVENT_SENT, true, now_s);
     event->flow = flow;
-    event->count = (uint64_t)flow->departed_bytes;
+    event->count = (uint64_t)flow->delivered_bytes;
 }
 
 uint32_t nic_frame(const struct nic_item *item, uint8_t *frame)

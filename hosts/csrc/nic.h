@@ -5,11 +5,12 @@
  *
  * The schedule is absolute: a frame's start follows from the model, not from when the process woke up, so that pacing
  * has no drift. Starts are decided lazily: `nic_advance(now)` decides all up to now, and must be called before any call
- * that changes the state. A frame departs at its start, plus its transmission time at line rate, plus the link's
- * delay.
+ * that changes the state. A frame is delivered,
+ * that is given to the socket, when its last bit would arrive at the far end: at its start, plus its transmission time at line
+ * rate, plus the link's delay.
  *
  * A process that is late may catch up by a burst of two packets, or of `catch_up_s`. Greater lateness is lost time: the
- * schedule moves, and `allowed_bits` grows faster than `sent_bits`. */
+ * schedule moves, and `allowed_bits` grows faster than `started_bits`. */
 #ifndef HOSTS_NIC_H
 #define HOSTS_NIC_H
 
@@ -17,7 +18,7 @@
 #include "pacing.h"
 #include "wire.h"
 
-/* A flow, in memory that Python owns. It must stay until the flow has ended and `departed` equals `sent`. */
+/* A flow, in memory that Python owns. It must stay until the flow has ended and `delivered` equals `started`. */
 struct nic_flow {
     int32_t priority;
     uint32_t first_psn;
@@ -27,10 +28,10 @@ struct nic_flow {
     double end_s; /* starts no packet from then on */
     double rate_bps;
     uint64_t interval_ps, base_ps; /* nic.c sets them; the base: see pacing_started */
-    int64_t sent;                  /* frames whose start is decided */
-    int64_t departed;              /* frames put on the wire */
-    int64_t departed_bytes;        /* their bytes */
-    int64_t due_bytes;             /* EVENT_SENT, once, at so many of these */
+    int64_t started;                  /* frames whose start is decided */
+    int64_t delivered;              /* frames given to the socket */
+    int64_t delivered_bytes;        /* their bytes */
+    int64_t due_bytes;             /* EVENT_SENT, once, when delivered_bytes reaches this */
     int64_t segment;               /* packets of a segment, the last of which has AckReq set; 0: no segments */
     const uint8_t *frame, *last_frame; /* templates of its packets; the PSN is stamped */
 };
@@ -46,11 +47,11 @@ struct nic_pause {
 /* Read by Python. */
 struct nic_state {
     double allowed_bits; /* what the rates and PFC allowed, up to the last nic_account */
-    int64_t sent_bits;
+    int64_t started_bits; /* of the flows' frames that have started */
     struct nic_pause pauses[WIRE_CLASSES];
 };
 
-/* A frame that must be on the wire at `due_ps`: packet `number` of a flow, or a control frame if `flow` is NULL. */
+/* A frame to deliver at `due_ps`: packet `number` of a flow, or a control frame if `flow` is NULL. */
 struct nic_item {
     uint64_t due_ps;
     struct nic_flow *flow;
@@ -84,10 +85,10 @@ void nic_account(struct nic *, double now_s);
 double nic_paused_s(const struct nic *, int priority, double now_s);
 void nic_reset_counters(struct nic *, double now_s);
 
-/* Number `ahead` of the frames that wait to be put on the wire, if it is due; else NULL. */
+/* Number `ahead` of the frames in flight, if it is due; else NULL. */
 const struct nic_item *nic_due(const struct nic *, uint32_t ahead, double now_s);
-/* The first of these was put on the wire. */
-void nic_departed(struct nic *, double now_s);
+/* The first of these was given to the socket. */
+void nic_delivered(struct nic *, double now_s);
 /* Writes the frame into a buffer of WIRE_MAX_FRAME bytes; returns its length. */
 uint32_t nic_frame(const struct nic_item *, uint8_t *frame);
 

@@ -2,8 +2,8 @@
  * (virtualnet/csrc/nic.c) share them; they differ in what a frame is, in when they know that a class's gate opens, and in lateness,
  * which virtual time doesn't have.
  *
- * Control frames (CNPs, ACKs) go first, and PAUSE doesn't stop them. Flows share the rest of the line in round robin, each paced
- * at its RP's rate, while the gate admits their class. Times are whole picoseconds. */
+ * Control frames (here CNPs and ACKs, not MAC control) go first, and PAUSE doesn't stop them. Flows share the rest of the line in
+ * round robin, each paced at its RP's rate, while their class isn't paused. Times are whole picoseconds. */
 #ifndef HOSTS_PACING_H
 #define HOSTS_PACING_H
 
@@ -18,7 +18,7 @@
 struct pacing_flow {
     uint64_t next;     /* when pacing allows the next frame; first the flow's start */
     uint64_t end;      /* it starts no frame from then on */
-    uint64_t eligible; /* when the gate allows the next frame, too; PACING_NEVER: not before `end`. pacing_choose sets it */
+    uint64_t eligible; /* when pacing and PAUSE allow the next frame; PACING_NEVER: not before `end`. pacing_choose sets it */
     uint32_t number;   /* entries are in the order of their numbers */
     uint8_t priority;
 };
@@ -30,8 +30,8 @@ struct pacing_choice {
     uint32_t index;
 };
 
-/* From `at` on, when the gate admits a class, as far as that is known; PACING_NEVER: once another event opens it. */
-typedef uint64_t pacing_gate(const void *nic, uint32_t priority, uint64_t at);
+/* The earliest time from `at` on at which the class isn't paused; PACING_NEVER: it isn't known, an event will tell. */
+typedef uint64_t pacing_unpaused_at(const void *nic, uint32_t priority, uint64_t at);
 
 /* How long so many bits take at a rate. At most 11 days, so that no sum of times overflows. */
 static inline uint64_t pacing_interval(uint64_t bits, double rate_bps)
@@ -54,16 +54,16 @@ static inline uint32_t pacing_turn(const struct pacing_flow *flows, uint32_t n, 
 
 /* The next action, which holds until one of these changes: the flows; the gate; free_at, when the line is free (PACING_NEVER: it is
  * down); since when a control frame waits (PACING_NEVER: none does); the number of the flow that sent last (UINT32_MAX: none has).
- * A time before which nothing can start any more counts as the line's, too. */
+ * In virtual time `free_at` is never before now: nothing starts in the past. */
 static inline __attribute__((always_inline)) struct pacing_choice pacing_choose(struct pacing_flow *flows, uint32_t n,
-                                                                                pacing_gate *admits, const void *nic,
+                                                                                pacing_unpaused_at *unpaused_at, const void *nic,
                                                                                 uint64_t free_at, uint64_t control, uint32_t last)
 {
     uint64_t earliest = PACING_NEVER, first_end = PACING_NEVER;
     uint32_t ending = 0;
     for (uint32_t i = 0; i < n; i++) {
         struct pacing_flow *flow = &flows[i];
-        uint64_t at = admits(nic, flow->priority, flow->next);
+        uint64_t at = unpaused_at(nic, flow->priority, flow->next);
         if (at >= flow->end) {
             if (flow->end < first_end) {
                 first_end = flow->end;

@@ -20,9 +20,9 @@ struct received_flow {
     double period_s;   /* of the NP's windows; 0: no windows */
     double grid_s;     /* the start of one of them */
     double first_s, last_s;
-    double complete_s; /* when the packet flagged as last came; below 0 before */
+    double complete_s; /* when a packet flagged as last came latest, whatever is missing; below 0 before */
     uint64_t packets, bytes, payload_bytes, marked_ce, marked_ue;
-    int64_t gaps;
+    int64_t gaps; /* PSNs that are missing */
     uint64_t duplicates, reordered;
     uint64_t advanced;   /* `expected` minus the first PSN received */
     double window_end_s; /* -INFINITY: no window is open */

@@ -72,7 +72,7 @@ static inline void wire_store32(uint8_t *at, uint32_t value)
 enum wire_kind {
     WIRE_DATA,  /* a valid data packet for this host */
     WIRE_PFC,
-    WIRE_BAD,   /* a malformed one of these */
+    WIRE_BAD,   /* a malformed one of these, or MAC control other than PFC, as 802.3x PAUSE */
     WIRE_OTHER, /* any other, including CNPs and acknowledgements, which Python parses */
 };
 

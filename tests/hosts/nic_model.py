@@ -11,7 +11,7 @@ before anything that changes the state is told. A frame leaves when its last bit
 at line rate, plus the link's delay.
 
 A process that is late may catch up by a burst of two packets, or of `catch_up_s`. What it is later than that is lost:
-the schedule moves, and `allowed_bits` runs ahead of `sent_bits`.
+the schedule moves, and `allowed_bits` runs ahead of `started_bits`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class ModelFlow:
 
     __slots__ = (
         "base_s", "eligible_s", "end_s", "frame_bits", "interval_s", "last_bits", "next_s", "number", "packets",
-        "priority", "rate_bps", "sent", "start_s",
+        "priority", "rate_bps", "start_s", "started",
     )  # fmt: skip
 
     def __init__(
@@ -57,7 +57,7 @@ class ModelFlow:
         self.base_s = -INFINITY  # from where the gap to the next frame counts: there is none before the first
         self.next_s = start_s
         self.eligible_s = start_s
-        self.sent = 0
+        self.started = 0
         self.number = 0  # in order of addition
 
 
@@ -92,7 +92,7 @@ class ModelNic:
         self.line_rate_bps = line_rate_bps
         self.pauses = [PauseState() for _ in range(CLASSES)]
         self.allowed_bits = 0.0
-        self.sent_bits = 0
+        self.started_bits = 0
         self._delay_s = delay_s
         self._catch_up_s = catch_up_s
         self._on_end = on_end
@@ -101,7 +101,7 @@ class ModelNic:
         self._added = 0
         self._last = 0  # number of the flow that sent last
         self._control: deque[tuple[float, bytes]] = deque()
-        self._wire: deque[tuple[float, ModelFlow | None, int | bytes]] = deque()
+        self._in_flight: deque[tuple[float, ModelFlow | None, int | bytes]] = deque()
         self._free_s = 0
         self._paused_classes = 0
         self._until = [0] * CLASSES
@@ -125,7 +125,7 @@ class ModelNic:
         """The flow starts no further frame. What has started still leaves."""
         self.account(now_s)
         self._drop(flow)
-        self._on_end(flow, max(now_s, self._free_s + self._delay_s) if flow.sent else now_s)
+        self._on_end(flow, max(now_s, self._free_s + self._delay_s) if flow.started else now_s)
 
     def set_rate(self, flow: ModelFlow, rate_bps: float, now_s: float) -> None:
         """The gap after the flow's last frame follows the new rate at once."""
@@ -170,7 +170,7 @@ class ModelNic:
         if self._paused_classes:
             self._expire(now_s)
         # What could not be put on the wire in time holds the rest up
-        while not (self._wire and self._wire[0][0] < now_s - self._allowance()):
+        while not (self._in_flight and self._in_flight[0][0] < now_s - self._allowance()):
             at_s, kind, flow = self._next or self._choose()
             if at_s > now_s:
                 return
@@ -180,7 +180,7 @@ class ModelNic:
             elif kind == _CONTROL:
                 _, frame = self._control.popleft()
                 self._free_s = at_s + len(frame) * 8 / self.line_rate_bps
-                self._wire.append((self._free_s + self._delay_s, None, frame))
+                self._in_flight.append((self._free_s + self._delay_s, None, frame))
             else:
                 assert flow is not None
                 self.account(at_s)
@@ -191,19 +191,19 @@ class ModelNic:
     def due(self, now_s: float) -> tuple[float, ModelFlow | None, int | bytes] | None:
         """The next frame that must be on the wire by now: when it was due, and a flow and the number of its packet
         (from 0), or None and a control frame."""
-        wire = self._wire
-        if wire and wire[0][0] <= now_s:
-            return wire.popleft()
+        in_flight = self._in_flight
+        if in_flight and in_flight[0][0] <= now_s:
+            return in_flight.popleft()
         return None
 
     def put_back(self, item: tuple[float, ModelFlow | None, int | bytes]) -> None:
         """The frame that `due` returned could not be put on the wire: it is due again."""
-        self._wire.appendleft(item)
+        self._in_flight.appendleft(item)
 
     def wake(self) -> float:
         """When `advance` and `due` have something to do, if nothing happens before. Infinity if never."""
-        if self._wire:
-            return self._wire[0][0]
+        if self._in_flight:
+            return self._in_flight[0][0]
         at_s, kind, flow = self._next or self._choose()
         if kind == _SEND:
             assert flow is not None
@@ -235,7 +235,7 @@ class ModelNic:
     def shortfall_s(self, now_s: float) -> float:
         """What the rates allowed until now and was not sent, as time at line rate: what lateness cost."""
         self.account(now_s)
-        return max(0, self.allowed_bits - self.sent_bits) / self.line_rate_bps
+        return max(0, self.allowed_bits - self.started_bits) / self.line_rate_bps
 
     def reset_counters(self, now_s: float) -> None:
         """Counts start anew; flows and pauses go on."""
@@ -246,7 +246,7 @@ class ModelNic:
             if state.since_s is not None:
                 state.since_s = now_s
         self.allowed_bits = 0.0
-        self.sent_bits = 0
+        self.started_bits = 0
 
     def _allowance(self) -> float:
         """How late a frame may leave without moving the schedule."""
@@ -254,7 +254,7 @@ class ModelNic:
         return max(self._catch_up_s, CATCH_UP * longest / self.line_rate_bps)
 
     def _bits(self, flow: ModelFlow) -> int:
-        return flow.frame_bits if flow.packets is None or flow.sent + 1 < flow.packets else flow.last_bits
+        return flow.frame_bits if flow.packets is None or flow.started + 1 < flow.packets else flow.last_bits
 
     def _choose(self) -> tuple[float, int, ModelFlow | None]:
         """What starts next, and when: the earliest; where several could, the first after the flow that sent last."""
@@ -294,15 +294,15 @@ class ModelNic:
         if at_s < limit_s:
             at_s = limit_s
         self._free_s = at_s + length_s
-        self._wire.append((self._free_s + self._delay_s, flow, flow.sent))
-        self.sent_bits += self._bits(flow)
-        flow.sent += 1
+        self._in_flight.append((self._free_s + self._delay_s, flow, flow.started))
+        self.started_bits += self._bits(flow)
+        flow.started += 1
 
         # A flow that had to wait keeps the credit for one packet
         flow.base_s = max(flow.next_s, at_s - flow.interval_s)
         flow.next_s = flow.base_s + flow.interval_s
         self._last = flow.number
-        if flow.sent == flow.packets:
+        if flow.started == flow.packets:
             self.account(at_s)
             self._drop(flow)
             self._on_end(flow, self._free_s + self._delay_s)

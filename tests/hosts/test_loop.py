@@ -183,7 +183,7 @@ def test_a_flow_whose_last_packet_leaves_beside_a_cnp_for_it_has_ended(stopped: 
 
         host.events.listen(FRAME, on_cnp)
         host.far.send(wire.encode_cnp(CnpPacket(PEER_MAC, MAC, PEER, IP, 1, True, 77)))
-        host.run_until(lambda: ending.departed == 1 and other.departed > 1)
+        host.run_until(lambda: ending.delivered == 1 and other.delivered > 1)
         assert known_to_have_ended == [False]
         assert host.nic.flows == (other,)
         assert [flow.state for flow in host.sender.stats()] == ["done", "sending"]

@@ -255,7 +255,7 @@ def test_counters_start_anew_within_a_pause() -> None:
     assert driver.nic.paused_s(ROCE, driver.now) == pytest.approx(500 * QUANTUM_S)
     driver.run(begin + 1000 * QUANTUM_S + 2.5 * FRAME_S)
     assert driver.nic.pauses[ROCE].paused_ps / 1e12 == pytest.approx(700 * QUANTUM_S)
-    assert driver.nic.sent_bits == 3 * BITS
+    assert driver.nic.started_bits == 3 * BITS
     assert (driver.nic.pauses[ROCE].pause, driver.nic.pauses[ROCE].expired) == (0, 1)
 
 
@@ -329,7 +329,7 @@ def test_a_late_process_bursts_little_and_says_what_it_lost() -> None:
     assert 44 <= lost <= 50
     assert driver.nic.shortfall_s(driver.now) == pytest.approx(lost * FRAME_S, abs=1.5 * FRAME_S)
     assert driver.nic.allowed_bits == pytest.approx(100.5 * BITS)
-    assert driver.nic.sent_bits == pytest.approx(driver.nic.allowed_bits - lost * BITS, abs=1.5 * BITS)
+    assert driver.nic.started_bits == pytest.approx(driver.nic.allowed_bits - lost * BITS, abs=1.5 * BITS)
 
 
 def test_a_slightly_late_process_loses_nothing() -> None:
@@ -358,7 +358,7 @@ def test_what_could_not_be_sent_holds_the_rest_up() -> None:
         driver.nic.advance(step * FRAME_S)
     driver.now = 106 * FRAME_S
     driver.run(120.5 * FRAME_S)
-    assert one.departed <= one.sent < 30
+    assert one.delivered <= one.started < 30
     assert driver.nic.shortfall_s(driver.now) > 80 * FRAME_S
 
 
@@ -375,14 +375,14 @@ def test_allowed_bits_follow_rates_starts_ends_and_pauses() -> None:
     paused = 976 * QUANTUM_S
     expected = 1e9 * (6e-4 - paused) + 2e9 * (3e-4 - paused) + 4e9 * 5e-4
     assert driver.nic.allowed_bits == pytest.approx(expected)
-    assert driver.nic.sent_bits == pytest.approx(expected, rel=0.03)
+    assert driver.nic.started_bits == pytest.approx(expected, rel=0.03)
 
 
 def test_flows_are_allowed_the_line_at_most_and_a_short_last_frame_counts_as_it_is() -> None:
     driver = make(flow(packets=10, last_bits=1000), flow(packets=10))
     driver.run(19 * FRAME_S)
     assert driver.nic.allowed_bits == pytest.approx(LINE * driver.now, rel=0.1)
-    assert driver.nic.sent_bits == 19 * BITS + 1000
+    assert driver.nic.started_bits == 19 * BITS + 1000
 
 
 @given(st.randoms(use_true_random=False))

@@ -152,7 +152,7 @@ class Twins:
         self.real.account(self.now_s)
         self.model.account(self.model_s)
         assert self.real.allowed_bits == pytest.approx(self.model.allowed_bits, rel=1e-9)
-        assert self.real.sent_bits == self.model.sent_bits
+        assert self.real.started_bits == self.model.started_bits
         for real, model in ((self.ended[0], self.ended[1]), (self.expired[0], self.expired[1])):
             for (what, at_s), (model_what, model_s) in zip(real, model, strict=True):
                 assert what == model_what
@@ -161,8 +161,8 @@ class Twins:
             assert (pause.pause, pause.resume, pause.expired) == (expected.pause, expected.resume, expected.expired)
             assert equal(self.real.paused_s(priority, self.now_s), self.model.paused_s(priority, self.model_s))
         for flow, model_flow in zip(self.flows, self.models, strict=True):
-            assert (flow.sent, flow.rate_bps) == (model_flow.sent, float(model_flow.rate_bps))
-            assert not flow.sent or flow.base_ps == model_flow.base_s * S
+            assert (flow.started, flow.rate_bps) == (model_flow.started, float(model_flow.rate_bps))
+            assert not flow.started or flow.base_ps == model_flow.base_s * S
 
 
 @given(st.randoms(use_true_random=False))

@@ -7,7 +7,10 @@
 static uint64_t interval_of(const struct vn_flow *flow) { return pacing_interval(8u * flow->frame_bytes, flow->rate_bps); }
 
 /* An event opens a closed gate (VN_EV_PFC or VN_EV_EXPIRY), and calls vn_nic_changed. */
-static uint64_t admits(const void *link, uint32_t class, uint64_t at) { return vn_gate_closed(link, class) ? PACING_NEVER : at; }
+static uint64_t unpaused_at(const void *link, uint32_t class, uint64_t at)
+{
+    return vn_gate_closed(link, class) ? PACING_NEVER : at;
+}
 
 /* The NIC's next action: a function of the state of the NIC and its flows, so it stays valid until that changes. */
 static struct pacing_choice choose(struct vn_net *net, struct vn_node *node)
@@ -16,7 +19,7 @@ static struct pacing_choice choose(struct vn_net *net, struct vn_node *node)
     uint64_t free_at = link->free_at > net->now ? link->free_at : net->now;
     if (!link->up) free_at = PACING_NEVER;
     uint64_t control = link->has_control ? net->now : PACING_NEVER;
-    return pacing_choose(node->tx_flows, node->n_tx_flows, admits, link, free_at, control, node->last);
+    return pacing_choose(node->tx_flows, node->n_tx_flows, unpaused_at, link, free_at, control, node->last);
 }
 
 static void end_flow(struct vn_net *net, struct vn_node *node, uint32_t index, uint64_t ended)
