@@ -30,7 +30,7 @@ EVENT_PACKET_IN: Final = 1
 EVENT_DIGEST: Final = 2
 EVENT_LOG: Final = 3
 EVENT_NOTICE: Final = 4
-EVENT_MARK: Final = 5
+EVENT_FENCE: Final = 5
 
 CLOCK_LIVE: Final = 0
 CLOCK_MANUAL: Final = 1
@@ -83,7 +83,7 @@ class Replica(NamedTuple):
 
 class Event(NamedTuple):
     """A frame for the CPU port (`EVENT_PACKET_IN`), a packed digest of list `id` (`EVENT_DIGEST`), or a line of text
-    from the program (`EVENT_LOG`) or the switch (`EVENT_NOTICE`), or what `mark` put there (`EVENT_MARK`)."""
+    from the program (`EVENT_LOG`) or the switch (`EVENT_NOTICE`), or what `fence` put there (`EVENT_FENCE`)."""
 
     kind: int
     id: int
@@ -164,7 +164,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "sw_multicast_group": (ctypes.c_int, [_u32, _data, _u32, _text]),
     "sw_packet_out": (ctypes.c_int, [_u16, _data, _u32]),
     "sw_next_event": (ctypes.c_int, [ctypes.c_int, ctypes.POINTER(_Event), _data, _u32]),
-    "sw_mark": (ctypes.c_int, [_u32]),
+    "sw_fence": (ctypes.c_int, [_u32]),
     "sw_time_ns": (_u64, []),
     "sw_advance": (ctypes.c_int, [_u64, _u16, _u64]),
     "sw_reentry": (ctypes.c_int, [_u64]),
@@ -447,9 +447,9 @@ class NativeSwitch:
                 return None
             return Event(raw.kind, raw.id, raw.now_ns, ctypes.string_at(self._event_buffer, raw.length))
 
-    def mark(self, number: int) -> None:
+    def fence(self, number: int) -> None:
         """Puts an event behind those there are: who reads it has read all of them."""
-        self._call("sw_mark", number)
+        self._call("sw_fence", number)
 
     def _set_group(self, name: str, number: int, replicas: Sequence[Replica], *more: int) -> None:
         try:

@@ -78,19 +78,20 @@ SCENARIOS: dict[str, tuple[Callable[[int], tuple[Topology, Flows]], float]] = {
 
 
 _FLOOR = """
-static void floor_ingress(struct sw_instance *s, struct sw_hop *hop) {
-    const struct sw_entry *entry = sw_lookup(s->tables[%(routes)d], hop->frame + 30, 4);
-    hop->priority = hop->frame[15] >> 5;
-    hop->egress_spec = s->drop_port;
+static void floor_ingress(struct sw_instance *s, struct sw_inplace_packet *in_place) {
+    const struct sw_entry *entry = sw_lookup(s->tables[%(routes)d], in_place->frame + 30, 4);
+    in_place->priority = in_place->frame[15] >> 5;
+    in_place->egress_spec = s->drop_port;
     if (entry != NULL && entry->action == %(multipath)d) {
         const uint8_t group[2] = {(uint8_t)(entry->args[1] >> 8), (uint8_t)entry->args[1]};
         entry = sw_lookup(s->tables[%(groups)d], group, 2);
-        if (entry != NULL) hop->egress_spec = (uint16_t)sw_resolve(s->profiles[0], entry, hop->frame[35]).args[0];
+        uint32_t hash = in_place->frame[35];
+        if (entry != NULL) in_place->egress_spec = (uint16_t)sw_resolve(s->profiles[0], entry, hash).args[0];
     } else if (entry != NULL) {
-        hop->egress_spec = (uint16_t)entry->args[1];
+        in_place->egress_spec = (uint16_t)entry->args[1];
     }
 }
-static void floor_egress(struct sw_instance *s, struct sw_hop *hop) { (void)s; (void)hop; }
+static void floor_egress(struct sw_instance *s, struct sw_inplace_packet *in_place) { (void)s; (void)in_place; }
 static const struct sw_inplace inplace = {floor_ingress, floor_egress};
 """
 

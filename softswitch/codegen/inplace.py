@@ -185,30 +185,32 @@ class InPlace:
         return "\n".join(
             [
                 "/* False: `fast`, and the packet takes another path through the parser. */",
-                "SW_INLINE bool ingress_in_place(struct sw_instance *s, struct sw_hop *hop, bool fast) {",
+                "SW_INLINE bool",
+                "ingress_in_place(struct sw_instance *s, struct sw_inplace_packet *in_place, bool fast) {",
                 "    struct phv headers = {0}, *h = &headers;",
                 "    struct locals locals = {0}, *l = &locals;",
                 "    struct sw_packet packet = {0}, *p = &packet;",
-                "    p->data = hop->frame;",
-                "    p->length = p->ingress_length = p->length_register = p->std.packet_length = hop->length;",
-                "    p->std.ingress_port = hop->port;",
+                "    p->data = in_place->frame;",
+                "    p->length = p->ingress_length = p->length_register = p->std.packet_length = in_place->length;",
+                "    p->std.ingress_port = in_place->port;",
                 "    p->std.ingress_global_timestamp = s->now_us;",
                 "    if (!fast) run_parser(s, p, h, l);",
                 "    else if (!parse_fast_path(s, p, h, l)) return false;",
                 "    verify_checksums(p, h, l);",
                 "    run_ingress(s, p, h, l);",
-                "    hop->egress_spec = p->std.egress_spec;",
-                "    hop->priority = p->std.priority;",
-                "    struct bridged *bridged = (struct bridged *)hop->bridged;",
+                "    in_place->egress_spec = p->std.egress_spec;",
+                "    in_place->priority = p->std.priority;",
+                "    struct bridged *bridged = (struct bridged *)in_place->bridged;",
                 f"    bridged->valid = (uint16_t)({valid or '0'});",
                 *bridge,
                 "    return true;",
                 "}\n",
-                "static __attribute__((noinline)) void slow_ingress(struct sw_instance *s, struct sw_hop *hop) {",
-                "    ingress_in_place(s, hop, false);",
+                "static __attribute__((noinline)) void",
+                "slow_ingress(struct sw_instance *s, struct sw_inplace_packet *in_place) {",
+                "    ingress_in_place(s, in_place, false);",
                 "}\n",
-                "static void inplace_ingress(struct sw_instance *s, struct sw_hop *hop) {",
-                "    if (!ingress_in_place(s, hop, true)) slow_ingress(s, hop);",
+                "static void inplace_ingress(struct sw_instance *s, struct sw_inplace_packet *in_place) {",
+                "    if (!ingress_in_place(s, in_place, true)) slow_ingress(s, in_place);",
                 "}\n",
             ]
         )
@@ -216,18 +218,19 @@ class InPlace:
     def _egress(self) -> str:
         h = self.layout
         lines = [
-            "SW_INLINE void egress_in_place(struct sw_instance *s, struct sw_hop *hop, unsigned valid) {",
+            "SW_INLINE void",
+            "egress_in_place(struct sw_instance *s, struct sw_inplace_packet *in_place, unsigned valid) {",
             "    struct phv headers = {0}, *h = &headers;",
             "    struct locals locals = {0}, *l = &locals;",
             "    struct sw_packet packet = {0}, *p = &packet;",
-            "    const struct bridged *bridged = (const struct bridged *)hop->bridged;",
-            "    p->length = p->length_register = p->ingress_length = hop->length;",
-            "    p->std.enq_timestamp = hop->enq_timestamp;",
-            "    p->std.enq_qdepth = hop->enq_qdepth;",
-            "    sw_before_egress(s, p, hop->port, hop->priority, hop->left);",
+            "    const struct bridged *bridged = (const struct bridged *)in_place->bridged;",
+            "    p->length = p->length_register = p->ingress_length = in_place->length;",
+            "    p->std.enq_timestamp = in_place->enq_timestamp;",
+            "    p->std.enq_qdepth = in_place->enq_qdepth;",
+            "    sw_before_egress(s, p, in_place->port, in_place->priority, in_place->deq_qdepth);",
             *(f"    p->std.{name} = bridged->std_{name};" for name in self._std()),
             *(f"    {h.field(ref)} = bridged->{self._name(ref)};" for ref in self._metadata()),
-            "    uint8_t *from = hop->frame;",
+            "    uint8_t *from = in_place->frame;",
         ]
         changed = self._changed()
         for i, header in enumerate(self._headers()):
@@ -241,10 +244,10 @@ class InPlace:
             ]
         lines += [
             "    run_egress(s, p, h, l);",
-            "    hop->egress_spec = p->std.egress_spec;",
+            "    in_place->egress_spec = p->std.egress_spec;",
             "    if (p->std.egress_spec == s->drop_port) return;",
             "    update_checksums(p, h, l);",
-            "    uint8_t *to = hop->frame;",
+            "    uint8_t *to = in_place->frame;",
         ]
         for i, header in enumerate(self._headers()):
             lines += [
@@ -257,13 +260,14 @@ class InPlace:
         lines += [
             "    (void)from; (void)to;",
             "}\n",
-            "static __attribute__((noinline)) void slow_egress(struct sw_instance *s, struct sw_hop *hop) {",
-            "    egress_in_place(s, hop, ((const struct bridged *)hop->bridged)->valid);",
+            "static __attribute__((noinline)) void",
+            "slow_egress(struct sw_instance *s, struct sw_inplace_packet *in_place) {",
+            "    egress_in_place(s, in_place, ((const struct bridged *)in_place->bridged)->valid);",
             "}\n",
-            "static void inplace_egress(struct sw_instance *s, struct sw_hop *hop) {",
-            "    unsigned valid = ((const struct bridged *)hop->bridged)->valid;",
-            f"    if (valid == {hot}) egress_in_place(s, hop, {hot});",
-            "    else slow_egress(s, hop);",
+            "static void inplace_egress(struct sw_instance *s, struct sw_inplace_packet *in_place) {",
+            "    unsigned valid = ((const struct bridged *)in_place->bridged)->valid;",
+            f"    if (valid == {hot}) egress_in_place(s, in_place, {hot});",
+            "    else slow_egress(s, in_place);",
             "}\n",
         ]
         return "\n".join(lines)

@@ -354,7 +354,7 @@ int sw_port_stats(struct sw_switch *sw, uint16_t number, struct sw_port_stats *o
     const struct sw_tm_port *queues = sw->tm.ports[number];
     if (port != NULL) {
         *out = port->stats;
-        out->up = port->up && port->running;
+        out->up = port->open && port->running;
     }
     if (queues != NULL) {
         out->queue_dropped += queues->dropped;
@@ -394,10 +394,10 @@ int sw_next_event(struct sw_switch *sw, int timeout_ms, struct sw_event *event, 
     return sw_events_get(&sw->events, timeout_ms, event, data, capacity);
 }
 
-int sw_mark(struct sw_switch *sw, uint32_t id)
+int sw_fence(struct sw_switch *sw, uint32_t id)
 {
     sw_lock(sw);
-    bool put = sw_events_put(&sw->events, SW_EVENT_MARK, id, NULL, 0, sw_now_ns(sw));
+    bool put = sw_events_put(&sw->events, SW_EVENT_FENCE, id, NULL, 0, sw_now_ns(sw));
     sw_unlock(sw);
     return put ? 0 : -ESHUTDOWN;
 }

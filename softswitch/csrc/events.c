@@ -46,7 +46,7 @@ bool sw_events_put(struct sw_events *events, uint32_t kind, uint32_t id, const v
 {
     size_t size = sizeof(struct sw_event_node) + length;
     pthread_mutex_lock(&events->lock);
-    bool full = events->bytes + size > events->max_bytes && kind != SW_EVENT_MARK;
+    bool full = events->bytes + size > events->max_bytes && kind != SW_EVENT_FENCE;
     struct sw_event_node *node = events->stopped || full ? NULL : malloc(size);
     if (node == NULL) {
         events->dropped++;

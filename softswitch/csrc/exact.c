@@ -72,77 +72,77 @@ static void publish_map(const void *index, struct sw_table_head *head)
 
 /* ---- keys of up to 16 bits: an array that grows up to the largest key ---- */
 
-struct direct {
+struct key_array {
     struct sw_node **entries;
     uint32_t n, key_bytes;
 };
 
-static uint32_t direct_words(const struct sw_table_spec *spec)
+static uint32_t array_words(const struct sw_table_spec *spec)
 {
     (void)spec;
     return 1; /* the key as a number */
 }
 
-static bool direct_open(void *index, const struct sw_table_spec *spec, const struct sw_nodes *nodes, uint64_t seed)
+static bool array_open(void *index, const struct sw_table_spec *spec, const struct sw_nodes *nodes, uint64_t seed)
 {
-    struct direct *direct = index;
+    struct key_array *array = index;
     (void)nodes, (void)seed;
-    direct->key_bytes = spec->key_bytes;
+    array->key_bytes = spec->key_bytes;
     return true;
 }
 
-static void direct_close(void *index)
+static void array_close(void *index)
 {
-    struct direct *direct = index;
-    free(direct->entries);
+    struct key_array *array = index;
+    free(array->entries);
 }
 
-static uint32_t number_of(const struct direct *direct, const uint8_t *key)
+static uint32_t number_of(const struct key_array *array, const uint8_t *key)
 {
-    return direct->key_bytes == 1 ? key[0] : (uint32_t)key[0] << 8 | key[1];
+    return array->key_bytes == 1 ? key[0] : (uint32_t)key[0] << 8 | key[1];
 }
 
-static void direct_prepare(void *index, struct sw_node *node, const uint8_t *key, const uint8_t *mask)
+static void array_prepare(void *index, struct sw_node *node, const uint8_t *key, const uint8_t *mask)
 {
     (void)mask;
     node->words[0] = number_of(index, key);
 }
 
-static int direct_insert(void *index, struct sw_node *node)
+static int array_insert(void *index, struct sw_node *node)
 {
-    struct direct *direct = index;
-    uint32_t number = (uint32_t)node->words[0], n = direct->n == 0 ? 16 : direct->n;
-    if (number >= direct->n) {
+    struct key_array *array = index;
+    uint32_t number = (uint32_t)node->words[0], n = array->n == 0 ? 16 : array->n;
+    if (number >= array->n) {
         while (n <= number) n *= 2;
-        struct sw_node **entries = realloc(direct->entries, n * sizeof(struct sw_node *));
+        struct sw_node **entries = realloc(array->entries, n * sizeof(struct sw_node *));
         if (entries == NULL) return -ENOMEM;
-        memset(entries + direct->n, 0, (n - direct->n) * sizeof(struct sw_node *));
-        direct->entries = entries;
-        direct->n = n;
+        memset(entries + array->n, 0, (n - array->n) * sizeof(struct sw_node *));
+        array->entries = entries;
+        array->n = n;
     }
-    if (direct->entries[number] != NULL) return -EEXIST;
-    direct->entries[number] = node;
+    if (array->entries[number] != NULL) return -EEXIST;
+    array->entries[number] = node;
     return 0;
 }
 
-static void direct_remove(void *index, struct sw_node *node)
+static void array_remove(void *index, struct sw_node *node)
 {
-    struct direct *direct = index;
-    direct->entries[node->words[0]] = NULL;
+    struct key_array *array = index;
+    array->entries[node->words[0]] = NULL;
 }
 
-static struct sw_node *direct_find(void *index, const uint8_t *key)
+static struct sw_node *array_find(void *index, const uint8_t *key)
 {
-    const struct direct *direct = index;
-    uint32_t number = number_of(direct, key);
-    return number < direct->n ? direct->entries[number] : NULL;
+    const struct key_array *array = index;
+    uint32_t number = number_of(array, key);
+    return number < array->n ? array->entries[number] : NULL;
 }
 
-static void direct_publish(const void *index, struct sw_table_head *head)
+static void array_publish(const void *index, struct sw_table_head *head)
 {
-    const struct direct *direct = index;
-    head->direct = direct->entries;
-    head->mask = direct->n;
+    const struct key_array *array = index;
+    head->array = array->entries;
+    head->mask = array->n;
 }
 
 const struct sw_index *sw_index_exact(const struct sw_table_spec *spec)
@@ -151,9 +151,16 @@ const struct sw_index *sw_index_exact(const struct sw_table_spec *spec)
                                         remove_node,          find, UINT32_MAX, NULL};
     static const struct sw_index narrow = {sizeof(struct exact), open, close, words,      prepare, insert,
                                            remove_node,          find, 0,     publish_map};
-    static const struct sw_index direct = {
-        sizeof(struct direct), direct_open, direct_close,  direct_words, direct_prepare, direct_insert, direct_remove,
-        direct_find,           0,           direct_publish};
+    static const struct sw_index array = {sizeof(struct key_array),
+                                          array_open,
+                                          array_close,
+                                          array_words,
+                                          array_prepare,
+                                          array_insert,
+                                          array_remove,
+                                          array_find,
+                                          0,
+                                          array_publish};
     if (spec->key_bytes == 0 || spec->key_bytes > SW_NARROW_KEY) return &any;
-    return spec->key_bytes <= SW_DIRECT_KEY ? &direct : &narrow;
+    return spec->key_bytes <= SW_ARRAY_KEY ? &array : &narrow;
 }

@@ -7,7 +7,7 @@
 #define SW_LOOKUP_H
 
 enum {
-    SW_DIRECT_KEY = 2, /* most bytes of a key that indexes the array */
+    SW_ARRAY_KEY = 2, /* most bytes of a key that indexes the array */
     SW_NARROW_KEY = 4, /* most bytes of a key in the hash map */
     SW_CACHED_KEY = 8, /* most bytes of a key whose result is cached */
     SW_CACHE_BITS = 7,
@@ -44,10 +44,10 @@ SW_ALWAYS struct sw_node *sw_node_at(const struct sw_nodes *nodes, uint32_t hand
 struct sw_table_head {
     union {
         struct sw_cache_slot *cache;  /* by hash of the key; off: mask is 0, and the only slot stays empty */
-        struct sw_node **direct;   /* by key */
+        struct sw_node **array;   /* by key */
         struct sw_bucket *buckets; /* by hash of a narrow key */
     };
-    uint64_t mask; /* of hashes; for `direct`: the array's length */
+    uint64_t mask; /* of hashes; for `array`: the array's length */
     /* The index's lookup, after a cache miss or where the bucket lacks the key. NULL: no bucket has overflowed: a miss. */
     struct sw_node *(*find)(void *where, const uint8_t *key);
     void *where;
@@ -117,9 +117,9 @@ SW_ALWAYS const struct sw_entry *sw_lookup_exact(const struct sw_table *table, c
 {
     const struct sw_table_head *head = sw_head_of(table);
     if (bytes == 0 || bytes > SW_NARROW_KEY) return sw_lookup(table, key, bytes);
-    if (bytes <= SW_DIRECT_KEY) {
+    if (bytes <= SW_ARRAY_KEY) {
         uint32_t number = bytes == 1 ? key[0] : (uint32_t)key[0] << 8 | key[1];
-        return number < head->mask ? (const struct sw_entry *)(const void *)head->direct[number] : NULL;
+        return number < head->mask ? (const struct sw_entry *)(const void *)head->array[number] : NULL;
     }
     uint32_t word = sw_narrow_word(key, bytes);
     uint32_t reference = sw_reference_in(&head->buckets[sw_narrow_hash(word, head->seed) & head->mask], word);

@@ -202,14 +202,15 @@ struct sw_instance {
     void *log_context;
 };
 
-/* The standard metadata that egress finds beside what ingress left: for both forms of a program. `left`: packets left in the
+/* The standard metadata that egress finds beside what ingress left: for both forms of a program. `deq_qdepth`: packets left in the
  * queue. std has enq_timestamp and enq_qdepth. */
-static inline void sw_before_egress(const struct sw_instance *s, struct sw_packet *p, uint16_t port, uint32_t queue, uint32_t left)
+static inline void sw_before_egress(const struct sw_instance *s, struct sw_packet *p, uint16_t port, uint32_t queue,
+                                    uint32_t deq_qdepth)
 {
     struct sw_std *std = &p->std;
     std->egress_global_timestamp = s->now_us;
     std->deq_timedelta = (uint32_t)s->now_us - std->enq_timestamp;
-    std->deq_qdepth = left & 0x7ffffu; /* bit<19> */
+    std->deq_qdepth = deq_qdepth & 0x7ffffu; /* bit<19> */
     std->qid = queue & 31;
     std->egress_port = port;
     std->egress_spec = (s->drop_port + 1) & 511; /* anything but a drop */
@@ -220,22 +221,22 @@ static inline void sw_before_egress(const struct sw_instance *s, struct sw_packe
 
 enum { SW_INPLACE_DEPTH = 64 /* bytes that the parser may extract */, SW_BRIDGED_BYTES = 32 };
 
-/* A packet for the in-place form. The caller keeps the frame and `bridged` from ingress to egress. */
-struct sw_hop {
+/* A packet as the in-place form takes it. The caller keeps the frame and `bridged` from ingress to egress. */
+struct sw_inplace_packet {
     uint8_t *frame;       /* at least SW_INPLACE_DEPTH readable bytes, whatever `length` says; the rest is payload */
     uint8_t *bridged;     /* bridged metadata: SW_BRIDGED_BYTES bytes, 8-byte aligned */
     uint32_t length;      /* of the frame; it doesn't change */
     uint16_t port;        /* in ingress the ingress port, in egress the egress port */
     uint16_t egress_spec; /* set by ingress and by egress, which may drop */
     uint8_t priority;     /* set by ingress; the caller then sets the queue for egress */
-    uint32_t enq_timestamp, enq_qdepth, left; /* set by the caller before egress; see sw_before_egress */
+    uint32_t enq_timestamp, enq_qdepth, deq_qdepth; /* set by the caller before egress; see sw_before_egress */
 };
 
 struct sw_inplace {
     /* Parser, checksum verification, ingress control. */
-    void (*ingress)(struct sw_instance *, struct sw_hop *);
+    void (*ingress)(struct sw_instance *, struct sw_inplace_packet *);
     /* Egress control, checksum update, deparser. Unless it drops, `frame` is then the frame to send. */
-    void (*egress)(struct sw_instance *, struct sw_hop *);
+    void (*egress)(struct sw_instance *, struct sw_inplace_packet *);
 };
 
 struct sw_program {

@@ -102,7 +102,7 @@ static int open_interface(struct sw_switch *sw, struct sw_port *port, char *erro
     }
     port->fd = fd;
     port->ifindex = index;
-    port->up = port->running = true; /* until the next check: right after it came up, a link may be reported as down */
+    port->open = port->running = true; /* until the next check: right after it came up, a link may be reported as down */
     return 0;
 }
 
@@ -111,7 +111,7 @@ void sw_port_close(struct sw_switch *sw, struct sw_port *port)
     sw_ring_close(&port->ring);
     if (port->fd >= 0) close(port->fd); /* this removes it from the epoll set */
     port->fd = -1;
-    port->up = false;
+    port->open = false;
     port->stats.tx_dropped += port->out.count;
     sw_fifo_free(&sw->pool, &port->out);
     port->blocked_ns = 0;
@@ -235,8 +235,8 @@ static void check_links(struct sw_switch *sw)
     for (uint32_t i = 0; i < sw->n_active; i++) {
         struct sw_port *port = sw->ports[sw->active[i]];
         if (!port->present) continue;
-        if (port->up && index_of(sw->netlink, port->interface) != port->ifindex) interface_lost(sw, port);
-        if (port->up) check_carrier(sw, port);
+        if (port->open && index_of(sw->netlink, port->interface) != port->ifindex) interface_lost(sw, port);
+        if (port->open) check_carrier(sw, port);
         else reopen_interface(sw, port);
     }
 }
@@ -255,7 +255,7 @@ uint64_t sw_links_retry(struct sw_switch *sw)
 {
     for (uint32_t i = 0; i < sw->n_active; i++) {
         const struct sw_port *port = sw->ports[sw->active[i]];
-        if (!port->present || port->up) continue;
+        if (!port->present || port->open) continue;
         if (sw_clock_ns() - sw->links_checked_ns >= CHECK_NS) check_links(sw);
         return sw->links_checked_ns + CHECK_NS;
     }

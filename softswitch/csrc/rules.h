@@ -1,5 +1,6 @@
-/* simple_switch's rules after ingress and egress: clones, replicas, resubmission, recirculation, truncation, drops. The live
- * switch (run.c) and virtual time (virtualnet/csrc/plain.c) share them; they differ in the packet's type and in its queues.
+/* simple_switch's rules (not table entries): what it does with a packet after ingress and after egress, that is clone, resubmit,
+ * recirculate, replicate, truncate, drop. The live switch (run.c) and virtual time (virtualnet/csrc/plain.c) share them; they differ
+ * in the packet's type and in its queues.
  *
  * The including file defines the types `rules_switch` and `rules_packet` and RULES_NONE (no packet) before the include, and
  * the functions declared below after it. */
@@ -126,14 +127,14 @@ static void rules_ingress(rules_switch *sw, rules_packet packet)
 
 enum rules_verdict { RULES_SEND, RULES_DROPPED, RULES_RECIRCULATED };
 
-/* `left`: packets left in the queue. std has enq_timestamp and enq_qdepth. The caller keeps the packet for RULES_SEND alone. */
-static enum rules_verdict rules_egress(rules_switch *sw, rules_packet packet, uint16_t port, uint32_t queue, uint32_t left)
+/* `deq_qdepth`: packets left in the queue. std has enq_timestamp and enq_qdepth. The caller keeps the packet for RULES_SEND alone. */
+static enum rules_verdict rules_egress(rules_switch *sw, rules_packet packet, uint16_t port, uint32_t queue, uint32_t deq_qdepth)
 {
     struct sw_packet *p = rules_view(sw, packet);
     struct sw_instance *instance = rules_instance(sw);
     p->req = RULES_NO_REQUESTS;
     instance->now_us = rules_now_us(sw);
-    sw_before_egress(instance, p, port, queue, left);
+    sw_before_egress(instance, p, port, queue, deq_qdepth);
     instance->program->egress(instance, p);
     rules_note_truncation(sw, packet);
     if (p->req.clone_session != SW_NONE) rules_clone_egress(sw, packet);

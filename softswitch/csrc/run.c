@@ -117,7 +117,7 @@ static void transmit(struct sw_switch *sw, struct sw_pkt *pkt, uint16_t number)
     struct sw_port *port = sw_port_of(sw, number);
     if (sw->cpu_port != 0 && number == sw->cpu_port) {
         sw_events_put(&sw->events, SW_EVENT_PACKET_IN, 0, pkt->p.data, pkt->p.length, sw_now_ns(sw));
-    } else if (port != NULL && port->up) {
+    } else if (port != NULL && port->open) {
         sw_port_send(sw, port, pkt);
         return;
     } else if (port != NULL && port->no_interface) {
@@ -137,8 +137,8 @@ void sw_run_port(struct sw_switch *sw, struct sw_tm_port *port)
     for (; room > 0; room--) {
         struct sw_pkt *pkt = sw_tm_dequeue(&sw->tm, port, sw->now_ns);
         if (pkt == NULL) break;
-        uint32_t left = port->queues[pkt->queue].packets.count;
-        if (rules_egress(sw, pkt, port->port, pkt->queue, left) != RULES_SEND) continue;
+        uint32_t deq_qdepth = port->queues[pkt->queue].packets.count;
+        if (rules_egress(sw, pkt, port->port, pkt->queue, deq_qdepth) != RULES_SEND) continue;
         if (pkt->truncate_to < pkt->p.length) pkt->p.length = pkt->truncate_to;
         bool immediate = sw_tm_immediate(port);
         sw_tm_sent(port, pkt, pkt->p.length);

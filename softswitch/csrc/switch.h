@@ -28,12 +28,12 @@ int sw_port_shape(struct sw_switch *, uint16_t port, uint64_t rate_bps, uint64_t
 
 struct sw_port_stats {
     uint64_t rx_packets, rx_bytes, tx_packets, tx_bytes;
-    uint64_t rx_dropped;          /* no program, no memory, a frame over 9,216 B, a full ring */
-    uint64_t tx_dropped;          /* the interface refused, or its link was down */
-    uint64_t queue_dropped;       /* a full queue */
+    uint64_t rx_dropped;    /* no program; no memory, to resubmit or recirculate, too; a frame over 9,216 B; a full ring */
+    uint64_t tx_dropped;    /* the interface refused, is down or is gone; frames that leave a port without one and nobody takes */
+    uint64_t queue_dropped; /* a full queue, or a priority beyond the last one */
     uint32_t queue_packets[SW_PRIORITIES];
-    uint32_t in_flight;           /* on the delay line */
-    uint8_t up;
+    uint32_t in_flight; /* on the delay line */
+    uint8_t up;         /* frames can leave: the interface is open, IFF_UP and IFF_RUNNING */
 };
 int sw_port_stats(struct sw_switch *, uint16_t port, struct sw_port_stats *);
 
@@ -121,19 +121,19 @@ enum sw_event_kind {
     SW_EVENT_DIGEST = 2,
     SW_EVENT_LOG = 3,
     SW_EVENT_NOTICE = 4,
-    SW_EVENT_MARK = 5,
+    SW_EVENT_FENCE = 5,
     SW_EVENT_FRAME = 6
 };
 struct sw_event {
     uint32_t kind;
-    uint32_t id; /* digest list, mark, port */
+    uint32_t id; /* digest list, fence, port */
     uint32_t length;
     uint64_t now_ns;
 };
 /* Waits up to timeout_ms for the next event (any but FRAME). 1: one was written; 0: none; < 0: stopped. */
 int sw_next_event(struct sw_switch *, int timeout_ms, struct sw_event *, uint8_t *data, uint32_t capacity);
-/* Adds a MARK event: a reader that has reached it has read all earlier events. */
-int sw_mark(struct sw_switch *, uint32_t id);
+/* Adds a FENCE event: a reader that has reached it has read all earlier events. */
+int sw_fence(struct sw_switch *, uint32_t id);
 /* The next frame that left a port without interface. 1: one was written; 0: none. */
 int sw_departed(struct sw_switch *, struct sw_event *, uint8_t *data, uint32_t capacity);
 

@@ -244,9 +244,9 @@ void sw_table_cache_lines(const struct sw_table *table, struct sw_cache_lines *l
         const struct sw_node *node = sw_node_at(&table->head.nodes, i);
         if (node->entry.handle != NO_HANDLE) sw_cache_lines_add(lines, &node->entry, sizeof node->entry);
     }
-    bool direct = table->spec->kind == SW_EXACT && table->key_bytes <= SW_DIRECT_KEY;
-    uint64_t n = direct ? table->head.mask : 0;
-    if (n <= SW_CACHE_LINES_ENTRIES) sw_cache_lines_add(lines, table->head.direct, n * sizeof *table->head.direct);
+    bool array = table->spec->kind == SW_EXACT && table->key_bytes <= SW_ARRAY_KEY;
+    uint64_t n = array ? table->head.mask : 0;
+    if (n <= SW_CACHE_LINES_ENTRIES) sw_cache_lines_add(lines, table->head.array, n * sizeof *table->head.array);
 }
 
 /* Reserves address space for the table's full size; the kernel adds memory as it is used. The first pages are small, so that few

@@ -9,7 +9,7 @@
 struct ternary {
     struct sw_bits bits;
     uint32_t key_bytes, n_words;
-    bool exact; /* the bit vectors suffice: no ranges, and all key bytes are indexed */
+    bool fully_indexed; /* the bit vectors suffice: no ranges, and all key bytes are indexed */
     const struct sw_table_spec *spec;
 };
 
@@ -29,7 +29,7 @@ static bool open(void *index, const struct sw_table_spec *spec, const struct sw_
     ternary->spec = spec;
     ternary->key_bytes = spec->key_bytes;
     ternary->n_words = (spec->key_bytes + 7) / 8;
-    ternary->exact = spec->key_bytes <= SW_MAX_INDEXED && !has_ranges(spec);
+    ternary->fully_indexed = spec->key_bytes <= SW_MAX_INDEXED && !has_ranges(spec);
     return sw_bits_open(&ternary->bits, spec->key_bytes);
 }
 
@@ -131,9 +131,9 @@ static bool matches(const struct ternary *ternary, const struct sw_node *node, c
     return true;
 }
 
-/* `indexed` and `exact` are the table's: constants let the compiler unroll the loops. */
+/* `indexed` and `fully_indexed` are the table's: constants let the compiler unroll the loops. */
 static inline __attribute__((always_inline)) struct sw_node *search(const struct ternary *ternary, const uint8_t *key,
-                                                                    uint32_t indexed, bool exact)
+                                                                    uint32_t indexed, bool fully_indexed)
 {
     const struct sw_bits *bits = &ternary->bits;
     for (uint32_t word = 0; word == 0 || word < bits->row_words; word++) {
@@ -141,7 +141,7 @@ static inline __attribute__((always_inline)) struct sw_node *search(const struct
             const struct sw_block *block = bits->blocks[SW_WORD_BLOCKS * word + (uint32_t)__builtin_ctzll(blocks)];
             for (uint64_t entries = sw_bits_entries(block, key, indexed); entries != 0; entries &= entries - 1) {
                 struct sw_node *node = block->nodes[__builtin_ctzll(entries)];
-                if (exact || matches(ternary, node, key)) return node;
+                if (fully_indexed || matches(ternary, node, key)) return node;
             }
         }
     }
@@ -151,7 +151,7 @@ static inline __attribute__((always_inline)) struct sw_node *search(const struct
 static struct sw_node *find(void *index, const uint8_t *key)
 {
     const struct ternary *ternary = index;
-    return search(ternary, key, ternary->bits.indexed, ternary->exact);
+    return search(ternary, key, ternary->bits.indexed, ternary->fully_indexed);
 }
 
 static struct sw_node *find_u32(void *index, const uint8_t *key) { return search(index, key, 4, true); }

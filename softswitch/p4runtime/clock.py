@@ -1,6 +1,6 @@
 """The manual clock of a switch that serves P4Runtime: time doesn't go past what its controllers have to be told.
 
-The data plane's events reach controllers by the service's one thread. A mark behind them says that it has come so far:
+The data plane's events reach controllers by the service's one thread. A fence behind them says that it has come so far:
 then all that has happened has been told, and so have digests and idle entries whose time has come.
 """
 
@@ -25,7 +25,7 @@ class Clock:
         self._pipeline = pipeline
         self._moving = threading.Lock()
         self._told = threading.Condition()
-        self._marks = self._marks_seen = 0
+        self._fences = self._fences_seen = 0
         self._stopped = False
 
     def stop(self) -> None:
@@ -34,10 +34,10 @@ class Clock:
             self._stopped = True
             self._told.notify_all()
 
-    def note_mark(self) -> None:
-        """The service's thread has come to the next mark, and has told what is due."""
+    def note_fence(self) -> None:
+        """The service's thread has come to the next fence, and has told what is due."""
         with self._told:
-            self._marks_seen += 1
+            self._fences_seen += 1
             self._told.notify_all()
 
     def advance(self, span_ns: int, port: int = 0, frames: int = 0) -> int:
@@ -87,7 +87,7 @@ class Clock:
     def _settle(self) -> None:
         """Waits until what has happened and what is due has been told."""
         with self._told:
-            self._marks += 1
-            mark = self._marks
-            self._native.mark(0)  # in the order of their numbers, since the lock is held
-            self._told.wait_for(lambda: self._marks_seen >= mark or self._stopped)
+            self._fences += 1
+            fence = self._fences
+            self._native.fence(0)  # in the order of their numbers, since the lock is held
+            self._told.wait_for(lambda: self._fences_seen >= fence or self._stopped)

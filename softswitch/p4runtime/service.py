@@ -17,8 +17,8 @@ from finsy.proto import p4r, p4r_grpc
 
 from softswitch.native import (
     EVENT_DIGEST,
+    EVENT_FENCE,
     EVENT_LOG,
-    EVENT_MARK,
     EVENT_NOTICE,
     EVENT_PACKET_IN,
     Event,
@@ -245,7 +245,7 @@ class Service(p4r_grpc.P4RuntimeServicer):
     # ---- events of the data plane ----
 
     def _run_pump(self) -> None:
-        """Tells what the data plane has to say. A live clock wakes it; the manual one moves by marks."""
+        """Tells what the data plane has to say. A live clock wakes it; the manual one moves by fences."""
         while not self._ending.is_set():
             try:
                 event = self._native.next_event((self._pump_wait_ns() + 999_999) // 1_000_000)
@@ -256,17 +256,17 @@ class Service(p4r_grpc.P4RuntimeServicer):
                 log.info("data plane: %s", event.data.decode("utf-8", "replace"))
             elif event is not None and event.kind == EVENT_NOTICE:
                 log.warning("%s", event.data.decode("utf-8", "replace"))
-            marked = event is not None and event.kind == EVENT_MARK
+            fenced = event is not None and event.kind == EVENT_FENCE
             running = self._pipeline.running
             if running is not None:
                 if event is not None:
                     self._tell(running, event)
-                if marked or not self.clock:
+                if fenced or not self.clock:
                     for digest in running.digests.due(now_ns):
                         self._offer(p4r.StreamMessageResponse(digest=digest))
-                    self._tell_idle(running, now_ns, wait=marked)
-            if marked and self.clock:
-                self.clock.note_mark()
+                    self._tell_idle(running, now_ns, wait=fenced)
+            if fenced and self.clock:
+                self.clock.note_fence()
 
     def _pump_wait_ns(self) -> int:
         running = self._pipeline.running

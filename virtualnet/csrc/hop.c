@@ -12,25 +12,27 @@ void vn_hop_ingress(struct vn_net *net, struct vn_node *node, uint16_t port, uin
     }
     struct sw_instance *instance = node->instance;
     instance->now_us = net->now / 1000000;
-    struct sw_hop hop = {.frame = vn_frame(net, packet), .bridged = packet->bridged, .length = packet->bytes, .port = port};
-    instance->program->inplace->ingress(instance, &hop);
-    uint32_t link = hop.egress_spec < SW_MAX_PORTS ? node->out[hop.egress_spec] : VN_NONE;
-    if (hop.egress_spec == instance->drop_port || link == VN_NONE || hop.priority >= VN_CLASSES) {
+    struct sw_inplace_packet in_place = {
+        .frame = vn_frame(net, packet), .bridged = packet->bridged, .length = packet->bytes, .port = port};
+    instance->program->inplace->ingress(instance, &in_place);
+    uint32_t link = in_place.egress_spec < SW_MAX_PORTS ? node->out[in_place.egress_spec] : VN_NONE;
+    if (in_place.egress_spec == instance->drop_port || link == VN_NONE || in_place.priority >= VN_CLASSES) {
         net->dropped++;
         vn_packet_free(net, id);
         return;
     }
     packet->enq_timestamp = (uint32_t)instance->now_us;
-    vn_port_admit(net, link, id, hop.priority);
+    vn_port_admit(net, link, id, in_place.priority);
 }
 
-enum vn_verdict vn_hop_egress(struct vn_net *net, struct vn_node *node, uint16_t port, uint32_t id, uint32_t queue, uint32_t left)
+enum vn_verdict vn_hop_egress(struct vn_net *net, struct vn_node *node, uint16_t port, uint32_t id, uint32_t queue,
+                              uint32_t deq_qdepth)
 {
-    if (!net->inplace) return vn_plain_egress(net, node, port, id, queue, left, 0);
+    if (!net->inplace) return vn_plain_egress(net, node, port, id, queue, deq_qdepth, 0);
     struct vn_packet *packet = vn_packet_at(net, id);
     struct sw_instance *instance = node->instance;
     instance->now_us = net->now / 1000000;
-    struct sw_hop hop = {
+    struct sw_inplace_packet in_place = {
         .frame = vn_frame(net, packet),
         .bridged = packet->bridged,
         .length = packet->bytes,
@@ -38,10 +40,10 @@ enum vn_verdict vn_hop_egress(struct vn_net *net, struct vn_node *node, uint16_t
         .priority = (uint8_t)queue,
         .enq_timestamp = packet->enq_timestamp,
         .enq_qdepth = packet->enq_qdepth,
-        .left = left,
+        .deq_qdepth = deq_qdepth,
     };
-    instance->program->inplace->egress(instance, &hop);
-    if (hop.egress_spec != instance->drop_port) return VN_SEND;
+    instance->program->inplace->egress(instance, &in_place);
+    if (in_place.egress_spec != instance->drop_port) return VN_SEND;
     net->dropped++;
     vn_packet_free(net, id);
     return VN_DROPPED;

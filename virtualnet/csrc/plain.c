@@ -153,15 +153,15 @@ void vn_plain_ingress(struct vn_net *net, struct vn_node *node, uint16_t port, u
     rules_ingress(&(struct hop){net, node, 0}, id);
 }
 
-enum vn_verdict vn_plain_egress(struct vn_net *net, struct vn_node *node, uint16_t port, uint32_t id, uint32_t queue, uint32_t left,
-                                uint32_t passes)
+enum vn_verdict vn_plain_egress(struct vn_net *net, struct vn_node *node, uint16_t port, uint32_t id, uint32_t queue,
+                                uint32_t deq_qdepth, uint32_t passes)
 {
     struct vn_packet *packet = vn_packet_at(net, id);
     struct vn_plain *plain = plain_of(net, id);
     struct sw_packet *p = &plain->p;
     p->std.enq_timestamp = packet->enq_timestamp;
     p->std.enq_qdepth = packet->enq_qdepth;
-    enum rules_verdict verdict = rules_egress(&(struct hop){net, node, passes}, id, port, queue, left);
+    enum rules_verdict verdict = rules_egress(&(struct hop){net, node, passes}, id, port, queue, deq_qdepth);
     if (verdict != RULES_SEND) return verdict == RULES_RECIRCULATED ? VN_RECIRCULATED : VN_DROPPED;
     if (node->out[port] == VN_NONE) {
         net->dropped++;

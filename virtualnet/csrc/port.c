@@ -61,7 +61,8 @@ static void serve(struct vn_net *net, struct vn_link *link, uint32_t number)
         uint32_t class = 31u - (uint32_t)__builtin_clz(classes);
         link->last_class = (uint8_t)class;
         struct vn_departure departure = vn_scheduler_next(net, link, class);
-        enum vn_verdict verdict = vn_hop_egress(net, &net->nodes[link->node], link->port, departure.packet, class, departure.left);
+        enum vn_verdict verdict =
+            vn_hop_egress(net, &net->nodes[link->node], link->port, departure.packet, class, departure.deq_qdepth);
         if (verdict == VN_RECIRCULATED) {
             link->recirculating |= (uint8_t)(1u << class);
             link->blocked_until[class] = net->now + vn_duration(link, departure.bytes);

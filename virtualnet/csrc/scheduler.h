@@ -14,7 +14,7 @@ enum { VN_LOSSY_LIMIT = 16 << 20 };
 
 /* A packet that leaves the queue for egress, and the ingress occupancy that its release gives back. */
 struct vn_departure {
-    uint32_t packet, left; /* left: packets left in the queue */
+    uint32_t packet, deq_qdepth; /* deq_qdepth: packets left in the queue */
     uint32_t in_link, bytes;
     bool counted;          /* in the occupancy of in_link */
 };
@@ -51,12 +51,12 @@ SW_ALWAYS struct vn_departure vn_scheduler_next(struct vn_net *net, struct vn_li
     struct vn_class *from = &link->classes[class];
     bool fifo = !link->round_robin;
     uint32_t id = fifo ? vn_fifo_pop(net, &from->queue) : vn_inputs_pop(net, link, class);
-    uint32_t left = fifo ? from->queue.packets : --from->queue.packets;
-    if (left == 0) link->waiting &= (uint8_t)~(1u << class);
+    uint32_t deq_qdepth = fifo ? from->queue.packets : --from->queue.packets;
+    if (deq_qdepth == 0) link->waiting &= (uint8_t)~(1u << class);
     else if (fifo && net->prefetch.enabled) vn_prefetch_packet(net, from->queue.head);
     const struct vn_packet *packet = vn_packet_at(net, id);
     from->queued_bytes -= packet->bytes;
-    return (struct vn_departure){id, left, packet->in_link, packet->bytes, packet->counted};
+    return (struct vn_departure){id, deq_qdepth, packet->in_link, packet->bytes, packet->counted};
 }
 
 /* Where the packet's transmission starts, or egress drops it. A recirculated packet stays in the ingress occupancy. */

@@ -82,7 +82,7 @@ int main(void)
     for (uint32_t i = 0; i < 1u << SW_CACHE_BITS; i++) {
         CHECK(times(&lines, &sw_head_of(instance->tables[ROUTES])->cache[i]) == 1);
     }
-    for (uint32_t i = 0; i < 20; i++) CHECK(times(&lines, &sw_head_of(instance->tables[PORTS])->direct[i]) == 1);
+    for (uint32_t i = 0; i < 20; i++) CHECK(times(&lines, &sw_head_of(instance->tables[PORTS])->array[i]) == 1);
     for (int64_t i = 0; i < 20; i++) CHECK(has_entry(&lines, instance, PORTS, i) && has_entry(&lines, instance, ROUTES, i));
     for (uint32_t i = 0; i < 4; i++) {
         const struct sw_node *node = sw_table_node(instance->tables[GROUPS], i);
