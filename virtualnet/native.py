@@ -19,10 +19,11 @@ FLAGS = (*COMMON_FLAGS, "-fno-semantic-interposition", f"-I{SWITCH_CSRC}", f"-I{
 NEVER: Final = 2**64 - 1
 CLASSES: Final = 8
 TEMPLATE_BYTES: Final = 64
-FAILED, UNTIL, BUDGET, FINISHED, CALL, CALLBACK = range(6)
+FAILED, UNTIL, BUDGET, FINISHED, RETURN, CALLBACK = range(6)
 (
     REGISTER, COUNTER_PACKETS, COUNTER_BYTES, QUEUE_PACKETS, QUEUE_BYTES, HELD_BYTES, XOFF_SENT, PAUSE_SENT,
-    RESUME_SENT, LINK_BYTES, FLOW_RATE, FLOW_SENT_BYTES, FLOW_RECEIVED, FLOW_RECEIVED_PACKETS, FLOW_MARKED_PACKETS,
+    RESUME_SENT, LINK_BYTES, FLOW_RATE, FLOW_SENT_BYTES, FLOW_RECEIVED_PAYLOAD, FLOW_RECEIVED_PACKETS,
+    FLOW_MARKED_PACKETS,
 ) = range(15)  # fmt: skip
 
 _u8, _u16, _u32, _u64, _i64 = ctypes.c_uint8, ctypes.c_uint16, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_int64
@@ -127,7 +128,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "vn_link_stats": (_int, [_u32, ctypes.POINTER(LinkStats)]),
     "vn_add_sampler": (_i64, [_u64, _u64, ctypes.POINTER(SourceSpec), _u32]),
     "vn_samples": (_u64, [_u32, ctypes.POINTER(ctypes.POINTER(_u64)), ctypes.POINTER(ctypes.POINTER(_double))]),
-    "vn_call": (_int, [_u64, _u32]),
+    "vn_return_at": (_int, [_u64, _u32]),
     "vn_capture": (_int, [_u32, _text]),
     "vn_run": (_int, [_object, _object, _object]),
     "vn_totals": (None, [ctypes.POINTER(Totals)]),

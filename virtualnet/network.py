@@ -202,7 +202,7 @@ class VirtualNetwork(Sources):
 
     def at(self, time_s: float, function: Callable[[], None]) -> None:
         """Calls the function at that simulated time, after all that the network does then."""
-        self._check(self._library.vn_call(self._changing(), picoseconds(time_s), len(self._calls)))
+        self._check(self._library.vn_return_at(self._changing(), picoseconds(time_s), len(self._calls)))
         self._calls.append((function, getattr(function, "__qualname__", repr(function))))
 
     def set_link(self, node: str, port: int, *, rate_bps: float | None = None, up: bool | None = None) -> None:
@@ -270,7 +270,7 @@ class VirtualNetwork(Sources):
                         exchange.budget = _CHUNK
                         told.tell(self)
                         signal.check()
-                    elif reason == native.CALL:
+                    elif reason == native.RETURN:
                         self._calls[exchange.flow][0]()
                     elif reason == native.FAILED:
                         error = self._library.vn_error(self._handle).decode()
@@ -302,7 +302,7 @@ class VirtualNetwork(Sources):
     def _who(self, error: Exception) -> str:
         """Whose code raised."""
         reason, index = self._exchange.reason, self._exchange.flow
-        if reason == native.CALL:
+        if reason == native.RETURN:
             name: str = self._calls[index][1]
             return name
         if reason != native.CALLBACK:
@@ -349,7 +349,7 @@ class VirtualNetwork(Sources):
 
     def _changing(self) -> int:
         """The handle, to change the network with. Raises VirtualError while nodes are at different times."""
-        if self._exchange.reason not in (native.UNTIL, native.BUDGET, native.FINISHED, native.CALL):
+        if self._exchange.reason not in (native.UNTIL, native.BUDGET, native.FINISHED, native.RETURN):
             raise VirtualError(
                 "the network can't be changed from on_rate or on_window, nor after an error: nodes are at different "
                 "times; do it in a function that is given to at() before"

@@ -74,7 +74,7 @@ class Sources:
 
     def flow_received(self, flow: int) -> Source:
         """Payload of the flow that has arrived."""
-        return Source(f"flow {flow} received", native.FLOW_RECEIVED, self.flows[flow].index)
+        return Source(f"flow {flow} received", native.FLOW_RECEIVED_PAYLOAD, self.flows[flow].index)
 
     def flow_received_packets(self, flow: int) -> Source:
         return Source(f"flow {flow} packets", native.FLOW_RECEIVED_PACKETS, self.flows[flow].index)

@@ -1,5 +1,5 @@
 /* simple_switch's rules (not table entries): what it does with a packet after ingress and after egress, that is clone, resubmit,
- * recirculate, replicate, truncate, drop. The live switch (run.c) and virtual time (virtualnet/csrc/plain.c) share them; they differ
+ * recirculate, replicate, truncate, drop. The live switch (run.c) and virtual time (virtualnet/csrc/phv.c) share them; they differ
  * in the packet's type and in its queues.
  *
  * The including file defines the types `rules_switch` and `rules_packet` and RULES_NONE (no packet) before the include, and

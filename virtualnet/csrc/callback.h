@@ -4,7 +4,7 @@
 
 #include "virtualnet.h"
 
-/* Methods and fields of hosts/algorithms/base.py, by name; VN_NAMES: no method. */
+/* Methods and fields of hosts/algorithms/base.py, by name. */
 enum vn_name {
     VN_ON_WINDOW,
     VN_ON_MARKED,
@@ -20,7 +20,8 @@ enum vn_name {
     VN_MARKED_FROM_S,
     VN_MARK,
     VN_REC_RATE_BPS,
-    VN_NAMES,
+    VN_NAMES,                /* their number */
+    VN_NO_METHOD = VN_NAMES, /* of a vn_callback */
 };
 struct vn_python {
     PyObject *window, *cnp, *cnm, *ack, *names[VN_NAMES]; /* classes; the names as Python strings */

@@ -5,7 +5,7 @@
 #include "order.c"
 #include "link.c"
 #include "hop.c"
-#include "plain.c"
+#include "phv.c"
 #include "port.c"
 #include "pfc.c"
 #include "nic.c"

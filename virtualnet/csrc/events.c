@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-bool vn_queue_grow(struct vn_queue *queue)
+bool vn_event_queue_grow(struct vn_event_queue *queue)
 {
     uint32_t capacity = queue->capacity == 0 ? 16 : 2 * queue->capacity;
     struct vn_event *events = realloc(queue->events, capacity * sizeof *events);

@@ -22,29 +22,29 @@ static inline bool vn_before(struct vn_event a, struct vn_event b)
 
 /* ---- any number of events: a binary heap ---- */
 
-struct vn_queue {
+struct vn_event_queue {
     struct vn_event *events;
     uint32_t n, capacity;
 };
 
-static bool vn_queue_grow(struct vn_queue *); /* false: out of memory */
+static bool vn_event_queue_grow(struct vn_event_queue *); /* false: out of memory */
 
-static inline void vn_queue_rise(struct vn_event *events, uint32_t at, struct vn_event event)
+static inline void vn_event_queue_rise(struct vn_event *events, uint32_t at, struct vn_event event)
 {
     for (; at > 0 && vn_before(event, events[(at - 1) / 2]); at = (at - 1) / 2) events[at] = events[(at - 1) / 2];
     events[at] = event;
 }
 
 /* False: out of memory, the event is lost. */
-static inline bool vn_push(struct vn_queue *queue, struct vn_event event)
+static inline bool vn_push(struct vn_event_queue *queue, struct vn_event event)
 {
-    if (__builtin_expect(queue->n == queue->capacity, 0) && !vn_queue_grow(queue)) return false;
-    vn_queue_rise(queue->events, queue->n++, event);
+    if (__builtin_expect(queue->n == queue->capacity, 0) && !vn_event_queue_grow(queue)) return false;
+    vn_event_queue_rise(queue->events, queue->n++, event);
     return true;
 }
 
 /* Removes the first event; the queue must not be empty. The hole sinks to a leaf; the last event rises from there, seldom far. */
-static inline struct vn_event vn_pop(struct vn_queue *queue)
+static inline struct vn_event vn_pop(struct vn_event_queue *queue)
 {
     struct vn_event *events = queue->events, first = events[0];
     uint32_t n = --queue->n, at = 0;
@@ -56,7 +56,7 @@ static inline struct vn_event vn_pop(struct vn_queue *queue)
         events[at] = events[2 * at + 1];
         at = 2 * at + 1;
     }
-    vn_queue_rise(events, at, events[n]);
+    vn_event_queue_rise(events, at, events[n]);
     return first;
 }
 

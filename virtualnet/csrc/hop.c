@@ -1,4 +1,5 @@
-/* One hop through a program's in-place form: the frame isn't copied, and the packet holds the bridged metadata. */
+/* A packet's hop: its way through a switch. Here by a program's in-place form, in which the frame isn't copied and the packet holds
+ * the bridged metadata; phv.c has the general form. */
 #include "packets.h"
 
 void vn_hop_ingress(struct vn_net *net, struct vn_node *node, uint16_t port, uint32_t id)
@@ -7,7 +8,7 @@ void vn_hop_ingress(struct vn_net *net, struct vn_node *node, uint16_t port, uin
     packet->counted = false;
     net->traversals++;
     if (!net->inplace) {
-        vn_plain_ingress(net, node, port, id);
+        vn_phv_ingress(net, node, port, id);
         return;
     }
     struct sw_instance *instance = node->instance;
@@ -28,7 +29,7 @@ void vn_hop_ingress(struct vn_net *net, struct vn_node *node, uint16_t port, uin
 enum vn_verdict vn_hop_egress(struct vn_net *net, struct vn_node *node, uint16_t port, uint32_t id, uint32_t queue,
                               uint32_t deq_qdepth)
 {
-    if (!net->inplace) return vn_plain_egress(net, node, port, id, queue, deq_qdepth, 0);
+    if (!net->inplace) return vn_phv_egress(net, node, port, id, queue, deq_qdepth, 0);
     struct vn_packet *packet = vn_packet_at(net, id);
     struct sw_instance *instance = node->instance;
     instance->now_us = net->now / 1000000;

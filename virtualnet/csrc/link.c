@@ -44,7 +44,7 @@ static bool is_mac_control(const uint8_t *frame) { return wire_load16(frame + WI
 void vn_arrival(struct vn_net *net, uint32_t number, uint32_t id)
 {
     struct vn_rx_port *rx = &net->rx_ports[number];
-    uint32_t link = rx->link ^ 1;
+    uint32_t link = rx->out_link ^ 1;
     rx->head++;
     rx->n--;
     struct vn_packet *packet = vn_packet_at(net, id);

@@ -35,7 +35,7 @@ struct vn_packet {
 } __attribute__((aligned(64)));
 
 /* Where programs don't run in place, this, the PHV, headroom and the frame follow a vn_packet. */
-struct vn_plain {
+struct vn_phv_packet {
     struct sw_packet p;
     uint32_t truncate_to;
 };
@@ -63,9 +63,9 @@ struct vn_rx_port {
     uint64_t next_arrival; /* of the first frame in flight that order.c hasn't listed yet; VN_NEVER: none */
     struct vn_in_flight *ring;
     uint32_t head, n, capacity; /* of the ring; the capacity is a power of two */
-    uint32_t link;              /* the link that starts at this port; frames arrive over link ^ 1 */
-    uint32_t node, from;        /* the port's node; its neighbour, where link ^ 1 starts */
-    uint64_t delay;             /* of link ^ 1 */
+    uint32_t out_link;          /* the link that starts at this port; frames arrive over out_link ^ 1 */
+    uint32_t node, from;        /* the port's node; its neighbour, where out_link ^ 1 starts */
+    uint64_t delay;             /* of out_link ^ 1 */
     uint16_t port;
     bool host;
 };
@@ -114,8 +114,8 @@ struct vn_node {
     uint8_t ip[4];
     uint32_t link; /* of a host */
     struct vn_tournament events; /* a slot per port; slot 0: the first of `others`. Arrivals are listed (order.c) */
-    struct vn_queue others;      /* events other than arrivals, VN_EV_PORT and VN_EV_NIC */
-    struct vn_queue starts;      /* flow starts that aren't in `others` yet: a list, see nic.c */
+    struct vn_event_queue others;      /* events other than arrivals, VN_EV_PORT and VN_EV_NIC */
+    struct vn_event_queue starts;      /* flow starts that aren't in `others` yet: a list, see nic.c */
     uint32_t n_starting;         /* flow starts in `others` */
     uint64_t last_start;         /* the latest of these */
     bool unsorted;               /* `starts` isn't in order */

@@ -20,7 +20,7 @@ void vn_fail(struct vn_net *net, const char *format, ...)
     net->failed = true;
 }
 
-void vn_push_or_fail(struct vn_net *net, struct vn_queue *queue, struct vn_event event)
+void vn_push_or_fail(struct vn_net *net, struct vn_event_queue *queue, struct vn_event event)
 {
     if (!vn_push(queue, event)) vn_fail(net, "out of memory for events");
 }
@@ -57,7 +57,7 @@ static bool pool_init(struct vn_net *net)
     net->frame_at = sizeof(struct vn_packet);
     net->phv_size = (uint32_t)aligned(net->phv_size);
     net->headroom = (uint32_t)aligned(net->headroom);
-    if (!net->inplace) net->frame_at += (uint32_t)aligned(sizeof(struct vn_plain)) + net->phv_size + net->headroom;
+    if (!net->inplace) net->frame_at += (uint32_t)aligned(sizeof(struct vn_phv_packet)) + net->phv_size + net->headroom;
     net->lines = (net->frame_at + net->stored + 63) / 64;
     net->pool = reserve(net, (size_t)net->lines * 64 * MOST_PACKETS);
     return net->pool != NULL;
@@ -83,7 +83,7 @@ static bool rx_ports_init(struct vn_net *net)
         struct vn_rx_port *rx = &node->rx_ports[node->n_ports++];
         *rx = (struct vn_rx_port){
             .next_arrival = VN_NEVER,
-            .link = i ^ 1,
+            .out_link = i ^ 1,
             .node = in->to,
             .from = in->node,
             .delay = in->delay,
@@ -112,7 +112,7 @@ uint32_t vn_packet_grow(struct vn_net *net)
         return VN_NONE;
     }
     uint32_t id = net->n_packets++ * net->lines;
-    if (!net->inplace) vn_plain_init(net, vn_packet_at(net, id));
+    if (!net->inplace) vn_phv_init(net, vn_packet_at(net, id));
     return id;
 }
 
@@ -433,10 +433,10 @@ int vn_stop_flow(struct vn_net *net, uint32_t flow)
     return 0;
 }
 
-int vn_call(struct vn_net *net, uint64_t time_ps, uint32_t number)
+int vn_return_at(struct vn_net *net, uint64_t time_ps, uint32_t number)
 {
     if (time_ps < net->now) return refuse(net, -EINVAL, "that time is over");
-    vn_at(net, time_ps, VN_EV_CALL, number);
+    vn_at(net, time_ps, VN_EV_RETURN, number);
     return 0;
 }
 

@@ -10,7 +10,7 @@
 
 /* The order of events, see order.c. */
 struct vn_schedule {
-    struct vn_queue queue; /* events that concern all nodes; unless by_node, all */
+    struct vn_event_queue queue; /* events that concern all nodes; unless by_node, all */
     uint64_t *next_event;  /* by node: the time of its first event; VN_NEVER: it has none */
     uint64_t *clock;       /* by node: all its events before then have happened */
     uint64_t barrier;      /* nodes advance to this time, then wait for each other */
@@ -58,7 +58,7 @@ struct vn_net {
     struct vn_sampler *samplers;
     uint32_t n_samplers;
     uint32_t *flow_of[VN_QPS / VN_QP_PAGE]; /* by queue pair, in pages; VN_NONE: no flow */
-    bool called; /* the latest event was one that vn_call scheduled */
+    bool return_due; /* the latest event was a VN_EV_RETURN */
     bool failed; /* the run can't go on ... */
     bool raised; /* ... because an algorithm raised an error */
     char error[256];

@@ -78,8 +78,8 @@ void vn_nic_event(struct vn_net *net, uint32_t link)
     struct vn_link *out = vn_link_of(net, link);
     struct vn_node *node = &net->nodes[out->node];
     node->scheduled = VN_NEVER;
-    struct vn_callback callback = {.method = VN_NAMES};
-    while (node->choice.when <= net->now && callback.method == VN_NAMES && !net->failed) {
+    struct vn_callback callback = {.method = VN_NO_METHOD};
+    while (node->choice.when <= net->now && callback.method == VN_NO_METHOD && !net->failed) {
         struct pacing_choice choice = node->choice;
         if (choice.action == PACING_START) {
             callback.flow = node->tx_flows[choice.index].number;
@@ -89,7 +89,7 @@ void vn_nic_event(struct vn_net *net, uint32_t link)
         node->choice = choose(net, node);
     }
     schedule_nic(net, node);
-    if (callback.method != VN_NAMES) vn_call_back(net, &callback);
+    if (callback.method != VN_NO_METHOD) vn_call_back(net, &callback);
 }
 
 void vn_nic_control(struct vn_net *net, struct vn_node *node, uint32_t id)
@@ -126,11 +126,11 @@ void vn_nic_await(struct vn_net *net, uint32_t number)
 {
     uint64_t start = net->flows[number].start;
     struct vn_node *node = &net->nodes[net->flows[number].src];
-    struct vn_queue *starts = &node->starts;
+    struct vn_event_queue *starts = &node->starts;
     if (node->n_starting == 0 || start <= node->last_start) {
         if (node->n_starting++ == 0) node->last_start = start;
         vn_at(net, start, VN_EV_START, number);
-    } else if (starts->n == starts->capacity && !vn_queue_grow(starts)) {
+    } else if (starts->n == starts->capacity && !vn_event_queue_grow(starts)) {
         vn_fail(net, "out of memory for events");
     } else {
         struct vn_event event = {start, number};
@@ -148,7 +148,7 @@ static int latest_first(const void *a, const void *b)
 void vn_nic_start(struct vn_net *net, uint32_t number)
 {
     struct vn_node *node = &net->nodes[net->flows[number].src];
-    struct vn_queue *starts = &node->starts;
+    struct vn_event_queue *starts = &node->starts;
     if (--node->n_starting == 0 && starts->n != 0) {
         if (node->unsorted) qsort(starts->events, starts->n, sizeof *starts->events, latest_first);
         node->unsorted = false;

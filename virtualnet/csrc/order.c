@@ -32,8 +32,8 @@ static inline void dispatch(struct vn_net *net, struct vn_event event)
     case VN_EV_PFC: vn_pfc_effect(net, id); break;
     case VN_EV_EXPIRY: vn_pfc_expiry(net, id / VN_CLASSES, id % VN_CLASSES); break;
     case VN_EV_REFRESH: vn_pfc_refresh(net, id / VN_CLASSES, id % VN_CLASSES); break;
-    case VN_EV_CALL:
-        net->called = true;
+    case VN_EV_RETURN:
+        net->return_due = true;
         net->exchange.flow = id;
         break;
     case VN_EV_SAMPLE: vn_sample(net, id); break;
@@ -63,11 +63,11 @@ static enum vn_reason reached_until(struct vn_net *net)
     return VN_UNTIL;
 }
 
-/* Whether an event of vn_call has happened, so that vn_run returns to Python. */
-static bool called(struct vn_net *net)
+/* Whether a VN_EV_RETURN has happened, so that vn_run returns to Python. */
+static bool return_due(struct vn_net *net)
 {
-    bool was = net->called;
-    net->called = false;
+    bool was = net->return_due;
+    net->return_due = false;
     return was;
 }
 
@@ -82,7 +82,7 @@ static bool replaced(const struct vn_net *net, struct vn_event event)
 static enum vn_reason run_in_order(struct vn_net *net, uint64_t max_events)
 {
     while (!net->failed) {
-        if (called(net)) return VN_CALL;
+        if (return_due(net)) return VN_RETURN;
         if (finished(net)) return VN_FINISHED;
         if (net->events_done == max_events) return VN_BUDGET;
         if (net->schedule.queue.n == 0 || net->schedule.queue.events[0].time > net->exchange.until_ps) return reached_until(net);
@@ -325,7 +325,7 @@ static bool at_barrier(struct vn_net *net, uint64_t start, bool budget_spent)
 
 static enum vn_reason run_by_node(struct vn_net *net, uint64_t max_events)
 {
-    while (!called(net)) {
+    while (!return_due(net)) {
         if (!(net->schedule.ordered ? run_ordered(net) : run_round(net))) return VN_FAILED;
         uint64_t start = earliest(net->schedule.next_event, net->n_nodes);
         net->schedule.ordered = false;
@@ -340,7 +340,7 @@ static enum vn_reason run_by_node(struct vn_net *net, uint64_t max_events)
         if (common < start) run_event(net, VN_NONE, vn_pop(&net->schedule.queue));
         else set_barrier(net, start, common < net->exchange.until_ps ? common : net->exchange.until_ps);
     }
-    return VN_CALL;
+    return VN_RETURN;
 }
 
 /* The order of turns: the two parts of the (nearly) bipartite graph, one after the other. At a node's turn its neighbours are then

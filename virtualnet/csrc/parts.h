@@ -14,18 +14,18 @@ static bool vn_order_init(struct vn_net *); /* false: the run has failed */
 SW_ALWAYS void vn_transmit(struct vn_net *, struct vn_link *, uint32_t id);
 SW_ALWAYS void vn_arrival(struct vn_net *, uint32_t rx, uint32_t id); /* of the port's first frame in flight */
 
-/* ---- a packet's hop: hop.c through an in-place program, plain.c through a program with a PHV ---- */
+/* ---- a packet's hop: hop.c through an in-place program, phv.c through a program with a PHV ---- */
 /* Runs ingress for a packet that came in by `port`, and queues it. */
 SW_ALWAYS void vn_hop_ingress(struct vn_net *, struct vn_node *, uint16_t port, uint32_t id);
-static void vn_plain_ingress(struct vn_net *, struct vn_node *, uint16_t port, uint32_t id);
+static void vn_phv_ingress(struct vn_net *, struct vn_node *, uint16_t port, uint32_t id);
 /* Egress. VN_SEND: the caller sends the packet. VN_DROPPED: it was freed. VN_RECIRCULATED: it is back at ingress. `deq_qdepth`: packets
  * left in the queue. */
 enum vn_verdict { VN_SEND, VN_DROPPED, VN_RECIRCULATED };
 static enum vn_verdict vn_hop_egress(struct vn_net *, struct vn_node *, uint16_t port, uint32_t id, uint32_t queue,
                                      uint32_t deq_qdepth);
-static enum vn_verdict vn_plain_egress(struct vn_net *, struct vn_node *, uint16_t port, uint32_t id, uint32_t queue,
-                                       uint32_t deq_qdepth, uint32_t passes);
-static void vn_plain_init(struct vn_net *, struct vn_packet *); /* a packet's first use */
+static enum vn_verdict vn_phv_egress(struct vn_net *, struct vn_node *, uint16_t port, uint32_t id, uint32_t queue,
+                                     uint32_t deq_qdepth, uint32_t passes);
+static void vn_phv_init(struct vn_net *, struct vn_packet *); /* a packet's first use */
 
 /* ---- port.c: a switch's ports ---- */
 static inline void vn_port_admit(struct vn_net *, uint32_t link, uint32_t id, uint32_t queue);

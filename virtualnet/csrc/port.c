@@ -1,4 +1,4 @@
-/* A switch's ports: PFC frames first, then strict priority among the classes that the gate admits. The program's egress runs when
+/* A switch's ports: PFC frames first, then strict priority among the classes that the gate lets pass. The program's egress runs when
  * a packet starts to leave.
  *
  * A recirculated packet takes no time on the wire, but its class is blocked as long as if it did, as in the live switch. */

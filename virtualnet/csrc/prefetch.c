@@ -20,7 +20,7 @@ static void prefetch_node(const struct vn_node *node)
 static void prefetch_ring(const struct vn_net *net, const struct vn_rx_port *rx)
 {
     for (uint32_t i = 0; i < rx->n && i < PACKETS; i += 4) vn_prefetch(vn_in_flight_at(rx, i));
-    vn_prefetch(&net->links[rx->link]);
+    vn_prefetch(&net->links[rx->out_link]);
 }
 
 /* The lines from which the NIC makes a frame. */
@@ -47,7 +47,7 @@ static void prefetch_others(const struct vn_net *net, const struct vn_node *node
             vn_prefetch(&flow->np);
             vn_prefetch(&flow->grid);
             vn_prefetch(flow->cnp); /* usually, a CNP is sent */
-            vn_prefetch(&net->links[node->rx_ports->link].control);
+            vn_prefetch(&net->links[node->rx_ports->out_link].control);
         } else if (step == 2) {
             vn_prefetch(flow->np);
             vn_prefetch((const char *)flow->np - BEFORE);
@@ -95,7 +95,7 @@ static void prefetch_port(const struct vn_net *net, const struct vn_node *node, 
         prefetch_ring(net, rx);
         return;
     }
-    const struct vn_link *out = &net->links[rx->link], *in = &net->links[rx->link ^ 1];
+    const struct vn_link *out = &net->links[rx->out_link], *in = &net->links[rx->out_link ^ 1];
     const struct vn_rx_port *far = &net->rx_ports[out->rx_port];
     if (step == 2) {
         vn_prefetch(&out->classes[out->last_class]);

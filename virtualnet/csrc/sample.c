@@ -38,7 +38,7 @@ static double value_of(struct vn_net *net, const struct vn_source_spec *spec)
     case VN_LINK_BYTES: return (double)link->bytes;
     case VN_FLOW_RATE: return flow->ended == VN_NEVER ? flow->rate_bps : 0.0;
     case VN_FLOW_SENT_BYTES: return (double)flow->sent_bytes;
-    case VN_FLOW_RECEIVED: return (double)flow->received_payload;
+    case VN_FLOW_RECEIVED_PAYLOAD: return (double)flow->received_payload;
     case VN_FLOW_RECEIVED_PACKETS: return (double)flow->received;
     case VN_FLOW_MARKED_PACKETS: return (double)flow->marked_ce;
     }

@@ -16,7 +16,7 @@ enum vn_kind {
     VN_EV_PFC,     /* id: link. A PFC frame that arrived over it takes effect */
     VN_EV_EXPIRY,  /* id: link and class. The PAUSE expires */
     VN_EV_REFRESH, /* id: link and class. The PAUSE is sent again */
-    VN_EV_CALL,    /* id: vn_call's number */
+    VN_EV_RETURN,    /* id: vn_return_at's number */
     VN_EV_SAMPLE,  /* id: sampler */
 };
 
@@ -33,7 +33,7 @@ static inline uint32_t vn_node_of(const struct vn_net *net, enum vn_kind kind, u
     case VN_EV_PFC: return net->links[id].to;
     case VN_EV_EXPIRY: return net->links[id / VN_CLASSES].node;
     case VN_EV_REFRESH: return net->links[id / VN_CLASSES].to;
-    case VN_EV_CALL:
+    case VN_EV_RETURN:
     case VN_EV_SAMPLE: break;
     }
     return VN_NONE;
@@ -48,7 +48,7 @@ static inline struct vn_event vn_event_of(uint64_t time, enum vn_kind kind, uint
     return (struct vn_event){time, (uint64_t)kind << 48 | (uint64_t)id << 16 | slot};
 }
 
-static void vn_push_or_fail(struct vn_net *, struct vn_queue *, struct vn_event);
+static void vn_push_or_fail(struct vn_net *, struct vn_event_queue *, struct vn_event);
 
 /* Schedules an event, not before now. A port or NIC has one event: a new one replaces it. */
 SW_ALWAYS void vn_at(struct vn_net *net, uint64_t time, enum vn_kind kind, uint32_t id)

@@ -22,14 +22,14 @@ enum vn_reason {
     VN_UNTIL = 1,    /* all events until until_ps have happened */
     VN_BUDGET = 2,   /* `budget` events have happened: the caller may look at the wall clock */
     VN_FINISHED = 3, /* every flow of known size has arrived completely */
-    VN_CALL = 4,     /* an event that vn_call scheduled; `flow` is its number */
+    VN_RETURN = 4,   /* a time that vn_return_at asked for; `flow` is its number */
     VN_CALLBACK = 5, /* not returned: an algorithm is being called, or has raised */
 };
 
 /* Shared with Python, between two calls of vn_run and in callbacks. */
 struct vn_exchange {
     uint32_t reason; /* enum vn_reason */
-    uint32_t flow;   /* VN_CALLBACK: the algorithm's flow; VN_CALL: the call's number */
+    uint32_t flow;   /* VN_CALLBACK: the algorithm's flow; VN_RETURN: vn_return_at's number */
     uint32_t np;     /* VN_CALLBACK: 1 if the algorithm is the NP, 0 if the RP */
     double now_s;
     /* vn_run ends after the last event at `until_ps`, after `budget` events (it counts them down), and with `finish` when all
@@ -120,8 +120,8 @@ enum vn_source {
     VN_RESUME_SENT = 8,
     VN_LINK_BYTES = 9,
     VN_FLOW_RATE = 10, /* object: flow: bit/s */
-    VN_FLOW_SENT_BYTES = 11, /* of frames */
-    VN_FLOW_RECEIVED = 12, /* payload */
+    VN_FLOW_SENT_BYTES = 11, /* of frames that have started */
+    VN_FLOW_RECEIVED_PAYLOAD = 12,
     VN_FLOW_RECEIVED_PACKETS = 13,
     VN_FLOW_MARKED_PACKETS = 14, /* marked CE, of those received */
 };
@@ -132,8 +132,8 @@ int64_t vn_add_sampler(struct vn_net *, uint64_t first_ps, uint64_t every_ps, co
 /* Returns the number of samples so far; times has one each, values n each. Valid until the next vn_run. */
 uint64_t vn_samples(const struct vn_net *, uint32_t sampler, const uint64_t **times, const double **values);
 
-/* Schedules a VN_CALL: vn_run returns at that time, with that number in exchange.flow. */
-int vn_call(struct vn_net *, uint64_t time_ps, uint32_t number);
+/* vn_run returns VN_RETURN at that time, with that number in exchange.flow, after all other events of then but samples. */
+int vn_return_at(struct vn_net *, uint64_t time_ps, uint32_t number);
 
 /* Writes every frame that leaves over `link` to a pcap file, with timestamps in nanoseconds of nominal time. */
 int vn_capture(struct vn_net *, uint32_t link, const char *path);

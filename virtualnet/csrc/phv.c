@@ -1,0 +1,177 @@
+/* A packet's hop by a program's general form, which has a PHV; any v1model program has one. What happens after ingress and after
+ * egress is the live switch's (softswitch/csrc/rules.h).
+ *
+ * A port without a link (the program's internal port) is served at once, and drops packets that it doesn't recirculate. A
+ * recirculated packet re-enters ingress at once. */
+#include <string.h>
+
+#include "packets.h"
+
+/* A packet's visit to a switch. `passes`: how often in a row it was resubmitted, or left by a port without a link. */
+struct visit {
+    struct vn_net *net;
+    struct vn_node *node;
+    uint32_t passes;
+};
+
+typedef struct visit rules_switch;
+typedef uint32_t rules_packet;
+#define RULES_NONE VN_NONE
+#include "rules.h"
+
+enum { MAX_PASSES = 64 };
+
+static uint64_t now_us(const struct vn_net *net) { return net->now / 1000000; }
+
+/* The state of a packet before it is parsed. */
+static void reset(const struct vn_net *net, struct sw_packet *p)
+{
+    memset(p->phv, 0, net->phv_size);
+    p->std = (struct sw_std){0};
+}
+
+static struct vn_phv_packet *phv_packet_of(struct vn_net *net, uint32_t id)
+{
+    return (struct vn_phv_packet *)(void *)(vn_packet_at(net, id) + 1);
+}
+
+/* Headroom, then the frame. */
+static uint8_t *buffer_of(struct vn_net *net, uint32_t id) { return vn_frame(net, vn_packet_at(net, id)) - net->headroom; }
+
+void vn_phv_init(struct vn_net *net, struct vn_packet *packet)
+{
+    struct vn_phv_packet *phv_packet = (struct vn_phv_packet *)(void *)(packet + 1);
+    phv_packet->p.phv = vn_frame(net, packet) - net->headroom - net->phv_size;
+}
+
+/* Moves the frame to behind the headroom, after headers were added or removed. */
+static void restore_headroom(struct vn_net *net, uint32_t id)
+{
+    struct sw_packet *p = &phv_packet_of(net, id)->p;
+    uint8_t *buffer = buffer_of(net, id), *at = buffer + net->headroom;
+    if (p->data == at) return;
+    size_t stored = net->headroom + VN_STORED - (size_t)(p->data - buffer);
+    memmove(at, p->data, stored < VN_STORED ? stored : VN_STORED);
+    p->data = at;
+}
+
+static struct sw_instance *rules_instance(struct visit *visit) { return visit->node->instance; }
+static const struct sw_pre *rules_groups(struct visit *visit) { return &visit->node->sw->groups; }
+static const struct sw_pre *rules_clone_sessions(struct visit *visit) { return &visit->node->sw->clones; }
+static uint64_t rules_now_us(struct visit *visit) { return now_us(visit->net); }
+static struct sw_packet *rules_view(struct visit *visit, uint32_t id) { return &phv_packet_of(visit->net, id)->p; }
+static uint32_t *rules_truncate_to(struct visit *visit, uint32_t id) { return &phv_packet_of(visit->net, id)->truncate_to; }
+
+static void rules_drop(struct visit *visit, uint32_t id)
+{
+    visit->net->dropped++;
+    vn_packet_free(visit->net, id);
+}
+
+/* VirtualSwitch refuses programs with digests. */
+static void rules_digest(struct visit *visit, uint32_t id)
+{
+    (void)id;
+    vn_fail(visit->net, "a program sent a digest, which nobody takes in virtual time");
+}
+
+/* The copy keeps the flow, but isn't one of its data packets. */
+static uint32_t rules_copy(struct visit *visit, uint32_t id)
+{
+    struct vn_net *net = visit->net;
+    uint32_t copy = vn_packet_new(net);
+    if (copy == VN_NONE) return VN_NONE;
+    *vn_packet_at(net, copy) = *vn_packet_at(net, id);
+    vn_packet_at(net, copy)->data = vn_packet_at(net, copy)->counted = false;
+    struct vn_phv_packet *to = phv_packet_of(net, copy);
+    const struct vn_phv_packet *from = phv_packet_of(net, id);
+    void *phv = to->p.phv;
+    *to = *from;
+    to->p.phv = phv;
+    memcpy(phv, from->p.phv, net->phv_size);
+    memcpy(buffer_of(net, copy), buffer_of(net, id), net->headroom + VN_STORED);
+    to->p.data = buffer_of(net, copy) + (from->p.data - buffer_of(net, id));
+    return copy;
+}
+
+static uint32_t rules_copy_unparsed(struct visit *visit, uint32_t id, const uint8_t *frame, uint32_t length)
+{
+    uint32_t copy = rules_copy(visit, id);
+    if (copy == VN_NONE) return VN_NONE;
+    struct sw_packet *p = &phv_packet_of(visit->net, copy)->p;
+    uint16_t ingress_port = p->std.ingress_port;
+    p->data = buffer_of(visit->net, copy) + (frame - buffer_of(visit->net, id));
+    p->length = p->length_register = length;
+    p->req = RULES_NO_REQUESTS;
+    reset(visit->net, p);
+    p->std.ingress_port = ingress_port;
+    return copy;
+}
+
+static void rules_enqueue(struct visit *visit, uint32_t id, uint32_t number)
+{
+    struct vn_net *net = visit->net;
+    struct vn_packet *packet = vn_packet_at(net, id);
+    uint32_t link = number < SW_MAX_PORTS ? visit->node->out[number] : VN_NONE, queue = phv_packet_of(net, id)->p.std.priority;
+    packet->enq_timestamp = (uint32_t)now_us(net);
+    packet->enq_qdepth = 0;
+    if (link != VN_NONE && queue < VN_CLASSES) {
+        vn_port_admit(net, link, id, queue);
+        return;
+    }
+    if (visit->passes == MAX_PASSES) {
+        vn_fail(net, "a packet went through port %u %u times without time going on", number, visit->passes);
+    }
+    if (net->failed || number >= SW_MAX_PORTS || queue >= VN_CLASSES) rules_drop(visit, id);
+    else vn_phv_egress(net, visit->node, (uint16_t)number, id, queue, 0, visit->passes + 1);
+}
+
+/* Resets headers and metadata, except the fields of the list. */
+static void rules_reenter(struct visit *visit, uint32_t id, int32_t list, enum sw_instance_type type)
+{
+    struct visit again = *visit;
+    if (type == SW_RESUBMIT) again.passes++;
+    uint32_t old = rules_copy(visit, id);
+    if (old == VN_NONE) return;
+    struct sw_packet *p = &phv_packet_of(visit->net, id)->p;
+    reset(visit->net, p);
+    rules_preserve(visit, list, &phv_packet_of(visit->net, old)->p, p, type);
+    vn_packet_free(visit->net, old);
+    restore_headroom(visit->net, id);
+    p->std.packet_length = p->length;
+    vn_packet_at(visit->net, id)->bytes = (uint16_t)p->length;
+    rules_ingress(&again, id);
+}
+
+void vn_phv_ingress(struct vn_net *net, struct vn_node *node, uint16_t port, uint32_t id)
+{
+    struct vn_phv_packet *phv_packet = phv_packet_of(net, id);
+    struct sw_packet *p = &phv_packet->p;
+    reset(net, p);
+    p->data = vn_frame(net, vn_packet_at(net, id));
+    p->length = p->std.packet_length = vn_packet_at(net, id)->bytes;
+    p->std.ingress_port = port;
+    p->std.ingress_global_timestamp = now_us(net);
+    phv_packet->truncate_to = UINT32_MAX;
+    rules_ingress(&(struct visit){net, node, 0}, id);
+}
+
+enum vn_verdict vn_phv_egress(struct vn_net *net, struct vn_node *node, uint16_t port, uint32_t id, uint32_t queue,
+                              uint32_t deq_qdepth, uint32_t passes)
+{
+    struct vn_packet *packet = vn_packet_at(net, id);
+    struct vn_phv_packet *phv_packet = phv_packet_of(net, id);
+    struct sw_packet *p = &phv_packet->p;
+    p->std.enq_timestamp = packet->enq_timestamp;
+    p->std.enq_qdepth = packet->enq_qdepth;
+    enum rules_verdict verdict = rules_egress(&(struct visit){net, node, passes}, id, port, queue, deq_qdepth);
+    if (verdict != RULES_SEND) return verdict == RULES_RECIRCULATED ? VN_RECIRCULATED : VN_DROPPED;
+    if (node->out[port] == VN_NONE) {
+        net->dropped++;
+        vn_packet_free(net, id);
+        return VN_DROPPED;
+    }
+    restore_headroom(net, id);
+    packet->bytes = (uint16_t)(phv_packet->truncate_to < p->length ? phv_packet->truncate_to : p->length);
+    return VN_SEND;
+}
