@@ -342,7 +342,7 @@ static void choose_next(struct nic *nic)
     nic->chosen = true;
 }
 
-/* Starts the frame at `at_ps`, but no earlier than leaves it `max_lateness_ps` overdue. */
+/* Starts the frame at `at_ps`, or so much later that it is overdue by `max_lateness_ps` at most. */
 static void start_frame(struct nic *nic, uint32_t index, uint64_t at_ps, uint64_t now_ps)
 {
     struct nic_flow *flow = nic->flows[index];

@@ -28,11 +28,11 @@ struct nic_flow {
     double end_s; /* starts no packet from then on */
     double rate_bps;
     uint64_t interval_ps, base_ps; /* nic.c sets them; the base: see pacing_started */
-    int64_t started;                  /* frames whose start is decided */
-    int64_t delivered;              /* frames given to the socket */
-    int64_t delivered_bytes;        /* their bytes */
-    int64_t due_bytes;             /* EVENT_SENT, once, when delivered_bytes reaches this */
-    int64_t segment;               /* packets of a segment, the last of which has AckReq set; 0: no segments */
+    int64_t started;         /* frames whose start is decided */
+    int64_t delivered;       /* frames given to the socket */
+    int64_t delivered_bytes; /* their bytes */
+    int64_t due_bytes;       /* EVENT_SENT, once, when delivered_bytes reaches this */
+    int64_t segment;         /* packets of a segment, the last of which has AckReq set; 0: no segments */
     const uint8_t *frame, *last_frame; /* templates of its packets; the PSN is stamped */
 };
 
