@@ -1,7 +1,7 @@
 /* The order of events. With by_node, conservative parallel simulation (Chandy, Misra, Bryant) in one thread: nodes affect each
  * other only through links, so a node may process its events up to the minimum, over its inbound links, of the neighbour's clock
  * plus the link's delay (its lookahead). It does so in one turn, while its state is in the caches. A round gives each node a turn;
- * for events that concern all nodes (a call, a sample) they stop at a barrier.
+ * for events that concern all nodes (VN_EV_RETURN, a sample) they stop at a barrier.
  *
  * Without by_node there is one queue for all nodes, strictly in order: the reference in tests. */
 #include <stdlib.h>
