@@ -16,6 +16,7 @@ from softswitch.codegen.generate import generate
 from softswitch.program.load import load_program
 from topologies.model import FlowSpec
 from virtualnet import Totals, VirtualNetwork
+from virtualnet.bench import measure
 from virtualnet.switch import load
 
 Json = dict[str, Any]
@@ -109,6 +110,11 @@ def test_what_the_parser_writes(tmp_path: Path, inplace: bool) -> None:
     with VirtualNetwork(star(2), PFC_ONLY, program=load(program, inplace)) as network:
         with_flows(network, [FlowSpec(1, "h0", "r0", size_bytes=1000 * N_PACKETS)]).run(until_s=1e-3)
         assert network.flows[1].stats().marked_ce == N_PACKETS
+
+
+def test_the_benchs_floor_forwards_through_next_hop_groups() -> None:
+    full, floor = (measure("incast", 50e-6, empty=empty) for empty in (False, True))
+    assert floor.events > full.events / 2
 
 
 def test_what_a_program_sends_to_a_controller_is_refused_by_name() -> None:
