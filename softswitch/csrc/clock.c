@@ -26,14 +26,14 @@ static void run_now(struct sw_switch *sw)
     uint32_t rounds = 0;
     for (bool more = true; more;) {
         more = false;
-        if (input_due(sw) <= sw->now_ns) {
+        if (input_due(sw) <= sw->clock_ns) {
             more = true;
             if (++rounds < ROUNDS) sw_run_input(sw);
-            else sw->input_at_ns = sw->now_ns + SW_LOOP_PAUSE_NS;
+            else sw->input_at_ns = sw->clock_ns + SW_LOOP_PAUSE_NS;
         }
         for (uint32_t i = 0; i < sw->tm.n_active; i++) {
             struct sw_tm_port *port = sw->tm.ports[sw->tm.active[i]];
-            if (sw_tm_next(port) > sw->now_ns) continue;
+            if (sw_tm_next(port) > sw->clock_ns) continue;
             more = true;
             sw_run_port(sw, port);
             struct sw_port *out = sw->ports[port->port];
@@ -76,7 +76,7 @@ uint64_t sw_time_ns(struct sw_switch *sw)
 {
     if (!sw->manual) return sw_clock_ns() - sw->origin_ns;
     sw_lock(sw);
-    uint64_t now = sw->now_ns;
+    uint64_t now = sw->clock_ns;
     sw_unlock(sw);
     return now;
 }
@@ -105,11 +105,11 @@ int sw_advance(struct sw_switch *sw, uint64_t until_ns, uint16_t port, uint64_t 
         if (frames != 0 && tx_count(sw, port) >= frames) break;
         uint64_t next = next_due(sw);
         if (next > until_ns) {
-            if (until_ns > sw->now_ns) sw->now_ns = until_ns;
+            if (until_ns > sw->clock_ns) sw->clock_ns = until_ns;
             status = 0;
             break;
         }
-        sw->now_ns = next;
+        sw->clock_ns = next;
         run_now(sw);
     }
     sw_unlock(sw);

@@ -48,7 +48,7 @@ struct sw_switch {
     uint32_t n_active;
     struct sw_events events;
     struct sw_events departed; /* frames that left ports without interface */
-    uint64_t origin_ns, now_ns; /* live: of CLOCK_MONOTONIC, at creation and in this iteration; manual: 0 and the clock */
+    uint64_t origin_ns, clock_ns; /* at creation, and in this iteration: by sw_clock_ns; manual clock: 0, and its time */
     uint64_t seed;
     uint64_t links_checked_ns;        /* when the interfaces were last checked, by sw_clock_ns */
     bool manual;               /* manual clock: sw_advance alone moves it */
@@ -64,7 +64,7 @@ void sw_lock(struct sw_switch *);
 void sw_unlock(struct sw_switch *);
 uint64_t sw_clock_ns(void);
 /* The time of the current iteration since the origin; sw_call_us: the time of a call from Python, with the lock held. */
-static inline uint64_t sw_now_ns(const struct sw_switch *sw) { return sw->now_ns - sw->origin_ns; }
+static inline uint64_t sw_now_ns(const struct sw_switch *sw) { return sw->clock_ns - sw->origin_ns; }
 static inline uint64_t sw_now_us(const struct sw_switch *sw) { return sw_now_ns(sw) / 1000; }
 static inline uint64_t sw_call_us(const struct sw_switch *sw)
 {

@@ -323,7 +323,7 @@ static void drop_head(struct sw_switch *sw, struct sw_port *port)
  * BLOCKED_LIMIT_NS. Returns whether to stop sending for now. */
 static bool retry_later(struct sw_switch *sw, struct sw_port *port)
 {
-    uint64_t now = sw->manual ? sw_clock_ns() : sw->now_ns; /* the kernel runs on the machine's clock */
+    uint64_t now = sw->manual ? sw_clock_ns() : sw->clock_ns; /* the kernel runs on the machine's clock */
     if (port->blocked_ns == 0) port->blocked_ns = now;
     if (now - port->blocked_ns >= BLOCKED_LIMIT_NS) drop_head(sw, port);
     else if (sw->manual) nanosleep(&(struct timespec){.tv_nsec = BLOCKED_LIMIT_NS / 20}, NULL);

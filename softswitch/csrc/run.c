@@ -32,7 +32,7 @@ static void rules_enqueue(struct sw_switch *sw, struct sw_pkt *pkt, uint32_t num
     pkt->port = (uint16_t)number;
     pkt->p.std.enq_timestamp = (uint32_t)sw_now_us(sw);
     pkt->p.std.enq_qdepth = port->queues[queue].packets.count & 0x7ffffu; /* bit<19> */
-    if (!sw_tm_enqueue(port, queue, pkt, sw->now_ns)) sw_pkt_free(&sw->pool, pkt);
+    if (!sw_tm_enqueue(port, queue, pkt, sw->clock_ns)) sw_pkt_free(&sw->pool, pkt);
 }
 
 static struct sw_pkt *rules_copy(struct sw_switch *sw, struct sw_pkt *pkt)
@@ -67,7 +67,7 @@ static void rules_digest(struct sw_switch *sw, struct sw_pkt *pkt)
 static void rules_reenter(struct sw_switch *sw, struct sw_pkt *pkt, int32_t list, enum sw_instance_type type)
 {
     uint16_t ingress_port = pkt->p.std.ingress_port;
-    if (type == SW_RECIRC) sw_tm_recirculated(sw_tm_port(&sw->tm, pkt->port), pkt, pkt->p.length, sw->now_ns);
+    if (type == SW_RECIRC) sw_tm_recirculated(sw_tm_port(&sw->tm, pkt->port), pkt, pkt->p.length, sw->clock_ns);
     struct sw_pkt *fresh = sw_pkt_take_frame(&sw->pool, pkt);
     if (fresh != NULL) {
         rules_preserve(sw, list, &pkt->p, &fresh->p, type);
@@ -77,7 +77,7 @@ static void rules_reenter(struct sw_switch *sw, struct sw_pkt *pkt, int32_t list
     sw_pkt_free(&sw->pool, pkt);
     if (fresh != NULL) {
         fresh->p.std.packet_length = fresh->p.length;
-        fresh->due_ns = sw->now_ns + sw->reentry_ns;
+        fresh->due_ns = sw->clock_ns + sw->reentry_ns;
         sw_fifo_push(&sw->input, fresh);
     } else if (sw_port_of(sw, ingress_port) != NULL) {
         sw_port_of(sw, ingress_port)->stats.rx_dropped++;
@@ -94,7 +94,7 @@ void sw_receive(struct sw_switch *sw, struct sw_pkt *pkt, uint16_t port)
 
 void sw_run_input(struct sw_switch *sw)
 {
-    for (uint32_t n = sw->input.count; n > 0 && sw->input.head->due_ns <= sw->now_ns; n--) {
+    for (uint32_t n = sw->input.count; n > 0 && sw->input.head->due_ns <= sw->clock_ns; n--) {
         rules_ingress(sw, sw_fifo_pop(&sw->input));
     }
 }
@@ -135,7 +135,7 @@ void sw_run_port(struct sw_switch *sw, struct sw_tm_port *port)
     if (out != NULL && out->blocked_ns != 0) room = 0; /* backpressure: the interface refuses frames */
     if (port->queued < room) room = port->queued;
     for (; room > 0; room--) {
-        struct sw_pkt *pkt = sw_tm_dequeue(&sw->tm, port, sw->now_ns);
+        struct sw_pkt *pkt = sw_tm_dequeue(&sw->tm, port, sw->clock_ns);
         if (pkt == NULL) break;
         uint32_t deq_qdepth = port->queues[pkt->queue].packets.count;
         if (rules_egress(sw, pkt, port->port, pkt->queue, deq_qdepth) != RULES_SEND) continue;
@@ -144,7 +144,7 @@ void sw_run_port(struct sw_switch *sw, struct sw_tm_port *port)
         sw_tm_sent(port, pkt, pkt->p.length);
         if (immediate) transmit(sw, pkt, port->port);
     }
-    for (struct sw_pkt *pkt; (pkt = sw_tm_release(port, sw->now_ns)) != NULL;) transmit(sw, pkt, port->port);
+    for (struct sw_pkt *pkt; (pkt = sw_tm_release(port, sw->clock_ns)) != NULL;) transmit(sw, pkt, port->port);
 }
 
 void sw_flush(struct sw_switch *sw)

@@ -99,7 +99,7 @@ static void run_ports(struct sw_switch *sw, bool shaped_only)
         struct sw_port *out = sw->ports[port->port];
         if (out == NULL || out->out.head == NULL) continue;
         sw_port_flush(sw, out);
-        if (port->rate_bps != 0) sw_tm_note_departures(port, sw->now_ns, sw_clock_ns()); /* egress and sending took time */
+        if (port->rate_bps != 0) sw_tm_note_departures(port, sw->clock_ns, sw_clock_ns()); /* egress and sending took time */
     }
 }
 
@@ -107,7 +107,7 @@ static void run_ports(struct sw_switch *sw, bool shaped_only)
 static bool is_behind(const struct sw_switch *sw)
 {
     for (uint32_t i = 0; i < sw->tm.n_active; i++) {
-        if (sw_tm_behind(sw->tm.ports[sw->tm.active[i]], sw->now_ns)) return true;
+        if (sw_tm_behind(sw->tm.ports[sw->tm.active[i]], sw->clock_ns)) return true;
     }
     return false;
 }
@@ -115,17 +115,17 @@ static bool is_behind(const struct sw_switch *sw)
 /* One iteration of the epoll loop. Returns when the next one is due, ns; 0: at once. */
 static uint64_t iteration(struct sw_switch *sw, const struct epoll_event *events, int n)
 {
-    sw->now_ns = sw_clock_ns();
+    sw->clock_ns = sw_clock_ns();
     /* Overdue packets leave first, or a late iteration would drop packets at queues that should have room by now. */
     run_ports(sw, true);
     handle_events(sw, events, n, is_behind(sw) ? SW_SMALL_BATCH : SW_BATCH); /* if behind, few: receiving delays sending */
     sw_run_input(sw);
-    sw->now_ns = sw_clock_ns(); /* ingress took time */
+    sw->clock_ns = sw_clock_ns(); /* ingress took time */
     run_ports(sw, false);
     uint64_t next = UINT64_MAX;
     for (uint32_t i = 0; i < sw->n_active; i++) {
         const struct sw_port *port = sw->ports[sw->active[i]];
-        if (port->blocked_ns != 0 && sw->now_ns + RETRY_NS < next) next = sw->now_ns + RETRY_NS;
+        if (port->blocked_ns != 0 && sw->clock_ns + RETRY_NS < next) next = sw->clock_ns + RETRY_NS;
     }
     if (sw->input.head != NULL) return 0;
     for (uint32_t i = 0; i < sw->tm.n_active; i++) {
@@ -133,7 +133,7 @@ static uint64_t iteration(struct sw_switch *sw, const struct epoll_event *events
         const struct sw_port *out = sw->ports[port->port];
         if (out != NULL && out->blocked_ns != 0) continue;
         uint64_t at = sw_tm_next(port);
-        if (sw_tm_behind(port, sw->now_ns) && at < sw->now_ns + SW_BEHIND_NS) return 0;
+        if (sw_tm_behind(port, sw->clock_ns) && at < sw->clock_ns + SW_BEHIND_NS) return 0;
         if (at < next) next = at;
     }
     return next;
@@ -222,7 +222,7 @@ struct sw_switch *sw_create(uint32_t priorities, uint32_t queue_depth, uint16_t 
     sw->cpu_port = cpu_port;
     sw->drop_port = drop_port;
     sw->seed = seed;
-    if (!sw->manual) sw->origin_ns = sw->now_ns = sw_clock_ns();
+    if (!sw->manual) sw->origin_ns = sw->clock_ns = sw_clock_ns();
     sw->epoll = epoll_create1(EPOLL_CLOEXEC);
     sw->wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     sw->netlink = sw_links_open();

@@ -14,7 +14,7 @@ static struct sw_switch *target;
 /* One turn of the worker, a tenth of a millisecond later. */
 static void turn(struct sw_switch *sw)
 {
-    sw->now_ns += 100000;
+    sw->clock_ns += 100000;
     sw_run_input(sw);
     for (uint32_t i = 0; i < sw->tm.n_active; i++) sw_run_port(sw, sw->tm.ports[sw->tm.active[i]]);
 }
@@ -26,7 +26,7 @@ static void reset(struct sw_switch *sw)
         memset(instance->registers[i].cells, 0, (size_t)instance->registers[i].size * instance->registers[i].cell_bytes);
     }
     instance->rng[0] = instance->rng[1] = 1;
-    sw->now_ns = sw->origin_ns + 1000000;
+    sw->clock_ns = sw->origin_ns + 1000000;
     for (uint32_t i = 0; i < sw->tm.n_active; i++) {
         struct sw_tm_port *port = sw->tm.ports[sw->tm.active[i]];
         port->free_ns = port->released[0] = port->released[1] = 0;

@@ -18,7 +18,7 @@ double core_pipeline(struct sw_switch *sw, uint16_t port, uint8_t *frame, uint32
     uint32_t route = 0;
     uint64_t start = sw_clock_ns();
     for (uint32_t n = 0; n < batches; n++) {
-        sw->now_ns = sw_clock_ns();
+        sw->clock_ns = sw_clock_ns();
         for (int i = 0; i < BATCH; i++) {
             uint32_t pair[2] = {~routes[route], routes[route]};
             memcpy(frame + ADDRESSES, pair, sizeof pair);
