@@ -28,6 +28,8 @@ enum bit<2> kind_t {
 
 // Source, destination, queue pair.
 typedef bit<88> flow_t;
+// The number of a packet in the array of what an ingress port has inside.
+typedef bit<10> slot_t;
 
 struct metadata_t {
     // A foreign frame can't set these: they are zero unless the switch itself recirculated the packet.
@@ -65,7 +67,7 @@ struct metadata_t {
     bit<32> inside_bytes;
     bit<1>  inside_paused;
     // In the array of what an ingress port has inside (qcn_in_random.p4).
-    @field_list(LIST_HELD) bit<8> slot;
+    @field_list(LIST_HELD) slot_t slot;
     @field_list(LIST_HELD) bit<1> has_slot;
 
     // Verdicts of egress.
