@@ -148,7 +148,7 @@ def _settings(context: click.Context) -> list[str]:
     from controller.settings import known
 
     typed = context.params.get("words") or ()
-    return [*(() if typed else _ports(context)), *(f"{setting.name}=" for setting in known())]
+    return [*(() if typed else _ports(context)), *dict.fromkeys(f"{setting.name}=" for setting in known())]
 
 
 def _flows(context: click.Context) -> Iterator[str]:

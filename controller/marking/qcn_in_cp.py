@@ -13,6 +13,9 @@ from controller.port_tables import Setting
 from controller.switch import TableAction, TableEntry, TableMatch
 from topologies.model import Topology
 
+INPUTS_AT_ONE_OUTPUT = 16
+"""A packet waits longest where XOFF's bytes leave at such a part of the line, unless the longest wait is given."""
+
 TABLE = "qcn_in_arrivals"
 DEPARTURES = "qcn_in_departures"
 CLONE_SESSIONS = (CNM_CLONE_SESSION,)
@@ -68,7 +71,9 @@ class QcnInPort(QcnPort):
 
 
 def configure(topology: Topology, switch: str, port: int, dilation: float, parameters: Any) -> QcnInPort:
-    sample_s = 8 * parameters.sample_bytes / topology.link_at(switch, port).rate_bps
+    rate_bps = topology.link_at(switch, port).rate_bps
+    sample_s = 8 * parameters.sample_bytes / rate_bps
+    longest_s = parameters.longest_wait_s or INPUTS_AT_ONE_OUTPUT * 8 * topology.number("xoff_bytes") / rate_bps
     return QcnInPort(
         port,
         round(parameters.q_eq_bytes),
@@ -77,7 +82,7 @@ def configure(topology: Topology, switch: str, port: int, dilation: float, param
         bool(parameters.adaptive),
         Culprit[parameters.culprit.upper()],
         max(1, round(sample_s * dilation * 1e6)) if parameters.keep_alive else 0,
-        max(1, round(parameters.longest_wait_s * dilation * 1e6)),
+        max(1, round(longest_s * dilation * 1e6)),
     )
 
 
@@ -87,6 +92,7 @@ def show(arguments: Mapping[str, int]) -> dict[str, float]:
 
 def change(port: int, arguments: Mapping[str, int], values: Mapping[str, float]) -> QcnInPort:
     new = qcn_cp.change(port, arguments, values)
+    keep_alive_us = round(arguments["keep_alive_us"] * new.sample_bytes / show(arguments)["sample"])
     return QcnInPort(
         port,
         new.q_eq_bytes,
@@ -94,6 +100,6 @@ def change(port: int, arguments: Mapping[str, int], values: Mapping[str, float])
         new.sample_bytes,
         new.adaptive,
         Culprit(arguments["choice"]),
-        arguments["keep_alive_us"],
+        max(1, keep_alive_us) if arguments["keep_alive_us"] else 0,
         arguments["sojourn_us"],
     )

@@ -27,17 +27,17 @@ class QcnInParameters(QcnParameters):
 
     culprit: ClassVar[str] = "arrival"
     keep_alive: ClassVar[float] = 0  # a sample at a departure needs a culprit that isn't an arriving packet
-    longest_wait_s: ClassVar[float] = 1e-6
+    longest_wait_s: ClassVar[float] = 0
 
 
 @dataclass(frozen=True)
 class OccupancyParameters(QcnParameters):
-    """Occupancy sampling. The longest wait is that of XOFF's 110 KB at a sixteenth of 10 Gb/s."""
+    """Occupancy sampling."""
 
     culprit: ClassVar[str] = "random"
     keep_alive: float = parameter(1, "count", "QCN at inputs: a paused input samples what departs; 0: not", most=1)
     longest_wait_s: float = parameter(
-        1.4e-3, "time", "QCN at inputs: the longest wait, for sojourns", least=1e-6, most=1
+        0, "time", "QCN at inputs: a packet's longest wait; 0: XOFF's bytes at 1/16 of the line", most=1
     )
 
 
