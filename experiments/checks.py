@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, get_args
@@ -141,6 +142,19 @@ def near(value: float, tolerance: float, trend_factor: float = 2.0) -> Rule:
         if abs(measured - value) <= tolerance * abs(value):
             return "met"
         return "trend" if value / trend_factor <= measured <= value * trend_factor else "not met"
+
+    return judge
+
+
+def between(least: float, most: float, trend_above: float, trend_below: float = math.inf) -> Rule:
+    """`met` from `least` to `most`, `trend` between the other two."""
+
+    def judge(measured: float | None) -> Verdict:
+        if measured is None:
+            return "not comparable"
+        if least <= measured <= most:
+            return "met"
+        return "trend" if trend_above < measured < trend_below else "not met"
 
     return judge
 

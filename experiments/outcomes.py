@@ -49,6 +49,10 @@ class Outcomes:
         known = [value for value in found if value is not None]
         return statistics.fmean(known) if known and len(known) == len(found) else None
 
+    def median(self, number: str, **keys: Key) -> float | None:
+        """Median of a number over the seeds. None as `mean` has it."""
+        return statistics.median(known) if (known := self.each(number, **keys)) else None
+
     def extreme(self, number: str, largest: bool, **keys: Key) -> float | None:
         """The largest or smallest of a number over all runs with these keys. None as `mean` has it."""
         found = [one.numbers.get(number) for one in self.where(**keys)]

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from experiments.parameters import Value
+from hosts.algorithms import find_scheme
 from topologies.model import Endpoint, Link, Topology
 
 PAYLOAD_BYTES, HEADER_BYTES = 1000, 58
@@ -103,6 +104,12 @@ def with_fields(plan: Plan, **fields: float) -> Plan:
     )
 
 
+def known_fields(scheme: str, offered: Mapping[str, float]) -> dict[str, float]:
+    """Those of these fields that the scheme's parameters have."""
+    names = {field.name for field in dataclasses.fields(find_scheme(scheme).parameters)}
+    return {name: value for name, value in offered.items() if name in names}
+
+
 def numbers(values: Mapping[str, Value]) -> dict[str, float]:
     """Those that are given."""
     return {name: value for name, value in values.items() if value is not None}
@@ -118,6 +125,7 @@ def plan_of(
     queues: Sequence[Endpoint],
     every_s: float,
     start_s: float = 0.0,
+    payload_bytes: int = PAYLOAD_BYTES,
     **more: Value,
 ) -> Plan:
     """A plan for virtual time whose first queue is the bottleneck's. `fields` are the scheme's parameters; `more` goes
@@ -131,7 +139,7 @@ def plan_of(
         topology=topology,
         bottleneck=queues[0],
         duration_s=duration_s,
-        payload_bytes=PAYLOAD_BYTES,
+        payload_bytes=payload_bytes,
         sampling=Sampling(tuple(queues), queues_s=every_s, counters_s=every_s, flows_s=every_s),
         start_s=start_s,
     )

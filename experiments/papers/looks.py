@@ -12,6 +12,10 @@ _LABELS = {
     "dcqcn": "DCQCN",
     "timely": "TIMELY",
     "pfc": "PFC alone",
+    "qcn-in": "QCN at inputs",
+    "qcn-os": "QCN-OS, random",
+    "qcn-os-largest": "QCN-OS, largest",
+    "qcn-os-sojourn": "QCN-OS, sojourn",
 }
 
 

@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 from experiments import scheme_parameters
 from experiments.papers.pcn.dumbbell import Dumbbell
 from experiments.parameters import Value
-from experiments.plan import Plan, Sampling, numbers, plan_of
-from hosts.algorithms import find_scheme
+from experiments.plan import Plan, Sampling, known_fields, numbers, plan_of
 from topologies.compact import P0_S0, P2_S1, compact
 from topologies.dumbbell import dumbbell
 from topologies.model import Endpoint, FlowSpec, Topology
@@ -21,18 +20,12 @@ TIMELY_SEGMENT_BYTES = 16_000
 
 def pcn_fields(scheme: str, w_min: float, period_s: float, w_max: float = 0.5, **more: float) -> dict[str, float]:
     """What PCN and its variants are given; other schemes have none of these."""
-    return _known(scheme, {"w_min": w_min, "w_max": w_max, "period_s": period_s, **more})
+    return known_fields(scheme, {"w_min": w_min, "w_max": w_max, "period_s": period_s, **more})
 
 
 def timely_fields(scheme: str, topology: Topology) -> dict[str, float]:
     """TIMELY's segments, and the network's least RTT."""
-    return _known(scheme, {"segment_bytes": TIMELY_SEGMENT_BYTES, "min_rtt_s": topology.max_rtt_s()})
-
-
-def _known(scheme: str, offered: Mapping[str, float]) -> dict[str, float]:
-    """Those that the scheme has."""
-    names = {field.name for field in dataclasses.fields(find_scheme(scheme).parameters)}
-    return {name: value for name, value in offered.items() if name in names}
+    return known_fields(scheme, {"segment_bytes": TIMELY_SEGMENT_BYTES, "min_rtt_s": topology.max_rtt_s()})
 
 
 def dumbbell_plan(

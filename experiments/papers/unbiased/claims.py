@@ -1,0 +1,30 @@
+"""What RZ 3880 (unbiased QCN) says in numbers that runs are compared with, each once, by the rows of docs/claims.md."""
+
+from __future__ import annotations
+
+from experiments.checks import Claim
+
+PFC, OUTPUTS, INPUTS = "pfc", "qcn", "qcn-in"
+"""PAUSE alone, and QCN with its congestion points at outputs and at inputs."""
+RANDOM, LARGEST, SOJOURN = "qcn-os", "qcn-os-largest", "qcn-os-sojourn"
+OCCUPANCY = (RANDOM, LARGEST, SOJOURN)
+"""Occupancy sampling: the paper's two ways, and ours."""
+
+FAIR = {"four flows": 2.5, "five flows": 2.0}
+"""Gbit/s, of 10 Gb/s."""
+ON_OFF = Claim("2.4", "", FAIR)
+"""V, Fig. 2a: PAUSE alone, pulses around the fair share."""
+UNFAIR = Claim("2.5", "", {"f2 / f3": 1.5, "f5's floor": 2.5, "f5 / f3": 3.0})
+"""V, Fig. 2b: congestion points at outputs."""
+PRECISE = Claim("2.6", "Gbit/s", FAIR)
+"""V, Fig. 2c: congestion points at inputs."""
+INNOCENT = Claim("2.9", "Gbit/s", {**FAIR, "CNMs": 0.7})
+"""VI, Fig. 5a: sampling what arrives punishes f6, which waits for nothing, as it does f1."""
+MODULATED = Claim("2.10", "", {**FAIR, "f6 / f1": 7 / 3})
+"""VI, Fig. 5b: PAUSE alone holds both of an input's flows alike."""
+SPARED = Claim("2.11", "Gbit/s", {**FAIR, "f6": 7.0})
+"""VI, Fig. 5c: sampling what waits."""
+TOLD = Claim("2.12", "", {LARGEST: 0.0})
+"""VI, Fig. 5d: messages to f6; "some (but only few)" where the culprit is drawn."""
+AT_100G = Claim("2.15", "Gbit/s", {PFC: 16.6, INPUTS: 16.6, RANDOM: 50.0})
+"""VII, Fig. 7: what f7 gets, which waits for nothing."""

@@ -1,0 +1,176 @@
+"""Fig. 2: four flows to one output, a fifth in between; congestion points nowhere, at outputs, at inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import floor
+
+import numpy as np
+
+from experiments import measure
+from experiments.charts import Chart, Line, curve
+from experiments.checks import Check, at_least, at_most, between, near
+from experiments.experiment import Experiment, Run
+from experiments.metrics import binned_rate, counter_rate
+from experiments.outcomes import Outcome, Outcomes, ratio
+from experiments.papers.looks import label
+from experiments.papers.unbiased.claims import FAIR, INPUTS, ON_OFF, OUTPUTS, PFC, PRECISE, UNFAIR
+from experiments.papers.unbiased.plans import FRAME_BYTES, SWITCHES, XOFF_BYTES, XON_BYTES, star_plan
+from experiments.parameters import Value
+from experiments.plan import Plan
+from experiments.recording import Recording
+from topologies.model import FIFO, ROUND_ROBIN, FlowSpec
+
+SEEDS = (1, 2, 3, 4, 5, 6, 7, 8)
+LINE_BPS = 10e9
+_JOINS_S, _LEAVES_S, _ENDS_S = 100e-3, 200e-3, 300e-3
+_FLOWS = tuple(FlowSpec(n, f"h{n - 1}", "r0", duration_s=_ENDS_S) for n in (1, 2, 3, 4))
+_FIFTH = FlowSpec(5, "h4", "r0", start_s=_JOINS_S, duration_s=_LEAVES_S - _JOINS_S)
+_FOUR, _FIVE, _AFTER = (50e-3, 100e-3), (150e-3, 200e-3), (250e-3, 300e-3)
+"""Within what an interval is measured: its second half."""
+_BIN_S = 10e-6
+_AT_FIRST_S = 20e-3
+"""How long after its start f5's least rate is looked for, in bins of a millisecond."""
+
+
+class Fig2(Experiment):
+    name = "unbiased-fig2"
+    title = "Congestion points at outputs are unfair"
+    source = "V, Fig. 2"
+    schemes = (PFC, OUTPUTS, INPUTS)
+    about = (
+        "Four flows at line rate to one output of 10 Gb/s, a fifth from 100 to 200 ms. An output's congestion point "
+        "samples what arrives from all flows and tells one source: by chance some are told more often. An input's "
+        "tells the flows of that input alone. "
+        "Rates are those at which frames leave the hosts, means over the second half of an interval; medians over 8 "
+        "seeds, which draw the samples. Round robin over inputs is the paper's switch; an output that serves all in "
+        "the order of their arrival, as a software switch does, shares in proportion to what arrives."
+    )
+
+    def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
+        for scheme in schemes:
+            for index, switch in enumerate(SWITCHES):
+                for seed in SEEDS:
+                    yield Run({"scheme": scheme, "switch": switch, "seed": seed}, scheme, seed, {"switch": index})
+
+    def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
+        every_s = _BIN_S if scheme == PFC else 0.5e-3  # its pulses are shown
+        return star_plan(self.name, scheme, seed, (*_FLOWS, _FIFTH), _ENDS_S, values, every_s=every_s)
+
+    def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
+        sent = {flow: recording.series.get(f"flow {flow}", "sent_bytes") for flow in range(1, 6)}
+
+        def gbps(flow: int, interval: tuple[float, float]) -> float:
+            return 8e-9 * counter_rate(*sent[flow], *interval)
+
+        four, after = ([gbps(flow, span) for flow in range(1, 5)] for span in (_FOUR, _AFTER))
+        five = [gbps(flow, _FIVE) for flow in range(1, 6)]
+        _, at_first = binned_rate(*sent[5], 1e-3, min(_JOINS_S + _AT_FIRST_S, plan.duration_s), _JOINS_S)
+        numbers: dict[str, float | None] = {
+            "most_over_least": ratio(max(four), min(four)),
+            "most_over_least after": ratio(max(after), min(after)),
+            "f5_over_least": ratio(five[-1], min(five[:-1])),
+            "f5_floor_gbps": float(at_first.min()) * 8e-9 if at_first.size else None,
+            "off_fair four": max(abs(one / FAIR["four flows"] - 1) for one in four),
+            "off_fair five": max(abs(one / FAIR["five flows"] - 1) for one in five),
+        }
+        if run.scheme == PFC:
+            numbers |= _pulses(recording, sent)
+        curves = {}
+        if run.seed == SEEDS[0]:
+            curves = {f"f{n}": measure.binned(*sent[n], 0.0, plan.duration_s, 8e-9, bins=150) for n in sent}
+        return Outcome(run.keys, numbers, curves)
+
+    def checks(self, outcomes: Outcomes) -> list[Check]:
+        rows = []
+        for switch in (one for one in SWITCHES if one in outcomes.values("switch")):
+
+            def of(number: str, scheme: str, switch: str = switch) -> float | None:
+                return outcomes.median(number, scheme=scheme, switch=switch)
+
+            ordered = switch == FIFO
+            present = outcomes.among(self.schemes)
+            if PFC in present:
+                pulses, pauses, mean = (of(name, PFC) for name in ("pulses", "pauses_per_s", "mean_off"))
+                tolerance = 0.02 if ordered else 0.01
+                text = f"{switch}: PAUSE alone, share of 10 us below 0.5 or above 9.5 Gb/s (met: 85%)"
+                rows.append(ON_OFF.row(text, pulses, at_least(0.85, 0.5)))
+                text = f"{switch}: PAUSE alone, largest distance of f1 to f4 from fair (met: {tolerance:.0%})"
+                rows.append(ON_OFF.row(text, mean, at_most(tolerance, 4 * tolerance), theory=0.0))
+                if not ordered:
+                    text = f"{switch}: PAUSE frames a second to an input (met: within 1%)"
+                    theory = pauses_per_s()
+                    rows.append(ON_OFF.row(text, pauses, near(theory, 0.01, 1.1), unit="1/s", theory=theory))
+            if OUTPUTS in present:
+                rows += _unfair(switch, of, ordered)
+            if INPUTS in present:
+                tolerance = 0.05 if ordered else 0.005
+                for flows in ("four", "five"):
+                    text = f"{switch}: at inputs, {flows} flows, largest distance from fair (met: {tolerance:.1%})"
+                    measured = of(f"off_fair {flows}", INPUTS)
+                    rows.append(PRECISE.row(text, measured, at_most(tolerance, 4 * tolerance), unit="", theory=0.0))
+        return rows
+
+    def charts(self, outcomes: Outcomes) -> list[Chart]:
+        charts = []
+        for scheme in map(str, outcomes.values("scheme")):
+            lines: list[Line] = []
+            for outcome in outcomes.where(scheme=scheme, switch=ROUND_ROBIN, seed=SEEDS[0]):
+                lines += [curve(name, *one) for name, one in outcome.curves.items()]
+            where = {OUTPUTS: "QCN at outputs"}.get(scheme, label(scheme))
+            charts.append(Chart(where, "Time (ms)", "Rate (Gbit/s)", lines, top=LINE_BPS / 1e9))
+        return charts
+
+
+def pauses_per_s() -> float:
+    """PAUSE frames a second to one of four inputs that send at line rate and depart at a quarter of it: it fills by
+    whole frames from the one below XON to the one above XOFF, and drains again."""
+    most = floor(XOFF_BYTES / FRAME_BYTES) + 1
+    least = floor(XON_BYTES / FRAME_BYTES)
+    bits = 8 * (most - least) * FRAME_BYTES
+    out = FAIR["four flows"] * 1e9
+    return 1 / (bits / (LINE_BPS - out) + bits / out)
+
+
+def _pulses(recording: Recording, sent: Mapping[int, tuple[np.ndarray, np.ndarray]]) -> dict[str, float | None]:
+    """Of f1 to f4 between 10 and 100 ms."""
+    span = (10e-3, _JOINS_S)
+    rates = np.concatenate([binned_rate(*sent[flow], _BIN_S, span[1], span[0])[1] for flow in range(1, 5)]) * 8
+    means = [counter_rate(*sent[flow], *span) * 8e-9 for flow in range(1, 5)]
+    links = [f"s0->h{n}" for n in range(4)]
+    return {
+        "pulses": float(np.mean((rates < 0.05 * LINE_BPS) | (rates > 0.95 * LINE_BPS))),
+        "mean_off": max(abs(one / FAIR["four flows"] - 1) for one in means),
+        "pauses_per_s": measure.pauses(recording, links, *span) / (span[1] - span[0]) / len(links),
+    }
+
+
+def _unfair(switch: str, of: Callable[[str, str], float | None], ordered: bool) -> list[Check]:
+    """Congestion points at outputs."""
+    who, most = f"{switch}: at outputs", 4.0 if ordered else 3.0
+    return [
+        UNFAIR.row(
+            f"{who}, largest over least of f1 to f4 (met: 1.3 to 2.5; trend: above 1.1)",
+            of("most_over_least", OUTPUTS),
+            between(1.3, 2.5, 1.1),
+            "f2 / f3",
+        ),
+        UNFAIR.row(
+            f"{who}, least rate of f5 in its first 20 ms (met: 2 to {most:g}; trend: below 10)",
+            of("f5_floor_gbps", OUTPUTS),
+            between(FAIR["five flows"], most, 0.0, LINE_BPS / 1e9),
+            "f5's floor",
+            unit="Gbit/s",
+        ),
+        UNFAIR.row(
+            f"{who}, f5 over the least of the others, 150 to 200 ms (met: 2; trend: above 1.3)",
+            of("f5_over_least", OUTPUTS),
+            at_least(2.0, 1.3),
+            "f5 / f3",
+        ),
+        UNFAIR.row(
+            f"{who}, largest over least of f1 to f4, 250 to 300 ms (met: 1.15; trend: above 1.05)",
+            of("most_over_least after", OUTPUTS),
+            at_least(1.15, 1.05),
+        ),
+    ]

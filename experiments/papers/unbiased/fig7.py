@@ -1,0 +1,99 @@
+"""Fig. 7: at 100 Gb/s, two flows of 50 Gb/s from one input; five others join one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from experiments import measure
+from experiments.charts import Chart, Line, curve
+from experiments.checks import Check, at_least, at_most, between, near
+from experiments.experiment import Experiment, Run
+from experiments.outcomes import Outcome, Outcomes
+from experiments.papers.looks import label
+from experiments.papers.unbiased.claims import AT_100G, INPUTS, OCCUPANCY, OUTPUTS, PFC, RANDOM
+from experiments.papers.unbiased.plans import FRAME_BYTES, SWITCHES, star_plan
+from experiments.parameters import Value
+from experiments.plan import Plan
+from experiments.recording import Recording
+from topologies.model import FIFO, ROUND_ROBIN, FlowSpec
+
+SEEDS = (1, 2, 3)
+LINE_BPS = 100e9
+_JOIN_S, _ENDS_S = 10e-3, 60e-3
+_STEADY = (30e-3, 60e-3)
+_FAIR = LINE_BPS / 6e9
+_FLOWS = (
+    FlowSpec(1, "h0", "r0", rate_bps=LINE_BPS / 2, duration_s=_ENDS_S),
+    *(FlowSpec(n, f"h{n - 1}", "r0", start_s=_JOIN_S, duration_s=_ENDS_S - _JOIN_S) for n in range(2, 7)),
+    FlowSpec(7, "h0", "r1", rate_bps=LINE_BPS / 2, duration_s=_ENDS_S),
+)
+
+
+class Fig7(Experiment):
+    name = "unbiased-fig7"
+    title = "A hotspot at 100 Gb/s"
+    source = "VII, Fig. 7"
+    schemes = (PFC, OUTPUTS, INPUTS, *OCCUPANCY)
+    about = (
+        "f1 and f7 offer 50 Gb/s each at one input; at 10 ms f2 to f6, each from its input, join f1 at its output. "
+        "f7's output is free. The text has these flows; the figure's caption has others (f1 and f6 at 5 Gb/s). "
+        "Rates are those at which frames arrive, means over 30 to 60 ms; medians over 3 seeds."
+    )
+
+    def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
+        for scheme in schemes:
+            for index, switch in enumerate(SWITCHES):
+                for seed in SEEDS:
+                    yield Run({"scheme": scheme, "switch": switch, "seed": seed}, scheme, seed, {"switch": index})
+
+    def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
+        return star_plan(self.name, scheme, seed, _FLOWS, _ENDS_S, values, LINE_BPS, every_s=0.1e-3)
+
+    def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
+        frames = FRAME_BYTES / plan.payload_bytes
+        numbers: dict[str, float | None] = {
+            f"f{flow}_gbps": measure.goodput_bps(recording, f"flow {flow}", *_STEADY) * frames / 1e9 for flow in (1, 7)
+        }
+        curves = {}
+        if run.seed == SEEDS[0]:
+            for flow in (1, 7):
+                series = recording.series.get(f"flow {flow}", "received_bytes")
+                curves[f"f{flow}"] = measure.binned(*series, 0.0, plan.duration_s, 8e-9 * frames, bins=120)
+        return Outcome(run.keys, numbers, curves)
+
+    def checks(self, outcomes: Outcomes) -> list[Check]:
+        rows = []
+        for switch in (one for one in SWITCHES if one in outcomes.values("switch")):
+            for scheme in outcomes.among(self.schemes):
+                f1, f7 = (outcomes.median(f"f{n}_gbps", scheme=scheme, switch=switch) for n in (1, 7))
+                who, ordered = f"{switch}: {label(scheme)}", switch == FIFO
+                if scheme == PFC:
+                    fair, tolerance = (16.3, 0.03) if ordered else (_FAIR, 0.02)
+                    text = f"{who}: f7 (met: within {tolerance:.0%} of {fair:.1f})"
+                    rows.append(AT_100G.row(text, f7, near(fair, tolerance, 1.2), PFC, theory=_FAIR))
+                elif scheme == INPUTS:
+                    rows.append(AT_100G.row(f"{who}: f7 (met: 20; trend: below 30)", f7, at_most(20, 30), INPUTS))
+                elif scheme in OCCUPANCY:
+                    text = f"{who}: f7 (met: 49.5; trend: above 40)"
+                    rows.append(AT_100G.row(text, f7, at_least(49.5, 40), RANDOM, theory=LINE_BPS / 2e9))
+                    rows.append(_f1(who, f1, ordered))
+        return rows
+
+    def charts(self, outcomes: Outcomes) -> list[Chart]:
+        charts = []
+        for scheme in map(str, outcomes.values("scheme")):
+            lines: list[Line] = []
+            for outcome in outcomes.where(scheme=scheme, switch=ROUND_ROBIN, seed=SEEDS[0]):
+                lines += [curve(name, *one) for name, one in outcome.curves.items()]
+            where = {OUTPUTS: "QCN at outputs"}.get(scheme, label(scheme))
+            charts.append(Chart(where, "Time (ms)", "Rate (Gbit/s)", lines, top=60, columns=3))
+        return charts
+
+
+def _f1(who: str, f1: float | None, ordered: bool) -> Check:
+    if ordered:
+        text = f"{who}: f1, a sixth of the line (met: 7% less to as much)"
+        rule = between(0.93 * _FAIR, 1.005 * _FAIR, 0.8 * _FAIR, 1.2 * _FAIR)
+    else:
+        text, rule = f"{who}: f1, a sixth of the line (met: within 1%)", near(_FAIR, 0.01, 1.2)
+    return AT_100G.row(text, f1, rule, theory=_FAIR)

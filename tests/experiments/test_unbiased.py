@@ -1,0 +1,125 @@
+"""RZ 3880's figures: one run of each kind holds what the paper says, in bounds that every seed meets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from experiments.experiment import Run
+from experiments.figures import outcome_of
+from experiments.outcomes import Outcome, Outcomes
+from experiments.papers.unbiased.claims import INPUTS, OCCUPANCY, OUTPUTS, PFC
+from experiments.papers.unbiased.fig2 import Fig2, pauses_per_s
+from experiments.papers.unbiased.fig5 import Fig5, cuts
+from experiments.papers.unbiased.fig7 import Fig7
+from experiments.papers.unbiased.plans import SWITCHES
+from experiments.progress import Silent
+from experiments.recording import Recording
+from experiments.series import Series
+from experiments.virtual import run_virtual
+from topologies.model import ROUND_ROBIN
+
+Numbers = Mapping[str, float | None]
+
+
+def numbers_of(figure: Fig2 | Fig5 | Fig7, scheme: str, switch: int = 0, seed: int = 1, **fields: float) -> Numbers:
+    run = Run({"scheme": scheme, "seed": seed}, scheme, seed, {"switch": switch, **fields})
+    return outcome_of(figure, run).numbers
+
+
+def known(numbers: Numbers, name: str) -> float:
+    value = numbers[name]
+    assert value is not None
+    return value
+
+
+def test_pause_alone_lets_flows_send_in_pulses() -> None:
+    numbers = numbers_of(Fig2(), PFC)
+    assert known(numbers, "pulses") > 0.9
+    assert known(numbers, "mean_off") < 0.01
+    assert pauses_per_s() == pytest.approx(1 / (45 * 1522 * 8 / 7.5e9 + 45 * 1522 * 8 / 2.5e9))
+    assert numbers["pauses_per_s"] == pytest.approx(pauses_per_s(), rel=0.01)
+
+
+@pytest.mark.parametrize(("switch", "off"), [(0, 0.005), (1, 0.05)])
+def test_congestion_points_at_inputs_are_fair(switch: int, off: float) -> None:
+    numbers = numbers_of(Fig2(), INPUTS, switch)
+    assert known(numbers, "off_fair four") < off
+    assert known(numbers, "off_fair five") < off
+
+
+def test_those_at_outputs_are_not() -> None:
+    numbers = numbers_of(Fig2(), OUTPUTS)
+    assert known(numbers, "most_over_least") > 1.1
+    assert known(numbers, "f5_over_least") > 1.1
+
+
+@pytest.mark.parametrize("scheme", OCCUPANCY)
+@pytest.mark.parametrize("switch", range(len(SWITCHES)))
+def test_occupancy_sampling_spares_the_innocent(scheme: str, switch: int) -> None:
+    numbers = numbers_of(Fig5(), scheme, switch)
+    for name, fair in (("four flows", 2.5), ("five flows", 2.0)):
+        assert known(numbers, f"f6_gbps {name}") > 6.95
+        assert 0.92 * fair <= known(numbers, f"f1_gbps {name}") <= 1.01 * fair
+    assert known(numbers, "f6_cnms") <= (0.0 if scheme == "qcn-os-largest" else 0.1)
+
+
+def test_arrival_sampling_does_not() -> None:
+    numbers = numbers_of(Fig5(), INPUTS)
+    assert known(numbers, "f6_gbps four flows") < 1.2 * known(numbers, "f1_gbps four flows")
+    assert known(numbers, "f6_first_cnms") >= 0.5
+
+
+def test_pause_alone_keeps_the_ratio_of_what_is_offered() -> None:
+    numbers = numbers_of(Fig5(), PFC)
+    for name in ("four flows", "five flows"):
+        f1, f6 = known(numbers, f"f1_gbps {name}"), known(numbers, f"f6_gbps {name}")
+        assert f6 / f1 == pytest.approx(7 / 3, rel=0.01)
+
+
+def test_at_100_gbps_too() -> None:
+    assert known(numbers_of(Fig7(), "qcn-os"), "f7_gbps") > 49.5
+    assert known(numbers_of(Fig7(), INPUTS), "f7_gbps") < 20
+    assert numbers_of(Fig7(), PFC)["f7_gbps"] == pytest.approx(100 / 6, rel=0.02)
+
+
+def test_an_adaptive_interval_samples_more_often_where_it_is_worse() -> None:
+    """802.1Qau's, at outputs: messages within a millisecond of the start, and less PAUSE for it."""
+    cnms, paused_s = {}, {}
+    for adaptive in (0, 1):
+        recording = run_virtual(Fig2().plan(OUTPUTS, 1, {"adaptive": adaptive}), Silent())
+        cnms[adaptive] = sum(at < 1e-3 for flow in range(1, 5) for at in cuts(recording, flow))
+        paused_s[adaptive] = sum(link.paused_s for link in recording.links.values())
+    assert cnms[1] > 1.5 * cnms[0]
+    assert paused_s[1] < paused_s[0] / 2
+
+
+def test_keep_alive_takes_pause_away() -> None:
+    paused = {}
+    for keep_alive in (0, 1):
+        recording = run_virtual(Fig2().plan("qcn-os", 1, {"keep_alive": keep_alive}), Silent())
+        paused[keep_alive] = sum(link.paused_s for link in recording.links.values())
+    assert paused[1] <= paused[0] / 3
+
+
+def test_cuts_are_falls_of_the_rate_until_the_flow_ends() -> None:
+    series = Series()
+    for at, rate in enumerate([10.0, 8.0, 9.0, 5.0, 5.0, 0.0]):
+        series.add(float(at), "flow 1", "rate_bps", rate)
+    recording = Recording(series, (), {}, {}, {}, 1.0, 1.0, 0.0)
+    assert cuts(recording, 1) == [1.0, 3.0]
+
+
+def test_verdicts_follow_the_numbers() -> None:
+    """A flow that is 10% off fair isn't precise, and an innocent flow that loses a fifth isn't spared."""
+    precise = {"off_fair four": 0.001, "off_fair five": 0.1}
+    keys = {"scheme": INPUTS, "switch": ROUND_ROBIN, "seed": 1}
+    checks = Fig2().checks(Outcomes([Outcome(keys, precise)]))
+    assert [check.verdict for check in checks] == ["met", "not met"]
+    spared = {f"{name} {flows}": value for flows, fair in (("four flows", 2.5), ("five flows", 2.0))
+              for name, value in (("f1_gbps", fair), ("f6_gbps", 7.0 if fair == 2.5 else 5.6))}  # fmt: skip
+    keys["scheme"] = "qcn-os-sojourn"
+    checks = Fig5().checks(Outcomes([Outcome(keys, spared)]))
+    assert [check.verdict for check in checks if "f6" in check.what] == ["met", "not met"]
+    assert sum(check.verdict == "met" for check in checks) == 3
