@@ -25,21 +25,16 @@ from .scheme import Scheme
 
 
 @dataclass(frozen=True)
-class QcnParameters(Parameters):
-    """RP and congestion point. Defaults are those of IEEE 802.1Qau, which PCN's paper uses. Elsewhere: a timer of 10 ms
-    at 10 Gb/s (the Unbiased QCN paper); 2 ms, R_AI 15 and R_HAI 250 Mb/s, Q_eq 60 KB at 100 Gb/s (there too)."""
+class CommonParameters(Parameters):
+    """What QCN and its variants have, whichever counters end a cycle: RP and congestion point."""
 
     g_d: float = parameter(
         1 / 128, "number", "QCN: the cut for each unit of F_b; a message may not stop a flow", name="G_d",
         least=1e-6, most=1 / 63,
     )  # fmt: skip
-    byte_counter_bytes: float = parameter(
-        150e3, "size", "QCN: byte counter of rate increase", name="qcn_bytes", least=1, most=1e12
-    )
     timer_s: float = parameter(15e-3, "time", "QCN: timer of rate increase", name="qcn_timer", least=1e-6, most=1)
     cycles: float = parameter(5, "count", "QCN: cycles of fast recovery", most=1000)
     r_ai_bps: float = parameter(5e6, "rate", "QCN: step of active increase", name="R_AI", least=1, most=1e12)
-    r_hai_bps: float = parameter(50e6, "rate", "QCN: step of hyper-active increase", name="R_HAI", least=1, most=1e12)
     min_rate_bps: float = parameter(5e6, "rate", "QCN: least rate", name="min_rate", least=1, most=1e12)
     keep_target: float = parameter(1, "count", "QCN: messages in a row keep the target rate; 0: equation 2", most=1)
     q_eq_bytes: float = parameter(
@@ -50,6 +45,17 @@ class QcnParameters(Parameters):
         150e3, "size", "QCN: bytes from one sample to the next", name="sample", least=1, most=1e9
     )
     adaptive: float = parameter(1, "count", "QCN: samples are closer the worse it is; 0: always as far apart", most=1)
+
+
+@dataclass(frozen=True)
+class QcnParameters(CommonParameters):
+    """Defaults are those of IEEE 802.1Qau, which PCN's paper uses. Elsewhere: a timer of 10 ms at 10 Gb/s (the Unbiased
+    QCN paper); 2 ms, R_AI 15 and R_HAI 250 Mb/s, Q_eq 60 KB at 100 Gb/s (there too)."""
+
+    byte_counter_bytes: float = parameter(
+        150e3, "size", "QCN: byte counter of rate increase", name="qcn_bytes", least=1, most=1e12
+    )
+    r_hai_bps: float = parameter(50e6, "rate", "QCN: step of hyper-active increase", name="R_HAI", least=1, most=1e12)
 
 
 class QcnReactionPoint(ReactionPoint):
