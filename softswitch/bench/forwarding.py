@@ -10,7 +10,6 @@ The sender has a core of its own; the copy loop and the embedded switch have one
 
 from __future__ import annotations
 
-import itertools
 import statistics
 import subprocess
 import time
@@ -18,6 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from softswitch.bench.wires import SENDER_CPU, BenchError, Wires, one_cpu, roce_frame, run
+
+_STILL_S, _LOST_S = 0.05, 1.0
+"""How long nothing comes any more once a buffer is empty, and until what was offered below capacity is lost."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ class Bench:
         words = ["send", self.through.far_in, str(rate), str(seconds or self.seconds), frame.hex()]
         sent, took = run(*self._sender(), *words).split()
         during = self.through.arrived() - before
-        drained = self._drained(before + during)
+        drained = self._drained(before + during, before + int(sent), _STILL_S if rate == 0 else _LOST_S)
         # Over the time of sending alone: what a full buffer still gives up afterwards doesn't count.
         return int(sent), (during if rate == 0 else drained - before), float(took)
 
@@ -113,12 +115,12 @@ class Bench:
     def _sender(self) -> list[str]:
         return ["taskset", "-c", str(min(one_cpu(SENDER_CPU))), str(self.blast)]
 
-    def _drained(self, last: int) -> int:
-        """The count once it has stood still for 50 ms."""
-        for _ in itertools.count():
+    def _drained(self, last: int, all_of_them: int, still_s: float) -> int:
+        """The count once all have come, or it has stood still for so long."""
+        since = time.monotonic()
+        while last < all_of_them and time.monotonic() - since < still_s:
             time.sleep(0.05)
             now = self.through.arrived()
-            if now == last:
-                return now
-            last = now
-        raise AssertionError
+            if now != last:
+                last, since = now, time.monotonic()
+        return last
