@@ -16,6 +16,7 @@ _LABELS = {
     "qcn-os": "QCN-OS, random",
     "qcn-os-largest": "QCN-OS, largest",
     "qcn-os-sojourn": "QCN-OS, sojourn",
+    "qcn-t": "QCN-T",
 }
 
 

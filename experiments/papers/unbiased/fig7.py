@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from experiments import measure
 from experiments.charts import Chart, Line, curve
@@ -84,7 +85,7 @@ class Fig7(Experiment):
         for scheme in map(str, outcomes.values("scheme")):
             lines: list[Line] = []
             for outcome in outcomes.where(scheme=scheme, switch=ROUND_ROBIN, seed=SEEDS[0]):
-                lines += [curve(name, *one) for name, one in outcome.curves.items()]
+                lines += [replace(curve(f"f{n}", *outcome.curves[f"f{n}"]), colour=f"flow{n}") for n in (1, 7)]
             where = {OUTPUTS: "QCN at outputs"}.get(scheme, label(scheme))
             charts.append(Chart(where, "Time (ms)", "Rate (Gbit/s)", lines, top=60, columns=3))
         return charts

@@ -1,0 +1,8 @@
+"""QCN-T (Computer Networks 2018): QCN by a timer alone."""
+
+from __future__ import annotations
+
+from experiments.experiment import Paper
+from experiments.papers.qcn_t.convergence import Convergence
+
+PAPER = Paper(4, "QCN-T (Computer Networks 2018)", (Convergence(),))
