@@ -349,9 +349,11 @@ def configured(scheme: str, parameters: Mapping[str, Value]) -> Configured:
 def launch_spec(topology: Topology, name: str, dilation: float, address: Path, seed: int = 1) -> LaunchSpec:
     """How the switch `name` is started: ports with real rates and delays, P4Runtime on the Unix socket `address`.
     Raises NetworkError for a switch that there is in virtual time alone."""
-    arbitration = topology.switch(name).arbitration
-    if arbitration != FIFO:
-        raise NetworkError(f"{name}: arbitration {arbitration!r} is there in virtual time alone")
+    switch = topology.switch(name)
+    if switch.arbitration != FIFO:
+        raise NetworkError(f"{name}: arbitration {switch.arbitration!r} is there in virtual time alone")
+    if switch.output is not None:
+        raise NetworkError(f"{name}: output buffers behind a fabric are there in virtual time alone")
     ports = []
     for port in topology.ports(name):
         link = topology.link_at(name, port)

@@ -41,14 +41,28 @@ class Host:
 
 
 @dataclass(frozen=True)
+class OutputBuffer:
+    """A buffer at each output, behind the switch's fabric. `size_bytes`: of a port and class. `speed_up`: the fabric
+    carries so many times the port's rate to it. `latency_s`: through the fabric. `reliable`: the input keeps a packet's
+    bytes until the output has begun to send it."""
+
+    size_bytes: float = 150e3
+    speed_up: float = 1.6
+    latency_s: float = 1e-6
+    reliable: bool = False
+
+
+@dataclass(frozen=True)
 class Switch:
     """`arbitration`: how packets of a class, from different inputs, share an output. "fifo": in the order of their
     arrival, an output-queued switch. "round robin": over input ports, a packet each, a switch with virtual output
-    queues; in virtual time alone."""
+    queues. `output`: None where packets leave as soon as their turn comes. Both other than these: in virtual time
+    alone."""
 
     name: str
     device_id: int
     arbitration: str = FIFO
+    output: OutputBuffer | None = None
 
 
 @dataclass(frozen=True)
@@ -319,6 +333,9 @@ def _validate(topology: Topology) -> None:
             raise TopologyError(
                 f"{switch.name}: arbitration {switch.arbitration!r}: there is {FIFO!r} and {ROUND_ROBIN!r}"
             )
+        buffer = switch.output
+        if buffer is not None and not (buffer.size_bytes > 0 and buffer.speed_up > 0 and buffer.latency_s >= 0):
+            raise TopologyError(f"{switch.name}: its output buffer needs a size and a speed-up above 0, and a latency")
     _validate_links(topology, set(names))
     hosts = {host.name for host in topology.hosts}
     for flow in topology.flows:

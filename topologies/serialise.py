@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from topologies.model import Endpoint, FlowSpec, Host, Link, Switch, Topology
+from topologies.model import Endpoint, FlowSpec, Host, Link, OutputBuffer, Switch, Topology
 
 
 def to_dict(topology: Topology) -> dict[str, Any]:
@@ -24,8 +24,13 @@ def from_dict(raw: dict[str, Any]) -> Topology:
     return Topology(
         name=raw["name"],
         hosts=tuple(Host(**host) for host in raw["hosts"]),
-        switches=tuple(Switch(**switch) for switch in raw["switches"]),
+        switches=tuple(_switch(switch) for switch in raw["switches"]),
         links=tuple(Link(**{**link, "a": Endpoint(**link["a"]), "b": Endpoint(**link["b"])}) for link in raw["links"]),
         flows=tuple(FlowSpec(**flow) for flow in raw["flows"]),
         parameters=raw["parameters"],
     )
+
+
+def _switch(raw: dict[str, Any]) -> Switch:
+    output = raw.get("output")
+    return Switch(**{**raw, "output": None if output is None else OutputBuffer(**output)})

@@ -22,9 +22,9 @@ TEMPLATE_BYTES: Final = 64
 FAILED, UNTIL, BUDGET, FINISHED, RETURN, CALLBACK = range(6)
 (
     REGISTER, COUNTER_PACKETS, COUNTER_BYTES, QUEUE_PACKETS, QUEUE_BYTES, HELD_BYTES, XOFF_SENT, PAUSE_SENT,
-    RESUME_SENT, LINK_BYTES, FLOW_RATE, FLOW_SENT_BYTES, FLOW_RECEIVED_PAYLOAD, FLOW_RECEIVED_PACKETS,
+    RESUME_SENT, LINK_BYTES, OUTPUT_BYTES, FLOW_RATE, FLOW_SENT_BYTES, FLOW_RECEIVED_PAYLOAD, FLOW_RECEIVED_PACKETS,
     FLOW_MARKED_PACKETS,
-) = range(15)  # fmt: skip
+) = range(16)  # fmt: skip
 
 _u8, _u16, _u32, _u64, _i64 = ctypes.c_uint8, ctypes.c_uint16, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_int64
 _double, _handle, _text, _int, _bool = ctypes.c_double, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int, ctypes.c_bool
@@ -82,13 +82,20 @@ class FlowStats(ctypes.Structure):
     ]  # fmt: skip
 
 
+class FabricConfig(ctypes.Structure):
+    """struct vn_fabric_config."""
+
+    _fields_ = [("buffer_bytes", _u64), ("latency_ps", _u64), ("speed_up", _double), ("reliable", _bool)]
+
+
 class LinkStats(ctypes.Structure):
     """struct vn_link_stats."""
 
     _fields_ = [
         (name, _u64)
         for name in (
-            "packets", "bytes", "pause", "resume", "paused_ps", "refused", "expired", "held_max", "held_limit",
+            "packets", "bytes", "pause", "resume", "paused_ps", "refused", "expired", "output_bytes", "held_max",
+            "held_limit",
         )
     ]  # fmt: skip
 
@@ -118,6 +125,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "vn_exchange_of": (ctypes.POINTER(Exchange), []),
     "vn_add_switch": (_i64, [_handle]),
     "vn_set_round_robin": (_int, [_u32]),
+    "vn_set_fabric": (_int, [_u32, ctypes.POINTER(FabricConfig)]),
     "vn_add_host": (_i64, [_text]),
     "vn_add_link": (_i64, [_u32, _u16, _u32, _u16, _u64, _u64]),
     "vn_set_link": (_int, [_u32, _u64, _bool]),

@@ -39,6 +39,7 @@ _PORT_MAC = 0x02_50_43_4E_00_00
 class LinkStats:
     """One direction of a link, named by the port it leaves. `paused_s`: from XOFF to XON, for PAUSEs sent over it,
     summed over classes. `refused`: tail drops at its output queues. `expired`: PAUSEs of its classes that ran out.
+    `output_bytes`: what is in its output buffer, or on its way there through the fabric; 0 without one.
 
     `held_max` and `held_limit` concern what came in over it: bytes that one lossless class had inside, and what PFC
     guarantees (XOFF and what can be in flight then).
@@ -53,6 +54,7 @@ class LinkStats:
     held_max: int
     held_limit: int
     expired: int
+    output_bytes: int = 0
 
 
 @dataclass(frozen=True)
@@ -296,7 +298,7 @@ class VirtualNetwork(Sources):
         self._library.vn_link_stats(self._alive(), self._links[Endpoint(node, port)], ctypes.byref(raw))
         return LinkStats(
             raw.packets, raw.bytes, raw.pause, raw.resume, raw.paused_ps / 1e12, raw.refused, raw.held_max,
-            raw.held_limit, raw.expired,
+            raw.held_limit, raw.expired, raw.output_bytes,
         )  # fmt: skip
 
     def _who(self, error: Exception) -> str:
@@ -320,6 +322,14 @@ class VirtualNetwork(Sources):
             self._nodes[switch.name] = self._check(library.vn_add_switch(handle, made.native.handle))
             if switch.arbitration == ROUND_ROBIN:
                 self._check(library.vn_set_round_robin(handle, self._nodes[switch.name]))
+            if switch.output is not None:
+                if not pfc:
+                    raise VirtualError(f"{switch.name}: output buffers need PFC by the switch itself, not by a program")
+                buffer = switch.output
+                config = native.FabricConfig(
+                    round(buffer.size_bytes), picoseconds(buffer.latency_s), buffer.speed_up, buffer.reliable
+                )
+                self._check(library.vn_set_fabric(handle, self._nodes[switch.name], ctypes.byref(config)))
         for host in self.topology.hosts:
             self._nodes[host.name] = self._check(library.vn_add_host(handle, wire.parse_ip(host.ip)))
         for link in self.topology.links:

@@ -43,6 +43,10 @@ class Sources:
         """What waits to leave by a switch's port."""
         return self._of_link("queue packets", native.QUEUE_PACKETS, node, port, traffic_class)
 
+    def output_bytes(self, node: str, port: int, traffic_class: int = ROCE_CLASS) -> Source:
+        """What is in a port's output buffer, or on its way there through the fabric."""
+        return self._of_link("output bytes", native.OUTPUT_BYTES, node, port, traffic_class)
+
     def held_bytes(self, node: str, port: int, traffic_class: int = ROCE_CLASS) -> Source:
         """What came in by a switch's port and is inside: what XOFF is compared with."""
         peer = self.topology.peer(node, port)

@@ -7,6 +7,7 @@
 #include "hop.c"
 #include "phv.c"
 #include "port.c"
+#include "fabric.c"
 #include "pfc.c"
 #include "nic.c"
 #include "receive.c"

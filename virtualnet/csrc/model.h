@@ -22,6 +22,7 @@ struct vn_fifo {
     uint32_t head, tail, packets;
 };
 struct vn_inputs; /* see round_robin.h */
+struct vn_output; /* see fabric.c */
 
 /* A frame: two cache lines where programs run in place. Only its first bytes are stored, at vn_frame; the rest is payload, zeros
  * and the ICRC. */
@@ -30,7 +31,14 @@ struct vn_packet {
     uint32_t in_link;  /* the link by which it came into this switch */
     uint16_t bytes;    /* length of the frame at the last link or queue */
     bool data, counted; /* a data packet; it is counted in the ingress occupancy of in_link */
-    uint32_t enq_timestamp, enq_qdepth;
+    union {
+        struct {
+            uint32_t enq_timestamp, enq_qdepth;
+        };
+        struct {
+            uint32_t class, ingress_bytes; /* once it has crossed a fabric: its class; what it is counted with */
+        };
+    };
     uint8_t bridged[SW_BRIDGED_BYTES];
 } __attribute__((aligned(64)));
 
@@ -83,10 +91,12 @@ struct vn_link {
     bool host, up, pending, serving;  /* pending: a VN_EV_PORT is scheduled; serving: vn_port_serve is running */
     bool has_control, captured;       /* `control` isn't empty; `capture` is set */
     bool round_robin;                 /* the scheduler: round robin over `inputs`, or FIFO */
+    bool fabric;                      /* behind the scheduler there is a fabric and an `output` buffer */
     uint8_t last_class;               /* class of the latest departure */
 
     FILE *capture __attribute__((aligned(64)));
     struct vn_inputs *inputs; /* the queues of each input; of a class's `queue`, only `packets` is then used. NULL with FIFO */
+    struct vn_output *output; /* NULL: packets leave from the scheduler */
     uint64_t rate_bps;
     struct vn_fifo control, arrived; /* sent first: PFC frames, CNPs, ACKs; arrived: PFC frames that await the response time */
     uint32_t to;
@@ -130,6 +140,7 @@ struct vn_node {
     struct sw_cache_lines lines; /* of its tables, as of table_generation */
     uint64_t table_generation;
     bool round_robin; /* of a switch: the scheduler of its links */
+    struct vn_fabric_config fabric; /* of a switch; no buffer_bytes: it has no fabric */
 } __attribute__((aligned(64)));
 
 /* A flow, both ends of it. By the time of its next event it has been evicted from the caches, so the fields that one event needs

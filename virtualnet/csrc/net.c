@@ -94,6 +94,14 @@ static bool rx_ports_init(struct vn_net *net)
     }
     for (uint32_t i = 0; i < net->n_links; i++) {
         const struct vn_node *node = &net->nodes[net->links[i].node];
+        if (node->fabric.buffer_bytes != 0) {
+            net->links[i].fabric = true;
+            net->links[i].output = vn_output_new(&node->fabric, net->links[i].rate_bps);
+            if (net->links[i].output == NULL) {
+                vn_fail(net, "out of memory for output buffers");
+                return false;
+            }
+        }
         if (!node->round_robin) continue;
         net->links[i].round_robin = true;
         net->links[i].inputs = vn_inputs_new(node->n_ports);
@@ -155,6 +163,7 @@ void vn_destroy(struct vn_net *net)
     for (uint32_t i = 0; i < net->n_links; i++) {
         if (net->links[i].capture != NULL) fclose(net->links[i].capture);
         free(net->links[i].inputs);
+        free(net->links[i].output);
     }
     for (uint32_t i = 0; i < net->n_samplers; i++) {
         free(net->samplers[i].sources);
@@ -229,6 +238,15 @@ int64_t vn_add_switch(struct vn_net *net, struct sw_switch *sw)
     struct vn_node node = {.sw = sw, .instance = sw->instance, .out = out};
     if (program->n_registers != 0) node.reg = sw->instance->registers[0];
     return add_node(net, &node);
+}
+
+int vn_set_fabric(struct vn_net *net, uint32_t node, const struct vn_fabric_config *config)
+{
+    if (net->pool != NULL) return refuse(net, -EBUSY, "the network runs already: no switch can be changed");
+    if (node >= net->n_nodes || net->nodes[node].host) return refuse(net, -EINVAL, "no such switch");
+    if (!(config->buffer_bytes > 0 && config->speed_up > 0)) return refuse(net, -EINVAL, "no buffer, or no fabric");
+    net->nodes[node].fabric = *config;
+    return 0;
 }
 
 int vn_set_round_robin(struct vn_net *net, uint32_t node)

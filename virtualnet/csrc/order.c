@@ -32,6 +32,8 @@ static inline void dispatch(struct vn_net *net, struct vn_event event)
     case VN_EV_PFC: vn_pfc_effect(net, id); break;
     case VN_EV_EXPIRY: vn_pfc_expiry(net, id / VN_CLASSES, id % VN_CLASSES); break;
     case VN_EV_REFRESH: vn_pfc_refresh(net, id / VN_CLASSES, id % VN_CLASSES); break;
+    case VN_EV_FABRIC: vn_fabric_ready(net, id); break;
+    case VN_EV_CROSSED: vn_fabric_crossed(net, id); break;
     case VN_EV_RETURN:
         net->return_due = true;
         net->exchange.flow = id;

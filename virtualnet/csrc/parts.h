@@ -31,6 +31,14 @@ static void vn_phv_init(struct vn_net *, struct vn_packet *); /* a packet's firs
 static inline void vn_port_admit(struct vn_net *, uint32_t link, uint32_t id, uint32_t queue);
 static void vn_port_serve(struct vn_net *, struct vn_link *, uint32_t number); /* sends, if the link is free */
 
+/* ---- fabric.c: output buffers behind a fabric, of switches that have them ---- */
+static struct vn_output *vn_output_new(const struct vn_fabric_config *, uint64_t rate_bps); /* NULL: out of memory */
+static void vn_fabric_grant(struct vn_net *, struct vn_link *, uint32_t number); /* takes what waits, as far as there is room */
+static void vn_fabric_ready(struct vn_net *, uint32_t link);
+static void vn_fabric_crossed(struct vn_net *, uint32_t link);
+static void vn_fabric_serve(struct vn_net *, struct vn_link *, uint32_t number); /* sends, if the link is free */
+static uint64_t vn_output_bytes(const struct vn_link *, uint32_t class); /* in the buffer or on their way there */
+
 /* ---- pfc.c ---- */
 /* A packet enters the ingress occupancy. Not static: a test calls it without a packet. */
 void vn_pfc_admitted(struct vn_net *, uint32_t in_link, uint32_t priority, uint32_t bytes);

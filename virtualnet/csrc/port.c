@@ -14,7 +14,8 @@ void vn_port_admit(struct vn_net *net, uint32_t number, uint32_t id, uint32_t cl
         vn_packet_free(net, id);
         return;
     }
-    if (!link->pending) vn_port_serve(net, link, number);
+    if (link->fabric) vn_fabric_grant(net, link, number);
+    else if (!link->pending) vn_port_serve(net, link, number);
 }
 
 static void serve_at(struct vn_net *net, struct vn_link *link, uint32_t number, uint64_t time)
@@ -77,6 +78,7 @@ void vn_port_serve(struct vn_net *net, struct vn_link *link, uint32_t number)
 {
     if (link->serving) return; /* a nested call, e.g. a departing packet's clone was admitted */
     link->serving = true;
-    serve(net, link, number);
+    if (link->fabric) vn_fabric_serve(net, link, number);
+    else serve(net, link, number);
     link->serving = false;
 }

@@ -36,6 +36,7 @@ static double value_of(struct vn_net *net, const struct vn_source_spec *spec)
     case VN_PAUSE_SENT: return (double)link->pause;
     case VN_RESUME_SENT: return (double)link->resume;
     case VN_LINK_BYTES: return (double)link->bytes;
+    case VN_OUTPUT_BYTES: return (double)vn_output_bytes(link, spec->index);
     case VN_FLOW_RATE: return flow->ended == VN_NEVER ? flow->rate_bps : 0.0;
     case VN_FLOW_SENT_BYTES: return (double)flow->sent_bytes;
     case VN_FLOW_RECEIVED_PAYLOAD: return (double)flow->received_payload;

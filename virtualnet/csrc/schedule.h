@@ -16,7 +16,9 @@ enum vn_kind {
     VN_EV_PFC,     /* id: link. A PFC frame that arrived over it takes effect */
     VN_EV_EXPIRY,  /* id: link and class. The PAUSE expires */
     VN_EV_REFRESH, /* id: link and class. The PAUSE is sent again */
-    VN_EV_RETURN,    /* id: vn_return_at's number */
+    VN_EV_FABRIC,  /* id: link. The fabric can take the next packet for this output */
+    VN_EV_CROSSED, /* id: link. A packet has crossed the fabric */
+    VN_EV_RETURN,  /* id: vn_return_at's number */
     VN_EV_SAMPLE,  /* id: sampler */
 };
 
@@ -28,6 +30,8 @@ static inline uint32_t vn_node_of(const struct vn_net *net, enum vn_kind kind, u
     case VN_EV_TIMER: return net->flows[id].src;
     case VN_EV_WINDOW: return net->flows[id].dst;
     case VN_EV_NIC:
+    case VN_EV_FABRIC:
+    case VN_EV_CROSSED:
     case VN_EV_PORT: return net->links[id].node;
     case VN_EV_ARRIVAL: return net->rx_ports[id].node;
     case VN_EV_PFC: return net->links[id].to;

@@ -50,6 +50,14 @@ struct vn_exchange *vn_exchange_of(struct vn_net *);
 int64_t vn_add_switch(struct vn_net *, struct sw_switch *sw);
 /* Round robin over the switch's inputs at each output, instead of one FIFO a class. */
 int vn_set_round_robin(struct vn_net *, uint32_t node);
+/* At each output of the switch a buffer behind a fabric: see fabric.c. The fabric carries speed_up times the port's rate to it. */
+struct vn_fabric_config {
+    uint64_t buffer_bytes; /* of a port and class */
+    uint64_t latency_ps;
+    double speed_up;
+    bool reliable; /* a packet stays in the ingress occupancy until it is sent */
+};
+int vn_set_fabric(struct vn_net *, uint32_t node, const struct vn_fabric_config *);
 int64_t vn_add_host(struct vn_net *, const uint8_t ip[4]);
 /* Adds both directions of a cable; returns the index of that from a to b; the other's is one higher. */
 int64_t vn_add_link(struct vn_net *, uint32_t a, uint16_t port_a, uint32_t b, uint16_t port_b, uint64_t rate_bps,
@@ -101,6 +109,7 @@ struct vn_link_stats {
     uint64_t paused_ps; /* from XOFF to XON, for PAUSEs sent over it; summed over classes */
     uint64_t refused; /* tail drops at its output queues (VN_LOSSY_LIMIT) */
     uint64_t expired; /* PAUSEs of its classes that ran out without a RESUME */
+    uint64_t output_bytes; /* now in its output buffer, or on their way there, of all classes; 0 without one */
     /* Where it ends: what came in over it. */
     uint64_t held_max; /* largest ingress occupancy of one lossless class, bytes */
     uint64_t held_limit; /* XOFF plus headroom */
@@ -119,11 +128,12 @@ enum vn_source {
     VN_PAUSE_SENT = 7, /* object: link: PFC frames over it */
     VN_RESUME_SENT = 8,
     VN_LINK_BYTES = 9,
-    VN_FLOW_RATE = 10, /* object: flow: bit/s */
-    VN_FLOW_SENT_BYTES = 11, /* of frames that have started */
-    VN_FLOW_RECEIVED_PAYLOAD = 12,
-    VN_FLOW_RECEIVED_PACKETS = 13,
-    VN_FLOW_MARKED_PACKETS = 14, /* marked CE, of those received */
+    VN_OUTPUT_BYTES = 10, /* object: link; index: class. In its output buffer, or on their way there through the fabric */
+    VN_FLOW_RATE = 11, /* object: flow: bit/s */
+    VN_FLOW_SENT_BYTES = 12, /* of frames that have started */
+    VN_FLOW_RECEIVED_PAYLOAD = 13,
+    VN_FLOW_RECEIVED_PACKETS = 14,
+    VN_FLOW_MARKED_PACKETS = 15, /* marked CE, of those received */
 };
 struct vn_source_spec {
     uint32_t source, object, number, index;

@@ -1,0 +1,122 @@
+"""Output buffers behind a fabric: when frames leave, how full buffers get, PFC's account, that nothing leaks, and that
+the order of events is the same."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from networks import MTU, PFC_ONLY, chain, mesh, star, with_flows
+
+from hosts.algorithms import find_scheme
+from lab.network import NetworkError, launch_spec
+from topologies.model import ROUND_ROBIN, Endpoint, FlowSpec, OutputBuffer, Topology, TopologyError
+from topologies.serialise import from_dict, to_dict
+from virtualnet import VirtualError, VirtualNetwork
+
+SIZE = 20_000
+BUFFER = OutputBuffer(SIZE, speed_up=1.6, latency_s=1e-6)
+
+
+def buffered(topology: Topology, buffer: OutputBuffer | None = BUFFER, arbitration: str = ROUND_ROBIN) -> Topology:
+    switches = tuple(replace(switch, arbitration=arbitration, output=buffer) for switch in topology.switches)
+    return replace(topology, switches=switches)
+
+
+def test_a_frame_takes_the_fabric_s_time_and_latency_more() -> None:
+    """Its bits at 1.6 times the rate, and a microsecond; frames behind it follow at the line's rate."""
+    times = []
+    for buffer in (None, BUFFER):
+        with VirtualNetwork(buffered(star(1), buffer), PFC_ONLY) as network:
+            network.add_flow(FlowSpec(1, "h0", "r0", size_bytes=10_000))
+            assert network.run(until_s=1e-3, finish=True)
+            stats = network.flows[1].stats()
+            times.append((stats.first_s, stats.complete_s))
+    (first, last), (later_first, later_last) = times
+    assert first is not None
+    assert last is not None
+    more = MTU * 8 / 16e9 + 1e-6
+    assert later_first == pytest.approx(first + more, abs=2e-12)
+    assert later_last == pytest.approx(last + more, abs=2e-12)
+
+
+@pytest.mark.parametrize("reliable", [False, True])
+def test_a_full_buffer_holds_the_inputs_up_and_is_counted_once(reliable: bool) -> None:
+    """Two inputs into a tenth of their rate: the buffer fills but for less than two frames; the ingress occupancy has
+    it with reliable delivery alone. Without, its sum is what waits at the inputs."""
+    topology = buffered(star(2, out_bps=1e9, xoff_bytes=50e3), replace(BUFFER, reliable=reliable))
+    with VirtualNetwork(topology, PFC_ONLY) as network:
+        samples = network.sample(
+            1e-6,
+            [
+                network.output_bytes("s0", 3),
+                network.queue_bytes("s0", 3),
+                network.held_bytes("s0", 1),
+                network.held_bytes("s0", 2),
+            ],
+        )
+        with_flows(network, [FlowSpec(i, f"h{i}", "r0", size_bytes=500_000) for i in range(2)])
+        network.run(until_s=1e-3)
+        output, waiting, *held = samples.values.T
+        assert SIZE - 2 * MTU < output.max() <= SIZE
+        assert output[-1] > SIZE - 2 * MTU
+        for at in range(0, len(output), 97):
+            assert sum(one[at] for one in held) == waiting[at] + (output[at] if reliable else 0)
+        assert network.run(until_s=1, finish=True)
+        assert network.totals().packets == 0
+        assert network.link_stats("s0", 3).output_bytes == 0
+        assert network.link_stats("s0", 1).pause == network.link_stats("s0", 1).resume > 0
+        assert all(flow.stats().out_of_order == 0 for flow in network.flows.values())
+
+
+def test_a_class_that_is_paused_fills_its_own_buffer() -> None:
+    """Downstream holds the data up; its notifications, of a higher class, pass."""
+    topology = buffered(chain(3, out_bps=1e9, xoff_bytes=50e3))
+    with VirtualNetwork(topology, find_scheme("dcqcn").configure()) as network:
+        with_flows(
+            network, [FlowSpec(1, "h0", "r0", size_bytes=1_000_000), FlowSpec(2, "r0", "h0", size_bytes=100_000)]
+        )
+        assert network.run(until_s=0.1, finish=True)
+        network.run(until_s=0.2)
+        assert network.totals().packets == 0
+        assert all(network.link_stats(port.node, port.port).output_bytes == 0 for port in ports(topology))
+
+
+def ports(topology: Topology) -> list[Endpoint]:
+    return [end for link in topology.links for end in (link.a, link.b) if end.node.startswith("s")]
+
+
+@pytest.mark.parametrize("scheme", ["pcn", "qcn-os"])
+@pytest.mark.parametrize("reliable", [False, True])
+def test_both_orders_of_events_and_both_forms_of_a_program_agree(scheme: str, reliable: bool) -> None:
+    topology = buffered(mesh(4, [(0, 1), (1, 2), (2, 3)], [1e-6, 2e-6]), replace(BUFFER, reliable=reliable))
+    flows = [FlowSpec(10 * i + j, f"h{i}", f"h{j}", size_bytes=200_000) for i in range(4) for j in range(4) if i != j]
+    totals = []
+    orders: tuple[tuple[Literal["nodes", "one"], bool], ...] = (("nodes", True), ("one", True), ("nodes", False))
+    for queues, inplace in orders:
+        with VirtualNetwork(topology, find_scheme(scheme).configure(), queues=queues, inplace=inplace) as network:
+            assert with_flows(network, flows).run(until_s=0.1, finish=True)
+            network.run(until_s=0.2)  # the last notifications arrive
+            totals.append(network.totals())
+            assert all(network.link_stats(port.node, port.port).output_bytes == 0 for port in ports(topology))
+    assert totals[0] == totals[1] == totals[2]
+    assert totals[0].packets == 0
+
+
+def test_what_it_is_without_a_size() -> None:
+    with pytest.raises(TopologyError, match="s0: its output buffer needs a size and a speed-up above 0"):
+        buffered(star(2), OutputBuffer(size_bytes=0))
+
+
+def test_a_topology_with_it_can_be_written_and_read() -> None:
+    topology = buffered(star(2))
+    assert from_dict(to_dict(topology)) == topology
+
+
+def test_live_networks_refuse_it_and_so_do_programs_that_emulate_pfc() -> None:
+    with pytest.raises(NetworkError, match="s0: output buffers behind a fabric are there in virtual time alone"):
+        launch_spec(buffered(star(2), arbitration="fifo"), "s0", 400, Path("grpc"))
+    with pytest.raises(VirtualError, match="s0: output buffers need PFC by the switch itself"):
+        VirtualNetwork(buffered(star(2)), PFC_ONLY, pfc=False)

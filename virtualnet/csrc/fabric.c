@@ -1,0 +1,135 @@
+/* Output buffers behind a fabric: a switch with combined input and output queueing, seen from an output.
+ *
+ * What the scheduler holds are the queues at the inputs. The fabric takes the next packet of an output, speed_up times as fast as
+ * its line, while the packet's class has room in the output's buffer for the longest frame. The program's egress runs then: on
+ * the way out of the inputs, as deq_qdepth it finds the packets of its class that are ahead of it in the buffer or on their way
+ * there. A latency later the packet is in the buffer, from which the port sends, subject to the gate.
+ *
+ * Room is reserved when the fabric takes a packet, by the bytes that it has after egress, and released when its transmission
+ * starts. The ingress occupancy ends where the fabric takes it, or, with reliable delivery, where its transmission starts. */
+#include <stdlib.h>
+
+#include "gate.h"
+#include "scheduler.h"
+
+struct vn_output {
+    struct vn_fabric_config config;
+    uint64_t rate_bps, free_at; /* of the fabric to this output; when it can take the next packet */
+    bool pending, granting;     /* a VN_EV_FABRIC is scheduled; vn_fabric_grant is running */
+    uint8_t filled;             /* bit mask of classes with packets in the buffer */
+    uint64_t reserved[VN_CLASSES];
+    struct vn_fifo crossing, buffer[VN_CLASSES];
+    uint32_t packets[VN_CLASSES]; /* in the buffer or crossing */
+};
+
+struct vn_output *vn_output_new(const struct vn_fabric_config *config, uint64_t rate_bps)
+{
+    struct vn_output *output = calloc(1, sizeof *output);
+    if (output == NULL) return NULL;
+    output->config = *config;
+    output->rate_bps = (uint64_t)((double)rate_bps * config->speed_up);
+    return output;
+}
+
+uint64_t vn_output_bytes(const struct vn_link *link, uint32_t class) { return link->fabric ? link->output->reserved[class] : 0; }
+
+static uint32_t with_room(const struct vn_net *net, const struct vn_link *link)
+{
+    const struct vn_output *output = link->output;
+    uint32_t classes = link->waiting;
+    for (uint32_t class = 0; class < VN_CLASSES; class++) {
+        if (output->reserved[class] + net->longest_frame > output->config.buffer_bytes) classes &= ~(1u << class);
+    }
+    return classes;
+}
+
+/* A packet starts to cross. */
+static void cross(struct vn_net *net, struct vn_output *output, uint32_t number, uint32_t class,
+                  const struct vn_departure *departure)
+{
+    struct vn_packet *packet = vn_packet_at(net, departure->packet);
+    packet->class = class;
+    packet->ingress_bytes = departure->bytes;
+    if (!output->config.reliable) vn_scheduler_release(net, class, departure);
+    output->reserved[class] += packet->bytes;
+    output->packets[class]++;
+    output->free_at = net->now + (uint64_t)((unsigned __int128)packet->bytes * 8000000000000u / output->rate_bps);
+    vn_fifo_push(net, &output->crossing, departure->packet);
+    vn_at(net, output->free_at + output->config.latency_ps, VN_EV_CROSSED, number);
+}
+
+void vn_fabric_grant(struct vn_net *net, struct vn_link *link, uint32_t number)
+{
+    struct vn_output *output = link->output;
+    if (output->granting || output->pending) return; /* granting: a nested call, e.g. a clone was admitted */
+    output->granting = true;
+    while (!net->failed) {
+        uint32_t classes = with_room(net, link);
+        if (classes == 0) break;
+        if (net->now < output->free_at) {
+            output->pending = true;
+            vn_at(net, output->free_at, VN_EV_FABRIC, number);
+            break;
+        }
+        uint32_t class = 31u - (uint32_t)__builtin_clz(classes);
+        link->last_class = (uint8_t)class;
+        struct vn_departure departure = vn_scheduler_next(net, link, class);
+        enum vn_verdict verdict =
+            vn_hop_egress(net, &net->nodes[link->node], link->port, departure.packet, class, output->packets[class]);
+        if (verdict == VN_SEND) cross(net, output, number, class, &departure);
+        else if (verdict == VN_DROPPED) vn_scheduler_release(net, class, &departure);
+        else vn_fail(net, "a program that recirculates what departs can't be used with output buffers");
+    }
+    output->granting = false;
+}
+
+void vn_fabric_ready(struct vn_net *net, uint32_t number)
+{
+    struct vn_link *link = vn_link_of(net, number);
+    link->output->pending = false;
+    vn_fabric_grant(net, link, number);
+}
+
+void vn_fabric_crossed(struct vn_net *net, uint32_t number)
+{
+    struct vn_link *link = vn_link_of(net, number);
+    struct vn_output *output = link->output;
+    uint32_t id = vn_fifo_pop(net, &output->crossing), class = vn_packet_at(net, id)->class;
+    vn_fifo_push(net, &output->buffer[class], id);
+    output->filled |= (uint8_t)(1u << class);
+    if (!link->pending) vn_port_serve(net, link, number);
+}
+
+/* Sends the packet, and releases what it has reserved. */
+static void send_buffered(struct vn_net *net, struct vn_link *link, uint32_t class)
+{
+    struct vn_output *output = link->output;
+    uint32_t id = vn_fifo_pop(net, &output->buffer[class]);
+    if (output->buffer[class].packets == 0) output->filled &= (uint8_t)~(1u << class);
+    const struct vn_packet *packet = vn_packet_at(net, id);
+    output->reserved[class] -= packet->bytes;
+    output->packets[class]--;
+    vn_transmit(net, link, id);
+    if (output->config.reliable && packet->counted) vn_pfc_departed(net, packet->in_link, class, packet->ingress_bytes);
+}
+
+void vn_fabric_serve(struct vn_net *net, struct vn_link *link, uint32_t number)
+{
+    while (link->up && !net->failed) {
+        uint32_t classes = vn_gate_passes(link, link->output->filled);
+        if (classes == 0 && !link->has_control) return;
+        if (net->now < link->free_at) {
+            if (!link->pending) {
+                link->pending = true;
+                vn_at(net, link->free_at, VN_EV_PORT, number);
+            }
+            return;
+        }
+        if (link->has_control) {
+            vn_transmit(net, link, vn_control_pop(net, link));
+            continue;
+        }
+        send_buffered(net, link, 31u - (uint32_t)__builtin_clz(classes));
+        vn_fabric_grant(net, link, number);
+    }
+}
