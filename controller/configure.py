@@ -61,7 +61,9 @@ def plan(topology: Topology, switch: str, dilation: float, scheme: Configured | 
         pfc=tuple(configured(pfc, port, None) for port in ports),
         groups=tuple(groups),
         marking=tuple(configured(point, port, scheme.parameters) for point in points for port in ports if scheme),
-        clone_sessions=(*pfc.CLONE_SESSIONS, *(session for point in points for session in point.CLONE_SESSIONS)),
+        clone_sessions=tuple(
+            dict.fromkeys((*pfc.CLONE_SESSIONS, *(session for point in points for session in point.CLONE_SESSIONS)))
+        ),
     )
 
 

@@ -59,3 +59,19 @@ QCN_IN = _scheme("qcn-in", "which tells the source of the arriving packet", QcnI
 QCN_OS = _scheme("qcn-os", "which tells one of the packets inside, by chance", OccupancyParameters)
 QCN_OS_LARGEST = _scheme("qcn-os-largest", "which tells the flow with the most bytes inside", LargestParameters)
 QCN_OS_SOJOURN = _scheme("qcn-os-sojourn", "which tells a flow by the time that its packets wait", SojournParameters)
+QCN_OUT = Scheme(
+    "qcn-out",
+    "QCN at outputs with buffers of their own, behind a fabric (RZ 3880)",
+    "qcn_both",
+    QcnParameters,
+    QcnReactionPoint,
+    marking=("qcn_out_cp",),
+)
+QCN_BOTH = Scheme(
+    "qcn-both",
+    "QCN at inputs and at outputs with buffers of their own (RZ 3880)",
+    "qcn_both",
+    QcnInParameters,
+    QcnReactionPoint,
+    marking=("qcn_in_cp", "qcn_out_cp"),
+)

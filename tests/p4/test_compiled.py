@@ -237,6 +237,13 @@ SCHEME_TABLES: dict[str, dict[str, object]] = {
         for when in ("arrivals", "departures")
     },
 }
+SCHEME_TABLES["qcn_both"] = SCHEME_TABLES["qcn_in"] | {
+    "qcn_out_config": (
+        {"port": ("EXACT", 9)},
+        {"set_qcn_out": SCHEME_TABLES["qcn"]["qcn_config"][1]["set_qcn"], "no_qcn_out": {}},
+        "no_qcn_out",
+    )
+}
 SCHEME_REGISTERS: dict[str, dict[str, int]] = {
     "pcn": {},
     "pcn_left_behind": {},
@@ -261,6 +268,11 @@ SCHEME_REGISTERS: dict[str, dict[str, int]] = {
         "largest_flow": 88,
     },
 }
+SCHEME_REGISTERS["qcn_both"] = SCHEME_REGISTERS["qcn_in"] | {
+    "out_sampled_bytes": 32,
+    "out_sampled_feedback": 6,
+    "out_sample_after_bytes": 32,
+}
 # Of registers that aren't by port and class.
 SIZES = {
     "pcn_time": {"busy": PORTS},
@@ -270,12 +282,15 @@ SIZES = {
         "flow_bytes": PORTS * 512,
     },
 }
+SIZES["qcn_both"] = SIZES["qcn_in"]
 SCHEME_COUNTERS = {name: {"marked": "BOTH"} for name in SCHEME_TABLES}
 SCHEME_COUNTERS["pcn_time"] |= {"marked_by_time": "PACKETS", "marked_by_counter": "PACKETS"}
 SCHEME_COUNTERS["qcn_in"] = {"notified": "BOTH"}
+SCHEME_COUNTERS["qcn_both"] = {"notified": "BOTH", "marked": "BOTH"}
 # What a scheme makes packets of its own with, whoever pauses the queues.
 SCHEME_PRIMITIVES = {"qcn": {"recirculate", "clone_ingress_pkt_to_egress", "truncate"}}
 SCHEME_PRIMITIVES["qcn_in"] = SCHEME_PRIMITIVES["qcn"] | {"clone_egress_pkt_to_egress"}
+SCHEME_PRIMITIVES["qcn_both"] = SCHEME_PRIMITIVES["qcn_in"]
 
 
 def top_of(program: str) -> str:

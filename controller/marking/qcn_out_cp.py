@@ -1,0 +1,46 @@
+"""QCN's congestion points at outputs with buffers of their own: the table of p4src/v1model/qcn_out_cp.p4."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from controller.marking import qcn_cp
+from controller.marking.qcn_cp import CNM_CLONE_SESSION, QcnPort
+from controller.port_tables import Setting
+from controller.switch import TableAction, TableEntry, TableMatch
+from topologies.model import Topology
+
+TABLE = "qcn_out_config"
+CLONE_SESSIONS = (CNM_CLONE_SESSION,)
+SETTINGS = (
+    Setting("q_eq", "size", "set point of an output's buffer (QCN)", 1, 2**31 - 1),
+    Setting("w", "count", "weight of its growth", 0, 255),
+    Setting("sample", "size", "bytes between two samples, on average", 1, 2**31 - 1),
+)
+
+
+@dataclass(frozen=True)
+class QcnOutPort(QcnPort):
+    """One egress port."""
+
+    def entries(self) -> list[TableEntry]:
+        action = TableAction("set_qcn_out", **self.arguments())
+        return [TableEntry(TABLE, match=TableMatch(port=self.port), action=action)]
+
+
+def configure(topology: Topology, switch: str, port: int, dilation: float, parameters: Any) -> QcnOutPort:
+    return _of(qcn_cp.configure(topology, switch, port, dilation, parameters))
+
+
+def show(arguments: Mapping[str, int]) -> dict[str, float]:
+    return qcn_cp.show(arguments)
+
+
+def change(port: int, arguments: Mapping[str, int], values: Mapping[str, float]) -> QcnOutPort:
+    return _of(qcn_cp.change(port, arguments, values))
+
+
+def _of(one: QcnPort) -> QcnOutPort:
+    return QcnOutPort(one.port, one.q_eq_bytes, one.w, one.sample_bytes, one.adaptive)

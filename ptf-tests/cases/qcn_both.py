@@ -1,0 +1,76 @@
+"""QCN's congestion points at outputs, in egress, alone and beside those at inputs.
+
+At the slow port n frames leave one by one: the one with PSN i leaves n - 1 - i behind, and is itself the last of n - i.
+"""
+
+from dataclasses import replace
+from typing import ClassVar
+
+from cnm import feedback, message, messages
+from testbed import FRAME, SLOW_PORT, PcnTest, data, index
+
+from controller.configure import SwitchPlan
+from controller.marking.qcn_cp import CNM_CLONE_SESSION
+from controller.marking.qcn_in_cp import QcnInPort
+from controller.marking.qcn_out_cp import QcnOutPort
+from controller.pfc import PFC_CLONE_SESSION
+
+
+class QcnOutTest(PcnTest):
+    """Every packet to the slow port is sampled."""
+
+    program = "qcn_both"
+    n, q_eq = 20, 5 * FRAME
+    marking: ClassVar[tuple[QcnInPort | QcnOutPort, ...]] = (QcnOutPort(SLOW_PORT, q_eq, 0, 1, adaptive=False),)
+
+    def plan(self) -> SwitchPlan:
+        return replace(super().plan(), marking=self.marking, clone_sessions=(PFC_CLONE_SESSION, CNM_CLONE_SESSION))
+
+    def pass_all(self) -> None:
+        self.send(1, *(data(1, SLOW_PORT, psn=psn) for psn in range(self.n)))
+        self.receive(SLOW_PORT, self.n)
+
+
+class TheQueueIsWhatIsAheadAndItself(QcnOutTest):
+    """By packets as long as this one; each message to the source of the packet that departs."""
+
+    def runTest(self) -> None:
+        self.pass_all()
+        expected = []
+        for psn in range(1, self.n):
+            queue = (self.n - psn) * FRAME
+            value = feedback(queue, 0, self.q_eq, 0)
+            if value:
+                expected.append(message(1, SLOW_PORT, psn, value, queue))
+        self.expect(1, *expected)
+        self.expect_nothing(1)
+        self.assertEqual(self.counters("marked"), {index(SLOW_PORT): len(expected)})
+        self.assertEqual(self.counters("notified"), {})
+
+
+class WithoutAnEntryNothingIsSampled(QcnOutTest):
+    marking = (QcnOutPort(2, FRAME, 0, 1, adaptive=False),)
+
+    def runTest(self) -> None:
+        self.pass_all()
+        self.expect_nothing(1)
+        self.assertEqual(self.counters("marked"), {})
+        self.assertEqual(self.registers("out_sampled_bytes"), {})
+
+
+class InputsAndOutputsBoth(QcnOutTest):
+    """Each point samples for itself: the input what it has inside at each arrival, the output at each departure."""
+
+    marking = (QcnInPort(1, QcnOutTest.q_eq, 0, 1), *QcnOutTest.marking)
+
+    def runTest(self) -> None:
+        self.pass_all()
+        notified, marked = (self.counters(name) for name in ("notified", "marked"))
+        self.assertEqual(set(notified), {index(1)})
+        self.assertEqual(set(marked), {index(SLOW_PORT)})
+        told = []
+        while len(told) < notified[index(1)] + marked[index(SLOW_PORT)]:
+            told += messages(self.receive(1))
+        growing = [one.queue_bytes for one in told if one.queue_bytes > self.q_eq]
+        self.assertEqual(len(growing), len(told))
+        self.assertEqual(max(growing), (self.n - 1) * FRAME)  # the first one has left when the last one comes
