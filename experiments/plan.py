@@ -19,13 +19,24 @@ class Sampling:
     """What a runner samples, and how often: nominal seconds from one reading to the next.
 
     `queues` are the ports whose registers are read, the most interesting first; counters are those of all ports, flows
-    the progress of all flows.
+    the progress of all flows. `inputs`, in virtual time: the ports of which the ingress occupancy is read, as often as
+    queues.
     """
 
     queues: tuple[Endpoint, ...]
+    inputs: tuple[Endpoint, ...] = ()
     queues_s: float = 0.25e-3
     counters_s: float = 1e-3
     flows_s: float = 1e-3
+
+
+@dataclass(frozen=True)
+class LinkRate:
+    """From `at_s` on the link at a port has another rate, both ways."""
+
+    at_s: float
+    port: Endpoint
+    rate_bps: float
 
 
 @dataclass(frozen=True)
@@ -69,6 +80,8 @@ class Plan:
     live: LiveLimits | None = None
     """None: it is for virtual time alone."""
     start_s: float = 0.0
+    link_rates: tuple[LinkRate, ...] = ()
+    """What changes during the run; in virtual time alone."""
 
     @property
     def bottleneck_link(self) -> Link:

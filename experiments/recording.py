@@ -12,6 +12,8 @@ together, under the group's name, and no rate:
     FLOW      received_packets, marked_packets   packets that have arrived, and of them marked CE (counter series)
     FLOW      window_packets, window_marked, window_marked_ue   of a window that made a CNP: all, those marked CE, UE
     PORT      waiting_bytes, waiting_packets, pn, tx_paused                 samples of registers
+    PORT      output_bytes                                                  of its output buffer, if it has one
+    PORT      ingress_bytes                         what came in by it and is inside, if the plan samples it
     PORT      transmitted_bytes, transmitted_packets        counter series, lossless class
     PORT      marked_packets, notified_packets              likewise, those of these counters that the program has
     LINK      pause, resume                                                 PFC frames sent over it (counter series)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from controller.constants import index
 from experiments.errors import ExperimentError
 from experiments.experiment import Variant
-from experiments.plan import Plan
+from experiments.plan import LinkRate, Plan
 from experiments.progress import RunProgress
 from experiments.recording import FlowRecord, LinkRecord, PortRecord, Recording, flow_entity
 from experiments.sampler import INSIDE, MARKS
@@ -79,6 +80,8 @@ class _Run:
             self._rate(made, flow.start_s - plan.start_s)
         network.on_rate = self._rate
         network.on_window = self._window
+        for change in plan.link_rates:
+            network.at(change.at_s - plan.start_s, partial(self._set_rate, change))
         self._sample_queues()
         self._sample_counters()
         self._sample_flows()
@@ -168,8 +171,17 @@ class _Run:
                 (str(port), name, network.register(port.node, name, index(port.port)))
                 for port in sampling.queues
                 for name in _QUEUE
-            ],
+            ]
+            + [
+                (str(port), "output_bytes", network.output_bytes(port.node, port.port))
+                for port in sampling.queues
+                if network.topology.switch(port.node).output is not None
+            ]
+            + [(str(port), "ingress_bytes", network.held_bytes(port.node, port.port)) for port in sampling.inputs],
         )
+
+    def _set_rate(self, change: LinkRate) -> None:
+        self._network.set_link(change.port.node, change.port.port, rate_bps=change.rate_bps)
 
     def _sample_counters(self) -> None:
         network, sources = self._network, []

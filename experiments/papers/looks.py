@@ -16,6 +16,8 @@ _LABELS = {
     "qcn-os": "QCN-OS, random",
     "qcn-os-largest": "QCN-OS, largest",
     "qcn-os-sojourn": "QCN-OS, sojourn",
+    "qcn-out": "QCN at buffered outputs",
+    "qcn-both": "QCN at both",
     "qcn-t": "QCN-T",
 }
 

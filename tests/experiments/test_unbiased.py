@@ -6,14 +6,15 @@ from collections.abc import Mapping
 
 import pytest
 
-from experiments.experiment import Run
+from experiments.experiment import Experiment, Run
 from experiments.figures import outcome_of
 from experiments.outcomes import Outcome, Outcomes
 from experiments.papers.unbiased.claims import INPUTS, OCCUPANCY, OUTPUTS, PFC
 from experiments.papers.unbiased.fig2 import Fig2, pauses_per_s
 from experiments.papers.unbiased.fig5 import Fig5, cuts
+from experiments.papers.unbiased.fig6 import Fig6
 from experiments.papers.unbiased.fig7 import Fig7
-from experiments.papers.unbiased.plans import SWITCHES
+from experiments.papers.unbiased.plans import BUFFERED, PLAIN, RELIABLE, SWITCHES
 from experiments.progress import Silent
 from experiments.recording import Recording
 from experiments.series import Series
@@ -23,7 +24,7 @@ from topologies.model import ROUND_ROBIN
 Numbers = Mapping[str, float | None]
 
 
-def numbers_of(figure: Fig2 | Fig5 | Fig7, scheme: str, switch: int = 0, seed: int = 1, **fields: float) -> Numbers:
+def numbers_of(figure: Experiment, scheme: str, switch: int = 0, seed: int = 1, **fields: float) -> Numbers:
     run = Run({"scheme": scheme, "seed": seed}, scheme, seed, {"switch": switch, **fields})
     return outcome_of(figure, run).numbers
 
@@ -56,7 +57,7 @@ def test_those_at_outputs_are_not() -> None:
 
 
 @pytest.mark.parametrize("scheme", OCCUPANCY)
-@pytest.mark.parametrize("switch", range(len(SWITCHES)))
+@pytest.mark.parametrize("switch", range(len(PLAIN)))
 def test_occupancy_sampling_spares_the_innocent(scheme: str, switch: int) -> None:
     numbers = numbers_of(Fig5(), scheme, switch)
     for name, fair in (("four flows", 2.5), ("five flows", 2.0)):
@@ -82,6 +83,35 @@ def test_at_100_gbps_too() -> None:
     assert known(numbers_of(Fig7(), "qcn-os"), "f7_gbps") > 49.5
     assert known(numbers_of(Fig7(), INPUTS), "f7_gbps") < 20
     assert numbers_of(Fig7(), PFC)["f7_gbps"] == pytest.approx(100 / 6, rel=0.02)
+
+
+def there_ms(scheme: str, switch: str, **fields: float) -> float:
+    return known(numbers_of(Fig6(), scheme, SWITCHES.index(switch), **fields), "there_ms")
+
+
+def test_one_flow_slows_down_soonest_where_its_output_or_keep_alive_samples() -> None:
+    """And several times later where inputs do without it, or where what waits at the output stays at the input, too."""
+    soon = there_ms("qcn-out", BUFFERED)
+    assert 10 <= soon <= 20
+    assert there_ms(INPUTS, BUFFERED) >= 3 * soon
+    assert there_ms("qcn-os-largest", BUFFERED, keep_alive=1) <= soon
+    assert there_ms("qcn-out", RELIABLE) >= 3 * soon
+    assert there_ms("qcn-out", BUFFERED, adaptive=1) < soon / 2
+
+
+def test_where_the_backlog_stands() -> None:
+    """2.16: at the output with its congestion point there, at the input, and behind it a full output, otherwise."""
+    buffered = SWITCHES.index(BUFFERED)
+    outputs, occupancy = numbers_of(Fig7(), "qcn-out", buffered), numbers_of(Fig7(), "qcn-os", buffered)
+    assert known(outputs, "input_kb") < 2
+    assert 55 < known(outputs, "output_kb") < 68
+    assert 55 < known(occupancy, "input_kb") < 65
+    assert known(occupancy, "output_kb") > 130
+
+
+def test_congestion_points_at_both_are_as_unfair_as_at_outputs() -> None:
+    numbers = numbers_of(Fig2(), "qcn-both", SWITCHES.index(BUFFERED))
+    assert known(numbers, "most_over_least") > 1.1
 
 
 def test_an_adaptive_interval_samples_more_often_where_it_is_worse() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from experiments.experiment import Paper
 from experiments.papers.unbiased.fig2 import Fig2
 from experiments.papers.unbiased.fig5 import Fig5
+from experiments.papers.unbiased.fig6 import Fig6
 from experiments.papers.unbiased.fig7 import Fig7
 
-PAPER = Paper(2, "Unbiased QCN (RZ 3880)", (Fig2(), Fig5(), Fig7()))
+PAPER = Paper(2, "Unbiased QCN (RZ 3880)", (Fig2(), Fig5(), Fig6(), Fig7()))

@@ -15,8 +15,8 @@ from experiments.experiment import Experiment, Run
 from experiments.metrics import binned_rate, counter_rate
 from experiments.outcomes import Outcome, Outcomes, ratio
 from experiments.papers.looks import label
-from experiments.papers.unbiased.claims import FAIR, INPUTS, ON_OFF, OUTPUTS, PFC, PRECISE, UNFAIR
-from experiments.papers.unbiased.plans import FRAME_BYTES, SWITCHES, XOFF_BYTES, XON_BYTES, star_plan
+from experiments.papers.unbiased.claims import AT_BOTH, BOTH, FAIR, INPUTS, ON_OFF, OUTPUTS, PFC, PRECISE, UNFAIR
+from experiments.papers.unbiased.plans import BUFFERED, FRAME_BYTES, PLAIN, SWITCHES, XOFF_BYTES, XON_BYTES, star_plan
 from experiments.parameters import Value
 from experiments.plan import Plan
 from experiments.recording import Recording
@@ -42,19 +42,21 @@ class Fig2(Experiment):
     name = "unbiased-fig2"
     title = "Congestion points at outputs are unfair"
     source = "V, Fig. 2"
-    schemes = (PFC, OUTPUTS, INPUTS)
+    schemes = (PFC, OUTPUTS, INPUTS, BOTH)
     about = (
         "Four flows at line rate to one output of 10 Gb/s, a fifth from 100 to 200 ms. An output's congestion point "
         "samples what arrives from all flows and tells one source: by chance some are told more often. An input's "
         "tells the flows of that input alone. "
         "Rates are those at which frames leave the hosts, means over the second half of an interval; medians over 8 "
         "seeds, which draw the samples. Round robin over inputs is the paper's switch; an output that serves all in "
-        "the order of their arrival, as a software switch does, shares in proportion to what arrives."
+        "the order of their arrival, as a software switch does, shares in proportion to what arrives. Congestion "
+        "points at both need output buffers of their own."
     )
 
     def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
         for scheme in schemes:
-            for index, switch in enumerate(SWITCHES):
+            for switch in (BUFFERED,) if scheme == BOTH else PLAIN:
+                index = SWITCHES.index(switch)
                 for seed in SEEDS:
                     yield Run({"scheme": scheme, "switch": switch, "seed": seed}, scheme, seed, {"switch": index})
         for what, fields in _OPEN.items():
@@ -93,7 +95,7 @@ class Fig2(Experiment):
 
     def checks(self, outcomes: Outcomes) -> list[Check]:
         rows = []
-        for switch in (one for one in SWITCHES if one in outcomes.values("switch")):
+        for switch in (one for one in PLAIN if one in outcomes.values("switch")):
 
             def of(number: str, scheme: str, switch: str = switch) -> float | None:
                 return outcomes.median(number, scheme=scheme, switch=switch)
@@ -120,6 +122,12 @@ class Fig2(Experiment):
                     text = f"{switch}: at inputs, {flows} flows, largest distance from fair (met: {tolerance:.1%})"
                     measured = of(f"off_fair {flows}", INPUTS)
                     rows.append(PRECISE.row(text, measured, at_most(tolerance, 4 * tolerance), unit="", theory=0.0))
+        if BOTH in outcomes.among(self.schemes):
+            keys = {"scheme": BOTH, "switch": BUFFERED}
+            text = f"{BUFFERED}: at both, largest over least of f1 to f4 (met: 1.15; trend: above 1.05)"
+            rows.append(AT_BOTH.row(text, outcomes.median("most_over_least", **keys), at_least(1.15, 1.05)))
+            text = f"{BUFFERED}: at both, f5 over the least of the others, 150 to 200 ms (met: 1.5; trend: above 1.2)"
+            rows.append(AT_BOTH.row(text, outcomes.median("f5_over_least", **keys), at_least(1.5, 1.2)))
         for what in (one for one in _OPEN if outcomes.where(open=one)):
             found = f"{ROUND_ROBIN}: at outputs, {what}"
             rows += _unfair(found, outcomes, 3.0, open=what)
@@ -129,10 +137,13 @@ class Fig2(Experiment):
         charts = []
         for scheme in map(str, outcomes.values("scheme")):
             lines: list[Line] = []
-            for outcome in outcomes.where(scheme=scheme, switch=ROUND_ROBIN, seed=SEEDS[0]):
+            shown_switch = BUFFERED if scheme == BOTH else ROUND_ROBIN
+            for outcome in outcomes.where(scheme=scheme, switch=shown_switch, seed=SEEDS[0]):
                 shown = [(n, outcome.curves[f"f{n}"]) for n in ((1, 2) if scheme == PFC else range(1, 6))]
                 lines += [replace(curve(f"f{n}", *one), colour=f"flow{n}") for n, one in shown]
-            where = {OUTPUTS: "QCN at outputs", PFC: "PFC alone: pulses"}.get(scheme, label(scheme))
+            where = {OUTPUTS: "QCN at outputs", PFC: "PFC alone: pulses", BOTH: "QCN at both"}.get(
+                scheme, label(scheme)
+            )
             charts.append(Chart(where, "Time (ms)", "Rate (Gbit/s)", lines, top=LINE_BPS / 1e9))
         return charts
 

@@ -25,7 +25,7 @@ from experiments.papers.unbiased.claims import (
     SPARED,
     TOLD,
 )
-from experiments.papers.unbiased.plans import FRAME_BYTES, SWITCHES, star_plan
+from experiments.papers.unbiased.plans import FRAME_BYTES, PLAIN, star_plan
 from experiments.parameters import Value
 from experiments.plan import Plan
 from experiments.recording import Recording
@@ -59,7 +59,7 @@ class Fig5(Experiment):
 
     def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
         for scheme in schemes:
-            for index, switch in enumerate(SWITCHES):
+            for index, switch in enumerate(PLAIN):
                 for seed in SEEDS:
                     yield Run({"scheme": scheme, "switch": switch, "seed": seed}, scheme, seed, {"switch": index})
 
@@ -87,7 +87,7 @@ class Fig5(Experiment):
 
     def checks(self, outcomes: Outcomes) -> list[Check]:
         rows = []
-        for switch in (one for one in SWITCHES if one in outcomes.values("switch")):
+        for switch in (one for one in PLAIN if one in outcomes.values("switch")):
             for scheme in outcomes.among(self.schemes):
 
                 def of(number: str, scheme: str = scheme, switch: str = switch) -> float | None:

@@ -11,18 +11,32 @@ from experiments.checks import Check, at_least, at_most, between, near
 from experiments.experiment import Experiment, Run
 from experiments.outcomes import Outcome, Outcomes
 from experiments.papers.looks import label
-from experiments.papers.unbiased.claims import AT_100G, INPUTS, OCCUPANCY, OUTPUTS, PFC, RANDOM
-from experiments.papers.unbiased.plans import FRAME_BYTES, SWITCHES, star_plan
+from experiments.papers.unbiased.claims import (
+    AT_100G,
+    BACKLOGS,
+    BUFFERED_OUTPUTS,
+    INPUTS,
+    OCCUPANCY,
+    OUTPUTS,
+    PFC,
+    RANDOM,
+)
+from experiments.papers.unbiased.plans import BUFFERED, FRAME_BYTES, PLAIN, SWITCHES, star_plan
 from experiments.parameters import Value
 from experiments.plan import Plan
 from experiments.recording import Recording
-from topologies.model import FIFO, ROUND_ROBIN, FlowSpec
+from topologies.model import FIFO, ROUND_ROBIN, Endpoint, FlowSpec
 
 SEEDS = (1, 2, 3)
 LINE_BPS = 100e9
 _JOIN_S, _ENDS_S = 10e-3, 60e-3
 _STEADY = (30e-3, 60e-3)
 _FAIR = LINE_BPS / 6e9
+_BACKLOGS = {
+    BUFFERED_OUTPUTS: {"f1's input": ("input_kb", 0.0, 2.0), "its output": ("output_kb", 55.0, 68.0)},
+    RANDOM: {"f1's input": ("input_kb", 55.0, 65.0), "its output": ("output_kb", 130.0, 150.0)},
+}
+"""By scheme and place: the number, and the band in KB."""
 _FLOWS = (
     FlowSpec(1, "h0", "r0", rate_bps=LINE_BPS / 2, duration_s=_ENDS_S),
     *(FlowSpec(n, f"h{n - 1}", "r0", start_s=_JOIN_S, duration_s=_ENDS_S - _JOIN_S) for n in range(2, 7)),
@@ -34,7 +48,7 @@ class Fig7(Experiment):
     name = "unbiased-fig7"
     title = "A hotspot at 100 Gb/s"
     source = "VII, Fig. 7"
-    schemes = (PFC, OUTPUTS, INPUTS, *OCCUPANCY)
+    schemes = (PFC, OUTPUTS, INPUTS, *OCCUPANCY, BUFFERED_OUTPUTS)
     about = (
         "f1 and f7 offer 50 Gb/s each at one input; at 10 ms f2 to f6, each from its input, join f1 at its output. "
         "f7's output is free. The text has these flows; the figure's caption has others (f1 and f6 at 5 Gb/s). "
@@ -43,18 +57,28 @@ class Fig7(Experiment):
 
     def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
         for scheme in schemes:
-            for index, switch in enumerate(SWITCHES):
+            buffered = (BUFFERED,) if scheme in _BACKLOGS else ()
+            for switch in (*(() if scheme == BUFFERED_OUTPUTS else PLAIN), *buffered):
+                values = {"switch": SWITCHES.index(switch)}
                 for seed in SEEDS:
-                    yield Run({"scheme": scheme, "switch": switch, "seed": seed}, scheme, seed, {"switch": index})
+                    yield Run({"scheme": scheme, "switch": switch, "seed": seed}, scheme, seed, values)
 
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
-        return star_plan(self.name, scheme, seed, _FLOWS, _ENDS_S, values, LINE_BPS, every_s=0.1e-3)
+        plan = star_plan(self.name, scheme, seed, _FLOWS, _ENDS_S, values, LINE_BPS, every_s=0.1e-3)
+        return replace(plan, sampling=replace(plan.sampling, inputs=(Endpoint("s0", 1),)))
 
     def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
         frames = FRAME_BYTES / plan.payload_bytes
         numbers: dict[str, float | None] = {
             f"f{flow}_gbps": measure.goodput_bps(recording, f"flow {flow}", *_STEADY) * frames / 1e9 for flow in (1, 7)
         }
+        for name, port, series_name in (
+            ("input_kb", "s0:1", "ingress_bytes"),
+            ("output_kb", str(plan.bottleneck), "output_bytes"),
+        ):
+            times, bytes_ = recording.series.get(port, series_name)
+            steady = bytes_[(times >= _STEADY[0]) & (times < _STEADY[1])]
+            numbers[name] = float(steady.mean()) / 1e3 if steady.size else None
         curves = {}
         if run.seed == SEEDS[0]:
             for flow in (1, 7):
@@ -64,7 +88,7 @@ class Fig7(Experiment):
 
     def checks(self, outcomes: Outcomes) -> list[Check]:
         rows = []
-        for switch in (one for one in SWITCHES if one in outcomes.values("switch")):
+        for switch in (one for one in PLAIN if one in outcomes.values("switch")):
             for scheme in outcomes.among(self.schemes):
                 f1, f7 = (outcomes.median(f"f{n}_gbps", scheme=scheme, switch=switch) for n in (1, 7))
                 who, ordered = f"{switch}: {label(scheme)}", switch == FIFO
@@ -78,13 +102,21 @@ class Fig7(Experiment):
                     text = f"{who}: f7 (met: 49.5; trend: above 40)"
                     rows.append(AT_100G.row(text, f7, at_least(49.5, 40), RANDOM, theory=LINE_BPS / 2e9))
                     rows.append(_f1(who, f1, ordered))
+        for scheme, bands in _BACKLOGS.items():
+            for where, (number, least, most) in bands.items():
+                if outcomes.where(scheme=scheme, switch=BUFFERED):
+                    text = f"{BUFFERED}: {label(scheme)}, {where}, mean of 30 to 60 ms (met: {least:g} to {most:g} KB)"
+                    measured = outcomes.median(number, scheme=scheme, switch=BUFFERED)
+                    rule = between(least, most, least / 2 - 1, most * 2)
+                    rows.append(BACKLOGS.row(text, measured, rule, "set point" if most < 100 else ""))
         return rows
 
     def charts(self, outcomes: Outcomes) -> list[Chart]:
         charts = []
         for scheme in map(str, outcomes.values("scheme")):
             lines: list[Line] = []
-            for outcome in outcomes.where(scheme=scheme, switch=ROUND_ROBIN, seed=SEEDS[0]):
+            shown_switch = BUFFERED if scheme == BUFFERED_OUTPUTS else ROUND_ROBIN
+            for outcome in outcomes.where(scheme=scheme, switch=shown_switch, seed=SEEDS[0]):
                 lines += [replace(curve(f"f{n}", *outcome.curves[f"f{n}"]), colour=f"flow{n}") for n in (1, 7)]
             where = {OUTPUTS: "QCN at outputs"}.get(scheme, label(scheme))
             charts.append(Chart(where, "Time (ms)", "Rate (Gbit/s)", lines, top=60, columns=3))

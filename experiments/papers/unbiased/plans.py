@@ -11,16 +11,21 @@ from dataclasses import replace
 
 from experiments.parameters import Value
 from experiments.plan import HEADER_BYTES, Plan, known_fields, numbers, plan_of
-from topologies.model import FIFO, ROUND_ROBIN, Endpoint, FlowSpec
+from topologies.model import FIFO, ROUND_ROBIN, Endpoint, FlowSpec, OutputBuffer
 from topologies.star import star
 
 FRAME_BYTES = 1522
 XOFF_BYTES, XON_BYTES = 110e3, 44e3
 DELAY_S = 10e-9
 """2 m of cable: the paper has no delay."""
-SWITCHES = (ROUND_ROBIN, FIFO)
-"""How an output serves the inputs: the paper's switch with virtual output queues, and one that has a single queue for
-all, as the live switches have."""
+BUFFERED, RELIABLE = "output buffers", "reliable delivery"
+SWITCHES = (ROUND_ROBIN, FIFO, BUFFERED, RELIABLE)
+"""The switch: virtual output queues, from which packets leave round robin over inputs; one queue an output for all, as
+live switches have; and the paper's whole, virtual output queues and behind a fabric output buffers of 150 KB, without
+or with a copy at the input until the output has sent a packet."""
+PLAIN = (ROUND_ROBIN, FIFO)
+"""Without output buffers: those decide in Fig. 6 and 7c, d."""
+_OUTPUT = OutputBuffer(size_bytes=150e3, speed_up=1.6, latency_s=1e-6)
 _TABLE_I = {"q_eq_bytes": 60e3, "w": 2.0, "sample_bytes": 150e3}
 _OF_RATE = {
     10e9: {"timer_s": 10e-3, "r_ai_bps": 5e6, "r_hai_bps": 50e6},
@@ -41,16 +46,20 @@ def star_plan(
     rate_bps: float = 10e9,
     every_s: float = 0.5e-3,
 ) -> Plan:
-    """These flows, of which those to r0 compete. `values`: switch (0, 1: which of SWITCHES), and fields of the scheme's
-    parameters; those that it hasn't change nothing."""
+    """These flows, of which those to r0 compete. `values`: switch (which of SWITCHES, by number), and fields of the
+    scheme's parameters; those that it hasn't change nothing."""
     given = numbers(values)
     switch = SWITCHES[round(given.pop("switch", 0))]
     senders = len({flow.src for flow in flows})
     receivers = len({flow.dst for flow in flows})
     topology = star(
-        senders, receivers, rate_bps, DELAY_S, arbitration=switch, xoff_bytes=XOFF_BYTES, xon_bytes=XON_BYTES,
-        mtu_bytes=FRAME_BYTES,
+        senders, receivers, rate_bps, DELAY_S,
+        arbitration=FIFO if switch == FIFO else ROUND_ROBIN,
+        xoff_bytes=XOFF_BYTES, xon_bytes=XON_BYTES, mtu_bytes=FRAME_BYTES,
     )  # fmt: skip
+    if switch not in PLAIN:
+        buffered = replace(topology.switches[0], output=replace(_OUTPUT, reliable=switch == RELIABLE))
+        topology = replace(topology, switches=(buffered,))
     return plan_of(
         name,
         scheme,
