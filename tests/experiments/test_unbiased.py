@@ -14,6 +14,7 @@ from experiments.papers.unbiased.fig2 import Fig2, pauses_per_s
 from experiments.papers.unbiased.fig5 import Fig5, cuts
 from experiments.papers.unbiased.fig6 import Fig6
 from experiments.papers.unbiased.fig7 import Fig7
+from experiments.papers.unbiased.innocent import Innocent
 from experiments.papers.unbiased.plans import BUFFERED, PLAIN, RELIABLE, SWITCHES
 from experiments.progress import Silent
 from experiments.recording import Recording
@@ -83,6 +84,19 @@ def test_at_100_gbps_too() -> None:
     assert known(numbers_of(Fig7(), "qcn-os"), "f7_gbps") > 49.5
     assert known(numbers_of(Fig7(), INPUTS), "f7_gbps") < 20
     assert numbers_of(Fig7(), PFC)["f7_gbps"] == pytest.approx(100 / 6, rel=0.02)
+
+
+@pytest.mark.parametrize("scheme", [PFC, INPUTS, "qcn-os"])
+def test_the_scenario_says_so_of_one_run(scheme: str) -> None:
+    plan = Innocent().plan(scheme, 1, {})
+    recording = run_virtual(plan, Silent())
+    checks = Innocent().settled(plan, recording)
+    assert {check.verdict for check in checks} == {"met"}
+    assert {check.claim for check in checks} - {""}
+    f1, f6 = (Innocent().measure(Run({}, scheme), plan, recording).numbers[f"f{flow}_gbps"] for flow in (1, 6))
+    assert f1 is not None
+    assert f6 is not None
+    assert (f6 > 2 * f1) == (scheme != INPUTS)
 
 
 def there_ms(scheme: str, switch: str, **fields: float) -> float:
