@@ -14,7 +14,8 @@ together, under the group's name, and no rate:
     PORT      waiting_bytes, waiting_packets, pn, tx_paused                 samples of registers
     PORT      output_bytes                                                  of its output buffer, if it has one
     PORT      ingress_bytes                         what came in by it and is inside, if the plan samples it
-    PORT      transmitted_bytes, transmitted_packets        counter series, lossless class
+    PORT      transmitted_bytes, transmitted_packets        counter series, lossless class; at egress, so before an
+                                                            output buffer behind a fabric, if there is one
     PORT      marked_packets, notified_packets              likewise, those of these counters that the program has
     LINK      pause, resume                                                 PFC frames sent over it (counter series)
     LINK      xoff                                                          1 while they say stop

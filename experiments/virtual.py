@@ -149,12 +149,14 @@ class _Run:
             yield str(port), PortRecord(transmitted, rate_bps, **marks)
 
     def inside(self) -> dict[str, int]:
-        """Cells of INSIDE that aren't 0, of all switches, ports and classes, by name; and output buffers that aren't
-        empty."""
-        buffered = {
-            f"{port} output buffer": self._network.link_stats(port.node, port.port).output_bytes for port in self._ports
-        }
-        return {name: value for name, value in buffered.items() if value} | {
+        """Cells of INSIDE that aren't 0, of all switches, ports and classes, by name; and what the engine counts at
+        inputs and in output buffers."""
+        counted: dict[str, int] = {}
+        for port in self._ports:
+            peer = self._plan.topology.peer(port.node, port.port)
+            counted[f"{port} output buffer"] = self._network.link_stats(port.node, port.port).output_bytes
+            counted[f"{port} ingress occupancy"] = self._network.link_stats(peer.node, peer.port).held_bytes
+        return {name: value for name, value in counted.items() if value} | {
             f"{name}:{cell // 8} class {cell % 8} {register}": value
             for name, switch in self._network.switches.items()
             for register in INSIDE

@@ -43,8 +43,8 @@ class Host:
 @dataclass(frozen=True)
 class OutputBuffer:
     """A buffer at each output, behind the switch's fabric. `size_bytes`: of a port and class. `speed_up`: the fabric
-    carries so many times the port's rate to it. `latency_s`: through the fabric. `reliable`: the input keeps a packet's
-    bytes until the output has begun to send it."""
+    carries so many times the rate to it that the port has at the start. `latency_s`: through the fabric. `reliable`:
+    the input keeps a packet's bytes until the output has begun to send it."""
 
     size_bytes: float = 150e3
     speed_up: float = 1.6
@@ -334,8 +334,13 @@ def _validate(topology: Topology) -> None:
                 f"{switch.name}: arbitration {switch.arbitration!r}: there is {FIFO!r} and {ROUND_ROBIN!r}"
             )
         buffer = switch.output
-        if buffer is not None and not (buffer.size_bytes > 0 and buffer.speed_up > 0 and buffer.latency_s >= 0):
-            raise TopologyError(f"{switch.name}: its output buffer needs a size and a speed-up above 0, and a latency")
+        if buffer is not None and not (buffer.speed_up > 0 and buffer.latency_s >= 0):
+            raise TopologyError(f"{switch.name}: its output buffers need a speed-up above 0, and a latency")
+        if buffer is not None and buffer.size_bytes < topology.number("mtu_bytes"):
+            raise TopologyError(
+                f"{switch.name}: output buffers of {buffer.size_bytes:g} bytes hold no frame of mtu_bytes, "
+                f"{topology.number('mtu_bytes'):g}"
+            )
     _validate_links(topology, set(names))
     hosts = {host.name for host in topology.hosts}
     for flow in topology.flows:

@@ -95,7 +95,7 @@ class LinkStats(ctypes.Structure):
         (name, _u64)
         for name in (
             "packets", "bytes", "pause", "resume", "paused_ps", "refused", "expired", "output_bytes", "held_max",
-            "held_limit",
+            "held_limit", "held_bytes",
         )
     ]  # fmt: skip
 

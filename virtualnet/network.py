@@ -42,7 +42,7 @@ class LinkStats:
     `output_bytes`: what is in its output buffer, or on its way there through the fabric; 0 without one.
 
     `held_max` and `held_limit` concern what came in over it: bytes that one lossless class had inside, and what PFC
-    guarantees (XOFF and what can be in flight then).
+    guarantees (XOFF and what can be in flight then). `held_bytes` is what all of them have inside now.
     """
 
     packets: int
@@ -55,6 +55,7 @@ class LinkStats:
     held_limit: int
     expired: int
     output_bytes: int = 0
+    held_bytes: int = 0
 
 
 @dataclass(frozen=True)
@@ -298,7 +299,7 @@ class VirtualNetwork(Sources):
         self._library.vn_link_stats(self._alive(), self._links[Endpoint(node, port)], ctypes.byref(raw))
         return LinkStats(
             raw.packets, raw.bytes, raw.pause, raw.resume, raw.paused_ps / 1e12, raw.refused, raw.held_max,
-            raw.held_limit, raw.expired, raw.output_bytes,
+            raw.held_limit, raw.expired, raw.output_bytes, raw.held_bytes,
         )  # fmt: skip
 
     def _who(self, error: Exception) -> str:

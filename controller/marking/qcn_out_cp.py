@@ -15,10 +15,11 @@ from topologies.model import Topology
 TABLE = "qcn_out_config"
 CLONE_SESSIONS = (CNM_CLONE_SESSION,)
 SETTINGS = (
-    Setting("q_eq", "size", "set point of an output's buffer (QCN)", 1, 2**31 - 1),
-    Setting("w", "count", "weight of its growth", 0, 255),
-    Setting("sample", "size", "bytes between two samples, on average", 1, 2**31 - 1),
+    Setting("out_q_eq", "size", "set point of an output's buffer (QCN)", 1, 2**31 - 1),
+    Setting("out_w", "count", "weight of its growth", 0, 255),
+    Setting("out_sample", "size", "bytes between two of its samples, on average", 1, 2**31 - 1),
 )
+_OUT = "out_"  # the inputs' settings of the same program go without
 
 
 @dataclass(frozen=True)
@@ -35,11 +36,11 @@ def configure(topology: Topology, switch: str, port: int, dilation: float, param
 
 
 def show(arguments: Mapping[str, int]) -> dict[str, float]:
-    return qcn_cp.show(arguments)
+    return {_OUT + name: value for name, value in qcn_cp.show(arguments).items()}
 
 
 def change(port: int, arguments: Mapping[str, int], values: Mapping[str, float]) -> QcnOutPort:
-    return _of(qcn_cp.change(port, arguments, values))
+    return _of(qcn_cp.change(port, arguments, {name.removeprefix(_OUT): value for name, value in values.items()}))
 
 
 def _of(one: QcnPort) -> QcnOutPort:

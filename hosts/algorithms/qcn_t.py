@@ -5,8 +5,8 @@ byte counter, which "generally dominates", gives more steps to who has more. By 
 
 The text at hand doesn't say how the timer is modified. Here it has QCN's cycles: five of fast recovery, then ones of
 half the length with active increase. Hyper-active increase, for which QCN waits for both counters, there is none. The
-timer's length decides (docs/choices.md): with QCN's 15 ms QCN-T is slower than QCN. The default is what the byte
-counter's 150 KB take at 1 Gb/s.
+timer's length decides how steady the queue is (docs/choices.md). The default is what the byte counter's 150 KB take
+at 1 Gb/s.
 """
 
 from __future__ import annotations

@@ -106,7 +106,8 @@ static inline void pacing_remove(struct pacing_flow *flows, uint32_t *n, uint32_
     memmove(&flows[index], &flows[index + 1], (--*n - index) * sizeof *flows);
 }
 
-/* When a flow that is stopped now has ended: once the frames that have started have left the line, `delay` after its end. */
+/* When a flow that is stopped now has ended: once the last bit of the frames that have started has arrived at the
+ * far end, `delay` after it left the NIC at free_at. */
 static inline uint64_t pacing_stopped(bool sent, uint64_t free_at, uint64_t delay, uint64_t now)
 {
     return sent && free_at + delay > now ? free_at + delay : now;

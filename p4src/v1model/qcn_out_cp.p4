@@ -32,6 +32,7 @@ control QcnOutCongestionPoint(in headers_t hdr, inout metadata_t meta, in bit<32
     bit<32> sample_min = 0;
     bit<32> sample_max = 0;
     bit<1> adapts = 0;
+    bit<1> sampled = 0;
 
     // As in qcn_cp.p4.
     action set_qcn_out(bit<32> q_eq_bytes, bit<8> w, bit<32> scale_q32, bit<32> sample_min_bytes,
@@ -72,11 +73,11 @@ control QcnOutCongestionPoint(in headers_t hdr, inout metadata_t meta, in bit<32
         bit<32> queue = ((bit<32>) deq_qdepth + 1) * length;
         bit<32> counted = adapts == 1 ? length * (1 + (bit<32>) before[5:3]) : length;
         // A packet is cloned once: if it is for another reason already, the next one is sampled.
-        bit<1> sampled = (counted >= after && meta.send_pfc == 0 && meta.feedback == 0) ? 1w1 : 0;
+        sampled = (counted >= after && meta.send_pfc == 0 && meta.feedback == 0) ? 1w1 : 0;
         bit<6> feedback = feedback_of(queue, old, q_eq, weight, scale);
         meta.queue_bytes = sampled == 1 ? queue : meta.queue_bytes;
         meta.culprit = sampled == 1 ? flow_of(hdr) : meta.culprit;
-        meta.feedback = sampled == 1 ? feedback : 0;
+        meta.feedback = sampled == 1 ? feedback : meta.feedback;
 
         out_sample_after_bytes.write(index, sampled == 1 ? next : after |-| counted);
         out_sampled_bytes.write(index, sampled == 1 ? queue : old);
@@ -86,7 +87,7 @@ control QcnOutCongestionPoint(in headers_t hdr, inout metadata_t meta, in bit<32
     apply {
         if (meta.departs == 1 && meta.is_lossless == 1 && hdr.bth.isValid() && qcn_out_config.apply().hit) {
             sample();
-            if (meta.feedback != 0) {
+            if (sampled == 1 && meta.feedback != 0) {
                 marked.count(index);
                 clone_preserving_field_list(CloneType.E2E, CNM_CLONE_SESSION, LIST_CNM);
             }

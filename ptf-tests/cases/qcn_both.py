@@ -11,9 +11,10 @@ from testbed import FRAME, SLOW_PORT, PcnTest, data, index
 
 from controller.configure import SwitchPlan
 from controller.marking.qcn_cp import CNM_CLONE_SESSION
-from controller.marking.qcn_in_cp import QcnInPort
+from controller.marking.qcn_in_cp import Culprit, QcnInPort
 from controller.marking.qcn_out_cp import QcnOutPort
 from controller.pfc import PFC_CLONE_SESSION
+from hosts import wire
 
 
 class QcnOutTest(PcnTest):
@@ -68,9 +69,31 @@ class InputsAndOutputsBoth(QcnOutTest):
         notified, marked = (self.counters(name) for name in ("notified", "marked"))
         self.assertEqual(set(notified), {index(1)})
         self.assertEqual(set(marked), {index(SLOW_PORT)})
-        told = []
+        told: list[wire.CnmPacket] = []
         while len(told) < notified[index(1)] + marked[index(SLOW_PORT)]:
             told += messages(self.receive(1))
         growing = [one.queue_bytes for one in told if one.queue_bytes > self.q_eq]
         self.assertEqual(len(growing), len(told))
         self.assertEqual(max(growing), (self.n - 1) * FRAME)  # the first one has left when the last one comes
+
+
+class AnInputsMessageIsNoOutputs(QcnOutTest):
+    """A departure that the input's sample chose isn't sampled by the output: its message goes, and the next packet is
+    the output's. By sojourn with a dice of one side each sample tells the next packet that leaves."""
+
+    marking = (
+        QcnInPort(1, QcnOutTest.q_eq, 0, 1, culprit=Culprit.SOJOURN),
+        QcnOutPort(SLOW_PORT, QcnOutTest.q_eq, 0, 1, adaptive=False),
+    )
+
+    def runTest(self) -> None:
+        self.pass_all()
+        notified, marked = self.counters("notified"), self.counters("marked")
+        self.assertEqual(set(notified), {index(1)})
+        self.assertEqual(set(marked), {index(SLOW_PORT)})
+        total = notified[index(1)] + marked[index(SLOW_PORT)]
+        told: list[wire.CnmPacket] = []
+        while len(told) < total:
+            told += messages(self.receive(1))
+        self.expect_nothing(1)
+        self.assertEqual(len({one.psn for one in told}), total)

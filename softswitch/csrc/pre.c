@@ -23,7 +23,7 @@ static uint32_t place_of(const struct sw_pre *pre, uint32_t id)
     return low;
 }
 
-const struct sw_group *sw_pre_find(const struct sw_pre *pre, uint32_t id)
+const struct sw_pre_group *sw_pre_find(const struct sw_pre *pre, uint32_t id)
 {
     uint32_t at = place_of(pre, id);
     return at < pre->n && pre->groups[at].id == id ? &pre->groups[at] : NULL;
@@ -45,7 +45,7 @@ int sw_pre_set(struct sw_pre *pre, uint32_t id, const struct sw_replica *replica
     if (!there) {
         if (pre->n == pre->capacity) {
             uint32_t capacity = pre->capacity == 0 ? 8 : pre->capacity * 2;
-            struct sw_group *groups = realloc(pre->groups, capacity * sizeof *groups);
+            struct sw_pre_group *groups = realloc(pre->groups, capacity * sizeof *groups);
             if (groups == NULL) {
                 free(copy);
                 return -ENOMEM;
@@ -57,6 +57,6 @@ int sw_pre_set(struct sw_pre *pre, uint32_t id, const struct sw_replica *replica
         pre->groups[at].replicas = NULL;
     }
     free(pre->groups[at].replicas);
-    pre->groups[at] = (struct sw_group){id, n, truncate_to, copy};
+    pre->groups[at] = (struct sw_pre_group){id, n, truncate_to, copy};
     return 0;
 }

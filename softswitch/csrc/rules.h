@@ -48,7 +48,7 @@ static void rules_preserve(rules_switch *sw, int32_t list, const struct sw_packe
 }
 
 /* Takes ownership of the packet, which becomes the last replica. No group is empty (pre.c). */
-static void rules_replicate(rules_switch *sw, rules_packet packet, const struct sw_group *group)
+static void rules_replicate(rules_switch *sw, rules_packet packet, const struct sw_pre_group *group)
 {
     for (uint32_t i = 0; i < group->n; i++) {
         rules_packet copy = i + 1 == group->n ? packet : rules_copy(sw, packet);
@@ -63,7 +63,7 @@ static void rules_replicate(rules_switch *sw, rules_packet packet, const struct 
 static void rules_clone_ingress(rules_switch *sw, rules_packet packet, const uint8_t *entered, uint32_t length)
 {
     const struct sw_packet *p = rules_view(sw, packet);
-    const struct sw_group *session = sw_pre_find(rules_clone_sessions(sw), (uint32_t)p->req.clone_session);
+    const struct sw_pre_group *session = sw_pre_find(rules_clone_sessions(sw), (uint32_t)p->req.clone_session);
     rules_packet clone = session != NULL ? rules_copy_unparsed(sw, packet, entered, length) : RULES_NONE;
     if (clone == RULES_NONE) return;
     rules_instance(sw)->program->parse(rules_instance(sw), rules_view(sw, clone));
@@ -76,7 +76,7 @@ static void rules_clone_ingress(rules_switch *sw, rules_packet packet, const uin
 static void rules_clone_egress(rules_switch *sw, rules_packet packet)
 {
     const struct sw_packet *p = rules_view(sw, packet);
-    const struct sw_group *session = sw_pre_find(rules_clone_sessions(sw), (uint32_t)p->req.clone_session);
+    const struct sw_pre_group *session = sw_pre_find(rules_clone_sessions(sw), (uint32_t)p->req.clone_session);
     rules_packet clone = session != NULL ? rules_copy(sw, packet) : RULES_NONE;
     if (clone == RULES_NONE) return;
     rules_reset_metadata(sw, rules_view(sw, clone));
@@ -111,7 +111,7 @@ static void rules_ingress(rules_switch *sw, rules_packet packet)
         return;
     }
     if (p->std.mcast_grp != 0) {
-        const struct sw_group *group = sw_pre_find(rules_groups(sw), p->std.mcast_grp);
+        const struct sw_pre_group *group = sw_pre_find(rules_groups(sw), p->std.mcast_grp);
         p->std.instance_type = SW_REPLICATION;
         if (group != NULL) rules_replicate(sw, packet, group);
         else rules_drop(sw, packet);

@@ -1,5 +1,6 @@
-/* A live switch: the API that Python calls (softswitch/native.py, by ctypes). One worker thread a switch
- * moves all packets; every call below may come from any other thread and takes the switch's lock.
+/* A switch: the API that Python calls (softswitch/native.py, by ctypes). On the live clock one worker thread moves all packets;
+ * with the manual clock calls do so themselves; in virtual time a switch only holds its program and tables. Every call below may
+ * come from any other thread and takes the switch's lock.
  *
  * Calls that can fail return 0 or a handle >= 0, or a negative errno, and write one line into `error`. */
 #ifndef SW_SWITCH_H

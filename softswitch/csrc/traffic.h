@@ -84,7 +84,7 @@ static inline bool sw_tm_behind(const struct sw_tm_port *port, uint64_t now_ns)
     return port->rate_bps != 0 && port->delay_line.head != NULL && port->delay_line.head->due_ns < now_ns;
 }
 
-/* When sw_tm_dequeue or sw_tm_release next has a packet; 0: at once; UINT64_MAX: never. */
+/* When sw_tm_dequeue or sw_tm_release next has a packet; now or earlier: at once; UINT64_MAX: never. */
 uint64_t sw_tm_next(const struct sw_tm_port *);
 
 #endif

@@ -1,4 +1,5 @@
-/* The parts of an LPM table's trie: nodes of slots, paths and lists of prefixes, in one arena. lpm.c builds the trie. */
+/* The parts of an LPM table's trie: nodes of slots, paths and lists of prefixes, in one arena. lpm.c builds the trie.
+ * A node here is the trie's; a struct sw_node is an entry of a table. */
 #ifndef SW_TRIE_H
 #define SW_TRIE_H
 

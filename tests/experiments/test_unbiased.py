@@ -1,4 +1,4 @@
-"""RZ 3880's figures: one run of each kind holds what the paper says, in bounds that every seed meets."""
+"""RZ 3880's figures: one run of each kind, of one seed, holds what the paper says."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from experiments.progress import Silent
 from experiments.recording import Recording
 from experiments.series import Series
 from experiments.virtual import run_virtual
-from topologies.model import ROUND_ROBIN
+from topologies.model import ROUND_ROBIN, OutputBuffer
 
 Numbers = Mapping[str, float | None]
 
@@ -34,6 +34,29 @@ def known(numbers: Numbers, name: str) -> float:
     value = numbers[name]
     assert value is not None
     return value
+
+
+def test_buffers_and_congestion_points_are_table_i() -> None:
+    plan = Fig2().plan("qcn-both", 1, {"switch": SWITCHES.index(BUFFERED)})
+    assert [plan.topology.number(name) for name in ("xoff_bytes", "xon_bytes")] == [110e3, 44e3]
+    assert plan.topology.switches[0].output == OutputBuffer(150e3, 1.6, 1e-6)
+    assert plan.frame_bytes == 1522
+    point = {"q_eq_bytes": 60e3, "w": 2.0, "sample_bytes": 150e3}
+    assert point.items() <= plan.scheme_parameters.items()
+
+
+@pytest.mark.parametrize(
+    ("figure", "limiter"),
+    [
+        (Fig2(), {"timer_s": 10e-3, "r_ai_bps": 5e6, "r_hai_bps": 50e6}),
+        (Fig7(), {"timer_s": 2e-3, "r_ai_bps": 15e6, "r_hai_bps": 250e6}),
+    ],
+    ids=["10 Gb/s", "100 Gb/s"],
+)
+def test_rate_limiters_are_those_of_the_line(figure: Experiment, limiter: dict[str, float]) -> None:
+    plan = figure.plan(OUTPUTS, 1, {})
+    assert plan.capacity_bps == (10e9 if isinstance(figure, Fig2) else 100e9)
+    assert limiter.items() <= plan.scheme_parameters.items()
 
 
 def test_pause_alone_lets_flows_send_in_pulses() -> None:

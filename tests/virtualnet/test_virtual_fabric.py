@@ -12,7 +12,7 @@ from networks import MTU, PFC_ONLY, chain, mesh, star, with_flows
 
 from hosts.algorithms import find_scheme
 from lab.network import NetworkError, launch_spec
-from topologies.model import ROUND_ROBIN, Endpoint, FlowSpec, OutputBuffer, Topology, TopologyError
+from topologies.model import FIFO, ROUND_ROBIN, Endpoint, FlowSpec, OutputBuffer, Topology, TopologyError
 from topologies.serialise import from_dict, to_dict
 from virtualnet import VirtualError, VirtualNetwork
 
@@ -71,27 +71,34 @@ def test_a_full_buffer_holds_the_inputs_up_and_is_counted_once(reliable: bool) -
         assert all(flow.stats().out_of_order == 0 for flow in network.flows.values())
 
 
-def test_a_class_that_is_paused_fills_its_own_buffer() -> None:
-    """Downstream holds the data up; its notifications, of a higher class, pass."""
+def test_a_paused_output_fills_its_buffer_and_empties_it() -> None:
+    """s1 pauses s0, behind a slow link to r0; the rate of a link changes meanwhile, and it is down for a while."""
     topology = buffered(chain(3, out_bps=1e9, xoff_bytes=50e3))
-    with VirtualNetwork(topology, find_scheme("dcqcn").configure()) as network:
-        with_flows(
-            network, [FlowSpec(1, "h0", "r0", size_bytes=1_000_000), FlowSpec(2, "r0", "h0", size_bytes=100_000)]
-        )
-        assert network.run(until_s=0.1, finish=True)
-        network.run(until_s=0.2)
+    with VirtualNetwork(topology, PFC_ONLY) as network:
+        samples = network.sample(5e-6, [network.output_bytes("s0", 2), network.pause_sent("s1", 1)])
+        network.add_flow(FlowSpec(1, "h0", "r0", size_bytes=2_000_000))
+        network.at(5e-3, lambda: network.set_link("s2", 2, rate_bps=5e8))
+        network.at(6e-3, lambda: network.set_link("s1", 2, up=False))
+        network.at(7e-3, lambda: network.set_link("s1", 2, up=True))
+        network.run(until_s=4e-3)
+        output, pauses = samples.values.T
+        assert output[pauses > 0].max() > SIZE - 2 * MTU
+        assert network.run(until_s=0.2, finish=True)
         assert network.totals().packets == 0
-        assert all(network.link_stats(port.node, port.port).output_bytes == 0 for port in ports(topology))
+        for port in ports(topology):
+            assert network.link_stats(port.node, port.port).output_bytes == 0
+            assert network.link_stats(port.node, port.port).held_bytes == 0
 
 
 def ports(topology: Topology) -> list[Endpoint]:
     return [end for link in topology.links for end in (link.a, link.b) if end.node.startswith("s")]
 
 
-@pytest.mark.parametrize("scheme", ["pcn", "qcn-os"])
-@pytest.mark.parametrize("reliable", [False, True])
-def test_both_orders_of_events_and_both_forms_of_a_program_agree(scheme: str, reliable: bool) -> None:
-    topology = buffered(mesh(4, [(0, 1), (1, 2), (2, 3)], [1e-6, 2e-6]), replace(BUFFER, reliable=reliable))
+@pytest.mark.parametrize("scheme", ["pcn", "qcn-both"])
+@pytest.mark.parametrize(("reliable", "arbitration"), [(False, ROUND_ROBIN), (True, ROUND_ROBIN), (False, FIFO)])
+def test_both_orders_of_events_and_both_forms_of_a_program_agree(scheme: str, reliable: bool, arbitration: str) -> None:
+    buffer = replace(BUFFER, reliable=reliable)
+    topology = buffered(mesh(4, [(0, 1), (1, 2), (2, 3)], [1e-6, 2e-6]), buffer, arbitration)
     flows = [FlowSpec(10 * i + j, f"h{i}", f"h{j}", size_bytes=200_000) for i in range(4) for j in range(4) if i != j]
     totals = []
     orders: tuple[tuple[Literal["nodes", "one"], bool], ...] = (("nodes", True), ("one", True), ("nodes", False))
@@ -105,9 +112,14 @@ def test_both_orders_of_events_and_both_forms_of_a_program_agree(scheme: str, re
     assert totals[0].packets == 0
 
 
-def test_what_it_is_without_a_size() -> None:
-    with pytest.raises(TopologyError, match="s0: its output buffer needs a size and a speed-up above 0"):
-        buffered(star(2), OutputBuffer(size_bytes=0))
+def test_what_can_not_be_a_buffer() -> None:
+    with pytest.raises(TopologyError, match="s0: output buffers of 1000 bytes hold no frame of mtu_bytes, 1058"):
+        buffered(star(2), OutputBuffer(size_bytes=1000))
+    with pytest.raises(TopologyError, match="s0: its output buffers need a speed-up above 0"):
+        buffered(star(2), OutputBuffer(speed_up=0))
+    network = VirtualNetwork(buffered(star(2), OutputBuffer(1058)), PFC_ONLY, payload_bytes=1100)
+    with network, pytest.raises(VirtualError, match="a frame that no output buffer has room for"):
+        network.add_flow(FlowSpec(1, "h0", "r0"))
 
 
 def test_a_topology_with_it_can_be_written_and_read() -> None:

@@ -1,9 +1,11 @@
 /* Output buffers behind a fabric: a switch with combined input and output queueing, seen from an output.
  *
- * What the scheduler holds are the queues at the inputs. The fabric takes the next packet of an output, speed_up times as fast as
- * its line, while the packet's class has room in the output's buffer for the longest frame. The program's egress runs then: on
+ * What the scheduler holds waits at the inputs: with round robin in a queue for each, with FIFO in one for all. The fabric takes
+ * the next packet of an output, speed_up times as fast as its line was at the start of the run, while the packet's class has room in the output's buffer for the longest frame. The program's egress runs then: on
  * the way out of the inputs, as deq_qdepth it finds the packets of its class that are ahead of it in the buffer or on their way
  * there. A latency later the packet is in the buffer, from which the port sends, subject to the gate.
+ *
+ * Outputs take independently of each other: what inputs can send into the fabric isn't limited.
  *
  * Room is reserved when the fabric takes a packet, by the bytes that it has after egress, and released when its transmission
  * starts. The ingress occupancy ends where the fabric takes it, or, with reliable delivery, where its transmission starts. */
@@ -28,6 +30,7 @@ struct vn_output *vn_output_new(const struct vn_fabric_config *config, uint64_t 
     if (output == NULL) return NULL;
     output->config = *config;
     output->rate_bps = (uint64_t)((double)rate_bps * config->speed_up);
+    if (output->rate_bps == 0) output->rate_bps = 1;
     return output;
 }
 

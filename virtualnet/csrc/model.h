@@ -168,7 +168,8 @@ struct vn_flow {
     PyObject *np;
     uint64_t period, window_packets, window_bytes, window_ce, window_ue, marked_ce, marked_ue;
     /* Receiver, for a CNP, the first and the last packet. grid: the start of a window; the others are whole periods later. */
-    uint64_t grid, phase, first, complete, cnps_sent, marked_from;
+    uint64_t grid, phase, first, complete, cnps_sent;
+    uint64_t marked_from; /* from then on the NP's on_marked is called; VN_NEVER: it has none */
     uint32_t dst;
     uint16_t cnp_bytes, ack_bytes;
     uint8_t mark;      /* the worst mark since the last ACK: 0, UE or CE */

@@ -377,6 +377,10 @@ int64_t vn_add_flow(struct vn_net *net, const struct vn_flow_config *config, PyO
     }
     if (!(config->rate_bps > 0) || config->priority >= VN_CLASSES) return refuse(net, -EINVAL, "no rate, or no such class");
     if (config->start_ps < net->now) return refuse(net, -EINVAL, "the flow's start is over");
+    for (uint32_t i = 0; i < net->n_nodes; i++) {
+        uint64_t room = net->nodes[i].fabric.buffer_bytes;
+        if (room != 0 && config->frame_bytes > room) return refuse(net, -EINVAL, "a frame that no output buffer has room for");
+    }
     if (net->n_flows == MOST_FLOWS) return refuse(net, -ENOSPC, "too many flows");
     uint64_t *ackreqs = NULL;
     uint32_t n_ackreqs = VN_ACKREQS;

@@ -19,7 +19,7 @@ SW_ALWAYS void vn_arrival(struct vn_net *, uint32_t rx, uint32_t id); /* of the 
 SW_ALWAYS void vn_hop_ingress(struct vn_net *, struct vn_node *, uint16_t port, uint32_t id);
 static void vn_phv_ingress(struct vn_net *, struct vn_node *, uint16_t port, uint32_t id);
 /* Egress. VN_SEND: the caller sends the packet. VN_DROPPED: it was freed. VN_RECIRCULATED: it is back at ingress. `deq_qdepth`: packets
- * left in the queue. */
+ * left in the queue; behind a fabric those ahead, see fabric.c. */
 enum vn_verdict { VN_SEND, VN_DROPPED, VN_RECIRCULATED };
 static enum vn_verdict vn_hop_egress(struct vn_net *, struct vn_node *, uint16_t port, uint32_t id, uint32_t queue,
                                      uint32_t deq_qdepth);

@@ -4,8 +4,8 @@
 
 #include "net.h"
 
-/* Events at the same time happen in this order: a decision comes before events that could change it. A frame starts before
- * feedback arrives; a window doesn't include a packet that arrives exactly at its end. */
+/* Events at the same time happen in this order: a decision comes before events that could change it, but for the fabric's, which
+ * comes when all that arrives has. A frame starts before feedback arrives; a window doesn't include a packet that arrives exactly at its end. */
 enum vn_kind {
     VN_EV_START = 1, /* id: flow. It starts, and joins the NIC's round robin */
     VN_EV_NIC,       /* id: link. The host's NIC performs its next action */

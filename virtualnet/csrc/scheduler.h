@@ -59,7 +59,8 @@ SW_ALWAYS struct vn_departure vn_scheduler_next(struct vn_net *net, struct vn_li
     return (struct vn_departure){id, deq_qdepth, packet->in_link, packet->bytes, packet->counted};
 }
 
-/* Where the packet's transmission starts, or egress drops it. A recirculated packet stays in the ingress occupancy. */
+/* Where the packet's transmission starts, a fabric takes it, or egress drops it. A recirculated packet stays in the ingress
+ * occupancy. */
 SW_ALWAYS void vn_scheduler_release(struct vn_net *net, uint32_t class, const struct vn_departure *departure)
 {
     if (departure->counted) vn_pfc_departed(net, departure->in_link, class, departure->bytes);

@@ -51,6 +51,7 @@ int vn_link_stats(const struct vn_net *net, uint32_t number, struct vn_link_stat
     };
     const struct vn_link *back = &net->links[number ^ 1]; /* PFC frames over `link` pause what comes in over this one */
     for (uint32_t class = 0; class < VN_CLASSES; class++) {
+        out->held_bytes += link->classes[class].held_bytes;
         out->output_bytes += vn_output_bytes(link, class);
         if (link->classes[class].held_max > out->held_max) out->held_max = link->classes[class].held_max;
         if (back->classes[class].xoff_since != VN_NEVER) out->paused_ps += net->now - back->classes[class].xoff_since;

@@ -50,7 +50,8 @@ struct vn_exchange *vn_exchange_of(struct vn_net *);
 int64_t vn_add_switch(struct vn_net *, struct sw_switch *sw);
 /* Round robin over the switch's inputs at each output, instead of one FIFO a class. */
 int vn_set_round_robin(struct vn_net *, uint32_t node);
-/* At each output of the switch a buffer behind a fabric: see fabric.c. The fabric carries speed_up times the port's rate to it. */
+/* At each output of the switch a buffer behind a fabric: see fabric.c. The fabric carries speed_up times the rate
+ * that the port has at the start to it. */
 struct vn_fabric_config {
     uint64_t buffer_bytes; /* of a port and class */
     uint64_t latency_ps;
@@ -88,7 +89,7 @@ struct vn_flow_config {
      * AckReq, mark and RecRate. */
     uint8_t data[VN_TEMPLATE_BYTES], last[VN_TEMPLATE_BYTES], cnp[VN_TEMPLATE_BYTES], ack[VN_TEMPLATE_BYTES];
 };
-/* A flow that starts now or later, and its algorithms. */
+/* A flow that starts now or later, and its algorithms. Returns the flow's index, in order of addition; on the wire its QP names it. */
 int64_t vn_add_flow(struct vn_net *, const struct vn_flow_config *, PyObject *rp, PyObject *np);
 int vn_stop_flow(struct vn_net *, uint32_t flow);
 
@@ -113,6 +114,7 @@ struct vn_link_stats {
     /* Where it ends: what came in over it. */
     uint64_t held_max; /* largest ingress occupancy of one lossless class, bytes */
     uint64_t held_limit; /* XOFF plus headroom */
+    uint64_t held_bytes; /* ingress occupancy now, of all lossless classes */
 };
 int vn_link_stats(const struct vn_net *, uint32_t link, struct vn_link_stats *);
 
@@ -123,7 +125,7 @@ enum vn_source {
     VN_COUNTER_BYTES = 2,
     VN_QUEUE_PACKETS = 3, /* object: link; index: class. Output queue */
     VN_QUEUE_BYTES = 4,
-    VN_HELD_BYTES = 5, /* object: link; index: class. Input occupancy */
+    VN_HELD_BYTES = 5, /* object: link; index: class. Ingress occupancy */
     VN_XOFF_SENT = 6, /* object: link; index: class. 1: XOFF passed, and no RESUME sent over it since */
     VN_PAUSE_SENT = 7, /* object: link: PFC frames over it */
     VN_RESUME_SENT = 8,
@@ -149,7 +151,7 @@ int vn_return_at(struct vn_net *, uint64_t time_ps, uint32_t number);
 int vn_capture(struct vn_net *, uint32_t link, const char *path);
 
 /* on_window, if not None, is called after each NP's on_window, with (flow, now_s, window, cnp); on_rate after each method of an RP,
- * with (flow, now_s). `flow` is the item of the list `flows` at the flow's number. If Python code raises, its error is set, the
+ * with (flow, now_s). `flow` is the item of the list `flows` at the flow's index. If Python code raises, its error is set, the
  * result is undefined, and the network must not be changed any more. */
 enum vn_reason vn_run(struct vn_net *, PyObject *flows, PyObject *on_window, PyObject *on_rate);
 

@@ -18,7 +18,7 @@ from experiments.papers.unbiased.plans import BUFFERED, RELIABLE, SWITCHES, star
 from experiments.parameters import Value
 from experiments.plan import LinkRate, Plan
 from experiments.recording import Recording
-from topologies.model import ROUND_ROBIN, Endpoint, FlowSpec
+from topologies.model import FIFO, ROUND_ROBIN, Endpoint, FlowSpec
 
 SEEDS = (1, 2, 3, 4, 5, 6, 7, 8)
 _SLOWS_S, _ENDS_S = 10e-3, 310e-3
@@ -26,12 +26,14 @@ _SLOW_BPS = 1e9
 _BIN_S = 1e-3
 _THERE = 2.0
 """The limit is there once it stays below so many times the output's rate."""
-_OUTPUT, _INPUT, _KEPT, _DELIVERED, _PLAIN = (
+_OUTPUT, _INPUT, _KEPT, _DELIVERED, _PLAIN, _FIFO, _FIFO_KEPT = (
     "at outputs",
     "at inputs",
     "at inputs, keep-alive",
     "at outputs, reliable delivery",
     "at outputs, no output buffers",
+    "fifo: at inputs",
+    "fifo: at inputs, keep-alive",
 )
 _RUNS = {
     _OUTPUT: (BUFFERED_OUTPUTS, BUFFERED, {}),
@@ -39,6 +41,8 @@ _RUNS = {
     _KEPT: (LARGEST, BUFFERED, {"keep_alive": 1.0}),
     _DELIVERED: (BUFFERED_OUTPUTS, RELIABLE, {}),
     _PLAIN: (OUTPUTS, ROUND_ROBIN, {}),
+    _FIFO: (INPUTS, FIFO, {}),
+    _FIFO_KEPT: (LARGEST, FIFO, {"keep_alive": 1.0}),
 }
 """By where the congestion point is: scheme, switch, fields."""
 _OPEN = {"messages in a row keep the target": {"keep_target": 1.0}, "adaptive interval": {"adaptive": 1.0}}
@@ -112,9 +116,12 @@ class Fig6(Experiment):
         if _DELIVERED in there and _OUTPUT in there:
             text = f"{_DELIVERED}, over {_OUTPUT} (met: 3; trend: above 1.5)"
             rows.append(DELIVERED.row(text, ratio(there[_DELIVERED], there[_OUTPUT]), at_least(3, 1.5)))
-        if _PLAIN in there:
-            text = f"{_PLAIN} (met: 50 to 120; trend: above 40)"
-            rows.append(CONVERGENCE.row(text, there[_PLAIN], between(50, 120, 40)))
+        for where in (one for one in (_PLAIN, _FIFO) if one in there):
+            text = f"{where} (met: 50 to 120; trend: above 40)"
+            rows.append(CONVERGENCE.row(text, there[where], between(50, 120, 40)))
+        if _FIFO in there and _FIFO_KEPT in there:
+            text = f"{_FIFO_KEPT}, over {_FIFO} (met: a third; trend: less)"
+            rows.append(CONVERGENCE.row(text, ratio(there[_FIFO_KEPT], there[_FIFO]), at_most(1 / 3, 1), unit=""))
         for what in (one for one in _OPEN if outcomes.where(open=one)):
             text = f"{_OUTPUT}, {what} (met: 10 to 20; trend: below 40)"
             measured = outcomes.median("there_ms", open=what)
@@ -122,7 +129,16 @@ class Fig6(Experiment):
         return rows
 
     def charts(self, outcomes: Outcomes) -> list[Chart]:
-        lines: list[Line] = []
-        for where in map(str, outcomes.values("where")):
-            lines += [curve(where, *one.curves["limit"]) for one in outcomes.where(where=where, seed=SEEDS[0])]
-        return [Chart("The rate limit", "Time (ms)", "Rate (Gbit/s)", lines, top=10)]
+        def limits(title: str, *places: str) -> Chart:
+            found = [(where, outcomes.where(where=where, seed=SEEDS[0])) for where in places]
+            lines: list[Line] = [
+                replace(curve(where, *one.curves["limit"]), colour=f"flow{list(_RUNS).index(where)}")
+                for where, ones in found
+                for one in ones
+            ]
+            return Chart(title, "Time (ms)", "Rate limit (Gbit/s)", lines, top=10)
+
+        return [
+            limits("Where it is sampled", _OUTPUT, _INPUT, _KEPT),
+            limits("What waits for the output", _OUTPUT, _DELIVERED, _PLAIN),
+        ]

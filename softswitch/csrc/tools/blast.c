@@ -118,7 +118,8 @@ static int ping(const char *to, const char *from, int count, const char *hex)
             n = recv(in, back, sizeof back, MSG_DONTWAIT);
             now = clock_ns();
         }
-        if (n > 0) took[arrived++] = now - start;
+        if (n < 0) break; /* lost: the measurement is, too */
+        took[arrived++] = now - start;
         nanosleep(&(struct timespec){0, 1000000}, NULL);
     }
     qsort(took, (size_t)arrived, sizeof *took, by_size);

@@ -110,7 +110,7 @@ static void test_pre(void)
     for (uint32_t i = 20; i > 0; i--) CHECK(sw_pre_set(&pre, i * 7 % 23, replicas, 1 + i % 2, i) == 0);
     CHECK(pre.n == 20);
     for (uint32_t i = 20; i > 0; i--) {
-        const struct sw_group *group = sw_pre_find(&pre, i * 7 % 23);
+        const struct sw_pre_group *group = sw_pre_find(&pre, i * 7 % 23);
         CHECK(group != NULL && group->n == 1 + i % 2 && group->truncate_to == i);
     }
     CHECK(sw_pre_set(&pre, 7, replicas, 2, 99) == 0 && pre.n == 20 && sw_pre_find(&pre, 7)->truncate_to == 99);
