@@ -40,7 +40,13 @@ class _Node(Node):  # type: ignore[misc]
 
     def __init__(self, name: str, record: Record, **params: Any) -> None:
         self.record = record
-        self._namespace = record.nodes[name].shell.pid
+        shell = record.nodes[name].shell
+        if not shell.alive():  # Mininet would wait for ever for a prompt from there
+            raise LabError(
+                f"the shell that holds {name}'s namespace has ended (`mn -c` ends them all, and so does an `mn` that "
+                f"fails): `pcn down {record.name}`, then up again"
+            )
+        self._namespace = shell.pid
         super().__init__(name, **{**params, "inNamespace": True})
 
     def startShell(self, mnopts: str | None = None) -> None:  # noqa: N802

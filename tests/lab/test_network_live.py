@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from waiting import LIMIT_S, wait_until
 
 from controller import signals
 from lab import record as records
@@ -69,6 +70,20 @@ def test_everything_is_up_and_gone(name: str, tmp_path: Path) -> None:
         assert records.is_held(name)
     assert not any(process.alive() for process in processes)
     net.stop()  # the second time it does nothing
+
+
+def test_mininet_s_prompt_says_that_a_node_s_shell_has_ended(name: str, tmp_path: Path) -> None:
+    """Mininet's own cleanup kills every node's shell of the machine."""
+    with network(name, tmp_path) as net:
+        record = records.load(name)
+        assert record is not None
+        assert net.hosts
+        os.kill(record.nodes["s1"].shell.pid, signal.SIGKILL)
+        wait_until(lambda: not record.nodes["s1"].shell.alive())
+        script = f"from lab import prompt, record; prompt.Prompt(record.load({name!r})).__enter__()"
+        command = [sys.executable, "-c", script]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=LIMIT_S)
+        assert "LabError: the shell that holds s1's namespace has ended" in done.stderr
 
 
 def test_interfaces_are_quiet_and_named_after_their_ports(name: str, tmp_path: Path) -> None:
