@@ -152,7 +152,7 @@ class Sender:
         flow.wait_for_bytes()
         self._flows[request.flow] = flow
         self._nic.add(flow, now_s)
-        self._log.write(request.start_s, "start", flow=request.flow, dst_ip=request.dst_ip, rate_bps=flow.rate_bps)
+        self._log.write(request.start_s, "start", flow=request.flow, dst_ip=request.dst_ip, rate_bps=flow.rp.rate_bps)
         self._set_timer()
 
     def stop(self, number: int, now_s: float) -> None:
