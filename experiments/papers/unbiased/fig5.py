@@ -144,11 +144,11 @@ def cuts(recording: Recording, flow: int) -> list[float]:
 def _modulated(who: str, name: str, f1: float | None, f6: float | None, ordered: bool) -> list[Check]:
     """PAUSE alone: f6 and f1 are held alike, and so keep the ratio of what they offer."""
     tolerance = 0.02 if ordered else 0.01
-    text = f"{who}, {name}: f6 / f1 (met: within {tolerance:.0%})"
+    text = f"{who}, {name}: f6 / f1 (met: within {tolerance:.0%}; trend: a factor of 1.2)"
     theory = MODULATED["f6 / f1"]
     rows = [MODULATED.row(text, ratio(f6, f1), near(theory, tolerance, 1.2), "f6 / f1", theory=theory)]
     if not ordered:
-        text = f"{who}, {name}: f1, its fair share (met: within 1%)"
+        text = f"{who}, {name}: f1, its fair share (met: within 1%; trend: a factor of 1.2)"
         rows.append(MODULATED.row(text, f1, near(FAIR[name], 0.01, 1.2), name, unit="Gbit/s", theory=FAIR[name]))
     return rows
 
@@ -157,7 +157,7 @@ def _punished(who: str, name: str, f1: float | None, f6: float | None, ordered: 
     tolerance = 0.03 if ordered else 0.01
     text = f"{who}, {name}: f6 / f1 (met: 1.2; trend: below 2.33)"
     rows = [INNOCENT.row(text, ratio(f6, f1), at_most(1.2, MODULATED["f6 / f1"]), paper=1.0, unit="")]
-    text = f"{who}, {name}: f1, its fair share (met: within {tolerance:.0%})"
+    text = f"{who}, {name}: f1, its fair share (met: within {tolerance:.0%}; trend: a factor of 1.2)"
     return [*rows, INNOCENT.row(text, f1, near(FAIR[name], tolerance, 1.2), name, theory=FAIR[name])]
 
 
@@ -165,8 +165,11 @@ def _spared(who: str, name: str, f1: float | None, f6: float | None, ordered: bo
     rows = [SPARED.row(f"{who}, {name}: f6 (met: 6.95; trend: above 5.8)", f6, at_least(6.95, 5.8), "f6", theory=7.0)]
     fair = FAIR[name]
     if ordered:
-        text = f"{who}, {name}: f1, its fair share (met: 8% less to as much)"
+        text = f"{who}, {name}: f1, its fair share (met: 8% less to as much; trend: within 20%)"
         rule = between(0.92 * fair, 1.005 * fair, 0.8 * fair, 1.2 * fair)
     else:
-        text, rule = f"{who}, {name}: f1, its fair share (met: within 1%)", near(fair, 0.01, 1.2)
+        text, rule = (
+            f"{who}, {name}: f1, its fair share (met: within 1%; trend: a factor of 1.2)",
+            near(fair, 0.01, 1.2),
+        )
     return [*rows, SPARED.row(text, f1, rule, name, theory=fair)]

@@ -45,6 +45,7 @@ _RUNS = {
     _FIFO_KEPT: (LARGEST, FIFO, {"keep_alive": 1.0}),
 }
 """By where the congestion point is: scheme, switch, fields."""
+_COLOURS = {where: f"flow{index}" for index, where in enumerate(_RUNS)}
 _OPEN = {"messages in a row keep the target": {"keep_target": 1.0}, "adaptive interval": {"adaptive": 1.0}}
 """What is open about the congestion point at outputs, varied."""
 
@@ -69,6 +70,9 @@ class Fig6(Experiment):
             values = {"switch": SWITCHES.index(switch), **fields}
             for seed in SEEDS if scheme in schemes else ():
                 yield Run({"where": where, "seed": seed}, scheme, seed, values)
+        for scheme in (one for one in schemes if one not in self.schemes):
+            for seed in SEEDS:
+                yield Run({"where": scheme, "seed": seed}, scheme, seed, {"switch": SWITCHES.index(BUFFERED)})
         for what, fields in _OPEN.items():
             values = {"switch": SWITCHES.index(BUFFERED), **fields}
             for seed in SEEDS if BUFFERED_OUTPUTS in schemes else ():
@@ -132,13 +136,14 @@ class Fig6(Experiment):
         def limits(title: str, *places: str) -> Chart:
             found = [(where, outcomes.where(where=where, seed=SEEDS[0])) for where in places]
             lines: list[Line] = [
-                replace(curve(where, *one.curves["limit"]), colour=f"flow{list(_RUNS).index(where)}")
+                replace(curve(where, *one.curves["limit"]), colour=_COLOURS.get(where, ""))
                 for where, ones in found
                 for one in ones
             ]
             return Chart(title, "Time (ms)", "Rate limit (Gbit/s)", lines, top=10)
 
+        others = [str(where) for where in outcomes.values("where") if where not in _RUNS]
         return [
-            limits("Where it is sampled", _OUTPUT, _INPUT, _KEPT),
+            limits("Where it is sampled", _OUTPUT, _INPUT, _KEPT, *others),
             limits("What waits for the output", _OUTPUT, _DELIVERED, _PLAIN),
         ]

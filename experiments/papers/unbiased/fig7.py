@@ -97,7 +97,7 @@ class Fig7(Experiment):
                 who, ordered = f"{switch}: {label(scheme)}", switch == FIFO
                 if scheme == PFC:
                     fair, tolerance = (16.3, 0.03) if ordered else (_FAIR, 0.02)
-                    text = f"{who}: f7 (met: within {tolerance:.0%} of {fair:.1f})"
+                    text = f"{who}: f7 (met: within {tolerance:.0%} of {fair:.1f}; trend: a factor of 1.2)"
                     rows.append(AT_100G.row(text, f7, near(fair, tolerance, 1.2), PFC, theory=_FAIR))
                 elif scheme == INPUTS:
                     rows.append(AT_100G.row(f"{who}: f7 (met: 20; trend: below 30)", f7, at_most(20, 30), INPUTS))
@@ -108,7 +108,8 @@ class Fig7(Experiment):
         for (scheme, switch), bands in _BACKLOGS.items():
             for where, (number, least, most) in bands.items():
                 if outcomes.where(scheme=scheme, switch=switch):
-                    text = f"{switch}: {label(scheme)}, {where}, mean of 30 to 60 ms (met: {least:g} to {most:g} KB)"
+                    band = f"(met: {least:g} to {most:g} KB; trend: twice that)"
+                    text = f"{switch}: {label(scheme)}, {where}, mean of 30 to 60 ms {band}"
                     measured = outcomes.median(number, scheme=scheme, switch=switch)
                     rule = between(least, most, least / 2 - 1, most * 2)
                     rows.append(BACKLOGS.row(text, measured, rule, "set point" if least < 60 < most else ""))
@@ -128,8 +129,8 @@ class Fig7(Experiment):
 
 def _f1(who: str, f1: float | None, ordered: bool) -> Check:
     if ordered:
-        text = f"{who}: f1, a sixth of the line (met: 7% less to as much)"
+        text = f"{who}: f1, a sixth of the line (met: 7% less to as much; trend: within 20%)"
         rule = between(0.93 * _FAIR, 1.005 * _FAIR, 0.8 * _FAIR, 1.2 * _FAIR)
     else:
-        text, rule = f"{who}: f1, a sixth of the line (met: within 1%)", near(_FAIR, 0.01, 1.2)
+        text, rule = f"{who}: f1, a sixth of the line (met: within 1%; trend: a factor of 1.2)", near(_FAIR, 0.01, 1.2)
     return AT_100G.row(text, f1, rule, theory=_FAIR)
