@@ -1,5 +1,6 @@
-/* Events for Python, in order of time. Urgent ones need a reaction: the loop returns for them as soon as it has
- * processed the received frames. The others wait for the next return. */
+/* Events for Python, in the order in which the C side noticed them; `at_s` may be earlier than the previous event's, or still to
+ * come (EVENT_END). Urgent ones need a reaction: the loop returns for them as soon as it has processed the received frames. The
+ * others wait for the next return. */
 #ifndef HOSTS_EVENTS_H
 #define HOSTS_EVENTS_H
 
@@ -13,16 +14,16 @@ enum event_kind {
     /* flow: has ended, and starts no frame any more. at_s: when its last packet is due; its `end_s`, though a frame may still be in
      * flight; or, of a stopped flow, when all its frames have been due (pacing_stopped). */
     EVENT_END,
-    EVENT_PAUSE,       /* priority, count: quanta */
-    EVENT_RESUME,      /* priority */
-    EVENT_EXPIRY,      /* priority: a PAUSE ran out without RESUME */
-    EVENT_SENT,        /* flow, count: `due_bytes` bytes of its frames are delivered; count: its bytes so far. Urgent */
-    EVENT_FRAME,       /* count, frame: any other frame of up to EVENT_FRAME_BYTES, such as a CNP, for Python to parse. Urgent */
-    EVENT_UNKNOWN,     /* count, frame: the head of a data packet of a flow that Python must add first. Urgent */
-    EVENT_WINDOW,      /* flow, window: the NP's period has ended. Urgent */
-    EVENT_MARKED,      /* flow: a packet marked CE arrived, if the flow has `wants_marked`. Urgent */
-    EVENT_LAST,        /* flow: the packet flagged as its last arrived */
-    EVENT_SEGMENT,     /* flow, count: its packet number `count`, the last of a segment, has left the NIC */
+    EVENT_PAUSE, /* priority, count: quanta */
+    EVENT_RESUME, /* priority */
+    EVENT_EXPIRY, /* priority: a PAUSE ran out without RESUME */
+    EVENT_SENT, /* flow, count: `due_bytes` bytes of its frames are delivered; count: its bytes so far. Urgent */
+    EVENT_FRAME, /* count, frame: any other frame of up to EVENT_FRAME_BYTES, such as a CNP, for Python to parse. Urgent */
+    EVENT_UNKNOWN, /* count, frame: the head of a data packet of a flow that Python must add first. Urgent */
+    EVENT_WINDOW, /* flow, window: the NP's period has ended. Urgent */
+    EVENT_MARKED, /* flow: a packet marked CE arrived, if the flow has `wants_marked`. Urgent */
+    EVENT_LAST, /* flow: the packet flagged as its last arrived */
+    EVENT_SEGMENT, /* flow, count: its packet number `count`, the last of a segment, has left the NIC */
     EVENT_ACK_REQUEST, /* flow, count, mark: the packet with PSN `count` has AckReq set. Urgent */
 };
 

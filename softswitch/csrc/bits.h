@@ -23,7 +23,7 @@ struct sw_block {
 
 struct sw_bits {
     struct sw_block **blocks; /* in order of rank; none is empty, unless it is the only one */
-    uint64_t *summary;        /* a byte has SW_BYTE rows of row_words; NULL while there is one block */
+    uint64_t *summary;        /* a byte has SW_BYTE rows of row_words; NULL until there has been a second block */
     uint32_t n_blocks, row_words, indexed /* bytes of the key */;
 };
 

@@ -1,5 +1,5 @@
-/* The control plane's calls: tables, state, replication, packet-out. Each takes the lock, checks its arguments and
- * calls the module in charge. */
+/* The control plane's calls: tables, state, replication, packet-out. Each, but for sw_next_event, takes the lock, checks its
+ * arguments and calls the module in charge. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

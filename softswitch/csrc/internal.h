@@ -42,7 +42,7 @@ struct sw_switch {
     struct sw_instance *instance; /* NULL: no program */
     uint64_t table_generation;    /* incremented before each write of a table or profile */
     void *library;
-    struct sw_fifo input; /* resubmitted, recirculated and injected packets */
+    struct sw_fifo input; /* resubmitted and recirculated packets and, on the live clock, packet-outs */
     struct sw_port *ports[SW_MAX_PORTS];
     uint16_t active[SW_MAX_PORTS];
     uint32_t n_active;

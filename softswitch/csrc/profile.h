@@ -2,7 +2,7 @@
  * set of members. New ones get the lowest free handle, as in BMv2: a group's members are sorted by handle, so handles
  * decide which member a hash selects.
  *
- * Not thread-safe: the switch's lock, or the single thread of the virtual clock, guards them. */
+ * Not thread-safe: the switch's lock, or, in virtual time, the single thread guards them. */
 #ifndef SW_PROFILE_H
 #define SW_PROFILE_H
 

@@ -1,7 +1,8 @@
 /* A packet's way through the live switch: rules.h decides, this file has the queues in between.
  *
- * Work is bounded: resubmitted and recirculated packets go to `input`, which the next iteration serves, and an iteration
- * serves only the packets that waited when it began. So a packet that recirculates for ever can't block others. */
+ * Work is bounded: resubmitted and recirculated packets go to `input`. An iteration serves it once (sw_run_input), and only the
+ * packets that wait in it then: what these send back waits for the next one. So a packet that recirculates for ever can't block
+ * others. */
 #include <string.h>
 
 #include "internal.h"

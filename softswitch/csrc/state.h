@@ -1,5 +1,5 @@
 /* A program's state: registers, counters, meters, and the instance that holds them and the tables. Not thread-safe:
- * the switch's lock, or the single thread of the virtual clock, guards it. */
+ * the switch's lock, or, in virtual time, the single thread guards it. */
 #ifndef SW_STATE_H
 #define SW_STATE_H
 

@@ -1,6 +1,7 @@
 /* A switch: the API that Python calls (softswitch/native.py, by ctypes). On the live clock one worker thread moves all packets;
- * with the manual clock calls do so themselves; in virtual time a switch only holds its program and tables. Every call below may
- * come from any other thread and takes the switch's lock.
+ * with the manual clock calls do so themselves; in virtual time a switch only holds its program and tables. Calls between
+ * sw_create and sw_destroy, but for sw_start and sw_stop, may come from any thread. They take the switch's lock; sw_next_event and
+ * sw_departed only that of their queue.
  *
  * Calls that can fail return 0 or a handle >= 0, or a negative errno, and write one line into `error`. */
 #ifndef SW_SWITCH_H

@@ -1,6 +1,6 @@
 /* Match-action tables: entries by handle, one index a match kind.
  *
- * Not thread-safe: the switch's lock, or the single thread of the virtual clock, guards them. */
+ * Not thread-safe: the switch's lock, or, in virtual time, the single thread guards them. */
 #ifndef SW_TABLE_H
 #define SW_TABLE_H
 

@@ -1,6 +1,6 @@
 /* A link's transmission gates: may a class start a frame? Flow control closes and opens them (pfc.c, on PAUSE and RESUME). A
- * switch's port checks them before it dequeues for egress, a host's NIC before it starts a frame. Flow-control frames, and a
- * host's CNPs and ACKs, bypass them. */
+ * switch's port checks them before it dequeues for egress, or, behind a fabric, before it sends from the output buffer; a host's
+ * NIC before it starts a frame. Flow-control frames, and a host's CNPs and ACKs, bypass them. */
 #ifndef VN_GATE_H
 #define VN_GATE_H
 

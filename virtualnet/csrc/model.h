@@ -36,7 +36,7 @@ struct vn_packet {
             uint32_t enq_timestamp, enq_qdepth;
         };
         struct {
-            uint32_t class, ingress_bytes; /* once it has crossed a fabric: its class; what it is counted with */
+            uint32_t class, ingress_bytes; /* once a fabric has taken it: its class; what it is counted with */
         };
     };
     uint8_t bridged[SW_BRIDGED_BYTES];

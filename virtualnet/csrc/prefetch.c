@@ -1,13 +1,14 @@
-/* A node is prefetched in four steps, in the four turns before its own: each step reads its addresses from lines that the one
- * before has fetched. A host's lines are fetched at once. A switch needs hundreds, and the processor drops some of so many at once,
- * so they are spread over the arrivals of the turn: one step of one port with each. */
+/* A node is prefetched in four steps, in the four turns before its own, after its vn_node in the turn before these: each step reads
+ * its addresses from lines that the one before has fetched. A host's step is done at once. A switch's needs many lines, and the
+ * processor drops some of so many at once, so in a switch's turn they are spread over the arrivals, one step of one port with each;
+ * a host's turn does all of them at its start. */
 #include "scheduler.h"
 
 enum {
     STEPS = 4,
-    FLOWS = 4,    /* most flows, and events, of a host */
+    FLOWS = 4, /* most flows, and events, of a host */
     PACKETS = 16, /* most in flight to a port */
-    BEFORE = 32,  /* bytes: Python keeps part of an object's header in front of it */
+    BEFORE = 32, /* bytes: Python keeps part of an object's header in front of it */
 };
 
 static void prefetch_node(const struct vn_node *node)

@@ -1,5 +1,5 @@
 /* The scheduler between the program's ingress and its egress, for one class of an output link: admit, next, release. Among
- * classes port.c applies strict priority, and the gate (gate.h).
+ * classes port.c applies strict priority and the gate (gate.h); fabric.c strict priority, and whether the buffer has room.
  *
  * It is a FIFO, or a queue for each input port with round robin (round_robin.h). Another scheduler is a file beside that one, and a
  * choice in these functions: no other code reads a class's queue. */
