@@ -145,6 +145,19 @@ def test_frames_of_a_run_are_whole_and_sound(tmp_path: Path) -> None:
     assert {packet.ecn for packet in cnps if isinstance(packet, wire.CnpPacket)} == {wire.ECN_CE, wire.ECN_ECT0}
 
 
+def test_a_switch_s_message_is_captured_as_it_is(tmp_path: Path) -> None:
+    """It ends with the sampled packet's PSN, where RoCEv2's frames have an ICRC."""
+    with VirtualNetwork(star(2), find_scheme("qcn").configure()) as network:
+        with_flows(network, [FlowSpec(5 + i, f"h{i}", "r0", size_bytes=3_000_000) for i in range(2)])
+        network.capture("s0", 1, tmp_path / "cnms.pcap")
+        assert network.run(until_s=1, finish=True)
+    found = [wire.decode(frame) for _, frame in read_pcap(tmp_path / "cnms.pcap")]
+    messages = [packet for packet in found if isinstance(packet, wire.CnmPacket)]
+    assert messages
+    assert all(packet.flow == 5 and packet.psn < 3000 for packet in messages)
+    assert [packet.psn for packet in messages] == sorted(packet.psn for packet in messages)
+
+
 def test_tshark_reads_a_capture(tmp_path: Path) -> None:
     tshark = needs.program("tshark", needs.TSHARK)
     with VirtualNetwork(star(2, xoff_bytes=20e3), find_scheme("pcn").configure()) as network:

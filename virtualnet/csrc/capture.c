@@ -38,7 +38,8 @@ void vn_capture_frame(const struct vn_net *net, FILE *file, struct vn_packet *pa
     uint32_t length = packet->bytes < SNAP_LENGTH ? packet->bytes : SNAP_LENGTH;
     uint32_t stored = length < net->stored ? length : net->stored;
     memcpy(frame, vn_frame(net, packet), stored);
-    if (packet->flow != VN_NONE && length >= WIRE_PAYLOAD + WIRE_ICRC_BYTES) {
+    bool roce = wire_load16(frame + WIRE_TYPE) == WIRE_TYPE_IPV4 && wire_load16(frame + WIRE_DST_PORT) == WIRE_ROCE_PORT;
+    if (roce && length >= WIRE_PAYLOAD + WIRE_ICRC_BYTES) {
         uint32_t crc = icrc(frame, length);
         for (uint32_t i = 0; i < WIRE_ICRC_BYTES; i++) frame[length - WIRE_ICRC_BYTES + i] = (uint8_t)(crc >> 8 * i);
     }

@@ -54,7 +54,8 @@ static inline struct vn_event vn_event_of(uint64_t time, enum vn_kind kind, uint
 
 static void vn_push_or_fail(struct vn_net *, struct vn_event_queue *, struct vn_event);
 
-/* Schedules an event, not before now. A port or NIC has one event: a new one replaces it. */
+/* Schedules an event, not before now. A port or NIC has one event. By node, a new one replaces it; in the single queue
+ * order.c skips a NIC's old one, and a port's is scheduled only while none is `pending`. */
 SW_ALWAYS void vn_at(struct vn_net *net, uint64_t time, enum vn_kind kind, uint32_t id)
 {
     uint32_t slot = kind == VN_EV_PORT || kind == VN_EV_NIC ? net->links[id].slot : 0, place = vn_node_of(net, kind, id);

@@ -2,7 +2,8 @@
  * classes port.c applies strict priority and the gate (gate.h); fabric.c strict priority, and whether the buffer has room.
  *
  * It is a FIFO, or a queue for each input port with round robin (round_robin.h). Another scheduler is a file beside that one, and a
- * choice in these functions: no other code reads a class's queue. */
+ * choice in these functions. It keeps a class's queue.packets and queued_bytes and the link's `waiting`, which sample.c, port.c and
+ * fabric.c read; no other code reads a class's queue. */
 #ifndef VN_SCHEDULER_H
 #define VN_SCHEDULER_H
 
