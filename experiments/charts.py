@@ -13,6 +13,7 @@ import numpy as np
 
 from experiments import metrics
 from experiments.metrics import Array
+from experiments.recording import Recording
 
 Shape = Literal["line", "steps"]
 Stroke = Literal["solid", "dashed", "dotted"]
@@ -157,6 +158,31 @@ def rate(
     """Increase a second of a counter series, in bins."""
     starts, values = metrics.binned_rate(*series, bin_s, span_s[1], span_s[0])
     return _bins(label, colour, starts, values * unit, span_s[1], stroke)
+
+
+def pause_by_link(recording: Recording, bin_s: float, views: tuple[View, ...]) -> Chart:
+    """PAUSE frames of all links that sent any."""
+    lines = [
+        events(
+            name.replace("->", " to "),
+            f"other{index}",
+            recording.series.get(name, "pause"),
+            bin_s,
+            (0.0, recording.duration_s),
+            1e-3,
+        )
+        for index, name in enumerate(name for name, link in recording.links.items() if link.pause)
+    ]
+    return Chart(
+        name="pause",
+        title="PFC",
+        what="PAUSE frames over time, by link",
+        x_label=TIME,
+        y_label="PAUSE frames (1/ms)",
+        lines=tuple(lines),
+        views=views,
+        empty="no PAUSE was sent",
+    )
 
 
 def events(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from experiments import analysis, charts
-from experiments.charts import Band, Chart, Line, Mark, View
+from experiments.charts import Band, Chart, Mark, View
 from experiments.plan import Plan
 from experiments.recording import Recording
 
@@ -78,28 +78,7 @@ def queue(plan: Plan, recording: Recording) -> Chart:
 
 
 def pause(plan: Plan, recording: Recording) -> Chart:
-    active = [name for name, link in recording.links.items() if link.pause]
-    lines: list[Line] = [
-        charts.events(
-            name.replace("->", " to "),
-            f"other{index}",
-            recording.series.get(name, "pause"),
-            BIN_S,
-            (0.0, recording.duration_s),
-            1e-3,
-        )
-        for index, name in enumerate(active)
-    ]
-    return Chart(
-        name="pause",
-        title="PFC",
-        what="PAUSE frames over time, by link",
-        x_label=charts.TIME,
-        y_label="PAUSE frames (1/ms)",
-        lines=tuple(lines),
-        views=_views(plan),
-        empty="no PAUSE was sent",
-    )
+    return charts.pause_by_link(recording, BIN_S, _views(plan))
 
 
 def marked(plan: Plan, recording: Recording) -> Chart:

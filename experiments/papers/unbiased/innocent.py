@@ -87,27 +87,7 @@ def limits(plan: Plan, recording: Recording) -> Chart:
 
 
 def pause(plan: Plan, recording: Recording) -> Chart:
-    active = [name for name, link in recording.links.items() if link.pause]
-    return Chart(
-        name="pause",
-        title="PFC",
-        what="PAUSE frames over time, by link",
-        x_label=charts.TIME,
-        y_label="PAUSE frames (1/ms)",
-        lines=tuple(
-            charts.events(
-                name.replace("->", " to "),
-                f"other{index}",
-                recording.series.get(name, "pause"),
-                _BIN_S,
-                (0.0, plan.duration_s),
-                1e-3,
-            )
-            for index, name in enumerate(active)
-        ),
-        views=(View("whole run", 0.0, plan.duration_s * 1e3),),
-        empty="no PAUSE was sent",
-    )
+    return charts.pause_by_link(recording, _BIN_S, (View("whole run", 0.0, plan.duration_s * 1e3),))
 
 
 def headlines(plan: Plan, recording: Recording, steady: Steady) -> list[Headline]:
