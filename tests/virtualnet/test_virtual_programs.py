@@ -15,7 +15,7 @@ from controller.switch import TableAction, TableEntry, TableMatch
 from softswitch.codegen.generate import generate
 from softswitch.program.load import load_program
 from topologies.model import FlowSpec
-from virtualnet import Totals, VirtualNetwork
+from virtualnet import Totals, VirtualError, VirtualNetwork
 from virtualnet.bench import measure
 from virtualnet.switch import load
 
@@ -115,6 +115,17 @@ def test_what_the_parser_writes(tmp_path: Path, inplace: bool) -> None:
 def test_the_benchs_floor_forwards_through_next_hop_groups() -> None:
     full, floor = (measure("incast", 50e-6, empty=empty) for empty in (False, True))
     assert floor.events > full.events / 2
+
+
+def test_a_program_that_resubmits_for_ever_is_told_so(tmp_path: Path) -> None:
+    source = source_of(Program.compiled("pcn_native"))
+    for action in source["actions"]:
+        if action["name"].endswith(".ipv4_forward"):
+            action["primitives"].append({"op": "resubmit", "parameters": [{"type": "hexstr", "value": "0x1"}]})
+    with VirtualNetwork(star(1), PFC_ONLY, program=load(changed(tmp_path, source), False)) as network:
+        network.add_flow(FlowSpec(1, "h0", "r0", size_bytes=1000))
+        with pytest.raises(VirtualError, match="a packet was resubmitted 64 times without time going on"):
+            network.run(until_s=1e-3)
 
 
 def test_what_a_program_sends_to_a_controller_is_refused_by_name() -> None:

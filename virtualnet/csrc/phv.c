@@ -88,6 +88,7 @@ static uint32_t rules_copy(struct visit *visit, uint32_t id)
     void *phv = to->p.phv;
     *to = *from;
     to->p.phv = phv;
+    to->truncate_to = UINT32_MAX;
     memcpy(phv, from->p.phv, net->phv_size);
     memcpy(buffer_of(net, copy), buffer_of(net, id), net->headroom + VN_STORED);
     to->p.data = buffer_of(net, copy) + (from->p.data - buffer_of(net, id));
@@ -119,7 +120,7 @@ static void rules_enqueue(struct visit *visit, uint32_t id, uint32_t number)
         vn_port_admit(net, link, id, queue);
         return;
     }
-    if (visit->passes == MAX_PASSES) {
+    if (visit->passes >= MAX_PASSES) {
         vn_fail(net, "a packet went through port %u %u times without time going on", number, visit->passes);
     }
     if (net->failed || number >= SW_MAX_PORTS || queue >= VN_CLASSES) rules_drop(visit, id);
@@ -130,7 +131,11 @@ static void rules_enqueue(struct visit *visit, uint32_t id, uint32_t number)
 static void rules_reenter(struct visit *visit, uint32_t id, int32_t list, enum sw_instance_type type)
 {
     struct visit again = *visit;
-    if (type == SW_RESUBMIT) again.passes++;
+    if (type == SW_RESUBMIT && again.passes++ >= MAX_PASSES) {
+        vn_fail(visit->net, "a packet was resubmitted %u times without time going on", visit->passes);
+        rules_drop(visit, id);
+        return;
+    }
     uint32_t old = rules_copy(visit, id);
     if (old == VN_NONE) return;
     struct sw_packet *p = &phv_packet_of(visit->net, id)->p;
@@ -138,6 +143,7 @@ static void rules_reenter(struct visit *visit, uint32_t id, int32_t list, enum s
     rules_preserve(visit, list, &phv_packet_of(visit->net, old)->p, p, type);
     vn_packet_free(visit->net, old);
     restore_headroom(visit->net, id);
+    phv_packet_of(visit->net, id)->truncate_to = UINT32_MAX;
     p->std.packet_length = p->length;
     vn_packet_at(visit->net, id)->bytes = (uint16_t)p->length;
     rules_ingress(&again, id);
