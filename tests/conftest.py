@@ -46,6 +46,11 @@ def _isolate() -> None:
         subprocess.run(line.split(), check=True)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files that take long go first: a worker that began one last would end alone."""
+    items.sort(key=lambda item: "long" not in item.keywords)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     if "root" in item.keywords and os.geteuid() != 0:

@@ -25,7 +25,7 @@ from experiments.summary import mismatches
 from lab import record as records
 from topologies.errors import LabError
 
-pytestmark = pytest.mark.root
+pytestmark = [pytest.mark.root, pytest.mark.long]
 K, DURATION_S = 400, 6e-3
 FLOWS, HOSTS, SWITCHES = 4, 6, 2
 # The dumbbell, and one that takes any lateness of the machine.

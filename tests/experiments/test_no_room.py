@@ -14,7 +14,7 @@ import pytest
 from experiments.series import Series
 from experiments.summary import mismatches
 
-pytestmark = pytest.mark.root
+pytestmark = [pytest.mark.root, pytest.mark.long]
 LIMIT_S = 300.0
 SHORT = ("--clock", "virtual", "--set", "duration=20ms")
 PCN = (sys.executable, "-c", "from pcn.cli import main; main()")

@@ -40,6 +40,8 @@ from experiments.results import markdown, page, sections, write_docs
 from experiments.virtual import run_virtual
 from hosts.algorithms import schemes
 
+pytestmark = pytest.mark.long
+
 ALL = tuple(schemes)
 
 

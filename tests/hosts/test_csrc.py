@@ -14,6 +14,8 @@ import pytest
 from hosts.native import CSRC, FLAGS
 from softswitch.codegen.compiling import compiler
 
+pytestmark = pytest.mark.long
+
 SANITIZE = "-g -fsanitize=address,undefined -fno-sanitize-recover=all"
 TESTS = ("test_nic.py", "test_nic_model.py", "test_receiver.py", "test_sender.py", "test_trace.py", "test_loop.py")
 

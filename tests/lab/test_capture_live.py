@@ -23,7 +23,7 @@ from lab.capture import CaptureError, capture
 from lab.lab import Lab
 from topologies.dumbbell import dumbbell
 
-pytestmark = pytest.mark.root
+pytestmark = [pytest.mark.root, pytest.mark.long]
 K = 100
 PACKETS = 20_000
 

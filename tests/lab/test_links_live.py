@@ -18,7 +18,7 @@ from lab.links import LinkState, links, set_link
 from lab.observe import Observer
 from topologies.model import TopologyError
 
-pytestmark = pytest.mark.root
+pytestmark = [pytest.mark.root, pytest.mark.long]
 StartFlow = Callable[[float], int]
 SENT_AT_ONCE = 32  # by an agent (hosts/csrc/loop.c)
 BOTTLENECK = "s0:2 - s1:2"

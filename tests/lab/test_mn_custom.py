@@ -14,6 +14,8 @@ from waiting import LIMIT_S
 
 from lab.record import free_name, names
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 # What mn does with --custom: the file's text, executed without a module around it.
 _LIKE_MN = """

@@ -17,7 +17,7 @@ from waiting import LIMIT_S, wait_until
 
 from lab import record as records
 
-pytestmark = pytest.mark.root
+pytestmark = [pytest.mark.root, pytest.mark.long]
 SCRIPT = """
 import sys
 from pathlib import Path

@@ -26,6 +26,8 @@ from pcn.commands.network import DEFAULT_DILATION
 from topologies.compact import compact
 
 # Few packets a second: here it matters that commands work, on any machine.
+pytestmark = pytest.mark.long
+
 NETWORK = "pcn up compact --set senders=4 --set rate_bps=5e9 --dilation 250 --network lab"
 FLOWS = "pcn flow start h0 r0 --rate 200M --count 2"
 ENDLESS = re.compile(r"pcn (run|figure)|pcn watch(?!.*--once)|pcn log.*--follow|pcn pcap(?!.*(--for|--count))")

@@ -13,6 +13,8 @@ import pytest
 
 from softswitch.codegen.build import compiler
 
+pytestmark = pytest.mark.long
+
 FLAGS = "-g -fsanitize=address,undefined -fno-sanitize-recover=all"
 
 
