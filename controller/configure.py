@@ -20,6 +20,7 @@ from controller.programs import Program, ProgramError
 from controller.routes import MultipathRoute, PortGroup, Route, group_entry, host_routes, join, route_entry
 from controller.switch import CloneSession, TableEntry
 from hosts.algorithms import Configured, NetworkFacts, Scheme
+from topologies.lossless import PFC
 from topologies.model import Topology, TopologyError
 
 
@@ -58,7 +59,7 @@ def plan(topology: Topology, switch: str, dilation: float, scheme: Configured | 
     return SwitchPlan(
         switch,
         routes=tuple(join(ways)),
-        pfc=tuple(configured(pfc, port, None) for port in ports),
+        pfc=tuple(configured(pfc, port, None) for port in ports if topology.flow_control == PFC),
         groups=tuple(groups),
         marking=tuple(configured(point, port, scheme.parameters) for point in points for port in ports if scheme),
         clone_sessions=tuple(

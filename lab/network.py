@@ -28,6 +28,7 @@ from lab.process import StartError, wait_ready
 from lab.target import QUEUE_DEPTH_PACKETS, LaunchSpec, PortSpec, Target
 from lab.target import target as find_target
 from topologies.errors import LabError
+from topologies.lossless import PFC
 from topologies.model import FIFO, Endpoint, Topology, Value
 from topologies.serialise import to_dict
 
@@ -348,7 +349,12 @@ def configured(scheme: str, parameters: Mapping[str, Value]) -> Configured:
 
 def launch_spec(topology: Topology, name: str, dilation: float, address: Path, seed: int = 1) -> LaunchSpec:
     """How the switch `name` is started: ports with real rates and delays, P4Runtime on the Unix socket `address`.
-    Raises NetworkError for a switch that there is in virtual time alone."""
+    Raises NetworkError for what there is in virtual time alone."""
+    if topology.flow_control != PFC:
+        raise NetworkError(
+            f"{topology.name}: flow control {topology.flow_control!r} is there in virtual time alone: what stops a "
+            "live switch's queues is PAUSE, by its program; nothing there counts credits"
+        )
     switch = topology.switch(name)
     if switch.arbitration != FIFO:
         raise NetworkError(f"{name}: arbitration {switch.arbitration!r} is there in virtual time alone")

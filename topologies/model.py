@@ -16,6 +16,7 @@ from types import MappingProxyType
 
 from topologies import lossless
 from topologies.errors import LabError
+from topologies.lossless import CREDITS, PFC
 
 Value = int | float | str
 
@@ -118,7 +119,8 @@ class FlowSpec:
 @dataclass(frozen=True)
 class Topology:
     """Hosts, switches, links, flows. `parameters` by name: those of `topologies.lossless` have their usual values where
-    they aren't given, others are the topology's own."""
+    they aren't given, others are the topology's own. `flow_control` of all links: "pfc", or, in virtual time alone,
+    "credits", InfiniBand's."""
 
     name: str
     hosts: tuple[Host, ...]
@@ -126,9 +128,11 @@ class Topology:
     links: tuple[Link, ...]
     flows: tuple[FlowSpec, ...] = ()
     parameters: Mapping[str, Value] = field(default_factory=dict)
+    flow_control: str = PFC
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "parameters", MappingProxyType(lossless.completed(self.parameters)))
+        parameters = lossless.completed(self.parameters, self.flow_control)
+        object.__setattr__(self, "parameters", MappingProxyType(parameters))
         _validate(self)
 
     @cached_property
@@ -341,6 +345,7 @@ def _validate(topology: Topology) -> None:
                 f"{switch.name}: output buffers of {buffer.size_bytes:g} bytes hold no frame of mtu_bytes, "
                 f"{topology.number('mtu_bytes'):g}"
             )
+    _validate_flow_control(topology)
     _validate_links(topology, set(names))
     hosts = {host.name for host in topology.hosts}
     for flow in topology.flows:
@@ -349,6 +354,22 @@ def _validate(topology: Topology) -> None:
                 raise TopologyError(f"flow {flow.id}: no host {end!r}")
         if flow.src == flow.dst:
             raise TopologyError(f"flow {flow.id} goes from {flow.src} to itself")
+
+
+def _validate_flow_control(topology: Topology) -> None:
+    if topology.flow_control not in (PFC, CREDITS):
+        raise TopologyError(
+            f"{topology.name}: flow control {topology.flow_control!r}: there is {PFC!r} and {CREDITS!r}"
+        )
+    if topology.flow_control == PFC:
+        return
+    if not topology.number("credit_interval_s") > 0:
+        raise TopologyError(f"{topology.name}: credit_interval_s must be above 0")
+    if topology.number("buffer_bytes") < topology.number("mtu_bytes"):
+        raise TopologyError(
+            f"{topology.name}: buffers of {topology.number('buffer_bytes'):g} bytes hold no frame of mtu_bytes, "
+            f"{topology.number('mtu_bytes'):g}"
+        )
 
 
 def _validate_links(topology: Topology, names: set[str]) -> None:

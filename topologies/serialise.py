@@ -17,6 +17,7 @@ def to_dict(topology: Topology) -> dict[str, Any]:
         "links": [asdict(link) for link in topology.links],
         "flows": [asdict(flow) for flow in topology.flows],
         "parameters": dict(topology.parameters),
+        "flow_control": topology.flow_control,
     }
 
 
@@ -28,6 +29,7 @@ def from_dict(raw: dict[str, Any]) -> Topology:
         links=tuple(Link(**{**link, "a": Endpoint(**link["a"]), "b": Endpoint(**link["b"])}) for link in raw["links"]),
         flows=tuple(FlowSpec(**flow) for flow in raw["flows"]),
         parameters=raw["parameters"],
+        flow_control=raw["flow_control"],
     )
 
 

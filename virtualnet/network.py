@@ -21,6 +21,7 @@ from controller.programs import Program
 from hosts import wire
 from hosts.algorithms import Ack, Cnm, Cnp, Configured, Mark, Window
 from softswitch.codegen.build import BuildError
+from topologies.lossless import PFC
 from topologies.model import ROUND_ROBIN, Endpoint, FlowSpec, Topology
 from virtualnet import native
 from virtualnet.errors import CallbackError, VirtualError
@@ -144,6 +145,8 @@ class VirtualNetwork(Sources):
         self._by_index: list[VirtualFlow] = []
         self._calls: list[tuple[Callable[[], None], str]] = []
         self._samples: list[Samples] = []
+        if topology.flow_control != PFC:
+            raise VirtualError(f"{topology.name}: the engine has no flow control {topology.flow_control!r} yet")
         try:
             self._library = engine()
         except BuildError as error:
