@@ -94,8 +94,8 @@ class LinkStats(ctypes.Structure):
     _fields_ = [
         (name, _u64)
         for name in (
-            "packets", "bytes", "pause", "resume", "paused_ps", "refused", "expired", "output_bytes", "held_max",
-            "held_limit", "held_bytes",
+            "packets", "bytes", "pause", "resume", "paused_ps", "refused", "expired", "fc_packets", "starved_ps",
+            "output_bytes", "held_max", "held_limit", "held_bytes", "lost",
         )
     ]  # fmt: skip
 
@@ -130,6 +130,8 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "vn_add_link": (_i64, [_u32, _u16, _u32, _u16, _u64, _u64]),
     "vn_set_link": (_int, [_u32, _u64, _bool]),
     "vn_set_pfc": (_int, [_u32, _u32, _u32, _u16, _u64, _u8, _text]),
+    "vn_set_credits": (_int, [_u32, _u64, _u64, _u64]),
+    "vn_lose": (_int, [_u32, _bool, _u32]),
     "vn_add_flow": (_i64, [ctypes.POINTER(FlowConfig), _object, _object]),
     "vn_stop_flow": (_int, [_u32]),
     "vn_flow_stats": (_int, [_u32, ctypes.POINTER(FlowStats)]),

@@ -21,7 +21,7 @@ from controller.programs import Program
 from hosts import wire
 from hosts.algorithms import Ack, Cnm, Cnp, Configured, Mark, Window
 from softswitch.codegen.build import BuildError
-from topologies.lossless import PFC
+from topologies.lossless import CREDITS
 from topologies.model import ROUND_ROBIN, Endpoint, FlowSpec, Topology
 from virtualnet import native
 from virtualnet.errors import CallbackError, VirtualError
@@ -34,6 +34,9 @@ from virtualnet.switch import LoadedProgram, VirtualSwitch, load
 _CHUNK = 200_000
 """Events from one look at the wall's clock, and at Ctrl-C, to the next."""
 _PORT_MAC = 0x02_50_43_4E_00_00
+_FC_SYMBOLS, _BITS_PER_SYMBOL = 65536, 4 * 8
+"""At most so many symbol times lie between two flow control packets of a lane (InfiniBand Architecture 1.2.1, 7.9), and
+so many bits a link of the width 4X carries in one."""
 
 
 @dataclass(frozen=True)
@@ -41,9 +44,12 @@ class LinkStats:
     """One direction of a link, named by the port it leaves. `paused_s`: from XOFF to XON, for PAUSEs sent over it,
     summed over classes. `refused`: tail drops at its output queues. `expired`: PAUSEs of its classes that ran out.
     `output_bytes`: what is in its output buffer, or on its way there through the fabric; 0 without one.
+    With credits, `fc_packets` are flow control packets, and `starved_s` is how long its classes had none for a frame,
+    summed over them.
 
     `held_max` and `held_limit` concern what came in over it: bytes that one lossless class had inside, and what PFC
-    guarantees (XOFF and what can be in flight then). `held_bytes` is what all of them have inside now.
+    guarantees (XOFF and what can be in flight then), or the buffer that credits share out, in whole blocks of 64 bytes.
+    `held_bytes` is what all of them have inside now. `lost`: frames, by `VirtualNetwork.lose`.
     """
 
     packets: int
@@ -57,6 +63,9 @@ class LinkStats:
     expired: int
     output_bytes: int = 0
     held_bytes: int = 0
+    fc_packets: int = 0
+    starved_s: float = 0.0
+    lost: int = 0
 
 
 @dataclass(frozen=True)
@@ -145,8 +154,8 @@ class VirtualNetwork(Sources):
         self._by_index: list[VirtualFlow] = []
         self._calls: list[tuple[Callable[[], None], str]] = []
         self._samples: list[Samples] = []
-        if topology.flow_control != PFC:
-            raise VirtualError(f"{topology.name}: the engine has no flow control {topology.flow_control!r} yet")
+        if topology.flow_control == CREDITS and not pfc:
+            raise VirtualError(f"{topology.name}: credits are counted by switches themselves, not by a program")
         try:
             self._library = engine()
         except BuildError as error:
@@ -219,6 +228,12 @@ class VirtualNetwork(Sources):
             new = (old_rate if rate_bps is None else rate_bps, old_up if up is None else up)
             self._check(self._library.vn_set_link(self._changing(), link, round(new[0]), new[1]))
             self._rates[link] = new
+
+    def lose(self, node: str, port: int, *, every: int, flow_control: bool) -> None:
+        """Of what `node` sends by `port`, every `every`th flow control packet that arrives from now on is lost, or
+        every `every`th other frame; 0: none. With credits alone. Raises VirtualError."""
+        link = self._links[Endpoint(node, port)]
+        self._check(self._library.vn_lose(self._changing(), link, flow_control, every))
 
     def capture(self, node: str, port: int, path: Path) -> None:
         """Writes every frame that leaves `node` by `port` to a pcap file, from now until the network is closed; the
@@ -302,7 +317,8 @@ class VirtualNetwork(Sources):
         self._library.vn_link_stats(self._alive(), self._links[Endpoint(node, port)], ctypes.byref(raw))
         return LinkStats(
             raw.packets, raw.bytes, raw.pause, raw.resume, raw.paused_ps / 1e12, raw.refused, raw.held_max,
-            raw.held_limit, raw.expired, raw.output_bytes, raw.held_bytes,
+            raw.held_limit, raw.expired, raw.output_bytes, raw.held_bytes, raw.fc_packets, raw.starved_ps / 1e12,
+            raw.lost,
         )  # fmt: skip
 
     def _who(self, error: Exception) -> str:
@@ -344,6 +360,14 @@ class VirtualNetwork(Sources):
             )
             self._links[a], self._links[b] = index, index + 1
             self._rates[index] = self._rates[index + 1] = (rate, True)
+            if self.topology.flow_control == CREDITS:
+                self._check(
+                    library.vn_set_credits(
+                        handle, index, round(self.topology.number("buffer_bytes")),
+                        picoseconds(self.topology.number("credit_interval_s")),
+                        picoseconds(_FC_SYMBOLS * _BITS_PER_SYMBOL / link.rate_bps),
+                    )
+                )  # fmt: skip
         for name, made in self.switches.items():
             planned = plan(self.topology, name, 1.0, self.scheme)
             program_switch(made, planned)

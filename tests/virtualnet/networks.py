@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from hosts.algorithms import find_scheme
 from topologies import lossless
@@ -73,6 +75,19 @@ def with_flows(network: VirtualNetwork, flows: Iterable[FlowSpec]) -> VirtualNet
     for flow in flows:
         network.add_flow(flow)
     return network
+
+
+def read_pcap(path: Path) -> list[tuple[float, bytes]]:
+    """(seconds, frame) of each record."""
+    data = path.read_bytes()
+    assert struct.unpack_from("<I", data)[0] == 0xA1B23C4D
+    frames, at = [], 24
+    while at < len(data):
+        s, ns, captured, length = struct.unpack_from("<IIII", data, at)
+        assert captured == length
+        frames.append((s + ns / 1e9, data[at + 16 : at + 16 + length]))
+        at += 16 + length
+    return frames
 
 
 def dumbbell_network(

@@ -6,13 +6,12 @@ from __future__ import annotations
 
 import dataclasses
 import random
-import struct
 import subprocess
 from pathlib import Path
 
 import needs
 import pytest
-from networks import chain, star, with_flows
+from networks import chain, read_pcap, star, with_flows
 from waiting import LIMIT_S
 
 from hosts import wire
@@ -22,19 +21,6 @@ from topologies.model import FlowSpec
 from virtualnet import VirtualNetwork
 
 LINE = 10e9
-
-
-def read_pcap(path: Path) -> list[tuple[float, bytes]]:
-    """(seconds, frame) of each record."""
-    data = path.read_bytes()
-    assert struct.unpack_from("<I", data)[0] == 0xA1B23C4D
-    frames, at = [], 24
-    while at < len(data):
-        s, ns, captured, length = struct.unpack_from("<IIII", data, at)
-        assert captured == length
-        frames.append((s + ns / 1e9, data[at + 16 : at + 16 + length]))
-        at += 16 + length
-    return frames
 
 
 class Changing(ReactionPoint):

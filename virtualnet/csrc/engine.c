@@ -9,6 +9,7 @@
 #include "port.c"
 #include "fabric.c"
 #include "pfc.c"
+#include "credit.c"
 #include "nic.c"
 #include "receive.c"
 #include "callback.c"

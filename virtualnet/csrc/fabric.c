@@ -113,7 +113,10 @@ static void send_buffered(struct vn_net *net, struct vn_link *link, uint32_t cla
     output->reserved[class] -= packet->bytes;
     output->packets[class]--;
     vn_transmit(net, link, id);
-    if (output->config.reliable && packet->counted) vn_pfc_departed(net, packet->in_link, class, packet->ingress_bytes);
+    vn_gate_sent(net, link, class, id);
+    if (output->config.reliable && packet->counted) {
+        vn_gate_departed(net, packet->counted, packet->in_link, class, packet->ingress_bytes);
+    }
 }
 
 void vn_fabric_serve(struct vn_net *net, struct vn_link *link, uint32_t number)

@@ -5,7 +5,7 @@
 void vn_hop_ingress(struct vn_net *net, struct vn_node *node, uint16_t port, uint32_t id)
 {
     struct vn_packet *packet = vn_packet_at(net, id);
-    packet->counted = false;
+    packet->counted = VN_LOSSY;
     net->traversals++;
     if (!net->inplace) {
         vn_phv_ingress(net, node, port, id);

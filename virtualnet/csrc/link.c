@@ -41,21 +41,26 @@ void vn_transmit(struct vn_net *net, struct vn_link *link, uint32_t id)
 
 static bool is_mac_control(const uint8_t *frame) { return wire_load16(frame + WIRE_TYPE) == WIRE_TYPE_MAC_CONTROL; }
 
-void vn_arrival(struct vn_net *net, uint32_t number, uint32_t id)
+void vn_deliver(struct vn_net *net, const struct vn_rx_port *rx, uint32_t link, uint32_t id)
 {
-    struct vn_rx_port *rx = &net->rx_ports[number];
-    uint32_t link = rx->out_link ^ 1;
-    rx->head++;
-    rx->n--;
     struct vn_packet *packet = vn_packet_at(net, id);
     struct vn_node *node = &net->nodes[rx->node];
-    if (is_mac_control(vn_frame(net, packet))) {
-        vn_pfc_arrived(net, link, id);
-    } else if (rx->host) {
+    if (rx->host) {
         vn_host_receive(net, node, id);
     } else {
         packet->in_link = link;
         if (packet->data) net->data_traversals++;
         vn_hop_ingress(net, node, rx->port, id);
     }
+}
+
+void vn_arrival(struct vn_net *net, uint32_t number, uint32_t id)
+{
+    struct vn_rx_port *rx = &net->rx_ports[number];
+    uint32_t link = rx->out_link ^ 1;
+    rx->head++;
+    rx->n--;
+    if (__builtin_expect(rx->credits, 0)) vn_credit_arrival(net, rx, link, id);
+    else if (is_mac_control(vn_frame(net, vn_packet_at(net, id)))) vn_pfc_arrived(net, link, id);
+    else vn_deliver(net, rx, link, id);
 }

@@ -21,6 +21,14 @@ enum {
 struct vn_fifo {
     uint32_t head, tail, packets;
 };
+/* What protects a class where a link ends; for a packet, by what it is counted in its link's ingress occupancy. */
+enum vn_flow_control {
+    VN_LOSSY, /* nothing; not counted */
+    VN_PFC,
+    VN_CREDITS,
+    VN_OWN, /* a packet that the switch made: not counted with credits, which nobody has used for it */
+};
+struct vn_lanes;  /* see credit.c */
 struct vn_inputs; /* see round_robin.h */
 struct vn_output; /* see fabric.c */
 
@@ -30,13 +38,15 @@ struct vn_packet {
     uint32_t next, flow;
     uint32_t in_link;  /* the link by which it came into this switch */
     uint16_t bytes;    /* length of the frame at the last link or queue */
-    bool data, counted; /* a data packet; it is counted in the ingress occupancy of in_link */
+    bool data;          /* a data packet */
+    uint8_t counted;    /* enum vn_flow_control: whether in the ingress occupancy of in_link */
     union {
         struct {
             uint32_t enq_timestamp, enq_qdepth;
         };
         struct {
-            uint32_t class, ingress_bytes; /* once a fabric has taken it: its class; what it is counted with */
+            uint32_t class, ingress_bytes; /* once a fabric has taken it: its class; what it is counted with. On a link with
+                                            * credits: its class */
         };
     };
     uint8_t bridged[SW_BRIDGED_BYTES];
@@ -53,7 +63,7 @@ struct vn_phv_packet {
 struct vn_class {
     struct vn_fifo queue;
     uint32_t xoff, xon;
-    bool lossless;               /* PFC protects it where the link ends */
+    uint8_t lossless;            /* enum vn_flow_control: what protects it where the link ends */
     uint64_t queued_bytes;
     uint64_t paused_until;       /* by the latest PAUSE, if the gate is closed */
     uint64_t held_bytes, held_max; /* the ingress occupancy; its maximum */
@@ -75,7 +85,7 @@ struct vn_rx_port {
     uint32_t node, from;        /* the port's node; its neighbour, where out_link ^ 1 starts */
     uint64_t delay;             /* of out_link ^ 1 */
     uint16_t port;
-    bool host;
+    bool host, credits; /* credits: of out_link ^ 1 */
 };
 
 /* One direction of a cable; link ^ 1 is the other one. It starts at a port with its queues. The first cache line has what
@@ -93,12 +103,15 @@ struct vn_link {
     bool round_robin;                 /* the scheduler: round robin over `inputs`, or FIFO */
     bool fabric;                      /* behind the scheduler there is a fabric and an `output` buffer */
     uint8_t last_class;               /* class of the latest departure */
+    bool credits;                     /* flow control by credits: `lanes` is set */
 
     FILE *capture __attribute__((aligned(64)));
     struct vn_inputs *inputs; /* the queues of each input; of a class's `queue`, only `packets` is then used. NULL with FIFO */
     struct vn_output *output; /* NULL: packets leave from the scheduler */
+    struct vn_lanes *lanes;   /* NULL: no credits */
     uint64_t rate_bps;
-    struct vn_fifo control, arrived; /* sent first: PFC frames, CNPs, ACKs; arrived: PFC frames that await the response time */
+    struct vn_fifo control; /* sent first: flow-control frames, CNPs, ACKs */
+    struct vn_fifo arrived; /* flow-control frames that await the response time */
     uint32_t to;
     uint16_t to_port;
     bool to_host;
@@ -107,9 +120,10 @@ struct vn_link {
     struct vn_class classes[VN_CLASSES];
 
     uint64_t refresh, pause, resume, paused_ps, refused, expired;
+    uint64_t fc_packets, starved_ps, lost; /* with credits, see vn_link_stats */
     uint16_t quanta;
     uint8_t mac[6];
-    uint64_t limit[VN_CLASSES];      /* XOFF plus headroom: the most that the ingress occupancy can be */
+    uint64_t limit[VN_CLASSES];      /* XOFF plus headroom, or the buffer: the most that the ingress occupancy can be */
     uint64_t pause_sent[VN_CLASSES]; /* when the latest PAUSE was queued; VN_NEVER: RESUME was since */
     uint64_t blocked_until[VN_CLASSES]; /* until then the class can't send: a packet of it was recirculated */
 } __attribute__((aligned(64)));

@@ -89,6 +89,7 @@ static bool rx_ports_init(struct vn_net *net)
             .delay = in->delay,
             .port = in->to_port,
             .host = in->to_host,
+            .credits = in->credits,
         };
         in->rx_port = (uint32_t)(rx - net->rx_ports);
     }
@@ -164,6 +165,7 @@ void vn_destroy(struct vn_net *net)
         if (net->links[i].capture != NULL) fclose(net->links[i].capture);
         free(net->links[i].inputs);
         free(net->links[i].output);
+        free(net->links[i].lanes);
     }
     for (uint32_t i = 0; i < net->n_samplers; i++) {
         free(net->samplers[i].sources);
@@ -381,6 +383,7 @@ int64_t vn_add_flow(struct vn_net *net, const struct vn_flow_config *config, PyO
         uint64_t room = net->nodes[i].fabric.buffer_bytes;
         if (room != 0 && config->frame_bytes > room) return refuse(net, -EINVAL, "a frame that no output buffer has room for");
     }
+    if (!vn_credit_has_room(net, config->frame_bytes)) return refuse(net, -EINVAL, "a frame that no lane's buffer has room for");
     if (net->n_flows == MOST_FLOWS) return refuse(net, -ENOSPC, "too many flows");
     uint64_t *ackreqs = NULL;
     uint32_t n_ackreqs = VN_ACKREQS;
@@ -439,6 +442,7 @@ int64_t vn_add_flow(struct vn_net *net, const struct vn_flow_config *config, PyO
         net->longest_frame = config->frame_bytes;
         for (uint32_t i = 0; i < net->n_links; i++) {
             if (net->links[i].lossless != 0) vn_pfc_limits(net, i);
+            if (net->links[i].credits) vn_credit_limits(net, i);
         }
     }
     if (config->packets != 0) net->unfinished++;

@@ -18,7 +18,8 @@ static struct pacing_choice choose(struct vn_net *net, struct vn_node *node)
     const struct vn_link *link = vn_link_of(net, node->link);
     uint64_t free_at = link->free_at > net->now ? link->free_at : net->now;
     if (!link->up) free_at = PACING_NEVER;
-    uint64_t control = link->has_control ? net->now : PACING_NEVER;
+    bool waits = link->has_control || vn_gate_passes(link, link->waiting) != 0;
+    uint64_t control = waits ? net->now : PACING_NEVER;
     return pacing_choose(node->tx_flows, node->n_tx_flows, unpaused_at, link, free_at, control, node->last);
 }
 
@@ -50,12 +51,28 @@ static bool send_next(struct vn_net *net, struct vn_node *node, uint32_t index)
     packet->flow = number;
     packet->data = true;
     vn_transmit(net, vn_link_of(net, node->link), id);
+    vn_gate_sent(net, vn_link_of(net, node->link), flow->priority, id);
     flow->sent++;
     flow->sent_bytes += packet->bytes;
     flow->base = pacing_started(tx_flow, net->now, flow->interval);
     node->last = number;
     if (last) end_flow(net, node, index, vn_link_of(net, node->link)->free_at + vn_link_of(net, node->link)->delay);
     return !last && flow->sent_bytes >= flow->due_bytes;
+}
+
+/* Sends a control frame, or, with credits, a CNP or ACK that there are credits for. */
+static void send_control(struct vn_net *net, struct vn_link *link)
+{
+    if (link->has_control) {
+        vn_transmit(net, link, vn_control_pop(net, link));
+        return;
+    }
+    uint32_t class = 31u - (uint32_t)__builtin_clz(vn_gate_passes(link, link->waiting));
+    struct vn_fifo *queue = &link->classes[class].queue;
+    uint32_t id = vn_fifo_pop(net, queue);
+    if (queue->packets == 0) link->waiting &= (uint8_t)~(1u << class);
+    vn_transmit(net, link, id);
+    vn_gate_sent(net, link, class, id);
 }
 
 static void schedule_nic(struct vn_net *net, struct vn_node *node)
@@ -84,7 +101,7 @@ void vn_nic_event(struct vn_net *net, uint32_t link)
         if (choice.action == PACING_START) {
             callback.flow = node->tx_flows[choice.index].number;
             if (send_next(net, node, choice.index)) callback.method = VN_ON_BYTES_SENT;
-        } else if (choice.action == PACING_CONTROL) vn_transmit(net, out, vn_control_pop(net, out));
+        } else if (choice.action == PACING_CONTROL) send_control(net, out);
         else end_flow(net, node, choice.index, net->now);
         node->choice = choose(net, node);
     }
@@ -94,7 +111,14 @@ void vn_nic_event(struct vn_net *net, uint32_t link)
 
 void vn_nic_control(struct vn_net *net, struct vn_node *node, uint32_t id)
 {
-    vn_control_push(net, vn_link_of(net, node->link), id);
+    struct vn_link *link = vn_link_of(net, node->link);
+    if (link->credits) { /* it needs some, too, and must not keep flow control packets back */
+        uint32_t class = vn_frame(net, vn_packet_at(net, id))[WIRE_TOS] >> 5;
+        vn_fifo_push(net, &link->classes[class].queue, id);
+        link->waiting |= (uint8_t)(1u << class);
+    } else {
+        vn_control_push(net, link, id);
+    }
     vn_nic_changed(net, node);
 }
 

@@ -13,6 +13,8 @@ static bool vn_order_init(struct vn_net *); /* false: the run has failed */
 /* Starts to send the packet now, and schedules its arrival. The link must be free. */
 SW_ALWAYS void vn_transmit(struct vn_net *, struct vn_link *, uint32_t id);
 SW_ALWAYS void vn_arrival(struct vn_net *, uint32_t rx, uint32_t id); /* of the port's first frame in flight */
+/* Gives a frame that isn't flow control to the host or the switch's program. */
+SW_ALWAYS void vn_deliver(struct vn_net *, const struct vn_rx_port *, uint32_t link, uint32_t id);
 
 /* ---- a packet's hop: hop.c through an in-place program, phv.c through a program with a PHV ---- */
 /* Runs ingress for a packet that came in by `port`, and queues it. */
@@ -48,6 +50,19 @@ static void vn_pfc_effect(struct vn_net *, uint32_t link);
 static void vn_pfc_expiry(struct vn_net *, uint32_t link, uint32_t priority);
 static void vn_pfc_refresh(struct vn_net *, uint32_t link, uint32_t priority);
 static void vn_pfc_limits(struct vn_net *, uint32_t link);
+
+/* ---- credit.c ---- */
+static bool vn_credit_has_room(const struct vn_net *, uint32_t bytes); /* any lane's buffer for such a frame, when empty */
+static void vn_credit_limits(struct vn_net *, uint32_t link); /* frames have become longer */
+static void vn_credit_sent(struct vn_net *, struct vn_link *, uint32_t class, uint32_t id); /* the frame has started */
+static void vn_credit_admitted(struct vn_net *, uint32_t in_link, uint32_t class, uint32_t bytes);
+static void vn_credit_departed(struct vn_net *, uint32_t in_link, uint32_t class, uint32_t bytes);
+/* Any frame that arrives over a link with credits. */
+static void vn_credit_arrival(struct vn_net *, const struct vn_rx_port *, uint32_t link, uint32_t id);
+static void vn_credit_effect(struct vn_net *, uint32_t link);
+static void vn_credit_timer(struct vn_net *, uint32_t link, uint32_t class);
+/* How long the class has been without credits for a frame by now, picoseconds. */
+static uint64_t vn_credit_starved(const struct vn_net *, const struct vn_link *, uint32_t class);
 
 /* ---- nic.c ---- */
 /* Builds the flow's next packet; in receive.c. */

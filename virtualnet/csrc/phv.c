@@ -82,7 +82,8 @@ static uint32_t rules_copy(struct visit *visit, uint32_t id)
     uint32_t copy = vn_packet_new(net);
     if (copy == VN_NONE) return VN_NONE;
     *vn_packet_at(net, copy) = *vn_packet_at(net, id);
-    vn_packet_at(net, copy)->data = vn_packet_at(net, copy)->counted = false;
+    vn_packet_at(net, copy)->data = false;
+    vn_packet_at(net, copy)->counted = vn_link_of(net, vn_packet_at(net, id)->in_link)->credits ? VN_OWN : VN_LOSSY;
     struct vn_phv_packet *to = phv_packet_of(net, copy);
     const struct vn_phv_packet *from = phv_packet_of(net, id);
     void *phv = to->p.phv;

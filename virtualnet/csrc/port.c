@@ -1,4 +1,4 @@
-/* A switch's ports: PFC frames first, then strict priority among the classes that the gate lets pass. The program's egress runs when
+/* A switch's ports: flow-control frames first, then strict priority among the classes that the gate lets pass. The program's egress runs when
  * a packet starts to leave.
  *
  * A recirculated packet takes no time on the wire, but its class is blocked as long as if it did, as in the live switch. */
@@ -69,7 +69,10 @@ static void serve(struct vn_net *net, struct vn_link *link, uint32_t number)
             link->blocked_until[class] = net->now + vn_duration(link, departure.bytes);
             continue;
         }
-        if (verdict == VN_SEND) vn_transmit(net, link, departure.packet);
+        if (verdict == VN_SEND) {
+            vn_transmit(net, link, departure.packet);
+            vn_gate_sent(net, link, class, departure.packet);
+        }
         vn_scheduler_release(net, class, &departure);
     }
 }

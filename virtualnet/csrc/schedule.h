@@ -13,9 +13,9 @@ enum vn_kind {
     VN_EV_WINDOW,  /* id: flow */
     VN_EV_TIMER,   /* id: flow */
     VN_EV_ARRIVAL, /* id: receive port. Its first frame in flight has arrived */
-    VN_EV_PFC,     /* id: link. A PFC frame that arrived over it takes effect */
+    VN_EV_PFC,     /* id: link. A flow-control frame that arrived over it takes effect */
     VN_EV_EXPIRY,  /* id: link and class. The PAUSE expires */
-    VN_EV_REFRESH, /* id: link and class. The PAUSE is sent again */
+    VN_EV_REFRESH, /* id: link and class. The PAUSE is sent again; with credits, a flow control packet */
     VN_EV_FABRIC,  /* id: link. The fabric can take the next packet for this output */
     VN_EV_CROSSED, /* id: link. A packet has crossed the fabric */
     VN_EV_RETURN,  /* id: vn_return_at's number */

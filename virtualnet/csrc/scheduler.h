@@ -7,6 +7,7 @@
 #ifndef VN_SCHEDULER_H
 #define VN_SCHEDULER_H
 
+#include "gate.h"
 #include "prefetch.h"
 #include "round_robin.h"
 
@@ -17,7 +18,7 @@ enum { VN_LOSSY_LIMIT = 16 << 20 };
 struct vn_departure {
     uint32_t packet, deq_qdepth; /* deq_qdepth: packets left in the queue */
     uint32_t in_link, bytes;
-    bool counted;          /* in the occupancy of in_link */
+    uint8_t counted;       /* in the occupancy of in_link, as vn_packet.counted */
 };
 
 /* Packets in the queue. */
@@ -29,7 +30,7 @@ SW_ALWAYS bool vn_scheduler_admit(struct vn_net *net, struct vn_link *link, uint
     struct vn_packet *packet = vn_packet_at(net, id);
     struct vn_class *to = &link->classes[class];
     const struct vn_link *in = vn_link_of(net, packet->in_link);
-    bool lossless = in->classes[class].lossless;
+    uint8_t lossless = in->classes[class].lossless;
     if (!lossless && in->lossless != 0 && to->queued_bytes + packet->bytes > VN_LOSSY_LIMIT) return false;
     if (!link->round_robin) {
         vn_fifo_push(net, &to->queue, id);
@@ -40,8 +41,8 @@ SW_ALWAYS bool vn_scheduler_admit(struct vn_net *net, struct vn_link *link, uint
     to->queued_bytes += packet->bytes;
     link->waiting |= (uint8_t)(1u << class);
     if (lossless && !packet->counted) {
-        packet->counted = true;
-        vn_pfc_admitted(net, packet->in_link, class, packet->bytes);
+        packet->counted = lossless;
+        vn_gate_admitted(net, lossless, packet->in_link, class, packet->bytes);
     }
     return true;
 }
@@ -64,7 +65,7 @@ SW_ALWAYS struct vn_departure vn_scheduler_next(struct vn_net *net, struct vn_li
  * occupancy. */
 SW_ALWAYS void vn_scheduler_release(struct vn_net *net, uint32_t class, const struct vn_departure *departure)
 {
-    if (departure->counted) vn_pfc_departed(net, departure->in_link, class, departure->bytes);
+    if (departure->counted) vn_gate_departed(net, departure->counted, departure->in_link, class, departure->bytes);
 }
 
 /* Prefetches a class's next packet. */

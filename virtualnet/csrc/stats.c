@@ -48,11 +48,15 @@ int vn_link_stats(const struct vn_net *net, uint32_t number, struct vn_link_stat
         .refused = link->refused,
         .held_limit = link->limit[0],
         .expired = link->expired,
+        .fc_packets = link->fc_packets,
+        .starved_ps = link->starved_ps,
+        .lost = link->lost,
     };
     const struct vn_link *back = &net->links[number ^ 1]; /* PFC frames over `link` pause what comes in over this one */
     for (uint32_t class = 0; class < VN_CLASSES; class++) {
         out->held_bytes += link->classes[class].held_bytes;
         out->output_bytes += vn_output_bytes(link, class);
+        out->starved_ps += vn_credit_starved(net, link, class);
         if (link->classes[class].held_max > out->held_max) out->held_max = link->classes[class].held_max;
         if (back->classes[class].xoff_since != VN_NEVER) out->paused_ps += net->now - back->classes[class].xoff_since;
     }

@@ -72,6 +72,12 @@ int vn_set_link(struct vn_net *, uint32_t link, uint64_t rate_bps, bool up);
 int vn_set_pfc(struct vn_net *, uint32_t link, uint32_t xoff, uint32_t xon, uint16_t quanta, uint64_t refresh_ps, uint8_t lossless,
                const uint8_t mac[6]);
 
+/* Credits on both directions of a cable, instead of PFC: see credit.c. buffer_bytes: of each lane at either end. A lane's flow control
+ * packets are at least interval_ps apart where it is credits that cause them, and at most period_ps. */
+int vn_set_credits(struct vn_net *, uint32_t link, uint64_t buffer_bytes, uint64_t interval_ps, uint64_t period_ps);
+/* From now on every `every`th flow control packet over this link, or every `every`th other frame, is lost; 0: none. */
+int vn_lose(struct vn_net *, uint32_t link, bool flow_control, uint32_t every);
+
 struct vn_flow_config {
     uint32_t src, dst; /* hosts */
     uint8_t priority;
@@ -110,11 +116,14 @@ struct vn_link_stats {
     uint64_t paused_ps; /* from XOFF to XON, for PAUSEs sent over it; summed over classes */
     uint64_t refused; /* tail drops at its output queues (VN_LOSSY_LIMIT) */
     uint64_t expired; /* PAUSEs of its classes that ran out without a RESUME */
+    uint64_t fc_packets; /* flow control packets of credits, of all classes, the queued ones too */
+    uint64_t starved_ps; /* without credits for the longest frame; summed over classes */
     uint64_t output_bytes; /* now in its output buffer, or on their way there, of all classes; 0 without one */
     /* Where it ends: what came in over it. */
     uint64_t held_max; /* largest ingress occupancy of one lossless class, bytes */
-    uint64_t held_limit; /* XOFF plus headroom */
+    uint64_t held_limit; /* XOFF plus headroom, or, with credits, the buffer */
     uint64_t held_bytes; /* ingress occupancy now, of all lossless classes */
+    uint64_t lost; /* by vn_lose */
 };
 int vn_link_stats(const struct vn_net *, uint32_t link, struct vn_link_stats *);
 
