@@ -11,6 +11,7 @@ _LABELS = {
     "qcn": "QCN",
     "dcqcn": "DCQCN",
     "timely": "TIMELY",
+    "ibcc": "IB CC",
     "pfc": "PFC alone",
     "qcn-in": "QCN at inputs",
     "qcn-os": "QCN-OS, random",

@@ -1,0 +1,100 @@
+"""InfiniBand's congestion control: the index and the rate after BECNs and the timer, what holds after any sequence, and
+that flows share a bottleneck by it, with credits and without."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hosts.algorithms import Cnp, Mark, find_scheme
+from hosts.algorithms.ibcc import IbccNotificationPoint, IbccParameters, IbccReactionPoint
+from topologies.star import star
+from virtualnet import VirtualNetwork
+
+LINE, TIMER = 40e9, 150e-6
+
+
+def becns(rp: IbccReactionPoint, n: int, now_s: float = 0.0) -> None:
+    for _ in range(n):
+        rp.on_cnp(Cnp(Mark.CE), now_s)
+
+
+def test_the_rate_is_the_line_s_over_the_index_and_one() -> None:
+    rp = IbccReactionPoint(LINE, IbccParameters())
+    rp.on_start(0.0)
+    assert (rp.rate_bps, rp.timer_s) == (LINE, None)
+    rates = []
+    for _ in range(4):
+        becns(rp, 1)
+        rates.append(rp.rate_bps)
+    assert rates == [LINE / 2, LINE / 3, LINE / 4, LINE / 5]
+    becns(rp, 1000)
+    assert (rp.ccti, rp.rate_bps) == (127, LINE / 128)
+
+
+def test_the_step_is_a_parameter() -> None:
+    rp = IbccReactionPoint(LINE, IbccParameters(ccti_increase=2, ccti_limit=5))
+    becns(rp, 2)
+    assert rp.ccti == 4
+    becns(rp, 1)
+    assert rp.ccti == 5
+
+
+def test_the_timer_runs_from_the_first_becn_to_index_0() -> None:
+    rp = IbccReactionPoint(LINE, IbccParameters())
+    becns(rp, 3, now_s=1e-3)
+    expired = []
+    while rp.timer_s is not None:
+        expired.append(rp.timer_s)
+        rp.on_timer(rp.timer_s)
+        if len(expired) == 1:
+            becns(rp, 1, now_s=rp.timer_s or 0)  # doesn't start it anew
+    assert expired == pytest.approx([1e-3 + i * TIMER for i in range(1, 5)])
+    assert (rp.ccti, rp.rate_bps) == (0, LINE)
+
+
+@given(st.lists(st.booleans(), max_size=300), st.integers(1, 255), st.integers(1, 300))
+def test_whatever_happens_index_and_rate_stay_in_bounds(events: list[bool], step: int, limit: int) -> None:
+    rp = IbccReactionPoint(LINE, IbccParameters(ccti_increase=step, ccti_limit=limit))
+    now = 0.0
+    for is_becn in events:
+        if is_becn:
+            becns(rp, 1, now)
+        elif rp.timer_s is not None:
+            now = rp.timer_s
+            rp.on_timer(now)
+        assert 0 <= rp.ccti <= limit
+        assert rp.rate_bps == LINE / (1 + rp.ccti)
+        assert (rp.timer_s is None) == (rp.ccti == 0)
+
+
+def test_every_marked_packet_is_answered() -> None:
+    np = IbccNotificationPoint(IbccParameters())
+    assert [np.on_marked(now) for now in (0.0, 1e-9, 2e-9)] == [Cnp(Mark.CE)] * 3
+    assert np.period_s is None
+
+
+@pytest.mark.parametrize("flow_control", ["pfc", "credits"])
+def test_flows_leave_a_short_queue_at_a_bottleneck(flow_control: str) -> None:
+    """Eight at line rate into one: the queue falls below twice the threshold, where no CC leaves all buffers full; the
+    line is used by half at least, and flows get about as much."""
+    topology = replace(star(senders=8, rate_bps=40e9, delay_s=2e-6), flow_control=flow_control)
+    queues, received = {}, {}
+    for scheme in ("ibcc", "pfc"):
+        with VirtualNetwork(topology, find_scheme(scheme).configure()) as network:
+            flows = [network.add_flow(flow) for flow in topology.flows]
+            queue = network.sample(10e-6, [network.queue_bytes("s0", 9)])
+            network.run(until_s=10e-3)
+            before = [flow.stats().received_bytes for flow in flows]
+            network.run(until_s=30e-3)
+            received[scheme] = [flow.stats().received_bytes - was for flow, was in zip(flows, before, strict=True)]
+            queues[scheme] = queue.values[1000:, 0].mean()
+            if scheme == "ibcc":
+                assert all(flow.stats().cnps_sent == flow.stats().marked_ce > 0 for flow in flows)
+    assert queues["ibcc"] < 2 * 28e3 < queues["pfc"] / 10
+    share = 20e-3 * 40e9 / 8 / 8
+    assert sum(received["ibcc"]) > 0.5 * 8 * share
+    assert max(received["ibcc"]) < 2 * min(received["ibcc"])
