@@ -18,17 +18,19 @@ import math
 from dataclasses import dataclass
 
 from .base import CE, Cnp, NotificationPoint, ReactionPoint
-from .parameters import Parameters, parameter
+from .parameters import parameter
+from .red import RedParameters
 from .scheme import Scheme
 
 
 @dataclass(frozen=True)
-class DcqcnParameters(Parameters):
-    """RP, NP and RED. g, f, N, K, T, B: eq. 1 and 2, Fig. 7. What the paper states: f is "fixed at 5", N "50 us in our
-    deployment", K 55 us "in our implementation" (it has to exceed N), R_AI "fixed at 40 Mbps"; the rest is the tuning
-    that its section 5 arrives at. It names no least rate; NICs count in 1 Mb/s."""
+class DcqcnParameters(RedParameters):
+    """RP, NP and RED. g, f, N, K, T, B: eq. 1 and 2, Fig. 7. What the paper states: "initial value of alpha is 1", f is
+    "fixed at 5", N "50 us in our deployment", K 55 us "in our implementation" (it has to exceed N), R_AI "fixed at 40
+    Mbps"; the rest is the tuning that its section 5 arrives at. It names no least rate; NICs count in 1 Mb/s."""
 
     g: float = parameter(1 / 256, "number", "DCQCN: how fast alpha follows the CNPs", least=1e-6, most=1)
+    initial_alpha: float = parameter(1.0, "number", "DCQCN: alpha at a flow's start", least=1e-6, most=1.9)
     f: float = parameter(5, "count", "DCQCN: iterations of fast recovery", name="F", most=1000)
     cnp_interval_s: float = parameter(
         50e-6, "time", "DCQCN: least between CNPs", name="cnp_interval", least=1e-9, most=1
@@ -43,9 +45,6 @@ class DcqcnParameters(Parameters):
     r_ai_bps: float = parameter(40e6, "rate", "DCQCN: step of additive increase", name="R_AI", least=1, most=1e12)
     r_hai_bps: float = parameter(200e6, "rate", "DCQCN: step of hyper increase", name="R_HAI", least=1, most=1e12)
     min_rate_bps: float = parameter(1e6, "rate", "DCQCN: least rate", name="min_rate", least=1, most=1e12)
-    k_min_bytes: float = parameter(5e3, "size", "DCQCN: RED marks from this queue on", name="K_min", most=1e9)
-    k_max_bytes: float = parameter(200e3, "size", "and everything above this one", name="K_max", most=1e9)
-    p_max: float = parameter(0.01, "number", "DCQCN: RED's probability at K_max", name="P_max", most=1)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -53,10 +52,6 @@ class DcqcnParameters(Parameters):
             raise ValueError(
                 f"alpha_timer_s = {self.alpha_timer_s} and cnp_interval_s = {self.cnp_interval_s}: alpha's timer must "
                 "be the longer one, or alpha falls between two CNPs of a congested flow"
-            )
-        if not self.k_min_bytes <= self.k_max_bytes:
-            raise ValueError(
-                f"k_min_bytes = {self.k_min_bytes} and k_max_bytes = {self.k_max_bytes}: 0 <= K_min <= K_max must hold"
             )
 
 
@@ -68,7 +63,7 @@ class DcqcnReactionPoint(ReactionPoint):
         self._parameters = parameters
         self.rate_bps = line_rate_bps  # "there is no slow start": 3.1
         self.target_bps = line_rate_bps
-        self.alpha = 1.0  # "initial value of alpha is 1"
+        self.alpha = parameters.initial_alpha
         self.timer_events = 0  # T
         self.byte_events = 0  # BC
         self._alpha_due_s = 0.0

@@ -35,13 +35,15 @@ def _above_rtt(fields: Mapping[str, float]) -> dict[str, float]:
     return {name: value + _RTT_S if name in ("t_low_s", "t_high_s") else value for name, value in fields.items()}
 
 
+_SETTLED_ALPHA = {"initial_alpha": 0.1}
+"""What flows come to have in the steady state."""
 _OPEN: dict[str, tuple[str, str, dict[str, float]]] = {
     "QCN, a tenth of the samples": ("qcn", "", {"sample_bytes": 1.5e6}),
-    "DCQCN, alpha 0.1 at the start": ("dcqcn", "settled alpha", {}),
+    "DCQCN, alpha 0.1 at the start": ("dcqcn", "", _SETTLED_ALPHA),
     "DCQCN, alpha 0.1 at the start, its timers an RTT": (
         "dcqcn",
-        "settled alpha",
-        {"cnp_interval_s": _RTT_S, "alpha_timer_s": 1.1 * _RTT_S, "rate_timer_s": 1.1 * _RTT_S},
+        "",
+        {**_SETTLED_ALPHA, "cnp_interval_s": _RTT_S, "alpha_timer_s": 1.1 * _RTT_S, "rate_timer_s": 1.1 * _RTT_S},
     ),
     "TIMELY, beta 0.2": ("timely", "", {"beta": 0.2}),
 }

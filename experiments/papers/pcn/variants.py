@@ -1,4 +1,4 @@
-"""What studies run beside PCN, PCN-X, DCQCN and TIMELY: one rule changed, or left out, at a time."""
+"""What studies run beside PCN, PCN-X and TIMELY: one rule changed, or left out, at a time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from collections.abc import Callable
 
 from experiments.experiment import Variant
 from hosts.algorithms import Ack, Cnp, Mark, Scheme, Window, find_scheme
-from hosts.algorithms.dcqcn import DcqcnParameters, DcqcnReactionPoint
 from hosts.algorithms.pcn import REC_RATE_UNIT_BPS, PcnNotificationPoint, PcnParameters
 from hosts.algorithms.pcn_x import PcnXNotificationPoint, PcnXParameters, PcnXReactionPoint
 from hosts.algorithms.timely import TimelyParameters, TimelyReactionPoint
@@ -97,14 +96,6 @@ class OneForAll(PcnNotificationPoint):
         return Cnp(self._decided.setdefault(period, cnp.mark), cnp.rec_rate_bps)
 
 
-class SettledAlpha(DcqcnReactionPoint):
-    """DCQCN whose flows start with the alpha that they come to have in the steady state, not with 1."""
-
-    def __init__(self, line_rate_bps: float, parameters: DcqcnParameters) -> None:
-        super().__init__(line_rate_bps, parameters)
-        self.alpha = 0.1
-
-
 class WholeSteps(TimelyReactionPoint):
     """TIMELY as Algorithm 1 is printed: each RTT makes a whole step, however soon after the one before."""
 
@@ -140,10 +131,6 @@ class LowStart(TimelyReactionPoint):
         self.rate_bps = line_rate_bps / 10
 
 
-def dcqcn_with(reaction_point: type[DcqcnReactionPoint]) -> Scheme:
-    return dataclasses.replace(find_scheme("dcqcn"), reaction_point=reaction_point)
-
-
 def timely_with(reaction_point: type[TimelyReactionPoint]) -> Scheme:
     return dataclasses.replace(find_scheme("timely"), reaction_point=reaction_point)
 
@@ -171,7 +158,6 @@ READINGS = ("pcn_native", "pcn_waited_native", "pcn_left_behind_native")
 """Programs that mark by other readings of "threshold zero"."""
 
 VARIANTS: dict[str, Callable[[], Variant]] = {
-    "settled alpha": lambda: Variant(dcqcn_with(SettledAlpha)),
     "whole steps": lambda: Variant(timely_with(WholeSteps)),
     "falling RTTs": lambda: Variant(timely_with(FallingRtts)),
     "low start": lambda: Variant(timely_with(LowStart)),
