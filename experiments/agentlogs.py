@@ -14,7 +14,7 @@ from experiments.recording import flow_entity
 from experiments.series import Series
 from topologies.model import FlowSpec
 
-_RECEIVED = ("received_bytes", "received_packets", "marked_packets")
+_RECEIVED = ("received_bytes", "received_packets", "marked_packets", "marked_ue_packets")
 
 
 def read_logs(paths: Iterable[Path], flows: Iterable[FlowSpec], series: Series) -> None:

@@ -9,14 +9,16 @@ together, under the group's name, and no rate:
     FLOW      w, alpha, ...                      the RP's other variables, as `ReactionPoint.state` names them
     FLOW      sent_bytes                         frames that have left the host (counter series)
     FLOW      received_bytes                     payload that has arrived (counter series)
-    FLOW      received_packets, marked_packets   packets that have arrived, and of them marked CE (counter series)
+    FLOW      received_packets, marked_packets, marked_ue_packets   packets that have arrived, of them marked CE, and UE
+                                                                    (counter series)
     FLOW      window_packets, window_marked, window_marked_ue   of a window that made a CNP: all, those marked CE, UE
     PORT      waiting_bytes, waiting_packets, pn, tx_paused                 samples of registers
     PORT      output_bytes                                                  of its output buffer, if it has one
     PORT      ingress_bytes                         what came in by it and is inside, if the plan samples it
     PORT      transmitted_bytes, transmitted_packets        counter series, lossless class; at egress, so before an
                                                             output buffer behind a fabric, if there is one
-    PORT      marked_packets, notified_packets              likewise, those of these counters that the program has
+    PORT      marked_packets, marked_ue_packets, notified_packets   likewise, those of these counters that there are
+    PORT      tcd_state                                 sample of TCD's register, if the program has it
     LINK      pause, resume                                                 PFC frames sent over it (counter series)
     LINK      xoff                                                          1 while they say stop
 """
@@ -67,12 +69,13 @@ class LinkRecord:
 
 @dataclass(frozen=True)
 class PortRecord:
-    """Packets of the lossless class that a port transmitted, how many it marked or sent messages for as an output, and
-    the messages because of what it has inside as an input; `rate_bps` nominal."""
+    """Packets of the lossless class that a port transmitted, how many it marked or sent messages for as an output, how
+    many it marked UE, and the messages because of what it has inside as an input; `rate_bps` nominal."""
 
     transmitted: int
     rate_bps: float
     marked: int = 0
+    marked_ue: int = 0
     notified: int = 0
 
 

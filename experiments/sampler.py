@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from controller.constants import index
 from controller.switch import SwitchClient
 from experiments.series import Series
 from topologies.model import Endpoint, Topology
 
-_QUEUE = ("waiting_bytes", "waiting_packets", "pn", "tx_paused")
+_QUEUE = ("waiting_bytes", "waiting_packets", "pn", "tx_paused", "tcd_state")
+"""By port and class; what a scheme's program alone has comes last."""
 INSIDE = ("waiting_packets", "waiting_bytes", "held_bytes", "pn")
 """Registers that count what is inside a switch, and must be back at 0 when nothing is."""
-MARKS = ("marked", "notified")
-"""Counters of which a program has one or both, by port and class: packets that an output marked or sent a message for,
-and messages because of what an input has inside."""
+MARKS = ("marked", "marked_ue", "notified")
+"""Counters of which a program has some, by port and class: packets that an output marked (CE) or sent a message for,
+those that it marked UE, and messages because of what an input has inside."""
+
+
+def queue_registers(there: Iterable[str]) -> list[str]:
+    """Those of a sampled port, of those that its switch's program has."""
+    names = set(there)
+    return [name for name in _QUEUE if name in names]
 
 
 class Clock:
@@ -52,7 +59,7 @@ class Sampler:
         seen: list[int] = []
         for port in self._queues:
             switch, cell = self._switches[port.node], index(port.port)
-            for register in _QUEUE:
+            for register in queue_registers(switch.registers()):
                 before = self._clock.now()
                 value = switch.read_register(register, cell)
                 self.series.add((before + self._clock.now()) / 2, str(port), register, value)

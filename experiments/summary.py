@@ -54,6 +54,7 @@ _SHAPE: dict[str, Any] = {
         "*": {
             "transmitted": int,
             "marked": int,
+            "marked_ue": int,
             "notified": int,
             "queue_bytes_mean": _OPTIONAL,
             "queue_bytes_max": _OPTIONAL,
@@ -208,6 +209,7 @@ def _port(name: str, recording: Recording) -> dict[str, Any]:
     return {
         "transmitted": port.transmitted,
         "marked": port.marked,
+        "marked_ue": port.marked_ue,
         "notified": port.notified,
         "queue_bytes_mean": metrics.step_mean(times, queue, *span) if sampled else None,
         "queue_bytes_max": float(np.max(queue[inside])) if sampled else None,

@@ -15,14 +15,13 @@ from experiments.experiment import Variant
 from experiments.plan import LinkRate, Plan
 from experiments.progress import RunProgress
 from experiments.recording import FlowRecord, LinkRecord, PortRecord, Recording, flow_entity
-from experiments.sampler import INSIDE, MARKS
+from experiments.sampler import INSIDE, MARKS, queue_registers
 from experiments.series import Series
 from experiments.versions import versions
 from hosts.algorithms import Cnp, SchemeError, Window, find_scheme
 from topologies.model import Endpoint
 from virtualnet import Samples, Source, VirtualFlow, VirtualNetwork
 
-_QUEUE = ("waiting_bytes", "waiting_packets", "pn", "tx_paused")
 _DRAIN_S, _DRAIN_STEP_S = 1.0, 1e-3
 """How long the network may take to empty after the run, and how often that is looked at; simulated time."""
 
@@ -172,7 +171,7 @@ class _Run:
             [
                 (str(port), name, network.register(port.node, name, index(port.port)))
                 for port in sampling.queues
-                for name in _QUEUE
+                for name in queue_registers(network.switches[port.node].registers())
             ]
             + [
                 (str(port), "output_bytes", network.output_bytes(port.node, port.port))
@@ -213,6 +212,7 @@ class _Run:
                 (entity, "received_bytes", network.flow_received(flow.id)),
                 (entity, "received_packets", network.flow_received_packets(flow.id)),
                 (entity, "marked_packets", network.flow_marked_packets(flow.id)),
+                (entity, "marked_ue_packets", network.flow_marked_ue_packets(flow.id)),
             ]
         self._sample(self._plan.sampling.flows_s, sources)
 

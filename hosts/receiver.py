@@ -79,10 +79,10 @@ class Receiver:
         self._library.received_clear(self.handle)
         self._flows.clear()
 
-    def progress(self) -> dict[int, tuple[int, int, int]]:
-        """What has come so far, by flow: payload in bytes, packets, and how many of them marked CE."""
+    def progress(self) -> dict[int, tuple[int, int, int, int]]:
+        """What has come so far, by flow: payload in bytes, packets, and how many of them marked CE and UE."""
         flows = self._flows.values()
-        return {flow.flow: (flow.payload_bytes, flow.packets, flow.marked_ce) for flow in flows}
+        return {flow.flow: (flow.payload_bytes, flow.packets, flow.marked_ce, flow.marked_ue) for flow in flows}
 
     def stats(self) -> tuple[stats.ReceivedFlow, ...]:
         since = self._clock.since_epoch

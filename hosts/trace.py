@@ -25,7 +25,7 @@ class FlowTrace:
         self._clock = clock
         self._last_s = 0.0
         self._sent: dict[int, int] = {}
-        self._received: dict[int, tuple[int, int, int]] = {}
+        self._received: dict[int, tuple[int, int, int, int]] = {}
 
     def on_timer(self, now_s: float) -> None:
         """Call when `timer_s` has come, after `Nic.advance`."""

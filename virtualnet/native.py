@@ -23,8 +23,8 @@ FAILED, UNTIL, BUDGET, FINISHED, RETURN, CALLBACK = range(6)
 (
     REGISTER, COUNTER_PACKETS, COUNTER_BYTES, QUEUE_PACKETS, QUEUE_BYTES, HELD_BYTES, XOFF_SENT, PAUSE_SENT,
     RESUME_SENT, LINK_BYTES, OUTPUT_BYTES, FLOW_RATE, FLOW_SENT_BYTES, FLOW_RECEIVED_PAYLOAD, FLOW_RECEIVED_PACKETS,
-    FLOW_MARKED_PACKETS,
-) = range(16)  # fmt: skip
+    FLOW_MARKED_PACKETS, FLOW_MARKED_UE_PACKETS,
+) = range(17)  # fmt: skip
 
 _u8, _u16, _u32, _u64, _i64 = ctypes.c_uint8, ctypes.c_uint16, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_int64
 _double, _handle, _text, _int, _bool = ctypes.c_double, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int, ctypes.c_bool

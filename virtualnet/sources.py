@@ -87,6 +87,10 @@ class Sources:
         """Packets of the flow that have arrived marked CE."""
         return Source(f"flow {flow} marked", native.FLOW_MARKED_PACKETS, self.flows[flow].index)
 
+    def flow_marked_ue_packets(self, flow: int) -> Source:
+        """Likewise marked UE."""
+        return Source(f"flow {flow} marked UE", native.FLOW_MARKED_UE_PACKETS, self.flows[flow].index)
+
     def _switch(self, name: str) -> VirtualSwitch:
         self.topology.switch(name)
         return self.switches[name]

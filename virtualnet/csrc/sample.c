@@ -42,6 +42,7 @@ static double value_of(struct vn_net *net, const struct vn_source_spec *spec)
     case VN_FLOW_RECEIVED_PAYLOAD: return (double)flow->received_payload;
     case VN_FLOW_RECEIVED_PACKETS: return (double)flow->received;
     case VN_FLOW_MARKED_PACKETS: return (double)flow->marked_ce;
+    case VN_FLOW_MARKED_UE_PACKETS: return (double)flow->marked_ue;
     }
     return 0.0;
 }

@@ -145,6 +145,7 @@ enum vn_source {
     VN_FLOW_RECEIVED_PAYLOAD = 13,
     VN_FLOW_RECEIVED_PACKETS = 14,
     VN_FLOW_MARKED_PACKETS = 15, /* marked CE, of those received */
+    VN_FLOW_MARKED_UE_PACKETS = 16, /* likewise UE */
 };
 struct vn_source_spec {
     uint32_t source, object, number, index;
