@@ -76,6 +76,9 @@ struct metadata_t {
     bit<1>  marked;   // by NP-ECN by time
     bit<32> pn;       // before this departure
     bit<32> left_bytes;  // that wait in its port and class when it has departed
+#ifdef TELLS_RESUME
+    time_us_t resumed_at;  // if this is the first departure since a RESUME, otherwise 0
+#endif
     bit<1>  send_pfc; // a PAUSE or RESUME is due out of ingress_port
 }
 

@@ -23,6 +23,11 @@ register<bit<1>, index_t>(N_INDEXES) tx_paused;
 register<time_us_t, index_t>(N_INDEXES) tx_pause_expiry;
 // Of an egress port and class: packets that a pause held up and that haven't left since.
 register<bit<32>, index_t>(N_INDEXES) pn;
+#ifdef TELLS_RESUME
+// Of an egress port and class: when it was resumed, until a packet departs; 0 if it wasn't. For marking points that go by
+// RESUME: a program that has one defines TELLS_RESUME.
+register<time_us_t, index_t>(N_INDEXES) resumed_at;
+#endif
 
 // Frames of PFC have one length, so only their number is counted. By port they arrived at, and class.
 counter<index_t>(N_INDEXES, CounterType.packets) pause_received;
@@ -82,6 +87,11 @@ control PfcReceiveClass(in metadata_t meta, in bit<1> enabled, in bit<16> quanta
         tx_paused.write(index, quanta != 0 ? 1w1 : 0);
         tx_pause_expiry.write(index, quanta != 0 ? now + duration : 0);
         pn.write(index, (was_paused == 1 && quanta == 0) ? packets : paused_packets);
+#ifdef TELLS_RESUME
+        bit<48> resumed;
+        resumed_at.read(resumed, index);
+        resumed_at.write(index, (was_paused == 1 && quanta == 0) ? now : resumed);
+#endif
     }
 
     apply {
@@ -142,7 +152,7 @@ control PortAdmit(inout metadata_t meta, in bit<32> length) {
 }
 
 // A packet was dequeued. Sets meta.hold, where `holds` says that a paused port can't depart, meta.pn and left_bytes.
-// A pause that has expired counts as resumed here, at the first packet that notices.
+// A pause that has expired counts as resumed here, at the first packet that notices. With TELLS_RESUME, sets resumed_at.
 control PortDepart(inout metadata_t meta, in bit<32> length, in time_us_t now)(bool holds) {
     index_t index = meta.egress_port ++ meta.class;
 
@@ -170,6 +180,12 @@ control PortDepart(inout metadata_t meta, in bit<32> length, in time_us_t now)(b
         waiting_packets.write(index, hold == 1 ? packets : packets - 1);
         waiting_bytes.write(index, hold == 1 ? bytes : bytes - length);
         pn.write(index, (hold == 1 || before == 0) ? before : before - 1);
+#ifdef TELLS_RESUME
+        bit<48> resumed;
+        resumed_at.read(resumed, index);
+        meta.resumed_at = expired == 1 ? expiry : resumed;
+        resumed_at.write(index, hold == 1 ? resumed : 0);
+#endif
     }
 
     apply {

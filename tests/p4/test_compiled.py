@@ -244,12 +244,20 @@ SCHEME_TABLES["qcn_both"] = SCHEME_TABLES["qcn_in"] | {
         "no_qcn_out",
     )
 }
+SCHEME_TABLES["tcd"] = SCHEME_TABLES["dcqcn"] | {
+    "tcd_config": (
+        {"port": ("EXACT", 9)},
+        {"set_tcd": {"max_ton_us": 48, "empty_bytes": 32, "looks": 8}, "no_tcd": {}},
+        "no_tcd",
+    ),
+}
 SCHEME_REGISTERS: dict[str, dict[str, int]] = {
     "pcn": {},
     "pcn_left_behind": {},
     "pcn_waited": {},
     "pcn_time": {"busy": 64, "resumed": 64},
     "dcqcn": {},
+    "tcd": {"resumed_at": 48, "tcd_state": 2, "tcd_since": 48, "tcd_bytes": 32, "tcd_not_fallen": 8},
     "qcn": {"sampled_bytes": 32, "sampled_feedback": 6, "sample_after_bytes": 32},
     "qcn_in": {
         "held_bytes": 32,
@@ -285,6 +293,7 @@ SIZES = {
 SIZES["qcn_both"] = SIZES["qcn_in"]
 SCHEME_COUNTERS = {name: {"marked": "BOTH"} for name in SCHEME_TABLES}
 SCHEME_COUNTERS["pcn_time"] |= {"marked_by_time": "PACKETS", "marked_by_counter": "PACKETS"}
+SCHEME_COUNTERS["tcd"] |= {"marked_ue": "BOTH"}
 SCHEME_COUNTERS["qcn_in"] = {"notified": "BOTH"}
 SCHEME_COUNTERS["qcn_both"] = {"notified": "BOTH", "marked": "BOTH"}
 # What a scheme makes packets of its own with, whoever pauses the queues.
@@ -371,8 +380,15 @@ def test_registers_that_belong_together_change_in_one_action(program: str) -> No
         for action in document["actions"]
     ]
     departure = {"tx_paused", "tx_pause_expiry", "waiting_packets", "waiting_bytes", "pn"}
+    of_scheme = SCHEME_REGISTERS[top_of(program)]
+    departure |= {"resumed_at"} & set(of_scheme)
     assert departure in touched
-    for group in (departure, *([] if is_native(program) else [set(EMULATION_REGISTERS)])):
+    states = {name for name in of_scheme if name.startswith("tcd_")}
+    for group in (
+        departure,
+        *([] if is_native(program) else [set(EMULATION_REGISTERS)]),
+        *([states] if states else []),
+    ):
         writers = [names for names in touched if names & group and len(names) > 1]
         assert writers
         assert all(names <= group for names in writers)

@@ -57,7 +57,8 @@ struct driver *driver_open(const char *path, char *error)
 }
 
 /* A new packet: parser, checksums, ingress. The frame ends where readable memory that the sanitizers watch ends. */
-void driver_ingress(struct driver *d, const uint8_t *frame, uint32_t length, uint16_t port)
+/* At `now`, us. */
+void driver_ingress(struct driver *d, const uint8_t *frame, uint32_t length, uint16_t port, uint64_t now)
 {
     struct sw_packet *p = &d->packet;
     const struct sw_program *program = d->instance->program;
@@ -71,6 +72,7 @@ void driver_ingress(struct driver *d, const uint8_t *frame, uint32_t length, uin
     p->data = d->buffer + program->headroom;
     p->length = p->length_register = length;
     p->std.ingress_port = port;
+    p->std.ingress_global_timestamp = now;
     p->std.packet_length = length;
     p->req = (struct sw_requests){SW_NONE, SW_NONE, SW_NONE, SW_NONE, SW_NONE, 0};
     d->log[0] = 0;

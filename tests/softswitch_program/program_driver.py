@@ -64,8 +64,9 @@ class Driver:
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, tb: TracebackType | None) -> None:
         _library().driver_close(self._handle)
 
-    def ingress(self, frame: bytes, port: int = 1) -> Driver:
-        _library().driver_ingress(self._handle, frame, len(frame), port)
+    def ingress(self, frame: bytes, port: int = 1, now: int = 0) -> Driver:
+        """At `now`, us."""
+        _library().driver_ingress(self._handle, frame, len(frame), port, ctypes.c_uint64(now))
         return self
 
     def queued(self, enqueued_at: int, now: int, depth: int) -> Driver:

@@ -115,6 +115,19 @@ def test_both_variants_mark_the_same_packets(scheme: str, xoff_bytes: float) -> 
     assert (pauses > 0) == (xoff_bytes == 50e3)
 
 
+def test_both_variants_of_tcd_mark_alike_behind_a_pause() -> None:
+    """Likewise: as many UE, as many CE."""
+    seen = []
+    for program, pfc in (("tcd", False), ("tcd_native", True)):
+        topology = tree(2, out_bps=5e9, xoff_bytes=50e3)
+        with VirtualNetwork(topology, find_scheme("tcd").configure(), program=program, pfc=pfc) as network:
+            assert incast(network, 2, 2_000_000).run(until_s=0.1, finish=True)
+            flows = [flow.stats() for flow in network.flows.values()]
+            seen.append([sum(getattr(one, mark) for one in flows) for mark in ("marked_ue", "marked_ce")])
+    assert seen[0][0] > 3000
+    assert seen[0] == pytest.approx(seen[1], abs=40)
+
+
 def test_both_variants_leave_as_many_unmarked_behind_a_pause() -> None:
     """Here a switch itself is paused, s0. By recirculation packets change their order; the numbers are the same."""
     seen = []
