@@ -9,6 +9,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 
@@ -66,9 +69,22 @@ def _power_integral(b: float, span: float, shift: float) -> float:
     return (math.exp(b * span - shift) - math.exp(-shift)) / b
 
 
+class FlowSizes(Protocol):
+    """A distribution of flow sizes, in bytes."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def mean_bytes(self) -> float: ...
+
+    def sample(self, random: np.random.Generator, count: int) -> list[int]:
+        """`count` sizes, in whole bytes."""
+
+
 @dataclass(frozen=True)
-class FlowSizes:
-    """A distribution of flow sizes: a share of the flows is in each class."""
+class ClassSizes:
+    """A share of the flows is in each class."""
 
     name: str
     shares: tuple[float, ...]
@@ -88,7 +104,52 @@ class FlowSizes:
         return [round(float(size)) for size in sizes]
 
 
-def from_table(name: str, number: Sequence[float], traffic: Sequence[float]) -> FlowSizes:
+@dataclass(frozen=True)
+class CdfSizes:
+    """By percentiles, between which sizes are uniform. `points`: a size, and the share of the flows up to it.
+
+    Raises ValueError where they make no distribution.
+    """
+
+    name: str
+    points: tuple[tuple[float, float], ...]
+
+    def __post_init__(self) -> None:
+        sizes, shares = zip(*self.points, strict=True) if self.points else ((), ())
+        if len(sizes) < 2 or shares[0] != 0 or shares[-1] != 1:
+            raise ValueError(f"{self.name}: shares must begin with 0 and end with 1")
+        if min(sizes) < 0 or any(b <= a for a, b in pairwise(sizes)) or any(b < a for a, b in pairwise(shares)):
+            raise ValueError(f"{self.name}: sizes must rise, and shares not fall")
+
+    @property
+    def mean_bytes(self) -> float:
+        return sum((b - a) * (low + high) / 2 for (low, a), (high, b) in pairwise(self.points))
+
+    def sample(self, random: np.random.Generator, count: int) -> list[int]:
+        sizes, shares = np.array(self.points).T
+        return [max(1, round(float(size))) for size in np.interp(random.random(count), shares, sizes)]
+
+
+def read_cdf(path: Path) -> CdfSizes:
+    """A file of lines `SIZE PERCENT`, as traffic generators have them; `#` begins a comment. Raises ValueError that
+    names the file, and the line."""
+    points = []
+    for number, line in enumerate(path.read_text().splitlines(), start=1):
+        words = line.partition("#")[0].split()
+        if not words:
+            continue
+        try:
+            size, percent = map(float, words)
+        except ValueError:
+            raise ValueError(f"{path}:{number}: a size in bytes and a percentage are needed, not {line!r}") from None
+        points.append((size, percent / 100))
+    try:
+        return CdfSizes(path.stem, tuple(points))
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+
+
+def from_table(name: str, number: Sequence[float], traffic: Sequence[float]) -> ClassSizes:
     """The distribution with Table 1's shares by number and by traffic (percent; they needn't add up to 100 exactly).
 
     The shares fix each class's mean up to one factor, the mean of all. It is bounded by the classes' ends: its value
@@ -103,13 +164,26 @@ def from_table(name: str, number: Sequence[float], traffic: Sequence[float]) -> 
         raise ValueError(f"{name}: shares by number and by traffic contradict each other")
     mean = math.sqrt(least * most)
     classes = [SizeClass(low, high, mean * ratio) for low, high, ratio in zip(ends, ends[1:], ratios, strict=False)]
-    return FlowSizes(name, tuple(shares), tuple(classes))
+    return ClassSizes(name, tuple(shares), tuple(classes))
 
 
 W1 = from_table("W1", (80.14, 10.32, 9.12, 0.41), (3.08, 5.89, 83.8, 7.04))
 """Web-server rack at Facebook. [Table 1]"""
 W2 = from_table("W2", (70.79, 16.59, 3.52, 9.1), (0.22, 1.56, 1.53, 96.7))
 """Hadoop cluster at Facebook. [Table 1]"""
+
+HADOOP = CdfSizes("Hadoop", (
+    (0, 0), (100, 0.01), (200, 0.02), (300, 0.05), (350, 0.15), (400, 0.2), (500, 0.3), (600, 0.4), (700, 0.5),
+    (1e3, 0.6), (2e3, 0.67), (7e3, 0.7), (30e3, 0.72), (50e3, 0.82), (80e3, 0.87), (120e3, 0.9), (300e3, 0.95),
+    (1e6, 0.975), (2e6, 0.99), (10e6, 1),
+))  # fmt: skip
+"""Hadoop at Facebook, by the percentiles that HPCC's authors publish with their simulator; TCD's paper names one, 90%
+below 120 KB."""
+WEB_SEARCH = CdfSizes("WebSearch", (
+    (0, 0), (10e3, 0.15), (20e3, 0.2), (30e3, 0.3), (50e3, 0.4), (80e3, 0.53), (200e3, 0.6), (1e6, 0.7), (2e6, 0.8),
+    (5e6, 0.9), (10e6, 0.97), (30e6, 1),
+))  # fmt: skip
+"""Web search (DCTCP), likewise; TCD's paper: 90% below 5 MB."""
 
 
 def arrivals_per_s(load: float, rate_bps: float, sizes: FlowSizes, payload_bytes: int, frame_bytes: int) -> float:

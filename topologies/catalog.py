@@ -13,6 +13,7 @@ from topologies.clos import clos
 from topologies.compact import compact
 from topologies.dumbbell import dumbbell
 from topologies.fat_tree import fat_tree
+from topologies.head_of_line import head_of_line
 from topologies.model import Topology, TopologyError, Value
 from topologies.parking_lot import parking_lot
 from topologies.star import star
@@ -24,6 +25,7 @@ TOPOLOGIES: dict[str, Callable[..., Topology]] = {
     "fat-tree": fat_tree,
     "clos": clos,
     "star": star,
+    "head-of-line": head_of_line,
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,8 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.workloads import (
+    HADOOP,
     W1,
     W2,
+    WEB_SEARCH,
+    CdfSizes,
     FlowSizes,
     SizeClass,
     arrivals_per_s,
@@ -20,6 +24,7 @@ from experiments.workloads import (
     incast_flows,
     poisson_flows,
     poisson_times,
+    read_cdf,
 )
 
 TABLE_1 = [
@@ -125,3 +130,38 @@ def test_the_seed_decides() -> None:
 
     assert made(1) == made(1)
     assert made(1) != made(2)
+
+
+@pytest.mark.parametrize(("sizes", "at", "share"), [(HADOOP, 120e3, 0.9), (WEB_SEARCH, 5e6, 0.9)])  # 3.9, 3.10
+def test_percentiles_are_those_that_are_given(sizes: CdfSizes, at: float, share: float) -> None:
+    drawn = np.array(sizes.sample(np.random.default_rng(1), 100_000))
+    assert np.mean(drawn <= at) == pytest.approx(share, abs=0.005)
+    assert drawn.mean() == pytest.approx(sizes.mean_bytes, rel=0.03)
+    assert drawn.min() >= 1
+    assert drawn.max() <= sizes.points[-1][0]
+
+
+def test_a_file_of_percentiles_is_a_distribution(tmp_path: Path) -> None:
+    path = tmp_path / "mine.txt"
+    path.write_text("# size, percent\n0 0\n1000 50  # half\n\n3000 100\n")
+    sizes = read_cdf(path)
+    assert sizes == CdfSizes("mine", ((0.0, 0.0), (1000.0, 0.5), (3000.0, 1.0)))
+    assert sizes.mean_bytes == 0.5 * 500 + 0.5 * 2000
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("0 0\nabc\n", r"mine.txt:2: a size in bytes and a percentage are needed, not 'abc'"),
+        ("0 0\n1000 50\n", "shares must begin with 0 and end with 1"),
+        ("", "shares must begin with 0 and end with 1"),
+        ("0 0\n1000 60\n500 100\n", "sizes must rise, and shares not fall"),
+        ("0 0\n500 60\n1000 50\n2000 100\n", "sizes must rise, and shares not fall"),
+    ],
+)
+def test_a_file_that_is_none_says_where(text: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "mine.txt"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=message) as error:
+        read_cdf(path)
+    assert "mine.txt" in str(error.value)

@@ -11,6 +11,7 @@ from topologies import catalog
 from topologies.clos import clos
 from topologies.dumbbell import dumbbell
 from topologies.fat_tree import fat_tree
+from topologies.head_of_line import P3, head_of_line
 from topologies.model import Topology, TopologyError, make_racks
 from topologies.parking_lot import parking_lot
 
@@ -136,3 +137,20 @@ def test_the_first_pair_of_the_dumbbell_has_twice_as_many_flows(flows: int) -> N
 def test_what_can_not_be_built_is_refused(name: str, options: dict[str, int], message: str) -> None:
     with pytest.raises(TopologyError, match=message):
         catalog.build(name, options)
+
+
+def test_head_of_line_is_tcd_s_network() -> None:  # 3.4, 3.6, 3.7
+    topology = head_of_line()
+    assert links_of(topology, "s0", "r0")[1:3] == links_of(topology, "s1", "r1")[1:3] == ["t0->l0", "l0->t1"]
+    assert links_of(topology, "s2", "r0") == ["s2->t2", "t2->l0", "l0->t1", "t1->r0"]
+    assert links_of(topology, "a14", "r1") == ["a14->t1", "t1->r1"]
+    assert topology.link_at(P3.node, P3.port).rate_bps == 40e9
+    assert topology.link_name(P3.node, P3.port) == "t1->r1"
+    way = [topology.link_at(name, 0).rate_bps for name in ("s0", "s1", "s2", "a0")]
+    assert way == [20e9, 20e9, 40e9, 40e9]
+    delays = [topology.link_at(end.node, end.port).delay_s for end in topology.path("s0", "r0")]
+    assert sum(delays) * 40e9 / 8 == pytest.approx(80e3)
+    assert (topology.number("xoff_bytes"), topology.number("xon_bytes")) == (320e3, 318e3)
+    assert head_of_line(xoff_bytes=100e3).number("xon_bytes") == 98e3
+    with pytest.raises(TopologyError, match="0 bursting hosts; at least 1 is needed"):
+        head_of_line(bursting=0)
