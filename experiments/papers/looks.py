@@ -20,6 +20,10 @@ _LABELS = {
     "qcn-out": "QCN at buffered outputs",
     "qcn-both": "QCN at both",
     "qcn-t": "QCN-T",
+    "red": "RED",
+    "tcd": "TCD",
+    "dcqcn-tcd": "DCQCN with TCD",
+    "timely-tcd": "TIMELY with TCD",
 }
 
 

@@ -1,0 +1,14 @@
+"""TCD (SIGCOMM'21): congestion detection in three states."""
+
+from __future__ import annotations
+
+from experiments.experiment import Paper
+from experiments.papers.tcd.fig11 import Fig11
+from experiments.papers.tcd.fig12 import Fig12
+from experiments.papers.tcd.fig14 import Fig14
+from experiments.papers.tcd.fig15 import Fig15
+from experiments.papers.tcd.fig15b import Fig15b
+from experiments.papers.tcd.table3 import Table3
+from experiments.papers.tcd.undetermined import Undetermined
+
+PAPER = Paper(3, "TCD (SIGCOMM'21)", (Undetermined(), Fig11(), Fig12(), Table3(), Fig14(), Fig15(), Fig15b()))

@@ -1,0 +1,69 @@
+"""Fig. 11: one port congested, the one before it undetermined; who marks whom."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from experiments.charts import Chart, Line, curve
+from experiments.checks import Check
+from experiments.experiment import Experiment, Run
+from experiments.outcomes import Outcome, Outcomes
+from experiments.papers.looks import label
+from experiments.papers.tcd.claims import RED, TCD
+from experiments.papers.tcd.undetermined import BIN_S, CE, UE, network, numbers, rows, shares
+from experiments.parameters import Value
+from experiments.plan import PAYLOAD_BYTES, Plan, known_fields, plan_of
+from experiments.plan import numbers as given_numbers
+from experiments.recording import Recording
+from topologies.compact import P0_S0
+
+DURATION_S = 60e-3
+_DRAWN = {"F0, UE": (0, UE), "F0, CE": (0, CE), "F1, CE": (1, CE)}
+
+
+class Fig11(Experiment):
+    name = "tcd-fig11"
+    title = "An undetermined port marks UE, the congested one CE"
+    source = "5.1.1, Fig. 11"
+    schemes = (TCD, RED)
+    about = (
+        "Two switches, as in PCN's Fig. 1, with links of 10 Gb/s and 4 us. F0 sends 1 Gb/s to R0, F1 8 Gb/s to R1; A0, "
+        "behind the second switch, sends to R1 at line rate for 20 ms. Nobody controls congestion: R1's port is "
+        "congested, and PAUSE makes the port between the switches undetermined. Shares of the packets that arrive in "
+        "2 ms, from 4 ms after A0's start or end on. `pcn run tcd` runs it live, too."
+    )
+
+    def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
+        for scheme in schemes:
+            yield Run({"scheme": scheme, "seed": 1}, scheme)
+
+    def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
+        topology = network(10e9, 4e-6, DURATION_S, PAYLOAD_BYTES)
+        fields = known_fields(scheme, given_numbers(values))
+        plan = plan_of(self.name, scheme, seed, topology, DURATION_S, fields, [P0_S0], 50e-6)
+        return replace(plan, sampling=replace(plan.sampling, flows_s=BIN_S / 8))
+
+    def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
+        curves = {}
+        for name, (flow, mark) in _DRAWN.items():
+            starts, found = shares(recording, flow, mark, (0.0, DURATION_S))
+            curves[name] = (((starts + BIN_S / 2) * 1e3).round(6).tolist(), found.round(6).tolist())
+        return Outcome(run.keys, numbers(recording), curves)
+
+    def checks(self, outcomes: Outcomes) -> list[Check]:
+        found = []
+        for scheme in outcomes.among((TCD, RED)):
+            (outcome,) = outcomes.where(scheme=scheme)
+            found += rows(f"{label(scheme)}, ", scheme, outcome.numbers, 0.99, 0.0)
+        return found
+
+    def charts(self, outcomes: Outcomes) -> list[Chart]:
+        charts = []
+        for scheme in map(str, outcomes.values("scheme")):
+            lines: list[Line] = []
+            for outcome in outcomes.where(scheme=scheme):
+                for number, name in enumerate(_DRAWN):
+                    lines.append(replace(curve(name, *outcome.curves[name]), colour=f"flow{number}"))
+            charts.append(Chart(label(scheme), "Time (ms)", "Share of the packets", lines, top=1.05))
+        return charts

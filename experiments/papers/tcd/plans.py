@@ -1,0 +1,98 @@
+"""The networks that TCD's paper runs, and the victims' traffic."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from experiments import measure
+from experiments.metrics import Array
+from experiments.parameters import Value
+from experiments.plan import HEADER_BYTES, PAYLOAD_BYTES, Plan, known_fields, numbers, plan_of
+from experiments.recording import FlowRecord, Recording
+from experiments.workloads import HADOOP, arrivals_per_s, poisson_flows, poisson_times
+from topologies.head_of_line import P1, P2, P3, head_of_line
+from topologies.model import FlowSpec
+
+LINE_BPS, SENDER_BPS = 40e9, 20e9
+BURSTING = tuple(f"a{i}" for i in range(15))
+SEEDS = (1, 2, 3, 4, 5)
+SENDERS_LOAD = 0.6
+ARRIVALS_S, DURATION_S = 100e-3, 120e-3
+WITHIN = 0.05
+_FRAME_BYTES = PAYLOAD_BYTES + HEADER_BYTES
+TRAFFIC = (
+    "Fig. 2's network: 40 Gb/s, S0's and S1's links 20 Gb/s, 4 us each. Hadoop flows arrive at random for 100 ms from "
+    "S0 to R0, the victims, and from S1 to R1, with a load of 0.6 of their links each, drawn until "
+    "they bring it within 5%"
+)
+
+
+def victims_plan(name: str, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
+    """Fig. 2's network with Hadoop flows of S0 and S1, and what A0 to A14 send at once, equal for all schemes.
+
+    `values`: `bursts_load`, of R1's link, in Hadoop flows; or `burst_bytes`, of each host, once in a millisecond on
+    average; and fields of the scheme's parameters, of which those that it hasn't change nothing.
+    """
+    given = numbers(values)
+    load, burst_bytes = given.pop("bursts_load", 0.5), given.pop("burst_bytes", 0.0)
+    flows: list[FlowSpec] = []
+    for stream, (sender, receiver) in enumerate((("s0", "r0"), ("s1", "r1"))):
+        random = np.random.default_rng([seed, stream])
+        flows += _hadoop(random, SENDERS_LOAD * SENDER_BPS, (sender,), receiver, sender, len(flows))
+    random = np.random.default_rng([seed, 2])
+    if burst_bytes:
+        for start_s in poisson_times(random, 1e3, ARRIVALS_S):
+            flows += [
+                FlowSpec(number, host, "r1", start_s, round(burst_bytes), group="bursts")
+                for number, host in enumerate(BURSTING, start=len(flows))
+            ]
+    else:
+        flows += _hadoop(random, load * LINE_BPS, BURSTING, "r1", "bursts", len(flows))
+    topology = replace(head_of_line(), flows=tuple(flows))
+    return plan_of(name, scheme, seed, topology, DURATION_S, known_fields(scheme, given), [P2, P1, P3], 0.5e-3)
+
+
+def _hadoop(
+    random: np.random.Generator, offered_bps: float, senders: tuple[str, ...], receiver: str, group: str, first_id: int
+) -> list[FlowSpec]:
+    """Flows that together bring this rate of frames, within 5%: in 100 ms there are few large ones, and what is drawn
+    first may bring far less or more."""
+    per_s = arrivals_per_s(1.0, offered_bps, HADOOP, PAYLOAD_BYTES, _FRAME_BYTES) / len(senders)
+    expected = offered_bps / 8 * ARRIVALS_S * PAYLOAD_BYTES / _FRAME_BYTES
+    drawn: list[FlowSpec] = []
+    while abs(sum(flow.size_bytes or 0 for flow in drawn) - expected) > WITHIN * expected:
+        drawn = poisson_flows(random, HADOOP, per_s, ARRIVALS_S, senders, receiver, group, first_id)
+    return drawn
+
+
+def victims(recording: Recording) -> list[FlowRecord]:
+    return [flow for flow in recording.flows if flow.src == "s0"]
+
+
+def times_us(recording: Recording, group: str, least: float = 0.0, most: float = float("inf")) -> Array:
+    """Completion times of a group's flows of so many bytes. One that is still going counts with the time it had."""
+    return np.array([
+        (recording.duration_s - flow.start_s if flow.fct_s is None else flow.fct_s) * 1e6
+        for flow in recording.flows
+        if flow.group == group and least <= flow.sent_bytes < most
+    ])  # fmt: skip
+
+
+SIZES = {"< 10 KB": (0.0, 10e3), "10 to 100 KB": (10e3, 100e3), "100 KB to 1 MB": (100e3, 1e6), "> 1 MB": (1e6, 1e12)}
+
+
+def victims_numbers(recording: Recording) -> dict[str, float | None]:
+    """Shares of the victims with a packet marked CE, and UE; mean completion times in us, theirs by size, and the
+    bursts'."""
+    found = victims(recording)
+    return {
+        "victims": float(len(found)),
+        "ce_share": sum(flow.marked_packets > 0 for flow in found) / len(found) if found else None,
+        "ue_share": sum(flow.marked_ue_packets > 0 for flow in found) / len(found) if found else None,
+        "mean_us": measure.mean(times_us(recording, "s0")),
+        **{f"mean_us {name}": measure.mean(times_us(recording, "s0", *ends)) for name, ends in SIZES.items()},
+        "bursts_us": measure.mean(times_us(recording, "bursts")),
+    }

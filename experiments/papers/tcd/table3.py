@@ -1,0 +1,97 @@
+"""Table 3: victims of head-of-line blocking that are taken for congested flows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from experiments.charts import Chart
+from experiments.checks import Check, at_most, between
+from experiments.experiment import Experiment, Run
+from experiments.outcomes import Outcome, Outcomes, percent
+from experiments.papers.looks import label
+from experiments.papers.tcd.claims import DCQCN, DCQCN_TCD, PAPER_ALPHA, VICTIMS
+from experiments.papers.tcd.plans import SEEDS, TRAFFIC, victims_numbers, victims_plan
+from experiments.parameters import Value
+from experiments.plan import Plan
+from experiments.recording import Recording
+
+LOADS = (0.3, 0.5, 0.65)
+LOAD = 0.5
+"""The paper names none; this one is compared with it."""
+_LOOKS = (1, 3)
+_DCQCN_ALPHA = 1.0
+"""Of DCQCN's own paper."""
+
+
+class Table3(Experiment):
+    name = "tcd-table3"
+    title = "Victims that are taken for congested"
+    source = "5.1.3, Table 3"
+    schemes = (DCQCN, DCQCN_TCD)
+    about = (
+        f"{TRAFFIC}; A0 to A14 start Hadoop flows of one size at once, to R1. Their load together is that part of R1's "
+        "link that the rows name: the paper's text has none. A victim is taken for congested if one of its packets is "
+        "marked CE. Shares of all victims, means over 5 seeds. Alpha starts at 0.5 with DCQCN and at 1.2 with TCD, as "
+        "in 5.2.1, unless a row says otherwise."
+    )
+
+    def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
+        for load in LOADS:
+            for seed in SEEDS:
+                for scheme in schemes:
+                    fields = {"initial_alpha": PAPER_ALPHA[scheme]} if scheme in PAPER_ALPHA else {}
+                    yield Run(
+                        {"scheme": scheme, "load": load, "seed": seed}, scheme, seed, {"bursts_load": load, **fields}
+                    )
+        for seed in SEEDS:
+            if DCQCN in schemes:
+                fields = {"bursts_load": LOAD, "initial_alpha": _DCQCN_ALPHA}
+                yield Run({"alpha": _DCQCN_ALPHA, "seed": seed}, DCQCN, seed, fields)
+            for looks in _LOOKS if DCQCN_TCD in schemes else ():
+                fields = {"bursts_load": LOAD, "looks": looks}
+                yield Run({"looks": looks, "seed": seed}, DCQCN_TCD, seed, fields)
+
+    def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
+        return victims_plan(self.name, scheme, seed, values)
+
+    def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
+        return Outcome(run.keys, victims_numbers(recording))
+
+    def checks(self, outcomes: Outcomes) -> list[Check]:
+        rows = []
+        for load in LOADS:
+            for scheme in outcomes.among((DCQCN, DCQCN_TCD)):
+                share = outcomes.mean("ce_share", scheme=scheme, load=load)
+                who = f"{label(scheme)}, bursts' load {load:g}: victims with a packet marked CE"
+                if scheme == DCQCN_TCD:
+                    rows.append(VICTIMS.row(f"{who} (met: 0.1%; trend: 1%)", share, at_most(0.001, 0.01), scheme))
+                elif load >= LOAD:
+                    text = f"{who} (met: 22 to 38%; trend: 10 to 60%)"
+                    rows.append(VICTIMS.row(text, share, between(0.22, 0.38, 0.1, 0.6), scheme))
+        return rows
+
+    def story(self, outcomes: Outcomes) -> list[str]:
+        told = []
+        if DCQCN in outcomes.values("scheme"):
+            shares = [percent(outcomes.mean("ce_share", scheme=DCQCN, load=load)) for load in LOADS]
+            alpha = percent(outcomes.mean("ce_share", alpha=_DCQCN_ALPHA))
+            told.append(
+                f"With DCQCN {', '.join(shares)} of the victims are marked at the bursts' loads of "
+                f"{', '.join(f'{load:g}' for load in LOADS)}; at {LOAD:g} and alpha's start of {_DCQCN_ALPHA:g}, as "
+                f"DCQCN's paper has it, {alpha}."
+            )
+        if DCQCN_TCD in outcomes.values("scheme"):
+            by_looks = ", ".join(
+                f"with looks {looks} {(outcomes.mean('ce_share', looks=looks) or 0) * 100:.2g}%" for looks in _LOOKS
+            )
+            told.append(
+                f"The paper's words are one look: {by_looks} of the victims are marked at {LOAD:g}, none or next to "
+                "none with the default of 6. [tcd.md](tcd.md#one-look-isnt-enough) says why."
+            )
+        return told
+
+    def charts(self, outcomes: Outcomes) -> list[Chart]:
+        lines = [
+            outcomes.line(label(str(scheme)), "load", "ce_share", scheme=scheme) for scheme in outcomes.values("scheme")
+        ]
+        return [Chart("Victims marked CE", "The bursts' load", "Share of the victims", lines)]
