@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
-from experiments.charts import Chart
+from experiments.charts import Chart, Line
 from experiments.checks import Check, at_least, at_most
 from experiments.experiment import Experiment, Run
 from experiments.outcomes import Key, Outcome, Outcomes
+from experiments.papers.looks import label
 from experiments.papers.tcd.claims import DCQCN_TCD, SENSITIVITY
 from experiments.papers.tcd.plans import SEEDS, TRAFFIC, victims_numbers, victims_plan
 from experiments.parameters import Value
@@ -71,9 +72,10 @@ class Fig14(Experiment):
         return rows
 
     def charts(self, outcomes: Outcomes) -> list[Chart]:
-        lines = [
-            outcomes.line(f"{scheme}, looks {looks}", "epsilon", "ce_share", scheme=scheme, looks=looks)
-            for scheme in outcomes.values("scheme")
-            for looks in LOOKS
-        ]
-        return [Chart("Victims marked CE", "epsilon", "Share of the victims", lines)]
+        def of(scheme: str) -> list[Line]:
+            return [
+                outcomes.line(f"looks {n}", "epsilon", "ce_share", f"looks {n}", scheme=scheme, looks=n) for n in LOOKS
+            ]
+
+        y_label = "Share of the victims, marked CE"
+        return [Chart(label(scheme), "epsilon", y_label, of(scheme)) for scheme in map(str, outcomes.values("scheme"))]

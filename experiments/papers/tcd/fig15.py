@@ -107,7 +107,8 @@ class Fig15(Experiment):
     def charts(self, outcomes: Outcomes) -> list[Chart]:
         charts = []
         there = list(map(str, outcomes.values("scheme")))
-        for pair in [pair for pair in PAIRS.items() if set(pair) & set(there)] or [tuple(there)]:
+        pairs: list[tuple[str, ...]] = [pair for pair in PAIRS.items() if set(pair) & set(there)]
+        for pair in pairs or [tuple(there)]:
             lines: list[Line] = []
             for scheme in (one for one in pair if one in there):
                 keys = _settings(scheme)[-1 if scheme == DCQCN_TCD else 0][0]
@@ -116,7 +117,10 @@ class Fig15(Experiment):
                 name = f"{label(scheme)}, alpha {keys['alpha']:g}" if "alpha" in keys else label(scheme)
                 lines.append(curve(name, [x for x, _ in known], [y for _, y in known], scheme, points=True))
             title = f"Victims, {label(pair[0])}"
-            charts.append(Chart(title, "Size", "Mean completion time (us)", lines, log_y=True, ticks=tuple(SIZES)))
+            logarithmic = any(line.y.size for line in lines)
+            charts.append(
+                Chart(title, "Size", "Mean completion time (us)", lines, log_y=logarithmic, ticks=tuple(SIZES))
+            )
         return charts
 
 
