@@ -76,9 +76,9 @@ def check_given(names: Iterable[str], schemes: Iterable[str], offered: tuple[Par
             theirs = owners(name)
             called = [own_name for scheme in schemes for own_name, one in _of(scheme).items() if one.name == name]
             if called:
-                raise ExperimentError(f"{name} is a parameter of {' and '.join(theirs)}; here it is {called[0]}")
+                raise ExperimentError(f"{name} is a parameter of {', '.join(theirs)}; here it is {called[0]}")
             raise ExperimentError(
-                f"{name} is a parameter of {' and '.join(theirs)}, which doesn't run here: leave it out, "
+                f"{name} is a parameter of {', '.join(theirs)}: no such scheme runs here. Leave it out, "
                 f"or add --scheme {theirs[0]}"
             )
 

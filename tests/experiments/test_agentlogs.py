@@ -49,8 +49,9 @@ def test_a_flow_that_stood_still_for_a_while_isn_t_drawn_as_moving_all_along(tmp
 
 
 def test_what_came_in_is_counted_in_bytes_packets_and_marks(tmp_path: Path) -> None:
-    series = read(tmp_path, [FlowSpec(1, "h0", "r0")], [moved(0.0, 1.0, {}, **{"1": [5000, 5, 2]})])
-    for metric, total in (("received_bytes", 5000), ("received_packets", 5), ("marked_packets", 2)):
+    series = read(tmp_path, [FlowSpec(1, "h0", "r0")], [moved(0.0, 1.0, {}, **{"1": [5000, 5, 2, 3]})])
+    expected = {"received_bytes": 5000, "received_packets": 5, "marked_packets": 2, "marked_ue_packets": 3}
+    for metric, total in expected.items():
         assert series.get("flow 1", metric)[1].tolist() == [0, total]
 
 

@@ -63,7 +63,7 @@ def test_a_name_that_another_scheme_has_too_is_told(tmp_path: Path, capsys: pyte
     head = "from dataclasses import dataclass\nfrom pcn import parameter\n"
     file.write_text(head + text.replace("\nWRONG =", f"{own}\nWRONG ="))
     assert pcn(["run", "dumbbell", "--scheme", f"{file}:WRONG", *SHORT, "--set", "T=1ms"]) == 1
-    assert "T is a parameter of pcn and pcn-time and pcn-x; here it is wrong_T" in capsys.readouterr().err
+    assert "T is a parameter of pcn, pcn-time, pcn-x; here it is wrong_T" in capsys.readouterr().err
 
 
 def test_another_program_is_another_scheme(tmp_path: Path) -> None:

@@ -265,7 +265,7 @@ def test_bad_settings_are_named(settings: dict[str, str | float], message: str) 
 
 
 def test_unknown_schemes_are_named_with_the_nearest() -> None:
-    with pytest.raises(SchemeError, match=r"no scheme 'pcnn': did you mean 'pcn'\? There are dcqcn, pcn, "):
+    with pytest.raises(SchemeError, match=r"no scheme 'pcnn': did you mean 'pcn'\? There are dcqcn, "):
         find_scheme("pcnn")
     with pytest.raises(SchemeError, match="pfc has no parameter 'w_min'"):
         find_scheme("pfc").configure({"w_min": 1})
