@@ -9,6 +9,7 @@ from typing import Any
 
 from controller.port_tables import Setting
 from controller.switch import TableAction, TableEntry, TableMatch
+from topologies.lossless import CREDITS
 from topologies.model import Topology
 
 TABLE = "tcd_config"
@@ -54,14 +55,17 @@ class TcdPort:
 def max_ton_s(rate_bps: float, delay_s: float, span_bytes: float, frame_bytes: float, epsilon: float) -> float:
     """How long a port of this rate can be on between two pauses, if what its neighbour's input gets exceeds what leaves
     it by `epsilon` of the rate: to fill it from XON to XOFF, `span_bytes`, and by what drained until the RESUME had
-    effect. Ours (docs/tcd.md)."""
+    effect. With credits `span_bytes` is what a flow control packet gives. Ours (docs/tcd.md)."""
     return (8 * (span_bytes + _FRAMES * frame_bytes) / rate_bps + 2 * delay_s) / epsilon
 
 
 def configure(topology: Topology, switch: str, port: int, dilation: float, parameters: Any) -> TcdPort:
     link = topology.link_at(switch, port)
     frame = topology.number("mtu_bytes")
-    span = topology.number("xoff_bytes") - topology.number("xon_bytes")
+    if topology.flow_control == CREDITS:
+        span = topology.number("credit_interval_s") * link.rate_bps / 8
+    else:
+        span = topology.number("xoff_bytes") - topology.number("xon_bytes")
     on_s = parameters.max_ton_s or max_ton_s(link.rate_bps, link.delay_s, span, frame, parameters.epsilon)
     return TcdPort(port, math.ceil(on_s * dilation * 1e6), round(_FRAMES * frame), round(parameters.looks))
 

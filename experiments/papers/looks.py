@@ -24,6 +24,7 @@ _LABELS = {
     "tcd": "TCD",
     "dcqcn-tcd": "DCQCN with TCD",
     "timely-tcd": "TIMELY with TCD",
+    "ibcc-tcd": "IB CC with TCD",
 }
 
 

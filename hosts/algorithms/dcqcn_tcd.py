@@ -43,5 +43,5 @@ DCQCN_TCD = Scheme(
     DcqcnTcdParameters,
     DcqcnTcdReactionPoint,
     TcdNotificationPoint,
-    marking=("red_ecn", "tcd_port"),
+    marking=("red_ecn", "tcd_port", "credit"),
 )

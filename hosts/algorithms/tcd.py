@@ -53,5 +53,5 @@ TCD = Scheme(
     "tcd",
     TcdMarksParameters,
     PfcReactionPoint,
-    marking=("red_ecn", "tcd_port"),
+    marking=("red_ecn", "tcd_port", "credit"),
 )

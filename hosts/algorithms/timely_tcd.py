@@ -37,5 +37,5 @@ TIMELY_TCD = Scheme(
     "tcd",
     TimelyTcdParameters,
     TimelyTcdReactionPoint,
-    marking=("red_ecn", "tcd_port"),
+    marking=("red_ecn", "tcd_port", "credit"),
 )

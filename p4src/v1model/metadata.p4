@@ -14,6 +14,12 @@ const bit<32> INSTANCE_INGRESS_CLONE = 1;
 const bit<32> INSTANCE_EGRESS_CLONE = 2;
 const bit<32> INSTANCE_RECIRCULATED = 4;
 
+#ifdef COUNTS_CREDITS
+// IEEE 802's local experimental EtherType 1; here of InfiniBand's flow control packets (Architecture 1.2.1, 7.9), of which
+// what stands before their CRC follows the Ethernet header.
+const bit<16> ETHERTYPE_FLOW_CONTROL = 0x88b5;
+#endif
+
 // Field lists: of a packet that a paused port holds, of a PFC frame to be, and of a CNM to be.
 const bit<8> LIST_HELD = 1;
 const bit<8> LIST_PFC = 2;
@@ -69,6 +75,12 @@ struct metadata_t {
     // In the array of what an ingress port has inside (qcn_in_random.p4).
     @field_list(LIST_HELD) slot_t slot;
     @field_list(LIST_HELD) bit<1> has_slot;
+
+#ifdef COUNTS_CREDITS
+    // A flow control packet, and its four bytes: operation 4 bits, FCTBS 12, lane 4, FCCL 12.
+    bit<1>  is_flow_control;
+    bit<32> flow_control;
+#endif
 
     // Verdicts of egress.
     bit<1>  hold;     // the port is paused for this class

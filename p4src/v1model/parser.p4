@@ -22,6 +22,9 @@ parser SwitchParser(packet_in packet,
         transition select(hdr.ethernet.ether_type) {
             ETHERTYPE_IPV4: parse_ipv4;
             ETHERTYPE_MAC_CONTROL: parse_pfc;
+#ifdef COUNTS_CREDITS
+            ETHERTYPE_FLOW_CONTROL: parse_flow_control;
+#endif
             default: accept;
         }
     }
@@ -30,6 +33,15 @@ parser SwitchParser(packet_in packet,
         packet.extract(hdr.pfc);
         transition accept;
     }
+
+#ifdef COUNTS_CREDITS
+    state parse_flow_control {
+        // It isn't sent on, so it needs no header.
+        meta.flow_control = packet.lookahead<bit<32>>();
+        meta.is_flow_control = 1;
+        transition accept;
+    }
+#endif
 
     state parse_ipv4 {
         packet.extract(hdr.ipv4);
@@ -68,6 +80,10 @@ control Validate(in headers_t hdr, inout metadata_t meta, in standard_metadata_t
             if (!hdr.pfc.isValid() || hdr.pfc.opcode != PFC_OPCODE || hdr.ethernet.dst_addr != PFC_DST_MAC) {
                 discard(drop_reason_t.PFC_MALFORMED);
             }
+#ifdef COUNTS_CREDITS
+        } else if (meta.is_flow_control == 1 && meta.flow_control[15:15] == 0) {
+            // It has no checksum, and lanes are classes: 0 to 7.
+#endif
         } else if (hdr.ethernet.ether_type != ETHERTYPE_IPV4) {
             discard(drop_reason_t.UNKNOWN_ETHERTYPE);
         } else if (!hdr.ipv4.isValid() || hdr.ipv4.version != 4 || hdr.ipv4.ihl != 5

@@ -5,7 +5,7 @@
 //     |
 //   SwitchIngress  PfcConfig (thresholds of the first ingress port)
 //     |        new:      Validate --bad--> dropped[port, reason]
-//     |                    | PFC frame: PfcReceive (pause state, pn), gone
+//     |                    | PFC frame: PfcReceive (pause state, pn), gone; with credits, flow control packets likewise
 //     |                    | IPv4: Forwarding (route, or the flow's port of a group) --no route, TTL--> dropped
 //     |                          PortAdmit (waiting), PfcAdmit (held_bytes) ..PAUSE..> clone
 //     |        CNM:      as if new
@@ -44,6 +44,9 @@
 #include "checksum.p4"
 #include "forwarding.p4"
 #include "pfc.p4"
+#ifdef COUNTS_CREDITS
+#include "credit.p4"
+#endif
 #ifndef NATIVE_PFC
 #include "pfc_emulation.p4"
 #endif
@@ -62,6 +65,9 @@ control SwitchIngress(inout headers_t hdr, inout metadata_t meta, inout standard
 #ifndef NATIVE_PFC
     PfcAdmit() pfc_admit;
 #endif
+#ifdef COUNTS_CREDITS
+    CreditReceive() credit_receive;
+#endif
 
     apply {
         if (std_meta.instance_type != INSTANCE_RECIRCULATED) {
@@ -75,6 +81,10 @@ control SwitchIngress(inout headers_t hdr, inout metadata_t meta, inout standard
             if (meta.discard == 0) {
                 if (hdr.pfc.isValid()) {
                     pfc_receive.apply(hdr, meta, now);
+#ifdef COUNTS_CREDITS
+                } else if (meta.is_flow_control == 1) {
+                    credit_receive.apply(meta, now);
+#endif
                 } else {
                     forwarding.apply(hdr, meta);
                 }
@@ -84,6 +94,10 @@ control SwitchIngress(inout headers_t hdr, inout metadata_t meta, inout standard
                 mark_to_drop(std_meta);
             } else if (hdr.pfc.isValid()) {
                 mark_to_drop(std_meta);
+#ifdef COUNTS_CREDITS
+            } else if (meta.is_flow_control == 1) {
+                mark_to_drop(std_meta);
+#endif
             } else {
                 meta.is_lossless = (bit<1>) (meta.lossless >> meta.class);
                 port_admit.apply(meta, std_meta.packet_length);
@@ -117,6 +131,9 @@ control SwitchEgress(inout headers_t hdr, inout metadata_t meta, inout standard_
     PfcFromClone() pfc_from_clone;
     PfcFrame() pfc_frame;
 #endif
+#ifdef COUNTS_CREDITS
+    CreditDepart() credit_depart;
+#endif
 
     apply {
         time_us_t now = std_meta.egress_global_timestamp;
@@ -136,6 +153,9 @@ control SwitchEgress(inout headers_t hdr, inout metadata_t meta, inout standard_
 #endif
         if (meta.hold == 0) {
             meta.departs = 1;
+#ifdef COUNTS_CREDITS
+            credit_depart.apply(meta, std_meta.packet_length);
+#endif
             transmitted.count(meta.egress_port ++ meta.class);
         }
     }

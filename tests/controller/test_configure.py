@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller import marking
+from controller import marking, pfc
 from controller.configure import entries, plan, recommended
 from controller.constants import MAX_QUANTA, RECIRCULATION_PORT
 from controller.errors import UnknownNameError
-from controller.marking import qcn_in_cp
+from controller.marking import credit, qcn_in_cp
 from controller.marking.np_ecn_time import LATE_US, NpEcnPort
 from controller.marking.qcn_cp import CNM_CLONE_SESSION, QcnPort
 from controller.marking.red_ecn import RedPort
@@ -23,6 +23,7 @@ from hosts.algorithms import schemes
 from topologies.compact import compact
 from topologies.dumbbell import dumbbell
 from topologies.fat_tree import fat_tree
+from topologies.lossless import CREDITS, PFC
 from topologies.model import Topology, TopologyError
 
 
@@ -71,13 +72,14 @@ def test_thresholds_that_cannot_work_are_refused(change: dict[str, float], messa
         plan(dumbbell(**change), "s0", 400)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(("flow_control", "without"), [(PFC, credit.TABLE), (CREDITS, pfc.TABLE)])
 @pytest.mark.parametrize("scheme", sorted(schemes))
-def test_entries_are_what_the_scheme_s_program_takes(scheme: str) -> None:
+def test_entries_are_what_the_scheme_s_program_takes(scheme: str, flow_control: str, without: str) -> None:
     """Every name and width against the committed p4info, for each table of the program but those of marking points that
-    the scheme leaves out."""
+    the scheme leaves out, and of the flow control that the topology hasn't."""
     configured = schemes[scheme].configure()
     schema = Program.find(configured.scheme.program).schema
-    made = plan(fat_tree(4), "e0", 400, configured)
+    made = plan(replace(fat_tree(4), flow_control=flow_control), "e0", 400, configured)
     tables = set()
     for entry in entries(made):
         action = entry.encode(schema).table_entry.action
@@ -85,6 +87,7 @@ def test_entries_are_what_the_scheme_s_program_takes(scheme: str) -> None:
         assert all(one.params for one in actions)
         tables.add(entry.table_id)
     left_out = set() if "qcn_in_cp" in configured.scheme.marking else {qcn_in_cp.TABLE, qcn_in_cp.DEPARTURES}
+    left_out.add(without)
     assert tables == {table.alias for table in schema.tables} - left_out
 
 

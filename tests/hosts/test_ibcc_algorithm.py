@@ -9,8 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hosts.algorithms import Cnp, Mark, find_scheme
+from hosts.algorithms import Cnp, Mark, Window, find_scheme
 from hosts.algorithms.ibcc import IbccNotificationPoint, IbccParameters, IbccReactionPoint
+from hosts.algorithms.ibcc_tcd import IbccTcdNotificationPoint, IbccTcdParameters, IbccTcdReactionPoint
+from topologies.head_of_line import head_of_line
+from topologies.model import FlowSpec
 from topologies.star import star
 from virtualnet import VirtualNetwork
 
@@ -87,7 +90,7 @@ def test_flows_leave_a_short_queue_at_a_bottleneck(flow_control: str) -> None:
         with VirtualNetwork(topology, find_scheme(scheme).configure()) as network:
             flows = [network.add_flow(flow) for flow in topology.flows]
             queue = network.sample(10e-6, [network.queue_bytes("s0", 9)])
-            network.run(until_s=10e-3)
+            network.run(until_s=6e-3)
             before = [flow.stats().received_bytes for flow in flows]
             network.run(until_s=30e-3)
             received[scheme] = [flow.stats().received_bytes - was for flow, was in zip(flows, before, strict=True)]
@@ -98,3 +101,47 @@ def test_flows_leave_a_short_queue_at_a_bottleneck(flow_control: str) -> None:
     share = 20e-3 * 40e9 / 8 / 8
     assert sum(received["ibcc"]) > 0.5 * 8 * share
     assert max(received["ibcc"]) < 2 * min(received["ibcc"])
+
+
+# ---- with TCD ----
+
+
+def test_with_tcd_a_becn_adds_two_and_ue_holds() -> None:
+    rp = IbccTcdReactionPoint(LINE, IbccTcdParameters())
+    rp.on_cnp(Cnp(Mark.UE), 0.0)
+    assert (rp.ccti, rp.timer_s) == (0, None)
+    becns(rp, 2)
+    assert rp.ccti == 4
+    rp.on_cnp(Cnp(Mark.UE), 140e-6)
+    assert (rp.ccti, rp.timer_s) == (4, pytest.approx(140e-6 + TIMER))
+
+
+def test_with_tcd_a_period_with_ue_alone_is_told_as_ue() -> None:
+    np = IbccTcdNotificationPoint(IbccTcdParameters())
+    assert np.on_window(Window(10, 0, 3, 10_000, 0.0, 1e-6)) == Cnp(Mark.UE)
+    assert np.on_window(Window(10, 1, 3, 10_000, 0.0, 1e-6)) is None  # each CE was told at once
+    assert np.on_window(Window(10, 0, 0, 10_000, 0.0, 1e-6)) is None
+    assert np.on_marked(0.0) == Cnp(Mark.CE)
+
+
+def test_with_tcd_a_victim_of_credits_keeps_its_rate() -> None:
+    """TCD's Fig. 2 with credits: what all of a0 to a14 send at once stops t0, where s0's flow to r0 has more queue than
+    the threshold. IB CC slows s0 down, with TCD it stays at its rate, and no packet of it is marked CE."""
+    topology = replace(head_of_line(), flow_control="credits")
+    slowest, marked = {}, {}
+    for scheme in ("ibcc", "ibcc-tcd"):
+        with VirtualNetwork(topology, find_scheme(scheme).configure()) as network:
+            victim = network.add_flow(FlowSpec(0, "s0", "r0", rate_bps=10e9))
+            for burst in range(4):
+                for i in range(15):
+                    network.add_flow(FlowSpec(100 * burst + 1 + i, f"a{i}", "r1", (1 + burst) * 1e-3, 128_000))
+            for i in range(100):
+                network.add_flow(FlowSpec(1000 + i, "s1", "r1", i * 60e-6, 128_000))
+            rate = network.sample(20e-6, [network.flow_rate(0)])
+            network.run(until_s=6e-3)
+            slowest[scheme], marked[scheme] = rate.values.min(), victim.stats().marked_ce
+            assert network.link_stats("t0", 3).starved_s > 0
+            if scheme == "ibcc-tcd":
+                assert victim.stats().marked_ue > 0
+    assert marked["ibcc"] > 0 == marked["ibcc-tcd"]
+    assert slowest["ibcc"] < 5e9 < 10e9 == slowest["ibcc-tcd"]

@@ -250,6 +250,11 @@ SCHEME_TABLES["tcd"] = SCHEME_TABLES["dcqcn"] | {
         {"set_tcd": {"max_ton_us": 48, "empty_bytes": 32, "looks": 8}, "no_tcd": {}},
         "no_tcd",
     ),
+    "credit_config": (
+        {"port": ("EXACT", 9)},
+        {"set_credits": {"initial_blocks": 12, "frame_blocks": 12}, "no_credits": {}},
+        "no_credits",
+    ),
 }
 SCHEME_REGISTERS: dict[str, dict[str, int]] = {
     "pcn": {},
@@ -257,7 +262,15 @@ SCHEME_REGISTERS: dict[str, dict[str, int]] = {
     "pcn_waited": {},
     "pcn_time": {"busy": 64, "resumed": 64},
     "dcqcn": {},
-    "tcd": {"resumed_at": 48, "tcd_state": 2, "tcd_since": 48, "tcd_bytes": 32, "tcd_not_fallen": 8},
+    "tcd": {
+        "resumed_at": 48,
+        "fctbs": 12,
+        "fccl": 12,
+        "tcd_state": 2,
+        "tcd_since": 48,
+        "tcd_bytes": 32,
+        "tcd_not_fallen": 8,
+    },
     "qcn": {"sampled_bytes": 32, "sampled_feedback": 6, "sample_after_bytes": 32},
     "qcn_in": {
         "held_bytes": 32,
@@ -383,9 +396,10 @@ def test_registers_that_belong_together_change_in_one_action(program: str) -> No
     of_scheme = SCHEME_REGISTERS[top_of(program)]
     departure |= {"resumed_at"} & set(of_scheme)
     assert departure in touched
+    credits = {"fctbs", "fccl"} & set(of_scheme)  # a flow control packet changes one of them with resumed_at
     states = {name for name in of_scheme if name.startswith("tcd_")}
     for group in (
-        departure,
+        departure | credits,
         *([] if is_native(program) else [set(EMULATION_REGISTERS)]),
         *([states] if states else []),
     ):

@@ -237,6 +237,39 @@ def test_senders_keep_to_the_limits_that_flow_control_packets_give(response_s: f
     )
 
 
+def test_programs_follow_the_switch_s_count(tmp_path: Path) -> None:
+    """TCD's program at s0, before a slow link. Its FCTBS and FCCL are those of the packets on the wire, and it heard
+    the last RESUME when a capture shows that s1's flow control packet ended a lack of credits."""
+    scheme = find_scheme("tcd").configure({"max_ton_s": 1})  # a RESUME's time is kept
+    first_s, cell, resumed_s = {}, 2 * 8 + 3, []
+    with VirtualNetwork(by_credits(chain(2, out_bps=3e9)), scheme) as network:
+        network.capture("s0", 2, tmp_path / "out")
+        network.capture("s1", 1, tmp_path / "back")
+        network.add_flow(FlowSpec(1, "h0", "r0"))
+        network.run(until_s=20e-3)
+        switch = network.switches["s0"]
+        fctbs, fccl, since = (switch.read_register(name, cell) for name in ("fctbs", "fccl", "tcd_since"))
+        state = switch.read_register("tcd_state", cell)
+    sent, limit = 0, AHEAD
+    limits = [(packet.time_s + 1e-6, packet.limit) for packet in flow_control(tmp_path / "back") if packet.lane == 3]
+    frames = [(time_s - len(frame) * 8 / 10e9, len(frame)) for time_s, frame in read_pcap(tmp_path / "out")
+              if frame[12:14] != FC_TYPE]  # fmt: skip
+    for time_s, value in sorted([*((at, -1 - said) for at, said in limits), *frames]):
+        if value > 0:
+            sent += blocks(value)
+            first_s[len(resumed_s)] = time_s
+        elif time_s <= 20e-3:
+            stopped = limit - sent < blocks(MTU)
+            limit += (-1 - value - limit) % COUNTS
+            if stopped and limit - sent >= blocks(MTU):
+                resumed_s.append(time_s)
+    assert sent > 4 * COUNTS
+    assert len(resumed_s) > 1000
+    assert (fctbs, (fccl + AHEAD) % COUNTS) == (sent % COUNTS, limit % COUNTS)
+    heard = max(number for number in first_s if number > 0)  # the last RESUME that a departure followed
+    assert (state, since) == (2, pytest.approx(resumed_s[heard - 1] * 1e6, abs=1))
+
+
 # ---- losses ----
 
 

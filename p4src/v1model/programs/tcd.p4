@@ -1,6 +1,7 @@
 // TCD's data plane: the common switch with TCD's states of a port, and RED where these leave it to RED.
 
 #define TELLS_RESUME
+#define COUNTS_CREDITS
 #include "../switch.p4"
 #include "../red_ecn.p4"
 #include "../tcd_port.p4"
