@@ -74,6 +74,7 @@ class Totals:
     by programs, which drop each PFC frame that they are given, or for a port without a link or a multicast group that
     doesn't exist. Tail drops are a link's (`LinkStats.refused`).
 
+    `packets` are those in the network now; credits' flow control packets, of which there are always some, don't count.
     `packets_most` is how many frames were in memory at once. Nodes don't go strictly in step, so it is a fact of the
     engine rather than of the model.
     """

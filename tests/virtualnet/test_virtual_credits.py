@@ -19,6 +19,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from networks import MTU, PFC_ONLY, chain, mesh, read_pcap, star, with_flows
 
+from experiments.papers.tcd.plans import victims_plan
+from experiments.progress import Silent
+from experiments.virtual import run_virtual
 from hosts import wire
 from hosts.algorithms import find_scheme
 from lab.network import NetworkError, launch_spec
@@ -60,8 +63,9 @@ def ends(topology: Topology) -> list[Endpoint]:
     return [end for link in topology.links for end in (link.a, link.b)]
 
 
-def held_bytes(network: VirtualNetwork) -> list[int]:
-    return [network.link_stats(end.node, end.port).held_bytes for end in ends(network.topology)]
+def nothing_inside(network: VirtualNetwork) -> bool:
+    held = [network.link_stats(end.node, end.port).held_bytes for end in ends(network.topology)]
+    return not any(held) and network.totals().packets == 0
 
 
 @dataclass(frozen=True)
@@ -104,7 +108,7 @@ def test_an_incast_fills_its_buffers_and_no_more(buffer_bytes: int, delay_s: flo
                 assert stats.held_max > buffer_bytes - 2 * blocks(MTU) * BLOCK
         flows = [flow.stats() for flow in network.flows.values()]
         assert all((stats.received_payload, stats.out_of_order) == (500_000, 0) for stats in flows)
-        assert not any(held_bytes(network))
+        assert nothing_inside(network)
         if buffer_bytes == BUFFER and delay_s < 50e-6:  # enough for the credits' round trip: the output never ran dry
             data_s = 4 * 500 * MTU * 8 / 10e9
             assert network.now_s == pytest.approx(data_s, rel=0.01, abs=1e-5)
@@ -133,7 +137,7 @@ def test_links_that_change_lose_nothing() -> None:
         network.at(8e-3, lambda: network.set_link("s1", 2, up=True))
         assert network.run(until_s=0.2, finish=True)
         assert (flow.stats().received_packets, flow.stats().out_of_order) == (2000, 0)
-        assert not any(held_bytes(network))
+        assert nothing_inside(network)
 
 
 @st.composite
@@ -178,7 +182,7 @@ def test_in_any_network_all_arrives_and_all_credits_come_back(data: st.DataObjec
                 network.lose(end.node, end.port, every=every, flow_control=True)
             assert with_flows(network, flows).run(until_s=2, finish=True)
             assert [flow.stats().received_payload for flow in network.flows.values()] == [f.size_bytes for f in flows]
-            assert not any(held_bytes(network))
+            assert nothing_inside(network)
             buffer = int(topology.number("buffer_bytes"))
             for end in ends(topology):
                 assert network.link_stats(end.node, end.port).held_max <= buffer
@@ -336,7 +340,7 @@ def test_credits_of_lost_data_come_back(tmp_path: Path) -> None:
         network.capture("h0", 0, tmp_path / "out")
         network.capture("s0", 1, tmp_path / "back")
         network.run(until_s=network.now_s + 1.1 * period_s(10e9))
-        assert not any(held_bytes(network))
+        assert nothing_inside(network)
     (sent,) = {packet.sent for packet in flow_control(tmp_path / "out") if packet.lane == 3}
     (limit,) = {packet.limit for packet in flow_control(tmp_path / "back") if packet.lane == 3}
     assert (limit - sent) % COUNTS == 500
@@ -374,7 +378,7 @@ def test_messages_that_a_switch_makes_use_nobody_s_credits() -> None:
         network.lose("h0", 0, every=0, flow_control=True)
         network.run(until_s=network.now_s + 0.1)
         assert waiting.values[-1, 0] == 0
-        assert not any(held_bytes(network))
+        assert nothing_inside(network)
 
 
 # ---- lanes ----
@@ -418,7 +422,7 @@ def test_a_lane_without_credits_stops_no_other() -> None:
         assert slow.stats().received_packets < 1000
         assert network.run(until_s=0.1, finish=True)
         assert slow.stats().received_packets == 2000
-        assert not any(held_bytes(network))
+        assert nothing_inside(network)
 
 
 def test_every_lane_is_lossless() -> None:
@@ -440,7 +444,7 @@ def test_a_longer_frame_waits_for_credits_enough() -> None:
         network.add_flow(FlowSpec(1, "h0", "r0", size_bytes=17_000))
         network.set_link("s0", 2, up=False)
         network.run(until_s=100e-6)
-        assert sum(held_bytes(network)) == 17 * 17 * BLOCK
+        assert network.link_stats("h0", 0).held_bytes == 17 * 17 * BLOCK
         later = add_flow(network, FlowSpec(2, "h0", "r0", size_bytes=100_000), 26, payload_bytes=4000)
         network.run(until_s=200e-6)
         assert later.stats().sent_packets == 0
@@ -476,10 +480,20 @@ def test_both_orders_of_events_and_both_forms_of_a_program_agree(scheme: str, ou
                 network.lose(end.node, end.port, every=7, flow_control=True)
             assert with_flows(network, flows).run(until_s=0.5, finish=True)
             network.run(until_s=0.501)
-            assert not any(held_bytes(network))
+            assert nothing_inside(network)
             assert sum(network.link_stats(end.node, end.port).starved_s for end in ends(topology)) > 0
             totals.append(network.totals())
     assert totals[0] == totals[1] == totals[2]
+
+
+def test_experiments_run_it() -> None:
+    """TCD's network with credits, 1 ms of its traffic: recorded, and nothing is left."""
+    drawn = victims_plan("table3", "ibcc-tcd", 1, {"bursts_load": 0.3})
+    topology = by_credits(replace(drawn.topology, flows=tuple(f for f in drawn.topology.flows if f.start_s < 1e-3)))
+    recording = run_virtual(replace(drawn, topology=topology, duration_s=2e-3), Silent())
+    assert len(recording.flows) == len(topology.flows) > 20
+    assert all(flow.received_packets == flow.sent_packets for flow in recording.flows)
+    assert not recording.left_inside
 
 
 # ---- what there isn't ----

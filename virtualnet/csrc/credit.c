@@ -153,6 +153,7 @@ static void send_flow_control(struct vn_net *net, uint32_t number, uint32_t clas
     packet->flow = VN_NONE;
     packet->data = false;
     back->fc_packets++;
+    net->flow_control++;
     vn_control_push(net, back, id);
     if (back->host) vn_nic_changed(net, &net->nodes[back->node]);
     else vn_port_serve(net, back, number ^ 1);
@@ -230,6 +231,7 @@ void vn_credit_arrival(struct vn_net *net, const struct vn_rx_port *rx, uint32_t
     struct vn_packet *packet = vn_packet_at(net, id);
     bool flow_control = wire_load16(vn_frame(net, packet) + WIRE_TYPE) == FC_TYPE;
     if (is_lost(link, flow_control)) {
+        if (flow_control) net->flow_control--;
         vn_packet_free(net, id);
         return;
     }
@@ -254,6 +256,7 @@ void vn_credit_effect(struct vn_net *net, uint32_t number)
     struct vn_link *link = vn_link_of(net, number), *back = vn_link_of(net, number ^ 1);
     uint32_t id = vn_fifo_pop(net, &link->arrived);
     uint32_t word = wire_load32(vn_frame(net, vn_packet_at(net, id)) + FC_WORD), class = word >> 12 & 15;
+    net->flow_control--;
     if (link->to_host) {
         vn_packet_free(net, id);
     } else {

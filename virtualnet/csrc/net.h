@@ -49,6 +49,7 @@ struct vn_net {
     bool inplace;              /* all programs have the form that leaves the frame in place (softswitch/codegen/inplace.py) */
     uint32_t frame_at, stored; /* in a packet: the frame's offset, and how many of its bytes are stored */
     uint32_t phv_size, headroom, free_packet, n_packets, in_use, most_in_use;
+    uint32_t flow_control; /* of those in use: flow control packets of credits, on their way */
     struct vn_node *nodes;
     uint32_t n_nodes;
     struct vn_link *links;

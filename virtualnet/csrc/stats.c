@@ -73,7 +73,7 @@ void vn_totals(const struct vn_net *net, struct vn_totals *out)
         .digest = digest,
         .traversals = net->traversals,
         .data_traversals = net->data_traversals,
-        .packets = net->in_use,
+        .packets = net->in_use - net->flow_control,
         .packets_most = net->most_in_use,
         .dropped = net->dropped,
         .bad_frames = net->bad_frames,

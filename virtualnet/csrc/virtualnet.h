@@ -169,7 +169,8 @@ struct vn_totals {
     uint64_t now_ps, events, digest;
     /* Packets that came into switches; of these the data packets. PFC frames are among the former: programs get them. */
     uint64_t traversals, data_traversals;
-    uint64_t packets, packets_most; /* in the network now, and the most so far */
+    uint64_t packets, packets_most; /* in the network now but for credits' flow control packets, of which there are always some, and
+                                     * the most of all so far */
     /* In switches, by the program (which drops PFC frames, too), or on their way to a port without a link or a multicast group
      * that doesn't exist. Tail drops are `refused` of vn_link_stats. */
     uint64_t dropped;
