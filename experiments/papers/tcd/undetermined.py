@@ -19,7 +19,7 @@ from experiments.papers.tcd.claims import FRACTIONS, RED, TCD
 from experiments.parameters import Parameter, Value, complete, format_value
 from experiments.plan import HEADER_BYTES, LiveLimits, Plan, Sampling
 from experiments.recording import Recording
-from topologies.compact import P0_S0, compact
+from topologies.compact import P0_S0, P2_S1, compact
 from topologies.head_of_line import XOFF_BYTES, XON_BYTES
 from topologies.model import FlowSpec, Topology, TopologyError
 
@@ -215,10 +215,10 @@ class Undetermined(Experiment):
             values=filled,
             scheme_parameters=scheme_parameters.fields(scheme, filled),
             topology=topology,
-            bottleneck=P0_S0,
+            bottleneck=P2_S1,
             duration_s=duration,
             payload_bytes=payload,
-            sampling=Sampling((P0_S0,)),
+            sampling=Sampling((P2_S1, P0_S0), queues_s=0.05e-3),
             live=LiveLimits(1.9 * rate, *_K, _STALL_S),
         )
 
