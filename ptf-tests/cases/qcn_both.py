@@ -16,6 +16,9 @@ from controller.marking.qcn_out_cp import QcnOutPort
 from controller.pfc import PFC_CLONE_SESSION
 from hosts import wire
 
+UNSURE = 4
+"""On a live target packets still come when so many have left."""
+
 
 class QcnOutTest(PcnTest):
     """Every packet to the slow port is sampled."""
@@ -43,7 +46,11 @@ class TheQueueIsWhatIsAheadAndItself(QcnOutTest):
             value = feedback(queue, 0, self.q_eq, 0)
             if value:
                 expected.append(message(1, SLOW_PORT, psn, value, queue))
-        self.expect(1, *expected)
+        if self.live:
+            self.receive(1, UNSURE)
+            self.expect(1, *expected[UNSURE:])
+        else:
+            self.expect(1, *expected)
         self.expect_nothing(1)
         self.assertEqual(self.counters("marked"), {index(SLOW_PORT): len(expected)})
         self.assertEqual(self.counters("notified"), {})
@@ -74,7 +81,10 @@ class InputsAndOutputsBoth(QcnOutTest):
             told += messages(self.receive(1))
         growing = [one.queue_bytes for one in told if one.queue_bytes > self.q_eq]
         self.assertEqual(len(growing), len(told))
-        self.assertEqual(max(growing), (self.n - 1) * FRAME)  # the first one has left when the last one comes
+        left = {self.n * FRAME - most for most in growing}
+        # What has left when the last one comes.
+        self.assertGreaterEqual(min(left), FRAME)
+        self.assertLessEqual(min(left), (UNSURE if self.live else 1) * FRAME)
 
 
 class AnInputsMessageIsNoOutputs(QcnOutTest):

@@ -120,10 +120,12 @@ class SamplesAreAsFarApart(QcnInTest):
         return replace(super().plan(), marking=(replace(self.point, adaptive=self.adaptive),))
 
     def runTest(self) -> None:
-        n = 600  # BMv2 has room for 1,024 packets that go round, and drops messages on their way behind these
-        self.pause(2)
-        self.send(1, *(data(1, 2, psn=psn) for psn in range(n)))
-        self.wait_until_waiting(2, n)
+        # In BMv2 not at port 2: it shares a thread with the recirculation port (both are 2 modulo 4), and what goes
+        # round there, of a higher priority than clones, leave these no turn.
+        n, port = 600, 3
+        self.pause(port)
+        self.send(1, *(data(1, port, psn=psn) for psn in range(n)))
+        self.wait_until_waiting(port, n)
         found = self.told(self.notified())
         self.assertEqual(found[-1].feedback, 63)
         for before, after in itertools.pairwise(found):
