@@ -318,6 +318,7 @@ def require_root_and_mininet() -> None:
 
 def require_startable(topology: Topology, target: Target, name: str | None = None) -> None:
     """Raises what entering the `Network` would, where that can be told before anything is made."""
+    require_live(topology)
     require_root_and_mininet()
     target.require()
     if records.is_held(name or topology.name):
@@ -347,19 +348,24 @@ def configured(scheme: str, parameters: Mapping[str, Value]) -> Configured:
         raise NetworkError(str(error)) from None
 
 
-def launch_spec(topology: Topology, name: str, dilation: float, address: Path, seed: int = 1) -> LaunchSpec:
-    """How the switch `name` is started: ports with real rates and delays, P4Runtime on the Unix socket `address`.
-    Raises NetworkError for what there is in virtual time alone."""
+def require_live(topology: Topology) -> None:
+    """Raises NetworkError for what there is in virtual time alone."""
     if topology.flow_control != PFC:
         raise NetworkError(
             f"{topology.name}: flow control {topology.flow_control!r} is there in virtual time alone: what stops a "
             "live switch's queues is PAUSE, by its program; nothing there counts credits"
         )
-    switch = topology.switch(name)
-    if switch.arbitration != FIFO:
-        raise NetworkError(f"{name}: arbitration {switch.arbitration!r} is there in virtual time alone")
-    if switch.output is not None:
-        raise NetworkError(f"{name}: output buffers behind a fabric are there in virtual time alone")
+    for switch in topology.switches:
+        if switch.arbitration != FIFO:
+            raise NetworkError(f"{switch.name}: arbitration {switch.arbitration!r} is there in virtual time alone")
+        if switch.output is not None:
+            raise NetworkError(f"{switch.name}: output buffers behind a fabric are there in virtual time alone")
+
+
+def launch_spec(topology: Topology, name: str, dilation: float, address: Path, seed: int = 1) -> LaunchSpec:
+    """How the switch `name` is started: ports with real rates and delays, P4Runtime on the Unix socket `address`.
+    Raises NetworkError for what there is in virtual time alone."""
+    require_live(topology)
     ports = []
     for port in topology.ports(name):
         link = topology.link_at(name, port)

@@ -24,7 +24,8 @@ from experiments.progress import Silent
 from experiments.virtual import run_virtual
 from hosts import wire
 from hosts.algorithms import find_scheme
-from lab.network import NetworkError, launch_spec
+from lab.network import NetworkError, launch_spec, require_startable
+from lab.target import target as find_target
 from topologies.model import (
     FIFO,
     ROUND_ROBIN,
@@ -465,7 +466,7 @@ def test_a_switch_that_takes_another_lane_than_was_used_ends_the_run() -> None:
 
 
 @pytest.mark.parametrize("output", [None, OutputBuffer(20_000), OutputBuffer(20_000, reliable=True)])
-@pytest.mark.parametrize("scheme", ["dcqcn", "timely", "qcn"])
+@pytest.mark.parametrize("scheme", ["dcqcn", "timely", "qcn", "ibcc-tcd"])
 def test_both_orders_of_events_and_both_forms_of_a_program_agree(scheme: str, output: OutputBuffer | None) -> None:
     """CNPs, ACKs and, with QCN, messages that switches make by cloning: those use nobody's credits."""
     topology = by_credits(mesh(4, [(0, 1), (1, 2), (2, 3)], [1e-6, 2e-6]), buffer_bytes=30_000)
@@ -523,5 +524,7 @@ def test_what_can_not_be() -> None:
 def test_live_networks_refuse_it_and_so_do_programs_that_emulate_pfc() -> None:
     with pytest.raises(NetworkError, match="star: flow control 'credits' is there in virtual time alone"):
         launch_spec(by_credits(star(2)), "s0", 400, Path("grpc"))
+    with pytest.raises(NetworkError, match="star: flow control 'credits' is there in virtual time alone"):
+        require_startable(by_credits(star(2)), find_target("bmv2"))  # whatever the machine has
     with pytest.raises(VirtualError, match="star: credits are counted by switches themselves, not by a program"):
         VirtualNetwork(by_credits(star(2)), PFC_ONLY, pfc=False)
