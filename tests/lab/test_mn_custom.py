@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from own_pids import OWN_PIDS
 from waiting import LIMIT_S
 
 from lab.record import free_name, names
@@ -81,7 +82,7 @@ def test_the_kernel_s_hosts_talk_through_our_switches(mn: Path, tmp_path: Path) 
         "h0 ip neigh",
     ]
     script.write_text("".join(f"{line}\n" for line in lines))
-    command = [mn, "--custom", ROOT / "lab" / "mn.py", "--topo", "dumbbell,1", "--controller", "none"]
+    command = [*OWN_PIDS, mn, "--custom", ROOT / "lab" / "mn.py", "--topo", "dumbbell,1", "--controller", "none"]
     command += ["--switch", "pcn,k=100", "--test", "none", "--post", script]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=LIMIT_S, check=False)
     said = done.stdout + done.stderr
@@ -122,7 +123,7 @@ def test_pcn_s_commands_see_a_network_of_mininet_s_command(mn: Path, tmp_path: P
     # Datagrams that nobody takes: six of them are captured.
     traffic = "h0 while true; do echo x > /dev/udp/10.0.0.2/9; sleep 0.1; done &"
     script.write_text("".join(f"{line}\n" for line in (traffic, *commands)))
-    command = [mn, "--custom", ROOT / "lab" / "mn.py", "--topo", "dumbbell,1", "--controller", "none"]
+    command = [*OWN_PIDS, mn, "--custom", ROOT / "lab" / "mn.py", "--topo", "dumbbell,1", "--controller", "none"]
     command += ["--switch", "pcn,k=100", "--test", "none", "--post", script]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=LIMIT_S, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
