@@ -9,7 +9,7 @@ from ipaddress import IPv4Address
 from operator import itemgetter
 
 from controller.switch import TableAction, TableActions, TableEntry, TableMatch
-from topologies.model import Topology
+from topologies.model import POLARISED, Topology
 
 # Where packets go that have a switch before them: the virtual router of RFC 9568 (VRRP) with number 1. The last switch
 # writes the host's own address; nothing reads this one.
@@ -53,8 +53,11 @@ def host_routes(topology: Topology, switch: str) -> tuple[list[Route | Multipath
     """A route to each host, by all shortest paths, and the groups of ports that these need, numbered from 1.
 
     The hash's bits differ by the distance that is left: so no two of up to four switches on a path that choose among
-    256 ports or fewer use the same ones. Raises TopologyError.
+    256 ports or fewer use the same ones. Where the topology says that ECMP is polarised, all use the same ones.
+
+    Raises TopologyError.
     """
+    parts = 1 if topology.parameters.get("ecmp") == POLARISED else _HASH_PARTS
     found: list[Route | MultipathRoute] = []
     groups: dict[tuple[int, ...], PortGroup] = {}
     for host in topology.hosts:
@@ -64,7 +67,7 @@ def host_routes(topology: Topology, switch: str) -> tuple[list[Route | Multipath
             found.append(Route(host.ip, mac, ports[0]))
         else:
             group = groups.setdefault(ports, PortGroup(len(groups) + 1, ports))
-            found.append(MultipathRoute(host.ip, mac, group.number, _HASH_BITS * (distance % _HASH_PARTS)))
+            found.append(MultipathRoute(host.ip, mac, group.number, _HASH_BITS * (distance % parts)))
     return found, list(groups.values())
 
 

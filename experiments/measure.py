@@ -9,7 +9,9 @@ import numpy as np
 from experiments import metrics
 from experiments.metrics import Array
 from experiments.outcomes import Curve
+from experiments.plan import HEADER_BYTES
 from experiments.recording import FlowRecord, Recording
+from topologies.model import Topology
 
 POINTS = 400
 """Points of a curve that is kept: what a picture can show."""
@@ -50,6 +52,18 @@ def pauses(recording: Recording, links: Iterable[str], start_s: float, end_s: fl
 def fcts_s(flows: Iterable[FlowRecord]) -> Array:
     """Completion times of the flows that ended."""
     return np.array([flow.fct_s for flow in flows if flow.fct_s is not None], dtype=float)
+
+
+def empty_fct_s(topology: Topology, src: str, dst: str, size_bytes: int, payload_bytes: int) -> float:
+    """How long so many bytes of payload take from host to host where there is nothing else: a frame is sent on when it
+    has come whole. For paths of one rate, as those of a fat-tree are."""
+    path = [topology.link_at(end.node, end.port) for end in topology.path(src, dst)]
+    whole, rest = divmod(size_bytes, payload_bytes)
+    last = (rest or payload_bytes) + -rest % 4  # InfiniBand's padding
+    full = whole - (0 if rest else 1)
+    frame_s, last_s = (8 * (length + HEADER_BYTES) / path[0].rate_bps for length in (payload_bytes, last))
+    before_s = (full + len(path) - 1) * frame_s + last_s if full else len(path) * last_s
+    return before_s + sum(link.delay_s for link in path)
 
 
 def percentile(values: Array, q: float) -> float | None:

@@ -69,6 +69,22 @@ def _power_integral(b: float, span: float, shift: float) -> float:
     return (math.exp(b * span - shift) - math.exp(-shift)) / b
 
 
+@dataclass(frozen=True)
+class FixedSizes:
+    """Certain sizes alone, each with its share of the flows."""
+
+    name: str
+    shares: tuple[tuple[int, float], ...]
+
+    @property
+    def mean_bytes(self) -> float:
+        return sum(size * share for size, share in self.shares)
+
+    def sample(self, random: np.random.Generator, count: int) -> list[int]:
+        sizes, shares = zip(*self.shares, strict=True)
+        return [int(size) for size in random.choice(sizes, size=count, p=shares)]
+
+
 class FlowSizes(Protocol):
     """A distribution of flow sizes, in bytes."""
 
@@ -231,6 +247,20 @@ def bursts(
     return [
         FlowSpec(number, sender, receiver, start, size_bytes, group="bursts")
         for number, (start, sender) in enumerate(places, start=first_id)
+    ]
+
+
+def uniform_flows(
+    random: np.random.Generator, sizes: FlowSizes, per_s: float, count: int, hosts: Sequence[str], group: str = ""
+) -> list[FlowSpec]:
+    """`count` flows, `per_s` a second from each host on average, each from one host to another, all chosen evenly."""
+    starts = np.cumsum(random.exponential(1 / (per_s * len(hosts)), count))
+    drawn = sizes.sample(random, count)
+    sources = random.integers(0, len(hosts), count)
+    steps = random.integers(1, len(hosts), count)
+    return [
+        FlowSpec(number, hosts[src], hosts[(src + step) % len(hosts)], float(start), size, group=group)
+        for number, (start, size, src, step) in enumerate(zip(starts, drawn, sources, steps, strict=True))
     ]
 
 

@@ -8,7 +8,7 @@ neighbours first, then its upper ones, from 1.
 from __future__ import annotations
 
 from topologies import lossless
-from topologies.model import Endpoint, Link, Switch, Topology, TopologyError, make_racks
+from topologies.model import EVEN, POLARISED, Endpoint, Link, Switch, Topology, TopologyError, make_racks
 
 
 def fat_tree(
@@ -19,8 +19,12 @@ def fat_tree(
     xon_bytes: float | None = None,
     mtu_bytes: int = lossless.MTU_BYTES,
     pause_quanta: int = 0xFFFF,
+    ecmp: str = EVEN,
 ) -> Topology:
-    """A fat-tree of k-port switches, without flows."""
+    """A fat-tree of k-port switches, without flows. `ecmp` "polarised": all switches choose by the same bits of a
+    flow's hash, so that those above a switch don't spread what it chose."""
+    if ecmp not in (EVEN, POLARISED):
+        raise TopologyError(f"fat_tree: ecmp {ecmp!r}: there is {EVEN!r} and {POLARISED!r}")
     if k < 2 or k % 2:
         raise TopologyError(f"fat_tree: k = {k} must be even, and at least 2")
     half = k // 2
@@ -49,6 +53,7 @@ def fat_tree(
             "k": k,
             "rate_bps": rate_bps,
             "delay_s": delay_s,
+            "ecmp": ecmp,
             **lossless.parameters(xoff_bytes, xon_bytes, mtu_bytes, pause_quanta),
         },
     )

@@ -21,6 +21,7 @@ from topologies.lossless import CREDITS, PFC
 Value = int | float | str
 
 FIFO, ROUND_ROBIN = "fifo", "round robin"  # arbitration
+EVEN, POLARISED = "even", "polarised"  # ECMP: do switches on a path choose by bits of the flow's hash of their own?
 
 # Linux refuses longer interface names (IFNAMSIZ - 1).
 MAX_INTERFACE_NAME = 15

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import pytest
 
+from experiments import measure
 from experiments.experiment import Experiment, Run
 from experiments.figures import outcome_of
 from experiments.outcomes import Outcome, Outcomes
-from experiments.papers.tcd.claims import DCQCN, DCQCN_TCD, RED, TCD
+from experiments.papers.tcd.claims import DCQCN, DCQCN_TCD, IBCC, IBCC_TCD, RED, TCD
 from experiments.papers.tcd.fig11 import Fig11
 from experiments.papers.tcd.fig12 import CONGESTION, ONE, SEVERAL, Fig12
+from experiments.papers.tcd.infiniband import Table3InfiniBand
 from experiments.papers.tcd.plans import ARRIVALS_S, BURSTING, LINE_BPS, SENDER_BPS, victims_plan
 from experiments.papers.tcd.table3 import Table3
+from hosts.algorithms import find_scheme
+from topologies.fat_tree import fat_tree
+from topologies.model import EVEN, POLARISED, FlowSpec
+from virtualnet import VirtualNetwork
 
 
 @pytest.mark.parametrize("experiment", [Fig11(), Fig12()])
@@ -72,3 +78,39 @@ def test_table_3_follows_its_numbers() -> None:
     assert verdicts(0.27, 0.0) == ["met", "met"]
     assert verdicts(0.15, 0.005) == ["trend", "trend"]
     assert verdicts(0.05, 0.05) == ["not met", "not met"]
+
+
+@pytest.mark.parametrize("size_bytes", [1, 999, 1000, 1001, 2500, 40_000])
+@pytest.mark.parametrize(("src", "dst"), [("h0", "h1"), ("h0", "h2"), ("h0", "h15")])
+def test_in_the_empty_network_slowdown_is_1(src: str, dst: str, size_bytes: int) -> None:
+    topology = fat_tree(4, 40e9, 4e-6)
+    with VirtualNetwork(topology, find_scheme("pfc").configure(), payload_bytes=1000) as network:
+        flow = network.add_flow(FlowSpec(1, src, dst, size_bytes=size_bytes), 0.0)
+        assert network.run(until_s=0.01, finish=True)
+        complete_s = flow.stats().complete_s
+    assert complete_s == pytest.approx(measure.empty_fct_s(topology, src, dst, size_bytes, 1000), rel=1e-6)
+
+
+def test_polarised_switches_choose_what_those_before_them_chose() -> None:
+    """Flows that an edge switch sends to one of two aggregation switches are spread over that one's cores, or not."""
+    used = {}
+    for ecmp in (EVEN, POLARISED):
+        with VirtualNetwork(fat_tree(4, ecmp=ecmp), find_scheme("pfc").configure(), payload_bytes=1000) as network:
+            for number in range(64):
+                network.add_flow(FlowSpec(number, "h0", "h15", size_bytes=1000), 0.0)
+            assert network.run(until_s=0.01, finish=True)
+            cores = [network.link_stats(f"a{i}", port).packets for i in (0, 1) for port in (3, 4)]
+        used[ecmp] = sum(packets > 0 for packets in cores)
+    assert used == {EVEN: 4, POLARISED: 2}
+
+
+def test_credits_victims_aren_t_taken_for_congested_either() -> None:
+    found = {}
+    for scheme in (IBCC, IBCC_TCD):
+        run = Run({"scheme": scheme}, scheme, 1, {"bursts_load": 0.3})
+        found[scheme] = outcome_of(Table3InfiniBand(), run).numbers
+    marked, spared = (found[scheme]["ce_share"] or 0.0 for scheme in (IBCC, IBCC_TCD))
+    assert marked > 0.05
+    assert spared < 0.02
+    assert (found[IBCC]["io_us"] or 0) > 2 * (found[IBCC_TCD]["io_us"] or 1e9)
+    assert found[IBCC]["lost"] == found[IBCC_TCD]["lost"] == 0

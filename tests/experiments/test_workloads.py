@@ -25,6 +25,7 @@ from experiments.workloads import (
     poisson_flows,
     poisson_times,
     read_cdf,
+    uniform_flows,
 )
 
 TABLE_1 = [
@@ -165,3 +166,19 @@ def test_a_file_that_is_none_says_where(text: str, message: str, tmp_path: Path)
     with pytest.raises(ValueError, match=message) as error:
         read_cdf(path)
     assert "mine.txt" in str(error.value)
+
+
+def test_flows_from_everywhere_to_everywhere_load_each_host_as_asked() -> None:
+    hosts = [f"h{i}" for i in range(20)]
+    per_s = arrivals_per_s(0.6, 40e9, HADOOP, 1000, 1058)
+    flows = uniform_flows(rng(), HADOOP, per_s, 20_000, hosts, "all")
+    assert len({flow.id for flow in flows}) == 20_000
+    assert all(flow.src != flow.dst for flow in flows)
+    span_s = flows[-1].start_s
+    load = sum(flow.size_bytes or 0 for flow in flows) * 1.058 * 8 / (span_s * len(hosts) * 40e9)
+    assert load == pytest.approx(0.6, rel=0.1)
+    for ends in (Counter(flow.src for flow in flows), Counter(flow.dst for flow in flows)):
+        assert min(ends.values()) > 0.85 * 1000
+    pairs = Counter((flow.src, flow.dst) for flow in flows)
+    assert len(pairs) == 20 * 19
+    assert flows == uniform_flows(rng(), HADOOP, per_s, 20_000, hosts, "all")

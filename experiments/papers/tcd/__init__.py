@@ -8,7 +8,13 @@ from experiments.papers.tcd.fig12 import Fig12
 from experiments.papers.tcd.fig14 import Fig14
 from experiments.papers.tcd.fig15 import Fig15
 from experiments.papers.tcd.fig15b import Fig15b
+from experiments.papers.tcd.fig16 import Fig16
+from experiments.papers.tcd.infiniband import Table3InfiniBand
 from experiments.papers.tcd.table3 import Table3
 from experiments.papers.tcd.undetermined import Undetermined
 
-PAPER = Paper(3, "TCD (SIGCOMM'21)", (Undetermined(), Fig11(), Fig12(), Table3(), Fig14(), Fig15(), Fig15b()))
+PAPER = Paper(
+    3,
+    "TCD (SIGCOMM'21)",
+    (Undetermined(), Fig11(), Fig12(), Table3(), Table3InfiniBand(), Fig14(), Fig15(), Fig15b(), Fig16()),
+)

@@ -12,8 +12,9 @@ from experiments.metrics import Array
 from experiments.parameters import Value
 from experiments.plan import HEADER_BYTES, PAYLOAD_BYTES, Plan, known_fields, numbers, plan_of
 from experiments.recording import FlowRecord, Recording
-from experiments.workloads import HADOOP, arrivals_per_s, poisson_flows, poisson_times
+from experiments.workloads import HADOOP, FixedSizes, FlowSizes, arrivals_per_s, poisson_flows, poisson_times
 from topologies.head_of_line import P1, P2, P3, head_of_line
+from topologies.lossless import CREDITS
 from topologies.model import FlowSpec
 
 LINE_BPS, SENDER_BPS = 40e9, 20e9
@@ -22,6 +23,8 @@ SEEDS = (1, 2, 3, 4, 5)
 SENDERS_LOAD = 0.6
 ARRIVALS_S, DURATION_S = 100e-3, 120e-3
 WITHIN = 0.05
+MESSAGES = FixedSizes("messages", ((128_000, 0.8), (1_000_000, 0.2)))
+"""MPI's and I/O's "typical sizes" that the paper takes from elsewhere; these are ours."""
 _FRAME_BYTES = PAYLOAD_BYTES + HEADER_BYTES
 TRAFFIC = (
     "Fig. 2's network: 40 Gb/s, S0's and S1's links 20 Gb/s, 4 us each. Hadoop flows arrive at random for 100 ms from "
@@ -38,10 +41,23 @@ def victims_plan(name: str, scheme: str, seed: int, values: Mapping[str, Value])
     """
     given = numbers(values)
     load, burst_bytes = given.pop("bursts_load", 0.5), given.pop("burst_bytes", 0.0)
+    topology = replace(head_of_line(), flows=_flows(seed, HADOOP, load, burst_bytes))
+    return plan_of(name, scheme, seed, topology, DURATION_S, known_fields(scheme, given), [P2, P1, P3], 0.5e-3)
+
+
+def messages_plan(name: str, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
+    """Likewise with messages instead of Hadoop flows, and InfiniBand's credits instead of PFC."""
+    given = numbers(values)
+    load = given.pop("bursts_load", 0.3)
+    topology = replace(head_of_line(), flow_control=CREDITS, flows=_flows(seed, MESSAGES, load))
+    return plan_of(name, scheme, seed, topology, DURATION_S, known_fields(scheme, given), [P2, P1, P3], 0.5e-3)
+
+
+def _flows(seed: int, sizes: FlowSizes, load: float, burst_bytes: float = 0.0) -> tuple[FlowSpec, ...]:
     flows: list[FlowSpec] = []
     for stream, (sender, receiver) in enumerate((("s0", "r0"), ("s1", "r1"))):
         random = np.random.default_rng([seed, stream])
-        flows += _hadoop(random, SENDERS_LOAD * SENDER_BPS, (sender,), receiver, sender, len(flows))
+        flows += _drawn(random, sizes, SENDERS_LOAD * SENDER_BPS, (sender,), receiver, sender, len(flows))
     random = np.random.default_rng([seed, 2])
     if burst_bytes:
         for start_s in poisson_times(random, 1e3, ARRIVALS_S):
@@ -50,21 +66,26 @@ def victims_plan(name: str, scheme: str, seed: int, values: Mapping[str, Value])
                 for number, host in enumerate(BURSTING, start=len(flows))
             ]
     else:
-        flows += _hadoop(random, load * LINE_BPS, BURSTING, "r1", "bursts", len(flows))
-    topology = replace(head_of_line(), flows=tuple(flows))
-    return plan_of(name, scheme, seed, topology, DURATION_S, known_fields(scheme, given), [P2, P1, P3], 0.5e-3)
+        flows += _drawn(random, sizes, load * LINE_BPS, BURSTING, "r1", "bursts", len(flows))
+    return tuple(flows)
 
 
-def _hadoop(
-    random: np.random.Generator, offered_bps: float, senders: tuple[str, ...], receiver: str, group: str, first_id: int
+def _drawn(
+    random: np.random.Generator,
+    sizes: FlowSizes,
+    offered_bps: float,
+    senders: tuple[str, ...],
+    receiver: str,
+    group: str,
+    first_id: int,
 ) -> list[FlowSpec]:
     """Flows that together bring this rate of frames, within 5%: in 100 ms there are few large ones, and what is drawn
     first may bring far less or more."""
-    per_s = arrivals_per_s(1.0, offered_bps, HADOOP, PAYLOAD_BYTES, _FRAME_BYTES) / len(senders)
+    per_s = arrivals_per_s(1.0, offered_bps, sizes, PAYLOAD_BYTES, _FRAME_BYTES) / len(senders)
     expected = offered_bps / 8 * ARRIVALS_S * PAYLOAD_BYTES / _FRAME_BYTES
     drawn: list[FlowSpec] = []
     while abs(sum(flow.size_bytes or 0 for flow in drawn) - expected) > WITHIN * expected:
-        drawn = poisson_flows(random, HADOOP, per_s, ARRIVALS_S, senders, receiver, group, first_id)
+        drawn = poisson_flows(random, sizes, per_s, ARRIVALS_S, senders, receiver, group, first_id)
     return drawn
 
 

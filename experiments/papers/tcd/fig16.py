@@ -1,0 +1,205 @@
+"""Fig. 16: slowdown in a fat-tree, with TCD and without, and what alpha's start and polarised ECMP do to it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from experiments import measure
+from experiments.charts import Chart, Line, curve
+from experiments.checks import Check, at_least, between, near
+from experiments.experiment import Experiment, Run
+from experiments.metrics import Array
+from experiments.outcomes import Key, Outcome, Outcomes, ratio, said
+from experiments.papers.looks import label
+from experiments.papers.tcd.claims import DCQCN, DCQCN_TCD, HADOOP_TREE, PAPER_ALPHA, WEB_TREE
+from experiments.parameters import Value
+from experiments.plan import HEADER_BYTES, PAYLOAD_BYTES, Plan, known_fields, numbers, plan_of
+from experiments.recording import Recording
+from experiments.workloads import HADOOP, WEB_SEARCH, arrivals_per_s, uniform_flows
+from topologies.fat_tree import fat_tree
+from topologies.head_of_line import XOFF_BYTES, XON_BYTES
+from topologies.model import EVEN, POLARISED, Endpoint
+
+LINE_BPS, DELAY_S, LOAD = 40e9, 4e-6, 0.6
+FLOWS = 40_000
+_AFTER_S = 30e-3
+"""How long flows may still take after the last one has started."""
+HADOOP_EVEN, HADOOP_POLARISED, WEB = "Hadoop", "Hadoop, polarised ECMP at 0.3", "WebSearch"
+_SETTINGS: dict[str, dict[str, Value]] = {
+    HADOOP_EVEN: {"web": 0, "polarised": 0, "load": LOAD},
+    HADOOP_POLARISED: {"web": 0, "polarised": 1, "load": 0.3},
+    WEB: {"web": 1, "polarised": 0, "load": LOAD},
+}
+_SEEDS = {HADOOP_EVEN: (1, 2), HADOOP_POLARISED: (1,), WEB: (1,)}
+_ALPHAS: dict[str, dict[str, tuple[float, ...]]] = {
+    DCQCN: {HADOOP_EVEN: (0.5, 1.2), HADOOP_POLARISED: (0.5, 1.2), WEB: (0.5, 1.2)},
+    DCQCN_TCD: {HADOOP_EVEN: (1.2, 0.5), HADOOP_POLARISED: (1.2,), WEB: (1.2,)},
+}
+"""The paper's first; the others tell what alpha's start does from what detection does."""
+_LIMITS: dict[str, tuple[float, float]] = {
+    "< 50 KB": (0, 50e3),
+    "< 80 KB": (0, 80e3),
+    "> 100 KB": (100e3, 1e12),
+    "< 500 KB": (0, 500e3),
+    "> 1 MB": (1e6, 1e12),
+}
+_OF_HADOOP, _OF_WEB = ("< 50 KB", "< 80 KB", "> 100 KB"), ("< 500 KB", "> 1 MB")
+_PERCENTILES = (50, 95, 99)
+
+
+class Fig16(Experiment):
+    name = "tcd-fig16"
+    title = "Slowdown in a fat-tree"
+    source = "5.2.1, Fig. 16"
+    schemes = (DCQCN, DCQCN_TCD)
+    about = (
+        "A fat-tree of k = 10, 250 hosts, links of 40 Gb/s and 4 us. 40,000 flows of Hadoop's or WebSearch's sizes "
+        "start at random, each from one host to another, and load the hosts' links to 0.6. Slowdown is a flow's "
+        "completion time over that in the empty network. The paper compares DCQCN, whose alpha starts at 0.5, with TCD "
+        "and alpha's start at 1.2. With polarised ECMP all switches choose by the same bits of a flow's hash. Means "
+        "over two seeds, of the others one; a flow that is still going 30 ms after the last one has started counts "
+        "with the time that it had."
+    )
+
+    def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
+        for what, values in _SETTINGS.items():
+            for scheme in schemes:
+                for alpha in _ALPHAS.get(scheme, {}).get(what, (0.0,)):
+                    for seed in _SEEDS[what]:
+                        keys: dict[str, Key] = {"traffic": what, "scheme": scheme, "alpha": alpha, "seed": seed}
+                        yield Run(keys, scheme, seed, {**values, **({"initial_alpha": alpha} if alpha else {})})
+
+    def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
+        given = numbers(values)
+        web, polarised, load = (
+            given.pop(name, default) for name, default in (("web", 0), ("polarised", 0), ("load", LOAD))
+        )
+        sizes = WEB_SEARCH if web else HADOOP
+        topology = fat_tree(
+            10, LINE_BPS, DELAY_S, xoff_bytes=XOFF_BYTES, xon_bytes=XON_BYTES, ecmp=POLARISED if polarised else EVEN
+        )
+        per_s = arrivals_per_s(load, LINE_BPS, sizes, PAYLOAD_BYTES, PAYLOAD_BYTES + HEADER_BYTES)
+        hosts = [host.name for host in topology.hosts]
+        flows = uniform_flows(np.random.default_rng([seed, 16]), sizes, per_s, FLOWS, hosts, "all")
+        end_s = flows[-1].start_s + _AFTER_S
+        fields = known_fields(scheme, given)
+        plan = plan_of(
+            self.name, scheme, seed, replace(topology, flows=tuple(flows)), end_s, fields, [Endpoint("e0", 1)], end_s
+        )
+        sampling = replace(plan.sampling, counters_s=end_s, flows_s=end_s)
+        return replace(plan, sampling=sampling, values={**plan.values, "web": float(web)})
+
+    def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
+        sizes = np.array([flow.size_bytes or 0 for flow in plan.topology.flows])
+        times = np.array([
+            plan.duration_s - flow.start_s if flow.fct_s is None else flow.fct_s for flow in recording.flows
+        ])  # fmt: skip
+        empty = np.array([
+            measure.empty_fct_s(plan.topology, flow.src, flow.dst, flow.size_bytes or 0, plan.payload_bytes)
+            for flow in plan.topology.flows
+        ])  # fmt: skip
+        slowdown = times / empty
+        found: dict[str, float | None] = {
+            "unfinished": float(sum(flow.fct_s is None for flow in recording.flows)),
+            "ue_share": float(np.mean([flow.marked_ue_packets > 0 for flow in recording.flows])),
+        }
+        for name in _OF_WEB if plan.values["web"] else _OF_HADOOP:
+            low, high = _LIMITS[name]
+            part = slowdown[(sizes >= low) & (sizes < high)]
+            found |= {f"p{q} {name}": measure.percentile(part, q) for q in _PERCENTILES}
+        return Outcome(run.keys, found, {"p99": _by_size(sizes, slowdown, 99), "p50": _by_size(sizes, slowdown, 50)})
+
+    def checks(self, outcomes: Outcomes) -> list[Check]:
+        if not {DCQCN, DCQCN_TCD} <= set(outcomes.values("scheme")):
+            return []
+
+        def of(what: str, number: str, scheme: str, alpha: float | None = None) -> float | None:
+            alpha = PAPER_ALPHA[scheme] if alpha is None else alpha
+            return outcomes.mean(number, traffic=what, scheme=scheme, alpha=alpha)
+
+        def gain(what: str, number: str) -> float | None:
+            return ratio(of(what, number, DCQCN), of(what, number, DCQCN_TCD))
+
+        even, polar = f"{HADOOP_EVEN}:", f"{HADOOP_POLARISED}:"
+        return [
+            HADOOP_TREE.row(
+                f"{even} 99% below 50 KB, DCQCN over TCD (met: 1.5; trend: above 1)",
+                gain(HADOOP_EVEN, "p99 < 50 KB"), at_least(1.5, 1.0), "99%",
+            ),
+            HADOOP_TREE.row(
+                f"{even} median below 80 KB, DCQCN over TCD (met: above 1.05; trend: above 1)",
+                gain(HADOOP_EVEN, "p50 < 80 KB"), at_least(1.05, 1.0), paper=3.0,
+            ),
+            HADOOP_TREE.row(
+                f"{even} DCQCN's median below 80 KB (met: within 30%; trend: a factor of 2)",
+                of(HADOOP_EVEN, "p50 < 80 KB", DCQCN), near(10.8, 0.3), "DCQCN median",
+            ),
+            HADOOP_TREE.row(
+                f"{even} 99% above 100 KB, DCQCN over TCD (met: within 15%; trend: a factor of 2)",
+                gain(HADOOP_EVEN, "p99 > 100 KB"), near(1.0, 0.15), "large",
+            ),
+            HADOOP_TREE.row(
+                f"{polar} DCQCN's median below 80 KB (met: 7 to 13; trend: 3.5 to 26)",
+                of(HADOOP_POLARISED, "p50 < 80 KB", DCQCN), between(7, 13, 3.5, 26), "DCQCN median",
+            ),
+            HADOOP_TREE.row(
+                f"{polar} median below 80 KB, DCQCN over TCD (met: 1.7; trend: above 1)",
+                gain(HADOOP_POLARISED, "p50 < 80 KB"), at_least(1.7, 1.0), paper=3.0,
+            ),
+            WEB_TREE.row(
+                f"{WEB}: 99% below 500 KB, DCQCN over TCD (met: 1.3; trend: above 1)",
+                gain(WEB, "p99 < 500 KB"), at_least(1.3, 1.0), "99%",
+            ),
+            WEB_TREE.row(
+                f"{WEB}: DCQCN's median below 500 KB (met: within 30%; trend: a factor of 2)",
+                of(WEB, "p50 < 500 KB", DCQCN), near(4.6, 0.3), "DCQCN median",
+            ),
+            WEB_TREE.row(
+                f"{WEB}: 99% above 1 MB, DCQCN over TCD (met: within 15%; trend: a factor of 2)",
+                gain(WEB, "p99 > 1 MB"), near(1.0, 0.15), "large",
+            ),
+        ]  # fmt: skip
+
+    def story(self, outcomes: Outcomes) -> list[str]:
+        told = []
+        for what, names in ((HADOOP_EVEN, _OF_HADOOP), (HADOOP_POLARISED, _OF_HADOOP), (WEB, _OF_WEB)):
+            small = names[-2]
+            found = []
+            for scheme in outcomes.among((DCQCN, DCQCN_TCD)):
+                for alpha in _ALPHAS[scheme][what]:
+                    median, high = (
+                        outcomes.mean(f"p{q} {small}", traffic=what, scheme=scheme, alpha=alpha) for q in (50, 99)
+                    )
+                    found.append(f"{label(scheme)} with alpha {alpha:g} {said(median)} and {said(high)}")
+            if found:
+                told.append(f"{what}, flows {small}, median and 99%: {'; '.join(found)}.")
+        if told:
+            told.append(
+                "DCQCN whose alpha starts at 1.2 is as fast as TCD with it, or faster: in a fat-tree with traffic from "
+                "everywhere to everywhere few flows are ever marked UE, and the gain is alpha's."
+            )
+        return told
+
+    def charts(self, outcomes: Outcomes) -> list[Chart]:
+        charts = []
+        for what in (one for one in _SETTINGS if one in outcomes.values("traffic")):
+            lines: list[Line] = []
+            for outcome in outcomes.where(traffic=what, seed=1):
+                scheme, alpha = str(outcome.keys["scheme"]), float(outcome.keys["alpha"])
+                name = f"{label(scheme)}, alpha {alpha:g}" if alpha else label(scheme)
+                lines.append(curve(name, *outcome.curves["p99"], f"{scheme} {alpha:g}", points=True))
+            charts.append(Chart(what, "Size (KB)", "Slowdown, 99%", lines, log_x=True, log_y=bool(lines)))
+        return charts
+
+
+def _by_size(sizes: Array, slowdown: Array, q: float) -> tuple[list[float], list[float]]:
+    """A percentile of ten equal parts of the flows, by size: at the middle size of each, KB."""
+    order = np.argsort(sizes, kind="stable")
+    parts = [part for part in np.array_split(order, 10) if part.size]
+    return (
+        [float(np.median(sizes[part])) / 1e3 for part in parts],
+        [float(np.percentile(slowdown[part], q)) for part in parts],
+    )
