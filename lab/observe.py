@@ -22,7 +22,7 @@ from lab.running import Running
 from topologies.model import Endpoint
 
 # What a program may have; what it hasn't is None in `PortState`.
-_COUNTERS = ("transmitted", "marked", "pause_sent", "pause_received")
+_COUNTERS = ("transmitted", "marked", "marked_ue", "pause_sent", "pause_received")
 _REGISTERS = ("waiting_packets", "waiting_bytes", "held_bytes", "pn", "tx_paused", "xoff_sent")
 
 
@@ -31,9 +31,10 @@ class PortState:
     """A switch's port, its lossless class. Rates are nominal, over the time since the last look; the rest is of now.
 
     `paused`: its neighbour pauses it; `pausing`: it pauses its neighbour. `pauses_sent_per_s` and
-    `pauses_received_per_s` count PAUSE frames. `marked_share`: of the packets that left. None: the switch's program
-    doesn't have it. `up`: its link is; one that is down sends nothing. `lost`: frames that were to leave by it and
-    didn't, since the switch started, as the link was down or a queue full; None where the switch doesn't tell (BMv2).
+    `pauses_received_per_s` count PAUSE frames. `marked_share`, `marked_ue_share`: of the packets that left, those that
+    this port marked CE, and UE. None: the switch's program doesn't have it. `up`: its link is; one that is down sends
+    nothing. `lost`: frames that were to leave by it and didn't, since the switch started, as the link was down or a
+    queue full; None where the switch doesn't tell (BMv2).
     """
 
     port: str
@@ -47,6 +48,7 @@ class PortState:
     rate_bps: float
     utilisation: float
     marked_share: float | None
+    marked_ue_share: float | None
     pauses_sent_per_s: float
     pauses_received_per_s: float
     up: bool = True
@@ -55,8 +57,8 @@ class PortState:
 
 @dataclass(frozen=True)
 class FlowState:
-    """A flow. `rate_bps` is what its scheme lets it send; goodput (of payload, at the receiver) and marked share are
-    over the time since the last look."""
+    """A flow. `rate_bps` is what its scheme lets it send; goodput (of payload, at the receiver) and the shares of
+    packets that arrive marked CE and UE are over the time since the last look."""
 
     id: int
     src: str
@@ -65,6 +67,7 @@ class FlowState:
     rate_bps: float
     goodput_bps: float
     marked_share: float | None
+    marked_ue_share: float | None
 
 
 @dataclass(frozen=True)
@@ -155,6 +158,7 @@ class Observer:
         over_s, new = self._since.last(str(end), read_at_s, {**totals, "bytes": counters["transmitted"].bytes or 0})
         # The program counts what it gives to the port, which is lost there while the link is down.
         rate_bps = _per_s(8 * new["bytes"], over_s) if up else 0.0
+        left = new["transmitted"] and new["transmitted"] + meanwhile
         return PortState(
             port=str(end),
             link=self._lab.topology.link_name(end.node, end.port),
@@ -166,7 +170,8 @@ class Observer:
             pausing=bool(registers.get("xoff_sent")),
             rate_bps=rate_bps,
             utilisation=rate_bps / self._lab.topology.link_at(end.node, end.port).rate_bps,
-            marked_share=_share(new.get("marked"), new["transmitted"] and new["transmitted"] + meanwhile),
+            marked_share=_share(new.get("marked"), left),
+            marked_ue_share=_share(new.get("marked_ue"), left),
             pauses_sent_per_s=_per_s(new.get("pause_sent", 0), over_s),
             pauses_received_per_s=_per_s(new["pause_received"], over_s),
             up=up,
@@ -174,7 +179,12 @@ class Observer:
         )
 
     def _flow(self, flow: flows.Flow, now_s: float) -> FlowState:
-        totals = {"packets": flow.received_packets, "bytes": flow.received_payload_bytes, "marked": flow.marked}
+        totals = {
+            "packets": flow.received_packets,
+            "bytes": flow.received_payload_bytes,
+            "marked": flow.marked,
+            "marked_ue": flow.marked_ue,
+        }
         over_s, new = self._since.last(f"flow {flow.id}", now_s, totals)
         return FlowState(
             id=flow.id,
@@ -184,6 +194,7 @@ class Observer:
             rate_bps=flow.rate_bps if flow.state == "sending" else 0.0,
             goodput_bps=_per_s(8 * new["bytes"], over_s),
             marked_share=_share(new["marked"], new["packets"]),
+            marked_ue_share=_share(new["marked_ue"], new["packets"]),
         )
 
 

@@ -22,12 +22,14 @@ _OTHER_ROWS = 1 + 2 * 3 + 1 + 1 + 1
 @dataclass(frozen=True)
 class _Column:
     """`room`: cells that it usually takes, so that a number that grows doesn't hide another column. Where the terminal
-    is narrow, columns go by `goes`, the smallest first; those without stay."""
+    is narrow, columns go by `goes`, the smallest first; those without stay. An `optional` one that is empty in all rows
+    isn't shown."""
 
     heading: str
     room: int = 0
     goes: int | None = None
     left: bool = False
+    optional: bool = False
 
 
 _PORT_COLUMNS = (
@@ -38,6 +40,7 @@ _PORT_COLUMNS = (
     _Column("PAUSE\nout/ms", 6, goes=4),
     _Column("PAUSE\nin/ms", 6, goes=5),
     _Column("marked", 6, goes=6),
+    _Column("UE", 6, goes=6, optional=True),
     _Column("sends\nGb/s", 5, goes=7),
     _Column("of\nlink", 4),
     _Column("", 6),
@@ -51,6 +54,7 @@ _FLOW_COLUMNS = (
     _Column("rate\nGb/s", 6),
     _Column("goodput\nGb/s", 6, goes=3),
     _Column("marked", 6, goes=2),
+    _Column("UE", 6, goes=2, optional=True),
 )
 
 
@@ -65,6 +69,7 @@ class _FlowRow:
     rate_bps: float
     goodput_bps: float
     marked_share: float | None
+    marked_ue_share: float | None
 
 
 def picture(record: Record, now: Snapshot, width: int, height: int | None = None) -> Group:
@@ -83,7 +88,9 @@ def picture(record: Record, now: Snapshot, width: int, height: int | None = None
         _title(record, now, width),
         _port_table(ports, len(now.ports) - len(ports), width),
         "",
-        _flow_table(flows, shown_of - len(flows), ended, width),
+        _flow_table(
+            flows, shown_of - len(flows), ended, width, any(one.marked_ue_share is not None for one in now.ports)
+        ),
     )
 
 
@@ -130,6 +137,7 @@ def _port_table(ports: Sequence[PortState], hidden: int, width: int) -> Table:
             _some(f"{port.pauses_sent_per_s / 1e3:.2f}", port.pauses_sent_per_s > 0, "yellow"),
             _some(f"{port.pauses_received_per_s / 1e3:.2f}", port.pauses_received_per_s > 0, "red"),
             _percent(port.marked_share),
+            Text("") if port.marked_ue_share is None else _percent(port.marked_ue_share),
             _some(f"{port.rate_bps / 1e9:.2f}", port.rate_bps > 0),
             _some(f"{port.utilisation:.0%}", port.utilisation > 0),
             _state(port),
@@ -143,7 +151,7 @@ def _port_table(ports: Sequence[PortState], hidden: int, width: int) -> Table:
     return _table(_PORT_COLUMNS, rows, width, "; ".join(rest) or None)
 
 
-def _flow_table(flows: Sequence[_FlowRow], hidden: int, ended: int, width: int) -> Table:
+def _flow_table(flows: Sequence[_FlowRow], hidden: int, ended: int, width: int, knows_ue: bool) -> Table:
     rest = [f"{hidden} more"] * bool(hidden) + [f"{ended} flows have ended"] * bool(ended)
     rows = [
         (
@@ -151,6 +159,7 @@ def _flow_table(flows: Sequence[_FlowRow], hidden: int, ended: int, width: int) 
             Text(f"{flow.rate_bps / 1e9:.3f}"),
             Text(f"{flow.goodput_bps / 1e9:.3f}"),
             _percent(flow.marked_share),
+            _percent(flow.marked_ue_share) if knows_ue else Text(""),
         )
         for flow in flows
     ]
@@ -164,8 +173,8 @@ def _table(columns: Sequence[_Column], rows: Sequence[Sequence[Text]], width: in
         max(column.room, *map(len, column.heading.split("\n")), *(row[number].cell_len for row in rows)) + _GAP
         for number, column in enumerate(columns)
     ]
-    shown = list(range(len(columns)))
-    for number in sorted((n for n, column in enumerate(columns) if column.goes), key=lambda n: columns[n].goes or 0):
+    shown = [n for n, column in enumerate(columns) if not column.optional or any(row[n].cell_len for row in rows)]
+    for number in sorted((n for n in shown if columns[n].goes), key=lambda n: columns[n].goes or 0):
         if sum(needs[n] for n in shown) - _GAP > width:
             shown.remove(number)
     table = Table(
@@ -185,7 +194,16 @@ def _table(columns: Sequence[_Column], rows: Sequence[Sequence[Text]], width: in
 
 def _rows(flows: Sequence[FlowState]) -> list[_FlowRow]:
     return [
-        _FlowRow(str(one.id), one.src, one.dst, one.state, one.rate_bps, one.goodput_bps, one.marked_share)
+        _FlowRow(
+            str(one.id),
+            one.src,
+            one.dst,
+            one.state,
+            one.rate_bps,
+            one.goodput_bps,
+            one.marked_share,
+            one.marked_ue_share,
+        )
         for one in flows
         if one.state in ("waiting", "sending")
     ]
@@ -199,10 +217,14 @@ def _by_pair(flows: Sequence[FlowState]) -> list[_FlowRow]:
     rows = []
     for (src, dst, state), some in pairs.items():
         goodput = sum(one.goodput_bps for one in some)
-        marked = sum((one.marked_share or 0) * one.goodput_bps for one in some)
+        ce, ue = (
+            sum((share or 0) * one.goodput_bps for one, share in zip(some, shares, strict=True))
+            for shares in ([one.marked_share for one in some], [one.marked_ue_share for one in some])
+        )
         name = str(some[0].id) if len(some) == 1 else f"{len(some)} flows"
         rate = sum(one.rate_bps for one in some)
-        rows.append(_FlowRow(name, src, dst, state, rate, goodput, marked / goodput if goodput else None))
+        shares = (ce / goodput, ue / goodput) if goodput else (None, None)
+        rows.append(_FlowRow(name, src, dst, state, rate, goodput, *shares))
     return rows
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -23,7 +24,7 @@ def port(switch: str, number: int, **values: object) -> PortState:
     )
     state: dict[str, object] = {
         **idle, "port": f"{switch}:{number}", "link": TOPOLOGY.link_name(switch, number),
-        "paused": False, "pausing": False, "marked_share": None, **values,
+        "paused": False, "pausing": False, "marked_share": None, "marked_ue_share": None, **values,
     }  # fmt: skip
     return PortState(**state)  # type: ignore[arg-type]
 
@@ -40,9 +41,9 @@ def snapshot(flows: int) -> Snapshot:
         for switch in TOPOLOGY.switches
         for number in TOPOLOGY.ports(switch.name)
     ]
-    long = [FlowState(number, f"h{number}", f"r{number}", "sending", 37.3e9, 2.345e9, 1.0) for number in (0, 1)]
-    burst = [FlowState(2 + n, f"h{2 + n % 14}", "r1", "sending", 40e9, 0.2e9, 0.5) for n in range(flows)]
-    ended = [FlowState(9000 + n, "h2", "r1", "done", 0.0, 0.0, None) for n in range(3)]
+    long = [FlowState(number, f"h{number}", f"r{number}", "sending", 37.3e9, 2.345e9, 1.0, 0.0) for number in (0, 1)]
+    burst = [FlowState(2 + n, f"h{2 + n % 14}", "r1", "sending", 40e9, 0.2e9, 0.5, 0.25) for n in range(flows)]
+    ended = [FlowState(9000 + n, "h2", "r1", "done", 0.0, 0.0, None, None) for n in range(3)]
     return Snapshot(1.2345, 2.5e-3, tuple(ports), (*long, *burst, *ended))
 
 
@@ -123,3 +124,18 @@ def test_a_link_that_is_down_is_shown_and_what_it_lost(width: int) -> None:
     (down,) = (line for line in shown if line.startswith("s0:3"))
     assert "DOWN" in down
     assert any("frames lost: s0:3 504,552, s1:2 7" in line for line in shown)
+
+
+def test_ue_is_shown_where_a_program_marks_it() -> None:
+    def text(ue: float | None) -> str:
+        console = Console(width=200, height=60, color_system=None, highlight=False)
+        now = snapshot(2)
+        ports = tuple(replace(one, marked_share=0.0, marked_ue_share=ue) for one in now.ports)
+        with console.capture() as captured:
+            console.print(picture(RECORD, replace(now, ports=ports), 200, 60))
+        return captured.get()
+
+    assert "UE" not in text(None).replace("PAUSE", "")
+    assert text(0.125).replace("QUEUE", "").count("UE") == 2
+    assert "12.5%" in text(0.125)
+    assert "25.0%" in text(0.125)
