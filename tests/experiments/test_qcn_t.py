@@ -16,6 +16,7 @@ from experiments.metrics import jain
 from experiments.outcomes import Outcome, Outcomes
 from experiments.papers.qcn_t.claims import QCN, QCN_T
 from experiments.papers.qcn_t.convergence import Convergence
+from experiments.papers.qcn_t.margin import EMPTY, Margin, margin_us
 from experiments.papers.qcn_t.model import BYTES, TIME, slope, time_to_jain
 from hosts.algorithms import ReactionPoint, find_scheme
 from hosts.algorithms.qcn import QcnReactionPoint
@@ -110,3 +111,26 @@ def test_packets_even_out_as_much_faster_by_time_as_the_model_says(start: list[f
     by_time = statistics.fmean(packets_to_jain(QCN_T, start, 0.9, seed, **fields, **timer) for seed in seeds)
     assert model[0] / model[1] / 1.8 < by_bytes / by_time < model[0] / model[1] * 1.8
     assert by_bytes > 1.2 * by_time
+
+
+def test_longer_delays_empty_qcn_s_queue_first() -> None:
+    empty = {}
+    for scheme in (QCN, QCN_T):
+        run = Run({"scheme": scheme, "seed": 1}, scheme, 1, {"flows": 8, "delay_us": 600})
+        numbers = outcome_of(Margin(), run).numbers
+        empty[scheme] = numbers["empty"] or 0.0
+        assert (numbers["utilisation"] or 0) > 0.9
+    assert empty[QCN] > 2 * EMPTY
+    assert empty[QCN_T] < EMPTY
+
+
+def test_the_margin_ends_where_the_queue_first_runs_empty() -> None:
+    def outcomes(shares: dict[int, float]) -> Outcomes:
+        return Outcomes(
+            Outcome({"scheme": QCN, "flows": 8, "delay_us": delay, "seed": 1}, {"empty": share})
+            for delay, share in shares.items()
+        )
+
+    assert margin_us(outcomes({50: 0.0, 100: 0.01, 150: 0.02, 200: 0.0}), scheme=QCN, flows=8) == 100
+    assert margin_us(outcomes({50: 0.5}), scheme=QCN, flows=8) is None
+    assert margin_us(outcomes({}), scheme=QCN, flows=8) is None

@@ -4,5 +4,6 @@ from __future__ import annotations
 
 from experiments.experiment import Paper
 from experiments.papers.qcn_t.convergence import Convergence
+from experiments.papers.qcn_t.margin import Margin
 
-PAPER = Paper(4, "QCN-T (Computer Networks 2018)", (Convergence(),))
+PAPER = Paper(4, "QCN-T (Computer Networks 2018)", (Convergence(), Margin()))

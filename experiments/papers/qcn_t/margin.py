@@ -1,0 +1,120 @@
+"""How long delays QCN and QCN-T bear: the longer the feedback takes, the more the queue swings, until it runs empty."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from experiments.charts import Chart, curve
+from experiments.checks import Check, at_least
+from experiments.experiment import Experiment, Run
+from experiments.metrics import counter_at, step_at
+from experiments.outcomes import Outcome, Outcomes, ratio
+from experiments.papers.looks import label
+from experiments.papers.qcn_t.claims import CALMER, QCN, QCN_T
+from experiments.papers.qcn_t.convergence import CYCLE_BYTES, LINE_BPS
+from experiments.parameters import Value
+from experiments.plan import Plan, known_fields, numbers, plan_of
+from experiments.recording import Recording
+from topologies.model import Endpoint, FlowSpec
+from topologies.star import star
+
+FLOWS = (2, 8, 16)
+SEEDS = (1, 2, 3)
+DELAYS_US = (50, 100, 150, 200, 300, 400, 600, 800, 1200, 1600)
+_NO_PAUSE_BYTES = 1e9
+_FROM_S, _ENDS_S = 2.0, 5.0
+_EVERY_S = 1e-3
+EMPTY = 0.01
+
+
+def margin_us(outcomes: Outcomes, **keys: str | int) -> float | None:
+    """The longest delay up to which the queue is empty for EMPTY of the time at most."""
+    found = None
+    for delay in DELAYS_US:
+        empty = outcomes.mean("empty", delay_us=delay, **keys)
+        if empty is None or empty > EMPTY:
+            break
+        found = float(delay)
+    return found
+
+
+class Margin(Experiment):
+    name = "qcn-t-delay"
+    title = "A timer alone bears longer delays"
+    source = "1 and 7"
+    schemes = (QCN, QCN_T)
+    about = (
+        "N flows to one output of 1 Gb/s, which start together; links are longer and longer, and PAUSE is out of "
+        "reach. The longer a message takes the more the queue swings, until it runs empty and the line with it. The "
+        "margin is the longest delay of a link, one way, up to which the queue is empty in 1% of the last 3 s at most, "
+        "which is ours: the text at hand has none. QCN-T's timer is as long as the byte counter's 150 KB take at a "
+        "flow's fair share. Means over 3 seeds."
+    )
+
+    def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
+        for scheme in schemes:
+            for flows in FLOWS:
+                for delay in DELAYS_US:
+                    for seed in SEEDS:
+                        values = {"flows": flows, "delay_us": delay}
+                        yield Run({"scheme": scheme, **values, "seed": seed}, scheme, seed, values)
+
+    def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
+        fields = numbers(values)
+        flows, delay_s = round(fields.pop("flows")), fields.pop("delay_us") * 1e-6
+        if scheme == QCN_T:
+            fields = {"timer_s": CYCLE_BYTES * 8 / (LINE_BPS / flows), **fields}
+        specs = tuple(FlowSpec(n, f"h{n - 1}", "r0", duration_s=_ENDS_S) for n in range(1, flows + 1))
+        topology = replace(star(flows, 1, LINE_BPS, delay_s, xoff_bytes=_NO_PAUSE_BYTES), flows=specs)
+        queue = Endpoint("s0", flows + 1)
+        return plan_of(self.name, scheme, seed, topology, _ENDS_S, known_fields(scheme, fields), [queue], _EVERY_S)
+
+    def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
+        grid = np.arange(_FROM_S, plan.duration_s, _EVERY_S)
+        port = str(plan.bottleneck)
+        queue = step_at(*recording.series.get(port, "waiting_bytes"), grid)
+        span = np.array([_FROM_S, plan.duration_s])
+        sent = np.diff(counter_at(*recording.series.get(port, "transmitted_bytes"), span))[0]
+        rate = float(sent) * 8 / (plan.duration_s - _FROM_S) / LINE_BPS if grid.size else None
+        found = {
+            "empty": float(np.mean(queue < plan.frame_bytes)) if queue.size else None,
+            "queue_sd_kb": float(queue.std()) / 1e3 if queue.size else None,
+            "utilisation": rate,
+        }
+        return Outcome(run.keys, found)
+
+    def checks(self, outcomes: Outcomes) -> list[Check]:
+        if not {QCN, QCN_T} <= set(outcomes.values("scheme")):
+            return []
+        rows = []
+        for flows in FLOWS:
+            its, ours = (margin_us(outcomes, scheme=one, flows=flows) for one in (QCN, QCN_T))
+            least = 2.0 if flows > 5 else 1.0
+            text = f"N = {flows}: QCN-T's margin over QCN's (met: {least:g}; trend: 1)"
+            rows.append(CALMER.row(text, ratio(ours, its), at_least(least, 0.999), paper=2.0 if flows > 5 else None))
+        return rows
+
+    def charts(self, outcomes: Outcomes) -> list[Chart]:
+        charts = [
+            Chart(
+                f"N = {flows}",
+                "Delay of a link (us)",
+                "Queue empty, share of the time",
+                [
+                    outcomes.line(label(str(one)), "delay_us", "empty", scheme=one, flows=flows)
+                    for one in outcomes.values("scheme")
+                ],
+                level=EMPTY,
+            )
+            for flows in FLOWS
+            if flows in outcomes.values("flows")
+        ]
+        lines = []
+        for scheme in map(str, outcomes.values("scheme")):
+            found = [(flows, margin_us(outcomes, scheme=scheme, flows=flows)) for flows in FLOWS]
+            known = [(float(flows), margin) for flows, margin in found if margin is not None]
+            lines.append(curve(label(scheme), [x for x, _ in known], [y for _, y in known], scheme, points=True))
+        return [*charts, Chart("The margin", "Flows", "Delay of a link (us)", lines)]
