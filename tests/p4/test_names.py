@@ -150,4 +150,4 @@ def test_routes_fit_both(tna: p4i.P4Info, v1model: p4i.P4Info) -> None:
 
 def test_counters_that_are_watched(tna: p4i.P4Info) -> None:
     """What `pcn watch` reads is on Tofino too, or is listed above."""
-    assert set(observe._COUNTERS) - names(tna, "counters") <= {*ONLY_V1MODEL["counters"], "pause_sent"}
+    assert set(observe._COUNTERS) - names(tna, "counters") <= {*ONLY_V1MODEL["counters"], "pause_sent", "marked_ue"}
