@@ -9,6 +9,7 @@ from experiments.papers.tcd.fig14 import Fig14
 from experiments.papers.tcd.fig15 import Fig15
 from experiments.papers.tcd.fig15b import Fig15b
 from experiments.papers.tcd.fig16 import Fig16
+from experiments.papers.tcd.fig17 import Fig17
 from experiments.papers.tcd.infiniband import Table3InfiniBand
 from experiments.papers.tcd.table3 import Table3
 from experiments.papers.tcd.undetermined import Undetermined
@@ -16,5 +17,5 @@ from experiments.papers.tcd.undetermined import Undetermined
 PAPER = Paper(
     3,
     "TCD (SIGCOMM'21)",
-    (Undetermined(), Fig11(), Fig12(), Table3(), Table3InfiniBand(), Fig14(), Fig15(), Fig15b(), Fig16()),
+    (Undetermined(), Fig11(), Fig12(), Table3(), Table3InfiniBand(), Fig14(), Fig15(), Fig15b(), Fig16(), Fig17()),
 )
