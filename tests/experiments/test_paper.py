@@ -83,12 +83,16 @@ def shortened(plan: Plan, duration_s: float) -> Plan:
     return dataclasses.replace(plan, topology=topology, start_s=start_s, duration_s=duration_s)
 
 
+SMALL = {one: {"k": 4, "count": 200} for one in ("tcd-fig16", "tcd-fig17")}
+"""Instead of hundreds of switches."""
+
+
 @pytest.mark.parametrize("name", [name for name in FIGURES if name != "fig10"])
 def test_a_short_run_gives_the_numbers_that_checks_and_picture_need(name: str) -> None:
     figure = FIGURES[name]
     run = next(figure.runs(("pcn",)))
     duration_s = FROM_S + 10e-3 if name in ("marking", "fairness", "pcn-x") else 4e-3
-    plan = shortened(figure.plan(run.scheme, run.seed, run.arguments), duration_s)
+    plan = shortened(figure.plan(run.scheme, run.seed, {**run.arguments, **SMALL.get(name, {})}), duration_s)
     outcome = figure.measure(run, plan, run_virtual(plan, Silent(), figure.variant(run)))
     assert outcome.keys == run.keys
     assert all(value is None or math.isfinite(value) for value in outcome.numbers.values())

@@ -24,7 +24,7 @@ from topologies.head_of_line import XOFF_BYTES, XON_BYTES
 from topologies.model import EVEN, POLARISED, Endpoint
 
 LINE_BPS, DELAY_S, LOAD = 40e9, 4e-6, 0.6
-FLOWS = 40_000
+K, FLOWS = 10, 40_000
 _AFTER_S = 30e-3
 """How long flows may still take after the last one has started."""
 HADOOP_EVEN, HADOOP_POLARISED, WEB = "Hadoop", "Hadoop, polarised ECMP at 0.3", "WebSearch"
@@ -75,16 +75,20 @@ class Fig16(Experiment):
 
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
         given = numbers(values)
-        web, polarised, load = (
-            given.pop(name, default) for name, default in (("web", 0), ("polarised", 0), ("load", LOAD))
-        )
+        usual = {"web": 0.0, "polarised": 0.0, "load": LOAD, "k": K, "count": FLOWS}
+        web, polarised, load, k, count = (given.pop(name, value) for name, value in usual.items())
         sizes = WEB_SEARCH if web else HADOOP
         topology = fat_tree(
-            10, LINE_BPS, DELAY_S, xoff_bytes=XOFF_BYTES, xon_bytes=XON_BYTES, ecmp=POLARISED if polarised else EVEN
+            round(k),
+            LINE_BPS,
+            DELAY_S,
+            xoff_bytes=XOFF_BYTES,
+            xon_bytes=XON_BYTES,
+            ecmp=POLARISED if polarised else EVEN,
         )
         per_s = arrivals_per_s(load, LINE_BPS, sizes, PAYLOAD_BYTES, PAYLOAD_BYTES + HEADER_BYTES)
         hosts = [host.name for host in topology.hosts]
-        flows = uniform_flows(np.random.default_rng([seed, 16]), sizes, per_s, FLOWS, hosts, "all")
+        flows = uniform_flows(np.random.default_rng([seed, 16]), sizes, per_s, round(count), hosts, "all")
         end_s = flows[-1].start_s + _AFTER_S
         fields = known_fields(scheme, given)
         plan = plan_of(

@@ -23,7 +23,7 @@ from topologies.lossless import CREDITS
 from topologies.model import Endpoint
 
 SEEDS = (1, 2)
-LOAD, COUNT = 0.6, 6000
+K, LOAD, COUNT = 16, 0.6, 6000
 _LINE_BPS, _DELAY_S = 40e9, 4e-6
 _AFTER_S = 10e-3
 _KINDS = {"mpi_us": 128_000, "io_us": 1_000_000}
@@ -48,13 +48,15 @@ class Fig17(Experiment):
                 yield Run({"scheme": scheme, "seed": seed}, scheme, seed)
 
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
-        topology = fat_tree(16, _LINE_BPS, _DELAY_S)
+        given = numbers(values)
+        k, count = (round(given.pop(name, usual)) for name, usual in (("k", K), ("count", COUNT)))
+        topology = fat_tree(k, _LINE_BPS, _DELAY_S)
         hosts = [host.name for host in topology.hosts]
         per_s = arrivals_per_s(LOAD, _LINE_BPS, MESSAGES, PAYLOAD_BYTES, PAYLOAD_BYTES + HEADER_BYTES)
-        flows = uniform_flows(np.random.default_rng([seed, 17]), MESSAGES, per_s, COUNT, hosts, "all")
+        flows = uniform_flows(np.random.default_rng([seed, 17]), MESSAGES, per_s, count, hosts, "all")
         topology = replace(topology, flow_control=CREDITS, flows=tuple(flows))
         end_s = flows[-1].start_s + _AFTER_S
-        fields = known_fields(scheme, numbers(values))
+        fields = known_fields(scheme, given)
         plan = plan_of(self.name, scheme, seed, topology, end_s, fields, [Endpoint("e0", 1)], end_s)
         return replace(plan, sampling=replace(plan.sampling, counters_s=end_s, flows_s=end_s))
 
