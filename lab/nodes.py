@@ -7,6 +7,7 @@ namespaces don't cut off.
 
 from __future__ import annotations
 
+import select
 import socket
 import subprocess
 from collections.abc import Sequence
@@ -28,6 +29,7 @@ TX_QUEUE_LENGTH = 10_000
 _NO_IPV6 = (
     "[ ! -d /proc/sys/net/ipv6 ] || for i in all default; do echo 1 > /proc/sys/net/ipv6/conf/$i/disable_ipv6; done"
 )
+_LOOK_MS = 100
 _OFFLOADS = ("rx", "tx", "sg", "tso", "gso", "gro", "rxvlan", "txvlan")
 
 
@@ -52,6 +54,18 @@ class LabNode(Node):  # type: ignore[misc]
         # Without mnexec's -d: `_popen` makes the session, earlier than mnexec could, so that a Ctrl-C at the
         # terminal can't hit a shell that is about to start.
         super().startShell("-c")
+
+    def read(self, size: int = 1024) -> str:
+        """Mininet's read, of a shell that runs: from one that has ended nothing comes any more, not even an end, as
+        Mininet holds both ends of its terminal. A signal to the group can end one before it has a session. Raises
+        NodeError."""
+        said = select.poll()
+        said.register(self.stdout, select.POLLIN)
+        while len(self.readbuf) < size and not said.poll(_LOOK_MS):
+            if self.shell.poll() is not None:
+                raise NodeError(f"{self.name}: its shell has ended ({self.shell.returncode})")
+        text: str = super().read(size)
+        return text
 
     def _popen(self, cmd: Sequence[str], **params: Any) -> subprocess.Popen[bytes]:
         guarded = ["setpriv", "--pdeathsig", "KILL", *cmd]
