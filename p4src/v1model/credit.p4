@@ -19,8 +19,8 @@
 register<bit<12>, index_t>(N_INDEXES) fctbs;
 register<bit<12>, index_t>(N_INDEXES) fccl;
 
-// A flow control packet that arrived at meta.ingress_port.
-control CreditReceive(in metadata_t meta, in time_us_t now) {
+// A flow control packet that arrived at meta.ingress_port. Where there are no credits it is a frame of an unknown type.
+control CreditReceive(inout metadata_t meta, in time_us_t now) {
     index_t index = meta.ingress_port ++ meta.flow_control[14:12];
     bit<12> said = meta.flow_control[11:0];  // FCCL
     bit<12> initial = 0;
@@ -62,6 +62,9 @@ control CreditReceive(in metadata_t meta, in time_us_t now) {
     apply {
         if (credit_config.apply().hit) {
             receive();
+        } else {
+            meta.discard = 1;
+            meta.reason = drop_reason_t.UNKNOWN_ETHERTYPE;
         }
     }
 }

@@ -20,6 +20,7 @@ PORT, CLASS = 2, 3
 CELL = PORT * 8 + CLASS
 REGISTERS = ("fctbs", "fccl", "resumed_at", "waiting_packets", "waiting_bytes")
 INITIAL, FRAME, COUNTS = 2048, 17, 4096
+UNKNOWN_ETHERTYPE = 6  # drop_reason_t of p4src/shared/constants.p4
 
 
 def data(payload: int) -> bytes:
@@ -98,7 +99,9 @@ def test_other_lanes_and_ports_that_have_no_credits_are_left_alone(driver: Drive
     driver.register("fctbs", CELL, INITIAL)
     driver.ingress(flow_control(INITIAL + 100, lane=CLASS + 1), PORT, 1000)
     driver.ingress(flow_control(INITIAL + 100, lane=8 + CLASS), PORT, 1000)  # no such lane
+    unknown = driver.counter("dropped", (PORT + 1) * 8 + UNKNOWN_ETHERTYPE)[0]
     driver.ingress(flow_control(INITIAL + 100), PORT + 1, 1000)
+    assert driver.counter("dropped", (PORT + 1) * 8 + UNKNOWN_ETHERTYPE)[0] == unknown + 1
     assert driver.register("resumed_at", CELL) == driver.register("fccl", CELL) == 0
     assert driver.register("fccl", CELL + 1) == 100
     assert driver.register("fccl", (PORT + 1) * 8 + CLASS) == 0
