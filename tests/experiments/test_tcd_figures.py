@@ -14,6 +14,9 @@ from experiments.papers.tcd.fig12 import CONGESTION, ONE, SEVERAL, Fig12
 from experiments.papers.tcd.infiniband import Table3InfiniBand
 from experiments.papers.tcd.plans import ARRIVALS_S, BURSTING, LINE_BPS, SENDER_BPS, victims_plan
 from experiments.papers.tcd.table3 import Table3
+from experiments.papers.tcd.undetermined import Undetermined
+from experiments.progress import Silent
+from experiments.virtual import run_virtual
 from hosts.algorithms import find_scheme
 from topologies.fat_tree import fat_tree
 from topologies.model import EVEN, POLARISED, FlowSpec
@@ -27,6 +30,14 @@ def test_states_and_marks_are_the_paper_s(experiment: Experiment) -> None:
     checks = experiment.checks(outcomes)
     assert len(checks) > 4
     assert {check.verdict for check in checks} == {"met"}
+
+
+@pytest.mark.parametrize(("rate", "verdict"), [(10e9, "met"), (1e9, "not comparable")])
+def test_a_run_too_short_for_its_links_settles_nothing(rate: float, verdict: str) -> None:
+    """Queues of 320 KB take ten times as long to fill."""
+    plan = Undetermined().plan(TCD, 1, {"rate": rate})
+    checks = Undetermined().settled(plan, run_virtual(plan, Silent()))
+    assert {check.verdict for check in checks if check.claim} == {verdict}
 
 
 @pytest.mark.parametrize("points", [ONE, SEVERAL])

@@ -18,7 +18,7 @@ from experiments.plan import numbers as given_numbers
 from experiments.recording import Recording
 from topologies.compact import P0_S0
 
-DURATION_S = 60e-3
+RATE_BPS, DURATION_S = 10e9, 60e-3
 _DRAWN = {"F0, UE": (0, UE), "F0, CE": (0, CE), "F1, CE": (1, CE)}
 
 
@@ -39,7 +39,7 @@ class Fig11(Experiment):
             yield Run({"scheme": scheme, "seed": 1}, scheme)
 
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
-        topology = network(10e9, 4e-6, DURATION_S, PAYLOAD_BYTES)
+        topology = network(RATE_BPS, 4e-6, DURATION_S, PAYLOAD_BYTES)
         fields = known_fields(scheme, given_numbers(values))
         plan = plan_of(self.name, scheme, seed, topology, DURATION_S, fields, [P0_S0], 50e-6)
         return replace(plan, sampling=replace(plan.sampling, flows_s=BIN_S / 8))
@@ -49,13 +49,13 @@ class Fig11(Experiment):
         for name, (flow, mark) in _DRAWN.items():
             starts, found = shares(recording, flow, mark, (0.0, DURATION_S))
             curves[name] = (((starts + BIN_S / 2) * 1e3).round(6).tolist(), found.round(6).tolist())
-        return Outcome(run.keys, numbers(recording), curves)
+        return Outcome(run.keys, numbers(recording, RATE_BPS), curves)
 
     def checks(self, outcomes: Outcomes) -> list[Check]:
         found = []
         for scheme in outcomes.among((TCD, RED)):
             (outcome,) = outcomes.where(scheme=scheme)
-            found += rows(f"{label(scheme)}, ", scheme, outcome.numbers, 0.99, 0.0)
+            found += rows(f"{label(scheme)}, ", scheme, outcome.numbers, RATE_BPS, 0.99, 0.0)
         return found
 
     def charts(self, outcomes: Outcomes) -> list[Chart]:

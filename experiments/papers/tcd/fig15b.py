@@ -44,7 +44,7 @@ class Fig15b(Experiment):
         return victims_plan(self.name, scheme, seed, values)
 
     def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
-        return Outcome(run.keys, victims_numbers(recording))
+        return Outcome(run.keys, victims_numbers(plan, recording))
 
     def checks(self, outcomes: Outcomes) -> list[Check]:
         if not {DCQCN, DCQCN_TCD} <= set(outcomes.values("scheme")):

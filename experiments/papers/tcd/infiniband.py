@@ -49,8 +49,8 @@ class Table3InfiniBand(Experiment):
         return messages_plan(self.name, scheme, seed, values)
 
     def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
-        found = victims_numbers(recording)
-        large, small = (times_us(recording, "s0", *ends) for ends in ((_LARGE_BYTES, 1e12), (0, _LARGE_BYTES)))
+        found = victims_numbers(plan, recording)
+        large, small = (times_us(plan, recording, "s0", *ends) for ends in ((_LARGE_BYTES, 1e12), (0, _LARGE_BYTES)))
         numbers = {name: found[name] for name in ("victims", "ce_share", "ue_share")}
         for name, times in (("mpi_us", small), ("io_us", large)):
             numbers[name] = float(times.mean()) if times.size else None

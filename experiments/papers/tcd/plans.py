@@ -93,19 +93,19 @@ def victims(recording: Recording) -> list[FlowRecord]:
     return [flow for flow in recording.flows if flow.src == "s0"]
 
 
-def times_us(recording: Recording, group: str, least: float = 0.0, most: float = float("inf")) -> Array:
+def times_us(plan: Plan, recording: Recording, group: str, least: float = 0.0, most: float = float("inf")) -> Array:
     """Completion times of a group's flows of so many bytes. One that is still going counts with the time it had."""
     return np.array([
         (recording.duration_s - flow.start_s if flow.fct_s is None else flow.fct_s) * 1e6
-        for flow in recording.flows
-        if flow.group == group and least <= flow.sent_bytes < most
+        for flow, spec in zip(recording.flows, plan.topology.flows, strict=True)
+        if flow.group == group and least <= (spec.size_bytes or 0) < most
     ])  # fmt: skip
 
 
 SIZES = {"< 10 KB": (0.0, 10e3), "10 to 100 KB": (10e3, 100e3), "100 KB to 1 MB": (100e3, 1e6), "> 1 MB": (1e6, 1e12)}
 
 
-def victims_numbers(recording: Recording) -> dict[str, float | None]:
+def victims_numbers(plan: Plan, recording: Recording) -> dict[str, float | None]:
     """Shares of the victims with a packet marked CE, and UE; mean completion times in us, theirs by size, and the
     bursts'."""
     found = victims(recording)
@@ -113,7 +113,7 @@ def victims_numbers(recording: Recording) -> dict[str, float | None]:
         "victims": float(len(found)),
         "ce_share": sum(flow.marked_packets > 0 for flow in found) / len(found) if found else None,
         "ue_share": sum(flow.marked_ue_packets > 0 for flow in found) / len(found) if found else None,
-        "mean_us": measure.mean(times_us(recording, "s0")),
-        **{f"mean_us {name}": measure.mean(times_us(recording, "s0", *ends)) for name, ends in SIZES.items()},
-        "bursts_us": measure.mean(times_us(recording, "bursts")),
+        "mean_us": measure.mean(times_us(plan, recording, "s0")),
+        **{f"mean_us {name}": measure.mean(times_us(plan, recording, "s0", *ends)) for name, ends in SIZES.items()},
+        "bursts_us": measure.mean(times_us(plan, recording, "bursts")),
     }

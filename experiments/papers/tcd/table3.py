@@ -55,7 +55,7 @@ class Table3(Experiment):
         return victims_plan(self.name, scheme, seed, values)
 
     def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
-        return Outcome(run.keys, victims_numbers(recording))
+        return Outcome(run.keys, victims_numbers(plan, recording))
 
     def checks(self, outcomes: Outcomes) -> list[Check]:
         rows = []

@@ -24,8 +24,9 @@ from topologies.head_of_line import XOFF_BYTES, XON_BYTES
 from topologies.model import FlowSpec, Topology, TopologyError
 
 CE, UE = "marked_packets", "marked_ue_packets"
-BIN_S, SETTLED_S = 2e-3, 4e-3
-"""What is looked at, and from how long after a change on."""
+BIN_S = 2e-3
+_SETTLED_BITS = 4e-3 * 10e9
+"""What is looked at, and from how many bit times after a change on: PAUSE is at the hosts then, what waited is gone."""
 SHARES = {0: 0.1, 1: 0.8}
 """Of the line, that F0 and F1 offer."""
 _OWN = (
@@ -50,38 +51,50 @@ def network(rate_bps: float, delay_s: float, duration_s: float, payload_bytes: i
     return replace(topology, flows=(*flows, FlowSpec(2, "h2", "r1", start_s=third_s, duration_s=third_s)))
 
 
-def spans(duration_s: float) -> dict[str, tuple[float, float]]:
+def settled_s(rate_bps: float) -> float:
+    """How long after a change the marks are looked at."""
+    return _SETTLED_BITS / rate_bps
+
+
+def spans(duration_s: float, rate_bps: float) -> dict[str, tuple[float, float]]:
     """While A0 sends, before, and after it."""
     third_s = duration_s / 3
     return {
         "before": (0.0, third_s),
-        "while": (third_s + SETTLED_S, 2 * third_s),
-        "after": (2 * third_s + SETTLED_S, duration_s),
+        "while": (third_s + settled_s(rate_bps), 2 * third_s),
+        "after": (2 * third_s + settled_s(rate_bps), duration_s),
     }
 
 
 def shares(recording: Recording, flow: int, mark: str, span: tuple[float, float]) -> tuple[Array, Array]:
-    """In bins of BIN_S: their starts in s, and the share of the flow's packets that arrived with this mark."""
+    """In bins of BIN_S: their starts in s, and the share of the flow's packets that arrived with this mark. None where
+    the span is too short for one."""
+    if span[1] - span[0] < BIN_S / 2:
+        return np.empty(0), np.empty(0)
     series = [recording.series.get(f"flow {flow}", name) for name in (mark, "received_packets")]
     starts, found = metrics.binned_share(series[0], series[1], BIN_S, span[1], span[0])
     return starts, np.nan_to_num(found)
 
 
-def numbers(recording: Recording) -> dict[str, float | None]:
-    """The least and largest shares of all bins, by flow, mark and when; `rest` is before and after."""
-    when = spans(recording.duration_s)
+def numbers(recording: Recording, rate_bps: float) -> dict[str, float | None]:
+    """The least and largest shares of all bins, by flow, mark and when; `rest` is before and after. None: the run is
+    too short for links of this rate."""
+    when = spans(recording.duration_s, rate_bps)
     found: dict[str, float | None] = {}
     for flow in SHARES:
         for mark, name in ((CE, "ce"), (UE, "ue")):
             during = shares(recording, flow, mark, when["while"])[1]
-            rest = np.concatenate([shares(recording, flow, mark, when[part])[1] for part in ("before", "after")])
+            before, after = (shares(recording, flow, mark, when[part])[1] for part in ("before", "after"))
+            rest = np.concatenate([before, after]) if after.size else after
             found[f"f{flow}_{name}_least"] = float(during.min()) if during.size else None
             found[f"f{flow}_{name}_most"] = float(during.max()) if during.size else None
             found[f"f{flow}_{name}_rest"] = float(rest.max()) if rest.size else None
     return found
 
 
-def rows(who: str, scheme: str, found: Mapping[str, float | None], least: float, most: float) -> list[Check]:
+def rows(
+    who: str, scheme: str, found: Mapping[str, float | None], rate_bps: float, least: float, most: float
+) -> list[Check]:
     """Of TCD's marks, or RED's. `least`: of what is to be marked; `most`: of what isn't."""
     if scheme == TCD:
         rest = [found[f"f{flow}_{mark}_rest"] for flow in SHARES for mark in ("ce", "ue")]
@@ -102,7 +115,7 @@ def rows(who: str, scheme: str, found: Mapping[str, float | None], least: float,
                 found["f1_ce_least"], at_least(least, 0.9), "F1 CE",
             ),
             FRACTIONS.row(
-                f"{who}before, and from 4 ms after A0: any mark, most ({none})",
+                f"{who}before, and from {settled_s(rate_bps) * 1e3:g} ms after A0: any mark, most ({none})",
                 worst, at_most(most, 0.05), "after",
             ),
         ]  # fmt: skip
@@ -155,7 +168,7 @@ def pause(plan: Plan, recording: Recording) -> Chart:
 
 
 def headlines(plan: Plan, recording: Recording, steady: Steady) -> list[Headline]:
-    found = numbers(recording)
+    found = numbers(recording, plan.number("rate"))
     return [
         Headline("F0 marked UE while A0 sends, least", percent(found["f0_ue_least"]), "TCD: all; RED: none"),
         Headline("F0 marked CE while A0 sends, most", percent(found["f0_ce_most"]), "TCD: none; RED: all"),
@@ -182,7 +195,7 @@ def about(plan: Plan) -> list[tuple[str, str]]:
 
 
 def story(plan: Plan, recording: Recording, steady: Steady) -> list[tuple[str, str]]:
-    found = numbers(recording)
+    found = numbers(recording, plan.number("rate"))
     told = f"F0's packets arrive with UE to {percent(found['f0_ue_least'])} at least, with CE to "
     return [("marks", f"While A0 sends {told}{percent(found['f0_ce_most'])} at most.")]
 
@@ -224,7 +237,8 @@ class Undetermined(Experiment):
 
     def settled(self, plan: Plan, recording: Recording) -> list[Check]:
         """With a live switch's unsteady times in mind."""
-        return [*clean(recording), *rows("", plan.scheme, numbers(recording), 0.95, 0.01)]
+        rate = plan.number("rate")
+        return [*clean(recording), *rows("", plan.scheme, numbers(recording, rate), rate, 0.95, 0.01)]
 
     def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
-        return Outcome(run.keys, numbers(recording))
+        return Outcome(run.keys, numbers(recording, plan.number("rate")))
