@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from experiments.charts import Chart, Line
 from experiments.checks import Check, at_least, at_most
-from experiments.experiment import Experiment, Run
-from experiments.outcomes import Key, Outcome, Outcomes
+from experiments.experiment import Run
+from experiments.outcomes import Key, Outcomes
 from experiments.papers.looks import label
 from experiments.papers.tcd.claims import DCQCN_TCD, SENSITIVITY
-from experiments.papers.tcd.plans import SEEDS, TRAFFIC, victims_numbers, victims_plan
-from experiments.parameters import Value
-from experiments.plan import Plan
-from experiments.recording import Recording
+from experiments.papers.tcd.plans import SEEDS, TRAFFIC
+from experiments.papers.tcd.victims import Victims
 
 EPSILONS = (0.02, 0.05, 0.1, 0.2, 0.5)
 LOOKS = (6, 3, 1)
 _LOAD = 0.5
 
 
-class Fig14(Experiment):
+class Fig14(Victims):
     name = "tcd-fig14"
     title = "How large epsilon may be"
     source = "5.1.4, Fig. 14"
@@ -40,12 +38,6 @@ class Fig14(Experiment):
                         keys: dict[str, Key] = {"scheme": scheme, "looks": looks, "epsilon": epsilon, "seed": seed}
                         fields = {"bursts_load": _LOAD, "epsilon": epsilon, "looks": looks}
                         yield Run(keys, scheme, seed, fields)
-
-    def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
-        return victims_plan(self.name, scheme, seed, values)
-
-    def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
-        return Outcome(run.keys, victims_numbers(plan, recording))
 
     def checks(self, outcomes: Outcomes) -> list[Check]:
         if DCQCN_TCD not in outcomes.values("scheme"):

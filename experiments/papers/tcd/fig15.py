@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from experiments.charts import Chart, Line, curve
 from experiments.checks import Check, at_least
-from experiments.experiment import Experiment, Run
-from experiments.outcomes import Outcome, Outcomes, ratio, said
+from experiments.experiment import Run
+from experiments.outcomes import Outcomes, ratio, said
 from experiments.papers.looks import label
 from experiments.papers.tcd.claims import COMPLETION, DCQCN, DCQCN_TCD, PAIRS, PAPER_ALPHA, TIMELY, TIMELY_TCD
-from experiments.papers.tcd.plans import SEEDS, SIZES, TRAFFIC, victims_numbers, victims_plan
-from experiments.parameters import Value
-from experiments.plan import Plan
-from experiments.recording import Recording
+from experiments.papers.tcd.plans import SEEDS, SIZES, TRAFFIC
+from experiments.papers.tcd.victims import Victims
 
 LOADS = (0.3, 0.5)
 ALPHAS = (0.5, 1.0, 1.2)
@@ -22,7 +20,7 @@ _EQUAL = 1.15
 """By which detection alone helps, at least."""
 
 
-class Fig15(Experiment):
+class Fig15(Victims):
     name = "tcd-fig15"
     title = "Victims' completion times"
     source = "5.2.1, Fig. 15a; Fig. 19"
@@ -41,12 +39,6 @@ class Fig15(Experiment):
                     for keys, fields in _settings(scheme):
                         arguments = {"bursts_load": load, **fields}
                         yield Run({"scheme": scheme, "load": load, **keys, "seed": seed}, scheme, seed, arguments)
-
-    def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
-        return victims_plan(self.name, scheme, seed, values)
-
-    def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
-        return Outcome(run.keys, victims_numbers(plan, recording))
 
     def checks(self, outcomes: Outcomes) -> list[Check]:
         rows = []

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from experiments.charts import Chart
 from experiments.checks import Check, at_least, at_most
-from experiments.experiment import Experiment, Run
-from experiments.outcomes import Key, Outcome, Outcomes, ratio
+from experiments.experiment import Run
+from experiments.outcomes import Key, Outcomes, ratio
 from experiments.papers.looks import label
 from experiments.papers.tcd.claims import COMPLETION, DCQCN, DCQCN_TCD, PAPER_ALPHA
-from experiments.papers.tcd.plans import TRAFFIC, victims_numbers, victims_plan
-from experiments.parameters import Value
-from experiments.plan import Plan
-from experiments.recording import Recording
+from experiments.papers.tcd.plans import TRAFFIC
+from experiments.papers.tcd.victims import Victims
 
 BURSTS = (25e3, 50e3, 100e3, 150e3, 200e3, 250e3)
 SEEDS = (1, 2, 3)
@@ -21,7 +19,7 @@ _LEAST = {50e3: 1.15, 100e3: 1.3}
 _OVERLOAD = 200e3
 
 
-class Fig15b(Experiment):
+class Fig15b(Victims):
     name = "tcd-fig15b"
     title = "Victims of bursts of small flows"
     source = "5.2.1, Fig. 15b"
@@ -39,12 +37,6 @@ class Fig15b(Experiment):
                 for seed in SEEDS:
                     keys: dict[str, Key] = {"scheme": scheme, "burst": size / 1e3, "seed": seed}
                     yield Run(keys, scheme, seed, {"burst_bytes": size, **fields})
-
-    def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
-        return victims_plan(self.name, scheme, seed, values)
-
-    def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
-        return Outcome(run.keys, victims_numbers(plan, recording))
 
     def checks(self, outcomes: Outcomes) -> list[Check]:
         if not {DCQCN, DCQCN_TCD} <= set(outcomes.values("scheme")):

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from experiments.charts import Chart
 from experiments.checks import Check, at_most, between
-from experiments.experiment import Experiment, Run
-from experiments.outcomes import Outcome, Outcomes, percent
+from experiments.experiment import Run
+from experiments.outcomes import Outcomes, percent
 from experiments.papers.looks import label
 from experiments.papers.tcd.claims import DCQCN, DCQCN_TCD, PAPER_ALPHA, VICTIMS
-from experiments.papers.tcd.plans import SEEDS, TRAFFIC, victims_numbers, victims_plan
-from experiments.parameters import Value
-from experiments.plan import Plan
-from experiments.recording import Recording
+from experiments.papers.tcd.plans import SEEDS, TRAFFIC
+from experiments.papers.tcd.victims import Victims
 
 LOADS = (0.3, 0.5, 0.65)
 LOAD = 0.5
@@ -23,7 +21,7 @@ _DCQCN_ALPHA = 1.0
 """Of DCQCN's own paper."""
 
 
-class Table3(Experiment):
+class Table3(Victims):
     name = "tcd-table3"
     title = "Victims that are taken for congested"
     source = "5.1.3, Table 3"
@@ -50,12 +48,6 @@ class Table3(Experiment):
             for looks in _LOOKS if DCQCN_TCD in schemes else ():
                 fields = {"bursts_load": LOAD, "looks": looks}
                 yield Run({"looks": looks, "seed": seed}, DCQCN_TCD, seed, fields)
-
-    def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
-        return victims_plan(self.name, scheme, seed, values)
-
-    def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
-        return Outcome(run.keys, victims_numbers(plan, recording))
 
     def checks(self, outcomes: Outcomes) -> list[Check]:
         rows = []

@@ -1,0 +1,22 @@
+"""What the figures about victims have in common: their traffic, and what is kept of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from experiments.experiment import Experiment, Run
+from experiments.outcomes import Outcome
+from experiments.papers.tcd.plans import victims_numbers, victims_plan
+from experiments.parameters import Value
+from experiments.plan import Plan
+from experiments.recording import Recording
+
+
+class Victims(Experiment):
+    """One with `victims_plan`, which its runs' arguments are for."""
+
+    def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
+        return victims_plan(self.name, scheme, seed, values)
+
+    def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
+        return Outcome(run.keys, victims_numbers(plan, recording))
