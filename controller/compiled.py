@@ -1,15 +1,23 @@
-"""What stands in p4src/compiled, by its manifest: which compiler made it, and from which sources."""
+"""What stands in p4src/compiled, by its manifest: which compiler made it, and from which sources.
+
+A source is known by its text without line comments: who edits one compiles nothing anew. Its line stays, since what is
+compiled names lines.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = "p4src/compiled"
+
+# What isn't a line comment, though it may look like one, and what is, with the blanks before it.
+_LINE_COMMENT = re.compile(r'("(?:\\.|[^"\\\n])*"|/\*.*?\*/)|[ \t]*//[^\n]*', re.DOTALL)
 
 
 def manifest() -> Mapping[str, Any]:
@@ -28,7 +36,8 @@ def stale(*programs: str) -> str | None:
     for name in programs or entries:
         if name not in entries or not (ROOT / (output := next(iter(entries[name]["outputs"])))).is_file():
             continue
-        found = [path for path, digest in entries[name]["sources"].items() if _digest(ROOT / path) != digest]
+        sources = entries[name]["sources"]
+        found = [path for path in sources if not (ROOT / path).is_file() or source_digest(ROOT / path) != sources[path]]
         if found:
             old.append(output)
             changed |= dict.fromkeys(found)
@@ -40,8 +49,10 @@ def stale(*programs: str) -> str | None:
     )
 
 
-def _digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "none"
+def source_digest(source: Path) -> str:
+    """By which a manifest knows a P4 source: SHA-256 of its text without line comments, in hex."""
+    code = _LINE_COMMENT.sub(lambda found: found[1] or "", source.read_text())
+    return hashlib.sha256(code.encode()).hexdigest()
 
 
 def _some(names: list[str]) -> str:

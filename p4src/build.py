@@ -6,7 +6,7 @@
 A program is a top file, which instantiates `main`; parts of p4src/v1model are on its include path. NAME.p4 is compiled
 twice: NAME, which emulates PFC, and NAME_native, for a target that pauses queues by itself. Each becomes a .json
 (BMv2's format, which the embedded switch runs too) and a .p4info.txtpb, and an entry in manifest.json: the flags, the
-SHA-256 of each source that it includes and of each output, and the compiler's version.
+digest of each source that it includes (controller.compiled), the SHA-256 of each output, and the compiler's version.
 """
 
 from __future__ import annotations
@@ -20,17 +20,18 @@ import posixpath
 import re
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 from controller import p4c
+from controller.compiled import source_digest
 from controller.p4c import P4Error
 from controller.programs import NATIVE, NATIVE_FLAGS
 
 ROOT = Path(__file__).resolve().parent.parent
-MANIFEST_SCHEMA = 2
+MANIFEST_SCHEMA = 3
 # What is compiled of each top program: suffix of the name, and p4c's flags.
 VARIANTS = {"": (), NATIVE: NATIVE_FLAGS}
 TOPS = ("p4src/v1model/programs/*.p4", "examples/*/*.p4")
@@ -197,8 +198,8 @@ def differences(manifest: str, present: Sequence[Recorded], root: Path) -> list[
         else:
             if entries[name]["flags"] != list(programs[name].flags):
                 problems.append(f"{name}: compiled with other flags")
-            problems += _differences(name, entries[name]["sources"], programs[name].sources, root)
-            problems += _differences(name, entries[name]["outputs"], programs[name].outputs, root)
+            problems += _differences(name, entries[name]["sources"], programs[name].sources, root, source_digest)
+            problems += _differences(name, entries[name]["outputs"], programs[name].outputs, root, sha256)
     return problems
 
 
@@ -207,12 +208,14 @@ def entry(program: Recorded, outputs: Sequence[Path]) -> dict[str, Any]:
     return {
         "source": program.sources[0],
         "flags": list(program.flags),
-        "sources": {path: sha256(program.root / path) for path in sorted(program.sources)},
+        "sources": {path: source_digest(program.root / path) for path in sorted(program.sources)},
         "outputs": {name: sha256(path) for name, path in zip(program.outputs, outputs, strict=True)},
     }
 
 
-def _differences(program: str, recorded: dict[str, str], present: tuple[str, ...], root: Path) -> Iterator[str]:
+def _differences(
+    program: str, recorded: dict[str, str], present: tuple[str, ...], root: Path, digest: Callable[[Path], str]
+) -> Iterator[str]:
     for path in sorted(recorded.keys() | set(present)):
         if path not in present:
             yield f"{program}: {path} isn't used any more"
@@ -220,7 +223,7 @@ def _differences(program: str, recorded: dict[str, str], present: tuple[str, ...
             yield f"{program}: {path} is new"
         elif not (root / path).exists():
             yield f"{program}: {path} is missing"
-        elif sha256(root / path) != recorded[path]:
+        elif digest(root / path) != recorded[path]:
             yield f"{program}: {path} changed"
 
 

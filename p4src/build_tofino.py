@@ -36,6 +36,8 @@ from typing import Any
 
 from build import MANIFEST_SCHEMA, ROOT, P4BuildError, differences, entry, sources_of
 
+from controller.compiled import source_digest
+
 COMPILER = "p4c-barefoot"
 ASSEMBLER = "bfas"
 # By the compiler's name of the chip.
@@ -143,10 +145,8 @@ def _run(command: Sequence[str], program: TofinoProgram) -> None:
 
 
 def _run_id(program: TofinoProgram) -> str:
-    digest = hashlib.sha256()
-    for path in program.sources:
-        digest.update((program.root / path).read_bytes())
-    return digest.hexdigest()[:16]
+    sources = "".join(source_digest(program.root / path) for path in program.sources)
+    return hashlib.sha256(sources.encode()).hexdigest()[:16]
 
 
 def resources(used: Mapping[str, Any], context: Mapping[str, Any]) -> dict[str, Any]:

@@ -49,6 +49,28 @@ def test_an_edited_source_is_named_with_what_was_made_of_it(sources: Path) -> No
     assert found.startswith("p4src/v1model/")
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "same"),
+    [
+        ("x = 1;  // as it was", "x = 1;  // another word", True),
+        ("// p4c's \"name\nx = 1;", "// gone\nx = 1;", True),
+        ("x = 1;  // last", "x = 1;", True),
+        ("x = 1;  // as it was", "x = 2;  // as it was", False),
+        ("// a line\nx = 1;", "x = 1;", False),
+        ('@name("a//b") x = 1;', '@name("a//c") x = 1;', False),
+        ('@name("a\\"//b") x = 1;', '@name("a\\"//c") x = 1;', False),
+        ("/* // */ x = 1;", "/* // */ x = 2;", False),
+        ("/*\n// */ x = 1;", "/*\n// */ x = 2;", False),
+    ],
+)
+def test_a_source_is_known_without_its_line_comments(tmp_path: Path, before: str, after: str, same: bool) -> None:
+    source = tmp_path / "x.p4"
+    source.write_text(before + "\nlast\n")
+    known = compiled.source_digest(source)
+    source.write_text(after + "\nlast\n")
+    assert (compiled.source_digest(source) == known) is same
+
+
 def test_a_run_says_so_and_its_page_too(sources: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     edit(sources / "np_ecn.p4")
     out = tmp_path / "run"
