@@ -39,7 +39,7 @@ const bit<8>  IP_PROTOCOL_UDP = 17;
 const bit<16> UDP_PORT_ROCE = 4791;
 const bit<4>  BTH_VERSION = 0;
 
-// QCN's congestion notification messages: the port is the ethertype that they have in IEEE 802.1Qau.
+// Congestion notification messages: the port is the ethertype that they have in IEEE 802.1Qau.
 const bit<16> UDP_PORT_CNM = 0x22E7;
 const bit<6>  DSCP_CNM = 56;  // of the highest class
 const bit<8>  TTL_CNM = 64;

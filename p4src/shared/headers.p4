@@ -1,4 +1,4 @@
-// Headers as they stand on the wire: Ethernet, IPv4, UDP and BTH of RoCEv2, PFC frames, and QCN's messages.
+// Headers as they stand on the wire: Ethernet, IPv4, UDP and BTH of RoCEv2, PFC frames, and congestion notification messages.
 //
 // TNA twin: includes this file.
 
