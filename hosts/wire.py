@@ -3,7 +3,7 @@
 Data is RoCEv2 (InfiniBand Architecture Specification 1.2.1, Annexes A16 and A17): Ethernet / IPv4 / UDP 4791 / BTH /
 payload / ICRC, as an unreliable connection's SEND Only. A CNP is Annex A17.9.3's: BTH opcode 0x81, BECN set, 16
 reserved bytes; PCN's section 5.2 adds RecRate, in Mb/s and big endian, in the first four of these, and says "decrease"
-by CE in the IP header; ECT(1) there says UE (TCD), as in data packets and acknowledgements. An acknowledgement is a
+by CE in the IP header; ECT(1) there says UE, as in data packets and acknowledgements. An acknowledgement is a
 reliable connection's; data packets ask for it by BTH's AckReq, where a scheme measures round trips. A congestion
 notification message (CNM) is what a congestion point makes: IPv4 / UDP 0x22E7 / feedback as in IEEE 802.1Qau's CNM
 PDU / queue / BTH of the packet that was sampled. PFC is IEEE 802.1Qbb's frame (802.3 Annex 31D). Frames are without

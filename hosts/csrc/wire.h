@@ -47,7 +47,7 @@ enum {
     WIRE_LAST = 0x80,        /* in BTH's second byte, the solicited event bit: a flow's last packet */
     WIRE_MAX_FEEDBACK = 63,  /* of a CNM: six bits */
     WIRE_QUANTUM_BITS = 512, /* PFC counts pauses in so many bit times */
-    WIRE_ECT1 = 1,           /* TCD: UE */
+    WIRE_ECT1 = 1,           /* UE: undetermined */
     WIRE_ECT0 = 2,
     WIRE_CE = 3,
 };

@@ -1,7 +1,7 @@
-// QCN's messages (IEEE 802.1Qau's CNM): the feedback that they carry, and how a clone becomes one.
+// Congestion notification messages (IEEE 802.1Qau): the feedback that they carry, and how a clone becomes one.
 //
 // A message starts as a clone that goes to RECIRC_PORT, as PFC frames do, and is made into an IPv4 packet from the
-// culprit's destination to its source: QCN's own frames are addressed by MAC, which no router keeps. From there on it
+// culprit's destination to its source: 802.1Qau's frames are addressed by MAC, which no router keeps. From there on it
 // is a packet like others. The culprit is the flow that is told, not always that of the packet that was cloned.
 //
 // TNA twin: mirroring in place of clones; the product with the scale becomes a table over the upper bits of F_b.

@@ -72,7 +72,7 @@ struct metadata_t {
     // Of its ingress port and class, as inside.p4 has it: bytes inside, and whether its neighbour was told to pause.
     bit<32> inside_bytes;
     bit<1>  inside_paused;
-    // In the array of what an ingress port has inside (qcn_in_random.p4).
+    // In the array of packets that an ingress port has inside.
     @field_list(LIST_HELD) slot_t slot;
     @field_list(LIST_HELD) bit<1> has_slot;
 
