@@ -126,9 +126,10 @@ def _outcomes(figure: Experiment, runs: Sequence[Run], jobs: int, progress: RunP
                         progress.advance(len(done) / len(runs), runs[futures[future]].label)
         except BaseException:
             with signals.deferred():
-                pool.shutdown(wait=False, cancel_futures=True)
                 for process in multiprocessing.active_children():
-                    process.terminate()  # the others would be waited for until their runs are over
+                    process.terminate()  # they would be waited for until their runs are over
+                # Its thread is waited for here: at the interpreter's end it would race with Python's own wait for it.
+                pool.shutdown(cancel_futures=True)
             raise
     return [done[index] for index in range(len(runs))]
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import multiprocessing
 import re
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,7 +18,7 @@ import numpy as np
 import pytest
 from waiting import LIMIT_S, wait_until
 
-from experiments import theory
+from experiments import figures, theory
 from experiments.charts import curve
 from experiments.checks import Check
 from experiments.experiment import Run, Variant
@@ -298,6 +300,20 @@ finally:
     done = subprocess.run([sys.executable, "-c", ended], check=False)
     assert done.returncode == 128 + signal.SIGTERM
     assert not list(tmp_path.iterdir())
+
+
+def test_a_figure_that_is_interrupted_ends_its_pool_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pool's thread included: at the interpreter's end Python wakes what is left of pools, without a lock."""
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = set(threading.enumerate())
+    monkeypatch.setattr(figures, "wait", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run_figure(FIGURES["fig19"], jobs=2)
+    assert set(threading.enumerate()) == before
+    assert not multiprocessing.active_children()
 
 
 @pytest.mark.parametrize("moment", ["its start", "a run"])
