@@ -17,7 +17,7 @@ from controller.constants import RECIRCULATION_PORT
 from controller.pfc import PFC_CLONE_SESSION, PfcPort
 from controller.port_tables import PortEntries, PortTable
 from controller.programs import Program, ProgramError
-from controller.routes import MultipathRoute, PortGroup, Route, group_entry, host_routes, join, route_entry
+from controller.routes import MultipathRoute, PortGroup, Route, group_entry, host_ways, join, route_entry
 from controller.switch import CloneSession, TableEntry
 from hosts.algorithms import Configured, NetworkFacts, Scheme
 from topologies.lossless import PFC
@@ -40,7 +40,7 @@ def plan(topology: Topology, switch: str, dilation: float, scheme: Configured | 
     """A switch's program from the topology and the scheme. Raises LabError: TopologyError for what can't work."""
     topology.switch(switch)
     ports = topology.ports(switch)
-    ways, groups = host_routes(topology, switch)
+    ways, groups = host_ways(topology, switch)
     points = [marking.find(name) for name in scheme.scheme.marking] if scheme else []
 
     def configured(table: PortTable, port: int, parameters: Any) -> Any:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from ipaddress import IPv4Address
 from operator import itemgetter
+from typing import NamedTuple
 
 from controller.switch import TableAction, TableActions, TableEntry, TableMatch
 from topologies.model import POLARISED, Topology
@@ -49,8 +50,18 @@ class PortGroup:
     ports: tuple[int, ...]
 
 
-def host_routes(topology: Topology, switch: str) -> tuple[list[Route | MultipathRoute], list[PortGroup]]:
-    """A route to each host, by all shortest paths, and the groups of ports that these need, numbered from 1.
+class Way(NamedTuple):
+    """A route to the hosts whose addresses begin with the first `prefix` bits of `network`; its own address and prefix
+    say nothing."""
+
+    network: int
+    prefix: int
+    route: Route | MultipathRoute
+
+
+def host_ways(topology: Topology, switch: str) -> tuple[list[Way], list[PortGroup]]:
+    """The ways to all hosts, by all shortest paths, in order of address, and the groups of ports that these need,
+    numbered from 1. Hosts of the switch's own have one each, those of others one a block.
 
     The hash's bits differ by the distance that is left: so no two of up to four switches on a path that choose among
     256 ports or fewer use the same ones. Where the topology says that ECMP is polarised, all use the same ones.
@@ -58,47 +69,56 @@ def host_routes(topology: Topology, switch: str) -> tuple[list[Route | Multipath
     Raises TopologyError.
     """
     parts = 1 if topology.parameters.get("ecmp") == POLARISED else _HASH_PARTS
-    found: list[Route | MultipathRoute] = []
+    found: list[Way] = []
     groups: dict[tuple[int, ...], PortGroup] = {}
-    for host in topology.hosts:
-        distance, ports = topology.distance(switch, host.name), topology.next_hops(switch, host.name)
-        mac = host.mac if distance == 1 else ROUTER_MAC
-        if len(ports) == 1:
-            found.append(Route(host.ip, mac, ports[0]))
-        else:
-            group = groups.setdefault(ports, PortGroup(len(groups) + 1, ports))
-            found.append(MultipathRoute(host.ip, mac, group.number, _HASH_BITS * (distance % parts)))
+    routes: dict[tuple[int, tuple[int, ...]], Route | MultipathRoute] = {}
+    ways = topology.ways(switch)
+    for block in topology.blocks:
+        if block.place == switch:
+            for host in block.hosts:
+                (port,) = topology.next_hops(switch, host.name)
+                found.append(Way(int(IPv4Address(host.ip)), _ADDRESS_BITS, Route("", host.mac, port)))
+            continue
+        hops, ports, _ = ways[block.place]
+        if (hops, ports) not in routes:
+            if len(ports) == 1:
+                routes[hops, ports] = Route("", ROUTER_MAC, ports[0])
+            else:
+                group = groups.setdefault(ports, PortGroup(len(groups) + 1, ports))
+                shift = _HASH_BITS * ((hops + 1) % parts)  # the host's own link is one more
+                routes[hops, ports] = MultipathRoute("", ROUTER_MAC, group.number, shift)
+        found.append(Way(block.network, block.prefix, routes[hops, ports]))
     return found, list(groups.values())
 
 
-def join(routes: Iterable[Route | MultipathRoute]) -> list[Route | MultipathRoute]:
-    """The same ways by as few entries as disjoint prefixes allow, in order of address: neighbours that differ in their
-    address alone share one, the longest that has them all.
+def join(ways: Sequence[Way]) -> list[Route | MultipathRoute]:
+    """The same by as few entries as disjoint prefixes allow: neighbours with one route share one, the longest that has
+    them all. `ways`: of disjoint prefixes, in order of address, each the longest that has its hosts.
 
     A packet to an address that no host has may fall into a prefix. Those that it falls into on its way are nested, and
     each switch brings it nearer to all hosts of the longest: so it is dropped somewhere, and never goes round. With
     exceptions from shorter prefixes there would be still fewer entries, and it could.
     """
-    in_order = sorted((int(IPv4Address(route.address)), route) for route in routes)
-    return _join(in_order) if in_order else []
+    changes = [place for place in range(1, len(ways)) if ways[place].route != ways[place - 1].route]
+    joined = _join(ways, changes, 0, len(ways)) if ways else ()
+    return [replace(way.route, address=str(IPv4Address(way.network)), prefix=way.prefix) for way in joined]
 
 
-def _join(hosts: Sequence[tuple[int, Route | MultipathRoute]]) -> list[Route | MultipathRoute]:
-    """Of one host or more, in order of their addresses."""
-    (first, route), (last, _) = hosts[0], hosts[-1]
-    if len(hosts) == 1:
-        return [route]
+def _join(ways: Sequence[Way], changes: Sequence[int], start: int, end: int) -> Iterator[Way]:
+    """Of the ways from `start` to before `end`. `changes`: where a way's route isn't that of the one before."""
+    if end - start == 1:
+        yield ways[start]
+        return
+    first, last = ways[start].network, ways[end - 1].network
     differ = (first ^ last).bit_length()
+    at = bisect_right(changes, start)
+    if at == len(changes) or changes[at] >= end:
+        yield Way(first >> differ << differ, _ADDRESS_BITS - differ, ways[start].route)
+        return
     half = last >> (differ - 1) << (differ - 1)
-    middle = bisect_left(hosts, half, key=itemgetter(0))
-    lower, upper = _join(hosts[:middle]), _join(hosts[middle:])
-    if (
-        len(lower) == len(upper) == 1
-        and replace(lower[0], address=upper[0].address, prefix=upper[0].prefix) == upper[0]
-    ):
-        network = IPv4Address(first >> differ << differ)
-        return [replace(lower[0], address=str(network), prefix=_ADDRESS_BITS - differ)]
-    return lower + upper
+    middle = bisect_left(ways, half, start, end, key=itemgetter(0))
+    yield from _join(ways, changes, start, middle)
+    yield from _join(ways, changes, middle, end)
 
 
 def route_entry(route: Route | MultipathRoute) -> TableEntry:

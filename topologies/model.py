@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,6 +17,7 @@ from types import MappingProxyType
 from topologies import lossless
 from topologies.errors import LabError
 from topologies.lossless import CREDITS, PFC
+from topologies.paths import Block, Paths, Ways, blocks
 
 Value = int | float | str
 
@@ -157,22 +158,15 @@ class Topology:
         return peers
 
     @cached_property
-    def _distances(self) -> dict[str, dict[str, int]]:
-        """Hops to each host from every node; hosts don't forward."""
-        return {host.name: self._distances_to(host.name) for host in self.hosts}
+    def _paths(self) -> Paths:
+        return Paths(self._hosts, self._peers)
 
-    def _distances_to(self, destination: str) -> dict[str, int]:
-        distances = {destination: 0}
-        todo = deque([destination])
-        while todo:
-            node = todo.popleft()
-            if node in self._hosts and node != destination:
-                continue
-            for peer in self._peers[node].values():
-                if peer.node not in distances:
-                    distances[peer.node] = distances[node] + 1
-                    todo.append(peer.node)
-        return distances
+    @cached_property
+    def blocks(self) -> tuple[Block, ...]:
+        """All hosts, by prefixes of their addresses that lie at one node each, in order."""
+        return tuple(
+            blocks((int(ipaddress.IPv4Address(host.ip)), self._paths.place(host.name), host) for host in self.hosts)
+        )
 
     def host(self, name: str) -> Host:
         if name not in self._hosts:
@@ -208,19 +202,21 @@ class Topology:
             return f"{Endpoint(node, port)}->{peer}"
         return f"{node}->{peer.node}"
 
+    def ways(self, switch: str) -> dict[str, Ways]:
+        """How a switch reaches each other one that hosts hang off. Raises TopologyError where it doesn't."""
+        found = {place: ways for ways in self._paths.ways(self.switch(switch).name) for place in ways.places}
+        for block in self.blocks:
+            if block.place not in found and block.place != switch:
+                raise TopologyError(f"no way from {switch} to {block.hosts[0].name} in {self.name}")
+        return found
+
     def next_hops(self, node: str, destination: str) -> tuple[int, ...]:
         """Ports of `node` on a shortest path to the host `destination`, in order."""
-        self.host(destination)
-        distances = self._distances[destination]
-        here = distances.get(node)
-        if here is None or here == 0:
-            return ()
-        return tuple(p for p, peer in self._peers[node].items() if distances.get(peer.node, here) == here - 1)
+        return self._paths.next_hops(node, self.host(destination).name)
 
     def distance(self, node: str, destination: str) -> int:
         """Links on a shortest path from `node` to the host `destination`. Raises TopologyError if there is none."""
-        self.host(destination)
-        distance = self._distances[destination].get(node)
+        distance = self._paths.distance(node, self.host(destination).name)
         if distance is None:
             raise TopologyError(f"no way from {node} to {destination} in {self.name}")
         return distance
@@ -252,11 +248,16 @@ class Topology:
 
     def max_rtt_s(self) -> float:
         """The largest base RTT between any two hosts: PCN's T, unless a scenario says otherwise."""
-        to = {host.name: self._delays_to(host.name) for host in self.hosts}
+        # Hosts at one node, with links of one length, are alike: one of them will do, or two for the way between them.
+        alike: dict[tuple[str, float], list[str]] = {}
+        for host in self._hosts:
+            alike.setdefault((self._paths.place(host), self.link_at(host, 0).delay_s), []).append(host)
+        some = [host for hosts in alike.values() for host in hosts[:2]]
+        to = {host: self._delays_to(host, some) for host in some}
         return max((to[b][a] + to[a][b] for a in to for b in to if a < b), default=0.0)
 
-    def _delays_to(self, destination: str) -> dict[str, float]:
-        """Propagation delay to a host from each other one, along the routes."""
+    def _delays_to(self, destination: str, sources: Sequence[str]) -> dict[str, float]:
+        """Propagation delay to a host from each of these, along the routes."""
         delays = {destination: 0.0}
 
         def delay(node: str) -> float:
@@ -265,7 +266,7 @@ class Topology:
                 delays[node] = self._at[Endpoint(node, port)].delay_s + delay(self._peers[node][port].node)
             return delays[node]
 
-        return {host.name: delay(host.name) for host in self.hosts}
+        return {host: delay(host) for host in sources}
 
     def contending_flows(self) -> int:
         """The most flows that share a link, in one direction; 0 where the topology has none."""

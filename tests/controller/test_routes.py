@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from controller.configure import plan
-from controller.routes import ROUTER_MAC, MultipathRoute, PortGroup, Route, join
+from controller.routes import ROUTER_MAC, MultipathRoute, PortGroup, Route, Way, join
 from topologies.clos import clos
 from topologies.compact import compact
 from topologies.dumbbell import dumbbell
@@ -31,68 +31,69 @@ TOPOLOGIES: dict[str, Callable[[], Topology]] = {
 _SPACE = 64
 _BASES = (0, 0x0A000000, 2**32 - _SPACE)
 
-Way = Route | MultipathRoute
+AnyRoute = Route | MultipathRoute
 
 
-def network(route: Way) -> IPv4Network:
+def network(route: AnyRoute) -> IPv4Network:
     """Its prefix; raises ValueError where the address has bits beyond it."""
     return IPv4Network(f"{route.address}/{route.prefix}")
 
 
-def matching(routes: Sequence[Way], address: str) -> list[Way]:
+def matching(routes: Sequence[AnyRoute], address: str) -> list[AnyRoute]:
     return [route for route in routes if IPv4Address(address) in network(route)]
 
 
-def way(route: Way) -> Way:
+def bare(route: AnyRoute) -> AnyRoute:
     """The route without what it is for."""
     return replace(route, address="", prefix=0)
 
 
-def blocks(routes: Sequence[Way], base: int) -> int:
+def fewest(ways: Sequence[Way], base: int) -> int:
     """How many disjoint blocks it takes: the largest first, those whose hosts go one way."""
-    left = {int(IPv4Address(route.address)) - base: way(route) for route in routes}
+    left = {way.network - base: bare(way.route) for way in ways}
     taken, size = 0, _SPACE
     while left:
         for start in range(0, _SPACE, size):
-            ways = {at: left[at] for at in range(start, start + size) if at in left}
-            if len(set(ways.values())) == 1:
+            inside = {at: left[at] for at in range(start, start + size) if at in left}
+            if len(set(inside.values())) == 1:
                 taken += 1
-                left = {at: one for at, one in left.items() if at not in ways}
+                left = {at: one for at, one in left.items() if at not in inside}
         size //= 2
     return taken
 
 
 @st.composite
-def host_routes_of(draw: st.DrawFn) -> tuple[int, list[Way]]:
-    """A route each to some of the addresses from a base on, in any order: of few ways, some with a MAC of their own."""
+def ways_to_hosts(draw: st.DrawFn) -> tuple[int, list[Way]]:
+    """A way each to some of the addresses from a base on, in order: by few routes, some with a MAC of their own."""
     base = draw(st.sampled_from(_BASES))
-    numbers = draw(st.lists(st.integers(0, _SPACE - 1), unique=True))
+    numbers = sorted(draw(st.sets(st.integers(0, _SPACE - 1))))
     found: list[Way] = []
     for number in numbers:
-        address = str(IPv4Address(base + number))
         kind, choice = draw(st.sampled_from(("attached", "one", "many"))), draw(st.integers(1, 2))
+        route: AnyRoute
         if kind == "attached":
-            found.append(Route(address, f"02:00:00:00:00:{number:02x}", choice))
+            route = Route("", f"02:00:00:00:00:{number:02x}", choice)
         elif kind == "one":
-            found.append(Route(address, ROUTER_MAC, choice))
+            route = Route("", ROUTER_MAC, choice)
         else:
-            found.append(MultipathRoute(address, ROUTER_MAC, choice, 8 * draw(st.integers(0, 1))))
+            route = MultipathRoute("", ROUTER_MAC, choice, 8 * draw(st.integers(0, 1)))
+        found.append(Way(base + number, 32, route))
     return base, found
 
 
-@given(host_routes_of())
+@given(ways_to_hosts())
 def test_joined_routes_are_the_hosts_own_by_as_few_disjoint_prefixes_as_it_takes(drawn: tuple[int, list[Way]]) -> None:
-    base, routes = drawn
-    joined = join(routes)
-    for route in routes:
-        (found,) = matching(joined, route.address)
-        assert way(found) == way(route)
+    base, ways = drawn
+    joined = join(ways)
+    for way in ways:
+        (found,) = matching(joined, str(IPv4Address(way.network)))
+        assert bare(found) == bare(way.route)
     networks = [network(route) for route in joined]
     assert networks == sorted(networks)
     assert not any(a.overlaps(b) for a, b in pairwise(networks))
-    assert len(joined) == blocks(routes, base)
+    assert len(joined) == fewest(ways, base)
     for one in joined:
-        inside = [int(IPv4Address(route.address)) for route in routes if IPv4Address(route.address) in network(one)]
+        inside = [way.network for way in ways if IPv4Address(way.network) in network(one)]
         assert (min(inside) ^ max(inside)).bit_length() == 32 - one.prefix, "no shorter than its hosts need"
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ipaddress
 import json
 import math
 import random
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -51,6 +53,46 @@ def test_paths_are_loop_free_and_shortest(topology: Topology) -> None:
             assert nodes[0] == src.name
             assert topology.peer(path[-1].node, path[-1].port).node == dst.name
             assert len(path) == distances[dst.name][src.name]
+
+
+@given(connected_topologies())
+def test_ways_to_other_switches_are_those_to_their_hosts(topology: Topology) -> None:
+    distances = {host.name: _distances(topology, host.name) for host in topology.hosts}
+    for switch in topology.switches:
+        ways = topology.ways(switch.name)
+        assert ways.keys() == {topology.peer(host.name, 0).node for host in topology.hosts} - {switch.name}
+        for host in topology.hosts:
+            place = topology.peer(host.name, 0).node
+            far = distances[host.name]
+            nearer = {
+                p for p in topology.ports(switch.name) if far[topology.peer(switch.name, p).node] < far[switch.name]
+            }
+            assert topology.next_hops(switch.name, host.name) == tuple(sorted(nearer))
+            assert topology.distance(switch.name, host.name) == far[switch.name]
+            if place != switch.name:
+                assert ways[place].hops == far[switch.name] - 1
+                assert ways[place].ports == tuple(sorted(nearer))
+                assert place in ways[place].places
+
+
+@given(connected_topologies(), st.permutations(range(1, 30)))
+def test_blocks_are_the_longest_prefixes_whose_hosts_are_at_one_switch(made: Topology, numbers: list[int]) -> None:
+    hosts = tuple(replace(host, ip=f"10.0.0.{number}") for host, number in zip(made.hosts, numbers, strict=False))
+    topology = replace(made, hosts=hosts)
+
+    def inside(network: ipaddress.IPv4Network) -> list[Host]:
+        return [host for host in found if ipaddress.IPv4Address(host.ip) in network]
+
+    found = [host for block in topology.blocks for host in block.hosts]
+    assert found == sorted(hosts, key=lambda host: ipaddress.IPv4Address(host.ip))
+    for block in topology.blocks:
+        network = ipaddress.IPv4Network((block.network, block.prefix))
+        assert inside(network) == list(block.hosts)
+        assert {topology.peer(host.name, 0).node for host in block.hosts} == {block.place}
+        if block.prefix < 32:
+            assert all(map(inside, network.subnets())), "a longer prefix would have them all"
+        around = inside(network.supernet()) if block.prefix else found
+        assert around == list(block.hosts) or len({topology.peer(host.name, 0).node for host in around}) > 1
 
 
 def _distances(topology: Topology, dst: str) -> dict[str, int]:
