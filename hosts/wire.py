@@ -20,6 +20,7 @@ import struct
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 ETHERTYPE_IPV4 = 0x0800
 ETHERTYPE_FLOW_CONTROL = 0x8808
@@ -47,8 +48,12 @@ DATA_OVERHEAD = PAYLOAD_OFFSET + ICRC_LENGTH
 CNP_RESERVED = 16
 MAX_FRAME = 9216
 
+CNP_BYTES = PAYLOAD_OFFSET + CNP_RESERVED + ICRC_LENGTH
+ACK_BYTES = PAYLOAD_OFFSET + 4 + ICRC_LENGTH
+
 _IP_OFFSET, _BTH_OFFSET, _PSN_OFFSET = 14, 42, 50
 _ETHERNET = struct.Struct("!6s6sH")
+_UP_TO_UDP = struct.Struct("!6s6sH BBHHHBBH4s4s HHHH")
 _IPV4 = struct.Struct("!BBHHHBBH4s4s")
 _UDP = struct.Struct("!HHHH")
 _BTH = struct.Struct("!BBHII")
@@ -66,6 +71,15 @@ _SOLICITED = 0x80
 _U24 = 0xFFFFFF
 
 Buffer = bytes | bytearray | memoryview
+
+
+class Ends(NamedTuple):
+    """From which host to which: MACs of six bytes and IPs of four."""
+
+    src_mac: bytes
+    dst_mac: bytes
+    src_ip: bytes
+    dst_ip: bytes
 
 
 class WireError(ValueError):
@@ -175,7 +189,11 @@ def source_port(flow: int) -> int:
 
 def ip_checksum(header: Buffer) -> int:
     """RFC 1071 checksum of an IPv4 header whose checksum field is zero."""
-    total: int = sum(struct.unpack(f"!{len(header) // 2}H", header))
+    return _checksum(sum(struct.unpack(f"!{len(header) // 2}H", header)))
+
+
+def _checksum(total: int) -> int:
+    """Of a header whose 16-bit words sum up to this."""
     total = (total & 0xFFFF) + (total >> 16)
     return ~(total + (total >> 16)) & 0xFFFF
 
@@ -201,51 +219,100 @@ def _check(name: str, value: int, bits: int) -> None:
         raise WireError(f"{name} is {value}: it must fit into {bits} bits")
 
 
-def _udp_frame(packet: DataPacket | AckPacket | CnpPacket | CnmPacket, ecn: int, port: int, body: bytes) -> bytearray:
-    """Frame with headers up to UDP, and what follows them."""
-    udp_length = _UDP.size + len(body)
+def _ends(packet: DataPacket | AckPacket | CnpPacket | CnmPacket) -> Ends:
+    return Ends(packet.src_mac, packet.dst_mac, packet.src_ip, packet.dst_ip)
+
+
+def _up_to_udp(ends: Ends, flow: int, port: int, dscp: int, ecn: int, body_bytes: int) -> bytes:
+    """Headers up to UDP, before so many bytes."""
+    _check("flow", flow, 24)
+    _check("dscp", dscp, 6)
+    _check("ecn", ecn, 2)
+    udp_length = _UDP.size + body_bytes
     length = _IPV4.size + udp_length
     if _IP_OFFSET + length > MAX_FRAME:
         raise WireError(f"a frame of {_IP_OFFSET + length} bytes is longer than {MAX_FRAME}: use a smaller payload")
-    frame = bytearray(_ETHERNET.pack(packet.dst_mac, packet.src_mac, ETHERTYPE_IPV4))
-    tos = packet.dscp << 2 | ecn
-    frame += _IPV4.pack(0x45, tos, length, 0, _DONT_FRAGMENT, _TTL, PROTOCOL_UDP, 0, packet.src_ip, packet.dst_ip)
-    struct.pack_into("!H", frame, _IP_OFFSET + 10, ip_checksum(frame[_IP_OFFSET:]))
-    frame += _UDP.pack(source_port(packet.flow), port, udp_length, 0)
-    frame += body
-    return frame
+    tos = dscp << 2 | ecn
+    src, dst = int.from_bytes(ends.src_ip, "big"), int.from_bytes(ends.dst_ip, "big")
+    checksum = _checksum(
+        (0x4500 | tos) + length + _DONT_FRAGMENT + (_TTL << 8 | PROTOCOL_UDP)
+        + (src >> 16) + (src & 0xFFFF) + (dst >> 16) + (dst & 0xFFFF)
+    )  # fmt: skip
+    return _UP_TO_UDP.pack(
+        ends.dst_mac, ends.src_mac, ETHERTYPE_IPV4,
+        0x45, tos, length, 0, _DONT_FRAGMENT, _TTL, PROTOCOL_UDP, checksum, ends.src_ip, ends.dst_ip,
+        source_port(flow), port, udp_length, 0,
+    )  # fmt: skip
 
 
-def _roce_frame(
-    packet: DataPacket | AckPacket | CnpPacket, opcode: int, flags: int, becn: int, psn: int, body: bytes
-) -> bytearray:
-    """Frame with headers, body and ICRC. `body` has a multiple of four bytes."""
-    _check("flow", packet.flow, 24)
-    _check("dscp", packet.dscp, 6)
-    bth = _BTH.pack(opcode, flags, _PKEY, becn | packet.flow, psn)
-    frame = _udp_frame(packet, packet.ecn, ROCE_PORT, bth + body + bytes(ICRC_LENGTH))
-    _U32_LE.pack_into(frame, len(frame) - ICRC_LENGTH, icrc(frame))
-    return frame
+def _roce_headers(
+    ends: Ends,
+    flow: int,
+    opcode: int,
+    dscp: int,
+    ecn: int,
+    body_bytes: int,
+    flags: int = 0,
+    becn: int = 0,
+    psn: int = 0,
+) -> bytes:
+    """Headers up to BTH, before a body of so many bytes, a multiple of four, and the ICRC."""
+    start = _up_to_udp(ends, flow, ROCE_PORT, dscp, ecn, _BTH.size + body_bytes + ICRC_LENGTH)
+    return start + _BTH.pack(opcode, flags, _PKEY, becn | flow, psn)
+
+
+def _with_icrc(frame: bytes) -> bytes:
+    return frame + _U32_LE.pack(icrc(frame + bytes(ICRC_LENGTH)))
+
+
+def data_bytes(payload_bytes: int) -> int:
+    """Of the frame of a data packet: 58 more than its payload, plus padding to four bytes."""
+    return DATA_OVERHEAD + payload_bytes + -payload_bytes % 4
+
+
+def data_headers(
+    ends: Ends,
+    flow: int,
+    payload_bytes: int,
+    last: bool = False,
+    ecn: int = ECN_ECT0,
+    dscp: int = DSCP_DATA,
+    psn: int = 0,
+) -> bytes:
+    """What stands before the payload of a data packet: 54 bytes. Raises WireError."""
+    if payload_bytes < 1:
+        raise WireError("a data packet needs at least one byte of payload")
+    padding = -payload_bytes % 4
+    flags = (_SOLICITED if last else 0) | padding << 4
+    return _roce_headers(ends, flow, OPCODE_UC_SEND_ONLY, dscp, ecn, payload_bytes + padding, flags, psn=psn)
+
+
+def cnp_start(ends: Ends, flow: int, ecn: int = ECN_ECT0, dscp: int = DSCP_CNP, rec_rate_mbps: int = 0) -> bytes:
+    """What of a CNP stands before reserved bytes and ICRC. Raises WireError."""
+    _check("rec_rate_mbps", rec_rate_mbps, 32)
+    headers = _roce_headers(ends, flow, OPCODE_CNP, dscp, ecn, CNP_RESERVED, becn=_BECN)
+    return headers + _U32_BE.pack(rec_rate_mbps)
+
+
+def ack_start(ends: Ends, flow: int, ecn: int = ECN_ECT0, dscp: int = DSCP_CNP, psn: int = 0) -> bytes:
+    """What of an acknowledgement stands before the ICRC. Raises WireError."""
+    _check("psn", psn, 24)
+    body = _U32_BE.pack(_AETH_ACK)
+    return _roce_headers(ends, flow, OPCODE_ACKNOWLEDGE, dscp, ecn, len(body), psn=psn) + body
 
 
 def encode_data(packet: DataPacket) -> bytes:
-    """Frame of a data packet: 58 bytes more than its payload, plus padding to four bytes. Raises WireError."""
+    """Frame of a data packet: `data_bytes` long. Raises WireError."""
     _check("psn", packet.psn, 24)
-    _check("ecn", packet.ecn, 2)
-    if not packet.payload:
-        raise WireError("a data packet needs at least one byte of payload")
-    padding = -len(packet.payload) % 4
-    flags = (_SOLICITED if packet.last else 0) | padding << 4
-    body = packet.payload + bytes(padding)
+    size = len(packet.payload)
     psn = packet.psn | (_ACK_REQUEST if packet.asks else 0)
-    return bytes(_roce_frame(packet, OPCODE_UC_SEND_ONLY, flags, 0, psn, body))
+    headers = data_headers(_ends(packet), packet.flow, size, packet.last, packet.ecn, packet.dscp, psn)
+    return _with_icrc(headers + packet.payload + bytes(-size % 4))
 
 
 def encode_ack(packet: AckPacket) -> bytes:
     """Frame of an acknowledgement: 62 bytes. Raises WireError."""
-    _check("psn", packet.psn, 24)
-    _check("ecn", packet.ecn, 2)
-    return bytes(_roce_frame(packet, OPCODE_ACKNOWLEDGE, 0, 0, packet.psn, _U32_BE.pack(_AETH_ACK)))
+    return _with_icrc(ack_start(_ends(packet), packet.flow, packet.ecn, packet.dscp, packet.psn))
 
 
 def rec_rate_mbps(rec_rate_bps: float) -> int:
@@ -257,10 +324,8 @@ def rec_rate_mbps(rec_rate_bps: float) -> int:
 
 def encode_cnp(packet: CnpPacket) -> bytes:
     """Frame of a CNP: 74 bytes. Raises WireError."""
-    _check("rec_rate_mbps", packet.rec_rate_mbps, 32)
-    body = _U32_BE.pack(packet.rec_rate_mbps) + bytes(CNP_RESERVED - 4)
-    _check("ecn", packet.ecn, 2)
-    return bytes(_roce_frame(packet, OPCODE_CNP, 0, _BECN, 0, body))
+    start = cnp_start(_ends(packet), packet.flow, packet.ecn, packet.dscp, packet.rec_rate_mbps)
+    return _with_icrc(start + bytes(CNP_RESERVED - 4))
 
 
 def encode_cnm(packet: CnmPacket) -> bytes:
@@ -269,10 +334,9 @@ def encode_cnm(packet: CnmPacket) -> bytes:
     _check("psn", packet.psn, 24)
     _check("feedback", packet.feedback, 6)
     _check("queue_bytes", packet.queue_bytes, 32)
-    _check("dscp", packet.dscp, 6)
     body = _CNM.pack(packet.feedback, packet.queue_bytes)
     body += _BTH.pack(OPCODE_UC_SEND_ONLY, 0, _PKEY, packet.flow, packet.psn)
-    return bytes(_udp_frame(packet, ECN_NOT_ECT, CNM_PORT, body))
+    return _up_to_udp(_ends(packet), packet.flow, CNM_PORT, packet.dscp, ECN_NOT_ECT, len(body)) + body
 
 
 def encode_pfc(frame: PfcFrame) -> bytes:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ctypes
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from hosts import wire
 from hosts.algorithms import Configured, NotificationPoint, ReactionPoint, SchemeError, window_phase
 from hosts.algorithms.base import check_rate
 from hosts.algorithms.scheme import told
-from topologies.model import FlowSpec, Topology
+from topologies.model import FlowSpec
 from virtualnet import native
 from virtualnet.errors import VirtualError
 
@@ -38,6 +39,15 @@ class FlowStats:
     first_s: float | None
     last_s: float | None
     complete_s: float | None
+
+
+class Nic(NamedTuple):
+    """What a flow needs of a host: its number in the engine, addresses, line rate."""
+
+    node: int
+    mac: bytes
+    ip: bytes
+    rate_bps: float
 
 
 class VirtualFlow:
@@ -80,19 +90,13 @@ def timer_ps(rp: ReactionPoint) -> int:
 
 
 def configure(
-    topology: Topology,
-    spec: FlowSpec,
-    scheme: Configured,
-    seed: int,
-    payload_bytes: int,
-    start_s: float,
+    src: Nic, dst: Nic, spec: FlowSpec, scheme: Configured, seed: int, payload_bytes: int, start_s: float
 ) -> tuple[native.FlowConfig, ReactionPoint, NotificationPoint]:
-    """What the engine needs of a flow (but its hosts' indices), and the flow's two ends. Raises VirtualError."""
+    """What the engine needs of a flow, and the flow's two ends. Raises VirtualError."""
     if not 1 <= payload_bytes <= MAX_PAYLOAD:
         raise VirtualError(f"flow {spec.id}: a payload of {payload_bytes} bytes: 1 to {MAX_PAYLOAD} are possible")
-    src, dst = topology.host(spec.src), topology.host(spec.dst)
     try:
-        rp, np = scheme.new_rp(topology.link_at(spec.src, 0).rate_bps), scheme.new_np()
+        rp, np = scheme.new_rp(src.rate_bps), scheme.new_np()
     except SchemeError as error:
         raise VirtualError(f"flow {spec.id}: {error}") from error
     try:
@@ -100,53 +104,46 @@ def configure(
         check_rate(rp.rate_bps)
     except Exception as error:
         raise VirtualError(f"flow {spec.id}: its RP begins wrongly: {told(error)}") from error
+    packets = 0 if spec.size_bytes is None else -(-spec.size_bytes // payload_bytes)
+    last_bytes = payload_bytes if spec.size_bytes is None else spec.size_bytes - (packets - 1) * payload_bytes
+    ends, back = wire.Ends(src.mac, dst.mac, src.ip, dst.ip), wire.Ends(dst.mac, src.mac, dst.ip, src.ip)
     try:
-        packet = wire.DataPacket(
-            wire.parse_mac(src.mac), wire.parse_mac(dst.mac), wire.parse_ip(src.ip), wire.parse_ip(dst.ip), spec.id, 0,
-            bytes(payload_bytes),
-        )  # fmt: skip
-        frame = wire.encode_data(packet)
+        data = wire.data_headers(ends, spec.id, payload_bytes)
+        last = data if spec.size_bytes is None else wire.data_headers(ends, spec.id, last_bytes, last=True)
     except wire.WireError as error:
         raise VirtualError(f"flow {spec.id}: {error}") from None
+    period_ps = 0 if np.period_s is None else picoseconds(np.period_s)
     config = native.FlowConfig(
-        priority=packet.dscp >> 3,
-        frame_bytes=len(frame),
-        last_frame_bytes=len(frame),
+        src=src.node,
+        dst=dst.node,
+        priority=wire.DSCP_DATA >> 3,
+        cnp_bytes=wire.CNP_BYTES,
+        ack_bytes=wire.ACK_BYTES,
+        frame_bytes=wire.data_bytes(payload_bytes),
+        last_frame_bytes=wire.data_bytes(last_bytes),
         payload_bytes=payload_bytes,
-        last_payload_bytes=payload_bytes,
+        last_payload_bytes=last_bytes,
+        packets=packets,
         start_ps=picoseconds(start_s),
         end_ps=native.NEVER if spec.duration_s is None else picoseconds(start_s + spec.duration_s),
+        period_ps=period_ps,
+        phase_ps=int(window_phase(np, seed, int.from_bytes(src.ip, "big"), spec.id) * period_ps) if period_ps else 0,
         timer_ps=timer_ps(rp),
         due_bytes=native.NEVER if rp.due_bytes is None else rp.due_bytes,
         rate_bps=min(rp.rate_bps, limit_bps(spec)),
         limit_bps=limit_bps(spec),
         segment=0 if rp.segment_bytes is None else max(1, round(rp.segment_bytes / payload_bytes)),
         wants_marked=type(np).on_marked is not NotificationPoint.on_marked,
+        data=_template(data),
+        last=_template(last),
+        cnp=_template(wire.cnp_start(back, spec.id)),
+        ack=_template(b"" if rp.segment_bytes is None else wire.ack_start(back, spec.id)),
     )
-    last = frame
-    if spec.size_bytes is not None:
-        config.packets = -(-spec.size_bytes // payload_bytes)
-        config.last_payload_bytes = spec.size_bytes - (config.packets - 1) * payload_bytes
-        last = wire.encode_data(replace(packet, payload=bytes(config.last_payload_bytes), last=True))
-        config.last_frame_bytes = len(last)
-    if np.period_s is not None:
-        config.period_ps = picoseconds(np.period_s)
-        config.phase_ps = int(window_phase(np, seed, int.from_bytes(packet.src_ip, "big"), spec.id) * config.period_ps)
-    cnp = wire.CnpPacket(packet.dst_mac, packet.src_mac, packet.dst_ip, packet.src_ip, spec.id, wire.ECN_ECT0, 1)
-    notice = wire.encode_cnp(cnp)
-    config.cnp_bytes = len(notice)
-    ack = wire.encode_ack(wire.AckPacket(packet.dst_mac, packet.src_mac, packet.dst_ip, packet.src_ip, spec.id, 0))
-    config.ack_bytes = len(ack)
-    for name, content in (("data", frame), ("last", last)):
-        _fill(getattr(config, name), content[: wire.PAYLOAD_OFFSET])
-    for name, content in (("cnp", notice), ("ack", ack)):
-        _fill(getattr(config, name), content[: -wire.ICRC_LENGTH])
     return config, rp, np
 
 
-def _fill(template: ctypes.Array[ctypes.c_uint8], content: bytes) -> None:
-    assert not any(content[native.TEMPLATE_BYTES :]), "what isn't in a template is zero"
-    ctypes.memmove(template, content, min(len(content), native.TEMPLATE_BYTES))
+def _template(start: bytes) -> ctypes.Array[ctypes.c_uint8]:
+    return native.Template.from_buffer_copy(start.ljust(ctypes.sizeof(native.Template), b"\0"))
 
 
 def _seconds(time_ps: int) -> float | None:

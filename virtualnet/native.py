@@ -18,7 +18,6 @@ FLAGS = (*COMMON_FLAGS, "-fno-semantic-interposition", f"-I{SWITCH_CSRC}", f"-I{
 
 NEVER: Final = 2**64 - 1
 CLASSES: Final = 8
-TEMPLATE_BYTES: Final = 64
 FAILED, UNTIL, BUDGET, FINISHED, RETURN, CALLBACK = range(6)
 (
     REGISTER, COUNTER_PACKETS, COUNTER_BYTES, QUEUE_PACKETS, QUEUE_BYTES, HELD_BYTES, XOFF_SENT, PAUSE_SENT,
@@ -29,6 +28,10 @@ FAILED, UNTIL, BUDGET, FINISHED, RETURN, CALLBACK = range(6)
 _u8, _u16, _u32, _u64, _i64 = ctypes.c_uint8, ctypes.c_uint16, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_int64
 _double, _handle, _text, _int, _bool = ctypes.c_double, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int, ctypes.c_bool
 _object = ctypes.py_object
+
+
+Template = _u8 * 64
+"""The first bytes of a frame."""
 
 
 class Exchange(ctypes.Structure):
@@ -62,7 +65,7 @@ class FlowConfig(ctypes.Structure):
         *[(name, _u64) for name in ("packets", "start_ps", "end_ps", "period_ps", "phase_ps", "timer_ps", "due_bytes")],
         ("rate_bps", _double),
         ("limit_bps", _double),
-        *[(name, _u8 * TEMPLATE_BYTES) for name in ("data", "last", "cnp", "ack")],
+        *[(name, Template) for name in ("data", "last", "cnp", "ack")],
     ]
 
 

@@ -25,7 +25,7 @@ from topologies.lossless import CREDITS
 from topologies.model import ROUND_ROBIN, Endpoint, FlowSpec, Topology
 from virtualnet import native
 from virtualnet.errors import CallbackError, VirtualError
-from virtualnet.flows import VirtualFlow, configure, picoseconds
+from virtualnet.flows import Nic, VirtualFlow, configure, picoseconds
 from virtualnet.native import NEVER, engine
 from virtualnet.samples import Samples, Source
 from virtualnet.sources import Sources
@@ -150,6 +150,7 @@ class VirtualNetwork(Sources):
         self._seed = seed
         self._payload_bytes = payload_bytes
         self._nodes: dict[str, int] = {}
+        self._nics: dict[str, Nic] = {}
         self._links: dict[Endpoint, int] = {}
         self._rates: dict[int, tuple[float, bool]] = {}
         self._by_index: list[VirtualFlow] = []
@@ -204,8 +205,8 @@ class VirtualNetwork(Sources):
         start_s = spec.start_s if start_s is None else start_s
         if start_s < self.now_s:
             raise VirtualError(f"flow {spec.id} starts at {start_s:g} s, which is over")
-        config, rp, np = configure(self.topology, spec, self.scheme, self._seed, self._payload_bytes, start_s)
-        config.src, config.dst = self._nodes[spec.src], self._nodes[spec.dst]
+        src, dst = (self._nics[self.topology.host(name).name] for name in (spec.src, spec.dst))
+        config, rp, np = configure(src, dst, spec, self.scheme, self._seed, self._payload_bytes, start_s)
         index = self._check(self._library.vn_add_flow(self._changing(), ctypes.byref(config), rp, np))
         flow = VirtualFlow(self._library, self._alive(), index, spec, rp, np)
         self.flows[spec.id] = flow
@@ -261,7 +262,8 @@ class VirtualNetwork(Sources):
     @property
     def now_s(self) -> float:
         """Simulated seconds."""
-        return self.totals().now_s
+        self._alive()
+        return float(self._exchange.now_s)
 
     def run(
         self,
@@ -352,7 +354,9 @@ class VirtualNetwork(Sources):
                 )
                 self._check(library.vn_set_fabric(handle, self._nodes[switch.name], ctypes.byref(config)))
         for host in self.topology.hosts:
-            self._nodes[host.name] = self._check(library.vn_add_host(handle, wire.parse_ip(host.ip)))
+            mac, ip = wire.parse_mac(host.mac), wire.parse_ip(host.ip)
+            node = self._nodes[host.name] = self._check(library.vn_add_host(handle, ip))
+            self._nics[host.name] = Nic(node, mac, ip, self.topology.link_at(host.name, 0).rate_bps)
         for link in self.topology.links:
             a, b = link.a, link.b
             rate, delay = round(link.rate_bps), picoseconds(link.delay_s)

@@ -389,8 +389,8 @@ def add_flow(
     network: VirtualNetwork, spec: FlowSpec, dscp: int, priority: int | None = None, payload_bytes: int = 1000
 ) -> VirtualFlow:
     """A flow of another class than RoCE's. `priority`: the class that its NIC takes it for, if another one."""
-    config, rp, np = configure(network.topology, spec, network.scheme, 1, payload_bytes, network.now_s)
-    config.src, config.dst = network._nodes[spec.src], network._nodes[spec.dst]
+    src, dst = network._nics[spec.src], network._nics[spec.dst]
+    config, rp, np = configure(src, dst, spec, network.scheme, 1, payload_bytes, network.now_s)
     config.priority = dscp >> 3 if priority is None else priority
     for template in (config.data, config.last):
         header = bytearray(template)

@@ -379,7 +379,7 @@ int64_t vn_add_flow(struct vn_net *net, const struct vn_flow_config *config, PyO
     }
     if (!(config->rate_bps > 0) || config->priority >= VN_CLASSES) return refuse(net, -EINVAL, "no rate, or no such class");
     if (config->start_ps < net->now) return refuse(net, -EINVAL, "the flow's start is over");
-    for (uint32_t i = 0; i < net->n_nodes; i++) {
+    for (uint32_t i = 0; i < net->n_nodes && config->frame_bytes > net->longest_frame; i++) {
         uint64_t room = net->nodes[i].fabric.buffer_bytes;
         if (room != 0 && config->frame_bytes > room) return refuse(net, -EINVAL, "a frame that no output buffer has room for");
     }
