@@ -3,11 +3,14 @@
 One run, repeated, each time in a new process: packets of data through a switch's program (traversals) a second of the
 run's CPU time, on one core; smallest, median, largest, and the machine's load beside it, which has to be small for the
 figures to mean much. Each repetition runs without prefetching, too: "prefetching x" is the median of their ratios.
+CPU time is given, too, of what comes before a run: making the network, and adding a flow.
 
     incast   15 hosts send to one, k=4 fat-tree, 40 Gb/s, PCN with T = 50 us, 1000 B
     clos     512 hosts, the paper's Clos at a load of 0.6: 51,200 flows, each host's one after the other to hosts at
              random, sizes Pareto with a mean of 50 KB
     few      the same network and load in 512 flows, one a host, each to the host half the network away
+    pods     4,096 hosts, the same Clos with 64 pods; flows as in clos
+    large    8,192 hosts, k=32 fat-tree, 10 Gb/s; flows as in clos
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 
 from controller.programs import Program
 from hosts.algorithms import find_scheme
@@ -45,17 +49,18 @@ def incast(seed: int) -> tuple[Topology, Flows]:
     return topology, [FlowSpec(i, f"h{i}", "h0") for i in range(1, len(topology.hosts))]
 
 
-def spread(seed: int) -> tuple[Topology, Flows]:
-    """100 flows of each of 512 hosts: 51,200 in all."""
-    topology, random_ = clos(), random.Random(seed)
+def spread(topology: Topology, seed: int, each: int) -> tuple[Topology, Flows]:
+    """So many flows of each host, one after the other."""
+    random_ = random.Random(seed)
     names = [host.name for host in topology.hosts]
     flows: Flows = []
-    for source in names:
+    for number, source in enumerate(names):
         start_s = random_.uniform(0, 50_000 * 8 / (LOAD * HOST_BPS))
-        for _ in range(100):
+        for _ in range(each):
             size = min(1_000_000, int(10_000 * random_.paretovariate(1.25)))
-            target = random_.choice([name for name in names if name != source])
-            flows.append(FlowSpec(len(flows) + 1, source, target, start_s=start_s, size_bytes=size))
+            target = random_.randrange(len(names) - 1)
+            target += target >= number
+            flows.append(FlowSpec(len(flows) + 1, source, names[target], start_s=start_s, size_bytes=size))
             start_s += size * 8 / (LOAD * HOST_BPS)
     return topology, flows
 
@@ -70,10 +75,21 @@ def few(seed: int) -> tuple[Topology, Flows]:
     ]
 
 
-SCENARIOS: dict[str, tuple[Callable[[int], tuple[Topology, Flows]], float]] = {
-    "incast": (incast, 0.1),
-    "clos": (spread, 2e-3),
-    "few": (few, 2e-3),
+@dataclass(frozen=True)
+class Scenario:
+    """What is run for `duration_s` of simulated time. `make`: network and flows, from a seed."""
+
+    make: Callable[[int], tuple[Topology, Flows]]
+    duration_s: float
+    repetitions: int = 5
+
+
+SCENARIOS = {
+    "incast": Scenario(incast, 0.1),
+    "clos": Scenario(lambda seed: spread(clos(), seed, 100), 2e-3),
+    "few": Scenario(few, 2e-3),
+    "pods": Scenario(lambda seed: spread(clos(pods=64), seed, 50), 1e-3, repetitions=1),
+    "large": Scenario(lambda seed: spread(fat_tree(32, rate_bps=HOST_BPS), seed, 50), 1e-3, repetitions=1),
 }
 
 
@@ -115,9 +131,12 @@ def floor() -> LoadedProgram:
 
 @dataclass(frozen=True)
 class Result:
-    """Of one repetition. `rate`: traversals of data packets a CPU second; `cpu_s` without building the network; `most`:
-    frames at once; `memory_mb`: the largest that the whole process was."""
+    """Of one repetition. `start_s`: CPU time until there is a network, without flows; `flow_us`: to add one; `rate`:
+    traversals of data packets a CPU second of the run, `cpu_s`; `most`: frames at once; `memory_mb`: the largest that
+    the whole process was."""
 
+    start_s: float
+    flow_us: float
     rate: float
     cpu_s: float
     events: int
@@ -127,24 +146,30 @@ class Result:
 
 def measure(name: str, duration_s: float, empty: bool = False, prefetch: bool = True, seed: int = 1) -> Result:
     """One repetition; `empty` with the floor's program."""
-    topology, flows = SCENARIOS[name][0](seed)
+    topology, flows = SCENARIOS[name].make(seed)
     scheme = find_scheme("pcn").configure({"period_s": 50e-6, "w_min": 1 / 128})
     program = floor() if empty else None
+    clock = [time.process_time()]
     with VirtualNetwork(topology, scheme, seed=seed, program=program, prefetch=prefetch) as network:
+        clock.append(time.process_time())
         for flow in flows:
             network.add_flow(flow)
-        begun = time.process_time()
+        clock.append(time.process_time())
         network.run(until_s=duration_s)
-        took = time.process_time() - begun
+        clock.append(time.process_time())
         totals = network.totals()
+    start_s, adding_s, took = (later - sooner for sooner, later in pairwise(clock))
     memory_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    return Result(totals.data_traversals / took, took, totals.events, totals.packets_most, memory_mb)
+    return Result(
+        start_s, adding_s / len(flows) * 1e6, totals.data_traversals / took, took, totals.events, totals.packets_most,
+        memory_mb,
+    )  # fmt: skip
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("scenarios", nargs="*", help=f"of {', '.join(SCENARIOS)}; all of them unless given")
-    parser.add_argument("--repetitions", type=int, default=5)
+    parser.add_argument("--repetitions", type=int, help="5 unless given, 1 of pods and large")
     parser.add_argument("--duration", type=float, help="simulated seconds")
     parser.add_argument("--floor", action="store_true", help="with an empty pipeline that knows the routes alone")
     arguments = parser.parse_args()
@@ -152,10 +177,10 @@ def main() -> None:
     # A process each: memory is that of one run alone.
     with multiprocessing.get_context("spawn").Pool(1, maxtasksperchild=1) as pool:
         for name in arguments.scenarios or SCENARIOS:
-            duration_s = arguments.duration or SCENARIOS[name][1]
+            duration_s = arguments.duration or SCENARIOS[name].duration_s
             load = os.getloadavg()[0]
             seen, ratios = [], []
-            for _ in range(arguments.repetitions):
+            for _ in range(arguments.repetitions or SCENARIOS[name].repetitions):
                 with_it, without = (
                     pool.apply(measure, (name, duration_s, arguments.floor, prefetch)) for prefetch in (True, False)
                 )
@@ -164,7 +189,9 @@ def main() -> None:
             rates = [result.rate / 1e6 for result in seen]
             last = seen[-1]
             print(
-                f"{name}: {min(rates):.2f} / {statistics.median(rates):.2f} / {max(rates):.2f} million traversals "
+                f"{name}: start {statistics.median(result.start_s for result in seen):.2f} s, a flow "
+                f"{statistics.median(result.flow_us for result in seen):.1f} us; "
+                f"{min(rates):.2f} / {statistics.median(rates):.2f} / {max(rates):.2f} million traversals "
                 f"a second (smallest, median, largest of {len(rates)}); {duration_s * 1e3:g} ms simulated in "
                 f"{last.cpu_s:.2f} s, {last.events:,} events, {last.most:,} frames at once; "
                 f"{max(result.memory_mb for result in seen):.0f} MB; "
