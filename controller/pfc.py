@@ -14,7 +14,7 @@ from topologies.model import Topology
 TABLE = "pfc_config"
 # p4src/shared/constants.p4 has these two; the p4info can't tell them.
 PFC_CLONE_SESSION = 1
-LOSSLESS_CLASSES = 0b0000_1000  # RoCE data, class 3
+LOSSLESS_CLASSES = 0b0000_1000  # RoCE data, class 3: of a port that isn't configured
 CLONE_SESSIONS = (PFC_CLONE_SESSION,)
 QUANTUM_BITS = 512  # IEEE 802.1Qbb: a pause quantum is 512 bit times
 SETTINGS = (
@@ -80,14 +80,20 @@ def quantum_q16_us(rate_bps: float, dilation: float) -> int:
 
 
 def configure(topology: Topology, switch: str, port: int, dilation: float, parameters: Any = None) -> PfcPort:
-    """From the topology's parameters xoff_bytes, xon_bytes and pause_quanta; no scheme says anything about it."""
+    """From the topology's parameters; no scheme says anything about it."""
     return PfcPort(
         port,
         xoff_bytes=round(topology.number("xoff_bytes")),
         xon_bytes=round(topology.number("xon_bytes")),
         quanta=round(topology.number("pause_quanta")),
         quantum_q16_us=quantum_q16_us(topology.link_at(switch, port).rate_bps, dilation),
+        lossless=lossless(topology),
     )
+
+
+def lossless(topology: Topology) -> int:
+    """Bit mask of the topology's lossless classes."""
+    return sum(1 << number for number in topology.lossless_classes)
 
 
 def show(arguments: Mapping[str, int]) -> dict[str, float]:

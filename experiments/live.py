@@ -22,6 +22,7 @@ from experiments.series import Series
 from experiments.versions import versions
 from hosts.client import AgentClient, AgentError
 from hosts.stats import AgentStats, ReceivedFlow, SentFlow
+from hosts.wire import data_dscp
 from lab import control_frames
 from lab import record as records
 from lab.lab import Lab
@@ -115,6 +116,7 @@ class _Run:
                 rate_bps=flow.rate_bps,
                 duration_s=flow.duration_s or self._plan.duration_s - flow.start_s,
                 payload_bytes=self._plan.payload_bytes,
+                dscp=data_dscp(flow.traffic_class),
                 at=self.clock.real(flow.start_s),
             )
         self.sampler.counters()

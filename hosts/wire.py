@@ -182,6 +182,11 @@ class PfcFrame:
     quanta: Mapping[int, int] = field(default_factory=dict)
 
 
+def data_dscp(traffic_class: int) -> int:
+    """DSCP of data of a class: AF31, `DSCP_DATA`, in class 3. Switches take the class from its upper three bits."""
+    return traffic_class << 3 | DSCP_DATA & 7
+
+
 def source_port(flow: int) -> int:
     """UDP source port of a flow: in the dynamic range, as Annex A17 advises, so that ECMP can tell flows apart."""
     return 0xC000 | (flow & 0x3FFF)

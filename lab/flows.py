@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from controller.errors import UnknownNameError
+from hosts.wire import data_dscp
 from topologies.errors import LabError
+from topologies.lossless import DATA_CLASS
 from topologies.model import Topology
 
 if TYPE_CHECKING:
@@ -67,6 +69,7 @@ def start(
     rate_bps: float | None = None,
     duration_s: float | None = None,
     at: float | None = None,
+    traffic_class: int = DATA_CLASS,
 ) -> list[int]:
     """Starts `count` flows with the next free numbers; these. Raises UnknownNameError, FlowError or AgentError."""
     names = [host.name for host in topology.hosts]
@@ -87,7 +90,10 @@ def start(
     to = topology.host(dst)
     numbers = list(range(first, first + count))
     for number in numbers:
-        agents[src].start(number, to.ip, to.mac, size_bytes=size_bytes, rate_bps=rate_bps, duration_s=duration_s, at=at)
+        agents[src].start(
+            number, to.ip, to.mac, size_bytes=size_bytes, rate_bps=rate_bps, duration_s=duration_s,
+            dscp=data_dscp(traffic_class), at=at,
+        )  # fmt: skip
     return numbers
 
 

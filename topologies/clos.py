@@ -26,6 +26,7 @@ def clos(
     xon_bytes: float | None = None,
     mtu_bytes: int = lossless.MTU_BYTES,
     pause_quanta: int = 0xFFFF,
+    lossless_classes: str = lossless.LOSSLESS_CLASSES,
 ) -> Topology:
     """`tors` and `leaves` are a pod's, `hosts` a ToR's. Parallel links and spines follow from 1:1; no flows.
 
@@ -63,7 +64,7 @@ def clos(
             "host_bps": host_bps,
             "fabric_bps": fabric_bps,
             "delay_s": delay_s,
-            **lossless.parameters(xoff_bytes, xon_bytes, mtu_bytes, pause_quanta),
+            **lossless.parameters(xoff_bytes, xon_bytes, mtu_bytes, pause_quanta, lossless_classes),
         },
     )
 

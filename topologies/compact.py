@@ -27,6 +27,7 @@ def compact(
     xon_bytes: float | None = None,
     mtu_bytes: int = lossless.MTU_BYTES,
     pause_quanta: int = 0xFFFF,
+    lossless_classes: str = lossless.LOSSLESS_CLASSES,
 ) -> Topology:
     """Fig. 1 with `senders` senders, h0 and h1 among them. `delay_s` is each link's, one way.
 
@@ -52,6 +53,6 @@ def compact(
             "rate_bps": rate_bps,
             "delay_s": delay_s,
             "bottleneck": str(P0_S0),
-            **lossless.parameters(xoff_bytes, xon_bytes, mtu_bytes, pause_quanta),
+            **lossless.parameters(xoff_bytes, xon_bytes, mtu_bytes, pause_quanta, lossless_classes),
         },
     )

@@ -20,6 +20,7 @@ def dumbbell(
     xon_bytes: float | None = None,
     mtu_bytes: int = lossless.MTU_BYTES,
     pause_quanta: int = 0xFFFF,
+    lossless_classes: str = lossless.LOSSLESS_CLASSES,
 ) -> Topology:
     """The dumbbell with `pairs` pairs; the first has twice as many of the `flows` as each other one: a multiple of
     pairs + 1, which is the default. `rtt_s` is a sender's to its receiver and back.
@@ -54,6 +55,6 @@ def dumbbell(
             "rate_bps": rate_bps,
             "rtt_s": rtt_s,
             "bottleneck": f"s0:{pairs + 1}",
-            **lossless.parameters(xoff_bytes, xon_bytes, mtu_bytes, pause_quanta),
+            **lossless.parameters(xoff_bytes, xon_bytes, mtu_bytes, pause_quanta, lossless_classes),
         },
     )

@@ -19,6 +19,7 @@ def fat_tree(
     xon_bytes: float | None = None,
     mtu_bytes: int = lossless.MTU_BYTES,
     pause_quanta: int = 0xFFFF,
+    lossless_classes: str = lossless.LOSSLESS_CLASSES,
     ecmp: str = EVEN,
 ) -> Topology:
     """A fat-tree of k-port switches, without flows. `ecmp` "polarised": all switches choose by the same bits of a
@@ -54,6 +55,6 @@ def fat_tree(
             "rate_bps": rate_bps,
             "delay_s": delay_s,
             "ecmp": ecmp,
-            **lossless.parameters(xoff_bytes, xon_bytes, mtu_bytes, pause_quanta),
+            **lossless.parameters(xoff_bytes, xon_bytes, mtu_bytes, pause_quanta, lossless_classes),
         },
     )

@@ -24,6 +24,7 @@ def head_of_line(
     xon_bytes: float | None = None,
     mtu_bytes: int = lossless.MTU_BYTES,
     pause_quanta: int = 0xFFFF,
+    lossless_classes: str = lossless.LOSSLESS_CLASSES,
 ) -> Topology:
     """The network, with `bursting` hosts beside r1. `sender_bps` is the rate of s0's and s1's links; `delay_s` is each
     link's, one way. The flows go on for ever; those of a0 and so on are for whoever starts them.
@@ -56,6 +57,6 @@ def head_of_line(
             "sender_bps": sender_bps,
             "delay_s": delay_s,
             "bottleneck": str(P3),
-            **lossless.parameters(xoff_bytes, xon, mtu_bytes, pause_quanta),
+            **lossless.parameters(xoff_bytes, xon, mtu_bytes, pause_quanta, lossless_classes),
         },
     )

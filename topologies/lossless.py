@@ -6,13 +6,16 @@ Python's standard library only: Mininet's own command loads topologies with the 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from topologies.model import Value
 
 PFC, CREDITS = "pfc", "credits"  # flow control of all links: IEEE 802.1Qbb, or InfiniBand's
 
+CLASSES = 8  # of IEEE 802.1Q
+DATA_CLASS = 3  # of RoCE, unless a flow says otherwise
+LOSSLESS_CLASSES = str(DATA_CLASS)
 MTU_BYTES = 1058  # the largest frame of the experiments: 1000 B payload as RoCEv2
 XOFF_BYTES = 512e3  # PCN, section 7: for all schemes
 PAUSE_QUANTA = 0xFFFF
@@ -25,13 +28,16 @@ def parameters(
     xon_bytes: float | None = None,
     mtu_bytes: float = MTU_BYTES,
     pause_quanta: float = PAUSE_QUANTA,
+    lossless_classes: str = LOSSLESS_CLASSES,
 ) -> dict[str, Value]:
-    """By name. XON defaults to XOFF less two MTUs: the distance that SIGCOMM'15 has, NSDI'20 gives none."""
+    """By name. XON defaults to XOFF less two MTUs: the distance that SIGCOMM'15 has, NSDI'20 gives none.
+    `lossless_classes`: those that PFC protects, as "3" or "3,4"."""
     return {
         "mtu_bytes": mtu_bytes,
         "xoff_bytes": xoff_bytes,
         "xon_bytes": xoff_bytes - 2 * mtu_bytes if xon_bytes is None else xon_bytes,
         "pause_quanta": pause_quanta,
+        "lossless_classes": lossless_classes,
     }
 
 
@@ -43,8 +49,17 @@ def credit_parameters(
     return {"buffer_bytes": buffer_bytes, "credit_interval_s": credit_interval_s}
 
 
+def classes(text: str) -> tuple[int, ...]:
+    """The classes that such a list names, in order. Raises ValueError."""
+    names = [name.strip() for name in text.split(",")]
+    if not all(name.isdecimal() and int(name) < CLASSES for name in names) or len(set(names)) < len(names):
+        raise ValueError(f"lossless_classes {text!r}: classes from 0 to {CLASSES - 1}, each once, as 3 or 3,4")
+    return tuple(sorted(map(int, names)))
+
+
 def completed(given: Mapping[str, Value], flow_control: str) -> dict[str, Value]:
     """The parameters of a topology, with the usual values of those that it doesn't have."""
-    own = {name: float(value) for name, value in given.items() if name in parameters() and not isinstance(value, str)}
+    kinds = {name: isinstance(value, str) for name, value in parameters().items()}
+    own: dict[str, Any] = {name: value for name, value in given.items() if isinstance(value, str) is kinds.get(name)}
     usual = {**parameters(**own), **(credit_parameters() if flow_control == CREDITS else {})}
     return {**given, **{name: value for name, value in usual.items() if name not in given}}

@@ -105,7 +105,8 @@ class FlowSpec:
     """A flow that a scenario starts: to the run's end, for `duration_s`, or of `size_bytes` payload.
 
     It may start before time 0. `rate_bps` limits it beside the scheme. Flows of one `group` are many and alike:
-    results count them together.
+    results count them together. `traffic_class`: of its data; switches serve a higher one first, and what tells
+    senders about congestion is of the highest, 7.
     """
 
     id: int
@@ -116,6 +117,7 @@ class FlowSpec:
     rate_bps: float | None = None
     duration_s: float | None = None
     group: str = ""
+    traffic_class: int = lossless.DATA_CLASS
 
 
 @dataclass(frozen=True)
@@ -136,6 +138,11 @@ class Topology:
         parameters = lossless.completed(self.parameters, self.flow_control)
         object.__setattr__(self, "parameters", MappingProxyType(parameters))
         _validate(self)
+
+    @cached_property
+    def lossless_classes(self) -> tuple[int, ...]:
+        """Those that PFC protects, in order."""
+        return lossless.classes(str(self.parameters["lossless_classes"]))
 
     @cached_property
     def _hosts(self) -> dict[str, Host]:
@@ -347,6 +354,10 @@ def _validate(topology: Topology) -> None:
                 f"{switch.name}: output buffers of {buffer.size_bytes:g} bytes hold no frame of mtu_bytes, "
                 f"{topology.number('mtu_bytes'):g}"
             )
+    try:
+        lossless.classes(str(topology.parameters["lossless_classes"]))
+    except ValueError as error:
+        raise TopologyError(f"{topology.name}: {error}") from None
     _validate_flow_control(topology)
     _validate_links(topology, set(names))
     hosts = {host.name for host in topology.hosts}
@@ -356,6 +367,8 @@ def _validate(topology: Topology) -> None:
                 raise TopologyError(f"flow {flow.id}: no host {end!r}")
         if flow.src == flow.dst:
             raise TopologyError(f"flow {flow.id} goes from {flow.src} to itself")
+        if not 0 <= flow.traffic_class < lossless.CLASSES:
+            raise TopologyError(f"flow {flow.id}: class {flow.traffic_class}: there are 0 to {lossless.CLASSES - 1}")
 
 
 def _validate_flow_control(topology: Topology) -> None:

@@ -23,6 +23,7 @@ def parking_lot(
     xon_bytes: float | None = None,
     mtu_bytes: int = lossless.MTU_BYTES,
     pause_quanta: int = 0xFFFF,
+    lossless_classes: str = lossless.LOSSLESS_CLASSES,
 ) -> Topology:
     """`bottlenecks` + 1 switches in a row, every link of the same rate and (one-way) delay."""
     if bottlenecks < 1:
@@ -49,6 +50,6 @@ def parking_lot(
             "rate_bps": rate_bps,
             "delay_s": delay_s,
             "bottleneck": str(Endpoint("s0", NEXT)),
-            **lossless.parameters(xoff_bytes, xon_bytes, mtu_bytes, pause_quanta),
+            **lossless.parameters(xoff_bytes, xon_bytes, mtu_bytes, pause_quanta, lossless_classes),
         },
     )

@@ -21,6 +21,7 @@ def star(
     xon_bytes: float | None = None,
     mtu_bytes: int = lossless.MTU_BYTES,
     pause_quanta: int = 0xFFFF,
+    lossless_classes: str = lossless.LOSSLESS_CLASSES,
 ) -> Topology:
     """`senders` and `receivers` around s0. `delay_s` is each link's, one way; `arbitration` is the switch's.
 
@@ -42,6 +43,6 @@ def star(
             "rate_bps": rate_bps,
             "delay_s": delay_s,
             "bottleneck": f"s0:{senders + 1}",
-            **lossless.parameters(xoff_bytes, xon_bytes, mtu_bytes, pause_quanta),
+            **lossless.parameters(xoff_bytes, xon_bytes, mtu_bytes, pause_quanta, lossless_classes),
         },
     )

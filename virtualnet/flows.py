@@ -108,15 +108,16 @@ def configure(
     last_bytes = payload_bytes if spec.size_bytes is None else spec.size_bytes - (packets - 1) * payload_bytes
     ends, back = wire.Ends(src.mac, dst.mac, src.ip, dst.ip), wire.Ends(dst.mac, src.mac, dst.ip, src.ip)
     try:
-        data = wire.data_headers(ends, spec.id, payload_bytes)
-        last = data if spec.size_bytes is None else wire.data_headers(ends, spec.id, last_bytes, last=True)
+        dscp = wire.data_dscp(spec.traffic_class)
+        data = wire.data_headers(ends, spec.id, payload_bytes, dscp=dscp)
+        last = data if spec.size_bytes is None else wire.data_headers(ends, spec.id, last_bytes, last=True, dscp=dscp)
     except wire.WireError as error:
         raise VirtualError(f"flow {spec.id}: {error}") from None
     period_ps = 0 if np.period_s is None else picoseconds(np.period_s)
     config = native.FlowConfig(
         src=src.node,
         dst=dst.node,
-        priority=wire.DSCP_DATA >> 3,
+        priority=spec.traffic_class,
         cnp_bytes=wire.CNP_BYTES,
         ack_bytes=wire.ACK_BYTES,
         frame_bytes=wire.data_bytes(payload_bytes),

@@ -95,11 +95,14 @@ class LinkStats(ctypes.Structure):
     """struct vn_link_stats."""
 
     _fields_ = [
-        (name, _u64)
-        for name in (
-            "packets", "bytes", "pause", "resume", "paused_ps", "refused", "expired", "fc_packets", "starved_ps",
-            "output_bytes", "held_max", "held_limit", "held_bytes", "lost",
-        )
+        *[
+            (name, _u64)
+            for name in (
+                "packets", "bytes", "pause", "resume", "paused_ps", "refused", "expired", "fc_packets", "starved_ps",
+                "output_bytes", "held_max", "held_limit", "held_bytes", "lost",
+            )
+        ],
+        ("pause_by_class", _u64 * CLASSES),
     ]  # fmt: skip
 
 

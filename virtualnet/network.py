@@ -42,8 +42,9 @@ so many bits a link of the width 4X carries in one."""
 @dataclass(frozen=True)
 class LinkStats:
     """One direction of a link, named by the port it leaves. `paused_s`: from XOFF to XON, for PAUSEs sent over it,
-    summed over classes. `refused`: tail drops at its output queues. `expired`: PAUSEs of its classes that ran out.
-    `output_bytes`: what is in its output buffer, or on its way there through the fabric; 0 without one.
+    summed over classes; `pause_by_class` counts the PAUSEs of each. `refused`: tail drops at its output queues.
+    `expired`: PAUSEs of its classes that ran out. `output_bytes`: what is in its output buffer, or on its way there
+    through the fabric; 0 without one.
     With credits, `fc_packets` are flow control packets, and `starved_s` is how long its classes had none for a frame,
     summed over them.
 
@@ -66,6 +67,7 @@ class LinkStats:
     fc_packets: int = 0
     starved_s: float = 0.0
     lost: int = 0
+    pause_by_class: tuple[int, ...] = (0,) * native.CLASSES
 
 
 @dataclass(frozen=True)
@@ -205,6 +207,8 @@ class VirtualNetwork(Sources):
         start_s = spec.start_s if start_s is None else start_s
         if start_s < self.now_s:
             raise VirtualError(f"flow {spec.id} starts at {start_s:g} s, which is over")
+        if not 0 <= spec.traffic_class < native.CLASSES:
+            raise VirtualError(f"flow {spec.id}: class {spec.traffic_class}: there are 0 to {native.CLASSES - 1}")
         src, dst = (self._nics[self.topology.host(name).name] for name in (spec.src, spec.dst))
         config, rp, np = configure(src, dst, spec, self.scheme, self._seed, self._payload_bytes, start_s)
         index = self._check(self._library.vn_add_flow(self._changing(), ctypes.byref(config), rp, np))
@@ -321,7 +325,7 @@ class VirtualNetwork(Sources):
         return LinkStats(
             raw.packets, raw.bytes, raw.pause, raw.resume, raw.paused_ps / 1e12, raw.refused, raw.held_max,
             raw.held_limit, raw.expired, raw.output_bytes, raw.held_bytes, raw.fc_packets, raw.starved_ps / 1e12,
-            raw.lost,
+            raw.lost, tuple(raw.pause_by_class),
         )  # fmt: skip
 
     def _who(self, error: Exception) -> str:

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from controller.pfc import LOSSLESS_CLASSES
+from controller.pfc import LOSSLESS_CLASSES, lossless
 from controller.switch import TableAction, TableEntry, TableMatch
 from hosts import wire
 from topologies.model import Topology
@@ -61,4 +61,5 @@ def gap_us(rate_bps: float, largest_frame_bytes: float, late_us: int = 0) -> int
 def configure(topology: Topology, switch: str, port: int, dilation: float, parameters: Any) -> NpEcnPort:
     rate_bps = topology.link_at(switch, port).rate_bps / dilation
     largest = max(parameters.largest_frame_bytes, topology.number("mtu_bytes"))
-    return NpEcnPort(port, gap_us(rate_bps, largest, LATE_US if dilation > 1 else 0))
+    gap = gap_us(rate_bps, largest, LATE_US if dilation > 1 else 0)
+    return NpEcnPort(port, gap, lossless(topology))

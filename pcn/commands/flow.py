@@ -35,6 +35,10 @@ def flow() -> None:
 @click.option("--rate", type=Quantity("rate"), help="At most this rate: 5G.")
 @click.option("--duration", type=Quantity("duration"), help="For this nominal time: 10ms.")
 @click.option("--count", type=click.IntRange(1, 4096), default=1, show_default=True, help="How many flows.")
+@click.option(
+    "--class", "traffic_class", type=click.IntRange(0, 7), default=3, show_default=True,
+    help="Of their data. Class 3 is lossless unless the topology says otherwise.",
+)  # fmt: skip
 @network_option
 @json_option
 def start(
@@ -44,6 +48,7 @@ def start(
     rate: float | None,
     duration: float | None,
     count: int,
+    traffic_class: int,
     network: str | None,
     as_json: bool,
 ) -> None:
@@ -69,6 +74,7 @@ def start(
             size_bytes=None if size is None else round(size),
             rate_bps=rate,
             duration_s=duration,
+            traffic_class=traffic_class,
         )
         lasts = "" if duration is None else f" for {dilated_text(duration, lab.record.dilation)}"
     if as_json:

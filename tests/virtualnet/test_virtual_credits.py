@@ -22,7 +22,6 @@ from networks import MTU, PFC_ONLY, chain, mesh, read_pcap, star, with_flows
 from experiments.papers.tcd.plans import victims_plan
 from experiments.progress import Silent
 from experiments.virtual import run_virtual
-from hosts import wire
 from hosts.algorithms import find_scheme
 from lab.network import NetworkError, launch_spec, require_startable
 from lab.target import target as find_target
@@ -386,19 +385,12 @@ def test_messages_that_a_switch_makes_use_nobody_s_credits() -> None:
 
 
 def add_flow(
-    network: VirtualNetwork, spec: FlowSpec, dscp: int, priority: int | None = None, payload_bytes: int = 1000
+    network: VirtualNetwork, spec: FlowSpec, priority: int | None = None, payload_bytes: int = 1000
 ) -> VirtualFlow:
-    """A flow of another class than RoCE's. `priority`: the class that its NIC takes it for, if another one."""
+    """A flow whose packets are of another size, or whose NIC takes them for those of another class."""
     src, dst = network._nics[spec.src], network._nics[spec.dst]
     config, rp, np = configure(src, dst, spec, network.scheme, 1, payload_bytes, network.now_s)
-    config.priority = dscp >> 3 if priority is None else priority
-    for template in (config.data, config.last):
-        header = bytearray(template)
-        header[15] = dscp << 2 | wire.ECN_ECT0
-        header[24:26] = bytes(2)
-        total = sum(struct.unpack(">10H", header[14:34]))
-        header[24:26] = (~(total % 0xFFFF) & 0xFFFF).to_bytes(2, "big")
-        ctypes.memmove(template, bytes(header), len(header))
+    config.priority = spec.traffic_class if priority is None else priority
     index = network._check(network._library.vn_add_flow(network._changing(), ctypes.byref(config), rp, np))
     flow = VirtualFlow(network._library, network._alive(), index, spec, rp, np)
     network.flows[spec.id] = flow
@@ -414,8 +406,9 @@ def test_a_lane_without_credits_stops_no_other() -> None:
     links = [Link(Endpoint(a, i), Endpoint(b, j), 1e9 if b == "r0" else 10e9, 1e-6) for a, i, b, j in pairs]
     topology = by_credits(Topology("fork", hosts, (Switch("s0", 1), Switch("s1", 2)), tuple(links)))
     with VirtualNetwork(topology, PFC_ONLY) as network:
-        slow = add_flow(network, FlowSpec(1, "h0", "r0", size_bytes=2_000_000), 3 << 3)
-        fast = [add_flow(network, FlowSpec(lane, "h0", "r1", size_bytes=3_000_000), lane << 3) for lane in (5, 1)]
+        slow = network.add_flow(FlowSpec(1, "h0", "r0", size_bytes=2_000_000))
+        specs = [FlowSpec(lane + 1, "h0", "r1", size_bytes=3_000_000, traffic_class=lane) for lane in (5, 1)]
+        fast = [network.add_flow(spec) for spec in specs]
         network.run(until_s=8e-3)
         assert all(flow.stats().complete_s is not None for flow in fast)
         # Two flows of 3 MB, beside a gigabit: lanes' shares of the line, with what lane 3 took before it was stopped
@@ -430,7 +423,8 @@ def test_every_lane_is_lossless() -> None:
     """Class 5, which PFC doesn't protect: an incast loses nothing, and its lane's buffer alone fills."""
     with VirtualNetwork(by_credits(star(3), buffer_bytes=20_000), PFC_ONLY) as network:
         held = network.sample(1e-6, [network.held_bytes("s0", 1, lane) for lane in range(8)])
-        flows = [add_flow(network, FlowSpec(i, f"h{i}", "r0", size_bytes=1_000_000), 5 << 3) for i in range(3)]
+        specs = [FlowSpec(i, f"h{i}", "r0", size_bytes=1_000_000, traffic_class=5) for i in range(3)]
+        flows = [network.add_flow(spec) for spec in specs]
         assert network.run(until_s=0.1, finish=True)
         assert all(flow.stats().received_packets == 1000 for flow in flows)
         largest = held.values.max(axis=0)
@@ -446,7 +440,7 @@ def test_a_longer_frame_waits_for_credits_enough() -> None:
         network.set_link("s0", 2, up=False)
         network.run(until_s=100e-6)
         assert network.link_stats("h0", 0).held_bytes == 17 * 17 * BLOCK
-        later = add_flow(network, FlowSpec(2, "h0", "r0", size_bytes=100_000), 26, payload_bytes=4000)
+        later = add_flow(network, FlowSpec(2, "h0", "r0", size_bytes=100_000), payload_bytes=4000)
         network.run(until_s=200e-6)
         assert later.stats().sent_packets == 0
         network.set_link("s0", 2, up=True)
@@ -457,7 +451,7 @@ def test_a_longer_frame_waits_for_credits_enough() -> None:
 def test_a_switch_that_takes_another_lane_than_was_used_ends_the_run() -> None:
     """h0 takes credits of lane 2 for what s0 queues in class 3: nothing there stops it."""
     with VirtualNetwork(by_credits(chain(1, out_bps=1e9)), PFC_ONLY) as network:
-        add_flow(network, FlowSpec(1, "h0", "r0", size_bytes=3_000_000), 26, priority=2)
+        add_flow(network, FlowSpec(1, "h0", "r0", size_bytes=3_000_000), priority=2)
         with pytest.raises(VirtualError, match="in another class than their lane"):
             network.run(until_s=0.1)
 

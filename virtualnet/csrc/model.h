@@ -119,7 +119,7 @@ struct vn_link {
 
     struct vn_class classes[VN_CLASSES];
 
-    uint64_t refresh, pause, resume, paused_ps, refused, expired;
+    uint64_t refresh, pause[VN_CLASSES], resume, paused_ps, refused, expired;
     uint64_t fc_packets, starved_ps, lost; /* with credits, see vn_link_stats */
     uint16_t quanta;
     uint8_t mac[6];

@@ -70,6 +70,13 @@ static void vn_fail(struct vn_net *, const char *format, ...) __attribute__((for
 
 /* The flow of a queue pair; VN_NONE: there is none. */
 static uint32_t vn_flow_of_qp(const struct vn_net *, uint32_t qp);
+static inline uint64_t vn_pauses(const struct vn_link *link)
+{
+    uint64_t sum = 0;
+    for (uint32_t class = 0; class < VN_CLASSES; class++) sum += link->pause[class];
+    return sum;
+}
+
 static inline double vn_seconds(uint64_t ps) { return (double)ps / 1e12; }
 
 static inline struct vn_link *vn_link_of(struct vn_net *net, uint32_t link) { return &net->links[link]; }

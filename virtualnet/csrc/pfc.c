@@ -44,7 +44,7 @@ static void send_pfc(struct vn_net *net, uint32_t number, uint32_t class, uint16
     packet->bytes = WIRE_PFC_BYTES;
     packet->flow = VN_NONE;
     packet->data = false;
-    if (quanta != 0) back->pause++;
+    if (quanta != 0) back->pause[class]++;
     else back->resume++;
     vn_control_push(net, back, id);
     vn_port_serve(net, back, number ^ 1);

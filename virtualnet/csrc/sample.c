@@ -33,7 +33,7 @@ static double value_of(struct vn_net *net, const struct vn_source_spec *spec)
     case VN_QUEUE_BYTES: return (double)link->classes[spec->index].queued_bytes;
     case VN_HELD_BYTES: return (double)link->classes[spec->index].held_bytes;
     case VN_XOFF_SENT: return net->links[spec->object ^ 1].classes[spec->index].xoff_since != VN_NEVER;
-    case VN_PAUSE_SENT: return (double)link->pause;
+    case VN_PAUSE_SENT: return (double)vn_pauses(link);
     case VN_RESUME_SENT: return (double)link->resume;
     case VN_LINK_BYTES: return (double)link->bytes;
     case VN_OUTPUT_BYTES: return (double)vn_output_bytes(link, spec->index);

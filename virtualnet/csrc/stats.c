@@ -42,7 +42,7 @@ int vn_link_stats(const struct vn_net *net, uint32_t number, struct vn_link_stat
     *out = (struct vn_link_stats){
         .packets = link->packets,
         .bytes = link->bytes,
-        .pause = link->pause,
+        .pause = vn_pauses(link),
         .resume = link->resume,
         .paused_ps = link->paused_ps,
         .refused = link->refused,
@@ -53,6 +53,7 @@ int vn_link_stats(const struct vn_net *net, uint32_t number, struct vn_link_stat
         .lost = link->lost,
     };
     const struct vn_link *back = &net->links[number ^ 1]; /* PFC frames over `link` pause what comes in over this one */
+    memcpy(out->pause_by_class, link->pause, sizeof link->pause);
     for (uint32_t class = 0; class < VN_CLASSES; class++) {
         out->held_bytes += link->classes[class].held_bytes;
         out->output_bytes += vn_output_bytes(link, class);

@@ -124,6 +124,7 @@ struct vn_link_stats {
     uint64_t held_limit; /* XOFF plus headroom, or, with credits, the buffer */
     uint64_t held_bytes; /* ingress occupancy now, of all lossless classes */
     uint64_t lost; /* by vn_lose */
+    uint64_t pause_by_class[VN_CLASSES]; /* `pause`, by the class that is paused */
 };
 int vn_link_stats(const struct vn_net *, uint32_t link, struct vn_link_stats *);
 
