@@ -102,6 +102,8 @@ def outcome_of(experiment: Experiment, run: Run) -> Outcome:
     recording = run_virtual(plan, Silent(), experiment.variant(run))
     outcome = experiment.measure(run, plan, recording)
     numbers = {**outcome.numbers, "lost": measure.lost(recording), "inside": float(len(recording.left_inside))}
+    if recording.deadlock is not None:
+        numbers["deadlock_s"] = recording.deadlock.since_s
     settled = tuple(experiment.settled(plan, recording))
     return replace(outcome, numbers=numbers, checks=settled, wall_s=time.monotonic() - started)
 
@@ -142,14 +144,16 @@ def _start_process(references: Sequence[str]) -> None:
 
 
 def _lossless(outcomes: Sequence[Outcome]) -> list[Check]:
-    """What must hold of every run: nothing lost, and the switches' counts of what is inside back at 0."""
+    """What must hold of every run: nothing lost, the switches' counts of what is inside back at 0, no deadlock."""
     if not outcomes:
         return []
     lost = sum(abs(outcome.numbers["lost"] or 0) for outcome in outcomes)
     inside = sum(outcome.numbers["inside"] or 0 for outcome in outcomes)
+    stuck = sum("deadlock_s" in outcome.numbers for outcome in outcomes)
     return [
         row("", f"packets lost, all {len(outcomes)} runs", lost, at_most(0), "packets", 0, 0),
         row("", "registers of what is inside not back at 0", inside, at_most(0), "registers", theory=0),
+        *([row("", "runs that end in a deadlock", stuck, at_most(0), "runs")] if stuck else []),
     ]
 
 

@@ -80,6 +80,21 @@ class PortRecord:
 
 
 @dataclass(frozen=True)
+class Deadlock:
+    """Links that wait for each other and will never send again: their names, of a class each, in circles and behind
+    these; since when."""
+
+    circle: tuple[tuple[str, int], ...]
+    behind: tuple[tuple[str, int], ...]
+    since_s: float
+
+    def __str__(self) -> str:
+        links = ", ".join(f"{name} (class {number})" for name, number in self.circle)
+        behind = f"; {len(self.behind)} more wait behind them" if self.behind else ""
+        return f"Deadlock since {self.since_s * 1e3:.4g} ms: {links} wait for each other{behind}."
+
+
+@dataclass(frozen=True)
 class Recording:
     """A finished run. `left_inside`: registers that count what is inside a switch and weren't 0 after the drain."""
 
@@ -97,6 +112,8 @@ class Recording:
     """What a reader has to know about this run, for the report."""
     lost_control: int | None = None
     """PAUSE, RESUME and CNP frames that were sent and didn't come; `notes` name them. None: nobody counts both ends."""
+    deadlock: Deadlock | None = None
+    """At the run's end; `notes` name it. In virtual time alone, and without output buffers."""
 
 
 def flow_entity(flow: int, group: str = "") -> str:

@@ -48,6 +48,7 @@ _SHAPE: dict[str, Any] = {
     "notes": [str],
     "duration_s": _NUMBER,
     "wall_s": _NUMBER,
+    "deadlock_s": _OPTIONAL,
     "packets": {"sent": int, "received": int, "lost": int},
     "pfc": {"pause": int, "resume": int, "links": {"*": {"pause": int, "resume": int, "paused_s": _NUMBER}}},
     "ports": {
@@ -117,6 +118,7 @@ def build(result: Result) -> Summary:
         "notes": list(recording.notes),
         "duration_s": recording.duration_s,
         "wall_s": round(recording.wall_s, 3),
+        "deadlock_s": None if recording.deadlock is None else recording.deadlock.since_s,
         "packets": {"sent": sent, "received": received, "lost": sent - received},
         "pfc": {
             "pause": sum(link.pause for link in recording.links.values()),

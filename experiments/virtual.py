@@ -14,7 +14,7 @@ from experiments.errors import ExperimentError
 from experiments.experiment import Variant
 from experiments.plan import LinkRate, Plan
 from experiments.progress import RunProgress
-from experiments.recording import FlowRecord, LinkRecord, PortRecord, Recording, flow_entity
+from experiments.recording import Deadlock, FlowRecord, LinkRecord, PortRecord, Recording, flow_entity
 from experiments.sampler import INSIDE, MARKS, queue_registers
 from experiments.series import Series
 from experiments.versions import versions
@@ -45,8 +45,10 @@ def run_virtual(plan: Plan, progress: RunProgress, variant: Variant | None = Non
         run = _Run(plan, network)
         progress.stage(f"Run: {(plan.duration_s - plan.start_s) * 1e3:g} ms of simulated time")
         run.go(progress)
-        progress.stage("Drain: waiting for the last packets")
-        run.drain()
+        deadlock = run.deadlock()
+        if deadlock is None:
+            progress.stage("Drain: waiting for the last packets")
+            run.drain()
         run.finish()
         return Recording(
             series=run.series,
@@ -59,7 +61,8 @@ def run_virtual(plan: Plan, progress: RunProgress, variant: Variant | None = Non
             duration_s=plan.duration_s,
             wall_s=time.monotonic() - started,
             versions=versions(scheme.scheme),
-            notes=(_note(network),),
+            notes=(_note(network), *([] if deadlock is None else [str(deadlock)])),
+            deadlock=deadlock,
         )
 
 
@@ -92,6 +95,14 @@ class _Run:
             progress.advance(now_s / length_s, f"{(now_s + self._plan.start_s) * 1e3:.1f} ms, {left_s:.0f} s left")
 
         self._network.run(until_s=length_s, progress=told)
+
+    def deadlock(self) -> Deadlock | None:
+        """The one that the run ends in."""
+        buffered = any(switch.output is not None for switch in self._plan.topology.switches)
+        found = None if buffered else self._network.deadlock()
+        if found is None:
+            return None
+        return Deadlock(found.circle, found.behind, found.since_s + self._plan.start_s)
 
     def drain(self) -> None:
         """Until no frame is left; gives up after _DRAIN_S."""

@@ -19,12 +19,13 @@ from __future__ import annotations
 
 from virtualnet.errors import CallbackError, VirtualError
 from virtualnet.flows import FlowStats, VirtualFlow
-from virtualnet.network import LinkStats, Totals, VirtualNetwork
+from virtualnet.network import Deadlock, LinkStats, Totals, VirtualNetwork
 from virtualnet.samples import Samples, Source
 from virtualnet.switch import VirtualSwitch
 
 __all__ = [
     "CallbackError",
+    "Deadlock",
     "FlowStats",
     "LinkStats",
     "Samples",

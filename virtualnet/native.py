@@ -106,6 +106,12 @@ class LinkStats(ctypes.Structure):
     ]  # fmt: skip
 
 
+class Deadlock(ctypes.Structure):
+    """struct vn_deadlock."""
+
+    _fields_ = [("members", _u32), ("circle", _u32), ("since_ps", _u64), ("held_bytes", _u64)]
+
+
 class SourceSpec(ctypes.Structure):
     """struct vn_source_spec."""
 
@@ -142,6 +148,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "vn_stop_flow": (_int, [_u32]),
     "vn_flow_stats": (_int, [_u32, ctypes.POINTER(FlowStats)]),
     "vn_link_stats": (_int, [_u32, ctypes.POINTER(LinkStats)]),
+    "vn_deadlock": (_int, [ctypes.POINTER(Deadlock), ctypes.POINTER(_u32)]),
     "vn_add_sampler": (_i64, [_u64, _u64, ctypes.POINTER(SourceSpec), _u32]),
     "vn_samples": (_u64, [_u32, ctypes.POINTER(ctypes.POINTER(_u64)), ctypes.POINTER(ctypes.POINTER(_double))]),
     "vn_return_at": (_int, [_u64, _u32]),

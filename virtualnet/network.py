@@ -71,6 +71,18 @@ class LinkStats:
 
 
 @dataclass(frozen=True)
+class Deadlock:
+    """Classes of links that wait for each other and never send again: names of directions (Topology.link_name), and the
+    class. `circle`: those that others of them wait for. `behind`: those that wait for these. `since_s`: when the last
+    one of the circle was told to stop. `held_bytes`: of all of them, inside the switches where they end."""
+
+    circle: tuple[tuple[str, int], ...]
+    behind: tuple[tuple[str, int], ...]
+    since_s: float
+    held_bytes: int
+
+
+@dataclass(frozen=True)
 class Totals:
     """The run so far. A traversal is a packet that comes into a switch; `data_traversals` counts data alone. `dropped`:
     by programs, which drop each PFC frame that they are given, or for a port without a link or a multicast group that
@@ -327,6 +339,22 @@ class VirtualNetwork(Sources):
             raw.held_limit, raw.expired, raw.output_bytes, raw.held_bytes, raw.fc_packets, raw.starved_ps / 1e12,
             raw.lost, tuple(raw.pause_by_class),
         )  # fmt: skip
+
+    def deadlock(self) -> Deadlock | None:
+        """The deadlock that there is now, if any: by PFC or credits of the switches themselves. It is exact: what is
+        found never dissolves. Raises VirtualError where switches have output buffers, which aren't looked at."""
+        buffered = next((switch.name for switch in self.topology.switches if switch.output is not None), None)
+        if buffered is not None:
+            raise VirtualError(f"{buffered} has output buffers: deadlocks are found without them alone")
+        found, members = native.Deadlock(), (ctypes.c_uint32 * (len(self._links) * native.CLASSES))()
+        self._check(self._library.vn_deadlock(self._changing(), ctypes.byref(found), members))
+        if not found.members:
+            return None
+        ends = {link: end for end, link in self._links.items()}
+        named = [divmod(member, native.CLASSES) for member in members[: found.members]]
+        names = [(self.topology.link_name(ends[link].node, ends[link].port), number) for link, number in named]
+        circle, behind = sorted(names[: found.circle]), sorted(names[found.circle :])
+        return Deadlock(tuple(circle), tuple(behind), found.since_ps / 1e12, found.held_bytes)
 
     def _who(self, error: Exception) -> str:
         """Whose code raised."""

@@ -112,6 +112,15 @@ uint64_t vn_credit_starved(const struct vn_net *net, const struct vn_link *link,
     return link->credits && vn_gate_closed(link, class) ? net->now - link->lanes->at[class].closed_since : 0;
 }
 
+uint64_t vn_credit_closed_since(const struct vn_link *link, uint32_t class) { return link->lanes->at[class].closed_since; }
+
+uint32_t vn_credit_blocks(uint32_t bytes) { return blocks(bytes); }
+
+bool vn_credit_would_do(const struct vn_net *net, const struct vn_link *link, uint64_t held)
+{
+    return held + blocks(net->longest_frame) <= link->lanes->buffer;
+}
+
 void vn_credit_sent(struct vn_net *net, struct vn_link *link, uint32_t class, uint32_t id)
 {
     struct vn_packet *packet = vn_packet_at(net, id);

@@ -73,7 +73,7 @@ static uint32_t vn_flow_of_qp(const struct vn_net *, uint32_t qp);
 static inline uint64_t vn_pauses(const struct vn_link *link)
 {
     uint64_t sum = 0;
-    for (uint32_t class = 0; class < VN_CLASSES; class++) sum += link->pause[class];
+    for (uint32_t class = 0; class < VN_CLASSES; class ++) sum += link->pause[class];
     return sum;
 }
 

@@ -64,6 +64,11 @@ static void vn_credit_timer(struct vn_net *, uint32_t link, uint32_t class);
 /* How long the class has been without credits for a frame by now, picoseconds. */
 static uint64_t vn_credit_starved(const struct vn_net *, const struct vn_link *, uint32_t class);
 
+static uint64_t vn_credit_closed_since(const struct vn_link *, uint32_t class); /* of a closed gate */
+static uint32_t vn_credit_blocks(uint32_t bytes); /* that a frame takes */
+/* With so many blocks held, the lane has room for any frame. */
+static bool vn_credit_would_do(const struct vn_net *, const struct vn_link *, uint64_t held);
+
 /* ---- nic.c ---- */
 /* Builds the flow's next packet; in receive.c. */
 static void vn_stamp(const struct vn_net *, struct vn_packet *, const struct vn_flow *, bool last);

@@ -68,6 +68,21 @@ SW_ALWAYS void vn_scheduler_release(struct vn_net *net, uint32_t class, const st
     if (departure->counted) vn_gate_departed(net, departure->counted, departure->in_link, class, departure->bytes);
 }
 
+/* Shows each packet of a class that waits, in the order of each queue. */
+static inline void vn_scheduler_each(const struct vn_net *net, const struct vn_link *link, uint32_t class,
+                                     void (*see)(void *to, const struct vn_packet *, uint32_t class), void *to)
+{
+    const struct vn_fifo *queue = link->round_robin ? &link->inputs->queues[class * link->inputs->n] : &link->classes[class].queue;
+    for (uint32_t queues = link->round_robin ? link->inputs->n : 1; queues != 0; queues--, queue++) {
+        uint32_t id = queue->head;
+        for (uint32_t n = queue->packets; n != 0; n--) {
+            const struct vn_packet *packet = vn_packet_at(net, id);
+            see(to, packet, class);
+            id = packet->next;
+        }
+    }
+}
+
 /* Prefetches a class's next packet. */
 SW_ALWAYS void vn_scheduler_prefetch(const struct vn_net *net, const struct vn_link *link, uint32_t class)
 {

@@ -128,6 +128,16 @@ struct vn_link_stats {
 };
 int vn_link_stats(const struct vn_net *, uint32_t link, struct vn_link_stats *);
 
+/* Classes of links that are stuck for ever. */
+struct vn_deadlock {
+    uint32_t members, circle; /* how many; how many of them others of them wait for: circles, and what joins them */
+    uint64_t since_ps; /* when the last one of the circle was told to stop */
+    uint64_t held_bytes; /* inside the switches where they end */
+};
+/* Between runs. `members` has room for eight entries a link; they are link * 8 + class, those of the circle first. Not for output
+ * buffers. */
+int vn_deadlock(const struct vn_net *, struct vn_deadlock *, uint32_t *members);
+
 /* A sampler records the values of its sources at equal intervals. */
 enum vn_source {
     VN_REGISTER = 0, /* number: register; index: cell; object: switch */

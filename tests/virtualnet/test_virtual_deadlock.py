@@ -1,0 +1,171 @@
+"""Deadlocks are found exactly: what is found never dissolves, and where none is, all that was sent arrives."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Literal
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from networks import PFC_ONLY, chain, mesh, star, with_flows
+
+from experiments.figures import judge
+from experiments.outcomes import Outcome
+from experiments.papers import FIGURES
+from experiments.plan import plan_of
+from experiments.progress import Silent
+from experiments.virtual import run_virtual
+from topologies.model import FIFO, ROUND_ROBIN, Endpoint, FlowSpec, OutputBuffer, Topology
+from virtualnet import VirtualError, VirtualNetwork
+
+SWITCHES, REACH = 7, 3
+RING = [(n, (n + 1) % SWITCHES) for n in range(SWITCHES)]
+SMALL = {"xoff_bytes": 20e3, "xon_bytes": 18e3}
+
+
+def ring(flow_control: Literal["pfc", "credits"] = "pfc", arbitration: str = "fifo", classes: str = "3") -> Topology:
+    """Switches with a host each: from each to the third one after it there is one shortest path, clockwise."""
+    topology = mesh(SWITCHES, RING, [1e-6])
+    own = SMALL if flow_control == "pfc" else {"buffer_bytes": 20e3}
+    switches = tuple(replace(switch, arbitration=arbitration) for switch in topology.switches)
+    parameters = {**topology.parameters, **own, "lossless_classes": classes}
+    return replace(topology, switches=switches, parameters=parameters, flow_control=flow_control)
+
+
+def clockwise(size_bytes: int | None = None, traffic_class: int = 3) -> list[FlowSpec]:
+    return [
+        FlowSpec(
+            n + 10 * traffic_class,
+            f"h{n}",
+            f"h{(n + REACH) % SWITCHES}",
+            3e-6 * (3 * n % SWITCHES),
+            size_bytes,
+            traffic_class=traffic_class,
+        )
+        for n in range(SWITCHES)
+    ]
+
+
+@pytest.mark.parametrize("flow_control", ["pfc", "credits"])
+@pytest.mark.parametrize("arbitration", ["fifo", ROUND_ROBIN])
+@pytest.mark.parametrize("inplace", [True, False])
+def test_a_ring_that_is_found_never_sends_again(
+    flow_control: Literal["pfc", "credits"], arbitration: str, inplace: bool
+) -> None:
+    with VirtualNetwork(ring(flow_control, arbitration), PFC_ONLY, inplace=inplace) as network:
+        flows = [network.add_flow(spec) for spec in clockwise()]
+        assert network.deadlock() is None
+        while (found := network.deadlock()) is None:
+            assert network.now_s < 5e-3
+            network.run(until_s=network.now_s + 2e-6)
+        assert [name for name, number in found.circle if number == 3] == sorted(f"s{a}->s{b}" for a, b in RING)
+        assert set(found.behind) <= {(f"h{n}->s{n}", 3) for n in range(SWITCHES)}
+        # It wasn't there one look before; a PAUSE, or a frame without credits for the next, takes effect in some 2 us.
+        assert network.now_s - 2e-6 - 3e-6 < found.since_s <= network.now_s
+        assert found.held_bytes >= SWITCHES * (18e3 if flow_control == "pfc" else 20e3 - 2 * 1088)
+
+        def sent() -> list[int]:
+            return [flow.stats().received_packets for flow in flows]
+
+        before = sent()
+        for _ in range(20):
+            network.run(until_s=network.now_s + 500e-6)
+            later = network.deadlock()
+            assert later is not None
+            assert (later.circle, later.since_s) == (found.circle, found.since_s)
+            assert set(later.behind) >= set(found.behind)
+        # What had left its last switch of the ring arrived
+        assert all(now - then <= 4 for then, now in zip(before, sent(), strict=True))
+        assert sum(network.link_stats(f"s{a}", port).expired for a, _ in RING for port in (1, 2, 3)) == 0
+
+
+def test_classes_are_stuck_by_themselves() -> None:
+    """Class 5 stands still; class 3, with flows that pass one switch less, goes on below it."""
+    with VirtualNetwork(ring(classes="3,5"), PFC_ONLY) as network:
+        with_flows(network, clockwise(traffic_class=5))
+        network.run(until_s=2e-3)
+        found = network.deadlock()
+        assert found is not None
+        assert {number for _, number in (*found.circle, *found.behind)} == {5}
+        specs = [FlowSpec(n, f"h{n}", f"h{(n + 1) % SWITCHES}", network.now_s, 100_000) for n in range(SWITCHES)]
+        free = [network.add_flow(spec) for spec in specs]
+        network.run(until_s=network.now_s + 2e-3)
+        assert all(flow.stats().complete_s is not None for flow in free)
+        later = network.deadlock()
+        assert later is not None
+        assert later.circle == found.circle
+
+
+def test_waiting_is_no_deadlock() -> None:
+    """Behind a slow link, and behind one that is down: both can end."""
+    with VirtualNetwork(star(6, out_bps=1e9, xoff_bytes=20e3), PFC_ONLY) as network:
+        with_flows(network, [FlowSpec(n, f"h{n}", "r0") for n in range(6)])
+        for _ in range(50):
+            network.run(until_s=network.now_s + 37e-6)
+            assert network.deadlock() is None
+        assert network.link_stats("s0", 1).pause > 0
+    with VirtualNetwork(chain(3, xoff_bytes=20e3), PFC_ONLY) as network:
+        network.add_flow(FlowSpec(1, "h0", "r0"))
+        network.set_link("s2", 2, up=False)
+        network.run(until_s=1e-3)
+        assert network.link_stats("s0", 1).paused_s > 0
+        assert network.deadlock() is None
+
+
+@settings(max_examples=40)
+@given(st.data())
+def test_a_network_stands_still_exactly_where_a_deadlock_is_found(data: st.DataObject) -> None:
+    switches = data.draw(st.integers(5, 8))
+    around = [(n, (n + 1) % switches) for n in range(switches)]
+    chord = data.draw(st.sampled_from([[], [], [(0, 2)], [(1, 4)]]))
+    topology = mesh(switches, [*around, *chord], [1e-6])
+    credits = data.draw(st.booleans())
+    own = {"buffer_bytes": 10e3} if credits else {"xoff_bytes": 6e3, "xon_bytes": 4e3}
+    arbitration = data.draw(st.sampled_from([FIFO, ROUND_ROBIN]))
+    topology = replace(
+        topology, switches=tuple(replace(switch, arbitration=arbitration) for switch in topology.switches)
+    )
+    topology = replace(
+        topology, parameters={**topology.parameters, **own}, flow_control="credits" if credits else "pfc"
+    )
+    far = data.draw(st.integers(2, (switches - 1) // 2))
+    gone = data.draw(st.sets(st.integers(0, switches - 1), max_size=3))
+    more = st.tuples(st.integers(0, switches - 1), st.integers(1, (switches - 1) // 2))
+    flows = [*((a, far) for a in range(switches) if a not in gone), *data.draw(st.lists(more, max_size=switches))]
+    ends = [(a, (a + far) % switches) for a, far in flows]
+    with VirtualNetwork(topology, PFC_ONLY) as network:
+        with_flows(network, [FlowSpec(n, f"h{a}", f"h{b}", 0.0, 200_000) for n, (a, b) in enumerate(ends)])
+        complete = network.run(until_s=20e-3, finish=True)
+        assert complete is (network.deadlock() is None)
+
+
+def test_experiments_say_that_they_end_in_one() -> None:
+    topology = replace(ring(), flows=tuple(clockwise()))
+    plan = plan_of("ring", "pfc", 1, topology, 2e-3, {}, [Endpoint("s0", 2)], 1e-4, start_s=-0.5e-3)
+    recording = run_virtual(plan, Silent())
+    assert recording.deadlock is not None
+    # Flows start at the plan's time 0, which is 0.5 ms after the network's.
+    assert 0 < recording.deadlock.since_s < 0.2e-3
+    (note,) = (text for text in recording.notes if text.startswith("Deadlock"))
+    assert re.fullmatch(
+        r"Deadlock since 0\.\d+ ms: s0->s1 \(class 3\), .*s6->s0 \(class 3\) wait for each other"
+        r"(; \d more wait behind them)?\.",
+        note,
+    )
+    free = run_virtual(replace(plan, topology=replace(topology, flows=topology.flows[:1])), Silent())
+    assert free.deadlock is None
+    assert not free.left_inside
+    stuck = Outcome({}, {"lost": 0.0, "inside": 1.0, "deadlock_s": 1e-4})
+    (row,) = [check for check in judge(FIGURES["fig10"], [stuck]).checks if "deadlock" in check.what]
+    assert (row.measured, row.verdict) == (1, "not met")
+
+
+def test_output_buffers_are_refused() -> None:
+    topology = replace(star(2), switches=(replace(star(2).switches[0], output=OutputBuffer(20_000)),))
+    with (
+        VirtualNetwork(topology, PFC_ONLY) as network,
+        pytest.raises(VirtualError, match="s0 has output buffers: deadlocks are found without them alone"),
+    ):
+        network.deadlock()
