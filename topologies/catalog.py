@@ -17,6 +17,7 @@ from topologies.head_of_line import head_of_line
 from topologies.model import Topology, TopologyError, Value
 from topologies.parking_lot import parking_lot
 from topologies.star import star
+from topologies.two_pods import two_pods
 
 TOPOLOGIES: dict[str, Callable[..., Topology]] = {
     "dumbbell": dumbbell,
@@ -26,6 +27,7 @@ TOPOLOGIES: dict[str, Callable[..., Topology]] = {
     "clos": clos,
     "star": star,
     "head-of-line": head_of_line,
+    "two-pods": two_pods,
 }
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from experiments.experiment import Experiment, Paper
-from experiments.papers import pcn, qcn_t, tcd, unbiased
+from experiments.papers import dcqcn, pcn, qcn_t, tcd, unbiased
 
-PAPERS: tuple[Paper, ...] = (pcn.PAPER, unbiased.PAPER, tcd.PAPER, qcn_t.PAPER)
+PAPERS: tuple[Paper, ...] = (pcn.PAPER, dcqcn.PAPER, unbiased.PAPER, tcd.PAPER, qcn_t.PAPER)
 
 EXPERIMENTS: dict[str, Experiment] = {one.name: one for paper in PAPERS for one in paper.experiments}
 SCENARIOS = {name: one for name, one in EXPERIMENTS.items() if one.page}

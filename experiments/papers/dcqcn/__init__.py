@@ -1,0 +1,9 @@
+"""DCQCN (SIGCOMM'15): what PFC does to flows that share links, and DCQCN against it."""
+
+from __future__ import annotations
+
+from experiments.experiment import Paper
+from experiments.papers.dcqcn.unfairness import Unfairness
+from experiments.papers.dcqcn.victim import Victim
+
+PAPER = Paper(1, "DCQCN (SIGCOMM'15)", (Unfairness(), Victim()))
