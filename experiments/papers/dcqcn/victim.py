@@ -70,4 +70,6 @@ class Victim(Experiment):
             medians = [(n, outcomes.median("vs", scheme=scheme, senders=n)) for n in SENDERS]
             known = [(float(n), median) for n, median in medians if median is not None]
             lines.append(curve(label(scheme), [x for x, _ in known], [y for _, y in known], scheme, points=True))
-        return [Chart("The victim's median rate", "Senders under T3", "Rate (Gbit/s)", lines, level=20.0)]
+        ticks = [str(senders) for senders in SENDERS]
+        title, unit, could = "VS's median rate", "Rate (Gbit/s)", "what VS could have"
+        return [Chart(title, "Senders under T3", unit, lines, level=20.0, level_text=could, ticks=ticks)]
