@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from experiments.charts import Chart, curve
 from experiments.checks import Check, at_least, at_most, near
 from experiments.experiment import Experiment, Run
-from experiments.outcomes import Outcome, Outcomes, ratio
+from experiments.outcomes import Outcome, Outcomes, ratio, said
 from experiments.papers.dcqcn.claims import DCQCN, NO_VICTIM, PFC, VICTIM
 from experiments.papers.dcqcn.plans import DRAWS, plan, rates
 from experiments.papers.looks import label
@@ -64,6 +64,15 @@ class Victim(Experiment):
             rows.append(NO_VICTIM.row(what, least, at_least(19.0, 10.0), unit="Gbit/s", theory=20.0))
         return rows
 
+    def story(self, outcomes: Outcomes) -> list[str]:
+        medians = [outcomes.median("vs", scheme=DCQCN, senders=senders) for senders in SENDERS]
+        if None in medians:
+            return []
+        return [
+            f"With DCQCN VS's median is {', '.join(said(median) for median in medians)} Gbit/s with none, one and two "
+            "senders under T3: what they take of R's link, H11 to H14 leave VS of T1's uplinks."
+        ]
+
     def charts(self, outcomes: Outcomes) -> list[Chart]:
         lines = []
         for scheme in map(str, outcomes.values("scheme")):
@@ -71,5 +80,5 @@ class Victim(Experiment):
             known = [(float(n), median) for n, median in medians if median is not None]
             lines.append(curve(label(scheme), [x for x, _ in known], [y for _, y in known], scheme, points=True))
         ticks = [str(senders) for senders in SENDERS]
-        title, unit, could = "VS's median rate", "Rate (Gbit/s)", "what VS could have"
+        title, unit, could = "VS's median rate", "Rate (Gbit/s)", "what the paper expects"
         return [Chart(title, "Senders under T3", unit, lines, level=20.0, level_text=could, ticks=ticks)]
