@@ -82,6 +82,8 @@ class Plan:
     start_s: float = 0.0
     link_rates: tuple[LinkRate, ...] = ()
     """What changes during the run; in virtual time alone."""
+    deadlock_every_s: float | None = None
+    """How often to look for a deadlock, which ends the run; None: only at its end. In virtual time alone."""
 
     @property
     def bottleneck_link(self) -> Link:

@@ -45,8 +45,7 @@ def run_virtual(plan: Plan, progress: RunProgress, variant: Variant | None = Non
         run = _Run(plan, network)
         progress.stage(f"Run: {(plan.duration_s - plan.start_s) * 1e3:g} ms of simulated time")
         run.go(progress)
-        deadlock = run.deadlock()
-        if deadlock is None:
+        if run.deadlock is None:
             progress.stage("Drain: waiting for the last packets")
             run.drain()
         run.finish()
@@ -61,8 +60,8 @@ def run_virtual(plan: Plan, progress: RunProgress, variant: Variant | None = Non
             duration_s=plan.duration_s,
             wall_s=time.monotonic() - started,
             versions=versions(scheme.scheme),
-            notes=(_note(network), *([] if deadlock is None else [str(deadlock)])),
-            deadlock=deadlock,
+            notes=(_note(network), *([] if run.deadlock is None else [str(run.deadlock)])),
+            deadlock=run.deadlock,
         )
 
 
@@ -73,6 +72,8 @@ class _Run:
         self._plan = plan
         self._network = network
         self.series = Series()
+        self.deadlock: Deadlock | None = None
+        """The one that the run ended in."""
         self._samplers: list[tuple[Samples, list[tuple[str, str]]]] = []
         topology = plan.topology
         self._ports = [Endpoint(one.name, port) for one in topology.switches for port in topology.ports(one.name)]
@@ -91,18 +92,21 @@ class _Run:
     def go(self, progress: RunProgress) -> None:
         length_s = self._plan.duration_s - self._plan.start_s
 
+        every_s = self._plan.deadlock_every_s or length_s
+
         def told(now_s: float, left_s: float) -> None:
-            progress.advance(now_s / length_s, f"{(now_s + self._plan.start_s) * 1e3:.1f} ms, {left_s:.0f} s left")
+            left = f", {left_s:.0f} s left" if every_s == length_s else ""
+            progress.advance(now_s / length_s, f"{(now_s + self._plan.start_s) * 1e3:.1f} ms{left}")
 
-        self._network.run(until_s=length_s, progress=told)
+        while self._network.now_s < length_s and self.deadlock is None:
+            self._network.run(until_s=min(self._network.now_s + every_s, length_s), progress=told)
+            self._look()
 
-    def deadlock(self) -> Deadlock | None:
-        """The one that the run ends in."""
+    def _look(self) -> None:
         buffered = any(switch.output is not None for switch in self._plan.topology.switches)
         found = None if buffered else self._network.deadlock()
-        if found is None:
-            return None
-        return Deadlock(found.circle, found.behind, found.since_s + self._plan.start_s)
+        if found is not None:
+            self.deadlock = Deadlock(found.circle, found.behind, found.since_s + self._plan.start_s)
 
     def drain(self) -> None:
         """Until no frame is left; gives up after _DRAIN_S."""

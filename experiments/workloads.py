@@ -265,9 +265,15 @@ def uniform_flows(
 
 
 def incast_flows(
-    random: np.random.Generator, sizes: FlowSizes, per_s: float, count: int, hosts: Sequence[str], most: int = 15
+    random: np.random.Generator,
+    sizes: FlowSizes,
+    per_s: float,
+    count: float,
+    hosts: Sequence[str],
+    most: int = 15,
+    end_s: float = math.inf,
 ) -> list[FlowSpec]:
-    """At least `count` flows among `hosts`, `per_s` a second towards each host on average.
+    """At least `count` flows among `hosts`, `per_s` a second towards each host on average, or those before `end_s`.
 
     An arrival is an in-cast: a receiver, and 1 to `most` different senders that start a flow of one size each to it;
     all chosen at random, evenly. [7.4]
@@ -277,6 +283,8 @@ def incast_flows(
     time = 0.0
     while len(specs) < count:
         time += float(random.exponential(1 / events_per_s))
+        if time >= end_s:
+            break
         ends = random.choice(len(hosts), size=1 + int(random.integers(1, most + 1)), replace=False)
         receiver, *senders = (hosts[int(end)] for end in ends)
         drawn = sizes.sample(random, len(senders))

@@ -1,7 +1,8 @@
 """The Clos network of section 7.4: 8 pods of 2 leaves, 4 ToRs and 64 hosts each, joined by 8 spines; 1:1 everywhere.
 
 16 hosts of 10 Gb/s a ToR need 160 Gb/s up, and there are 2 leaves and links of 40 Gb/s: so two links to each leaf. A
-leaf then has 8 x 40 Gb/s down, and one link to each of the 8 spines up.
+leaf then has 8 x 40 Gb/s down, and one link to each of the 8 spines up. Both numbers can be given instead: a pod alone
+has no spines.
 
 ToRs are t0, t1, ... in order of their pods, leaves l0, l1, ..., spines p0, p1, ..., hosts h0, h1, ... from left to
 right; a ToR's hosts are a subnet, and so are a pod's. A switch's ports count its lower neighbours first, then its upper
@@ -22,20 +23,28 @@ def clos(
     host_bps: float = 10e9,
     fabric_bps: float = 40e9,
     delay_s: float = 5e-6,
+    strands: int | None = None,
+    spines: int | None = None,
     xoff_bytes: float = lossless.XOFF_BYTES,
     xon_bytes: float | None = None,
     mtu_bytes: int = lossless.MTU_BYTES,
     pause_quanta: int = 0xFFFF,
     lossless_classes: str = lossless.LOSSLESS_CLASSES,
 ) -> Topology:
-    """`tors` and `leaves` are a pod's, `hosts` a ToR's. Parallel links and spines follow from 1:1; no flows.
+    """`tors` and `leaves` are a pod's, `hosts` a ToR's. `strands`, links from a ToR to each leaf, and `spines` follow
+    from 1:1 unless they are given. No flows.
 
-    Raises TopologyError where 1:1 can't be had with whole links.
+    Raises TopologyError where 1:1 can't be had with whole links, and where nothing joins the pods.
     """
     if min(pods, tors, leaves, hosts) < 1:
         raise TopologyError(f"clos: {pods} pods, {tors} ToRs, {leaves} leaves, {hosts} hosts: at least 1 of each")
-    parallel = _whole(hosts * host_bps / (leaves * fabric_bps), "links from a ToR to each leaf")
-    spines = tors * parallel  # a leaf's links down are as many as its links up, one to each spine
+    parallel = strands
+    if parallel is None:
+        parallel = _whole(hosts * host_bps / (leaves * fabric_bps), "links from a ToR to each leaf")
+    if spines is None:
+        spines = tors * parallel  # a leaf's links down are as many as its links up, one to each spine
+    if parallel < 1 or spines < 0 or (pods > 1 and spines == 0):
+        raise TopologyError(f"clos: {parallel} links from a ToR to each leaf and {spines} spines join no {pods} pods")
     links: list[Link] = []
     for tor in range(pods * tors):
         pod, place = divmod(tor, tors)
@@ -48,7 +57,7 @@ def clos(
     for leaf in range(pods * leaves):
         for spine in range(spines):
             upper = Endpoint(f"p{spine}", leaf + 1)
-            links.append(Link(Endpoint(f"l{leaf}", spines + spine + 1), upper, fabric_bps, delay_s))
+            links.append(Link(Endpoint(f"l{leaf}", tors * parallel + spine + 1), upper, fabric_bps, delay_s))
     tiers = {"t": pods * tors, "l": pods * leaves, "p": spines}
     names = [f"{tier}{i}" for tier, count in tiers.items() for i in range(count)]
     return Topology(
@@ -64,6 +73,8 @@ def clos(
             "host_bps": host_bps,
             "fabric_bps": fabric_bps,
             "delay_s": delay_s,
+            "strands": parallel,
+            "spines": spines,
             **lossless.parameters(xoff_bytes, xon_bytes, mtu_bytes, pause_quanta, lossless_classes),
         },
     )

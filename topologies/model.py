@@ -10,7 +10,7 @@ import ipaddress
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 
@@ -274,6 +274,17 @@ class Topology:
             return delays[node]
 
         return {host: delay(host) for host in sources}
+
+    def without(self, *pairs: tuple[str, str]) -> Topology:
+        """The topology less all links between the nodes of each pair. Raises TopologyError where there are none, and
+        where a node would be left without a link."""
+        gone = set()
+        for pair in pairs:
+            found = {link for link in self.links if {link.a.node, link.b.node} == set(pair)}
+            if not found:
+                raise TopologyError(f"no link between {pair[0]} and {pair[1]} in {self.name}")
+            gone |= found
+        return replace(self, links=tuple(link for link in self.links if link not in gone))
 
     def contending_flows(self) -> int:
         """The most flows that share a link, in one direction; 0 where the topology has none."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from pathlib import Path
 
@@ -120,6 +121,9 @@ def test_in_casts_of_1_to_15_senders() -> None:
     assert all(len(set(sources)) == len(sources) for sources in groups.values())
     assert len(flows) / flows[-1].start_s / 512 == pytest.approx(1000, rel=0.05)
     assert len({flow.dst for flow in flows}) == 512
+    half = incast_flows(rng(), W1, 1000, math.inf, hosts, end_s=flows[-1].start_s / 2)
+    assert half == flows[: len(half)]
+    assert half[-1].start_s < flows[-1].start_s / 2 <= flows[len(half)].start_s
 
 
 def test_the_seed_decides() -> None:

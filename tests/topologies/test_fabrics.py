@@ -57,6 +57,31 @@ def test_fat_tree(k: int) -> None:
         assert len(topology.path("h0", f"h{k // 2}")) == 4
 
 
+def test_a_pod_alone_with_other_links() -> None:
+    """B.5's: no spines, one or two links from a ToR to each leaf, two pairs apart."""
+    for strands in (1, 2):
+        pod = clos(pods=1, spines=0, strands=strands).without(("l0", "t3"), ("l1", "t0"))
+        assert {switch.name for switch in pod.switches} == {"t0", "t1", "t2", "t3", "l0", "l1"}
+        assert pod.next_hops("t0", "h63") == tuple(range(17, 17 + strands))
+        # t0 has l0 alone, which has no link to t3: up and down again by t1 or t2
+        assert pod.distance("h0", "h63") == 6
+        assert pod.distance("h16", "h32") == 4
+    assert clos(pods=1, strands=1).number("spines") == 4
+
+
+@pytest.mark.parametrize("options", [{"strands": 0}, {"spines": 0}, {"spines": -1, "pods": 1}])
+def test_a_clos_that_is_not_joined_is_refused(options: dict[str, int]) -> None:
+    with pytest.raises(TopologyError, match=r"links from a ToR to each leaf and .* spines join no"):
+        clos(**options)  # type: ignore[arg-type]
+
+
+def test_links_that_are_not_there_cannot_be_left_out() -> None:
+    with pytest.raises(TopologyError, match="no link between l0 and l1 in clos"):
+        clos().without(("l0", "l1"))
+    with pytest.raises(TopologyError, match="h0 has no link"):
+        clos().without(("h0", "t0"))
+
+
 def test_clos_of_section_7_4() -> None:
     topology = clos()
     assert len(topology.hosts) == 512

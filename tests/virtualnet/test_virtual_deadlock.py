@@ -154,6 +154,13 @@ def test_experiments_say_that_they_end_in_one() -> None:
         r"(; \d more wait behind them)?\.",
         note,
     )
+    looked = run_virtual(replace(plan, deadlock_every_s=20e-6), Silent())
+    assert looked.deadlock is not None
+    assert looked.deadlock.circle == recording.deadlock.circle
+    assert looked.deadlock.since_s == recording.deadlock.since_s
+    # It ended within 20 us of the PAUSE that closed the circle.
+    ends = [looked.series.get(f"flow {flow.id}", "sent_bytes")[0][-1] for flow in topology.flows]
+    assert all(end <= recording.deadlock.since_s + 25e-6 + 1e-4 for end in ends)
     free = run_virtual(replace(plan, topology=replace(topology, flows=topology.flows[:1])), Silent())
     assert free.deadlock is None
     assert not free.left_inside
