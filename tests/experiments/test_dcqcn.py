@@ -7,6 +7,7 @@ import pytest
 from experiments.figures import run_one
 from experiments.outcomes import Outcome, Outcomes
 from experiments.papers.dcqcn.claims import DCQCN, PFC
+from experiments.papers.dcqcn.fixed_point import FixedPoint, marking
 from experiments.papers.dcqcn.plans import DRAWS, rates, span
 from experiments.papers.dcqcn.unfairness import H4_SHARES, HOSTS, SHARES, Unfairness, farthest
 from experiments.papers.dcqcn.victim import SENDERS, Victim
@@ -73,6 +74,20 @@ def test_the_victim_has_what_pauses_leave_it() -> None:
     assert paused[0] == pytest.approx(20 / 3, rel=0.01)
     free = [one.numbers["vs"] or 0 for one in runs("dcqcn-fig4", DCQCN, (3,), senders=0)]
     assert free[0] > 1.5 * paused[0]
+
+
+def test_marks_settle_where_the_fluid_model_has_its_fixed_point() -> None:
+    """The closed form by hand, with C = 4.726 packets a us: two flows, p^3 = 1.54e-5 * (1/9452 + 2/259.9)^2."""
+    assert marking(2) == pytest.approx((1.539e-5 * (1 / 9452 + 2 / 259.9) ** 2) ** (1 / 3), rel=1e-3)
+    assert marking(16) > 0.01 > marking(8)
+    (two,) = (
+        run_one("dcqcn-fixed-point", run) for run in FixedPoint().runs([DCQCN]) if run.label.endswith("2, seed 1")
+    )
+    assert two.numbers["marked"] == pytest.approx(marking(2), rel=0.25)
+    assert 5 < (two.numbers["queue_kb"] or 0) < 50
+    rows = FixedPoint().checks(Outcomes([Outcome({"scheme": DCQCN, "flows": 2}, {"marked": 0.03, "queue_kb": 190})]))
+    found = {check.what: check.verdict for check in rows if check.measured is not None}
+    assert list(found.values()) == ["not met"] * 3
 
 
 def test_verdicts_come_from_the_numbers() -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from experiments.experiment import Paper
+from experiments.papers.dcqcn.fixed_point import FixedPoint
 from experiments.papers.dcqcn.unfairness import Unfairness
 from experiments.papers.dcqcn.victim import Victim
 
-PAPER = Paper(1, "DCQCN (SIGCOMM'15)", (Unfairness(), Victim()))
+PAPER = Paper(1, "DCQCN (SIGCOMM'15)", (Unfairness(), Victim(), FixedPoint()))

@@ -12,5 +12,7 @@ FAIR = Claim("1.16", "Gbit/s", {"each": 10.0})
 """Fig. 8."""
 VICTIM = Claim("1.15", "Gbit/s", {"0": 10.0, "2": 4.5})
 """2.2, Fig. 4, by senders under T3: medians."""
+SETTLED = Claim("1.18")
+"""5.1: "for reasonable settings, p is less than 1%", a queue "close to Kmin"."""
 NO_VICTIM = Claim("1.17")
 """Fig. 9, without numbers in the text."""

@@ -1,0 +1,128 @@
+"""Section 5.1: where marking probability and queue settle, against the closed form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from experiments.charts import Chart, curve
+from experiments.checks import Check, at_most
+from experiments.experiment import Experiment, Run
+from experiments.metrics import counter_at, step_at
+from experiments.outcomes import Outcome, Outcomes, ratio
+from experiments.papers.dcqcn.claims import DCQCN, SETTLED
+from experiments.papers.looks import label
+from experiments.parameters import Value
+from experiments.plan import HEADER_BYTES, PAYLOAD_BYTES, Plan, plan_of
+from experiments.recording import Recording
+from hosts.algorithms.dcqcn import DcqcnParameters
+from topologies.model import Endpoint, FlowSpec
+from topologies.star import star
+
+FLOWS = (2, 4, 8, 16)
+SEEDS = (1, 2, 3)
+LINE_BPS = 40e9
+_DELAY_S = 1e-6
+_FROM_S, _ENDS_S = 0.2, 0.4
+_EVERY_S = 20e-6
+_CLOSE = 0.25
+"""Which part of the way from K_min to K_max is near K_min: ours."""
+
+
+class FixedPoint(Experiment):
+    name = "dcqcn-fixed-point"
+    title = "Where DCQCN's marks and queue settle"
+    source = "5.1"
+    schemes = (DCQCN,)
+    about = (
+        "N flows to one output of 40 Gbit/s, from 200 to 400 ms after their start; means over 3 seeds. The paper says "
+        "that p is below 1% for reasonable settings and the queue close to K_min, and proves neither; it names no N. "
+        "The closed form is that of the fluid model's fixed point (Zhu et al., CoNEXT'16): p^3 = R_AI N^2 / (K C^2) "
+        "(1/B + N/(T C))^2, in packets."
+    )
+
+    def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
+        for scheme in schemes:
+            for flows in FLOWS:
+                for seed in SEEDS:
+                    yield Run({"scheme": scheme, "flows": flows, "seed": seed}, scheme, seed, {"flows": flows})
+
+    def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
+        count = round(values["flows"] or 0)
+        flows = tuple(FlowSpec(n, f"h{n - 1}", "r0", duration_s=_ENDS_S) for n in range(1, count + 1))
+        topology = replace(star(count, 1, LINE_BPS, _DELAY_S), flows=flows)
+        plan = plan_of(self.name, scheme, seed, topology, _ENDS_S, {}, [Endpoint("s0", count + 1)], _EVERY_S)
+        return replace(plan, sampling=replace(plan.sampling, counters_s=_FROM_S / 10, flows_s=_FROM_S / 10))
+
+    def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
+        span = np.array([_FROM_S, plan.duration_s])
+
+        def counted(metric: str) -> float:
+            flows = [recording.series.get(flow.entity, metric) for flow in recording.flows]
+            return float(sum(np.diff(counter_at(*one, span))[0] for one in flows))
+
+        grid = np.arange(_FROM_S, plan.duration_s, _EVERY_S)
+        queue = step_at(*recording.series.get(str(plan.bottleneck), "waiting_bytes"), grid)
+        share = ratio(counted("marked_packets"), counted("received_packets"))
+        return Outcome(run.keys, {"marked": share, "queue_kb": float(queue.mean()) / 1e3})
+
+    def checks(self, outcomes: Outcomes) -> list[Check]:
+        rows = []
+        least, most = (kb / 1e3 for kb in (DcqcnParameters().k_min_bytes, DcqcnParameters().k_max_bytes))
+        for scheme in outcomes.among(self.schemes):
+            for flows in FLOWS:
+                marked = outcomes.mean("marked", scheme=scheme, flows=flows)
+                what = f"N = {flows}: share of packets marked (met: 1%; trend: 2%)"
+                rows.append(SETTLED.row(what, marked, at_most(0.01, 0.02), theory=marking(flows), unit=""))
+            for flows in FLOWS:
+                queue = outcomes.mean("queue_kb", scheme=scheme, flows=flows)
+                near, half = (least + part * (most - least) for part in (_CLOSE, 0.5))
+                what = f"N = {flows}: mean queue (met: {_CLOSE:.0%} of the way from K_min to K_max; trend: half)"
+                theory = least + min(marking(flows) / DcqcnParameters().p_max, 1.0) * (most - least)
+                rows.append(SETTLED.row(what, queue, at_most(near, half), theory=theory, unit="kB"))
+            off = [ratio(outcomes.mean("marked", scheme=scheme, flows=flows), marking(flows)) for flows in FLOWS]
+            known = [abs(one - 1) for one in off if one is not None]
+            what = "share of packets marked and its closed form, largest distance (met: 25%; trend: 50%)"
+            rows.append(SETTLED.row(what, max(known, default=None), at_most(0.25, 0.5), theory=0.0, unit=""))
+        return rows
+
+    def story(self, outcomes: Outcomes) -> list[str]:
+        found = [outcomes.mean("marked", scheme=DCQCN, flows=flows) for flows in FLOWS]
+        shares = [f"{share:.2%}" for share in found if share is not None]
+        if len(shares) < len(FLOWS):
+            return []
+        return [
+            f"With {', '.join(map(str, FLOWS))} flows {', '.join(shares)} of the packets are marked. What a flow adds "
+            "to its rate doesn't depend on how many there are, so that p grows as N to the power of 4/3; at P_max the "
+            "queue is at K_max, above which all is marked. Few flows are the reasonable setting."
+        ]
+
+    def charts(self, outcomes: Outcomes) -> list[Chart]:
+        flows = [float(one) for one in FLOWS]
+        theory = curve("closed form", flows, [100 * marking(one) for one in FLOWS], stroke="dashed")
+        shares = []
+        for scheme in map(str, outcomes.values("scheme")):
+            found = [(one, outcomes.mean("marked", scheme=scheme, flows=one)) for one in FLOWS]
+            known = [(float(one), 100 * share) for one, share in found if share is not None]
+            shares.append(curve(label(scheme), [x for x, _ in known], [y for _, y in known], scheme, points=True))
+        queues = [
+            outcomes.line(label(str(scheme)), "flows", "queue_kb", scheme=scheme)
+            for scheme in outcomes.values("scheme")
+        ]
+        return [
+            Chart("Marked packets", "Flows", "Share (%)", [*shares, theory], level=1.0, level_text="P_max"),
+            Chart("Queue", "Flows", "Mean (kB)", queues, level=DcqcnParameters().k_min_bytes / 1e3, level_text="K_min"),
+        ]
+
+
+def marking(flows: int) -> float:
+    """The marking probability at the fluid model's fixed point (Zhu et al., CoNEXT'16): of this many flows
+    at LINE_BPS, with DCQCN's parameters as they are."""
+    own = DcqcnParameters()
+    packet_bits = 8 * (PAYLOAD_BYTES + HEADER_BYTES)
+    line, step = LINE_BPS / packet_bits, own.r_ai_bps / packet_bits
+    counter = 8 * own.byte_counter_bytes / packet_bits  # B
+    events = 1 / counter + flows / (own.rate_timer_s * line)
+    return float((step * flows**2 / (own.alpha_timer_s * line**2) * events**2) ** (1 / 3))
