@@ -29,6 +29,7 @@ _FROM_S, _ENDS_S = 0.2, 0.4
 _EVERY_S = 20e-6
 _CLOSE = 0.25
 """Which part of the way from K_min to K_max is near K_min: ours."""
+OF_FEW = "choices.md#the-other-schemes"
 
 
 class FixedPoint(Experiment):
@@ -75,13 +76,15 @@ class FixedPoint(Experiment):
             for flows in FLOWS:
                 marked = outcomes.mean("marked", scheme=scheme, flows=flows)
                 what = f"N = {flows}: share of packets marked (met: 1%; trend: 2%)"
-                rows.append(SETTLED.row(what, marked, at_most(0.01, 0.02), theory=marking(flows), unit=""))
+                rows.append(
+                    SETTLED.row(what, marked, at_most(0.01, 0.02), theory=marking(flows), unit="", known=OF_FEW)
+                )
             for flows in FLOWS:
                 queue = outcomes.mean("queue_kb", scheme=scheme, flows=flows)
                 near, half = (least + part * (most - least) for part in (_CLOSE, 0.5))
                 what = f"N = {flows}: mean queue (met: {_CLOSE:.0%} of the way from K_min to K_max; trend: half)"
                 theory = least + min(marking(flows) / DcqcnParameters().p_max, 1.0) * (most - least)
-                rows.append(SETTLED.row(what, queue, at_most(near, half), theory=theory, unit="kB"))
+                rows.append(SETTLED.row(what, queue, at_most(near, half), theory=theory, unit="kB", known=OF_FEW))
             off = [ratio(outcomes.mean("marked", scheme=scheme, flows=flows), marking(flows)) for flows in FLOWS]
             known = [abs(one - 1) for one in off if one is not None]
             what = "share of packets marked and its closed form, largest distance (met: 25%; trend: 50%)"
