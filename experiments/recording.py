@@ -60,11 +60,13 @@ class FlowRecord:
 
 @dataclass(frozen=True)
 class LinkRecord:
-    """PFC frames that were sent over one direction of a link, and how long they held up the other direction."""
+    """PFC frames that were sent over one direction of a link, and how long they held up the other direction.
+    `pause_by_class`: in virtual time alone."""
 
     pause: int
     resume: int
     paused_s: float
+    pause_by_class: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,11 @@ _SHAPE: dict[str, Any] = {
     "wall_s": _NUMBER,
     "deadlock_s": _OPTIONAL,
     "packets": {"sent": int, "received": int, "lost": int},
-    "pfc": {"pause": int, "resume": int, "links": {"*": {"pause": int, "resume": int, "paused_s": _NUMBER}}},
+    "pfc": {
+        "pause": int,
+        "resume": int,
+        "links": {"*": {"pause": int, "resume": int, "paused_s": _NUMBER, "pause_by_class": [int]}},
+    },
     "ports": {
         "*": {
             "transmitted": int,
@@ -123,7 +127,10 @@ def build(result: Result) -> Summary:
         "pfc": {
             "pause": sum(link.pause for link in recording.links.values()),
             "resume": sum(link.resume for link in recording.links.values()),
-            "links": {name: asdict(link) for name, link in recording.links.items()},
+            "links": {
+                name: {**asdict(link), "pause_by_class": list(link.pause_by_class)}
+                for name, link in recording.links.items()
+            },
         },
         "ports": {name: _port(name, recording) for name in recording.ports},
         "flows": [_flow(flow, recording.duration_s) for flow in recording.flows],

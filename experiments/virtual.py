@@ -152,7 +152,7 @@ class _Run:
         for port in self._ports:
             stats = self._network.link_stats(port.node, port.port)
             name = self._plan.topology.link_name(port.node, port.port)
-            yield name, LinkRecord(stats.pause, stats.resume, stats.paused_s)
+            yield name, LinkRecord(stats.pause, stats.resume, stats.paused_s, stats.pause_by_class)
 
     def port_records(self) -> Iterable[tuple[str, PortRecord]]:
         for port in self._ports:

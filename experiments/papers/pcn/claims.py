@@ -63,6 +63,8 @@ FILLED = Claim("0.56", "Gbit/s", {"full": 40.0, "dcqcn loses": 0.15})
 """B.2, Fig. 18: S0 to S1 at all intervals between bursts."""
 LONG_INTERVALS = Claim("0.57", "Gbit/s", {PCN: 30.0, "qcn": 23.0, "dcqcn": 25.0, "timely": 29.0})
 """B.2, Fig. 18: throughput of S1 to R1 at long intervals."""
+PRIORITIES = Claim("0.60")
+"""B.4, Table 3 and Fig. 20."""
 PARKING_LOT = Claim("0.58", "", {PCN: 0.98, "qcn": 0.90, "dcqcn": 0.88, "timely": 0.95})
 """B.3, Fig. 19: utilisation."""
 LONG_FLOW = Claim("0.59", "Gbit/s")
