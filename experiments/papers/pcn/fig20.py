@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from experiments.charts import Chart, curve
 from experiments.checks import Check, at_least, at_most
 from experiments.experiment import Experiment, Run
-from experiments.outcomes import Key, Outcome, Outcomes, ratio, said
+from experiments.outcomes import Key, Outcome, Outcomes, ratio
 from experiments.papers.looks import label
 from experiments.papers.pcn.claims import COMPARED, PCN, PRIORITIES
 from experiments.papers.pcn.realistic import SIZES, WORKLOADS, numbers, realistic_plan
@@ -79,10 +79,10 @@ class Fig20(Experiment):
         for workload in map(str, outcomes.values("workload")):
             each = [
                 f"{label(scheme)} "
-                + " / ".join(said(outcomes.mean(f"pause {kind}", workload=workload, scheme=scheme)) for kind in SIZES)
+                + " / ".join(_count(outcomes.mean(f"pause {kind}", workload=workload, scheme=scheme)) for kind in SIZES)
                 for scheme in outcomes.among(self.schemes)
             ]
-            lines.append(f"{workload}: PAUSE frames of S / M / L / XL: {', '.join(each)}.")
+            lines.append(f"{workload}: PAUSE frames of S / M / L / XL, a run: {'; '.join(each)}.")
         return lines
 
     def charts(self, outcomes: Outcomes) -> list[Chart]:
@@ -97,6 +97,10 @@ class Fig20(Experiment):
                 title = f"{workload}: {name.lower()} completion time"
                 charts.append(Chart(title, "Size", "Time (ms)", lines, bars=SIZES, columns=2, log_y=True, bottom=0.01))
         return charts
+
+
+def _count(frames: float | None) -> str:
+    return "–" if frames is None else f"{frames:,.0f}"
 
 
 def _low(mean: Callable[[str, str], float | None], scheme: str) -> float | None:
