@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterable
 from dataclasses import replace
@@ -91,16 +92,17 @@ class _Run:
 
     def go(self, progress: RunProgress) -> None:
         length_s = self._plan.duration_s - self._plan.start_s
-
         every_s = self._plan.deadlock_every_s or length_s
 
         def told(now_s: float, left_s: float) -> None:
             left = f", {left_s:.0f} s left" if every_s == length_s else ""
             progress.advance(now_s / length_s, f"{(now_s + self._plan.start_s) * 1e3:.1f} ms{left}")
 
-        while self._network.now_s < length_s and self.deadlock is None:
-            self._network.run(until_s=min(self._network.now_s + every_s, length_s), progress=told)
+        for step in range(1, math.ceil(length_s / every_s) + 1):
+            self._network.run(until_s=min(step * every_s, length_s), progress=told)
             self._look()
+            if self.deadlock is not None:
+                break
 
     def _look(self) -> None:
         buffered = any(switch.output is not None for switch in self._plan.topology.switches)

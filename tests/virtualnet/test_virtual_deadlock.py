@@ -164,6 +164,10 @@ def test_experiments_say_that_they_end_in_one() -> None:
     free = run_virtual(replace(plan, topology=replace(topology, flows=topology.flows[:1])), Silent())
     assert free.deadlock is None
     assert not free.left_inside
+    # A length that isn't a whole number of picoseconds ends, too.
+    odd = replace(plan, start_s=-1e-4, duration_s=2e-4)
+    assert round((odd.duration_s - odd.start_s) * 1e12) / 1e12 < odd.duration_s - odd.start_s
+    assert run_virtual(odd, Silent()).flows
     stuck = Outcome({}, {"lost": 0.0, "inside": 1.0, "deadlock_s": 1e-4})
     (row,) = [check for check in judge(FIGURES["fig10"], [stuck]).checks if "deadlock" in check.what]
     assert (row.measured, row.verdict) == (1, "not met")
