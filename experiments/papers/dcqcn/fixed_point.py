@@ -66,6 +66,8 @@ class FixedPoint(Experiment):
 
         grid = np.arange(_FROM_S, plan.duration_s, _EVERY_S)
         queue = step_at(*recording.series.get(str(plan.bottleneck), "waiting_bytes"), grid)
+        if grid.size == 0:
+            return Outcome(run.keys, {"marked": None, "queue_kb": None})
         share = ratio(counted("marked_packets"), counted("received_packets"))
         return Outcome(run.keys, {"marked": share, "queue_kb": float(queue.mean()) / 1e3})
 
