@@ -79,6 +79,8 @@ class Experiment:
     """What is run and measured, and what was chosen: for the reader of the results."""
     schemes: tuple[str, ...] = ()
     """Those that run unless somebody says otherwise."""
+    deadlocks: bool = False
+    """Whether it counts runs that end in a deadlock; elsewhere there may be none."""
     variants: Mapping[str, Callable[[], Variant]] = {}
     """By the names that runs give: each makes one for one run."""
     page: RunPage | None = None

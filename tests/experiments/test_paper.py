@@ -85,8 +85,12 @@ def shortened(plan: Plan, duration_s: float) -> Plan:
     return dataclasses.replace(plan, topology=topology, start_s=start_s, duration_s=duration_s)
 
 
-SMALL = {**{one: {"k": 4, "count": 200} for one in ("tcd-fig16", "tcd-fig17")}, "fig20": {"count": 500}}
-"""Instead of hundreds of switches."""
+SMALL = {
+    **{one: {"k": 4, "count": 200} for one in ("tcd-fig16", "tcd-fig17")},
+    "fig20": {"count": 500},
+    "fig21": {"duration": 4e-3},
+}
+"""Instead of hundreds of switches, or thousands of flows."""
 
 
 @pytest.mark.parametrize("name", [name for name in FIGURES if name != "fig10"])

@@ -65,6 +65,8 @@ LONG_INTERVALS = Claim("0.57", "Gbit/s", {PCN: 30.0, "qcn": 23.0, "dcqcn": 25.0,
 """B.2, Fig. 18: throughput of S1 to R1 at long intervals."""
 PRIORITIES = Claim("0.60")
 """B.4, Table 3 and Fig. 20."""
+DEADLOCKS = Claim("0.61", "", {PCN: 0.028, "dcqcn": 0.134, "timely": 0.87})
+"""B.5, Fig. 21: share of the runs that encounter one."""
 PARKING_LOT = Claim("0.58", "", {PCN: 0.98, "qcn": 0.90, "dcqcn": 0.88, "timely": 0.95})
 """B.3, Fig. 19: utilisation."""
 LONG_FLOW = Claim("0.59", "Gbit/s")
