@@ -19,7 +19,7 @@ LOSSLESS_CLASSES = str(DATA_CLASS)
 MTU_BYTES = 1058  # the largest frame of the experiments: 1000 B payload as RoCEv2
 XOFF_BYTES = 512e3  # PCN, section 7: for all schemes
 PAUSE_QUANTA = 0xFFFF
-BUFFER_BYTES = 280e3  # TCD, section 5: of a port and virtual lane
+BUFFER_BYTES = 280e3  # SIGCOMM'21, section 5: of a port and virtual lane
 CREDIT_INTERVAL_S = 2e-6
 
 

@@ -17,8 +17,7 @@ from typing import NamedTuple
 class Mark(IntEnum):
     """What congestion points say of a packet, and notifications of a flow: the ECN field's values.
 
-    CE: congestion experienced. UE: undetermined, ECT(1), which TCD has (SIGCOMM'21). Of several marks the worst counts:
-    CE, then UE.
+    CE: congestion experienced. UE: undetermined, ECT(1) (SIGCOMM'21). Of several marks the worst counts: CE, then UE.
     """
 
     UE = 1
@@ -60,7 +59,7 @@ class Ack(NamedTuple):
 
 
 class Window(NamedTuple):
-    """What arrived of one flow in one NP period. Marked packets are counted by their mark: CE, or TCD's UE (ECT(1)).
+    """What arrived of one flow in one NP period. Marked packets are counted by their mark: CE, or UE (ECT(1)).
 
     `first_s` and `last_s` are arrival times; they are equal if one packet arrived, and 0 if none did.
     """
