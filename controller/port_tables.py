@@ -2,7 +2,8 @@
 
 One module fills one table, and stands beside its P4 file: `controller.pfc`, and each of `controller.marking`. Such a
 module is a `PortTable`: what the table holds comes from a topology and a scheme's parameters. If `pcn set` is to read
-and change it, the module is a `SettableTable`.
+and change it, the module is a `SettableTable`. If experiments are to sample registers of its P4, by port and class, it
+names them: `SAMPLED`.
 """
 
 from __future__ import annotations

@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 
+from controller import marking
 from controller.constants import index
 from controller.switch import SwitchClient
 from experiments.series import Series
 from topologies.model import Endpoint, Topology
 
-_QUEUE = ("waiting_bytes", "waiting_packets", "pn", "tx_paused", "tcd_state")
-"""By port and class; what a scheme's program alone has comes last."""
+_QUEUE = ("waiting_bytes", "waiting_packets", "pn", "tx_paused")
+"""By port and class, the queue first; what a marking point names (`SAMPLED`) comes after them."""
 INSIDE = ("waiting_packets", "waiting_bytes", "held_bytes", "pn")
 """Registers that count what is inside a switch, and must be back at 0 when nothing is."""
 MARKS = ("marked", "marked_ue", "notified")
@@ -22,7 +23,8 @@ those that it marked UE, and messages because of what an input has inside."""
 def queue_registers(there: Iterable[str]) -> list[str]:
     """Those of a sampled port, of those that its switch's program has."""
     names = set(there)
-    return [name for name in _QUEUE if name in names]
+    named = [name for table in marking.known() for name in getattr(table, "SAMPLED", ())]
+    return [name for name in (*_QUEUE, *named) if name in names]
 
 
 class Clock:
@@ -49,7 +51,7 @@ class Sampler:
         self.series = Series()
         self._topology = topology
         self._switches = switches
-        self._queues = queues
+        self._queues = [(port, queue_registers(switches[port.node].registers())) for port in queues]
         self._clock = clock
         self._cells = {name: {port: index(port) for port in topology.ports(name)} for name in switches}
         self._base: dict[tuple[str, str, int], tuple[int, int]] = {}
@@ -57,9 +59,9 @@ class Sampler:
     def queues(self) -> int:
         """Reads the registers of the ports whose queues are sampled; the bytes that wait at the first of them."""
         seen: list[int] = []
-        for port in self._queues:
+        for port, registers in self._queues:
             switch, cell = self._switches[port.node], index(port.port)
-            for register in queue_registers(switch.registers()):
+            for register in registers:
                 before = self._clock.now()
                 value = switch.read_register(register, cell)
                 self.series.add((before + self._clock.now()) / 2, str(port), register, value)

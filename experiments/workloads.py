@@ -193,13 +193,13 @@ HADOOP = CdfSizes("Hadoop", (
     (1e3, 0.6), (2e3, 0.67), (7e3, 0.7), (30e3, 0.72), (50e3, 0.82), (80e3, 0.87), (120e3, 0.9), (300e3, 0.95),
     (1e6, 0.975), (2e6, 0.99), (10e6, 1),
 ))  # fmt: skip
-"""Hadoop at Facebook, by the percentiles that HPCC's authors publish with their simulator; TCD's paper names one, 90%
+"""Hadoop at Facebook, by the percentiles that HPCC's authors publish with their simulator; SIGCOMM'21's names one, 90%
 below 120 KB."""
 WEB_SEARCH = CdfSizes("WebSearch", (
     (0, 0), (10e3, 0.15), (20e3, 0.2), (30e3, 0.3), (50e3, 0.4), (80e3, 0.53), (200e3, 0.6), (1e6, 0.7), (2e6, 0.8),
     (5e6, 0.9), (10e6, 0.97), (30e6, 1),
 ))  # fmt: skip
-"""Web search (DCTCP), likewise; TCD's paper: 90% below 5 MB."""
+"""Web search (DCTCP), likewise; SIGCOMM'21: 90% below 5 MB."""
 
 
 def arrivals_per_s(load: float, rate_bps: float, sizes: FlowSizes, payload_bytes: int, frame_bytes: int) -> float:

@@ -14,6 +14,7 @@ from topologies.model import Topology
 
 TABLE = "tcd_config"
 CLONE_SESSIONS = ()
+SAMPLED = ("tcd_state",)
 SETTINGS = (
     Setting(
         "max_ton", "time", "how long a port stays undetermined after a RESUME, in real time (TCD)", 1e-6, 2**47 * 1e-6
