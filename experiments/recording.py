@@ -18,7 +18,7 @@ together, under the group's name, and no rate:
     PORT      transmitted_bytes, transmitted_packets        counter series, lossless class; at egress, so before an
                                                             output buffer behind a fabric, if there is one
     PORT      marked_packets, marked_ue_packets, notified_packets   likewise, those of these counters that there are
-    PORT      tcd_state                                 sample of TCD's register, if the program has it
+    PORT      what marking points name (SAMPLED)                            samples of registers
     LINK      pause, resume                                                 PFC frames sent over it (counter series)
     LINK      xoff                                                          1 while they say stop
 """
@@ -27,8 +27,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from experiments.series import Series
+
+if TYPE_CHECKING:
+    from virtualnet import Deadlock
 
 
 @dataclass(frozen=True)
@@ -79,21 +83,6 @@ class PortRecord:
     marked: int = 0
     marked_ue: int = 0
     notified: int = 0
-
-
-@dataclass(frozen=True)
-class Deadlock:
-    """Links that wait for each other and will never send again: their names, of a class each, in circles and behind
-    these; since when."""
-
-    circle: tuple[tuple[str, int], ...]
-    behind: tuple[tuple[str, int], ...]
-    since_s: float
-
-    def __str__(self) -> str:
-        links = ", ".join(f"{name} (class {number})" for name, number in self.circle)
-        behind = f"; {len(self.behind)} more wait behind them" if self.behind else ""
-        return f"Deadlock since {self.since_s * 1e3:.4g} ms: {links} wait for each other{behind}."
 
 
 @dataclass(frozen=True)

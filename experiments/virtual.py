@@ -15,13 +15,13 @@ from experiments.errors import ExperimentError
 from experiments.experiment import Variant
 from experiments.plan import LinkRate, Plan
 from experiments.progress import RunProgress
-from experiments.recording import Deadlock, FlowRecord, LinkRecord, PortRecord, Recording, flow_entity
+from experiments.recording import FlowRecord, LinkRecord, PortRecord, Recording, flow_entity
 from experiments.sampler import INSIDE, MARKS, queue_registers
 from experiments.series import Series
 from experiments.versions import versions
 from hosts.algorithms import Cnp, SchemeError, Window, find_scheme
 from topologies.model import Endpoint
-from virtualnet import Samples, Source, VirtualFlow, VirtualNetwork
+from virtualnet import Deadlock, Samples, Source, VirtualFlow, VirtualNetwork
 
 _DRAIN_S, _DRAIN_STEP_S = 1.0, 1e-3
 """How long the network may take to empty after the run, and how often that is looked at; simulated time."""
@@ -108,7 +108,7 @@ class _Run:
         buffered = any(switch.output is not None for switch in self._plan.topology.switches)
         found = None if buffered else self._network.deadlock()
         if found is not None:
-            self.deadlock = Deadlock(found.circle, found.behind, found.since_s + self._plan.start_s)
+            self.deadlock = replace(found, since_s=found.since_s + self._plan.start_s)
 
     def drain(self) -> None:
         """Until no frame is left; gives up after _DRAIN_S."""

@@ -81,6 +81,11 @@ class Deadlock:
     since_s: float
     held_bytes: int
 
+    def __str__(self) -> str:
+        links = ", ".join(f"{name} (class {number})" for name, number in self.circle)
+        behind = f"; {len(self.behind)} more wait behind them" if self.behind else ""
+        return f"Deadlock since {self.since_s * 1e3:.4g} ms: {links} wait for each other{behind}."
+
 
 @dataclass(frozen=True)
 class Totals:

@@ -10,6 +10,7 @@ import click
 from controller.units import marks_text
 from pcn.commands.common import Quantity, json_option, network_option, print_json, print_table
 from pcn.complete import complete_flow, complete_host
+from topologies.lossless import CLASSES, DATA_CLASS
 
 if TYPE_CHECKING:
     from lab.attach import Attached
@@ -36,7 +37,7 @@ def flow() -> None:
 @click.option("--duration", type=Quantity("duration"), help="For this nominal time: 10ms.")
 @click.option("--count", type=click.IntRange(1, 4096), default=1, show_default=True, help="How many flows.")
 @click.option(
-    "--class", "traffic_class", type=click.IntRange(0, 7), default=3, show_default=True,
+    "--class", "traffic_class", type=click.IntRange(0, CLASSES - 1), default=DATA_CLASS, show_default=True,
     help="Of their data. Class 3 is lossless unless the topology says otherwise.",
 )  # fmt: skip
 @network_option
