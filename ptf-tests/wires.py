@@ -94,7 +94,7 @@ class ClockWires:
         self._waiting: dict[int, deque[Arrival]] = {}
         clock.advance((2_000_000_000 - clock.now_ns % 1_000_000_000) / 1e9)
         self._begin_ns = self._now_ns = clock.now_ns
-        clock.received()
+        clock.told()
         self.record: list[str] = []
 
     @property
@@ -110,18 +110,18 @@ class ClockWires:
     def receive(self, port: int, n: int, limit_s: float) -> list[Arrival]:
         waiting = self._waiting.setdefault(port, deque())
         if len(waiting) < n:
-            self._clock.advance_until(port, n - len(waiting), limit_s)
-            self._now_ns = self._clock.now_ns
-            self._take()
+            self._moved(self._clock.advance_until(port, n - len(waiting), limit_s))
         return [waiting.popleft() for _ in range(min(n, len(waiting)))]
 
     def advance(self, seconds: float) -> None:
-        self._clock.advance(seconds)
-        self._now_ns = self._clock.now_ns
+        self._moved(self._clock.advance(seconds))
+
+    def _moved(self, now: float) -> None:
+        self._now_ns = round(now * 1e9)
         self._take()
 
     def _take(self) -> None:
-        for port, time_ns, data in self._clock.received():
+        for port, time_ns, data in self._clock.told():
             self._note(time_ns, f"out of {port}", data)
             arrival = Arrival(data, (time_ns - self._begin_ns) / 1e9)
             self._waiting.setdefault(port, deque()).append(arrival)

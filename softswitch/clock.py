@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import grpc
 
-from softswitch.clock_messages import SERVICE, Frame, Frames, Nothing, Span, messages_of
+from softswitch.clock_messages import SERVICE, Frame, Frames, Span, messages_of
 
 
 class ClockError(Exception):
@@ -48,6 +48,7 @@ class ManualClock:
             self._channel = grpc.insecure_channel(address, options)
         else:
             self._channel = grpc.secure_channel(address, credentials, options)
+        self._left: list[Departure] = []
         self._calls: dict[str, Any] = {}
         for method in SERVICE.methods:
             takes, gives = messages_of(method.name)
@@ -88,13 +89,18 @@ class ManualClock:
 
     def received(self) -> list[Departure]:
         """The frames that left ports without interface since the last call, in order."""
-        frames = self._call("Receive", Nothing()).frames
-        return [Departure(frame.port, frame.time_ns, frame.data) for frame in frames]
+        self._advance(0)  # a controller's packet-out may have left since
+        return self.told()
+
+    def told(self) -> list[Departure]:
+        """As `received`, without asking: those that had left when the latest call here returned."""
+        left, self._left = self._left, []
+        return left
 
     @property
     def now_ns(self) -> int:
         """The time, in nanoseconds since the switch was made."""
-        return int(self._call("Advance", Span()).ns)
+        return self._call("Advance", Span())
 
     @property
     def now(self) -> float:
@@ -105,13 +111,16 @@ class ManualClock:
         span_ns = round(seconds * 1e9)
         if not 0 <= span_ns < 2**64:
             raise ClockError(f"the clock can't be moved by {seconds:g} s")
-        return float(self._call("Advance", Span(ns=span_ns, **until)).ns / 1e9)
+        return self._call("Advance", Span(ns=span_ns, **until)) / 1e9
 
-    def _call(self, name: str, request: Any) -> Any:
+    def _call(self, name: str, request: Any) -> int:
+        """The time, ns. Keeps the frames that the reply has."""
         try:
-            return self._calls[name](request)
+            moment = self._calls[name](request)
         except grpc.RpcError as error:
             what = error.details() or error.code().name
             if error.code() is grpc.StatusCode.UNIMPLEMENTED:
                 what = "it has no manual clock: start it with --clock manual"
             raise ClockError(f"the switch at {self._address}: {what}") from error
+        self._left += [Departure(frame.port, frame.time_ns, frame.data) for frame in moment.frames]
+        return int(moment.ns)

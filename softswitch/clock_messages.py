@@ -48,7 +48,6 @@ def _message(name: str) -> Any:
 
 
 SERVICE: Final = _pool.FindServiceByName("softswitch.ManualClock")
-Nothing: Final = _message("softswitch.Nothing")
 Span: Final = _message("softswitch.Span")
 Moment: Final = _message("softswitch.Moment")
 Frame: Final = _message("softswitch.Frame")

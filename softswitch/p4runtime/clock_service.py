@@ -7,7 +7,7 @@ from typing import Any
 
 import grpc
 
-from softswitch.clock_messages import SERVICE, Frame, Frames, Moment, messages_of
+from softswitch.clock_messages import SERVICE, Frame, Moment, messages_of
 from softswitch.native import NativeError
 from softswitch.options import MAX_PORT
 from softswitch.p4runtime.clock import Clock
@@ -32,7 +32,7 @@ class _Servicer:
     def advance(self, request: Any, context: grpc.ServicerContext) -> Any:
         self._check(request.port, context)
         try:
-            return Moment(ns=self._clock.advance(request.ns, request.port, request.frames))
+            return self._moment(self._clock.advance(request.ns, request.port, request.frames))
         except OverflowError as error:
             context.abort(grpc.StatusCode.OUT_OF_RANGE, str(error))
 
@@ -40,7 +40,7 @@ class _Servicer:
         for frame in request.frames:
             self._check(frame.port, context)
         try:
-            return Moment(ns=self._clock.inject((frame.port, frame.data) for frame in request.frames))
+            return self._moment(self._clock.inject((frame.port, frame.data) for frame in request.frames))
         except NativeError as error:
             if error.code not in (errno.ENODEV, errno.EMSGSIZE):
                 raise
@@ -50,6 +50,6 @@ class _Servicer:
         if port > MAX_PORT:
             context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"there is no port {port}: they are 0 to {MAX_PORT}")
 
-    def receive(self, _request: Any, _context: grpc.ServicerContext) -> Any:
-        frames = self._clock.departed()
-        return Frames(frames=[Frame(port=port, data=data, time_ns=time_ns) for port, time_ns, data in frames])
+    def _moment(self, ns: int) -> Any:
+        frames = [Frame(port=port, data=data, time_ns=time_ns) for port, time_ns, data in self._clock.departed()]
+        return Moment(ns=ns, frames=frames)
