@@ -1,33 +1,24 @@
-"""Runs figures: their virtual runs in parallel processes, as many as there are cores; results as files."""
+"""Runs figures: their runs are a sweep; claims, text and picture of what these come to; results as files."""
 
 from __future__ import annotations
 
 import json
-import multiprocessing
-import os
-import signal
-import time
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from controller import signals
-from experiments import measure
 from experiments.checks import Check, at_most, row
 from experiments.errors import ExperimentError
 from experiments.experiment import Experiment, Run
 from experiments.failures import Failures
 from experiments.outcomes import Outcome, Outcomes
 from experiments.output import has_numbers, result_directory, whole
-from experiments.papers import FIGURES
 from experiments.progress import RunProgress, Silent
+from experiments.sweep.store import Store
+from experiments.sweeps import Execution, run_all, with_seeds
 from experiments.versions import provenance
-from experiments.virtual import run_virtual
-from hosts.algorithms import find_scheme
 
-_LOOK_S = 0.2  # how often a figure looks whether a signal came
 SUMMARY, OUTCOMES, PICTURE = "summary.json", "outcomes.json", "figure.png"
 
 
@@ -51,20 +42,21 @@ class FigureResult:
 
 def run_figure(
     figure: Experiment,
-    schemes: Iterable[str] | None = None,
-    jobs: int | None = None,
+    runs: Sequence[Run],
+    store: Store,
+    execution: Execution | None = None,
     progress: RunProgress | None = None,
 ) -> FigureResult:
-    """All runs of a figure with these schemes, by their names (its own unless given), `jobs` at once."""
+    """These runs of a figure (see `runs_of`), and what they come to. Raises RunsFailedError as `run_all` does."""
     progress = progress or Silent()
-    runs = runs_of(figure, schemes)
     progress.stage(f"{figure.name}: {figure.title}, {len(runs)} runs")
-    return judge(figure, _outcomes(figure, runs, jobs or os.cpu_count() or 1, progress) if runs else [])
+    return judge(figure, run_all(figure, runs, store, execution or Execution(), progress))
 
 
-def runs_of(figure: Experiment, schemes: Iterable[str] | None = None) -> list[Run]:
-    """With these schemes, by their names; its own unless given."""
-    return list(figure.runs(figure.schemes if schemes is None else in_order(schemes, figure.schemes)))
+def runs_of(figure: Experiment, schemes: Iterable[str] | None = None, seeds: Sequence[int] | None = None) -> list[Run]:
+    """With these schemes, by their names, and these seeds; its own unless given."""
+    runs = list(figure.runs(figure.schemes if schemes is None else in_order(schemes, figure.schemes)))
+    return runs if seeds is None else with_seeds(runs, seeds)
 
 
 def in_order(schemes: Iterable[str], order: Sequence[str]) -> list[str]:
@@ -80,68 +72,6 @@ def judge(figure: Experiment, outcomes: Sequence[Outcome]) -> FigureResult:
     story = failures.attempt("text", lambda: figure.story(found)) or []
     lossless = _lossless(outcomes, figure.deadlocks)
     return FigureResult(figure, (*checks, *lossless), tuple(outcomes), tuple(story), failures)
-
-
-def run_one(name: str, run: Run) -> Outcome:
-    """One run of a figure, in whichever process."""
-    return outcome_of(FIGURES[name], run)
-
-
-def run_one_or_end(name: str, run: Run) -> Outcome:
-    """One run of a figure in a process of the pool. Told to end, the process does: an exception would be a result, and
-    the next run in the pool's queue would start."""
-    try:
-        return run_one(name, run)
-    except signals.Terminated as told:
-        os._exit(128 + told.number)
-
-
-def outcome_of(experiment: Experiment, run: Run) -> Outcome:
-    """What a run comes to, in virtual time: its plan is made from the declaration alone. Raises LabError."""
-    started = time.monotonic()
-    plan = experiment.plan(run.scheme, run.seed, run.arguments)
-    recording = run_virtual(plan, Silent(), experiment.variant(run))
-    outcome = experiment.measure(run, plan, recording)
-    numbers = {**outcome.numbers, "lost": measure.lost(recording), "inside": float(len(recording.left_inside))}
-    if recording.deadlock is not None:
-        numbers["deadlock_s"] = recording.deadlock.since_s
-    settled = tuple(experiment.settled(plan, recording))
-    return replace(outcome, numbers=numbers, checks=settled, wall_s=time.monotonic() - started)
-
-
-def _outcomes(figure: Experiment, runs: Sequence[Run], jobs: int, progress: RunProgress) -> list[Outcome]:
-    context = multiprocessing.get_context("spawn")
-    references = [find_scheme(scheme).reference for scheme in dict.fromkeys(run.scheme for run in runs)]
-    with ProcessPoolExecutor(min(jobs, len(runs)), context, _start_process, (references,)) as pool:
-        done: dict[int, Outcome] = {}
-        try:
-            # A signal that raised in the pool's own code could leave a future's lock held, for which its thread waits.
-            with signals.deferred() as interrupt:
-                futures: dict[Future[Outcome], int] = {
-                    pool.submit(run_one_or_end, figure.name, run): index for index, run in enumerate(runs)
-                }
-                left = set(futures)
-                while left:
-                    interrupt.check()
-                    finished, left = wait(left, _LOOK_S, FIRST_COMPLETED)
-                    for future in finished:
-                        done[futures[future]] = future.result()
-                        progress.advance(len(done) / len(runs), runs[futures[future]].label)
-        except BaseException:
-            with signals.deferred():
-                for process in multiprocessing.active_children():
-                    process.terminate()  # they would be waited for until their runs are over
-                # Its thread is waited for here: at the interpreter's end it would race with Python's own wait for it.
-                pool.shutdown(cancel_futures=True)
-            raise
-    return [done[index] for index in range(len(runs))]
-
-
-def _start_process(references: Sequence[str]) -> None:
-    """Ctrl-C reaches the whole group; who started these ends them. Schemes from outside are found here, too."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    for reference in references:
-        find_scheme(reference)
 
 
 def _lossless(outcomes: Sequence[Outcome], deadlocks: bool) -> list[Check]:
@@ -207,13 +137,4 @@ def kept(place: Path) -> list[Outcome]:
     path = place / OUTCOMES
     if not path.is_file():
         raise ExperimentError(f"{place} has no {OUTCOMES}: run the figure first, without --redraw")
-    return [
-        Outcome(
-            one["keys"],
-            one["numbers"],
-            {name: (curve[0], curve[1]) for name, curve in one["curves"].items()},
-            tuple(Check(**check) for check in one["checks"]),
-            one["wall_s"],
-        )
-        for one in json.loads(path.read_text())
-    ]
+    return [Outcome.from_json(one) for one in json.loads(path.read_text())]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from experiments.charts import Line, curve
 from experiments.checks import Check
@@ -24,6 +25,12 @@ class Outcome:
     curves: Mapping[str, Curve] = field(default_factory=dict)
     checks: tuple[Check, ...] = ()
     wall_s: float = 0.0
+
+    @classmethod
+    def from_json(cls, one: Mapping[str, Any]) -> Outcome:
+        """Of what `dataclasses.asdict` made, from a file."""
+        curves = {name: (curve[0], curve[1]) for name, curve in one["curves"].items()}
+        return cls(one["keys"], one["numbers"], curves, tuple(Check(**check) for check in one["checks"]), one["wall_s"])
 
 
 class Outcomes:

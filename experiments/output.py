@@ -39,7 +39,7 @@ def result_directory(place: Path) -> Iterator[Path]:
     if place.exists() and not is_result(place):
         raise ExperimentError(f"{place} is there and isn't a result of an earlier run: choose another --out")
     undo = contextlib.ExitStack()
-    undo.callback(_remove_empty, [parent for parent in place.parents if not parent.exists()])
+    undo.callback(remove_empty, [parent for parent in place.parents if not parent.exists()])
     try:
         work = _work_directory(place, undo)
         yield work
@@ -143,8 +143,8 @@ def _lock(directory: Path) -> int:
     return descriptor
 
 
-def _remove_empty(directories: Sequence[Path]) -> None:
-    """Those that a failed run made on the way to its place, the inner ones first."""
+def remove_empty(directories: Sequence[Path]) -> None:
+    """Those of these that are empty, in this order: what a failed run made on the way to its place, the inner first."""
     for directory in directories:
         with contextlib.suppress(OSError):
             directory.rmdir()

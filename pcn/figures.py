@@ -15,6 +15,8 @@ from experiments.papers import FIGURES
 from experiments.parameters import lookup
 from experiments.progress import ConsoleProgress
 from experiments.results import page, sections, write_docs
+from experiments.sweep.store import Store
+from experiments.sweeps import Execution, RunsFailedError
 from experiments.terminal import show_checks, stdout
 from hosts.algorithms import SchemeError, find_scheme
 
@@ -24,7 +26,9 @@ RESULTS = Path("results/figures")
 def figure_command(
     names: Sequence[str],
     schemes: str | None,
-    jobs: int | None,
+    seeds: Sequence[int] | None,
+    execution: Execution,
+    fresh: bool,
     out: Path,
     docs: Path | None,
     redraw: bool = False,
@@ -40,7 +44,7 @@ def figure_command(
         wanted = [name for name in wanted if name not in without]
         if without and not wanted:
             raise ExperimentError(f"{', '.join(without)}: there are no runs of {', '.join(chosen)}")
-    console, failures = stdout(), Failures()
+    console, failures, broken = stdout(), Failures(), []
     if not redraw and (old := stale()):
         console.print(f"note: {old}", highlight=False, markup=False, soft_wrap=True)
     for name in wanted:
@@ -48,9 +52,17 @@ def figure_command(
             outcomes, before = kept(out / name), read(out / name) or {}
             result = replace(judge(FIGURES[name], outcomes), provenance=before.get("provenance", {}))
         else:
+            store = Store(out / f"{name}.runs", fresh)
             with ConsoleProgress(console) as progress:
-                result = run_figure(FIGURES[name], chosen, jobs, progress)
+                runs = runs_of(FIGURES[name], chosen, seeds)
+                try:
+                    result = run_figure(FIGURES[name], runs, store, execution, progress)
+                except RunsFailedError as error:
+                    broken.append(f"{name}: {error}")
+                    continue
         write(result, out / name)
+        if not redraw:
+            store.remove()
         failures.add(result.failures)
         show_checks(FIGURES[name].title, [asdict(check) for check in result.checks], console)
     report = out / "report.html"
@@ -60,5 +72,7 @@ def figure_command(
     if docs is not None:
         with failures.noting(str(docs)):
             write_docs(out, docs)
+    if broken:
+        raise ExperimentError("; ".join([*broken, *failures.lines()]))
     if failures:
         raise IncompleteError(out, failures)

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from pcn.commands.common import listing
+from pcn.commands.execution import execution_of, execution_options, seeds_option
 from pcn.complete import complete_figure
 
 
@@ -21,7 +22,8 @@ def _figures() -> Iterator[tuple[str, str]]:
 @click.command(cls=listing("Figures", _figures))
 @click.argument("names", nargs=-1, required=True, metavar="NAME...", shell_complete=complete_figure)
 @click.option("--schemes", metavar="A,B,...", help="Only these schemes; all that there are unless given.")
-@click.option("--jobs", type=click.IntRange(1), help="Runs at a time; as many as cores unless given.")
+@seeds_option
+@execution_options
 @click.option(
     "--out", type=click.Path(path_type=Path), default=Path("results/figures"), show_default=True, help="Result folder."
 )
@@ -30,19 +32,32 @@ def _figures() -> Iterator[tuple[str, str]]:
 )
 @click.option("--redraw", is_flag=True, help="Run nothing: judge and draw again what was run into the result folder.")
 def figure(
-    names: tuple[str, ...], schemes: str | None, jobs: int | None, out: Path, docs: Path | None, redraw: bool
+    names: tuple[str, ...],
+    schemes: str | None,
+    seeds: list[int] | None,
+    jobs: int | None,
+    scheduler: str | None,
+    memory: float | None,
+    limit: float | None,
+    fresh: bool,
+    out: Path,
+    docs: Path | None,
+    redraw: bool,
 ) -> None:
     """Run the figures NAME... of the paper in virtual time: fig11, fig17, ...; all for all.
 
     Each is a list of runs, compared with what the paper claims. Writes summary.json, outcomes.json (numbers and curves
-    of each run) and figure.png and .svg for each figure, and one report.html for all that have been run.
+    of each run) and figure.png and .svg for each figure, and one report.html for all that have been run. A figure that
+    is interrupted goes on from the runs that were over, when the same command is given again.
 
     \b
     Examples:
       pcn figure fig10
       pcn figure fig11 --schemes pcn,pfc
+      pcn figure fig21 --schemes pcn,dcqcn --seeds 1:100
       pcn figure all
     """
     from pcn.figures import figure_command
 
-    figure_command(names, schemes, jobs, out, docs, redraw)
+    execution = execution_of(jobs, scheduler, memory, limit)
+    figure_command(names, schemes, seeds, execution, fresh, out, docs, redraw)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from experiments.figures import run_one
 from experiments.outcomes import Outcome, Outcomes
 from experiments.papers.dcqcn.claims import DCQCN, PFC
 from experiments.papers.dcqcn.fixed_point import FixedPoint, marking
@@ -12,6 +11,7 @@ from experiments.papers.dcqcn.plans import DRAWS, rates, span
 from experiments.papers.dcqcn.unfairness import H4_SHARES, HOSTS, SHARES, Unfairness, farthest
 from experiments.papers.dcqcn.victim import SENDERS, Victim
 from experiments.progress import Silent
+from experiments.sweeps import outcome_of
 from experiments.virtual import run_virtual
 from topologies.two_pods import two_pods
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.long
 def runs(name: str, scheme: str, seeds: tuple[int, ...], **keys: int) -> list[Outcome]:
     figure = Unfairness() if name == "dcqcn-fig3" else Victim()
     found = [run for run in figure.runs([scheme]) if run.seed in seeds]
-    return [run_one(name, run) for run in found if all(run.keys[key] == value for key, value in keys.items())]
+    return [outcome_of(figure, run) for run in found if all(run.keys[key] == value for key, value in keys.items())]
 
 
 def verdicts(outcomes: list[Outcome], figure: Unfairness | Victim) -> dict[str, str]:
@@ -80,9 +80,7 @@ def test_marks_settle_where_the_fluid_model_has_its_fixed_point() -> None:
     """The closed form by hand, with C = 4.726 packets a us: two flows, p^3 = 1.54e-5 * (1/9452 + 2/259.9)^2."""
     assert marking(2) == pytest.approx((1.539e-5 * (1 / 9452 + 2 / 259.9) ** 2) ** (1 / 3), rel=1e-3)
     assert marking(16) > 0.01 > marking(8)
-    (two,) = (
-        run_one("dcqcn-fixed-point", run) for run in FixedPoint().runs([DCQCN]) if run.label.endswith("2, seed 1")
-    )
+    (two,) = (outcome_of(FixedPoint(), run) for run in FixedPoint().runs([DCQCN]) if run.label.endswith("2, seed 1"))
     assert two.numbers["marked"] == pytest.approx(marking(2), rel=0.25)
     assert 5 < (two.numbers["queue_kb"] or 0) < 50
     rows = FixedPoint().checks(Outcomes([Outcome({"scheme": DCQCN, "flows": 2}, {"marked": 0.03, "queue_kb": 190})]))

@@ -42,7 +42,7 @@ def test_beside_ours_by_its_own_name_without_claims_of_a_paper(tmp_path: Path) -
 
 
 def test_a_figure_runs_it_in_processes_of_their_own(tmp_path: Path) -> None:
-    assert pcn(["figure", "fig11", "--schemes", AIMD, "--jobs", "1", "--out", str(tmp_path / "figures")]) == 0
+    assert pcn(["figure", "fig11", "--schemes", AIMD, "--jobs", "2", "--out", str(tmp_path / "figures")]) == 0
     runs = json.loads((tmp_path / "figures/fig11/summary.json").read_text())["runs"]
     assert [run["keys"] for run in runs] == [{"scheme": "aimd", "seed": seed} for seed in (1, 2, 3)]
     assert all(run["numbers"]["utilisation"] > 0 and run["numbers"]["lost"] == 0 for run in runs)

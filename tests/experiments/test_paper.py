@@ -5,24 +5,24 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-import multiprocessing
+import os
 import re
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+from dask_workers import alive, workers
 from waiting import LIMIT_S, wait_until
 
-from experiments import figures, theory
+from experiments import theory
 from experiments.charts import curve
 from experiments.checks import Check
 from experiments.experiment import Run, Variant
-from experiments.figures import FigureResult, judge, kept, run_figure, run_one, write
+from experiments.figures import FigureResult, judge, kept, run_figure, runs_of, write
 from experiments.fluid import Fluid
 from experiments.outcomes import Outcome, Outcomes, ratio
 from experiments.palette import LIGHT
@@ -39,6 +39,8 @@ from experiments.pictures import looks, pictures
 from experiments.plan import Plan
 from experiments.progress import Silent
 from experiments.results import markdown, page, sections, write_docs
+from experiments.sweep.store import Store
+from experiments.sweeps import outcome_of, task_of
 from experiments.virtual import run_virtual
 from hosts.algorithms import schemes
 
@@ -230,8 +232,8 @@ def test_a_sum_has_settled_from_when_it_stays_near_the_capacity() -> None:
     assert settled_s(times, np.array([30.0, 10.5, 5.0, 9.5, 20.0]), 10.0, 1.0, 10.0) is None
 
 
-def test_figure_10_needs_no_run_and_is_met() -> None:
-    result = run_figure(Fig10())
+def test_figure_10_needs_no_run_and_is_met(tmp_path: Path) -> None:
+    result = run_figure(Fig10(), [], Store(tmp_path))
     assert result.outcomes == ()
     assert {check.verdict for check in result.checks} == {"met"}
 
@@ -240,7 +242,7 @@ def test_a_run_is_made_of_its_declaration_in_any_process(monkeypatch: pytest.Mon
     from experiments.papers.pcn import fig19
 
     monkeypatch.setitem(fig19.DURATIONS_S, "pcn", 3e-3)
-    one, two = (run_one("fig19", next(Fig19().runs(("pcn",)))) for _ in range(2))
+    one, two = (outcome_of(Fig19(), next(Fig19().runs(("pcn",)))) for _ in range(2))
     assert one.numbers == two.numbers
     assert one.numbers["lost"] == 0
     assert 0.5 < (one.numbers["utilisation"] or 0) <= 1.0
@@ -290,67 +292,51 @@ def test_pages_say_what_the_summaries_say(tmp_path: Path) -> None:
     assert counted.endswith(both[both.index("| paper | figure |") :])
 
 
-def test_a_process_of_the_pool_that_is_told_to_end_does(tmp_path: Path) -> None:
-    """In the middle of a run: the exception that ends it would be a result to the pool, which would start the next."""
-    ended = f"""
-import os, signal
-from experiments import figures
-figures.outcome_of = lambda *_: figures.signals.raise_signal(signal.SIGTERM)
-try:
-    figures.run_one_or_end("fig19", None)
-finally:
-    open({str(tmp_path / "went on")!r}, "w")
-"""
-    done = subprocess.run([sys.executable, "-c", ended], check=False)
-    assert done.returncode == 128 + signal.SIGTERM
-    assert not list(tmp_path.iterdir())
-
-
-def test_a_figure_that_is_interrupted_ends_its_pool_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The pool's thread included: at the interpreter's end Python wakes what is left of pools, without a lock."""
-
-    def interrupted(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    before = set(threading.enumerate())
-    monkeypatch.setattr(figures, "wait", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        run_figure(FIGURES["fig19"], jobs=2)
-    assert set(threading.enumerate()) == before
-    assert not multiprocessing.active_children()
-
-
-@pytest.mark.parametrize("moment", ["its start", "a run"])
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupted_figure_ends_at_once_and_leaves_nothing(
+@pytest.mark.parametrize(("number", "moment"), [(signal.SIGINT, "its start"), (signal.SIGTERM, "a run")])
+def test_an_interrupted_figure_ends_at_once_and_goes_on_later(
     number: signal.Signals, moment: str, tmp_path: Path
 ) -> None:
     place = tmp_path / "figures"
+    parts = place / "fig19.runs" / "parts"
     command = f"import sys; from pcn.cli import run; sys.exit(run(['figure', 'fig19', '--out', {str(place)!r}]))"
     process = subprocess.Popen(
-        [sys.executable, "-c", command],
+        [sys.executable, "-c", f"if __name__ == '__main__': {command}"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        start_new_session=True,  # which the signal reaches whole, as Ctrl-C does
     )
     assert process.stdout is not None
     assert process.stdout.readline().startswith("fig19")
-    workers: list[str] = []
+    found: list[int] = []
 
     def started() -> bool:
-        found = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-        workers[:] = [pid for pid in found if "spawn_main" in Path(f"/proc/{pid}/cmdline").read_text()]
-        return any(moment == "its start" or catches_sigterm(pid) for pid in workers)
+        found[:] = workers(process.pid)
+        return bool(found) and (moment == "its start" or any(parts.glob("*.parquet")))
 
-    def catches_sigterm(pid: str) -> bool:
-        """As a run does, which ends itself."""
-        caught = re.search(r"^SigCgt:\s*(\w+)", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE)
-        return caught is not None and bool(int(caught[1], 16) >> (signal.SIGTERM - 1) & 1)
-
-    wait_until(started, "the pool's processes")
-    process.send_signal(number)
-    _, errors = process.communicate(timeout=LIMIT_S)
+    wait_until(started, "the workers, or a run's end")
+    os.killpg(process.pid, number)
+    said, errors = process.communicate(timeout=LIMIT_S)
     assert process.returncode == 128 + number, errors
-    assert errors.strip().startswith("pcn: ")
-    assert not any(Path(f"/proc/{pid}").exists() for pid in workers)
-    assert not place.exists()
+    assert errors.strip() in ("pcn: interrupted", "pcn: ended by SIGTERM")
+    assert not any(alive(pid) for pid in found)
+    if moment == "its start":
+        assert not place.exists()
+        return
+    assert "runs are kept in" in said
+    assert {path.name for path in place.iterdir()} == {"fig19.runs"}
+    figure = FIGURES["fig19"]
+    store = Store(place / "fig19.runs")
+    first = [run for run in runs_of(figure) if task_of(figure, run).identity in store.done]
+    assert first
+    progress = Told()
+    assert len(run_figure(figure, first, store, progress=progress).outcomes) == len(first)
+    assert progress.notes == [f"{len(first)} of {len(first)} runs were done before: {store.place}"]
+
+
+class Told(Silent):
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)

@@ -17,6 +17,7 @@ from experiments.progress import Silent
 from experiments.report import render
 from experiments.result import judge
 from experiments.results import page, sections
+from experiments.sweep.store import Store
 from experiments.virtual import run_virtual
 
 SCHEMES = ("pfc", "pcn")
@@ -56,7 +57,7 @@ def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 
 
 def test_the_page_of_figures_has_the_same_look_and_cards(chromium: Browser, tmp_path: Path) -> None:
-    write(run_figure(FIGURES["fig10"]), tmp_path / "fig10")
+    write(run_figure(FIGURES["fig10"], [], Store(tmp_path / "runs")), tmp_path / "fig10")
     report = tmp_path / "report.html"
     report.write_text(page(sections(tmp_path)), encoding="utf-8")
     for width, display in ((1400, "table-row"), (400, "block")):

@@ -6,7 +6,6 @@ import pytest
 
 from experiments import measure
 from experiments.experiment import Experiment, Run
-from experiments.figures import outcome_of
 from experiments.outcomes import Outcome, Outcomes
 from experiments.papers.tcd.claims import DCQCN, DCQCN_TCD, IBCC, IBCC_TCD, RED, TCD
 from experiments.papers.tcd.fig11 import Fig11
@@ -16,6 +15,7 @@ from experiments.papers.tcd.plans import ARRIVALS_S, BURSTING, LINE_BPS, SENDER_
 from experiments.papers.tcd.table3 import Table3
 from experiments.papers.tcd.undetermined import Undetermined
 from experiments.progress import Silent
+from experiments.sweeps import outcome_of
 from experiments.virtual import run_virtual
 from hosts.algorithms import find_scheme
 from topologies.fat_tree import fat_tree

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 import pytest
 
 from experiments.experiment import Experiment, Run
-from experiments.figures import outcome_of
 from experiments.outcomes import Outcome, Outcomes
 from experiments.papers.unbiased.claims import INPUTS, OCCUPANCY, OUTPUTS, PFC
 from experiments.papers.unbiased.fig2 import Fig2, pauses_per_s
@@ -19,6 +18,7 @@ from experiments.papers.unbiased.plans import BUFFERED, PLAIN, RELIABLE, SWITCHE
 from experiments.progress import Silent
 from experiments.recording import Recording
 from experiments.series import Series
+from experiments.sweeps import outcome_of
 from experiments.virtual import run_virtual
 from topologies.model import ROUND_ROBIN, OutputBuffer
 

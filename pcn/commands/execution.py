@@ -1,0 +1,66 @@
+"""Options of the commands that carry out many runs: how many at once, where, within which limits."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from pcn.commands.common import Quantity
+
+if TYPE_CHECKING:
+    from experiments.sweeps import Execution
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+class Seeds(click.ParamType):  # type: ignore[type-arg]  # generic in newer releases alone
+    """Numbers and ranges, both ends included: 1:20 or 1,2,5 or 1:10,21:30."""
+
+    name = "seeds"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> list[int]:
+        seeds: dict[int, None] = {}
+        for part in str(value).split(","):
+            found = re.fullmatch(r"\s*(\d+)(?::(\d+))?\s*", part)
+            if found is None or int(found[2] or found[1]) < int(found[1]):
+                self.fail(f"{value!r}: write them as 1:20 or 1,2,5", param, ctx)
+            seeds |= dict.fromkeys(range(int(found[1]), int(found[2] or found[1]) + 1))
+        return list(seeds)
+
+
+def seeds_option(function: _F) -> _F:
+    return click.option(
+        "--seeds", type=Seeds(), metavar="1:20|1,2,5", help="Each run with these seeds; its own ones unless given."
+    )(function)
+
+
+def execution_options(function: _F) -> _F:
+    options = (
+        click.option("--jobs", type=click.IntRange(1), help="Runs at a time; as many as cores unless given."),
+        click.option(
+            "--scheduler", metavar="tcp://HOST:PORT", help="Runs on the workers of this Dask scheduler instead."
+        ),
+        click.option(
+            "--memory",
+            type=Quantity("size"),
+            metavar="SIZE",
+            help="What a run may have; the machine's, shared, unless given.",
+        ),
+        click.option("--limit", type=Quantity("time"), metavar="TIME", help="A run may take so long."),
+        click.option("--fresh", is_flag=True, help="Forget what an interrupted command has run already."),
+    )
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
+def execution_of(jobs: int | None, scheduler: str | None, memory: float | None, limit: float | None) -> Execution:
+    from experiments.sweep.sweep import Means
+    from experiments.sweeps import Execution
+
+    means = Means(jobs or os.cpu_count() or 1, scheduler, None if memory is None else round(memory))
+    return Execution(means, limit)
