@@ -17,6 +17,7 @@ _COMMANDS = {
     "doctor": "pcn.commands.doctor",
     "run": "pcn.commands.run",
     "figure": "pcn.commands.figure",
+    "sweep": "pcn.commands.sweep",
     "scheme": "pcn.commands.scheme",
     "up": "pcn.commands.network",
     "down": "pcn.commands.network",

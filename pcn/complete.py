@@ -90,7 +90,7 @@ def _parameters(context: click.Context) -> list[str]:
     """Of the scenario, and of the schemes that run."""
     from experiments.runner import parameters
 
-    scenario = context.params.get("scenario") or next(iter(context.args), "")
+    scenario = context.params.get("scenario") or context.params.get("experiment") or next(iter(context.args), "")
     return [f"{one.name}=" for one in parameters(scenario, context.params.get("scheme"))]
 
 
@@ -98,6 +98,12 @@ def _figures(_context: click.Context) -> Iterable[str]:
     from experiments.papers import FIGURES
 
     return *FIGURES, "all"
+
+
+def _experiments(_context: click.Context) -> Iterable[str]:
+    from experiments.papers import EXPERIMENTS
+
+    return EXPERIMENTS
 
 
 def _schemes(_context: click.Context) -> Iterable[str]:
@@ -172,6 +178,7 @@ complete_topology_option = _completer(_topology_options)
 complete_scenario = _completer(_scenarios)
 complete_parameter = _completer(_parameters)
 complete_figure = _completer(_figures)
+complete_experiment = _completer(_experiments)
 complete_scheme = _completer(_schemes)
 complete_clock = _completer(_clocks)
 complete_scheme_parameter = _completer(_scheme_parameters)

@@ -31,8 +31,8 @@ pytestmark = pytest.mark.long
 
 NETWORK = "pcn up compact --set senders=4 --set rate_bps=5e9 --dilation 250 --network lab"
 FLOWS = "pcn flow start h0 r0 --rate 200M --count 2"
-ENDLESS = re.compile(r"pcn (run|figure)|pcn watch(?!.*--once)|pcn log.*--follow|pcn pcap(?!.*(--for|--count))")
-LIFE = re.compile(r"pcn (up|down|run|figure)\b")
+ENDLESS = re.compile(r"pcn (run|figure|sweep)|pcn watch(?!.*--once)|pcn log.*--follow|pcn pcap(?!.*(--for|--count))")
+LIFE = re.compile(r"pcn (up|down|run|figure|sweep)\b")
 LAB_ONLY = re.compile(r"export CHASSIS_CONFIG=|start-stratum-container.sh |bfshell ")  # the switch's own system
 LAB = re.compile(r"pcn (deploy|host)\b")  # test_lab_examples.py has a lab for them
 

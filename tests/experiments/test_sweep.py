@@ -1,0 +1,292 @@
+"""Sweeps: what is kept, what is run again, what a failure costs; and Dask's workers, ours and a scheduler's."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from dask_workers import alive, workers
+from waiting import LIMIT_S, wait_until
+
+from experiments import sweeps
+from experiments.errors import ExperimentError
+from experiments.experiment import Variant
+from experiments.plan import Plan
+from experiments.progress import RunProgress, Silent
+from experiments.recording import Recording
+from experiments.sweep import store as stores
+from experiments.sweep.store import Store
+from experiments.sweep.sweep import Means, duration, said, sweep
+from experiments.sweep.task import Task, execute
+from experiments.virtual import run_virtual
+from pcn.cli import run as pcn
+
+pytestmark = pytest.mark.long
+
+TESTS = Path(__file__).resolve().parent
+ROOT = TESTS.parents[1]
+
+
+def chore(name: str, **arguments: Any) -> Task:
+    return Task(f"chores:{name}", arguments, {"chore": name, **arguments})
+
+
+def test_a_task_is_known_by_what_is_run_and_not_by_its_limits() -> None:
+    one = chore("square", number=3)
+    assert one.identity == Task(one.function, one.arguments, one.keys, {"limit_s": 5}).identity
+    assert one.identity != chore("square", number=4).identity
+    assert one.label == "chore square, number 3"
+
+
+def test_what_a_task_comes_to_or_why_it_failed() -> None:
+    done, again = (execute(chore("square", number=3)) for _ in range(2))
+    assert (done.value, done.error, done.digest) == (9, "", again.digest)
+    failed = execute(chore("fail", what="no"))
+    assert (failed.value, failed.error, failed.digest) == (None, "RuntimeError: no", "")
+    assert "raise RuntimeError(what)" in failed.traceback
+    assert execute(Task("chores:nosuch", {}, {})).error.startswith("AttributeError: ")
+    assert "not JSON compliant" in execute(chore("square", number=1e200)).error
+
+
+class Telling(Silent):
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def advance(self, share: float, text: str) -> None:
+        self.said.append(text)
+
+
+def test_only_what_is_missing_or_failed_is_run(tmp_path: Path) -> None:
+    tasks = [chore("square", number=number) for number in range(4)]
+    sweep(tasks[:2], Store(tmp_path), Means(), Silent())
+    telling, mixed = Telling(), [tasks[3], chore("fail", what="no"), *tasks[:3]]
+    done = sweep(mixed, Store(tmp_path), Means(), telling)
+    assert [one.value for one in done] == [9, None, 0, 1, 4], "in the order of the tasks"
+    assert len(telling.said) == 3
+    assert telling.said[-1] == "3 of 3, 1 failed; chore square, number 2"
+    again = Telling()
+    assert sweep(mixed, Store(tmp_path), Means(), again)[0] == done[0]
+    assert len(again.said) == 1, "what failed"
+
+
+def test_a_part_is_whole_or_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tasks = [chore("square", number=number) for number in range(3)]
+    sweep(tasks[:1], Store(tmp_path), Means(), Silent())
+
+    def full(_table: object, path: Path) -> None:
+        path.write_bytes(b"half")
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(stores.pq, "write_table", full)
+        with pytest.raises(ExperimentError, match=r"can't write .*parquet: No space left.*stays"):
+            sweep(tasks, Store(tmp_path), Means(), Silent())
+    (tmp_path / "parts" / "killed.parquet.new").write_bytes(b"half")
+    assert len(Store(tmp_path).done) == 1
+    assert [path.suffix for path in (tmp_path / "parts").iterdir()] == [".parquet"]
+
+
+def test_other_sources_are_refused_and_fresh_forgets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Store(tmp_path / "mine")
+    sweep([chore("square", number=2)], store, Means(), Silent())
+    monkeypatch.setattr(stores, "version", lambda: "another")
+    with pytest.raises(ExperimentError, match="another version of the sources: give --fresh"):
+        Store(tmp_path / "mine")
+    assert Store(tmp_path / "mine", fresh=True).done == {}
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "theirs" / "thesis.tex").touch()
+    with pytest.raises(ExperimentError, match="isn't a sweep's: choose another --out"):
+        Store(tmp_path / "theirs", fresh=True)
+
+
+def test_the_version_is_of_all_sources_that_decide() -> None:
+    assert len(stores.version()) == 16
+    for folder in stores._SOURCES:
+        assert any(path.suffix in stores._KINDS for path in (ROOT / folder).rglob("*")), folder
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(3.4, "3 s"), (59.9, "60 s"), (61, "1 min"), (3599, "1 h 0 min"), (4200, "1 h 10 min")]
+)
+def test_how_long_it_will_take(seconds: float, text: str) -> None:
+    assert duration(seconds) == text
+    assert said(412, 3000, 3, seconds, "pcn") == f"412 of 3,000, 3 failed, {text} left; pcn"
+
+
+def test_workers_of_our_own(tmp_path: Path) -> None:
+    """A task that fails, or ends its process, or wants too much memory, costs no other; values are as they are here."""
+    good = [chore("square", number=number / 7) for number in range(20)]
+    bad = [chore("fail", what="no"), chore("die"), chore("hog", megabytes=1200)]
+    tasks = [*good[:5], *bad, *good[5:]]
+    found = sweep(tasks, Store(tmp_path), Means(jobs=2, memory_bytes=1 << 30), Silent())
+    by_task = dict(zip((task.identity for task in tasks), found, strict=True))
+    assert [by_task[task.identity].digest for task in good] == [execute(task).digest for task in good]
+    fails, dies, hogs = (by_task[task.identity].error for task in bad)
+    assert fails == "RuntimeError: no"
+    assert dies == hogs == "its worker ended, twice: too little memory? --memory gives a run more"
+    assert {path.name for path in tmp_path.iterdir()} == {"parts"}, "no worker's folder is left"
+    assert not workers(os.getpid())
+
+
+def test_a_sweep_that_is_killed_goes_on(tmp_path: Path) -> None:
+    """Its workers end by themselves; what was over stays."""
+    place, waits = tmp_path / "sweep", tmp_path / "waits"
+    waits.mkdir()
+    tasks = [chore("square", number=1), chore("square", number=2), chore("wait", place=str(waits))]
+    script = f"""
+from experiments.progress import Silent
+from experiments.sweep.store import Store
+from experiments.sweep.sweep import Means, sweep
+from experiments.sweep.task import Task
+if __name__ == "__main__":
+    tasks = [Task(*one) for one in {[(task.function, task.arguments, task.keys) for task in tasks]!r}]
+    sweep(tasks, Store(__import__("pathlib").Path({str(place)!r})), Means(jobs=2), Silent())
+"""
+    (tmp_path / "script.py").write_text(script)
+    paths = os.pathsep.join([str(ROOT), str(TESTS)])
+    with subprocess.Popen([sys.executable, tmp_path / "script.py"], env={**os.environ, "PYTHONPATH": paths}) as process:
+        wait_until(lambda: any(waits.iterdir()) and len(list(place.rglob("*.parquet"))) == 2, "two runs, and the third")
+        found = workers(process.pid)
+        assert len(found) == 2
+        process.kill()
+    wait_until(lambda: not any(alive(pid) for pid in found), "the end of the workers")
+    assert [one.value for one in sweep(tasks[:2], Store(place), Means(), Silent())] == [1, 4]
+
+
+@pytest.fixture
+def scheduler(tmp_path: Path) -> Iterator[Callable[[], str]]:
+    """Starts a scheduler on this machine; then, each time, a worker of it. Its address."""
+    file, started = tmp_path / "scheduler.json", []
+    paths = os.pathsep.join([str(ROOT), str(TESTS)])
+
+    def start(*words: str) -> None:
+        log = (tmp_path / f"log{len(started)}").open("wb")
+        command = [sys.executable, "-m", "distributed.cli." + words[0], *words[1:], "--scheduler-file", str(file)]
+        environment = {**os.environ, "PYTHONPATH": paths}
+        started.append(subprocess.Popen(command, stdout=log, stderr=log, env=environment))
+
+    def address() -> str:
+        if not started:
+            start("dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard")
+            wait_until(lambda: file.exists() and file.stat().st_size > 0, "a scheduler")
+        else:
+            start("dask_worker", "--host", "127.0.0.1", "--nthreads", "1", "--no-nanny", "--no-dashboard")
+        return str(json.loads(file.read_text())["address"])
+
+    yield address
+    for process in reversed(started):
+        process.kill()
+        process.wait()
+
+
+def test_a_scheduler_s_workers(scheduler: Callable[[], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    address, task = scheduler(), chore("square", number=1 / 3)
+    monkeypatch.setattr("experiments.sweep.cluster._ANSWER_S", LIMIT_S)
+    monkeypatch.setattr("experiments.sweep.cluster._WORKERS_S", 1.0)
+    with pytest.raises(ExperimentError, match=f"it has no workers. Start some: dask worker {address}"):
+        sweep([task], Store(tmp_path / "none"), Means(scheduler=address), Silent())
+    monkeypatch.setattr("experiments.sweep.cluster._WORKERS_S", LIMIT_S)
+    scheduler()
+    (done,) = sweep([task], Store(tmp_path / "one"), Means(scheduler=address), Silent())
+    assert done.digest == execute(task).digest
+    monkeypatch.setattr("experiments.sweep.store.version", lambda: "mine")
+    with pytest.raises(ExperimentError, match="has other sources than these"):
+        sweep([task], Store(tmp_path / "other"), Means(scheduler=address), Silent())
+
+
+def test_where_no_scheduler_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("experiments.sweep.cluster._ANSWER_S", 1.0)
+    for address in ("tcp://127.0.0.1:1", "nonsense://1"):
+        with pytest.raises(ExperimentError, match=f"--scheduler {address}: no Dask scheduler answers there"):
+            sweep([chore("die")], Store(tmp_path), Means(scheduler=address), Silent())
+
+
+# ---- pcn sweep ----
+
+SHORT = ["--set", "duration=2ms"]
+
+
+def test_a_scenario_with_seeds_and_settings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "sweep"
+    command = ["sweep", "dumbbell", "--scheme", "pcn,pfc", *SHORT, "--jobs", "1", "--out", str(out)]
+    assert pcn([*command, "--seeds", "1:2", "--set", "w_min=0.01,0.025"]) == 0
+    said = capsys.readouterr().out
+    assert "dumbbell: 6 runs" in said  # w_min is none of PFC's
+    assert "PCN, duration 0.002, w_min 0.025" in said
+    table = pq.read_table(out / "runs.parquet").to_pylist()
+    assert [(row["scheme"], row["w_min"], row["seed"]) for row in table] == [
+        *(("pcn", w_min, seed) for w_min in (0.01, 0.025) for seed in (1, 2)),
+        ("pfc", None, 1),
+        ("pfc", None, 2),
+    ]
+    assert all(row["lost"] == 0 and row["error"] == "" for row in table)
+    lines = (out / "means.csv").read_text().splitlines()
+    assert lines[0] == "scheme,duration,w_min,number,mean,standard_error,seeds"
+    assert any(line.startswith("pfc,0.002,,utilisation,") and line.endswith(",2") for line in lines)
+    assert (out / "sweep.png").read_bytes().startswith(b"\x89PNG")
+    # one seed more: the others are there
+    assert pcn([*command, "--seeds", "1:3", "--set", "w_min=0.01,0.025", "--show", "jain"]) == 0
+    said = capsys.readouterr().out
+    assert "note: 6 of 9 runs were done before" in said
+    assert "utilisation" not in said
+
+
+def test_a_run_that_fails_is_a_row(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(plan: Plan, progress: RunProgress, variant: Variant) -> Recording:
+        if plan.values.get("w_min") == 0.5:
+            raise ExperimentError("half is too much")
+        return run_virtual(plan, progress, variant)
+
+    monkeypatch.setattr(sweeps, "run_virtual", broken)
+    out = tmp_path / "sweep"
+    command = ["sweep", "dumbbell", "--scheme", "pcn,pfc", *SHORT, "--set", "w_min=0.01,0.5", "--jobs", "1"]
+    assert pcn([*command, "--out", str(out)]) == 1
+    rows = pq.read_table(out / "runs.parquet").to_pylist()
+    assert [bool(row["error"]) for row in rows] == [False, True, False]
+    said = capsys.readouterr()
+    assert "1 of 3 runs failed: scheme pcn, duration 0.002, w_min 0.5, seed 1: half is too much. " in said.err
+    assert "Traceback" not in said.err
+
+
+def test_a_run_may_take_so_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("virtualnet.network._Progress._EVERY_S", 0.0)
+    command = ["sweep", "dumbbell", "--scheme", "pcn", "--set", "duration=50ms", "--limit", "1us", "--jobs", "1"]
+    assert pcn([*command, "--out", str(tmp_path)]) == 1
+    assert "it took longer than 1e-06 s (--limit)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["nosuch"], "no experiment 'nosuch'"),
+        (["fig19", "--set", "x=1"], "fig19 is a figure, whose runs are fixed: leave out --set"),
+        (["fig13", "--scheme", "qcn-t"], "fig13: there are no runs of qcn-t"),
+        (["dumbbell", "--set", "w_min=0.01,0.01"], "w_min=0.01 is given twice"),
+        (["dumbbell", "--set", "w_mon=1"], "no parameter 'w_mon'. Did you mean w_min?"),
+        (["dumbbell", "--scheme", "pfc", "--set", "w_min=1"], "w_min is a parameter of pcn"),
+        (["dumbbell", "--scheme", "nosuch"], "there is no scheme 'nosuch'"),
+    ],
+)
+def test_what_cannot_be_is_told(
+    words: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert pcn(["sweep", *words, "--out", str(tmp_path / "out")]) == 1
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("seeds", ["", "x", "3:1", "1,,2", "1:2:3"])
+def test_seeds_that_are_none(seeds: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert pcn(["sweep", "dumbbell", "--seeds", seeds]) == 2
+    assert "write them as 1:20 or 1,2,5" in capsys.readouterr().err
