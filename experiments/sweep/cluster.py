@@ -103,14 +103,13 @@ def _own(jobs: int, memory_bytes: int | None, scratch: Path) -> Iterator[Any]:
         with signals.deferred() as interrupt, _interrupts_blocked():
             from dask.distributed import Client, LocalCluster
 
-            stack.enter_context(_configured())
+            stack.enter_context(_configured(scratch))
             stack.callback(shutil.rmtree, scratch, ignore_errors=True)
             cluster = LocalCluster(
                 n_workers=jobs,
                 threads_per_worker=1,
                 memory_limit=memory_bytes or "auto",
-                dashboard_address=None,
-                local_directory=str(scratch),
+                dashboard_address="127.0.0.1:0",  # None would ask for port 8787, and warn where that is taken
                 silence_logs=_SILENT,
             )
             stack.callback(cluster.close)
@@ -126,7 +125,7 @@ def _version() -> str:
 
 
 @contextlib.contextmanager
-def _configured() -> Iterator[None]:
+def _configured(scratch: Path | None = None) -> Iterator[None]:
     """Dask as it is to be here. It says nothing: of a worker that ends it has 40 lines."""
     from dask import config
 
@@ -134,7 +133,7 @@ def _configured() -> Iterator[None]:
     before = logger.level
     logger.setLevel(_SILENT)
     try:
-        with config.set(_CONFIGURATION):
+        with config.set(_CONFIGURATION | ({} if scratch is None else {"temporary-directory": str(scratch)})):
             yield
     finally:
         logger.setLevel(before)

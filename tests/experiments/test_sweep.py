@@ -169,15 +169,16 @@ def scheduler(tmp_path: Path) -> Iterator[Callable[[], str]]:
     def start(*words: str) -> None:
         log = (tmp_path / f"log{len(started)}").open("wb")
         command = [sys.executable, "-m", "distributed.cli." + words[0], *words[1:], "--scheduler-file", str(file)]
-        environment = {**os.environ, "PYTHONPATH": paths}
+        environment = {**os.environ, "PYTHONPATH": paths, "DASK_TEMPORARY_DIRECTORY": str(tmp_path)}
         started.append(subprocess.Popen(command, stdout=log, stderr=log, env=environment))
 
     def address() -> str:
+        own = ("--host", "127.0.0.1", "--no-dashboard")
         if not started:
-            start("dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard")
+            start("dask_scheduler", "--port", "0", *own)
             wait_until(lambda: file.exists() and file.stat().st_size > 0, "a scheduler")
         else:
-            start("dask_worker", "--host", "127.0.0.1", "--nthreads", "1", "--no-nanny", "--no-dashboard")
+            start("dask_worker", "--nthreads", "1", "--no-nanny", *own)
         return str(json.loads(file.read_text())["address"])
 
     yield address

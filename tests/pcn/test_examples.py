@@ -47,7 +47,7 @@ class Machine:
         binaries.mkdir()
         command = binaries / "pcn"
         # Without the script's folder, as -P has it from Python 3.11 on.
-        lines = "import sys\nsys.path.pop(0)\nfrom pcn.cli import main\nmain()\n"
+        lines = "import sys\nsys.path.pop(0)\nfrom pcn.cli import main\nif __name__ == '__main__':\n    main()\n"
         command.write_text(f"#!{sys.executable}\n{lines}")
         command.chmod(0o755)
         (directory / ".config" / "fish" / "completions").mkdir(parents=True)
