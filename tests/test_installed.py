@@ -110,7 +110,9 @@ def test_what_is_imported_is_the_wheels(installed: Environment) -> None:
 
 
 def test_a_run_and_its_report(installed: Environment) -> None:
-    out = installed.pcn("run", "dumbbell", "--clock", "virtual", "--set", "duration=2ms", "--out", "mine")
+    out = installed.pcn(
+        "run", "dumbbell", "--clock", "virtual", "--set", "duration=2ms", "--no-pictures", "--out", "mine"
+    )
     assert "Report: mine/report.html" in out
     result = installed.here / "mine"
     assert json.loads((result / "summary.json").read_text())["provenance"]["commit"] == "unknown"
