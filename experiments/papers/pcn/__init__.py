@@ -12,6 +12,7 @@ from experiments.papers.pcn.fig10 import Fig10
 from experiments.papers.pcn.fig11 import Fig11
 from experiments.papers.pcn.fig12 import Fig12
 from experiments.papers.pcn.fig13 import Fig13
+from experiments.papers.pcn.fig14 import Fig14
 from experiments.papers.pcn.fig17 import Fig17
 from experiments.papers.pcn.fig18 import Fig18
 from experiments.papers.pcn.fig19 import Fig19
@@ -21,7 +22,10 @@ from experiments.papers.pcn.fluid_check import FluidCheck
 from experiments.papers.pcn.victim import Victim
 
 _SCENARIOS = (Dumbbell(), Victim(), Fig5())
-_FIGURES = (Fig2(), Fig10(), Fig11(), Fig12(), Fig13(), FluidCheck(), Fig17(), Fig18(), Fig19(), Fig20(), Fig21())
+_FIGURES = (
+    *(Fig2(), Fig10(), Fig11(), Fig12(), Fig13(), FluidCheck(), Fig14(), Fig17(), Fig18(), Fig19(), Fig20()),
+    Fig21(),
+)
 _STUDIES = (FactorStudy(), MarkingPoint(), FairnessSweep(), FairnessRules())
 
 PAPER = Paper(0, "PCN (NSDI'20)", (*_SCENARIOS, *_FIGURES, *_STUDIES))

@@ -52,6 +52,36 @@ H1_MEAN = Claim("0.43", "", {"dcqcn": 2.2, "timely": 1.7})
 """7.2, Fig. 12: completion times of these schemes over PCN's."""
 WEIGHTS = Claim("0.44")
 
+WORKLOAD_1_QCN = Claim("0.48", "", {"pause": 5.73, "qcn p99_ms all": 1.60, "qcn flows_per_s": 3.70})
+"""7.4, Fig. 14: PCN's PAUSE frames over QCN's; by how much PCN is ahead."""
+WORKLOAD_1 = Claim(
+    "0.49",
+    "",
+    {
+        "dcqcn pause": 0.64,
+        "timely pause": 0.75,
+        "dcqcn mean_ms all": 1.75,
+        "timely mean_ms all": 2.35,
+        "dcqcn flows_per_s": 1.73,
+        "timely flows_per_s": 12.16,
+    },
+)
+WORKLOAD_2 = Claim(
+    "0.50",
+    "",
+    {
+        "qcn pause": 0.35,
+        "dcqcn pause": 0.89,
+        "timely pause": 0.99,
+        "qcn mean_ms all": 1.44,
+        "dcqcn mean_ms all": 1.57,
+        "timely mean_ms all": 10.96,
+        "qcn flows_per_s": 1.27,
+        "dcqcn flows_per_s": 1.13,
+        "timely flows_per_s": 6.5,
+    },
+)
+"""7.4, Fig. 14: share of their PAUSE frames that PCN prevents; by how much it is ahead."""
 MANY_FLOWS = Claim("0.52", "KB", {"queue": 100.0, "pause": 0.0})
 """B.1, Fig. 17: PCN's mean queue in ns-3, at most, without PAUSE."""
 OTHERS_QUEUES = Claim("0.53", "KB", {"qcn least": 50.0, "qcn most": 100.0, "timely least": 100.0, "timely most": 200.0})
