@@ -18,12 +18,12 @@ SEVERAL_PACKETS = 5
 @dataclass(frozen=True)
 class Steady:
     """The steady state, over [`from_s`, `to_s`]: utilisation of the bottleneck (frames), Jain's index of the goodputs
-    of the flows that belong to no group, mean queue in bytes, number of PAUSE frames anywhere."""
+    of the flows that belong to no group (None: all do), mean queue in bytes, number of PAUSE frames anywhere."""
 
     from_s: float
     to_s: float
     utilisation: float
-    jain: float
+    jain: float | None
     queue_bytes_mean: float
     pause: int
     goodput_bps: dict[int, float]
@@ -44,7 +44,7 @@ def steady_state(recording: Recording, bottleneck: Endpoint, capacity_bps: float
         from_s=from_s,
         to_s=to_s,
         utilisation=metrics.utilisation(*series.get(port, "transmitted_bytes"), capacity_bps, from_s, to_s),
-        jain=metrics.jain(list(goodput.values())),
+        jain=metrics.jain(list(goodput.values())) if goodput else None,
         queue_bytes_mean=metrics.step_mean(*series.get(port, "waiting_bytes"), from_s, to_s),
         pause=round(sum(float(last - first) for first, last in pauses)),
         goodput_bps=goodput,

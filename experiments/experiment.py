@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from experiments.analysis import Steady
 from experiments.charts import Chart
@@ -65,6 +66,8 @@ class RunPage:
     """What holds for each scheme's run."""
     story: Callable[[Plan, Recording, Steady], list[tuple[str, str]]]
     """What one sees in this run."""
+    replay: bool = True
+    """Whether the network is drawn, and the run replayed there: for few flows."""
 
 
 class Experiment:
@@ -84,6 +87,11 @@ class Experiment:
     variants: Mapping[str, Callable[[], Variant]] = {}
     """By the names that runs give: each makes one for one run."""
     page: RunPage | None = None
+
+    @property
+    def reference(self) -> str:
+        """What `experiments.papers.find_experiment` finds it by, in any process."""
+        return self.name
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -106,6 +114,10 @@ class Experiment:
     def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
         """The numbers and curves that are kept of a run. Numbers by name with its unit at the end."""
         return Outcome(run.keys, {})
+
+    def tables(self, plan: Plan, recording: Recording) -> Mapping[str, Mapping[str, list[Any]]]:
+        """What a run's result has as Parquet beside its series: columns, by the table's name."""
+        return {}
 
     def settled(self, plan: Plan, recording: Recording) -> list[Check]:
         """The claims that one run settles by itself, each with its verdict."""

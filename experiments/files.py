@@ -8,6 +8,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from experiments import agreement, report, summary
 from experiments.charts import Chart
 from experiments.checks import Check
@@ -26,6 +29,7 @@ def write_run(result: Result, directory: Path, pictures: bool = True) -> bool:
     if not has_numbers(directory):
         shutil.rmtree(directory)
         return False
+    _write_tables(result, directory)
     if pictures:
         _draw(result.charts, directory, result.failures)
     _write_page([result], (), directory, result.failures, pictures)
@@ -60,6 +64,14 @@ def _write_numbers(result: Result, target: Path, write: Callable[[Path], object]
             result.failures.note("logs", error)
             with whole(target) as path:
                 write(path)
+
+
+def _write_tables(result: Result, directory: Path) -> None:
+    made = result.failures.attempt("tables", lambda: result.experiment.tables(result.plan, result.recording)) or {}
+    for name, columns in made.items():
+        path = directory / f"{name}.parquet"
+        with result.failures.noting(path.name), whole(path):
+            pq.write_table(pa.table(dict(columns)), path, compression="zstd")
 
 
 def _draw(charts: Iterable[Chart], directory: Path, failures: Failures) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -54,16 +55,39 @@ def fcts_s(flows: Iterable[FlowRecord]) -> Array:
     return np.array([flow.fct_s for flow in flows if flow.fct_s is not None], dtype=float)
 
 
+@dataclass(frozen=True)
+class EmptyPath:
+    """Links from host to host, and how long bytes take there where there is nothing else: a frame is sent on when it
+    has come whole. Of several shortest paths one; `rates_bps` and `delays_s` are of its links, in order."""
+
+    rates_bps: tuple[float, ...]
+    delays_s: tuple[float, ...]
+
+    @classmethod
+    def of(cls, topology: Topology, src: str, dst: str) -> EmptyPath:
+        links = [topology.link_at(end.node, end.port) for end in topology.path(src, dst)]
+        return cls(tuple(link.rate_bps for link in links), tuple(link.delay_s for link in links))
+
+    def fct_s(self, size_bytes: int, payload_bytes: int) -> float:
+        """From the start of so many bytes of payload to the arrival of the last."""
+        whole, rest = divmod(size_bytes, payload_bytes)
+        full = whole - (0 if rest else 1)  # before the last one
+        last = (rest or payload_bytes) + -rest % 4  # InfiniBand's padding
+        frame_bits, last_bits = (8 * (length + HEADER_BYTES) for length in (payload_bytes, last))
+        reached_s = slowest_s = first_s = 0.0
+        for rate_bps, delay_s in zip(self.rates_bps, self.delays_s, strict=True):
+            first_s += frame_bits / rate_bps
+            slowest_s = max(slowest_s, frame_bits / rate_bps)
+            # The last frame leaves when it is there, and the one before it has gone.
+            before_s = first_s + (full - 1) * slowest_s if full else 0.0
+            reached_s = max(reached_s, before_s) + last_bits / rate_bps
+            first_s, reached_s = first_s + delay_s, reached_s + delay_s
+        return reached_s
+
+
 def empty_fct_s(topology: Topology, src: str, dst: str, size_bytes: int, payload_bytes: int) -> float:
-    """How long so many bytes of payload take from host to host where there is nothing else: a frame is sent on when it
-    has come whole. For paths of one rate, as those of a fat-tree are."""
-    path = [topology.link_at(end.node, end.port) for end in topology.path(src, dst)]
-    whole, rest = divmod(size_bytes, payload_bytes)
-    last = (rest or payload_bytes) + -rest % 4  # InfiniBand's padding
-    full = whole - (0 if rest else 1)
-    frame_s, last_s = (8 * (length + HEADER_BYTES) / path[0].rate_bps for length in (payload_bytes, last))
-    before_s = (full + len(path) - 1) * frame_s + last_s if full else len(path) * last_s
-    return before_s + sum(link.delay_s for link in path)
+    """How long so many bytes take from host to host in the empty network, as `EmptyPath` has it."""
+    return EmptyPath.of(topology, src, dst).fct_s(size_bytes, payload_bytes)
 
 
 def percentile(values: Array, q: float) -> float | None:

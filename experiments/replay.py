@@ -17,9 +17,9 @@ _MOST_FRAMES = 400
 
 def times(result: Result) -> Array:
     """Starts of the bins, in s: over the first view of the charts over time, as fine as the counters were read. Empty
-    where there is no such chart."""
+    where there is no such chart, or nothing to replay it in."""
     view = next((chart.views[0] for chart in result.charts if chart.over_time), None)
-    if view is None:
+    if view is None or not (result.experiment.page and result.experiment.page.replay):
         return np.empty(0)
     start, end = max(view.start * 1e-3, result.plan.start_s), min(view.end * 1e-3, result.plan.duration_s)
     bin_s = max(result.plan.sampling.counters_s, (end - start) / _MOST_FRAMES)

@@ -14,7 +14,7 @@ from experiments.failures import Failures, IncompleteError
 from experiments.files import write_run, write_together
 from experiments.output import result_directory
 from experiments.pace import TooFastError
-from experiments.papers import SCENARIOS
+from experiments.papers import find_scenario
 from experiments.parameters import Parameter, lookup, parse_assignments
 from experiments.plan import Plan
 from experiments.progress import RunProgress, Silent
@@ -61,13 +61,13 @@ def run(
     had room: IncompleteError names what couldn't.
     """
     progress = progress or Silent()
-    made = lookup(scenario, SCENARIOS, "scenario")
+    made = find_scenario(scenario)
     schemes = _schemes(scheme or ",".join(made.schemes))
     clocks = _clocks(clock)
     if clocks == ["virtual"] and target != DEFAULT_TARGET:
         raise ExperimentError(f"--target {target}: virtual time has the {DEFAULT_TARGET} alone")
     switches = find_target(target)
-    values = parse_assignments(settings, (*made.parameters, K), f"pcn run {scenario} --list")
+    values = parse_assignments(settings, (*made.parameters, K), f"pcn run {made.name} --list")
     k = K.check(values.pop("k", k))
     scheme_parameters.check_given(values, schemes, made.parameters)
     for one in schemes:
@@ -119,7 +119,7 @@ def run(
 def parameters(scenario: str, scheme: str | None = None) -> list[Parameter]:
     """Those that `settings` may give: of all schemes, or of these, with commas between. Raises ExperimentError."""
     schemes = _schemes(scheme) if scheme else []  # which may bring parameters with them
-    offered = lookup(scenario, SCENARIOS, "scenario").parameters
+    offered = find_scenario(scenario).parameters
     if not schemes:
         return [*offered, K]
     own = {one.name for name in schemes for one in scheme_parameters.own(name, offered)}

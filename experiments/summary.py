@@ -83,7 +83,7 @@ _SHAPE: dict[str, Any] = {
     "steady": {
         "from_s": _NUMBER,
         "utilisation": _NUMBER,
-        "jain": _NUMBER,
+        "jain": _OPTIONAL,
         "queue_bytes_mean": _NUMBER,
         "pause": int,
     },

@@ -78,16 +78,16 @@ def require_all(tasks: Sequence[Task], done: Sequence[Done], store: Store) -> No
 
 def task_of(experiment: Experiment, run: Run, limit_s: float | None = None) -> Task:
     """What any process can carry out: a scheme from outside is found there by its reference."""
-    arguments = {"experiment": experiment.name, "run": asdict(run), "scheme": find_scheme(run.scheme).reference}
+    arguments = {"experiment": experiment.reference, "run": asdict(run), "scheme": find_scheme(run.scheme).reference}
     return Task("experiments.sweeps:carry_out", arguments, run.keys, {"limit_s": limit_s})
 
 
 def carry_out(experiment: str, run: Mapping[str, Any], scheme: str, limit_s: float | None) -> dict[str, Any]:
     """A run from its declaration; its outcome in JSON's terms. Raises LabError."""
-    from experiments.papers import EXPERIMENTS
+    from experiments.papers import find_experiment
 
     find_scheme(scheme)
-    return asdict(outcome_of(EXPERIMENTS[experiment], Run(**run), limit_s))
+    return asdict(outcome_of(find_experiment(experiment), Run(**run), limit_s))
 
 
 def outcome(done: Done) -> Outcome:
@@ -107,7 +107,7 @@ def outcome_of(experiment: Experiment, run: Run, limit_s: float | None = None) -
     return replace(found, numbers=numbers, checks=tuple(experiment.settled(plan, recording)))
 
 
-def _steady(plan: Plan, recording: Recording) -> dict[str, float]:
+def _steady(plan: Plan, recording: Recording) -> dict[str, float | None]:
     """What a scenario's summary has of the steady state."""
     found = steady_state(recording, plan.bottleneck, plan.capacity_bps, plan.steady_from_s)
     return {

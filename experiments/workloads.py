@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -262,6 +262,15 @@ def uniform_flows(
         FlowSpec(number, hosts[src], hosts[(src + step) % len(hosts)], float(start), size, group=group)
         for number, (start, size, src, step) in enumerate(zip(starts, drawn, sources, steps, strict=True))
     ]
+
+
+def permutation_flows(
+    random: np.random.Generator, sizes: FlowSizes, per_s: float, count: int, hosts: Sequence[str]
+) -> list[FlowSpec]:
+    """As `uniform_flows`, but each host has one other that it sends to, and receives from one: a cycle of all hosts."""
+    order = [hosts[int(index)] for index in random.permutation(len(hosts))]
+    after = dict(zip(order, [*order[1:], order[0]], strict=True))
+    return [replace(flow, dst=after[flow.src]) for flow in uniform_flows(random, sizes, per_s, count, hosts)]
 
 
 def incast_flows(

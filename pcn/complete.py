@@ -106,6 +106,18 @@ def _experiments(_context: click.Context) -> Iterable[str]:
     return EXPERIMENTS
 
 
+def _workloads(_context: click.Context) -> Iterable[str]:
+    from experiments.traffic.words import WORKLOADS
+
+    return WORKLOADS
+
+
+def _patterns(_context: click.Context) -> Iterable[str]:
+    from experiments.traffic.words import PATTERNS
+
+    return PATTERNS
+
+
 def _schemes(_context: click.Context) -> Iterable[str]:
     from hosts.algorithms import names
 
@@ -179,6 +191,8 @@ complete_scenario = _completer(_scenarios)
 complete_parameter = _completer(_parameters)
 complete_figure = _completer(_figures)
 complete_experiment = _completer(_experiments)
+complete_workload = _completer(_workloads)
+complete_pattern = _completer(_patterns)
 complete_scheme = _completer(_schemes)
 complete_clock = _completer(_clocks)
 complete_scheme_parameter = _completer(_scheme_parameters)

@@ -9,8 +9,7 @@ from pathlib import Path
 from experiments import grid
 from experiments.errors import ExperimentError
 from experiments.outcomes import Outcome
-from experiments.papers import EXPERIMENTS
-from experiments.parameters import lookup
+from experiments.papers import find_experiment
 from experiments.progress import ConsoleProgress
 from experiments.sweep.store import Store
 from experiments.sweeps import Execution, outcome, require_all, run_tasks, task_of
@@ -24,7 +23,7 @@ _SHOWN = 6
 
 
 def sweep_command(
-    name: str,
+    reference: str,
     scheme: str | None,
     seeds: Sequence[int] | None,
     settings: Sequence[str],
@@ -34,7 +33,8 @@ def sweep_command(
     out: Path | None,
 ) -> None:
     """Runs what isn't there yet, and writes what there is. Raises LabError."""
-    experiment = lookup(name, EXPERIMENTS, "experiment")
+    experiment = find_experiment(reference)
+    name = experiment.name
     try:
         schemes = [find_scheme(one.strip()).name for one in scheme.split(",")] if scheme else list(experiment.schemes)
     except SchemeError as error:

@@ -4,11 +4,28 @@ from __future__ import annotations
 
 from experiments.experiment import Experiment, Paper
 from experiments.papers import dcqcn, pcn, qcn_t, tcd, unbiased
+from experiments.parameters import lookup
+from experiments.traffic import Traffic
+from experiments.traffic.words import NAME, from_reference
 
 PAPERS: tuple[Paper, ...] = (pcn.PAPER, dcqcn.PAPER, unbiased.PAPER, tcd.PAPER, qcn_t.PAPER)
 
-EXPERIMENTS: dict[str, Experiment] = {one.name: one for paper in PAPERS for one in paper.experiments}
+EXPERIMENTS: dict[str, Experiment] = {
+    one.name: one for one in (*(one for paper in PAPERS for one in paper.experiments), Traffic())
+}
 SCENARIOS = {name: one for name, one in EXPERIMENTS.items() if one.page}
 """What `pcn run` runs."""
 FIGURES = {name: one for name, one in EXPERIMENTS.items() if not one.page}
 """What `pcn figure` runs."""
+
+
+def find_experiment(reference: str) -> Experiment:
+    """By name; traffic by what it is made of, too. Raises ExperimentError."""
+    if reference.startswith(f"{NAME}?"):
+        return Traffic(from_reference(reference))
+    return lookup(reference, EXPERIMENTS, "experiment")
+
+
+def find_scenario(reference: str) -> Experiment:
+    """As `find_experiment`, of those that `pcn run` runs."""
+    return find_experiment(reference) if "?" in reference else lookup(reference, SCENARIOS, "scenario")

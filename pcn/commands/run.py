@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from pcn.commands.common import json_option, listing, program_option, with_program
+from pcn.commands.traffic import referred, traffic_options
 from pcn.complete import (
     complete_clock,
     complete_parameter,
@@ -69,6 +70,7 @@ def _scenarios() -> Iterator[tuple[str, str]]:
 @click.option("--check", is_flag=True, help=f"Exit code {UNMET} if a check is not met.")
 @click.option("--quiet", "-q", is_flag=True, help="Say nothing but what went wrong.")
 @click.option("--no-pictures", is_flag=True, help="Write no PNG and SVG: of a short run most of the time goes there.")
+@traffic_options
 @json_option
 def run(
     scenario: str,
@@ -84,6 +86,11 @@ def run(
     check: bool,
     quiet: bool,
     no_pictures: bool,
+    topology: str,
+    workload: str,
+    load: str,
+    pattern: str,
+    flows: str,
     as_json: bool,
 ) -> int:
     """Run SCENARIO, with a report.
@@ -99,6 +106,7 @@ def run(
       pcn run fig5 --clock virtual
       pcn run dumbbell --clock live,virtual
       pcn run dumbbell --target bmv2 --dilation 1000 --out /tmp/bmv2
+      pcn run traffic --clock virtual --topology fat-tree --workload W1 --pattern incast --load 0.4
       pcn run victim --scheme pcn --list
     """
     from experiments.papers import SCENARIOS
@@ -107,11 +115,12 @@ def run(
     if program and scenario in SCENARIOS:
         scheme = with_program(scheme or ",".join(SCENARIOS[scenario].schemes), program)
 
+    reference, settings = referred(scenario, parameters, topology, workload, load, pattern, flows)
     if listed:
-        experiment.list_command(scenario, scheme, as_json)
+        experiment.list_command(reference, scheme, as_json)
         return 0
     unmet = experiment.run_command(
-        scenario, scheme, clock, target, seed, parameters, dilation, out, quiet, as_json, not no_pictures
+        reference, scheme, clock, target, seed, settings, dilation, out, quiet, as_json, not no_pictures
     )
     if not (check and unmet):
         return 0

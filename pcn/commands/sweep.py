@@ -9,6 +9,7 @@ import click
 
 from pcn.commands.common import listing
 from pcn.commands.execution import execution_of, execution_options, seeds_option
+from pcn.commands.traffic import referred, traffic_options
 from pcn.complete import complete_experiment, complete_parameter, complete_scheme
 
 
@@ -36,6 +37,7 @@ def _experiments() -> Iterator[tuple[str, str]]:
     shell_complete=complete_parameter,
     help="Values of a parameter of a scenario: w_min=0.01,0.025. Several --set: every combination.",
 )
+@traffic_options
 @click.option("--show", "shown", multiple=True, metavar="NAME", help="Print and draw this number; may be given again.")
 @execution_options
 @click.option("--out", type=click.Path(path_type=Path), help="Folder. Default: results/sweeps/EXPERIMENT.")
@@ -44,6 +46,11 @@ def sweep(
     scheme: str | None,
     seeds: list[int] | None,
     parameters: tuple[str, ...],
+    topology: str,
+    workload: str,
+    load: str,
+    pattern: str,
+    flows: str,
     shown: tuple[str, ...],
     jobs: int | None,
     scheduler: str | None,
@@ -60,9 +67,11 @@ def sweep(
     \b
     Examples:
       pcn sweep dumbbell --scheme pcn,dcqcn --seeds 1:3 --set duration=5ms
+      pcn sweep traffic --topology clos --workload W1 --load 0.4,0.6,0.8 --scheme pcn,dcqcn --seeds 1:3
       pcn sweep dumbbell --scheme pcn --seeds 1:2 --set duration=5ms --set w_min=0.01,0.025 --show utilisation
     """
     from pcn.sweeps import sweep_command
 
     execution = execution_of(jobs, scheduler, memory, limit)
-    sweep_command(experiment, scheme, seeds, parameters, shown, execution, fresh, out)
+    reference, settings = referred(experiment, parameters, topology, workload, load, pattern, flows)
+    sweep_command(reference, scheme, seeds, settings, shown, execution, fresh, out)

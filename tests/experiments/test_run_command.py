@@ -133,7 +133,7 @@ def test_completion_offers_parameters_and_figures() -> None:
     assert completed("run", "dumbbell", "--set", "w_m") == ["w_min=", "w_max="]
     assert completed("run", "dumbbell", "--scheme", "dcqcn", "--set", "w_m") == []
     assert completed("run", "--set", "bur") == []
-    assert completed("figure", "fig1") == ["fig10", "fig11", "fig12", "fig13", "fig17", "fig18", "fig19"]
+    assert completed("figure", "fig1") == ["fig10", "fig11", "fig12", "fig13", "fig14", "fig17", "fig18", "fig19"]
 
 
 def test_help_names_scenarios_and_figures(capsys: pytest.CaptureFixture[str]) -> None:

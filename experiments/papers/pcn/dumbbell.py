@@ -9,7 +9,7 @@ from experiments.analysis import Steady, steady_state
 from experiments.checks import Check, at_least, at_most, clean, near
 from experiments.errors import ExperimentError
 from experiments.experiment import Experiment, Headline, Run, RunPage
-from experiments.outcomes import Outcome
+from experiments.outcomes import Outcome, said
 from experiments.papers.pcn.claims import (
     AFTER_DECREASE,
     CAPACITY,
@@ -51,7 +51,7 @@ _STALL_S = 0.25e-3
 def headlines(plan: Plan, recording: Recording, steady: Steady) -> list[Headline]:
     return [
         Headline("bottleneck utilisation, last third", f"{steady.utilisation:.1%}"),
-        Headline("Jain's fairness index, last third", f"{steady.jain:.3f}"),
+        Headline("Jain's fairness index, last third", said(steady.jain)),
         Headline("mean queue, last third", f"{steady.queue_bytes_mean / 1e3:.1f} KB"),
         Headline("PAUSE frames, last third", f"{steady.pause:,}"),
     ]

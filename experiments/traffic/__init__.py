@@ -1,0 +1,5 @@
+"""Traffic of many flows on any network of the catalog: the experiment that is a user's own (`pcn run traffic`)."""
+
+from __future__ import annotations
+
+from experiments.traffic.experiment import Traffic as Traffic

@@ -1,0 +1,154 @@
+"""`pcn run traffic`: flows of a distribution, or of a file, on any network of the catalog, on both clocks."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, get_type_hints
+
+from experiments import scheme_parameters
+from experiments.checks import Check, clean
+from experiments.errors import ExperimentError
+from experiments.experiment import Experiment, Run, RunPage
+from experiments.outcomes import Outcome
+from experiments.parameters import Kind, Parameter, Value, complete
+from experiments.plan import HEADER_BYTES, LiveLimits, Plan, Sampling
+from experiments.recording import Recording
+from experiments.traffic import flows
+from experiments.traffic import page as shown
+from experiments.traffic.words import NAME, Words, draw
+from topologies.catalog import TOPOLOGIES, build
+from topologies.model import Endpoint, FlowSpec, Topology, TopologyError
+
+_OWN = (
+    Parameter("load", "number", 0.6, "of each host's link, by frames, on average", 0.001, 10),
+    Parameter("count", "count", 1000, "flows, at least", 1, 10e6),
+    Parameter("payload", "size", 1000, "payload of a data packet", 64, 9000),
+    Parameter("duration", "time", None, "how long the run lasts", 1e-6, 10, "till the busiest host has had time twice"),
+)
+_OF_FILE = ("load", "count")
+"""What a file of flows leaves no choice about."""
+_KINDS: tuple[tuple[str, Kind], ...] = (("_bps", "rate"), ("_s", "time"), ("_bytes", "size"))
+_BUSIEST = 4
+"""Ports whose queues are sampled."""
+_K, _STALL_S = (200.0, 4000.0), 0.25e-3
+_SAMPLES, _EVERY_S = 400, 0.05e-3
+
+
+class Traffic(Experiment):
+    """Whoever asks says what: see `words`."""
+
+    name = NAME
+    title = "Traffic of many flows"
+    source = "a user's own"
+    about = "Completion times and slowdown by size, PAUSE by tier and class, of traffic on any network."
+    schemes = ("pcn",)
+    page = RunPage(shown.CHARTS, shown.headlines, shown.about, shown.story, replay=False)
+
+    def __init__(self, words: Words | None = None) -> None:
+        self.words = words or Words()
+
+    @property
+    def reference(self) -> str:
+        return self.words.reference
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Its own, the topology's but for texts, and those of all schemes."""
+        own = [one for one in _OWN if not (self.words.flows and one.name in _OF_FILE)]
+        return (*own, *_of_topology(self.words.topology), *scheme_parameters.parameters(min_rtt=(None, "longest path")))
+
+    def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
+        filled = complete(values, scheme_parameters.own(scheme, self.parameters))
+        payload = round(filled["payload"] or 0)
+        topology = self._topology(filled, payload)
+        load, count = float(filled.get("load") or 0), round(filled.get("count") or 0)
+        drawn = draw(self.words, topology, seed, load, count, payload)
+        topology = replace(topology, flows=tuple(flows.by_size(drawn)))
+        if "min_rtt" in filled and filled["min_rtt"] is None:
+            filled["min_rtt"] = topology.max_rtt_s()
+        if filled["duration"] is None:
+            filled["duration"] = _duration_s(drawn, topology, payload)
+        duration_s = float(filled["duration"] or 0)
+        busiest = _busiest(drawn, topology)
+        every_s = max(duration_s / _SAMPLES, _EVERY_S)
+        return Plan(
+            scenario=self.name,
+            scheme=scheme,
+            seed=seed,
+            values=filled,
+            scheme_parameters=scheme_parameters.fields(scheme, filled),
+            topology=topology,
+            bottleneck=busiest[0],
+            duration_s=duration_s,
+            payload_bytes=payload,
+            sampling=Sampling(tuple(busiest), queues_s=every_s, counters_s=every_s, flows_s=every_s),
+            live=LiveLimits(_received_bps(drawn, topology, payload), *_K, _STALL_S),
+        )
+
+    def _topology(self, filled: Mapping[str, Value], payload: int) -> Topology:
+        names = {one.name for one in _of_topology(self.words.topology)}
+        given: dict[str, Any] = {name: value for name, value in filled.items() if name in names and value is not None}
+        if "mtu_bytes" in inspect.signature(TOPOLOGIES[self.words.topology]).parameters:
+            given["mtu_bytes"] = payload + HEADER_BYTES
+        try:
+            return build(self.words.topology, given)
+        except TopologyError as error:
+            raise ExperimentError(str(error)) from None
+
+    def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
+        return Outcome(run.keys, flows.numbers(plan, recording))
+
+    def tables(self, plan: Plan, recording: Recording) -> Mapping[str, Mapping[str, list[Any]]]:
+        return {"flows": flows.table(plan, recording)}
+
+    def settled(self, plan: Plan, recording: Recording) -> list[Check]:
+        return clean(recording)
+
+
+def _of_topology(name: str) -> tuple[Parameter, ...]:
+    """Its options that are numbers, but for the MTU, which follows from the payload."""
+    function = TOPOLOGIES[name]
+    kinds, made = get_type_hints(function), []
+    for option, one in inspect.signature(function).parameters.items():
+        if kinds[option] is str or option == "mtu_bytes":
+            continue
+        whole = kinds[option] in (int, int | None)
+        kind = next((kind for ending, kind in _KINDS if option.endswith(ending)), "count" if whole else "number")
+        default = None if one.default in (None, inspect.Parameter.empty) else one.default
+        made.append(Parameter(option, kind, default, f"of the topology {name}", derived="the topology's own"))
+    return tuple(made)
+
+
+def _duration_s(drawn: list[FlowSpec], topology: Topology, payload: int) -> float:
+    """From the last start on, twice as long as any host's link needs for all that it sends or receives."""
+    busiest_s = max(
+        8 * size * (payload + HEADER_BYTES) / payload / topology.link_at(host, 0).rate_bps
+        for sums in (_bytes_by(drawn, "src"), _bytes_by(drawn, "dst"))
+        for host, size in sums.items()
+    )
+    return max(flow.start_s for flow in drawn) + 2 * busiest_s + 10 * topology.max_rtt_s() + 1e-3
+
+
+def _bytes_by(drawn: list[FlowSpec], end: str) -> dict[str, int]:
+    sums: dict[str, int] = {}
+    for flow in drawn:
+        name = getattr(flow, end)
+        sums[name] = sums.get(name, 0) + (flow.size_bytes or 0)
+    return sums
+
+
+def _busiest(drawn: list[FlowSpec], topology: Topology) -> list[Endpoint]:
+    """The switches' ports to the hosts that receive most, the first most of all."""
+    received = _bytes_by(drawn, "dst")
+    most = sorted(received, key=lambda host: (-received[host], host))[:_BUSIEST]
+    return [topology.peer(host, 0) for host in most]
+
+
+def _received_bps(drawn: list[FlowSpec], topology: Topology, payload: int) -> float:
+    """Frames that hosts receive while flows start, at most all that their links carry."""
+    last_s = max(flow.start_s for flow in drawn)
+    frames = 8 * sum(flow.size_bytes or 0 for flow in drawn) * (payload + HEADER_BYTES) / payload
+    lines = sum(topology.link_at(host.name, 0).rate_bps for host in topology.hosts)
+    return min(lines, frames / last_s) if last_s > 0 else lines

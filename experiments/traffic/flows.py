@@ -1,0 +1,117 @@
+"""What becomes of the flows: completion times, slowdown, by size; PAUSE by tier and class."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from experiments import measure
+from experiments.metrics import Array
+from experiments.plan import Plan
+from experiments.recording import Recording
+from topologies.model import FlowSpec
+
+SIZES = (("S", 10e3), ("M", 100e3), ("L", 1e6), ("XL", float("inf")))
+"""Classes by size, each up to so many bytes: those of PCN's Table 1."""
+ALL = "all"
+_PERCENTILES = (50, 95, 99)
+
+
+def by_size(flows: Iterable[FlowSpec]) -> Iterator[FlowSpec]:
+    """Each in a group of its size: series are of groups."""
+    for flow in flows:
+        yield replace(flow, group=next(name for name, most in SIZES if (flow.size_bytes or 0) <= most))
+
+
+@dataclass(frozen=True)
+class Ended:
+    """Flows in the order of their numbers. Times in s; NaN for one that hadn't arrived when the run ended."""
+
+    sizes: list[str]
+    fct_s: Array
+    slowdown: Array
+    """Completion time over that in the empty network."""
+
+    def of(self, size: str) -> tuple[Array, Array]:
+        """Completion times and slowdowns of those that have arrived."""
+        chosen = np.array([size in (ALL, one) for one in self.sizes]) & ~np.isnan(self.fct_s)
+        return self.fct_s[chosen], self.slowdown[chosen]
+
+
+def ended(plan: Plan, recording: Recording) -> Ended:
+    empty: dict[tuple[str, str], measure.EmptyPath] = {}
+    sizes, times, least = [], [], []
+    for spec, record in zip(plan.topology.flows, recording.flows, strict=True):
+        ends = (spec.src, spec.dst)
+        if ends not in empty:
+            empty[ends] = measure.EmptyPath.of(plan.topology, *ends)
+        sizes.append(spec.group)
+        times.append(np.nan if record.fct_s is None else record.fct_s)
+        least.append(empty[ends].fct_s(spec.size_bytes or 0, plan.payload_bytes))
+    return Ended(sizes, np.array(times), np.array(times) / np.array(least))
+
+
+def numbers(plan: Plan, recording: Recording) -> dict[str, float | None]:
+    """Completion times in ms and slowdowns, mean and percentiles, by size; how many flows haven't arrived; PAUSE
+    frames, by the tier that sends them (a switch's name without its number) and, in virtual time, by class."""
+    found: dict[str, float | None] = {}
+    of = ended(plan, recording)
+    for size in (ALL, *(name for name, _ in SIZES)):
+        times, slowdowns = of.of(size)
+        found[f"flows {size}"] = float(times.size)
+        for name, values in (("ms", times * 1e3), ("slowdown", slowdowns)):
+            found[f"mean_{name} {size}"] = measure.mean(values)
+            for q in _PERCENTILES:
+                found[f"p{q}_{name} {size}"] = measure.percentile(values, q)
+    found["unfinished"] = float(np.isnan(of.fct_s).sum())
+    found["pause_frames"] = float(sum(link.pause for link in recording.links.values()))
+    for name, frames in sorted(pause_by_tier(recording).items()):
+        found[f"pause_frames {name}"] = float(frames)
+    for number, frames in enumerate(pause_by_class(recording)):
+        if frames:
+            found[f"pause_frames class {number}"] = float(frames)
+    return found
+
+
+def pause_by_tier(recording: Recording) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for name, link in recording.links.items():
+        found[tier_of(name)] = found.get(tier_of(name), 0) + link.pause
+    return found
+
+
+def tier_of(link: str) -> str:
+    """Of a link's name, `l0->t3` or `l0:2->t3`, the sender's without its number."""
+    return re.sub(r"\d+(:\d+)?$", "", link.partition("->")[0])
+
+
+def pause_by_class(recording: Recording) -> list[int]:
+    counts = [link.pause_by_class for link in recording.links.values() if link.pause_by_class]
+    return [sum(column) for column in zip(*counts, strict=True)]
+
+
+def table(plan: Plan, recording: Recording) -> dict[str, list[Any]]:
+    """Columns of flows.parquet: a row a flow."""
+    of = ended(plan, recording)
+    specs = plan.topology.flows
+    return {
+        "id": [spec.id for spec in specs],
+        "src": [spec.src for spec in specs],
+        "dst": [spec.dst for spec in specs],
+        "start_s": [spec.start_s for spec in specs],
+        "size_bytes": [spec.size_bytes for spec in specs],
+        "size": of.sizes,
+        "fct_s": _known(of.fct_s),
+        "slowdown": _known(of.slowdown),
+        "sent_packets": [one.sent_packets for one in recording.flows],
+        "received_packets": [one.received_packets for one in recording.flows],
+        "marked_packets": [one.marked_packets for one in recording.flows],
+    }
+
+
+def _known(values: Array) -> list[float | None]:
+    return [None if np.isnan(value) else float(value) for value in values]

@@ -1,0 +1,169 @@
+"""What the report of a run of traffic shows."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from experiments import charts, metrics
+from experiments.analysis import Steady
+from experiments.charts import Chart, Line, View
+from experiments.experiment import Headline
+from experiments.outcomes import said
+from experiments.parameters import format_value
+from experiments.plan import Plan
+from experiments.recording import Recording
+from experiments.traffic.flows import ALL, SIZES, ended, numbers, pause_by_class, pause_by_tier, tier_of
+
+_BIN_S = 1 / 200
+"""Of a run: what PAUSE frames are counted in."""
+
+
+def slowdown(plan: Plan, recording: Recording) -> Chart:
+    found = ended(plan, recording)
+    lines, most = [], 1.0
+    for number, (size, _) in enumerate(SIZES):
+        _, values = found.of(size)
+        if values.size:
+            ordered = np.sort(values)
+            shares = np.arange(1, ordered.size + 1) / ordered.size * 100
+            lines.append(Line(size, ordered, shares, f"flow{number}", "steps"))
+            most = max(most, float(np.percentile(ordered, 99)))
+    return Chart(
+        name="slowdown",
+        title="Slowdown",
+        what="share of the flows of a size whose completion time is at most so many times that in the empty network",
+        x_label="Completion time over that in the empty network",
+        y_label="Flows (%)",
+        lines=tuple(lines),
+        views=(View("whole run", 1.0, most * 1.02),),
+        empty="no flow has arrived",
+    )
+
+
+def under_way(plan: Plan, recording: Recording) -> Chart:
+    lines = []
+    for number, (size, _) in enumerate(SIZES):
+        own = [one for one in recording.flows if one.group == size]
+        changes = [(one.start_s, 1) for one in own]
+        changes += [(one.start_s + one.fct_s, -1) for one in own if one.fct_s is not None]
+        if changes:
+            times, steps = zip(*sorted(changes), strict=True)
+            series = (np.array(times), np.cumsum(steps).astype(float))
+            lines.append(charts.steps(size, f"flow{number}", series, plan.duration_s))
+    return Chart(
+        name="under_way",
+        title="Flows under way",
+        what="flows that have started and not arrived over time, by size",
+        x_label=charts.TIME,
+        y_label="Flows",
+        lines=tuple(lines),
+        views=_views(plan, recording),
+    )
+
+
+def queues(plan: Plan, recording: Recording) -> Chart:
+    lines = [
+        charts.sampled(
+            f"to {plan.topology.peer(port.node, port.port).node}",
+            f"other{number}",
+            recording.series.get(str(port), "waiting_bytes"),
+            plan.duration_s,
+            1e-3,
+        )
+        for number, port in enumerate(plan.sampling.queues)
+    ]
+    return Chart(
+        name="queues",
+        title="Queues to the busiest hosts",
+        what="bytes that wait for the hosts that receive most, over time",
+        x_label=charts.TIME,
+        y_label="Waiting (KB)",
+        lines=tuple(lines),
+        views=_views(plan, recording),
+    )
+
+
+def pause(plan: Plan, recording: Recording) -> Chart:
+    """By tier: a network may have thousands of links."""
+    lines = []
+    bin_s, span_s = plan.duration_s * _BIN_S, (0.0, plan.duration_s)
+    times = np.arange(0.0, plan.duration_s + bin_s, bin_s)
+    for number, (tier, frames) in enumerate(sorted(pause_by_tier(recording).items())):
+        if frames:
+            own = (name for name in recording.links if tier_of(name) == tier)
+            each = [metrics.counter_at(*recording.series.get(name, "pause"), times) for name in own]
+            lines.append(
+                charts.events(f"{tier}*", f"other{number}", (times, np.sum(each, axis=0)), bin_s, span_s, 1e-3)
+            )
+    return Chart(
+        name="pause",
+        title="PAUSE",
+        what="PAUSE frames over time, by the tier of the switches that send them",
+        x_label=charts.TIME,
+        y_label="PAUSE frames (1/ms)",
+        lines=tuple(lines),
+        views=_views(plan, recording),
+        empty="no PAUSE was sent",
+    )
+
+
+def _views(plan: Plan, recording: Recording) -> tuple[View]:
+    """Until the last flow has arrived, if all have."""
+    ends = [one.start_s + one.fct_s for one in recording.flows if one.fct_s is not None]
+    last_s = max(ends) * 1.02 if len(ends) == len(recording.flows) else plan.duration_s
+    return (View("whole run", 0.0, min(last_s, plan.duration_s) * 1e3),)
+
+
+CHARTS = (slowdown, under_way, queues, pause)
+
+
+def headlines(plan: Plan, recording: Recording, steady: Steady) -> list[Headline]:
+    found = numbers(plan, recording)
+    return [
+        Headline("mean completion time", said(found[f"mean_ms {ALL}"], "ms")),
+        Headline("99% completion time", said(found[f"p99_ms {ALL}"], "ms")),
+        Headline("mean slowdown", said(found[f"mean_slowdown {ALL}"])),
+        Headline("99% slowdown", said(found[f"p99_slowdown {ALL}"])),
+        Headline("PAUSE frames", said(found["pause_frames"], digits=6)),
+        Headline("flows that hadn't arrived", said(found["unfinished"], digits=6)),
+    ]
+
+
+def about(plan: Plan) -> list[tuple[str, str]]:
+    topology, specs = plan.topology, plan.topology.flows
+    size = sum(flow.size_bytes or 0 for flow in specs) / len(specs)
+    last = format_value("time", max(flow.start_s for flow in specs))
+    return [
+        (
+            "topology",
+            f"{topology.name}: {len(topology.hosts)} hosts, {len(topology.switches)} switches. {len(specs):,} flows of "
+            f"{size / 1e3:.3g} KB on average start within {last}; the run lasts "
+            f"{format_value('time', plan.duration_s)}.",
+        ),
+        (
+            "slowdown",
+            "S: flows up to 10 KB, M: up to 100 KB, L: up to 1 MB, XL: longer ones. Slowdown is the completion time "
+            "over that of the same flow in the empty network.",
+        ),
+        ("checks", "flows.parquet has a row for each flow."),
+    ]
+
+
+def story(plan: Plan, recording: Recording, steady: Steady) -> list[tuple[str, str]]:
+    found = numbers(plan, recording)
+    rows = [
+        f"{size}: {found[f'flows {size}']:,.0f} flows, completion time {said(found[f'mean_ms {size}'])} / "
+        f"{said(found[f'p50_ms {size}'])} / {said(found[f'p95_ms {size}'])} / {said(found[f'p99_ms {size}'])} ms, "
+        f"slowdown {said(found[f'mean_slowdown {size}'])} / {said(found[f'p50_slowdown {size}'])} / "
+        f"{said(found[f'p95_slowdown {size}'])} / {said(found[f'p99_slowdown {size}'])}"
+        for size in (ALL, *(name for name, _ in SIZES))
+        if found[f"flows {size}"]
+    ]
+    tiers = [f"{name}* {count:,}" for name, count in sorted(pause_by_tier(recording).items()) if count]
+    classes = [f"class {number} {count:,}" for number, count in enumerate(pause_by_class(recording)) if count]
+    told = [("slowdown", f"Mean, 50%, 95%, 99%. {'. '.join(rows)}.")]
+    if tiers:
+        told.append(("pause", f"PAUSE frames: {', '.join([*tiers, *classes])}."))
+    if found["unfinished"]:
+        told.append(("flows", f"{found['unfinished']:,.0f} flows hadn't arrived when the run ended."))
+    return told
