@@ -16,7 +16,7 @@ from experiments.outcomes import Outcome, Outcomes
 from experiments.output import has_numbers, result_directory, whole
 from experiments.progress import RunProgress, Silent
 from experiments.sweep.store import Store
-from experiments.sweeps import Execution, run_all, with_seeds
+from experiments.tasks import Execution, run_all, with_seeds
 from experiments.versions import provenance
 
 SUMMARY, OUTCOMES, PICTURE = "summary.json", "outcomes.json", "figure.png"

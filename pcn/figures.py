@@ -16,7 +16,7 @@ from experiments.parameters import lookup
 from experiments.progress import ConsoleProgress
 from experiments.results import page, sections, write_docs
 from experiments.sweep.store import Store
-from experiments.sweeps import Execution, RunsFailedError
+from experiments.tasks import Execution, RunsFailedError
 from experiments.terminal import show_checks, stdout
 from hosts.algorithms import SchemeError, find_scheme
 

@@ -12,7 +12,7 @@ from experiments.outcomes import Outcome
 from experiments.papers import find_experiment
 from experiments.progress import ConsoleProgress
 from experiments.sweep.store import Store
-from experiments.sweeps import Execution, outcome, require_all, run_tasks, task_of
+from experiments.tasks import Execution, outcome, require_all, run_tasks, task_of
 from experiments.terminal import stdout
 from hosts.algorithms import SchemeError, find_scheme
 from pcn.commands.common import print_table

@@ -45,14 +45,15 @@ _CONFIGURATION = {
 
 @contextlib.contextmanager
 def workers(jobs: int, scheduler: str | None, memory_bytes: int | None, scratch: Path) -> Iterator[Carry]:
-    """One job: this process. More: so many of its own, which end with the block, however it ends, and may have
-    `memory_bytes` each (an equal share of the machine's unless given). `scheduler`: Dask's, as tcp://HOST:PORT.
+    """One job: this process. More, or a limit of memory: so many of its own, which end with the block, however it ends,
+    and may have `memory_bytes` each (an equal share of the machine's unless given). `scheduler`: Dask's, as
+    tcp://HOST:PORT.
 
     Raises ExperimentError where the scheduler doesn't answer, has no workers, or these have other sources."""
     if scheduler is not None:
         with _connected(scheduler) as client:
             yield lambda tasks: _by(client, tasks)
-    elif jobs == 1:
+    elif jobs == 1 and memory_bytes is None:
         yield _here
     else:
         with _own(jobs, memory_bytes, scratch) as client:

@@ -14,6 +14,9 @@ PCN is fair while flows are few. With N flows on a bottleneck a flow has C T / N
    that it is about: the lower of the present one and the one before.
 4. PCN's decreases all go to the same RecRate (1 - w_min) while a queue drains. Relative ones add up: they are by
    `beta`, since w_min, 0.05 for two flows, would empty the link.
+5. An NP whose flow a higher class starves has no packets to tell of, and sends no CNP; the sender goes on at its rate,
+   into a queue that isn't served (docs/notebook/priorities.md). Here an RP that sends and hears nothing halves its rate
+   after `silence` periods, and again after each further one. The next CNP is about the rate before.
 
 CP, CNP and the increase are PCN's.
 """
@@ -28,6 +31,8 @@ from .parameters import parameter
 from .pcn import REC_RATE_UNIT_BPS, PcnReactionPoint, PcnWeights, recommended
 from .scheme import Scheme
 
+_FEW_BYTES = 5000
+"""Of a flow that has sent less, no packet may have arrived in a period: it is slow, not unheard."""
 _WHOLE = 1 - 1e-9
 """A credit of 1, whatever the sums of shares are rounded to."""
 
@@ -40,6 +45,9 @@ class PcnXParameters(PcnWeights):
     """
 
     beta: float = parameter(0.005, "number", "PCN-X: by how much a decrease lowers a rate", least=1e-6, most=1 - 1e-6)
+    silence: float = parameter(
+        0, "number", "PCN-X: the rate is halved after so many periods without a CNP; 0: never", most=1e6
+    )
 
 
 class PcnXReactionPoint(PcnReactionPoint):
@@ -49,8 +57,32 @@ class PcnXReactionPoint(PcnReactionPoint):
         super().__init__(line_rate_bps, parameters)
         self._beta = parameters.beta
         self._before_bps = line_rate_bps
+        self._period_s = parameters.period_s
+        self._silence_s = parameters.silence * parameters.period_s
+        self._heard_bytes = 0
+        """What had been sent when the last CNP came."""
+        self._told_bps: float | None = None
+        """The rate before a silence halved it."""
+
+    def on_start(self, now_s: float) -> None:
+        self._listen(now_s)
+
+    def on_timer(self, now_s: float) -> None:
+        self.timer_s = now_s + self._period_s
+        if self.sent_bytes - self._heard_bytes < _FEW_BYTES:
+            return
+        if self._told_bps is None:
+            self._told_bps = self.rate_bps
+        self.rate_bps = max(self.rate_bps / 2, REC_RATE_UNIT_BPS)
+
+    def _listen(self, now_s: float) -> None:
+        if self._silence_s:
+            self.timer_s, self._heard_bytes = now_s + self._silence_s, self.sent_bytes
 
     def on_cnp(self, cnp: Cnp, now_s: float) -> None:
+        self._listen(now_s)
+        if self._told_bps is not None:
+            self.rate_bps, self._told_bps = self._told_bps, None
         then_bps, self._before_bps = self._before_bps, self.rate_bps
         if cnp.mark is not CE:
             super().on_cnp(cnp, now_s)

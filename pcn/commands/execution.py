@@ -12,7 +12,7 @@ import click
 from pcn.commands.common import Quantity
 
 if TYPE_CHECKING:
-    from experiments.sweeps import Execution
+    from experiments.tasks import Execution
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -60,7 +60,7 @@ def execution_options(function: _F) -> _F:
 
 def execution_of(jobs: int | None, scheduler: str | None, memory: float | None, limit: float | None) -> Execution:
     from experiments.sweep.sweep import Means
-    from experiments.sweeps import Execution
+    from experiments.tasks import Execution
 
     means = Means(jobs or os.cpu_count() or 1, scheduler, None if memory is None else round(memory))
     return Execution(means, limit)

@@ -22,7 +22,7 @@ def die() -> None:
 def hog(megabytes: int) -> int:
     """Has so much for as long as Dask needs to see it."""
     kept = bytearray(b"x") * (megabytes << 20)
-    time.sleep(30)
+    time.sleep(300)
     return len(kept)
 
 

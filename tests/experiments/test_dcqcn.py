@@ -11,7 +11,7 @@ from experiments.papers.dcqcn.plans import DRAWS, rates, span
 from experiments.papers.dcqcn.unfairness import H4_SHARES, HOSTS, SHARES, Unfairness, farthest
 from experiments.papers.dcqcn.victim import SENDERS, Victim
 from experiments.progress import Silent
-from experiments.sweeps import outcome_of
+from experiments.tasks import outcome_of
 from experiments.virtual import run_virtual
 from topologies.two_pods import two_pods
 

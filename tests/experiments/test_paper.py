@@ -40,7 +40,7 @@ from experiments.plan import Plan
 from experiments.progress import Silent
 from experiments.results import markdown, page, sections, write_docs
 from experiments.sweep.store import Store
-from experiments.sweeps import outcome_of, task_of
+from experiments.tasks import outcome_of, task_of
 from experiments.virtual import run_virtual
 from hosts.algorithms import schemes
 
@@ -89,7 +89,7 @@ def shortened(plan: Plan, duration_s: float) -> Plan:
 
 SMALL = {
     **{one: {"k": 4, "count": 200} for one in ("tcd-fig16", "tcd-fig17")},
-    **{one: {"count": 500} for one in ("fig14", "fig20")},
+    **{one: {"count": 500} for one in ("fig14", "fig20", "silence")},
     "fig21": {"duration": 4e-3},
 }
 """Instead of hundreds of switches, or thousands of flows."""

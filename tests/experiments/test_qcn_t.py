@@ -17,7 +17,7 @@ from experiments.papers.qcn_t.claims import QCN, QCN_T
 from experiments.papers.qcn_t.convergence import Convergence
 from experiments.papers.qcn_t.margin import EMPTY, Margin, margin_us
 from experiments.papers.qcn_t.model import BYTES, TIME, slope, time_to_jain
-from experiments.sweeps import outcome_of
+from experiments.tasks import outcome_of
 from hosts.algorithms import ReactionPoint, find_scheme
 from hosts.algorithms.qcn import QcnReactionPoint
 from hosts.algorithms.qcn_t import QcnTReactionPoint

@@ -15,7 +15,6 @@ import pytest
 from dask_workers import alive, workers
 from waiting import LIMIT_S, wait_until
 
-from experiments import sweeps
 from experiments.errors import ExperimentError
 from experiments.experiment import Variant
 from experiments.plan import Plan
@@ -247,7 +246,7 @@ def test_a_run_that_fails_is_a_row(
             raise ExperimentError("half is too much")
         return run_virtual(plan, progress, variant)
 
-    monkeypatch.setattr(sweeps, "run_virtual", broken)
+    monkeypatch.setattr("experiments.tasks.run_virtual", broken)
     out = tmp_path / "sweep"
     command = ["sweep", "dumbbell", "--scheme", "pcn,pfc", *SHORT, "--set", "w_min=0.01,0.5", "--jobs", "1"]
     assert pcn([*command, "--out", str(out)]) == 1

@@ -15,7 +15,7 @@ from experiments.papers.tcd.plans import ARRIVALS_S, BURSTING, LINE_BPS, SENDER_
 from experiments.papers.tcd.table3 import Table3
 from experiments.papers.tcd.undetermined import Undetermined
 from experiments.progress import Silent
-from experiments.sweeps import outcome_of
+from experiments.tasks import outcome_of
 from experiments.virtual import run_virtual
 from hosts.algorithms import find_scheme
 from topologies.fat_tree import fat_tree

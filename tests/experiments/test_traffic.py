@@ -13,7 +13,7 @@ from experiments.errors import ExperimentError
 from experiments.measure import EmptyPath
 from experiments.papers import find_experiment
 from experiments.progress import Silent
-from experiments.sweeps import task_of
+from experiments.tasks import task_of
 from experiments.traffic import Traffic, flows
 from experiments.traffic.words import PATTERNS, WORKLOADS, Words, draw, from_reference, read_flows, words
 from experiments.virtual import run_virtual

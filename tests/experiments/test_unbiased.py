@@ -18,7 +18,7 @@ from experiments.papers.unbiased.plans import BUFFERED, PLAIN, RELIABLE, SWITCHE
 from experiments.progress import Silent
 from experiments.recording import Recording
 from experiments.series import Series
-from experiments.sweeps import outcome_of
+from experiments.tasks import outcome_of
 from experiments.virtual import run_virtual
 from topologies.model import ROUND_ROBIN, OutputBuffer
 

@@ -66,6 +66,39 @@ def test_an_increase_whose_effect_has_not_arrived_is_not_taken_back() -> None:
     assert made.rate_bps == pytest.approx(raised * 0.995 * before / (raised * 0.995) * 0.975)
 
 
+def silent(silence: float, sent_bytes: int, periods: int) -> PcnXReactionPoint:
+    """After so many periods with timers alone; it has sent so much in each."""
+    rp = PcnXReactionPoint(10e9, PcnXParameters(period_s=T, silence=silence))
+    rp.on_start(0.0)
+    for number in range(1, periods + 1):
+        rp.sent_bytes += sent_bytes
+        while rp.timer_s is not None and rp.timer_s <= number * T * (1 + 1e-9):
+            rp.on_timer(rp.timer_s)
+    return rp
+
+
+def test_who_hears_nothing_halves_its_rate_and_goes_on_from_there_when_it_does() -> None:
+    assert [silent(3, 10_000, periods).rate_bps for periods in (2, 3, 4, 5)] == [10e9, 5e9, 2.5e9, 1.25e9]
+    rp = silent(3, 10_000, 5)
+    rp.on_cnp(Cnp(Mark.CE, 4e9), 5 * T)
+    assert rp.rate_bps == pytest.approx(4e9 * (1 - 1 / 128)), "the CNP is about the rate before"
+    assert rp.timer_s == pytest.approx(8 * T)
+    assert silent(3, 10_000, 5000).rate_bps == 1e6
+
+
+def test_a_slow_flow_isn_t_unheard() -> None:
+    """Between two of its packets there are periods without one."""
+    assert silent(2, 1000, 4).rate_bps == 10e9
+    assert silent(2, 1000, 5).rate_bps == 5e9
+
+
+def test_silence_is_off_unless_asked_for() -> None:
+    rp = silent(0, 10_000, 100)
+    assert (rp.rate_bps, rp.timer_s) == (10e9, None)
+    rp.on_cnp(Cnp(Mark.CE, 4e9), 1.0)
+    assert rp.timer_s is None
+
+
 def test_decreases_come_as_often_as_packets_are_marked() -> None:
     made = PcnXNotificationPoint(PARAMETERS)
     marked = [3, 4, 1, 4, 0, 2, 4, 4, 1, 4] * 10

@@ -19,6 +19,7 @@ from experiments.papers.pcn.fig19 import Fig19
 from experiments.papers.pcn.fig20 import Fig20
 from experiments.papers.pcn.fig21 import Fig21
 from experiments.papers.pcn.fluid_check import FluidCheck
+from experiments.papers.pcn.silence import Silence
 from experiments.papers.pcn.victim import Victim
 
 _SCENARIOS = (Dumbbell(), Victim(), Fig5())
@@ -26,6 +27,6 @@ _FIGURES = (
     *(Fig2(), Fig10(), Fig11(), Fig12(), Fig13(), FluidCheck(), Fig14(), Fig17(), Fig18(), Fig19(), Fig20()),
     Fig21(),
 )
-_STUDIES = (FactorStudy(), MarkingPoint(), FairnessSweep(), FairnessRules())
+_STUDIES = (FactorStudy(), MarkingPoint(), FairnessSweep(), FairnessRules(), Silence())
 
 PAPER = Paper(0, "PCN (NSDI'20)", (*_SCENARIOS, *_FIGURES, *_STUDIES))

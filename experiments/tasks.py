@@ -79,7 +79,7 @@ def require_all(tasks: Sequence[Task], done: Sequence[Done], store: Store) -> No
 def task_of(experiment: Experiment, run: Run, limit_s: float | None = None) -> Task:
     """What any process can carry out: a scheme from outside is found there by its reference."""
     arguments = {"experiment": experiment.reference, "run": asdict(run), "scheme": find_scheme(run.scheme).reference}
-    return Task("experiments.sweeps:carry_out", arguments, run.keys, {"limit_s": limit_s})
+    return Task("experiments.tasks:carry_out", arguments, run.keys, {"limit_s": limit_s})
 
 
 def carry_out(experiment: str, run: Mapping[str, Any], scheme: str, limit_s: float | None) -> dict[str, Any]:
