@@ -206,7 +206,7 @@ def _draw_lines(axes: Axes, chart: Chart, view: View | None, theme: Theme) -> No
         if view is None or view.start < mark.x <= view.end:
             axes.axvline(mark.x, color=theme.accent, lw=1, ls=":", label=f"{mark.label}: {mark.x:.2g} ms")
     _set_x(axes, chart, view)
-    if chart.log_y:
+    if chart.log_y and any((line.y > 0).any() for line in lines):
         axes.set_yscale("log")
     else:
         _set_y(axes, chart, view, lines, theme)

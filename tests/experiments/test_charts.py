@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import warnings
 
 import numpy as np
 import pytest
 
 from experiments import metrics
-from experiments.charts import TIME, Chart, Line, View, highest, shown
-from experiments.pictures import pictures
+from experiments.charts import TIME, Chart, Line, View, curve, highest, shown
+from experiments.pictures import draw, pictures
 
 X = np.array([0.0, 1.0, 2.0])
 
@@ -61,3 +62,10 @@ def test_a_view_that_is_cut_says_how_high_the_lines_go() -> None:
     free, cut = (pictures([chart(1.0, 30.0, top=top)])["svg"].decode() for top in (None, 10.0))
     assert "cut: up to 30" in cut
     assert "cut" not in free
+
+
+def test_nothing_but_zeros_has_no_logarithm_and_is_drawn_all_the_same() -> None:
+    zeros = Chart("PAUSE", "", "Frames", [curve("PCN", [0], [0.0])], bars=["W2"], log_y=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        draw([zeros]).draw_without_rendering()
