@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from experiments import analysis
+import numpy as np
+
+from experiments import analysis, measure
 from experiments.charts import Chart, overlay
 from experiments.checks import Check, Verdict, near
 from experiments.result import Result
@@ -29,44 +32,60 @@ def charts(runs: Sequence[Result]) -> tuple[Chart, ...]:
 
 
 def agreement(live: Result, virtual: Result) -> list[Check]:
-    """The live run's figures, measured, against the virtual one's, in theory's place: over the plan's last third."""
+    """The live run's figures, measured, against the virtual one's, in theory's place: over the plan's last third; of
+    flows that are recorded by groups alone, whose network is empty by then, their completion times."""
     return list(_rows(live, virtual))
 
 
+@dataclass(frozen=True)
+class _Figure:
+    """`values` of both runs, in units of `scale`. Those that differ by no more than `slack` agree, too."""
+
+    what: str
+    unit: str
+    scale: float
+    values: tuple[float, float]
+    slack: float = 0.0
+
+
 def _rows(live: Result, virtual: Result) -> Iterator[Check]:
-    name = live.plan.scheme
-    both = (live, virtual)
-    for what, unit, scale, slack, values in (
-        ("sum of the sending rates", "Gbit/s", 1e9, 0.0, [_sending(one) for one in both]),
-        ("bottleneck utilisation", "", 1.0, 0.0, [one.steady.utilisation for one in both]),
-        ("Jain's index of the goodputs", "", 1.0, 0.0, [one.steady.jain for one in both]),
-        (
-            "mean queue",
-            "KB",
-            1e3,
-            float(_FRAMES * live.plan.frame_bytes),
-            [one.steady.queue_bytes_mean for one in both],
-        ),
-    ):
-        known = [value / scale for value in values if value is not None]
-        if len(known) < len(both):
-            continue
-        measured, expected = known
+    found = _steady(live, virtual) if live.steady.goodput_bps else _completion(live, virtual)
+    for one in found:
+        measured, expected = (value / one.scale for value in one.values)
         met = (
             f"met: within {TOLERANCE:.0%}"
-            + (f" or {_FRAMES} frames" if slack else "")
+            + (f" or {_FRAMES} frames" if one.slack else "")
             + "; trend: within a factor of two"
         )
         close: Verdict = near(expected, TOLERANCE)(measured)
-        verdict = "met" if abs(measured - expected) <= slack / scale else close
-        yield Check(
-            "", f"{name}: {what}, last third, live against virtual ({met})", None, expected, measured, unit, verdict
-        )
+        verdict = "met" if abs(measured - expected) <= one.slack / one.scale else close
+        what = f"{live.plan.scheme}: {one.what}, live against virtual ({met})"
+        yield Check("", what, None, expected, measured, one.unit, verdict)
 
 
-def _sending(result: Result) -> float | None:
-    """None of groups of flows, whose rates aren't recorded."""
+def _steady(*both: Result) -> Iterator[_Figure]:
+    live, virtual = both
+    slack = float(_FRAMES * live.plan.frame_bytes)
+    yield _Figure("sum of the sending rates, last third", "Gbit/s", 1e9, (_sending(live), _sending(virtual)))
+    for what, unit, scale, own, allowed in (
+        ("bottleneck utilisation", "", 1.0, "utilisation", 0.0),
+        ("Jain's index of the goodputs", "", 1.0, "jain", 0.0),
+        ("mean queue", "KB", 1e3, "queue_bytes_mean", slack),
+    ):
+        values = (getattr(live.steady, own), getattr(virtual.steady, own))
+        yield _Figure(f"{what}, last third", unit, scale, values, allowed)
+
+
+def _completion(*both: Result) -> Iterator[_Figure]:
+    times = [measure.fcts_s(one.recording.flows) for one in both]
+    if all(one.size for one in times):
+        live, virtual = times
+        yield _Figure("flows that have arrived", "flows", 1.0, (float(live.size), float(virtual.size)))
+        yield _Figure("mean completion time", "ms", 1e-3, (float(live.mean()), float(virtual.mean())))
+        ends = (float(np.percentile(live, 99)), float(np.percentile(virtual, 99)))
+        yield _Figure("99% completion time", "ms", 1e-3, ends)
+
+
+def _sending(result: Result) -> float:
     steady = result.steady
-    if not steady.goodput_bps:
-        return None
     return analysis.mean_between(result.recording, result.plan.topology, steady.from_s, steady.to_s)
