@@ -117,7 +117,8 @@ def _of_topology(name: str) -> tuple[Parameter, ...]:
         whole = kinds[option] in (int, int | None)
         kind = next((kind for ending, kind in _KINDS if option.endswith(ending)), "count" if whole else "number")
         default = None if one.default in (None, inspect.Parameter.empty) else one.default
-        made.append(Parameter(option, kind, default, f"of the topology {name}", derived="the topology's own"))
+        derived = "the topology's own" if default is None else ""
+        made.append(Parameter(option, kind, default, f"of the topology {name}", derived=derived))
     return tuple(made)
 
 

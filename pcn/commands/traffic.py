@@ -16,24 +16,27 @@ def traffic_options(function: _F) -> _F:
     options = (
         click.option(
             "--topology",
+            default="",
             metavar="NAME",
             shell_complete=complete_topology,
             help="traffic's network; dumbbell unless given.",
         ),
         click.option(
             "--workload",
+            default="",
             metavar="NAME|FILE",
             shell_complete=complete_workload,
             help="traffic's flow sizes: W1, W2, Hadoop, WebSearch, or a file of lines SIZE PERCENT; W2 unless given.",
         ),
-        click.option("--load", metavar="SHARE", help="traffic's load: --set load=SHARE."),
+        click.option("--load", default="", metavar="SHARE", help="traffic's load: --set load=SHARE."),
         click.option(
             "--pattern",
+            default="",
             metavar="NAME",
             shell_complete=complete_pattern,
             help="uniform (unless given), incast (1 to 15 senders) or permutation.",
         ),
-        click.option("--flows", metavar="FILE", help="traffic's flows: CSV with src,dst,start_s,size_bytes."),
+        click.option("--flows", default="", metavar="FILE", help="traffic's flows: a CSV src,dst,start_s,size_bytes."),
     )
     for option in reversed(options):
         function = option(function)
