@@ -9,7 +9,7 @@ from pathlib import Path
 from controller.compiled import stale
 from experiments.errors import ExperimentError
 from experiments.failures import Failures, IncompleteError
-from experiments.figures import judge, kept, read, run_figure, runs_of, write
+from experiments.figures import OUTCOMES, judge, kept, read, run_figure, runs_of, write
 from experiments.output import replacing
 from experiments.papers import FIGURES
 from experiments.parameters import lookup
@@ -61,7 +61,7 @@ def figure_command(
                     broken.append(f"{name}: {error}")
                     continue
         write(result, out / name)
-        if not redraw:
+        if not redraw and (out / name / OUTCOMES).exists():
             store.remove()
         failures.add(result.failures)
         show_checks(FIGURES[name].title, [asdict(check) for check in result.checks], console)
