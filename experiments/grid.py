@@ -64,9 +64,9 @@ def runs(
             given = dict(zip(own, values, strict=True))
             keys: dict[str, Key] = {name: value for name, value in given.items() if value is not None}
             found += [Run({"scheme": scheme, **keys, "seed": seed}, scheme, seed, given) for seed in seeds or [1]]
-    for run in found:
-        experiment.plan(run.scheme, run.seed, run.arguments)  # what doesn't go together, before anything runs
-        break
+    if found:
+        first = found[0]  # what is wrong with all of them, before any runs
+        experiment.plan(first.scheme, first.seed, first.arguments)
     return found
 
 
@@ -85,14 +85,15 @@ def _varied(experiment: Experiment, schemes: Sequence[str], settings: Iterable[s
     return varied
 
 
-def write_runs(place: Path, tasks: Sequence[Task], store: Store) -> None:
-    """runs.parquet: equal for equal runs, whichever ended first."""
+def write_runs(place: Path, tasks: Sequence[Task], store: Store, provenance: Mapping[str, str]) -> None:
+    """runs.parquet: in the order in which they were declared, whichever ended first. `provenance` is
+    the file's metadata."""
     done = [store.done[task.identity] for task in tasks]
     rows = [
         {**task.keys, **_numbers(one), "error": one.error, **_how(one)} for task, one in zip(tasks, done, strict=True)
     ]
     names = list(dict.fromkeys(name for row in rows for name in row))
-    table = pa.table({name: [row.get(name) for row in rows] for name in names})
+    table = pa.table({name: [row.get(name) for row in rows] for name in names}, metadata=dict(provenance))
     with replacing(place / RUNS) as path:
         pq.write_table(table, path)
 

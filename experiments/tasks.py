@@ -18,6 +18,7 @@ from experiments.recording import Recording
 from experiments.sweep.store import Store
 from experiments.sweep.sweep import Means, sweep
 from experiments.sweep.task import Done, Task
+from experiments.versions import outside
 from experiments.virtual import run_virtual
 from hosts.algorithms import find_scheme
 
@@ -77,16 +78,22 @@ def require_all(tasks: Sequence[Task], done: Sequence[Done], store: Store) -> No
 
 
 def task_of(experiment: Experiment, run: Run, limit_s: float | None = None) -> Task:
-    """What any process can carry out: a scheme from outside is found there by its reference."""
-    arguments = {"experiment": experiment.reference, "run": asdict(run), "scheme": find_scheme(run.scheme).reference}
+    """What any process can carry out: a scheme from outside is found there by its reference. With other files it is
+    another task."""
+    scheme = find_scheme(run.scheme)
+    arguments = {"experiment": experiment.reference, "run": asdict(run), "scheme": scheme.reference}
+    arguments["files"] = outside(scheme)
     return Task("experiments.tasks:carry_out", arguments, run.keys, {"limit_s": limit_s})
 
 
-def carry_out(experiment: str, run: Mapping[str, Any], scheme: str, limit_s: float | None) -> dict[str, Any]:
+def carry_out(
+    experiment: str, run: Mapping[str, Any], scheme: str, files: Mapping[str, str], limit_s: float | None
+) -> dict[str, Any]:
     """A run from its declaration; its outcome in JSON's terms. Raises LabError."""
     from experiments.papers import find_experiment
 
-    find_scheme(scheme)
+    if outside(find_scheme(scheme)) != files:
+        raise ExperimentError(f"the files of {scheme} aren't those of when this run was declared")
     return asdict(outcome_of(find_experiment(experiment), Run(**run), limit_s))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import platform
 import re
 import shlex
@@ -33,8 +34,16 @@ def versions(scheme: Scheme) -> dict[str, str]:
         entry = made["programs"][program]
         found["p4c"] = made["compiler"]["version"]
         found[f"{program}.p4"] = entry["sources"][entry["source"]][:12]
-    for text in (program, *scheme.marking, *re.split(r":\w+|@", scheme.reference)):
-        if (path := Path(text)).is_absolute() and path.is_file():
+    return found | outside(scheme)
+
+
+def outside(scheme: Scheme) -> dict[str, str]:
+    """Short hashes of a scheme's files from outside the project, by name: its own, its program, its marking points."""
+    own = inspect.getsourcefile(scheme.parameters) or ""
+    found = {}
+    for text in (own, scheme.program, *scheme.marking, *re.split(r":\w+|@", scheme.reference)):
+        path = Path(text)
+        if path.is_absolute() and path.is_file() and not path.is_relative_to(ROOT / "hosts"):
             found[path.name] = hashlib.sha256(path.read_bytes()).hexdigest()[:12]
     return found
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+from controller.compiled import stale
 from experiments import grid
 from experiments.errors import ExperimentError
 from experiments.outcomes import Outcome
@@ -14,6 +15,7 @@ from experiments.progress import ConsoleProgress
 from experiments.sweep.store import Store
 from experiments.tasks import Execution, outcome, require_all, run_tasks, task_of
 from experiments.terminal import stdout
+from experiments.versions import provenance
 from hosts.algorithms import SchemeError, find_scheme
 from pcn.commands.common import print_table
 
@@ -44,12 +46,14 @@ def sweep_command(
         raise ExperimentError(f"{name}: there are no runs of {', '.join(schemes)}")
     place, console = out or RESULTS / name, stdout()
     tasks = [task_of(experiment, run, execution.limit_s) for run in runs]
-    store = Store(place, fresh)
+    store, made_by = Store(place, fresh), provenance()
     with ConsoleProgress(console) as progress:
+        if old := stale(*(find_scheme(one).program for one in schemes)):
+            progress.note(old)
         progress.stage(f"{name}: {len(runs):,} runs")
         done = run_tasks(tasks, store, execution.means, progress)
     outcomes = [outcome(one) for one in done if not one.error]
-    grid.write_runs(place, tasks, store)
+    grid.write_runs(place, tasks, store, made_by)
     grid.write_means(place, outcomes)
     files = [grid.RUNS, grid.MEANS]
     if grid.write_picture(place, outcomes, shown):

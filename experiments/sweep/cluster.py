@@ -84,6 +84,7 @@ def _by(client: Any, tasks: Sequence[Task]) -> Ends:
 
 def _result(task: Task, future: Any, interrupt: signals.Deferred) -> Done:
     """What a future has come to. Where a dying worker took it along, it is computed again: runs are deterministic."""
+    from dask.distributed import CancelledError, KilledWorker
     from dask.distributed import TimeoutError as NotYet
 
     while True:
@@ -92,9 +93,10 @@ def _result(task: Task, future: Any, interrupt: signals.Deferred) -> Done:
             found: Done = future.result(timeout=1.0)
         except NotYet:
             continue
-        except Exception as error:  # Dask's own: execute has those of the task
-            what = "its worker ended, twice" if type(error).__name__ == "KilledWorker" else str(error)
-            return Done(task.identity, error=f"{what}: too little memory? --memory gives a run more")
+        except KilledWorker:
+            return Done(task.identity, error="its worker ended, twice: too little memory? --memory gives a run more")
+        except CancelledError:
+            raise ExperimentError("the connection to Dask's scheduler was lost") from None
         return found
 
 

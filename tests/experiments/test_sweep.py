@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,8 @@ from dask_workers import alive, workers
 from waiting import LIMIT_S, wait_until
 
 from experiments.errors import ExperimentError
-from experiments.experiment import Variant
+from experiments.experiment import Run, Variant
+from experiments.papers import find_experiment
 from experiments.plan import Plan
 from experiments.progress import RunProgress, Silent
 from experiments.recording import Recording
@@ -24,6 +27,7 @@ from experiments.sweep import store as stores
 from experiments.sweep.store import Store
 from experiments.sweep.sweep import Means, duration, said, sweep
 from experiments.sweep.task import Task, execute
+from experiments.tasks import task_of
 from experiments.virtual import run_virtual
 from pcn.cli import run as pcn
 
@@ -105,10 +109,46 @@ def test_other_sources_are_refused_and_fresh_forgets(tmp_path: Path, monkeypatch
         Store(tmp_path / "theirs", fresh=True)
 
 
-def test_the_version_is_of_all_sources_that_decide() -> None:
-    assert len(stores.version()) == 16
+def test_the_version_is_of_all_sources_that_decide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for folder in stores._SOURCES:
         assert any(path.suffix in stores._KINDS for path in (ROOT / folder).rglob("*")), folder
+    monkeypatch.setattr(stores, "ROOT", tmp_path)
+    seen = {stores.version.__wrapped__()}
+    for name in ("hosts/algorithms/pcn.py", "virtualnet/csrc/net.c", "p4src/compiled/pcn.json"):
+        (tmp_path / name).parent.mkdir(parents=True)
+        for text in ("as it was", "changed"):
+            (tmp_path / name).write_text(text)
+            seen.add(stores.version.__wrapped__())
+    assert len(seen) == 7
+    (tmp_path / "hosts" / "README.md").touch()
+    assert stores.version.__wrapped__() in seen
+
+
+def test_a_scheme_from_outside_is_another_one_when_its_files_change(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its reference, a path, stays: what was run before must not pass for what it is now."""
+    shutil.copytree(ROOT / "examples" / "aimd", tmp_path / "aimd")
+    file = tmp_path / "aimd" / "aimd.py"
+    script = "from pcn.cli import main; main()"
+    command = ["sweep", "dumbbell", "--scheme", f"{file}:AIMD", *SHORT, "--jobs", "1", "--out", str(tmp_path / "out")]
+
+    def run() -> str:
+        words = [sys.executable, "-c", script, *command]
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        return subprocess.run(words, env=environment, capture_output=True, text=True, check=True).stdout
+
+    assert "were done before" not in run()
+    assert "1 of 1 runs were done before" in run()
+    file.write_text(file.read_text() + "# another rule\n")
+    assert "were done before" not in run()
+
+
+def test_files_that_aren_t_those_of_the_declaration_are_refused() -> None:
+    task = task_of(find_experiment("dumbbell"), Run({"seed": 1}, "pcn", 1))
+    assert task.arguments["files"] == {}
+    other = Task(task.function, {**task.arguments, "files": {"aimd.py": "0" * 12}}, task.keys, task.limits)
+    assert "the files of pcn aren't those of when this run was declared" in execute(other).error
 
 
 @pytest.mark.parametrize(
@@ -159,46 +199,79 @@ if __name__ == "__main__":
     assert [one.value for one in sweep(tasks[:2], Store(place), Means(), Silent())] == [1, 4]
 
 
+class Dask:
+    """A scheduler on this machine, and its workers."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._file = folder / "scheduler.json"
+        self._scheduler = self._start("dask_scheduler", "--port", "0")
+        self._workers: list[subprocess.Popen[bytes]] = []
+        wait_until(lambda: self._file.exists() and self._file.stat().st_size > 0, "a scheduler")
+        self.address = str(json.loads(self._file.read_text())["address"])
+
+    def add_worker(self) -> None:
+        self._workers.append(self._start("dask_worker", "--nthreads", "1", "--no-nanny"))
+
+    def kill_scheduler(self) -> None:
+        self._scheduler.kill()
+        self._scheduler.wait()
+
+    def close(self) -> None:
+        for worker in self._workers:
+            worker.kill()
+            worker.wait()
+        self.kill_scheduler()
+
+    def _start(self, name: str, *words: str) -> subprocess.Popen[bytes]:
+        own = ("--host", "127.0.0.1", "--no-dashboard", "--scheduler-file", str(self._file))
+        paths = os.pathsep.join([str(ROOT), str(TESTS)])
+        environment = {**os.environ, "PYTHONPATH": paths, "DASK_TEMPORARY_DIRECTORY": str(self._folder)}
+        with (self._folder / "log").open("ab") as log:
+            command = [sys.executable, "-m", f"distributed.cli.{name}", *words, *own]
+            return subprocess.Popen(command, stdout=log, stderr=log, env=environment)
+
+
 @pytest.fixture
-def scheduler(tmp_path: Path) -> Iterator[Callable[[], str]]:
-    """Starts a scheduler on this machine; then, each time, a worker of it. Its address."""
-    file, started = tmp_path / "scheduler.json", []
-    paths = os.pathsep.join([str(ROOT), str(TESTS)])
-
-    def start(*words: str) -> None:
-        log = (tmp_path / f"log{len(started)}").open("wb")
-        command = [sys.executable, "-m", "distributed.cli." + words[0], *words[1:], "--scheduler-file", str(file)]
-        environment = {**os.environ, "PYTHONPATH": paths, "DASK_TEMPORARY_DIRECTORY": str(tmp_path)}
-        started.append(subprocess.Popen(command, stdout=log, stderr=log, env=environment))
-
-    def address() -> str:
-        own = ("--host", "127.0.0.1", "--no-dashboard")
-        if not started:
-            start("dask_scheduler", "--port", "0", *own)
-            wait_until(lambda: file.exists() and file.stat().st_size > 0, "a scheduler")
-        else:
-            start("dask_worker", "--nthreads", "1", "--no-nanny", *own)
-        return str(json.loads(file.read_text())["address"])
-
-    yield address
-    for process in reversed(started):
-        process.kill()
-        process.wait()
+def dask(tmp_path: Path) -> Iterator[Dask]:
+    with contextlib.closing(Dask(tmp_path)) as made:
+        yield made
 
 
-def test_a_scheduler_s_workers(scheduler: Callable[[], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    address, task = scheduler(), chore("square", number=1 / 3)
+def test_a_scheduler_s_workers(dask: Dask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    means, task = Means(scheduler=dask.address), chore("square", number=1 / 3)
     monkeypatch.setattr("experiments.sweep.cluster._ANSWER_S", LIMIT_S)
-    monkeypatch.setattr("experiments.sweep.cluster._WORKERS_S", 1.0)
-    with pytest.raises(ExperimentError, match=f"it has no workers. Start some: dask worker {address}"):
-        sweep([task], Store(tmp_path / "none"), Means(scheduler=address), Silent())
+    with monkeypatch.context() as patched:
+        patched.setattr("experiments.sweep.cluster._WORKERS_S", 1.0)
+        with pytest.raises(ExperimentError, match=f"it has no workers. Start some: dask worker {dask.address}"):
+            sweep([task], Store(tmp_path / "none"), means, Silent())
     monkeypatch.setattr("experiments.sweep.cluster._WORKERS_S", LIMIT_S)
-    scheduler()
-    (done,) = sweep([task], Store(tmp_path / "one"), Means(scheduler=address), Silent())
+    dask.add_worker()
+    (done,) = sweep([task], Store(tmp_path / "one"), means, Silent())
     assert done.digest == execute(task).digest
-    monkeypatch.setattr("experiments.sweep.store.version", lambda: "mine")
-    with pytest.raises(ExperimentError, match="has other sources than these"):
-        sweep([task], Store(tmp_path / "other"), Means(scheduler=address), Silent())
+    with monkeypatch.context() as patched:
+        patched.setattr("experiments.sweep.store.version", lambda: "mine")
+        with pytest.raises(ExperimentError, match="has other sources than these"):
+            sweep([task], Store(tmp_path / "other"), means, Silent())
+
+
+def test_a_scheduler_that_is_gone(dask: Dask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was over stays, what was under way is no failed run."""
+    monkeypatch.setattr("experiments.sweep.cluster._ANSWER_S", LIMIT_S)
+    monkeypatch.setattr("experiments.sweep.cluster._WORKERS_S", LIMIT_S)
+    place, store = tmp_path / "waits", Store(tmp_path / "lost")
+    place.mkdir()
+    tasks = [chore("square", number=2), chore("wait", place=str(place))]
+
+    class Killing(Silent):
+        def advance(self, share: float, text: str) -> None:
+            wait_until(lambda: any(place.iterdir()), "the second run")
+            dask.kill_scheduler()
+
+    dask.add_worker()
+    with pytest.raises(ExperimentError, match="the connection to Dask's scheduler was lost"):
+        sweep(tasks, store, Means(scheduler=dask.address), Killing())
+    assert list(store.done) == [tasks[0].identity]
 
 
 def test_where_no_scheduler_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
