@@ -395,7 +395,8 @@ class NativeSwitch:
         if size in _CELL_FORMATS:
             return memoryview(raw).cast("B").cast(_CELL_FORMATS[size])[:n].tolist()  # type: ignore[call-overload, no-any-return]
         order: Any = "little" if size == 16 else "big"
-        return [int.from_bytes(raw.raw[i : i + size], order) for i in range(0, size * n, size)]
+        data = raw.raw  # a copy of all, each time
+        return [int.from_bytes(data[i : i + size], order) for i in range(0, size * n, size)]
 
     def set_registers(self, register: int, width: int, first: int, values: Sequence[int]) -> None:
         """Writes consecutive cells of a register of `width` bits."""
