@@ -61,6 +61,7 @@ class DcqcnReactionPoint(ReactionPoint):
     def __init__(self, line_rate_bps: float, parameters: DcqcnParameters) -> None:
         self._line_rate_bps = line_rate_bps
         self._parameters = parameters
+        self._least_bps = min(parameters.min_rate_bps, line_rate_bps)
         self.rate_bps = line_rate_bps  # "there is no slow start": 3.1
         self.target_bps = line_rate_bps
         self.alpha = parameters.initial_alpha
@@ -75,7 +76,7 @@ class DcqcnReactionPoint(ReactionPoint):
     def on_cnp(self, cnp: Cnp, now_s: float) -> None:
         # Eq. 1. The cut takes the old alpha.
         self.target_bps = self.rate_bps
-        self.rate_bps = max(self.rate_bps * (1 - self.alpha / 2), self._parameters.min_rate_bps)
+        self.rate_bps = max(self.rate_bps * (1 - self.alpha / 2), self._least_bps)
         g = self._parameters.g
         self.alpha = (1 - g) * self.alpha + g
         self._reset(now_s)  # Reset(Timer, ByteCounter, T, BC, AlphaTimer)

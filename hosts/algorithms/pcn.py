@@ -32,7 +32,7 @@ REC_RATE_UNIT_BPS = 1e6
 class PcnWeights(Parameters):
     """Section 5's names. Section 6.2 recommends w_min = 0.1 / flows, w_max = 0.5 and T = the largest RTT."""
 
-    w_min: float = parameter(1 / 128, "number", "PCN's least weight of an increase", least=1e-6, most=1)
+    w_min: float = parameter(1 / 128, "number", "PCN's least weight of an increase", least=1e-6, most=1 - 1e-6)
     w_max: float = parameter(0.5, "number", "PCN's largest weight of an increase", least=1e-6, most=1)
     period_s: float = parameter(50e-6, "time", "PCN's CNP period", name="T", least=1e-6, most=1)
     phase_spread: float = parameter(

@@ -56,6 +56,7 @@ class PcnXReactionPoint(PcnReactionPoint):
     def __init__(self, line_rate_bps: float, parameters: PcnXParameters) -> None:
         super().__init__(line_rate_bps, parameters)
         self._beta = parameters.beta
+        self._least_bps = REC_RATE_UNIT_BPS * (1 - parameters.w_min)  # that of line 6: products would end at 0
         self._before_bps = line_rate_bps
         self._period_s = parameters.period_s
         self._silence_s = parameters.silence * parameters.period_s
@@ -88,10 +89,8 @@ class PcnXReactionPoint(PcnReactionPoint):
             super().on_cnp(cnp, now_s)
             return
         about_bps = min(self.rate_bps, then_bps)
-        if cnp.rec_rate_bps < about_bps:
-            self.rate_bps *= cnp.rec_rate_bps / about_bps * (1 - self._w_min)
-        else:
-            self.rate_bps *= 1 - self._beta
+        share = cnp.rec_rate_bps / about_bps * (1 - self._w_min) if cnp.rec_rate_bps < about_bps else 1 - self._beta
+        self.rate_bps = max(self.rate_bps * share, self._least_bps)
         self.w = self._w_min
 
 

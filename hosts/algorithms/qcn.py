@@ -64,6 +64,7 @@ class QcnReactionPoint(ReactionPoint):
     def __init__(self, line_rate_bps: float, parameters: QcnParameters) -> None:
         self._line_rate_bps = line_rate_bps
         self._parameters = parameters
+        self._least_bps = min(parameters.min_rate_bps, line_rate_bps)
         self.rate_bps = line_rate_bps
         self.target_bps = line_rate_bps
         self.timer_cycles = 0
@@ -74,7 +75,7 @@ class QcnReactionPoint(ReactionPoint):
         # Eq. 2
         if not (parameters.keep_target and self.timer_s is not None and self.timer_cycles == self.byte_cycles == 0):
             self.target_bps = self.rate_bps
-        self.rate_bps = max(self.rate_bps * (1 - parameters.g_d * cnm.feedback), parameters.min_rate_bps)
+        self.rate_bps = max(self.rate_bps * (1 - parameters.g_d * cnm.feedback), self._least_bps)
         # "After a rate decrease, both Byte Counter and Timer are reset."
         self.timer_cycles = self.byte_cycles = 0
         self.timer_s = now_s + parameters.timer_s

@@ -32,6 +32,7 @@ class QcnTReactionPoint(ReactionPoint):
     def __init__(self, line_rate_bps: float, parameters: QcnTParameters) -> None:
         self._line_rate_bps = line_rate_bps
         self._parameters = parameters
+        self._least_bps = min(parameters.min_rate_bps, line_rate_bps)
         self.rate_bps = line_rate_bps
         self.target_bps = line_rate_bps
         self.timer_cycles = 0
@@ -41,7 +42,7 @@ class QcnTReactionPoint(ReactionPoint):
         # Eq. 2 of QCN
         if not (parameters.keep_target and self.timer_s is not None and self.timer_cycles == 0):
             self.target_bps = self.rate_bps
-        self.rate_bps = max(self.rate_bps * (1 - parameters.g_d * cnm.feedback), parameters.min_rate_bps)
+        self.rate_bps = max(self.rate_bps * (1 - parameters.g_d * cnm.feedback), self._least_bps)
         self.timer_cycles = 0
         self.timer_s = now_s + parameters.timer_s
 

@@ -347,7 +347,7 @@ def test_a_run_may_take_so_long(
         (["fig13", "--scheme", "qcn-t"], "fig13: there are no runs of qcn-t"),
         (["dumbbell", "--set", "w_min=0.01,0.01"], "w_min=0.01 is given twice"),
         (["dumbbell", "--set", "w_mon=1"], "no parameter 'w_mon'. Did you mean w_min?"),
-        (["dumbbell", "--scheme", "pfc", "--set", "w_min=1"], "w_min is a parameter of pcn"),
+        (["dumbbell", "--scheme", "pfc", "--set", "w_min=0.5"], "w_min is a parameter of pcn"),
         (["dumbbell", "--scheme", "nosuch"], "there is no scheme 'nosuch'"),
     ],
 )

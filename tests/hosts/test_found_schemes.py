@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from hosts.algorithms import Scheme, SchemeError, find_scheme, found, names, schemes
+from hosts.algorithms import Ack, Cnm, Cnp, Mark, Scheme, SchemeError, find_scheme, found, names, schemes
 
 SOURCE = """
 from hosts.algorithms.parameters import Parameters
@@ -122,3 +122,13 @@ def test_a_scheme_s_reference_is_its_name_unless_it_comes_from_a_file() -> None:
     ours = find_scheme("pcn")
     assert isinstance(ours, Scheme)
     assert ours.reference == "pcn"
+
+
+@pytest.mark.parametrize("name", ["dcqcn", "qcn", "qcn-t", "timely"])
+def test_no_least_rate_is_above_the_line_s(name: str) -> None:
+    rp = find_scheme(name).configure({"min_rate_bps": 1e12}).new_rp(10e9)
+    rp.on_start(0.0)
+    rp.on_cnp(Cnp(Mark.CE, 0.0), 1e-3)
+    rp.on_cnm(Cnm(30), 2e-3)
+    rp.on_ack(Ack(1e-3, Mark.CE), 3e-3)
+    assert rp.rate_bps == 10e9
