@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from controller.constants import MAX_QUANTA
 from controller.port_tables import Setting
 from controller.switch import TableAction, TableEntry, TableMatch
+from topologies.lossless import CLASSES
 from topologies.model import Topology
 
 TABLE = "pfc_config"
@@ -16,6 +18,7 @@ TABLE = "pfc_config"
 PFC_CLONE_SESSION = 1
 LOSSLESS_CLASSES = 0b0000_1000  # RoCE data, class 3: of a port that isn't configured
 CLONE_SESSIONS = (PFC_CLONE_SESSION,)
+PFC_BYTES = 64  # of a PFC frame
 QUANTUM_BITS = 512  # IEEE 802.1Qbb: a pause quantum is 512 bit times
 SETTINGS = (
     Setting("xoff", "size", "bytes of an ingress port inside the switch above which it sends PAUSE", 0, 2**32 - 1),
@@ -80,8 +83,9 @@ def quantum_q16_us(rate_bps: float, dilation: float) -> int:
 
 
 def configure(topology: Topology, switch: str, port: int, dilation: float, parameters: Any = None) -> PfcPort:
-    """From the topology's parameters; no scheme says anything about it."""
-    return PfcPort(
+    """From the topology's parameters; no scheme says anything about it. Raises ValueError, also for a PAUSE that is
+    over before it can be sent again: that takes up to the time of the longest frame, and of eight PFC frames."""
+    found = PfcPort(
         port,
         xoff_bytes=round(topology.number("xoff_bytes")),
         xon_bytes=round(topology.number("xon_bytes")),
@@ -89,6 +93,15 @@ def configure(topology: Topology, switch: str, port: int, dilation: float, param
         quantum_q16_us=quantum_q16_us(topology.link_at(switch, port).rate_bps, dilation),
         lossless=lossless(topology),
     )
+    quantum_us = found.quantum_q16_us / 65536
+    wait_us = (topology.number("mtu_bytes") + CLASSES * PFC_BYTES) * 8 / QUANTUM_BITS * quantum_us
+    least = math.ceil(max(2 * wait_us, 1 + wait_us) / quantum_us)
+    if found.quanta < least:
+        raise ValueError(
+            f"a PAUSE of {found.quanta} quanta lasts {found.pause_s * 1e6:.3g} us there, and is over before it can be "
+            f"sent again, behind a frame of {topology.number('mtu_bytes'):g} bytes: pause_quanta {least} or more"
+        )
+    return found
 
 
 def lossless(topology: Topology) -> int:
