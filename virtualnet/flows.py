@@ -20,7 +20,9 @@ MAX_PAYLOAD = 9000
 
 @dataclass(frozen=True)
 class FlowStats:
-    """Counts of one flow, as far as it has come. `bytes` are of frames; times are simulated seconds, None: not yet."""
+    """Counts of one flow, as far as it has come. `bytes` are of frames; times are simulated seconds, None: not yet.
+    `lost_packets`: by faults of links, by a program, by a full queue; what is neither received nor lost is on its way.
+    """
 
     sent_packets: int
     sent_bytes: int
@@ -31,6 +33,7 @@ class FlowStats:
     marked_ce: int
     marked_ue: int
     out_of_order: int
+    lost_packets: int
     cnps_sent: int
     cnps_received: int
     rate_bps: float
@@ -69,7 +72,7 @@ class VirtualFlow:
         self._library.vn_flow_stats(self._handle, self.index, ctypes.byref(raw))
         return FlowStats(
             raw.sent, raw.sent_bytes, raw.sent_payload, raw.received, raw.received_bytes, raw.received_payload,
-            raw.marked_ce, raw.marked_ue, raw.out_of_order, raw.cnps_sent, raw.cnps_received, raw.rate_bps,
+            raw.marked_ce, raw.marked_ue, raw.out_of_order, raw.lost, raw.cnps_sent, raw.cnps_received, raw.rate_bps,
             raw.start_ps / 1e12,
             *(_seconds(time) for time in (raw.ended_ps, raw.first_ps, raw.last_ps, raw.complete_ps)),
         )  # fmt: skip

@@ -16,6 +16,8 @@ from softswitch.native import load_library
 CSRC = Path(__file__).resolve().parent / "csrc"
 FLAGS = (*COMMON_FLAGS, "-fno-semantic-interposition", f"-I{SWITCH_CSRC}", f"-I{HOST_CSRC}", "-lm")
 
+FRAMES: Final = ("flow control", "notifications", "data")
+"""enum vn_frames."""
 NEVER: Final = 2**64 - 1
 CLASSES: Final = 8
 FAILED, UNTIL, BUDGET, FINISHED, RETURN, CALLBACK = range(6)
@@ -77,7 +79,7 @@ class FlowStats(ctypes.Structure):
             (name, _u64)
             for name in (
                 "sent", "sent_bytes", "sent_payload", "received", "received_bytes", "received_payload", "marked_ce",
-                "marked_ue", "out_of_order", "cnps_sent", "cnps_received", "start_ps", "ended_ps", "first_ps",
+                "marked_ue", "out_of_order", "lost", "cnps_sent", "cnps_received", "start_ps", "ended_ps", "first_ps",
                 "last_ps", "complete_ps",
             )
         ],
@@ -99,11 +101,17 @@ class LinkStats(ctypes.Structure):
             (name, _u64)
             for name in (
                 "packets", "bytes", "pause", "resume", "paused_ps", "refused", "expired", "fc_packets", "starved_ps",
-                "output_bytes", "held_max", "held_limit", "held_bytes", "lost",
+                "output_bytes", "held_max", "held_limit", "held_bytes", "lost", "repeated", "overrun",
             )
         ],
         ("pause_by_class", _u64 * CLASSES),
     ]  # fmt: skip
+
+
+class Disturbance(ctypes.Structure):
+    """struct vn_disturbance."""
+
+    _fields_ = [("lose", _u32), ("repeat", _u32), ("late", _u32), ("late_ps", _u64)]
 
 
 class Deadlock(ctypes.Structure):
@@ -143,7 +151,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "vn_set_link": (_int, [_u32, _u64, _bool]),
     "vn_set_pfc": (_int, [_u32, _u32, _u32, _u16, _u64, _u8, _text]),
     "vn_set_credits": (_int, [_u32, _u64, _u64, _u64]),
-    "vn_lose": (_int, [_u32, _bool, _u32]),
+    "vn_disturb": (_int, [_u32, _u32, ctypes.POINTER(Disturbance)]),
     "vn_add_flow": (_i64, [ctypes.POINTER(FlowConfig), _object, _object]),
     "vn_stop_flow": (_int, [_u32]),
     "vn_flow_stats": (_int, [_u32, ctypes.POINTER(FlowStats)]),

@@ -50,7 +50,9 @@ class LinkStats:
 
     `held_max` and `held_limit` concern what came in over it: bytes that one lossless class had inside, and what PFC
     guarantees (XOFF and what can be in flight then), or the buffer that credits share out, in whole blocks of 64 bytes.
-    `held_bytes` is what all of them have inside now. `lost`: frames, by `VirtualNetwork.lose`.
+    `held_bytes` is what all of them have inside now. `lost`, `repeated`: frames, by
+    `VirtualNetwork.disturb`. `overrun`: frames of lossless classes for which there was no room left, after a PAUSE was
+    lost or late.
     """
 
     packets: int
@@ -67,6 +69,8 @@ class LinkStats:
     fc_packets: int = 0
     starved_s: float = 0.0
     lost: int = 0
+    repeated: int = 0
+    overrun: int = 0
     pause_by_class: tuple[int, ...] = (0,) * native.CLASSES
 
 
@@ -244,7 +248,8 @@ class VirtualNetwork(Sources):
         self._calls.append((function, getattr(function, "__qualname__", repr(function))))
 
     def set_link(self, node: str, port: int, *, rate_bps: float | None = None, up: bool | None = None) -> None:
-        """Changes a link, both ways, from now on: its rate, or whether frames may start. Nothing is lost."""
+        """Changes a link, both ways, from now on: its rate, or whether frames may start. Nothing is lost,
+        unless a PAUSE couldn't start in time (`LinkStats.overrun`)."""
         for end in (Endpoint(node, port), self.topology.peer(node, port)):
             link = self._links[end]
             old_rate, old_up = self._rates[link]
@@ -252,11 +257,31 @@ class VirtualNetwork(Sources):
             self._check(self._library.vn_set_link(self._changing(), link, round(new[0]), new[1]))
             self._rates[link] = new
 
-    def lose(self, node: str, port: int, *, every: int, flow_control: bool) -> None:
-        """Of what `node` sends by `port`, every `every`th flow control packet that arrives from now on is lost, or
-        every `every`th other frame; 0: none. With credits alone. Raises VirtualError."""
+    def disturb(
+        self,
+        node: str,
+        port: int,
+        frames: Literal["flow control", "notifications", "data"],
+        *,
+        lose: int = 0,
+        repeat: int = 0,
+        late: int = 0,
+        late_s: float = 0.0,
+    ) -> None:
+        """Faults of one kind of frames among those that `node` sends by `port`, from now on: of those that arrive,
+        every `lose`th is lost, every `repeat`th comes twice, every `late`th takes effect `late_s` later, as does what
+        follows it meanwhile; 0: none. Notifications are CNPs, CNMs and ACKs. Data are never late and come once; so do
+        notifications where links have credits, which their senders have paid for. Raises VirtualError."""
+        if frames not in native.FRAMES:
+            raise VirtualError(f"frames {frames!r}: there are flow control, notifications and data")
+        for name, every in (("lose", lose), ("repeat", repeat), ("late", late)):
+            if every < 0:
+                raise VirtualError(f"{name}: {every}: every so many, or 0")
+        if not late_s >= 0:
+            raise VirtualError(f"late_s: {late_s:g} s: not before it comes")
+        by = native.Disturbance(lose, repeat, late, picoseconds(late_s))
         link = self._links[Endpoint(node, port)]
-        self._check(self._library.vn_lose(self._changing(), link, flow_control, every))
+        self._check(self._library.vn_disturb(self._changing(), link, native.FRAMES.index(frames), ctypes.byref(by)))
 
     def capture(self, node: str, port: int, path: Path) -> None:
         """Writes every frame that leaves `node` by `port` to a pcap file, from now until the network is closed; the
@@ -342,7 +367,7 @@ class VirtualNetwork(Sources):
         return LinkStats(
             raw.packets, raw.bytes, raw.pause, raw.resume, raw.paused_ps / 1e12, raw.refused, raw.held_max,
             raw.held_limit, raw.expired, raw.output_bytes, raw.held_bytes, raw.fc_packets, raw.starved_ps / 1e12,
-            raw.lost, tuple(raw.pause_by_class),
+            raw.lost, raw.repeated, raw.overrun, tuple(raw.pause_by_class),
         )  # fmt: skip
 
     def deadlock(self) -> Deadlock | None:

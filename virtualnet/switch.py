@@ -73,11 +73,19 @@ class VirtualSwitch:
         self.native.close()
 
     def insert(self, entries: Iterable[TableEntry | CloneSession]) -> None:
-        """Raises SwitchError."""
+        """Raises SwitchError, as do the next two."""
+        self._write(entries, p4r.Update.INSERT)
+
+    def modify(self, entries: Iterable[TableEntry | CloneSession]) -> None:
+        self._write(entries, p4r.Update.MODIFY)
+
+    def delete(self, entries: Iterable[TableEntry | CloneSession]) -> None:
+        self._write(entries, p4r.Update.DELETE)
+
+    def _write(self, entries: Iterable[TableEntry | CloneSession], kind: p4r.Update.Type.ValueType) -> None:
         for entry in entries:
             try:
-                update = p4r.Update(type=p4r.Update.INSERT, entity=entry.encode(self._program.names))
-                self._state.apply(update)
+                self._state.apply(p4r.Update(type=kind, entity=entry.encode(self._program.names)))
             except (ValueError, RpcError) as error:
                 raise SwitchError(f"{self.name}: {entry}: {error}") from None
 

@@ -179,14 +179,14 @@ def test_in_any_network_all_arrives_and_all_credits_come_back(data: st.DataObjec
     with TemporaryDirectory() as directory:
         with VirtualNetwork(topology, PFC_ONLY, response_s=response_s) as network:
             for end in ends(topology):
-                network.lose(end.node, end.port, every=every, flow_control=True)
+                network.disturb(end.node, end.port, "flow control", lose=every)
             assert with_flows(network, flows).run(until_s=2, finish=True)
             assert [flow.stats().received_payload for flow in network.flows.values()] == [f.size_bytes for f in flows]
             assert nothing_inside(network)
             buffer = int(topology.number("buffer_bytes"))
             for end in ends(topology):
                 assert network.link_stats(end.node, end.port).held_max <= buffer
-                network.lose(end.node, end.port, every=0, flow_control=True)
+                network.disturb(end.node, end.port, "flow control", lose=0)
             network.run(until_s=network.now_s + 2.2 * period_s(1e9))
             for end in ends(topology):
                 network.capture(end.node, end.port, Path(directory) / str(end))
@@ -282,12 +282,12 @@ def test_lost_flow_control_packets_stop_nothing_for_longer_than_a_period() -> No
     it goes on, and all of it arrives."""
     with VirtualNetwork(by_credits(chain(1)), PFC_ONLY) as network:
         flow = network.add_flow(FlowSpec(1, "h0", "r0", size_bytes=3_000_000))
-        network.lose("s0", 1, every=1, flow_control=True)
+        network.disturb("s0", 1, "flow control", lose=1)
         network.run(until_s=1e-3)
         assert flow.stats().sent_packets == AHEAD // blocks(MTU)
         assert flow.stats().received_packets == AHEAD // blocks(MTU)
         assert network.link_stats("s0", 1).lost > 8
-        network.lose("s0", 1, every=0, flow_control=True)
+        network.disturb("s0", 1, "flow control", lose=0)
         network.run(until_s=1e-3 + period_s(10e9) + 3e-6)
         assert flow.stats().sent_packets > AHEAD // blocks(MTU)
         assert network.run(until_s=0.1, finish=True)
@@ -303,12 +303,12 @@ def test_one_lost_flow_control_packet_changes_little(which: int) -> None:
             network.add_flow(FlowSpec(1, "h0", "r0", size_bytes=1_000_000))
             network.run(until_s=100e-6)
             if lost:
-                network.lose("s0", 1, every=lost, flow_control=True)
+                network.disturb("s0", 1, "flow control", lose=lost)
                 for _ in range(1000):
                     network.run(until_s=network.now_s + 1e-7)
                     if network.link_stats("s0", 1).lost:
                         break
-                network.lose("s0", 1, every=0, flow_control=True)
+                network.disturb("s0", 1, "flow control", lose=0)
                 assert network.link_stats("s0", 1).lost == 1
             assert network.run(until_s=0.1, finish=True)
             assert network.link_stats("h0", 0).held_max <= BUFFER
@@ -322,19 +322,19 @@ def test_credits_of_lost_data_come_back(tmp_path: Path) -> None:
     topology = by_credits(chain(1), buffer_bytes=500 * BLOCK)
     with VirtualNetwork(topology, PFC_ONLY) as network:
         flow = network.add_flow(FlowSpec(1, "h0", "r0"))
-        network.lose("h0", 0, every=10, flow_control=False)
+        network.disturb("h0", 0, "data", lose=10)
         network.run(until_s=10 * period_s(10e9))
         stats = flow.stats()
         lost = network.link_stats("h0", 0).lost
         assert lost * blocks(MTU) > 3 * 500
         assert stats.sent_packets - stats.received_packets - lost < 5
         assert network.link_stats("h0", 0).held_max <= 500 * BLOCK
-        network.lose("h0", 0, every=1, flow_control=False)
+        network.disturb("h0", 0, "data", lose=1)
         network.run(until_s=network.now_s + period_s(10e9))
         before = flow.stats().sent_packets
         network.run(until_s=network.now_s + 4 * period_s(10e9))
         assert flow.stats().sent_packets - before == 4 * (500 // blocks(MTU))
-        network.lose("h0", 0, every=0, flow_control=False)
+        network.disturb("h0", 0, "data", lose=0)
         network.stop_flow(1)
         network.run(until_s=network.now_s + 3 * period_s(10e9))
         network.capture("h0", 0, tmp_path / "out")
@@ -352,12 +352,12 @@ def test_acknowledgements_need_credits_of_their_own_lane() -> None:
     timely = find_scheme("timely").configure({"segment_bytes": 1000})
     with VirtualNetwork(by_credits(chain(1)), timely) as network:
         flow = network.add_flow(FlowSpec(1, "h0", "r0", size_bytes=5_000_000))
-        network.lose("s0", 2, every=1, flow_control=True)
+        network.disturb("s0", 2, "flow control", lose=1)
         network.run(until_s=3e-2)
         back = network.link_stats("r0", 0)
         assert flow.stats().received_packets > 4000
         assert back.packets - back.fc_packets == AHEAD - blocks(MTU) + 1  # a block each, until a long frame has no room
-        network.lose("s0", 2, every=0, flow_control=True)
+        network.disturb("s0", 2, "flow control", lose=0)
         network.run(until_s=6e-2)
         back = network.link_stats("r0", 0)
         assert flow.stats().received_packets == 5000
@@ -371,11 +371,11 @@ def test_messages_that_a_switch_makes_use_nobody_s_credits() -> None:
     with VirtualNetwork(topology, find_scheme("qcn").configure({"q_eq_bytes": 1000, "sample_bytes": 3000})) as network:
         with_flows(network, [FlowSpec(i, f"h{i}", "r0", size_bytes=1_000_000) for i in range(4)])
         waiting = network.sample(10e-6, [network.queue_packets("s0", 1, 7), network.held_bytes("s0", 1, 7)])
-        network.lose("h0", 0, every=1, flow_control=True)
+        network.disturb("h0", 0, "flow control", lose=1)
         assert network.run(until_s=0.5, finish=True)
         assert waiting.values[:, 0].max() > blocks(MTU)
         assert waiting.values[:, 1].max() == 0
-        network.lose("h0", 0, every=0, flow_control=True)
+        network.disturb("h0", 0, "flow control", lose=0)
         network.run(until_s=network.now_s + 0.1)
         assert waiting.values[-1, 0] == 0
         assert nothing_inside(network)
@@ -472,7 +472,7 @@ def test_both_orders_of_events_and_both_forms_of_a_program_agree(scheme: str, ou
     for queues, inplace in orders:
         with VirtualNetwork(topology, find_scheme(scheme).configure(), queues=queues, inplace=inplace) as network:
             for end in ends(topology):
-                network.lose(end.node, end.port, every=7, flow_control=True)
+                network.disturb(end.node, end.port, "flow control", lose=7)
             assert with_flows(network, flows).run(until_s=0.5, finish=True)
             network.run(until_s=0.501)
             assert nothing_inside(network)
@@ -511,8 +511,6 @@ def test_what_can_not_be() -> None:
     network = VirtualNetwork(by_credits(star(2), buffer_bytes=1088), PFC_ONLY, payload_bytes=1100)
     with network, pytest.raises(VirtualError, match="a frame that no lane's buffer has room for"):
         network.add_flow(FlowSpec(1, "h0", "r0"))
-    with VirtualNetwork(star(2), PFC_ONLY) as network, pytest.raises(VirtualError, match="no link with credits"):
-        network.lose("h0", 0, every=1, flow_control=True)
 
 
 def test_live_networks_refuse_it_and_so_do_programs_that_emulate_pfc() -> None:

@@ -36,9 +36,6 @@ struct vn_lane {
 struct vn_lanes {
     uint32_t buffer; /* of each lane, blocks */
     uint64_t interval, period;
-    struct {
-        uint32_t every, seen;
-    } loss[2]; /* of flow control packets; of others */
     struct vn_lane at[VN_CLASSES];
 };
 
@@ -218,40 +215,18 @@ void vn_credit_departed(struct vn_net *net, uint32_t number, uint32_t class, uin
 
 /* ---- what arrives ---- */
 
-int vn_lose(struct vn_net *net, uint32_t number, bool flow_control, uint32_t every)
-{
-    if (number >= net->n_links || !net->links[number].credits) return refuse(net, -EINVAL, "no link with credits");
-    net->links[number].lanes->loss[!flow_control].every = every;
-    net->links[number].lanes->loss[!flow_control].seen = 0;
-    return 0;
-}
+bool vn_credit_is_flow_control(const uint8_t *frame) { return wire_load16(frame + WIRE_TYPE) == FC_TYPE; }
 
-static bool is_lost(struct vn_link *link, bool flow_control)
-{
-    uint32_t every = link->lanes->loss[!flow_control].every;
-    if (every == 0 || ++link->lanes->loss[!flow_control].seen % every != 0) return false;
-    link->lost++;
-    return true;
-}
-
-void vn_credit_arrival(struct vn_net *net, const struct vn_rx_port *rx, uint32_t number, uint32_t id)
+void vn_credit_arrival(struct vn_net *net, const struct vn_rx_port *rx, uint32_t number, uint32_t id, uint64_t late)
 {
     struct vn_link *link = vn_link_of(net, number);
     struct vn_packet *packet = vn_packet_at(net, id);
-    bool flow_control = wire_load16(vn_frame(net, packet) + WIRE_TYPE) == FC_TYPE;
-    if (is_lost(link, flow_control)) {
-        if (flow_control) net->flow_control--;
-        vn_packet_free(net, id);
-        return;
-    }
     uint32_t class = packet->class, n = blocks(packet->bytes);
-    if (flow_control) {
+    if (vn_credit_is_flow_control(vn_frame(net, packet))) {
         uint32_t word = wire_load32(vn_frame(net, packet) + FC_WORD);
         class = word >> 12 & 15;
         link->lanes->at[class].received = word >> 16 & FC_MASK;
-        vn_fifo_push(net, &link->arrived, id);
-        if (net->response == 0) vn_credit_effect(net, number);
-        else vn_at(net, net->now + net->response, VN_EV_PFC, number);
+        vn_flow_control_arrived(net, number, id, late);
     } else {
         vn_deliver(net, rx, number, id);
         /* After the packet is in its buffer: no flow control packet may count it as received and its place as free. */

@@ -10,6 +10,7 @@
 #include "fabric.c"
 #include "pfc.c"
 #include "credit.c"
+#include "faults.c"
 #include "deadlock.c"
 #include "nic.c"
 #include "receive.c"

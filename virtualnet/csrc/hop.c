@@ -19,7 +19,7 @@ void vn_hop_ingress(struct vn_net *net, struct vn_node *node, uint16_t port, uin
     uint32_t link = in_place.egress_spec < SW_MAX_PORTS ? node->out[in_place.egress_spec] : VN_NONE;
     if (in_place.egress_spec == instance->drop_port || link == VN_NONE || in_place.priority >= VN_CLASSES) {
         net->dropped++;
-        vn_packet_free(net, id);
+        vn_packet_lose(net, id);
         return;
     }
     packet->enq_timestamp = (uint32_t)instance->now_us;
@@ -46,6 +46,6 @@ enum vn_verdict vn_hop_egress(struct vn_net *net, struct vn_node *node, uint16_t
     instance->program->inplace->egress(instance, &in_place);
     if (in_place.egress_spec != instance->drop_port) return VN_SEND;
     net->dropped++;
-    vn_packet_free(net, id);
+    vn_packet_lose(net, id);
     return VN_DROPPED;
 }

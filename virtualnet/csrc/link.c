@@ -41,6 +41,26 @@ void vn_transmit(struct vn_net *net, struct vn_link *link, uint32_t id)
 
 static bool is_mac_control(const uint8_t *frame) { return wire_load16(frame + WIRE_TYPE) == WIRE_TYPE_MAC_CONTROL; }
 
+void vn_flow_control_effect(struct vn_net *net, uint32_t number)
+{
+    if (net->links[number].credits) vn_credit_effect(net, number);
+    else vn_pfc_effect(net, number);
+}
+
+void vn_flow_control_arrived(struct vn_net *net, uint32_t number, uint32_t id, uint64_t late)
+{
+    struct vn_link *link = vn_link_of(net, number);
+    uint64_t at = net->now + net->response + late;
+    if (at < link->effect_at) at = link->effect_at;
+    vn_fifo_push(net, &link->arrived, id);
+    if (at == net->now && link->arrived.packets == 1) {
+        vn_flow_control_effect(net, number);
+    } else {
+        link->effect_at = at;
+        vn_at(net, at, VN_EV_PFC, number);
+    }
+}
+
 void vn_deliver(struct vn_net *net, const struct vn_rx_port *rx, uint32_t link, uint32_t id)
 {
     struct vn_packet *packet = vn_packet_at(net, id);
@@ -60,7 +80,9 @@ void vn_arrival(struct vn_net *net, uint32_t number, uint32_t id)
     uint32_t link = rx->out_link ^ 1;
     rx->head++;
     rx->n--;
-    if (__builtin_expect(rx->credits, 0)) vn_credit_arrival(net, rx, link, id);
-    else if (is_mac_control(vn_frame(net, vn_packet_at(net, id)))) vn_pfc_arrived(net, link, id);
+    if (__builtin_expect(rx->special, 0)) {
+        if (net->links[link].faults != NULL) vn_fault_arrival(net, rx, link, id);
+        else vn_credit_arrival(net, rx, link, id, 0);
+    } else if (is_mac_control(vn_frame(net, vn_packet_at(net, id)))) vn_flow_control_arrived(net, link, id, 0);
     else vn_deliver(net, rx, link, id);
 }

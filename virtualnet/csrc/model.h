@@ -29,6 +29,7 @@ enum vn_flow_control {
     VN_OWN, /* a packet that the switch made: not counted with credits, which nobody has used for it */
 };
 struct vn_lanes;  /* see credit.c */
+struct vn_faults; /* see faults.c */
 struct vn_inputs; /* see round_robin.h */
 struct vn_output; /* see fabric.c */
 
@@ -85,7 +86,7 @@ struct vn_rx_port {
     uint32_t node, from;        /* the port's node; its neighbour, where out_link ^ 1 starts */
     uint64_t delay;             /* of out_link ^ 1 */
     uint16_t port;
-    bool host, credits; /* credits: of out_link ^ 1 */
+    bool host, special; /* special: out_link ^ 1 has credits or faults */
 };
 
 /* One direction of a cable; link ^ 1 is the other one. It starts at a port with its queues. The first cache line has what
@@ -104,14 +105,17 @@ struct vn_link {
     bool fabric;                      /* behind the scheduler there is a fabric and an `output` buffer */
     uint8_t last_class;               /* class of the latest departure */
     bool credits;                     /* flow control by credits: `lanes` is set */
+    bool overruns;                    /* PAUSE that stops what comes over it may be lost or late: see faults.c */
 
     FILE *capture __attribute__((aligned(64)));
     struct vn_inputs *inputs; /* the queues of each input; of a class's `queue`, only `packets` is then used. NULL with FIFO */
     struct vn_output *output; /* NULL: packets leave from the scheduler */
     struct vn_lanes *lanes;   /* NULL: no credits */
+    struct vn_faults *faults; /* NULL: none yet */
     uint64_t rate_bps;
     struct vn_fifo control; /* sent first: flow-control frames, CNPs, ACKs */
-    struct vn_fifo arrived; /* flow-control frames that await the response time */
+    struct vn_fifo arrived; /* flow-control frames that await the response time ... */
+    uint64_t effect_at;     /* ... and when the last one of them takes effect */
     uint32_t to;
     uint16_t to_port;
     bool to_host;
@@ -120,7 +124,8 @@ struct vn_link {
     struct vn_class classes[VN_CLASSES];
 
     uint64_t refresh, pause[VN_CLASSES], resume, paused_ps, refused, expired;
-    uint64_t fc_packets, starved_ps, lost; /* with credits, see vn_link_stats */
+    uint64_t fc_packets, starved_ps; /* with credits, see vn_link_stats */
+    uint64_t lost, repeated, overrun;
     uint16_t quanta;
     uint8_t mac[6];
     uint64_t limit[VN_CLASSES];      /* XOFF plus headroom, or the buffer: the most that the ingress occupancy can be */
@@ -189,7 +194,7 @@ struct vn_flow {
     uint8_t mark;      /* the worst mark since the last ACK: 0, UE or CE */
     _Alignas(64) uint8_t cnp[VN_TEMPLATE_BYTES];
     uint8_t ack[VN_TEMPLATE_BYTES];
-    uint64_t timer, out_of_order; /* seldom needed */
+    uint64_t timer, out_of_order, lost; /* seldom needed */
     uint32_t n_ackreqs;
 } __attribute__((aligned(64)));
 

@@ -89,7 +89,7 @@ static bool rx_ports_init(struct vn_net *net)
             .delay = in->delay,
             .port = in->to_port,
             .host = in->to_host,
-            .credits = in->credits,
+            .special = in->credits || in->faults != NULL,
         };
         in->rx_port = (uint32_t)(rx - net->rx_ports);
     }
@@ -166,6 +166,7 @@ void vn_destroy(struct vn_net *net)
         free(net->links[i].inputs);
         free(net->links[i].output);
         free(net->links[i].lanes);
+        free(net->links[i].faults);
     }
     for (uint32_t i = 0; i < net->n_samplers; i++) {
         free(net->samplers[i].sources);
@@ -322,6 +323,7 @@ int vn_set_link(struct vn_net *net, uint32_t number, uint64_t rate_bps, bool up)
     struct vn_link *link = &net->links[number];
     set_rate(link, rate_bps);
     link->up = up;
+    if (!up) net->links[number ^ 1].overruns = true; /* a PAUSE that is to go by it comes late */
     /* The headroom of either direction may have grown. */
     for (uint32_t i = 0; i < 2; i++) {
         if (net->links[number ^ i].lossless != 0) vn_pfc_limits(net, number ^ i);

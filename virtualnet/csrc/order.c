@@ -29,15 +29,13 @@ static inline void dispatch(struct vn_net *net, struct vn_event event)
         if (net->rx_ports[id].n > 1) vn_at(net, vn_in_flight_at(&net->rx_ports[id], 1)->due, VN_EV_ARRIVAL, id);
         vn_arrival(net, id, vn_in_flight_at(&net->rx_ports[id], 0)->packet);
         break;
-    case VN_EV_PFC:
-        if (net->links[id].credits) vn_credit_effect(net, id);
-        else vn_pfc_effect(net, id);
-        break;
+    case VN_EV_PFC: vn_flow_control_effect(net, id); break;
     case VN_EV_EXPIRY: vn_pfc_expiry(net, id / VN_CLASSES, id % VN_CLASSES); break;
     case VN_EV_REFRESH:
         if (net->links[id / VN_CLASSES].credits) vn_credit_timer(net, id / VN_CLASSES, id % VN_CLASSES);
         else vn_pfc_refresh(net, id / VN_CLASSES, id % VN_CLASSES);
         break;
+    case VN_EV_LATE: vn_fault_late(net, id); break;
     case VN_EV_FABRIC: vn_fabric_ready(net, id); break;
     case VN_EV_CROSSED: vn_fabric_crossed(net, id); break;
     case VN_EV_RETURN:

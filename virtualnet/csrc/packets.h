@@ -50,6 +50,14 @@ static inline void vn_packet_free(struct vn_net *net, uint32_t id)
     net->in_use--;
 }
 
+/* Frees a packet that goes no further; its flow counts it. */
+static inline void vn_packet_lose(struct vn_net *net, uint32_t id)
+{
+    const struct vn_packet *packet = vn_packet_at(net, id);
+    if (packet->data) net->flows[packet->flow].lost++;
+    vn_packet_free(net, id);
+}
+
 static inline void vn_fifo_push(struct vn_net *net, struct vn_fifo *fifo, uint32_t id)
 {
     if (fifo->packets++ != 0) vn_packet_at(net, fifo->tail)->next = id;

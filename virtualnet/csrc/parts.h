@@ -13,6 +13,9 @@ static bool vn_order_init(struct vn_net *); /* false: the run has failed */
 /* Starts to send the packet now, and schedules its arrival. The link must be free. */
 SW_ALWAYS void vn_transmit(struct vn_net *, struct vn_link *, uint32_t id);
 SW_ALWAYS void vn_arrival(struct vn_net *, uint32_t rx, uint32_t id); /* of the port's first frame in flight */
+/* Takes a flow-control frame in: it takes effect after the response time and `late`, in the order of arrival. */
+static void vn_flow_control_arrived(struct vn_net *, uint32_t link, uint32_t id, uint64_t late);
+static void vn_flow_control_effect(struct vn_net *, uint32_t link);
 /* Gives a frame that isn't flow control to the host or the switch's program. */
 SW_ALWAYS void vn_deliver(struct vn_net *, const struct vn_rx_port *, uint32_t link, uint32_t id);
 
@@ -45,7 +48,6 @@ static uint64_t vn_output_bytes(const struct vn_link *, uint32_t class); /* in t
 /* A packet enters the ingress occupancy. Not static: a test calls it without a packet. */
 void vn_pfc_admitted(struct vn_net *, uint32_t in_link, uint32_t priority, uint32_t bytes);
 static void vn_pfc_departed(struct vn_net *, uint32_t in_link, uint32_t priority, uint32_t bytes);
-static void vn_pfc_arrived(struct vn_net *, uint32_t link, uint32_t id);
 static void vn_pfc_effect(struct vn_net *, uint32_t link);
 static void vn_pfc_expiry(struct vn_net *, uint32_t link, uint32_t priority);
 static void vn_pfc_refresh(struct vn_net *, uint32_t link, uint32_t priority);
@@ -57,8 +59,9 @@ static void vn_credit_limits(struct vn_net *, uint32_t link); /* frames have bec
 static void vn_credit_sent(struct vn_net *, struct vn_link *, uint32_t class, uint32_t id); /* the frame has started */
 static void vn_credit_admitted(struct vn_net *, uint32_t in_link, uint32_t class, uint32_t bytes);
 static void vn_credit_departed(struct vn_net *, uint32_t in_link, uint32_t class, uint32_t bytes);
-/* Any frame that arrives over a link with credits. */
-static void vn_credit_arrival(struct vn_net *, const struct vn_rx_port *, uint32_t link, uint32_t id);
+/* Any frame that arrives over a link with credits. `late`: as vn_flow_control_arrived. */
+static void vn_credit_arrival(struct vn_net *, const struct vn_rx_port *, uint32_t link, uint32_t id, uint64_t late);
+static bool vn_credit_is_flow_control(const uint8_t *frame);
 static void vn_credit_effect(struct vn_net *, uint32_t link);
 static void vn_credit_timer(struct vn_net *, uint32_t link, uint32_t class);
 /* How long the class has been without credits for a frame by now, picoseconds. */
@@ -68,6 +71,12 @@ static uint64_t vn_credit_closed_since(const struct vn_link *, uint32_t class); 
 static uint32_t vn_credit_blocks(uint32_t bytes); /* that a frame takes */
 /* With so many blocks held, the lane has room for any frame. */
 static bool vn_credit_would_do(const struct vn_net *, const struct vn_link *, uint64_t held);
+
+/* ---- faults.c: links with faults ---- */
+static void vn_fault_arrival(struct vn_net *, const struct vn_rx_port *, uint32_t link, uint32_t id);
+static void vn_fault_late(struct vn_net *, uint32_t link);
+/* Whether there is no room for the packet, where a lost or late PAUSE let more come in than headroom is for. */
+static bool vn_fault_overrun(struct vn_net *, uint32_t in_link, uint32_t class, uint32_t id);
 
 /* ---- nic.c ---- */
 /* Builds the flow's next packet; in receive.c. */

@@ -92,14 +92,6 @@ void vn_pfc_refresh(struct vn_net *net, uint32_t number, uint32_t class)
     if (link->pause_sent[class] + link->refresh == net->now) send_pause(net, number, class);
 }
 
-void vn_pfc_arrived(struct vn_net *net, uint32_t number, uint32_t id)
-{
-    struct vn_link *link = vn_link_of(net, number);
-    vn_fifo_push(net, &link->arrived, id);
-    if (net->response == 0) vn_pfc_effect(net, number);
-    else vn_at(net, net->now + net->response, VN_EV_PFC, number);
-}
-
 /* Applies a PAUSE or RESUME to one class of link `number`. */
 static void apply(struct vn_net *net, uint32_t number, uint32_t class, uint32_t quanta)
 {

@@ -65,7 +65,7 @@ static uint32_t *rules_truncate_to(struct visit *visit, uint32_t id) { return &p
 static void rules_drop(struct visit *visit, uint32_t id)
 {
     visit->net->dropped++;
-    vn_packet_free(visit->net, id);
+    vn_packet_lose(visit->net, id);
 }
 
 /* VirtualSwitch refuses programs with digests. */
@@ -175,7 +175,7 @@ enum vn_verdict vn_phv_egress(struct vn_net *net, struct vn_node *node, uint16_t
     if (verdict != RULES_SEND) return verdict == RULES_RECIRCULATED ? VN_RECIRCULATED : VN_DROPPED;
     if (node->out[port] == VN_NONE) {
         net->dropped++;
-        vn_packet_free(net, id);
+        vn_packet_lose(net, id);
         return VN_DROPPED;
     }
     restore_headroom(net, id);

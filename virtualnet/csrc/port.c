@@ -10,8 +10,7 @@ void vn_port_admit(struct vn_net *net, uint32_t number, uint32_t id, uint32_t cl
     struct vn_link *link = vn_link_of(net, number);
     vn_packet_at(net, id)->enq_qdepth = vn_scheduler_waiting(link, class) & 0x7ffffu; /* bit<19> */
     if (!vn_scheduler_admit(net, link, class, id)) {
-        link->refused++;
-        vn_packet_free(net, id);
+        vn_packet_lose(net, id);
         return;
     }
     if (link->fabric) vn_fabric_grant(net, link, number);

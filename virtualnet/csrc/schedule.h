@@ -16,6 +16,7 @@ enum vn_kind {
     VN_EV_PFC,     /* id: link. A flow-control frame that arrived over it takes effect */
     VN_EV_EXPIRY,  /* id: link and class. The PAUSE expires */
     VN_EV_REFRESH, /* id: link and class. The PAUSE is sent again; with credits, a flow control packet */
+    VN_EV_LATE,    /* id: link. A late notification is delivered */
     VN_EV_FABRIC,  /* id: link. The fabric can take the next packet for this output */
     VN_EV_CROSSED, /* id: link. A packet has crossed the fabric */
     VN_EV_RETURN,  /* id: vn_return_at's number */
@@ -34,6 +35,7 @@ static inline uint32_t vn_node_of(const struct vn_net *net, enum vn_kind kind, u
     case VN_EV_CROSSED:
     case VN_EV_PORT: return net->links[id].node;
     case VN_EV_ARRIVAL: return net->rx_ports[id].node;
+    case VN_EV_LATE:
     case VN_EV_PFC: return net->links[id].to;
     case VN_EV_EXPIRY: return net->links[id / VN_CLASSES].node;
     case VN_EV_REFRESH: return net->links[id / VN_CLASSES].to;

@@ -24,14 +24,18 @@ struct vn_departure {
 /* Packets in the queue. */
 SW_ALWAYS uint32_t vn_scheduler_waiting(const struct vn_link *link, uint32_t class) { return link->classes[class].queue.packets; }
 
-/* Queues a packet. False: the queue is full, and the packet is the caller's. */
+/* Queues a packet. False: there is no room, and the packet is the caller's. */
 SW_ALWAYS bool vn_scheduler_admit(struct vn_net *net, struct vn_link *link, uint32_t class, uint32_t id)
 {
     struct vn_packet *packet = vn_packet_at(net, id);
     struct vn_class *to = &link->classes[class];
     const struct vn_link *in = vn_link_of(net, packet->in_link);
     uint8_t lossless = in->classes[class].lossless;
-    if (!lossless && in->lossless != 0 && to->queued_bytes + packet->bytes > VN_LOSSY_LIMIT) return false;
+    if (!lossless && in->lossless != 0 && to->queued_bytes + packet->bytes > VN_LOSSY_LIMIT) {
+        link->refused++;
+        return false;
+    }
+    if (__builtin_expect(in->overruns, 0) && vn_fault_overrun(net, packet->in_link, class, id)) return false;
     if (!link->round_robin) {
         vn_fifo_push(net, &to->queue, id);
     } else {

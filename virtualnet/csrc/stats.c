@@ -23,6 +23,7 @@ int vn_flow_stats(const struct vn_net *net, uint32_t number, struct vn_flow_stat
         .marked_ce = flow->marked_ce,
         .marked_ue = flow->marked_ue,
         .out_of_order = flow->out_of_order,
+        .lost = flow->lost,
         .cnps_sent = flow->cnps_sent,
         .cnps_received = flow->cnps_received,
         .start_ps = flow->start,
@@ -51,6 +52,8 @@ int vn_link_stats(const struct vn_net *net, uint32_t number, struct vn_link_stat
         .fc_packets = link->fc_packets,
         .starved_ps = link->starved_ps,
         .lost = link->lost,
+        .repeated = link->repeated,
+        .overrun = link->overrun,
     };
     const struct vn_link *back = &net->links[number ^ 1]; /* PFC frames over `link` pause what comes in over this one */
     memcpy(out->pause_by_class, link->pause, sizeof link->pause);

@@ -64,7 +64,7 @@ int64_t vn_add_host(struct vn_net *, const uint8_t ip[4]);
 int64_t vn_add_link(struct vn_net *, uint32_t a, uint16_t port_a, uint32_t b, uint16_t port_b, uint64_t rate_bps,
                     uint64_t delay_ps);
 /* Rate and state of the direction `link` from now on. A frame that has started leaves at the old rate; a link that is down
- * starts no frame, and drops none. */
+ * starts no frame, and drops none. But a PAUSE that it keeps back may be late, see `overrun`. */
 int vn_set_link(struct vn_net *, uint32_t link, uint64_t rate_bps, bool up);
 
 /* PFC at the switch where `link` ends. xoff, xon: thresholds in bytes on the link's ingress occupancy; quanta: pause time of a PAUSE,
@@ -75,8 +75,15 @@ int vn_set_pfc(struct vn_net *, uint32_t link, uint32_t xoff, uint32_t xon, uint
 /* Credits on both directions of a cable, instead of PFC: see credit.c. buffer_bytes: of each lane at either end. A lane's flow control
  * packets are at least interval_ps apart where it is credits that cause them, and at most period_ps. */
 int vn_set_credits(struct vn_net *, uint32_t link, uint64_t buffer_bytes, uint64_t interval_ps, uint64_t period_ps);
-/* From now on every `every`th flow control packet over this link, or every `every`th other frame, is lost; 0: none. */
-int vn_lose(struct vn_net *, uint32_t link, bool flow_control, uint32_t every);
+
+/* Faults of what arrives over a link, from now on: every `lose`th frame of this kind is lost, every `repeat`th comes twice, every
+ * `late`th takes effect late_ps later; 0: none. See faults.c. */
+enum vn_frames { VN_FLOW_CONTROL, VN_NOTIFICATIONS, VN_DATA, VN_FRAMES }; /* notifications: CNPs, CNMs, ACKs */
+struct vn_disturbance {
+    uint32_t lose, repeat, late;
+    uint64_t late_ps;
+};
+int vn_disturb(struct vn_net *, uint32_t link, enum vn_frames, const struct vn_disturbance *);
 
 struct vn_flow_config {
     uint32_t src, dst; /* hosts */
@@ -102,6 +109,7 @@ int vn_stop_flow(struct vn_net *, uint32_t flow);
 struct vn_flow_stats {
     uint64_t sent, sent_bytes, sent_payload; /* packets; bytes of frames; payload */
     uint64_t received, received_bytes, received_payload, marked_ce, marked_ue, out_of_order;
+    uint64_t lost; /* packets: by faults, programs, full queues */
     uint64_t cnps_sent, cnps_received; /* received: CNMs, too */
     uint64_t start_ps, ended_ps, first_ps, last_ps, complete_ps; /* VN_NEVER: not yet */
     double rate_bps;
@@ -123,7 +131,8 @@ struct vn_link_stats {
     uint64_t held_max; /* largest ingress occupancy of one lossless class, bytes */
     uint64_t held_limit; /* XOFF plus headroom, or, with credits, the buffer */
     uint64_t held_bytes; /* ingress occupancy now, of all lossless classes */
-    uint64_t lost; /* by vn_lose */
+    uint64_t lost, repeated; /* by vn_disturb */
+    uint64_t overrun; /* frames of lossless classes that found more than held_limit inside, after a PAUSE was lost or late */
     uint64_t pause_by_class[VN_CLASSES]; /* `pause`, by the class that is paused */
 };
 int vn_link_stats(const struct vn_net *, uint32_t link, struct vn_link_stats *);
