@@ -1,0 +1,209 @@
+"""Plays a scenario, and says what of it can't be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from functools import lru_cache, partial
+from typing import Any
+
+from cycles import buffers_can_wait_in_a_circle
+from faults import Faults
+from scenario import Scenario
+
+from controller.programs import Program
+from topologies.errors import LabError
+from topologies.lossless import CREDITS, PFC
+from topologies.model import Endpoint, FlowSpec
+from virtualnet import VirtualNetwork
+from virtualnet.flows import VirtualFlow
+from virtualnet.network import Deadlock
+from virtualnet.switch import LoadedProgram, load
+
+INSIDE = ("waiting_packets", "waiting_bytes", "held_bytes", "slots_used", "flow_bytes")
+"""Registers of our programs that count what is inside a switch."""
+BY_ENTRY = ("flow_bytes",)
+"""Those that count a packet where its port has an entry, as it comes and again as it goes: when entries come or go
+meanwhile, they are off from then on."""
+LARGE = ("free_slots", "positions", "occupants", "flow_bytes")
+"""Registers with a cell for each flow: too large to be compared each time."""
+DRAIN_S = 10.0
+"""Whatever is inside leaves within that: a frame at the slowest rate, a PAUSE of 65,535 quanta there."""
+
+PROBE_S = {PFC: 0.5, CREDITS: 0.06}
+"""The longest PAUSE there is; two periods after which credits are told again at the slowest link."""
+
+
+@dataclass(frozen=True)
+class Played:
+    """How a scenario ended. `state` is all that a second run has to agree about."""
+
+    violations: tuple[str, ...]
+    state: dict[str, Any]
+    facts: dict[str, Any]
+
+
+def violations(scenario: Scenario) -> tuple[tuple[str, ...], dict[str, Any]]:
+    """Of the scenario played twice, and what it had in it."""
+    first = play(scenario)
+    found = list(first.violations)
+    second = play(scenario, **scenario.variant)
+    for name, value in first.state.items():
+        if second.state.get(name) != value:
+            found.append(f"again as {scenario.variant}: {name} was {value}, is {second.state.get(name)}")
+    return tuple(found), first.facts
+
+
+def play(scenario: Scenario, **options: Any) -> Played:
+    """Raises LabError where the network is refused before it runs."""
+    found: list[str] = []
+    with VirtualNetwork(
+        scenario.topology,
+        scenario.scheme,
+        program=_loaded(scenario.program or scenario.scheme.scheme.program, options.get("inplace", True)),
+        seed=scenario.seed,
+        payload_bytes=scenario.payload_bytes,
+        response_s=scenario.response_s,
+        **options,
+    ) as network:
+        for flow in scenario.flows:
+            network.add_flow(flow)
+        faults = Faults(network)
+        network.on_rate = partial(_watch_rate, network, found)
+        for fault in scenario.faults:
+            network.at(fault.time_s, partial(faults.happen, fault.what, fault.arguments))
+        try:
+            network.run(until_s=scenario.faults_end_s)
+            faults.end()
+            network.run(until_s=scenario.stop_s)
+            for number in network.flows:
+                network.stop_flow(number)
+            deadlock = _drain(network)
+            found += _at_the_end(network, faults, deadlock)
+            if deadlock is None and network.totals().packets == 0:
+                found += _probe(network)
+        except LabError as error:
+            return Played((*found, f"{type(error).__name__}: {error}"), {}, {})
+        return Played(tuple(found), _state(network), _facts(network, faults, deadlock))
+
+
+@lru_cache
+def _loaded(program: str, inplace: bool) -> LoadedProgram:
+    return load(Program.find(program, native=True), inplace)
+
+
+def _watch_rate(network: VirtualNetwork, found: list[str], flow: VirtualFlow, now_s: float) -> None:
+    rate, line = flow.rp.rate_bps, network.topology.link_at(flow.spec.src, 0).rate_bps
+    if not 0 < rate <= line * (1 + 1e-9) and len(found) < 5:
+        found.append(f"flow {flow.spec.id} at {now_s * 1e6:.3f} us: its RP's rate is {rate:g} bit/s of {line:g}")
+
+
+def _drain(network: VirtualNetwork) -> Deadlock | None:
+    """Until nothing is on its way, or what is never will be again."""
+    step_s, end_s = 1e-3, network.now_s + DRAIN_S
+    buffered = any(switch.output for switch in network.topology.switches)
+    while network.totals().packets and network.now_s < end_s - 1e-9:  # it counts in picoseconds
+        if not buffered and (deadlock := network.deadlock()):
+            return deadlock
+        network.run(until_s=min(network.now_s + step_s, end_s))
+        step_s *= 2
+    return None
+
+
+def _ends(network: VirtualNetwork) -> Iterator[Endpoint]:
+    for link in network.topology.links:
+        yield from (link.a, link.b)
+
+
+def _at_the_end(network: VirtualNetwork, faults: Faults, deadlock: Deadlock | None) -> Iterator[str]:
+    links = {end: network.link_stats(end.node, end.port) for end in _ends(network)}
+    flows = [flow.stats() for flow in network.flows.values()]
+    totals = network.totals()
+    buffered = any(switch.output for switch in network.topology.switches)
+    for end, stats in links.items():
+        if stats.held_max > stats.held_limit:
+            yield f"{end}: {stats.held_max} bytes were inside of what it sent, {stats.held_limit} may be"
+        if stats.overrun and not faults.halts:
+            yield f"{end}: {stats.overrun} frames overran its far end, though no PAUSE was lost or late"
+    lost = sum(stats.lost_packets for stats in flows)
+    explained = sum(stats.lost + stats.overrun + stats.refused for stats in links.values())
+    if lost and not (faults.destroys or lost <= explained):
+        yield f"{lost} data packets are lost, {explained} by faults"
+    if totals.bad_frames or totals.stray_frames:
+        yield f"{totals.bad_frames} bad frames, {totals.stray_frames} stray ones"
+    if not lost and any(stats.out_of_order for stats in flows):
+        yield f"packets are out of order: {[stats.out_of_order for stats in flows]}"
+    if deadlock is not None:
+        yield from _of_the_deadlock(network, deadlock)
+        return
+    if totals.packets:
+        if not (buffered and buffers_can_wait_in_a_circle(network.topology)):
+            yield f"{totals.packets} packets are inside {DRAIN_S:g} s after the last flow stopped, and no deadlock is"
+        return
+    for number, stats in enumerate(flows):
+        if stats.sent_packets != stats.received_packets + stats.lost_packets:
+            came = f"{stats.received_packets} came, {stats.lost_packets} are lost"
+            yield f"flow {number}: {stats.sent_packets} packets sent, {came}"
+    for end, stats in links.items():
+        if stats.held_bytes or stats.output_bytes:
+            yield f"{end}: {stats.held_bytes} bytes held, {stats.output_bytes} in its output buffer: of nothing"
+    # A packet that finds no room was counted at ingress, before.
+    full = any(stats.overrun or stats.refused for stats in links.values())
+    for name, switch in network.switches.items() if not full else ():
+        for register in set(INSIDE) & set(switch.registers()) - set(BY_ENTRY if faults.forgot else ()):
+            cells = switch.read_registers(register)
+            if any(cells):
+                left = {i: value for i, value in enumerate(cells) if value}
+                yield f"{name}: {register} counts what isn't there: {left}"
+
+
+def _of_the_deadlock(network: VirtualNetwork, deadlock: Deadlock) -> Iterator[str]:
+    if not buffers_can_wait_in_a_circle(network.topology):
+        yield f"{deadlock} But no buffers can wait for each other"
+    network.run(until_s=network.now_s + 1e-3)
+    after = network.deadlock()
+    if after is None or not set(deadlock.circle) <= {*after.circle} or after.since_s != deadlock.since_s:
+        yield f"{deadlock} A millisecond later: {after}"
+
+
+def _probe(network: VirtualNetwork) -> Iterator[str]:
+    """All gates are open, all links up, all entries there: three packets from each host to the next one arrive."""
+    names = [host.name for host in network.topology.hosts]
+    classes = sorted({flow.spec.traffic_class for flow in network.flows.values()})
+    probes = []
+    for i, (src, dst) in enumerate(zip(names, [*names[1:], names[0]], strict=True)):
+        size = 3 * network._payload_bytes
+        spec = FlowSpec(1000 + i, src, dst, network.now_s, size, traffic_class=classes[i % len(classes)])
+        probes.append(network.add_flow(spec))
+    network.run(until_s=network.now_s + PROBE_S[network.topology.flow_control])
+    for probe in probes:
+        stats = probe.stats()
+        if (stats.received_packets, stats.lost_packets) != (3, 0):
+            yield f"{probe.spec.src} to {probe.spec.dst}, afterwards: 3 packets sent, {stats.received_packets} came"
+
+
+def _state(network: VirtualNetwork) -> dict[str, Any]:
+    return {
+        "totals": asdict(replace(network.totals(), packets_most=0)),
+        "flows": [asdict(flow.stats()) for flow in network.flows.values()],
+        "links": [asdict(network.link_stats(end.node, end.port)) for end in _ends(network)],
+        "registers": {
+            name: {
+                register: switch.read_registers(register) for register in switch.registers() if register not in LARGE
+            }
+            for name, switch in network.switches.items()
+        },
+    }
+
+
+def _facts(network: VirtualNetwork, faults: Faults, deadlock: Deadlock | None) -> dict[str, Any]:
+    links = [network.link_stats(end.node, end.port) for end in _ends(network)]
+    return {
+        "events": network.totals().events,
+        "pauses": sum(stats.pause for stats in links),
+        "lost": sum(flow.stats().lost_packets for flow in network.flows.values()),
+        "overrun": sum(stats.overrun for stats in links),
+        "deadlock": deadlock is not None,
+        "marked": sum(flow.stats().marked_ce + flow.stats().marked_ue for flow in network.flows.values()),
+        "notifications": sum(flow.stats().cnps_received for flow in network.flows.values()),
+    }

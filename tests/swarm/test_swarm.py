@@ -1,0 +1,140 @@
+"""A short run of the swarm, and that each of its invariants can be violated."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import cycles
+import play
+import swarm
+from faults import Faults
+from scenario import Fault, Scenario, draw
+
+from hosts.algorithms import find_scheme
+from hosts.algorithms.pcn import PcnReactionPoint
+from topologies.model import FlowSpec
+from topologies.star import star
+from topologies.two_pods import two_pods
+
+pytestmark = pytest.mark.long
+SEEDS = range(200)
+DEADLOCKED = 5277
+
+
+@pytest.mark.parametrize("block", range(0, len(SEEDS), 25))
+def test_a_few_hundred_scenarios(block: int) -> None:
+    seeds = SEEDS[block : block + 25]
+    found = [(seed, wrong) for seed in seeds if (wrong := swarm.judged(draw(seed))[0])]
+    assert not found
+
+
+def test_a_scenario_is_its_seed_s() -> None:
+    assert str(draw(7)) == str(draw(7))
+    assert len({str(draw(seed)) for seed in range(50)}) == 50
+
+
+def test_a_block_says_whose_seed_was_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    def judge(scenario: Scenario) -> tuple[tuple[str, ...], dict[str, Any]]:
+        return (("it was wrong",) if scenario.seed == 3 else ()), {"events": 5, "lost": scenario.seed}
+
+    monkeypatch.setattr(swarm, "violations", judge)
+    found = swarm.block(1, 4, "")
+    assert [(seed, text) for seed, _, text in found["violations"]] == [(3, "it was wrong")]
+    assert found["facts"] == {"events": 4, "lost": 4, "events in all": 20}
+
+
+def simple(*faults: Fault) -> Scenario:
+    """Two senders, one receiver, PCN."""
+    base = replace(draw(0), variant={}, program=None, payload_bytes=1000, response_s=0.0)
+    flows = tuple(FlowSpec(i, f"h{i}", "r0", size_bytes=200_000) for i in range(2))
+    return replace(
+        base,
+        topology=star(2, xoff_bytes=50e3),
+        scheme=find_scheme("pcn").configure(),
+        flows=flows,
+        faults=faults,
+        faults_end_s=300e-6,
+        stop_s=600e-6,
+    )
+
+
+def only(scenario: Scenario) -> str:
+    """Its violations, as one text."""
+    return "\n".join(swarm.judged(scenario)[0])
+
+
+def test_the_simple_one_is_right() -> None:
+    assert only(simple()) == ""
+
+
+def test_entries_that_stay_away_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Faults, "restore", lambda self, name: None)
+    assert "h0 to h1, afterwards: 3 packets sent, 0 came" in only(simple(Fault(250e-6, "forget_routes", ("s0",))))
+
+
+def test_a_link_that_stays_down_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Faults, "end", lambda self: None)
+    monkeypatch.setattr(play, "DRAIN_S", 0.1)
+    assert "packets are inside" in only(simple(Fault(50e-6, "link_down", ("r0", 0))))
+
+
+def test_losses_that_no_fault_explains_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def forget(self: Faults, name: str, what: list[Any]) -> None:
+        self._network.switches[name].delete(reversed(what))
+        self._gone[name] = what
+
+    monkeypatch.setattr(Faults, "_forget", forget)
+    assert "data packets are lost, 0 by faults" in only(simple(Fault(50e-6, "forget_routes", ("s0",))))
+
+
+def test_a_second_run_that_differs_is_noticed() -> None:
+    assert "again as {'pfc': False}: totals was" in only(replace(simple(), variant={"pfc": False}))
+
+
+def test_a_rate_above_the_line_s_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def rise(self: PcnReactionPoint, cnp: Any, now_s: float) -> None:
+        self.rate_bps = 1e12
+
+    monkeypatch.setattr(PcnReactionPoint, "on_cnp", rise)
+    assert "its RP's rate is 1e+12 bit/s" in only(simple())
+
+
+def test_what_raises_is_a_violation(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(PcnReactionPoint, "on_cnp", lambda self, cnp, now_s: 1 / 0)
+    assert "ZeroDivisionError" in only(simple())
+
+
+def test_an_overrun_without_a_late_pause_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def disturb(self: Faults, *arguments: Any) -> None:
+        self._network.disturb(*arguments[:3], lose=1)
+
+    monkeypatch.setattr(Faults, "disturb", disturb)
+    slow = replace(simple(), topology=star(2, xoff_bytes=5e3))
+    faults = tuple(Fault(0.0, "disturb", ("s0", port, "flow control")) for port in (1, 2))
+    assert "overran its far end, though no PAUSE was lost or late" in only(replace(slow, faults=faults))
+
+
+def test_a_deadlock_where_none_can_be_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert swarm.judged(draw(DEADLOCKED)) == ((), swarm.judged(draw(DEADLOCKED))[1])
+    assert swarm.judged(draw(DEADLOCKED))[1]["deadlock"]
+    monkeypatch.setattr(play, "buffers_can_wait_in_a_circle", lambda topology: False)
+    assert "But no buffers can wait for each other" in only(draw(DEADLOCKED))
+
+
+def test_a_deadlock_that_is_not_found_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(play.VirtualNetwork, "deadlock", lambda self: None)
+    monkeypatch.setattr(play, "DRAIN_S", 0.05)
+    assert "and no deadlock is" in only(draw(DEADLOCKED))
+
+
+def test_where_buffers_can_wait_in_a_circle() -> None:
+    """Where packets go up and down again, none; in a ring of seven."""
+    assert not cycles.buffers_can_wait_in_a_circle(two_pods())
+    assert cycles.buffers_can_wait_in_a_circle(draw(DEADLOCKED).topology)
