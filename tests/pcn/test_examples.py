@@ -76,7 +76,7 @@ class Machine:
             assert process.stdout is not None
             said, codes = "", {0}
             try:
-                if ENDLESS.match(line) and "--help" not in line:
+                if ENDLESS.match(line) and "--help" not in line and "--list" not in line:
                     said = process.stdout.readline()
                     os.killpg(process.pid, signal.SIGINT)
                     codes = {0, 128 + signal.SIGINT}
