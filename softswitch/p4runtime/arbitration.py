@@ -100,9 +100,10 @@ class Arbitration:
             role.sessions.append(session)
         session.election_id = election_id
         if election_id is not None and (role.highest is None or election_id >= role.highest):
-            changed = role.primary is not session or election_id != role.highest
+            config = message.role.config if scope is not None else None
+            changed = role.primary is not session or election_id != role.highest or config != role.config
             role.primary, role.highest = session, election_id
-            role.config, role.scope = (message.role.config, scope) if scope is not None else (None, None)
+            role.config, role.scope = config, scope
             if changed:
                 self._notify(name, role, [s for s in role.sessions if s is not session])
             self._notify(name, role, [session])

@@ -74,7 +74,9 @@ class Arrays:
         first, n = _cells("meter", array, message)
         if message.HasField("counter_data"):
             raise RpcError(UNIMPLEMENTED, f"meter {array.name}: colour counters are not implemented")
-        value = meter_config(f"meter {array.name}", message.config) if message.HasField("config") else None
+        value = None
+        if message.HasField("config"):
+            value = meter_config(f"meter {array.name}", message.config, array.single_rate)
         old = [self._native.meter(array.index, index) for index in range(first, first + n)]
 
         def write(values: Iterable[MeterConfig | None]) -> None:
@@ -101,13 +103,16 @@ class Arrays:
                 yield entity
 
 
-def meter_config(what: str, config: p4r.MeterConfig) -> MeterConfig:
-    """A two-rate three-colour configuration. Raises RpcError INVALID_ARGUMENT."""
+def meter_config(what: str, config: p4r.MeterConfig, single_rate: bool) -> MeterConfig:
+    """A two-rate three-colour configuration; of a single-rate two-colour meter both rates are the same. Raises RpcError
+    INVALID_ARGUMENT."""
     rates = (config.cir, config.cburst, config.pir, config.pburst)
     if min(rates) < 0 or config.eburst:
         raise RpcError(INVALID_ARGUMENT, f"{what}: rates and bursts must not be negative, and eburst not be set")
     if config.cir > config.pir:
         raise RpcError(INVALID_ARGUMENT, f"{what}: cir {config.cir} exceeds pir {config.pir}")
+    if single_rate and (config.cir, config.cburst) != (config.pir, config.pburst):
+        raise RpcError(INVALID_ARGUMENT, f"{what} has a single rate: pir and pburst have to be cir and cburst")
     return MeterConfig(*rates)
 
 

@@ -14,6 +14,7 @@ from finsy.proto import p4i
 from softswitch.p4runtime import p4data, schema
 from softswitch.p4runtime.actions import to_words
 from softswitch.p4runtime.errors import INVALID_ARGUMENT, UNIMPLEMENTED, RpcError
+from softswitch.p4runtime.replication import MAX_GROUP
 from softswitch.p4runtime.translation import Translations
 from softswitch.program import model
 
@@ -40,6 +41,9 @@ def bind(info: p4i.P4Info, program: model.Program) -> schema.Schema:
 
     What p4c describes in the p4info and then optimises away stays without effect: it is in the schema's `missing`.
     """
+    wanted = info.pkg_info.platform_properties.multicast_group_table_size
+    if wanted > MAX_GROUP:
+        raise RpcError(INVALID_ARGUMENT, f"the p4info asks for {wanted} multicast groups; the switch has {MAX_GROUP}")
     types = Translations(info)
     actions = {action.preamble.id: action for action in info.actions}
     profiles = _by_name(program.profiles)
@@ -127,8 +131,9 @@ def _table(
     if names.get(described.implementation_id) != profile:
         raise RpcError(INVALID_ARGUMENT, f"table {name}: p4info and program differ in its action profile")
     direct_counters = {counter.preamble.id for counter in info.direct_counters}
-    direct_meters = {meter.preamble.id for meter in info.direct_meters}
+    direct_meters = {meter.preamble.id: meter for meter in info.direct_meters}
     resources = described.direct_resource_ids
+    meter = next((number for number in resources if number in direct_meters), 0)
     const = described.is_const_table or (table.has_const_entries and not described.has_initial_entries)
     return schema.Table(
         id=described.preamble.id,
@@ -145,7 +150,8 @@ def _table(
         default_args=() if table.default is None else _words(program, table.default),
         initial=_initial(program, table, const),
         direct_counter=next((number for number in resources if number in direct_counters), 0),
-        direct_meter=next((number for number in resources if number in direct_meters), 0),
+        direct_meter=meter,
+        single_rate=bool(meter) and _single_rate(direct_meters[meter]),
         idle_timeout=table.idle_timeout and described.idle_timeout_behavior == p4i.Table.NOTIFY_CONTROL,
         profile=described.implementation_id,
     )
@@ -285,11 +291,22 @@ def _arrays(
     described: Iterable[p4i.Counter | p4i.Meter], things: Mapping[str, tuple[int, model.Counter | model.Meter]]
 ) -> dict[int, schema.Array]:
     arrays = {}
-    for preamble in (one.preamble for one in described):
-        if preamble.name in things:
-            index, thing = things[preamble.name]
-            arrays[preamble.id] = schema.Array(preamble.id, preamble.name, index, thing.size)
+    for one in described:
+        number, name = one.preamble.id, one.preamble.name
+        if name in things:
+            index, thing = things[name]
+            single_rate = isinstance(one, p4i.Meter) and _single_rate(one)
+            arrays[number] = schema.Array(number, name, index, thing.size, single_rate=single_rate)
     return arrays
+
+
+def _single_rate(described: p4i.Meter | p4i.DirectMeter) -> bool:
+    """Whether a meter has one rate and two colours. Raises RpcError UNIMPLEMENTED for one rate and three colours."""
+    kind = described.spec.type
+    if kind == p4i.MeterSpec.SINGLE_RATE_THREE_COLOR:
+        name = described.preamble.name
+        raise RpcError(UNIMPLEMENTED, f"meter {name}: a single rate with three colours is not implemented")
+    return kind == p4i.MeterSpec.SINGLE_RATE_TWO_COLOR
 
 
 def _register(info: p4i.P4Info, described: p4i.Register, index: int, register: model.Register) -> schema.Register:

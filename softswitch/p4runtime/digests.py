@@ -77,7 +77,8 @@ class Digests:
         """INSERT, MODIFY or DELETE of a DigestEntry."""
         digest = self._schema.digest(message.digest_id)
         config = message.config
-        if config.max_timeout_ns < 0 or config.max_list_size < 0 or config.ack_timeout_ns < 0:
+        negative = config.max_timeout_ns < 0 or config.max_list_size < 0 or config.ack_timeout_ns < 0
+        if negative and kind != p4r.Update.DELETE:  # which considers the id alone
             raise RpcError(INVALID_ARGUMENT, f"digest {digest.name}: the configuration has a negative number")
         with self._lock:
             old = self._active.get(digest.id)

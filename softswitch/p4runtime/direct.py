@@ -54,7 +54,7 @@ class DirectResources:
         table, entry = self._tables.find(message.table_entry)
         if message.HasField("counter_data"):
             raise RpcError(UNIMPLEMENTED, f"table {table.name}: colour counters of meters are not implemented")
-        value = meter_config(f"table {table.name}", message.config) if message.HasField("config") else None
+        value = meter_config(table.label, message.config, table.single_rate) if message.HasField("config") else None
         old = self._tables.meter(table, entry)
         self._tables.set_meter(table, entry, value)
         return functools.partial(self._tables.set_meter, table, entry, old)

@@ -12,7 +12,13 @@ from finsy.proto import p4r
 from softswitch.native import REFER_GROUP, REFER_MEMBER
 from softswitch.p4runtime import actions
 from softswitch.p4runtime.actions import Call
-from softswitch.p4runtime.errors import INVALID_ARGUMENT, PERMISSION_DENIED, UNIMPLEMENTED, RpcError
+from softswitch.p4runtime.errors import (
+    INVALID_ARGUMENT,
+    PERMISSION_DENIED,
+    RESOURCE_EXHAUSTED,
+    UNIMPLEMENTED,
+    RpcError,
+)
 from softswitch.p4runtime.schema import Profile
 
 MEMBER, GROUP, SET = "action_profile_member_id", "action_profile_group_id", "action_profile_action_set"
@@ -93,7 +99,7 @@ class Reference:
         if profile.max_group_size and size > profile.max_group_size:
             raise RpcError(INVALID_ARGUMENT, f"{where}: a group holds at most {profile.max_group_size}, not {size}")
         if sum(times for _, times in calls) > profile.limit:
-            raise RpcError(INVALID_ARGUMENT, f"{where}: weights of more than {profile.limit}")
+            raise RpcError(RESOURCE_EXHAUSTED, f"{where}: weights of more than {profile.limit}")
         return cls(profile, SET, calls=tuple(calls), size=size, message=kept)
 
 

@@ -6,11 +6,12 @@ Source: P4Runtime specification, "PacketReplicationEngineEntry". Writes return w
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from finsy.proto import p4r
 
 from softswitch.native import NativeSwitch, Replica
+from softswitch.p4runtime.bytestring import encode
 from softswitch.p4runtime.errors import (
     ALREADY_EXISTS,
     INVALID_ARGUMENT,
@@ -28,7 +29,7 @@ MAX_GROUP = 0xFFFF  # standard_metadata.mcast_grp is a bit<16>
 
 
 class Replication:
-    """The clone sessions and multicast groups of one pipeline. They keep the client's own messages."""
+    """The clone sessions and multicast groups of one pipeline. They keep the client's messages."""
 
     def __init__(self, native: NativeSwitch) -> None:
         self._native = native
@@ -96,6 +97,7 @@ class Replication:
         self._native.clone_session(session, replicas, message.packet_length_bytes)
         kept = p4r.CloneSessionEntry()
         kept.CopyFrom(message)
+        _make_canonical(kept.replicas)
         self._sessions[session] = kept
 
     def _write_group(self, kind: p4r.Update.Type.ValueType, message: p4r.MulticastGroupEntry) -> Undo:
@@ -115,6 +117,7 @@ class Replication:
         self._native.multicast_group(group, _replicas(f"multicast group {group}", message.replicas))
         kept = p4r.MulticastGroupEntry()
         kept.CopyFrom(message)
+        _make_canonical(kept.replicas)
         self._groups[group] = kept
 
 
@@ -137,6 +140,13 @@ def _replicas(what: str, messages: Sequence[p4r.Replica]) -> list[Replica]:
     if len(set(replicas)) != len(replicas):
         raise RpcError(INVALID_ARGUMENT, f"{what}: two replicas have the same port and instance")
     return replicas
+
+
+def _make_canonical(messages: Iterable[p4r.Replica]) -> None:
+    """Gives ports their shortest strings: what is read is canonical, whatever was written."""
+    for message in messages:
+        if message.WhichOneof("port_kind") == "port":
+            message.port = encode(int.from_bytes(message.port, "big"))
 
 
 def _replica(what: str, message: p4r.Replica) -> Replica:

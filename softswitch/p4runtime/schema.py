@@ -89,7 +89,7 @@ class InitialEntry:
 
 @dataclass(frozen=True)
 class Table:
-    """A table. `actions` by p4info id, `by_index` by C's index."""
+    """A table. `actions` by p4info id, `by_index` by C's index. `single_rate`: of its direct meter, as of an Array."""
 
     id: int
     name: str
@@ -106,6 +106,7 @@ class Table:
     initial: tuple[InitialEntry, ...]
     direct_counter: int = 0
     direct_meter: int = 0
+    single_rate: bool = False
     idle_timeout: bool = False
     profile: int = 0
 
@@ -164,12 +165,13 @@ class Profile:
 
 @dataclass(frozen=True)
 class Array:
-    """An indexed counter or meter."""
+    """An indexed counter or meter. `single_rate`: a meter with one rate and two colours."""
 
     id: int
     name: str
     index: int
     size: int
+    single_rate: bool = field(default=False, kw_only=True)
 
 
 @dataclass(frozen=True)

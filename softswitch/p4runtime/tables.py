@@ -14,7 +14,8 @@ from finsy.proto import p4r
 from softswitch.native import PROGRAM_DEFAULT, Counter, MeterConfig, NativeError, NativeSwitch
 from softswitch.p4runtime import actions, matches
 from softswitch.p4runtime.actions import Call
-from softswitch.p4runtime.arrays import fill_meter, meter_config
+from softswitch.p4runtime.arrays import fill_meter
+from softswitch.p4runtime.entry_fields import check_write, counter_of, meter_of
 from softswitch.p4runtime.errors import (
     ALREADY_EXISTS,
     INVALID_ARGUMENT,
@@ -89,7 +90,7 @@ class Tables:
             raise RpcError(PERMISSION_DENIED, f"table {table.name} has const entries")
         if not table.fields:
             raise RpcError(INVALID_ARGUMENT, f"table {table.name} has no key, so only a default entry")
-        _check_write(table, message)
+        check_write(table, message)
         key = matches.pack(table, message.match, message.priority)
         if key in state.entries:
             raise RpcError(ALREADY_EXISTS, f"table {table.name} has an entry with this key")
@@ -97,7 +98,7 @@ class Tables:
             raise RpcError(INVALID_ARGUMENT, f"table {table.name}: the entry has no action")
         call = self._call(table, message.action, default=False)
         entry = Entry(-1, key, call, False, message.controller_metadata, message.metadata, message.idle_timeout_ns)
-        direct = Direct(_counter(message) if message.HasField("counter_data") else None, _meter(table, message))
+        direct = Direct(counter_of(message) if message.HasField("counter_data") else None, meter_of(table, message))
         self._add(state, entry, direct)
         return functools.partial(self._remove, state, entry)
 
@@ -105,14 +106,16 @@ class Tables:
         """MODIFY of a TableEntry or a default entry."""
         state = self._state(message)
         table = state.table
-        _check_write(table, message)
+        check_write(table, message)
         if message.is_default_action:
             return self._modify_default(state, message)
+        if table.const and message.HasField("action"):
+            raise RpcError(PERMISSION_DENIED, f"table {table.name} has const entries")
         entry = self._entry(state, message)
-        if (table.const or entry.const) and message.HasField("action"):
+        if entry.const and message.HasField("action"):
             raise RpcError(PERMISSION_DENIED, f"table {table.name}: the action of a const entry cannot change")
         call = self._call(table, message.action, default=False) if message.HasField("action") else None
-        meter = _meter(table, message)
+        meter = meter_of(table, message)
         undo = self._restorer(state, entry)
         if call is not None:
             self._set_call(state, entry, call)
@@ -121,7 +124,7 @@ class Tables:
             entry.idle_timeout_ns = message.idle_timeout_ns
             self.timers.watch(table, entry)
         if message.HasField("counter_data"):
-            self.set_counter(table, entry, _counter(message))
+            self.set_counter(table, entry, counter_of(message))
         self.set_meter(table, entry, meter)
         return undo
 
@@ -133,8 +136,10 @@ class Tables:
             raise RpcError(INVALID_ARGUMENT, f"table {table.name}: the default entry is always there; use MODIFY")
         if message.is_const:
             raise RpcError(INVALID_ARGUMENT, f"table {table.name}: is_const must be false in a write")
+        if table.const:
+            raise RpcError(PERMISSION_DENIED, f"table {table.name} has const entries")
         entry = self._entry(state, message)
-        if table.const or entry.const:
+        if entry.const:
             raise RpcError(PERMISSION_DENIED, f"table {table.name}: the entry is const")
         direct = self._direct(table, entry)
         self._remove(state, entry)
@@ -194,10 +199,9 @@ class Tables:
 
     def set_meter(self, table: Table, entry: Entry, value: MeterConfig | None) -> None:
         """Writes an entry's direct meter, if it has one."""
+        _check_meter(table, entry, value)
         if _metered(table, entry):
             self._native.set_table_meter(table.index, entry.handle, value)
-        elif value is not None:
-            raise RpcError(UNIMPLEMENTED, f"table {table.name}: the default entry's direct meter is not implemented")
 
     def _direct(self, table: Table, entry: Entry) -> Direct:
         return Direct(self.counter(table, entry), self.meter(table, entry))
@@ -266,13 +270,14 @@ class Tables:
         if table.const_default and not (reset and message.HasField("counter_data")):
             raise RpcError(PERMISSION_DENIED, f"table {table.name}: the default action is const")
         call = None if reset else self._call(table, message.action, default=True)
-        meter = _meter(table, message)
+        meter = meter_of(table, message)
+        _check_meter(table, entry, meter)
         undo = self._restorer(state, entry)
         self._set_call(state, entry, call)
         entry.controller_metadata = 0 if reset else message.controller_metadata
         entry.metadata = b"" if reset else message.metadata
         if message.HasField("counter_data"):
-            self.set_counter(table, entry, _counter(message))
+            self.set_counter(table, entry, counter_of(message))
         elif reset:
             self.set_counter(table, entry, Counter(0, 0))
         self.set_meter(table, entry, meter)
@@ -284,7 +289,7 @@ class Tables:
                 raise RpcError(INVALID_ARGUMENT, f"table {state.table.name}: a default entry has no match or priority")
             entries = iter([state.default])
         elif query.match:
-            entries = iter([self._entry(state, query)])
+            entries = iter(self._matching(state, query))
         else:
             entries = iter(list(state.entries.values()))
         wanted = query.action if query.action.WhichOneof("type") and query.action != _ANY_ACTION else None
@@ -296,6 +301,16 @@ class Tables:
                 and (not query.metadata or entry.metadata == query.metadata)
             ):
                 yield entry
+
+    def _matching(self, state: TableState, query: p4r.TableEntry) -> list[Entry]:
+        """The entries with a query's match: of every priority, where it gives none."""
+        if query.priority or not state.table.prioritised:
+            return [self._entry(state, query)]
+        wanted = matches.pack(state.table, query.match, 1, known=True)
+        found = [entry for key, entry in state.entries.items() if key._replace(priority=1) == wanted]
+        if not found:
+            raise RpcError(NOT_FOUND, f"table {state.table.name} has no entry with this match")
+        return found
 
     def _entity(self, table: Table, entry: Entry, counter: bool, meter: bool) -> p4r.Entity:
         entity = p4r.Entity()
@@ -387,40 +402,14 @@ def _program_default(table: Table) -> Call | None:
     return None if action is None else Call(action, table.default_args)
 
 
-def _check_write(table: Table, message: p4r.TableEntry) -> None:
-    """What an INSERT or MODIFY may not hold, whatever the entry."""
-    where = f"table {table.name}"
-    if message.is_const:
-        raise RpcError(INVALID_ARGUMENT, f"{where}: is_const must be false in a write")
-    if message.HasField("time_since_last_hit"):
-        raise RpcError(INVALID_ARGUMENT, f"{where}: time_since_last_hit must be unset in a write")
-    if message.idle_timeout_ns and (not table.idle_timeout or message.is_default_action):
-        raise RpcError(INVALID_ARGUMENT, f"{where} has no idle timeout for this entry")
-    if message.idle_timeout_ns < 0:
-        raise RpcError(INVALID_ARGUMENT, f"{where}: idle_timeout_ns must not be negative")
-    if message.HasField("counter_data"):
-        if not table.direct_counter:
-            raise RpcError(INVALID_ARGUMENT, f"{where} has no direct counter")
-        if message.counter_data.packet_count < 0 or message.counter_data.byte_count < 0:
-            raise RpcError(INVALID_ARGUMENT, f"{where}: counts must not be negative")
-    if (message.HasField("meter_config") or message.HasField("meter_counter_data")) and not table.direct_meter:
-        raise RpcError(INVALID_ARGUMENT, f"{where} has no direct meter")
-    if message.HasField("meter_counter_data"):
-        raise RpcError(UNIMPLEMENTED, f"{where}: colour counters of meters are not implemented")
-
-
-def _counter(message: p4r.TableEntry) -> Counter:
-    return Counter(message.counter_data.packet_count, message.counter_data.byte_count)
-
-
-def _meter(table: Table, message: p4r.TableEntry) -> MeterConfig | None:
-    if not message.HasField("meter_config"):
-        return None
-    return meter_config(f"table {table.name}", message.meter_config)
-
-
 def _metered(table: Table, entry: Entry) -> bool:
     return bool(table.direct_meter) and entry.handle != DEFAULT_HANDLE
+
+
+def _check_meter(table: Table, entry: Entry, value: MeterConfig | None) -> None:
+    """Raises RpcError UNIMPLEMENTED for a configuration of a meter that the entry lacks."""
+    if value is not None and not _metered(table, entry):
+        raise RpcError(UNIMPLEMENTED, f"table {table.name}: the default entry's direct meter is not implemented")
 
 
 def fill_key(message: p4r.TableEntry, table: Table, entry: Entry) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from conftest import Switch
-from finsy.proto import p4d, p4r, rpc_code
+from conftest import Program, Switch
+from finsy.proto import p4d, p4i, p4r, rpc_code
 from p4rt_client import Client, Names, RefusedError, octets, update
 
 
@@ -135,3 +135,34 @@ def test_indices_and_ids_that_do_not_exist(client: Client, names: Names) -> None
     with pytest.raises(RefusedError) as failure:
         client.read(register_entry=register(names, "cells", 4096))
     assert failure.value.codes == [rpc_code.OUT_OF_RANGE]
+
+
+def test_meters_of_one_rate(empty_switch: Switch, program: Program) -> None:
+    """One with two colours has equal rates; one with three is not offered."""
+    info, names = p4i.P4Info(), program.names
+    info.CopyFrom(program.info)
+    with Client(empty_switch.port) as client:
+        client.arbitrate()
+        for meter in (*info.meters, *info.direct_meters):
+            meter.spec.type = p4i.MeterSpec.SINGLE_RATE_THREE_COLOR
+        with pytest.raises(RefusedError) as failure:
+            client.set_pipeline(info, program.json)
+        assert failure.value.code.name == "UNIMPLEMENTED"
+        for meter in (*info.meters, *info.direct_meters):
+            meter.spec.type = p4i.MeterSpec.SINGLE_RATE_TWO_COLOR
+        client.set_pipeline(info, program.json)
+        cell = p4r.MeterEntry(meter_id=names.id("meters", "limits"), config={"cir": 1, "cburst": 2, "pir": 1})
+        cell.index.index = 1
+        entry = names.entry("policing", {"src_addr": 7}, names.action("police"))
+        entry.meter_config.pir = 5
+        direct = p4r.DirectMeterEntry(table_entry=names.entry("policing", {"src_addr": 7}), config={"pburst": 5})
+        assert code_of(client, meter_entry=cell) == rpc_code.INVALID_ARGUMENT
+        assert code_of(client, "INSERT", table_entry=entry) == rpc_code.INVALID_ARGUMENT
+        cell.config.pburst = 2
+        entry.meter_config.cir = 5
+        client.modify(meter_entry=cell)
+        client.insert(table_entry=entry)
+        assert code_of(client, direct_meter_entry=direct) == rpc_code.INVALID_ARGUMENT
+        cell.ClearField("config")
+        (found,) = client.read(meter_entry=cell)
+        assert (found.config.cir, found.config.pburst) == (1, 2)

@@ -7,7 +7,7 @@ import time
 import pytest
 from conftest import Program, Switch, running_switch
 from finsy.proto import p4r, rpc_code
-from p4rt_client import Client, Names
+from p4rt_client import Client, Names, RefusedError, update
 
 from softswitch.clock import ManualClock
 
@@ -149,6 +149,21 @@ def test_lists_acknowledgements_and_timeouts(client: Client, names: Names, switc
     for source in (1, 5, 2, 3):
         learn(switch, source)
     assert sources(client.receive()) == [1, 2, 3], "what was acknowledged may come again, the rest not"
+
+
+def test_what_a_digest_is_refused_for(client: Client, names: Names) -> None:
+    def code_of(kind: str, entry: p4r.DigestEntry) -> int:
+        with pytest.raises(RefusedError) as failure:
+            client.write(update(kind, digest_entry=entry))
+        return failure.value.codes[0]
+
+    plain, negative = digest(names), digest(names, max_list_size=-1)
+    assert code_of("MODIFY", plain) == code_of("DELETE", plain) == rpc_code.NOT_FOUND
+    assert code_of("INSERT", negative) == rpc_code.INVALID_ARGUMENT
+    client.insert(digest_entry=plain)
+    assert code_of("INSERT", plain) == rpc_code.ALREADY_EXISTS
+    assert code_of("INSERT", p4r.DigestEntry(digest_id=7)) == rpc_code.NOT_FOUND
+    client.delete(digest_entry=negative)  # DELETE considers the id alone
 
 
 def test_a_list_is_sent_when_its_time_has_come(client: Client, names: Names, switch: Switch) -> None:

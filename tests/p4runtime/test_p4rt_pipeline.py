@@ -140,6 +140,16 @@ def test_bad_configurations(fresh: Client, program: Program, action: str) -> Non
     assert fresh.get_pipeline() is None
 
 
+def test_platform_properties(fresh: Client, program: Program) -> None:
+    info = p4i.P4Info()
+    info.CopyFrom(program.info)
+    wanted = info.pkg_info.platform_properties
+    wanted.multicast_group_table_size = 65535
+    fresh.set_pipeline(info, program.json)
+    wanted.multicast_group_table_size = 65536
+    assert code_of(fresh, info, program.json) == grpc.StatusCode.INVALID_ARGUMENT
+
+
 def test_what_the_compiler_removed(fresh: Client, program: Program, names: Names) -> None:
     more = p4i.P4Info()
     more.CopyFrom(program.info)

@@ -142,6 +142,7 @@ def test_oneshots_live(p: Probes) -> None:
     refused(INVALID, p.client.insert, action_profile_member=p.member("by_crc16", 1, 1))
     for action in (p.oneshot(), p.oneshot((1, 0)), p.oneshot((1, 9))):
         refused(INVALID, p.client.insert, table_entry=p.entry(CRC16, 2, action))
+    refused(rpc_code.RESOURCE_EXHAUSTED, p.client.insert, table_entry=p.entry(CRC32, 1, p.oneshot((1, 65))))
     p.client.insert(table_entry=p.entry(CRC32, 1, p.oneshot((1, 60))))
     refused(rpc_code.RESOURCE_EXHAUSTED, p.client.insert, table_entry=p.entry(CRC32, 2, p.oneshot((1, 5))))
     p.client.modify(table_entry=p.entry(CRC16, 1, p.oneshot((9, 1))))

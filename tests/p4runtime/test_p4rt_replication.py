@@ -80,3 +80,11 @@ def test_session_details(client: Client) -> None:
 def test_group_metadata(client: Client) -> None:
     client.insert(packet_replication_engine_entry=group(1, ONE, metadata=b"note"))
     assert client.read(packet_replication_engine_entry=group(1)) == [group(1, ONE, metadata=b"note")]
+
+
+@pytest.mark.parametrize("make", [session, group])
+def test_ports_are_read_back_canonical(client: Client, make: type) -> None:
+    client.insert(packet_replication_engine_entry=make(1, p4r.Replica(port=b"\0\0\2", instance=9), ONE))
+    assert client.read(packet_replication_engine_entry=make(1)) == [make(1, TWO, ONE)]
+    client.modify(packet_replication_engine_entry=make(1, p4r.Replica(port=b"\0\0")))
+    assert client.read(packet_replication_engine_entry=make(1)) == [make(1, p4r.Replica(port=b"\0"))]

@@ -104,3 +104,14 @@ def test_other_configurations_are_refused(switch: Switch) -> None:
             with pytest.raises(RefusedError) as failure:
                 client.receive()
             assert failure.value.code == grpc.StatusCode.INVALID_ARGUMENT
+
+
+def test_backups_are_told_of_a_new_configuration(scoped: Client, switch: Switch, names: Names) -> None:
+    with Client(switch.port, role="switching", election_id=0) as backup:
+        assert backup.arbitrate(role=switching(names)).status.code == rpc_code.ALREADY_EXISTS
+        other = role("switching", exclusive_p4_ids=[names.id("tables", "acl")])
+        assert scoped.arbitrate(role=other).role == other
+        told = backup.receive().arbitration
+        assert (told.role, told.status.code) == (other, rpc_code.ALREADY_EXISTS)
+        scoped.arbitrate(role=other)
+        assert backup.arbitrate(role=other).role == other, "nothing has changed, so nothing came before this answer"

@@ -204,3 +204,28 @@ def test_reads_that_are_refused(client: Client, names: Names) -> None:
     with pytest.raises(RefusedError) as failure:
         client.read_all([p4r.Entity(table_entry=p4r.TableEntry()), p4r.Entity()])
     assert failure.value.codes == [rpc_code.OK, rpc_code.INVALID_ARGUMENT]
+
+
+def test_a_const_table_refuses_what_it_does_not_have_alike(client: Client, names: Names) -> None:
+    """Whether there is such an entry makes no difference, nor whether there could be."""
+    absent = names.entry("fixed", {"ether_type": (3, 3)}, names.action("NoAction"), priority=9)
+    for call in (client.insert, client.modify, client.delete):
+        refused(rpc_code.PERMISSION_DENIED, call, table_entry=absent)
+
+
+def test_a_refused_default_entry_stays_as_it_was(client: Client, names: Names) -> None:
+    query = names.entry("policing", is_default_action=True)
+    before = client.read(table_entry=query)
+    metered = names.entry("policing", None, names.action("police"), is_default_action=True, meter_config={"pir": 1})
+    refused(rpc_code.UNIMPLEMENTED, client.modify, table_entry=metered)
+    assert client.read(table_entry=query) == before
+
+
+def test_a_match_without_a_priority_selects_every_priority(client: Client, names: Names) -> None:
+    drop, key = names.action("drop"), {"src_addr": (0x10, 0xF0)}
+    entries = [names.entry("acl", key, drop, priority=number) for number in (1, 5)]
+    other = names.entry("acl", {"src_addr": (0x20, 0xF0)}, drop, priority=5)
+    client.write(*(update("INSERT", table_entry=entry) for entry in (*entries, other)))
+    assert client.read(table_entry=names.entry("acl", key)) == entries
+    assert client.read(table_entry=names.entry("acl", key, priority=5)) == entries[1:]
+    refused(rpc_code.NOT_FOUND, client.read, table_entry=names.entry("acl", {"src_addr": (0x30, 0xF0)}))
