@@ -1,0 +1,219 @@
+"""Reads that select something, and reads that ask for what there is not: sections 9.1.6 and 13."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from finsy.proto import p4r
+from google.protobuf import text_format
+
+from oracle.draw import Draw
+from oracle.readback import observe
+from oracle.rules import INVALID, NOT_FOUND, OK, RANGE
+from oracle.state import Entry, EntryKey
+from oracle.target import Answer
+
+UNKNOWN = 2
+LARGE = 64  # cells of an array that is not read as a whole
+Selected = dict[tuple[Any, ...], Any]
+
+
+class Query(NamedTuple):
+    """A query, what it selects, and the codes that may be its outcome."""
+
+    entity: p4r.Entity
+    selects: Selected
+    codes: frozenset[int] = frozenset((OK,))
+
+
+def draw_queries(draw: Draw) -> list[Query]:
+    """A batch of queries, for the state that the model is in."""
+    kinds = [_empty, _replication]
+    if draw.info.tables:
+        kinds += [_table, _table, _entry, _entry, _direct, _unknown_table]
+    if draw.info.profiles:
+        kinds += [_profile, _profile]
+    if any(draw.model.cells.arrays.values()):
+        kinds += [_cells, _cells]
+    if draw.info.value_sets:
+        kinds.append(_value_set)
+    return [query for query in (draw.rng.choice(kinds)(draw) for _ in range(4)) if query is not None]
+
+
+def wrong(queries: list[Query], entities: list[p4r.Entity], answer: Answer) -> Iterator[tuple[str, str]]:
+    """What is wrong with an answer, and the query that it is wrong of."""
+    codes = [OK] * len(queries) if answer.code == OK else [error.canonical_code for error in answer.details]
+    if answer.code not in (OK, UNKNOWN) or len(codes) != len(queries):
+        yield f"a read of {len(queries)} ended with code {answer.code} and {len(codes)} errors: {answer.message}", ""
+        return
+    want: Counter[str] = Counter()
+    for query, code in zip(queries, codes, strict=True):
+        if code not in query.codes:
+            yield f"a query ended with code {code}, not {sorted(query.codes)}: {answer.message}", _line(query.entity)
+        elif code == OK:
+            want.update(repr(item) for item in query.selects.items())
+    have = Counter(repr(observe(entity)) for entity in entities)
+    if want != have:
+        asked = " ".join(_line(query.entity) for query in queries)
+        yield f"a read lacks {list(want - have)} and has too much {list(have - want)}", asked
+
+
+def _line(entity: p4r.Entity) -> str:
+    return text_format.MessageToString(entity, as_one_line=True)
+
+
+def _choices(*codes: int) -> frozenset[int]:
+    return frozenset(codes)
+
+
+def _shown(entry: Entry, *, counter: bool = False, meter: bool = False) -> Entry:
+    """An entry as it's answered where its counter or meter was or wasn't asked for."""
+    return entry._replace(counter=entry.counter if counter else None, meter=entry.meter if meter else None)
+
+
+def _empty(draw: Draw) -> Query:
+    return Query(p4r.Entity(), {}, _choices(INVALID))
+
+
+def _unknown_table(draw: Draw) -> Query:
+    return Query(p4r.Entity(table_entry={"table_id": 1}), {}, _choices(INVALID, NOT_FOUND))
+
+
+def _table(draw: Draw) -> Query:
+    """A table's entries, by what 9.1.6 lets a client filter them."""
+    table = draw.rng.choice(list(draw.info.tables.values()))
+    entity = p4r.Entity()
+    query = entity.table_entry
+    query.table_id = table.id
+    held = dict(draw.model.state.of_table(table.id))
+    by = draw.rng.choice(("nothing", "action", "priority", "cookie", "metadata", "counter", "meter", "time"))
+    if by == "action" and table.actions and not table.profile:
+        query.action.action.action_id = draw.rng.choice(list(table.actions))
+        number = query.action.action.action_id
+        held = {key: entry for key, entry in held.items() if entry.action and entry.action[1] == number}
+    elif by == "priority" and table.prioritised:
+        query.priority = draw.rng.choice((1, 2, 100))
+        held = {key: entry for key, entry in held.items() if key.priority == query.priority}
+    elif by == "cookie":
+        query.controller_metadata = 1
+        held = {key: entry for key, entry in held.items() if entry.controller_metadata == 1}
+    elif by == "metadata":
+        query.metadata = b"cookie"
+        held = {key: entry for key, entry in held.items() if entry.metadata == b"cookie"}
+    elif by == "time":
+        query.time_since_last_hit.SetInParent()
+        if not table.idle:
+            return Query(entity, {}, _choices(INVALID))
+    counter, meter = by == "counter", by == "meter"
+    if counter:
+        query.counter_data.SetInParent()
+    if meter:
+        query.meter_config.SetInParent()
+    return Query(entity, {("entry", k): _shown(e, counter=counter, meter=meter) for k, e in held.items()})
+
+
+def _entry(draw: Draw) -> Query | None:
+    """One entry by its key: one that is there, one without its priority, or one that isn't there."""
+    found = _some_entry(draw)
+    if found is None:
+        return None
+    key, entry = found
+    query = draw.found(p4r.Update.UNSPECIFIED, key, entry).entity
+    if not key.match:
+        return None  # it would be a query for all
+    message = query.table_entry
+    kind = draw.rng.random()
+    if kind < 0.3:
+        same = {k: e for k, e in draw.model.state.of_table(key.table) if k.match == key.match}
+        message.priority = 0
+        return Query(query, {("entry", k): _shown(e) for k, e in same.items()})
+    if kind < 0.5 and message.priority:
+        message.priority = 77
+        return Query(query, {}, _choices(OK, NOT_FOUND))
+    return Query(query, {("entry", key): _shown(entry)})
+
+
+def _direct(draw: Draw) -> Query | None:
+    found = _some_entry(draw)
+    if found is None:
+        return None
+    key, entry = found
+    table, name = draw.info.tables[key.table], draw.rng.choice(("counter", "meter"))
+    if not key.match:
+        return None
+    query = p4r.Entity()
+    message: Any = getattr(query, f"direct_{name}_entry")
+    message.table_entry.CopyFrom(draw.found(p4r.Update.UNSPECIFIED, key, entry).entity.table_entry)
+    if not getattr(table, name):
+        return Query(query, {}, _choices(INVALID, NOT_FOUND))
+    if message.table_entry.priority and draw.rng.random() < 0.3:
+        message.table_entry.priority = 77
+        return Query(query, {}, _choices(NOT_FOUND))
+    return Query(query, {(f"direct {name}", key): getattr(entry, name)})
+
+
+def _some_entry(draw: Draw) -> tuple[EntryKey, Entry] | None:
+    held = [(key, entry) for key, entry in draw.model.state.entries.items() if key.match is not None]
+    return draw.rng.choice(held) if held else None
+
+
+def _profile(draw: Draw) -> Query:
+    """Members or groups: all of a profile, one, or one that isn't there."""
+    profile = draw.rng.choice(list(draw.info.profiles.values()))
+    what = draw.rng.choice(("member", "group"))
+    state: dict[tuple[int, int], Any] = draw.model.state.members if what == "member" else dict(draw.model.state.groups)
+    held = {(what, key): value for key, value in state.items() if key[0] == profile.id}
+    query = p4r.Entity()
+    message: Any = getattr(query, f"action_profile_{what}")
+    message.action_profile_id = profile.id
+    if draw.rng.random() < 0.4:
+        return Query(query, held)
+    number = draw.rng.choice([key[1] for _, key in held] or [77])
+    setattr(message, f"{what}_id", number)
+    one = {key: value for key, value in held.items() if key[1] == (profile.id, number)}
+    return Query(query, one, _choices(OK) if one else _choices(OK, NOT_FOUND))
+
+
+def _cells(draw: Draw) -> Query | None:
+    what = draw.rng.choice([what for what, arrays in draw.model.cells.arrays.items() if arrays])
+    array = draw.rng.choice(list(draw.model.cells.arrays[what].values()))
+    if array.form == "other":
+        return None
+    query = p4r.Entity()
+    message: Any = getattr(query, f"{what}_entry")
+    setattr(message, f"{what}_id", array.id)
+    if draw.rng.random() < 0.3 and array.size <= LARGE:
+        cells = [(what, array.id, index) for index in range(array.size)]
+        return Query(query, {("cell", cell): draw.model.cells.value(*cell) for cell in cells})
+    message.index.index = draw.rng.choice((0, array.size - 1, -1, array.size))
+    index = message.index.index
+    if index < 0:
+        return Query(query, {}, _choices(INVALID))
+    if index >= array.size:
+        return Query(query, {}, _choices(RANGE))
+    return Query(query, {("cell", (what, array.id, index)): draw.model.cells.value(what, array.id, index)})
+
+
+def _value_set(draw: Draw) -> Query:
+    query = p4r.Entity()
+    query.value_set_entry.value_set_id = draw.rng.choice((0, *draw.info.value_sets))
+    wanted = [n for n in draw.info.value_sets if query.value_set_entry.value_set_id in (0, n)]
+    return Query(query, {("value set", n): draw.model.state.value_sets.get(n, frozenset()) for n in wanted})
+
+
+def _replication(draw: Draw) -> Query:
+    query, model = p4r.Entity(), draw.model
+    engine = query.packet_replication_engine_entry
+    multicast = draw.rng.random() < 0.5
+    held = model.state.multicasts if multicast else model.state.sessions
+    number = draw.rng.choice((*held, 77))
+    if multicast:
+        engine.multicast_group_entry.multicast_group_id = number
+        engine.multicast_group_entry.metadata = b"ignored"
+    else:
+        engine.clone_session_entry.session_id = number
+        engine.clone_session_entry.class_of_service = 3
+    one = {("multicast" if multicast else "session", number): held[number]} if number in held else {}
+    return Query(query, one, _choices(OK) if one else _choices(OK, NOT_FOUND))

@@ -1,0 +1,172 @@
+"""What is judged: the service of the embedded switch in this process, or any P4Runtime server over gRPC."""
+
+from __future__ import annotations
+
+import queue
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, NoReturn, Protocol
+
+import grpc
+from finsy.proto import p4r, p4r_grpc, rpc_status
+
+from oracle.programs import Program
+
+DETAILS = "grpc-status-details-bin"
+WAIT_S = 60
+
+
+@dataclass(frozen=True)
+class Answer:
+    """How a Write or Read ended: gRPC's code, and one error for each update or query where the server sent them."""
+
+    code: int
+    details: tuple[p4r.Error, ...] = ()
+    message: str = ""
+
+
+class Target(Protocol):
+    """A server with device id 1, and the primary controller's election id 1."""
+
+    def load(self, program: Program) -> None:
+        """A fresh pipeline."""
+
+    def write(self, request: p4r.WriteRequest) -> Answer:
+        """Write."""
+
+    def read(self, queries: Iterable[p4r.Entity]) -> tuple[list[p4r.Entity], Answer]:
+        """Read: what came, and how it ended."""
+
+    def close(self) -> None:
+        """Ends it."""
+
+
+def answer(code: grpc.StatusCode, message: str, packed: bytes) -> Answer:
+    """What a status says."""
+    errors = []
+    for detail in rpc_status.Status.FromString(packed).details:
+        error = p4r.Error()
+        detail.Unpack(error)
+        errors.append(error)
+    return Answer(code.value[0], tuple(errors), message)
+
+
+# ---- in this process ----
+
+
+class _AbortError(Exception):
+    """What `abort` raises."""
+
+
+class _Context:
+    """What the service uses of gRPC's ServicerContext."""
+
+    def __init__(self) -> None:
+        self.packed = b""
+
+    def abort(self, code: grpc.StatusCode, message: str) -> NoReturn:
+        raise _AbortError(code, message)
+
+    def set_trailing_metadata(self, metadata: Iterable[tuple[str, bytes]]) -> None:
+        self.packed = dict(metadata).get(DETAILS, b"")
+
+
+class Embedded:
+    """softswitch's P4Runtime service with its real runtime, without gRPC and without ports."""
+
+    def __init__(self) -> None:
+        from softswitch.codegen.build import build_runtime
+        from softswitch.native import NativeSwitch, load_library
+        from softswitch.p4runtime.arbitration import Session
+        from softswitch.p4runtime.pipeline import Pipeline
+        from softswitch.p4runtime.service import Service
+
+        library = load_library(build_runtime())
+        self._native = NativeSwitch(library, cpu_port=255)
+        self._pipeline = Pipeline(self._native, library)
+        self._native.start()
+        self.service: Any = Service(self._native, self._pipeline, 1, 255)
+        first = p4r.MasterArbitrationUpdate(device_id=1, election_id=p4r.Uint128(low=1))
+        self.service._hear(Session(), p4r.StreamMessageRequest(arbitration=first))
+        self._loaded: tuple[str, Any] = ("", None)
+
+    def load(self, program: Program) -> None:
+        """Compiles a program once, and then only empties its state."""
+        from softswitch.p4runtime.verified import verify
+
+        if self._loaded[0] != program.name:
+            self._loaded = (program.name, verify(program.config))
+        self._pipeline.commit(self._loaded[1])
+
+    def write(self, request: p4r.WriteRequest) -> Answer:
+        context = _Context()
+        try:
+            self.service.Write(request, context)
+        except _AbortError as error:
+            return answer(*error.args, context.packed)
+        return Answer(0)
+
+    def read(self, queries: Iterable[p4r.Entity]) -> tuple[list[p4r.Entity], Answer]:
+        context, found = _Context(), []
+        try:
+            for response in self.service.Read(p4r.ReadRequest(device_id=1, entities=queries), context):
+                found += response.entities
+        except _AbortError as error:
+            return found, answer(*error.args, context.packed)
+        return found, Answer(0)
+
+    def close(self) -> None:
+        self._pipeline.close()
+        self._native.close()
+
+
+# ---- over gRPC ----
+
+
+class Remote:
+    """A server at HOST:PORT that takes p4c's BMv2 JSON as its device configuration."""
+
+    def __init__(self, address: str) -> None:
+        self._channel = grpc.insecure_channel(address, [("grpc.max_receive_message_length", -1)])
+        self._stub = p4r_grpc.P4RuntimeStub(self._channel)
+        self._requests: queue.SimpleQueue[p4r.StreamMessageRequest | None] = queue.SimpleQueue()
+        self._stream = self._stub.StreamChannel(iter(self._requests.get, None))
+        claim = p4r.MasterArbitrationUpdate(device_id=1, election_id=p4r.Uint128(low=1))
+        self._requests.put(p4r.StreamMessageRequest(arbitration=claim))
+        status = next(self._stream).arbitration.status
+        if status.code:
+            raise SystemExit(f"{address}: another controller is primary: {status.message}")
+
+    def load(self, program: Program) -> None:
+        request = p4r.SetForwardingPipelineConfigRequest(
+            device_id=1, election_id=p4r.Uint128(low=1), action="VERIFY_AND_COMMIT", config=program.config
+        )
+        self._stub.SetForwardingPipelineConfig(request, timeout=WAIT_S)
+
+    def write(self, request: p4r.WriteRequest) -> Answer:
+        try:
+            self._stub.Write(request, timeout=WAIT_S)
+        except grpc.RpcError as error:
+            packed = dict(error.trailing_metadata() or ()).get(DETAILS, b"")
+            return answer(error.code(), error.details() or "", packed)
+        return Answer(0)
+
+    def read(self, queries: Iterable[p4r.Entity]) -> tuple[list[p4r.Entity], Answer]:
+        found: list[p4r.Entity] = []
+        try:
+            for response in self._stub.Read(p4r.ReadRequest(device_id=1, entities=queries), timeout=WAIT_S):
+                found += response.entities
+        except grpc.RpcError as error:
+            packed = dict(error.trailing_metadata() or ()).get(DETAILS, b"")
+            return found, answer(error.code(), error.details() or "", packed)
+        return found, Answer(0)
+
+    def close(self) -> None:
+        self._requests.put(None)
+        self._stream.cancel()
+        self._channel.close()
+
+
+def opened(name: str) -> Target:
+    """`embedded`, or HOST:PORT."""
+    return Embedded() if name == "embedded" else Remote(name)

@@ -1,0 +1,221 @@
+"""The oracle fuzzer in short: no program shows a violation, and a server that is wrong does."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterable, Iterator
+
+import pytest
+from conftest import running_switch
+from finsy.proto import p4r, rpc_code
+from oracle.judge import Judge, Tally
+from oracle.mutate import MUTATIONS
+from oracle.programs import Program, programs
+from oracle.rules import RULES
+from oracle.target import Answer, Embedded, Remote
+
+PROGRAMS = programs()
+Change = Callable[["Wrong", p4r.WriteRequest], Answer]
+
+
+@pytest.fixture(scope="module")
+def embedded() -> Iterator[Embedded]:
+    target = Embedded()
+    yield target
+    target.close()
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_no_violation(embedded: Embedded, name: str) -> None:
+    judge = Judge(embedded, PROGRAMS[name], seed=2026, batches=15)
+    judge.episode(0)
+    assert not judge.tally.violations, "\n".join(map(str, judge.tally.violations))
+    assert judge.tally.accepted > 20
+    assert judge.tally.refused.total() > 10
+
+
+def test_over_grpc(library: ctypes.CDLL) -> None:
+    """The client that other servers are judged by."""
+    with running_switch(library) as switch:
+        remote = Remote(f"127.0.0.1:{switch.port}")
+        judge = Judge(remote, PROGRAMS["bench"], seed=2026, batches=15)
+        judge.episode(0)
+        remote.close()
+    assert not judge.tally.violations, "\n".join(map(str, judge.tally.violations))
+
+
+def test_an_episode_replays(embedded: Embedded) -> None:
+    tallies = []
+    for _ in range(2):
+        judge = Judge(embedded, PROGRAMS["indirect"], seed=3, batches=10)
+        judge.episode(4)
+        tallies.append(judge.tally)
+    assert tallies[0] == tallies[1] != Tally()
+
+
+def test_kinds_of_mutations() -> None:
+    assert MUTATIONS.keys() <= RULES.keys()
+    assert len(MUTATIONS) > 90
+    whole = {"device", "role", "election", "atomic"}
+    by_drawing = {"table-full", "table-initial", "profile-full", "set-range"}
+    assert RULES.keys() - MUTATIONS.keys() == whole | by_drawing
+
+
+# ---- a judge that can't fail is none ----
+
+
+class Wrong:
+    """The embedded switch, but for what `change` makes of its writes, and `hide` of what it answers to reads."""
+
+    def __init__(
+        self,
+        inner: Embedded,
+        change: Change | None = None,
+        hide: Callable[[p4r.Entity], p4r.Entity | None] = lambda entity: entity,
+    ) -> None:
+        self.inner, self._change, self._hide = inner, change, hide
+
+    def load(self, program: Program) -> None:
+        self.inner.load(program)
+
+    def write(self, request: p4r.WriteRequest) -> Answer:
+        return self._change(self, request) if self._change else self.inner.write(request)
+
+    def read(self, queries: Iterable[p4r.Entity]) -> tuple[list[p4r.Entity], Answer]:
+        entities, answer = self.inner.read(queries)
+        return [shown for shown in map(self._hide, entities) if shown is not None], answer
+
+    def close(self) -> None:
+        pass
+
+
+def answered(codes: list[int]) -> Answer:
+    """A Write's answer, as these outcomes of its updates make it."""
+    details = tuple(p4r.Error(canonical_code=code) for code in codes)
+    return Answer(rpc_code.UNKNOWN, details) if any(codes) else Answer(rpc_code.OK)
+
+
+def codes_of(request: p4r.WriteRequest, answer: Answer) -> list[int]:
+    return [error.canonical_code for error in answer.details] or [0] * len(request.updates)
+
+
+def is_judged(request: p4r.WriteRequest, answer: Answer) -> bool:
+    """Whether the updates of a batch that continues were looked at one by one."""
+    whole = answer.code not in (rpc_code.OK, rpc_code.UNKNOWN)
+    return not whole and request.atomicity == p4r.WriteRequest.CONTINUE_ON_ERROR and len(request.updates) > 0
+
+
+def drops_an_update(target: Wrong, request: p4r.WriteRequest) -> Answer:
+    """Says that it carried out the last update, and doesn't."""
+    shorter = p4r.WriteRequest()
+    shorter.CopyFrom(request)
+    if not request.updates or request.updates[-1].type != p4r.Update.INSERT:
+        return target.inner.write(request)
+    del shorter.updates[-1]
+    answer = target.inner.write(shorter)
+    if not is_judged(request, answer):
+        return answer
+    return answered([*codes_of(shorter, answer), rpc_code.OK])
+
+
+def accepts_what_it_refused(target: Wrong, request: p4r.WriteRequest) -> Answer:
+    answer = target.inner.write(request)
+    return answered([0] * len(request.updates)) if is_judged(request, answer) else answer
+
+
+def answers_another_code(target: Wrong, request: p4r.WriteRequest) -> Answer:
+    answer = target.inner.write(request)
+    if not is_judged(request, answer):
+        return answer
+    return answered([rpc_code.DATA_LOSS if code else rpc_code.OK for code in codes_of(request, answer)])
+
+
+def refuses_what_is_right(target: Wrong, request: p4r.WriteRequest) -> Answer:
+    answer = target.inner.write(request)
+    return answered([rpc_code.INVALID_ARGUMENT] * len(request.updates)) if is_judged(request, answer) else answer
+
+
+def loses_a_detail(target: Wrong, request: p4r.WriteRequest) -> Answer:
+    answer = target.inner.write(request)
+    return Answer(answer.code, answer.details[:-1]) if len(answer.details) > 1 else answer
+
+
+def does_not_roll_back(target: Wrong, request: p4r.WriteRequest) -> Answer:
+    careless = p4r.WriteRequest()
+    careless.CopyFrom(request)
+    if request.atomicity == p4r.WriteRequest.ROLLBACK_ON_ERROR:
+        careless.atomicity = p4r.WriteRequest.CONTINUE_ON_ERROR
+    answer = target.inner.write(careless)
+    if answer.details and careless.atomicity != request.atomicity:
+        return answered([code or rpc_code.ABORTED for code in codes_of(request, answer)])
+    return answer
+
+
+def rolls_back_for_nothing(target: Wrong, request: p4r.WriteRequest) -> Answer:
+    if request.atomicity == p4r.WriteRequest.ROLLBACK_ON_ERROR:
+        return answered([rpc_code.ABORTED] * len(request.updates))
+    return target.inner.write(request)
+
+
+def takes_any_election_id(target: Wrong, request: p4r.WriteRequest) -> Answer:
+    request.election_id.CopyFrom(p4r.Uint128(low=1))
+    return target.inner.write(request)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (drops_an_update, "is missing"),
+        (accepts_what_it_refused, "accepted, not"),
+        (answers_another_code, "refused with code 15"),
+        (refuses_what_is_right, "it breaks no rule"),
+        (loses_a_detail, "updates"),
+        (does_not_roll_back, "should not be there"),
+        (rolls_back_for_nothing, "no update is to blame"),
+        (takes_any_election_id, "it breaks election"),
+    ],
+)
+def test_a_wrong_answer_is_noticed(embedded: Embedded, change: Change, said: str) -> None:
+    found = violations(Wrong(embedded, change), "bench")
+    assert any(said in violation for violation in found), found
+
+
+def forgets_metadata(entity: p4r.Entity) -> p4r.Entity:
+    if entity.HasField("table_entry"):
+        entity.table_entry.ClearField("metadata")
+    return entity
+
+
+def pads(entity: p4r.Entity) -> p4r.Entity:
+    for param in entity.table_entry.action.action.params if entity.HasField("table_entry") else ():
+        param.value = b"\0" + param.value
+    return entity
+
+
+def hides_members(entity: p4r.Entity) -> p4r.Entity | None:
+    return None if entity.HasField("action_profile_member") else entity
+
+
+def counts(entity: p4r.Entity) -> p4r.Entity:
+    if entity.HasField("table_entry") and entity.table_entry.HasField("counter_data"):
+        entity.table_entry.counter_data.packet_count += 1
+    return entity
+
+
+@pytest.mark.parametrize(
+    ("hide", "name"), [(forgets_metadata, "bench"), (pads, "bench"), (hides_members, "indirect"), (counts, "bench")]
+)
+def test_a_wrong_state_is_noticed(
+    embedded: Embedded, hide: Callable[[p4r.Entity], p4r.Entity | None], name: str
+) -> None:
+    assert violations(Wrong(embedded, hide=hide), name)
+
+
+def violations(target: Wrong, name: str) -> list[str]:
+    """What a few episodes find; a right server has none in them."""
+    found: list[str] = []
+    for seed in range(12):
+        judge = Judge(target, PROGRAMS[name], seed=seed)
+        judge.episode(0)
+        found += [violation.what for violation in judge.tally.violations]
+    return found
