@@ -112,6 +112,35 @@ def test_claims_that_end_the_stream(clients: list[Client]) -> None:
     assert refusal(first) == grpc.StatusCode.FAILED_PRECONDITION
 
 
+def test_later_claims_that_end_the_stream(clients: list[Client]) -> None:
+    first, second, third, _ = clients
+    for number, client in ((5, first), (6, second), (7, third)):
+        client.arbitrate(number)
+    second.receive()  # it's primary no more
+    second.claim(8, device_id=2)
+    assert refusal(second) == grpc.StatusCode.FAILED_PRECONDITION
+    third.claim(5)
+    assert refusal(third) == grpc.StatusCode.INVALID_ARGUMENT, "the first one's"
+
+
+def test_more_streams_than_there_may_be(clients: list[Client], monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("arbitration", "service"):
+        monkeypatch.setattr(f"softswitch.p4runtime.{module}.MAX_SESSIONS", 2)
+    first, second, third, _ = clients
+    first.arbitrate(1)
+    second.arbitrate(2)
+    third.claim(3)
+    assert refusal(third) == grpc.StatusCode.RESOURCE_EXHAUSTED
+
+
+def test_before_there_was_a_primary_no_election_id_is_told(empty_switch: Switch) -> None:
+    with Client(empty_switch.port) as silent:
+        silent.send(arbitration=p4r.MasterArbitrationUpdate(device_id=1))
+        answer = silent.receive().arbitration
+    assert code(answer) == rpc_code.NOT_FOUND
+    assert not answer.HasField("election_id")
+
+
 def test_writes_without_a_stream_or_to_another_device(clients: list[Client], program: Program) -> None:
     client = clients[0]
     client.election_id = 99  # nobody's: who set the pipeline may not have left yet
