@@ -86,6 +86,13 @@ def test_without_an_election_id_one_stays_backup(clients: list[Client]) -> None:
     assert code(other.receive().arbitration) == rpc_code.NOT_FOUND
 
 
+def test_zero_is_an_election_id(empty_switch: Switch) -> None:
+    with Client(empty_switch.port, election_id=0) as client:
+        answer = client.arbitrate()
+        assert code(answer) == rpc_code.OK
+        assert answer.HasField("election_id")
+
+
 def test_roles_have_their_own_primaries(clients: list[Client]) -> None:
     default, routing, same, unknown = clients
     routing.role = same.role = "routing"
@@ -148,11 +155,17 @@ def test_writes_without_a_stream_or_to_another_device(clients: list[Client], pro
     with pytest.raises(RefusedError) as failure:
         client.set_pipeline(program.info, program.json)
     assert failure.value.code == grpc.StatusCode.PERMISSION_DENIED
+    assert client.read(table_entry=p4r.TableEntry()), "reads need no election id and no stream"
     client.device_id = 9
     assert write_code(client) == grpc.StatusCode.NOT_FOUND
-    with pytest.raises(RefusedError) as failure:
-        client.read(table_entry=p4r.TableEntry())
-    assert failure.value.code == grpc.StatusCode.NOT_FOUND
+    for call in (
+        lambda: client.read(table_entry=p4r.TableEntry()),
+        lambda: client.set_pipeline(program.info, program.json),
+        client.get_pipeline,
+    ):
+        with pytest.raises(RefusedError) as failure:
+            call()
+        assert failure.value.code == grpc.StatusCode.NOT_FOUND
 
 
 def test_a_client_that_vanishes_frees_its_place(switch: Switch) -> None:

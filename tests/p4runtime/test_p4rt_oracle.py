@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import re
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 
 import pytest
 from conftest import running_switch
@@ -51,6 +53,13 @@ def test_an_episode_replays(embedded: Embedded) -> None:
         judge.episode(4)
         tallies.append(judge.tally)
     assert tallies[0] == tallies[1] != Tally()
+
+
+def test_it_shares_no_code_with_the_switch() -> None:
+    files = {path.name: path.read_text() for path in (Path(__file__).parent / "oracle").glob("*.py")}
+    assert [name for name, text in files.items() if re.search(r"^\s*(from|import) softswitch", text, re.M)] == [
+        "target.py"
+    ]
 
 
 def test_kinds_of_mutations() -> None:

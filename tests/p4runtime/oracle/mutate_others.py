@@ -132,7 +132,7 @@ def _max_size(draw: Draw, update: p4r.Update) -> bool:
     group = entity(update, "action_profile_group")
     if group is None or update.type == DELETE:
         return False
-    group.max_size = draw.rng.choice((0, -1, 9, 65, 2**31 - 1, group.max_size + 1))
+    group.max_size = draw.rng.choice((0, -1, 9, 65, 2**31 - 1, group.max_size ^ 1))
     return True
 
 

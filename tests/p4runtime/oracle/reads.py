@@ -44,14 +44,15 @@ def draw_queries(draw: Draw) -> list[Query]:
 
 def wrong(queries: list[Query], entities: list[p4r.Entity], answer: Answer) -> Iterator[tuple[str, str]]:
     """What is wrong with an answer, and the query that it is wrong of."""
-    codes = [OK] * len(queries) if answer.code == OK else [error.canonical_code for error in answer.details]
-    if answer.code not in (OK, UNKNOWN) or len(codes) != len(queries):
-        yield f"a read of {len(queries)} ended with code {answer.code} and {len(codes)} errors: {answer.message}", ""
+    errors = [p4r.Error()] * len(queries) if answer.code == OK else list(answer.details)
+    if answer.code not in (OK, UNKNOWN) or len(errors) != len(queries):
+        yield f"a read of {len(queries)} ended with code {answer.code} and {len(errors)} errors: {answer.message}", ""
         return
     want: Counter[str] = Counter()
-    for query, code in zip(queries, codes, strict=True):
+    for query, error in zip(queries, errors, strict=True):
+        code = error.canonical_code
         if code not in query.codes:
-            yield f"a query ended with code {code}, not {sorted(query.codes)}: {answer.message}", _line(query.entity)
+            yield f"a query ended with code {code}, not {sorted(query.codes)}: {error.message}", _line(query.entity)
         elif code == OK:
             want.update(repr(item) for item in query.selects.items())
     have = Counter(repr(observe(entity)) for entity in entities)

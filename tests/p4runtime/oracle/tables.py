@@ -68,8 +68,9 @@ class Tables:
             yield from self._wrong_action(table, message.action, default=True)
 
     def _wrong_entry(self, kind: Type, table: Table, message: p4r.TableEntry) -> Iterator[str]:
-        if table.const and (kind != MODIFY or message.HasField("action")):
-            yield "const-table"
+        fixed = table.const and (kind != MODIFY or message.HasField("action"))
+        if fixed:
+            yield "const-table"  # whether there is such an entry makes no difference
         broken = list(wrong_matches(table.fields, message.match))
         if table.prioritised:
             broken += ["priority-unset"] if not message.priority else []
@@ -78,7 +79,7 @@ class Tables:
         yield from broken
         if message.priority < 0 and table.prioritised:
             yield "priority-negative"
-        if not broken:
+        if not broken and not fixed:
             found = self._state.entries.get(self.key(message))
             if found is None:
                 yield from ("absent",) if kind != INSERT else ()

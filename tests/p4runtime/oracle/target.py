@@ -133,7 +133,10 @@ class Remote:
         self._stream = self._stub.StreamChannel(iter(self._requests.get, None))
         claim = p4r.MasterArbitrationUpdate(device_id=1, election_id=p4r.Uint128(low=1))
         self._requests.put(p4r.StreamMessageRequest(arbitration=claim))
-        status = next(self._stream).arbitration.status
+        try:
+            status = next(self._stream).arbitration.status
+        except grpc.RpcError as error:
+            raise SystemExit(f"{address}: {error.details()}") from None
         if status.code:
             raise SystemExit(f"{address}: another controller is primary: {status.message}")
 
