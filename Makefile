@@ -32,9 +32,10 @@ fig5: root $(VENV)/.ready ## how fast a congested flow may send without PAUSE (F
 figures: $(VENV)/.ready ## the paper's figures in virtual time, all schemes; tables and pictures into docs/results.md
 	$(BIN)/pcn figure all --docs docs $(ARGS)
 
-# PTF beside the unit tests, which leave a third of two cores idle; what it prints comes in one piece each.
+# PTF beside the unit tests, which leave a part of two cores idle; what it prints comes in one piece each. Of the larger
+# program once: `make ptf` runs both twice, and compares.
 test: lint ## everything that CI checks (needs root; some five minutes once installed)
-	@$(MAKE) --no-print-directory -j 3 --output-sync=target ptf-counter ptf-time unit-as-it-goes
+	@$(MAKE) --no-print-directory -j 3 --output-sync=target ONCE=1 ptf-counter ptf-time unit-as-it-goes
 
 unit-as-it-goes:
 	@$(MAKE) --no-print-directory --output-sync=none unit
@@ -54,7 +55,7 @@ ptf: $(VENV)/.ready ## data-plane tests with PTF, on the switch's manual clock, 
 TWICE := $(if $(filter softswitch,$(TARGET)),$(if $(findstring live,$(ARGS)),,--twice))
 
 ptf-counter:
-	$(BIN)/python ptf-tests/run.py --target $(TARGET) $(TWICE) $(ARGS)
+	$(BIN)/python ptf-tests/run.py --target $(TARGET) $(if $(ONCE),,$(TWICE)) $(ARGS)
 
 # The other marking point, by time.
 ptf-time:
