@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from controller.constants import MAX_QUANTA
+from controller.constants import CLASSES, MAX_QUANTA, PFC_BYTES
 from controller.port_tables import Setting
 from controller.switch import TableAction, TableEntry, TableMatch
-from topologies.lossless import CLASSES
 from topologies.model import Topology
 
 TABLE = "pfc_config"
@@ -18,7 +17,6 @@ TABLE = "pfc_config"
 PFC_CLONE_SESSION = 1
 LOSSLESS_CLASSES = 0b0000_1000  # RoCE data, class 3: of a port that isn't configured
 CLONE_SESSIONS = (PFC_CLONE_SESSION,)
-PFC_BYTES = 64  # of a PFC frame
 QUANTUM_BITS = 512  # IEEE 802.1Qbb: a pause quantum is 512 bit times
 SETTINGS = (
     Setting("xoff", "size", "bytes of an ingress port inside the switch above which it sends PAUSE", 0, 2**32 - 1),

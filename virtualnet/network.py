@@ -277,8 +277,8 @@ class VirtualNetwork(Sources):
         for name, every in (("lose", lose), ("repeat", repeat), ("late", late)):
             if every < 0:
                 raise VirtualError(f"{name}: {every}: every so many, or 0")
-        if not late_s >= 0:
-            raise VirtualError(f"late_s: {late_s:g} s: not before it comes")
+        if not 0 <= late_s < math.inf:
+            raise VirtualError(f"late_s: {late_s:g} s: some time after it comes")
         by = native.Disturbance(lose, repeat, late, picoseconds(late_s))
         link = self._links[Endpoint(node, port)]
         self._check(self._library.vn_disturb(self._changing(), link, native.FRAMES.index(frames), ctypes.byref(by)))

@@ -6,6 +6,8 @@ import ipaddress
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 
+from controller.constants import PFC_BYTES
+
 # Tofino 1. A device port is 128 times its pipe, and a number in it.
 PIPES = (2, 4)
 PORTS_A_PIPE = 128
@@ -16,7 +18,6 @@ CELL_BYTES = 80  # of the buffer
 FREE_CELLS = 180 * 1024  # of 280 * 1024; the driver's own pools take the rest
 FCS_BYTES = 4
 WIRE_BYTES = FCS_BYTES + 20  # of each frame: FCS, preamble and gap
-PFC_BYTES = 60
 
 Fault = tuple[int, str]  # a line of the file, and what is wrong there
 

@@ -54,7 +54,7 @@ def test_a_pause_is_refreshed_before_it_ends(dilation: float, quanta: int) -> No
     assert port.refresh_us * 2 <= max(2, port.quanta * port.quantum_q16_us / 65536)
     # The neighbour counts in bit<48>; what it computes from a frame of ours must fit.
     assert port.quanta * port.quantum_q16_us < 2**48
-    wait_s = (1058 + 8 * 64) * 8 / 10e9 * dilation  # for the longest frame, and PFC frames
+    wait_s = (1058 + 8 * 60) * 8 / 10e9 * dilation  # for the longest frame, and PFC frames
     assert port.refresh_us * 1e-6 + wait_s <= port.pause_s * (1 + 1e-9)
     nominal_s = quanta * 512 / 10e9
     assert port.pause_s == pytest.approx(nominal_s * dilation, rel=1e-3)

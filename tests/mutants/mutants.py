@@ -39,7 +39,7 @@ from experiments.sweep.task import Done, Task  # noqa: E402
 from experiments.terminal import stdout  # noqa: E402
 from hosts.native import FLAGS as HOST_FLAGS  # noqa: E402
 from softswitch.codegen.build import RUNTIME_FLAGS  # noqa: E402
-from softswitch.codegen.compiling import cache_dir  # noqa: E402
+from softswitch.codegen.compiling import cache_dir, compiler  # noqa: E402
 from topologies.errors import LabError  # noqa: E402
 
 FOLDERS: dict[str, tuple[str, ...]] = {
@@ -101,9 +101,11 @@ def tests(place: Path, path: str, limit_s: float) -> tuple[str, float]:
     try:
         output, _ = process.communicate(timeout=limit_s)
     except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
         return "a hang", time.monotonic() - began
+    finally:  # also where we are interrupted
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
     took_s = time.monotonic() - began
     if process.returncode == 0:
         return "", took_s
@@ -127,7 +129,7 @@ def assembly(place: Path, path: str) -> str | None:
     flags = [flag for flag in (HOST_FLAGS if folder.parent.name == "hosts" else RUNTIME_FLAGS) if flag[:2] != "-l"]
     includes = [f"-I{place / other}" for other in FOLDERS if other.endswith("csrc")]
     done = subprocess.run(
-        ["gcc", *flags, *includes, "-g0", "-w", "-S", "-o", "-", unit], capture_output=True, text=True, cwd=place
+        [*compiler(), *flags, *includes, "-g0", "-w", "-S", "-o", "-", unit], capture_output=True, text=True, cwd=place
     )
     return done.stdout if done.returncode == 0 else None
 

@@ -12,14 +12,14 @@ from virtualnet import VirtualNetwork
 
 
 class Faults:
-    """What can happen to a network. What has been there: `destroys`, a fault that loses data; `halts`, one by which
-    senders may exceed their headroom; `forgot`, a switch without its entries."""
+    """What can happen to a network. What has been there: `delays_pause`, a fault by which senders may exceed their
+    headroom; `forgets`, a switch without its entries."""
 
     def __init__(self, network: VirtualNetwork) -> None:
         self._network = network
         self._plans: dict[str, SwitchPlan] = {}
         self._gone: dict[str, list[TableEntry | CloneSession]] = {}
-        self.destroys = self.halts = self.forgot = False
+        self.delays_pause = self.forgets = False
 
     def happen(self, what: str, arguments: Iterable[Any]) -> None:
         getattr(self, what)(*arguments)
@@ -35,7 +35,7 @@ class Faults:
             self.restore(name)
 
     def link_down(self, node: str, port: int) -> None:
-        self.halts = True  # a PAUSE can't leave
+        self.delays_pause = True  # a PAUSE can't leave
         self._network.set_link(node, port, up=False)
 
     def link_rate(self, node: str, port: int, factor: float) -> None:
@@ -48,8 +48,7 @@ class Faults:
     def disturb(self, node: str, port: int, frames: Any, lose: int, repeat: int, late: int, late_s: float) -> None:
         if self._network.topology.flow_control == "credits" and frames == "notifications":
             repeat = late = 0  # refused there
-        self.destroys |= frames == "data" and lose > 0
-        self.halts |= frames == "flow control" and lose + late > 0
+        self.delays_pause |= frames == "flow control" and lose + late > 0
         self._network.disturb(node, port, frames, lose=lose, repeat=repeat, late=late, late_s=late_s)
 
     def forget_routes(self, name: str) -> None:
@@ -73,6 +72,6 @@ class Faults:
     def _forget(self, name: str, what: list[TableEntry | CloneSession]) -> None:
         """Those that refer to others go first."""
         self.restore(name)
-        self.destroys = self.forgot = True
+        self.forgets = True
         self._gone[name] = what
         self._network.switches[name].delete(reversed(what))

@@ -29,7 +29,6 @@ LARGE = ("free_slots", "positions", "occupants", "flow_bytes")
 """Registers with a cell for each flow: too large to be compared each time."""
 DRAIN_S = 10.0
 """Whatever is inside leaves within that: a frame at the slowest rate, a PAUSE of 65,535 quanta there."""
-
 PROBE_S = {PFC: 0.5, CREDITS: 0.06}
 """The longest PAUSE there is; two periods after which credits are told again at the slowest link."""
 
@@ -81,7 +80,7 @@ def play(scenario: Scenario, **options: Any) -> Played:
             deadlock = _drain(network)
             found += _at_the_end(network, faults, deadlock)
             if deadlock is None and network.totals().packets == 0:
-                found += _probe(network)
+                found += _probe(network, scenario.payload_bytes)
         except LabError as error:
             return Played((*found, f"{type(error).__name__}: {error}"), {}, {})
         return Played(tuple(found), _state(network), _facts(network, faults, deadlock))
@@ -123,11 +122,12 @@ def _at_the_end(network: VirtualNetwork, faults: Faults, deadlock: Deadlock | No
     for end, stats in links.items():
         if stats.held_max > stats.held_limit:
             yield f"{end}: {stats.held_max} bytes were inside of what it sent, {stats.held_limit} may be"
-        if stats.overrun and not faults.halts:
+        if stats.overrun and not faults.delays_pause:
             yield f"{end}: {stats.overrun} frames overran its far end, though no PAUSE was lost or late"
     lost = sum(stats.lost_packets for stats in flows)
     explained = sum(stats.lost + stats.overrun + stats.refused for stats in links.values())
-    if lost and not (faults.destroys or lost <= explained):
+    explained += totals.dropped if faults.forgets else 0
+    if lost > explained:
         yield f"{lost} data packets are lost, {explained} by faults"
     if totals.bad_frames or totals.stray_frames:
         yield f"{totals.bad_frames} bad frames, {totals.stray_frames} stray ones"
@@ -150,7 +150,7 @@ def _at_the_end(network: VirtualNetwork, faults: Faults, deadlock: Deadlock | No
     # A packet that finds no room was counted at ingress, before.
     full = any(stats.overrun or stats.refused for stats in links.values())
     for name, switch in network.switches.items() if not full else ():
-        for register in set(INSIDE) & set(switch.registers()) - set(BY_ENTRY if faults.forgot else ()):
+        for register in set(INSIDE) & set(switch.registers()) - set(BY_ENTRY if faults.forgets else ()):
             cells = switch.read_registers(register)
             if any(cells):
                 left = {i: value for i, value in enumerate(cells) if value}
@@ -166,14 +166,13 @@ def _of_the_deadlock(network: VirtualNetwork, deadlock: Deadlock) -> Iterator[st
         yield f"{deadlock} A millisecond later: {after}"
 
 
-def _probe(network: VirtualNetwork) -> Iterator[str]:
+def _probe(network: VirtualNetwork, payload_bytes: int) -> Iterator[str]:
     """All gates are open, all links up, all entries there: three packets from each host to the next one arrive."""
     names = [host.name for host in network.topology.hosts]
     classes = sorted({flow.spec.traffic_class for flow in network.flows.values()})
     probes = []
     for i, (src, dst) in enumerate(zip(names, [*names[1:], names[0]], strict=True)):
-        size = 3 * network._payload_bytes
-        spec = FlowSpec(1000 + i, src, dst, network.now_s, size, traffic_class=classes[i % len(classes)])
+        spec = FlowSpec(1000 + i, src, dst, network.now_s, 3 * payload_bytes, traffic_class=classes[i % len(classes)])
         probes.append(network.add_flow(spec))
     network.run(until_s=network.now_s + PROBE_S[network.topology.flow_control])
     for probe in probes:

@@ -91,10 +91,17 @@ def report(seeds: int, done: Sequence[Done]) -> bool:
     return wrong == 0
 
 
+def span(text: str) -> tuple[int, int]:
+    first, _, last = text.partition(":")
+    if not (first.isdecimal() and last.isdecimal() and int(first) <= int(last)):
+        raise argparse.ArgumentTypeError(f"{text!r}: write them as 1:300")
+    return int(first), int(last)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, help="this one alone, in words")
-    parser.add_argument("--seeds", default="1:300", help="from:to")
+    parser.add_argument("--seeds", type=span, default="1:300", metavar="FROM:TO")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--scheduler", help="Dask's; its workers need this folder in PYTHONPATH")
     parser.add_argument("--out", type=Path, default=Path("results/swarm"))
@@ -104,7 +111,7 @@ def main() -> int:
         wrong, facts = judged(scenario)
         print(scenario, facts, *wrong, sep="\n")
         return bool(wrong)
-    first, last = map(int, arguments.seeds.split(":"))
+    first, last = arguments.seeds
     try:
         with ConsoleProgress(stdout()) as progress:
             progress.stage(f"swarm: seeds {first} to {last}")

@@ -50,14 +50,13 @@ static enum vn_frames kind_of(const struct vn_net *net, const struct vn_link *li
 
 static bool is_due(uint32_t every, uint64_t seen) { return every != 0 && seen % every == 0; }
 
-/* Equal to the packet, but not one of its flow's data. VN_NONE: the run has failed. */
+/* VN_NONE: the run has failed. */
 static uint32_t copy(struct vn_net *net, uint32_t id)
 {
     uint32_t new = vn_packet_new(net);
     if (new == VN_NONE) return VN_NONE;
     struct vn_packet *packet = vn_packet_at(net, new);
     *packet = *vn_packet_at(net, id);
-    packet->data = false;
     memcpy(vn_frame(net, packet), vn_frame(net, vn_packet_at(net, id)), net->stored);
     return new;
 }
