@@ -47,6 +47,12 @@ from hosts.algorithms import schemes
 pytestmark = pytest.mark.long
 
 ALL = tuple(schemes)
+SMALL = {
+    **{one: {"k": 4, "count": 200} for one in ("tcd-fig16", "tcd-fig17")},
+    **{one: {"count": 500} for one in ("fig14", "fig20", "silence")},
+    "fig21": {"duration": 4e-3},
+}
+"""Instead of hundreds of switches, or thousands of flows."""
 
 
 @pytest.mark.parametrize("name", FIGURES)
@@ -62,7 +68,8 @@ def test_runs_are_told_apart_by_their_keys_and_the_same_each_time(name: str) -> 
         assert not run.variant or figure.variant(run) != Variant()
     assert list(figure.runs(())) == []
     for run in runs[-1:]:
-        one, other = (figure.plan(run.scheme, run.seed, run.arguments) for _ in range(2))
+        arguments = {**run.arguments, **SMALL.get(name, {})}
+        one, other = (figure.plan(run.scheme, run.seed, arguments) for _ in range(2))
         assert one.topology.flows == other.topology.flows
         assert one.scheme_parameters == other.scheme_parameters
         assert (one.scheme, one.seed) == (run.scheme, run.seed)
@@ -85,14 +92,6 @@ def shortened(plan: Plan, duration_s: float) -> Plan:
     flows = tuple(dataclasses.replace(flow, start_s=max(flow.start_s, start_s)) for flow in started)
     topology = dataclasses.replace(plan.topology, flows=flows)
     return dataclasses.replace(plan, topology=topology, start_s=start_s, duration_s=duration_s)
-
-
-SMALL = {
-    **{one: {"k": 4, "count": 200} for one in ("tcd-fig16", "tcd-fig17")},
-    **{one: {"count": 500} for one in ("fig14", "fig20", "silence")},
-    "fig21": {"duration": 4e-3},
-}
-"""Instead of hundreds of switches, or thousands of flows."""
 
 
 @pytest.mark.parametrize("name", [name for name in FIGURES if name != "fig10"])
