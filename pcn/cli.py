@@ -86,6 +86,8 @@ def main() -> None:
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    # There is no linear algebra here, for which numpy would start a thread a core: a tenth of a command's start.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         code = run(sys.argv[1:])
     except ImportError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import os
 import signal
 import subprocess
@@ -16,6 +17,8 @@ from hypothesis import HealthCheck, settings
 settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("few", settings.get_profile("busy"), max_examples=15)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "busy"))
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as `pcn` does, for all processes that tests start
 
 _CLONE_NEWNS, _CLONE_NEWNET = 0x00020000, 0x40000000
 
@@ -49,6 +52,11 @@ def _isolate() -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Files that take long go first: a worker that began one last would end alone."""
     items.sort(key=lambda item: "long" not in item.keywords)
+
+
+def pytest_collection_finish() -> None:
+    """Modules and tests stay to the end: no collection of garbage looks at them again."""
+    gc.freeze()
 
 
 @pytest.hookimpl(tryfirst=True)

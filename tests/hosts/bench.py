@@ -16,7 +16,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from conftest import Pair
+from agent_pair import Pair
 
 FRAME_BITS = 8464
 DILATION = 400.0

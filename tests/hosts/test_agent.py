@@ -16,7 +16,7 @@ from hosts.client import AgentClient, AgentError
 from hosts.wire import CnpPacket, DataPacket, PfcFrame
 
 if TYPE_CHECKING:
-    from conftest import Pair
+    from agent_pair import Pair
 
 pytestmark = pytest.mark.root
 

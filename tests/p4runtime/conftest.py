@@ -1,47 +1,17 @@
-"""A switch in this process, with the real runtime and a real gRPC server, without interfaces."""
+"""The switch of p4rt_switch.py with programs/bench.p4, its controller, and its clock."""
 
 from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
-from finsy.proto import p4i
-from google.protobuf import text_format
 from p4rt_client import Client, Names
+from p4rt_switch import PROGRAMS, Program, Switch, load, running_switch
 
 from softswitch.clock import ManualClock
 from softswitch.codegen.build import build_runtime
-from softswitch.native import NativeSwitch, load_library
-from softswitch.p4runtime.pipeline import Pipeline
-from softswitch.p4runtime.server import Server
-from softswitch.p4runtime.service import Service
-
-PROGRAMS = Path(__file__).parent / "programs"
-CPU_PORT = 255
-
-
-@dataclass(frozen=True)
-class Switch:
-    """A running switch: the port of its server, and the runtime behind it."""
-
-    port: int
-    native: NativeSwitch
-
-
-@dataclass(frozen=True)
-class Program:
-    """A compiled program."""
-
-    info: p4i.P4Info
-    json: bytes
-
-    @property
-    def names(self) -> Names:
-        return Names(self.info)
+from softswitch.native import load_library
 
 
 @pytest.fixture(scope="session")
@@ -49,29 +19,10 @@ def library() -> ctypes.CDLL:
     return load_library(build_runtime())
 
 
-def load(path: Path) -> Program:
-    """A program beside its p4info."""
-    info = text_format.Parse(path.with_suffix(".p4info.txtpb").read_text(), p4i.P4Info())
-    return Program(info, path.with_suffix(".json").read_bytes())
-
-
 @pytest.fixture(scope="session")
 def program() -> Program:
     """programs/bench.p4."""
     return load(PROGRAMS / "bench")
-
-
-@contextmanager
-def running_switch(library: ctypes.CDLL, cpu_port: int = CPU_PORT, *, manual: bool = False) -> Iterator[Switch]:
-    """A switch with device id 1; `manual`: its time stands, and it has the ports 1 and 2, without interface."""
-    with NativeSwitch(library, cpu_port=cpu_port, manual=manual) as native:
-        for port in (1, 2) if manual else ():
-            native.port_add(port, None)
-        native.start()
-        pipeline = Pipeline(native, library)
-        with Server(Service(native, pipeline, 1, cpu_port), "127.0.0.1:0") as server:
-            yield Switch(server.port, native)
-        pipeline.close()
 
 
 @pytest.fixture

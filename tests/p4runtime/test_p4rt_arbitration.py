@@ -7,9 +7,9 @@ from contextlib import ExitStack
 
 import grpc
 import pytest
-from conftest import Program, Switch
 from finsy.proto import p4r, rpc_code
 from p4rt_client import Client, RefusedError
+from p4rt_switch import Program, Switch
 
 
 @pytest.fixture

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from conftest import Program, Switch
 from finsy.proto import p4d, p4i, p4r, rpc_code
 from p4rt_client import Client, Names, RefusedError, octets, update
+from p4rt_switch import Program, Switch
 
 
 def register(names: Names, name: str, index: int | None = None, value: int | bytes | None = None) -> p4r.RegisterEntry:

@@ -11,10 +11,10 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from conftest import PROGRAMS, Program
 from finsy.proto import p4r
 from p4rt_client import Client
 from p4rt_process import COMMAND, Process
+from p4rt_switch import PROGRAMS, Program
 
 from softswitch.codegen.build import build_program
 from softswitch.options import OptionError, Shape, parse

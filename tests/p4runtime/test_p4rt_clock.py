@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import Program, Switch
 from finsy.proto import p4r
 from p4rt_client import Client, update
 from p4rt_process import Process
+from p4rt_switch import Program, Switch
 
 from softswitch.clock import ClockError, ManualClock
 from softswitch.clock_messages import PROTO, SERVICE

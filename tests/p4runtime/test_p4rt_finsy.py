@@ -9,9 +9,9 @@ from typing import Any
 
 import finsy as fy
 import pytest
-from conftest import CPU_PORT, PROGRAMS, Switch
 from finsy.proto import p4i, stratum
 from google.protobuf import text_format
+from p4rt_switch import CPU_PORT, PROGRAMS, Switch
 
 from softswitch.native import NativeSwitch
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import fuzz_messages
 import pytest
-from conftest import PROGRAMS, Program, load
 from finsy.proto import p4r
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from p4rt_switch import PROGRAMS, Program, load
 
 from softswitch.codegen.build import build_program
 from softswitch.native import NativeSwitch

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import grpc
 import pytest
-from conftest import PROGRAMS, Program
 from finsy.proto import p4r, rpc_code
 from p4rt_client import WAIT_S, Client, RefusedError
 from p4rt_process import COMMAND, Process
+from p4rt_switch import PROGRAMS, Program
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from conftest import PROGRAMS, Program, Switch, load
 from finsy.proto import p4r, rpc_code
 from p4rt_client import Client, RefusedError, update
+from p4rt_switch import PROGRAMS, Program, Switch, load
 
 from softswitch.clock import ManualClock
 

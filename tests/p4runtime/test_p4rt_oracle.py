@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
-from conftest import running_switch
 from finsy.proto import p4r, rpc_code
 from oracle.judge import Judge, Tally
 from oracle.mutate import MUTATIONS
 from oracle.programs import Program, programs
 from oracle.rules import RULES
 from oracle.target import Answer, Embedded, Remote
+from p4rt_switch import running_switch
 
 PROGRAMS = programs()
 Change = Callable[["Wrong", p4r.WriteRequest], Answer]

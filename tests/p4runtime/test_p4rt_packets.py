@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 
 import pytest
-from conftest import Program, Switch, running_switch
 from finsy.proto import p4r, rpc_code
 from p4rt_client import Client, Names, RefusedError, update
+from p4rt_switch import Program, Switch, running_switch
 
 from softswitch.clock import ManualClock
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import grpc
 import pytest
-from conftest import Program, Switch
 from finsy.proto import p4i, p4r, rpc_code
 from p4rt_client import Client, Names, RefusedError
+from p4rt_switch import Program, Switch
 
 
 @pytest.fixture

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from conftest import PROGRAMS, Program, Switch, load
 from finsy.proto import p4r, rpc_code
 from p4rt_client import Client, RefusedError, update
+from p4rt_switch import PROGRAMS, Program, Switch, load
 from selection import CRC16, CRC32, PLAIN, SHARED_BOTH, SHARED_ONE, SHARED_TWO, Probes
 
 INVALID = rpc_code.INVALID_ARGUMENT

@@ -6,10 +6,10 @@ from typing import Any
 
 import grpc
 import pytest
-from conftest import Program, Switch
 from finsy.proto import p4d, p4r, rpc_code, stratum
 from google.protobuf import any_pb2
 from p4rt_client import Client, Names, RefusedError, update
+from p4rt_switch import Program, Switch
 from test_p4rt_packets import FRAME
 
 

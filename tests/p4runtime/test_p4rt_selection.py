@@ -12,8 +12,8 @@ import grpc
 import needs
 import pytest
 import selection
-from conftest import PROGRAMS, Program, Switch, load
 from p4rt_client import WAIT_S, Client
+from p4rt_switch import PROGRAMS, Program, Switch, load
 
 RECORD = PROGRAMS / "indirect.bmv2.json"  # "version": of simple_switch_grpc; "results": of selection.run
 

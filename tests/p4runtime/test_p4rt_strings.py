@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from conftest import Program, Switch
 from finsy.proto import p4i, p4r, p4t, rpc_code
 from hypothesis import given
 from hypothesis import strategies as st
 from p4rt_client import Client, Names, RefusedError
+from p4rt_switch import Program, Switch
 
 from softswitch.p4runtime.errors import INVALID_ARGUMENT, NOT_FOUND, RESOURCE_EXHAUSTED, RpcError
 from softswitch.p4runtime.translation import Strings, Translations

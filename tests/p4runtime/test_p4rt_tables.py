@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from conftest import Switch
 from finsy.proto import p4r, rpc_code
 from p4rt_client import Client, Names, RefusedError, update
+from p4rt_switch import Switch
 
 
 def refused(code: int, action: object, *args: object, **kwargs: object) -> str:

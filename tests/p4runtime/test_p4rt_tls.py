@@ -13,10 +13,10 @@ import finsy as fy
 import grpc
 import needs
 import pytest
-from conftest import PROGRAMS
 from finsy.proto import rpc_code
 from p4rt_client import Client, RefusedError
 from p4rt_process import COMMAND, Process
+from p4rt_switch import PROGRAMS
 
 from softswitch.options import parse
 

@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from errno import ENOMEM
 
 import pytest
-from conftest import Switch
 from finsy.proto import p4r
 from p4rt_client import Client, Names, octets, update
+from p4rt_switch import Switch
 
 from softswitch.native import NativeError
 
