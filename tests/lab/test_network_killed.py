@@ -85,10 +85,10 @@ def left_processes(name: str) -> list[str]:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("part", range(6))
+@pytest.mark.parametrize("part", range(4))
 def test_killed_at_a_random_moment(name: str, start: Start, number: signal.Signals, part: int) -> None:
-    """A moment in each sixth of the start. The whole group gets it, as Ctrl-C at a terminal does."""
-    moment = random.Random().uniform(part, part + 1) / 6 * LIFE_S
+    """A moment in each quarter of the start. The whole group gets it, as Ctrl-C at a terminal does."""
+    moment = random.Random().uniform(part, part + 1) / 4 * LIFE_S
     process = start()
     time.sleep(moment)
     os.killpg(process.pid, number)
