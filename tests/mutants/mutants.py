@@ -4,14 +4,15 @@
     mutants.py --each 40 virtualnet/csrc/credit.c             forty of one file
 
 A change is made in a copy of the last commit, compiled, and tried with the tests of its folder; the first one that
-fails, or takes five times as long, has noticed it. Changes that don't compile, or whose code in assembly is the same,
+fails, or takes five times as long, has noticed it. Changes that don't compile, or of which the compiler makes the same,
 don't count. Live tests aren't run, nor those of other folders: `make test` notices more. What was tried isn't tried
-again (--out); the share noticed is printed by file, then all that nobody noticed.
+again (--out); the share noticed is printed by file, then all that nobody noticed. P4 needs p4c-bm2-ss on the PATH.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import random
 import shutil
@@ -21,6 +22,7 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -30,23 +32,24 @@ ROOT = HERE.parents[1]
 sys.path[:0] = [path for path in (str(HERE), str(ROOT)) if path not in sys.path]
 
 from changes import Change, changes  # noqa: E402
+from compiled_code import code, same  # noqa: E402
 
-from controller import signals  # noqa: E402
+from controller import p4c, signals  # noqa: E402
 from experiments.progress import ConsoleProgress  # noqa: E402
 from experiments.sweep.store import Store  # noqa: E402
 from experiments.sweep.sweep import Means, sweep  # noqa: E402
 from experiments.sweep.task import Done, Task  # noqa: E402
 from experiments.terminal import stdout  # noqa: E402
-from hosts.native import FLAGS as HOST_FLAGS  # noqa: E402
-from softswitch.codegen.build import RUNTIME_FLAGS  # noqa: E402
-from softswitch.codegen.compiling import cache_dir, compiler  # noqa: E402
+from softswitch.codegen.compiling import cache_dir  # noqa: E402
 from topologies.errors import LabError  # noqa: E402
 
+PTF = "ptf-tests/run.py"
 FOLDERS: dict[str, tuple[str, ...]] = {
     "virtualnet/csrc": ("tests/virtualnet", "tests/swarm"),
     "hosts/csrc": ("tests/hosts",),
     "hosts/algorithms": ("tests/hosts", "tests/virtualnet/test_virtual_schemes.py", "tests/swarm"),
     "softswitch/csrc": ("tests/softswitch_runtime", "tests/p4runtime"),
+    "p4src/v1model": (PTF, "tests/np_ecn", "tests/tcd", "tests/virtualnet", "tests/experiments/test_unbiased.py"),
 }
 """And the tests of each."""
 LEFT_OUT = ("__init__.py", "found.py", "check.py", "capture.c", "prefetch.c", "cache_lines.c", "realtime.c")
@@ -63,8 +66,20 @@ def git(*words: str) -> str:
 
 
 def files() -> list[str]:
-    found = [path for folder in FOLDERS for path in (ROOT / folder).iterdir() if path.suffix in (".c", ".py")]
+    found = [path for folder in FOLDERS for path in (ROOT / folder).iterdir() if path.suffix in (".c", ".py", ".p4")]
     return sorted(str(path.relative_to(ROOT)) for path in found if path.name not in LEFT_OUT)
+
+
+def chosen(named: list[str]) -> list[str]:
+    """Those that are named, or all that can be compiled here. Raises LabError where a .p4 is named and can't be."""
+    try:
+        p4c.find_compiler()
+    except p4c.P4Error:
+        if any(path.endswith(".p4") for path in named):
+            raise
+        print("no p4c-bm2-ss on the PATH: p4src is left out", file=sys.stderr)
+        return named or [path for path in files() if not path.endswith(".p4")]
+    return named or files()
 
 
 @cache
@@ -88,12 +103,19 @@ def hearing() -> None:
 
 def tests(place: Path, path: str, limit_s: float) -> tuple[str, float]:
     """The first test that fails, "" if none does; how long it took, seconds."""
-    folder = str(Path(path).parent)
-    command = [
-        sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--ignore-glob=*_live.py", "--tb=no",
-        *FOLDERS[folder],
-    ]  # fmt: skip
     began = time.monotonic()
+    folder = FOLDERS[str(Path(path).parent)]
+    pytest = ["-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--ignore-glob=*_live.py", "--tb=no"]
+    commands = [[PTF]] if PTF in folder else []
+    commands.append([*pytest, *(one for one in folder if one != PTF)])
+    for command in commands:
+        by = _first_failure([sys.executable, *command], place, limit_s - (time.monotonic() - began))
+        if by:
+            return by, time.monotonic() - began
+    return "", time.monotonic() - began
+
+
+def _first_failure(command: list[str], place: Path, limit_s: float) -> str:
     process = subprocess.Popen(
         command, cwd=place, env=environment(place), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         start_new_session=True, preexec_fn=hearing,
@@ -101,16 +123,15 @@ def tests(place: Path, path: str, limit_s: float) -> tuple[str, float]:
     try:
         output, _ = process.communicate(timeout=limit_s)
     except subprocess.TimeoutExpired:
-        return "a hang", time.monotonic() - began
+        return "a hang"
     finally:  # also where we are interrupted
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
-    took_s = time.monotonic() - began
     if process.returncode == 0:
-        return "", took_s
-    failed = [line.split()[1] for line in output.splitlines() if line.startswith(("FAILED ", "ERROR "))]
-    return (failed or [f"exit code {process.returncode}"])[0], took_s
+        return ""
+    failed = [line.split()[1] for line in output.splitlines() if line.startswith(("FAILED ", "FAIL: ", "ERROR"))]
+    return (failed or [f"exit code {process.returncode}"])[0]
 
 
 @cache
@@ -122,40 +143,43 @@ def baseline_s(place: Path, folder: str) -> float:
     return took_s
 
 
-def assembly(place: Path, path: str) -> str | None:
-    """What the compiler makes of a C file's unit; None: it doesn't compile."""
-    folder = place / Path(path).parent
-    unit = folder / "engine.c" if folder.parent.name == "virtualnet" else place / path
-    flags = [flag for flag in (HOST_FLAGS if folder.parent.name == "hosts" else RUNTIME_FLAGS) if flag[:2] != "-l"]
-    includes = [f"-I{place / other}" for other in FOLDERS if other.endswith("csrc")]
-    done = subprocess.run(
-        [*compiler(), *flags, *includes, "-g0", "-w", "-S", "-o", "-", unit], capture_output=True, text=True, cwd=place
-    )
-    return done.stdout if done.returncode == 0 else None
+@contextlib.contextmanager
+def replaced(texts: Mapping[Path, str]) -> Iterator[None]:
+    """Files have other texts for a while."""
+    before = {path: path.read_text() for path in texts}
+    try:
+        for path, text in texts.items():
+            path.write_text(text)
+        yield
+    finally:
+        for path, text in before.items():
+            path.write_text(text)
+
+
+@cache
+def unchanged(place: Path, path: str) -> str | dict[Path, str]:
+    """A copy's code before any change. Raises LabError where there is none."""
+    found = code(place, path)
+    if found is None:
+        raise LabError(f"{path} doesn't compile as it is")
+    return found
 
 
 def attempt(commit: str, path: str, offset: int, old: str, new: str) -> dict[str, Any]:
     """A sweep's task: one change. Its verdict, what was changed, and who noticed."""
     place, change = copy(commit), Change(path, offset, old, new)
-    file = place / path
-    text = file.read_text()
+    text = (place / path).read_text()
     said = {"file": path, "change": change.said(text)}
     limit_s = LEAST_S + PATIENCE * baseline_s(place, str(Path(path).parent))
-    before = assembly(place, path) if path.endswith(".c") else ""
-    file.write_text(change.applied(text))
-    try:
-        if path.endswith(".c"):
-            after = assembly(place, path)
-            if after is None or after == before:
-                return said | {"verdict": "doesn't compile" if after is None else "the same code", "by": ""}
-        else:
-            try:
-                compile(file.read_text(), path, "exec")
-            except SyntaxError:
-                return said | {"verdict": "doesn't compile", "by": ""}
+    before = unchanged(place, path)
+    source = {place / path: change.applied(text)}
+    with replaced(source):
+        after = code(place, path)
+    if after is None or same(before, after):
+        return said | {"verdict": "doesn't compile" if after is None else "the same code", "by": ""}
+    # Tests take P4 as it is compiled, and C and Python as they stand.
+    with replaced(source if isinstance(after, str) else after):
         by, _ = tests(place, path, limit_s)
-    finally:
-        file.write_text(text)
     return said | {"verdict": "noticed" if by else "not noticed", "by": by}
 
 
@@ -208,8 +232,8 @@ def main() -> int:
     arguments = parser.parse_args()
     if unknown := set(arguments.files) - set(files()):
         parser.error(f"no tests here for {', '.join(sorted(unknown))}; there are {', '.join(files())}")
-    made = tasks(git("rev-parse", "HEAD").strip(), arguments.files or files(), arguments.each, arguments.seed)
     try:
+        made = tasks(git("rev-parse", "HEAD").strip(), chosen(arguments.files), arguments.each, arguments.seed)
         with tempfile.TemporaryDirectory(prefix="pcn-mutants-") as copies, ConsoleProgress(stdout()) as progress:
             os.environ[COPIES] = copies
             progress.stage(f"mutants: {len(made)} changes")

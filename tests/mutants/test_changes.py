@@ -11,6 +11,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import mutants
 from changes import changes
+from compiled_code import code, same
 
 C_TEXT = """/* a < b */
 #include <a.h>
@@ -68,3 +69,41 @@ def test_tasks_are_the_same_each_time_and_of_all_files() -> None:
     assert [task.arguments["path"] for task in made] == [path for path in paths for _ in range(5)]
     assert made == mutants.tasks("HEAD", paths, 5, 1)
     assert made != mutants.tasks("HEAD", paths, 5, 2)
+
+
+def test_the_same_code_is_told_from_other_code(tmp_path: Path) -> None:
+    source = tmp_path / "a.py"
+    source.write_text("x = 1  # one\n")
+    before = code(tmp_path, "a.py")
+    source.write_text("x = (1)\n")
+    after = code(tmp_path, "a.py")
+    assert before is not None
+    assert after is not None
+    assert same(before, after)
+    source.write_text("x = 2\n")
+    other = code(tmp_path, "a.py")
+    assert other is not None
+    assert not same(before, other)
+    source.write_text("x = \n")
+    assert code(tmp_path, "a.py") is None
+
+
+def test_compiled_p4_is_the_same_wherever_its_lines_are() -> None:
+    place = Path("a.json")
+    one = {place: '{"op": "<", "source_info": {"line": 3}, "of": [{"source_info": {"line": 4}, "value": 1}]}'}
+    assert same(one, {place: '{"op": "<", "source_info": {"line": 9}, "of": [{"value": 1}]}'})
+    assert not same(one, {place: '{"op": "<=", "source_info": {"line": 3}, "of": [{"value": 1}]}'})
+
+
+def test_files_are_as_they_were_afterwards(tmp_path: Path) -> None:
+    file = tmp_path / "a"
+    file.write_text("before")
+
+    def interrupted() -> None:
+        with mutants.replaced({file: "after"}):
+            assert file.read_text() == "after"
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert file.read_text() == "before"

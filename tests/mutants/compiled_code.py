@@ -1,0 +1,73 @@
+"""What a source becomes, so that two texts of it can be compared: assembly, a syntax tree, compiled P4 programs."""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [path for path in (str(ROOT), str(ROOT / "p4src")) if path not in sys.path]
+
+import build  # noqa: E402
+
+from controller import p4c  # noqa: E402
+from hosts.native import FLAGS as HOST_FLAGS  # noqa: E402
+from softswitch.codegen.build import RUNTIME_FLAGS  # noqa: E402
+from softswitch.codegen.compiling import compiler  # noqa: E402
+
+
+def code(place: Path, path: str) -> str | dict[Path, str] | None:
+    """Of a file of the checkout at `place`, as it is now. None: it doesn't compile. P4: the files that p4c makes of all
+    programs which include it, by where they belong."""
+    return {".c": _assembly, ".py": _tree, ".p4": _programs}[Path(path).suffix](place, path)
+
+
+def same(one: str | dict[Path, str], other: str | dict[Path, str]) -> bool:
+    """But for the lines that compiled P4 names."""
+    if isinstance(one, str) or isinstance(other, str):
+        return one == other
+    return {path: _without_lines(text) for path, text in one.items()} == {
+        path: _without_lines(text) for path, text in other.items()
+    }
+
+
+def _assembly(place: Path, path: str) -> str | None:
+    folder = place / Path(path).parent
+    unit = folder / "engine.c" if folder.parent.name == "virtualnet" else place / path
+    flags = [flag for flag in (HOST_FLAGS if folder.parent.name == "hosts" else RUNTIME_FLAGS) if flag[:2] != "-l"]
+    includes = [f"-I{place / other}" for other in ("virtualnet/csrc", "hosts/csrc", "softswitch/csrc")]
+    done = subprocess.run(
+        [*compiler(), *flags, *includes, "-g0", "-w", "-S", "-o", "-", unit], capture_output=True, text=True, cwd=place
+    )
+    return done.stdout if done.returncode == 0 else None
+
+
+def _tree(place: Path, path: str) -> str | None:
+    try:
+        return ast.dump(ast.parse((place / path).read_text()))
+    except SyntaxError:
+        return None
+
+
+def _programs(place: Path, path: str) -> dict[Path, str] | None:
+    made: dict[Path, str] = {}
+    with tempfile.TemporaryDirectory() as scratch:
+        for program in build.find_programs(place):
+            if path in program.sources:
+                try:
+                    outputs = build.compile_program(program, p4c.find_compiler(), Path(scratch))
+                except build.P4BuildError:
+                    return None
+                made |= {place / name: file.read_text() for name, file in zip(program.outputs, outputs, strict=True)}
+    return made
+
+
+def _without_lines(text: str) -> Any:
+    if not text.startswith("{"):
+        return text
+    return json.loads(text, object_hook=lambda found: {k: v for k, v in found.items() if k != "source_info"})
