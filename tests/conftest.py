@@ -50,8 +50,9 @@ def _isolate() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files that take long go first: a worker that began one last would end alone."""
-    items.sort(key=lambda item: "long" not in item.keywords)
+    """Of several workers one that began a file that takes long last would end alone: such files go first."""
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        items.sort(key=lambda item: "long" not in item.keywords)
 
 
 def pytest_collection_finish() -> None:

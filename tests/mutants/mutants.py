@@ -104,10 +104,14 @@ def hearing() -> None:
 def tests(place: Path, path: str, limit_s: float) -> tuple[str, float]:
     """The first test that fails, "" if none does; how long it took, seconds."""
     began = time.monotonic()
-    folder = FOLDERS[str(Path(path).parent)]
+    folder, stem = FOLDERS[str(Path(path).parent)], Path(path).stem
     pytest = ["-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--ignore-glob=*_live.py", "--tb=no"]
     commands = [[PTF]] if PTF in folder else []
-    commands.append([*pytest, *(one for one in folder if one != PTF)])
+    others = [one for one in folder if one != PTF]
+    # Those that have the file's name notice most.
+    if named := [str(file) for one in others for file in sorted((place / one).glob(f"test_*{stem}*.py"))]:
+        commands.insert(0, [*pytest, *named])
+    commands.append([*pytest, *others])
     for command in commands:
         by = _first_failure([sys.executable, *command], place, limit_s - (time.monotonic() - began))
         if by:
