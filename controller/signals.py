@@ -40,6 +40,13 @@ def in_main_thread() -> bool:
     return threading.current_thread() is threading.main_thread()
 
 
+def heed_interrupts() -> None:
+    """SIGINT raises KeyboardInterrupt in a script's background job, too, which starts with it ignored: who sends it
+    means it. Outside the main thread, which alone gets signals, it does nothing."""
+    if in_main_thread() and signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 @contextlib.contextmanager
 def raising() -> Iterator[None]:
     """While it lasts SIGTERM and SIGHUP raise `Terminated` where they would have killed the process without clean-up,

@@ -80,12 +80,7 @@ def pcn() -> None:
 
 
 def main() -> None:
-    """Entry point: runs the command line and ends the process.
-
-    A script's background jobs start with SIGINT ignored. A network needs an end even so: who sends it means it.
-    """
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    """Entry point: runs the command line and ends the process."""
     # There is no linear algebra here, for which numpy would start a thread a core: a tenth of a command's start.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
@@ -102,11 +97,12 @@ def main() -> None:
 
 def run(arguments: list[str]) -> int:
     """Runs a command line; its exit code."""
-    from controller.signals import Terminated, raising
+    from controller.signals import Terminated, heed_interrupts, raising
     from hosts.client import AgentError
     from softswitch.codegen.compiling import BuildError
     from topologies.errors import NO_ROOM, LabError
 
+    heed_interrupts()
     try:
         with raising():
             code = pcn.main(arguments, prog_name="pcn", standalone_mode=False)  # what the command returned

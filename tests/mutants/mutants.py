@@ -236,12 +236,14 @@ def main() -> int:
     arguments = parser.parse_args()
     if unknown := set(arguments.files) - set(files()):
         parser.error(f"no tests here for {', '.join(sorted(unknown))}; there are {', '.join(files())}")
+    signals.heed_interrupts()
     try:
         made = tasks(git("rev-parse", "HEAD").strip(), chosen(arguments.files), arguments.each, arguments.seed)
-        with tempfile.TemporaryDirectory(prefix="pcn-mutants-") as copies, ConsoleProgress(stdout()) as progress:
+        with signals.raising(), tempfile.TemporaryDirectory(prefix="pcn-mutants-") as copies:
             os.environ[COPIES] = copies
-            progress.stage(f"mutants: {len(made)} changes")
-            done = sweep(made, Store(arguments.out), Means(arguments.jobs), progress)
+            with ConsoleProgress(stdout()) as progress:
+                progress.stage(f"mutants: {len(made)} changes")
+                done = sweep(made, Store(arguments.out), Means(arguments.jobs), progress)
     except LabError as error:
         print(f"mutants: {error}", file=sys.stderr)
         return 1

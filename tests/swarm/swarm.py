@@ -112,8 +112,9 @@ def main() -> int:
         print(scenario, facts, *wrong, sep="\n")
         return bool(wrong)
     first, last = arguments.seeds
+    signals.heed_interrupts()
     try:
-        with ConsoleProgress(stdout()) as progress:
+        with signals.raising(), ConsoleProgress(stdout()) as progress:
             progress.stage(f"swarm: seeds {first} to {last}")
             means = Means(arguments.jobs, arguments.scheduler)
             done = sweep(tasks(first, last), Store(arguments.out), means, progress)
