@@ -40,6 +40,8 @@ _CONFIGURATION = {
     "distributed.worker.memory.pause": False,
     "distributed.comm.timeouts.connect": _LOST_S,
     "distributed.comm.timeouts.tcp": _LOST_S,
+    # Until then a worker that ended may come back: on a busy machine that takes longer than Dask's 15 s.
+    "distributed.deploy.lost-worker-timeout": _LOST_S,
 }
 
 
@@ -74,6 +76,8 @@ def _by(client: Any, tasks: Sequence[Task]) -> Ends:
         while futures:
             interrupt.check()
             if not ended.has_ready():
+                if client.cluster is not None and not client.cluster.workers:
+                    raise ExperimentError("none of this sweep's workers could be started again; is there memory left?")
                 time.sleep(_LOOK_S)
                 continue
             for future in ended.next_batch(block=False):

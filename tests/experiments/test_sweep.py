@@ -23,6 +23,7 @@ from experiments.papers import find_experiment
 from experiments.plan import Plan
 from experiments.progress import RunProgress, Silent
 from experiments.recording import Recording
+from experiments.sweep import cluster
 from experiments.sweep import store as stores
 from experiments.sweep.store import Store
 from experiments.sweep.sweep import Means, duration, said, sweep
@@ -171,6 +172,15 @@ def test_workers_of_our_own(tmp_path: Path) -> None:
     assert fails == "RuntimeError: no"
     assert dies == hogs == "its worker ended, twice: too little memory? --memory gives a run more"
     assert {path.name for path in tmp_path.iterdir()} == {"parts"}, "no worker's folder is left"
+    assert not workers(os.getpid())
+
+
+def test_a_sweep_without_workers_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dask gives up a worker that isn't back in time, and would wait for ever once it has given up all of them."""
+    in_time = {**cluster._CONFIGURATION, "distributed.deploy.lost-worker-timeout": "10 ms"}
+    monkeypatch.setattr(cluster, "_CONFIGURATION", in_time)
+    with pytest.raises(ExperimentError, match="none of this sweep's workers could be started again"):
+        sweep([chore("die")], Store(tmp_path), Means(jobs=1, memory_bytes=1 << 30), Silent())
     assert not workers(os.getpid())
 
 
