@@ -54,9 +54,10 @@ class TcdPort:
 
 
 def max_ton_s(rate_bps: float, delay_s: float, span_bytes: float, frame_bytes: float, epsilon: float) -> float:
-    """How long a port of this rate can be on between two pauses, if what its neighbour's input gets exceeds what leaves
-    it by `epsilon` of the rate: to fill it from XON to XOFF, `span_bytes`, and by what drained until the RESUME had
-    effect. With credits `span_bytes` is what a flow control packet gives. Ours (docs/tcd.md)."""
+    """How long `epsilon` of the rate takes to outweigh what a pause alone moves. With PFC a port can be on for so long
+    between two pauses, if what its neighbour's input gets exceeds what leaves it by that: to fill it from XON to XOFF,
+    `span_bytes`, and by what drained until the RESUME had effect. With credits its own queue falls by what is on its
+    way in a round trip; `span_bytes` is what a flow control packet gives. Ours (docs/tcd.md)."""
     return (8 * (span_bytes + _FRAMES * frame_bytes) / rate_bps + 2 * delay_s) / epsilon
 
 
