@@ -10,6 +10,7 @@ from experiments.outcomes import Outcome, Outcomes
 from experiments.papers.tcd.claims import DCQCN, DCQCN_TCD, IBCC, IBCC_TCD, RED, TCD
 from experiments.papers.tcd.fig11 import Fig11
 from experiments.papers.tcd.fig12 import CONGESTION, ONE, SEVERAL, Fig12
+from experiments.papers.tcd.fig15b import BURSTS, Fig15b
 from experiments.papers.tcd.infiniband import Table3InfiniBand
 from experiments.papers.tcd.plans import ARRIVALS_S, BURSTING, LINE_BPS, SENDER_BPS, victims_plan
 from experiments.papers.tcd.table3 import Table3
@@ -125,3 +126,35 @@ def test_credits_victims_aren_t_taken_for_congested_either() -> None:
     assert spared < 0.02
     assert (found[IBCC]["io_us"] or 0) > 2 * (found[IBCC_TCD]["io_us"] or 1e9)
     assert found[IBCC]["lost"] == found[IBCC_TCD]["lost"] == 0
+
+
+def test_with_credits_the_victims_that_are_marked_pass_a_port_that_has_exactly_what_it_can_take() -> None:
+    """S0's and S1's 20 + 20 Gb/s do that, at times for longer than looks last; 19 + 19 don't."""
+    marked = {}
+    for sender_bps in (20e9, 19e9):
+        run = Run({}, IBCC_TCD, 4, {"bursts_load": 0.3, "sender_bps": sender_bps})
+        marked[sender_bps] = outcome_of(Table3InfiniBand(), run).numbers["ce_share"]
+    assert 0.0 < (marked[20e9] or 0.0) < 0.01
+    assert marked[19e9] == 0.0
+
+
+def test_fig_15b_s_rows_and_story_follow_its_numbers() -> None:
+    def outcomes(*gains: float) -> Outcomes:
+        shares = {"ce_share": 0.0, "ue_share": 1.0}
+        return Outcomes([
+            Outcome({"scheme": scheme, "burst": size / 1e3, "seed": seed}, {"mean_us": mean_us, **shares})
+            for size in BURSTS
+            for seed, gain in enumerate(gains)
+            for scheme, mean_us in ((DCQCN, 100.0 * gain), (DCQCN_TCD, 100.0))
+        ])  # fmt: skip
+
+    def slower(found: Outcomes) -> list[str]:
+        return [
+            check.verdict for check in Fig15b().checks(found) if "over" in check.what and "overload" not in check.what
+        ]
+
+    assert slower(outcomes(1.0, 1.1)) == ["met", "trend", "met", "met", "met"]
+    assert slower(outcomes(1.3, 1.3)) == ["met"] * 5
+    assert slower(outcomes(0.97, 0.97)) == ["trend"] * 5
+    assert slower(outcomes(0.9, 0.9)) == ["not met"] * 5
+    assert "1.2 to 1.4 times" in Fig15b().story(outcomes(1.4, 1.2))[0]

@@ -46,10 +46,12 @@ def victims_plan(name: str, scheme: str, seed: int, values: Mapping[str, Value])
 
 
 def messages_plan(name: str, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
-    """Likewise with messages instead of Hadoop flows, and InfiniBand's credits instead of PFC."""
+    """Likewise with messages instead of Hadoop flows, and InfiniBand's credits instead of PFC. `sender_bps` is the rate
+    of S0's and S1's links; their messages stay the same."""
     given = numbers(values)
-    load = given.pop("bursts_load", 0.3)
-    topology = replace(head_of_line(), flow_control=CREDITS, flows=_flows(seed, MESSAGES, load))
+    load, sender_bps = given.pop("bursts_load", 0.3), given.pop("sender_bps", SENDER_BPS)
+    network = head_of_line(sender_bps=sender_bps)
+    topology = replace(network, flow_control=CREDITS, flows=_flows(seed, MESSAGES, load))
     return plan_of(name, scheme, seed, topology, DURATION_S, known_fields(scheme, given), [P2, P1, P3], 0.5e-3)
 
 

@@ -59,7 +59,8 @@ class Table3(Victims):
                     rows.append(VICTIMS.row(f"{who} (met: 0.1%; trend: 1%)", share, at_most(0.001, 0.01), scheme))
                 elif load >= LOAD:
                     text = f"{who} (met: 22 to 38%; trend: 10 to 60%)"
-                    rows.append(VICTIMS.row(text, share, between(0.22, 0.38, 0.1, 0.6), scheme))
+                    rule = between(0.22, 0.38, 0.1, 0.6)
+                    rows.append(VICTIMS.row(text, share, rule, scheme, known="choices.md#tcd" if load == LOAD else ""))
         return rows
 
     def story(self, outcomes: Outcomes) -> list[str]:
