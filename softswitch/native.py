@@ -163,6 +163,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "sw_clone_session": (ctypes.c_int, [_u32, _data, _u32, _u32, _text]),
     "sw_multicast_group": (ctypes.c_int, [_u32, _data, _u32, _text]),
     "sw_packet_out": (ctypes.c_int, [_u16, _data, _u32]),
+    "sw_generate": (ctypes.c_int, [_u16, _u64, _data, _u32, _text]),
     "sw_next_event": (ctypes.c_int, [ctypes.c_int, ctypes.POINTER(_Event), _data, _u32]),
     "sw_fence": (ctypes.c_int, [_u32]),
     "sw_time_ns": (_u64, []),
@@ -438,6 +439,12 @@ class NativeSwitch:
     def packet_out(self, port: int, frame: bytes) -> None:
         """Injects a frame as if it came in on `port`."""
         self._call("sw_packet_out", port, frame, len(frame))
+
+    def generate(self, port: int, period_ns: int, packet_ids: Sequence[int]) -> None:
+        """Every `period_ns` from now on, a frame of the switch's own comes in on `port` for each packet id (16 bits);
+        csrc/generator.h has its header. No id: none does."""
+        packed = (ctypes.c_uint16 * len(packet_ids))(*packet_ids)
+        self._call("sw_generate", port, period_ns, packed, len(packet_ids), explain=True)
 
     def next_event(self, timeout_ms: int) -> Event | None:
         """Waits for a packet-in or a digest; None after `timeout_ms`. Raises NativeError once the switch stopped."""

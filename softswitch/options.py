@@ -6,7 +6,7 @@ import argparse
 import logging
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from softswitch.p4runtime.server import Tls
 
 MAX_PORT: Final = 511
+MAX_PACKET_ID: Final = 2**16 - 1
+LEAST_PERIOD_NS: Final = 1000
 LOG_LEVELS: Final = {
     "trace": logging.DEBUG,
     "debug": logging.DEBUG,
@@ -67,6 +69,14 @@ class Shape(NamedTuple):
     delay_ns: int = 0
 
 
+class Generator(NamedTuple):
+    """The packet generator: every `period_ns` a frame comes in on `port` for each packet id."""
+
+    port: int
+    period_ns: int
+    packet_ids: tuple[int, ...]
+
+
 class Options(NamedTuple):
     """A parsed command line."""
 
@@ -83,6 +93,7 @@ class Options(NamedTuple):
     seed: int
     rates: dict[int | None, int]  # by port; None: every other
     delays: dict[int | None, int]
+    generator: Generator | None
     log_level: str
     log_file: Path | None
     tls_files: tuple[Path, Path, Path | None] | None  # certificate, key, the CA of clients
@@ -118,9 +129,10 @@ def parse(arguments: Sequence[str]) -> Options:
     given = _parser().parse_args(words)
     if given.program is None and not given.no_p4:
         raise OptionError("name a program (p4c's BMv2 JSON), or --no-p4 to wait for one over P4Runtime")
+    interfaces = _interfaces(given.interface, given.cpu_port, given.clock == "manual")
     return Options(
         program=None if given.no_p4 else given.program,
-        interfaces=_interfaces(given.interface, given.cpu_port, given.clock == "manual"),
+        interfaces=interfaces,
         manual_clock=given.clock == "manual",
         reentry_ns=_reentry(given),
         device_id=given.device_id,
@@ -132,6 +144,7 @@ def parse(arguments: Sequence[str]) -> Options:
         seed=given.seed,
         rates=_by_port("--rate", given.rate),
         delays=_by_port("--delay", given.delay),
+        generator=_generator(given.packet_generator, dict(interfaces)),
         log_level=given.log_level,
         log_file=given.log_file,
         tls_files=_tls_files(given),
@@ -224,6 +237,12 @@ def _parser() -> argparse.ArgumentParser:
         default=[],
         metavar="[PORT=]TIME",
         help="link delay, as 5us, 1ms or 0.5s, of one port or of all",
+    )
+    traffic.add_argument(
+        "--packet-generator",
+        metavar="PORT=PERIOD:ID,...",
+        help="as Tofino's timer application: every PERIOD, as 1ms, the switch itself makes a frame for each packet ID, "
+        "which comes in on PORT, one without interface; without it there are none",
     )
     traffic.add_argument("--seed", type=_number(0, 2**64 - 1), default=1, metavar="N", help="of random() (default: 1)")
     traffic.add_argument(
@@ -329,6 +348,27 @@ def _interfaces(texts: Sequence[str], cpu_port: int, manual: bool) -> tuple[tupl
             raise OptionError(f"-i {text}: port {port} is the CPU port (--cpu-port)")
         interfaces[port] = interface
     return tuple(interfaces.items())
+
+
+def _generator(text: str | None, interfaces: Mapping[int, str | None]) -> Generator | None:
+    if text is None:
+        return None
+    option = f"--packet-generator {text}"
+    match = re.fullmatch(r"(\d+)=([^:]+):(\d+(?:,\d+)*)", text)
+    if not match or int(match[1]) > MAX_PORT:
+        raise OptionError(f"{option}: write PORT=PERIOD:ID,... with a port from 0 to {MAX_PORT}, as 508=1ms:1,2")
+    port, packet_ids = int(match[1]), tuple(map(int, match[3].split(",")))
+    try:
+        period_ns = parse_delay(match[2])
+    except argparse.ArgumentTypeError as error:
+        raise OptionError(f"{option}: {error}") from None
+    if period_ns < LEAST_PERIOD_NS:
+        raise OptionError(f"{option}: a period of at least {LEAST_PERIOD_NS} ns")
+    if max(packet_ids) > MAX_PACKET_ID:
+        raise OptionError(f"{option}: packet ids are from 0 to {MAX_PACKET_ID}")
+    if port in interfaces:
+        raise OptionError(f"{option}: port {port} is one of -i: frames from outside must not come in there")
+    return Generator(port, period_ns, packet_ids)
 
 
 def _reentry(given: argparse.Namespace) -> int:

@@ -52,6 +52,8 @@ def _serve(options: Options, say: Callable[[str], None], wait: Callable[[], obje
         if options.reentry_ns:
             native.set_reentry(options.reentry_ns)
         _add_ports(native, options)
+        if options.generator is not None:
+            native.generate(*options.generator)
         if options.program is not None:
             _load(native, options.program)
         native.start()

@@ -20,10 +20,11 @@ static uint64_t input_due(const struct sw_switch *sw)
     return head->due_ns > sw->input_at_ns ? head->due_ns : sw->input_at_ns;
 }
 
-/* Processes all that is due now: `input` first, then the ports, until nothing is due. */
+/* Processes all that is due now: the packet generator's batch, then `input` and the ports, until nothing is due. */
 static void run_now(struct sw_switch *sw)
 {
     uint32_t rounds = 0;
+    sw_run_generator(sw);
     for (bool more = true; more;) {
         more = false;
         if (input_due(sw) <= sw->clock_ns) {
@@ -56,6 +57,7 @@ void sw_run_due(struct sw_switch *sw)
 static uint64_t next_due(const struct sw_switch *sw)
 {
     uint64_t next = input_due(sw);
+    if (sw->generator.due_ns < next) next = sw->generator.due_ns;
     for (uint32_t i = 0; i < sw->tm.n_active; i++) {
         uint64_t at = sw_tm_next(sw->tm.ports[sw->tm.active[i]]);
         if (at < next) next = at;

@@ -1,10 +1,11 @@
-/* The switch's internals, shared by switch.c, run.c, ports.c, clock.c and control.c. */
+/* The switch's internals, shared by switch.c, run.c, ports.c, clock.c, generator.c and control.c. */
 #ifndef SW_INTERNAL_H
 #define SW_INTERNAL_H
 
 #include <pthread.h>
 
 #include "events.h"
+#include "generator.h"
 #include "packet.h"
 #include "pre.h"
 #include "ring.h"
@@ -46,6 +47,7 @@ struct sw_switch {
     struct sw_port *ports[SW_MAX_PORTS];
     uint16_t active[SW_MAX_PORTS];
     uint32_t n_active;
+    struct sw_generator generator;
     struct sw_events events;
     struct sw_events departed; /* frames that left ports without interface */
     uint64_t origin_ns, clock_ns; /* at creation, and in this iteration: by sw_clock_ns; manual clock: 0, and its time */
@@ -75,12 +77,16 @@ void sw_notice(struct sw_switch *, const char *format, ...) __attribute__((forma
 
 /* run.c */
 void sw_receive(struct sw_switch *, struct sw_pkt *, uint16_t port); /* ingress for a received packet */
+void sw_receive_at(struct sw_switch *, struct sw_pkt *, uint16_t port, uint64_t at_us); /* for one with an earlier timestamp */
 void sw_run_input(struct sw_switch *);                               /* ingress for packets in `input` that are due */
 void sw_run_port(struct sw_switch *, struct sw_tm_port *);           /* serves a port's queues and delay line */
 void sw_flush(struct sw_switch *);                                   /* drops every packet inside */
 
 /* clock.c, with the lock held */
 void sw_run_due(struct sw_switch *); /* manual clock: processes all received frames and all that is due now */
+
+/* generator.c, with the lock held */
+void sw_run_generator(struct sw_switch *); /* ingress for a batch, if one is due */
 
 /* ports.c */
 struct sw_port *sw_port_of(struct sw_switch *, uint32_t port); /* made on first use; NULL: no memory */

@@ -85,13 +85,15 @@ static void rules_reenter(struct sw_switch *sw, struct sw_pkt *pkt, int32_t list
     }
 }
 
-void sw_receive(struct sw_switch *sw, struct sw_pkt *pkt, uint16_t port)
+void sw_receive_at(struct sw_switch *sw, struct sw_pkt *pkt, uint16_t port, uint64_t at_us)
 {
     pkt->p.std.ingress_port = port;
     pkt->p.std.packet_length = pkt->p.length;
-    pkt->p.std.ingress_global_timestamp = sw_now_us(sw);
+    pkt->p.std.ingress_global_timestamp = at_us;
     rules_ingress(sw, pkt);
 }
+
+void sw_receive(struct sw_switch *sw, struct sw_pkt *pkt, uint16_t port) { sw_receive_at(sw, pkt, port, sw_now_us(sw)); }
 
 void sw_run_input(struct sw_switch *sw)
 {

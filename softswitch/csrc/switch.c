@@ -118,11 +118,12 @@ static uint64_t iteration(struct sw_switch *sw, const struct epoll_event *events
     sw->clock_ns = sw_clock_ns();
     /* Overdue packets leave first, or a late iteration would drop packets at queues that should have room by now. */
     run_ports(sw, true);
+    sw_run_generator(sw);
     handle_events(sw, events, n, is_behind(sw) ? SW_SMALL_BATCH : SW_BATCH); /* if behind, few: receiving delays sending */
     sw_run_input(sw);
     sw->clock_ns = sw_clock_ns(); /* ingress took time */
     run_ports(sw, false);
-    uint64_t next = UINT64_MAX;
+    uint64_t next = sw->generator.due_ns;
     for (uint32_t i = 0; i < sw->n_active; i++) {
         const struct sw_port *port = sw->ports[sw->active[i]];
         if (port->blocked_ns != 0 && sw->clock_ns + RETRY_NS < next) next = sw->clock_ns + RETRY_NS;
@@ -222,6 +223,7 @@ struct sw_switch *sw_create(uint32_t priorities, uint32_t queue_depth, uint16_t 
     sw->cpu_port = cpu_port;
     sw->drop_port = drop_port;
     sw->seed = seed;
+    sw->generator.due_ns = UINT64_MAX;
     if (!sw->manual) sw->origin_ns = sw->clock_ns = sw_clock_ns();
     sw->epoll = epoll_create1(EPOLL_CLOEXEC);
     sw->wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
@@ -254,6 +256,7 @@ void sw_destroy(struct sw_switch *sw)
     sw_tm_free(&sw->tm);
     sw_pre_free(&sw->clones);
     sw_pre_free(&sw->groups);
+    free(sw->generator.packet_ids);
     sw_events_free(&sw->events);
     sw_events_free(&sw->departed);
     if (sw->epoll >= 0) close(sw->epoll);

@@ -101,6 +101,11 @@ int sw_multicast_group(struct sw_switch *, uint32_t group, const struct sw_repli
 /* Injects a frame as if it came in on `port`. */
 int sw_packet_out(struct sw_switch *, uint16_t port, const uint8_t *frame, uint32_t length);
 
+/* The packet generator: every period_ns from now on a batch of n frames comes in on `port`, one with each packet id (generator.h).
+ * n = 0 turns it off. Without a program nothing is made. In virtual time: what is set before the first run, from its start on. */
+int sw_generate(struct sw_switch *, uint16_t port, uint64_t period_ns, const uint16_t *packet_ids, uint32_t n,
+                char error[SW_ERROR_BYTES]);
+
 /* ---- the clock ---- */
 
 uint64_t sw_time_ns(struct sw_switch *);

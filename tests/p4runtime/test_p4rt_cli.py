@@ -17,7 +17,7 @@ from p4rt_process import COMMAND, Process
 from p4rt_switch import PROGRAMS, Program
 
 from softswitch.codegen.build import build_program
-from softswitch.options import OptionError, Shape, parse
+from softswitch.options import Generator, OptionError, Shape, parse
 
 
 @pytest.fixture
@@ -129,6 +129,12 @@ def test_interfaces_of_a_namespace(library: object) -> None:
         (["--no-p4", "--clock", "manual", "-i", "1", "-i", "1"], "port 1 is there already"),
         (["--no-p4", "--clock", "slow"], "'live', 'manual'"),
         (["--no-p4", "--reentry", "1us"], "--reentry needs --clock manual"),
+        (["--no-p4", "--packet-generator", "508"], "PORT=PERIOD:ID,"),
+        (["--no-p4", "--packet-generator", "512=1ms:1"], "0 to 511"),
+        (["--no-p4", "--packet-generator", "508=1h:1"], "508=1h:1: '1h' is not a time"),
+        (["--no-p4", "--packet-generator", "508=1ns:1"], "at least 1000 ns"),
+        (["--no-p4", "--packet-generator", "508=1ms:65536"], "0 to 65535"),
+        (["--no-p4", "--packet-generator", "7=1ms:1", "-i", "7@a"], "port 7 is one of -i"),
         (["--no-p4", "-i", "512@eth0"], "511"),
         (["--no-p4", "-i", "1@a", "-i", "1@b"], "has the interface a"),
         (["--no-p4", "-i", "1@a", "-i", "2@a"], "is a port already"),
@@ -166,6 +172,12 @@ def test_shapes() -> None:
         "510=0",
     ]
     assert parse(words).shapes() == {1: Shape(1_500_000_000, 0), 2: Shape(64_000, 5_000)}
+
+
+def test_the_packet_generator_s_option() -> None:
+    words = ["--no-p4", "-i", "1@a", "--packet-generator", "508=120us:11,19,65535"]
+    assert parse(words).generator == Generator(508, 120_000, (11, 19, 65535))
+    assert parse(words[:3]).generator is None
 
 
 def test_bad_arguments_exit_with_2() -> None:

@@ -184,6 +184,25 @@ def test_two_runs_are_the_same(program: Program) -> None:
     assert len(first[0]) == 160  # type: ignore[arg-type]
 
 
+def test_the_packet_generator_of_the_command_line(program: Program) -> None:
+    """Its header, which a frame begins with, is the destination address here, by which the program forwards."""
+    generator = f"508=3ms:{OUT},5"
+    words = ("--no-p4", "--device-id", "1", "--clock", "manual", "-i", "1", "-i", "2")
+    process = Process(*words, "--packet-generator", generator)
+    try:
+        with Client(process.port) as client, ManualClock(f"127.0.0.1:{process.port}") as clock:
+            clock.advance(0.007)
+            client.arbitrate()
+            client.set_pipeline(program.info, program.json)
+            action = program.names.action("forward", port=2)
+            client.insert(table_entry=program.names.entry("l2", {"dst_addr": OUT}, action))
+            clock.advance(0.009)
+            expected = OUT.to_bytes(6, "big").ljust(60, b"\0")
+            assert clock.received() == [(2, 9_000_000, expected), (2, 12_000_000, expected), (2, 15_000_000, expected)]
+    finally:
+        process.end(signal.SIGKILL)
+
+
 def test_the_example_of_the_documentation(capsys: pytest.CaptureFixture[str]) -> None:
     """docs/test-clock.md: the switch as its command line says, and the program as it stands there."""
     text = (ROOT / "docs/test-clock.md").read_text()

@@ -29,7 +29,7 @@ def test_its_commands_start_a_switch(arguments: str, monkeypatch: pytest.MonkeyP
 
 
 def test_it_has_commands() -> None:
-    assert len(STARTS) == 3
+    assert len(STARTS) == 4
     assert len(SETUP) == 2
 
 
