@@ -6,6 +6,7 @@
 #include "link.c"
 #include "hop.c"
 #include "phv.c"
+#include "generator.c"
 #include "port.c"
 #include "fabric.c"
 #include "pfc.c"

@@ -476,7 +476,7 @@ enum vn_reason vn_run(struct vn_net *net, PyObject *flows, PyObject *on_window, 
     net->python.on_window = on_window;
     net->python.on_rate = on_rate;
     if (net->raised) snprintf(net->error, sizeof net->error, "an algorithm raised an error: the run can't go on");
-    if (net->pool == NULL && !net->failed && rx_ports_init(net) && vn_order_init(net)) pool_init(net);
+    if (net->pool == NULL && !net->failed && rx_ports_init(net) && vn_order_init(net) && pool_init(net)) vn_generators_start(net);
     enum vn_reason reason = net->failed ? VN_FAILED : vn_run_events(net);
     if (net->raised) return VN_FAILED; /* exchange says which flow's algorithm raised */
     net->exchange.now_s = vn_seconds(net->now);

@@ -12,6 +12,7 @@ static inline void dispatch(struct vn_net *net, struct vn_event event)
 {
     uint32_t id = vn_id_of(event);
     switch (vn_kind_of(event)) {
+    case VN_EV_GENERATE: vn_generate(net, id); break;
     case VN_EV_START: vn_nic_start(net, id); break;
     case VN_EV_NIC: vn_nic_event(net, id); break;
     case VN_EV_PORT:

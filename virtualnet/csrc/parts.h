@@ -32,6 +32,10 @@ static enum vn_verdict vn_phv_egress(struct vn_net *, struct vn_node *, uint16_t
                                      uint32_t deq_qdepth, uint32_t passes);
 static void vn_phv_init(struct vn_net *, struct vn_packet *); /* a packet's first use */
 
+/* ---- generator.c: switches' packet generators ---- */
+static void vn_generators_start(struct vn_net *);
+static void vn_generate(struct vn_net *, uint32_t node); /* a batch */
+
 /* ---- port.c: a switch's ports ---- */
 static inline void vn_port_admit(struct vn_net *, uint32_t link, uint32_t id, uint32_t queue);
 static void vn_port_serve(struct vn_net *, struct vn_link *, uint32_t number); /* sends, if the link is free */

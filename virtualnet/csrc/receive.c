@@ -147,7 +147,7 @@ void vn_host_receive(struct vn_net *net, struct vn_node *node, uint32_t id)
     const uint8_t *frame = vn_frame(net, packet);
     struct vn_callback callback;
     callback.method = VN_NO_METHOD;
-    if (memcmp(frame + WIRE_DST_IP, node->ip, 4) != 0 || packet->flow == VN_NONE) net->stray_frames++;
+    if (memcmp(frame + WIRE_DST_IP, node->ip, 4) != 0) net->stray_frames++;
     else if (!checksum_right(frame + WIRE_IP)) net->bad_frames++;
     else if (packet->data) on_data(net, node, packet->flow, frame, packet->bytes, &callback);
     else on_notification(net, node, frame, &callback);

@@ -7,7 +7,8 @@
 /* Events at the same time happen in this order: a decision comes before events that could change it, but for the fabric's, which
  * comes when all that arrives has. A frame starts before feedback arrives; a window doesn't include a packet that arrives exactly at its end. */
 enum vn_kind {
-    VN_EV_START = 1, /* id: flow. It starts, and joins the NIC's round robin */
+    VN_EV_GENERATE, /* id: switch. Its packet generator makes a batch */
+    VN_EV_START, /* id: flow. It starts, and joins the NIC's round robin */
     VN_EV_NIC,       /* id: link. The host's NIC performs its next action */
     VN_EV_PORT,    /* id: link. The switch's port is free, and packets wait */
     VN_EV_WINDOW,  /* id: flow */
@@ -27,6 +28,7 @@ enum vn_kind {
 static inline uint32_t vn_node_of(const struct vn_net *net, enum vn_kind kind, uint32_t id)
 {
     switch (kind) {
+    case VN_EV_GENERATE: return id;
     case VN_EV_START:
     case VN_EV_TIMER: return net->flows[id].src;
     case VN_EV_WINDOW: return net->flows[id].dst;

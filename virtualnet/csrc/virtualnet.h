@@ -187,11 +187,11 @@ enum vn_reason vn_run(struct vn_net *, PyObject *flows, PyObject *on_window, PyO
 
 struct vn_totals {
     uint64_t now_ps, events, digest;
-    /* Packets that came into switches; of these the data packets. PFC frames are among the former: programs get them. */
+    /* Packets that came into switches; of these the data packets. PFC and generated frames are among the former: programs get them. */
     uint64_t traversals, data_traversals;
     uint64_t packets, packets_most; /* in the network now but for credits' flow control packets, of which there are always some, and
                                      * the most of all so far */
-    /* In switches, by the program (which drops PFC frames, too), or on their way to a port without a link or a multicast group
+    /* In switches, by the program (which drops PFC and generated frames, too), or on their way to a port without a link or a multicast group
      * that doesn't exist. Tail drops are `refused` of vn_link_stats. */
     uint64_t dropped;
     uint64_t bad_frames, stray_frames; /* at hosts: wrong checksum; not for this host */
