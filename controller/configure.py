@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from controller import marking, pfc
 from controller.constants import RECIRCULATION_PORT
 from controller.pfc import PFC_CLONE_SESSION, PfcPort
-from controller.port_tables import PortEntries, PortTable
+from controller.port_tables import GeneratorTable, PacketGenerator, PortEntries, PortTable
 from controller.programs import Program, ProgramError
 from controller.routes import MultipathRoute, PortGroup, Route, group_entry, host_ways, join, route_entry
 from controller.switch import CloneSession, TableEntry
@@ -66,6 +66,23 @@ def plan(topology: Topology, switch: str, dilation: float, scheme: Configured | 
             dict.fromkeys((*pfc.CLONE_SESSIONS, *(session for point in points for session in point.CLONE_SESSIONS)))
         ),
     )
+
+
+def packet_generator(topology: Topology, switch: str, dilation: float, scheme: Configured) -> PacketGenerator | None:
+    """What the switch's packet generator makes for the scheme's marking points; None: nothing. It is the target's, and
+    isn't set over P4Runtime. `plan` has found that all can work. Raises TopologyError."""
+    points = map(marking.find, scheme.scheme.marking)
+    asked = [
+        point.packet_generator(topology, switch, dilation, scheme.parameters)
+        for point in points
+        if isinstance(point, GeneratorTable)
+    ]
+    found = [generator for generator in asked if generator is not None]
+    if len(found) > 1:
+        raise TopologyError(
+            f"{switch}: {len(found)} marking points of {scheme.scheme.name} need a packet generator, and it has one"
+        )
+    return found[0] if found else None
 
 
 def clone_sessions(plan: SwitchPlan) -> list[CloneSession]:

@@ -3,7 +3,7 @@
 One module fills one table, and stands beside its P4 file: `controller.pfc`, and each of `controller.marking`. Such a
 module is a `PortTable`: what the table holds comes from a topology and a scheme's parameters. If `pcn set` is to read
 and change it, the module is a `SettableTable`. If experiments are to sample registers of its P4, by port and class, it
-names them: `SAMPLED`.
+names them: `SAMPLED`. If its P4 needs frames at a period, the module is a `GeneratorTable`.
 """
 
 from __future__ import annotations
@@ -57,6 +57,26 @@ class PortTable(Protocol):
     def configure(self, topology: Topology, switch: str, port: int, dilation: float, parameters: Any) -> PortEntries:
         """What a port is configured with, from the topology and the scheme's parameters. Times are real: those of the
         modelled network times `dilation`. Raises ValueError for what can't work."""
+
+
+@dataclass(frozen=True)
+class PacketGenerator:
+    """What a switch's packet generator makes: every `period_us` (real time) from its start on, a frame for each of
+    `packet_ids` (16 bits) comes in on `port`, with that number in its header (softswitch/csrc/generator.h)."""
+
+    port: int
+    period_us: int
+    packet_ids: tuple[int, ...]
+
+
+@runtime_checkable
+class GeneratorTable(PortTable, Protocol):
+    """One whose P4 takes frames of the switch's packet generator."""
+
+    def packet_generator(
+        self, topology: Topology, switch: str, dilation: float, parameters: Any
+    ) -> PacketGenerator | None:
+        """What is to be made for these parameters; None: nothing."""
 
 
 @runtime_checkable

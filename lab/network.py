@@ -33,6 +33,7 @@ from topologies.model import FIFO, Endpoint, Topology, Value
 from topologies.serialise import to_dict
 
 if TYPE_CHECKING:
+    from controller.port_tables import PacketGenerator
     from hosts.algorithms import Configured
     from hosts.client import AgentClient
     from lab.nodes import LabNode
@@ -208,7 +209,11 @@ class Network:
         return int(self.topology.number("mtu_bytes"))
 
     def _spec(self, name: str) -> LaunchSpec:
-        return launch_spec(self.topology, name, self.dilation, self.record.directory / f"{name}.grpc", self.seed)
+        from controller.configure import packet_generator
+
+        generator = packet_generator(self.topology, name, self.dilation, self.configured)
+        address = self.record.directory / f"{name}.grpc"
+        return launch_spec(self.topology, name, self.dilation, address, self.seed, generator)
 
     def _start_switch(self, node: LabNode, check: Callable[[], None]) -> Callable[[Callable[[], None]], None]:
         spec = self._spec(node.name)
@@ -362,7 +367,14 @@ def require_live(topology: Topology) -> None:
             raise NetworkError(f"{switch.name}: output buffers behind a fabric are there in virtual time alone")
 
 
-def launch_spec(topology: Topology, name: str, dilation: float, address: Path, seed: int = 1) -> LaunchSpec:
+def launch_spec(
+    topology: Topology,
+    name: str,
+    dilation: float,
+    address: Path,
+    seed: int = 1,
+    generator: PacketGenerator | None = None,
+) -> LaunchSpec:
     """How the switch `name` is started: ports with real rates and delays, P4Runtime on the Unix socket `address`.
     Raises NetworkError for what there is in virtual time alone."""
     require_live(topology)
@@ -383,6 +395,7 @@ def launch_spec(topology: Topology, name: str, dilation: float, address: Path, s
         ports=tuple(ports),
         address=f"unix:{address}",
         seed=seed,
+        generator=generator,
         nominal_packet_bytes=int(topology.number("mtu_bytes")),
     )
 

@@ -16,6 +16,7 @@ from controller.constants import RECIRCULATION_PORT
 from topologies.errors import LabError
 
 if TYPE_CHECKING:
+    from controller.port_tables import PacketGenerator
     from controller.switch import RegisterAccess
 
 PRIORITIES = 8
@@ -52,6 +53,7 @@ class LaunchSpec:
     nominal_packet_bytes: int = 1058  # what BMv2's packets/s stand for
     manual_clock: bool = False  # the embedded switch's time stands (softswitch.clock), and its ports have no interfaces
     reentry_s: float = 0.0  # with that clock: how long what is resubmitted or recirculated is on its way
+    generator: PacketGenerator | None = None  # the embedded switch's alone
 
 
 class Target(Protocol):
@@ -98,6 +100,7 @@ class SoftswitchTarget:
             *(sys.executable, "-m", "softswitch"),
             *_common(spec),
             *("--queue-depth", str(spec.queue_depth), "--seed", str(spec.seed)),
+            *_generator(spec),
             *(("--clock", "manual", "--reentry", f"{spec.reentry_s:.9f}") if spec.manual_clock else ()),
             *shape,
             *("--", *_target_options(spec)),
@@ -128,6 +131,11 @@ class Bmv2Target:
     def command(self, spec: LaunchSpec) -> list[str]:
         if spec.manual_clock:
             raise TargetError("BMv2 has no manual clock: the embedded switch alone has one")
+        if spec.generator is not None:
+            raise TargetError(
+                "BMv2 has no packet generator: take --target softswitch, or QCN at inputs with keep_alive=1, which "
+                "samples what departs"
+            )
         self.require()
         return [
             BMV2,
@@ -176,6 +184,13 @@ def _common(spec: LaunchSpec) -> list[str]:
         *("--no-p4", "--device-id", str(spec.device_id), "-L", "warn"),
         *ports,
     ]
+
+
+def _generator(spec: LaunchSpec) -> list[str]:
+    if spec.generator is None:
+        return []
+    ids = ",".join(map(str, spec.generator.packet_ids))
+    return ["--packet-generator", f"{spec.generator.port}={spec.generator.period_us}us:{ids}"]
 
 
 def _target_options(spec: LaunchSpec) -> list[str]:

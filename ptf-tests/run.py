@@ -31,7 +31,9 @@ from pathlib import Path
 from types import FrameType
 
 from controller.compiled import stale
+from controller.constants import GENERATOR_PORT, index
 from controller.errors import SwitchError
+from controller.port_tables import PacketGenerator
 from controller.programs import Program
 from controller.switch import SwitchClient
 from lab.target import TARGETS, LaunchSpec, PortSpec, Target, target
@@ -47,6 +49,8 @@ SLOW_BPS = 1e6
 PORT_RATES_BPS = {1: FAST_BPS, 2: FAST_BPS, 3: FAST_BPS, 4: SLOW_BPS}
 # On the manual clock a packet that a pause sends round is on its way for a while, in no queue, as in every real switch.
 REENTRY_S = 1e-6
+# Of the embedded switch: every 20 ms a frame for the RoCE class of port 2.
+GENERATOR = PacketGenerator(GENERATOR_PORT, 20_000, (index(2),))
 READY_LIMIT_S = 60.0
 END_LIMIT_S = 5.0
 RECEIVE_QUEUE_PACKETS = 20000
@@ -140,10 +144,12 @@ def process(command: list[str], output: Path | None = None) -> Iterator[subproce
                     child.wait()
 
 
-def launch_spec(scratch: Path, clock: str) -> LaunchSpec:
+def launch_spec(scratch: Path, kind: Target, clock: str) -> LaunchSpec:
     ports = tuple(PortSpec(port, switch_interface(port), rate, 0.0) for port, rate in PORT_RATES_BPS.items())
     address = f"unix:{scratch / 'grpc'}"
-    return LaunchSpec("ptf", DEVICE_ID, ports, address, manual_clock=clock == "manual", reentry_s=REENTRY_S)
+    generator = GENERATOR if kind.name == "softswitch" else None
+    manual = clock == "manual"
+    return LaunchSpec("ptf", DEVICE_ID, ports, address, manual_clock=manual, reentry_s=REENTRY_S, generator=generator)
 
 
 def wait_until_ready(spec: LaunchSpec, child: subprocess.Popen[bytes], log: Path) -> None:
@@ -185,7 +191,7 @@ def run(kind: Target, clock: str, program: str, record: Path | None, arguments: 
     with contextlib.ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=f"{PREFIX}{os.getpid()}-")))
         log, recorded = scratch / "switch.log", scratch / "record"
-        spec = launch_spec(scratch, clock)
+        spec = launch_spec(scratch, kind, clock)
         command = kind.command(spec)
         inside = ["ip", "netns", "exec", stack.enter_context(network_namespace())] if clock == "live" else []
         switch = stack.enter_context(process([*inside, *command], log))

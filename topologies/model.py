@@ -26,8 +26,9 @@ EVEN, POLARISED = "even", "polarised"  # ECMP: do switches on a path choose by b
 
 # Linux refuses longer interface names (IFNAMSIZ - 1).
 MAX_INTERFACE_NAME = 15
-# Ports are bit<9> in v1model; 510 is the data plane's internal recirculation port, 511 BMv2's drop port.
-MAX_PORT = 509
+# Ports are bit<9> in v1model. Four are internal: 508 the packet generator's, 509 live switches' CPU port, 510 where the
+# data plane recirculates, 511 BMv2's drop port.
+MAX_PORT = 507
 _NODE_NAME = re.compile(r"[a-z][a-z0-9]*\Z")
 _MAC = re.compile(r"([0-9a-f]{2}:){5}[0-9a-f]{2}\Z")
 

@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Literal
 
 from controller import signals
-from controller.configure import plan, program_switch, require_tables
+from controller.configure import packet_generator, plan, program_switch, require_tables
 from controller.programs import Program
 from hosts import wire
 from hosts.algorithms import Ack, Cnm, Cnp, Configured, Mark, Window
@@ -94,8 +94,8 @@ class Deadlock:
 @dataclass(frozen=True)
 class Totals:
     """The run so far. A traversal is a packet that comes into a switch; `data_traversals` counts data alone. `dropped`:
-    by programs, which drop each PFC frame that they are given, or for a port without a link or a multicast group that
-    doesn't exist. Tail drops are a link's (`LinkStats.refused`).
+    by programs, which drop each PFC frame and each generated one that they are given, or for a port without a link or a
+    multicast group that doesn't exist. Tail drops are a link's (`LinkStats.refused`).
 
     `packets` are those in the network now; credits' flow control packets, of which there are always some, don't count.
     `packets_most` is how many frames were in memory at once. Nodes don't go strictly in step, so it is a fact of the
@@ -438,6 +438,9 @@ class VirtualNetwork(Sources):
         for name, made in self.switches.items():
             planned = plan(self.topology, name, 1.0, self.scheme)
             program_switch(made, planned)
+            generator = packet_generator(self.topology, name, 1.0, self.scheme)
+            if generator is not None:
+                made.native.generate(generator.port, generator.period_us * 1000, generator.packet_ids)
             for port in planned.pfc if pfc else ():
                 mac = (_PORT_MAC | port.port).to_bytes(6, "big")
                 self._check(

@@ -7,14 +7,18 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
+from controller.constants import GENERATOR_PORT, index
 from controller.marking import qcn_cp
 from controller.marking.qcn_cp import CNM_CLONE_SESSION, QcnPort
-from controller.port_tables import Setting
+from controller.port_tables import PacketGenerator, Setting
 from controller.switch import TableAction, TableEntry, TableMatch
 from topologies.model import Topology
 
 INPUTS_AT_ONE_OUTPUT = 16
 """A packet waits longest where XOFF's bytes leave at such a part of the line, unless the longest wait is given."""
+
+BY_GENERATOR = 2
+"""Of `keep_alive`: the packet generator's frames sample paused inputs, beside departures."""
 
 TABLE = "qcn_in_arrivals"
 DEPARTURES = "qcn_in_departures"
@@ -84,6 +88,16 @@ def configure(topology: Topology, switch: str, port: int, dilation: float, param
         max(1, round(sample_s * dilation * 1e6)) if parameters.keep_alive else 0,
         max(1, round(longest_s * dilation * 1e6)),
     )
+
+
+def packet_generator(topology: Topology, switch: str, dilation: float, parameters: Any) -> PacketGenerator | None:
+    """A frame for each port and lossless class, as often as the fastest port is to be sampled."""
+    if parameters.keep_alive != BY_GENERATOR:
+        return None
+    ports = topology.ports(switch)
+    period_us = min(configure(topology, switch, port, dilation, parameters).keep_alive_us for port in ports)
+    inputs = tuple(index(port, number) for port in ports for number in topology.lossless_classes)
+    return PacketGenerator(GENERATOR_PORT, period_us, inputs)
 
 
 def show(arguments: Mapping[str, int]) -> dict[str, float]:

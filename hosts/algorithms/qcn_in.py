@@ -35,7 +35,9 @@ class OccupancyParameters(QcnParameters):
     """Occupancy sampling."""
 
     culprit: ClassVar[str] = "random"
-    keep_alive: float = parameter(1, "count", "QCN at inputs: a paused input samples what departs; 0: not", most=1)
+    keep_alive: float = parameter(
+        1, "count", "QCN at inputs: a paused input samples what departs; 2: and by the packet generator; 0: not", most=2
+    )
     longest_wait_s: float = parameter(
         0, "time", "QCN at inputs: a packet's longest wait; 0: XOFF's bytes at 1/16 of the line", most=1
     )
@@ -49,6 +51,8 @@ class LargestParameters(OccupancyParameters):
 @dataclass(frozen=True)
 class SojournParameters(OccupancyParameters):
     culprit: ClassVar[str] = "sojourn"
+    # Who is told is a packet that departs: without departures there is nobody.
+    keep_alive: float = parameter(1, "count", "QCN at inputs: a paused input samples what departs; 0: not", most=1)
 
 
 def _scheme(name: str, summary: str, parameters: type[QcnParameters]) -> Scheme:

@@ -13,6 +13,8 @@
 //
 // Keep-alive: a paused input has no arrivals, and so no samples. While its neighbour is told to pause, departures
 // sample once the latest sample is keep_alive_us old; 0 is never. It needs a culprit that isn't an arriving packet.
+// Where next to nothing departs, frames of the switch's packet generator do the same (generated.p4), with RANDOM and
+// LARGEST: SOJOURN tells packets that depart.
 //
 // TNA twin: ARRIVAL and SOJOURN; see qcn_in_random.p4 and qcn_in_largest.p4.
 
@@ -23,6 +25,7 @@
 #include "../shared/headers.p4"
 #include "metadata.p4"
 #include "inside.p4"
+#include "generated.p4"
 #include "cnm.p4"
 #include "qcn_in_random.p4"
 #include "qcn_in_largest.p4"
@@ -57,8 +60,8 @@ struct qcn_in_t {
     bit<32>   sojourn_us;     // the longest wait
 }
 
-// A packet arrives with `arrived` bytes, or one departs (0). Sets meta.feedback, above 0 if there is somebody to tell,
-// and with it queue_bytes and culprit.
+// A packet arrives with `arrived` bytes, or one departs or is generated (0). Sets meta.feedback, above 0 if there is
+// somebody to tell, and with it queue_bytes and culprit.
 control QcnInSample(in headers_t hdr, inout metadata_t meta, in qcn_in_t config, in bit<32> arrived, in time_us_t now) {
     CulpritByChance() by_chance;
     CulpritLargest() largest;
@@ -113,7 +116,7 @@ control QcnInSample(in headers_t hdr, inout metadata_t meta, in qcn_in_t config,
     }
 }
 
-// A packet was admitted.
+// A packet of `length` bytes was admitted, or one was generated (0).
 control QcnInAdmit(in headers_t hdr, inout metadata_t meta, in bit<32> length, in time_us_t now) {
 #ifdef NATIVE_PFC
     InsideAdmit() inside;  // elsewhere PFC's emulation has counted the packet
@@ -144,13 +147,16 @@ control QcnInAdmit(in headers_t hdr, inout metadata_t meta, in bit<32> length, i
     }
 
     apply {
+        bool generated = length == 0;
 #ifdef NATIVE_PFC
-        inside.apply(meta, length, now);
+        if (!generated) {
+            inside.apply(meta, length, now);
+        }
 #endif
-        if (meta.is_lossless == 1 && hdr.bth.isValid() && qcn_in_arrivals.apply().hit) {
-            if (config.choice == choice_t.RANDOM) {
+        if (meta.is_lossless == 1 && (generated || hdr.bth.isValid()) && qcn_in_arrivals.apply().hit) {
+            if (!generated && config.choice == choice_t.RANDOM) {
                 slot.apply(hdr, meta);
-            } else if (config.choice == choice_t.LARGEST) {
+            } else if (!generated && config.choice == choice_t.LARGEST) {
                 flow.apply(hdr, meta, length, 1);
             }
             sample.apply(hdr, meta, config, length, now);

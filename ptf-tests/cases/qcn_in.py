@@ -7,71 +7,16 @@ import itertools
 import math
 from collections import Counter
 from dataclasses import replace
-from typing import ClassVar
 
 from cnm import feedback, message, messages
-from testbed import (
-    FRAME,
-    LONG_PAUSE,
-    SLOW_PORT,
-    PcnTest,
-    cnp,
-    data,
-    expected_pfc,
-    forwarded,
-    host_ip,
-    host_mac,
-    index,
-    port_mac,
-)
+from inputs import SLOTS, QcnInTest, packet
+from testbed import FRAME, LONG_PAUSE, SLOW_PORT, cnp, data, expected_pfc, forwarded, host_ip, index
 
 from controller.configure import SwitchPlan
-from controller.marking.qcn_cp import CNM_CLONE_SESSION
 from controller.marking.qcn_in_cp import Culprit, QcnInPort
-from controller.pfc import PFC_CLONE_SESSION
-from hosts import wire
 
 # A flow that has nothing inside for long: back out of the port that it came in at.
 FREE_PORT = 1
-SLOTS = 1023
-
-
-def packet(destination: int, qp: int, psn: int = 0, source: int = 1) -> bytes:
-    """Of a flow between two ports' hosts."""
-    return wire.encode_data(
-        wire.DataPacket(host_mac(source), port_mac(source), host_ip(source), host_ip(destination), qp, psn, bytes(1000))
-    )
-
-
-class QcnInTest(PcnTest):
-    """Every packet of port 1 is sampled, unless a test says otherwise."""
-
-    program = "qcn_in"
-    q_eq, w = 5 * FRAME, 2
-    point: ClassVar[QcnInPort] = QcnInPort(1, q_eq, w, sample_bytes=1)
-
-    def plan(self) -> SwitchPlan:
-        return replace(super().plan(), marking=(self.point,), clone_sessions=(PFC_CLONE_SESSION, CNM_CLONE_SESSION))
-
-    def tearDown(self) -> None:
-        """Nothing inside is known of nothing inside."""
-        super().tearDown()
-        self.assertEqual(self.switch.read_registers("slots_used", [1, 2])[1], 0)
-        slots = [1 << 10 | slot for slot in range(SLOTS + 1)]
-        self.assertEqual(set(self.switch.read_registers("occupants", slots).values()), {0})
-        buckets = [1 << 9 | bucket for bucket in range(512)]
-        self.assertEqual(set(self.switch.read_registers("flow_bytes", buckets).values()), {0})
-
-    def notified(self) -> int:
-        """Messages because of port 1."""
-        return self.counters("notified").get(index(1), 0)
-
-    def told(self, n: int) -> list[wire.CnmPacket]:
-        """The next n messages to the host at port 1."""
-        found: list[wire.CnmPacket] = []
-        while len(found) < n:
-            found += messages(self.receive(1))
-        return found
 
 
 class TheQueueIsWhatTheInputHasInside(QcnInTest):
@@ -296,52 +241,6 @@ class ASampleThatWaitsIsReplaced(QcnInTest):
         (told,) = self.told(1)
         self.assertEqual((told.flow, told.feedback, told.queue_bytes), (5, 63, n * FRAME))
         self.expect_nothing(1)
-
-
-class KeepAlive(QcnInTest):
-    """While PFC says PAUSE to the neighbour, departures sample, once a period; without it and after it none does."""
-
-    pfc_ports = (1, SLOW_PORT)
-    n, xoff = 40, 30
-    period_us = 20_000
-    point = QcnInPort(1, FRAME, 0, sample_bytes=10**9, culprit=Culprit.LARGEST, keep_alive_us=period_us)
-
-    def plan(self) -> SwitchPlan:
-        plan = super().plan()
-        first, *others = plan.pfc
-        return replace(
-            plan, pfc=(replace(first, xoff_bytes=self.xoff * FRAME, xon_bytes=(self.xoff - 20) * FRAME), *others)
-        )
-
-    def runTest(self) -> None:
-        self.pause(SLOW_PORT)
-        self.send(1, *(packet(SLOW_PORT, 5, psn) for psn in range(self.n)))
-        self.wait_until_waiting(SLOW_PORT, self.n)
-        self.expect(1, expected_pfc(1, LONG_PAUSE))
-        self.resume(SLOW_PORT)
-        self.receive(SLOW_PORT, self.n)
-        # 30 frames of 8.5 ms depart before the RESUME, every third of which is 20 ms after the latest sample.
-        self.assertIn(self.notified(), range(8, 12))
-        told = self.told(self.notified())
-        self.assertEqual({one.flow for one in told}, {5})
-        for one in told:
-            self.assertEqual(one.feedback, feedback(one.queue_bytes, 0, FRAME, 0))
-            self.assertGreaterEqual(one.queue_bytes, (self.xoff - 20) * FRAME)
-
-
-class KeepAliveOff(KeepAlive):
-    point = replace(KeepAlive.point, keep_alive_us=0)
-
-    def runTest(self) -> None:
-        self.pause(SLOW_PORT)
-        self.send(1, *(packet(SLOW_PORT, 5, psn) for psn in range(self.n)))
-        self.wait_until_waiting(SLOW_PORT, self.n)
-        self.expect(1, expected_pfc(1, LONG_PAUSE))
-        self.resume(SLOW_PORT)
-        self.receive(SLOW_PORT, self.n)
-        self.expect(1, expected_pfc(1, 0))
-        self.expect_nothing(1)
-        self.assertEqual(self.notified(), 0)
 
 
 class PfcFramesComeFirst(QcnInTest):

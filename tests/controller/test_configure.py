@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from controller import marking, pfc
 from controller.configure import entries, plan, recommended
-from controller.constants import MAX_QUANTA, RECIRCULATION_PORT
+from controller.constants import GENERATOR_PORT, MAX_QUANTA, RECIRCULATION_PORT
 from controller.errors import UnknownNameError
 from controller.marking import credit, qcn_in_cp
 from controller.marking.np_ecn_time import LATE_US, NpEcnPort
@@ -118,6 +118,8 @@ def test_constants_are_the_data_plane_s() -> None:
     assert f"RECIRC_PORT = {RECIRCULATION_PORT};" in text
     assert f"PFC_CLONE_SESSION = {PFC_CLONE_SESSION};" in text
     assert f"CNM_CLONE_SESSION = {CNM_CLONE_SESSION};" in text
+    generated = (COMPILED.parent / "v1model" / "generated.p4").read_text()
+    assert f"GENERATOR_PORT = {GENERATOR_PORT};" in generated
 
 
 def test_red_reaches_every_port_from_the_scheme_s_parameters() -> None:

@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import pytest
 from networks import PFC_ONLY, chain, star, with_flows
 
+from controller.constants import GENERATOR_PORT, index
+from hosts.algorithms import find_scheme
 from topologies.model import FlowSpec
 from virtualnet import Totals, VirtualNetwork
 from virtualnet.flows import FlowStats
 
-PORT, UNKNOWN_ETHERTYPE = 508, 6
+UNKNOWN_ETHERTYPE = index(GENERATOR_PORT, 6)
+"""How a program that expects no generated frames drops them."""
 PERIOD_NS = 7_000
 FLOWS = [FlowSpec(i, f"h{i}", "r0", size_bytes=200_000) for i in range(3)]
 
 
 def generating(network: VirtualNetwork, packet_ids: Sequence[int] = (9, 10), switch: str = "s0") -> VirtualNetwork:
-    network.switches[switch].native.generate(PORT, PERIOD_NS, packet_ids)
+    network.switches[switch].native.generate(GENERATOR_PORT, PERIOD_NS, packet_ids)
     return network
 
 
 def dropped(network: VirtualNetwork, switch: str = "s0") -> int:
-    """A program that expects no generated frames drops them as frames of an unknown type."""
-    return network.switches[switch].read_counter("dropped", PORT * 8 + UNKNOWN_ETHERTYPE).packets
+    return network.switches[switch].read_counter("dropped", UNKNOWN_ETHERTYPE).packets
 
 
 @pytest.mark.parametrize("inplace", [True, False])
@@ -71,13 +74,64 @@ def test_each_switch_has_its_own() -> None:
         assert (dropped(network, "s0"), dropped(network, "s1")) == (0, 14)
 
 
+def stopped(keep_alive: int, scheme: str = "qcn-os-largest", **options: Any) -> tuple[Totals, list[int], int]:
+    """From 0.1 ms on the output sends nothing, and its input has told its host to pause. Totals; messages because of
+    that input so far, each 120 us, keep-alive's interval at 10 Gb/s; how many of them came to the flow by 3.05 ms."""
+    topology = star(2, xoff_bytes=60e3)
+    with VirtualNetwork(topology, find_scheme(scheme).configure({"keep_alive": keep_alive}), **options) as network:
+        flow = network.add_flow(FlowSpec(1, "h0", "r0"))
+        network.at(0.1e-3, lambda: network.set_link("s0", 3, up=False))
+        network.run(until_s=0.3e-3)
+        assert network.switches["s0"].read_register("xoff_sent", index(1)) == 1
+        counts = []
+        for periods in range(4, 24):
+            network.run(until_s=periods * 120e-6)
+            counts.append(network.switches["s0"].read_counter("notified", index(1)).packets)
+        network.run(until_s=3.05e-3)
+        assert network.totals().stray_frames == network.totals().bad_frames == 0
+        return network.totals(), counts, flow.stats().cnps_received
+
+
+@pytest.mark.parametrize("scheme", ["qcn-os", "qcn-os-largest"])
+@pytest.mark.parametrize("variant", [{}, {"program": "qcn_in", "pfc": False}], ids=["native", "emulated"])
+def test_a_stopped_output_s_input_is_sampled_each_period(scheme: str, variant: dict[str, Any]) -> None:
+    reference = stopped(2, scheme, **variant)
+    _, counts, received = reference
+    assert [after - before for before, after in pairwise(counts)] == [1] * 19
+    assert received == counts[-1] + 2
+    assert stopped(2, scheme, queues="one", **variant) == reference
+
+
+@pytest.mark.parametrize("keep_alive", [0, 1])
+def test_without_it_nothing_tells_the_sender(keep_alive: int) -> None:
+    _, counts, _ = stopped(keep_alive)
+    assert len(set(counts)) == 1
+
+
+@pytest.mark.parametrize("queues", ["nodes", "one"])
+def test_a_batch_comes_first(queues: Any) -> None:
+    """A frame departs each 120 us, from 120 us on: at 240 us the batch's sample still finds it inside, and it, with an
+    age of 0, makes none."""
+    frame_bytes, line_bps = 1050, 10e9
+    topology = star(1, line_bps, out_bps=8 * frame_bytes / 120e-6, delay_s=1e-6, xoff_bytes=5e3)
+    scheme = find_scheme("qcn-os").configure({"keep_alive": 2})
+    with VirtualNetwork(topology, scheme, payload_bytes=frame_bytes - 58, queues=queues) as network:
+        network.add_flow(FlowSpec(1, "h0", "r0", start_s=120e-6 - 1e-6 - 8 * frame_bytes / line_bps))
+        switch = network.switches["s0"]
+        network.run(until_s=239e-6)
+        inside = switch.read_register("held_bytes", index(1))
+        network.run(until_s=240e-6)
+        assert switch.read_register("held_bytes", index(1)) == inside - frame_bytes
+        assert switch.read_register("sampled_bytes", index(1)) == inside
+
+
 def test_samples_and_calls_come_after_a_batch() -> None:
     """In both orders of events."""
     for queues in ("nodes", "one"):
         with generating(VirtualNetwork(star(1), PFC_ONLY, queues=queues)) as network:  # type: ignore[arg-type]
             found: list[int] = []
             network.at(PERIOD_NS * 1e-9, lambda seen=found, of=network: seen.append(dropped(of)))  # type: ignore[misc]
-            counter = network.counter_packets("s0", "dropped", PORT * 8 + UNKNOWN_ETHERTYPE)
+            counter = network.counter_packets("s0", "dropped", UNKNOWN_ETHERTYPE)
             samples = network.sample(PERIOD_NS * 1e-9, [counter])
             network.run(until_s=3 * PERIOD_NS * 1e-9)
             assert found == [2]

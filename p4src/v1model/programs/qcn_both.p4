@@ -6,12 +6,20 @@
 
 control QcnBothIngress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t std_meta) {
     SwitchIngress() arrival;
+    GeneratedInput() input;
     QcnInAdmit() admit;
 
     apply {
-        arrival.apply(hdr, meta, std_meta);
-        if (meta.admitted == 1) {
-            admit.apply(hdr, meta, std_meta.packet_length, std_meta.ingress_global_timestamp);
+        bool generated = std_meta.ingress_port == GENERATOR_PORT;
+        if (generated) {
+            input.apply(hdr, meta);
+            mark_to_drop(std_meta);
+        } else {
+            arrival.apply(hdr, meta, std_meta);
+        }
+        if (generated || meta.admitted == 1) {
+            bit<32> length = generated ? 0 : std_meta.packet_length;
+            admit.apply(hdr, meta, length, std_meta.ingress_global_timestamp);
         }
     }
 }
@@ -20,12 +28,16 @@ control QcnBothEgress(inout headers_t hdr, inout metadata_t meta, inout standard
     SwitchEgress() departure;
     QcnInDepart() depart;
     QcnOutCongestionPoint() output;
+    GeneratedHeaders() headers;
     CnmFromClone() message;
 
     apply {
         bool cloned = std_meta.instance_type == INSTANCE_INGRESS_CLONE
                       || std_meta.instance_type == INSTANCE_EGRESS_CLONE;
         if (cloned && meta.feedback != 0) {
+            if (!hdr.bth.isValid()) {
+                headers.apply(hdr, meta);
+            }
             message.apply(hdr, meta);
         } else {
             // If a pause sends it round, a packet keeps the time it began to wait.
