@@ -136,6 +136,15 @@ def test_one_flow_slows_down_soonest_where_its_output_or_keep_alive_samples() ->
     assert there_ms("qcn-out", BUFFERED, adaptive=1) < soon / 2
 
 
+def test_where_next_to_nothing_departs_the_packet_generator_keeps_alive() -> None:
+    fields = {"keep_target": 1.0, "stops": 1.0}
+    none, departures, generator = (
+        there_ms("qcn-os-largest", BUFFERED, keep_alive=keep_alive, **fields) for keep_alive in (0, 1, 2)
+    )
+    assert none == departures == pytest.approx(20)  # not while the output is stopped
+    assert generator <= 5
+
+
 def test_where_the_backlog_stands() -> None:
     """2.16: at the output with its congestion point there, at the input, and behind it a full output, otherwise."""
     buffered = SWITCHES.index(BUFFERED)

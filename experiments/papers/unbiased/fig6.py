@@ -23,6 +23,8 @@ from topologies.model import FIFO, ROUND_ROBIN, Endpoint, FlowSpec
 SEEDS = (1, 2, 3, 4, 5, 6, 7, 8)
 _SLOWS_S, _ENDS_S = 10e-3, 310e-3
 _SLOW_BPS = 1e9
+_STOPS_S, _STOPPED_BPS = 20e-3, 1e6
+"""An output that nearly stops, for so long before it is slow: a frame in 12 ms."""
 _BIN_S = 1e-3
 _THERE = 2.0
 """The limit is there once it stays below so many times the output's rate."""
@@ -45,9 +47,12 @@ _RUNS = {
     _FIFO_KEPT: (LARGEST, FIFO, {"keep_alive": 1.0}),
 }
 """By where the congestion point is: scheme, switch, fields."""
-_COLOURS = {where: f"flow{index}" for index, where in enumerate(_RUNS)}
 _OPEN = {"messages in a row keep the target": {"keep_target": 1.0}, "adaptive interval": {"adaptive": 1.0}}
 """What is open about the congestion point at outputs, varied."""
+_STOPPED = {"none": 0.0, "by departures": 1.0, "by packet generator": 2.0}
+"""Keep-alive where the output nearly stops."""
+_COLOURS = {where: f"flow{index}" for index, where in enumerate(_RUNS)}
+_COLOURS |= zip(_STOPPED, ("other0", "other2", "other4"), strict=True)
 
 
 class Fig6(Experiment):
@@ -62,7 +67,10 @@ class Fig6(Experiment):
         "which the paper's 15 ms ask for; what is open is varied below. An output's congestion point sees what "
         "arrives at its buffer, 16 Gb/s while that has room; an input's sees next to nothing while its host is paused. "
         "Keep-alive samples what departs then, at most once each 120 us. With reliable delivery, or without output "
-        "buffers, what waits for the output holds the input up, and its congestion point sees less."
+        "buffers, what waits for the output holds the input up, and its congestion point sees less. The last row's "
+        "output nearly stops: for 20 ms, in which the limit is looked at, it carries 1 Mb/s, a frame in 12 ms, and "
+        "then 1 Gb/s. Departures are too few there to keep samples alive; the packet generator's frames aren't. "
+        "Messages in a row keep the target there."
     )
 
     def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
@@ -77,16 +85,24 @@ class Fig6(Experiment):
             values = {"switch": SWITCHES.index(BUFFERED), **fields}
             for seed in SEEDS if BUFFERED_OUTPUTS in schemes else ():
                 yield Run({"open": what, "seed": seed}, BUFFERED_OUTPUTS, seed, values)
+        for how, keep_alive in _STOPPED.items():
+            values = {"switch": SWITCHES.index(BUFFERED), "keep_alive": keep_alive, "keep_target": 1.0, "stops": 1.0}
+            for seed in SEEDS if LARGEST in schemes else ():
+                yield Run({"stopped": how, "seed": seed}, LARGEST, seed, values)
 
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
         flows = [FlowSpec(1, "h0", "r0", duration_s=_ENDS_S)]
-        plan = star_plan(self.name, scheme, seed, flows, _ENDS_S, {"keep_target": 0.0, **values})
-        slower = LinkRate(_SLOWS_S, Endpoint("s0", 2), _SLOW_BPS)
-        return replace(plan, link_rates=(slower,))
+        fields = {"keep_target": 0.0, **values}
+        stops = bool(fields.pop("stops", 0))
+        plan = star_plan(self.name, scheme, seed, flows, _ENDS_S, fields)
+        slower = LinkRate(_SLOWS_S + _STOPS_S * stops, Endpoint("s0", 2), _SLOW_BPS)
+        stopped = [replace(slower, at_s=_SLOWS_S, rate_bps=_STOPPED_BPS)] if stops else []
+        return replace(plan, link_rates=(*stopped, slower))
 
     def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
         limit = recording.series.get("flow 1", "rate_bps")
-        starts = np.arange(_SLOWS_S, plan.duration_s - _BIN_S / 2, _BIN_S)
+        end_s = plan.link_rates[1].at_s if len(plan.link_rates) > 1 else plan.duration_s
+        starts = np.arange(_SLOWS_S, end_s - _BIN_S / 2, _BIN_S)
         means = np.array([step_mean(*limit, start, start + _BIN_S) for start in starts])
         above = np.flatnonzero(means >= _THERE * _SLOW_BPS)
         there = 0 if not above.size else int(above[-1]) + 1
@@ -97,7 +113,7 @@ class Fig6(Experiment):
         return Outcome(
             run.keys,
             {
-                "there_ms": there * _BIN_S * 1e3 if there < starts.size else (plan.duration_s - _SLOWS_S) * 1e3,
+                "there_ms": there * _BIN_S * 1e3 if there < starts.size else (end_s - _SLOWS_S) * 1e3,
                 "paused_ms": paused_s * 1e3,
             },
             curves,
@@ -130,11 +146,15 @@ class Fig6(Experiment):
             text = f"{_OUTPUT}, {what} (met: 10 to 20; trend: below 40)"
             measured = outcomes.median("there_ms", open=what)
             rows.append(CONVERGENCE.row(text, measured, between(10, 20, 0, 40), "output"))
+        _, departures, generator = (outcomes.median("there_ms", stopped=how) for how in _STOPPED)
+        if generator is not None:
+            text = "output nearly stopped: keep-alive by packet generator, over departures (met: a third; trend: less)"
+            rows.append(CONVERGENCE.row(text, ratio(generator, departures), at_most(1 / 3, 1), unit=""))
         return rows
 
     def charts(self, outcomes: Outcomes) -> list[Chart]:
-        def limits(title: str, *places: str) -> Chart:
-            found = [(where, outcomes.where(where=where, seed=SEEDS[0])) for where in places]
+        def limits(title: str, *places: str, key: str = "where") -> Chart:
+            found = [(where, outcomes.where(seed=SEEDS[0], **{key: where})) for where in places]
             lines: list[Line] = [
                 replace(curve(where, *one.curves["limit"]), colour=_COLOURS.get(where, ""))
                 for where, ones in found
@@ -146,4 +166,5 @@ class Fig6(Experiment):
         return [
             limits("Where it is sampled", _OUTPUT, _INPUT, _KEPT, *others),
             limits("What waits for the output", _OUTPUT, _DELIVERED, _PLAIN),
+            limits("Keep-alive where the output nearly stops", *_STOPPED, key="stopped"),
         ]
