@@ -125,11 +125,30 @@ def compile_program(program: TofinoProgram, tools: tuple[Path, Path], into: Path
     context = json.loads((pipe / "context.json").read_text())
     context["build_date"] = ""
     (pipe / "context.json").write_text(json.dumps(context, indent=1) + "\n")
+    schema = json.loads(bf_rt.read_text())
+    schema["tables"] = in_order(schema["tables"])
+    bf_rt.write_text(json.dumps(schema, indent=1) + "\n")
     summary = into / "resources.json"
     summary.write_text(
         json.dumps(resources(json.loads((pipe / "logs/resources.json").read_text()), context), indent=1) + "\n"
     )
     return assembly, pipe / f"{program.chip}.bin", pipe / "context.json", bf_rt, p4info, summary
+
+
+def in_order(tables: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """BF-RT's tables with those of ingress's snapshots before egress's. The compiler has them in the order of addresses
+    in its memory, which changes from run to run; their common configuration has its id from those that come first."""
+    of_gress = [table for table in tables if re.search(r"\.snapshot\.(ingress|egress)_", table["name"])]
+    if not of_gress:
+        return list(tables)
+    ordered = sorted(of_gress, key=lambda table: "egress" in table["name"])
+    moved = iter(ordered)
+    made = [next(moved) if table in of_gress else dict(table) for table in tables]
+    for table in made:
+        if table["name"].endswith(".snapshot.cfg"):
+            table["id"] += ordered[0]["id"] - of_gress[0]["id"]
+            table["depends_on"] = [one["id"] for one in ordered if one["name"].endswith("_trigger")]
+    return made
 
 
 def _run(command: Sequence[str], program: TofinoProgram) -> None:

@@ -89,6 +89,24 @@ def test_outputs_of_another_chip_have_a_place_of_their_own(
     assert "say where the outputs for tofino2 go, with --out DIR" in capsys.readouterr().err
 
 
+def test_snapshots_are_in_one_order(build_tofino: ModuleType) -> None:
+    """Whichever of the two the compiler writes first."""
+    tables = json.loads((TWIN / "bf-rt.json").read_text())["tables"]
+    ingress, egress = (
+        [table for table in tables if f".snapshot.{gress}_" in table["name"]] for gress in ("ingress", "egress")
+    )
+    (cfg,) = [table for table in tables if table["name"].endswith(".snapshot.cfg")]
+    assert (len(ingress), len(egress)) == (3, 3)
+    other = cfg | {
+        "id": cfg["id"] - ingress[0]["id"] + egress[0]["id"],
+        "depends_on": [egress[0]["id"], ingress[0]["id"]],
+    }
+    at = tables.index(cfg)
+    assert tables[at : at + 7] == [cfg, *ingress, *egress]
+    swapped = [*tables[:at], other, *egress, *ingress, *tables[at + 7 :]]
+    assert build_tofino.in_order(swapped) == build_tofino.in_order(tables) == tables
+
+
 def test_no_machine_path() -> None:
     for path in TWIN.iterdir():
         assert re.search(rb"/(home|opt|root|tmp|usr)/", path.read_bytes()) is None, path
