@@ -27,8 +27,8 @@ from wires import Arrival, ClockWires, LiveWires, Wires
 
 from controller.configure import SwitchPlan, clone_sessions, program_switch
 from controller.constants import RECIRCULATION_PORT
-from controller.marking import np_ecn_time
-from controller.marking.np_ecn_time import NpEcnPort, gap_us
+from controller.marking import rest
+from controller.marking.rest import RestPort, gap_us
 from controller.pfc import PfcPort
 from controller.programs import Program
 from controller.routes import Route
@@ -55,6 +55,8 @@ LIVE_LATE_US = (
     100_000  # so long a busy machine may keep a switch from its core, before NP-ECN by time takes it for a pause
 )
 LONG_PAUSE = 60_000
+# Counters of packets that only one of two rules marks.
+COMPARING = ("marked_by_", "marked_ue_by_")
 INSIDE = (
     "waiting_packets",
     "waiting_bytes",
@@ -166,7 +168,7 @@ class PcnTest(unittest.TestCase):
         quantum_q16_us=QUANTUM_US << 16,
     )
     pfc_ports: tuple[int, ...] = PORTS
-    # NP-ECN by time marks what the counter of paused packets does. Where not, a test says why and names what may count.
+    # By time the same packets are marked as where PFC tells. Where not, a test says why and names what may count.
     differences: tuple[str, ...] = ()
 
     def setUp(self) -> None:
@@ -181,7 +183,8 @@ class PcnTest(unittest.TestCase):
         self.addCleanup(self.switch.close)
         self.switch.become_primary()
         program = _program(self.program)
-        self.by_time = any(table.alias == np_ecn_time.TABLE for table in program.schema.tables)
+        self.by_time = any(table.alias == rest.TABLE for table in program.schema.tables)
+        self.compared = {one.alias for one in program.schema.counters if one.alias.startswith(COMPARING)}
         self.switch.set_pipeline(program)
         plan = self.plan()
         program_switch(self.switch, plan)
@@ -200,10 +203,10 @@ class PcnTest(unittest.TestCase):
     def plan(self) -> SwitchPlan:
         routes = [Route(wire.format_ip(host_ip(port)), wire.format_mac(host_mac(port)), port) for port in PORTS]
         pfc = tuple(replace(self.pfc_defaults, port=port) for port in self.pfc_ports)
-        return SwitchPlan("ptf", tuple(routes), pfc, marking=self.np_ecn() if self.by_time else ())
+        return SwitchPlan("ptf", tuple(routes), pfc, marking=self.rests() if self.by_time else ())
 
-    def np_ecn(self) -> tuple[NpEcnPort, ...]:
-        return tuple(NpEcnPort(port, self.gap_us(port), self.pfc_defaults.lossless) for port in PORTS)
+    def rests(self) -> tuple[RestPort, ...]:
+        return tuple(RestPort(port, self.gap_us(port), self.pfc_defaults.lossless) for port in PORTS)
 
     def gap_us(self, port: int) -> int:
         """How far apart two dequeues of a port can be while packets wait."""
@@ -215,7 +218,7 @@ class PcnTest(unittest.TestCase):
             self.send(port, pfc(port, dict.fromkeys(range(8), 0)))
         self.drained()
         if self.by_time:
-            for name in {"marked_by_time", "marked_by_counter"} - set(self.differences):
+            for name in self.compared - set(self.differences):
                 self.assertEqual(self.counters(name), {}, name)
 
     def inside(self) -> dict[str, dict[int, int]]:
@@ -328,7 +331,7 @@ class PcnTest(unittest.TestCase):
         self.wait_for_value(lambda: self.counters("resume_received", expected), expected, "RESUME received")
 
     def outlast(self, port: int) -> None:
-        """A pause that NP-ECN by time is to notice lasts longer than any frame does at that port."""
+        """A pause that a rest is to show lasts longer than any frame does at that port."""
         if self.by_time:
             self.advance(1.5e-6 * self.gap_us(port))
 

@@ -50,12 +50,12 @@ def plan(lab: TofinoLab) -> SwitchPlan:
     )
 
 
-def np_ecn_entries(lab: TofinoLab) -> list[TableEntry]:
-    """What NP-ECN by time is told of each port: which classes it marks, and how to know a pause."""
-    actions = {one.number: "set_np_ecn" for one in lab.lossless} | {one.number: "goes_before" for one in lab.delaying}
+def rest_entries(lab: TofinoLab) -> list[TableEntry]:
+    """How a pause of each port is known by its rest, and which classes PFC stops."""
+    actions = {one.number: "set_rest" for one in lab.lossless} | {one.number: "goes_before" for one in lab.delaying}
     return [
         TableEntry(
-            "np_ecn_config",
+            "rest_config",
             match=TableMatch({"port": port.number, "class": number}),
             action=TableAction(action, gap_ns=port.gap_ns),
         )
@@ -66,7 +66,7 @@ def np_ecn_entries(lab: TofinoLab) -> list[TableEntry]:
 
 def check(lab: TofinoLab, package: Package) -> list[TableEntry]:
     """The entries, each encoded by the program's p4info. Raises SwitchError for what the program doesn't have."""
-    made = [*np_ecn_entries(lab), *entries(plan(lab))]
+    made = [*rest_entries(lab), *entries(plan(lab))]
     for entry in made:
         try:
             entry.encode(package.schema)

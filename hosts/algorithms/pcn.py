@@ -23,6 +23,7 @@ from dataclasses import dataclass
 
 from .base import CE, NONE, Cnp, NetworkFacts, NotificationPoint, ReactionPoint, Window
 from .parameters import Parameters, parameter
+from .rest import RestParameters
 from .scheme import Scheme
 
 REC_RATE_UNIT_BPS = 1e6
@@ -56,13 +57,8 @@ class PcnParameters(PcnWeights):
 
 
 @dataclass(frozen=True)
-class PcnTimeParameters(PcnParameters):
-    """Of PCN where switches tell a RESUME by time: how long a frame can be, from which they know what a pause is."""
-
-    largest_frame_bytes: float = parameter(
-        1518, "size", "PCN by time: what takes longer than this frame is a pause", name="largest_frame",
-        least=64, most=1e6,
-    )  # fmt: skip
+class PcnTimeParameters(RestParameters, PcnParameters):
+    """Of PCN where switches tell a RESUME by time."""
 
 
 def recommended(network: NetworkFacts) -> dict[str, float]:
@@ -141,6 +137,6 @@ PCN_TIME = Scheme(
     PcnTimeParameters,
     PcnReactionPoint,
     PcnNotificationPoint,
-    marking=("np_ecn_time",),
+    marking=("rest",),
     recommended=recommended,
 )

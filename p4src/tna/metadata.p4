@@ -27,13 +27,13 @@ struct egress_metadata_t {
     bridge_t  bridge;
     class_t   class;
 
-    // np_ecn_config of its port and class.
+    // rest_config of its port and class.
     bit<1>    counts;     // its dequeue ends a rest of the port
-    bit<1>    marks;      // NP-ECN is for its class
+    bit<1>    watched;    // PFC stops its class
     time_ns_t gap_bound;
     time_ns_t until;      // what silence of the port this dequeue explains
 
-    // Of NP-ECN, see there.
+    // Of Rest, see there.
     time_ns_t now;
     time_ns_t waited;
     time_ns_t since;

@@ -133,7 +133,7 @@ parser SwitchEgressParser(packet_in packet,
         packet.extract(eg_md);
         meta.class = 0;
         meta.counts = 0;
-        meta.marks = 0;
+        meta.watched = 0;
         meta.gap_bound = 0;
         meta.until = 0;
         meta.now = 0;

@@ -9,8 +9,8 @@ from testbed import (
     ROCE_CLASS,
     SLOW_PORT,
     Arrival,
-    NpEcnPort,
     PcnTest,
+    RestPort,
     cnp,
     data,
     index,
@@ -91,8 +91,8 @@ class ShortPauseIsNotSeen(NpEcnTimeTest):
     differences = ("marked_by_time",)
     gap = 10_000_000
 
-    def np_ecn(self) -> tuple[NpEcnPort, ...]:
-        return (NpEcnPort(SLOW_PORT, self.gap),)
+    def rests(self) -> tuple[RestPort, ...]:
+        return (RestPort(SLOW_PORT, self.gap),)
 
     def runTest(self) -> None:
         self.send(1, data(1, SLOW_PORT))
@@ -174,8 +174,8 @@ class ClassWithoutEntryIsNotMarked(NpEcnTimeTest):
 
     other = 5
 
-    def np_ecn(self) -> tuple[NpEcnPort, ...]:
-        return (NpEcnPort(SLOW_PORT, self.gap_us(SLOW_PORT), 1 << self.other),)
+    def rests(self) -> tuple[RestPort, ...]:
+        return (RestPort(SLOW_PORT, self.gap_us(SLOW_PORT), 1 << self.other),)
 
     def runTest(self) -> None:
         arrivals = self.congest(*(data(1, SLOW_PORT, psn=psn) for psn in range(8)))

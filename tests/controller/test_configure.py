@@ -13,9 +13,9 @@ from controller.configure import entries, plan, recommended
 from controller.constants import GENERATOR_PORT, MAX_QUANTA, RECIRCULATION_PORT
 from controller.errors import UnknownNameError
 from controller.marking import credit, qcn_in_cp
-from controller.marking.np_ecn_time import LATE_US, NpEcnPort
 from controller.marking.qcn_cp import CNM_CLONE_SESSION, QcnPort
 from controller.marking.red_ecn import RedPort
+from controller.marking.rest import LATE_US, RestPort
 from controller.pfc import PFC_CLONE_SESSION, quantum_q16_us
 from controller.port_tables import PortEntries
 from controller.programs import COMPILED, Program
@@ -150,23 +150,23 @@ def test_np_ecn_by_time_is_told_what_a_pause_is() -> None:
 
     topology = dumbbell()
     ports = topology.ports("s0")
-    assert made(topology, 1.0) == tuple(NpEcnPort(port, 2) for port in ports)  # 1.31
-    assert made(topology, 400.0) == tuple(NpEcnPort(port, 525 + LATE_US) for port in ports)  # 524.2
-    assert made(dumbbell(mtu_bytes=9216), 1.0) == tuple(NpEcnPort(port, 8) for port in ports)
+    assert made(topology, 1.0) == tuple(RestPort(port, 2) for port in ports)  # 1.31
+    assert made(topology, 400.0) == tuple(RestPort(port, 525 + LATE_US) for port in ports)  # 524.2
+    assert made(dumbbell(mtu_bytes=9216), 1.0) == tuple(RestPort(port, 8) for port in ports)
     assert made(topology, 1.0, "pcn") == ()
     with pytest.raises(ValueError, match="a gap of 2147483648 us: it must be"):
-        NpEcnPort(1, 2**31)
+        RestPort(1, 2**31)
 
 
 def test_classes_above_a_lossless_one_go_before_it() -> None:
     """CNPs and PFC's other classes: they are served first, so what they take is no pause. Lower ones say nothing."""
     before = "goes_before"
-    assert NpEcnPort(1, 2).actions == {3: "set_np_ecn", 4: before, 5: before, 6: before, 7: before}
-    assert NpEcnPort(1, 2, 0b0010_0100).actions == {
-        2: "set_np_ecn", 3: before, 4: before, 5: "set_np_ecn", 6: before, 7: before
+    assert RestPort(1, 2).actions == {3: "set_rest", 4: before, 5: before, 6: before, 7: before}
+    assert RestPort(1, 2, 0b0010_0100).actions == {
+        2: "set_rest", 3: before, 4: before, 5: "set_rest", 6: before, 7: before
     }  # fmt: skip
-    assert NpEcnPort(1, 2, 0).actions == {}
-    assert NpEcnPort(1, 2, 0x80).actions == {7: "set_np_ecn"}
+    assert RestPort(1, 2, 0).actions == {}
+    assert RestPort(1, 2, 0x80).actions == {7: "set_rest"}
 
 
 def test_without_a_range_the_slope_is_not_used() -> None:

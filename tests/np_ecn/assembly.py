@@ -1,11 +1,12 @@
 """Runs the egress of a program for Tofino as its assembly (NAME.bfa) says: tables, gateways, actions and stateful ALUs,
-stage by stage. It knows what p4src/tna/pcn.p4 becomes, and refuses the rest with a KeyError or ValueError."""
+stage by stage. It knows what p4src/tna/pcn.p4 and tcd.p4 become, and refuses the rest with a KeyError or ValueError."""
 
 from __future__ import annotations
 
+import operator
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import yaml
 
 _WIDTHS = {"B": 8, "H": 16, "W": 32}
 _SLICE = re.compile(r"(.+?)(?:\((\d+)(?:\.\.(\d+))?\))?")
+_RANDOM = re.compile(r"rng\([^)]*\)")
 _CALL = re.compile(r"(.+\$(?:salu|stats)\..+)\((?:(\w+), )?\$hash_dist\)")
 _MASK32 = (1 << 32) - 1
 
@@ -36,11 +38,13 @@ class Slice:
 
 @dataclass
 class Egress:
-    """`entries`: of tables with keys, by name and key: the action's name and its parameters. `memory`: pairs of 32 bits
-    of stateful ALUs, by name and index, which last from packet to packet."""
+    """`entries`: of tables with keys, by name and key: the action's name and its parameters. A range is matched by its
+    lower end. `memory`: pairs of words of stateful ALUs, by name and index, which last from packet to packet. `random`
+    is the next number drawn."""
 
     assembly: Path
     entries: dict[tuple[str, tuple[int, ...]], tuple[str, dict[str, int]]] = field(default_factory=dict)
+    random: int = 0
     memory: dict[tuple[str, int], tuple[int, int]] = field(default_factory=lambda: defaultdict(lambda: (0, 0)))
 
     def __post_init__(self) -> None:
@@ -112,10 +116,14 @@ class Egress:
             for text, how in (table.get("p4_param_order") or {}).items()
         )
         for one in (table.get("context_json") or {}).get("static_entries", ()):
-            (match,) = one["match_key_fields_values"]
-            if (key[0] ^ int(match["value"], 16)) & int(match["mask"], 16) == 0:
+            matches = zip(key, one["match_key_fields_values"], strict=True)
+            if all((part ^ int(how["value"], 16)) & int(how.get("mask", "-1"), 16) == 0 for part, how in matches):
                 return _by_handle(indirect, one["action_handle"]), {}
-        return self.entries.get((table["p4"]["name"], key)) or (indirect["default_action"], {})
+        name = table["p4"]["name"]
+        if any(how["type"] == "range" for how in (table.get("p4_param_order") or {}).values()):
+            lower = [known for at, known in self.entries if at == name and (*known[:-1],) == key[:-1]]
+            key = max((known for known in lower if known[-1] <= key[-1]), default=key)
+        return self.entries.get((name, key)) or (indirect["default_action"], {})
 
     def _act(
         self,
@@ -125,11 +133,11 @@ class Egress:
         before: Mapping[str, int],
         after: dict[str, int],
     ) -> None:
-        known: dict[str, int] = {}
-        texts = [one for one in instructions if isinstance(one, str)]
+        known = {"rng": self.random}
+        texts = [_RANDOM.sub("rng", one) for one in instructions if isinstance(one, str)]
         for one in instructions:
-            if isinstance(one, dict) and parameters:
-                known |= dict.fromkeys(one, parameters["gap_ns"])
+            if isinstance(one, dict):
+                known |= _named(one, parameters)
         for call in filter(None, map(_CALL.fullmatch, texts)):
             if call.group(2):
                 known[call.group(1)] = self._stateful(call.group(1), call.group(2), table, before)
@@ -161,31 +169,71 @@ class Egress:
     def _stateful(self, name: str, action: str, table: Mapping[str, Any], before: Mapping[str, int]) -> int:
         """Reads, computes, writes, and returns what the action puts out."""
         unit = self._tables[name]
-        inputs = unit["input_xbar"]["exact group 0"]
-        lo, hi = memory = self.memory[name, self._index(table, before)]
-        values = {"lo": lo, "hi": hi}
+        inputs = unit.get("input_xbar", {}).get("exact group 0", {})
+        values = dict(zip(("lo", "hi"), self.memory[name, self._index(table, before)], strict=True))
         values |= {
             phv: self._slice(inputs[at]).of(before) for phv, at in (("phv_lo", 64), ("phv_hi", 96)) if at in inputs
         }
-        new = dict(values)
-        holds, out = False, 0
+        known = {f"{whose}_{word}": values[word] for whose in ("mem", "alu") for word in ("lo", "hi")}
+        holds: dict[str, bool] = {}
+        out = 0
+
+        def value(text: str) -> int:
+            return int(text) & _MASK32 if text.isdecimal() else values[text]
+
         for text in unit["actions"][action]:
-            what, *operands = re.split(r",? ", text)
-            if what in ("lss.u", "neq"):
-                left, right = values[operands[1]], values[operands[2].removeprefix("-")]
-                holds = left < right if what == "lss.u" else left != right
-            elif what == "alu_a":
-                condition, (target, source) = operands[:-2], operands[-2:]
-                if not condition or {"cmplo": holds}[condition[0]]:
-                    new[target] = values[source]
+            what, condition, operands = _parsed(text)
+            if what in _COMPARE:
+                # Those of memory and of the packet are compared as numbers; without the latter, with 0.
+                left, *right = operands[1:]
+                holds[f"cmp{operands[0]}"] = _COMPARE[what](value(left), value(right[0][1:]) if right else 0)
+            elif not _fulfilled(condition, holds):
+                continue
+            elif what == "output":
+                out = known[operands[0]]
             else:
-                out = {"alu_lo": new["lo"], "mem_lo": memory[0]}[{"output": operands[0]}[what]]
-        self.memory[name, self._index(table, before)] = new["lo"], new["hi"]
+                target, *sources = operands
+                numbers = [value(one) for one in sources]
+                known[f"alu_{target}"] = {"alu_a": numbers[-1], "add": sum(numbers) & _MASK32}[what]
+        # `{ lo: 32, hi:32 }` or `{ lo: 8 }`: the ALU of a word that the register doesn't have only computes.
+        pair = any(word.startswith("hi") for word in unit["format"])
+        self.memory[name, self._index(table, before)] = known["alu_lo"], known["alu_hi"] if pair else 0
         return out
 
     def _index(self, table: Mapping[str, Any], before: Mapping[str, int]) -> int:
-        bits = next(value for name, value in table["input_xbar"].items() if re.fullmatch(r"hash \d+", name))
+        crossbar = table["input_xbar"]
+        (number,) = crossbar[f"hash group {table['hash_dist'][0]['hash']}"]["table"]
+        bits = crossbar[f"hash {number}"]
         return sum(self._slice(text).of(before) << int(str(at).split("..")[0]) for at, text in bits.items())
+
+
+_COMPARE: dict[str, Callable[[int, int], bool]] = {"lss.u": operator.lt, "grt.u": operator.gt, "neq": operator.ne}
+
+
+def _parsed(text: str) -> tuple[str, str, list[str]]:
+    """A stateful ALU's instruction: what, on which condition, operands."""
+    found = re.fullmatch(r"(\S+) (?:(\([^)]*\)|cmplo|cmphi), )?(.+)", text)
+    assert found is not None
+    return found[1], found[2] or "", found[3].split(", ")
+
+
+def _fulfilled(condition: str, holds: Mapping[str, bool]) -> bool:
+    """Of comparisons, with `!`, and `|` or `&` between two."""
+    words = condition.strip("()").split()
+    values = [holds[word.lstrip("!")] != word.startswith("!") for word in words[::2]]
+    return any(values) if "|" in words else all(values)
+
+
+def _named(names: Mapping[str, Any], parameters: Mapping[str, int]) -> dict[str, int]:
+    """What the names in an action stand for: parameters, or words that a parameter begins."""
+    if len(parameters) == 1:
+        return dict.fromkeys(names, *parameters.values())
+    known: dict[str, int] = {}
+    for name, number in parameters.items():
+        while name in names:
+            known[name] = number
+            name = str(names[name]).split("(")[0]
+    return known
 
 
 def _section(text: str, name: str) -> dict[str, Any]:

@@ -1,5 +1,5 @@
-"""NP-ECN by time as the two data planes have it. Times are integers of the switch's clock: us in v1model, ns on Tofino.
-They don't wrap here; the rules take their lowest 32 bits, as the registers do."""
+"""A port's rest, and NP-ECN by it, as the two data planes have them. Times are integers of the switch's clock: us in
+v1model, ns on Tofino. They don't wrap here; the rules take their lowest 32 bits, as the registers do."""
 
 from __future__ import annotations
 
@@ -18,54 +18,63 @@ class Dequeue:
     found: int
 
 
+@dataclass(frozen=True)
+class Told:
+    """What a packet of a watched class tells: it is the first to show a RESUME; the latest one found it enqueued."""
+
+    shows: bool
+    held_up: bool
+
+
 class TimeRule:
-    """p4src/v1model/np_ecn_time.p4, of one port. `gap`: the bound. `marked`, `before`: classes of set_np_ecn and
+    """p4src/v1model/rest.p4, of one port. `gap`: the bound. `watched`, `before`: classes of set_rest and
     goes_before."""
 
-    def __init__(self, gap: int, marked: frozenset[int], before: frozenset[int] = frozenset()) -> None:
+    def __init__(self, gap: int, watched: frozenset[int], before: frozenset[int] = frozenset()) -> None:
         self.gap = gap
-        self._marked = marked
-        self._counted = marked | before
+        self._watched = watched
+        self._counted = watched | before
         self._last = 0
         self._since = 0
-        self._resumed = dict.fromkeys(marked, (0, 0))
+        self._resumed = dict.fromkeys(watched, (0, 0))
 
-    def marks(self, packet: Dequeue) -> bool:
-        """Whether it marks this packet, if that is ECN-capable. Packets come in the order in which they leave."""
+    def tells(self, packet: Dequeue) -> Told | None:
+        """None: its class isn't watched. Packets come in the order in which they leave."""
         if packet.number not in self._counted:
-            return False
+            return None
         now = packet.at % WRAP
-        if self._rested(now):
+        if (now - self._last) % WRAP > self.gap:
             self._since = now
         self._last = now
-        if packet.number not in self._marked:
-            return False
+        if packet.number not in self._watched:
+            return None
         waited = self._waited(packet)
         shown, at = self._resumed[packet.number]
-        if max(waited - self.gap, 0) > (now - self._since) % WRAP and self._since != shown:
+        shows = max(waited - self.gap, 0) > (now - self._since) % WRAP and self._since != shown
+        if shows:
             at = now
             self._resumed[packet.number] = (self._since, at)
-        return waited < (now - at) % WRAP and packet.found > 0
+        return Told(shows, waited >= (now - at) % WRAP)
 
-    def _rested(self, now: int) -> bool:
-        return (now - self._last) % WRAP > self.gap
+    def marks(self, packet: Dequeue) -> bool:
+        """NP-ECN: whether it marks this packet, if that is ECN-capable."""
+        told = self.tells(packet)
+        return told is not None and not told.held_up and packet.found > 0
 
     def _waited(self, packet: Dequeue) -> int:
         return (packet.at - packet.enqueued_at) % WRAP
 
 
 class TofinoRule(TimeRule):
-    """p4src/tna/np_ecn.p4. Its stateful ALU compares times as numbers, and deq_timedelta has 18 bits: longer waits are
-    those since the packet's arrival in ingress, `ingress` ns before it was enqueued."""
+    """p4src/tna/rest.p4. deq_timedelta has 18 bits: longer waits are those since the packet's arrival in ingress,
+    `ingress` ns before it was enqueued. Its register's 0 is a dequeue a gap before the clock's."""
 
     def __init__(
-        self, gap: int, marked: frozenset[int], before: frozenset[int] = frozenset(), ingress: int = 0
+        self, gap: int, watched: frozenset[int], before: frozenset[int] = frozenset(), ingress: int = 0
     ) -> None:
-        super().__init__(gap, marked, before)
+        super().__init__(gap, watched, before)
+        self._last = -gap
         self._ingress = ingress
-
-    def _rested(self, now: int) -> bool:
-        return (self._last + self.gap) % WRAP < now
 
     def _waited(self, packet: Dequeue) -> int:
         since_arrival = (packet.at - packet.enqueued_at + self._ingress) % WRAP

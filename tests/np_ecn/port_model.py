@@ -33,10 +33,11 @@ class Pause:
 
 @dataclass(frozen=True)
 class Departure:
-    """`counted`: the counter's rule marks it."""
+    """`counted`: the counter's rule marks it. `left`: what it leaves behind in its class, in time on the wire."""
 
     dequeue: Dequeue
     counted: bool
+    left: int
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,8 @@ def run(packets: Iterable[Packet], pauses: Iterable[Pause]) -> Trace:
             number = max(ready)
             packet, found = queues[number].popleft()
             dequeue = Dequeue(now, number, packet.at, found)
-            departures.append(Departure(dequeue, pn[number] == 0 and found > 0))
+            left = sum(waiting.length for waiting, _ in queues[number])
+            departures.append(Departure(dequeue, pn[number] == 0 and found > 0, left))
             pn[number] = max(pn[number] - 1, 0)
             free = now + packet.length
         elif pending or ready:

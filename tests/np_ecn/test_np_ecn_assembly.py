@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from np_ecn_rules import WRAP, Dequeue, TofinoRule
 
-from controller.marking.np_ecn_time import NpEcnPort
+from controller.marking.rest import RestPort
 from hosts import wire
 
 ASSEMBLY = Path(__file__).parents[2] / "p4src/compiled/tofino/pcn/pcn.bfa"
 PORT, GAP, INGRESS = 136, 9, 4
-CONFIG = NpEcnPort(PORT, GAP, 0b0010_1000)
+CONFIG = RestPort(PORT, GAP, 0b0010_1000)
 BEGIN = 1 << 20
 
 times = st.one_of(
@@ -29,8 +29,8 @@ times = st.one_of(
 def program() -> Egress:
     made = Egress(ASSEMBLY)
     for number, action in CONFIG.actions.items():
-        key = ("PcnEgress.np_ecn.np_ecn_config", (PORT, number))
-        made.entries[key] = (f"PcnEgress.np_ecn.{action}", {"gap_ns": GAP})
+        key = ("PcnEgress.rest.rest_config", (PORT, number))
+        made.entries[key] = (f"PcnEgress.rest.{action}", {"gap_ns": GAP})
     return made
 
 
@@ -56,7 +56,7 @@ def ecn(program: Egress, packet: Dequeue, before: int = wire.ECN_ECT0) -> int:
 def test_the_program_is_the_model(program: Egress, start: int, steps: list[tuple[int, int, int, int]]) -> None:
     """Each step: time after the last dequeue, class, how long the packet waited, how many it found."""
     program.memory.clear()
-    lossless = {number for number, action in CONFIG.actions.items() if action == "set_np_ecn"}
+    lossless = {number for number, action in CONFIG.actions.items() if action == "set_rest"}
     rule = TofinoRule(GAP, frozenset(lossless), frozenset(CONFIG.actions) - lossless, INGRESS)
     now = start
     for after, number, waited, found in steps:

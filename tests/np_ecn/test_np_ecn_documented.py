@@ -15,7 +15,6 @@ CASES = {
     ],
     "Classes that go before left without a rest": [rules.test_higher_classes_without_rest_hide_a_pause],
     "Another lossless class": [rules.test_two_lossless_classes_hide_each_other_s_pauses],
-    "The clock's lowest 32 bits wrapped during the rest": [rules.test_tofino_misses_a_pause_in_which_the_clock_wraps],
     "It came between the RESUME and the first dequeue after it": [
         rules.test_what_comes_between_resume_and_first_departure_is_taken_for_paused
     ],
@@ -26,9 +25,6 @@ CASES = {
     "The latest RESUME was 4.29 s ago": [
         rules.test_a_resume_a_wrap_ago_counts_for_as_long_as_packets_wait,
         rules.test_at_a_port_without_any_resume_the_clock_s_zero_counts_for_one,
-    ],
-    "A packet left less than `gap` before the clock's wrap": [
-        rules.test_tofino_takes_dequeues_just_before_the_wrap_for_ends_of_rests
     ],
     "`gap` is too small": [
         rules.test_a_jumbo_frame_of_a_lower_class_is_no_pause,

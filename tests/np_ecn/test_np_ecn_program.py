@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from np_ecn_rules import WRAP, Dequeue, TimeRule
 from program_driver import Driver
 
-from controller.marking.np_ecn_time import NpEcnPort
+from controller.marking.rest import RestPort
 from hosts import wire
 
 COMPILED = Path(__file__).parents[2] / "p4src/compiled"
 PORT, GAP, LOSSLESS = 2, 9, 0b0010_1000
-CONFIG = NpEcnPort(PORT, GAP, LOSSLESS)
+CONFIG = RestPort(PORT, GAP, LOSSLESS)
 BEGIN = 1 << 20
 
 
@@ -26,7 +26,7 @@ def driver(request: pytest.FixtureRequest) -> Iterator[Driver]:
         made.add("SwitchIngress.forwarding.ipv4_lpm", bytes(4), "SwitchIngress.forwarding.ipv4_forward", [1, PORT])
         for number, action in CONFIG.actions.items():
             key = PORT.to_bytes(2, "big") + bytes((number,))
-            made.add("PcnTimeEgress.np_ecn.np_ecn_config", key, f"PcnTimeEgress.np_ecn.{action}", [GAP])
+            made.add("PcnTimeEgress.rest.rest_config", key, f"PcnTimeEgress.rest.{action}", [GAP])
         yield made
 
 
@@ -60,7 +60,7 @@ def test_the_program_is_the_model(driver: Driver, start: int, steps: list[tuple[
     for number in CONFIG.actions:
         driver.register("resumed", PORT * 8 + number, 0)
     driver.register("busy", PORT, 0)
-    lossless = {number for number, action in CONFIG.actions.items() if action == "set_np_ecn"}
+    lossless = {number for number, action in CONFIG.actions.items() if action == "set_rest"}
     rule = TimeRule(GAP, frozenset(lossless), frozenset(CONFIG.actions) - lossless)
     now = start
     for after, number, waited, found in steps:

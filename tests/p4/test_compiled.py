@@ -185,10 +185,10 @@ SCHEME_TABLES: dict[str, dict[str, object]] = {
     "pcn_left_behind": {},
     "pcn_waited": {},
     "pcn_time": {
-        "np_ecn_config": (
+        "rest_config": (
             {"port": ("EXACT", 9), "class": ("EXACT", 3)},
-            {"set_np_ecn": {"gap_us": 32}, "goes_before": {"gap_us": 32}, "no_np_ecn": {}},
-            "no_np_ecn",
+            {"set_rest": {"gap_us": 32}, "goes_before": {"gap_us": 32}, "no_rest": {}},
+            "no_rest",
         ),
     },
     "dcqcn": {

@@ -91,7 +91,7 @@ def test_warning_of_the_tofino_backend_is_an_error(
     """Here of a field that nobody initialised."""
     shutil.copytree(ROOT / "p4src", tmp_path / "p4src", ignore=shutil.ignore_patterns("__pycache__"))
     parser = tmp_path / "p4src/tna/parser.p4"
-    parser.write_text(parser.read_text().replace("        meta.marks = 0;\n", ""))
+    parser.write_text(parser.read_text().replace("        meta.watched = 0;\n", ""))
     (program,) = build_tofino.find_programs(tmp_path)
     into = tmp_path / "out"
     into.mkdir()

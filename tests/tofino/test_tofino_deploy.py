@@ -57,17 +57,17 @@ def test_program_and_entries_reach_the_switch(
             names[entry.action.action.action_id],
             number(entry.action.action.params[0].value),
         )
-        for entry in held["np_ecn_config"]
+        for entry in held["rest_config"]
     }
     # A frame of 1514 B, a PAUSE and a RESUME, each with 24 B around it: 13,648 bits at 100 Gb/s.
     assert marking == {
-        (port.number, traffic_class): ("set_np_ecn" if traffic_class == 3 else "goes_before", 137)
+        (port.number, traffic_class): ("set_rest" if traffic_class == 3 else "goes_before", 137)
         for port in lab.ports
         for traffic_class in range(3, 8)
     }
     rows = [line.split() for line in out.splitlines()]
     assert ["ipv4_lpm", "3"] in rows
-    assert ["np_ecn_config", "15"] in rows
+    assert ["rest_config", "15"] in rows
     assert ["transmitted", "136", "3/0", "3", "1000", "1058000"] in rows
     assert ["marked", "136", "3/0", "3", "400", "423200"] in rows
     assert ["dropped", "128", "1/0", "0", "2", "128"] in rows
@@ -78,7 +78,7 @@ def test_json_has_what_the_tables_show(stratum: Serving, sample: Path, capsys: p
     code, out, _ = run(capsys, "--grpc", stratum.address, "--ports", sample, "--json")
     assert code == 0
     made = json.loads(out)
-    assert made["entries"] == {"ipv4_lpm": 3, "np_ecn_config": 15}
+    assert made["entries"] == {"ipv4_lpm": 3, "rest_config": 15}
     counted = {(one["counter"], one["port"], one["number"]): one["value"] for one in made["counters"]}
     assert counted["transmitted", 136, 3] == {"packets": 1000, "bytes": 1058000}
     assert counted["marked", 128, 3] == {"packets": 0, "bytes": 0}
@@ -100,7 +100,7 @@ def test_reading_changes_nothing(stratum: Serving, sample: Path, capsys: pytest.
         other.become_primary(7)
         code, out, _ = run(capsys, "--grpc", stratum.address, "--ports", sample, "--read", "--json")
     assert code == 0
-    assert json.loads(out)["entries"] == {"ipv4_lpm": 3, "np_ecn_config": 15}
+    assert json.loads(out)["entries"] == {"ipv4_lpm": 3, "rest_config": 15}
     assert stratum.service.requests == []
 
 
@@ -294,8 +294,8 @@ def test_the_classes_that_go_before_follow_the_priorities(sample: Path) -> None:
     marking = {
         (entry.match["port"], entry.match["class"]): entry.action.name
         for entry in check(read(sample), Package.compiled("pcn"))
-        if entry.table_id == "np_ecn_config"
+        if entry.table_id == "rest_config"
     }
     assert {number: action for (port, number), action in marking.items() if port == 136} == {
-        0: "goes_before", 1: "goes_before", 2: "goes_before", 3: "set_np_ecn",
+        0: "goes_before", 1: "goes_before", 2: "goes_before", 3: "set_rest",
     }  # fmt: skip

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from networks import MTU, dumbbell_network, tree, with_flows
 
-from controller.marking.np_ecn_time import gap_us
+from controller.marking.rest import gap_us
 from experiments.papers import SCENARIOS
 from hosts.algorithms import Scheme, find_scheme
 from topologies.model import FlowSpec, Topology

@@ -9,19 +9,24 @@ counter<index_t>(N_INDEXES, CounterType.packets) marked_by_time;
 counter<index_t>(N_INDEXES, CounterType.packets) marked_by_counter;
 
 control PcnTimeEgress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t std_meta) {
-    NpEcnArrival() arrival;
+    RestArrival() rest_arrival;
+    NpEcnArrival() np_ecn_arrival;
     SwitchEgress() departure;
+    Rest() rest;
     NpEcnTime() np_ecn;
+    rest_t told;
 
     apply {
-        arrival.apply(meta, std_meta);
+        rest_arrival.apply(meta, std_meta);
+        np_ecn_arrival.apply(meta, std_meta);
         departure.apply(hdr, meta, std_meta);
         if (meta.departs == 1) {
             index_t index = meta.egress_port ++ meta.class;
             // np_ecn.p4's condition.
             bool counted = meta.is_lossless == 1 && meta.pn == 0 && meta.found_waiting == 1
                            && hdr.ipv4.ecn != ECN_NOT_ECT;
-            np_ecn.apply(hdr, meta, std_meta);
+            rest.apply(meta, std_meta, told);
+            np_ecn.apply(hdr, meta, told);
             if (counted && meta.marked == 0) {
                 marked_by_counter.count(index);
             } else if (!counted && meta.marked == 1) {

@@ -1,4 +1,4 @@
-"""NP-ECN by time: the table of p4src/v1model/np_ecn_time.p4, for switches that see neither PAUSE nor RESUME."""
+"""A port's rest, which tells a RESUME to switches that don't see it: the table of p4src/v1model/rest.p4."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from controller.switch import TableAction, TableEntry, TableMatch
 from hosts import wire
 from topologies.model import Topology
 
-TABLE = "np_ecn_config"
+TABLE = "rest_config"
 CLONE_SESSIONS = ()
 # A switch in stretched time is a thread, which wakes late: on two busy cores seldom by more (docs/tofino.md).
 LATE_US = 5000
 
 
 @dataclass(frozen=True)
-class NpEcnPort:
-    """One egress port: how far apart two dequeues can be while packets wait (real us), and which classes are marked.
+class RestPort:
+    """One egress port: how far apart two dequeues can be while packets wait (real us), and which classes PFC stops.
 
     Raises ValueError for what can't work.
     """
@@ -37,7 +37,7 @@ class NpEcnPort:
         """By class. Strict priorities: any class above the lowest lossless one can keep a lossless one waiting."""
         lossless = [number for number in range(wire.CLASSES) if self.lossless >> number & 1]
         return {
-            number: "set_np_ecn" if number in lossless else "goes_before"
+            number: "set_rest" if number in lossless else "goes_before"
             for number in range(min(lossless, default=wire.CLASSES), wire.CLASSES)
         }
 
@@ -58,8 +58,8 @@ def gap_us(rate_bps: float, largest_frame_bytes: float, late_us: int = 0) -> int
     return math.ceil((largest_frame_bytes + 2 * wire.PFC_LENGTH) * 8 / rate_bps * 1e6) + late_us
 
 
-def configure(topology: Topology, switch: str, port: int, dilation: float, parameters: Any) -> NpEcnPort:
+def configure(topology: Topology, switch: str, port: int, dilation: float, parameters: Any) -> RestPort:
     rate_bps = topology.link_at(switch, port).rate_bps / dilation
     largest = max(parameters.largest_frame_bytes, topology.number("mtu_bytes"))
     gap = gap_us(rate_bps, largest, LATE_US if dilation > 1 else 0)
-    return NpEcnPort(port, gap, lossless(topology))
+    return RestPort(port, gap, lossless(topology))
