@@ -22,6 +22,7 @@ _LABELS = {
     "qcn-t": "QCN-T",
     "red": "RED",
     "tcd": "TCD",
+    "tcd-time": "TCD-TIME",
     "dcqcn-tcd": "DCQCN with TCD",
     "timely-tcd": "TIMELY with TCD",
     "ibcc-tcd": "IB CC with TCD",

@@ -13,6 +13,7 @@ from .dcqcn import DcqcnNotificationPoint, DcqcnParameters
 from .parameters import Parameters, parameter
 from .pfc import PfcReactionPoint
 from .red import RedParameters
+from .rest import RestParameters
 from .scheme import Scheme
 
 
@@ -54,4 +55,19 @@ TCD = Scheme(
     TcdMarksParameters,
     PfcReactionPoint,
     marking=("red_ecn", "tcd_port", "credit"),
+)
+
+
+@dataclass(frozen=True)
+class TcdTimeParameters(RestParameters, TcdMarksParameters):
+    """And those of a RESUME that is told by time."""
+
+
+TCD_TIME = Scheme(
+    "tcd-time",
+    "no congestion control: PFC alone, and TCD's marks as a Tofino gives them (docs/tofino.md)",
+    "tcd_time",
+    TcdTimeParameters,
+    PfcReactionPoint,
+    marking=("red_ecn", "tcd_port", "rest"),
 )

@@ -10,7 +10,7 @@
 // A look is the first departure after max(Ton) since the RESUME, or since the look before. With `looks` 1, the paper's
 // words, the first look decides already. docs/tcd.md says where max(Ton) comes from, and why one look isn't enough.
 //
-// TNA twin: none yet. Egress doesn't see PFC there; a rest shows a RESUME, as in np_ecn_time.p4.
+// TNA twin: none yet. Egress doesn't see PFC there; a rest shows a RESUME, as in programs/tcd_time.p4.
 
 #ifndef PCN_V1MODEL_TCD_PORT_P4
 #define PCN_V1MODEL_TCD_PORT_P4
@@ -39,10 +39,10 @@ register<bit<8>, index_t>(N_INDEXES) tcd_not_fallen;
 // Packets that left an egress port and class with UE, from elsewhere or from here.
 counter<index_t>(N_INDEXES, CounterType.packets_and_bytes) marked_ue;
 
-// For a packet that departs. Sets `state`: RED marks in NON_CONGESTION and CONGESTION, nothing else does.
-control TcdPort(inout headers_t hdr, in metadata_t meta, in time_us_t now, out tcd_state_t state) {
+// For a packet that departs. Sets `state`: RED marks in NON_CONGESTION and CONGESTION, nothing else does. And its port's
+// `max_ton`, 0 where there is none.
+control TcdPort(inout headers_t hdr, in metadata_t meta, in time_us_t now, out tcd_state_t state, out time_us_t max_ton) {
     index_t index = meta.egress_port ++ meta.class;
-    time_us_t max_ton = 0;
     bit<32> empty = 0;
     bit<8> enough = 0;
 
@@ -101,6 +101,7 @@ control TcdPort(inout headers_t hdr, in metadata_t meta, in time_us_t now, out t
 
     apply {
         state = NON_CONGESTION;
+        max_ton = 0;
         if (meta.is_lossless == 1 && tcd_config.apply().hit) {
             depart();
             if (state == UNDETERMINED && (hdr.ipv4.ecn == ECN_ECT0 || hdr.ipv4.ecn == ECN_UE)) {

@@ -108,7 +108,7 @@ def test_timely_keeps_its_rate_at_ue(rtts_us: list[float]) -> None:
         assert rp.falls == 0
 
 
-@pytest.mark.parametrize("scheme", ["dcqcn", "dcqcn-tcd", "timely-tcd", "red", "tcd"])
+@pytest.mark.parametrize("scheme", ["dcqcn", "dcqcn-tcd", "timely-tcd", "red", "tcd", "tcd-time"])
 def test_thresholds_that_cannot_be_are_refused(scheme: str) -> None:
     with pytest.raises(ValueError, match="K_min <= K_max must hold"):
         find_scheme(scheme).configure({"k_min_bytes": 2, "k_max_bytes": 1})

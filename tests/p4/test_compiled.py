@@ -256,6 +256,8 @@ SCHEME_TABLES["tcd"] = SCHEME_TABLES["dcqcn"] | {
         "no_credits",
     ),
 }
+SCHEME_TABLES["tcd_time"] = SCHEME_TABLES["tcd"] | SCHEME_TABLES["pcn_time"]
+del SCHEME_TABLES["tcd_time"]["credit_config"]
 SCHEME_REGISTERS: dict[str, dict[str, int]] = {
     "pcn": {},
     "pcn_left_behind": {},
@@ -289,6 +291,8 @@ SCHEME_REGISTERS: dict[str, dict[str, int]] = {
         "largest_flow": 88,
     },
 }
+_TCD = {name: width for name, width in SCHEME_REGISTERS["tcd"].items() if name not in ("fctbs", "fccl")}
+SCHEME_REGISTERS["tcd_time"] = _TCD | SCHEME_REGISTERS["pcn_time"] | {"told_at": 48}
 SCHEME_REGISTERS["qcn_both"] = SCHEME_REGISTERS["qcn_in"] | {
     "out_sampled_bytes": 32,
     "out_sampled_feedback": 6,
@@ -304,9 +308,11 @@ SIZES = {
     },
 }
 SIZES["qcn_both"] = SIZES["qcn_in"]
+SIZES["tcd_time"] = SIZES["pcn_time"]
 SCHEME_COUNTERS = {name: {"marked": "BOTH"} for name in SCHEME_TABLES}
 SCHEME_COUNTERS["pcn_time"] |= {"marked_by_time": "PACKETS", "marked_by_counter": "PACKETS"}
 SCHEME_COUNTERS["tcd"] |= {"marked_ue": "BOTH"}
+SCHEME_COUNTERS["tcd_time"] |= {"marked_ue": "BOTH", "marked_ue_by_time": "PACKETS", "marked_ue_by_pfc": "PACKETS"}
 SCHEME_COUNTERS["qcn_in"] = {"notified": "BOTH"}
 SCHEME_COUNTERS["qcn_both"] = {"notified": "BOTH", "marked": "BOTH"}
 # What a scheme makes packets of its own with, whoever pauses the queues.

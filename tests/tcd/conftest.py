@@ -1,4 +1,4 @@
-"""Makes the driver of programs without a switch importable."""
+"""Makes the driver of programs without a switch importable, and NP-ECN's model of a port."""
 
 from __future__ import annotations
 
@@ -6,3 +6,4 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "softswitch_program"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "np_ecn"))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from program_driver import Driver
-from tcd_rules import Port, State
+from tcd_rules import Port, State, States
 
 from hosts import wire
 
@@ -84,7 +84,7 @@ def test_the_program_is_the_state_machine(made: tuple[Driver, int], steps: list[
     driver, looks = made
     for name in REGISTERS:
         driver.register(name, CELL, 0)
-    port = Port(MAX_TON, EMPTY, looks)
+    port = Port(States(MAX_TON, EMPTY, looks))
     now = 1000
     for what, after, value, ecn in steps:
         now += after

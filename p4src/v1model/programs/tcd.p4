@@ -11,11 +11,12 @@ control TcdEgress(inout headers_t hdr, inout metadata_t meta, inout standard_met
     TcdPort() tcd_port;
     RedEcn() red_ecn;
     tcd_state_t state;
+    time_us_t max_ton;
 
     apply {
         departure.apply(hdr, meta, std_meta);
         if (meta.departs == 1) {
-            tcd_port.apply(hdr, meta, std_meta.egress_global_timestamp, state);
+            tcd_port.apply(hdr, meta, std_meta.egress_global_timestamp, state, max_ton);
             if (state == NON_CONGESTION || state == CONGESTION) {
                 red_ecn.apply(hdr, meta);
             }

@@ -1,0 +1,251 @@
+"""TCD with its RESUME told by a port's rest against TCD that PFC tells it, on a model of a port; and Tofino's registers
+against the state machine: equal but where docs/tofino.md says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
+from np_ecn_rules import WRAP, TimeRule
+from port_model import Packet, Pause, Trace, rests, run
+from tcd_rules import SETTLED, State, States, TofinoStates
+from told import Met, Undetermined, allowed, shown, states, undetermined
+
+NONE = Undetermined(frozenset(), frozenset())
+DATA, OTHER, CNP, LOWER = 3, 5, 7, 0
+WATCHED = frozenset({DATA, OTHER})
+BEFORE = frozenset({4, 6, CNP})
+FRAME, SMALL, JUMBO = 850, 60, 7400  # ns at 10 Gb/s
+MAX_TON, EMPTY, LOOKS = 20_000, 2 * FRAME, 3
+START = 10**6
+
+packets = st.lists(
+    st.tuples(
+        st.one_of(st.integers(0, 300), st.integers(0, 3000), st.just(40_000)),  # after the one before
+        st.sampled_from([DATA] * 5 + [OTHER, CNP, LOWER]),
+        st.sampled_from([FRAME] * 5 + [SMALL, JUMBO]),
+    ),
+    min_size=1,
+    max_size=90,
+)
+pauses = st.lists(
+    st.tuples(st.integers(0, 15_000), st.one_of(st.integers(1, 3000), st.integers(1, 40_000))), max_size=6
+)
+
+
+def port(arrivals: Sequence[tuple[int, int, int]], stops: dict[int, Sequence[tuple[int, int]]]) -> Trace:
+    """Arrivals: (time after the one before, class, length). Stops: by class, (time after the last RESUME, length)."""
+    made, at = [], START
+    for after, number, length in arrivals:
+        at += after
+        made.append(Packet(at, number, length))
+    held = []
+    for number, times in stops.items():
+        at = START
+        for after, length in times:
+            held.append(Pause(number, at + after, at + after + length))
+            at += after + length
+    return run(made, held)
+
+
+def machine() -> States:
+    return States(MAX_TON, EMPTY, LOOKS)
+
+
+def met(trace: Trace, gap: int = JUMBO, number: int = DATA, before: frozenset[int] = BEFORE) -> list[Met]:
+    return states(trace, TimeRule(gap, WATCHED, before), number, machine)
+
+
+def burst(n: int, every: int = 300, number: int = DATA, length: int = FRAME) -> list[tuple[int, int, int]]:
+    return [(every, number, length)] * n
+
+
+def after(found: Sequence[Met], at: int, until: int) -> frozenset[int]:
+    """Places of the packets that left in this time, the end included."""
+    return frozenset(one.place for one in found if at <= one.at <= until)
+
+
+# ---- the bound ----
+
+
+@settings(max_examples=150)
+@given(packets)
+def test_without_pauses_no_port_is_undetermined(arrivals: list[tuple[int, int, int]]) -> None:
+    """And all that is marked is RED's."""
+    assert not any(one.differ or one.by_time is State.UNDETERMINED for one in met(port(arrivals, {})))
+
+
+@settings(max_examples=250)
+@given(packets, pauses, pauses)
+def test_with_pauses_they_differ_within_the_bound(
+    arrivals: list[tuple[int, int, int]], stops: list[tuple[int, int]], other_stops: list[tuple[int, int]]
+) -> None:
+    trace = port(arrivals, {DATA: stops, OTHER: other_stops})
+    ends = rests(trace, JUMBO, WATCHED | BEFORE)
+    for number in sorted(WATCHED):
+        found = met(trace, number=number)
+        told = shown(trace, ends, JUMBO, number)
+        alone, bound = undetermined(found), allowed(found, told, MAX_TON)
+        assert alone.time_alone <= bound.time_alone
+        assert alone.pfc_alone <= bound.pfc_alone
+        event(f"time alone {bool(alone.time_alone)}, PFC alone {bool(alone.pfc_alone)}")
+        if all(one.first == one.at for one in told):
+            assert not any(one.differ for one in found)
+            event(f"{bool(told)}: all are told when they come")
+
+
+@settings(max_examples=250)
+@given(packets, pauses)
+def test_they_are_the_same_again_once_the_queue_is_gone(
+    arrivals: list[tuple[int, int, int]], stops: list[tuple[int, int]]
+) -> None:
+    """Once two frames or fewer are left behind when both have looked: from then until the next RESUME RED marks."""
+    trace = port(arrivals, {DATA: stops})
+    resumes = [one.at for one in trace.resumes]
+    same = True
+    for one in met(trace):
+        while resumes and resumes[0] <= one.at:
+            resumes.pop(0)
+            same = False
+        if State.UNDETERMINED not in (one.by_pfc, one.by_time) and one.left <= EMPTY and one.by_pfc in SETTLED:
+            same = same or one.by_time in SETTLED
+        assert not (same and one.differ)
+
+
+@pytest.mark.parametrize("congested", [False, True])
+def test_a_pause_makes_the_same_states(congested: bool) -> None:
+    """Undetermined, draining, and no congestion or congestion, at the same packets."""
+    trace = port(burst(150, every=FRAME) if congested else burst(60, every=500), {DATA: [(3000, 15_100)]})
+    found = met(trace)
+    assert not any(one.differ for one in found)
+    runs = [one.by_time for one, last in zip(found[1:], found, strict=False) if one.by_time is not last.by_time]
+    last = State.CONGESTION if congested else State.NON_CONGESTION
+    assert runs == [State.UNDETERMINED, State.DRAINING, last, *([State.NON_CONGESTION] if congested else [])]
+
+
+# ---- where they differ: each row of docs/tofino.md's table ----
+
+
+@pytest.mark.parametrize(("length", "seen"), [(JUMBO - 400, False), (JUMBO - 300, True)])
+def test_a_pause_shorter_than_the_bound_is_not_seen(length: int, seen: bool) -> None:
+    """PFC alone marks UE until max(Ton) has passed, and by time RED decides meanwhile. The latest frame had begun
+    350 ns before the pause."""
+    found = met(port(burst(60, every=100), {DATA: [(3000, length)]}))
+    resumed_at = START + 3000 + length
+    expected = frozenset() if seen else after(found, resumed_at, resumed_at + MAX_TON)
+    assert undetermined(found) == Undetermined(frozenset(), expected)
+    assert len(expected) in (0, MAX_TON // FRAME + 1)
+    draining = [one for one in found if one.by_pfc is State.DRAINING]
+    assert draining
+    assert all(one.by_time is (State.DRAINING if seen else State.NON_CONGESTION) for one in draining)
+
+
+@pytest.mark.parametrize("late", [0, 2000])
+def test_a_resume_that_no_packet_waited_for_is_not_seen(late: int) -> None:
+    """Nothing waited, or only what had come less than the bound before."""
+    arrivals = [(30_000 - late, DATA, FRAME), *burst(40, every=100)]
+    found = met(port(arrivals, {DATA: [(0, 29_999)]}))
+    expected = after(found, START + 29_999, START + 29_999 + MAX_TON)
+    assert expected
+    assert undetermined(found) == Undetermined(frozenset(), expected)
+
+
+def test_higher_classes_without_rest_hide_a_pause() -> None:
+    arrivals = [(10, DATA, FRAME)] * 5 + [(800, CNP, FRAME)] * 40 + burst(30, every=100)
+    found = met(port(arrivals, {DATA: [(5, 30_000)]}))
+    alone = undetermined(found)
+    assert alone.time_alone == frozenset()
+    assert alone.pfc_alone == after(found, START + 30_005, START + 30_005 + MAX_TON) != frozenset()
+
+
+@pytest.mark.parametrize("held", sorted(WATCHED))
+def test_two_lossless_classes_hide_each_other_s_pauses(held: int) -> None:
+    """While the other one keeps the port busy, be it higher or lower. At ease it doesn't."""
+    (other,) = WATCHED - {held}
+    for every, hidden in ((800, True), (20_000, False)):
+        arrivals = [*burst(5, every=10, number=held), *burst(60 if hidden else 3, every, other)]
+        found = met(port(arrivals, {held: [(5, 45_000)]}), number=held)
+        assert undetermined(found).time_alone == frozenset()
+        assert len(undetermined(found).pfc_alone) == (5 if hidden else 0)
+
+
+def test_a_resume_is_seen_at_the_first_departure_after_it() -> None:
+    """A frame of a higher class is being sent when the pause ends: by so much later the port isn't undetermined any
+    more, and looks."""
+    arrivals = [*burst(10, every=10), (20_000, CNP, JUMBO), *burst(60, every=100)]
+    resumed_at = START + 20_505
+    found = met(port(arrivals, {DATA: [(5, 20_500)]}))
+    first = next(one.at for one in found if one.at >= resumed_at)
+    assert 6000 < first - resumed_at < JUMBO
+    expected = after(found, resumed_at + MAX_TON + 1, first + MAX_TON)
+    assert undetermined(found) == Undetermined(expected, frozenset())
+    assert len(expected) == round((first - resumed_at) / FRAME)
+
+
+def test_a_class_that_goes_before_and_is_not_known_makes_a_resume() -> None:
+    """As does a bound that is too small. Then the port is undetermined for max(Ton) and drains, though it wasn't
+    paused."""
+    trace = port([*burst(10, every=10), *burst(20, every=20, number=CNP), *burst(60, every=100)], {})
+    assert not any(one.differ for one in met(trace))
+    found = met(trace, before=frozenset())
+    first = min(undetermined(found).time_alone)
+    at = next(one.at for one in found if one.place == first)
+    assert undetermined(found) == Undetermined(after(found, at, at + MAX_TON), frozenset())
+    assert any(one.by_time is State.DRAINING for one in found)
+    small = met(port([(0, LOWER, JUMBO), *burst(60, every=10)], {}), gap=2 * FRAME)
+    assert len(undetermined(small).time_alone) == MAX_TON // FRAME + 1
+
+
+# ---- Tofino's registers ----
+
+times = st.one_of(st.integers(0, 50), st.sampled_from([MAX_TON, MAX_TON + 1, 3 * MAX_TON, WRAP - MAX_TON - 1]))
+queues = st.one_of(st.sampled_from([0, EMPTY, EMPTY + 1, 5000, 5000, 5001]), st.integers(0, 9000))
+
+
+@settings(max_examples=400)
+@given(
+    start=st.sampled_from([MAX_TON + 1, 10**6, WRAP - 3 * MAX_TON, WRAP - 5, 5 * WRAP - 20]),
+    looks=st.integers(1, 4),
+    steps=st.lists(st.tuples(times, queues, st.integers(0, 5)), max_size=80),
+)
+def test_tofino_s_registers_are_the_state_machine(start: int, looks: int, steps: list[tuple[int, int, int]]) -> None:
+    """Each step: time after the last departure, queue left behind, whether it shows a RESUME (one in six does)."""
+    machine, registers = States(MAX_TON, EMPTY, looks), TofinoStates(MAX_TON, EMPTY, looks)
+    now = start
+    for after, left, resumed in steps:
+        now += after
+        expected = machine.depart(now, left, now if resumed == 0 else None)
+        found = registers.depart(now, left, resumed == 0)
+        assert found is (State.CONGESTION if expected in SETTLED else expected)
+
+
+def test_a_look_that_is_due_for_a_wrap_is_put_off() -> None:
+    """An undetermined port from which nothing leaves until 4.29 s after the RESUME, for max(Ton) from then on."""
+    for late, expected in (
+        (WRAP - 1, State.DRAINING), (WRAP, State.UNDETERMINED), (WRAP + MAX_TON, State.UNDETERMINED)
+    ):  # fmt: skip
+        machine, registers = States(MAX_TON, EMPTY, LOOKS), TofinoStates(MAX_TON, EMPTY, LOOKS)
+        machine.depart(START, 9000, START)
+        registers.depart(START, 9000, True)
+        assert machine.depart(START + late, 5000) is State.DRAINING
+        assert registers.depart(START + late, 5000, False) is expected
+        assert registers.depart(START + late + MAX_TON + 1, 4000, False) is State.DRAINING
+
+
+def test_a_queue_in_cells_may_fall_where_its_bytes_do_not() -> None:
+    """A frame takes whole cells of 80 B: what more it takes, less than a cell a frame, hides a fall, or makes one."""
+
+    def look(first: list[int], second: list[int]) -> tuple[State, State]:
+        """By bytes and by cells, where frames of these lengths are left at the RESUME and at the only look."""
+        by_bytes, by_cells = States(MAX_TON, 0, 1), States(MAX_TON, 0, 1)
+        for now, lengths in ((START, first), (START + MAX_TON + 1, second)):
+            resumed = START if now == START else None
+            by_bytes.depart(now, sum(lengths), resumed)
+            by_cells.depart(now, sum(-(-one // 80) for one in lengths), resumed)
+        return by_bytes.state, by_cells.state
+
+    assert look([160] * 10, [85] * 11) == (State.DRAINING, State.CONGESTION)
+    assert look([85] * 11, [160] * 10) == (State.CONGESTION, State.DRAINING)
+    assert look([1058] * 10, [1058] * 9) == (State.DRAINING, State.DRAINING)
