@@ -12,6 +12,7 @@ from controller.constants import CLASSES, index
 from controller.errors import SwitchError
 from controller.routes import Route
 from controller.switch import Counter, SwitchClient, TableAction, TableEntry, TableMatch
+from controller.tofino import tcd
 from controller.tofino.model import TofinoLab
 from controller.tofino.package import Package
 
@@ -66,7 +67,8 @@ def rest_entries(lab: TofinoLab) -> list[TableEntry]:
 
 def check(lab: TofinoLab, package: Package) -> list[TableEntry]:
     """The entries, each encoded by the program's p4info. Raises SwitchError for what the program doesn't have."""
-    made = [*rest_entries(lab), *entries(plan(lab))]
+    marking = tcd.entries(lab, lab.tcd) if package.name == "tcd" else []
+    made = [*rest_entries(lab), *marking, *entries(plan(lab))]
     for entry in made:
         try:
             entry.encode(package.schema)

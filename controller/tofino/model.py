@@ -15,6 +15,7 @@ FRONT_PORTS = 64  # of a pipe; the others are the CPU's, for recirculation, and 
 LANES = 4  # of a connector at the front
 LANES_BY_SPEED = {10_000_000_000: 1, 25_000_000_000: 1, 40_000_000_000: 4, 50_000_000_000: 2, 100_000_000_000: 4}
 CELL_BYTES = 80  # of the buffer
+MOST_CELLS = 2**19 - 1  # that the length of a queue can say
 FREE_CELLS = 180 * 1024  # of 280 * 1024; the driver's own pools take the rest
 FCS_BYTES = 4
 WIRE_BYTES = FCS_BYTES + 20  # of each frame: FCS, preamble and gap
@@ -85,6 +86,19 @@ class Prefix:
 
 
 @dataclass(frozen=True)
+class Tcd:
+    """TCD and its RED, of all ports: RED's thresholds, the delay of a link one way, and what max(Ton) and congestion
+    take (docs/tcd.md). The values are those of `RedParameters` and `TcdParameters`."""
+
+    k_min_bytes: int = 5_000
+    k_max_bytes: int = 200_000
+    p_max: float = 0.01
+    delay_s: float = 1e-6
+    epsilon: float = 0.05
+    looks: int = 6
+
+
+@dataclass(frozen=True)
 class TofinoLab:
     """`device` is Stratum's node id and P4Runtime's device id. `mtu` is the largest frame, with its Ethernet header and
     without FCS."""
@@ -96,6 +110,7 @@ class TofinoLab:
     classes: tuple[Class, ...]
     ports: tuple[Port, ...]
     routes: tuple[Prefix, ...]
+    tcd: Tcd = Tcd()
 
     @property
     def lossless(self) -> tuple[Class, ...]:

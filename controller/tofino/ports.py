@@ -10,16 +10,20 @@ from pathlib import Path
 from controller.constants import CLASSES
 from controller.pfc import LOSSLESS_CLASSES
 from controller.tofino.model import (
+    CELL_BYTES,
     FRONT_PORTS,
     LANES,
     LANES_BY_SPEED,
+    MOST_CELLS,
     PIPES,
     PORTS_A_PIPE,
     Class,
     Pfc,
     Port,
     Prefix,
+    Tcd,
     TofinoLab,
+    cells,
     usual_gap_ns,
 )
 from controller.tofino.yaml_reader import Node, needed, optional, read_file
@@ -33,6 +37,8 @@ _NAME = re.compile(r"[a-zA-Z0-9][-\w.]{0,63}")
 _FLAGS = {"yes": True, "true": True, "on": True, "no": False, "false": False, "off": False}
 _MULTICAST = 0x01
 _MOST_GAP_NS = 10_000_000  # far below the wrap of the data plane's clock
+_MOST_DELAY_S, _LEAST_EPSILON = 1e-3, 0.01  # so that max(Ton) is, too, whatever XOFF is
+_MOST_LOOKS = 255
 
 
 def read(path: Path) -> TofinoLab:
@@ -49,6 +55,7 @@ def _lab(node: Node) -> TofinoLab:
             "mtu": optional(_whole(_LEAST_MTU, _MOST_MTU), _USUAL_MTU),
             "classes": optional(_classes, _usual_classes()),
             "pfc": needed(_pfc),
+            "tcd": optional(_tcd, Tcd()),
             "ports": needed(lambda one: one.elements(_port)),
             "routes": needed(lambda one: one.elements(_prefix)),
         }
@@ -84,6 +91,25 @@ def _pfc(node: Node) -> Pfc:
     if fields["xon"] > fields["xoff"]:
         raise node.fail(f"xon {fields['xon']} B is above xoff {fields['xoff']} B")
     return Pfc(fields["xoff"], fields["xon"], fields["headroom"])
+
+
+def _tcd(node: Node) -> Tcd:
+    usual = Tcd()
+    fields = node.fields(
+        {
+            "k_min": optional(_size, usual.k_min_bytes),
+            "k_max": optional(_size, usual.k_max_bytes),
+            "p_max": optional(lambda one: one.value(_share), usual.p_max),
+            "delay": optional(lambda one: one.value(_delay_s), usual.delay_s),
+            "epsilon": optional(lambda one: one.value(_epsilon), usual.epsilon),
+            "looks": optional(_whole(1, _MOST_LOOKS), usual.looks),
+        }
+    )
+    if fields["k_min"] > fields["k_max"]:
+        raise node.fail(f"k_min {fields['k_min']} B is above k_max {fields['k_max']} B")
+    if cells(fields["k_max"]) > MOST_CELLS:
+        raise node.fail(f"k_max {fields['k_max']} B: no queue is longer than {MOST_CELLS * CELL_BYTES / 1e6:.1f} MB")
+    return Tcd(*fields.values())
 
 
 def _port(node: Node) -> Callable[[Pfc, int], Port]:
@@ -140,6 +166,27 @@ def _whole(least: int, most: int) -> Callable[[Node], int]:
 
 def _size(node: Node) -> int:
     return round(node.value(lambda text: quantity("size", text, zero=True)))
+
+
+def _delay_s(text: str) -> float:
+    delay_s = quantity("time", text)
+    if delay_s > _MOST_DELAY_S:
+        raise ValueError(f"{text!r}: up to {_MOST_DELAY_S * 1e3:g}ms is possible")
+    return delay_s
+
+
+def _share(text: str) -> float:
+    share = quantity("share", text, zero=True)
+    if share > 1:
+        raise ValueError(f"{text!r}: more than all")
+    return share
+
+
+def _epsilon(text: str) -> float:
+    epsilon = _share(text)
+    if epsilon < _LEAST_EPSILON:
+        raise ValueError(f"{text!r}: {_LEAST_EPSILON:g} at least")
+    return epsilon
 
 
 def _number(text: str, least: int, most: int) -> int:

@@ -40,6 +40,27 @@ struct egress_metadata_t {
     time_ns_t rest_age;
     time_ns_t waited_more;
     time_ns_t resume_age;
+
+    // tcd_config of its port.
+    bit<1>    has_states;
+    time_ns_t look_until;  // until when a look now, or a RESUME, puts off the next one
+    bit<1>    look_wraps;  // the clock wraps before
+    bit<32>   empty;
+    bit<32>   looks;
+
+    // Of TCD, see there. Queues are in cells of the buffer.
+    bit<32>   left;
+    bit<32>   more_left;
+    bit<2>    step;
+    bit<8>    undetermined;
+    bit<32>   missing;
+
+    // Of RED, see there.
+    bit<8>    curve;      // 0: none
+    bit<1>    marks;
+    bit<32>   last_draw;
+    bit<32>   draw;
+    bit<1>    drawn;
 }
 
 #endif

@@ -10,7 +10,9 @@
 // A look is the first departure after max(Ton) since the RESUME, or since the look before. With `looks` 1, the paper's
 // words, the first look decides already. docs/tcd.md says where max(Ton) comes from, and why one look isn't enough.
 //
-// TNA twin: none yet. Egress doesn't see PFC there; a rest shows a RESUME, as in programs/tcd_time.p4.
+// TNA twin: tcd_port.p4, in ns and cells of the buffer. Egress doesn't see PFC there: rest.p4 tells the RESUME, as in
+// programs/tcd_time.p4. A register is accessed once a packet there, so that each has a step of its own, and the two states
+// in which RED marks are one.
 
 #ifndef PCN_V1MODEL_TCD_PORT_P4
 #define PCN_V1MODEL_TCD_PORT_P4

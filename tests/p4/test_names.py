@@ -15,11 +15,12 @@ from controller import routes
 from lab import observe
 
 COMPILED = Path(__file__).resolve().parents[2] / "p4src/compiled"
-V1MODEL = COMPILED / "pcn_time_native.p4info.txtpb"  # NP-ECN by time, and the target pauses: as on Tofino
-TNA = COMPILED / "tofino/pcn/p4info.txtpb"
+# By the twin's name: its v1model program, by time as well, and for a target that pauses, as on Tofino.
+TWINS = {"pcn": "pcn_time_native", "tcd": "tcd_time_native"}
 
+Reasons = dict[str, dict[str, str]]
 # By kind of thing. Registers are for whoever debugs: no controller decides by them.
-ONLY_V1MODEL = {
+ONLY_V1MODEL: Reasons = {
     "tables": {
         "pfc_config": "thresholds, quanta and lossless classes are the traffic manager's",
         "next_hop_group": "a lab's switch is told one port a route: the controller writes no groups there",
@@ -34,8 +35,6 @@ ONLY_V1MODEL = {
     "counters": {
         "pause_received": "PFC frames end at the MAC, which counts them",
         "resume_received": "PFC frames end at the MAC, which counts them",
-        "marked_by_time": "compares the two rules of NP-ECN, which takes the paper's counter",
-        "marked_by_counter": "compares the two rules of NP-ECN, which takes the paper's counter",
     },
     "registers": {
         "waiting_packets": "the traffic manager counts its queues itself: enq_qdepth",
@@ -46,7 +45,7 @@ ONLY_V1MODEL = {
     },
 }
 # All these tables have constant entries: no controller writes them.
-ONLY_TNA: dict[str, dict[str, str]] = {
+ONLY_TNA: Reasons = {
     "tables": {
         "faults": "v1model's Validate is a chain of comparisons, of which a stage has no more than few",
         "departures": "chooses between two actions on one register, of which one may happen a packet",
@@ -64,44 +63,111 @@ ONLY_TNA: dict[str, dict[str, str]] = {
     "counters": {},
     "registers": {},
 }
+# By twin, beside those.
+OWN_V1MODEL: dict[str, Reasons] = {
+    "pcn": {
+        "counters": {
+            "marked_by_time": "compares the two rules of NP-ECN, which takes the paper's counter",
+            "marked_by_counter": "compares the two rules of NP-ECN, which takes the paper's counter",
+        },
+    },
+    "tcd": {
+        "counters": {
+            "marked_ue_by_time": "compares what tells the RESUME, which takes PFC's frames",
+            "marked_ue_by_pfc": "compares what tells the RESUME, which takes PFC's frames",
+        },
+        "registers": {
+            "resumed_at": "the traffic manager doesn't tell",
+            "told_at": "the traffic manager doesn't tell",
+            "tcd_state": "tcd_undetermined and tcd_queue",
+            "tcd_since": "tcd_until",
+            "tcd_bytes": "tcd_queue",
+            "tcd_not_fallen": "tcd_queue",
+        },
+    },
+}
+_CHOOSES = "chooses between actions on one register, of which one may happen a packet"
+OWN_TNA: dict[str, Reasons] = {
+    "pcn": {},
+    "tcd": {
+        "tables": {
+            "tcd_steps": _CHOOSES,
+            "tcd_phases": _CHOOSES,
+            "tcd_queues": _CHOOSES,
+            "red_curves": "stands for v1model's multiplication",
+        },
+        "actions": {
+            **dict.fromkeys(("restart_looks", "look", "look_at_wrap"), "of tcd_steps"),
+            **dict.fromkeys(("begin_undetermined", "end_undetermined", "still_undetermined"), "of tcd_phases"),
+            **dict.fromkeys(("note_queue", "look_at_queue", "settle_port", "pass_queue"), "of tcd_queues"),
+            **dict.fromkeys(("set_probability", "no_mark"), "of red_curves"),
+            "no_step": "a default action that no packet meets",
+        },
+        "registers": {
+            "tcd_until": "tcd_since, and max(Ton) more",
+            "tcd_undetermined": "of tcd_state",
+            "tcd_queue": "tcd_bytes, tcd_not_fallen, and what of tcd_state RED asks for",
+        },
+    },
+}
+# Tables with entries that Tofino's controller writes alone.
+WRITTEN = {"red_curves"}
 # Clocks differ: the same time in the unit that the name tells.
 PARAMETERS_BY_CLOCK = {"gap_us": "gap_ns"}
+# Actions whose parameters mean something else: the twin's.
+DIFFERENT = {
+    "set_tcd": {"max_ton_ns": 32, "empty_cells": 32, "looks": 8},  # times have 32 bits there, queues are in cells
+    "set_red": {"curve": 8},  # a table stands for the multiplication
+}
 
 
 def read(path: Path) -> p4i.P4Info:
     return text_format.Parse(path.read_text(), p4i.P4Info())
 
 
-@pytest.fixture(scope="module")
-def v1model() -> p4i.P4Info:
-    return read(V1MODEL)
+@pytest.fixture(scope="module", params=TWINS)
+def twin(request: pytest.FixtureRequest) -> str:
+    name: str = request.param
+    return name
 
 
 @pytest.fixture(scope="module")
-def tna() -> p4i.P4Info:
-    return read(TNA)
+def v1model(twin: str) -> p4i.P4Info:
+    return read(COMPILED / f"{TWINS[twin]}.p4info.txtpb")
+
+
+@pytest.fixture(scope="module")
+def tna(twin: str) -> p4i.P4Info:
+    return read(COMPILED / f"tofino/{twin}/p4info.txtpb")
 
 
 def names(info: p4i.P4Info, kind: str) -> set[str]:
     return {thing.preamble.alias for thing in getattr(info, kind)}
 
 
+def only(common: Reasons, own: Reasons, kind: str) -> set[str]:
+    return {*common[kind], *own.get(kind, {})}
+
+
 @pytest.mark.parametrize("kind", ["tables", "actions", "counters", "registers"])
-def test_what_only_one_has(v1model: p4i.P4Info, tna: p4i.P4Info, kind: str) -> None:
-    assert names(v1model, kind) - names(tna, kind) == set(ONLY_V1MODEL[kind])
-    assert names(tna, kind) - names(v1model, kind) == set(ONLY_TNA[kind])
+def test_what_only_one_has(twin: str, v1model: p4i.P4Info, tna: p4i.P4Info, kind: str) -> None:
+    assert names(v1model, kind) - names(tna, kind) == only(ONLY_V1MODEL, OWN_V1MODEL[twin], kind)
+    assert names(tna, kind) - names(v1model, kind) == only(ONLY_TNA, OWN_TNA[twin], kind)
 
 
 def tables(info: p4i.P4Info) -> dict[str, Any]:
     """Keys, actions that both have with their parameters, default action and size, by table."""
     actions = {action.preamble.id: action for action in info.actions}
+
+    def parameters(action: p4i.Action) -> dict[str, int]:
+        found = {PARAMETERS_BY_CLOCK.get(one.name, one.name): one.bitwidth for one in action.params}
+        return DIFFERENT.get(action.preamble.alias, found)
+
     return {
         table.preamble.alias: (
             {field.name: (field.match_type, field.bitwidth) for field in table.match_fields},
             {
-                actions[reference.id].preamble.alias: {
-                    PARAMETERS_BY_CLOCK.get(one.name, one.name): one.bitwidth for one in actions[reference.id].params
-                }
+                actions[reference.id].preamble.alias: parameters(actions[reference.id])
                 for reference in table.action_refs
                 if actions[reference.id].preamble.alias not in ONLY_V1MODEL["actions"]
             },
@@ -112,32 +178,42 @@ def tables(info: p4i.P4Info) -> dict[str, Any]:
     }
 
 
-def test_tables_mean_the_same(v1model: p4i.P4Info, tna: p4i.P4Info) -> None:
+def test_tables_mean_the_same(twin: str, v1model: p4i.P4Info, tna: p4i.P4Info) -> None:
     expected = {name: table for name, table in tables(v1model).items() if name not in ONLY_V1MODEL["tables"]}
-    assert set(expected) == {"ipv4_lpm", "rest_config"}
-    assert {name: table for name, table in tables(tna).items() if name not in ONLY_TNA["tables"]} == expected
+    assert set(expected) == {"ipv4_lpm", "rest_config"} | ({"tcd_config", "red_config"} if twin == "tcd" else set())
+    own = only(ONLY_TNA, OWN_TNA[twin], "tables")
+    assert {name: table for name, table in tables(tna).items() if name not in own} == expected
     for table in tna.tables:
-        assert table.is_const_table == (table.preamble.alias in ONLY_TNA["tables"])
+        assert table.is_const_table == (table.preamble.alias in own - WRITTEN)
 
 
-def test_counters_mean_the_same(v1model: p4i.P4Info, tna: p4i.P4Info) -> None:
+@pytest.mark.parametrize("action", DIFFERENT)
+def test_parameters_that_differ_are_these(action: str) -> None:
+    (found,) = [one for one in read(COMPILED / "tofino/tcd/p4info.txtpb").actions if one.preamble.alias == action]
+    assert {one.name: one.bitwidth for one in found.params} == DIFFERENT[action]
+
+
+def test_counters_mean_the_same(twin: str, v1model: p4i.P4Info, tna: p4i.P4Info) -> None:
     """In what they count and what they are indexed by: port and class, or port and reason."""
 
     def counters(info: p4i.P4Info) -> dict[str, tuple[int, int]]:
         return {counter.preamble.alias: (counter.spec.unit, counter.size) for counter in info.counters}
 
-    expected = {name: counter for name, counter in counters(v1model).items() if name not in ONLY_V1MODEL["counters"]}
-    assert set(expected) == {"transmitted", "dropped", "marked"}
+    others = only(ONLY_V1MODEL, OWN_V1MODEL[twin], "counters")
+    expected = {name: counter for name, counter in counters(v1model).items() if name not in others}
+    assert set(expected) == {"transmitted", "dropped", "marked"} | ({"marked_ue"} if twin == "tcd" else set())
     assert counters(tna) == expected
 
 
-def test_registers_hold_the_same(v1model: p4i.P4Info, tna: p4i.P4Info) -> None:
+def test_registers_hold_the_same(twin: str, v1model: p4i.P4Info, tna: p4i.P4Info) -> None:
     """Two times of 32 bits each: one number in v1model, a pair on Tofino, where ALUs have 32 bits."""
     in_v1model = {one.preamble.alias: one for one in v1model.registers}
-    for register in tna.registers:
-        twin = in_v1model[register.preamble.alias]
-        assert register.size == twin.size
-        assert twin.type_spec.bitstring.bit.bitwidth == 64
+    shared = [one for one in tna.registers if one.preamble.alias not in OWN_TNA[twin].get("registers", {})]
+    assert {one.preamble.alias for one in shared} == {"busy", "resumed"}
+    for register in shared:
+        twin_register = in_v1model[register.preamble.alias]
+        assert register.size == twin_register.size
+        assert twin_register.type_spec.bitstring.bit.bitwidth == 64
         members = tna.type_info.structs[register.type_spec.struct.name].members
         assert [member.type_spec.bitstring.bit.bitwidth for member in members] == [32, 32]
 
@@ -151,6 +227,7 @@ def test_routes_fit_both(tna: p4i.P4Info, v1model: p4i.P4Info) -> None:
         assert [parameter.value for parameter in entry.action.action.params] == [b"\2\0\0\0\0\1", b"\4"]
 
 
-def test_counters_that_are_watched(tna: p4i.P4Info) -> None:
+def test_counters_that_are_watched(twin: str, tna: p4i.P4Info) -> None:
     """What `pcn watch` reads is on Tofino too, or is listed above."""
-    assert set(observe._COUNTERS) - names(tna, "counters") <= {*ONLY_V1MODEL["counters"], "pause_sent", "marked_ue"}
+    others = {*ONLY_V1MODEL["counters"], "pause_sent", *(() if twin == "tcd" else ("marked_ue",))}
+    assert set(observe._COUNTERS) - names(tna, "counters") <= others

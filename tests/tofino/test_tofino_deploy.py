@@ -20,6 +20,7 @@ from controller.switch import SwitchClient
 from controller.tofino.deploy import check
 from controller.tofino.package import Package
 from controller.tofino.ports import SAMPLE, read
+from controller.tofino.tcd import curve
 from pcn import cli
 
 
@@ -72,6 +73,26 @@ def test_program_and_entries_reach_the_switch(
     assert ["marked", "136", "3/0", "3", "400", "423200"] in rows
     assert ["dropped", "128", "1/0", "0", "2", "128"] in rows
     assert not any(row[1:2] == ["7"] for row in rows)
+
+
+def test_tcd_s_program_and_entries_reach_the_switch(
+    stratum: Serving, sample: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two tables have an entry a port, RED's curve one a step, each with its range."""
+    code, out, err = run(capsys, "--grpc", stratum.address, "--ports", sample, "--program", "tcd", "--json")
+    assert (code, err) == (0, "")
+    device = stratum.service.loaded.device
+    assert device.pipelines[0].binary == (COMPILED / "tofino/tcd/tofino.bin").read_bytes()
+    steps = curve(read(sample).tcd)
+    written = {"ipv4_lpm": 3, "rest_config": 15, "tcd_config": 3, "red_config": 3, "red_curves": len(steps)}
+    assert json.loads(out)["entries"] == written
+    found = {
+        tuple(number(value) for value in (entry.match[1].range.low, entry.match[1].range.high)): number(
+            entry.action.action.params[0].value
+        )
+        for entry in stratum.service.entries()["red_curves"]
+    }
+    assert found == {(step.low, step.high): step.draws - 1 for step in steps}
 
 
 def test_json_has_what_the_tables_show(stratum: Serving, sample: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from controller.tofino.model import Tcd
 from controller.tofino.ports import SAMPLE, read
 from controller.tofino.yaml_reader import FileError
 from controller.units import quantity
@@ -26,6 +27,7 @@ def test_the_sample_says_what_its_comments_say() -> None:
     assert [one.number for one in lab.lossless] == [3]
     assert [one.priority for one in lab.classes] == list(range(8))
     assert [str(route.network) for route in lab.routes] == ["10.0.0.1/32", "10.0.0.2/32", "10.0.1.0/24"]
+    assert lab.tcd == Tcd()
 
 
 def test_what_may_be_left_out_is_as_the_sample_has_it(tmp_path: Path) -> None:
@@ -42,6 +44,7 @@ routes:
         *(sample.switch, sample.device, sample.pipes, sample.mtu),
         sample.classes,
     )
+    assert lab.tcd == sample.tcd
     assert not lab.ports[0].fec
     assert not lab.ports[0].autoneg
 
@@ -79,6 +82,12 @@ FAULTS = [
     ("to: 10.0.0.1,", "to: 0.0.0.0/0,", "routes[0].to: a route for everything is the table's default entry"),
     ("02:00:00:00:00:01", "02:00:00:00:01", "routes[0].mac: '02:00:00:00:01': write it like"),
     ("02:00:00:00:00:01", "01:00:5e:00:00:01", "routes[0].mac: '01:00:5e:00:00:01' is a multicast address"),
+    ("  k_max: 200KB ", "  k_max: 4KB ", "tcd: k_min 5000 B is above k_max 4000 B"),
+    ("  k_max: 200KB ", "  k_max: 42MB ", "tcd: k_max 42000000 B: no queue is longer than 41.9 MB"),
+    ("  p_max: 1% ", "  p_max: 101% ", "tcd.p_max: '101%': more than all"),
+    ("  delay: 1us ", "  delay: 2ms ", "tcd.delay: '2ms': up to 1ms is possible"),
+    ("  epsilon: 0.05 ", "  epsilon: 0.001 ", "tcd.epsilon: '0.001': 0.01 at least"),
+    ("  looks: 6 ", "  looks: 256 ", "tcd.looks: '256': a whole number from 1 to 255"),
     # between fields
     ("port: 136, panel", "port: 128, panel", "port 128 stands in line 18 already"),
     ("to: 10.0.0.2", "to: 10.0.0.1", "prefix 10.0.0.1/32 stands in line 28 already"),

@@ -1,0 +1,80 @@
+"""What `pcn deploy --program tcd` writes: RED's curve in steps, and TCD's parameters by port."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from controller.tofino.model import CELL_BYTES, MOST_CELLS, Tcd
+from controller.tofino.ports import SAMPLE, read
+from controller.tofino.tcd import STEPS, curve, entries
+from hosts.algorithms.red import RedParameters
+from hosts.algorithms.tcd import TcdParameters
+
+DRAWS = 1 << 32
+
+thresholds = st.tuples(st.integers(0, 10**6), st.integers(0, 4 * 10**7)).map(sorted)
+
+
+def red(tcd: Tcd, queue_bytes: int) -> float:
+    """DCQCN's probability (SIGCOMM'15, eq. 5)."""
+    if queue_bytes <= tcd.k_min_bytes:
+        return 0.0
+    if queue_bytes > tcd.k_max_bytes:
+        return 1.0
+    return tcd.p_max * (queue_bytes - tcd.k_min_bytes) / (tcd.k_max_bytes - tcd.k_min_bytes)
+
+
+def probability(tcd: Tcd, cells: int) -> float:
+    """What the table gives for a queue of so many cells."""
+    found = [step.draws / DRAWS for step in curve(tcd) if step.low <= cells <= step.high]
+    assert len(found) <= 1
+    return found[0] if found else 0.0
+
+
+@settings(max_examples=300)
+@given(thresholds, st.floats(0, 1), st.integers(0, MOST_CELLS))
+def test_a_step_is_half_a_step_from_the_line_at_most(k: list[int], p_max: float, anywhere: int) -> None:
+    """Nothing up to K_min, all above K_max, as by the bytes that the cells hold at most."""
+    tcd = Tcd(*k, p_max)
+    span = tcd.k_max_bytes - tcd.k_min_bytes
+    most = p_max * (span / STEPS + CELL_BYTES) / 2 / span if span else 0.0
+    at = [edge for step in curve(tcd) for edge in (step.low - 1, step.low, step.high)]
+    for cells in (*at, anywhere):
+        assert abs(probability(tcd, cells) - red(tcd, cells * CELL_BYTES)) <= most + 2 / DRAWS, cells
+
+
+def test_dcqcn_s_curve() -> None:
+    """16 steps from 5 KB to 200 KB, of 0.03% to 0.97%, and all above."""
+    steps = curve(Tcd())
+    assert len(steps) == STEPS + 1
+    assert (steps[0].low, steps[-1].low, steps[-1].high) == (63, 2501, MOST_CELLS)
+    assert steps[-1].draws == DRAWS
+    assert [round(step.draws / DRAWS * 1e4) / 1e4 for step in (steps[0], steps[-2])] == [0.0003, 0.0097]
+    assert all(step.high + 1 == after.low for step, after in pairwise(steps))
+
+
+def test_a_threshold_alone_takes_one_entry() -> None:
+    assert [(step.low, step.draws) for step in curve(Tcd(8_000, 8_000))] == [(101, DRAWS)]
+
+
+def test_the_defaults_are_the_schemes() -> None:
+    red_defaults, tcd_defaults, ours = RedParameters(), TcdParameters(), Tcd()
+    assert (ours.k_min_bytes, ours.k_max_bytes, ours.p_max) == (
+        *(red_defaults.k_min_bytes, red_defaults.k_max_bytes),
+        red_defaults.p_max,
+    )
+    assert (ours.epsilon, ours.looks) == (tcd_defaults.epsilon, tcd_defaults.looks)
+
+
+def test_max_ton_is_the_formula_s_for_each_port() -> None:
+    """Twice the delay, and two frames and XOFF - XON at its rate, over epsilon. A frame of 1514 B takes 19 cells."""
+    lab = read(SAMPLE)
+    slow = replace(lab.ports[0], speed_bps=10_000_000_000)
+    made = entries(replace(lab, ports=(slow, *lab.ports[1:])), lab.tcd)
+    states = [dict(one.action.args) for one in made if one.table_id == "tcd_config"]
+    assert [one["max_ton_ns"] for one in states] == [136_448, 49_645, 49_645]
+    assert {(one["empty_cells"], one["looks"]) for one in states} == {(38, 6)}
