@@ -75,6 +75,8 @@ struct metadata_t {
     // In the array of packets that an ingress port has inside.
     @field_list(LIST_HELD) slot_t slot;
     @field_list(LIST_HELD) bit<1> has_slot;
+    // Among its flow's bytes inside.
+    @field_list(LIST_HELD) bit<1> flow_counted;
 
 #ifdef COUNTS_CREDITS
     // A flow control packet, and its four bytes: operation 4 bits, FCTBS 12, lane 4, FCCL 12.
