@@ -16,7 +16,7 @@
 // Where next to nothing departs, frames of the switch's packet generator do the same (generated.p4), with RANDOM and
 // LARGEST: SOJOURN tells packets that depart.
 //
-// TNA twin: ARRIVAL and SOJOURN; see qcn_in_random.p4 and qcn_in_largest.p4.
+// TNA twin: ARRIVAL and SOJOURN, not adaptive, without keep-alive; see qcn_in_random.p4 and qcn_in_largest.p4.
 
 #ifndef PCN_V1MODEL_QCN_IN_CP_P4
 #define PCN_V1MODEL_QCN_IN_CP_P4
