@@ -16,6 +16,7 @@ LANES = 4  # of a connector at the front
 LANES_BY_SPEED = {10_000_000_000: 1, 25_000_000_000: 1, 40_000_000_000: 4, 50_000_000_000: 2, 100_000_000_000: 4}
 CELL_BYTES = 80  # of the buffer
 FREE_CELLS = 180 * 1024  # of 280 * 1024; the driver's own pools take the rest
+CULPRITS = ("arrival", "sojourn")  # of QCN at inputs
 FCS_BYTES = 4
 WIRE_BYTES = FCS_BYTES + 20  # of each frame: FCS, preamble and gap
 
@@ -85,6 +86,16 @@ class Prefix:
 
 
 @dataclass(frozen=True)
+class Qcn:
+    """QCN, of all ports and lossless classes: the set point, the bytes between two samples, and whom an input's sample
+    tells, one of CULPRITS. The values are those of `CommonParameters` and of scheme qcn-os-sojourn."""
+
+    q_eq_bytes: int = 26_000
+    sample_bytes: int = 150_000
+    culprit: str = "sojourn"
+
+
+@dataclass(frozen=True)
 class TofinoLab:
     """`device` is Stratum's node id and P4Runtime's device id. `mtu` is the largest frame, with its Ethernet header and
     without FCS."""
@@ -96,6 +107,7 @@ class TofinoLab:
     classes: tuple[Class, ...]
     ports: tuple[Port, ...]
     routes: tuple[Prefix, ...]
+    qcn: Qcn = Qcn()
 
     @property
     def lossless(self) -> tuple[Class, ...]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from controller.constants import CLASSES
 from controller.pfc import LOSSLESS_CLASSES
 from controller.tofino.model import (
+    CULPRITS,
     FRONT_PORTS,
     LANES,
     LANES_BY_SPEED,
@@ -19,6 +20,7 @@ from controller.tofino.model import (
     Pfc,
     Port,
     Prefix,
+    Qcn,
     TofinoLab,
     usual_gap_ns,
 )
@@ -32,6 +34,8 @@ _MAC = re.compile(r"([0-9a-fA-F]{2}:){5}[0-9a-fA-F]{2}")
 _NAME = re.compile(r"[a-zA-Z0-9][-\w.]{0,63}")
 _FLAGS = {"yes": True, "true": True, "on": True, "no": False, "false": False, "off": False}
 _MULTICAST = 0x01
+_LEAST_Q_EQ, _MOST_Q_EQ = 1_000, 200_000  # so that each feedback has steps of its own
+_LEAST_SAMPLE, _MOST_SAMPLE = 64, 10**9
 _MOST_GAP_NS = 10_000_000  # far below the wrap of the data plane's clock
 
 
@@ -49,6 +53,7 @@ def _lab(node: Node) -> TofinoLab:
             "mtu": optional(_whole(_LEAST_MTU, _MOST_MTU), _USUAL_MTU),
             "classes": optional(_classes, _usual_classes()),
             "pfc": needed(_pfc),
+            "qcn": optional(_qcn, Qcn()),
             "ports": needed(lambda one: one.elements(_port)),
             "routes": needed(lambda one: one.elements(_prefix)),
         }
@@ -84,6 +89,18 @@ def _pfc(node: Node) -> Pfc:
     if fields["xon"] > fields["xoff"]:
         raise node.fail(f"xon {fields['xon']} B is above xoff {fields['xoff']} B")
     return Pfc(fields["xoff"], fields["xon"], fields["headroom"])
+
+
+def _qcn(node: Node) -> Qcn:
+    usual = Qcn()
+    fields = node.fields(
+        {
+            "q_eq": optional(_bytes(_LEAST_Q_EQ, _MOST_Q_EQ), usual.q_eq_bytes),
+            "sample": optional(_bytes(_LEAST_SAMPLE, _MOST_SAMPLE), usual.sample_bytes),
+            "culprit": optional(lambda one: one.value(_culprit), usual.culprit),
+        }
+    )
+    return Qcn(*fields.values())
 
 
 def _port(node: Node) -> Callable[[Pfc, int], Port]:
@@ -140,6 +157,22 @@ def _whole(least: int, most: int) -> Callable[[Node], int]:
 
 def _size(node: Node) -> int:
     return round(node.value(lambda text: quantity("size", text, zero=True)))
+
+
+def _bytes(least: int, most: int) -> Callable[[Node], int]:
+    def checked(text: str) -> int:
+        size = round(quantity("size", text))
+        if not least <= size <= most:
+            raise ValueError(f"{text!r}: from {least} to {most} bytes are possible")
+        return size
+
+    return lambda node: node.value(checked)
+
+
+def _culprit(text: str) -> str:
+    if text not in CULPRITS:
+        raise ValueError(f"{text!r}: a Tofino chooses by {' or '.join(CULPRITS)}; docs/tofino.md says why")
+    return text
 
 
 def _number(text: str, least: int, most: int) -> int:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from controller.tofino.model import Qcn
 from controller.tofino.ports import SAMPLE, read
 from controller.tofino.yaml_reader import FileError
 from controller.units import quantity
@@ -26,6 +27,7 @@ def test_the_sample_says_what_its_comments_say() -> None:
     assert [one.number for one in lab.lossless] == [3]
     assert [one.priority for one in lab.classes] == list(range(8))
     assert [str(route.network) for route in lab.routes] == ["10.0.0.1/32", "10.0.0.2/32", "10.0.1.0/24"]
+    assert lab.qcn == Qcn()
 
 
 def test_what_may_be_left_out_is_as_the_sample_has_it(tmp_path: Path) -> None:
@@ -42,6 +44,7 @@ routes:
         *(sample.switch, sample.device, sample.pipes, sample.mtu),
         sample.classes,
     )
+    assert lab.qcn == sample.qcn
     assert not lab.ports[0].fec
     assert not lab.ports[0].autoneg
 
@@ -79,6 +82,10 @@ FAULTS = [
     ("to: 10.0.0.1,", "to: 0.0.0.0/0,", "routes[0].to: a route for everything is the table's default entry"),
     ("02:00:00:00:00:01", "02:00:00:00:01", "routes[0].mac: '02:00:00:00:01': write it like"),
     ("02:00:00:00:00:01", "01:00:5e:00:00:01", "routes[0].mac: '01:00:5e:00:00:01' is a multicast address"),
+    ("  q_eq: 26KB ", "  q_eq: 999 ", "qcn.q_eq: '999': from 1000 to 200000 bytes are possible"),
+    ("  q_eq: 26KB ", "  q_eq: 1MB ", "qcn.q_eq: '1MB': from 1000 to 200000 bytes are possible"),
+    ("  sample: 150KB ", "  sample: 9 ", "qcn.sample: '9': from 64 to 1000000000 bytes are possible"),
+    ("  culprit: sojourn ", "  culprit: random ", "qcn.culprit: 'random': a Tofino chooses by arrival or sojourn"),
     # between fields
     ("port: 136, panel", "port: 128, panel", "port 128 stands in line 18 already"),
     ("to: 10.0.0.2", "to: 10.0.0.1", "prefix 10.0.0.1/32 stands in line 28 already"),
