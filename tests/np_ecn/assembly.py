@@ -1,11 +1,12 @@
-"""Runs the egress of a program for Tofino as its assembly (NAME.bfa) says: tables, gateways, actions and stateful ALUs,
-stage by stage. It knows what p4src/tna/pcn.p4 becomes, and refuses the rest with a KeyError or ValueError."""
+"""Runs a program for Tofino as its assembly (NAME.bfa) says: tables, gateways, actions and stateful ALUs, stage by
+stage. It knows what the programs of p4src/tna become, and refuses the rest with a KeyError or ValueError."""
 
 from __future__ import annotations
 
+import operator
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import yaml
 
 _WIDTHS = {"B": 8, "H": 16, "W": 32}
 _SLICE = re.compile(r"(.+?)(?:\((\d+)(?:\.\.(\d+))?\))?")
+_RANDOM = re.compile(r"rng\([^)]*\)")
 _CALL = re.compile(r"(.+\$(?:salu|stats)\..+)\((?:(\w+), )?\$hash_dist\)")
 _MASK32 = (1 << 32) - 1
 
@@ -36,40 +38,68 @@ class Slice:
 
 @dataclass
 class Egress:
-    """`entries`: of tables with keys, by name and key: the action's name and its parameters. `memory`: pairs of 32 bits
-    of stateful ALUs, by name and index, which last from packet to packet."""
+    """`entries`: of tables with keys, by name and key: the action's name and its parameters. A range or a prefix is
+    matched by its lower end. `memory`: pairs of words of stateful ALUs, by name and index, which last from packet to
+    packet; `counted`: packets, by counter and index, likewise. `random` is the next number drawn."""
 
     assembly: Path
     entries: dict[tuple[str, tuple[int, ...]], tuple[str, dict[str, int]]] = field(default_factory=dict)
+    random: int = 0
     memory: dict[tuple[str, int], tuple[int, int]] = field(default_factory=lambda: defaultdict(lambda: (0, 0)))
+    counted: dict[tuple[str, int], int] = field(default_factory=lambda: defaultdict(int))
+    gress = "egress"
 
     def __post_init__(self) -> None:
         text = self.assembly.read_text()
         self._fields: dict[str, Slice] = {}
-        for name, where in _section(text, "phv egress")["phv egress"].items():
+        for name, where in _section(text, f"phv {self.gress}")[f"phv {self.gress}"].items():
             if name != "context_json":
                 self._fields[name] = self._slice(str(where if isinstance(where, str) else next(iter(where.values()))))
+        # Of whole fields, which the compiler may have split: each part, and where in the field it begins.
+        self._places: dict[str, list[tuple[Slice, int]]] = defaultdict(list)
+        for name, place in self._fields.items():
+            found = re.fullmatch(r"(.+)\.(\d+)-\d+", name)
+            self._places[found[1] if found else name].append((place, int(found[2]) if found else 0))
+            if found:
+                self._places[name].append((place, 0))
         self._stages: dict[str, int] = {}
         self._tables: dict[str, dict[str, Any]] = {}
         for number in range(12):
-            for key, table in _section(text, f"stage {number} egress").get(f"stage {number} egress", {}).items():
+            stage = f"stage {number} {self.gress}"
+            for key, table in _section(text, stage).get(stage, {}).items():
                 if isinstance(table, dict):
                     name = key.split()[1].rstrip(":")
                     self._stages[name] = number
                     self._tables[name] = {**table, "kind": key.split()[0]}
-        self._first = next(iter(self._tables))
+        self._first = next(name for name, table in self._tables.items() if table["kind"] != "phase0_match")
+
+    @property
+    def fields(self) -> frozenset[str]:
+        """By name."""
+        return frozenset(self._places)
+
+    @property
+    def tables(self) -> frozenset[str]:
+        """Of P4, by name."""
+        return frozenset(table["p4"]["name"] for table in self._tables.values() if "p4" in table)
+
+    @property
+    def units(self) -> frozenset[str]:
+        """Of `memory`, by name."""
+        return frozenset(name for name, table in self._tables.items() if table["kind"] == "stateful")
 
     def run(self, fields: Mapping[str, int]) -> dict[str, int]:
         """One packet with these fields, others 0; all fields as it leaves."""
         after: dict[str, int] = defaultdict(int)
         for name, value in fields.items():
-            self._fields[name].into(after, value)
+            for place, low in self._places[name]:
+                place.into(after, value >> low)
         before, stage, name = after, -1, self._first
         while name != "END":
             if self._stages[name] != stage:
                 stage, before = self._stages[name], after.copy()
             name = self._apply(name, before, after)
-        return {name: place.of(after) for name, place in self._fields.items()}
+        return {name: sum(place.of(after) << low for place, low in places) for name, places in self._places.items()}
 
     def _slice(self, text: str) -> Slice:
         found = _SLICE.fullmatch(text)
@@ -89,13 +119,13 @@ class Egress:
             return _next(way)
         # A gateway with a payload runs the action itself; without one it lets the table run, or not.
         runs = way is None or ("run_table" in way) != ("payload" in gateway)
-        action, parameters = self._chosen(name, table, before) if runs else (None, {})
+        hit, action, parameters = self._chosen(name, table, before) if runs else (False, None, {})
         if action is not None:
             indirect = self._tables.get(str(table.get("indirect")), table)
             self._act(indirect, _action(indirect, action), parameters, before, after)
         if way is not None and "run_table" not in way:
             return _next(way)
-        return _next(table.get("miss") or table.get("next") or gateway.get("miss"))
+        return _next((hit and table.get("hit")) or table.get("miss") or table.get("next") or gateway.get("miss"))
 
     def _way(self, gateway: Mapping[str, Any], before: Mapping[str, int]) -> dict[str, Any]:
         first = min(map(int, gateway["match"]))
@@ -105,17 +135,30 @@ class Egress:
                 return _as_way(way)
         return _as_way(gateway["miss"])
 
-    def _chosen(self, name: str, table: Mapping[str, Any], before: Mapping[str, int]) -> tuple[str, dict[str, int]]:
+    def _chosen(
+        self, name: str, table: Mapping[str, Any], before: Mapping[str, int]
+    ) -> tuple[bool, str | None, dict[str, int]]:
+        """Whether an entry fits, its action or the default one, and the parameters."""
         indirect = self._tables.get(str(table.get("indirect")), table)
-        key = tuple(
-            (self._slice(text).of(before) >> how.get("start_bit", 0)) & ((1 << how["size"]) - 1)
+        keys = [
+            (text, one)
             for text, how in (table.get("p4_param_order") or {}).items()
+            for one in (how if isinstance(how, list) else [how])
+        ]
+        key = tuple(
+            (self._slice(text).of(before) >> how.get("start_bit", 0)) & ((1 << how["size"]) - 1) for text, how in keys
         )
         for one in (table.get("context_json") or {}).get("static_entries", ()):
-            (match,) = one["match_key_fields_values"]
-            if (key[0] ^ int(match["value"], 16)) & int(match["mask"], 16) == 0:
-                return _by_handle(indirect, one["action_handle"]), {}
-        return self.entries.get((table["p4"]["name"], key)) or (indirect["default_action"], {})
+            if all(_matches(part, how) for part, how in zip(key, one["match_key_fields_values"], strict=True)):
+                given = {how["parameter_name"]: int(how["value"], 16) for how in one["action_parameters_values"]}
+                return True, _by_handle(indirect, one["action_handle"]), given
+        name = table["p4"]["name"]
+        if any(how["type"] in ("range", "lpm") for _, how in keys):
+            lower = [known for at, known in self.entries if at == name and (*known[:-1],) == key[:-1]]
+            key = max((known for known in lower if known[-1] <= key[-1]), default=key)
+        if (name, key) in self.entries:
+            return True, *self.entries[name, key]
+        return False, indirect.get("default_action"), {}
 
     def _act(
         self,
@@ -125,14 +168,16 @@ class Egress:
         before: Mapping[str, int],
         after: dict[str, int],
     ) -> None:
-        known: dict[str, int] = {}
-        texts = [one for one in instructions if isinstance(one, str)]
+        known = {"rng": self.random}
+        texts = [_RANDOM.sub("rng", one) for one in instructions if isinstance(one, str)]
         for one in instructions:
-            if isinstance(one, dict) and parameters:
-                known |= dict.fromkeys(one, parameters["gap_ns"])
+            if isinstance(one, dict):
+                known |= _named(one, parameters)
         for call in filter(None, map(_CALL.fullmatch, texts)):
             if call.group(2):
                 known[call.group(1)] = self._stateful(call.group(1), call.group(2), table, before)
+            else:
+                self.counted[call.group(1).split(".", 1)[1], self._index(table, before)] += 1
 
         def value(text: str) -> int:
             if text in known:
@@ -155,37 +200,118 @@ class Egress:
                 "add": lambda n: n[0] + n[1] & _MASK32,
                 "sub": lambda n: n[0] - n[1] & _MASK32,
                 "ssubu": lambda n: max(n[0] - n[1], 0),
+                "and": lambda n: n[0] & n[1],
+                "shl": lambda n: n[0] << n[1] & _MASK32,
             }[what](numbers)
             self._slice(target).into(after, result)
 
     def _stateful(self, name: str, action: str, table: Mapping[str, Any], before: Mapping[str, int]) -> int:
         """Reads, computes, writes, and returns what the action puts out."""
         unit = self._tables[name]
-        inputs = unit["input_xbar"]["exact group 0"]
-        lo, hi = memory = self.memory[name, self._index(table, before)]
-        values = {"lo": lo, "hi": hi}
+        inputs = next(iter(unit.get("input_xbar", {}).values()), {})
+        values = dict(zip(("lo", "hi"), self.memory[name, self._index(table, before)], strict=True))
         values |= {
             phv: self._slice(inputs[at]).of(before) for phv, at in (("phv_lo", 64), ("phv_hi", 96)) if at in inputs
         }
-        new = dict(values)
-        holds, out = False, 0
+        known = {f"{whose}_{word}": values[word] for whose in ("mem", "alu") for word in ("lo", "hi")}
+        holds: dict[str, bool] = {}
+        out = 0
+
+        def value(text: str) -> int:
+            return int(text) & _MASK32 if text.isdecimal() else values[text.split("(")[0]]
+
         for text in unit["actions"][action]:
-            what, *operands = re.split(r",? ", text)
-            if what in ("lss.u", "neq"):
-                left, right = values[operands[1]], values[operands[2].removeprefix("-")]
-                holds = left < right if what == "lss.u" else left != right
-            elif what == "alu_a":
-                condition, (target, source) = operands[:-2], operands[-2:]
-                if not condition or {"cmplo": holds}[condition[0]]:
-                    new[target] = values[source]
+            what, condition, operands = _parsed(text)
+            if what in _COMPARE:
+                # Those of memory and of the packet are compared as numbers; without the latter, with 0.
+                left, *right = operands[1:]
+                holds[f"cmp{operands[0]}"] = _COMPARE[what](value(left), value(right[0][1:]) if right else 0)
+            elif not _fulfilled(condition, holds):
+                continue
+            elif what == "output":
+                out = known[operands[0]]
             else:
-                out = {"alu_lo": new["lo"], "mem_lo": memory[0]}[{"output": operands[0]}[what]]
-        self.memory[name, self._index(table, before)] = new["lo"], new["hi"]
+                target, *sources = operands
+                numbers = [value(one) for one in sources]
+                known[f"alu_{target}"] = {
+                    "alu_a": lambda n: n[-1],
+                    "add": lambda n: sum(n) & _MASK32,
+                    "sub": lambda n: n[0] - n[1] & _MASK32,
+                }[what](numbers)
+        # `{ lo: 32, hi:32 }` or `{ lo: 8 }`: the ALU of a word that the register doesn't have only computes.
+        pair = any(word.startswith("hi") for word in unit["format"])
+        self.memory[name, self._index(table, before)] = known["alu_lo"], known["alu_hi"] if pair else 0
         return out
 
     def _index(self, table: Mapping[str, Any], before: Mapping[str, int]) -> int:
-        bits = next(value for name, value in table["input_xbar"].items() if re.fullmatch(r"hash \d+", name))
-        return sum(self._slice(text).of(before) << int(str(at).split("..")[0]) for at, text in bits.items())
+        crossbar = table["input_xbar"]
+        ((slot, unit),) = table["hash_dist"].items()
+        (number,) = crossbar[f"hash group {unit['hash']}"]["table"]
+        bits = crossbar[f"hash {number}"]
+        return (
+            sum(self._slice(text).of(before) << int(str(at).split("..")[0]) for at, text in bits.items()) >> 16 * slot
+        )
+
+
+_COMPARE: dict[str, Callable[[int, int], bool]] = {"lss.u": operator.lt, "grt.u": operator.gt, "neq": operator.ne}
+
+
+def _parsed(text: str) -> tuple[str, str, list[str]]:
+    """A stateful ALU's instruction: what, on which condition, operands."""
+    found = re.fullmatch(r"(\S+) (?:(\([^)]*\)|!?cmplo|!?cmphi), )?(.+)", text)
+    assert found is not None
+    return found[1], found[2] or "", found[3].split(", ")
+
+
+def _fulfilled(condition: str, holds: Mapping[str, bool]) -> bool:
+    """Of comparisons, with `!`, and `|` or `&` between two."""
+    words = condition.strip("()").split()
+    values = [holds[word.lstrip("!")] != word.startswith("!") for word in words[::2]]
+    return any(values) if "|" in words else all(values)
+
+
+def _named(names: Mapping[str, Any], parameters: Mapping[str, int]) -> dict[str, int]:
+    """What the names in an action stand for: constants, parameters or slices of them, and words with these inside."""
+    known: dict[str, int] = {}
+    for name, given in names.items():
+        places = given if isinstance(given, list) else [given]
+        number = next((one for one in places if isinstance(one, int)), None)
+        if number is None:
+            found = re.fullmatch(r"(.+?)(?:\.(\d+)-(\d+))?", name)
+            assert found is not None
+            if found[1] not in parameters:
+                continue
+            number = parameters[found[1]]
+            if found[2]:
+                number = number >> int(found[2]) & ((1 << int(found[3]) + 1 - int(found[2])) - 1)
+        known[name] = number
+        for word, low, _ in (_SLICE.fullmatch(one).groups() for one in places if isinstance(one, str)):  # type: ignore[union-attr]
+            known[word] = known.get(word, 0) | number << int(low or 0)
+    return known
+
+
+def _matches(part: int, how: Mapping[str, str]) -> bool:
+    """A part of a key, and that of an entry."""
+    if "range_start" in how:
+        return int(how["range_start"], 16) <= part <= int(how["range_end"], 16)
+    return (part ^ int(how["value"], 16)) & int(how.get("mask", "-1"), 16) == 0
+
+
+class _Loader(yaml.SafeLoader):
+    """Keeps all values of a name that a mapping has more than once, in a list."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        made: dict[Any, Any] = {}
+        for key, value in [(self.construct_object(one, deep=True), two) for one, two in node.value]:
+            found = self.construct_object(value, deep=True)
+            if key not in made:
+                made[key] = found
+            else:
+                made[key] = [*(made[key] if isinstance(made[key], list) else [made[key]]), found]
+        return made
+
+
+_Loader.add_constructor("tag:yaml.org,2002:map", lambda loader, node: loader.construct_mapping(node))
 
 
 def _section(text: str, name: str) -> dict[str, Any]:
@@ -195,7 +321,7 @@ def _section(text: str, name: str) -> dict[str, Any]:
         return {}
     start = lines.index(f"{name}:")
     end = next(n for n in range(start + 1, len(lines)) if lines[n] and not lines[n].startswith((" ", "\t")))
-    made: dict[str, Any] = yaml.safe_load("\n".join(lines[start:end]))
+    made: dict[str, Any] = yaml.load("\n".join(lines[start:end]), _Loader)
     return made
 
 
@@ -237,3 +363,9 @@ def _next(way: Any) -> str:
     if isinstance(way, dict):
         way = way["next"]
     return str(way[0] if isinstance(way, list) else way)
+
+
+class Ingress(Egress):
+    """The other half."""
+
+    gress = "ingress"
