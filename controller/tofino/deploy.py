@@ -11,8 +11,8 @@ from controller.configure import SwitchPlan, entries
 from controller.constants import CLASSES, index
 from controller.errors import SwitchError
 from controller.routes import Route
-from controller.switch import Counter, SwitchClient, TableAction, TableEntry, TableMatch
-from controller.tofino import tcd
+from controller.switch import CloneSession, Counter, SwitchClient, TableAction, TableEntry, TableMatch
+from controller.tofino import qcn, tcd
 from controller.tofino.model import TofinoLab
 from controller.tofino.package import Package
 
@@ -65,10 +65,18 @@ def rest_entries(lab: TofinoLab) -> list[TableEntry]:
     ]
 
 
+def sessions(lab: TofinoLab, package: Package) -> list[CloneSession]:
+    """By which the program copies packets."""
+    return qcn.sessions(lab) if package.name in qcn.PROGRAMS else []
+
+
 def check(lab: TofinoLab, package: Package) -> list[TableEntry]:
     """The entries, each encoded by the program's p4info. Raises SwitchError for what the program doesn't have."""
-    marking = tcd.entries(lab, lab.tcd) if package.name == "tcd" else []
-    made = [*rest_entries(lab), *marking, *entries(plan(lab))]
+    if package.name in qcn.PROGRAMS:
+        marking = qcn.entries(lab, package.name)
+    else:
+        marking = [*rest_entries(lab), *(tcd.entries(lab, lab.tcd) if package.name == "tcd" else [])]
+    made = [*marking, *entries(plan(lab))]
     for entry in made:
         try:
             entry.encode(package.schema)
@@ -95,8 +103,9 @@ def deploy(
         progress(f"program {package.name}, {len(package.data) / 1e6:.1f} MB")
         client.set_pipeline(package)
         progress(f"{len(made)} entries")
-        for start in range(0, len(made), _BATCH):
-            client.insert(made[start : start + _BATCH])
+        written: list[CloneSession | TableEntry] = [*sessions(lab, package), *made]
+        for start in range(0, len(written), _BATCH):
+            client.insert(written[start : start + _BATCH])
         return _read(lab, client)
 
 

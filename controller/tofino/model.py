@@ -17,6 +17,7 @@ LANES_BY_SPEED = {10_000_000_000: 1, 25_000_000_000: 1, 40_000_000_000: 4, 50_00
 CELL_BYTES = 80  # of the buffer
 MOST_CELLS = 2**19 - 1  # that the length of a queue can say
 FREE_CELLS = 180 * 1024  # of 280 * 1024; the driver's own pools take the rest
+CULPRITS = ("arrival", "sojourn")  # of QCN at inputs
 FCS_BYTES = 4
 WIRE_BYTES = FCS_BYTES + 20  # of each frame: FCS, preamble and gap
 
@@ -99,6 +100,16 @@ class Tcd:
 
 
 @dataclass(frozen=True)
+class Qcn:
+    """QCN, of all ports and lossless classes: the set point, the bytes between two samples, and whom an input's sample
+    tells, one of CULPRITS. The values are those of `CommonParameters` and of scheme qcn-os-sojourn."""
+
+    q_eq_bytes: int = 26_000
+    sample_bytes: int = 150_000
+    culprit: str = "sojourn"
+
+
+@dataclass(frozen=True)
 class TofinoLab:
     """`device` is Stratum's node id and P4Runtime's device id. `mtu` is the largest frame, with its Ethernet header and
     without FCS."""
@@ -111,6 +122,7 @@ class TofinoLab:
     ports: tuple[Port, ...]
     routes: tuple[Prefix, ...]
     tcd: Tcd = Tcd()
+    qcn: Qcn = Qcn()
 
     @property
     def lossless(self) -> tuple[Class, ...]:

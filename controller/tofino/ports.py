@@ -11,6 +11,7 @@ from controller.constants import CLASSES
 from controller.pfc import LOSSLESS_CLASSES
 from controller.tofino.model import (
     CELL_BYTES,
+    CULPRITS,
     FRONT_PORTS,
     LANES,
     LANES_BY_SPEED,
@@ -21,6 +22,7 @@ from controller.tofino.model import (
     Pfc,
     Port,
     Prefix,
+    Qcn,
     Tcd,
     TofinoLab,
     cells,
@@ -36,6 +38,8 @@ _MAC = re.compile(r"([0-9a-fA-F]{2}:){5}[0-9a-fA-F]{2}")
 _NAME = re.compile(r"[a-zA-Z0-9][-\w.]{0,63}")
 _FLAGS = {"yes": True, "true": True, "on": True, "no": False, "false": False, "off": False}
 _MULTICAST = 0x01
+_LEAST_Q_EQ, _MOST_Q_EQ = 1_000, 200_000  # so that each feedback has steps of its own
+_LEAST_SAMPLE, _MOST_SAMPLE = 64, 10**9
 _MOST_GAP_NS = 10_000_000  # far below the wrap of the data plane's clock
 _MOST_DELAY_S, _LEAST_EPSILON = 1e-3, 0.01  # so that max(Ton) is, too, whatever XOFF is
 _MOST_LOOKS = 255
@@ -56,6 +60,7 @@ def _lab(node: Node) -> TofinoLab:
             "classes": optional(_classes, _usual_classes()),
             "pfc": needed(_pfc),
             "tcd": optional(_tcd, Tcd()),
+            "qcn": optional(_qcn, Qcn()),
             "ports": needed(lambda one: one.elements(_port)),
             "routes": needed(lambda one: one.elements(_prefix)),
         }
@@ -110,6 +115,18 @@ def _tcd(node: Node) -> Tcd:
     if cells(fields["k_max"]) > MOST_CELLS:
         raise node.fail(f"k_max {fields['k_max']} B: no queue is longer than {MOST_CELLS * CELL_BYTES / 1e6:.1f} MB")
     return Tcd(*fields.values())
+
+
+def _qcn(node: Node) -> Qcn:
+    usual = Qcn()
+    fields = node.fields(
+        {
+            "q_eq": optional(_bytes(_LEAST_Q_EQ, _MOST_Q_EQ), usual.q_eq_bytes),
+            "sample": optional(_bytes(_LEAST_SAMPLE, _MOST_SAMPLE), usual.sample_bytes),
+            "culprit": optional(lambda one: one.value(_culprit), usual.culprit),
+        }
+    )
+    return Qcn(*fields.values())
 
 
 def _port(node: Node) -> Callable[[Pfc, int], Port]:
@@ -187,6 +204,22 @@ def _epsilon(text: str) -> float:
     if epsilon < _LEAST_EPSILON:
         raise ValueError(f"{text!r}: {_LEAST_EPSILON:g} at least")
     return epsilon
+
+
+def _bytes(least: int, most: int) -> Callable[[Node], int]:
+    def checked(text: str) -> int:
+        size = round(quantity("size", text))
+        if not least <= size <= most:
+            raise ValueError(f"{text!r}: from {least} to {most} bytes are possible")
+        return size
+
+    return lambda node: node.value(checked)
+
+
+def _culprit(text: str) -> str:
+    if text not in CULPRITS:
+        raise ValueError(f"{text!r}: a Tofino chooses by {' or '.join(CULPRITS)}; docs/tofino.md says why")
+    return text
 
 
 def _number(text: str, least: int, most: int) -> int:

@@ -6,6 +6,7 @@ Dask is loaded here alone, and only where it is used.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import logging
 import shutil
 import signal
@@ -72,7 +73,7 @@ def _by(client: Any, tasks: Sequence[Task]) -> Ends:
 
     with signals.deferred() as interrupt:
         futures = {client.submit(execute, task, key=f"task-{task.identity}", pure=False): task for task in tasks}
-        ended = as_completed(futures)
+        ended, number = as_completed(futures), itertools.count(1)
         while futures:
             interrupt.check()
             if not ended.has_ready():
@@ -82,12 +83,19 @@ def _by(client: Any, tasks: Sequence[Task]) -> Ends:
                 continue
             for future in ended.next_batch(block=False):
                 task = futures.pop(future)
-                yield task, _result(task, future, interrupt)
+                done = _result(client, task, future, interrupt)
                 future.release()
+                if done is not None:
+                    yield task, done
+                    continue
+                again = client.submit(execute, task, key=f"task-{task.identity}-{next(number)}", pure=False)
+                futures[again] = task
+                ended.add(again)
 
 
-def _result(task: Task, future: Any, interrupt: signals.Deferred) -> Done:
-    """What a future has come to. Where a dying worker took it along, it is computed again: runs are deterministic."""
+def _result(client: Any, task: Task, future: Any, interrupt: signals.Deferred) -> Done | None:
+    """What a future has come to; None: a dying worker took it along, and Dask gave it up. Else Dask has such a task
+    computed again by itself. Runs are deterministic."""
     from dask.distributed import CancelledError, KilledWorker
     from dask.distributed import TimeoutError as NotYet
 
@@ -95,12 +103,14 @@ def _result(task: Task, future: Any, interrupt: signals.Deferred) -> Done:
         interrupt.check()
         try:
             found: Done = future.result(timeout=1.0)
-        except NotYet:
+        except (NotYet, UnboundLocalError):  # the latter where Dask ended what it waits with for several callers
             continue
         except KilledWorker:
             return Done(task.identity, error="its worker ended, twice: too little memory? --memory gives a run more")
         except CancelledError:
-            raise ExperimentError("the connection to Dask's scheduler was lost") from None
+            if client.status != "running":
+                raise ExperimentError("the connection to Dask's scheduler was lost") from None
+            return None
         return found
 
 

@@ -2,7 +2,7 @@
 // numbers, clone sessions, reasons for a drop. The control plane and the tests repeat only what the
 // p4info can't tell: the clone session and the reasons.
 //
-// TNA twin: includes this file; it makes no packets, and needs no RECIRC_PORT and no clone sessions.
+// TNA twin: includes this file. Each of its pipes has a recirculation port; sessions are in mirror.p4.
 
 #ifndef PCN_SHARED_CONSTANTS_P4
 #define PCN_SHARED_CONSTANTS_P4

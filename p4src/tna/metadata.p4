@@ -6,6 +6,7 @@
 #ifndef PCN_TNA_METADATA_P4
 #define PCN_TNA_METADATA_P4
 
+#include "architecture.p4"
 #include "../shared/constants.p4"
 
 // Nanoseconds: the lowest bits of the switch's clock of 48. They wrap every 4.29 s.
@@ -15,12 +16,37 @@ header bridge_t {
     time_ns_t arrival;  // of the frame in the ingress pipeline
 }
 
+// What comes to egress where copies are made, see mirror.p4.
+enum bit<8> kind_t {
+    NEW = 0,     // a packet from ingress
+    SAMPLE = 1,  // a copy of one that was sampled at its arrival
+    CNM = 2      // a copy of one whose source is told
+}
+
+// In front of the bridge; copies have it alone.
+header origin_t {
+    kind_t          kind;
+    bit<8>          feedback;
+    @padding bit<7> pad;
+    port_t          ingress_port;
+    bit<32>         bytes;  // of a SAMPLE: what its input had admitted; of a CNM: the queue
+}
+
 struct ingress_metadata_t {
     bridge_t      bridge;
     class_t       class;
     bit<1>        discard;
     drop_reason_t reason;
     bool          checksum_error;
+
+    // Where copies are made.
+    origin_t      origin;
+    kind_t        copy_kind;
+    MirrorId_t    session;
+
+    // Of QCN, see there.
+    bit<16>       length;
+    bit<32>       next_sample;
 }
 
 struct egress_metadata_t {
@@ -61,6 +87,17 @@ struct egress_metadata_t {
     bit<32>   last_draw;
     bit<32>   draw;
     bit<1>    drawn;
+}
+
+// In place of egress_metadata_t where copies are made.
+struct copying_metadata_t {
+    origin_t   origin;
+    bridge_t   bridge;
+    MirrorId_t session;
+
+    // Of QCN, see there.
+    bit<16>    length;
+    bit<32>    next_sample;
 }
 
 #endif

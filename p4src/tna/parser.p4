@@ -26,6 +26,10 @@ parser SwitchIngressParser(packet_in packet,
         meta.discard = 0;
         meta.reason = drop_reason_t.NO_ROUTE;
         meta.checksum_error = false;
+        meta.copy_kind = kind_t.NEW;
+        meta.session = 0;
+        meta.length = 0;
+        meta.next_sample = 0;
         packet.extract(hdr.ethernet);
         transition select(hdr.ethernet.ether_type) {
             ETHERTYPE_IPV4: parse_ipv4;

@@ -17,7 +17,7 @@ control PcnEgress(inout headers_t hdr,
     NpEcn() np_ecn;
 
     apply {
-        departure.apply(hdr, meta, eg_md);
+        departure.apply(hdr, meta.class, eg_md);
         rest.apply(meta, eg_md, eg_prsr_md);
         np_ecn.apply(hdr, meta, eg_md);
     }

@@ -55,15 +55,13 @@ control SwitchIngress(inout headers_t hdr,
     }
 }
 
-control SwitchEgress(inout headers_t hdr,
-                     inout egress_metadata_t meta,
-                     in egress_intrinsic_metadata_t eg_md) {
+control SwitchEgress(in headers_t hdr, out class_t class, in egress_intrinsic_metadata_t eg_md) {
     // By port and class.
     Counter<bit<64>, index_t>(N_INDEXES, CounterType_t.PACKETS_AND_BYTES) transmitted;
 
     apply {
-        meta.class = hdr.ipv4.dscp[5:3];
-        transmitted.count(eg_md.egress_port ++ meta.class);
+        class = hdr.ipv4.dscp[5:3];
+        transmitted.count(eg_md.egress_port ++ class);
     }
 }
 

@@ -21,7 +21,7 @@ control TcdEgress(inout headers_t hdr,
     RedEcn() red_ecn;
 
     apply {
-        departure.apply(hdr, meta, eg_md);
+        departure.apply(hdr, meta.class, eg_md);
         rest.apply(meta, eg_md, eg_prsr_md);
         red_draw.apply(meta, eg_md);
         tcd_port.apply(hdr, meta, eg_md, eg_prsr_md);

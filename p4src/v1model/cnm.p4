@@ -4,7 +4,7 @@
 // culprit's destination to its source: 802.1Qau's frames are addressed by MAC, which no router keeps. From there on it
 // is a packet like others. The culprit is the flow that is told, not always that of the packet that was cloned.
 //
-// TNA twin: mirroring in place of clones; the product with the scale becomes a table over the upper bits of F_b.
+// TNA twin: mirroring in place of clones; w is 2, and a table over F_b in steps is in place of the product with the scale.
 
 #ifndef PCN_V1MODEL_CNM_P4
 #define PCN_V1MODEL_CNM_P4

@@ -6,7 +6,7 @@
 // A target without a packet generator makes none. A program that doesn't include this file drops them with the reason
 // UNKNOWN_ETHERTYPE.
 //
-// TNA twin: its parser tells them by their ingress port, and extracts the header.
+// TNA twin: none: its congestion points at inputs have no keep-alive (qcn_in_cp.p4).
 
 #ifndef PCN_V1MODEL_GENERATED_P4
 #define PCN_V1MODEL_GENERATED_P4

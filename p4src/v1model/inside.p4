@@ -2,7 +2,7 @@
 // whether PFC's thresholds say PAUSE to the neighbour. PFC's emulation sends its frames by it, and congestion points at
 // inputs take it for their queue.
 //
-// TNA twin: none. Ingress and egress have registers of their own, and the traffic manager's count can't be read.
+// TNA twin: in qcn_in_cp.p4, half in ingress, half in egress: each has registers of its own, and PFC is out of sight.
 
 #ifndef PCN_V1MODEL_INSIDE_P4
 #define PCN_V1MODEL_INSIDE_P4

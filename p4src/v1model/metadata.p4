@@ -2,7 +2,7 @@
 // forgets: a clone and a recirculated packet start with all metadata zero, but for their field list.
 //
 // TNA twin: ingress and egress metadata are apart there. What crosses the traffic manager becomes a bridged header. There
-// are no field lists: it makes no packets and holds none.
+// are no field lists: copies get a header of their own (mirror.p4), and no packet is held.
 
 #ifndef PCN_V1MODEL_METADATA_P4
 #define PCN_V1MODEL_METADATA_P4
@@ -75,6 +75,8 @@ struct metadata_t {
     // In the array of packets that an ingress port has inside.
     @field_list(LIST_HELD) slot_t slot;
     @field_list(LIST_HELD) bit<1> has_slot;
+    // Among its flow's bytes inside.
+    @field_list(LIST_HELD) bit<1> flow_counted;
 
 #ifdef COUNTS_CREDITS
     // A flow control packet, and its four bytes: operation 4 bits, FCTBS 12, lane 4, FCCL 12.

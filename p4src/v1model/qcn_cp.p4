@@ -3,7 +3,7 @@
 // has the formula. Samples are sample_bytes apart, 15% more or less by chance. If the interval is adaptive they are 1 + F_b / 8
 // times closer after a sample of feedback F_b; for that each byte counts so many times.
 //
-// TNA twin: ingress mirroring.
+// TNA twin: decides in egress, by enq_qdepth; not adaptive.
 
 #ifndef PCN_V1MODEL_QCN_CP_P4
 #define PCN_V1MODEL_QCN_CP_P4

@@ -16,7 +16,7 @@
 // Where next to nothing departs, frames of the switch's packet generator do the same (generated.p4), with RANDOM and
 // LARGEST: SOJOURN tells packets that depart.
 //
-// TNA twin: ARRIVAL and SOJOURN; see qcn_in_random.p4 and qcn_in_largest.p4.
+// TNA twin: ARRIVAL and SOJOURN, not adaptive, without keep-alive; see qcn_in_random.p4 and qcn_in_largest.p4.
 
 #ifndef PCN_V1MODEL_QCN_IN_CP_P4
 #define PCN_V1MODEL_QCN_IN_CP_P4
@@ -221,11 +221,12 @@ control QcnInDepart(in headers_t hdr, inout metadata_t meta, in bit<32> length, 
 #endif
         meta.feedback = 0;
         if (meta.hold == 0) {
+            // What was counted as it came is as it goes, whatever the table has by then.
             slot.apply(meta);
+            if (meta.flow_counted == 1) {
+                flow.apply(hdr, meta, length, 0);
+            }
             if (meta.is_lossless == 1 && hdr.bth.isValid() && qcn_in_departures.apply().hit) {
-                if (config.choice == choice_t.LARGEST) {
-                    flow.apply(hdr, meta, length, 0);
-                }
                 sample.apply(hdr, meta, config, 0, now);
                 if (config.choice == choice_t.SOJOURN) {
                     throw();

@@ -23,8 +23,8 @@ register<bit<32>, bucket_t>(N_BUCKETS) flow_bytes;
 register<bit<32>, index_t>(N_INDEXES) largest_bytes;
 register<flow_t, index_t>(N_INDEXES) largest_flow;
 
-// A packet is admitted (`comes`), or departs.
-control FlowCount(in headers_t hdr, in metadata_t meta, in bit<32> length, in bit<1> comes) {
+// A packet is admitted (`comes`), or one departs that was counted then. Sets meta.flow_counted.
+control FlowCount(in headers_t hdr, inout metadata_t meta, in bit<32> length, in bit<1> comes) {
     index_t index = meta.ingress_port ++ meta.class;
     bit<9> hashed;
 
@@ -37,6 +37,7 @@ control FlowCount(in headers_t hdr, in metadata_t meta, in bit<32> length, in bi
         largest_bytes.read(most, index);
         largest_flow.read(largest, index);
         bytes = comes == 1 ? bytes + length : bytes - length;
+        meta.flow_counted = comes;
         bit<1> leads = (largest == flow || bytes > most) ? 1w1 : 0;
         flow_bytes.write(meta.ingress_port ++ hashed, bytes);
         largest_bytes.write(index, leads == 1 ? bytes : most);

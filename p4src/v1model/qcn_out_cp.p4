@@ -4,7 +4,7 @@
 //
 // On a switch without such buffers egress runs at dequeue, and the queue is what the packet leaves behind, and itself.
 //
-// TNA twin: egress has deq_qdepth, too, in cells.
+// TNA twin: qcn_cp.p4 is in egress there; there is no fabric.
 
 #ifndef PCN_V1MODEL_QCN_OUT_CP_P4
 #define PCN_V1MODEL_QCN_OUT_CP_P4

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _ADDRESS = re.compile(r"(\[[0-9a-fA-F:.]+\]|[^\s:/\[\]]+):(\d{1,5})")
 _MOST_PORT = 0xFFFF
-_PROGRAMS = ("pcn", "tcd")
+_PROGRAMS = ("pcn", "tcd", "qcn", "qcn_in")
 
 
 def _address(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
@@ -30,7 +30,7 @@ def _address(_context: click.Context, _parameter: click.Parameter, value: str | 
 
 @click.command()
 @click.option("--target", type=click.Choice(["tofino"]), default="tofino", show_default=True, help="What it is.")
-@click.option("--program", type=click.Choice(_PROGRAMS), default="pcn", show_default=True, help="What marks packets.")
+@click.option("--program", type=click.Choice(_PROGRAMS), default="pcn", show_default=True, help="Whose marking point.")
 @click.option("--grpc", "address", metavar="HOST:PORT", callback=_address, help="Its P4Runtime server: Stratum's.")
 @click.option(
     "--ports",
@@ -63,7 +63,7 @@ def deploy(
     sample: bool,
     as_json: bool,
 ) -> None:
-    """Load PCN's or TCD's program into a hardware switch, and program it.
+    """Load the program of PCN, TCD or QCN into a hardware switch, and program it.
 
     All of FILE is checked before anything is sent. Then the program is packed and loaded, which stops the switch's
     traffic for a moment, entries are written, and counters read. docs/tofino.md has the steps of a lab.
@@ -74,6 +74,7 @@ def deploy(
       pcn deploy --ports ports.yaml --check --out tofino
       pcn deploy --target tofino --grpc 192.0.2.10:9559 --ports ports.yaml
       pcn deploy --grpc 192.0.2.10:9559 --ports ports.yaml --program tcd
+      pcn deploy --grpc 192.0.2.10:9559 --ports ports.yaml --program qcn_in
       pcn deploy --grpc 192.0.2.10:9559 --ports ports.yaml --read
     """
     from controller.tofino import deploy as tofino

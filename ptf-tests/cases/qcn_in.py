@@ -179,6 +179,28 @@ class TheLargestAlone(Occupancy):
         self.assertEqual(self.sample(20), {(host_ip(3), 9): 20})
 
 
+class WhatWasCountedIsWhateverTheTableHas(QcnInTest):
+    """Entries come and go while packets are inside: those that were counted as they came are as they go, and no others
+    (tearDown)."""
+
+    point = QcnInPort(1, 10**9, 0, sample_bytes=1, culprit=Culprit.LARGEST)
+
+    def runTest(self) -> None:
+        n = 10
+        self.pause(2)
+        self.send(1, *(packet(2, 5, psn) for psn in range(n)))
+        self.wait_until_waiting(2, n)
+        self.switch.delete(self.point.entries())
+        self.send(1, *(packet(2, 9, psn) for psn in range(n)))
+        self.wait_until_waiting(2, 2 * n)
+        self.assertEqual(self.switch.read_register("largest_bytes", index(1)), n * FRAME)
+        self.resume(2)
+        self.receive(2, n)
+        self.switch.insert(self.point.entries())
+        self.receive(2, n)
+        self.assertEqual(self.switch.read_register("largest_bytes", index(1)), 0)
+
+
 class AFullArray(Occupancy):
     """What has no slot can't be told; all others can, and slots come back (tearDown). Not in BMv2, which has no room
     for more packets that go round than there are slots, and drops what comes beside them."""

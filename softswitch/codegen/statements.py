@@ -28,6 +28,7 @@ from softswitch.program.statements import (
     Assert,
     Assign,
     AssignHeader,
+    AssignMetadata,
     AssignStack,
     AssignUnion,
     AssignVarbit,
@@ -73,6 +74,8 @@ class Statements:
                 return [f"{to}.bits = {source_place}.bits;", *self._copy_varbit(to, source_place, target, value)]
             case AssignHeader(to_header, from_header):
                 return self.assign_header(to_header, from_header)
+            case AssignMetadata(fields):
+                return [self.assign(field.target, field.value) for field in fields]
             case AssignUnion(to_union, from_union):
                 return self._assign_union(to_union, from_union)
             case AssignStack(to_stack, from_stack):

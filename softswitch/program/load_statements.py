@@ -11,6 +11,7 @@ from softswitch.program.statements import (
     Assert,
     Assign,
     AssignHeader,
+    AssignMetadata,
     AssignStack,
     AssignUnion,
     AssignVarbit,
@@ -99,7 +100,9 @@ class StatementLoader:
                 target, value = take(2)
                 return self.assign(lvalue(target), lvalue(value), place)
             case "assign_header" | "copy_header":
-                to, source = (self.expressions.header(argument) for argument in take(2))
+                if all(self._is_metadata(argument) for argument in take(2)):
+                    return self._assign_metadata(place, *given)
+                to, source = (self.expressions.header(argument) for argument in given)
                 if self.names.type_of(to) != self.names.type_of(source):
                     raise place.error("the two headers are of different types")
                 return AssignHeader(to, source)
@@ -224,6 +227,20 @@ class StatementLoader:
             "calculation": self.names.calculations,
         }
         return indices[kind].find(place.at("value"))
+
+    def _is_metadata(self, place: Place) -> bool:
+        if place.at("type").string() != "header":
+            return False
+        return self.names.headers[self.names.header_names.find(place.at("value"))].metadata
+
+    def _assign_metadata(self, place: Place, target: Place, value: Place) -> AssignMetadata:
+        """p4c copies structs field by field, but for standard metadata that log_msg prints as a whole."""
+        to, source = (self.names.header_names.find(argument.at("value")) for argument in (target, value))
+        kind = self.names.headers[to].type
+        if kind != self.names.headers[source].type:
+            raise place.error("the two structs are of different types")
+        pairs = ((FieldRef(to, i), FieldRef(source, i)) for i in range(len(self.names.header_types[kind].fields)))
+        return AssignMetadata(tuple(Assign(*pair) for pair in pairs))
 
     def _log_message(self, text: Place, vector: Place) -> LogMessage:
         if text.at("type").string() != "string" or vector.at("type").string() != "parameters_vector":

@@ -27,6 +27,13 @@ class AssignHeader:
 
 
 @dataclass(frozen=True)
+class AssignMetadata:
+    """A struct of metadata to another of the same type, field by field."""
+
+    fields: tuple[Assign, ...]
+
+
+@dataclass(frozen=True)
 class AssignUnion:
     target: UnionExpression
     value: UnionExpression
@@ -216,6 +223,7 @@ Operation = (
     Assign
     | AssignVarbit
     | AssignHeader
+    | AssignMetadata
     | AssignUnion
     | AssignStack
     | SetValid

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from pathlib import Path
 
 
@@ -24,6 +25,13 @@ def hog(megabytes: int) -> int:
     kept = bytearray(b"x") * (megabytes << 20)
     threading.Event().wait()
     return len(kept)
+
+
+def once(file: str, number: float) -> float:
+    """Once the file is there."""
+    while not Path(file).exists():
+        time.sleep(0.01)
+    return square(number)
 
 
 def wait(place: str) -> str:

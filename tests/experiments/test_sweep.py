@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import distributed
 import pyarrow.parquet as pq
 import pytest
 from dask_workers import alive, workers
@@ -173,6 +174,22 @@ def test_workers_of_our_own(tmp_path: Path) -> None:
     assert dies == hogs == "its worker ended, twice: too little memory? --memory gives a run more"
     assert {path.name for path in tmp_path.iterdir()} == {"parts"}, "no worker's folder is left"
     assert not workers(os.getpid())
+
+
+def test_what_dask_gives_up_is_computed_again(tmp_path: Path) -> None:
+    """As it does, now and then, with the value of a worker that ended."""
+
+    class Disturbing(Silent):
+        def advance(self, share: float, text: str) -> None:
+            client = distributed.default_client()
+            client.cancel([distributed.Future(key, client) for key in first & set(client.futures)])
+            given_up.touch()
+
+    given_up = tmp_path / "given up"
+    tasks = [chore("square", number=0), *(chore("once", file=str(given_up), number=one) for one in range(1, 6))]
+    first = {f"task-{task.identity}" for task in tasks}
+    found = sweep(tasks, Store(tmp_path / "sweep"), Means(jobs=2), Disturbing())
+    assert [done.value for done in found] == [0, 1, 4, 9, 16, 25]
 
 
 def test_a_sweep_without_workers_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -84,7 +84,7 @@ def test_the_kernel_s_hosts_talk_through_our_switches(mn: Path, tmp_path: Path) 
     script.write_text("".join(f"{line}\n" for line in lines))
     command = [*OWN_PIDS, mn, "--custom", ROOT / "lab" / "mn.py", "--topo", "dumbbell,1", "--controller", "none"]
     command += ["--switch", "pcn,k=100", "--test", "none", "--post", script]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=LIMIT_S, check=False)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=4 * LIMIT_S, check=False)
     said = done.stdout + done.stderr
     assert done.returncode == 0, said
     (measured,) = [line for line in said.splitlines() if ",10.0.0.1," in line]
@@ -125,7 +125,7 @@ def test_pcn_s_commands_see_a_network_of_mininet_s_command(mn: Path, tmp_path: P
     script.write_text("".join(f"{line}\n" for line in (traffic, *commands)))
     command = [*OWN_PIDS, mn, "--custom", ROOT / "lab" / "mn.py", "--topo", "dumbbell,1", "--controller", "none"]
     command += ["--switch", "pcn,k=100", "--test", "none", "--post", script]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=LIMIT_S, check=False)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=4 * LIMIT_S, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     said = {what: (tmp_path / f"{what}.txt").read_text() for what in lines}
     (network,) = (one for one in json.loads(said["status"]) if one["name"] == name)

@@ -1,5 +1,5 @@
-"""Runs the egress of a program for Tofino as its assembly (NAME.bfa) says: tables, gateways, actions and stateful ALUs,
-stage by stage. It knows what p4src/tna/pcn.p4 and tcd.p4 become, and refuses the rest with a KeyError or ValueError."""
+"""Runs a program for Tofino as its assembly (NAME.bfa) says: tables, gateways, actions and stateful ALUs, stage by
+stage. It knows what the programs of p4src/tna become, and refuses the rest with a KeyError or ValueError."""
 
 from __future__ import annotations
 
@@ -38,42 +38,68 @@ class Slice:
 
 @dataclass
 class Egress:
-    """`entries`: of tables with keys, by name and key: the action's name and its parameters. A range is matched by its
-    lower end. `memory`: pairs of words of stateful ALUs, by name and index, which last from packet to packet. `random`
-    is the next number drawn."""
+    """`entries`: of tables with keys, by name and key: the action's name and its parameters. A range or a prefix is
+    matched by its lower end. `memory`: pairs of words of stateful ALUs, by name and index, which last from packet to
+    packet; `counted`: packets, by counter and index, likewise. `random` is the next number drawn."""
 
     assembly: Path
     entries: dict[tuple[str, tuple[int, ...]], tuple[str, dict[str, int]]] = field(default_factory=dict)
     random: int = 0
     memory: dict[tuple[str, int], tuple[int, int]] = field(default_factory=lambda: defaultdict(lambda: (0, 0)))
+    counted: dict[tuple[str, int], int] = field(default_factory=lambda: defaultdict(int))
+    gress = "egress"
 
     def __post_init__(self) -> None:
         text = self.assembly.read_text()
         self._fields: dict[str, Slice] = {}
-        for name, where in _section(text, "phv egress")["phv egress"].items():
+        for name, where in _section(text, f"phv {self.gress}")[f"phv {self.gress}"].items():
             if name != "context_json":
                 self._fields[name] = self._slice(str(where if isinstance(where, str) else next(iter(where.values()))))
+        # Of whole fields, which the compiler may have split: each part, and where in the field it begins.
+        self._places: dict[str, list[tuple[Slice, int]]] = defaultdict(list)
+        for name, place in self._fields.items():
+            found = re.fullmatch(r"(.+)\.(\d+)-\d+", name)
+            self._places[found[1] if found else name].append((place, int(found[2]) if found else 0))
+            if found:
+                self._places[name].append((place, 0))
         self._stages: dict[str, int] = {}
         self._tables: dict[str, dict[str, Any]] = {}
         for number in range(12):
-            for key, table in _section(text, f"stage {number} egress").get(f"stage {number} egress", {}).items():
+            stage = f"stage {number} {self.gress}"
+            for key, table in _section(text, stage).get(stage, {}).items():
                 if isinstance(table, dict):
                     name = key.split()[1].rstrip(":")
                     self._stages[name] = number
                     self._tables[name] = {**table, "kind": key.split()[0]}
-        self._first = next(iter(self._tables))
+        self._first = next(name for name, table in self._tables.items() if table["kind"] != "phase0_match")
+
+    @property
+    def fields(self) -> frozenset[str]:
+        """By name."""
+        return frozenset(self._places)
+
+    @property
+    def tables(self) -> frozenset[str]:
+        """Of P4, by name."""
+        return frozenset(table["p4"]["name"] for table in self._tables.values() if "p4" in table)
+
+    @property
+    def units(self) -> frozenset[str]:
+        """Of `memory`, by name."""
+        return frozenset(name for name, table in self._tables.items() if table["kind"] == "stateful")
 
     def run(self, fields: Mapping[str, int]) -> dict[str, int]:
         """One packet with these fields, others 0; all fields as it leaves."""
         after: dict[str, int] = defaultdict(int)
         for name, value in fields.items():
-            self._fields[name].into(after, value)
+            for place, low in self._places[name]:
+                place.into(after, value >> low)
         before, stage, name = after, -1, self._first
         while name != "END":
             if self._stages[name] != stage:
                 stage, before = self._stages[name], after.copy()
             name = self._apply(name, before, after)
-        return {name: place.of(after) for name, place in self._fields.items()}
+        return {name: sum(place.of(after) << low for place, low in places) for name, places in self._places.items()}
 
     def _slice(self, text: str) -> Slice:
         found = _SLICE.fullmatch(text)
@@ -93,13 +119,13 @@ class Egress:
             return _next(way)
         # A gateway with a payload runs the action itself; without one it lets the table run, or not.
         runs = way is None or ("run_table" in way) != ("payload" in gateway)
-        action, parameters = self._chosen(name, table, before) if runs else (None, {})
+        hit, action, parameters = self._chosen(name, table, before) if runs else (False, None, {})
         if action is not None:
             indirect = self._tables.get(str(table.get("indirect")), table)
             self._act(indirect, _action(indirect, action), parameters, before, after)
         if way is not None and "run_table" not in way:
             return _next(way)
-        return _next(table.get("miss") or table.get("next") or gateway.get("miss"))
+        return _next((hit and table.get("hit")) or table.get("miss") or table.get("next") or gateway.get("miss"))
 
     def _way(self, gateway: Mapping[str, Any], before: Mapping[str, int]) -> dict[str, Any]:
         first = min(map(int, gateway["match"]))
@@ -109,21 +135,30 @@ class Egress:
                 return _as_way(way)
         return _as_way(gateway["miss"])
 
-    def _chosen(self, name: str, table: Mapping[str, Any], before: Mapping[str, int]) -> tuple[str, dict[str, int]]:
+    def _chosen(
+        self, name: str, table: Mapping[str, Any], before: Mapping[str, int]
+    ) -> tuple[bool, str | None, dict[str, int]]:
+        """Whether an entry fits, its action or the default one, and the parameters."""
         indirect = self._tables.get(str(table.get("indirect")), table)
-        key = tuple(
-            (self._slice(text).of(before) >> how.get("start_bit", 0)) & ((1 << how["size"]) - 1)
+        keys = [
+            (text, one)
             for text, how in (table.get("p4_param_order") or {}).items()
+            for one in (how if isinstance(how, list) else [how])
+        ]
+        key = tuple(
+            (self._slice(text).of(before) >> how.get("start_bit", 0)) & ((1 << how["size"]) - 1) for text, how in keys
         )
         for one in (table.get("context_json") or {}).get("static_entries", ()):
-            matches = zip(key, one["match_key_fields_values"], strict=True)
-            if all((part ^ int(how["value"], 16)) & int(how.get("mask", "-1"), 16) == 0 for part, how in matches):
-                return _by_handle(indirect, one["action_handle"]), {}
+            if all(_matches(part, how) for part, how in zip(key, one["match_key_fields_values"], strict=True)):
+                given = {how["parameter_name"]: int(how["value"], 16) for how in one["action_parameters_values"]}
+                return True, _by_handle(indirect, one["action_handle"]), given
         name = table["p4"]["name"]
-        if any(how["type"] == "range" for how in (table.get("p4_param_order") or {}).values()):
+        if any(how["type"] in ("range", "lpm") for _, how in keys):
             lower = [known for at, known in self.entries if at == name and (*known[:-1],) == key[:-1]]
             key = max((known for known in lower if known[-1] <= key[-1]), default=key)
-        return self.entries.get((name, key)) or (indirect["default_action"], {})
+        if (name, key) in self.entries:
+            return True, *self.entries[name, key]
+        return False, indirect.get("default_action"), {}
 
     def _act(
         self,
@@ -141,6 +176,8 @@ class Egress:
         for call in filter(None, map(_CALL.fullmatch, texts)):
             if call.group(2):
                 known[call.group(1)] = self._stateful(call.group(1), call.group(2), table, before)
+            else:
+                self.counted[call.group(1).split(".", 1)[1], self._index(table, before)] += 1
 
         def value(text: str) -> int:
             if text in known:
@@ -163,13 +200,15 @@ class Egress:
                 "add": lambda n: n[0] + n[1] & _MASK32,
                 "sub": lambda n: n[0] - n[1] & _MASK32,
                 "ssubu": lambda n: max(n[0] - n[1], 0),
+                "and": lambda n: n[0] & n[1],
+                "shl": lambda n: n[0] << n[1] & _MASK32,
             }[what](numbers)
             self._slice(target).into(after, result)
 
     def _stateful(self, name: str, action: str, table: Mapping[str, Any], before: Mapping[str, int]) -> int:
         """Reads, computes, writes, and returns what the action puts out."""
         unit = self._tables[name]
-        inputs = unit.get("input_xbar", {}).get("exact group 0", {})
+        inputs = next(iter(unit.get("input_xbar", {}).values()), {})
         values = dict(zip(("lo", "hi"), self.memory[name, self._index(table, before)], strict=True))
         values |= {
             phv: self._slice(inputs[at]).of(before) for phv, at in (("phv_lo", 64), ("phv_hi", 96)) if at in inputs
@@ -179,7 +218,7 @@ class Egress:
         out = 0
 
         def value(text: str) -> int:
-            return int(text) & _MASK32 if text.isdecimal() else values[text]
+            return int(text) & _MASK32 if text.isdecimal() else values[text.split("(")[0]]
 
         for text in unit["actions"][action]:
             what, condition, operands = _parsed(text)
@@ -194,7 +233,11 @@ class Egress:
             else:
                 target, *sources = operands
                 numbers = [value(one) for one in sources]
-                known[f"alu_{target}"] = {"alu_a": numbers[-1], "add": sum(numbers) & _MASK32}[what]
+                known[f"alu_{target}"] = {
+                    "alu_a": lambda n: n[-1],
+                    "add": lambda n: sum(n) & _MASK32,
+                    "sub": lambda n: n[0] - n[1] & _MASK32,
+                }[what](numbers)
         # `{ lo: 32, hi:32 }` or `{ lo: 8 }`: the ALU of a word that the register doesn't have only computes.
         pair = any(word.startswith("hi") for word in unit["format"])
         self.memory[name, self._index(table, before)] = known["alu_lo"], known["alu_hi"] if pair else 0
@@ -202,9 +245,12 @@ class Egress:
 
     def _index(self, table: Mapping[str, Any], before: Mapping[str, int]) -> int:
         crossbar = table["input_xbar"]
-        (number,) = crossbar[f"hash group {table['hash_dist'][0]['hash']}"]["table"]
+        ((slot, unit),) = table["hash_dist"].items()
+        (number,) = crossbar[f"hash group {unit['hash']}"]["table"]
         bits = crossbar[f"hash {number}"]
-        return sum(self._slice(text).of(before) << int(str(at).split("..")[0]) for at, text in bits.items())
+        return (
+            sum(self._slice(text).of(before) << int(str(at).split("..")[0]) for at, text in bits.items()) >> 16 * slot
+        )
 
 
 _COMPARE: dict[str, Callable[[int, int], bool]] = {"lss.u": operator.lt, "grt.u": operator.gt, "neq": operator.ne}
@@ -212,7 +258,7 @@ _COMPARE: dict[str, Callable[[int, int], bool]] = {"lss.u": operator.lt, "grt.u"
 
 def _parsed(text: str) -> tuple[str, str, list[str]]:
     """A stateful ALU's instruction: what, on which condition, operands."""
-    found = re.fullmatch(r"(\S+) (?:(\([^)]*\)|cmplo|cmphi), )?(.+)", text)
+    found = re.fullmatch(r"(\S+) (?:(\([^)]*\)|!?cmplo|!?cmphi), )?(.+)", text)
     assert found is not None
     return found[1], found[2] or "", found[3].split(", ")
 
@@ -225,15 +271,53 @@ def _fulfilled(condition: str, holds: Mapping[str, bool]) -> bool:
 
 
 def _named(names: Mapping[str, Any], parameters: Mapping[str, int]) -> dict[str, int]:
-    """What the names in an action stand for: parameters, or words that a parameter begins."""
-    if len(parameters) == 1:
-        return dict.fromkeys(names, *parameters.values())
+    """What the names in an action stand for: constants, parameters or slices of them, and words with these inside."""
     known: dict[str, int] = {}
-    for name, number in parameters.items():
-        while name in names:
-            known[name] = number
-            name = str(names[name]).split("(")[0]
+
+    def place(name: str, number: int) -> None:
+        """A name, and the words that it is in."""
+        known[name] = known.get(name, 0) | number
+        given = names.get(name, ())
+        for one in given if isinstance(given, list) else [given]:
+            if isinstance(one, str):
+                found = _SLICE.fullmatch(one)
+                assert found is not None
+                place(found[1], number << int(found[2] or 0))
+
+    for name, given in names.items():
+        constants = [one for one in (given if isinstance(given, list) else [given]) if isinstance(one, int)]
+        found = re.fullmatch(r"(.+?)(?:\.(\d+)-(\d+))?", name)
+        assert found is not None
+        if constants:
+            place(name, constants[0])
+        elif found[1] in parameters:
+            low, high = int(found[2] or 0), int(found[3] or 63)
+            place(name, parameters[found[1]] >> low & ((1 << high + 1 - low) - 1))
     return known
+
+
+def _matches(part: int, how: Mapping[str, str]) -> bool:
+    """A part of a key, and that of an entry."""
+    if "range_start" in how:
+        return int(how["range_start"], 16) <= part <= int(how["range_end"], 16)
+    return (part ^ int(how["value"], 16)) & int(how.get("mask", "-1"), 16) == 0
+
+
+class _Loader(yaml.SafeLoader):
+    """Keeps all values of a name that a mapping has more than once, in a list."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        made: dict[Any, Any] = {}
+        for key, value in [(self.construct_object(one, deep=True), two) for one, two in node.value]:
+            found = self.construct_object(value, deep=True)
+            if key not in made:
+                made[key] = found
+            else:
+                made[key] = [*(made[key] if isinstance(made[key], list) else [made[key]]), found]
+        return made
+
+
+_Loader.add_constructor("tag:yaml.org,2002:map", lambda loader, node: loader.construct_mapping(node))
 
 
 def _section(text: str, name: str) -> dict[str, Any]:
@@ -243,7 +327,7 @@ def _section(text: str, name: str) -> dict[str, Any]:
         return {}
     start = lines.index(f"{name}:")
     end = next(n for n in range(start + 1, len(lines)) if lines[n] and not lines[n].startswith((" ", "\t")))
-    made: dict[str, Any] = yaml.safe_load("\n".join(lines[start:end]))
+    made: dict[str, Any] = yaml.load("\n".join(lines[start:end]), _Loader)
     return made
 
 
@@ -285,3 +369,9 @@ def _next(way: Any) -> str:
     if isinstance(way, dict):
         way = way["next"]
     return str(way[0] if isinstance(way, list) else way)
+
+
+class Ingress(Egress):
+    """The other half."""
+
+    gress = "ingress"

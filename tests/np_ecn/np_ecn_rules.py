@@ -30,6 +30,8 @@ class TimeRule:
     """p4src/v1model/rest.p4, of one port. `gap`: the bound. `watched`, `before`: classes of set_rest and
     goes_before."""
 
+    by_age = False
+
     def __init__(self, gap: int, watched: frozenset[int], before: frozenset[int] = frozenset()) -> None:
         self.gap = gap
         self._watched = watched
@@ -50,11 +52,13 @@ class TimeRule:
             return None
         waited = self._waited(packet)
         shown, at = self._resumed[packet.number]
-        shows = max(waited - self.gap, 0) > (now - self._since) % WRAP and self._since != shown
+        rested = max(waited - self.gap, 0) > (now - self._since) % WRAP
+        shows = rested and self._since != shown
         if shows:
             at = now
             self._resumed[packet.number] = (self._since, at)
-        return Told(shows, waited >= (now - at) % WRAP)
+        age = (now - at) % WRAP
+        return Told(shows or (self.by_age and rested and age == 0), waited >= age)
 
     def marks(self, packet: Dequeue) -> bool:
         """NP-ECN: whether it marks this packet, if that is ECN-capable."""
@@ -66,8 +70,11 @@ class TimeRule:
 
 
 class TofinoRule(TimeRule):
-    """p4src/tna/rest.p4. deq_timedelta has 18 bits: longer waits are those since the packet's arrival in ingress,
-    `ingress` ns before it was enqueued. Its register's 0 is a dequeue a gap before the clock's."""
+    """p4src/tna/rest.p4. A RESUME is new if its age is 0: what leaves at the very time of the latest one shows it
+    again. deq_timedelta has 18 bits: longer waits are those since the packet's arrival in ingress, `ingress` ns before
+    it was enqueued. Its register's 0 is a dequeue a gap before the clock's."""
+
+    by_age = True
 
     def __init__(
         self, gap: int, watched: frozenset[int], before: frozenset[int] = frozenset(), ingress: int = 0

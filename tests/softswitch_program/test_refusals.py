@@ -55,7 +55,7 @@ STATEMENTS: dict[str, tuple[Json, str]] = {
     "an unknown operation": (assign(field("h", "a"), op("**", value(1), value(2))), "operation '**'"),
     "an unknown kind of value": (assign(field("h", "a"), {"type": "float", "value": 1}), "a value of type 'float'"),
     "metadata as a header": (
-        primitive("assign_header", header("standard_metadata"), header("standard_metadata")),
+        primitive("assign_header", header("h"), header("standard_metadata")),
         "metadata as a whole",
     ),
     "metadata compared": (

@@ -57,6 +57,23 @@ def test_copy_of_an_invalid_header_keeps_fields() -> None:
         assert d.run(FRAME) == b"\x01" + bytes(7)
 
 
+def test_metadata_is_copied_whole() -> None:
+    """Standard metadata too, as p4c does for log_msg; another type's isn't."""
+    b = builder().header("copy", [], type_name="standard_metadata_t", metadata=True)
+    b.run([
+        assign(field("standard_metadata", "mcast_grp"), value(0x1234)),
+        primitive("assign_header", header("copy"), STD),
+        assign(field("standard_metadata", "mcast_grp"), value(0)),
+        assign(field("h", "b"), field("copy", "mcast_grp")),
+        assign(field("h", "c"), field("copy", "packet_length")),
+    ])  # fmt: skip
+    with Driver(b.json()) as d:
+        assert d.run(FRAME) == bytes.fromhex("0112340000000008")
+    b = builder().run([primitive("assign_header", header("meta"), STD)])
+    with pytest.raises(ProgramError, match="the two structs are of different types"):
+        load_program(json.dumps(b.json()))
+
+
 def test_header_comparison() -> None:
     equal = op("b2d", None, op("==", header("h"), header("g")))
     b = builder().run([assign(field("meta", "m"), equal), primitive("assign_header", header("g"), header("h"))])

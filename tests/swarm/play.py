@@ -22,9 +22,6 @@ from virtualnet.switch import LoadedProgram, load
 
 INSIDE = ("waiting_packets", "waiting_bytes", "held_bytes", "slots_used", "flow_bytes")
 """Registers of our programs that count what is inside a switch."""
-BY_ENTRY = ("flow_bytes",)
-"""Those that count a packet where its port has an entry, as it comes and again as it goes: when entries come or go
-meanwhile, they are off from then on."""
 LARGE = ("free_slots", "positions", "occupants", "flow_bytes")
 """Registers with a cell for each flow: too large to be compared each time."""
 DRAIN_S = 10.0
@@ -150,7 +147,7 @@ def _at_the_end(network: VirtualNetwork, faults: Faults, deadlock: Deadlock | No
     # A packet that finds no room was counted at ingress, before.
     full = any(stats.overrun or stats.refused for stats in links.values())
     for name, switch in network.switches.items() if not full else ():
-        for register in set(INSIDE) & set(switch.registers()) - set(BY_ENTRY if faults.forgets else ()):
+        for register in set(INSIDE) & set(switch.registers()):
             cells = switch.read_registers(register)
             if any(cells):
                 left = {i: value for i, value in enumerate(cells) if value}

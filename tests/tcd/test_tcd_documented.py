@@ -21,6 +21,7 @@ CASES = {
     "The RESUME was told later": [rules.test_a_resume_is_seen_at_the_first_departure_after_it],
     "`gap` is too small": [rules.test_a_class_that_goes_before_and_is_not_known_makes_a_resume],
     "Nothing left an undetermined port": [rules.test_a_look_that_is_due_for_a_wrap_is_put_off],
+    "A packet that waited more than `gap` leaves 4.29 s": [rules.test_a_resume_is_shown_again_a_wrap_later],
     "Frames have different lengths": [rules.test_a_queue_in_cells_may_fall_where_its_bytes_do_not],
     "The probability rises in steps": [red.test_a_step_is_half_a_step_from_the_line_at_most],
 }

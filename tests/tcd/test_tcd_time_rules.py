@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
-from np_ecn_rules import WRAP, TimeRule
+from np_ecn_rules import WRAP, Dequeue, TimeRule, TofinoRule
 from port_model import Packet, Pause, Trace, rests, run
 from tcd_rules import SETTLED, State, States, TofinoStates
 from told import Met, Undetermined, allowed, shown, states, undetermined
@@ -249,3 +249,19 @@ def test_a_queue_in_cells_may_fall_where_its_bytes_do_not() -> None:
     assert look([160] * 10, [85] * 11) == (State.DRAINING, State.CONGESTION)
     assert look([85] * 11, [160] * 10) == (State.CONGESTION, State.DRAINING)
     assert look([1058] * 10, [1058] * 9) == (State.DRAINING, State.DRAINING)
+
+
+def test_a_resume_is_shown_again_a_wrap_later() -> None:
+    """To the nanosecond: its age is 0 once more."""
+    gap, at = 9, 1000
+    rule = TofinoRule(gap, frozenset({3}))
+
+    def shows(at: int, waited: int) -> bool:
+        told = rule.tells(Dequeue(at, 3, at - waited, 0))
+        assert told is not None
+        return told.shows
+
+    assert [shows(at, 500), shows(at + 1, 20)] == [True, False]
+    assert [shows(WRAP + at - 1, 20), shows(WRAP + at, 20)] == [True, False]
+    rule = TofinoRule(gap, frozenset({3}))
+    assert [shows(at, 500), shows(WRAP + at, gap), shows(2 * WRAP + at, gap + 1)] == [True, False, True]

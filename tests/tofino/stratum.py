@@ -78,6 +78,7 @@ class Memory:
     _entries: dict[int, set[int]] = field(default_factory=lambda: defaultdict(set))
     _next: int = 0
     _ended: threading.Event = field(default_factory=threading.Event)
+    sessions: dict[int, tuple[tuple[tuple[int, int], ...], int]] = field(default_factory=dict)  # replicas, cut at
 
     manual = False  # its clock
 
@@ -103,6 +104,9 @@ class Memory:
 
     def table_set_default(self, table: int, action: int = 0, args: Sequence[int] = ()) -> None:
         """Nothing runs it here."""
+
+    def clone_session(self, session: int, replicas: Sequence[tuple[int, int]], packet_length: int = 0) -> None:
+        self.sessions[session] = tuple(replicas), packet_length
 
     def counters(self, counter: int, first: int, n: int) -> list[Counter]:
         return [self.counts[counter].get(cell, Counter(0, 0)) for cell in range(first, first + n)]
@@ -184,6 +188,7 @@ class Loaded:
     config: p4r.ForwardingPipelineConfig | None = None
     device: Any = None
     state: Forwarding | None = None
+    memory: Memory | None = None
 
     @property
     def running(self) -> None:
@@ -200,8 +205,8 @@ class Loaded:
         counts: dict[int, dict[int, Counter]] = defaultdict(dict)
         for (name, cell), value in self.traffic.items():
             counts[names[name]][cell] = value
-        memory = Memory({table.index: table.size for table in schema.tables.values()}, counts)
-        self.state = Forwarding(schema, cast(NativeSwitch, memory))
+        self.memory = Memory({table.index: table.size for table in schema.tables.values()}, counts)
+        self.state = Forwarding(schema, cast(NativeSwitch, self.memory))
 
 
 class Stratum(Service):

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from controller.tofino.model import Tcd
+from controller.tofino.model import Qcn, Tcd
 from controller.tofino.ports import SAMPLE, read
 from controller.tofino.yaml_reader import FileError
 from controller.units import quantity
@@ -27,7 +27,7 @@ def test_the_sample_says_what_its_comments_say() -> None:
     assert [one.number for one in lab.lossless] == [3]
     assert [one.priority for one in lab.classes] == list(range(8))
     assert [str(route.network) for route in lab.routes] == ["10.0.0.1/32", "10.0.0.2/32", "10.0.1.0/24"]
-    assert lab.tcd == Tcd()
+    assert (lab.tcd, lab.qcn) == (Tcd(), Qcn())
 
 
 def test_what_may_be_left_out_is_as_the_sample_has_it(tmp_path: Path) -> None:
@@ -44,7 +44,7 @@ routes:
         *(sample.switch, sample.device, sample.pipes, sample.mtu),
         sample.classes,
     )
-    assert lab.tcd == sample.tcd
+    assert (lab.tcd, lab.qcn) == (sample.tcd, sample.qcn)
     assert not lab.ports[0].fec
     assert not lab.ports[0].autoneg
 
@@ -88,6 +88,10 @@ FAULTS = [
     ("  delay: 1us ", "  delay: 2ms ", "tcd.delay: '2ms': up to 1ms is possible"),
     ("  epsilon: 0.05 ", "  epsilon: 0.001 ", "tcd.epsilon: '0.001': 0.01 at least"),
     ("  looks: 6 ", "  looks: 256 ", "tcd.looks: '256': a whole number from 1 to 255"),
+    ("  q_eq: 26KB ", "  q_eq: 999 ", "qcn.q_eq: '999': from 1000 to 200000 bytes are possible"),
+    ("  q_eq: 26KB ", "  q_eq: 1MB ", "qcn.q_eq: '1MB': from 1000 to 200000 bytes are possible"),
+    ("  sample: 150KB ", "  sample: 9 ", "qcn.sample: '9': from 64 to 1000000000 bytes are possible"),
+    ("  culprit: sojourn ", "  culprit: random ", "qcn.culprit: 'random': a Tofino chooses by arrival or sojourn"),
     # between fields
     ("port: 136, panel", "port: 128, panel", "port 128 stands in line 18 already"),
     ("to: 10.0.0.2", "to: 10.0.0.1", "prefix 10.0.0.1/32 stands in line 28 already"),

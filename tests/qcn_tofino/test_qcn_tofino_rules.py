@@ -1,0 +1,201 @@
+"""By what the rules of the two architectures differ. docs/tofino.md has these bounds."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import accumulate
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from qcn_rules import CELL_BYTES, InputRule, OutputRule, Point, feedback_of
+from switch_model import Arrives, Departs, Event, Packet, run
+
+from controller.marking.qcn_cp import QcnPort
+from controller.marking.qcn_in_cp import Culprit
+from controller.tofino.qcn import W
+
+FRAME = 1058
+GB10 = 1.25  # bytes a ns
+TRANSIT_NS = 1000  # of a copy
+INGRESS_NS = 500  # of a packet, before its queue
+
+
+def feedback_in_v1model(queue: int, old: int, q_eq: int) -> int:
+    """feedback_of of p4src/v1model/cnm.p4."""
+    above = max((1 + W) * queue - (q_eq + W * old), 0)
+    return min(above * QcnPort(1, q_eq, W, 1).scale_q32 >> 32, 63)
+
+
+@given(q_eq=st.integers(1_000, 200_000), queue=st.integers(0, 4_000_000), old=st.integers(0, 4_000_000))
+def test_feedback_is_one_less_at_most(q_eq: int, queue: int, old: int) -> None:
+    exact = feedback_in_v1model(queue, old, q_eq)
+    assert exact - 1 <= feedback_of(queue, old, q_eq) <= exact
+
+
+@pytest.mark.parametrize(
+    ("queue", "old", "feedback"),
+    [
+        (26_000, 26_000, 0),
+        (28_064, 28_064, 1),  # 2,064 above: the first whole step that 5 Q_eq / 63 = 2,063.5 don't exceed
+        (28_063, 28_063, 0),
+        (52_000, 0, 63),  # 26,000 above and 52,000 grown, twice: 5 Q_eq
+        (51_999, 0, 62),
+        (0, 0, 0),
+        (10_000_000, 0, 63),  # beyond all steps
+        (-500, 0, 0),  # more left than was known to have come
+    ],
+)
+def test_feedback(queue: int, old: int, feedback: int) -> None:
+    assert feedback_of(queue, old, 26_000) == feedback
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What the input had inside when the packet arrived, what its copy showed, and what left between the two."""
+
+    inside: int
+    queue: int
+    left: int
+
+
+@dataclass(frozen=True)
+class Told:
+    flow: int
+    feedback: int
+
+
+def drive(rule: InputRule, events: Iterable[Event], seed: int) -> Iterator[Sample | Told]:
+    chance = random.Random(seed)
+    copies: dict[Packet, tuple[int, Arrives, int]] = {}
+    left = 0
+    for event in events:
+        packet = event.packet
+        if isinstance(event, Arrives):
+            admitted = rule.arrives(packet.length, chance.getrandbits(32))
+            if admitted is not None:
+                copies[packet] = admitted, event, left
+        elif isinstance(event, Departs):
+            left += packet.length
+            feedback, _ = rule.departs(packet.length, event.at - packet.at, INGRESS_NS, chance.getrandbits(32))
+            if feedback:
+                yield Told(packet.flow, feedback)
+        elif packet in copies:
+            admitted, arrival, before = copies.pop(packet)
+            feedback, queue = rule.copied(admitted)
+            yield Sample(arrival.inside, queue - (queue >> 31 << 32), left - before)
+            if feedback:
+                yield Told(packet.flow, feedback)
+
+
+packets = st.lists(
+    st.builds(
+        lambda after, flow, output, length: (after, flow, output, length),
+        st.integers(0, 3000), st.integers(0, 3), st.integers(0, 2), st.integers(64, 9000),
+    ),
+    max_size=80,
+)  # fmt: skip
+
+
+@given(steps=packets, transit=st.integers(0, 3000), rate=st.sampled_from([0.125, GB10, 12.5]))
+def test_a_sample_lacks_what_leaves_while_its_copy_is_on_its_way(
+    steps: list[tuple[int, int, int, int]], transit: int, rate: float
+) -> None:
+    """By each output no more than its line carries meanwhile, and a frame that it begins to send."""
+    now, made = 0, []
+    for number, (after, flow, output, length) in enumerate(steps):
+        now += after
+        made.append(Packet(now, flow, output, length, number))
+    rule = InputRule(Point(10_000, 1), admitted=(1 << 32) - 5000, departed=(1 << 32) - 5000)
+    samples = [
+        one for one in drive(rule, run(made, dict.fromkeys(range(3), rate), transit), 1) if isinstance(one, Sample)
+    ]
+    outputs = {output for _, _, output, _ in steps}
+    longest = max((length for *_, length in steps), default=0)
+    for sample in samples:
+        assert sample.queue == sample.inside - sample.left
+        assert 0 <= sample.left <= len(outputs) * (transit * rate + longest + 1)
+
+
+def constant(inside: dict[int, int], rates: dict[int, float], until_ns: int, seed: int) -> Iterator[Packet]:
+    """So many packets of each flow are inside all the time: one comes when one leaves. Flow n leaves by output n."""
+    chance = random.Random(seed)
+    for flow, n in inside.items():
+        leaves: list[float] = []
+        while not leaves or leaves[-1] < until_ns:
+            at = leaves[-n - 1] if len(leaves) > n else 0.0
+            begins = leaves[-1] if leaves else 0.0
+            length = chance.randint(64, 2 * FRAME - 64)
+            yield Packet(round(at), flow, flow, length, len(leaves))
+            leaves.append(max(begins, at) + length / rates[flow])
+
+
+SLOW_AND_FAST = ({1: 30, 2: 10}, {1: GB10 / 4, 2: GB10})
+
+
+def shares(
+    point: Point, inside: dict[int, int], rates: dict[int, float], until_ns: int = 24_000_000
+) -> tuple[float, int]:
+    """Flow 1's share of all that are told, and how many are."""
+    events = run(constant(inside, rates, until_ns, 5), rates, TRANSIT_NS)
+    told = Counter(one.flow for one in drive(InputRule(point), events, 1) if isinstance(one, Told))
+    return told[1] / told.total(), told.total()
+
+
+@pytest.mark.parametrize("sides", [2, 8])
+@pytest.mark.parametrize(
+    ("inside", "rates"), [({1: 30, 2: 30}, {1: GB10, 2: GB10}), ({1: 40, 2: 1}, {1: GB10 / 4, 2: GB10}), SLOW_AND_FAST]
+)
+def test_sojourn_tells_by_what_is_inside(inside: dict[int, int], rates: dict[int, float], sides: int) -> None:
+    """P = q_n / q, within three binomial standard deviations, if the dice has sides enough."""
+    longest = max(n * FRAME / rates[flow] for flow, n in inside.items())
+    share, told = shares(Point(1000, 30_000, Culprit.SOJOURN, round(sides * longest)), inside, rates)
+    expected = inside[1] / sum(inside.values())
+    assert told > 350
+    assert abs(share - expected) < 3 * math.sqrt(expected * (1 - expected) / told), (share, told)
+
+
+def test_a_dice_with_too_few_sides_tells_by_what_leaves() -> None:
+    assert shares(Point(1000, 30_000, Culprit.SOJOURN, 1), *SLOW_AND_FAST)[0] < 0.3
+
+
+def test_arrival_tells_by_what_comes() -> None:
+    share, told = shares(Point(1000, 30_000), *SLOW_AND_FAST)
+    assert abs(share - 0.2) < 3 * math.sqrt(0.2 * 0.8 / told)
+
+
+@given(steps=st.lists(st.tuples(st.integers(0, 3000), st.integers(64, 9000)), max_size=80), seed=st.integers(0, 99))
+def test_an_output_samples_the_same_packets_as_at_their_arrival(steps: list[tuple[int, int]], seed: int) -> None:
+    """v1model decides then, by the bytes that wait with this packet. Here it is the cells that it found."""
+    chance = random.Random(seed)
+    point = Point(10_000, 20_000)
+    draws = [chance.getrandbits(32) for _ in steps]
+    times = accumulate(after for after, _ in steps)
+    made = [Packet(at, 1, 0, length, number) for number, (at, (_, length)) in enumerate(zip(times, steps, strict=True))]
+    waiting: dict[int, int] = {}  # bytes, by number
+    after = 0
+    sampled: dict[int, list[int]] = {}  # what was found
+    found: dict[int, list[int]] = {}
+    rule = OutputRule(point)
+    for event in run(made, {0: GB10}, 0):
+        packet, draw = event.packet, draws[event.packet.number]
+        if isinstance(event, Arrives):
+            found[packet.number] = list(waiting.values())
+            if packet.length >= after:
+                sampled[packet.number] = found[packet.number]
+            after = point.next_sample(draw) if packet.length >= after else after - packet.length
+            waiting[packet.number] = packet.length
+        elif isinstance(event, Departs):
+            del waiting[packet.number]
+            cells = sum(-(-length // CELL_BYTES) for length in found[packet.number])
+            before = rule.old
+            feedback, queue = rule.departs(packet.length, cells, draw)
+            assert rule.sampled == (packet.number in sampled)
+            if rule.sampled:
+                there = sum(sampled[packet.number])
+                assert there <= queue <= there + (CELL_BYTES - 1) * len(sampled[packet.number])
+                assert feedback == feedback_of(queue, before, point.q_eq)

@@ -1,0 +1,188 @@
+"""Plays tests that p4testgen, of p4c (backends/p4tools), makes of v1model programs on the embedded switch.
+
+    sweep.py --p4testgen FILE --p4c FILE --include DIR --samples DIR --out DIR    p4c's testdata/p4_16_samples
+    sweep.py --p4testgen FILE --p4c FILE --include DIR --own    our programs: tests/testgen/generated
+
+--include is the p4include of that p4c, --p4c its p4c-bm2-ss. Of samples, each program of --match is given so many
+seconds to make so many tests; --out keeps tests and compiled programs, and a second run judges them without making
+them again. A line for each test that fails; then the counts, and how many of a program's statements, parser states and
+actions the paths of its tests go through, as p4testgen says. Exit code 1: the switch did other than a test says.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from finsy.proto import p4i
+from google.protobuf import text_format
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+sys.path[:0] = [path for path in (str(HERE), str(ROOT)) if path not in sys.path]
+
+from judge import JudgedError, judge  # noqa: E402
+from stf import Expect, Packet, StfError, parse  # noqa: E402
+
+from softswitch.codegen.build import build_runtime  # noqa: E402
+from softswitch.native import load_library  # noqa: E402
+
+GENERATED = HERE / "generated"
+SHORT = 14  # bytes: no Ethernet port sends less
+_COVERAGE = re.compile(r"^# Current node coverage: ([\d.]+)", re.M)
+_TRACKED = ("STATEMENTS", "PARSER_STATES", "ACTIONS")
+
+
+class Outcome(NamedTuple):
+    """A test: `verdict` is pass, fail or not understood."""
+
+    name: str
+    verdict: str
+    reason: str
+    short: bool  # a frame of it is shorter than SHORT
+    forwards: bool  # it expects a frame
+
+
+class Generated(NamedTuple):
+    """What p4testgen made of a program: files, the share of nodes covered (None: no test), its last line if none."""
+
+    files: list[Path]
+    coverage: float | None
+    said: str
+
+
+def generate(program: Path, out: Path, args: argparse.Namespace, *more: str) -> Generated:
+    """Runs p4testgen, with `more` options, unless `out` has an earlier run's tests."""
+    said = ""
+    if not out.exists():
+        with tempfile.TemporaryDirectory() as folder:
+            tracked = [word for what in _TRACKED for word in ("--track-coverage", what)]
+            command = [str(args.p4testgen), "--target", "bmv2", "--arch", "v1model", "--std", "p4-16"]
+            command += ["-I", str(args.include), "--test-backend", "STF", "--max-tests", str(args.tests)]
+            command += ["--path-selection", args.paths, "--seed", str(args.seed), "--out-dir", folder]
+            try:
+                done = subprocess.run(
+                    [*command, *tracked, *more, str(program)], capture_output=True, text=True, timeout=args.seconds
+                )
+                said = (done.stderr.strip().splitlines() or [""])[-1][:160]
+            except subprocess.TimeoutExpired:
+                said = f"{args.seconds:g} s were not enough"
+            out.mkdir(parents=True)
+            for number, file in enumerate(sorted(Path(folder).glob("*.stf"), key=_number)):
+                shutil.copyfile(file, out / f"{number}.stf")
+    files = sorted(out.glob("*.stf"), key=_number)
+    covered = [float(match[1]) for file in files if (match := _COVERAGE.search(file.read_text()))]
+    return Generated(files, max(covered, default=None), said)
+
+
+def _number(file: Path) -> int:
+    return int(re.findall(r"\d+", file.stem)[-1])
+
+
+@cache
+def _library() -> Any:
+    return load_library(build_runtime())
+
+
+def outcome(name: str, text: str, info: p4i.P4Info, config: bytes) -> Outcome:
+    """Judges one test."""
+    short = forwards = False
+    try:
+        steps = parse(text)
+        lengths = [len(step.data) for step in steps if isinstance(step, Packet)]
+        lengths += [len(step.pattern) // 2 for step in steps if isinstance(step, Expect) and step.exact]
+        short = min(lengths, default=SHORT) < SHORT
+        forwards = any(isinstance(step, Expect) for step in steps)
+        judge(_library(), info, config, steps)
+    except JudgedError as error:
+        return Outcome(name, "fail", str(error), short, forwards)
+    except StfError as error:
+        return Outcome(name, "not understood", str(error), short, forwards)
+    return Outcome(name, "pass", "", short, forwards)
+
+
+def sample(program: Path, args: argparse.Namespace) -> tuple[str, Generated, list[Outcome]]:
+    """A sample's tests, made and judged."""
+    made = generate(program, args.out / program.stem, args)
+    if not made.files:
+        return program.stem, made, []
+    config, info = (args.out / program.stem / name for name in ("program.json", "program.p4info.txtpb"))
+    if not config.exists():
+        part = config.with_suffix(".part")
+        command = [str(args.p4c), "-I", str(args.include), "-o", str(part), "--p4runtime-files", str(info)]
+        done = subprocess.run([*command, str(program)], capture_output=True, text=True)
+        if done.returncode:
+            return program.stem, made._replace(said="p4c-bm2-ss refuses it"), []
+        part.rename(config)
+    p4info = text_format.Parse(info.read_text(), p4i.P4Info())
+    outcomes = [
+        outcome(f"{program.stem}/{file.name}", file.read_text(), p4info, config.read_bytes()) for file in made.files
+    ]
+    return program.stem, made, outcomes
+
+
+def samples(args: argparse.Namespace) -> int:
+    """p4c's samples: prints, and returns the exit code."""
+    found = (p for p in sorted(args.samples.resolve().glob("*.p4")) if re.search(args.match, p.name))
+    programs = [p for p in found if "V1Switch" in p.read_text(errors="ignore")]
+    count, coverages, empty = Counter[str](), [], 0
+    with ProcessPoolExecutor(args.jobs) as pool:
+        for name, made, outcomes in pool.map(sample, programs, [args] * len(programs)):
+            if not outcomes:
+                empty += 1
+                print(f"no test: {name}: {made.said}", flush=True)
+            for one in outcomes:
+                count[one.verdict] += 1
+                count["short"] += one.short
+                count["forwards"] += one.forwards
+                if one.verdict != "pass":
+                    print(f"{one.verdict}: {one.name}: {one.reason[:600]}", flush=True)
+            if made.coverage is not None:
+                coverages.append(made.coverage)
+    verdicts = ", ".join(f"{count[word]} {word}" for word in ("pass", "fail", "not understood"))
+    print(
+        f"{len(programs)} programs, {empty} without a test; tests: {verdicts}; {count['forwards']} expect a frame, "
+        f"{count['short']} have one below {SHORT} bytes"
+    )
+    if coverages:
+        whole = sum(value == 1 for value in coverages)
+        print(f"covered: {statistics.mean(coverages):.0%} of a program's nodes on average, all of {whole} programs'")
+    return int(count["fail"] > 0)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--p4testgen", type=Path, required=True, metavar="FILE")
+    parser.add_argument("--p4c", type=Path, required=True, metavar="FILE")
+    parser.add_argument("--include", type=Path, required=True, metavar="DIR")
+    parser.add_argument("--samples", type=Path, metavar="DIR")
+    parser.add_argument("--out", type=Path, metavar="DIR")
+    parser.add_argument("--own", action="store_true", help="our programs, into tests/testgen/generated")
+    parser.add_argument("--match", default="bmv2", metavar="REGEX", help="of samples' names")
+    parser.add_argument("--tests", type=int, default=8, help="of a program, at most")
+    parser.add_argument("--seed", type=int, default=11)
+    parser.add_argument("--seconds", type=float, default=60, help="for a program, at most")
+    parser.add_argument("--paths", default="DEPTH_FIRST", help="p4testgen's --path-selection")
+    parser.add_argument("--jobs", type=int, default=2)
+    args = parser.parse_args()
+    if args.own:
+        from own import own
+
+        return own(args)
+    if args.samples is None or args.out is None:
+        parser.error("name --samples and --out, or --own")
+    return samples(args)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

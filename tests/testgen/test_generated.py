@@ -1,0 +1,117 @@
+"""The tests that p4testgen made of our programs, and that judge and reader of STF notice what is wrong."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from judge import JudgedError, judge
+from own import COMPILED, SOURCES, load
+from stf import Entry, Expect, Mirror, Packet, Step, StfError, parse, table_entry
+from sweep import GENERATED
+
+from softswitch.codegen.build import build_runtime
+from softswitch.native import load_library
+
+PROGRAMS = sorted(path.stem for path in (SOURCES / "v1model" / "programs").glob("*.p4"))
+
+
+@pytest.fixture(scope="module")
+def library() -> ctypes.CDLL:
+    return load_library(build_runtime())
+
+
+def steps_of(program: str) -> dict[str, list[Step]]:
+    return {file.name: parse(file.read_text()) for file in sorted((GENERATED / program).glob("*.stf"))}
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_the_switch_does_what_p4testgen_expects(library: ctypes.CDLL, program: str) -> None:
+    tests = steps_of(program)
+    assert tests
+    wrong = {}
+    for name, steps in tests.items():
+        try:
+            judge(library, *load(program), steps)
+        except JudgedError as error:
+            wrong[name] = str(error)
+    assert not wrong
+
+
+def forwarded(program: str) -> list[Step]:
+    """A test of one packet that leaves, byte for byte."""
+    return next(
+        steps
+        for steps in steps_of(program).values()
+        if [step for step in steps if isinstance(step, Expect) and len(step.pattern) > 28]
+        and sum(isinstance(step, Expect) for step in steps) == 1
+    )
+
+
+def test_a_frame_that_differs_by_a_digit_is_noticed(library: ctypes.CDLL) -> None:
+    steps = [
+        step._replace(pattern=("1" if step.pattern[0] == "0" else "0") + step.pattern[1:])
+        if isinstance(step, Expect)
+        else step
+        for step in forwarded("pcn")
+    ]
+    with pytest.raises(JudgedError, match="expected, got"):
+        judge(library, *load("pcn"), steps)
+
+
+def test_a_frame_too_many_is_noticed(library: ctypes.CDLL) -> None:
+    steps = [step for step in forwarded("pcn") if not isinstance(step, Expect)]
+    with pytest.raises(JudgedError, match="0 frames expected, got 1"):
+        judge(library, *load("pcn"), steps)
+
+
+def test_a_frame_that_is_missing_is_noticed(library: ctypes.CDLL) -> None:
+    steps = [step for step in forwarded("pcn") if not isinstance(step, Entry)]
+    with pytest.raises(JudgedError, match="1 frames expected, got 0"):
+        judge(library, *load("pcn"), steps)
+
+
+def test_a_frame_below_an_ethernet_header_comes_as_it_is(library: ctypes.CDLL) -> None:
+    judge(library, *load("pcn"), [Packet(1, bytes(3))])
+
+
+def test_statements() -> None:
+    text = """
+# a comment
+add "In.t[0]#" 3 "h.a":0x1* "h.$valid$":0x1 "In.act"("x":0x2,"y":3)
+setdefault In.u In.miss()
+mirroring_add 1 7
+packet 5 0A 0b
+expect 6 A*$
+expect 7
+"""
+    assert parse(text) == [
+        Entry("In.t[0]#", 3, {"h.a": "0x1*", "h.$valid$": "0x1"}, "In.act", {"x": "0x2", "y": "3"}, False),
+        Entry("In.u", 0, {}, "In.miss", {}, True),
+        Mirror(1, 7),
+        Packet(5, b"\x0a\x0b"),
+        Expect(6, "a*", True),
+        Expect(7, "", False),
+    ]
+
+
+@pytest.mark.parametrize("line", ["wait", "packet x 00", "packet 1 0", "expect 1 zz", "add t", "mirroring_add 1"])
+def test_what_is_no_statement_is_named(line: str) -> None:
+    with pytest.raises(StfError, match=f"line 1 .*{line}"):
+        parse(line)
+
+
+def test_an_entry_without_its_table_is_named() -> None:
+    info, _ = load("pcn")
+    with pytest.raises(StfError, match=r"table In\.none isn't one of"):
+        table_entry(Entry("In.none", 0, {}, "NoAction", {}, False), info)
+
+
+def test_every_program_has_its_tests() -> None:
+    assert sorted(path.name for path in GENERATED.iterdir()) == PROGRAMS
+    assert all((COMPILED / f"{program}.json").exists() for program in PROGRAMS)

@@ -1,0 +1,87 @@
+"""What `pcn deploy --program qcn` and `qcn_in` write: set points and samples by port, feedback in steps, sessions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from stratum import Stratum, serving
+
+from controller.marking.qcn_in_cp import Culprit
+from controller.tofino import qcn
+from controller.tofino.model import Qcn
+from controller.tofino.ports import SAMPLE, read
+from hosts.algorithms.qcn import QcnParameters
+from pcn import cli
+
+
+@pytest.mark.parametrize("program", qcn.PROGRAMS)
+def test_program_entries_and_sessions_reach_the_switch(
+    program: str, sample: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    service = Stratum()
+    with serving(service) as address:
+        code = cli.run(["deploy", "--grpc", address, "--ports", str(sample), "--program", program])
+    assert (code, capsys.readouterr().err) == (0, "")
+    held = {table: len(entries) for table, entries in service.entries().items() if entries}
+    ports = {"qcn": ["qcn_config"], "qcn_in": ["qcn_in_arrivals", "qcn_in_departures"]}[program]
+    assert held == {"ipv4_lpm": 3, "feedback_steps": 64} | dict.fromkeys(ports, 3)
+    assert service.loaded.memory is not None
+    assert service.loaded.memory.sessions == {4: (((68, 0),), 62), 5: (((196, 0),), 62)}
+
+
+def test_a_lossless_class_of_each_port_is_sampled() -> None:
+    lab = read(SAMPLE)
+    made = [
+        one
+        for one in qcn.entries(replace(lab, qcn=Qcn(culprit="arrival")), "qcn_in")
+        if one.table_id != "feedback_steps"
+    ]
+    assert [(one.table_id, one.match["port"], one.match["class"]) for one in made] == [
+        (table, port, 3) for port in (128, 136, 144) for table in ("qcn_in_arrivals", "qcn_in_departures")
+    ]
+    arrivals, departures = (dict(one.action.args) for one in made[:2])
+    assert arrivals == {"sample_min_bytes": 133_616, "sample_mask_bytes": 32_767}
+    # 16 inputs' 512 KB at 100 Gb/s are 655 us: a dice of 2^20 ns.
+    assert departures == {"choice": Culprit.ARRIVAL, "q_eq_bytes": 26_000, "sojourn_mask_ns": (1 << 20) - 1}
+
+
+@given(st.integers(64, 10**9))
+def test_samples_are_as_far_apart_as_wanted(sample_bytes: int) -> None:
+    """On average; and by a fifth more or less at most, where 802.1Qau has 15%."""
+    apart = qcn.sampling(sample_bytes)
+    least, most = apart["sample_min_bytes"], apart["sample_min_bytes"] + apart["sample_mask_bytes"]
+    assert abs((least + most) / 2 - sample_bytes) <= 0.5
+    assert 0.78 * sample_bytes < least < most < 1.22 * sample_bytes
+    assert apart["sample_mask_bytes"] & apart["sample_mask_bytes"] + 1 == 0
+
+
+@given(st.integers(1, 1 << 31))
+def test_the_dice_has_sides_enough(longest_ns: int) -> None:
+    sides = qcn.dice_mask(longest_ns) + 1
+    assert sides // 2 < longest_ns <= sides
+    assert sides & sides - 1 == 0
+
+
+@given(st.integers(1_000, 200_000))
+def test_feedback_is_that_of_802_1qau(q_eq: int) -> None:
+    """63 F_b / ((2 w + 1) Q_eq) in 6 bits, each value where it begins, but for whole steps."""
+    steps = qcn.feedback_steps(q_eq)
+    assert [value for *_, value in steps] == list(range(1, 64))
+    assert steps[-1][1] == qcn.STEPS - 1
+    for (_, last, _), (first, *_) in pairwise(steps):
+        assert first == last + 1
+    for first, _, value in steps:
+        assert 63 * first * qcn.STEP_BYTES // (5 * q_eq) >= value > 63 * (first - 1) * qcn.STEP_BYTES // (5 * q_eq)
+
+
+def test_the_defaults_are_the_schemes() -> None:
+    parameters, ours = QcnParameters(), Qcn()
+    assert (ours.q_eq_bytes, ours.sample_bytes, qcn.W) == (
+        *(parameters.q_eq_bytes, parameters.sample_bytes),
+        parameters.w,
+    )
