@@ -168,8 +168,10 @@ class PcnTest(unittest.TestCase):
         quantum_q16_us=QUANTUM_US << 16,
     )
     pfc_ports: tuple[int, ...] = PORTS
-    # By time the same packets are marked as where PFC tells. Where not, a test says why and names what may count.
+    # By time the same packets are marked as where PFC tells. Where not, a test says why and names what may count; on a
+    # live target so many may be marked by one of the two alone where what is told later ends later, too.
     differences: tuple[str, ...] = ()
+    live_differences = 0
 
     def setUp(self) -> None:
         parameters = ptf.testutils.test_params_get()
@@ -219,7 +221,8 @@ class PcnTest(unittest.TestCase):
         self.drained()
         if self.by_time:
             for name in self.compared - set(self.differences):
-                self.assertEqual(self.counters(name), {}, name)
+                counted, most = self.counters(name), self.live_differences if self.live else 0
+                self.assertLessEqual(max(counted.values(), default=0), most, (name, counted))
 
     def inside(self) -> dict[str, dict[int, int]]:
         """Cells that aren't zero, by register; of those that are zero in an idle switch."""
