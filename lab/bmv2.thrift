@@ -1,4 +1,4 @@
-// The few calls of BMv2's Thrift interface that P4Runtime doesn't have there: registers, queue depth and queue rate.
+// The few calls of BMv2's Thrift interface that P4Runtime doesn't have there: registers, queue depth and rate, and ports.
 // Services are multiplexed: "standard" and "simple_switch".
 
 typedef i64 Cell
@@ -13,9 +13,15 @@ exception RegisterFailure {
   1: RegisterError code
 }
 
+exception PortFailure {
+  1: i32 code
+}
+
 service Standard {
   Cell bm_register_read(1: i32 context, 2: string name, 3: i32 index) throws (1: RegisterFailure failure)
   list<Cell> bm_register_read_all(1: i32 context, 2: string name) throws (1: RegisterFailure failure)
+  void bm_dev_mgr_add_port(1: string device, 2: i32 port, 3: string capture_file) throws (1: PortFailure failure)
+  void bm_dev_mgr_remove_port(1: i32 port) throws (1: PortFailure failure)
 }
 
 service SimpleSwitch {

@@ -17,10 +17,11 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from controller.errors import UnknownNameError
+from controller.errors import SwitchError, UnknownNameError
 from lab.namespaces import NamespaceError, in_namespace
 from lab.record import Record
 from lab.running import Running
+from lab.target import target
 from topologies.errors import LabError
 from topologies.model import Endpoint, Link, Topology, TopologyError
 
@@ -61,7 +62,7 @@ def set_link(lab: Running, one: str, other: str, up: bool) -> list[LinkState]:
     for link in found:
         ends = [link.a, link.b]
         for end in ends if up else [end for end in ends if not lab.topology.is_host(end.node)] or ends:
-            _set_up(lab.record, end, up)
+            _set_up(lab, end, up)
     limit = time.monotonic() + _CHANGE_LIMIT_S
     while True:
         states = _states(lab.record, lab.topology, found)
@@ -142,7 +143,14 @@ def _flags(asking: socket.socket, interface: str) -> int:
     return flags
 
 
-def _set_up(record: Record, end: Endpoint, up: bool) -> None:
+def _set_up(lab: Running, end: Endpoint, up: bool) -> None:
+    namespace_pid = lab.record.nodes[end.node].shell.pid
+    switch = None if lab.topology.is_host(end.node) else target(lab.record.target)
+
+    def is_up() -> bool:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
+            return bool(_flags(asking, end.interface) & _UP)
+
     def change() -> None:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
             flags = _flags(asking, end.interface)
@@ -150,6 +158,12 @@ def _set_up(record: Record, end: Endpoint, up: bool) -> None:
             fcntl.ioctl(asking, _SIOCSIFFLAGS, _REQUEST.pack(end.interface.encode(), wanted))
 
     try:
-        in_namespace(record.nodes[end.node].shell.pid, change)
-    except NamespaceError as error:
+        if in_namespace(namespace_pid, is_up) is up:
+            return
+        if switch and not up:
+            switch.before_down(namespace_pid, end.port)
+        in_namespace(namespace_pid, change)
+        if switch and up:
+            switch.after_up(namespace_pid, end.port, end.interface)
+    except (NamespaceError, SwitchError) as error:
         raise LinkError(f"can't set {end.interface} {'up' if up else 'down'}: {error}") from None

@@ -84,6 +84,14 @@ class Target(Protocol):
         """Register access of the target's own; None: P4Runtime has it."""
         ...
 
+    def before_down(self, namespace_pid: int, port: int) -> None:
+        """A port's interface is about to be set down."""
+        ...
+
+    def after_up(self, namespace_pid: int, port: int, interface: str) -> None:
+        """A port's interface was set up again."""
+        ...
+
 
 class SoftswitchTarget:
     name = "softswitch"
@@ -118,6 +126,12 @@ class SoftswitchTarget:
 
     def registers(self, namespace_pid: int) -> RegisterAccess | None:
         return None
+
+    def before_down(self, namespace_pid: int, port: int) -> None:
+        """It sees for itself."""
+
+    def after_up(self, namespace_pid: int, port: int, interface: str) -> None:
+        """Likewise."""
 
 
 class Bmv2Target:
@@ -174,6 +188,20 @@ class Bmv2Target:
         from lab.thrift import Bmv2Thrift
 
         return Bmv2Thrift.connect(namespace_pid, THRIFT_PORT)
+
+    def before_down(self, namespace_pid: int, port: int) -> None:
+        """Takes the port out. The thread that receives from all ports would otherwise wait in libpcap for the next
+        frame of the interface that went down; two switches with a link between them that is up again, for ever."""
+        from lab.thrift import Bmv2Thrift
+
+        with Bmv2Thrift.connect(namespace_pid, THRIFT_PORT) as thrift:
+            thrift.remove_port(port)
+
+    def after_up(self, namespace_pid: int, port: int, interface: str) -> None:
+        from lab.thrift import Bmv2Thrift
+
+        with Bmv2Thrift.connect(namespace_pid, THRIFT_PORT) as thrift:
+            thrift.add_port(port, interface)
 
 
 def _common(spec: LaunchSpec) -> list[str]:

@@ -1,4 +1,4 @@
-"""BMv2's Thrift server: registers, queue depth and queue rate. The calls are in bmv2.thrift.
+"""BMv2's Thrift server: registers, queue depth and rate, ports that come and go. The calls are in bmv2.thrift.
 
 The server listens on the loopback of its switch's network namespace.
 """
@@ -78,6 +78,18 @@ class Bmv2Thrift:
 
     def set_queue_rate(self, port: int, packets_per_second: int) -> None:
         self._set("rate", self._simple_switch.set_egress_queue_rate, port, packets_per_second)
+
+    def add_port(self, port: int, interface: str) -> None:
+        self._port(f"adding port {port} ({interface})", self._standard.bm_dev_mgr_add_port, interface, port, "")
+
+    def remove_port(self, port: int) -> None:
+        self._port(f"removing port {port}", self._standard.bm_dev_mgr_remove_port, port)
+
+    def _port(self, what: str, method: Any, *arguments: Any) -> None:
+        try:
+            method(*arguments)
+        except (TException, OSError) as error:
+            raise SwitchError(f"{self._name}: {what} over Thrift failed: {error!r}") from None
 
     def _set(self, what: str, method: Any, port: int, value: int) -> None:
         try:

@@ -30,12 +30,13 @@ def dcqcn_lab(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
         yield lab
 
 
+LONGEST_DELAY_S = 0.3e-3  # nominal: more than a packet takes through empty queues
 StartFlow = Callable[[float], int]
 
 
 @pytest.fixture
 def start_flow(dcqcn_lab: Lab) -> Iterator[StartFlow]:
-    """Starts flows from h0 to r0 of at most a rate. After the test they end, and nothing waits in the switches."""
+    """Starts flows from h0 to r0 of at most a rate. After the test they end, and nothing is on its way any more."""
     numbers: list[int] = []
 
     def start(rate_bps: float) -> int:
@@ -44,5 +45,8 @@ def start_flow(dcqcn_lab: Lab) -> Iterator[StartFlow]:
 
     yield start
     flows.stop(dcqcn_lab.agents, numbers)
+    sender = dcqcn_lab.agents["h0"]
+    stopped_s = sender.stats().now_s
+    wait_until(lambda: sender.stats().now_s > stopped_s + LONGEST_DELAY_S, "what an agent delays, on BMv2")
     switches = dcqcn_lab.switches.values()
     wait_until(lambda: not any(sum(one.read_registers("waiting_packets").values()) for one in switches), "the drain")

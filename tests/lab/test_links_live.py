@@ -47,13 +47,15 @@ def mn(lab: Lab, line: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([*command, *line.split()], capture_output=True, text=True, check=False, timeout=LIMIT_S)
 
 
-def test_a_link_goes_down_and_up_again(dcqcn_lab: Lab) -> None:
+def test_a_link_goes_down_and_up_again(dcqcn_lab: Lab, start_flow: StartFlow) -> None:
     assert down(dcqcn_lab) == []
     assert set_link(dcqcn_lab, "s0", "s1", up=False) == [LinkState("s0:2", "s1:2", False)]
     assert down(dcqcn_lab) == [BOTTLENECK]
     assert set_link(dcqcn_lab, "s0", "s1", up=False) == [LinkState("s0:2", "s1:2", False)]
     assert set_link(dcqcn_lab, "s1:2", "s0", up=True) == [LinkState("s0:2", "s1:2", True)]
     assert down(dcqcn_lab) == []
+    number = start_flow(1e9)
+    wait_until(lambda: received(dcqcn_lab, number))
 
 
 @pytest.mark.parametrize("dcqcn_lab", ["softswitch"], indirect=True)  # BMv2 has no gNMI, and says nothing of its links
