@@ -1,17 +1,14 @@
-"""Judges the switch by a test in STF: the program's entries over P4Runtime, its packets on the manual clock.
+"""Judges a switch by a test in STF: the program's entries over P4Runtime, its packets as the switch takes them.
 
-The manual clock's ports have no interfaces, so frames are as short as a test wants them, and nothing has to be waited
-for. Each test has a switch of its own.
+Each test has a switch of its own.
 """
 
 from __future__ import annotations
 
-import ctypes
 import queue
 import sys
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,15 +19,8 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [path for path in (str(HERE), str(HERE.parents[1])) if path not in sys.path]
 
 from stf import Expect, Mirror, Packet, Step, table_entry  # noqa: E402
+from switches import DEVICE_ID, Start, SwitchError  # noqa: E402
 
-from softswitch.clock import ManualClock  # noqa: E402
-from softswitch.native import NativeSwitch  # noqa: E402
-from softswitch.p4runtime.pipeline import Pipeline  # noqa: E402
-from softswitch.p4runtime.server import Server  # noqa: E402
-from softswitch.p4runtime.service import Service  # noqa: E402
-
-PORTS = range(512)  # all of v1model's 9 bits: what leaves by mistake is seen as well
-SETTLE_S = 1  # of the switch's time: what comes after the last packet, copies and second rounds, has left by then
 _CALL_S = 120
 
 
@@ -38,14 +28,20 @@ class JudgedError(Exception):
     """The switch did other than the test says; the message says what."""
 
 
-def judge(library: ctypes.CDLL, info: p4i.P4Info, config: bytes, steps: Sequence[Step]) -> None:
+def judge(start: Start, info: p4i.P4Info, config: bytes, steps: Sequence[Step]) -> None:
     """Plays a test. Raises JudgedError, or StfError where the test has what the program doesn't."""
     expected: defaultdict[int, list[Expect]] = defaultdict(list)
-    with _switch(library) as address, _Controller(address) as controller, ManualClock(address) as clock:
+    received: defaultdict[int, list[bytes]] = defaultdict(list)
+    with start() as switch, _Controller(switch.address) as controller:
         controller.configure(info, config)
         for step in steps:
             if isinstance(step, Packet):
-                clock.send(step.port, step.data)
+                try:
+                    left = switch.send(step.port, step.data)
+                except SwitchError as error:
+                    raise JudgedError(str(error)) from error
+                for port, frame in left:
+                    received[port].append(frame)
             elif isinstance(step, Expect):
                 expected[step.port].append(step)
             elif isinstance(step, Mirror):
@@ -55,10 +51,6 @@ def judge(library: ctypes.CDLL, info: p4i.P4Info, config: bytes, steps: Sequence
             else:
                 kind = "MODIFY" if step.default else "INSERT"
                 controller.write(kind, table_entry=table_entry(step, info))
-        clock.advance(SETTLE_S)
-        received: defaultdict[int, list[bytes]] = defaultdict(list)
-        for port, _, frame in clock.received():
-            received[port].append(frame)
     _compare(expected, received)
 
 
@@ -74,21 +66,6 @@ def _compare(expected: dict[int, list[Expect]], received: dict[int, list[bytes]]
             raise JudgedError(f"port {port}: {len(wanted)} frames expected, got {len(got)}")
 
 
-@contextmanager
-def _switch(library: ctypes.CDLL) -> Iterator[str]:
-    """A switch in this process, its clock at 0; its address."""
-    with NativeSwitch(library, manual=True) as native:
-        for port in PORTS:
-            native.port_add(port, None)
-        native.start()
-        pipeline = Pipeline(native, library)
-        try:
-            with Server(Service(native, pipeline, 1, 0), "127.0.0.1:0") as server:
-                yield f"127.0.0.1:{server.port}"
-        finally:
-            pipeline.close()
-
-
 class _Controller:
     """The primary controller. What the switch refuses is a JudgedError."""
 
@@ -96,7 +73,7 @@ class _Controller:
         self._channel = grpc.insecure_channel(address, [("grpc.use_local_subchannel_pool", 1)])
         self._stub = p4r_grpc.P4RuntimeStub(self._channel)
         self._requests: queue.SimpleQueue[p4r.StreamMessageRequest | None] = queue.SimpleQueue()
-        self._primary: dict[str, Any] = {"device_id": 1, "election_id": p4r.Uint128(low=1)}
+        self._primary: dict[str, Any] = {"device_id": DEVICE_ID, "election_id": p4r.Uint128(low=1)}
 
     def __enter__(self) -> _Controller:
         self._requests.put(p4r.StreamMessageRequest(arbitration=p4r.MasterArbitrationUpdate(**self._primary)))

@@ -20,6 +20,7 @@ from pathlib import Path
 from finsy.proto import p4i
 from google.protobuf import text_format
 from sweep import GENERATED, ROOT, Generated, Outcome, generate, outcome
+from switches import embedded
 
 SOURCES = ROOT / "p4src"
 COMPILED = SOURCES / "compiled"
@@ -71,7 +72,7 @@ def own(args: argparse.Namespace) -> int:
         shutil.rmtree(GENERATED, ignore_errors=True)
         for (program, kind), tests in zip(runs, made, strict=True):
             info, config = load(program.stem)
-            outcomes = [outcome(f.stem, f.read_text(), info, config) for f in tests.files]
+            outcomes = [outcome(embedded, f.stem, f.read_text(), info, config) for f in tests.files]
             failed += sum(one.verdict != "pass" for one in outcomes)
             _keep(GENERATED / program.stem, kind, tests, outcomes, f"# p4testgen of p4c {version}, seed {args.seed}\n")
     return int(failed > 0)

@@ -1,7 +1,9 @@
-"""Plays tests that p4testgen, of p4c (backends/p4tools), makes of v1model programs on the embedded switch.
+"""Plays tests that p4testgen, of p4c (backends/p4tools), makes of v1model programs on the embedded switch or BMv2.
 
     sweep.py --p4testgen FILE --p4c FILE --include DIR --samples DIR --out DIR    p4c's testdata/p4_16_samples
     sweep.py --p4testgen FILE --p4c FILE --include DIR --own    our programs: tests/testgen/generated
+
+With --target bmv2 samples' tests are played on simple_switch_grpc, which has to be on PATH, as root.
 
 --include is the p4include of that p4c, --p4c its p4c-bm2-ss. Of samples, each program of --match is given so many
 seconds to make so many tests; --out keeps tests and compiled programs, and a second run judges them without making
@@ -20,9 +22,8 @@ import sys
 import tempfile
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
-from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from finsy.proto import p4i
 from google.protobuf import text_format
@@ -33,9 +34,9 @@ sys.path[:0] = [path for path in (str(HERE), str(ROOT)) if path not in sys.path]
 
 from judge import JudgedError, judge  # noqa: E402
 from stf import Expect, Packet, StfError, parse  # noqa: E402
+from switches import TARGETS, Start, SwitchError  # noqa: E402
 
-from softswitch.codegen.build import build_runtime  # noqa: E402
-from softswitch.native import load_library  # noqa: E402
+from lab.target import TargetError  # noqa: E402
 
 GENERATED = HERE / "generated"
 SHORT = 14  # bytes: no Ethernet port sends less
@@ -89,12 +90,7 @@ def _number(file: Path) -> int:
     return int(re.findall(r"\d+", file.stem)[-1])
 
 
-@cache
-def _library() -> Any:
-    return load_library(build_runtime())
-
-
-def outcome(name: str, text: str, info: p4i.P4Info, config: bytes) -> Outcome:
+def outcome(start: Start, name: str, text: str, info: p4i.P4Info, config: bytes) -> Outcome:
     """Judges one test."""
     short = forwards = False
     try:
@@ -103,7 +99,7 @@ def outcome(name: str, text: str, info: p4i.P4Info, config: bytes) -> Outcome:
         lengths += [len(step.pattern) // 2 for step in steps if isinstance(step, Expect) and step.exact]
         short = min(lengths, default=SHORT) < SHORT
         forwards = any(isinstance(step, Expect) for step in steps)
-        judge(_library(), info, config, steps)
+        judge(start, info, config, steps)
     except JudgedError as error:
         return Outcome(name, "fail", str(error), short, forwards)
     except StfError as error:
@@ -125,9 +121,8 @@ def sample(program: Path, args: argparse.Namespace) -> tuple[str, Generated, lis
             return program.stem, made._replace(said="p4c-bm2-ss refuses it"), []
         part.rename(config)
     p4info = text_format.Parse(info.read_text(), p4i.P4Info())
-    outcomes = [
-        outcome(f"{program.stem}/{file.name}", file.read_text(), p4info, config.read_bytes()) for file in made.files
-    ]
+    start, octets = TARGETS[args.target], config.read_bytes()
+    outcomes = [outcome(start, f"{program.stem}/{file.name}", file.read_text(), p4info, octets) for file in made.files]
     return program.stem, made, outcomes
 
 
@@ -174,14 +169,20 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=60, help="for a program, at most")
     parser.add_argument("--paths", default="DEPTH_FIRST", help="p4testgen's --path-selection")
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--target", choices=TARGETS, default="softswitch", help="what plays samples' tests")
     args = parser.parse_args()
     if args.own:
+        if args.target != "softswitch":
+            parser.error("--own keeps what the embedded switch passes; tests/testgen plays it on BMv2")
         from own import own
 
         return own(args)
     if args.samples is None or args.out is None:
         parser.error("name --samples and --out, or --own")
-    return samples(args)
+    try:
+        return samples(args)
+    except (SwitchError, TargetError) as error:
+        parser.error(str(error))
 
 
 if __name__ == "__main__":

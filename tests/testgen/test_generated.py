@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import ctypes
+import os
 import sys
 from pathlib import Path
 
+import needs
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -14,16 +15,14 @@ from judge import JudgedError, judge
 from own import COMPILED, SOURCES, load
 from stf import Entry, Expect, Mirror, Packet, Step, StfError, parse, table_entry
 from sweep import GENERATED
-
-from softswitch.codegen.build import build_runtime
-from softswitch.native import load_library
+from switches import TARGETS, Start, SwitchError, bmv2
 
 PROGRAMS = sorted(path.stem for path in (SOURCES / "v1model" / "programs").glob("*.p4"))
 
 
-@pytest.fixture(scope="module")
-def library() -> ctypes.CDLL:
-    return load_library(build_runtime())
+@pytest.fixture(params=["softswitch", pytest.param("bmv2", marks=pytest.mark.root)])
+def start(request: pytest.FixtureRequest) -> Start:
+    return TARGETS[needs.target(request.param)]
 
 
 def steps_of(program: str) -> dict[str, list[Step]]:
@@ -31,15 +30,15 @@ def steps_of(program: str) -> dict[str, list[Step]]:
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_the_switch_does_what_p4testgen_expects(library: ctypes.CDLL, program: str) -> None:
+def test_a_switch_does_what_p4testgen_expects(start: Start, program: str) -> None:
     tests = steps_of(program)
     assert tests
     wrong = {}
-    for name, steps in tests.items():
+    for file, steps in tests.items():
         try:
-            judge(library, *load(program), steps)
+            judge(start, *load(program), steps)
         except JudgedError as error:
-            wrong[name] = str(error)
+            wrong[file] = str(error)
     assert not wrong
 
 
@@ -53,7 +52,7 @@ def forwarded(program: str) -> list[Step]:
     )
 
 
-def test_a_frame_that_differs_by_a_digit_is_noticed(library: ctypes.CDLL) -> None:
+def test_a_frame_that_differs_by_a_digit_is_noticed(start: Start) -> None:
     steps = [
         step._replace(pattern=("1" if step.pattern[0] == "0" else "0") + step.pattern[1:])
         if isinstance(step, Expect)
@@ -61,23 +60,33 @@ def test_a_frame_that_differs_by_a_digit_is_noticed(library: ctypes.CDLL) -> Non
         for step in forwarded("pcn")
     ]
     with pytest.raises(JudgedError, match="expected, got"):
-        judge(library, *load("pcn"), steps)
+        judge(start, *load("pcn"), steps)
 
 
-def test_a_frame_too_many_is_noticed(library: ctypes.CDLL) -> None:
+def test_a_frame_too_many_is_noticed(start: Start) -> None:
     steps = [step for step in forwarded("pcn") if not isinstance(step, Expect)]
     with pytest.raises(JudgedError, match="0 frames expected, got 1"):
-        judge(library, *load("pcn"), steps)
+        judge(start, *load("pcn"), steps)
 
 
-def test_a_frame_that_is_missing_is_noticed(library: ctypes.CDLL) -> None:
+def test_a_frame_that_is_missing_is_noticed(start: Start) -> None:
     steps = [step for step in forwarded("pcn") if not isinstance(step, Entry)]
     with pytest.raises(JudgedError, match="1 frames expected, got 0"):
-        judge(library, *load("pcn"), steps)
+        judge(start, *load("pcn"), steps)
 
 
-def test_a_frame_below_an_ethernet_header_comes_as_it_is(library: ctypes.CDLL) -> None:
-    judge(library, *load("pcn"), [Packet(1, bytes(3))])
+def test_a_frame_below_an_ethernet_header_comes_as_it_is(start: Start) -> None:
+    judge(start, *load("pcn"), [Packet(1, bytes(3))])
+
+
+@pytest.mark.root
+def test_a_bmv2_that_ends_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "simple_switch_grpc"
+    program.write_text("#!/bin/sh\necho first\necho no such option\nexit 3\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    with pytest.raises(SwitchError, match=r"didn't start: it ended with code 3: no such option$"), bmv2():
+        pass
 
 
 def test_statements() -> None:
