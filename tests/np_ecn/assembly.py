@@ -303,7 +303,7 @@ def _matches(part: int, how: Mapping[str, str]) -> bool:
     return (part ^ int(how["value"], 16)) & int(how.get("mask", "-1"), 16) == 0
 
 
-class _Loader(yaml.SafeLoader):
+class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # libyaml's, where it is
     """Keeps all values of a name that a mapping has more than once, in a list."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
