@@ -62,6 +62,7 @@ def run_live(plan: Plan, target: str, k: float, logs: Path, progress: RunProgres
         run = _Run(plan, lab, k, progress)
         run.start()
         run.sample()
+        pauses = run.sampler.pauses()
         run.drain()
         left = run.sampler.inside()
         stats = run.read_agents()
@@ -74,7 +75,7 @@ def run_live(plan: Plan, target: str, k: float, logs: Path, progress: RunProgres
     return Recording(
         series=series,
         flows=tuple(_flow_records(plan, stats)),
-        links={name: _link(series, name, plan) for name in series.entities("pause")},
+        links={name: _link(series, name, plan, pauses[name]) for name in series.entities("pause")},
         ports={
             name: _port(series, name, plan.topology.link_at(*_endpoint(name)).rate_bps)
             for name in series.entities("transmitted_packets")
@@ -241,13 +242,13 @@ def _flow_records(plan: Plan, stats: Mapping[str, AgentStats]) -> list[FlowRecor
     return records
 
 
-def _link(series: Series, name: str, plan: Plan) -> LinkRecord:
-    pause, resume = (series.get(name, metric)[1] for metric in ("pause", "resume"))
+def _link(series: Series, name: str, plan: Plan, pauses: tuple[int, ...]) -> LinkRecord:
     return LinkRecord(
-        pause=int(pause[-1]),
-        resume=int(resume[-1]),
+        pause=sum(pauses),
+        resume=int(series.get(name, "resume")[1][-1]),
         paused_s=metrics.step_mean(*series.get(name, "xoff"), plan.start_s, plan.duration_s)
         * (plan.duration_s - plan.start_s),
+        pause_by_class=pauses,
     )
 
 

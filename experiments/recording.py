@@ -64,8 +64,8 @@ class FlowRecord:
 
 @dataclass(frozen=True)
 class LinkRecord:
-    """PFC frames that were sent over one direction of a link, and how long they held up the other direction.
-    `pause_by_class`: in virtual time alone."""
+    """PFC frames that were sent over one direction of a link, those of PAUSE by class, and how long they held up the
+    other direction (of a live run, class 3 of it)."""
 
     pause: int
     resume: int

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 
 from controller import marking
-from controller.constants import index
+from controller.constants import CLASSES, ROCE_CLASS, index
 from controller.switch import SwitchClient
 from experiments.series import Series
 from topologies.model import Endpoint, Topology
@@ -54,6 +54,7 @@ class Sampler:
         self._queues = [(port, queue_registers(switches[port.node].registers())) for port in queues]
         self._clock = clock
         self._cells = {name: {port: index(port) for port in topology.ports(name)} for name in switches}
+        self._classes = sorted({flow.traffic_class for flow in topology.flows} | {ROCE_CLASS})
         self._base: dict[tuple[str, str, int], tuple[int, int]] = {}
 
     def queues(self) -> int:
@@ -81,13 +82,25 @@ class Sampler:
                 for counter, counts in marks.items():
                     self.series.add(counts[port][0], entity, f"{counter}_packets", counts[port][1])
             for counter, metric in (("pause_sent", "pause"), ("resume_sent", "resume")):
-                for port, (at, packets, _) in self._read(name, counter).items():
-                    self.series.add(at, self._topology.link_name(name, port), metric, packets)
+                of_classes = [self._read(name, counter, number) for number in self._classes]
+                for port, (at, _, _) in of_classes[0].items():
+                    frames = sum(found[port][1] for found in of_classes)
+                    self.series.add(at, self._topology.link_name(name, port), metric, frames)
             before = self._clock.now()
             xoff = switch.read_registers("xoff_sent", list(self._cells[name].values()))
             at = (before + self._clock.now()) / 2
             for port, cell in self._cells[name].items():
                 self.series.add(at, self._topology.link_name(name, port), "xoff", xoff[cell])
+
+    def pauses(self) -> dict[str, tuple[int, ...]]:
+        """PAUSE frames of the classes that flows have, by link, and by class: as far as `counters` counts them."""
+        found = {}
+        for name in self._switches:
+            of_classes = {number: self._read(name, "pause_sent", number) for number in self._classes}
+            for port in self._cells[name]:
+                frames = [of_classes[n][port][1] if n in of_classes else 0 for n in range(CLASSES)]
+                found[self._topology.link_name(name, port)] = tuple(frames)
+        return found
 
     def inside(self) -> dict[str, int]:
         """Cells of INSIDE that aren't 0, of all switches, ports and classes, by name."""
@@ -100,20 +113,22 @@ class Sampler:
         return left
 
     def waiting(self) -> int:
-        """Packets of the lossless class that wait anywhere."""
+        """Packets of the classes that flows have that wait anywhere."""
         return sum(
-            sum(switch.read_registers("waiting_packets", list(self._cells[name].values())).values())
+            sum(switch.read_registers("waiting_packets", cells).values())
             for name, switch in self._switches.items()
+            for cells in [[index(port, number) for port in self._cells[name] for number in self._classes]]
         )
 
-    def _read(self, name: str, counter: str) -> dict[int, tuple[float, int, int]]:
-        """By port: (when, packets, bytes), from the sampler's first reading on."""
+    def _read(self, name: str, counter: str, number: int = ROCE_CLASS) -> dict[int, tuple[float, int, int]]:
+        """Of a class, by port: (when, packets, bytes), from the sampler's first reading on."""
+        wanted = {port: index(port, number) for port in self._cells[name]}
         before = self._clock.now()
-        cells = self._switches[name].read_counters(counter, list(self._cells[name].values()))
+        cells = self._switches[name].read_counters(counter, list(wanted.values()))
         at = (before + self._clock.now()) / 2
         found: dict[int, tuple[float, int, int]] = {}
-        for port, cell in self._cells[name].items():
+        for port, cell in wanted.items():
             packets, size = cells[cell].packets, cells[cell].bytes or 0
-            base = self._base.setdefault((name, counter, port), (packets, size))
+            base = self._base.setdefault((name, counter, cell), (packets, size))
             found[port] = (at, packets - base[0], size - base[1])
         return found

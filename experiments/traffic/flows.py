@@ -57,7 +57,7 @@ def ended(plan: Plan, recording: Recording) -> Ended:
 
 def numbers(plan: Plan, recording: Recording) -> dict[str, float | None]:
     """Completion times in ms and slowdowns, mean and percentiles, by size; how many flows haven't arrived; PAUSE
-    frames, by the tier that sends them (a switch's name without its number) and, in virtual time, by class."""
+    frames, by the tier that sends them (a switch's name without its number) and by class."""
     found: dict[str, float | None] = {}
     of = ended(plan, recording)
     for size in (ALL, *(name for name, _ in SIZES)):
