@@ -40,7 +40,8 @@ from lab.target import TargetError  # noqa: E402
 
 GENERATED = HERE / "generated"
 SHORT = 14  # bytes: no Ethernet port sends less
-_COVERAGE = re.compile(r"^# Current node coverage: ([\d.]+)", re.M)
+_COVERAGE = re.compile(r"^# Current (?:node|statement) coverage: ([\d.]+)", re.M)  # the second is Tofino's word
+V1MODEL = ("--target", "bmv2", "--arch", "v1model")
 _TRACKED = ("STATEMENTS", "PARSER_STATES", "ACTIONS")
 
 
@@ -62,13 +63,15 @@ class Generated(NamedTuple):
     said: str
 
 
-def generate(program: Path, out: Path, args: argparse.Namespace, *more: str) -> Generated:
+def generate(
+    program: Path, out: Path, args: argparse.Namespace, *more: str, architecture: tuple[str, ...] = V1MODEL
+) -> Generated:
     """Runs p4testgen, with `more` options, unless `out` has an earlier run's tests."""
     said = ""
     if not out.exists():
         with tempfile.TemporaryDirectory() as folder:
             tracked = [word for what in _TRACKED for word in ("--track-coverage", what)]
-            command = [str(args.p4testgen), "--target", "bmv2", "--arch", "v1model", "--std", "p4-16"]
+            command = [str(args.p4testgen), *architecture, "--std", "p4-16"]
             command += ["-I", str(args.include), "--test-backend", "STF", "--max-tests", str(args.tests)]
             command += ["--path-selection", args.paths, "--seed", str(args.seed), "--out-dir", folder]
             try:
@@ -163,6 +166,7 @@ def main() -> int:
     parser.add_argument("--samples", type=Path, metavar="DIR")
     parser.add_argument("--out", type=Path, metavar="DIR")
     parser.add_argument("--own", action="store_true", help="our programs, into tests/testgen/generated")
+    parser.add_argument("--twins", action="store_true", help="our programs for Tofino, on their v1model twins")
     parser.add_argument("--match", default="bmv2", metavar="REGEX", help="of samples' names")
     parser.add_argument("--tests", type=int, default=8, help="of a program, at most")
     parser.add_argument("--seed", type=int, default=11)
@@ -177,8 +181,12 @@ def main() -> int:
         from own import own
 
         return own(args)
+    if args.twins:
+        from twins import twins
+
+        return twins(args)
     if args.samples is None or args.out is None:
-        parser.error("name --samples and --out, or --own")
+        parser.error("name --samples and --out, or --own, or --twins")
     try:
         return samples(args)
     except (SwitchError, TargetError) as error:
