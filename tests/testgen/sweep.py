@@ -175,6 +175,9 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--target", choices=TARGETS, default="softswitch", help="what plays samples' tests")
     args = parser.parse_args()
+    for path in (args.p4testgen, args.p4c, args.include, args.samples):
+        if path is not None and not path.exists():
+            parser.error(f"there is no {path}")
     if args.own:
         if args.target != "softswitch":
             parser.error("--own keeps what the embedded switch passes; tests/testgen plays it on BMv2")
