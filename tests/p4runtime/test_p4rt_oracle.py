@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import copy
 import ctypes
+import dataclasses
 import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
+import needs
 import pytest
 from finsy.proto import p4r, rpc_code
+from oracle.batch import ELECTION
+from oracle.differences import DIFFERENCES
 from oracle.judge import Judge, Tally
+from oracle.known import Difference, unclean
 from oracle.mutate import MUTATIONS
 from oracle.programs import Program, programs
 from oracle.rules import RULES
-from oracle.target import Answer, Embedded, Remote
+from oracle.target import Answer, Bmv2, Embedded, Remote
 from p4rt_switch import running_switch
 
 PROGRAMS = programs()
@@ -65,8 +71,8 @@ def test_it_shares_no_code_with_the_switch() -> None:
 def test_kinds_of_mutations() -> None:
     assert MUTATIONS.keys() <= RULES.keys()
     assert len(MUTATIONS) > 90
-    whole = {"device", "role", "election", "atomic"}
-    by_drawing = {"table-full", "table-initial", "profile-full", "set-range"}
+    whole = {"device", "role", "election", "rollback", "atomic"}
+    by_drawing = {"table-full", "table-initial", "profile-full", "group-empty", "set-range"}
     assert RULES.keys() - MUTATIONS.keys() == whole | by_drawing
 
 
@@ -189,6 +195,95 @@ def test_a_wrong_answer_is_noticed(embedded: Embedded, change: Change, said: str
     assert any(said in violation for violation in found), found
 
 
+def refuses_to_roll_back(target: Wrong, request: p4r.WriteRequest) -> Answer:
+    sender = (request.device_id, request.role, request.election_id)
+    if sender == (1, "", ELECTION) and request.atomicity == p4r.WriteRequest.ROLLBACK_ON_ERROR:
+        return Answer(rpc_code.UNIMPLEMENTED)
+    return target.inner.write(request)
+
+
+def test_batches_need_not_be_rolled_back(embedded: Embedded) -> None:
+    assert violations(Wrong(embedded, refuses_to_roll_back), "bench") == []
+
+
+# ---- differences that are known ----
+
+
+def ignores_is_const(target: Wrong, request: p4r.WriteRequest) -> Answer:
+    changed = copy.deepcopy(request)
+    for update in changed.updates:
+        if update.entity.HasField("table_entry"):
+            update.entity.table_entry.is_const = False
+    return target.inner.write(changed)
+
+
+def refuses_and_inserts(target: Wrong, request: p4r.WriteRequest) -> Answer:
+    """Refuses an entry with a time since the last hit, as it should, but puts it there."""
+    changed = copy.deepcopy(request)
+    for update in changed.updates:
+        if update.entity.HasField("table_entry"):
+            update.entity.table_entry.ClearField("time_since_last_hit")
+    answer = target.inner.write(changed)
+    if changed == request or not is_judged(request, answer):
+        return answer
+    codes = codes_of(request, answer)
+    for number, (update, sent) in enumerate(zip(changed.updates, request.updates, strict=True)):
+        if update != sent:
+            codes[number] = codes[number] or rpc_code.INVALID_ARGUMENT
+    return answered(codes)
+
+
+def dies_of_no_type(target: Wrong, request: p4r.WriteRequest) -> Answer:
+    if any(update.type == p4r.Update.UNSPECIFIED for update in request.updates):
+        return Answer(rpc_code.UNAVAILABLE)
+    return target.inner.write(request)
+
+
+DIFFERING: list[tuple[Change, Difference]] = [
+    (takes_any_election_id, Difference("election", rpc_code.OK, "12")),
+    (ignores_is_const, Difference("is-const", rpc_code.OK, "9.1")),
+    (refuses_and_inserts, Difference("last-hit", rpc_code.INVALID_ARGUMENT, "12", unclean=True)),
+    (dies_of_no_type, Difference("type-unset", rpc_code.UNAVAILABLE, "12")),
+]
+
+
+def differing(embedded: Embedded, change: Change, known: Difference) -> Tally:
+    """What a target that has changed is known by."""
+    whole = Tally()
+    for seed in range(12):
+        judge = Judge(Wrong(embedded, change), PROGRAMS["bench"], seed=seed, known=(known,))
+        judge.episode(0)
+        whole.known += judge.tally.known
+        whole.violations += judge.tally.violations
+    return whole
+
+
+@pytest.mark.parametrize(("change", "difference"), DIFFERING)
+def test_a_known_difference_is_counted(embedded: Embedded, change: Change, difference: Difference) -> None:
+    tally = differing(embedded, change, difference)
+    assert not tally.violations, "\n".join(map(str, tally.violations))
+    assert tally.known[unclean(difference) if difference.unclean else (difference.name, difference.code)] > 0
+
+
+@pytest.mark.parametrize(("change", "difference"), DIFFERING)
+def test_one_of_another_name_is_a_violation(embedded: Embedded, change: Change, difference: Difference) -> None:
+    assert differing(embedded, change, dataclasses.replace(difference, name="member-zero")).violations
+
+
+def test_bmv2_differs_as_it_is_known_to() -> None:
+    needs.target("bmv2")
+    target = Bmv2()
+    judge = Judge(target, PROGRAMS["bench"], seed=2026, known=DIFFERENCES["bmv2"], batches=15)
+    judge.episode(0)
+    target.close()
+    assert not judge.tally.violations, "\n".join(map(str, judge.tally.violations))
+    assert judge.tally.updates > 100
+    assert judge.tally.known["register_entry", rpc_code.UNIMPLEMENTED] > 0
+
+
+# ---- a wrong state ----
+
+
 def forgets_metadata(entity: p4r.Entity) -> p4r.Entity:
     if entity.HasField("table_entry"):
         entity.table_entry.ClearField("metadata")
@@ -226,5 +321,5 @@ def violations(target: Wrong, name: str) -> list[str]:
     for seed in range(12):
         judge = Judge(target, PROGRAMS[name], seed=seed)
         judge.episode(0)
-        found += [violation.what for violation in judge.tally.violations]
+        found += [violation.finding.what for violation in judge.tally.violations]
     return found

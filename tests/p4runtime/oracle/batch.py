@@ -56,7 +56,7 @@ def touched(model: Model, update: p4r.Update) -> Touched:
         key = (message.action_profile_id, message.group_id)
         out.writes.add((GROUP, *key))
         out.styles[message.action_profile_id] = MEMBER
-        held = [item[0] for item in model.state.groups.get(key, (0, ()))[1]]
+        held = [number for number, _ in model.state.groups[key].members] if key in model.state.groups else []
         out.uses |= {(MEMBER, key[0], number) for number in (*held, *(item.member_id for item in message.members))}
     elif which in ("counter_entry", "meter_entry", "register_entry"):
         array = (which, getattr(message, which.replace("entry", "id")))
@@ -137,4 +137,6 @@ def draw_batch(draw: Draw, most: int) -> tuple[p4r.WriteRequest, str]:
         request.election_id.low, request.election_id.high = draw.rng.choice(((0, 0), (2, 0), (1, 1)))
     elif whole == "atomic":
         request.atomicity = p4r.WriteRequest.DATAPLANE_ATOMIC
+    elif request.atomicity == p4r.WriteRequest.ROLLBACK_ON_ERROR:
+        whole = "rollback"
     return request, whole

@@ -159,7 +159,7 @@ class Draw:
             entry.metadata = self.rng.choice((b"", b"why", b"\0"))
             entry.controller_metadata = self.rng.choice((0, 9))
         if table.counter and self.rng.random() < 0.3:
-            self._count(entry.counter_data)
+            self._count(entry.counter_data, table.counter)
         return update
 
     def fill_action(self, table: Table, message: p4r.TableAction) -> bool:
@@ -200,7 +200,7 @@ class Draw:
             counter = update.entity.direct_counter_entry
             counter.table_entry.CopyFrom(found)
             if self.rng.random() < 0.9:
-                self._count(counter.data)
+                self._count(counter.data, table.counter)
         else:
             meter = update.entity.direct_meter_entry
             meter.table_entry.CopyFrom(found)
@@ -231,13 +231,17 @@ class Draw:
 
     def _hang(self, table: Table, entry: p4r.TableEntry) -> None:
         if table.counter and self.rng.random() < 0.4:
-            self._count(entry.counter_data)
+            self._count(entry.counter_data, table.counter)
         if table.meter and self.rng.random() < 0.5:
             self._rates(entry.meter_config, table.single_rate)
 
-    def _count(self, data: p4r.CounterData) -> None:
+    def _count(self, data: p4r.CounterData, unit: str) -> None:
+        """A count of what the counter counts (6.4.4); what becomes of the rest is nowhere said."""
         data.SetInParent()
-        data.packet_count, data.byte_count = self.rng.choice((0, 1, 77, 2**40)), self.rng.choice((0, 64, 2**50))
+        if unit != "BYTES":
+            data.packet_count = self.rng.choice((0, 1, 77, 2**40))
+        if unit != "PACKETS":
+            data.byte_count = self.rng.choice((0, 64, 2**50))
 
     def _rates(self, config: p4r.MeterConfig, single_rate: bool) -> None:
         config.SetInParent()
@@ -302,7 +306,7 @@ class Draw:
             entry.index.index = self.rng.choice((0, array.size - 1, min(3, array.size - 1)))
         if what == COUNTER:
             if self.rng.random() < 0.9:
-                self._count(entry.data)
+                self._count(entry.data, array.form)
         elif what == METER:
             if self.rng.random() < 0.7:
                 self._rates(entry.config, array.single_rate)

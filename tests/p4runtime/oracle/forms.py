@@ -62,11 +62,6 @@ def watch_form(message: Any) -> Form:
     return () if kind is None else (kind, getattr(message, kind))
 
 
-def group_form(message: p4r.ActionProfileGroup) -> Form:
-    """A group's members by id, with their weights."""
-    return tuple(sorted((item.member_id, item.weight, watch_form(item)) for item in message.members))
-
-
 def meter_form(message: p4r.MeterConfig) -> Form:
     """A meter's rates and bursts."""
     return (message.cir, message.cburst, message.pir, message.pburst, message.eburst)

@@ -49,7 +49,8 @@ class Action:
 
 @dataclass(frozen=True)
 class Table:
-    """A table. `profile`: the id of its action profile, or 0. `single_rate`: of its direct meter, as of an Array."""
+    """A table. `profile`: the id of its action profile, or 0. `counter`: what its direct counter counts, as of an
+    Array, or "" without one. `single_rate`: of its direct meter, as of an Array."""
 
     id: int
     name: str
@@ -60,7 +61,7 @@ class Table:
     const_default: bool
     default_action: int
     initial_entries: bool
-    counter: bool
+    counter: str
     meter: bool
     idle: bool
     profile: int
@@ -93,7 +94,7 @@ class Profile:
 @dataclass(frozen=True)
 class Array:
     """A counter, meter or register. `single_rate`: a meter of one rate and two colours. `form` of a register's cells:
-    bits, signed, bool, or other (not drawn)."""
+    bits, signed, bool, or other (not drawn); of a counter's: BYTES, PACKETS or BOTH."""
 
     id: int
     size: int
@@ -133,7 +134,7 @@ class Info:
 def read(info: p4i.P4Info) -> Info:
     """What a p4info says."""
     described = {action.preamble.id: action for action in info.actions}
-    direct_counters = {counter.preamble.id for counter in info.direct_counters}
+    direct_counters = {counter.preamble.id: _unit(counter.spec) for counter in info.direct_counters}
     direct_meters = {meter.preamble.id: meter.spec.type == ONE_RATE for meter in info.direct_meters}
     tables = {}
     for table in info.tables:
@@ -148,7 +149,7 @@ def read(info: p4i.P4Info) -> Info:
             const_default=table.const_default_action_id != 0,
             default_action=table.const_default_action_id or table.initial_default_action.action_id,
             initial_entries=table.has_initial_entries,
-            counter=any(number in direct_counters for number in table.direct_resource_ids),
+            counter="".join(direct_counters.get(number, "") for number in table.direct_resource_ids),
             meter=any(number in direct_meters for number in table.direct_resource_ids),
             idle=table.idle_timeout_behavior == p4i.Table.NOTIFY_CONTROL,
             profile=table.implementation_id,
@@ -157,7 +158,7 @@ def read(info: p4i.P4Info) -> Info:
     return Info(
         tables=tables,
         profiles={profile.preamble.id: _profile(profile, tables) for profile in info.action_profiles},
-        counters={c.preamble.id: Array(c.preamble.id, c.size) for c in info.counters},
+        counters={c.preamble.id: Array(c.preamble.id, c.size, form=_unit(c.spec)) for c in info.counters},
         meters={m.preamble.id: Array(m.preamble.id, m.size, m.spec.type == ONE_RATE) for m in info.meters},
         registers={r.preamble.id: Array(r.preamble.id, r.size, False, *_form(r.type_spec)) for r in info.registers},
         value_sets={
@@ -195,6 +196,10 @@ def _profile(profile: p4i.ActionProfile, tables: dict[int, Table]) -> Profile:
         actions={number: action for user in users for number, action in tables[user].actions.items()},
         tables=users,
     )
+
+
+def _unit(spec: p4i.CounterSpec) -> str:
+    return p4i.CounterSpec.Unit.Name(spec.unit)
 
 
 def _form(spec: p4t.P4DataTypeSpec) -> tuple[str, int]:

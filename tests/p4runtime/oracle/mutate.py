@@ -98,6 +98,9 @@ def _id(draw: Draw, update: p4r.Update) -> bool:
     message = getattr(update.entity, which)
     if which == "packet_replication_engine_entry":
         return False
+    for counts in ("data", "counter_data"):
+        if isinstance(getattr(message, counts, None), p4r.CounterData):
+            message.ClearField(counts)  # nothing is said of a count of what another counter doesn't count
     message = message.table_entry if which.startswith("direct") else message
     name = message.DESCRIPTOR.fields[0].name  # the id comes first in each
     others = draw.info.ids - {getattr(message, name)}

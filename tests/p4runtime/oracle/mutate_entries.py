@@ -338,6 +338,9 @@ def _numbers(draw: Draw, update: p4r.Update) -> bool:
             return True
     for name in ("counter_data", "data"):
         if isinstance(getattr(entry, name, None), p4r.CounterData) and entry.HasField(name):
-            getattr(entry, name).packet_count = -1
-            return True
+            data = getattr(entry, name)
+            counted = [one for one in ("packet_count", "byte_count") if getattr(data, one)]
+            for one in counted:
+                setattr(data, one, -1)
+            return bool(counted)
     return False

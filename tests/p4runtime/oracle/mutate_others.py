@@ -85,7 +85,7 @@ def _used(draw: Draw, update: p4r.Update) -> bool:
         used += [
             (*action, profile.id) for action in draw.model.state.actions(profile.tables) if action[0] in (MEMBER, GROUP)
         ]
-    used += [(MEMBER, item[0], p) for (p, _), (_, items) in draw.model.state.groups.items() for item in items]
+    used += [(MEMBER, item[0], p) for (p, _), group in draw.model.state.groups.items() for item in group.members]
     if not used:
         return False
     kind, number, profile_id = draw.rng.choice(used)

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from finsy.proto import p4r
 
 from oracle.check import wrong_call
-from oracle.forms import Form, call_form, group_form, watch_form
+from oracle.forms import Form, call_form, watch_form
 from oracle.info import Action, Info, Profile
-from oracle.state import State
+from oracle.state import Group, State
 
 INSERT, MODIFY, DELETE = p4r.Update.INSERT, p4r.Update.MODIFY, p4r.Update.DELETE
 Type = p4r.Update.Type.ValueType
@@ -31,13 +31,13 @@ class Profiles:
             return
         if not message.member_id:
             yield "member-zero"
+        if ONESHOT in _styles(profile, self._state):
+            yield "styles-meet"
         old = self._state.members.get((profile.id, message.member_id))
         if kind == INSERT:
             yield from ("exists",) if old is not None else ()
             if len(self._state.members_of(profile.id)) >= profile.size:
                 yield "profile-full"
-            if _styles(profile, self._state) & {ONESHOT}:
-                yield "styles-meet"
         elif old is None:
             yield "absent"
         elif kind == DELETE:
@@ -70,18 +70,18 @@ class Profiles:
             yield "group-selector"
         if not message.group_id:
             yield "group-zero"
+        if ONESHOT in _styles(profile, self._state):
+            yield "styles-meet"
         old = self._state.groups.get((profile.id, message.group_id))
         if kind == INSERT:
             yield from ("exists",) if old is not None else ()
-            if _styles(profile, self._state) & {ONESHOT}:
-                yield "styles-meet"
             yield from _wrong_max_size(profile, message.max_size)
         elif old is None:
             yield "absent"
         elif kind == DELETE:
             if (GROUP, message.group_id) in set(self._state.actions(profile.tables)):
                 yield "group-used"
-        elif old[0] != message.max_size:
+        elif old.max_size != message.max_size:
             yield "max-size-changed"
         if kind != DELETE:
             yield from self._wrong_members(profile, message)
@@ -92,7 +92,7 @@ class Profiles:
         if kind == DELETE:
             del self._state.groups[key]
         else:
-            self._state.groups[key] = (message.max_size, group_form(message))
+            self._state.groups[key] = group_form(message)
 
     def _wrong_members(self, profile: Profile, message: p4r.ActionProfileGroup) -> Iterator[str]:
         numbers = [item.member_id for item in message.members]
@@ -119,10 +119,17 @@ class Profiles:
     def _in_group(self, profile: Profile, number: int) -> bool:
         return any(
             number == item[0]
-            for (owner, _), (_, members) in self._state.groups.items()
+            for (owner, _), group in self._state.groups.items()
             if owner == profile.id
-            for item in members
+            for item in group.members
         )
+
+
+def group_form(message: p4r.ActionProfileGroup) -> Group:
+    """A group without its id."""
+    members = tuple(sorted((item.member_id, item.weight) for item in message.members))
+    watched = ((item.member_id, watch_form(item)) for item in message.members)
+    return Group(message.max_size, members, tuple(sorted((number, watch) for number, watch in watched if watch)))
 
 
 def wrong_reference(profile: Profile, state: State, message: p4r.TableAction) -> Iterator[str]:
@@ -144,6 +151,8 @@ def wrong_reference(profile: Profile, state: State, message: p4r.TableAction) ->
         yield "reference-zero"
     elif (profile.id, number) not in (state.members if kind == "action_profile_member_id" else state.groups):
         yield "reference-absent"
+    elif kind == "action_profile_group_id" and not state.groups[profile.id, number].members:
+        yield "group-empty"
     if ONESHOT in styles:
         yield "styles-mixed"
 
@@ -212,8 +221,8 @@ def _styles(profile: Profile, state: State) -> set[str]:
 def _used(profile: Profile, state: State) -> int:
     """The size of all groups and one-shots of a selector."""
     groups = sum(
-        profile.measure([item[1] for item in members])
-        for (owner, _), (_, members) in state.groups.items()
+        profile.measure([weight for _, weight in group.members])
+        for (owner, _), group in state.groups.items()
         if owner == profile.id
     )
     oneshots = (action[1:] for action in state.actions(profile.tables) if action[0] == ONESHOT)

@@ -2,45 +2,86 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from finsy.proto import p4r
 
 from oracle.cells import COUNTER, METER, REGISTER, answered
-from oracle.forms import call_form, count_form, group_form, match_form, meter_form
-from oracle.info import Info
+from oracle.forms import call_form, count_form, match_form, meter_form
+from oracle.info import Info, Table
+from oracle.known import Finding
 from oracle.model import Model
-from oracle.profiles import reference_form
+from oracle.profiles import group_form, reference_form
 from oracle.replication import multicast_form, session_form
+from oracle.rules import OK
 from oracle.sets import digest_form
 from oracle.state import Entry, EntryKey
+from oracle.values import stripped
 
 WHOLE = 16  # cells of a larger array are looked at where something was written, and at its ends
 Found = dict[tuple[Any, ...], Any]
 
 
-def queries(model: Model) -> list[p4r.Entity]:
-    """What to read: wildcards, but for arrays, of which the cells that matter."""
-    info = model.info
-    everything = p4r.Entity()
-    everything.table_entry.counter_data.SetInParent()
-    everything.table_entry.meter_config.SetInParent()
-    wanted = [everything, p4r.Entity(action_profile_member={}), p4r.Entity(action_profile_group={})]
+class Query(NamedTuple):
+    """A query, what it selects, and the codes that may be its outcome."""
+
+    entity: p4r.Entity
+    selects: Found
+    codes: frozenset[int] = frozenset((OK,))
+
+
+def queries(model: Model) -> list[Query]:
+    """All that a server has to hold, by wildcards; but of arrays the cells that matter."""
+    info, state = model.info, model.state
+    wanted = [
+        Query(
+            p4r.Entity(packet_replication_engine_entry={"multicast_group_entry": {}}),
+            _all("multicast", state.multicasts),
+        ),
+        Query(p4r.Entity(packet_replication_engine_entry={"clone_session_entry": {}}), _all("session", state.sessions)),
+    ]
     for table in info.tables.values():
-        default = p4r.Entity()
-        default.table_entry.table_id, default.table_entry.is_default_action = table.id, True
-        default.table_entry.counter_data.SetInParent()
-        wanted.append(default)
-        if table.counter:
-            wanted.append(p4r.Entity(direct_counter_entry={"table_entry": {"table_id": table.id}}))
-        if table.meter:
-            wanted.append(p4r.Entity(direct_meter_entry={"table_entry": {"table_id": table.id}}))
-    wanted.append(p4r.Entity(packet_replication_engine_entry={"multicast_group_entry": {}}))
-    wanted.append(p4r.Entity(packet_replication_engine_entry={"clone_session_entry": {}}))
-    wanted += [p4r.Entity(value_set_entry={"value_set_id": number}) for number in info.value_sets]
-    wanted += [p4r.Entity(digest_entry={})] if info.digests else []
-    return wanted + [_cell(*cell) for cell in _cells(model)]
+        wanted += _of_table(model, table)
+    for number in info.profiles:
+        members, groups = (
+            {key: held[key] for key in held if key[0] == number} for held in (state.members, state.groups)
+        )
+        wanted.append(Query(p4r.Entity(action_profile_member={"action_profile_id": number}), _all("member", members)))
+        wanted.append(Query(p4r.Entity(action_profile_group={"action_profile_id": number}), _all("group", groups)))
+    for number in info.value_sets:
+        entity = p4r.Entity(value_set_entry={"value_set_id": number})
+        wanted.append(Query(entity, {("value set", number): state.value_sets.get(number, frozenset())}))
+    for number, form in state.digests.items():
+        wanted.append(Query(p4r.Entity(digest_entry={"digest_id": number}), {("digest", number): form}))
+    return wanted + [Query(_cell(*cell), {("cell", cell): model.cells.value(*cell)}) for cell in _cells(model)]
+
+
+def _of_table(model: Model, table: Table) -> Iterator[Query]:
+    entries, default = p4r.Entity(), p4r.Entity()
+    entries.table_entry.table_id = default.table_entry.table_id = table.id
+    entries.table_entry.counter_data.SetInParent()
+    entries.table_entry.meter_config.SetInParent()
+    default.table_entry.is_default_action = True
+    default.table_entry.counter_data.SetInParent()
+    default.table_entry.meter_config.SetInParent()
+    held, key = dict(model.state.of_table(table.id)), EntryKey(table.id, None, 0)
+    yield Query(entries, _all("entry", held))
+    yield Query(default, {("entry", key): model.state.entries[key]} if key in model.state.entries else {})
+    if table.counter:
+        counters = {key: entry.counter for key, entry in held.items()}
+        yield Query(
+            p4r.Entity(direct_counter_entry={"table_entry": {"table_id": table.id}}), _all("direct counter", counters)
+        )
+    if table.meter:
+        meters = {key: entry.meter for key, entry in held.items()}
+        yield Query(
+            p4r.Entity(direct_meter_entry={"table_entry": {"table_id": table.id}}), _all("direct meter", meters)
+        )
+
+
+def _all(what: str, held: Mapping[Any, Any]) -> Found:
+    return {(what, key): value for key, value in held.items()}
 
 
 def _cells(model: Model) -> Iterable[tuple[str, int, int]]:
@@ -63,37 +104,6 @@ def _cell(what: str, number: int, index: int) -> p4r.Entity:
     return entity
 
 
-def expected(model: Model) -> Found:
-    """What the answer to `queries` has to be."""
-    state, tables = model.state, model.info.tables
-    found: Found = {("entry", key): entry for key, entry in state.entries.items()}
-    for key, entry in state.entries.items():
-        if key.match is not None and tables[key.table].counter:
-            found["direct counter", key] = entry.counter
-        if key.match is not None and tables[key.table].meter:
-            found["direct meter", key] = entry.meter
-    found.update({("member", key): form for key, form in state.members.items()})
-    found.update({("group", key): form for key, form in state.groups.items()})
-    found.update({("multicast", key): form for key, form in state.multicasts.items()})
-    found.update({("session", key): form for key, form in state.sessions.items()})
-    found.update({("value set", key): state.value_sets.get(key, frozenset()) for key in model.info.value_sets})
-    found.update({("digest", key): form for key, form in state.digests.items()})
-    found.update({("cell", cell): model.cells.value(*cell) for cell in _cells(model)})
-    return found
-
-
-def observed(entities: Iterable[p4r.Entity]) -> tuple[Found, list[str]]:
-    """What a server answered, and what no answer may hold: something twice."""
-    found: Found = {}
-    wrong: list[str] = []
-    for entity in entities:
-        key, value = observe(entity)
-        if key in found:
-            wrong.append(f"{key} is answered twice")
-        found[key] = value
-    return found, wrong
-
-
 def observe(entity: p4r.Entity) -> tuple[tuple[Any, ...], Any]:
     """What one entity of an answer is, and what it holds, in the server's own strings."""
     which = entity.WhichOneof("entity")
@@ -111,7 +121,7 @@ def observe(entity: p4r.Entity) -> tuple[tuple[Any, ...], Any]:
         return ("member", (member.action_profile_id, member.member_id)), call_form(member.action)
     if which == "action_profile_group":
         group = entity.action_profile_group
-        return ("group", (group.action_profile_id, group.group_id)), (group.max_size, group_form(group))
+        return ("group", (group.action_profile_id, group.group_id)), group_form(group)
     if which == "value_set_entry":
         members = entity.value_set_entry.members
         forms = frozenset(match_form(member.match) for member in members)
@@ -155,20 +165,44 @@ def _entry(message: p4r.TableEntry) -> Entry:
     )
 
 
-def differences(want: Found, have: Found) -> Iterator[str]:
+def differences(want: Found, have: Found) -> Iterator[Finding]:
     """What is missing, what is too much, what is not as it should be."""
     if want == have:
         return
     for key in want.keys() | have.keys():
         if key not in have:
-            yield f"{key} is missing: {want[key]}"
+            yield Finding(f"{key} is missing: {want[key]}", "", (f"missing {key[0]}",))
         elif key not in want:
-            yield f"{key} should not be there: {have[key]}"
+            yield Finding(f"{key} should not be there: {have[key]}", "", (f"extra {key[0]}",))
         elif want[key] != have[key]:
-            yield f"{key} is {have[key]}, not {want[key]}"
+            name = f"{key[1][0]} cell" if key[0] == "cell" else key[0]
+            name = "default entry" if name == "entry" and key[1].match is None else name
+            what = f"{key} is {have[key]}, not {want[key]}"
+            yield Finding(what, "", tuple(_differing(name, want[key], have[key])))
 
 
-def adopt(model: Model, found: Found) -> Iterator[str]:
+def _differing(what: str, want: Any, have: Any) -> Iterator[str]:
+    """Names of what is not as it should be: fields where there are some, and whether strings have too many zeros."""
+    parts: list[tuple[str, Any, Any]] = [(what, want, have)]
+    if isinstance(want, tuple) and hasattr(want, "_fields") and type(want) is type(have):
+        parts = [(f"{what} {name}", *both) for name, *both in zip(want._fields, want, have, strict=True)]
+    for name, one, other in parts:
+        if one == other:
+            continue
+        if other == (0, 0):
+            yield f"zeroed {name}"
+        else:
+            yield f"padded {name}" if _shortened(one) == _shortened(other) else name
+
+
+def _shortened(form: Any) -> Any:
+    """The same without zeros in front of strings, in any order."""
+    if isinstance(form, tuple):
+        return sorted(map(_shortened, form), key=repr)
+    return stripped(form) if isinstance(form, bytes) and form else form
+
+
+def adopt(model: Model, found: Found) -> Iterator[Finding]:
     """Takes what a fresh pipeline holds as the start: a p4info doesn't list initial entries. Yields what can't be."""
     info: Info = model.info
     for (what, key), value in found.items():
@@ -180,17 +214,19 @@ def adopt(model: Model, found: Found) -> Iterator[str]:
             if key.match is None:
                 model.tables.initial[key.table] = value.action
         elif not what.startswith("direct"):
-            yield f"a fresh pipeline has {what} {key}: {value}"
+            yield Finding(f"a fresh pipeline has {what} {key}: {value}", "", (f"extra {what}",))
 
 
-def _initial_wrong(info: Info, key: EntryKey, entry: Entry) -> Iterator[str]:
+def _initial_wrong(info: Info, key: EntryKey, entry: Entry) -> Iterator[Finding]:
     table = info.tables[key.table]
     if key.match is None:
         if table.default_action and (entry.action or (0, 0))[1] != table.default_action and not table.profile:
-            yield f"table {table.name}: the default action is {entry.action}, not {table.default_action}"
+            what = f"table {table.name}: the default action is {entry.action}, not {table.default_action}"
+            yield Finding(what, "", ("entry action",))
         if entry.const != table.const_default:
-            yield f"table {table.name}: is_const of its default entry is {entry.const}"
+            what = f"table {table.name}: is_const of its default entry is {entry.const}"
+            yield Finding(what, "", ("entry const",))
     elif not table.initial_entries:
-        yield f"table {table.name} has no initial entries, but {key}"
+        yield Finding(f"table {table.name} has no initial entries, but {key}", "", ("extra entry",))
     elif table.const and not entry.const:
-        yield f"table {table.name} is const, its entry {key} isn't"
+        yield Finding(f"table {table.name} is const, its entry {key} isn't", "", ("entry const",))

@@ -3,66 +3,90 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from finsy.proto import p4r
 from google.protobuf import text_format
 
 from oracle.draw import Draw
-from oracle.readback import observe
+from oracle.known import Finding
+from oracle.readback import Query, differences, observe
 from oracle.rules import INVALID, NOT_FOUND, OK, RANGE
 from oracle.state import Entry, EntryKey
-from oracle.target import Answer
 
-UNKNOWN = 2
+MOST = 4  # queries of a batch
 LARGE = 64  # cells of an array that is not read as a whole
-Selected = dict[tuple[Any, ...], Any]
 
 
-class Query(NamedTuple):
-    """A query, what it selects, and the codes that may be its outcome."""
-
-    entity: p4r.Entity
-    selects: Selected
-    codes: frozenset[int] = frozenset((OK,))
+Answered = tuple[list[Query], list[p4r.Entity], Sequence[p4r.Error]]
 
 
 def draw_queries(draw: Draw) -> list[Query]:
-    """A batch of queries, for the state that the model is in."""
+    """A batch of queries, for the state that the model is in. They don't overlap: what two of them select may be
+    answered once or twice (13.3)."""
     kinds = [_empty, _replication]
     if draw.info.tables:
-        kinds += [_table, _table, _entry, _entry, _direct, _unknown_table]
+        kinds += [_all_tables, _table, _table, _entry, _entry, _direct, _unknown_table]
     if draw.info.profiles:
-        kinds += [_profile, _profile]
+        kinds += [_all_profiles, _profile, _profile]
     if any(draw.model.cells.arrays.values()):
         kinds += [_cells, _cells]
     if draw.info.value_sets:
         kinds.append(_value_set)
-    return [query for query in (draw.rng.choice(kinds)(draw) for _ in range(4)) if query is not None]
+    if draw.info.digests:
+        kinds.append(_digest)
+    drawn: list[Query] = []
+    for _ in range(MOST):
+        query = draw.rng.choice(kinds)(draw)
+        if query is not None and not any(query.selects.keys() & other.selects.keys() for other in drawn):
+            drawn.append(query)
+    return drawn
 
 
-def wrong(queries: list[Query], entities: list[p4r.Entity], answer: Answer) -> Iterator[tuple[str, str]]:
-    """What is wrong with an answer, and the query that it is wrong of."""
-    errors = [p4r.Error()] * len(queries) if answer.code == OK else list(answer.details)
-    if answer.code not in (OK, UNKNOWN) or len(errors) != len(queries):
-        yield f"a read of {len(queries)} ended with code {answer.code} and {len(errors)} errors: {answer.message}", ""
-        return
-    want: Counter[str] = Counter()
+def refused(queries: list[Query], errors: Sequence[p4r.Error]) -> Iterator[Finding]:
+    """The queries whose outcome is another one than it may be."""
     for query, error in zip(queries, errors, strict=True):
         code = error.canonical_code
         if code not in query.codes:
-            yield f"a query ended with code {code}, not {sorted(query.codes)}: {error.message}", _line(query.entity)
-        elif code == OK:
-            want.update(repr(item) for item in query.selects.items())
-    have = Counter(repr(observe(entity)) for entity in entities)
-    if want != have:
-        asked = " ".join(_line(query.entity) for query in queries)
-        yield f"a read lacks {list(want - have)} and has too much {list(have - want)}", asked
+            what = f"a query ended with code {code}, not {sorted(query.codes)}: {error.message}"
+            yield Finding(what, _line(query.entity), (_name(query.entity),), code)
+
+
+def wrong(queries: list[Query], entities: list[p4r.Entity], errors: Sequence[p4r.Error]) -> Iterator[Finding]:
+    """What is wrong with an answer, and the query that it is wrong of."""
+    yield from refused(queries, errors)
+    answered = [query for query, error in zip(queries, errors, strict=True) if error.canonical_code == OK]
+    want = {key: value for query in answered for key, value in query.selects.items()}
+    have = [observe(entity) for entity in entities]
+    asked = " ".join(_line(query.entity) for query in queries) if len(queries) <= MOST else ""
+    for key, count in Counter(key for key, _ in have).items():
+        if count > 1:
+            yield Finding(f"{key} is answered {count} times", asked, (f"repeated {key[0]}",))
+    by = " by a filter" if any(_filtered(query.entity.table_entry) for query in queries) else ""
+    for finding in differences(want, dict(have)):
+        yield finding._replace(message=asked, names=tuple(f"{name}{by}" for name in finding.names))
+
+
+def _filtered(message: p4r.TableEntry) -> bool:
+    """Whether a query selects entries of a table by something else than their key."""
+    whole = not message.match and not message.is_default_action
+    return whole and bool(
+        message.HasField("action") or message.priority or message.controller_metadata or message.metadata
+    )
 
 
 def _line(entity: p4r.Entity) -> str:
     return text_format.MessageToString(entity, as_one_line=True)
+
+
+def _name(entity: p4r.Entity) -> str:
+    """What a Difference calls a query."""
+    if entity.HasField("table_entry") and not entity.table_entry.table_id:
+        return "read all tables"
+    if entity.table_entry.match and not entity.table_entry.priority:
+        return "read by match without a priority"
+    return f"read {entity.WhichOneof('entity') or 'nothing'}"
 
 
 def _choices(*codes: int) -> frozenset[int]:
@@ -80,6 +104,18 @@ def _empty(draw: Draw) -> Query:
 
 def _unknown_table(draw: Draw) -> Query:
     return Query(p4r.Entity(table_entry={"table_id": 1}), {}, _choices(INVALID, NOT_FOUND))
+
+
+def _all_tables(draw: Draw) -> Query:
+    entity = p4r.Entity()
+    counter, meter = draw.rng.random() < 0.5, draw.rng.random() < 0.5
+    if counter:
+        entity.table_entry.counter_data.SetInParent()
+    if meter:
+        entity.table_entry.meter_config.SetInParent()
+    entity.table_entry.SetInParent()
+    held = {key: entry for key, entry in draw.model.state.entries.items() if key.match is not None}
+    return Query(entity, {("entry", k): _shown(e, counter=counter, meter=meter) for k, e in held.items()})
 
 
 def _table(draw: Draw) -> Query:
@@ -160,6 +196,14 @@ def _some_entry(draw: Draw) -> tuple[EntryKey, Entry] | None:
     return draw.rng.choice(held) if held else None
 
 
+def _all_profiles(draw: Draw) -> Query:
+    what = draw.rng.choice(("member", "group"))
+    query = p4r.Entity()
+    getattr(query, f"action_profile_{what}").SetInParent()
+    held: Mapping[Any, Any] = draw.model.state.members if what == "member" else draw.model.state.groups
+    return Query(query, {(what, key): value for key, value in held.items()})
+
+
 def _profile(draw: Draw) -> Query:
     """Members or groups: all of a profile, one, or one that isn't there."""
     profile = draw.rng.choice(list(draw.info.profiles.values()))
@@ -202,6 +246,12 @@ def _value_set(draw: Draw) -> Query:
     query.value_set_entry.value_set_id = draw.rng.choice((0, *draw.info.value_sets))
     wanted = [n for n in draw.info.value_sets if query.value_set_entry.value_set_id in (0, n)]
     return Query(query, {("value set", n): draw.model.state.value_sets.get(n, frozenset()) for n in wanted})
+
+
+def _digest(draw: Draw) -> Query:
+    number, held = draw.rng.choice(draw.info.digests), draw.model.state.digests
+    one = {("digest", number): held[number]} if number in held else {}
+    return Query(p4r.Entity(digest_entry={"digest_id": number}), one, _choices(OK) if one else _choices(OK, NOT_FOUND))
 
 
 def _replication(draw: Draw) -> Query:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from finsy.proto import p4r
 
 from oracle.forms import Form, replica_form
-from oracle.state import State
+from oracle.state import Multicast, Session, State
 from oracle.values import number
 
 INSERT, MODIFY, DELETE = p4r.Update.INSERT, p4r.Update.MODIFY, p4r.Update.DELETE
@@ -59,21 +59,21 @@ class Replication:
                 self._state.sessions[session.session_id] = session_form(session, canonical=True)
 
 
-def multicast_form(message: p4r.MulticastGroupEntry, *, canonical: bool = False) -> Form:
+def multicast_form(message: p4r.MulticastGroupEntry, *, canonical: bool = False) -> Multicast:
     """A multicast group, without its id."""
-    return (message.metadata, _replicas(message.replicas, canonical))
+    return Multicast(message.metadata, _replicas(message.replicas, canonical))
 
 
-def session_form(message: p4r.CloneSessionEntry, *, canonical: bool = False) -> Form:
+def session_form(message: p4r.CloneSessionEntry, *, canonical: bool = False) -> Session:
     """A clone session, without its id."""
-    return (message.class_of_service, message.packet_length_bytes, _replicas(message.replicas, canonical))
+    return Session(message.class_of_service, message.packet_length_bytes, _replicas(message.replicas, canonical))
 
 
 def _replicas(messages: Sequence[p4r.Replica], canonical: bool) -> Form:
     return tuple(sorted((replica_form(message, canonical=canonical) for message in messages), key=repr))
 
 
-def _wrong_id(zero: str, kind: Type, wanted: int, held: dict[int, Form]) -> Iterator[str]:
+def _wrong_id(zero: str, kind: Type, wanted: int, held: Mapping[int, Form]) -> Iterator[str]:
     if not wanted:
         yield zero
     elif wanted > IDS:

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from finsy.proto import rpc_code
 
 OK: int = rpc_code.OK
+UNKNOWN: int = rpc_code.UNKNOWN
+INTERNAL: int = rpc_code.INTERNAL
 INVALID: int = rpc_code.INVALID_ARGUMENT
 NOT_FOUND: int = rpc_code.NOT_FOUND
 EXISTS: int = rpc_code.ALREADY_EXISTS
@@ -20,6 +22,7 @@ PRECONDITION: int = rpc_code.FAILED_PRECONDITION
 RANGE: int = rpc_code.OUT_OF_RANGE
 UNIMPLEMENTED: int = rpc_code.UNIMPLEMENTED
 ABORTED: int = rpc_code.ABORTED
+UNAVAILABLE: int = rpc_code.UNAVAILABLE  # of a server that crashed
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,7 @@ RULES: dict[str, Rule] = {
     "device": _rule("another device", "12", NOT_FOUND),
     "role": _rule("a role that nobody has", "12", NOT_FOUND),
     "election": _rule("not the primary's election id", "12", DENIED),
+    "rollback": _choice("batches that are rolled back are an option", "12.2", UNIMPLEMENTED),
     "atomic": _choice("batches that are atomic for the data plane are an option", "12.2", UNIMPLEMENTED),
     # ---- updates of any kind ----
     "type-unset": _rule("an update has a type", "12", INVALID),
@@ -131,6 +135,8 @@ RULES: dict[str, Rule] = {
     "group-member-absent": _rule("a group's members exist", "9.2.2", NOT_FOUND),
     "group-member-twice": _rule("a member stands once in a group", "9.2.2", INVALID),
     "group-used": _rule("DELETE of a group that an entry uses", "9.2.2", PRECONDITION),
+    # The section does not require an error, and lets the data plane do what it does.
+    "group-empty": _choice("whether an entry may use an empty group", "9.2.4", UNIMPLEMENTED),
     "group-size": _rule("a group keeps within its max_size", "9.2.2.1", INVALID, EXHAUSTED),
     "max-size-large": _rule("max_size is at most max_group_size", "9.2.2.1", INVALID),
     # The section asks for more than 0 where there is a max_group_size; p4runtime.proto lets 0 mean that.
@@ -144,7 +150,7 @@ RULES: dict[str, Rule] = {
     "watch": _choice("watch ports: README.md, Limits", "9.2.2", UNIMPLEMENTED, INVALID),
     "actions-differ": _choice("different actions in one group are an option", "9.2.4", UNIMPLEMENTED),
     "oneshot-size": _rule("a one-shot keeps within max_group_size", "9.2.3", INVALID),
-    "oneshot-empty": _choice("whether a one-shot may be empty", "9.2.3", INVALID),
+    "oneshot-empty": _choice("whether a one-shot may be empty", "9.2.4", INVALID, UNIMPLEMENTED),
     "styles-mixed": _rule("one-shots and references don't go together in a selector", "9.2.3", INVALID),
     "styles-meet": _choice("members or groups that no entry uses, beside one-shots", "9.2.3", INVALID),
     # ---- counters, meters, registers ----

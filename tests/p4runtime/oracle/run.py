@@ -3,7 +3,8 @@
     python tests/p4runtime/oracle/run.py [--program NAME ...] [--updates N] [--seed S] [--target HOST:PORT]
 
 A line a program: updates, how many were accepted, how many refused by each rule, violations. Then each violation, with
-the options that show it again (`--episode`). The exit status is 1 if there is one.
+the options that show it again (`--episode`), and how often each known difference was met. The exit status is 1 if there
+is a violation.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ sys.path[:0] = [str(Path(__file__).resolve().parents[3]), str(Path(__file__).res
 
 from oracle.differences import DIFFERENCES  # noqa: E402
 from oracle.judge import Judge  # noqa: E402
+from oracle.known import unclean  # noqa: E402
 from oracle.programs import programs  # noqa: E402
 from oracle.rules import RULES  # noqa: E402
 from oracle.target import opened  # noqa: E402
@@ -31,16 +33,18 @@ def main() -> int:
     parser.add_argument("--updates", type=int, default=10_000, help="of all programs together")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--episode", type=int, help="this one alone, of one program")
-    parser.add_argument("--target", default="embedded", help="embedded, or HOST:PORT of a P4Runtime server")
+    parser.add_argument("--target", default="embedded", help="embedded, bmv2, or HOST:PORT of a P4Runtime server")
     parser.add_argument("--differences", default="none", choices=sorted(DIFFERENCES), help="of a known target")
     options = parser.parse_args()
     names = options.program or list(known)
     target = opened(options.target)
+    differences = DIFFERENCES[options.differences]
     reached: Counter[str] = Counter()
+    met: Counter[tuple[str, int]] = Counter()
     updates = violations = 0
     start_s = time.monotonic()
     for name in names:
-        judge = Judge(target, known[name], options.seed, DIFFERENCES[options.differences])
+        judge = Judge(target, known[name], options.seed, differences)
         if options.episode is None:
             judge.run(-(-options.updates // len(names)))
         else:
@@ -49,17 +53,19 @@ def main() -> int:
         refused = " ".join(f"{rule}={n}" for rule, n in sorted(tally.refused.items()))
         print(
             f"{name}: {tally.updates} updates, {tally.accepted} accepted, {tally.queries} queries, "
-            f"{len(tally.violations)} violations"
-            + (f", {tally.known} known differences" if tally.known else "")
-            + f"; refused: {refused}",
+            f"{len(tally.violations)} violations; refused: {refused}",
             flush=True,
         )
         for violation in tally.violations:
             print(f"  {violation}", flush=True)
         reached += tally.reached
+        met += tally.known
         updates, violations = updates + tally.updates, violations + len(tally.violations)
     target.close()
     seconds = time.monotonic() - start_s
+    for one in differences:
+        seen = f"{met[one.name, one.code]} times" + (f", uncleanly {met[unclean(one)]}" if one.unclean else "")
+        print(f"known: {one.name}, code {one.code}: {seen} ({one.right})")
     print(f"{updates} updates in {seconds:.0f} s, {len(reached)} of {len(RULES)} rules broken, {violations} violations")
     if options.updates >= 100_000:
         print(f"never broken: {' '.join(sorted(RULES.keys() - reached.keys()))}")

@@ -29,15 +29,38 @@ class Entry(NamedTuple):
     const: bool = False
 
 
+class Group(NamedTuple):
+    """A group of an action selector: its members with their weights, and what some watch, by member."""
+
+    max_size: int
+    members: tuple[tuple[int, int], ...]
+    watches: Form
+
+
+class Multicast(NamedTuple):
+    """A multicast group."""
+
+    metadata: bytes
+    replicas: Form
+
+
+class Session(NamedTuple):
+    """A clone session. `length`: bytes to which it cuts clones, or 0."""
+
+    service: int
+    length: int
+    replicas: Form
+
+
 @dataclass
 class State:
     """All entities by their keys. `cells` holds what was written; `whole` what was written to a whole array."""
 
     entries: dict[EntryKey, Entry] = field(default_factory=dict)
     members: dict[tuple[int, int], Form] = field(default_factory=dict)
-    groups: dict[tuple[int, int], tuple[int, Form]] = field(default_factory=dict)
-    multicasts: dict[int, Form] = field(default_factory=dict)
-    sessions: dict[int, Form] = field(default_factory=dict)
+    groups: dict[tuple[int, int], Group] = field(default_factory=dict)
+    multicasts: dict[int, Multicast] = field(default_factory=dict)
+    sessions: dict[int, Session] = field(default_factory=dict)
     cells: dict[tuple[str, int, int], Any] = field(default_factory=dict)
     whole: dict[tuple[str, int], Any] = field(default_factory=dict)
     value_sets: dict[int, frozenset[Form]] = field(default_factory=dict)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import queue
+import shutil
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn, Protocol
 
 import grpc
+import p4rt_bmv2
 from finsy.proto import p4r, p4r_grpc, rpc_status
 
 from oracle.programs import Program
@@ -170,6 +173,42 @@ class Remote:
         self._channel.close()
 
 
+class Bmv2:
+    """simple_switch_grpc of PATH. Each pipeline is loaded into a process of its own, as one that has survived a wrong
+    update may have lost its memory's order."""
+
+    def __init__(self) -> None:
+        program = shutil.which("simple_switch_grpc")
+        if program is None:
+            raise SystemExit("simple_switch_grpc (BMv2) is not on PATH: docs/bmv2.md")
+        self._program = program
+        self._running = contextlib.ExitStack()
+
+    def load(self, program: Program) -> None:
+        self.close()
+        port, self._process = self._running.enter_context(p4rt_bmv2.running(self._program))
+        self._remote = Remote(f"127.0.0.1:{port}")
+        self._running.callback(self._remote.close)
+        self._remote.load(program)
+
+    def write(self, request: p4r.WriteRequest) -> Answer:
+        return self._checked(self._remote.write(request))
+
+    def read(self, queries: Iterable[p4r.Entity]) -> tuple[list[p4r.Entity], Answer]:
+        entities, answer = self._remote.read(queries)
+        return entities, self._checked(answer)
+
+    def _checked(self, answer: Answer) -> Answer:
+        """Says that it crashed where no answer came, once it has ended."""
+        if answer.code != grpc.StatusCode.UNAVAILABLE.value[0]:
+            return answer
+        return replace(answer, message=f"simple_switch_grpc ended with {self._process.wait(WAIT_S)}")
+
+    def close(self) -> None:
+        self._running.close()
+
+
 def opened(name: str) -> Target:
-    """`embedded`, or HOST:PORT."""
-    return Embedded() if name == "embedded" else Remote(name)
+    """`embedded`, `bmv2`, or HOST:PORT."""
+    targets = {"embedded": Embedded, "bmv2": Bmv2}
+    return targets[name]() if name in targets else Remote(name)
