@@ -24,7 +24,7 @@ from softswitch.codegen.compiling import compiler  # noqa: E402
 def code(place: Path, path: str) -> str | dict[Path, str] | None:
     """Of a file of the checkout at `place`, as it is now. None: it doesn't compile. P4: the files that p4c makes of all
     programs which include it, by where they belong."""
-    return {".c": _assembly, ".py": _tree, ".p4": _programs}[Path(path).suffix](place, path)
+    return {".c": _assembly, ".h": _assembly, ".py": _tree, ".p4": _programs}[Path(path).suffix](place, path)
 
 
 def same(one: str | dict[Path, str], other: str | dict[Path, str]) -> bool:
@@ -38,13 +38,24 @@ def same(one: str | dict[Path, str], other: str | dict[Path, str]) -> bool:
 
 def _assembly(place: Path, path: str) -> str | None:
     folder = place / Path(path).parent
-    unit = folder / "engine.c" if folder.parent.name == "virtualnet" else place / path
+    if folder.parent.name == "virtualnet":
+        units = [[folder / "engine.c"]]
+    elif path.endswith(".h"):
+        units = [[one] for one in sorted(folder.glob("*.c"))]
+        if folder.parent.name == "softswitch":  # what programs have of it, which aren't compiled here
+            units.append(["-fkeep-inline-functions", "-x", "c", folder / "pipeline.h"])
+    else:
+        units = [[place / path]]
     flags = [flag for flag in (HOST_FLAGS if folder.parent.name == "hosts" else RUNTIME_FLAGS) if flag[:2] != "-l"]
     includes = [f"-I{place / other}" for other in ("virtualnet/csrc", "hosts/csrc", "softswitch/csrc")]
-    done = subprocess.run(
-        [*compiler(), *flags, *includes, "-g0", "-w", "-S", "-o", "-", unit], capture_output=True, text=True, cwd=place
-    )
-    return done.stdout if done.returncode == 0 else None
+    made = ""
+    for unit in units:
+        command = [*compiler(), *flags, *includes, "-g0", "-w", "-S", "-o", "-", *unit]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=place)
+        if done.returncode:
+            return None
+        made += done.stdout
+    return made
 
 
 def _tree(place: Path, path: str) -> str | None:
