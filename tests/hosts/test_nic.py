@@ -7,7 +7,7 @@ import math
 import random
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hosts.nic import Nic, NicFlow
@@ -118,14 +118,17 @@ def test_a_slow_flow_gets_its_rate_beside_fast_ones() -> None:
     assert share[2] == pytest.approx(4.5e9, rel=0.01)
 
 
-@given(st.lists(st.floats(0.05, 0.3), min_size=2, max_size=5))
+# A flow keeps credit for one packet: it loses nothing while it waits for no longer than its interval. Here that is four
+# frames or more, and it waits for at most one of each other flow.
+@given(st.lists(st.floats(0.05, 0.25), min_size=2, max_size=5))
+@example([0.25, 0.14, 0.14, 0.14, 0.14])
 def test_paced_flows_all_get_their_rates_when_the_line_suffices(shares: list[float]) -> None:
     total = max(1.0, sum(shares))
     flows = [flow(LINE * share / total * 0.98) for share in shares]
     driver = make(*flows)
     driver.run(2000 * FRAME_S)
     for one in flows:
-        assert len(driver.times(one)) >= one.rate_bps * 2000 * FRAME_S / BITS * 0.97 - 2
+        assert len(driver.times(one)) >= one.rate_bps * 2000 * FRAME_S / BITS - 2
 
 
 def test_a_new_rate_holds_from_the_next_frame() -> None:
