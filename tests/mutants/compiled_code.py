@@ -38,6 +38,7 @@ def same(one: str | dict[Path, str], other: str | dict[Path, str]) -> bool:
 
 def _assembly(place: Path, path: str) -> str | None:
     folder = place / Path(path).parent
+    units: list[list[str | Path]]
     if folder.parent.name == "virtualnet":
         units = [[folder / "engine.c"]]
     elif path.endswith(".h"):
