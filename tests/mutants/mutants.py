@@ -22,10 +22,11 @@ import sys
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -44,6 +45,7 @@ from softswitch.codegen.compiling import cache_dir  # noqa: E402
 from topologies.errors import LabError  # noqa: E402
 
 PTF = "ptf-tests/run.py"
+PYTEST = ("-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--ignore-glob=*_live.py", "--tb=no")
 FOLDERS: dict[str, tuple[str, ...]] = {
     "virtualnet/csrc": ("tests/virtualnet", "tests/swarm"),
     "hosts/csrc": ("tests/hosts",),
@@ -109,21 +111,21 @@ def hearing() -> None:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, signals.SIGNALS)
 
 
-def tests(place: Path, path: str, limit_s: float) -> tuple[str, float]:
-    """The first test that fails, "" if none does; how long it took, seconds. Raises LabError if that passes then."""
+def tests(place: Path, path: str, limit_s: float, files: Sequence[str]) -> tuple[str, float]:
+    """The first test that fails, "" if none does; how long it took, seconds. Raises LabError if that passes then.
+
+    PTF's where the folder has it, and `files`, in their order; before all, those that have the name of `path`, which
+    notice most."""
     began = time.monotonic()
     folder, stem = FOLDERS[str(Path(path).parent)], Path(path).stem
-    pytest = ["-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--ignore-glob=*_live.py", "--tb=no"]
     commands = [[PTF]] if PTF in folder else []
-    others = [one for one in folder if one != PTF]
-    # Those that have the file's name notice most.
-    if named := [str(file) for one in others for file in sorted((place / one).glob(f"test_*{stem}*.py"))]:
-        commands.insert(0, [*pytest, *named])
-    commands.append([*pytest, *others])
+    if named := [file for file in files if stem in Path(file).name]:
+        commands.insert(0, [*PYTEST, *named])
+    commands.append([*PYTEST, *(file for file in files if file not in named)])
     for command in commands:
         by = _first_failure([sys.executable, *command], place, limit_s - (time.monotonic() - began))
         took_s = time.monotonic() - began
-        if "::" in by and not _first_failure([sys.executable, *pytest, by], place, limit_s):
+        if "::" in by and not _first_failure([sys.executable, *PYTEST, by], place, limit_s):
             raise LabError(f"{by} fails, and passes when it is tried again")
         if by:
             return by, took_s
@@ -150,12 +152,19 @@ def _first_failure(command: list[str], place: Path, limit_s: float) -> str:
 
 
 @cache
-def baseline_s(place: Path, folder: str) -> float:
-    """How long the folder's tests take without a change. Raises LabError where they fail."""
-    failed, took_s = tests(place, f"{folder}/-", 3600.0)
+def baseline(place: Path, folder: str) -> tuple[float, tuple[str, ...]]:
+    """How long the folder's tests take without a change, and their files, the quickest first. Raises LabError where
+    one fails."""
+    times = place / COMPILED / "times.xml"
+    options = ("-o", "junit_family=xunit1", f"--junitxml={times}")
+    places = [one for one in FOLDERS[folder] if one != PTF]
+    failed, took_s = tests(place, f"{folder}/*", 3600.0, [*options, *places])
     if failed:
         raise LabError(f"{folder}: without any change {failed} fails")
-    return took_s
+    by_file: dict[str, float] = defaultdict(float)
+    for case in ElementTree.parse(times).iter("testcase"):
+        by_file[case.attrib["file"]] += float(case.attrib["time"])
+    return took_s, tuple(sorted(by_file, key=lambda file: by_file[file]))
 
 
 @contextlib.contextmanager
@@ -185,7 +194,8 @@ def attempt(commit: str, path: str, offset: int, old: str, new: str) -> dict[str
     place, change = copy(commit), Change(path, offset, old, new)
     text = (place / path).read_text()
     said = {"file": path, "change": change.said(text)}
-    limit_s = LEAST_S + PATIENCE * baseline_s(place, str(Path(path).parent))
+    took_s, files = baseline(place, str(Path(path).parent))
+    limit_s = LEAST_S + PATIENCE * took_s
     before = unchanged(place, path)
     source = {place / path: change.applied(text)}
     with replaced(source):
@@ -194,7 +204,7 @@ def attempt(commit: str, path: str, offset: int, old: str, new: str) -> dict[str
         return said | {"verdict": "doesn't compile" if after is None else "the same code", "by": ""}
     # Tests take P4 as it is compiled, and C and Python as they stand.
     with replaced(source if isinstance(after, str) else after):
-        by, _ = tests(place, path, limit_s)
+        by, _ = tests(place, path, limit_s, files)
     return said | {"verdict": "noticed" if by else "not noticed", "by": by}
 
 
