@@ -381,6 +381,16 @@ def test_allowed_bits_follow_rates_starts_ends_and_pauses() -> None:
     assert driver.nic.started_bits == pytest.approx(expected, rel=0.03)
 
 
+def test_all_starts_ends_and_pauses_lie_between_two_accounts() -> None:
+    """Of as many flows as memory is taken for at first: under the sanitizers it is seen that it has room for all."""
+    starts = [n * 1e-6 for n in range(1, 65)]
+    driver = make(*(flow(1e8, start, end_s=start + 1e-3) for start in starts))
+    driver.nic.pfc({priority: 976 + priority for priority in range(8)}, 0.0)
+    driver.nic.account(1.0)
+    resumed = (976 + ROCE) * QUANTUM_S
+    assert driver.nic.allowed_bits == pytest.approx(sum(1e8 * (start + 1e-3 - max(start, resumed)) for start in starts))
+
+
 def test_flows_are_allowed_the_line_at_most_and_a_short_last_frame_counts_as_it_is() -> None:
     driver = make(flow(packets=10, last_bits=1000), flow(packets=10))
     driver.run(19 * FRAME_S)

@@ -49,7 +49,12 @@ PYTEST = ("-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--ignore-glob=*
 FOLDERS: dict[str, tuple[str, ...]] = {
     "virtualnet/csrc": ("tests/virtualnet", "tests/swarm"),
     "hosts/csrc": ("tests/hosts",),
-    "hosts/algorithms": ("tests/hosts", "tests/virtualnet/test_virtual_schemes.py", "tests/swarm"),
+    "hosts/algorithms": (
+        "tests/hosts",
+        "tests/experiments/test_parameters.py",
+        "tests/virtualnet/test_virtual_schemes.py",
+        "tests/swarm",
+    ),
     "softswitch/csrc": (PTF, "tests/softswitch_runtime", "tests/p4runtime"),
     "p4src/v1model": (PTF, "tests/np_ecn", "tests/tcd", "tests/virtualnet", "tests/experiments/test_unbiased.py"),
 }
