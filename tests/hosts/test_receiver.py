@@ -5,6 +5,10 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scapy.contrib.roce import BTH
+from scapy.layers.inet import IP, UDP
+from scapy.layers.l2 import Ether
+from scapy.packet import Raw
 
 from hosts import wire
 from hosts.algorithms import NotificationPoint, find_scheme, window_phase
@@ -226,6 +230,24 @@ def test_broken_frames_are_counted_not_believed() -> None:
     bench.loop.frame(good, 1.0)
     assert bench.only.packets == 1
     assert bench.loop.state.bad_frames == 0
+
+
+@pytest.mark.parametrize("padding", range(4))
+@pytest.mark.parametrize("length", range(5))
+def test_padding_alone_is_no_payload(length: int, padding: int) -> None:
+    """To neither reader of frames, that in C and `wire.decode`."""
+    ends = IP(src=wire.format_ip(SENDER[1]), dst=wire.format_ip(HOST[1]), flags="DF")
+    bth = BTH(opcode="UC_SEND_ONLY", dqpn=1, padcount=padding)
+    frame = bytes(Ether() / ends / UDP(dport=wire.ROCE_PORT, chksum=0) / bth / Raw(bytes(length)))
+    bench = Bench()
+    bench.loop.frame(frame, 1.0)
+    if length > padding:
+        assert bench.only.payload_bytes == length - padding
+        assert wire.decode(frame).payload == bytes(length - padding)
+    else:
+        assert bench.loop.state.bad_frames == 1
+        with pytest.raises(wire.WireError, match="without payload"):
+            wire.decode(frame)
 
 
 def test_bytes_payload_and_the_last_packet() -> None:
