@@ -381,6 +381,16 @@ def test_allowed_bits_follow_rates_starts_ends_and_pauses() -> None:
     assert driver.nic.started_bits == pytest.approx(expected, rel=0.03)
 
 
+def test_however_many_flows_end_at_once_each_is_told() -> None:
+    ended: list[tuple[NicFlow, float]] = []
+    nic = Nic(LINE, on_end=lambda one, at_s: ended.append((one, at_s)))
+    flows = [flow(start=1.0, end_s=n * 1e-6) for n in range(1, 301)]
+    for one in flows:
+        nic.add(one, 0.0)
+    nic.advance(1e-3)
+    assert ended == [(one, pytest.approx(n * 1e-6)) for n, one in enumerate(flows, 1)]
+
+
 def test_all_starts_ends_and_pauses_lie_between_two_accounts() -> None:
     """Of as many flows as memory is taken for at first: under the sanitizers it is seen that it has room for all."""
     starts = [n * 1e-6 for n in range(1, 65)]
