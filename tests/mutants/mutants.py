@@ -45,7 +45,10 @@ from softswitch.codegen.compiling import cache_dir  # noqa: E402
 from topologies.errors import LabError  # noqa: E402
 
 PTF = "ptf-tests/run.py"
-PYTEST = ("-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--ignore-glob=*_live.py", "--tb=no")
+PYTEST = (
+    "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--ignore-glob=*_live.py", "--tb=no",
+    "--timeout=120", "--timeout-method=thread",  # a test that hangs, also in C
+)  # fmt: skip
 FOLDERS: dict[str, tuple[str, ...]] = {
     "virtualnet/csrc": ("tests/virtualnet", "tests/swarm"),
     "hosts/csrc": ("tests/hosts",),
