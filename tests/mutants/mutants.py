@@ -47,7 +47,7 @@ from topologies.errors import LabError  # noqa: E402
 PTF = "ptf-tests/run.py"
 PYTEST = (
     "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--ignore-glob=*_live.py", "--tb=no",
-    "--timeout=120", "--timeout-method=thread",  # a test that hangs, also in C
+    "-o", "faulthandler_timeout=120", "-o", "faulthandler_exit_on_timeout=true",  # a hang, in C with Python's lock, too
 )  # fmt: skip
 FOLDERS: dict[str, tuple[str, ...]] = {
     "virtualnet/csrc": ("tests/virtualnet", "tests/swarm"),
