@@ -13,6 +13,10 @@ exception RegisterFailure {
   1: RegisterError code
 }
 
+struct Port {
+  1: i32 port
+}
+
 exception PortFailure {
   1: i32 code
 }
@@ -20,6 +24,7 @@ exception PortFailure {
 service Standard {
   Cell bm_register_read(1: i32 context, 2: string name, 3: i32 index) throws (1: RegisterFailure failure)
   list<Cell> bm_register_read_all(1: i32 context, 2: string name) throws (1: RegisterFailure failure)
+  list<Port> bm_dev_mgr_show_ports() throws (1: PortFailure failure)
   void bm_dev_mgr_add_port(1: string device, 2: i32 port, 3: string capture_file) throws (1: PortFailure failure)
   void bm_dev_mgr_remove_port(1: i32 port) throws (1: PortFailure failure)
 }

@@ -147,10 +147,6 @@ def _set_up(lab: Running, end: Endpoint, up: bool) -> None:
     namespace_pid = lab.record.nodes[end.node].shell.pid
     switch = None if lab.topology.is_host(end.node) else target(lab.record.target)
 
-    def is_up() -> bool:
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
-            return bool(_flags(asking, end.interface) & _UP)
-
     def change() -> None:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
             flags = _flags(asking, end.interface)
@@ -158,8 +154,6 @@ def _set_up(lab: Running, end: Endpoint, up: bool) -> None:
             fcntl.ioctl(asking, _SIOCSIFFLAGS, _REQUEST.pack(end.interface.encode(), wanted))
 
     try:
-        if in_namespace(namespace_pid, is_up) is up:
-            return
         if switch and not up:
             switch.before_down(namespace_pid, end.port)
         in_namespace(namespace_pid, change)

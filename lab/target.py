@@ -85,11 +85,11 @@ class Target(Protocol):
         ...
 
     def before_down(self, namespace_pid: int, port: int) -> None:
-        """A port's interface is about to be set down."""
+        """A port's interface is about to be set down, or is down already."""
         ...
 
     def after_up(self, namespace_pid: int, port: int, interface: str) -> None:
-        """A port's interface was set up again."""
+        """A port's interface is up, again or all the time."""
         ...
 
 
@@ -195,13 +195,15 @@ class Bmv2Target:
         from lab.thrift import Bmv2Thrift
 
         with Bmv2Thrift.connect(namespace_pid, THRIFT_PORT) as thrift:
-            thrift.remove_port(port)
+            if port in thrift.ports():
+                thrift.remove_port(port)
 
     def after_up(self, namespace_pid: int, port: int, interface: str) -> None:
         from lab.thrift import Bmv2Thrift
 
         with Bmv2Thrift.connect(namespace_pid, THRIFT_PORT) as thrift:
-            thrift.add_port(port, interface)
+            if port not in thrift.ports():
+                thrift.add_port(port, interface)
 
 
 def _common(spec: LaunchSpec) -> list[str]:

@@ -79,15 +79,18 @@ class Bmv2Thrift:
     def set_queue_rate(self, port: int, packets_per_second: int) -> None:
         self._set("rate", self._simple_switch.set_egress_queue_rate, port, packets_per_second)
 
+    def ports(self) -> set[int]:
+        return {found.port for found in self._port("reading the ports", self._standard.bm_dev_mgr_show_ports)}
+
     def add_port(self, port: int, interface: str) -> None:
         self._port(f"adding port {port} ({interface})", self._standard.bm_dev_mgr_add_port, interface, port, "")
 
     def remove_port(self, port: int) -> None:
         self._port(f"removing port {port}", self._standard.bm_dev_mgr_remove_port, port)
 
-    def _port(self, what: str, method: Any, *arguments: Any) -> None:
+    def _port(self, what: str, method: Any, *arguments: Any) -> Any:
         try:
-            method(*arguments)
+            return method(*arguments)
         except (TException, OSError) as error:
             raise SwitchError(f"{self._name}: {what} over Thrift failed: {error!r}") from None
 

@@ -58,6 +58,27 @@ def test_a_link_goes_down_and_up_again(dcqcn_lab: Lab, start_flow: StartFlow) ->
     wait_until(lambda: received(dcqcn_lab, number))
 
 
+@pytest.mark.parametrize("dcqcn_lab", ["bmv2"], indirect=True)
+@pytest.mark.parametrize("up", [False, True])
+def test_a_change_that_was_interrupted_is_finished_by_the_next(
+    dcqcn_lab: Lab, start_flow: StartFlow, monkeypatch: pytest.MonkeyPatch, up: bool
+) -> None:
+    """Between BMv2's port and its interface: the port is out, the interface up."""
+
+    def interrupted(*_arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    if up:
+        set_link(dcqcn_lab, "s0", "s1", up=False)
+    with monkeypatch.context() as patch:
+        patch.setattr("lab.target.Bmv2Target.after_up" if up else "lab.links.in_namespace", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            set_link(dcqcn_lab, "s0", "s1", up=up)
+    set_link(dcqcn_lab, "s0", "s1", up=True)
+    number = start_flow(1e9)
+    wait_until(lambda: received(dcqcn_lab, number))
+
+
 @pytest.mark.parametrize("dcqcn_lab", ["softswitch"], indirect=True)  # BMv2 has no gNMI, and says nothing of its links
 def test_what_a_switch_loses_on_a_link_that_is_down_is_counted(dcqcn_lab: Lab, start_flow: StartFlow) -> None:
     number = start_flow(1e9)
