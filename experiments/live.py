@@ -62,7 +62,6 @@ def run_live(plan: Plan, target: str, k: float, logs: Path, progress: RunProgres
         run = _Run(plan, lab, k, progress)
         run.start()
         run.sample()
-        pauses = run.sampler.pauses()
         run.drain()
         left = run.sampler.inside()
         stats = run.read_agents()
@@ -75,7 +74,7 @@ def run_live(plan: Plan, target: str, k: float, logs: Path, progress: RunProgres
     return Recording(
         series=series,
         flows=tuple(_flow_records(plan, stats)),
-        links={name: _link(series, name, plan, pauses[name]) for name in series.entities("pause")},
+        links={name: _link(series, name, plan, run.sampler.pauses[name]) for name in series.entities("pause")},
         ports={
             name: _port(series, name, plan.topology.link_at(*_endpoint(name)).rate_bps)
             for name in series.entities("transmitted_packets")
@@ -243,9 +242,10 @@ def _flow_records(plan: Plan, stats: Mapping[str, AgentStats]) -> list[FlowRecor
 
 
 def _link(series: Series, name: str, plan: Plan, pauses: tuple[int, ...]) -> LinkRecord:
+    pause, resume = (series.get(name, metric)[1] for metric in ("pause", "resume"))
     return LinkRecord(
-        pause=sum(pauses),
-        resume=int(series.get(name, "resume")[1][-1]),
+        pause=int(pause[-1]),
+        resume=int(resume[-1]),
         paused_s=metrics.step_mean(*series.get(name, "xoff"), plan.start_s, plan.duration_s)
         * (plan.duration_s - plan.start_s),
         pause_by_class=pauses,

@@ -49,6 +49,8 @@ class Sampler:
         self, topology: Topology, switches: Mapping[str, SwitchClient], queues: Sequence[Endpoint], clock: Clock
     ) -> None:
         self.series = Series()
+        self.pauses: dict[str, tuple[int, ...]] = {}
+        """PAUSE frames by link and class, of the classes that flows have, at the latest `counters`."""
         self._topology = topology
         self._switches = switches
         self._queues = [(port, queue_registers(switches[port.node].registers())) for port in queues]
@@ -82,25 +84,18 @@ class Sampler:
                 for counter, counts in marks.items():
                     self.series.add(counts[port][0], entity, f"{counter}_packets", counts[port][1])
             for counter, metric in (("pause_sent", "pause"), ("resume_sent", "resume")):
-                of_classes = [self._read(name, counter, number) for number in self._classes]
-                for port, (at, _, _) in of_classes[0].items():
-                    frames = sum(found[port][1] for found in of_classes)
-                    self.series.add(at, self._topology.link_name(name, port), metric, frames)
+                read = {number: self._read(name, counter, number) for number in self._classes}
+                for port, (at, _, _) in read[ROCE_CLASS].items():
+                    link = self._topology.link_name(name, port)
+                    frames = tuple(read[number][port][1] if number in read else 0 for number in range(CLASSES))
+                    self.series.add(at, link, metric, sum(frames))
+                    if metric == "pause":
+                        self.pauses[link] = frames
             before = self._clock.now()
             xoff = switch.read_registers("xoff_sent", list(self._cells[name].values()))
             at = (before + self._clock.now()) / 2
             for port, cell in self._cells[name].items():
                 self.series.add(at, self._topology.link_name(name, port), "xoff", xoff[cell])
-
-    def pauses(self) -> dict[str, tuple[int, ...]]:
-        """PAUSE frames of the classes that flows have, by link, and by class: as far as `counters` counts them."""
-        found = {}
-        for name in self._switches:
-            of_classes = {number: self._read(name, "pause_sent", number) for number in self._classes}
-            for port in self._cells[name]:
-                frames = [of_classes[n][port][1] if n in of_classes else 0 for n in range(CLASSES)]
-                found[self._topology.link_name(name, port)] = tuple(frames)
-        return found
 
     def inside(self) -> dict[str, int]:
         """Cells of INSIDE that aren't 0, of all switches, ports and classes, by name."""
@@ -114,11 +109,11 @@ class Sampler:
 
     def waiting(self) -> int:
         """Packets of the classes that flows have that wait anywhere."""
-        return sum(
-            sum(switch.read_registers("waiting_packets", cells).values())
-            for name, switch in self._switches.items()
-            for cells in [[index(port, number) for port in self._cells[name] for number in self._classes]]
-        )
+        found = 0
+        for name, switch in self._switches.items():
+            cells = [index(port, number) for port in self._cells[name] for number in self._classes]
+            found += sum(switch.read_registers("waiting_packets", cells).values())
+        return found
 
     def _read(self, name: str, counter: str, number: int = ROCE_CLASS) -> dict[int, tuple[float, int, int]]:
         """Of a class, by port: (when, packets, bytes), from the sampler's first reading on."""

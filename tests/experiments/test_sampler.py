@@ -65,7 +65,7 @@ def test_pauses_of_all_classes_of_flows_are_counted_and_what_waits_of_them() -> 
     s0 |= {("pause_sent", index(1, 3)): 2, ("pause_sent", index(1, 5)): 104, ("pause_sent", index(1, 6)): 9}
     s0 |= {("resume_sent", index(1, 5)): 3, ("waiting_packets", index(2, 5)): 7, ("waiting_packets", index(2, 6)): 9}
     sampler.counters()
-    assert sampler.pauses() == {
+    assert sampler.pauses == {
         "s0->h0": (0, 0, 0, 2, 0, 4, 0, 0),
         **dict.fromkeys(("s0->s1", "s1->r0", "s1->s0"), (0,) * 8),
     }
