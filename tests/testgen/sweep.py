@@ -184,13 +184,13 @@ def main() -> int:
         from own import own
 
         return own(args)
-    if args.twins:
-        from twins import twins
-
-        return twins(args)
-    if args.samples is None or args.out is None:
+    if not args.twins and (args.samples is None or args.out is None):
         parser.error("name --samples and --out, or --own, or --twins")
     try:
+        if args.twins:
+            from twins import twins
+
+            return twins(args)
         return samples(args)
     except (SwitchError, TargetError) as error:
         parser.error(str(error))
