@@ -47,7 +47,7 @@ lint: $(VENV)/.ready ## style and types
 	$(BIN)/mypy
 
 unit: root $(VENV)/.ready ## unit and live tests; ARGS are pytest's
-	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder $(ARGS)
+	$(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 ptf: $(VENV)/.ready ## data-plane tests with PTF, on the switch's manual clock, twice; TARGET=bmv2 for the real BMv2
 	@$(MAKE) --no-print-directory -j 2 --output-sync=target ptf-counter ptf-time

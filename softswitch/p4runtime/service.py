@@ -10,6 +10,7 @@ import logging
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import grpc
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
 Request = p4r.SetForwardingPipelineConfigRequest
 API_VERSION: Final = "1.5.0"
 MAX_PACKET_OUT: Final = 9216  # bytes, with its header
-PUMP_WAIT_NS: Final = 200_000_000  # how often the pump looks whether it shall end
+PUMP_WAIT_NS: Final = 200_000_000  # so often the pump looks for a program, and for timers that writes set
 
 log = logging.getLogger(__name__)
 
@@ -80,6 +81,8 @@ class Service(p4r_grpc.P4RuntimeServicer):
             for session in list(self._open):
                 session.close()
         if self._pump.is_alive():
+            with suppress(NativeError):  # the switch stopped, and the pump with it
+                self._native.fence(0)  # wakes it
             self._pump.join()
 
     # ---- unary RPCs ----

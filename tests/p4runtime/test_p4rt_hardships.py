@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import random
 import select
@@ -17,7 +18,9 @@ import pytest
 from finsy.proto import p4r, rpc_code
 from p4rt_client import WAIT_S, Client, RefusedError
 from p4rt_process import COMMAND, Process
-from p4rt_switch import PROGRAMS, Program
+from p4rt_switch import PROGRAMS, Program, running_switch
+
+from softswitch.p4runtime import service
 
 
 @pytest.fixture
@@ -32,6 +35,13 @@ def processes() -> Iterator[Callable[..., Process]]:
     yield start
     for process in started:
         process.end(signal.SIGKILL)
+
+
+@pytest.mark.parametrize("manual", [False, True])
+def test_its_end_waits_for_no_interval(library: ctypes.CDLL, monkeypatch: pytest.MonkeyPatch, *, manual: bool) -> None:
+    monkeypatch.setattr(service, "PUMP_WAIT_NS", 3600 * 10**9)
+    with running_switch(library, manual=manual):
+        pass
 
 
 # A controller of its own process: batches of entries, inserted and deleted without end.
