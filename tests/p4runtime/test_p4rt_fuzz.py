@@ -87,10 +87,11 @@ def test_any_entity_is_carried_out_or_refused(state: Forwarding, program: Progra
     getattr(entity, name).SetInParent()
     data.draw(messages(getattr(entity, name), ids))
     kind = data.draw(st.sampled_from(p4r.Update.Type.values()))
+    undone = data.draw(st.booleans())  # before the update: what is drawn mustn't depend on what earlier ones left
     update = p4r.Update(type=kind, entity=entity)
     with suppress(RpcError):
         undo = state.apply(update)
-        if data.draw(st.booleans()):
+        if undone:
             undo()
     with suppress(RpcError):
         assert all(found.WhichOneof("entity") == name for found in state.read(entity))
