@@ -166,7 +166,7 @@ class Expressions(Places):
     def _exact_unary(self, op: str, operand: Expression, r: Range) -> Value:
         if op == "b2d":
             return Value(f"(uint64_t)({self.condition(operand)})", "u64", r)
-        kind = kind_for(r, self.limbs)
+        kind = kind_for(union(r, self.ranges.of(operand)), self.limbs)  # -(2^63) is an i64, 2^63 isn't
         inner = self._as(operand, kind)
         if kind == "wide":
             return Value(f"sw_wide_{'neg' if op == '-' else 'not'}({inner})", kind, r)
@@ -189,8 +189,8 @@ class Expressions(Places):
             width = self.ranges.of(right)[0]
             bounds = unsigned_range(width) if op == "usat_cast" else signed_range(width)
             return self.clamp(self.exact(left), bounds)
-        kind = kind_for(union(r, self.ranges.of(left)) if op in (">>", "/", "%") else r, self.limbs)
         if op in ("<<", ">>"):
+            kind = kind_for(union(r, self.ranges.of(left)) if op == ">>" else r, self.limbs)
             a = self._as(left, kind)
             count = self.index(right)
             if kind == "wide":
@@ -200,8 +200,9 @@ class Expressions(Places):
             unsigned = "u64" if kind in ("u64", "i64") else "u128"
             shifted = f"sw_shl_{unsigned}({convert(Value(a, kind, r), unsigned, self.limbs)}, {count})"
             return Value(convert(Value(shifted, unsigned, r), kind, self.limbs), kind, r)
+        # One that holds the operands, too: C's signed arithmetic mustn't overflow.
+        kind = kind_for(union(union(self.ranges.of(left), self.ranges.of(right)), r), self.limbs)
         if op in ("/", "%"):
-            kind = kind_for(union(union(self.ranges.of(left), self.ranges.of(right)), r), self.limbs)
             kind = "i128" if kind == "i64" else kind
             a, b = self._as(left, kind), self._as(right, kind)
             if kind == "wide":

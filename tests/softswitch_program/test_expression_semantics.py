@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from bmv2_reference import Field, evaluate
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 from program_driver import SANITIZED, Driver
 from program_json import Builder, assign, field, op, value
@@ -57,6 +57,15 @@ def compound(data: st.SearchStrategy[Json]) -> st.SearchStrategy[Json]:
     )
 
 
+# Results that fit into a C type that an operand doesn't fit into.
+NARROWER = [
+    ("t0", 129, True, op("-", None, value(2**63))), ("t1", 129, True, op("-", None, value(2**127))),
+    ("t2", 129, True, op("-", field("in", "u32"), value(2**63))),
+    ("t3", 129, True, op("-", field("in", "u65"), value(2**127))),
+    ("t4", 129, True, op("+", value(2**63), value(-(2**64)))), ("t5", 129, True, op("*", value(-1), value(2**63))),
+]  # fmt: skip
+
+
 EXPRESSIONS = st.recursive(leaves(), compound, max_leaves=8)
 
 
@@ -71,6 +80,7 @@ def targets(draw: st.DrawFn) -> list[tuple[str, int, bool, Json]]:
 
 
 @SETTINGS
+@example(rows=NARROWER, packets=[0, 2**TOTAL - 1])
 @given(rows=targets(), packets=st.lists(st.integers(0, 2**TOTAL - 1), min_size=3, max_size=6))
 def test_assignments(rows: list[tuple[str, int, bool, Json]], packets: list[int]) -> None:
     """Every target, and comparisons of targets (which see what a signed field really holds), packet by packet."""
