@@ -57,6 +57,8 @@ def compound(data: st.SearchStrategy[Json]) -> st.SearchStrategy[Json]:
     )
 
 
+EXPRESSIONS = st.recursive(leaves(), compound, max_leaves=8)
+
 # Results that fit into a C type that an operand doesn't fit into.
 NARROWER = [
     ("t0", 129, True, op("-", None, value(2**63))), ("t1", 129, True, op("-", None, value(2**127))),
@@ -64,9 +66,6 @@ NARROWER = [
     ("t3", 129, True, op("-", field("in", "u65"), value(2**127))),
     ("t4", 129, True, op("+", value(2**63), value(-(2**64)))), ("t5", 129, True, op("*", value(-1), value(2**63))),
 ]  # fmt: skip
-
-
-EXPRESSIONS = st.recursive(leaves(), compound, max_leaves=8)
 
 
 @st.composite
