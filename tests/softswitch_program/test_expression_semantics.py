@@ -59,13 +59,17 @@ def compound(data: st.SearchStrategy[Json]) -> st.SearchStrategy[Json]:
 
 EXPRESSIONS = st.recursive(leaves(), compound, max_leaves=8)
 
-# Results that fit into a C type that an operand doesn't fit into.
+U1_TOP63, U1_TOP127 = (op("<<", field("in", "u1"), value(n)) for n in (63, 127))
+U8_IS_0 = op("==", field("in", "u8"), value(0))
+# Results that fit into a C type that an operand doesn't fit into. Not constant: compilers compute constants themselves.
 NARROWER = [
-    ("t0", 129, True, op("-", None, value(2**63))), ("t1", 129, True, op("-", None, value(2**127))),
+    ("t0", 129, True, op("-", None, U1_TOP63)),
+    ("t1", 129, True, op("-", None, U1_TOP127)),
     ("t2", 129, True, op("-", field("in", "u32"), value(2**63))),
     ("t3", 129, True, op("-", field("in", "u65"), value(2**127))),
-    ("t4", 129, True, op("+", value(2**63), value(-(2**64)))), ("t5", 129, True, op("*", value(-1), value(2**63))),
-]  # fmt: skip
+    ("t4", 129, True, op("*", value(-1), U1_TOP63)),
+    ("t5", 129, True, op("+", value(2**63), op("?", op("~", None, field("in", "u1")), value(-(2**63) - 1), U8_IS_0))),
+]
 
 
 @st.composite
