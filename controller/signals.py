@@ -50,7 +50,9 @@ def heed_interrupts() -> None:
 @contextlib.contextmanager
 def raising() -> Iterator[None]:
     """While it lasts SIGTERM and SIGHUP raise `Terminated` where they would have killed the process without clean-up,
-    and no signal is lost that comes while Python can't raise: in a destructor, in an import's weak reference.
+    and no signal is lost that comes while Python can't raise: in a destructor, in an import's weak reference. Nor does
+    one pass for a fault that comes while a class is made: up to Python 3.11 what is raised in `__set_name__`, as
+    dataclasses have it, is the cause of a RuntimeError.
 
     Handlers that somebody else set are left alone. Outside the main thread, which alone gets signals, it does nothing.
     """
@@ -63,6 +65,10 @@ def raising() -> Iterator[None]:
                 changed[number] = signal.signal(number, _raise)
     try:
         yield
+    except RuntimeError as error:
+        if isinstance(error.__cause__, (KeyboardInterrupt, Terminated)):
+            raise error.__cause__ from None
+        raise
     finally:
         for number, old in changed.items():
             signal.signal(number, old)

@@ -1,5 +1,5 @@
 """Signals at the worst moment: to a thread that is not the main one, which sleeps, just before it sleeps, in a
-destructor."""
+destructor, as a class is made."""
 
 from __future__ import annotations
 
@@ -47,6 +47,13 @@ class Ending:
 def begin():
     Ending()
 """
+_AS_A_CLASS_IS_MADE = """
+class Field:
+    def __set_name__(self, owner, name):
+        signal.raise_signal(signal.SIGTERM)
+def begin():
+    type("Frame", (), {"quanta": Field()})
+"""
 
 
 @pytest.mark.parametrize("when", [_TO_A_THREAD, _BEFORE], ids=["to a thread", "before"])
@@ -74,10 +81,11 @@ threading.Thread.start = stalled
     assert (done.returncode, done.stderr) == (7, "")
 
 
+@pytest.mark.parametrize("where", [_IN_A_DESTRUCTOR, _AS_A_CLASS_IS_MADE], ids=["a destructor", "a class is made"])
 @pytest.mark.parametrize("number", ["SIGTERM", "SIGINT"])
-def test_a_signal_that_python_cannot_raise_where_it_comes_is_not_lost(number: str) -> None:
-    """As while an import ends: there Python prints "Exception ignored in ..." and goes on."""
+def test_a_signal_that_python_cannot_raise_where_it_comes_is_not_lost(number: str, where: str) -> None:
+    """As while an import ends: there Python prints "Exception ignored in ..." and goes on, or raises a RuntimeError."""
     ends = _ENDS["a network's process"].replace("signals.Terminated", "(signals.Terminated, KeyboardInterrupt)")
-    code = f"import signal, sys\n{_IN_A_DESTRUCTOR.replace('SIGTERM', number)}\n{ends}"
+    code = f"import signal, sys\n{where.replace('SIGTERM', number)}\n{ends}"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=LIMIT_S, check=False)
     assert (done.returncode, done.stderr) == (7, "")
