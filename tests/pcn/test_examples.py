@@ -106,9 +106,12 @@ def network(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
 
 
 def machine(directory: Path) -> Iterator[Machine]:
-    held = "mkdir -p /run/pcn-lab && mount -t tmpfs tmpfs /run/pcn-lab && echo ready && exec sleep infinity"
+    held = "mkdir -p /run/pcn-lab && mount -t tmpfs tmpfs /run/pcn-lab && echo ready && exec cat"
     command = ["unshare", "-m", "--propagation", "private", "sh", "-c", held]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as holder:
+    # Ctrl-C isn't for the holder, as what is up in its namespace has to go down first; it ends with its stdin, too.
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
+    ) as holder:
         try:
             assert holder.stdout is not None
             assert holder.stdout.readline() == "ready\n"
