@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import contextlib
 import functools
 import signal
@@ -32,8 +33,11 @@ def raise_signal(number: int) -> None:
     raise Terminated(number)
 
 
-def _raise(number: int, _frame: FrameType | None) -> None:
-    raise_signal(number)
+def _raise(number: int, frame: FrameType | None) -> None:
+    if _can_raise(frame):
+        raise_signal(number)
+    else:
+        _later(number)
 
 
 def in_main_thread() -> bool:
@@ -50,9 +54,8 @@ def heed_interrupts() -> None:
 @contextlib.contextmanager
 def raising() -> Iterator[None]:
     """While it lasts SIGTERM and SIGHUP raise `Terminated` where they would have killed the process without clean-up,
-    and no signal is lost that comes while Python can't raise: in a destructor, in an import's weak reference. Nor does
-    one pass for a fault that comes while a class is made: up to Python 3.11 what is raised in `__set_name__`, as
-    dataclasses have it, is the cause of a RuntimeError.
+    and no signal is lost that comes while Python can't raise: in a destructor, in an import's weak reference, in
+    `__set_name__` of a class that is made (of what that raises, Python up to 3.11 makes a RuntimeError).
 
     Handlers that somebody else set are left alone. Outside the main thread, which alone gets signals, it does nothing.
     """
@@ -60,15 +63,11 @@ def raising() -> Iterator[None]:
     hook = sys.unraisablehook
     if in_main_thread():
         sys.unraisablehook = functools.partial(_again, hook)
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            if signal.getsignal(number) is signal.SIG_DFL:
+        for number in SIGNALS:
+            if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
                 changed[number] = signal.signal(number, _raise)
     try:
         yield
-    except RuntimeError as error:
-        if isinstance(error.__cause__, (KeyboardInterrupt, Terminated)):
-            raise error.__cause__ from None
-        raise
     finally:
         for number, old in changed.items():
             signal.signal(number, old)
@@ -77,25 +76,36 @@ def raising() -> Iterator[None]:
 
 
 def _again(otherwise: Callable[[sys.UnraisableHookArgs], object], lost: sys.UnraisableHookArgs) -> None:
-    """Sends a signal again whose exception Python has dropped, from a thread: here it would be dropped, too."""
+    """Sends a signal again whose exception Python has dropped."""
     if isinstance(lost.exc_value, Terminated):
-        number = lost.exc_value.number
+        _later(lost.exc_value.number)
     elif lost.exc_type is KeyboardInterrupt:
-        number = signal.SIGINT
+        _later(signal.SIGINT)
     else:
         otherwise(lost)
-        return
-    threading.Thread(target=_send_again, args=(number, threading.main_thread().ident), daemon=True).start()
 
 
-def _send_again(number: int, main: int) -> None:
-    """Once the main thread has left the hook: within it, a second exception would be dropped for good."""
+def _can_raise(frame: FrameType | None) -> bool:
+    """Whether what is raised in a frame gets out of it as it is."""
+    while frame is not None:
+        if frame.f_code is _again.__code__ or frame.f_code.co_name == "__set_name__":
+            return False
+        frame = frame.f_back
+    return True
+
+
+def _later(number: int) -> None:
+    """Sends a signal again once the main thread can raise it: from another thread, as this one has to go on. Not by
+    `Thread.start`, where a second signal would wait for a lock that the first one's handler has."""
+    _thread.start_new_thread(_send_again, (number,))
+
+
+def _send_again(number: int) -> None:
+    main = threading.main_thread().ident
+    assert main is not None  # it runs
     while True:
         time.sleep(_AGAIN_S)
-        frame = sys._current_frames().get(main)
-        while frame is not None and frame.f_code is not _again.__code__:
-            frame = frame.f_back
-        if frame is None:
+        if _can_raise(sys._current_frames().get(main)):
             signal.pthread_kill(main, number)
             return
 

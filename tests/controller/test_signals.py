@@ -52,7 +52,10 @@ class Field:
     def __set_name__(self, owner, name):
         signal.raise_signal(signal.SIGTERM)
 def begin():
-    type("Frame", (), {"quanta": Field()})
+    try:
+        type("Frame", (), {"quanta": Field()})
+    except Exception:
+        pass
 """
 
 
@@ -68,12 +71,12 @@ def test_a_signal_ends_a_wait(what: str, when: str) -> None:
 def test_a_signal_is_not_lost_where_the_machine_stalls_while_it_is_sent_again(number: str) -> None:
     """Python raises nothing out of the hook that is told of a dropped exception, either."""
     stalls = """
-import threading, time
-start = threading.Thread.start
-def stalled(thread):
-    start(thread)
+import _thread, time
+start = _thread.start_new_thread
+def stalled(*arguments):
+    start(*arguments)
     time.sleep(0.3)
-threading.Thread.start = stalled
+_thread.start_new_thread = stalled
 """
     ends = _ENDS["a network's process"].replace("signals.Terminated", "(signals.Terminated, KeyboardInterrupt)")
     code = f"import signal, sys\n{stalls}{_IN_A_DESTRUCTOR.replace('SIGTERM', number)}\n{ends}"
@@ -84,7 +87,8 @@ threading.Thread.start = stalled
 @pytest.mark.parametrize("where", [_IN_A_DESTRUCTOR, _AS_A_CLASS_IS_MADE], ids=["a destructor", "a class is made"])
 @pytest.mark.parametrize("number", ["SIGTERM", "SIGINT"])
 def test_a_signal_that_python_cannot_raise_where_it_comes_is_not_lost(number: str, where: str) -> None:
-    """As while an import ends: there Python prints "Exception ignored in ..." and goes on, or raises a RuntimeError."""
+    """As while an import ends: there Python prints "Exception ignored in ..." and goes on, or raises a RuntimeError.
+    No block that catches every Exception takes it for a fault."""
     ends = _ENDS["a network's process"].replace("signals.Terminated", "(signals.Terminated, KeyboardInterrupt)")
     code = f"import signal, sys\n{where.replace('SIGTERM', number)}\n{ends}"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=LIMIT_S, check=False)
