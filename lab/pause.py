@@ -11,6 +11,7 @@ program that is killed leaves the port paused no longer than its last frame says
 from __future__ import annotations
 
 import contextlib
+import errno
 import math
 import select
 import socket
@@ -27,6 +28,8 @@ from topologies.model import Endpoint
 
 # Their source: nobody else's, so that a capture tells them from the neighbour's own frames.
 SOURCE_MAC = bytes.fromhex("0650434e0000")
+# Of an interface that is down, or has no carrier, where the frame meets no queueing discipline.
+_LINK_DOWN = (errno.ENETDOWN, errno.ENOBUFS)
 _PACKET_QDISC_BYPASS, _PACKET_IGNORE_OUTGOING = 20, 23
 _SOL_PACKET = 263
 
@@ -66,7 +69,7 @@ def pause(
     end = endpoint(lab.topology, node, port)
     dilation = lab.record.dilation
     quantum_s = wire.QUANTUM_BITS / lab.topology.link_at(end.node, end.port).rate_bps
-    with _neighbour(lab, end) as neighbour, _arriving(lab, end) as arriving:
+    with _link_down_is_named(end), _neighbour(lab, end) as neighbour, _arriving(lab, end) as arriving:
         left_s = math.inf if duration_s is None else duration_s
         frames, resumed, began, until = 0, False, math.nan, math.nan
         try:
@@ -91,7 +94,7 @@ def resume(lab: Running, node: str, port: int | None = None, *, traffic_class: i
     """
     _check_class(traffic_class)
     end = endpoint(lab.topology, node, port)
-    with _neighbour(lab, end) as neighbour:
+    with _link_down_is_named(end), _neighbour(lab, end) as neighbour:
         neighbour.send(_frame(traffic_class, 0))
     return str(end)
 
@@ -109,6 +112,18 @@ def _check_class(traffic_class: int) -> None:
 
 def _frame(traffic_class: int, quanta: int) -> bytes:
     return wire.encode_pfc(wire.PfcFrame(SOURCE_MAC, {traffic_class: quanta}))
+
+
+@contextlib.contextmanager
+def _link_down_is_named(end: Endpoint) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _LINK_DOWN:
+            raise
+        raise PauseError(
+            f"{end}: its link is down: no PAUSE or RESUME arrives; a PAUSE that came before ends by itself"
+        ) from None
 
 
 @contextlib.contextmanager

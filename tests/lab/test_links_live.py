@@ -6,16 +6,19 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from waiting import LIMIT_S, wait_until
 
 from controller import ports
+from controller.constants import index
 from controller.errors import UnknownNameError
 from hosts.stats import ReceivedFlow
 from lab.lab import Lab
 from lab.links import LinkState, links, set_link
 from lab.observe import Observer
+from lab.pause import PauseError, pause, resume
 from topologies.model import TopologyError
 
 pytestmark = [pytest.mark.root, pytest.mark.long]
@@ -113,6 +116,30 @@ def read(lab: Lab) -> ports.PortCounts:
     found = ports.read(lab.switches["s0"])
     assert found is not None
     return found[2]
+
+
+@pytest.mark.parametrize(("node", "port"), [("s1", 2), ("s0", 1), ("h0", 0)])
+def test_a_port_whose_link_is_down_can_t_be_paused(dcqcn_lab: Lab, node: str, port: int) -> None:
+    peer = dcqcn_lab.topology.peer(node, port)
+    set_link(dcqcn_lab, f"{node}:{port}", peer.node, up=False)
+    for send in (pause, resume):
+        with pytest.raises(PauseError, match=f"^{node}:{port}: its link is down"):
+            send(dcqcn_lab, node, port)
+    done = pcn(dcqcn_lab, "pause", node, str(port), "--for", "1ms")
+    assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
+    assert done.stderr.startswith(f"pcn: {node}:{port}: its link is down")
+
+
+def test_a_pause_ends_when_its_link_goes_down(dcqcn_lab: Lab) -> None:
+    received = dcqcn_lab.switches["s1"].read_counter("pause_received", index(2)).packets
+    with ThreadPoolExecutor(1) as threads:
+        paused = threads.submit(pause, dcqcn_lab, "s1", 2)
+        wait_until(
+            lambda: dcqcn_lab.switches["s1"].read_counter("pause_received", index(2)).packets > received, "a PAUSE"
+        )
+        set_link(dcqcn_lab, "s0", "s1", up=False)
+        with pytest.raises(PauseError, match=r"^s1:2: its link is down"):
+            paused.result(LIMIT_S)
 
 
 def test_a_host_s_flows_wait_while_its_link_is_down(dcqcn_lab: Lab, start_flow: StartFlow) -> None:
