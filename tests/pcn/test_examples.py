@@ -210,6 +210,7 @@ MAKE = [line for line in OTHERS if line.startswith("make ")]
 MININET = [line for line in OTHERS if line.startswith("mn ")]
 JUDGES = [line for line in OTHERS if line.startswith("python tests/")]
 SHORTER = {
+    r"live.py --seeds 1:\d+": "live.py --seeds 6:6",
     r"1:\d+": "1:3",
     r"--updates \d+": "--updates 300 --program bench",
     r"--target \S+": "--target embedded --updates 100",
@@ -229,6 +230,7 @@ def test_mininet_s_own_command(empty: Machine, tmp_path: Path, line: str) -> Non
     assert "Starting CLI" in empty.run(f"cd {tmp_path} && {' '.join(OWN_PIDS)} {line}")
 
 
+@pytest.mark.root
 @pytest.mark.parametrize("line", JUDGES)
 def test_judges_of_trust_md_for_a_moment(line: str, tmp_path: Path) -> None:
     """They take hours: here, that they go."""

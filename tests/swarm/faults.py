@@ -1,28 +1,70 @@
-"""Faults of a network in virtual time, by name, as scenarios have them."""
+"""Faults of a network, by name, as scenarios have them: those of its entries, and those of one in virtual time."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, Protocol
 
-from controller.configure import SwitchPlan, clone_sessions, entries, plan
+from controller.configure import SwitchPlan, Writable, clone_sessions, entries, plan
 from controller.routes import group_entry, route_entry
 from controller.switch import CloneSession, TableEntry
 from virtualnet import VirtualNetwork
 
 
-class Faults:
-    """What can happen to a network. What has been there: `delays_pause`, a fault by which senders may exceed their
-    headroom; `forgets`, a switch without its entries."""
+class Programmed(Writable, Protocol):
+    def delete(self, entries: Iterable[TableEntry | CloneSession]) -> None: ...
 
-    def __init__(self, network: VirtualNetwork) -> None:
-        self._network = network
-        self._plans: dict[str, SwitchPlan] = {}
+
+class EntryFaults:
+    """A switch loses its entries, and has them again. `forgets`: that has been there."""
+
+    def __init__(self, switches: Mapping[str, Programmed]) -> None:
+        self._switches = switches
         self._gone: dict[str, list[TableEntry | CloneSession]] = {}
-        self.delays_pause = self.forgets = False
+        self.forgets = False
+
+    def plan(self, name: str) -> SwitchPlan:
+        """What the switch is programmed with."""
+        raise NotImplementedError
 
     def happen(self, what: str, arguments: Iterable[Any]) -> None:
         getattr(self, what)(*arguments)
+
+    def forget_routes(self, name: str) -> None:
+        self._forget(name, [*map(group_entry, self.plan(name).groups), *map(route_entry, self.plan(name).routes)])
+
+    def forget_all(self, name: str) -> None:
+        self._forget(name, [*clone_sessions(self.plan(name)), *entries(self.plan(name))])
+
+    def restore(self, name: str) -> None:
+        self._switches[name].insert(self._gone.pop(name, []))
+
+    def restore_all(self) -> None:
+        for name in list(self._gone):
+            self.restore(name)
+
+    def _forget(self, name: str, what: list[TableEntry | CloneSession]) -> None:
+        """Those that refer to others go first."""
+        self.restore(name)
+        self.forgets = True
+        self._gone[name] = what
+        self._switches[name].delete(reversed(what))
+
+
+class Faults(EntryFaults):
+    """What can happen to a network in virtual time. `delays_pause`: a fault was there by which senders may exceed their
+    headroom."""
+
+    def __init__(self, network: VirtualNetwork) -> None:
+        super().__init__(network.switches)
+        self._network = network
+        self._plans: dict[str, SwitchPlan] = {}
+        self.delays_pause = False
+
+    def plan(self, name: str) -> SwitchPlan:
+        if name not in self._plans:
+            self._plans[name] = plan(self._network.topology, name, 1.0, self._network.scheme)
+        return self._plans[name]
 
     def end(self) -> None:
         """All is whole again."""
@@ -31,8 +73,7 @@ class Faults:
             for end in (link.a, link.b):
                 for frames in ("flow control", "notifications", "data"):
                     self._network.disturb(end.node, end.port, frames)  # type: ignore[arg-type]
-        for name in list(self._gone):
-            self.restore(name)
+        self.restore_all()
 
     def link_down(self, node: str, port: int) -> None:
         self.delays_pause = True  # a PAUSE can't leave
@@ -51,27 +92,6 @@ class Faults:
         self.delays_pause |= frames == "flow control" and lose + late > 0
         self._network.disturb(node, port, frames, lose=lose, repeat=repeat, late=late, late_s=late_s)
 
-    def forget_routes(self, name: str) -> None:
-        self._forget(name, [*map(group_entry, self._plan(name).groups), *map(route_entry, self._plan(name).routes)])
-
-    def forget_all(self, name: str) -> None:
-        self._forget(name, [*clone_sessions(self._plan(name)), *entries(self._plan(name))])
-
-    def restore(self, name: str) -> None:
-        self._network.switches[name].insert(self._gone.pop(name, []))
-
     def stop_flow(self, number: int) -> None:
         if number in self._network.flows:
             self._network.stop_flow(number)
-
-    def _plan(self, name: str) -> SwitchPlan:
-        if name not in self._plans:
-            self._plans[name] = plan(self._network.topology, name, 1.0, self._network.scheme)
-        return self._plans[name]
-
-    def _forget(self, name: str, what: list[TableEntry | CloneSession]) -> None:
-        """Those that refer to others go first."""
-        self.restore(name)
-        self.forgets = True
-        self._gone[name] = what
-        self._network.switches[name].delete(reversed(what))

@@ -87,7 +87,7 @@ def test_a_link_that_stays_down_is_noticed(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_losses_that_no_fault_explains_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     def forget(self: Faults, name: str, what: list[Any]) -> None:
-        self._network.switches[name].delete(reversed(what))
+        self._switches[name].delete(reversed(what))
         self._gone[name] = what
 
     monkeypatch.setattr(Faults, "_forget", forget)

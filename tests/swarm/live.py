@@ -1,0 +1,403 @@
+"""Faults on Mininet by the dozen: scenarios drawn from seeds, in real time, on networks of embedded switches. As root.
+
+    live.py --seeds 1:24    some seven seconds each
+    live.py --seed 7        that scenario in words, and its violations
+
+Links go down, ports are paused, thresholds change, entries are removed and written again, switches and hosts stand
+still, foreign controllers come and go, flows start and stop. What holds of each: every packet, PAUSE, RESUME and CNP
+has come, or a switch or a host counts it as lost; when all has left, everything that counts what is inside is at 0;
+packets sent afterwards arrive; no agent met a bad frame; once the network is down, no process, interface or file of it
+is there.
+
+Exit code 1: there are violations. A line for each has the command that plays its scenario again, in which the same
+faults meet other packets.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import random
+import signal
+import socket
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [path for path in (str(HERE), str(HERE.parents[1])) if path not in sys.path]
+
+from faults import EntryFaults  # noqa: E402
+from play import INSIDE  # noqa: E402
+from scenario import CREDITS_ALONE, Fault  # noqa: E402
+from swarm import span  # noqa: E402
+
+from controller import ports, settings, signals  # noqa: E402
+from controller.configure import SwitchPlan  # noqa: E402
+from controller.switch import SwitchClient  # noqa: E402
+from experiments.progress import ConsoleProgress  # noqa: E402
+from experiments.terminal import stdout  # noqa: E402
+from hosts.algorithms.found import schemes  # noqa: E402
+from lab import control_frames, flows  # noqa: E402
+from lab import record as records  # noqa: E402
+from lab.lab import Lab  # noqa: E402
+from lab.links import set_link  # noqa: E402
+from lab.pause import PauseError, pause  # noqa: E402
+from topologies.compact import compact  # noqa: E402
+from topologies.dumbbell import dumbbell  # noqa: E402
+from topologies.model import Topology  # noqa: E402
+from topologies.parking_lot import parking_lot  # noqa: E402
+from topologies.star import star  # noqa: E402
+
+FAULTS_S, STOP_S = 2.0, 2.5
+"""Real: faults begin and end within the first, then all flows stop."""
+QUIET_S = PROBE_S = 60.0
+"""Real: what is inside has left by then, and what was sent afterwards has come, on any machine."""
+LOST_AS_IT_GOES = 64
+"""Frames that a link which goes down may lose without a word: what a sender had just given to the kernel, of either
+end (hosts/csrc/loop.c sends 32 at once)."""
+PROBE_PACKETS = 3
+
+
+@dataclass(frozen=True)
+class Flow:
+    start_s: float
+    src: str
+    dst: str
+    size_bytes: int | None
+    rate_bps: float | None
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """Times are real, seconds since the network was up."""
+
+    seed: int
+    topology: Topology
+    scheme: str
+    dilation: float
+    flows: tuple[Flow, ...]
+    faults: tuple[Fault, ...]
+
+    def __str__(self) -> str:
+        first = f"seed {self.seed}: {self.topology.name} {dict(self.topology.parameters)}, {self.scheme}"
+        return "\n".join([f"{first}, k = {self.dilation:g}", *map(str, self.flows), *map(str, self.faults)])
+
+
+@dataclass
+class Found:
+    """How a scenario ended. `missing`: data packets that were sent and haven't come; `missing_control`: PAUSEs, RESUMEs
+    and CNPs. `counted`: frames that switches and hosts say were lost. `inside`: registers that aren't at 0. `silent`:
+    probes that haven't come. `left`: what of the network is there once it is down."""
+
+    missing: int = 0
+    missing_control: int = 0
+    counted: int = 0
+    links_went_down: int = 0
+    inside: dict[str, dict[int, int]] = field(default_factory=dict)
+    silent: list[str] = field(default_factory=list)
+    bad_frames: int = 0
+    left: list[str] = field(default_factory=list)
+
+
+def draw(seed: int) -> Scenario:
+    """The same one for the same seed, everywhere."""
+    rng = random.Random(seed)
+    topology = rng.choice(
+        (
+            lambda: star(rng.randint(2, 4)),
+            lambda: compact(senders=rng.randint(2, 4)),
+            lambda: dumbbell(pairs=rng.randint(1, 3)),
+            parking_lot,
+        )
+    )()
+    hosts = [host.name for host in topology.hosts]
+    sink = rng.choice(hosts)
+    drawn = []
+    for _ in range(rng.randint(2, 5)):
+        dst = sink if rng.random() < 0.6 else rng.choice(hosts)
+        drawn.append(
+            Flow(
+                rng.choice((0.0, rng.random() * FAULTS_S)),
+                rng.choice([host for host in hosts if host != dst]),
+                dst,
+                rng.choice((None, None, rng.randint(1, 1_000_000))),
+                rng.choice((None, None, rng.uniform(0.1, 1) * 10e9)),
+            )
+        )
+    faults = sorted(_faults(rng, topology), key=lambda fault: fault.time_s)
+    scheme = rng.choice(sorted(set(schemes) - set(CREDITS_ALONE)))
+    return Scenario(seed, topology, scheme, rng.choice((500.0, 1000.0)), tuple(drawn), tuple(faults))
+
+
+def _faults(rng: random.Random, topology: Topology) -> Iterator[Fault]:
+    ends = [(end.node, end.port) for link in topology.links for end in (link.a, link.b)]
+    switches = [switch.name for switch in topology.switches]
+    nodes = [*switches, *(host.name for host in topology.hosts)]
+    for _ in range(rng.randint(2, 8)):
+        begin_s, over_s = sorted(rng.random() * FAULTS_S for _ in range(2))
+        switch = rng.choice(switches)
+        what = rng.choice(("link", "pause", "thresholds", "forget_routes", "forget_all", "stall", "controller", "stop"))
+        if what == "link":
+            end = rng.choice(ends)
+            yield Fault(begin_s, "link_down", end)
+            yield Fault(over_s, "link_up", end)
+        elif what == "pause":
+            yield Fault(begin_s, "pause", (*rng.choice(ends), over_s - begin_s))
+        elif what == "thresholds":
+            yield Fault(begin_s, "thresholds", (switch, rng.choice((0.1, 0.5, 2.0))))
+            yield Fault(over_s, "thresholds", (switch, 1.0))
+        elif what in ("forget_routes", "forget_all"):
+            yield Fault(begin_s, what, (switch,))
+            yield Fault(over_s, "restore", (switch,))
+        elif what == "stall":
+            yield Fault(begin_s, "stall", (rng.choice(nodes), (over_s - begin_s) / 4))
+        elif what == "controller":
+            yield Fault(begin_s, "controller", (switch, rng.randint(1, 1000)))
+        else:
+            yield Fault(begin_s, "stop_flow", (rng.randrange(5),))
+
+
+class LiveFaults(EntryFaults):
+    """What can happen to a network on Mininet."""
+
+    def __init__(self, lab: Lab) -> None:
+        super().__init__(lab.switches)
+        self._lab = lab
+        self._before = {name: settings.read(client) for name, client in lab.switches.items()}
+        self._threads = ThreadPoolExecutor()
+        self._pauses: list[Future[None]] = []
+        self._down: dict[tuple[str, str], None] = {}
+        self.numbers: list[int] = []
+        self.links_went_down = 0
+
+    def plan(self, name: str) -> SwitchPlan:
+        return self._lab.plans[name]
+
+    def end(self) -> None:
+        """All is whole again."""
+        for one, other in list(self._down):
+            self._up(one, other)
+        for made in self._pauses:
+            made.result()
+        self.restore_all()
+        for name in self._lab.switches:
+            self.thresholds(name, 1.0)
+
+    def start_flow(self, flow: Flow) -> None:
+        self.numbers += flows.start(
+            self._lab.topology,
+            self._lab.agents,
+            flow.src,
+            flow.dst,
+            size_bytes=flow.size_bytes,
+            rate_bps=flow.rate_bps,
+        )
+
+    def stop_flow(self, number: int) -> None:
+        if number < len(self.numbers):
+            flows.stop(self._lab.agents, [self.numbers[number]])
+
+    def link_down(self, node: str, port: int) -> None:
+        peer = self._lab.topology.peer(node, port)
+        self._down[f"{node}:{port}", f"{peer.node}:{peer.port}"] = None
+        self.links_went_down += 1
+        set_link(self._lab, f"{node}:{port}", f"{peer.node}:{peer.port}", up=False)
+
+    def link_up(self, node: str, port: int) -> None:
+        peer = self._lab.topology.peer(node, port)
+        self._up(f"{node}:{port}", f"{peer.node}:{peer.port}")
+
+    def _up(self, one: str, other: str) -> None:
+        set_link(self._lab, one, other, up=True)
+        self._down.pop((one, other), None)
+
+    def pause(self, node: str, port: int, real_s: float) -> None:
+        self._pauses.append(self._threads.submit(self._pause, node, port, real_s))
+
+    def _pause(self, node: str, port: int, real_s: float) -> None:
+        """Where links go down, it may end early, or not begin."""
+        try:
+            pause(self._lab, node, port, duration_s=max(real_s, 0.01) / self._lab.record.dilation)
+        except PauseError:
+            if not self.links_went_down:
+                raise
+
+    def thresholds(self, name: str, factor: float) -> None:
+        """Of PFC, at each port that has an entry of it now."""
+        client = self._lab.switches[name]
+        for port in settings.read(client):
+            was = self._before[name][port]
+            if "xoff" in was:
+                settings.change(client, {one: round(was[one] * factor) for one in ("xoff", "xon")}, [port])
+
+    def stall(self, node: str, real_s: float) -> None:
+        process = self._lab.record.nodes[node].process
+        assert process is not None
+        os.kill(process.pid, signal.SIGSTOP)
+        try:
+            time.sleep(real_s)
+        finally:
+            os.kill(process.pid, signal.SIGCONT)
+
+    def controller(self, name: str, higher: int) -> None:
+        """Another one with a higher election id writes all routes again, and goes without a word."""
+        device_id = self._lab.topology.switch(name).device_id
+        with SwitchClient.connect("foreign", self._lab.record.nodes[name].control, device_id) as foreign:
+            foreign.become_primary(self._lab.switches[name].election_id + higher)
+            foreign.modify(entry for entry in foreign.read_table("ipv4_lpm") if not entry.is_default_action)
+
+
+def play(scenario: Scenario) -> Found:
+    """Raises LabError where the network doesn't come up or is no longer there, AgentError where an agent isn't."""
+    name = f"swarm{os.getpid()}-{scenario.seed}"
+    before = _interfaces()
+    with tempfile.TemporaryDirectory(prefix="pcn-swarm-") as folder:
+        with Lab(
+            scenario.topology, log_dir=Path(folder), name=name, dilation=scenario.dilation, scheme=scenario.scheme
+        ) as lab:
+            record, faults = lab.record, LiveFaults(lab)
+            _happen(scenario, faults)
+            found = _at_the_end(lab)
+            found.links_went_down = faults.links_went_down
+        found.left += [f"process {one.pid}" for one in record.processes() if one.alive()]
+        found.left += [f"interface {one}" for one in sorted(_interfaces() - before)]
+        found.left += [str(path) for path in [records.directory(name)] if path.exists()]
+    return found
+
+
+def _interfaces() -> set[str]:
+    return {name for _, name in socket.if_nameindex()}
+
+
+def _happen(scenario: Scenario, faults: LiveFaults) -> None:
+    events = [(flow.start_s, partial(faults.start_flow, flow)) for flow in scenario.flows]
+    events += [(fault.time_s, partial(faults.happen, fault.what, fault.arguments)) for fault in scenario.faults]
+    began = time.monotonic()
+    for time_s, event in sorted(events, key=lambda one: one[0]):
+        time.sleep(max(0.0, began + time_s - time.monotonic()))
+        event()
+    faults.end()
+    time.sleep(max(0.0, began + STOP_S - time.monotonic()))
+
+
+def _at_the_end(lab: Lab) -> Found:
+    found = Found()
+    flows.stop(lab.agents)
+    found.inside = _until_quiet(lab)
+    stats = flows.ask(lab.agents)
+    found.missing = sum(flow.missing for flow in flows.flows(lab.topology, stats))
+    found.missing_control = sum(one.lost for one in control_frames.lost(lab))
+    found.silent = _probe(lab)
+    found.counted = _counted(lab)
+    found.bad_frames = sum(one.bad_frames for one in stats.values())
+    return found
+
+
+def _until_quiet(lab: Lab) -> dict[str, dict[int, int]]:
+    """Until nothing is inside any more and nothing arrives, or for too long; what the registers then count."""
+    limit, before = time.monotonic() + QUIET_S, -1
+    while True:
+        arrived = sum(flow.packets for agent in lab.agents.values() for flow in agent.stats().received)
+        inside = {
+            f"{name}: {register}": cells
+            for name, client in lab.switches.items()
+            for register in sorted(set(INSIDE) & set(client.registers()))
+            if (cells := {i: value for i, value in client.read_registers(register).items() if value})
+        }
+        if (not inside and arrived == before) or time.monotonic() > limit:
+            return inside
+        before = arrived
+        time.sleep(0.2)
+
+
+def _counted(lab: Lab) -> int:
+    lost = sum(agent.stats().socket_drops for agent in lab.agents.values())
+    for client in lab.switches.values():
+        lost += sum(one.in_discards + one.out_discards for one in (ports.read(client) or {}).values())
+        lost += sum(one.packets for one in client.read_counters("dropped").values())
+    return lost
+
+
+def _probe(lab: Lab) -> list[str]:
+    """A few packets from each host to the next one."""
+    names = [host.name for host in lab.topology.hosts]
+    sent = {}
+    for src, dst in zip(names, [*names[1:], names[0]], strict=True):
+        (number,) = flows.start(lab.topology, lab.agents, src, dst, size_bytes=PROBE_PACKETS * 1000)
+        sent[number] = f"{src} to {dst}"
+    limit = time.monotonic() + PROBE_S
+    while True:
+        now = flows.flows(lab.topology, flows.ask(lab.agents))
+        silent = [sent[flow.id] for flow in now if flow.id in sent and (flow.fct_s is None or flow.missing)]
+        if not silent or time.monotonic() > limit:
+            return silent
+        time.sleep(0.05)
+
+
+def violations(found: Found) -> Iterator[str]:
+    missing = found.missing + found.missing_control
+    explained = found.counted + LOST_AS_IT_GOES * found.links_went_down
+    if missing > explained:
+        yield (
+            f"{found.missing} data packets and {found.missing_control} PAUSEs, RESUMEs and CNPs are lost, "
+            f"{found.counted} are counted, {found.links_went_down} links went down"
+        )
+    for register, cells in found.inside.items():
+        yield f"{register} counts what isn't there: {cells}"
+    for one in found.silent:
+        yield f"{one}, afterwards: {PROBE_PACKETS} packets don't arrive"
+    if found.bad_frames:
+        yield f"{found.bad_frames} bad frames"
+    for one in found.left:
+        yield f"once the network is down, there is {one}"
+
+
+def judged(scenario: Scenario) -> tuple[tuple[str, ...], Found]:
+    """A scenario's violations, and what was found. Whatever ends it is one."""
+    try:
+        found = play(scenario)
+    except Exception as error:
+        return (f"{type(error).__name__}: {error}",), Found()
+    return tuple(violations(found)), found
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seed", type=int, help="this one alone, in words")
+    parser.add_argument("--seeds", type=span, default="1:24", metavar="FROM:TO")
+    arguments = parser.parse_args()
+    if os.geteuid() != 0:
+        parser.error("needs root, for network namespaces and veth pairs")
+    first, last = arguments.seeds if arguments.seed is None else (arguments.seed, arguments.seed)
+    signals.heed_interrupts()
+    logging.getLogger("controller.arbitration").setLevel(logging.ERROR)  # it says that a foreign controller has gone
+    lost, wrong = 0, 0
+    try:
+        with signals.raising(), ConsoleProgress(stdout()) as progress:
+            progress.stage(f"faults on Mininet: seeds {first} to {last}")
+            for seed in range(first, last + 1):
+                scenario = draw(seed)
+                if arguments.seed is not None:
+                    print(scenario)
+                texts, found = judged(scenario)
+                for text in texts:
+                    print(f"python tests/swarm/live.py --seed {seed}  # {scenario.scheme}: {text}", flush=True)
+                lost += found.missing + found.missing_control
+                wrong += len(texts)
+                progress.advance((seed - first + 1) / (last - first + 1), f"seed {seed}: {lost:,} frames lost so far")
+    except (KeyboardInterrupt, signals.Terminated):
+        print("live: interrupted", file=sys.stderr)
+        return 130
+    print(f"{last - first + 1} scenarios on Mininet, {lost:,} frames lost by faults. {wrong} violations.")
+    return wrong > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
