@@ -1,9 +1,13 @@
-"""What READMEs and docs/ print to be typed: commands, Python, and commands in running text."""
+"""What READMEs, docs/ and the help of commands print to be typed: commands, Python, and commands in running text."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
+
+import click
+
+from pcn import cli
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PAGES = (ROOT / "README.md", ROOT / "softswitch" / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
@@ -68,3 +72,38 @@ def inline(program: str) -> list[str]:
         for code in re.findall(rf"`(?:\.venv/bin/)?({program} [^`]+)`", page.read_text())
     )
     return sorted(set(found))
+
+
+def helps() -> dict[str, list[str]]:
+    """Examples of each command's help, by the command."""
+    found: dict[str, list[str]] = {}
+
+    def collect(words: str, command: click.Command) -> None:
+        context = click.Context(command, info_name=words)
+        if isinstance(command, click.Group):
+            for name in command.list_commands(context):
+                sub = command.get_command(context, name)
+                assert sub is not None
+                collect(f"{words} {name}", sub)
+        # A comment follows after two spaces.
+        lines = [line.strip() for line in (command.help or "").split("Examples:")[-1].splitlines()]
+        found[words] = [re.split(r" {2,}", line)[0] for line in lines if re.match(r"(pcn|echo) ", line)]
+
+    collect("pcn", cli.pcn)
+    return found
+
+
+PRINTED = commands()
+"""Of pages, with other programs' lines."""
+OURS = {
+    name: lines
+    for name, all_lines in PRINTED.items()
+    if (lines := [line for line in all_lines if re.match(r"pcn |echo .*\| pcn ", line)])
+}
+HELPS = helps()
+LINES = [*HELPS.items(), *OURS.items()]
+"""All that begin with pcn, by the command or the page that prints them."""
+LIFE = re.compile(r"pcn (up|down|run|figure|sweep)\b")
+"""They need no network that is up."""
+LAB = re.compile(r"pcn (deploy|host)\b")
+"""They need a lab's switch or NIC."""

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from test_examples import LAB, LINES, Machine
+from machine import Machine, machine
 
-from examples import ROOT
+from examples import LAB, LINES, ROOT
 
 pytestmark = pytest.mark.root
 SWITCH = "192.0.2.10"
@@ -23,32 +23,24 @@ PREPARE = (
     "ip addr add 10.0.0.1/24 dev eth2",
     "ip link set eth2 up",
     "ip link set far up",
-    "echo ready",
-    "exec sleep infinity",
 )
 
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
-    command = ["unshare", "-m", "-n", "--propagation", "private", "sh", "-c", " && ".join(PREPARE)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as holder:
-        try:
-            assert holder.stdout is not None
-            assert holder.stdout.readline() == "ready\n"
-            serve = [sys.executable, str(ROOT / "tests/tofino/stratum.py"), f"{SWITCH}:{PORT}"]
-            with subprocess.Popen(
-                ["nsenter", "-t", str(holder.pid), "-n", *serve],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                text=True,
-                cwd=ROOT,
-                env={"PYTHONPATH": str(ROOT)},
-            ) as server:
-                assert server.stdout is not None
-                assert server.stdout.readline() == "ready\n"
-                yield Machine(tmp_path_factory.mktemp("lab"), holder.pid)
-        finally:
-            holder.terminate()
+    with machine(tmp_path_factory.mktemp("lab"), "-n", prepare=PREPARE) as made:
+        serve = [sys.executable, str(ROOT / "tests/tofino/stratum.py"), f"{SWITCH}:{PORT}"]
+        with subprocess.Popen(
+            [*made.enter, *serve],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=ROOT,
+            env={"PYTHONPATH": str(ROOT)},
+        ) as server:
+            assert server.stdout is not None
+            assert server.stdout.readline() == "ready\n"
+            yield made
 
 
 @pytest.mark.parametrize("where", [name for name, lines in LINES if any(map(LAB.match, lines))])

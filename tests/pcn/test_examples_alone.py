@@ -1,0 +1,115 @@
+"""Every example of the documentation and of every command's help that needs no network that is up, as printed: they
+bring one up themselves, run in virtual time, or call make, Mininet and the judges of docs/trust.md."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import needs
+import pytest
+from machine import Machine, machine
+from own_pids import OWN_PIDS
+
+import examples
+from controller.units import quantity
+from examples import LIFE, LINES, OURS, PRINTED, ROOT
+from pcn.commands.network import DEFAULT_DILATION
+from topologies.compact import compact
+
+pytestmark = pytest.mark.long
+
+LAB_ONLY = re.compile(r"export CHASSIS_CONFIG=|start-stratum-container.sh |bfshell ")  # the switch's own system
+COMMANDS = (ROOT / "docs" / "commands.md").read_text()
+OTHERS = sorted(
+    {line for lines in PRINTED.values() for line in lines} - {one for lines in OURS.values() for one in lines}
+)
+MAKE = [line for line in OTHERS if line.startswith("make ")]
+MININET = [line for line in OTHERS if line.startswith("mn ")]
+JUDGES = [line for line in OTHERS if line.startswith("python tests/")]
+SHORTER = {
+    r"live.py --seeds 1:\d+": "live.py --seeds 6:6",
+    r"1:\d+": "1:3",
+    r"--updates \d+": "--updates 300 --program bench",
+    r"--target \S+": "--target embedded --updates 100",
+    r"--each \d+": "--each 0",
+    r"--jobs \d+": "--jobs 1",
+}
+
+
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
+    """No network is up."""
+    with machine(tmp_path_factory.mktemp("empty")) as made:
+        yield made
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("line", sorted({line for _, lines in LINES for line in lines if LIFE.match(line)}))
+def test_examples_that_bring_a_network_up_or_down(empty: Machine, line: str) -> None:
+    try:
+        if "bmv2" in line and subprocess.run(["which", "simple_switch_grpc"], check=False).returncode != 0:
+            with pytest.raises(AssertionError, match="simple_switch_grpc is not installed"):
+                empty.run(line)
+        else:
+            if line.startswith("pcn down "):
+                empty.run(f"pcn up {line.removeprefix('pcn down ')} --set pairs=1")
+            empty.run(line)
+    finally:
+        if line.startswith("pcn up"):
+            empty.run("pcn down")
+
+
+def test_the_tour_s_burst_is_there_when_one_looks() -> None:
+    """Longer than the commands that look at it take, on `pcn up compact` as it is."""
+    (size, count), *others = re.findall(r"pcn flow start h2 r1 --size (\S+) --count (\d+)", COMMANDS)
+    assert not others
+    rate_bps = compact().link_at("s1", 2).rate_bps
+    assert quantity("size", size) * int(count) * 8 / rate_bps * DEFAULT_DILATION >= 20
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("line", MININET)
+def test_mininet_s_own_command(empty: Machine, tmp_path: Path, line: str) -> None:
+    """In the checkout, where a file that a page says to save is."""
+    (tmp_path / "lab").symlink_to(ROOT / "lab")
+    (page,) = [page for page, lines in PRINTED.items() if line in lines]
+    for name, text in examples.files(f"{page}-1").items():
+        (tmp_path / name).write_text(text)
+    assert "Starting CLI" in empty.run(f"cd {tmp_path} && {' '.join(OWN_PIDS)} {line}")
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("line", JUDGES)
+def test_judges_of_trust_md_for_a_moment(line: str, tmp_path: Path) -> None:
+    """They take hours: here, that they go."""
+    for pattern, short in SHORTER.items():
+        line = re.sub(pattern, short, line)
+    _, script, *words = shlex.split(line)
+    command = [sys.executable, ROOT / script, *words]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
+    if "--p4testgen FILE" in line:  # which this project hasn't
+        assert (done.returncode, done.stderr.splitlines()[-1]) == (2, "sweep.py: error: there is no FILE")
+    else:
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("line", [line for line in OTHERS if line not in (*MAKE, *MININET, *JUDGES)])
+def test_what_only_a_switch_s_own_system_has(line: str) -> None:
+    """In a lab, by hand: nothing here can run it."""
+    assert LAB_ONLY.match(line), f"no test runs {line!r}"
+    needs.missing(needs.TOFINO)
+
+
+@pytest.mark.parametrize("line", [*MAKE, *examples.inline("make")])
+def test_what_make_is_asked_for_is_there(line: str) -> None:
+    """Targets are minutes each, and tested as what they call: here, that they are."""
+    dry = {**os.environ, "MAKEFLAGS": "n"}  # not `-n` behind the line: the make before an && would be real
+    done = subprocess.run(line, shell=True, env=dry, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
