@@ -57,10 +57,14 @@ class Section:
     """None: it couldn't be drawn, or had no room."""
 
     @property
-    def runs(self) -> str:
+    def count(self) -> int:
+        """Of its runs."""
         runs = self.summary["runs"]
-        count = runs if isinstance(runs, int) else len(runs)
-        return f"{count} runs, {self.summary['wall_s']:.0f} s of one core." if count else "No run is needed."
+        return runs if isinstance(runs, int) else len(runs)
+
+    @property
+    def runs(self) -> str:
+        return f"{self.count} runs, {self.summary['wall_s']:.0f} s of one core." if self.count else "No run is needed."
 
     @property
     def heading(self) -> str:
@@ -132,7 +136,9 @@ def markdown(made: Sequence[Section], claims: str = "") -> str:
         verdicts = {section.figure.name: section.verdicts for section in made}
         parts += [_wrapped(_CLAIMS), addresses.table(claims, verdicts)]
     table = [f"| paper | figure | {' | '.join(VERDICTS)} |", f"| --- | --- |{' --: |' * len(VERDICTS)}"]
-    parts += [_wrapped(_READING), "\n".join([*table, *map(_line, made)]), *map(_body, made)]
+    runs, wall_s = sum(section.count for section in made), sum(section.summary["wall_s"] for section in made)
+    reading = f"{_READING} All together: {runs:,} runs, {wall_s / 60:.0f} minutes of one core."
+    parts += [_wrapped(reading), "\n".join([*table, *map(_line, made)]), *map(_body, made)]
     return "\n\n".join(parts) + "\n"
 
 
