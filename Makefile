@@ -18,7 +18,7 @@ unexport PYTHONDONTWRITEBYTECODE
 help: ## this list
 	@echo "make TARGET [VARIABLE=value]"
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16 | sed 's/^/  /'
-	@echo "Variables: TARGET=softswitch|bmv2  SCHEME=one of pcn scheme list  ARGS='more options of the command'"
+	@echo "Variables: TARGET=softswitch|bmv2  SCHEME=one of pcn scheme list  WORKERS=tests at once  ARGS='more options of the command'"
 
 run: root $(VENV)/.ready ## the dumbbell on Mininet: real switches, real packets; table, plots and report
 	$(BIN)/pcn run dumbbell --scheme $(SCHEME) --target $(TARGET) $(ARGS)

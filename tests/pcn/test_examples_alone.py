@@ -33,7 +33,7 @@ MAKE = [line for line in OTHERS if line.startswith("make ")]
 MININET = [line for line in OTHERS if line.startswith("mn ")]
 JUDGES = [line for line in OTHERS if line.startswith("python tests/")]
 SHORTER = {
-    r"live.py --seeds 1:\d+": "live.py --seeds 6:6",
+    r"live.py --seeds 1:\d+": "live.py --seed 21",
     r"1:\d+": "1:3",
     r"--updates \d+": "--updates 300 --program bench",
     r"--target \S+": "--target embedded --updates 100",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from typing import Any, Protocol
 
 from controller.configure import SwitchPlan, Writable, clone_sessions, entries, plan
@@ -16,25 +17,23 @@ class Programmed(Writable, Protocol):
 
 
 class EntryFaults:
-    """A switch loses its entries, and has them again. `forgets`: that has been there."""
+    """A switch loses its entries, and has them again. `plan`: what the switch of a name is programmed with. `forgets`:
+    that has been there."""
 
-    def __init__(self, switches: Mapping[str, Programmed]) -> None:
+    def __init__(self, switches: Mapping[str, Programmed], plan: Callable[[str], SwitchPlan]) -> None:
         self._switches = switches
+        self._plan = plan
         self._gone: dict[str, list[TableEntry | CloneSession]] = {}
         self.forgets = False
-
-    def plan(self, name: str) -> SwitchPlan:
-        """What the switch is programmed with."""
-        raise NotImplementedError
 
     def happen(self, what: str, arguments: Iterable[Any]) -> None:
         getattr(self, what)(*arguments)
 
     def forget_routes(self, name: str) -> None:
-        self._forget(name, [*map(group_entry, self.plan(name).groups), *map(route_entry, self.plan(name).routes)])
+        self._forget(name, [*map(group_entry, self._plan(name).groups), *map(route_entry, self._plan(name).routes)])
 
     def forget_all(self, name: str) -> None:
-        self._forget(name, [*clone_sessions(self.plan(name)), *entries(self.plan(name))])
+        self._forget(name, [*clone_sessions(self._plan(name)), *entries(self._plan(name))])
 
     def restore(self, name: str) -> None:
         self._switches[name].insert(self._gone.pop(name, []))
@@ -56,15 +55,9 @@ class Faults(EntryFaults):
     headroom."""
 
     def __init__(self, network: VirtualNetwork) -> None:
-        super().__init__(network.switches)
+        super().__init__(network.switches, cache(lambda name: plan(network.topology, name, 1.0, network.scheme)))
         self._network = network
-        self._plans: dict[str, SwitchPlan] = {}
         self.delays_pause = False
-
-    def plan(self, name: str) -> SwitchPlan:
-        if name not in self._plans:
-            self._plans[name] = plan(self._network.topology, name, 1.0, self._network.scheme)
-        return self._plans[name]
 
     def end(self) -> None:
         """All is whole again."""

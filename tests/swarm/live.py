@@ -39,7 +39,6 @@ from scenario import CREDITS_ALONE, Fault  # noqa: E402
 from swarm import span  # noqa: E402
 
 from controller import ports, settings, signals  # noqa: E402
-from controller.configure import SwitchPlan  # noqa: E402
 from controller.switch import SwitchClient  # noqa: E402
 from experiments.progress import ConsoleProgress  # noqa: E402
 from experiments.terminal import stdout  # noqa: E402
@@ -168,7 +167,7 @@ class LiveFaults(EntryFaults):
     """What can happen to a network on Mininet."""
 
     def __init__(self, lab: Lab) -> None:
-        super().__init__(lab.switches)
+        super().__init__(lab.switches, lab.plans.__getitem__)
         self._lab = lab
         self._before = {name: settings.read(client) for name, client in lab.switches.items()}
         self._threads = ThreadPoolExecutor()
@@ -176,9 +175,6 @@ class LiveFaults(EntryFaults):
         self._down: dict[tuple[str, str], None] = {}
         self.numbers: list[int] = []
         self.links_went_down = 0
-
-    def plan(self, name: str) -> SwitchPlan:
-        return self._lab.plans[name]
 
     def end(self) -> None:
         """All is whole again."""

@@ -23,7 +23,7 @@ def test_a_scenario_is_its_seed_s() -> None:
 
 def test_every_kind_of_fault_is_drawn() -> None:
     drawn = {fault.what for seed in range(1, 25) for fault in live.draw(seed).faults}
-    assert drawn == {name for name in vars(live.LiveFaults) | vars(live.EntryFaults) if name in drawn}
+    assert all(callable(getattr(live.LiveFaults, name)) for name in drawn)
     assert len(drawn) == 10
 
 
