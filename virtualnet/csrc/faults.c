@@ -35,7 +35,7 @@ int vn_disturb(struct vn_net *net, uint32_t number, enum vn_frames frames, const
     link->faults->of[frames].by = *by;
     link->faults->of[frames].seen = 0;
     /* From the first lost or late PAUSE on, more may come in than headroom has room for. */
-    if (frames == VN_FLOW_CONTROL && !link->credits && (by->lose != 0 || by->late != 0)) net->links[number ^ 1].overruns = true;
+    if (frames == VN_FLOW_CONTROL && !link->credits && (by->lose != 0 || by->late != 0)) vn_fault_overruns(net, number ^ 1);
     if (net->rx_ports != NULL) net->rx_ports[link->rx_port].special = true;
     return 0;
 }
@@ -98,6 +98,11 @@ void vn_fault_arrival(struct vn_net *net, const struct vn_rx_port *rx, uint32_t 
     link->repeated++;
     if (link->credits) net->flow_control++;
     pass(net, rx, number, second, frames, late);
+}
+
+void vn_fault_overruns(struct vn_net *net, uint32_t number)
+{
+    for (uint32_t class = 0; class < VN_CLASSES; class++) net->links[number].classes[class].overruns = true;
 }
 
 bool vn_fault_overrun(struct vn_net *net, uint32_t in_link, uint32_t class, uint32_t id)

@@ -60,11 +60,13 @@ struct vn_phv_packet {
 };
 
 /* One class of a link, in one cache line: the output queue where the link starts, the ingress occupancy (the bytes of the class
- * that came in over the link and haven't left the switch) where it ends. */
+ * that came in over the link and haven't left the switch) where it ends. Of the link by which a packet came, its hop seldom
+ * needs another one. */
 struct vn_class {
     struct vn_fifo queue;
     uint32_t xoff, xon;
     uint8_t lossless;            /* enum vn_flow_control: what protects it where the link ends */
+    bool overruns;               /* PAUSE that stops it may be lost or late: see faults.c */
     uint64_t queued_bytes;
     uint64_t paused_until;       /* by the latest PAUSE, if the gate is closed */
     uint64_t held_bytes, held_max; /* the ingress occupancy; its maximum */
@@ -105,7 +107,6 @@ struct vn_link {
     bool fabric;                      /* behind the scheduler there is a fabric and an `output` buffer */
     uint8_t last_class;               /* class of the latest departure */
     bool credits;                     /* flow control by credits: `lanes` is set */
-    bool overruns;                    /* PAUSE that stops what comes over it may be lost or late: see faults.c */
 
     FILE *capture __attribute__((aligned(64)));
     struct vn_inputs *inputs; /* the queues of each input; of a class's `queue`, only `packets` is then used. NULL with FIFO */

@@ -323,7 +323,7 @@ int vn_set_link(struct vn_net *net, uint32_t number, uint64_t rate_bps, bool up)
     struct vn_link *link = &net->links[number];
     set_rate(link, rate_bps);
     link->up = up;
-    if (!up) net->links[number ^ 1].overruns = true; /* a PAUSE that is to go by it comes late */
+    if (!up) vn_fault_overruns(net, number ^ 1); /* a PAUSE that is to go by it comes late */
     /* The headroom of either direction may have grown. */
     for (uint32_t i = 0; i < 2; i++) {
         if (net->links[number ^ i].lossless != 0) vn_pfc_limits(net, number ^ i);

@@ -79,6 +79,8 @@ static bool vn_credit_would_do(const struct vn_net *, const struct vn_link *, ui
 /* ---- faults.c: links with faults ---- */
 static void vn_fault_arrival(struct vn_net *, const struct vn_rx_port *, uint32_t link, uint32_t id);
 static void vn_fault_late(struct vn_net *, uint32_t link);
+/* From now on what comes over the link may exceed its headroom. */
+static void vn_fault_overruns(struct vn_net *, uint32_t link);
 /* Whether there is no room for the packet, where a lost or late PAUSE let more come in than headroom is for. */
 static bool vn_fault_overrun(struct vn_net *, uint32_t in_link, uint32_t class, uint32_t id);
 

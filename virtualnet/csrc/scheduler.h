@@ -30,12 +30,13 @@ SW_ALWAYS bool vn_scheduler_admit(struct vn_net *net, struct vn_link *link, uint
     struct vn_packet *packet = vn_packet_at(net, id);
     struct vn_class *to = &link->classes[class];
     const struct vn_link *in = vn_link_of(net, packet->in_link);
-    uint8_t lossless = in->classes[class].lossless;
+    const struct vn_class *held = &in->classes[class];
+    uint8_t lossless = held->lossless;
     if (!lossless && in->lossless != 0 && to->queued_bytes + packet->bytes > VN_LOSSY_LIMIT) {
         link->refused++;
         return false;
     }
-    if (__builtin_expect(in->overruns, 0) && vn_fault_overrun(net, packet->in_link, class, id)) return false;
+    if (__builtin_expect(held->overruns, 0) && vn_fault_overrun(net, packet->in_link, class, id)) return false;
     if (!link->round_robin) {
         vn_fifo_push(net, &to->queue, id);
     } else {
