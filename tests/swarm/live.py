@@ -24,7 +24,7 @@ import socket
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -39,6 +39,7 @@ from scenario import CREDITS_ALONE, Fault  # noqa: E402
 from swarm import span  # noqa: E402
 
 from controller import ports, settings, signals  # noqa: E402
+from controller.configure import SwitchPlan  # noqa: E402
 from controller.switch import SwitchClient  # noqa: E402
 from experiments.progress import ConsoleProgress  # noqa: E402
 from experiments.terminal import stdout  # noqa: E402
@@ -48,6 +49,7 @@ from lab import record as records  # noqa: E402
 from lab.lab import Lab  # noqa: E402
 from lab.links import set_link  # noqa: E402
 from lab.pause import PauseError, pause  # noqa: E402
+from lab.running import Running  # noqa: E402
 from topologies.compact import compact  # noqa: E402
 from topologies.dumbbell import dumbbell  # noqa: E402
 from topologies.model import Topology  # noqa: E402
@@ -116,6 +118,12 @@ def draw(seed: int) -> Scenario:
             parking_lot,
         )
     )()
+    drawn, faults = draw_flows(rng, topology), draw_faults(rng, topology)
+    scheme = rng.choice(sorted(set(schemes) - set(CREDITS_ALONE)))
+    return Scenario(seed, topology, scheme, rng.choice((500.0, 1000.0)), drawn, faults)
+
+
+def draw_flows(rng: random.Random, topology: Topology) -> tuple[Flow, ...]:
     hosts = [host.name for host in topology.hosts]
     sink = rng.choice(hosts)
     drawn = []
@@ -130,9 +138,11 @@ def draw(seed: int) -> Scenario:
                 rng.choice((None, None, rng.uniform(0.1, 1) * 10e9)),
             )
         )
-    faults = sorted(_faults(rng, topology), key=lambda fault: fault.time_s)
-    scheme = rng.choice(sorted(set(schemes) - set(CREDITS_ALONE)))
-    return Scenario(seed, topology, scheme, rng.choice((500.0, 1000.0)), tuple(drawn), tuple(faults))
+    return tuple(drawn)
+
+
+def draw_faults(rng: random.Random, topology: Topology) -> tuple[Fault, ...]:
+    return tuple(sorted(_faults(rng, topology), key=lambda fault: fault.time_s))
 
 
 def _faults(rng: random.Random, topology: Topology) -> Iterator[Fault]:
@@ -164,10 +174,10 @@ def _faults(rng: random.Random, topology: Topology) -> Iterator[Fault]:
 
 
 class LiveFaults(EntryFaults):
-    """What can happen to a network on Mininet."""
+    """What can happen to a network on Mininet, whose switches have these plans and can be written to."""
 
-    def __init__(self, lab: Lab) -> None:
-        super().__init__(lab.switches, lab.plans.__getitem__)
+    def __init__(self, lab: Running, plans: Mapping[str, SwitchPlan]) -> None:
+        super().__init__(lab.switches, plans.__getitem__)
         self._lab = lab
         self._before = {name: settings.read(client) for name, client in lab.switches.items()}
         self._threads = ThreadPoolExecutor()
@@ -253,26 +263,34 @@ class LiveFaults(EntryFaults):
 def play(scenario: Scenario) -> Found:
     """Raises LabError where the network doesn't come up or is no longer there, AgentError where an agent isn't."""
     name = f"swarm{os.getpid()}-{scenario.seed}"
-    before = _interfaces()
+    before = interfaces()
     with tempfile.TemporaryDirectory(prefix="pcn-swarm-") as folder:
         with Lab(
             scenario.topology, log_dir=Path(folder), name=name, dilation=scenario.dilation, scheme=scenario.scheme
         ) as lab:
-            record, faults = lab.record, LiveFaults(lab)
-            _happen(scenario, faults)
-            found = _at_the_end(lab)
+            record, faults = lab.record, LiveFaults(lab, lab.plans)
+            happen(scenario, faults)
+            found = at_the_end(lab)
             found.links_went_down = faults.links_went_down
-        found.left += [f"process {one.pid}" for one in record.processes() if one.alive()]
-        found.left += [f"interface {one}" for one in sorted(_interfaces() - before)]
-        found.left += [str(path) for path in [records.directory(name)] if path.exists()]
+        found.left = left(record, before)
     return found
 
 
-def _interfaces() -> set[str]:
+def interfaces() -> set[str]:
+    """Of this machine."""
     return {name for _, name in socket.if_nameindex()}
 
 
-def _happen(scenario: Scenario, faults: LiveFaults) -> None:
+def left(record: records.Record, before: set[str]) -> list[str]:
+    """What is there of a network that has gone down. `before`: the interfaces of the time before it came up."""
+    return [
+        *(f"process {one.pid}" for one in record.processes() if one.alive()),
+        *(f"interface {one}" for one in sorted(interfaces() - before)),
+        *(str(path) for path in [record.directory] if path.exists()),
+    ]
+
+
+def happen(scenario: Scenario, faults: LiveFaults) -> None:
     events = [(flow.start_s, partial(faults.start_flow, flow)) for flow in scenario.flows]
     events += [(fault.time_s, partial(faults.happen, fault.what, fault.arguments)) for fault in scenario.faults]
     began = time.monotonic()
@@ -283,7 +301,8 @@ def _happen(scenario: Scenario, faults: LiveFaults) -> None:
     time.sleep(max(0.0, began + STOP_S - time.monotonic()))
 
 
-def _at_the_end(lab: Lab) -> Found:
+def at_the_end(lab: Running) -> Found:
+    """All flows stop. What is counted since the network came up; that of links isn't."""
     found = Found()
     flows.stop(lab.agents)
     found.inside = _until_quiet(lab)
@@ -296,7 +315,7 @@ def _at_the_end(lab: Lab) -> Found:
     return found
 
 
-def _until_quiet(lab: Lab) -> dict[str, dict[int, int]]:
+def _until_quiet(lab: Running) -> dict[str, dict[int, int]]:
     """Until nothing is inside any more and nothing arrives, or for too long; what the registers then count."""
     limit, before = time.monotonic() + QUIET_S, -1
     while True:
@@ -313,7 +332,7 @@ def _until_quiet(lab: Lab) -> dict[str, dict[int, int]]:
         time.sleep(0.2)
 
 
-def _counted(lab: Lab) -> int:
+def _counted(lab: Running) -> int:
     lost = sum(agent.stats().socket_drops for agent in lab.agents.values())
     for client in lab.switches.values():
         lost += sum(one.in_discards + one.out_discards for one in (ports.read(client) or {}).values())
@@ -321,7 +340,7 @@ def _counted(lab: Lab) -> int:
     return lost
 
 
-def _probe(lab: Lab) -> list[str]:
+def _probe(lab: Running) -> list[str]:
     """A few packets from each host to the next one."""
     names = [host.name for host in lab.topology.hosts]
     sent = {}

@@ -1,0 +1,184 @@
+"""A network that stays up for hours, with faults, flows, and controllers that come and go: whether anything grows.
+
+    soak.py --minutes 120 --out soak.csv    in .venv, as root
+
+`pcn up compact`, then rounds as live.py's scenarios, each by a controller that connects, takes over and leaves; what
+holds of a scenario holds of each. After a round each program's memory, open files and threads are written down, a row
+a program; `pcn down` at the end. Grown is what in all of the last quarter was above all of the second, memory by more
+than ALLOWED_KB: a flow's numbers are kept until somebody has them forgotten.
+
+Exit code 1: a round has violations, something has grown, or is left. The same seed draws the same rounds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import logging
+import os
+import random
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [path for path in (str(HERE), str(HERE.parents[1])) if path not in sys.path]
+
+import live  # noqa: E402
+
+from controller import signals  # noqa: E402
+from controller.configure import SwitchPlan, plan, recommended  # noqa: E402
+from experiments.progress import ConsoleProgress  # noqa: E402
+from experiments.terminal import stdout  # noqa: E402
+from hosts.algorithms import find_scheme  # noqa: E402
+from lab.attach import attach, find  # noqa: E402
+from lab.network import configured  # noqa: E402
+from lab.record import Record  # noqa: E402
+from topologies.compact import compact  # noqa: E402
+
+PCN = Path(sys.executable).with_name("pcn")
+ALLOWED_KB = 1024
+LEAST_ROUNDS = 8
+MEASURES = ("memory_kb", "files", "threads")
+_STATUS = re.compile(r"^(VmRSS|Threads):\s+(\d+)", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What a program had after a round. `memory_kb` is resident."""
+
+    round: int
+    real_s: float
+    program: str
+    memory_kb: int
+    files: int
+    threads: int
+
+
+def sample(number: int, real_s: float, program: str, pid: int) -> Sample:
+    """Raises FileNotFoundError where the process has ended."""
+    there = Path(f"/proc/{pid}")
+    status = dict(_STATUS.findall((there / "status").read_text()))
+    files = sum(1 for _ in (there / "fd").iterdir())
+    return Sample(number, real_s, program, int(status["VmRSS"]), files, int(status["Threads"]))
+
+
+def grown(samples: Sequence[Sample]) -> Iterator[str]:
+    """What of which program."""
+    for name in dict.fromkeys(one.program for one in samples):
+        own = [one for one in samples if one.program == name]
+        second, last = own[len(own) // 4 : len(own) // 2], own[len(own) * 3 // 4 :]
+        for what in MEASURES if len(own) >= LEAST_ROUNDS else ():
+            most, least = max(getattr(one, what) for one in second), min(getattr(one, what) for one in last)
+            if least > most + (ALLOWED_KB if what == "memory_kb" else 0):
+                yield f"{name}: {what} has grown from {most} to {least}"
+
+
+def kinds(samples: Sequence[Sample], record: Record) -> Iterator[str]:
+    """The figures, of all programs of a kind: after the first quarter and at the end."""
+    switches = {name for name, node in record.nodes.items() if node.control and not node.control.endswith(".sock")}
+    for kind, names in (
+        ("switches", switches),
+        ("hosts", set(record.nodes) - switches),
+        ("the process that holds them", {"holder"}),
+    ):
+        own = [one for one in samples if one.program in names]
+        rounds = sorted({one.round for one in own})
+        early, late = rounds[len(rounds) // 4], rounds[-1]
+        texts = []
+        for what in MEASURES:
+            first, last = (sum(getattr(one, what) for one in own if one.round == now) for now in (early, late))
+            texts.append(f"{what} {first:,} then {last:,}")
+        yield f"{len(names)} {kind}: {', '.join(texts)}"
+
+
+def play(number: int, seed: int, plans: Mapping[str, SwitchPlan], before: live.Found) -> tuple[live.Found, list[str]]:
+    """A round: what is counted at its end, since the network came up, and its violations. `before`: of the last one."""
+    with attach() as lab:
+        for name in lab.switches:
+            lab.primary(name)
+        rng = random.Random(f"{seed}/{number}")
+        faults = live.LiveFaults(lab, plans)
+        scenario = live.Scenario(
+            number,
+            lab.topology,
+            lab.record.scheme,
+            lab.record.dilation,
+            live.draw_flows(rng, lab.topology),
+            live.draw_faults(rng, lab.topology),
+        )
+        live.happen(scenario, faults)
+        found = live.at_the_end(lab)
+    this = replace(
+        found,
+        missing=found.missing - before.missing,
+        missing_control=found.missing_control - before.missing_control,
+        counted=found.counted - before.counted,
+        bad_frames=found.bad_frames - before.bad_frames,
+        links_went_down=faults.links_went_down,
+    )
+    return found, [f"round {number}: {text}" for text in live.violations(this)]
+
+
+def soak(minutes: float, seed: int, out: Path) -> list[str]:
+    """What was wrong."""
+    wrong: list[str] = []
+    samples: list[Sample] = []
+    before = live.interfaces()
+    subprocess.run([PCN, "up", "compact"], check=True)
+    record = find()
+    try:
+        topology = compact()
+        scheme = configured(record.scheme, recommended(topology, find_scheme(record.scheme)))
+        plans = {one.name: plan(topology, one.name, record.dilation, scheme) for one in topology.switches}
+        programs = {name: node.process.pid for name, node in record.nodes.items() if node.process}
+        programs["holder"] = record.owner.pid
+        found, number, began = live.Found(), 0, time.monotonic()
+        with out.open("w", newline="") as file, ConsoleProgress(stdout()) as progress:
+            progress.stage(f"pcn up compact, for {minutes:g} minutes")
+            rows = csv.DictWriter(file, list(Sample.__dataclass_fields__))
+            rows.writeheader()
+            while (spent_s := time.monotonic() - began) < minutes * 60:
+                number += 1
+                found, texts = play(number, seed, plans, found)
+                wrong += texts
+                now = [sample(number, time.monotonic() - began, *program) for program in programs.items()]
+                samples += now
+                rows.writerows(map(asdict, now))
+                file.flush()
+                progress.advance(spent_s / (minutes * 60), f"round {number}, {len(wrong)} violations")
+    finally:
+        subprocess.run([PCN, "down"], check=True)
+    wrong += grown(samples)
+    wrong += [f"after `pcn down` there is {one}" for one in live.left(record, before)]
+    print(f"{number} rounds, {found.missing + found.missing_control:,} frames lost by faults.")
+    print("\n".join(kinds(samples, record)))
+    return wrong
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--minutes", type=float, default=120.0)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--out", type=Path, default=Path("soak.csv"))
+    arguments = parser.parse_args()
+    if os.geteuid() != 0:
+        parser.error("needs root, for network namespaces and veth pairs")
+    signals.heed_interrupts()
+    logging.getLogger("controller.arbitration").setLevel(logging.ERROR)  # it says that a foreign controller has gone
+    try:
+        with signals.raising():
+            wrong = soak(arguments.minutes, arguments.seed, arguments.out)
+    except (KeyboardInterrupt, signals.Terminated):
+        print("soak: interrupted", file=sys.stderr)
+        return 130
+    print("\n".join([*wrong, f"{len(wrong)} violations."]))
+    return bool(wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,56 @@
+"""The soak: that growth is noticed, and what isn't growth. It is run as docs/trust.md says."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import soak
+
+
+def samples(memory_kb: list[int], files: list[int], threads: list[int]) -> list[soak.Sample]:
+    return [
+        soak.Sample(number, float(number), "s0", *values)
+        for number, values in enumerate(zip(memory_kb, files, threads, strict=True))
+    ]
+
+
+ROUNDS = 16
+STEADY = [10] * ROUNDS
+LEAK = list(range(10, 10 + ROUNDS))
+
+
+@pytest.mark.parametrize(
+    ("memory_kb", "files", "threads", "texts"),
+    [
+        (STEADY, STEADY, STEADY, []),
+        (STEADY, LEAK, STEADY, ["s0: files has grown from 17 to 22"]),
+        (STEADY, STEADY, LEAK, ["s0: threads has grown from 17 to 22"]),
+        ([one * 1000 for one in LEAK], STEADY, STEADY, ["s0: memory_kb has grown from 17000 to 22000"]),
+        ([one * 100 for one in LEAK], STEADY, STEADY, []),
+        ([9000] * 4 + [20_000] * 12, STEADY, STEADY, []),  # it has grown warm
+        (STEADY, [10, 12] * 8, STEADY, []),
+        (STEADY[:3], LEAK[:3], STEADY[:3], []),
+    ],
+)
+def test_what_has_grown(memory_kb: list[int], files: list[int], threads: list[int], texts: list[str]) -> None:
+    assert list(soak.grown(samples(memory_kb, files, threads))) == texts
+
+
+def test_each_program_is_judged_by_itself() -> None:
+    whole = samples(STEADY, STEADY, STEADY) + [soak.Sample(number, 0.0, "h0", 1, 1, 2**number) for number in range(16)]
+    assert list(soak.grown(whole)) == ["h0: threads has grown from 128 to 4096"]
+
+
+def test_a_sample_is_of_the_program() -> None:
+    before = soak.sample(1, 2.0, "this", os.getpid())
+    with Path(__file__).open():
+        after = soak.sample(2, 3.0, "this", os.getpid())
+    assert (after.files - before.files, after.program, after.round) == (1, "this", 2)
+    assert before.threads >= 1
+    assert before.memory_kb > 1000
