@@ -102,12 +102,15 @@ class Arbitration:
         )
 
     def _newest(self, limit_s: float) -> p4r.MasterArbitrationUpdate | grpc.RpcError:
-        """What the switch said last, of what we haven't heard yet. Raises queue.Empty."""
-        answer = self._answers.get(timeout=limit_s)
+        """What the switch said last, unless we have heard it. Raises queue.Empty."""
+        return self._answers.get(timeout=limit_s)
+
+    def _said(self, answer: p4r.MasterArbitrationUpdate | grpc.RpcError) -> None:
+        """Forgets what was said before: who only keeps a network up asks for nothing, and hears of each controller that
+        comes and goes."""
         with contextlib.suppress(queue.Empty):
-            while True:
-                answer = self._answers.get_nowait()
-        return answer
+            self._answers.get_nowait()
+        self._answers.put(answer)
 
     def _refused(self, error: grpc.RpcError) -> None:
         text = f"{self._name}: arbitration failed: {error.code().name}: {error.details()}"
@@ -123,11 +126,11 @@ class Arbitration:
         try:
             for response in self._stream:
                 if response.HasField("arbitration"):
-                    self._answers.put(response.arbitration)
+                    self._said(response.arbitration)
                 else:
                     self.messages.put(response)
         except grpc.RpcError as error:
-            self._answers.put(error)
+            self._said(error)
 
 
 def uint128(number: int) -> p4r.Uint128:

@@ -114,6 +114,17 @@ def test_our_own_controller_writes_again_when_the_other_has_gone(lab: Lab) -> No
     assert lab.switches["s1"].election_id == (1001 if lab.record.target == "softswitch" else 1)
 
 
+def test_what_the_switch_says_of_others_does_not_pile_up(lab: Lab) -> None:
+    """In the process that keeps a network up, which never asks."""
+    for theirs in range(2, 12):
+        with other(lab, theirs):
+            pass
+    arbitration = lab.switches["s1"]._arbitration
+    assert arbitration is not None
+    assert arbitration._answers.qsize() <= 1
+    settings.change(lab.primary("s1"), {"xoff": 300e3})
+
+
 def test_p4runtime_shell_may_write_too(lab: Lab) -> None:
     with other(lab, 2**64):
         with pytest.raises(PrimaryError):
