@@ -37,12 +37,13 @@ from experiments.terminal import stdout  # noqa: E402
 from hosts.algorithms import find_scheme  # noqa: E402
 from lab.attach import attach, find  # noqa: E402
 from lab.network import configured  # noqa: E402
-from lab.record import Record  # noqa: E402
 from topologies.compact import compact  # noqa: E402
+from topologies.model import Topology  # noqa: E402
 
 PCN = Path(sys.executable).with_name("pcn")
 ALLOWED_KB = 1024
 LEAST_ROUNDS = 8
+HOLDER = "holder"
 MEASURES = ("memory_kb", "files", "threads")
 _STATUS = re.compile(r"^(VmRSS|Threads):\s+(\d+)", re.MULTILINE)
 
@@ -78,13 +79,12 @@ def grown(samples: Sequence[Sample]) -> Iterator[str]:
                 yield f"{name}: {what} has grown from {most} to {least}"
 
 
-def kinds(samples: Sequence[Sample], record: Record) -> Iterator[str]:
-    """The figures, of all programs of a kind: after the first quarter and at the end."""
-    switches = {name for name, node in record.nodes.items() if node.control and not node.control.endswith(".sock")}
+def figures(samples: Sequence[Sample], topology: Topology) -> Iterator[str]:
+    """Of all programs of a kind together: after the first quarter, and at the end."""
     for kind, names in (
-        ("switches", switches),
-        ("hosts", set(record.nodes) - switches),
-        ("the process that holds them", {"holder"}),
+        ("switches", {one.name for one in topology.switches}),
+        ("hosts", {one.name for one in topology.hosts}),
+        ("process that holds them", {HOLDER}),
     ):
         own = [one for one in samples if one.program in names]
         rounds = sorted({one.round for one in own})
@@ -130,13 +130,13 @@ def soak(minutes: float, seed: int, out: Path) -> list[str]:
     samples: list[Sample] = []
     before = live.interfaces()
     subprocess.run([PCN, "up", "compact"], check=True)
-    record = find()
+    topology = compact()
     try:
-        topology = compact()
+        record = find(topology.name)
         scheme = configured(record.scheme, recommended(topology, find_scheme(record.scheme)))
         plans = {one.name: plan(topology, one.name, record.dilation, scheme) for one in topology.switches}
         programs = {name: node.process.pid for name, node in record.nodes.items() if node.process}
-        programs["holder"] = record.owner.pid
+        programs[HOLDER] = record.owner.pid
         found, number, began = live.Found(), 0, time.monotonic()
         with out.open("w", newline="") as file, ConsoleProgress(stdout()) as progress:
             progress.stage(f"pcn up compact, for {minutes:g} minutes")
@@ -152,11 +152,11 @@ def soak(minutes: float, seed: int, out: Path) -> list[str]:
                 file.flush()
                 progress.advance(spent_s / (minutes * 60), f"round {number}, {len(wrong)} violations")
     finally:
-        subprocess.run([PCN, "down"], check=True)
+        subprocess.run([PCN, "down", topology.name], check=True)
     wrong += grown(samples)
     wrong += [f"after `pcn down` there is {one}" for one in live.left(record, before)]
     print(f"{number} rounds, {found.missing + found.missing_control:,} frames lost by faults.")
-    print("\n".join(kinds(samples, record)))
+    print("\n".join(figures(samples, topology)))
     return wrong
 
 
