@@ -38,12 +38,12 @@ from hosts.algorithms import find_scheme  # noqa: E402
 from lab.attach import attach, find  # noqa: E402
 from lab.network import configured  # noqa: E402
 from topologies.compact import compact  # noqa: E402
-from topologies.model import Topology  # noqa: E402
 
 PCN = Path(sys.executable).with_name("pcn")
 ALLOWED_KB = 1024
 LEAST_ROUNDS = 8
 HOLDER = "holder"
+TOPOLOGY = compact()
 MEASURES = ("memory_kb", "files", "threads")
 _STATUS = re.compile(r"^(VmRSS|Threads):\s+(\d+)", re.MULTILINE)
 
@@ -79,11 +79,11 @@ def grown(samples: Sequence[Sample]) -> Iterator[str]:
                 yield f"{name}: {what} has grown from {most} to {least}"
 
 
-def figures(samples: Sequence[Sample], topology: Topology) -> Iterator[str]:
+def figures(samples: Sequence[Sample]) -> Iterator[str]:
     """Of all programs of a kind together: after the first quarter, and at the end."""
     for kind, names in (
-        ("switches", {one.name for one in topology.switches}),
-        ("hosts", {one.name for one in topology.hosts}),
+        ("switches", {one.name for one in TOPOLOGY.switches}),
+        ("hosts", {one.name for one in TOPOLOGY.hosts}),
         ("process that holds them", {HOLDER}),
     ):
         own = [one for one in samples if one.program in names]
@@ -98,7 +98,7 @@ def figures(samples: Sequence[Sample], topology: Topology) -> Iterator[str]:
 
 def play(number: int, seed: int, plans: Mapping[str, SwitchPlan], before: live.Found) -> tuple[live.Found, list[str]]:
     """A round: what is counted at its end, since the network came up, and its violations. `before`: of the last one."""
-    with attach() as lab:
+    with attach(TOPOLOGY.name) as lab:
         for name in lab.switches:
             lab.primary(name)
         rng = random.Random(f"{seed}/{number}")
@@ -129,12 +129,11 @@ def soak(minutes: float, seed: int, out: Path) -> list[str]:
     wrong: list[str] = []
     samples: list[Sample] = []
     before = live.interfaces()
-    subprocess.run([PCN, "up", "compact"], check=True)
-    topology = compact()
+    subprocess.run([PCN, "up", TOPOLOGY.name], check=True)
     try:
-        record = find(topology.name)
-        scheme = configured(record.scheme, recommended(topology, find_scheme(record.scheme)))
-        plans = {one.name: plan(topology, one.name, record.dilation, scheme) for one in topology.switches}
+        record = find(TOPOLOGY.name)
+        scheme = configured(record.scheme, recommended(TOPOLOGY, find_scheme(record.scheme)))
+        plans = {one.name: plan(TOPOLOGY, one.name, record.dilation, scheme) for one in TOPOLOGY.switches}
         programs = {name: node.process.pid for name, node in record.nodes.items() if node.process}
         programs[HOLDER] = record.owner.pid
         found, number, began = live.Found(), 0, time.monotonic()
@@ -152,11 +151,11 @@ def soak(minutes: float, seed: int, out: Path) -> list[str]:
                 file.flush()
                 progress.advance(spent_s / (minutes * 60), f"round {number}, {len(wrong)} violations")
     finally:
-        subprocess.run([PCN, "down", topology.name], check=True)
+        subprocess.run([PCN, "down", TOPOLOGY.name], check=True)
     wrong += grown(samples)
     wrong += [f"after `pcn down` there is {one}" for one in live.left(record, before)]
     print(f"{number} rounds, {found.missing + found.missing_control:,} frames lost by faults.")
-    print("\n".join(figures(samples, topology)))
+    print("\n".join(figures(samples)))
     return wrong
 
 
