@@ -107,6 +107,14 @@ class Found:
     left: list[str] = field(default_factory=list)
 
 
+@dataclass(frozen=True)
+class Before:
+    """What a network had counted before, and its hosts have forgotten. `control`: lost by kind and link."""
+
+    counted: int = 0
+    control: Mapping[tuple[str, str], int] = field(default_factory=dict)
+
+
 def draw(seed: int) -> Scenario:
     """The same one for the same seed, everywhere."""
     rng = random.Random(seed)
@@ -270,7 +278,7 @@ def play(scenario: Scenario) -> Found:
         ) as lab:
             record, faults = lab.record, LiveFaults(lab, lab.plans)
             happen(scenario, faults)
-            found = at_the_end(lab)
+            found = at_the_end(lab, Before())
             found.links_went_down = faults.links_went_down
         found.left = left(record, before)
     return found
@@ -301,16 +309,24 @@ def happen(scenario: Scenario, faults: LiveFaults) -> None:
     time.sleep(max(0.0, began + STOP_S - time.monotonic()))
 
 
-def at_the_end(lab: Running) -> Found:
-    """All flows stop. What is counted since the network came up; that of links isn't."""
+def begin_anew(lab: Running) -> Before:
+    """On a network that is quiet: its hosts forget all flows, and count from 0."""
+    for agent in lab.agents.values():
+        agent.reset()
+    return Before(_counted(lab), {(one.kind, one.where): one.lost for one in control_frames.lost(lab)})
+
+
+def at_the_end(lab: Running, before: Before) -> Found:
+    """All flows stop. What was counted since; of links, nothing is."""
     found = Found()
     flows.stop(lab.agents)
     found.inside = _until_quiet(lab)
     stats = flows.ask(lab.agents)
     found.missing = sum(flow.missing for flow in flows.flows(lab.topology, stats))
-    found.missing_control = sum(one.lost for one in control_frames.lost(lab))
+    control = control_frames.lost(lab)
+    found.missing_control = sum(max(0, one.lost - before.control.get((one.kind, one.where), 0)) for one in control)
     found.silent = _probe(lab)
-    found.counted = _counted(lab)
+    found.counted = _counted(lab) - before.counted
     found.bad_frames = sum(one.bad_frames for one in stats.values())
     return found
 

@@ -3,9 +3,9 @@
     soak.py --minutes 120 --out soak.csv    in .venv, as root
 
 `pcn up compact`, then rounds as live.py's scenarios, each by a controller that connects, takes over and leaves; what
-holds of a scenario holds of each. After a round each program's memory, open files and threads are written down, a row
-a program; `pcn down` at the end. Grown is what in all of the last quarter was above all of the second, memory by more
-than ALLOWED_KB: a flow's numbers are kept until somebody has them forgotten.
+holds of a scenario holds of each. Hosts forget the last round's flows first, whose numbers they keep until told so.
+After a round each program's memory, open files and threads are written down, a row a program; `pcn down` at the end.
+Grown is what in all of the last quarter was above all of the second, memory by more than ALLOWED_KB.
 
 Exit code 1: a round has violations, something has grown, or is left. The same seed draws the same rounds.
 """
@@ -96,11 +96,12 @@ def figures(samples: Sequence[Sample]) -> Iterator[str]:
         yield f"{len(names)} {kind}: {', '.join(texts)}"
 
 
-def play(number: int, seed: int, plans: Mapping[str, SwitchPlan], before: live.Found) -> tuple[live.Found, list[str]]:
-    """A round: what is counted at its end, since the network came up, and its violations. `before`: of the last one."""
+def play(number: int, seed: int, plans: Mapping[str, SwitchPlan]) -> live.Found:
+    """A round."""
     with attach(TOPOLOGY.name) as lab:
         for name in lab.switches:
             lab.primary(name)
+        before = live.begin_anew(lab)
         rng = random.Random(f"{seed}/{number}")
         faults = live.LiveFaults(lab, plans)
         scenario = live.Scenario(
@@ -112,16 +113,7 @@ def play(number: int, seed: int, plans: Mapping[str, SwitchPlan], before: live.F
             live.draw_faults(rng, lab.topology),
         )
         live.happen(scenario, faults)
-        found = live.at_the_end(lab)
-    this = replace(
-        found,
-        missing=found.missing - before.missing,
-        missing_control=found.missing_control - before.missing_control,
-        counted=found.counted - before.counted,
-        bad_frames=found.bad_frames - before.bad_frames,
-        links_went_down=faults.links_went_down,
-    )
-    return found, [f"round {number}: {text}" for text in live.violations(this)]
+        return replace(live.at_the_end(lab, before), links_went_down=faults.links_went_down)
 
 
 def soak(minutes: float, seed: int, out: Path) -> list[str]:
@@ -136,15 +128,16 @@ def soak(minutes: float, seed: int, out: Path) -> list[str]:
         plans = {one.name: plan(TOPOLOGY, one.name, record.dilation, scheme) for one in TOPOLOGY.switches}
         programs = {name: node.process.pid for name, node in record.nodes.items() if node.process}
         programs[HOLDER] = record.owner.pid
-        found, number, began = live.Found(), 0, time.monotonic()
+        number, lost, began = 0, 0, time.monotonic()
         with out.open("w", newline="") as file, ConsoleProgress(stdout()) as progress:
             progress.stage(f"pcn up compact, for {minutes:g} minutes")
             rows = csv.DictWriter(file, list(Sample.__dataclass_fields__))
             rows.writeheader()
             while (spent_s := time.monotonic() - began) < minutes * 60:
                 number += 1
-                found, texts = play(number, seed, plans, found)
-                wrong += texts
+                found = play(number, seed, plans)
+                lost += found.missing + found.missing_control
+                wrong += [f"round {number}: {text}" for text in live.violations(found)]
                 now = [sample(number, time.monotonic() - began, *program) for program in programs.items()]
                 samples += now
                 rows.writerows(map(asdict, now))
@@ -154,7 +147,7 @@ def soak(minutes: float, seed: int, out: Path) -> list[str]:
         subprocess.run([PCN, "down", TOPOLOGY.name], check=True)
     wrong += grown(samples)
     wrong += [f"after `pcn down` there is {one}" for one in live.left(record, before)]
-    print(f"{number} rounds, {found.missing + found.missing_control:,} frames lost by faults.")
+    print(f"{number} rounds, {lost:,} frames lost by faults.")
     print("\n".join(figures(samples)))
     return wrong
 
