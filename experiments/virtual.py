@@ -111,10 +111,12 @@ class _Run:
             self.deadlock = replace(found, since_s=found.since_s + self._plan.start_s)
 
     def drain(self) -> None:
-        """Until no frame is left; gives up after _DRAIN_S."""
+        """Until no frame is left; gives up after _DRAIN_S. What was on its way may end in a deadlock, too."""
         end_s = self._network.now_s + _DRAIN_S
         while self._network.totals().packets and self._network.now_s < end_s:
             self._network.run(until_s=self._network.now_s + _DRAIN_STEP_S)
+        if self._network.totals().packets:
+            self._look()
 
     def finish(self) -> None:
         """What was sampled, as series; flows that have ended have no rate any more."""

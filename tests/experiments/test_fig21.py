@@ -31,6 +31,18 @@ def test_a_pod_without_two_pairs_of_links_has_a_cycle_under_load() -> None:
     assert outcome.numbers["since_ms"] == found.since_s * 1e3
 
 
+def test_what_is_on_its_way_when_flows_stop_may_end_in_a_deadlock_too() -> None:
+    """The same flows, stopped shortly before they would have closed the circle: what they had sent closes it."""
+    arguments = {"strands": 1, "load": 0.5}
+    found = run_virtual(Fig21().plan(PFC, 1, {**arguments, "duration": 50e-3}), Silent()).deadlock
+    assert found is not None
+    plan = Fig21().plan(PFC, 1, {**arguments, "duration": found.since_s - 100e-6})
+    recording = run_virtual(plan, Silent())
+    assert recording.deadlock is not None
+    assert recording.deadlock.since_s > plan.duration_s
+    assert str(recording.deadlock) in recording.notes
+
+
 def outcomes(shares: dict[str, float]) -> list[Outcome]:
     """Ten runs each; those that stand still have frames on their way."""
     made = []
