@@ -10,6 +10,7 @@ CPU time is given, too, of what comes before a run: making the network, and addi
              random, sizes Pareto with a mean of 50 KB
     few      the same network and load in 512 flows, one a host, each to the host half the network away
     pods     4,096 hosts, the same Clos with 64 pods; flows as in clos
+    wide     8,192 hosts, the same with 128 pods
     large    8,192 hosts, k=32 fat-tree, 10 Gb/s; flows as in clos
 """
 
@@ -89,6 +90,7 @@ SCENARIOS = {
     "clos": Scenario(lambda seed: spread(clos(), seed, 100), 2e-3),
     "few": Scenario(few, 2e-3),
     "pods": Scenario(lambda seed: spread(clos(pods=64), seed, 50), 1e-3, repetitions=1),
+    "wide": Scenario(lambda seed: spread(clos(pods=128), seed, 50), 1e-3, repetitions=1),
     "large": Scenario(lambda seed: spread(fat_tree(32, rate_bps=HOST_BPS), seed, 50), 1e-3, repetitions=1),
 }
 
@@ -169,7 +171,7 @@ def measure(name: str, duration_s: float, empty: bool = False, prefetch: bool = 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("scenarios", nargs="*", help=f"of {', '.join(SCENARIOS)}; all of them unless given")
-    parser.add_argument("--repetitions", type=int, help="5 unless given, 1 of pods and large")
+    parser.add_argument("--repetitions", type=int, help="5 unless given, 1 of pods, wide and large")
     parser.add_argument("--duration", type=float, help="simulated seconds")
     parser.add_argument("--floor", action="store_true", help="with an empty pipeline that knows the routes alone")
     arguments = parser.parse_args()
