@@ -38,6 +38,7 @@ SHORTER = {
     r"--updates \d+": "--updates 300 --program bench",
     r"--target \S+": "--target embedded --updates 100",
     r"--each \d+": "--each 0",
+    r"--minutes \d+": "--minutes 0.05",
     r"--jobs \d+": "--jobs 1",
 }
 

@@ -44,6 +44,7 @@ ALLOWED_KB = 1024
 LEAST_ROUNDS = 8
 HOLDER = "holder"
 TOPOLOGY = compact()
+NETWORK = f"soak{os.getpid()}"
 MEASURES = ("memory_kb", "files", "threads")
 _STATUS = re.compile(r"^(VmRSS|Threads):\s+(\d+)", re.MULTILINE)
 
@@ -98,7 +99,7 @@ def figures(samples: Sequence[Sample]) -> Iterator[str]:
 
 def play(number: int, seed: int, plans: Mapping[str, SwitchPlan]) -> live.Found:
     """A round."""
-    with attach(TOPOLOGY.name) as lab:
+    with attach(NETWORK) as lab:
         for name in lab.switches:
             lab.primary(name)
         before = live.begin_anew(lab)
@@ -121,9 +122,9 @@ def soak(minutes: float, seed: int, out: Path) -> list[str]:
     wrong: list[str] = []
     samples: list[Sample] = []
     before = live.interfaces()
-    subprocess.run([PCN, "up", TOPOLOGY.name], check=True)
+    subprocess.run([PCN, "up", TOPOLOGY.name, "-n", NETWORK], check=True)
     try:
-        record = find(TOPOLOGY.name)
+        record = find(NETWORK)
         scheme = configured(record.scheme, recommended(TOPOLOGY, find_scheme(record.scheme)))
         plans = {one.name: plan(TOPOLOGY, one.name, record.dilation, scheme) for one in TOPOLOGY.switches}
         programs = {name: node.process.pid for name, node in record.nodes.items() if node.process}
@@ -144,7 +145,7 @@ def soak(minutes: float, seed: int, out: Path) -> list[str]:
                 file.flush()
                 progress.advance(spent_s / (minutes * 60), f"round {number}, {len(wrong)} violations")
     finally:
-        subprocess.run([PCN, "down", TOPOLOGY.name], check=True)
+        subprocess.run([PCN, "down", NETWORK], check=True)
     wrong += grown(samples)
     wrong += [f"after `pcn down` there is {one}" for one in live.left(record, before)]
     print(f"{number} rounds, {lost:,} frames lost by faults.")
