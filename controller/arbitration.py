@@ -55,7 +55,7 @@ class Arbitration:
         other: int | None = None
         while True:
             try:
-                answer = self._newest(max(0.0, end - time.monotonic()))
+                answer = self._answers.get(timeout=max(0.0, end - time.monotonic()))
             except queue.Empty:
                 if other is not None:
                     raise PrimaryError(
@@ -100,10 +100,6 @@ class Arbitration:
                 arbitration=p4r.MasterArbitrationUpdate(device_id=self._device_id, election_id=uint128(election_id))
             )
         )
-
-    def _newest(self, limit_s: float) -> p4r.MasterArbitrationUpdate | grpc.RpcError:
-        """What the switch said last, unless we have heard it. Raises queue.Empty."""
-        return self._answers.get(timeout=limit_s)
 
     def _said(self, answer: p4r.MasterArbitrationUpdate | grpc.RpcError) -> None:
         """Forgets what was said before: who only keeps a network up asks for nothing, and hears of each controller that
