@@ -317,7 +317,7 @@ def begin_anew(lab: Running) -> Before:
 
 
 def at_the_end(lab: Running, before: Before) -> Found:
-    """All flows stop. What was counted since; of links, nothing is."""
+    """All flows stop; what was counted since `before`. `links_went_down` and `left` are the caller's."""
     found = Found()
     flows.stop(lab.agents)
     found.inside = _until_quiet(lab)

@@ -161,6 +161,10 @@ def main() -> int:
     arguments = parser.parse_args()
     if os.geteuid() != 0:
         parser.error("needs root, for network namespaces and veth pairs")
+    if not arguments.minutes > 0:
+        parser.error(f"--minutes {arguments.minutes:g}: above 0")
+    if not arguments.out.parent.is_dir():
+        parser.error(f"--out {arguments.out}: there is no folder {arguments.out.parent}")
     signals.heed_interrupts()
     logging.getLogger("controller.arbitration").setLevel(logging.ERROR)  # it says that a foreign controller has gone
     try:
