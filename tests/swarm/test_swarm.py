@@ -81,7 +81,6 @@ def test_entries_that_stay_away_are_noticed(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_a_link_that_stays_down_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Faults, "end", lambda self: None)
-    monkeypatch.setattr(play, "DRAIN_S", 0.1)
     assert "packets are inside" in only(simple(Fault(50e-6, "link_down", ("r0", 0))))
 
 
@@ -130,7 +129,6 @@ def test_a_deadlock_where_none_can_be_is_noticed(monkeypatch: pytest.MonkeyPatch
 
 def test_a_deadlock_that_is_not_found_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(play.VirtualNetwork, "deadlock", lambda self: None)
-    monkeypatch.setattr(play, "DRAIN_S", 0.05)
     assert "and no deadlock is" in only(draw(DEADLOCKED))
 
 
