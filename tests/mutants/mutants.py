@@ -159,10 +159,10 @@ def _first_failure(command: list[str], place: Path, limit_s: float) -> str:
     return (failed or [f"exit code {process.returncode}"])[0]
 
 
-@cache
-def baseline(place: Path, folder: str) -> tuple[float, tuple[str, ...]]:
-    """How long the folder's tests take without a change, and their files, the quickest first. Raises LabError where
-    one fails."""
+def baseline(commit: str, folder: str) -> dict[str, Any]:
+    """A sweep's task: how long the folder's tests take without a change, and their files, the quickest first. Raises
+    LabError where one fails."""
+    place = copy(commit)
     times = place / COMPILED / "times.xml"
     options = ("-o", "junit_family=xunit1", f"--junitxml={times}")
     places = [one for one in FOLDERS[folder] if one != PTF]
@@ -172,7 +172,7 @@ def baseline(place: Path, folder: str) -> tuple[float, tuple[str, ...]]:
     by_file: dict[str, float] = defaultdict(float)
     for case in ElementTree.parse(times).iter("testcase"):
         by_file[case.attrib["file"]] += float(case.attrib["time"])
-    return took_s, tuple(sorted(by_file, key=lambda file: by_file[file]))
+    return {"took_s": took_s, "files": sorted(by_file, key=lambda file: by_file[file])}
 
 
 @contextlib.contextmanager
@@ -197,13 +197,13 @@ def unchanged(place: Path, path: str) -> str | dict[Path, str]:
     return found
 
 
-def attempt(commit: str, path: str, offset: int, old: str, new: str) -> dict[str, Any]:
-    """A sweep's task: one change. Its verdict, what was changed, and who noticed."""
+def attempt(
+    commit: str, path: str, offset: int, old: str, new: str, took_s: float, files: Sequence[str]
+) -> dict[str, Any]:
+    """A sweep's task: one change, after its folder's `baseline`. Its verdict, what was changed, and who noticed."""
     place, change = copy(commit), Change(path, offset, old, new)
     text = (place / path).read_text()
     said = {"file": path, "change": change.said(text)}
-    took_s, files = baseline(place, str(Path(path).parent))
-    limit_s = LEAST_S + PATIENCE * took_s
     before = unchanged(place, path)
     source = {place / path: change.applied(text)}
     with replaced(source):
@@ -212,13 +212,21 @@ def attempt(commit: str, path: str, offset: int, old: str, new: str) -> dict[str
         return said | {"verdict": "doesn't compile" if after is None else "the same code", "by": ""}
     # Tests take P4 as it is compiled, and C and Python as they stand.
     with replaced(source if isinstance(after, str) else after):
-        by, _ = tests(place, path, limit_s, files)
+        by, _ = tests(place, path, LEAST_S + PATIENCE * took_s, files)
     return said | {"verdict": "noticed" if by else "not noticed", "by": by}
 
 
-def tasks(commit: str, paths: list[str], each: int, seed: int) -> list[Task]:
+def baselines(commit: str, paths: list[str]) -> list[Task]:
+    """Of the folders of these files."""
+    folders = sorted({str(Path(path).parent) for path in paths})
+    return [Task("mutants:baseline", {"commit": commit, "folder": one}, {"folder": one}) for one in folders]
+
+
+def tasks(
+    commit: str, paths: list[str], each: int, seed: int, by_folder: Mapping[str, Mapping[str, Any]]
+) -> list[Task]:
     """One of each file, then another of each: of a sweep that is interrupted, every file has as many. More of a file
-    are those that fewer were, and others."""
+    are those that fewer were, and others. `by_folder`: the baselines."""
     drawn = []
     for path in paths:
         found = changes(path, git("show", f"{commit}:{path}"))
@@ -228,7 +236,8 @@ def tasks(commit: str, paths: list[str], each: int, seed: int) -> list[Task]:
     for _, change in sorted(drawn, key=lambda one: one[0]):
         path = change.path
         arguments = {"commit": commit, "path": path, "offset": change.offset, "old": change.old, "new": change.new}
-        made.append(Task("mutants:attempt", arguments, {"file": path, "offset": change.offset, "new": change.new}))
+        keys = {"file": path, "offset": change.offset, "new": change.new}
+        made.append(Task("mutants:attempt", arguments, keys, by_folder[str(Path(path).parent)]))
     return made
 
 
@@ -273,12 +282,20 @@ def main() -> int:
         parser.error(f"no tests here for {', '.join(sorted(unknown))}; there are {', '.join(files())}")
     signals.heed_interrupts()
     try:
-        made = tasks(git("rev-parse", "HEAD").strip(), chosen(arguments.files), arguments.each, arguments.seed)
+        commit, paths = git("rev-parse", "HEAD").strip(), chosen(arguments.files)
+        store, means = Store(arguments.out), Means(arguments.jobs)
         with signals.raising(), tempfile.TemporaryDirectory(prefix="pcn-mutants-") as copies:
             os.environ[COPIES] = copies
             with ConsoleProgress(stdout()) as progress:
+                progress.stage("mutants: the tests without a change")
+                folders = baselines(commit, paths)
+                found = sweep(folders, store, means, progress)
+                if failed := [one.error for one in found if one.error]:
+                    raise LabError("; ".join(failed))
+                by_folder = {task.keys["folder"]: one.value for task, one in zip(folders, found, strict=True)}
+                made = tasks(commit, paths, arguments.each, arguments.seed, by_folder)
                 progress.stage(f"mutants: {len(made)} changes")
-                done = sweep(made, Store(arguments.out), Means(arguments.jobs), progress)
+                done = sweep(made, store, means, progress)
     except LabError as error:
         print(f"mutants: {error}", file=sys.stderr)
         return 1
