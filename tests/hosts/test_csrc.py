@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import os
-import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import needs
 import pytest
+import sanitizers
 
 from hosts.native import CSRC, FLAGS
 from softswitch.codegen.compiling import compiler
 
 pytestmark = pytest.mark.long
 
-SANITIZE = "-g -fsanitize=address,undefined -fno-sanitize-recover=all"
 TESTS = ("test_nic.py", "test_nic_model.py", "test_receiver.py", "test_sender.py", "test_trace.py", "test_loop.py")
 
 
@@ -29,15 +28,10 @@ def test_it_compiles_without_a_warning(source: str, tmp_path: Path) -> None:
 
 
 def test_everything_under_the_sanitizers() -> None:
-    words = [*compiler(), "-print-file-name=libasan.so"]
-    library = subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
-    if not Path(library).is_absolute():
-        needs.missing(needs.SANITIZERS)
+    environment = sanitizers.environment() or needs.missing(needs.SANITIZERS)
     folder = Path(__file__).parent
     paths = os.pathsep.join([str(folder), str(folder.parents[1])])
-    building = {**os.environ, "CC": f"{shlex.join(compiler())} {SANITIZE}", "PYTHONPATH": paths}
-    subprocess.run([sys.executable, "-c", "import hosts.native as n; n.library_path()"], env=building, check=True)
-    running = building | {"LD_PRELOAD": library, "ASAN_OPTIONS": "detect_leaks=0", "HYPOTHESIS_PROFILE": "few"}
+    few = {**environment, "PYTHONPATH": paths, "HYPOTHESIS_PROFILE": "few"}
     command = [sys.executable, "-m", "pytest", "-x", "-p", "no:cacheprovider", *(str(folder / name) for name in TESTS)]
-    done = subprocess.run(command, env=running, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, env=few, capture_output=True, text=True, check=False)
     assert done.returncode == 0, (done.stdout + done.stderr)[-4000:]

@@ -3,7 +3,7 @@
     fuzz_messages.py fuzz PROGRAM SECONDS FOLDER   needs atheris and clang; FOLDER keeps what it found
     fuzz_messages.py keep PROGRAM FOLDER           puts the shortest inputs that reach something new into corpus/
 
-What is kept is replayed by test_p4rt_fuzz.py, and under the sanitizers by test_sanitizers.py (`build`, `replay`).
+What is kept is replayed by test_p4rt_fuzz.py, and under the sanitizers by test_sanitizers.py (`replay`).
 
 An input is a row of messages: a byte that says which RPC, two bytes length, the serialised request. Each is carried
 out or refused with a code. Afterwards everything can be read, and what was read can be written into a fresh switch.
@@ -26,7 +26,7 @@ PROGRAMS = Path(__file__).with_name("programs")
 CORPUS = Path(__file__).with_name("corpus")
 NAMES = ("bench", "indirect", "valuesets", "idle")
 CPU_PORT = 255
-CLANG = "clang -g -fsanitize=address"
+CLANG = "env -u LD_PRELOAD clang -g -fsanitize=address"
 REPLAYED = 500  # one input of so many is also written into a fresh switch
 KEPT_LENGTH = 600  # bytes of an input in corpus/
 ARRAYS = ("register_entry", "counter_entry", "meter_entry")  # thousands of cells
@@ -41,7 +41,7 @@ from google.protobuf.message import DecodeError, Message  # noqa: E402
 
 # What is imported in the block tells libFuzzer where it goes.
 with atheris.instrument_imports(include=["softswitch"]) if INSIDE else nullcontext():
-    from softswitch.codegen.build import build_program, build_runtime
+    from softswitch.codegen.build import build_runtime
     from softswitch.native import NativeSwitch, load_library
     from softswitch.p4runtime.forwarding import Forwarding
     from softswitch.p4runtime.pipeline import Pipeline
@@ -342,17 +342,15 @@ def corpus(name: str) -> list[bytes]:
 
 def fuzz(name: str, options: list[str]) -> int:
     """libFuzzer in a process of its own, with these of its options."""
-    environment = os.environ | {"CC": CLANG}
-    subprocess.run([sys.executable, __file__, "build", name], env=environment, check=True)
     where = "import atheris, glob; print(atheris.path(), *glob.glob(atheris.__path__[0] + '/custom_mutator.*.so'))"
     said = subprocess.run([sys.executable, "-c", where], capture_output=True, text=True, check=True).stdout.split()
-    environment |= {"LD_PRELOAD": f"{said[0]}/asan_with_fuzzer.so {said[1]}", "ASAN_OPTIONS": "detect_leaks=0"}
+    library = f"{said[0]}/asan_with_fuzzer.so {said[1]}"
+    environment = os.environ | {"CC": CLANG, "LD_PRELOAD": library, "ASAN_OPTIONS": "detect_leaks=0"}
     return subprocess.run([sys.executable, __file__, "inside", name, *options], env=environment, check=False).returncode
 
 
 def inside(name: str, options: list[str]) -> None:
     """Never returns: libFuzzer ends the process."""
-    del os.environ["LD_PRELOAD"]  # not for the compiler, which is asked for its version
     target = Target(name)
     mutator = Mutator(target.info)
     atheris.Setup([sys.argv[0], *options], target.run, custom_mutator=mutator.custom)
@@ -409,10 +407,6 @@ def main(words: list[str]) -> int:
             return run(name, seconds, Path(folder))
         case ["keep", name, folder]:
             keep(name, Path(folder))
-        case ["build", *names]:
-            build_runtime()
-            for name in names or NAMES:
-                build_program((PROGRAMS / f"{name}.json").read_text())
         case ["inside", name, *options]:
             inside(name, options)
         case ["replay"]:

@@ -3,7 +3,7 @@
     fuzz_packets.py fuzz PROGRAM SECONDS FOLDER   needs clang; FOLDER keeps what it found, and starts the next run
     fuzz_packets.py keep PROGRAM FOLDER           puts the smallest inputs with the same coverage into corpus/
 
-What is kept is replayed by test_sanitizers.py (`build`, `replay`), with whatever compiler there is.
+What is kept is replayed by test_sanitizers.py (`replay`), with whatever compiler there is.
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ HERE = Path(__file__).parent
 CORPUS = HERE / "corpus"
 NAMES = ("pcn", *PROGRAMS)
 SEED = 1
-CLANG = "clang -g -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all -shared-libasan"
+CLANG = (
+    "env -u LD_PRELOAD clang -g -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all -shared-libasan"
+)
 
 
 def build_target(folder: Path) -> Path:
@@ -49,13 +51,6 @@ def build_target(folder: Path) -> Path:
     words = [*compiler(), *COMMON_FLAGS, f"-I{CSRC}", "-o", str(target), str(HERE / "fuzz_packets.c")]
     subprocess.run(words, check=True)
     return target
-
-
-def build_all() -> None:
-    """Everything that a run needs, so that none compiles under the sanitizers."""
-    build_runtime()
-    for name in NAMES:
-        build_program(read(name)[0])
 
 
 def target_of(name: str, target: Path) -> tuple[NativeSwitch, ctypes.CDLL]:
@@ -84,15 +79,17 @@ def corpus(name: str) -> list[bytes]:
     return [bytes.fromhex(line) for line in (CORPUS / f"{name}.hex").read_text().splitlines()]
 
 
-def replay(target: Path) -> None:
-    """Each kept input, and each prefix of the first ones."""
-    for name in NAMES:
-        native, functions = target_of(name, target)
-        with native:
-            inputs = corpus(name)
-            for data in inputs:
-                functions.fuzz_packets(data, ctypes.c_size_t(len(data)))
-        print(f"{name}: {len(inputs)} inputs", flush=True)
+def replay() -> None:
+    """Each kept input."""
+    with tempfile.TemporaryDirectory() as folder:
+        target = build_target(Path(folder))
+        for name in NAMES:
+            native, functions = target_of(name, target)
+            with native:
+                inputs = corpus(name)
+                for data in inputs:
+                    functions.fuzz_packets(data, ctypes.c_size_t(len(data)))
+            print(f"{name}: {len(inputs)} inputs", flush=True)
 
 
 # ---- with clang and libFuzzer ----
@@ -121,7 +118,6 @@ def fuzz(name: str, options: list[str]) -> int:
     os.environ["CC"] = CLANG
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        build_all()
         words = [sys.executable, __file__, "inside", name, str(build_target(folder))]
         again = folder / "again"  # libFuzzer starts itself to merge
         again.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$0" "$@"\n')
@@ -165,11 +161,8 @@ def keep(name: str, folder: Path) -> int:
 def main(words: list[str]) -> int:
     """See above."""
     match words:
-        case ["build", folder]:
-            build_all()
-            build_target(Path(folder))
-        case ["replay", folder]:
-            replay(Path(folder) / "fuzz_packets.so")
+        case ["replay"]:
+            replay()
         case ["fuzz", name, seconds, folder]:
             return run(name, seconds, Path(folder))
         case ["keep", name, folder]:

@@ -1,7 +1,6 @@
 """Packets of any bytes and any length, through programs with entries, and through damaged programs: a process's main.
 
-    hostile.py build SEED        compiles what `run` will need
-    hostile.py run SEED BURSTS   sends each program so many bursts of packets; ends with 0 if the switch outlived them
+    hostile.py SEED BURSTS   sends each program so many bursts of packets; ends with 0 if the switch outlived them
 
 test_sanitizers.py runs it with runtime and programs under the sanitizers. Longer runs find more.
 """
@@ -135,14 +134,9 @@ def cases(seed: int) -> Iterator[tuple[str, p4i.P4Info | None, Setup, list[bytes
 
 
 def main() -> int:
-    what, seed = sys.argv[1], int(sys.argv[2])
-    library = build_runtime()
-    if what == "build":
-        for text, *_ in cases(seed):
-            build_program(text)
-        return 0
-    rng, bursts = random.Random(seed), int(sys.argv[3])
-    loaded = load_library(library)
+    seed, bursts = map(int, sys.argv[1:])
+    rng = random.Random(seed)
+    loaded = load_library(build_runtime())
     for number, (text, info, setup, frames) in enumerate(cases(seed)):
         with NativeSwitch(loaded) as native:
             native.load(build_program(text))
