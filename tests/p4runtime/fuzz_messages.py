@@ -26,7 +26,7 @@ PROGRAMS = Path(__file__).with_name("programs")
 CORPUS = Path(__file__).with_name("corpus")
 NAMES = ("bench", "indirect", "valuesets", "idle")
 CPU_PORT = 255
-CLANG = "env -u LD_PRELOAD clang -g -fsanitize=address"
+CLANG = "clang -g -fsanitize=address"
 REPLAYED = 500  # one input of so many is also written into a fresh switch
 KEPT_LENGTH = 600  # bytes of an input in corpus/
 ARRAYS = ("register_entry", "counter_entry", "meter_entry")  # thousands of cells
@@ -351,6 +351,7 @@ def fuzz(name: str, options: list[str]) -> int:
 
 def inside(name: str, options: list[str]) -> None:
     """Never returns: libFuzzer ends the process."""
+    del os.environ["LD_PRELOAD"]  # not for the compiler
     target = Target(name)
     mutator = Mutator(target.info)
     atheris.Setup([sys.argv[0], *options], target.run, custom_mutator=mutator.custom)
@@ -403,9 +404,9 @@ def keep(name: str, folder: Path) -> None:
 def main(words: list[str]) -> int:
     """See above."""
     match words:
-        case ["fuzz", name, seconds, folder]:
+        case ["fuzz", name, seconds, folder] if name in NAMES:
             return run(name, seconds, Path(folder))
-        case ["keep", name, folder]:
+        case ["keep", name, folder] if name in NAMES:
             keep(name, Path(folder))
         case ["inside", name, *options]:
             inside(name, options)
@@ -416,7 +417,7 @@ def main(words: list[str]) -> int:
                     target.run(data)
                 print(f"{name}: {len(inputs)} inputs")
         case _:
-            print(__doc__, file=sys.stderr)
+            print(f"{__doc__}\nPROGRAM: {', '.join(NAMES)}", file=sys.stderr)
             return 2
     return 0
 

@@ -163,14 +163,14 @@ def main(words: list[str]) -> int:
     match words:
         case ["replay"]:
             replay()
-        case ["fuzz", name, seconds, folder]:
+        case ["fuzz", name, seconds, folder] if name in NAMES:
             return run(name, seconds, Path(folder))
-        case ["keep", name, folder]:
+        case ["keep", name, folder] if name in NAMES:
             return keep(name, Path(folder))
         case ["inside", name, target, *options]:
             inside(name, Path(target), options)
         case _:
-            print(__doc__, file=sys.stderr)
+            print(f"{__doc__}\nPROGRAM: {', '.join(NAMES)}", file=sys.stderr)
             return 2
     return 0
 
