@@ -40,7 +40,7 @@ control CreditReceive(inout metadata_t meta, in time_us_t now) {
         }
         actions = {
             set_credits;
-            no_credits;
+            @defaultonly no_credits;
         }
         default_action = no_credits();
         size = 512;

@@ -53,7 +53,7 @@ control QcnCongestionPoint(in headers_t hdr, inout metadata_t meta, in bit<32> l
         }
         actions = {
             set_qcn;
-            no_qcn;
+            @defaultonly no_qcn;
         }
         default_action = no_qcn();
         size = 512;

@@ -140,7 +140,7 @@ control QcnInAdmit(in headers_t hdr, inout metadata_t meta, in bit<32> length, i
         }
         actions = {
             set_arrivals;
-            no_arrivals;
+            @defaultonly no_arrivals;
         }
         default_action = no_arrivals();
         size = 512;
@@ -194,7 +194,7 @@ control QcnInDepart(in headers_t hdr, inout metadata_t meta, in bit<32> length, 
         }
         actions = {
             set_departures;
-            no_departures;
+            @defaultonly no_departures;
         }
         default_action = no_departures();
         size = 512;

@@ -54,7 +54,7 @@ control QcnOutCongestionPoint(in headers_t hdr, inout metadata_t meta, in bit<32
         }
         actions = {
             set_qcn_out;
-            no_qcn_out;
+            @defaultonly no_qcn_out;
         }
         default_action = no_qcn_out();
         size = 512;

@@ -65,7 +65,7 @@ control TcdPort(inout headers_t hdr, in metadata_t meta, in time_us_t now, out t
         }
         actions = {
             set_tcd;
-            no_tcd;
+            @defaultonly no_tcd;
         }
         default_action = no_tcd();
         size = 512;

@@ -345,6 +345,17 @@ def test_tables_of_the_contract(program: str) -> None:
     assert found == TABLES | SCHEME_TABLES[top_of(program)]
 
 
+def test_where_a_hit_decides_no_entry_has_the_action_of_a_miss(program: str) -> None:
+    document = json.loads((COMPILED / f"{program}.json").read_text())
+    tables = [table for pipeline in document["pipelines"] for table in pipeline["tables"]]
+    asked = {table["name"] for table in tables if "__HIT__" in table["next_tables"]}
+    found = [table for table in read_p4info(program).tables if table.preamble.name in asked]
+    assert bool(found) == program.startswith(("qcn", "tcd"))
+    for table in found:
+        (scope,) = (one.scope for one in table.action_refs if one.id == table.initial_default_action.action_id)
+        assert scope == p4i.ActionRef.DEFAULT_ONLY, table.preamble.name
+
+
 def test_next_hops_are_selected(program: str) -> None:
     info = read_p4info(program)
     (selector,) = info.action_profiles
