@@ -5,7 +5,8 @@
 `pcn up compact`, then rounds as live.py's scenarios, each by a controller that connects, takes over and leaves; what
 holds of a scenario holds of each. Hosts forget the last round's flows first, whose numbers they keep until told so.
 After a round each program's memory, open files and threads are written down, a row a program; `pcn down` at the end.
-Grown is what in all of the last quarter was above all of the second, memory by more than ALLOWED_KB.
+Grown is what in all of the third quarter was above all of the second, and in all of the last above all of the third;
+memory by more than ALLOWED_KB. One step is none: a switch keeps the memory of as many packets as ever waited in it.
 
 Exit code 1: a round has violations, something has grown, or is left. The same seed draws the same rounds.
 """
@@ -23,6 +24,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -73,10 +75,13 @@ def grown(samples: Sequence[Sample]) -> Iterator[str]:
     """What of which program."""
     for name in dict.fromkeys(one.program for one in samples):
         own = [one for one in samples if one.program == name]
-        second, last = own[len(own) // 4 : len(own) // 2], own[len(own) * 3 // 4 :]
+        ends = [len(own) * quarter // 4 for quarter in range(1, 5)]
         for what in MEASURES if len(own) >= LEAST_ROUNDS else ():
-            most, least = max(getattr(one, what) for one in second), min(getattr(one, what) for one in last)
-            if least > most + (ALLOWED_KB if what == "memory_kb" else 0):
+            values = [getattr(one, what) for one in own]
+            second, third, last = (values[first:end] for first, end in pairwise(ends))
+            most, least = max(second), min(last)
+            steadily = min(third) > most and least > max(third)
+            if steadily and least > most + (ALLOWED_KB if what == "memory_kb" else 0):
                 yield f"{name}: {what} has grown from {most} to {least}"
 
 

@@ -34,6 +34,8 @@ LEAK = list(range(10, 10 + ROUNDS))
         ([one * 1000 for one in LEAK], STEADY, STEADY, ["s0: memory_kb has grown from 17000 to 22000"]),
         ([one * 100 for one in LEAK], STEADY, STEADY, []),
         ([9000] * 4 + [20_000] * 12, STEADY, STEADY, []),  # it has grown warm
+        ([9000] * 11 + [20_000] * 5, STEADY, STEADY, []),  # once
+        ([9000] * 9 + [20_000] * 3 + [30_000] * 4, STEADY, STEADY, []),  # twice, not in each quarter
         (STEADY, [10, 12] * 8, STEADY, []),
         (STEADY[:3], LEAK[:3], STEADY[:3], []),
     ],
