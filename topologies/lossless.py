@@ -15,6 +15,7 @@ PFC, CREDITS = "pfc", "credits"  # flow control of all links: IEEE 802.1Qbb, or 
 
 CLASSES = 8  # of IEEE 802.1Q
 DATA_CLASS = 3  # of RoCE, unless a flow says otherwise
+CONTROL_CLASS = 7  # of CNPs, ACKs and CNMs
 LOSSLESS_CLASSES = str(DATA_CLASS)
 MTU_BYTES = 1058  # the largest frame of the experiments: 1000 B payload as RoCEv2
 XOFF_BYTES = 512e3  # PCN, section 7: for all schemes
@@ -31,7 +32,8 @@ def parameters(
     lossless_classes: str = LOSSLESS_CLASSES,
 ) -> dict[str, Value]:
     """By name. XON defaults to XOFF less two MTUs: the distance that SIGCOMM'15 has, NSDI'20 gives none.
-    `lossless_classes`: those that PFC protects, as "3" or "3,4"."""
+    `lossless_classes`: those that PFC protects, as "3" or "3,4"; not CONTROL_CLASS, of which hosts' frames obey no
+    PAUSE."""
     return {
         "mtu_bytes": mtu_bytes,
         "xoff_bytes": xoff_bytes,

@@ -389,6 +389,11 @@ def _validate_flow_control(topology: Topology) -> None:
             f"{topology.name}: flow control {topology.flow_control!r}: there is {PFC!r} and {CREDITS!r}"
         )
     if topology.flow_control == PFC:
+        if lossless.CONTROL_CLASS in topology.lossless_classes:
+            raise TopologyError(
+                f"{topology.name}: lossless_classes {topology.parameters['lossless_classes']!r}: class "
+                f"{lossless.CONTROL_CLASS} has CNPs and ACKs, which obey no PAUSE; take others, or credits"
+            )
         return
     if not topology.number("credit_interval_s") > 0:
         raise TopologyError(f"{topology.name}: credit_interval_s must be above 0")

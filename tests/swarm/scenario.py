@@ -163,12 +163,13 @@ def _topology(
     quantum_us = 512 / max(link.rate_bps for link in links) * 1e6
     wait_us = (mtu + 512) / 64 * quantum_us
     least_quanta = math.ceil(max(2 * wait_us, 1 + wait_us) / quantum_us) + 1
+    every = "0,1,2,3,4,5,6,7" if flow_control == CREDITS else "0,1,2,3,4,5,6"
     parameters: dict[str, Any] = lossless.parameters(
         xoff,
         rng.choice((0.0, xoff / 2, max(0.0, xoff - 2 * mtu), xoff)),
         mtu,
         rng.choice((least_quanta, 2 * least_quanta, 10 * least_quanta, 0xFFFF, 0xFFFF)),
-        rng.choice(("3", "3", "3,4", "0,1,2,3,4,5,6,7")),
+        rng.choice(("3", "3", "3,4", every)),
     )
     if flow_control == CREDITS:
         room = _log_uniform(rng, mtu + 64, 200 * mtu)

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from networks import PFC_ONLY, chain, star, with_flows
 
+from hosts import wire
 from hosts.algorithms import find_scheme
-from topologies.lossless import classes
+from topologies.lossless import CONTROL_CLASS, CREDITS, classes
 from topologies.model import FlowSpec, Topology, TopologyError
 from virtualnet import VirtualError, VirtualNetwork
 
@@ -89,7 +90,15 @@ def test_what_names_no_lossless_classes_is_refused(names: str) -> None:
         lossless_in(star(1), names)
 
 
-@given(st.sets(st.integers(0, 7), min_size=1))
+def test_the_class_of_cnps_can_be_lossless_by_credits_alone() -> None:
+    """With PFC they obey no PAUSE: more came in than XOFF and headroom are for, which ended a run."""
+    assert wire.DSCP_CNP >> 3 == CONTROL_CLASS
+    with pytest.raises(TopologyError, match="star: lossless_classes '3,7': class 7 has CNPs and ACKs, which obey no"):
+        lossless_in(star(1), "3,7")
+    assert lossless_in(replace(star(1), flow_control=CREDITS), "3,7").lossless_classes == (3, 7)
+
+
+@given(st.sets(st.integers(0, 6), min_size=1))
 def test_lossless_classes_are_read_as_they_are_written(numbers: set[int]) -> None:
     assert classes(", ".join(map(str, sorted(numbers, reverse=True)))) == tuple(sorted(numbers))
     assert lossless_in(star(1), ",".join(map(str, numbers))).lossless_classes == tuple(sorted(numbers))
