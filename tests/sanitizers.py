@@ -1,7 +1,7 @@
-"""All C of this project under gcc's address and undefined-behaviour sanitizers: any command, and what runs in it.
+"""All C of this project under gcc's address and undefined-behaviour sanitizers: what follows is as for `python`.
 
-    python tests/sanitizers.py python tests/swarm/swarm.py --seeds 1:1000
-    python tests/sanitizers.py make unit ARGS="tests/virtualnet -n2"
+    python tests/sanitizers.py tests/swarm/swarm.py --seeds 1:500
+    python tests/sanitizers.py -m pytest tests/virtualnet
 
 What they find ends the process, and says where. Objects are compiled anew, into the same cache; all is some five times
 slower.
@@ -46,14 +46,14 @@ def environment() -> Mapping[str, str] | None:
     return preloaded(library, [*compiler(), *FLAGS]) if Path(library).is_absolute() else None
 
 
-def main(command: list[str]) -> None:
-    if not command or command[0] in ("-h", "--help"):
+def main(arguments: list[str]) -> None:
+    if not arguments or arguments[0] == "--help":
         print(__doc__)
-        sys.exit(0 if command else 2)
+        sys.exit(0 if arguments else 2)
     found = environment()
     if found is None:
         sys.exit(f"sanitizers: {compiler()[0]} has no shared address sanitizer; CC=gcc has")
-    os.execvpe(command[0], command, found)
+    os.execve(sys.executable, [sys.executable, *arguments], found)
 
 
 if __name__ == "__main__":

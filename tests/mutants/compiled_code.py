@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import logging
 import subprocess
 import sys
 import tempfile
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
+logging.getLogger("p4src").setLevel(logging.ERROR)  # p4c's warnings, of each change the same
 sys.path[:0] = [path for path in (str(ROOT), str(ROOT / "p4src")) if path not in sys.path]
 
 import build  # noqa: E402

@@ -23,6 +23,7 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -36,7 +37,7 @@ from changes import Change, changes  # noqa: E402
 from compiled_code import code, same  # noqa: E402
 
 from controller import p4c, signals  # noqa: E402
-from experiments.progress import ConsoleProgress  # noqa: E402
+from experiments.progress import ConsoleProgress, RunProgress  # noqa: E402
 from experiments.sweep.store import Store  # noqa: E402
 from experiments.sweep.sweep import Means, sweep  # noqa: E402
 from experiments.sweep.task import Done, Task  # noqa: E402
@@ -216,29 +217,32 @@ def attempt(
     return said | {"verdict": "noticed" if by else "not noticed", "by": by}
 
 
-def baselines(commit: str, paths: list[str]) -> list[Task]:
-    """Of the folders of these files."""
-    folders = sorted({str(Path(path).parent) for path in paths})
-    return [Task("mutants:baseline", {"commit": commit, "folder": one}, {"folder": one}) for one in folders]
-
-
-def tasks(
-    commit: str, paths: list[str], each: int, seed: int, by_folder: Mapping[str, Mapping[str, Any]]
-) -> list[Task]:
+def drawn(commit: str, paths: Sequence[str], each: int, seed: int) -> list[Change]:
     """One of each file, then another of each: of a sweep that is interrupted, every file has as many. More of a file
-    are those that fewer were, and others. `by_folder`: the baselines."""
-    drawn = []
+    are those that fewer were, and others."""
+    found = []
     for path in paths:
-        found = changes(path, git("show", f"{commit}:{path}"))
-        random.Random(f"{seed} {path}").shuffle(found)
-        drawn += [(place, change) for place, change in enumerate(found[:each])]
+        of_file = changes(path, git("show", f"{commit}:{path}"))
+        random.Random(f"{seed} {path}").shuffle(of_file)
+        found += list(enumerate(of_file[:each]))
+    return [change for _, change in sorted(found, key=lambda one: one[0])]
+
+
+def tried(commit: str, found: Sequence[Change], store: Store, means: Means, progress: RunProgress) -> list[Done]:
+    """All of them, after their folders' baselines. Raises LabError where one of these fails."""
+    folders = sorted({str(Path(change.path).parent) for change in found})
+    progress.stage("mutants: the tests without a change")
+    whole = [Task("mutants:baseline", {"commit": commit, "folder": one}, {"folder": one}) for one in folders]
+    before = dict(zip(folders, sweep(whole, store, means, progress), strict=True))
+    if failed := [one.error for one in before.values() if one.error]:
+        raise LabError("; ".join(failed))
     made = []
-    for _, change in sorted(drawn, key=lambda one: one[0]):
-        path = change.path
-        arguments = {"commit": commit, "path": path, "offset": change.offset, "old": change.old, "new": change.new}
-        keys = {"file": path, "offset": change.offset, "new": change.new}
-        made.append(Task("mutants:attempt", arguments, keys, by_folder[str(Path(path).parent)]))
-    return made
+    for change in found:
+        keys = {"file": change.path, "offset": change.offset, "new": change.new}
+        limits = before[str(Path(change.path).parent)].value
+        made.append(Task("mutants:attempt", {"commit": commit, **asdict(change)}, keys, limits))
+    progress.stage(f"mutants: {len(made)} changes")
+    return sweep(made, store, means, progress)
 
 
 def report(done: list[Done]) -> None:
@@ -282,20 +286,12 @@ def main() -> int:
         parser.error(f"no tests here for {', '.join(sorted(unknown))}; there are {', '.join(files())}")
     signals.heed_interrupts()
     try:
-        commit, paths = git("rev-parse", "HEAD").strip(), chosen(arguments.files)
-        store, means = Store(arguments.out), Means(arguments.jobs)
+        commit = git("rev-parse", "HEAD").strip()
+        found = drawn(commit, chosen(arguments.files), arguments.each, arguments.seed)
         with signals.raising(), tempfile.TemporaryDirectory(prefix="pcn-mutants-") as copies:
             os.environ[COPIES] = copies
             with ConsoleProgress(stdout()) as progress:
-                progress.stage("mutants: the tests without a change")
-                folders = baselines(commit, paths)
-                found = sweep(folders, store, means, progress)
-                if failed := [one.error for one in found if one.error]:
-                    raise LabError("; ".join(failed))
-                by_folder = {task.keys["folder"]: one.value for task, one in zip(folders, found, strict=True)}
-                made = tasks(commit, paths, arguments.each, arguments.seed, by_folder)
-                progress.stage(f"mutants: {len(made)} changes")
-                done = sweep(made, store, means, progress)
+                done = tried(commit, found, Store(arguments.out), Means(arguments.jobs), progress)
     except LabError as error:
         print(f"mutants: {error}", file=sys.stderr)
         return 1

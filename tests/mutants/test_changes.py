@@ -63,14 +63,14 @@ def test_every_change_of_ours_fits_its_file(path: str) -> None:
     assert all(text[change.offset :].startswith(change.old) for change in found)
 
 
-def test_tasks_are_the_same_each_time_and_of_all_files() -> None:
+def test_changes_are_drawn_the_same_each_time_and_of_all_files() -> None:
     paths = ["hosts/algorithms/pcn.py", "virtualnet/csrc/pfc.c"]
-    by_folder = {"hosts/algorithms": {"took_s": 1.0, "files": []}, "virtualnet/csrc": {"took_s": 2.0, "files": []}}
-    made = mutants.tasks("HEAD", paths, 5, 1, by_folder)
-    assert [task.arguments["path"] for task in made] == paths * 5
-    assert made[:4] == mutants.tasks("HEAD", paths, 2, 1, by_folder)
-    assert made == mutants.tasks("HEAD", paths, 5, 1, by_folder)
-    assert made != mutants.tasks("HEAD", paths, 5, 2, by_folder)
+    found = mutants.drawn("HEAD", paths, 5, 1)
+    assert [change.path for change in found] == paths * 5
+    assert found[:4] == mutants.drawn("HEAD", paths, 2, 1)
+    assert found == mutants.drawn("HEAD", paths, 5, 1)
+    assert found != mutants.drawn("HEAD", paths, 5, 2)
+    assert mutants.drawn("HEAD", paths, 0, 1) == []
 
 
 def test_the_same_code_is_told_from_other_code(tmp_path: Path) -> None:
