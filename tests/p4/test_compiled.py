@@ -345,6 +345,13 @@ def test_tables_of_the_contract(program: str) -> None:
     assert found == TABLES | SCHEME_TABLES[top_of(program)]
 
 
+def test_what_is_configured_by_port_has_room_for_all(program: str) -> None:
+    sizes = {table.preamble.alias: table.size for table in read_p4info(program).tables}
+    assert (sizes.pop("ipv4_lpm"), sizes.pop("next_hop_group")) == (4096, 1024)
+    assert sizes.pop("rest_config", PORTS_BY_CLASS) == PORTS_BY_CLASS
+    assert set(sizes.values()) == {PORTS}
+
+
 def test_where_a_hit_decides_no_entry_has_the_action_of_a_miss(program: str) -> None:
     document = json.loads((COMPILED / f"{program}.json").read_text())
     tables = [table for pipeline in document["pipelines"] for table in pipeline["tables"]]
