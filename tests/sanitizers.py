@@ -1,7 +1,7 @@
 """All C of this project under gcc's address and undefined-behaviour sanitizers: what follows is as for `python`.
 
     python tests/sanitizers.py tests/swarm/swarm.py --seeds 1:500
-    python tests/sanitizers.py -m pytest tests/virtualnet
+    python tests/sanitizers.py -m pytest -s tests/virtualnet    # -s: else pytest keeps what they say
 
 What they find ends the process, and says where. Objects are compiled anew, into the same cache; all is some five times
 slower.
@@ -25,25 +25,34 @@ from softswitch.codegen.compiling import compiler  # noqa: E402
 FLAGS = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 
 
-def preloaded(library: str, command: Sequence[str]) -> dict[str, str]:
-    """The environment of processes that have a sanitizer's library from the start, and compile with `command`, which
+def preloaded(libraries: str, command: Sequence[str]) -> dict[str, str]:
+    """The environment of processes that have a sanitizer's libraries from the start, and compile with `command`, which
     runs without."""
     return {
         **os.environ,
         "CC": shlex.join(["env", "-u", "LD_PRELOAD", *command]),
-        "LD_PRELOAD": library,
+        "LD_PRELOAD": libraries,
         "ASAN_OPTIONS": "detect_leaks=0",  # Python's own; tests/softswitch_runtime/units look for leaks
     }
 
 
 def environment() -> Mapping[str, str] | None:
     """None: the compiler has no shared library of them."""
-    words = [*compiler(), "-print-file-name=libasan.so"]
-    try:
-        library = subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
-    except (OSError, subprocess.CalledProcessError):
+    # Without the second, C++'s, the first ends a process in which an exception is thrown.
+    libraries = [_library("libasan.so"), _library("libstdc++.so.6")]
+    if not libraries[0]:
         return None
-    return preloaded(library, [*compiler(), *FLAGS]) if Path(library).is_absolute() else None
+    return preloaded(" ".join(filter(None, libraries)), [*compiler(), *FLAGS])
+
+
+def _library(name: str) -> str:
+    """Where the compiler has it; "" if nowhere."""
+    try:
+        words = [*compiler(), f"-print-file-name={name}"]
+        found = subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+    return found if Path(found).is_absolute() else ""
 
 
 def main(arguments: list[str]) -> None:

@@ -124,5 +124,6 @@ def test_every_field_of_a_scheme_is_described(scheme: str) -> None:
     for one in describe(schemes[scheme].parameters):
         assert one.what
         one.check(one.default)
+        assert one.least < one.most
         with pytest.raises(ValueError, match=f"{one.field} = nan: it must be"):
             one.check(math.nan)

@@ -43,10 +43,11 @@ class Change:
         return text[: self.offset] + self.new + text[end:]
 
     def said(self, text: str) -> str:
-        """virtualnet/csrc/pfc.c:59: if (in->held_bytes <= in->xoff) return; [ <= -> < ]"""
-        line = text.count("\n", 0, self.offset) + 1
+        """virtualnet/csrc/pfc.c:59:23: if (in->held_bytes <= in->xoff) return; [<= -> <]"""
+        start = self.offset + len(self.old) - len(self.old.lstrip())
+        line, column = text.count("\n", 0, start) + 1, start - text.rfind("\n", 0, start)
         shown = text.splitlines()[line - 1].strip()
-        return f"{self.path}:{line}: {shown} [{self.old.strip() or '-'} -> {self.new.strip() or '-'}]"
+        return f"{self.path}:{line}:{column}: {shown} [{self.old.strip() or '-'} -> {self.new.strip() or '-'}]"
 
 
 def changes(path: str, text: str) -> list[Change]:

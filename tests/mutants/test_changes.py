@@ -51,7 +51,7 @@ def test_changes_of_python() -> None:
 
 def test_a_change_says_where_it_is() -> None:
     change = next(one for one in changes("a.c", C_TEXT) if one.old == " < ")
-    assert change.said(C_TEXT) == "a.c:3: if (a < b && c != 0) call(x, 1); // one [< -> <=]"
+    assert change.said(C_TEXT) == "a.c:3:11: if (a < b && c != 0) call(x, 1); // one [< -> <=]"
     assert "if (a <= b && c" in change.applied(C_TEXT)
 
 

@@ -49,6 +49,21 @@ static void test_random(void)
     CHECK(sw_random(&instance, 9, 3) == 9);
 }
 
+/* The published algorithms' own numbers: splitmix64 from 1477776061723855037, xoroshiro128+ from 1 and 2. */
+static void test_random_numbers_are_the_algorithms(void)
+{
+    char error[256];
+    struct sw_program program = {0};
+    struct sw_instance *instance = sw_instance_new(&program, 1477776061723855037u, SW_DROP_PORT, error);
+    CHECK(instance != NULL);
+    CHECK(instance->rng[0] == 1985237415132408290u && instance->rng[1] == 2979275885539914483u);
+    instance->rng[0] = 1;
+    instance->rng[1] = 2;
+    const uint64_t expected[] = {3, 412333834243u, 2360170716294286339u, 9295852285959843169u, 2797080929874688578u};
+    for (int i = 0; i < 5; i++) CHECK(sw_random(instance, 0, UINT64_MAX) == expected[i]);
+    sw_instance_free(instance);
+}
+
 static void test_pool(void)
 {
     struct sw_pool pool;
@@ -123,6 +138,7 @@ int main(void)
 {
     test_meter();
     test_random();
+    test_random_numbers_are_the_algorithms();
     test_pool();
     test_pre();
     return 0;
