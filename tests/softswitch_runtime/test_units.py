@@ -25,6 +25,7 @@ TABLES = ["profile", "table", "map", "exact", "lpm", "trie", "ternary", "bits", 
 PARTS = {
     "traffic_test": ["traffic", "packet"],
     "profile_test": TABLES,
+    "table_test": TABLES,
     "cache_lines_test": ["state", *TABLES],
     "state_test": ["state", "packet", "pre", *TABLES],
 }
