@@ -55,12 +55,20 @@ FOLDERS: dict[str, tuple[str, ...]] = {
     "hosts/csrc": ("tests/hosts",),
     "hosts/algorithms": (
         "tests/hosts",
+        "tests/controller/test_qcn_at_inputs.py",
         "tests/experiments/test_parameters.py",
         "tests/virtualnet/test_virtual_schemes.py",
         "tests/swarm",
     ),
     "softswitch/csrc": (PTF, "tests/softswitch_runtime", "tests/p4runtime"),
-    "p4src/v1model": (PTF, "tests/np_ecn", "tests/tcd", "tests/virtualnet", "tests/experiments/test_unbiased.py"),
+    "p4src/v1model": (
+        PTF,
+        "tests/p4/test_compiled.py",
+        "tests/np_ecn",
+        "tests/tcd",
+        "tests/virtualnet",
+        "tests/experiments/test_unbiased.py",
+    ),
 }
 """And the tests of each."""
 LEFT_OUT = (
