@@ -55,6 +55,17 @@ class Browser:
         self._session: str | None = None
 
     def __enter__(self) -> Browser:
+        try:
+            self._attach()
+        except BaseException:
+            self._close()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._close()
+
+    def _attach(self) -> None:
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         self._session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
@@ -62,9 +73,8 @@ class Browser:
         self.call(
             "Network.emulateNetworkConditions", offline=True, latency=0, downloadThroughput=-1, uploadThroughput=-1
         )
-        return self
 
-    def __exit__(self, *_: object) -> None:
+    def _close(self) -> None:
         self._process.terminate()
         try:
             self._process.wait(LIMIT_S)
