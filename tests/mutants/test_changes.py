@@ -73,20 +73,28 @@ def test_changes_are_drawn_the_same_each_time_and_of_all_files() -> None:
     assert mutants.drawn("HEAD", paths, 0, 1) == []
 
 
-def test_the_same_code_is_told_from_other_code(tmp_path: Path) -> None:
-    source = tmp_path / "a.py"
-    source.write_text("x = 1  # one\n")
+@pytest.mark.parametrize(
+    ("one", "other", "alike"),
+    [
+        ("x = 1  # one", "x = (1)", True),
+        ("x = 1", "x = 2", False),
+        ("def f(a: A | None) -> B | None: ...", "def f(a: A & None) -> B & None: ...", True),
+        ("def f(a: A = 1): ...", "def f(a: A = 2): ...", False),
+        ("class C:\n    x: ClassVar[int] = 1", "class C:\n    x: int = 1", False),
+    ],
+)
+def test_the_same_code_is_told_from_other_code(tmp_path: Path, one: str, other: str, alike: bool) -> None:
+    (tmp_path / "a.py").write_text(one)
     before = code(tmp_path, "a.py")
-    source.write_text("x = (1)\n")
+    (tmp_path / "a.py").write_text(other)
     after = code(tmp_path, "a.py")
     assert before is not None
     assert after is not None
-    assert same(before, after)
-    source.write_text("x = 2\n")
-    other = code(tmp_path, "a.py")
-    assert other is not None
-    assert not same(before, other)
-    source.write_text("x = \n")
+    assert same(before, after) == alike
+
+
+def test_what_does_not_compile_is_no_code(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("x = \n")
     assert code(tmp_path, "a.py") is None
 
 
