@@ -40,16 +40,16 @@ static uint32_t crc32(uint32_t crc, const uint8_t *data, uint32_t length)
  * IPv4 on, with ones in the fields that switches may change. */
 static uint32_t icrc(const uint8_t *frame, uint32_t length)
 {
-    uint8_t masked[8 + PAYLOAD - IP];
-    uint8_t *header = masked + 8 - IP; /* offsets as in the frame */
-    memset(masked, 0xff, 8);
-    memcpy(masked + 8, frame + IP, PAYLOAD - IP);
-    header[IP + 1] = 0xff;               /* TOS */
-    header[IP + 8] = 0xff;               /* TTL */
-    memset(&header[IP + 10], 0xff, 2);   /* IPv4 checksum */
-    memset(&header[UDP + 6], 0xff, 2);   /* UDP checksum */
-    header[BTH + 4] = 0xff;              /* FECN, BECN */
-    uint32_t crc = crc32(0xffffffffu, masked, sizeof masked);
+    enum { START = IP - 8 };
+    uint8_t masked[PAYLOAD]; /* offsets as in the frame */
+    memset(masked + START, 0xff, 8);
+    memcpy(masked + IP, frame + IP, PAYLOAD - IP);
+    masked[IP + 1] = 0xff;             /* TOS */
+    masked[IP + 8] = 0xff;             /* TTL */
+    memset(masked + IP + 10, 0xff, 2); /* IPv4 checksum */
+    memset(masked + UDP + 6, 0xff, 2); /* UDP checksum */
+    masked[BTH + 4] = 0xff;            /* FECN, BECN */
+    uint32_t crc = crc32(0xffffffffu, masked + START, PAYLOAD - START);
     return ~crc32(crc, frame + PAYLOAD, length - PAYLOAD - ICRC);
 }
 
