@@ -66,6 +66,16 @@ def reply() -> tuple[bytes, bytes, bytes, bytes]:
     return HOST[0], SENDER[0], HOST[1], SENDER[1]
 
 
+def test_each_of_many_flows_is_found_again() -> None:
+    """Some of them each time that the place for them grows: all of its slots are taken over."""
+    bench = Bench()
+    flows = range(1, 1001)
+    for psn in range(2):
+        for flow in flows:
+            bench.packet(1.0 + psn, psn, flow=flow)
+    assert [(flow.flow, flow.packets, flow.gaps) for flow in bench.receiver.stats()] == [(flow, 2, 0) for flow in flows]
+
+
 def test_packets_that_ask_are_acknowledged_when_they_arrive() -> None:
     bench = Bench("timely")
     for psn in range(10):

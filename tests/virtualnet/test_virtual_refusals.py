@@ -1,0 +1,55 @@
+"""What the engine in C refuses itself: Python asks for none of it, by any name that a network has."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from networks import PFC_ONLY, star
+
+from virtualnet import VirtualError, VirtualNetwork, native
+from virtualnet.samples import Source
+
+RATE, DELAY, NODES, LINKS = 10**10, 10**6, 3, 4  # of star(1): s0, h0, r0; each link is two
+SWITCH, HOST, NOWHERE = 0, 1, NODES
+FABRIC = native.FabricConfig(10**6, 10**6, 2.0, False)
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "message"),
+    [
+        ("vn_add_link", (NOWHERE, 5, SWITCH, 6, RATE, DELAY), "no such node, or no rate"),
+        ("vn_add_link", (SWITCH, 5, NOWHERE, 0, RATE, DELAY), "no such node, or no rate"),
+        ("vn_add_link", (SWITCH, 5, SWITCH, 6, 0, DELAY), "no such node, or no rate"),
+        ("vn_add_link", (SWITCH, 1, SWITCH, 6, RATE, DELAY), "no such port, or it has a link"),
+        ("vn_add_link", (SWITCH, 512, SWITCH, 6, RATE, DELAY), "no such port, or it has a link"),
+        ("vn_set_link", (LINKS, RATE, True), "no such link, or no rate"),
+        ("vn_set_link", (0, 0, True), "no such link, or no rate"),
+        ("vn_set_round_robin", (HOST,), "no such switch"),
+        ("vn_set_round_robin", (NOWHERE,), "no such switch"),
+        ("vn_set_fabric", (HOST, ctypes.byref(FABRIC)), "no such switch"),
+        ("vn_set_fabric", (NOWHERE, ctypes.byref(FABRIC)), "no such switch"),
+        ("vn_set_fabric", (SWITCH, ctypes.byref(native.FabricConfig(0, 0, 1.0, False))), "no buffer, or no fabric"),
+        ("vn_set_credits", (LINKS, 10**6, DELAY, DELAY), "no such link, or it has credits"),
+        ("vn_set_credits", (0, 10**6, 0, DELAY), "an interval and a period"),
+        ("vn_set_credits", (0, 10**6, DELAY, 0), "an interval and a period"),
+        ("vn_disturb", (LINKS, 0, ctypes.byref(native.Disturbance())), "no such link, or no such frames"),
+        ("vn_disturb", (0, len(native.FRAMES), ctypes.byref(native.Disturbance())), "no such link, or no such frames"),
+    ],
+)
+def test_each_wrong_argument_alone_is_refused(function: str, arguments: Sequence[Any], message: str) -> None:
+    with VirtualNetwork(star(1), PFC_ONLY) as network:
+        code = getattr(network._library, function)(network._handle, *arguments)
+        assert code < 0
+        assert message in network._library.vn_error(network._handle).decode()
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_value_that_there_is_not_cannot_be_sampled(place: int) -> None:
+    with VirtualNetwork(star(1), PFC_ONLY) as network:
+        sources = [network.queue_bytes("s0", 1)] * 2
+        sources[place] = Source("of no link", native.QUEUE_BYTES, LINKS)
+        with pytest.raises(VirtualError):
+            network.sample(1e-6, sources)
