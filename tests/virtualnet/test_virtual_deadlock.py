@@ -76,6 +76,8 @@ def test_a_ring_that_is_found_never_sends_again(
             assert later is not None
             assert (later.circle, later.since_s) == (found.circle, found.since_s)
             assert set(later.behind) >= set(found.behind)
+            found = later
+        assert set(found.behind) == {(f"h{n}->s{n}", 3) for n in range(SWITCHES)}
         # What had left its last switch of the ring arrived
         assert all(now - then <= 4 for then, now in zip(before, sent(), strict=True))
         assert sum(network.link_stats(f"s{a}", port).expired for a, _ in RING for port in (1, 2, 3)) == 0

@@ -35,6 +35,8 @@ FABRIC = native.FabricConfig(10**6, 10**6, 2.0, False)
         ("vn_set_credits", (LINKS, 10**6, DELAY, DELAY), "no such link, or it has credits"),
         ("vn_set_credits", (0, 10**6, 0, DELAY), "an interval and a period"),
         ("vn_set_credits", (0, 10**6, DELAY, 0), "an interval and a period"),
+        ("vn_set_credits", (0, 64, DELAY, DELAY), "no such buffer"),
+        ("vn_set_credits", (0, 2**39, DELAY, DELAY), "no such buffer"),
         ("vn_disturb", (LINKS, 0, ctypes.byref(native.Disturbance())), "no such link, or no such frames"),
         ("vn_disturb", (0, len(native.FRAMES), ctypes.byref(native.Disturbance())), "no such link, or no such frames"),
     ],

@@ -6,6 +6,7 @@ import random
 import signal
 from collections.abc import Callable
 from functools import partial
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -207,11 +208,12 @@ def test_an_error_in_a_callback_carries_its_traceback_and_the_time() -> None:
         assert network.now_s == pytest.approx(1e-3)
 
 
-def test_progress_is_told_with_an_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("queues", ["nodes", "one"])
+def test_progress_is_told_with_an_estimate(queues: Literal["nodes", "one"], monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter(range(10**6))
     monkeypatch.setattr("virtualnet.network.time.monotonic", lambda: float(next(clock)))
     told: list[tuple[float, float]] = []
-    with VirtualNetwork(star(3), PFC_ONLY) as network:
+    with VirtualNetwork(star(3), PFC_ONLY, queues=queues) as network:
         with_flows(network, [FlowSpec(i + 1, f"h{i}", "r0") for i in range(3)])
         network.run(until_s=100e-3, progress=lambda now, left: told.append((now, left)))
     assert len(told) >= 2
