@@ -34,8 +34,8 @@ PEER_MAC, PEER = wire.parse_mac("00:00:00:00:00:01"), wire.parse_ip("10.0.0.1")
 class Host:
     """A host behind a datagram socket, which carries frames as a packet socket does."""
 
-    def __init__(self, dilation: float = 1.0) -> None:
-        self.clock = DilatedClock(dilation)
+    def __init__(self, dilation: float = 1.0, origin: float | None = None) -> None:
+        self.clock = DilatedClock(dilation, origin)
         configured = find_scheme("pfc").configure()
         log = EventLog(None, self.clock)
         self.events = Events()
@@ -161,6 +161,15 @@ def test_what_is_due_leaves_and_what_the_kernel_refuses_leaves_later() -> None:
         packets = [wire.decode(frame) for frame in received]
         assert [packet.psn for packet in packets if isinstance(packet, DataPacket)] == list(range(50))
         assert host.sender.stats()[0].state == "done"
+
+
+def test_how_late_a_frame_left_is_no_time_of_the_clock() -> None:
+    long_s = 10_000.0
+    with Host(origin=time.monotonic() - long_s) as host:
+        due_s = host.clock.now()
+        host.sender.start(FlowRequest(7, "10.0.0.1", "00:00:00:00:00:01", due_s, size_bytes=5_000), due_s)
+        host.run_until(lambda: host.sender.stats()[0].state == "done")
+        assert 0 < host.loop.state.late_s <= host.loop.state.now_s - due_s < long_s
 
 
 @pytest.mark.parametrize("stopped", [False, True])
