@@ -106,9 +106,10 @@ static void test_pool(void)
     pkt->p.length += 64;
     memset(pkt->p.data, 9, pkt->p.length);
     ((uint8_t *)pkt->p.phv)[5] = 55;
+    pkt->passes = 7;
     pkt = sw_pkt_restore_headroom(&pool, pkt);
     CHECK(pkt != NULL && pkt->p.length == SW_SMALL_FRAME + 64 && pkt->p.data[SW_SMALL_FRAME + 63] == 9);
-    CHECK(((uint8_t *)pkt->p.phv)[5] == 55 && pkt->p.data - pkt->buffer >= 64);
+    CHECK(((uint8_t *)pkt->p.phv)[5] == 55 && pkt->passes == 7 && pkt->p.data - pkt->buffer >= 64);
     sw_pkt_free(&pool, pkt);
     pkt = sw_pkt_new(&pool, SW_MAX_FRAME);
     pkt->p.data -= 64;

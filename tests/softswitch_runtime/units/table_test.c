@@ -1,6 +1,7 @@
 /* Keys as long as a table takes them. */
 #include "table.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "check.h"
@@ -37,6 +38,7 @@ static void test_the_longest_key(enum sw_match kind)
     for (int i = 0; i < 2; i++) CHECK(sw_table_insert(table, keys[i], NULL, LONGEST * 8, 0, 0, NULL, 0, &why) == i);
     for (uint32_t i = 0; i < 2; i++) CHECK(look_up(table, keys[i]) != NULL && look_up(table, keys[i])->handle == i);
     CHECK(look_up(table, keys[2]) == NULL);
+    CHECK(sw_table_insert(table, keys[1], NULL, LONGEST * 8, 0, 0, NULL, 0, &why) == -EEXIST && strstr(why, "there already") != NULL);
     sw_table_free(table);
 }
 
