@@ -8,7 +8,8 @@
 
 enum { LONGEST = 512 };
 
-static const struct sw_program program = {.abi = SW_ABI, .n_actions = 1, .actions = (const struct sw_action_spec[]){{"hit", 0, NULL}}};
+static const struct sw_program program = {
+    .abi = SW_ABI, .n_actions = 1, .actions = (const struct sw_action_spec[]){{"hit", 0, NULL}}};
 static const char *why;
 
 static struct sw_table *of_one_field(struct sw_table_spec *spec, struct sw_key_field *field, enum sw_match kind, uint32_t bytes)
@@ -38,7 +39,8 @@ static void test_the_longest_key(enum sw_match kind)
     for (int i = 0; i < 2; i++) CHECK(sw_table_insert(table, keys[i], NULL, LONGEST * 8, 0, 0, NULL, 0, &why) == i);
     for (uint32_t i = 0; i < 2; i++) CHECK(look_up(table, keys[i]) != NULL && look_up(table, keys[i])->handle == i);
     CHECK(look_up(table, keys[2]) == NULL);
-    CHECK(sw_table_insert(table, keys[1], NULL, LONGEST * 8, 0, 0, NULL, 0, &why) == -EEXIST && strstr(why, "there already") != NULL);
+    CHECK(sw_table_insert(table, keys[1], NULL, LONGEST * 8, 0, 0, NULL, 0, &why) == -EEXIST &&
+          strstr(why, "there already") != NULL);
     sw_table_free(table);
 }
 
