@@ -116,10 +116,12 @@ def copy(commit: str) -> Path:
 
 
 def environment(place: Path) -> dict[str, str]:
-    """With a seed hypothesis draws the same each time, and doesn't play again what a change before has failed."""
+    """With a seed hypothesis draws the same each time, and doesn't play again what a change before has failed. What
+    tests that are killed leave behind goes with the copies."""
     options = f"{os.environ.get('PYTEST_ADDOPTS', '')} --hypothesis-seed=1"
     return {
         **os.environ, "PYTHONPATH": str(place), "XDG_CACHE_HOME": str(place / COMPILED), "PYTEST_ADDOPTS": options,
+        "TMPDIR": os.environ[COPIES],
     }  # fmt: skip
 
 
