@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -11,7 +12,7 @@ from networks import PFC_ONLY, chain, star, with_flows
 
 from controller.constants import GENERATOR_PORT, index
 from hosts.algorithms import find_scheme
-from topologies.model import FlowSpec
+from topologies.model import FIFO, ROUND_ROBIN, FlowSpec
 from virtualnet import Totals, VirtualNetwork
 from virtualnet.flows import FlowStats
 
@@ -74,10 +75,14 @@ def test_each_switch_has_its_own() -> None:
         assert (dropped(network, "s0"), dropped(network, "s1")) == (0, 14)
 
 
-def stopped(keep_alive: int, scheme: str = "qcn-os-largest", **options: Any) -> tuple[Totals, list[int], int]:
+def stopped(
+    keep_alive: int, scheme: str = "qcn-os-largest", arbitration: str = FIFO, **options: Any
+) -> tuple[Totals, list[int], int]:
     """From 0.1 ms on the output sends nothing, and its input has told its host to pause. Totals; messages because of
     that input so far, each 120 us, keep-alive's interval at 10 Gb/s; how many of them came to the flow by 3.05 ms."""
     topology = star(2, xoff_bytes=60e3)
+    switches = tuple(replace(switch, arbitration=arbitration) for switch in topology.switches)
+    topology = replace(topology, switches=switches)
     with VirtualNetwork(topology, find_scheme(scheme).configure({"keep_alive": keep_alive}), **options) as network:
         flow = network.add_flow(FlowSpec(1, "h0", "r0"))
         network.at(0.1e-3, lambda: network.set_link("s0", 3, up=False))
@@ -93,7 +98,11 @@ def stopped(keep_alive: int, scheme: str = "qcn-os-largest", **options: Any) -> 
 
 
 @pytest.mark.parametrize("scheme", ["qcn-os", "qcn-os-largest"])
-@pytest.mark.parametrize("variant", [{}, {"program": "qcn_in", "pfc": False}], ids=["native", "emulated"])
+@pytest.mark.parametrize(
+    "variant",
+    [{}, {"arbitration": ROUND_ROBIN}, {"program": "qcn_in", "pfc": False}],
+    ids=["native", "round robin", "emulated"],
+)
 def test_a_stopped_output_s_input_is_sampled_each_period(scheme: str, variant: dict[str, Any]) -> None:
     reference = stopped(2, scheme, **variant)
     _, counts, received = reference
