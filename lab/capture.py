@@ -43,6 +43,8 @@ _KERNEL_STAMP = struct.Struct("@qq")
 # The kernel stamps a frame before it hands it to a socket. Another one, of another core, may come in between: for so
 # long a frame waits for older ones. One that is later still is counted as lost.
 _LATE_NS = 200_000_000
+# The kernel stamps frames by the machine's clock. NTP slews that by 10 us between two looks; a clock that is set jumps.
+_JUMP_NS = 10_000_000
 # So rarely it reads, many frames at once where they are dense: to wake up for each costs four times as much CPU.
 _LOOK_S = 0.02
 _BATCH = 256
@@ -219,7 +221,8 @@ class Tap:
 
 class Merged:
     """The frames of several taps in the order of their times, from the start to the end: when each was at the port,
-    whether it came in, and it. `stopped` ends it now; `now_ns` is the clock of the kernel's stamps."""
+    whether it came in, and it. `stopped` ends it now. `now_ns` is the clock of the kernel's stamps, `steady_ns` one
+    that can't be set; raises CaptureError when the first was set meanwhile."""
 
     def __init__(
         self,
@@ -228,18 +231,21 @@ class Merged:
         end_ns: float,
         stopped: Callable[[], bool],
         now_ns: Callable[[], int] = time.time_ns,
+        steady_ns: Callable[[], int] = time.monotonic_ns,
     ) -> None:
         self.end_ns = end_ns
         self._taps = taps
         self._start_ns = start_ns
         self._stopped = stopped
         self._now_ns = now_ns
+        self._steady_ns = steady_ns
         self._too_late = 0
 
     def __iter__(self) -> Iterator[tuple[int, bool, bytes]]:
         waiting: list[tuple[int, int, bool, bytes]] = []
         number, given_ns, whole_ns, backlog = 0, 0, -math.inf, False
         last_before_ns = max(tap.before_ns for tap in self._taps)
+        ahead_ns = self._ahead_ns()
         while whole_ns < self.end_ns:
             if self._stopped():
                 self.end_ns = min(self.end_ns, self._now_ns())
@@ -247,8 +253,9 @@ class Merged:
                 left_s = (self.end_ns + _LATE_NS + last_before_ns - self._now_ns()) / 1e9
                 time.sleep(max(0.0, min(_LOOK_S, left_s)))
             backlog = False
-            for tap in self._taps:
-                frames = tap.read(self._now_ns())
+            read = [(tap, tap.read(self._now_ns())) for tap in self._taps]
+            ahead_ns = self._unset_since(ahead_ns)
+            for tap, frames in read:
                 backlog |= len(frames) >= _BATCH
                 for at_ns, frame in frames:
                     number += 1
@@ -264,6 +271,22 @@ class Merged:
                 if given_ns > self.end_ns:  # which `stopped` has set meanwhile
                     return
                 yield given_ns, incoming, frame
+
+    def _ahead_ns(self) -> tuple[int, int]:
+        """Returns bounds on how far the stamps' clock is ahead of the steady one: wide after a preemption."""
+        before = self._steady_ns()
+        now = self._now_ns()
+        return now - self._steady_ns(), now - before
+
+    def _unset_since(self, last: tuple[int, int]) -> tuple[int, int]:
+        """Returns the bounds of now; raises when the stamps' clock was set since `last`."""
+        least, most = self._ahead_ns()
+        if (jump := max(least - last[1], last[0] - most)) > _JUMP_NS:
+            raise CaptureError(
+                f"the machine's clock was set {'forward' if least > last[1] else 'back'} by {jump / 1e9:.2f} s during "
+                "the capture, and frames are stamped by it: what came before that is kept; capture again"
+            )
+        return least, most
 
     def lost(self) -> int:
         """Frames of this time that weren't given out: the kernel had no room, or had them far too late."""

@@ -6,11 +6,10 @@ from __future__ import annotations
 import socket
 import struct
 from collections import deque
-from collections.abc import Iterator
 
 import pytest
 
-from lab.capture import Merged, Tap
+from lab.capture import CaptureError, Merged, Tap
 
 MS = 1_000_000
 START = 1_000 * MS
@@ -50,16 +49,28 @@ def tap() -> Taps:
     return Taps()
 
 
-def clock(times: list[int]) -> Iterator[int]:
-    """These, and then the last one."""
-    yield from times
-    while True:
-        yield times[-1]
+class Clocks:
+    """The machine's clock, which has these times, one a look, and then the last one; and one that can't be set, which
+    is behind it by the second numbers, one a look at it."""
+
+    def __init__(self, times: list[int], behind: list[int]) -> None:
+        self._times = deque(times)
+        self._behind = deque(behind)
+        self._last = times[0]
+
+    def now_ns(self) -> int:
+        self._last = self._times.popleft() if len(self._times) > 1 else self._times[0]
+        return self._last
+
+    def steady_ns(self) -> int:
+        return self._last - (self._behind.popleft() if len(self._behind) > 1 else self._behind[0])
 
 
-def merged(taps: list[Tap], end_ns: float, times: list[int], stops: bool = False) -> Merged:
-    ticking = clock(times)
-    return Merged(taps, START, end_ns, lambda: stops, lambda: next(ticking))
+def merged(
+    taps: list[Tap], end_ns: float, times: list[int], stops: bool = False, behind: tuple[int, ...] = (0,)
+) -> Merged:
+    clocks = Clocks(times, list(behind))
+    return Merged(taps, START, end_ns, lambda: stops, clocks.now_ns, clocks.steady_ns)
 
 
 def test_what_waits_when_the_time_is_over_is_read_to_its_end(tap: Taps) -> None:
@@ -148,3 +159,23 @@ def test_an_interface_that_goes_down_ends_no_capture() -> None:
     kernel = Down([START + MS])
     made = merged([Tap(kernel, True, 0.0)], START + 10 * MS, [START + 400 * MS])  # type: ignore[arg-type]
     assert [at for at, _, _ in made] == [START + MS]
+
+
+@pytest.mark.parametrize(("jump", "words"), [(3600 * 1000 * MS, "forward by 3600.00 s"), (-MS * 50, "back by 0.05 s")])
+def test_capture_refuses_a_clock_that_is_set_meanwhile(tap: Taps, jump: int, words: str) -> None:
+    one = tap([START + 5 * MS])
+    made = merged([one], START + 1000 * MS, [START + 400 * MS], behind=(0, 0, 0, 0, jump, jump))
+    frames = iter(made)
+    assert next(frames)[0] == START + 5 * MS
+    one.connection.stamps.append(START + 6 * MS + jump)  # type: ignore[attr-defined]
+    with pytest.raises(CaptureError, match=words):
+        next(frames)
+
+
+def test_capture_goes_on_where_its_process_is_preempted_between_two_clocks(tap: Taps) -> None:
+    """The two readings of the steady clock around the machine's are a second apart."""
+    end = START + 500 * MS
+    second = 1000 * MS
+    for apart in ((second, 0), (0, -second)):
+        made = merged([tap([START + MS])], end, [START] * 8 + [end + 300 * MS], behind=(0, 0, *apart, 0))
+        assert [at for at, _, _ in made] == [START + MS]
