@@ -102,7 +102,9 @@ def write_docs(root: Path, docs: Path) -> None:
                 path.write_bytes(section.picture)
         with replacing(figures / f"{name}.json") as path:
             kept = {**section.summary, "runs": len(section.summary["runs"])}
-            path.write_text(json.dumps(kept, indent=1, allow_nan=False, ensure_ascii=False) + "\n", encoding="utf-8")
+            path.write_text(
+                json.dumps(kept, separators=(",", ":"), allow_nan=False, ensure_ascii=False) + "\n", encoding="utf-8"
+            )
     claims = docs / "claims.md"
     made, text = documented(docs), claims.read_text(encoding="utf-8") if claims.exists() else ""
     if text:
