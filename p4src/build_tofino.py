@@ -8,13 +8,14 @@ The backend (github.com/p4lang/p4c, built with ENABLE_TOFINO) compiles to assemb
 controllers, its assembler writes what the chip and its driver load. A program becomes a folder with
 
     NAME.bfa         assembly: what is matched, computed and stored in which stage; to read
-    tofino.bin       the chip's configuration
-    context.json     the driver's: where each table is, how its entries are encoded
-    bf-rt.json       BF-RT's description of the tables
+    driver.zip       what the driver loads:
+      tofino.bin       the chip's configuration
+      context.json     where each table is, how its entries are encoded
+      bf-rt.json       BF-RT's description of the tables
     p4info.txtpb     P4Runtime's
     resources.json   what the program takes, see `resources`
 
-and an entry in the folder's manifest.json. Equal sources give equal bytes.
+and an entry in the folder's manifest.json. Equal sources give equal bytes, but for the archive's where zlib is another.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -37,6 +39,7 @@ from typing import Any
 from build import MANIFEST_SCHEMA, ROOT, P4BuildError, differences, entry, sources_of
 
 from controller.compiled import source_digest
+from controller.tofino.package import DRIVER, driver_files
 
 COMPILER = "p4c-barefoot"
 ASSEMBLER = "bfas"
@@ -81,8 +84,7 @@ class TofinoProgram:
 
     @property
     def files(self) -> tuple[str, ...]:
-        fixed = ("context.json", "bf-rt.json", "p4info.txtpb", "resources.json")
-        return (f"{self.name}.bfa", f"{self.chip}.bin", *fixed)
+        return (f"{self.name}.bfa", DRIVER, "p4info.txtpb", "resources.json")
 
     @property
     def outputs(self) -> tuple[str, ...]:
@@ -130,15 +132,27 @@ def compile_program(program: TofinoProgram, tools: tuple[Path, Path], into: Path
     _run([str(assembler), "--target", program.chip, "-o", str(pipe), str(assembly)], program)
     context = json.loads((pipe / "context.json").read_text())
     context["build_date"] = ""
-    (pipe / "context.json").write_text(json.dumps(context, indent=1) + "\n")
     schema = json.loads(bf_rt.read_text())
     schema["tables"] = in_order(schema["tables"])
-    bf_rt.write_text(json.dumps(schema, indent=1) + "\n")
+    archive = into / DRIVER
+    binary = f"{program.chip}.bin"
+    pack(archive, {binary: (pipe / binary).read_bytes(), "context.json": _text(context), "bf-rt.json": _text(schema)})
     summary = into / "resources.json"
     summary.write_text(
         json.dumps(resources(json.loads((pipe / "logs/resources.json").read_text()), context), indent=1) + "\n"
     )
-    return assembly, pipe / f"{program.chip}.bin", pipe / "context.json", bf_rt, p4info, summary
+    return assembly, archive, p4info, summary
+
+
+def _text(document: Any) -> bytes:
+    return json.dumps(document, indent=1).encode() + b"\n"
+
+
+def pack(archive: Path, contents: Mapping[str, bytes]) -> None:
+    """Writes an archive of files by name, with no date in it."""
+    with zipfile.ZipFile(archive, "w") as made:
+        for name, content in contents.items():
+            made.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED, compresslevel=9)
 
 
 def in_order(tables: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -241,7 +255,8 @@ def build(root: Path = ROOT) -> list[TofinoProgram]:
             (root / program.folder).mkdir(exist_ok=True)
             for name, path in zip(program.outputs, outputs, strict=True):
                 path.replace(root / name)
-    version = json.loads((root / programs[0].folder / "context.json").read_text())["compiler_version"]
+    _, context, _ = driver_files(root / programs[0].folder / DRIVER)
+    version = json.loads(context)["compiler_version"]
     manifest = {"schema": MANIFEST_SCHEMA, "compiler": {"name": COMPILER, "version": version}, "programs": entries}
     (root / MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n")
     return programs

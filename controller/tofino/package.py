@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import json
 import struct
+import zipfile
+import zlib
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -26,6 +28,10 @@ from controller.errors import UnknownNameError
 from controller.programs import COMPILED
 from topologies.errors import LabError
 
+DRIVER = "driver.zip"
+"""What the driver loads of a program, packed: its binary is 1.4 MB, nearly all of it zeros."""
+DRIVER_FILES = ("tofino.bin", "context.json", "bf-rt.json")
+_MOST_BYTES = 64 << 20  # of one of them
 PIPES = (0, 1, 2, 3)  # all that the largest Tofino 1 has; the driver leaves out those that aren't there
 TARGET = "tofino"
 ARCHITECTURE = "tna"
@@ -47,9 +53,9 @@ class Package:
         """Of a folder with what the compiler and the assembler wrote, named after the program. Raises PackageError."""
         self.name = folder.name
         self._p4info = _p4info(folder / "p4info.txtpb")
-        bf_rt, context, binary = (_read(folder / name) for name in ("bf-rt.json", "context.json", "tofino.bin"))
-        _check_target(folder, self._p4info, _json(folder / "context.json", context), binary)
-        _check_names(folder, self._p4info, _json(folder / "bf-rt.json", bf_rt))
+        binary, context, bf_rt = driver_files(folder / DRIVER)
+        _check_target(folder, self._p4info, _json(folder / DRIVER / "context.json", context), binary)
+        _check_names(folder, self._p4info, _json(folder / DRIVER / "bf-rt.json", bf_rt))
         self.data = encode(self.name, bf_rt, context, binary, PIPES)
 
     @classmethod
@@ -63,6 +69,23 @@ class Package:
     @cached_property
     def schema(self) -> P4Schema:
         return P4Schema(self._p4info, self.data)
+
+
+def driver_files(archive: Path) -> tuple[bytes, bytes, bytes]:
+    """Reads DRIVER_FILES from their archive, in this order. Raises PackageError."""
+    try:
+        with zipfile.ZipFile(archive) as packed:
+            large = [name for name in DRIVER_FILES if packed.getinfo(name).file_size > _MOST_BYTES]
+            if large:
+                raise PackageError(f"{archive}: {large[0]} is larger than {_MOST_BYTES >> 20} MB: {_REMEDY}")
+            binary, context, bf_rt = map(packed.read, DRIVER_FILES)
+    except OSError as error:
+        raise PackageError(f"{archive}: {error.strerror}: {_REMEDY}") from None
+    except KeyError as error:
+        raise PackageError(f"{archive}: {error.args[0]}: {_REMEDY}") from None
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
+        raise PackageError(f"{archive}: no archive that can be read ({error}): {_REMEDY}") from None
+    return binary, context, bf_rt
 
 
 def encode(program: str, bf_rt: bytes, context: bytes, binary: bytes, pipes: Iterable[int]) -> bytes:
@@ -94,10 +117,10 @@ def _check_target(folder: Path, info: p4i.P4Info, context: Mapping[str, Any], bi
         raise PackageError(
             f"{folder}/p4info.txtpb: of architecture {info.pkg_info.arch or 'unknown'}, not {ARCHITECTURE}"
         )
-    header = _header(folder / "tofino.bin", binary)
+    header = _header(folder / DRIVER / "tofino.bin", binary)
     for file, found in (("context.json", context.get("target")), ("tofino.bin", header.get("target"))):
         if found != TARGET:
-            raise PackageError(f"{folder}/{file}: for {found or 'no target'}, not for {TARGET}: {_REMEDY}")
+            raise PackageError(f"{folder}/{DRIVER}/{file}: for {found or 'no target'}, not for {TARGET}: {_REMEDY}")
     if header.get("run_id") != context.get("run_id"):
         raise PackageError(
             f"{folder}: context.json and tofino.bin are of two compilations (run_id {context.get('run_id')} and "

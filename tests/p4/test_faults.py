@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, event, example, given, settings
 from hypothesis import strategies as st
 from program_driver import Driver
 
+from controller.tofino.package import DRIVER, driver_files
 from hosts import wire
 
 COMPILED = Path(__file__).resolve().parents[2] / "p4src/compiled"
@@ -55,7 +56,7 @@ class Faults:
 
 @pytest.fixture(scope="module")
 def faults() -> Faults:
-    return Faults(json.loads((COMPILED / "tofino/pcn/context.json").read_text()))
+    return Faults(json.loads(driver_files(COMPILED / "tofino/pcn" / DRIVER)[1]))
 
 
 @pytest.fixture(scope="module")

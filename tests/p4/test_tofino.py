@@ -11,9 +11,11 @@ from typing import Any
 
 import pytest
 
+from controller.tofino.package import DRIVER, driver_files
+
 ROOT = Path(__file__).resolve().parents[2]
 COMPILED = ROOT / "p4src/compiled/tofino"
-PROGRAMS = sorted(path.parent.name for path in COMPILED.glob("*/tofino.bin"))
+PROGRAMS = sorted(path.parent.name for path in COMPILED.glob("*/driver.zip"))
 
 
 @pytest.fixture(params=PROGRAMS)
@@ -39,7 +41,7 @@ def test_outputs_fit_sources(build_tofino: ModuleType) -> None:
 def test_drift_is_seen(build_tofino: ModuleType, tmp_path: Path) -> None:
     shutil.copytree(ROOT / "p4src", tmp_path / "p4src", ignore=shutil.ignore_patterns("__pycache__"))
     assert build_tofino.stale(tmp_path) == []
-    (tmp_path / "p4src/compiled/tofino/pcn/tofino.bin").write_bytes(b"")
+    (tmp_path / "p4src/compiled/tofino/pcn/driver.zip").write_bytes(b"")
     headers = tmp_path / "p4src/shared/headers.p4"
     headers.write_text(headers.read_text() + "\n")
     (tmp_path / "p4src/tna/forwarding.p4").unlink()
@@ -48,7 +50,7 @@ def test_drift_is_seen(build_tofino: ModuleType, tmp_path: Path) -> None:
     shutil.copy(ROOT / "p4src/tna/forwarding.p4", tmp_path / "p4src/tna")
     assert set(build_tofino.stale(tmp_path)) == {
         *(f"{program}: p4src/shared/headers.p4 changed" for program in PROGRAMS),
-        "pcn: p4src/compiled/tofino/pcn/tofino.bin changed",
+        "pcn: p4src/compiled/tofino/pcn/driver.zip changed",
     }
 
 
@@ -78,7 +80,7 @@ def test_outputs_of_another_chip_have_a_place_of_their_own(
 
 def test_snapshots_are_in_one_order(build_tofino: ModuleType, twin: Path) -> None:
     """Whichever of the two the compiler writes first."""
-    tables = json.loads((twin / "bf-rt.json").read_text())["tables"]
+    tables = json.loads(driver_files(twin / DRIVER)[2])["tables"]
     ingress, egress = (
         [table for table in tables if f".snapshot.{gress}_" in table["name"]] for gress in ("ingress", "egress")
     )
@@ -95,16 +97,17 @@ def test_snapshots_are_in_one_order(build_tofino: ModuleType, twin: Path) -> Non
 
 
 def test_no_machine_path(twin: Path) -> None:
-    for path in twin.iterdir():
-        assert re.search(rb"/(home|opt|root|tmp|usr)/", path.read_bytes()) is None, path
+    contents = [*(path.read_bytes() for path in twin.iterdir()), *driver_files(twin / DRIVER)]
+    assert [re.findall(rb"/(?:home|opt|root|tmp|usr)/", content) for content in contents] == [[]] * len(contents)
 
 
 def test_outputs_are_of_one_compilation(twin: Path) -> None:
     """The driver compares the binary with the context that describes it."""
-    context = json.loads((twin / "context.json").read_text())
+    binary, text, _ = driver_files(twin / DRIVER)
+    context = json.loads(text)
     assert context["target"] == "tofino"
     assert f'run_id: "{context["run_id"]}"' in assembly(twin.name)
-    assert context["run_id"].encode() in (twin / "tofino.bin").read_bytes()[:256]
+    assert context["run_id"].encode() in binary[:256]
 
 
 def test_room_is_left(twin: Path) -> None:

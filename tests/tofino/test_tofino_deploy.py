@@ -18,7 +18,7 @@ from stratum import DEVICE, DeviceConfig, Serving
 from controller.programs import COMPILED
 from controller.switch import SwitchClient
 from controller.tofino.deploy import check
-from controller.tofino.package import Package
+from controller.tofino.package import DRIVER, Package, driver_files
 from controller.tofino.ports import SAMPLE, read
 from controller.tofino.tcd import curve
 from pcn import cli
@@ -41,7 +41,7 @@ def test_program_and_entries_reach_the_switch(
     assert (code, err) == (0, "")
     assert stratum.service.requests == ["SetForwardingPipelineConfig", "Write"]
     device = stratum.service.loaded.device
-    assert device.pipelines[0].binary == (COMPILED / "tofino/pcn/tofino.bin").read_bytes()
+    assert device.pipelines[0].binary == driver_files(COMPILED / "tofino/pcn" / DRIVER)[0]
 
     lab, held = read(sample), stratum.service.entries()
     routes = {
@@ -82,7 +82,7 @@ def test_tcd_s_program_and_entries_reach_the_switch(
     code, out, err = run(capsys, "--grpc", stratum.address, "--ports", sample, "--program", "tcd", "--json")
     assert (code, err) == (0, "")
     device = stratum.service.loaded.device
-    assert device.pipelines[0].binary == (COMPILED / "tofino/tcd/tofino.bin").read_bytes()
+    assert device.pipelines[0].binary == driver_files(COMPILED / "tofino/tcd" / DRIVER)[0]
     steps = curve(read(sample).tcd)
     written = {"ipv4_lpm": 3, "rest_config": 15, "tcd_config": 3, "red_config": 3, "red_curves": len(steps)}
     assert json.loads(out)["entries"] == written

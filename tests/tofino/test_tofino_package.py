@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from stratum import DeviceConfig
 
 from controller.errors import UnknownNameError
 from controller.programs import COMPILED
-from controller.tofino.package import Package, PackageError, encode
+from controller.tofino.package import DRIVER, DRIVER_FILES, Package, PackageError, driver_files, encode
 
 FOLDER = COMPILED / "tofino" / "pcn"
 
@@ -23,9 +24,7 @@ def test_the_package_holds_the_committed_files() -> None:
     device = DeviceConfig.FromString(Package.compiled("pcn").data)
     (pipeline,) = device.pipelines
     assert (device.name, pipeline.name, list(pipeline.pipes)) == ("pcn", "pipe", [0, 1, 2, 3])
-    assert device.bf_rt == (FOLDER / "bf-rt.json").read_bytes()
-    assert pipeline.context == (FOLDER / "context.json").read_bytes()
-    assert pipeline.binary == (FOLDER / "tofino.bin").read_bytes()
+    assert (pipeline.binary, pipeline.context, device.bf_rt) == driver_files(FOLDER / DRIVER)
 
 
 @given(
@@ -42,18 +41,36 @@ def test_the_bytes_are_protobuf_s(name: str, bf_rt: bytes, context: bytes, binar
     assert (pipeline.name, pipeline.context, pipeline.binary, list(pipeline.pipes)) == ("pipe", context, binary, pipes)
 
 
-def edit(name: str, old: str, new: str) -> Callable[[Path], None]:
-    def change(folder: Path) -> None:
-        path = folder / name
-        data = path.read_bytes()
-        assert old.encode() in data
-        path.write_bytes(data.replace(old.encode(), new.encode()))
+Files = dict[str, bytes]
 
-    return change
+
+def packed(change: Callable[[Files], object]) -> Callable[[Path], None]:
+    """Changes what is in a folder's archive."""
+
+    def repack(folder: Path) -> None:
+        files = dict(zip(DRIVER_FILES, driver_files(folder / DRIVER), strict=True))
+        change(files)
+        with zipfile.ZipFile(folder / DRIVER, "w", zipfile.ZIP_DEFLATED) as made:
+            for name, content in files.items():
+                made.writestr(name, content)
+
+    return repack
+
+
+def edit(name: str, old: str, new: str) -> Callable[[Path], None]:
+    def change(files: Files) -> None:
+        assert old.encode() in files[name]
+        files[name] = files[name].replace(old.encode(), new.encode())
+
+    return packed(change)
 
 
 def remove(name: str) -> Callable[[Path], None]:
-    return lambda folder: (folder / name).unlink()
+    return packed(lambda files: files.pop(name))
+
+
+def hold(name: str, content: bytes) -> Callable[[Path], None]:
+    return packed(lambda files: files.update({name: content}))
 
 
 def write(name: str, content: bytes) -> Callable[[Path], None]:
@@ -63,34 +80,42 @@ def write(name: str, content: bytes) -> Callable[[Path], None]:
     return change
 
 
-def other_run(folder: Path) -> None:
-    context = json.loads((folder / "context.json").read_bytes())
-    (folder / "context.json").write_text(json.dumps({**context, "run_id": "0123456789abcdef"}))
+def other_run(files: Files) -> None:
+    files["context.json"] = json.dumps({**json.loads(files["context.json"]), "run_id": "0123456789abcdef"}).encode()
 
 
 def cut(length: int) -> Callable[[Path], None]:
-    def change(folder: Path) -> None:
-        path = folder / "tofino.bin"
-        path.write_bytes(path.read_bytes()[:length])
+    return packed(lambda files: files.update({"tofino.bin": files["tofino.bin"][:length]}))
 
-    return change
+
+def damaged(folder: Path) -> None:
+    """A byte in the middle of the archive, so of compressed data."""
+    content = bytearray((folder / DRIVER).read_bytes())
+    content[len(content) // 2] ^= 0xFF
+    (folder / DRIVER).write_bytes(content)
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (remove("tofino.bin"), r"tofino\.bin: No such file or directory: it is committed, and `make p4-tofino`"),
-        (remove("context.json"), r"context\.json: No such file"),
-        (write("bf-rt.json", b"{"), r"bf-rt\.json: no JSON"),
-        (write("bf-rt.json", b"[]"), r"bf-rt\.json: no JSON object"),
-        (write("context.json", b"\xff"), r"context\.json: no JSON"),
+        (
+            lambda folder: (folder / DRIVER).unlink(),
+            r"driver\.zip: No such file or directory: it is committed, and `make p4-tofino`",
+        ),
+        (write(DRIVER, b"PK"), r"driver\.zip: no archive that can be read"),
+        (damaged, r"driver\.zip: no archive that can be read"),
+        (hold("tofino.bin", bytes((64 << 20) + 1)), r"driver\.zip: tofino\.bin is larger than 64 MB"),
+        (remove("context.json"), r"driver\.zip: There is no item named 'context\.json' in the archive"),
+        (hold("bf-rt.json", b"{"), r"bf-rt\.json: no JSON"),
+        (hold("bf-rt.json", b"[]"), r"bf-rt\.json: no JSON object"),
+        (hold("context.json", b"\xff"), r"context\.json: no JSON"),
         (write("p4info.txtpb", b"tables { what: 1 }"), r"p4info\.txtpb: no p4info"),
         (write("p4info.txtpb", b"\xff"), r"p4info\.txtpb: no p4info"),
         (write("p4info.txtpb", (COMPILED / "pcn.p4info.txtpb").read_bytes()), "of architecture v1model, not tna"),
-        (write("tofino.bin", b""), "this is no configuration of the chip"),
-        (write("tofino.bin", bytes(1000)), "this is no configuration of the chip"),
+        (hold("tofino.bin", b""), "this is no configuration of the chip"),
+        (hold("tofino.bin", bytes(1000)), "this is no configuration of the chip"),
         *((cut(length), "this is no configuration of the chip") for length in (3, 7, 8, 12, 40, 150)),
-        (other_run, r"context\.json and tofino\.bin are of two compilations"),
+        (packed(other_run), r"context\.json and tofino\.bin are of two compilations"),
         (edit("bf-rt.json", "np_ecn.marked", "np_ecn.noted"), r"np_ecn\.marked of p4info\.txtpb isn't in bf-rt\.json"),
         (
             edit("context.json", '"target": "tofino"', '"target": "tofino2"'),
