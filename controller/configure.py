@@ -7,18 +7,17 @@ quantum, 512 bit times, lasts k times longer.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from controller import marking, pfc
 from controller.constants import RECIRCULATION_PORT
+from controller.control_plane import CloneSession, ControlPlane, TableEntry
 from controller.pfc import PFC_CLONE_SESSION, PfcPort
 from controller.port_tables import GeneratorTable, PacketGenerator, PortEntries, PortTable
 from controller.programs import Program, ProgramError
 from controller.routes import MultipathRoute, PortGroup, Route, group_entry, host_ways, join, route_entry
-from controller.switch import CloneSession, TableEntry
 from hosts.algorithms import Configured, NetworkFacts, Scheme
 from topologies.lossless import PFC
 from topologies.model import Topology, TopologyError
@@ -114,14 +113,8 @@ def entries(plan: SwitchPlan) -> list[TableEntry]:
     ]
 
 
-class Writable(Protocol):
-    """A switch that takes entries by name: over P4Runtime, or in this process."""
-
-    def insert(self, entries: Iterable[TableEntry | CloneSession]) -> None: ...
-
-
-def program_switch(client: Writable, plan: SwitchPlan) -> None:
+def program_switch(switch: ControlPlane, plan: SwitchPlan) -> None:
     """Writes a plan into a switch whose pipeline is set and whose tables are empty. The clone sessions come first: PFC
     works from the first packet on."""
-    client.insert(clone_sessions(plan))
-    client.insert(entries(plan))
+    switch.insert(clone_sessions(plan))
+    switch.insert(entries(plan))

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from controller.constants import CLASSES, MAX_QUANTA, PFC_BYTES
+from controller.control_plane import TableAction, TableEntry, TableMatch
 from controller.port_tables import Setting
-from controller.switch import TableAction, TableEntry, TableMatch
 from topologies.model import Topology
 
 TABLE = "pfc_config"

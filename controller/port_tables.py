@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
-from controller.switch import TableEntry
+from controller.control_plane import TableEntry
 from controller.units import KINDS
 from topologies.model import Topology
 

@@ -9,7 +9,7 @@ from ipaddress import IPv4Address
 from operator import itemgetter
 from typing import NamedTuple
 
-from controller.switch import TableAction, TableActions, TableEntry, TableMatch
+from controller.control_plane import TableAction, TableActions, TableEntry, TableMatch
 from topologies.model import POLARISED, Topology
 
 # Where packets go that have a switch before them: the virtual router of RFC 9568 (VRRP) with number 1. The last switch

@@ -14,9 +14,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from controller import marking, pfc
+from controller.control_plane import ControlPlane, TableAction, TableEntry
 from controller.errors import UnknownNameError
 from controller.port_tables import PortEntries, PortTable, SettableTable, Setting
-from controller.switch import SwitchClient, TableAction, TableEntry
 from hosts.algorithms.scheme import told
 from topologies.errors import LabError
 
@@ -30,12 +30,12 @@ def known() -> tuple[Setting, ...]:
     return tuple(setting for table in _known_tables() for setting in table.SETTINGS)
 
 
-def available(client: SwitchClient) -> tuple[Setting, ...]:
+def available(client: ControlPlane) -> tuple[Setting, ...]:
     """The settings that this switch's program has."""
     return tuple(setting for table in _tables(client) for setting in table.SETTINGS)
 
 
-def read(client: SwitchClient) -> dict[int, dict[str, float]]:
+def read(client: ControlPlane) -> dict[int, dict[str, float]]:
     """Every setting of every port that is configured: by port, then by name."""
     found: dict[int, dict[str, float]] = {}
     for table in _tables(client):
@@ -46,7 +46,7 @@ def read(client: SwitchClient) -> dict[int, dict[str, float]]:
 
 
 def change(
-    client: SwitchClient, values: Mapping[str, float], ports: Iterable[int] | None = None
+    client: ControlPlane, values: Mapping[str, float], ports: Iterable[int] | None = None
 ) -> dict[int, dict[str, float]]:
     """Sets values by name at the given ports, or at all; what these ports then have, read from the switch.
 
@@ -144,13 +144,13 @@ def _known_tables() -> list[SettableTable]:
     return [table for table in tables if isinstance(table, SettableTable)]
 
 
-def _tables(client: SwitchClient) -> list[SettableTable]:
+def _tables(client: ControlPlane) -> list[SettableTable]:
     """Those that a switch has, as its program says."""
     there = client.tables()
     return [table for table in _known_tables() if table.TABLE in there]
 
 
-def _entries(client: SwitchClient, table: SettableTable) -> dict[int, dict[str, Any]]:
+def _entries(client: ControlPlane, table: SettableTable) -> dict[int, dict[str, Any]]:
     """Arguments of each port's entry."""
     return {
         entry.match["port"]: dict(entry.action.args)

@@ -1,81 +1,37 @@
-"""One switch, by P4Runtime: pipeline, table entries, counters, registers, by the names of its program.
+"""One switch over P4Runtime.
 
-finsy's schema and entities translate between names and protobuf; the transport is plain synchronous gRPC: reading one
-cell is one call, and scripts, tests and the command line need no event loop. Signals wait while a call starts and
-while a short one runs: an exception in the middle of gRPC can leave a call behind that its channel's end waits for.
+The transport is plain synchronous gRPC: reading one cell is one call, and scripts, tests and the command line need no
+event loop. Signals wait while a call starts and while a short one runs: an exception in the middle of gRPC can leave a
+call behind that its channel's end waits for.
 
     with SwitchClient.connect("s0", "unix:/run/pcn-lab/dumbbell/s0.grpc", device_id=1) as switch:
         switch.become_primary()
         switch.set_pipeline(Program.compiled("pcn"))
-        switch.insert(TableEntry("ipv4_lpm", match=TableMatch(dst_addr="10.0.0.1/32"), action=TableAction(...)))
-        switch.read_register("waiting_bytes", 35)
+        switch.insert(...)
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from types import TracebackType
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 import grpc
-from finsy import (
-    P4CloneSessionEntry as CloneSession,
-)
-from finsy import (
-    P4CounterEntry as CounterEntry,
-)
-from finsy import (
-    P4IndirectAction as TableActions,
-)
-from finsy import (
-    P4RegisterEntry as RegisterEntry,
-)
-from finsy import (
-    P4Schema,
-)
-from finsy import (
-    P4TableAction as TableAction,
-)
-from finsy import (
-    P4TableEntry as TableEntry,
-)
-from finsy import (
-    P4TableMatch as TableMatch,
-)
-from finsy.p4entity import decode_entity
-from finsy.p4schema import P4CounterUnit
+from finsy import P4Schema
 from finsy.proto import p4r, p4r_grpc
 
 from controller import signals
 from controller.arbitration import Arbitration, uint128
-from controller.errors import SwitchError, UnknownNameError, grpc_errors
-
-__all__ = [
-    "CloneSession",
-    "Counter",
-    "RegisterAccess",
-    "SwitchClient",
-    "TableAction",
-    "TableActions",
-    "TableEntry",
-    "TableMatch",
-]
+from controller.control_plane import ControlPlane
+from controller.errors import SwitchError, grpc_errors
 
 CALL_LIMIT_S = 20.0
 _LOOK_S = 0.2  # as long a signal waits while nobody answers
 _REASON_LIMIT_S = 10.0  # for gRPC to say why; it has tried for some time by then
 PIPELINE_LIMIT_S = 120.0  # the embedded switch compiles a program that it hasn't seen
 _Asked = TypeVar("_Asked", p4r.WriteRequest, p4r.SetForwardingPipelineConfigRequest)
+_FEW = 64  # cells of a register that are read faster one by one than all, by Thrift
 _NO_LIMIT = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
-
-
-@dataclass(frozen=True)
-class Counter:
-    """A cell. `bytes` is None where the program counts packets alone, whatever the target counts beside them."""
-
-    packets: int
-    bytes: int | None
 
 
 class RegisterAccess(Protocol):
@@ -96,21 +52,17 @@ class Loadable(Protocol):
     def schema(self) -> P4Schema: ...
 
 
-class SwitchClient:
-    """A connection to one switch. Reading needs no more; writing needs `become_primary`.
-
-    Every call raises SwitchError (which names the switch, the call and the switch's answer), or UnknownNameError.
-    """
+class SwitchClient(ControlPlane):
+    """A connection to one switch. Reading needs no more; writing needs `become_primary`."""
 
     def __init__(self, name: str, device_id: int, channel: grpc.Channel, registers: RegisterAccess | None) -> None:
-        self.name = name
+        super().__init__(name)
         self.device_id = device_id
         self.channel = channel
         self._stub = p4r_grpc.P4RuntimeStub(channel)
         self._registers = registers
         self._arbitration: Arbitration | None = None
         self._schema: P4Schema | None = None
-        self._cell_requests: dict[tuple[str, int], p4r.ReadRequest] = {}
 
     @classmethod
     def connect(
@@ -186,7 +138,6 @@ class SwitchClient:
         with grpc_errors(self.name, f"loading {program.name}"):
             self._as_primary(request, self._load)
         self._schema = schema
-        self._cell_requests.clear()
 
     def _load(self, request: p4r.SetForwardingPipelineConfigRequest) -> None:
         with signals.deferred():
@@ -197,29 +148,9 @@ class SwitchClient:
             with signals.deferred():
                 loading.cancel()
 
-    def insert(self, entries: Iterable[TableEntry | CloneSession]) -> None:
-        self._write(entries, p4r.Update.INSERT)
-
-    def modify(self, entries: Iterable[TableEntry | CloneSession]) -> None:
-        self._write(entries, p4r.Update.MODIFY)
-
-    def delete(self, entries: Iterable[TableEntry | CloneSession]) -> None:
-        self._write(entries, p4r.Update.DELETE)
-
-    def _write(self, entries: Iterable[TableEntry | CloneSession], kind: Any) -> None:
-        updates = []
-        for entry in entries:
-            if isinstance(entry, TableEntry):
-                self._table(entry.table_id)
-            try:
-                updates.append(p4r.Update(type=kind, entity=entry.encode(self.schema)))
-            except ValueError as error:  # a name or a value that the program doesn't have
-                raise SwitchError(f"{self.name}: {entry}: {error}") from None
+    def _write(self, updates: Sequence[p4r.Update], what: str) -> None:
         request = p4r.WriteRequest(device_id=self.device_id, updates=updates)
-        with (
-            grpc_errors(self.name, f"{p4r.Update.Type.Name(kind).lower()} of {len(updates)} entries"),
-            signals.deferred(),
-        ):
+        with grpc_errors(self.name, what), signals.deferred():
             self._as_primary(request, lambda asked: self._stub.Write(asked, timeout=CALL_LIMIT_S))
 
     def _as_primary(self, request: _Asked, call: Callable[[_Asked], object]) -> None:
@@ -241,93 +172,20 @@ class SwitchClient:
             raise SwitchError(f"{self.name}: only the primary controller may write; call become_primary first")
         return self._arbitration
 
-    def tables(self) -> list[str]:
-        return sorted(table.alias for table in self.schema.tables)
-
-    def counters(self) -> list[str]:
-        return sorted(counter.alias for counter in self.schema.counters)
-
-    def registers(self) -> list[str]:
-        return sorted(register.alias for register in self.schema.registers)
-
-    def _table(self, name: str) -> Any:
-        return _lookup("table", self.schema.tables, name, self.tables())
-
-    def read_table(self, name: str) -> list[TableEntry]:
-        """Entries of a table, its default entry last."""
-        self._table(name)
-        asked = (TableEntry(name), TableEntry(name, is_default_action=True))
-        return [self._decode(entity) for one in asked for entity in self._read([one.encode(self.schema)])]
-
-    def read_counter(self, name: str, index: int) -> Counter:
-        return self.read_counters(name, [index])[index]
-
-    def read_counters(self, name: str, indices: Sequence[int] | None = None) -> dict[int, Counter]:
-        """Cells by index: the given ones, or all. One call."""
-        unit = _lookup("counter", self.schema.counters, name, self.counters()).unit
-        cells = [CounterEntry(name, index=index) for index in indices] if indices is not None else [CounterEntry(name)]
-        entities = self._read([cell.encode(self.schema) for cell in cells])
-        return {
-            entity.counter_entry.index.index: Counter(
-                entity.counter_entry.data.packet_count,
-                None if unit is P4CounterUnit.PACKETS else entity.counter_entry.data.byte_count,
-            )
-            for entity in entities
-        }
-
-    def read_register(self, name: str, index: int) -> int:
-        """One cell; about as cheap as a call is."""
-        if self._registers is not None:
-            return self._registers.read(self._register_name(name), index)
-        request = self._cell_requests.get((name, index))
-        if request is None:
-            self._register_name(name)
-            entity = RegisterEntry(name, index=index).encode(self.schema)
-            request = p4r.ReadRequest(device_id=self.device_id, entities=[entity])
-            self._cell_requests[name, index] = request
-        with grpc_errors(self.name, f"reading {name}[{index}]"), signals.deferred():
-            responses = list(self._stub.Read(request, timeout=CALL_LIMIT_S))
-        for response in responses:
-            for entity in response.entities:
-                return int.from_bytes(entity.register_entry.data.bitstring, "big")
-        raise SwitchError(f"{self.name}: no cell {name}[{index}]")
-
     def read_registers(self, name: str, indices: Sequence[int] | None = None) -> dict[int, int]:
-        """Cells by index: the given ones, or all."""
-        full_name = self._register_name(name)
-        if self._registers is not None:
-            if indices is not None and len(indices) < 64:
-                return {index: self._registers.read(full_name, index) for index in indices}
-            cells = dict(enumerate(self._registers.read_all(full_name)))
-            return cells if indices is None else {index: cells[index] for index in indices}
-        entries = [RegisterEntry(name, index=i) for i in indices] if indices is not None else [RegisterEntry(name)]
-        entities = self._read([entry.encode(self.schema) for entry in entries])
-        return {
-            entity.register_entry.index.index: int.from_bytes(entity.register_entry.data.bitstring, "big")
-            for entity in entities
-        }
+        if self._registers is None:
+            return super().read_registers(name, indices)
+        whole = self.register_name(name)
+        if indices is not None and len(indices) < _FEW:
+            return {index: self._registers.read(whole, index) for index in indices}
+        cells = dict(enumerate(self._registers.read_all(whole)))
+        return cells if indices is None else {index: cells[index] for index in indices}
 
-    def _register_name(self, name: str) -> str:
-        register = _lookup("register", self.schema.registers, name, self.registers())
-        full_name: str = register.name
-        return full_name
-
-    def _decode(self, entity: p4r.Entity) -> TableEntry:
-        entry: TableEntry = decode_entity(entity, self.schema)
-        return entry
-
-    def _read(self, entities: Sequence[p4r.Entity]) -> list[p4r.Entity]:
-        request = p4r.ReadRequest(device_id=self.device_id, entities=entities)
+    def _read(self, queries: Sequence[p4r.Entity]) -> list[p4r.Entity]:
+        request = p4r.ReadRequest(device_id=self.device_id, entities=queries)
         with grpc_errors(self.name, "reading"), signals.deferred():
             responses = list(self._stub.Read(request, timeout=CALL_LIMIT_S))
         return [entity for response in responses for entity in response.entities]
-
-
-def _lookup(kind: str, entities: Any, name: str, known: Sequence[str]) -> Any:
-    found = entities.get(name)
-    if found is None:
-        raise UnknownNameError(kind, name, known)
-    return found
 
 
 def _within(ready: grpc.Future, limit_s: float) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from controller import marking
 from controller.constants import CLASSES, ROCE_CLASS, index
-from controller.switch import SwitchClient
+from controller.control_plane import ControlPlane
 from experiments.series import Series
 from topologies.model import Endpoint, Topology
 
@@ -46,7 +46,7 @@ class Sampler:
     """Samples of one network's switches, in the terms of `experiments.recording`."""
 
     def __init__(
-        self, topology: Topology, switches: Mapping[str, SwitchClient], queues: Sequence[Endpoint], clock: Clock
+        self, topology: Topology, switches: Mapping[str, ControlPlane], queues: Sequence[Endpoint], clock: Clock
     ) -> None:
         self.series = Series()
         self.pauses: dict[str, tuple[int, ...]] = {}

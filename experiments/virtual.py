@@ -179,7 +179,7 @@ class _Run:
             for name, switch in self._network.switches.items()
             for register in INSIDE
             if register in switch.registers()
-            for cell, value in enumerate(switch.read_registers(register))
+            for cell, value in switch.read_registers(register).items()
             if value
         }
 

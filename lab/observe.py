@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 from controller import ports
 from controller.constants import index
+from controller.control_plane import Counter
 from controller.errors import UnknownNameError
-from controller.switch import Counter
 from lab import flows
 from lab.links import running_interfaces
 from lab.running import Running

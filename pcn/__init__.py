@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from controller import settings as settings
     from controller.constants import index as index
+    from controller.control_plane import TableAction as TableAction
+    from controller.control_plane import TableEntry as TableEntry
+    from controller.control_plane import TableMatch as TableMatch
     from controller.port_tables import Setting as Setting
     from controller.programs import Program as Program
     from controller.switch import SwitchClient as SwitchClient
-    from controller.switch import TableAction as TableAction
-    from controller.switch import TableEntry as TableEntry
-    from controller.switch import TableMatch as TableMatch
     from experiments.runner import run as run
     from hosts.algorithms import Ack as Ack
     from hosts.algorithms import Cnm as Cnm
@@ -64,9 +64,10 @@ _ALGORITHMS = "Ack Cnm Cnp Mark NetworkFacts NotificationPoint ReactionPoint Sch
 _HOME = {
     "controller": "settings",
     "controller.constants": "index",
+    "controller.control_plane": "TableAction TableEntry TableMatch",
     "controller.port_tables": "Setting",
     "controller.programs": "Program",
-    "controller.switch": "SwitchClient TableAction TableEntry TableMatch",
+    "controller.switch": "SwitchClient",
     "experiments.runner": "run",
     "hosts.algorithms": _ALGORITHMS,
     "hosts.algorithms.parameters": "Parameters parameter",

@@ -7,12 +7,12 @@ from typing import Any
 
 from finsy.p4schema import P4MatchField, P4MatchType, P4Table
 
-from controller.switch import SwitchClient, TableAction, TableActions, TableEntry
+from controller.control_plane import ControlPlane, TableAction, TableActions, TableEntry
 
 Shown = str | int
 
 
-def entry(client: SwitchClient, made: TableEntry) -> dict[str, Any]:
+def entry(client: ControlPlane, made: TableEntry) -> dict[str, Any]:
     """An entry as plain values: table, match (by key), action, parameters (by name), priority, and whether it is the
     table's default."""
     table = client.schema.tables[made.table_id]

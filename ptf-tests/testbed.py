@@ -27,12 +27,13 @@ from wires import Arrival, ClockWires, LiveWires, Wires
 
 from controller.configure import SwitchPlan, clone_sessions, program_switch
 from controller.constants import RECIRCULATION_PORT
+from controller.control_plane import Counter
 from controller.marking import rest
 from controller.marking.rest import RestPort, gap_us
 from controller.pfc import PfcPort
 from controller.programs import Program
 from controller.routes import Route
-from controller.switch import Counter, SwitchClient
+from controller.switch import SwitchClient
 from hosts import wire
 from lab.target import target
 from softswitch.clock import ManualClock

@@ -1,24 +1,25 @@
 """A switch in virtual time: the embedded switch's tables and state, without ports and thread of its own.
 
-It is written and read by the names of its program, as a live one is over P4Runtime: the same entities go through the
-same server code, without gRPC in between.
+The entities of a `ControlPlane` go through the server's code, as a live switch's do, without gRPC in between.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import TypeVar
 
 from finsy import P4Schema
+from finsy.p4schema import P4CounterUnit
 from finsy.proto import p4r
 
-from controller.errors import SwitchError, UnknownNameError
+from controller.control_plane import ControlPlane, Counter
+from controller.errors import SwitchError, grpc_code_name
 from controller.programs import Program
-from controller.switch import CloneSession, TableEntry
 from softswitch.codegen.build import BuildError, build_program
-from softswitch.native import Counter, NativeSwitch
+from softswitch.native import NativeSwitch
 from softswitch.p4runtime.binding import bind
 from softswitch.p4runtime.errors import RpcError
 from softswitch.p4runtime.forwarding import Forwarding
@@ -26,6 +27,8 @@ from softswitch.p4runtime.schema import Array, Register, Schema
 from softswitch.program.errors import ProgramError
 from softswitch.program.load import load_program
 from virtualnet.native import switch_library
+
+_Cell = TypeVar("_Cell")
 
 
 @dataclass(frozen=True)
@@ -57,76 +60,74 @@ def load(program: Program, inplace: bool) -> LoadedProgram:
         raise SwitchError(f"{program.name}: {error}") from None
 
 
-class VirtualSwitch:
-    """One switch; `close` frees it. Cells of registers and counters are those of the program's names."""
+class VirtualSwitch(ControlPlane):
+    """One switch; `close` frees it."""
 
     def __init__(self, name: str, program: LoadedProgram, seed: int) -> None:
-        self.name = name
+        super().__init__(name)
         self.native = NativeSwitch(switch_library(), seed=seed)
         self.native.load(program.shared_object)
         self._program = program
         self._state = Forwarding(program.schema, self.native)
-        self._registers = _by_name(program.schema.registers.values())
-        self._counters = _by_name(program.schema.counters.values())
+        self._registers = {register.name: register for register in program.schema.registers.values()}
+        self._counters = {counter.name: counter for counter in program.schema.counters.values()}
+
+    @property
+    def schema(self) -> P4Schema:
+        return self._program.names
 
     def close(self) -> None:
         self.native.close()
 
-    def insert(self, entries: Iterable[TableEntry | CloneSession]) -> None:
-        """Raises SwitchError, as do the next two."""
-        self._write(entries, p4r.Update.INSERT)
-
-    def modify(self, entries: Iterable[TableEntry | CloneSession]) -> None:
-        self._write(entries, p4r.Update.MODIFY)
-
-    def delete(self, entries: Iterable[TableEntry | CloneSession]) -> None:
-        self._write(entries, p4r.Update.DELETE)
-
-    def _write(self, entries: Iterable[TableEntry | CloneSession], kind: p4r.Update.Type.ValueType) -> None:
-        for entry in entries:
-            try:
-                self._state.apply(p4r.Update(type=kind, entity=entry.encode(self._program.names)))
-            except (ValueError, RpcError) as error:
-                raise SwitchError(f"{self.name}: {entry}: {error}") from None
-
     def register(self, name: str) -> Register:
-        """Raises UnknownNameError."""
-        found = self._registers.get(name)
-        if not isinstance(found, Register):
-            raise UnknownNameError("register", name, sorted(self._registers))
-        return found
+        """Returns what the engine knows of a register."""
+        return self._registers[self.register_name(name)]
 
     def counter(self, name: str) -> Array:
-        """Raises UnknownNameError."""
-        found = self._counters.get(name)
-        if found is None:
-            raise UnknownNameError("counter", name, sorted(self._counters))
-        return found
+        """Returns what the engine knows of a counter."""
+        return self._counters[self.counter_name(name)]
 
-    def counters(self) -> list[str]:
-        """Their names."""
-        return list(self._counters)
+    # Cells come from memory: as entities, those of a large network would take seconds.
 
-    def registers(self) -> list[str]:
-        return sorted(self._registers)
+    def read_counters(self, name: str, indices: Sequence[int] | None = None) -> dict[int, Counter]:
+        of_packets, array = self.counter_unit(name) is P4CounterUnit.PACKETS, self.counter(name)
+        return {
+            index: Counter(cell.packets, None if of_packets else cell.bytes)
+            for index, cell in self._cells(array, indices, lambda at, n: self.native.counters(array.index, at, n))
+        }
 
-    def read_register(self, name: str, index: int) -> int:
-        register = self.register(name)
-        return self.native.registers(register.index, register.width, index, 1)[0]
+    def read_registers(self, name: str, indices: Sequence[int] | None = None) -> dict[int, int]:
+        array = self.register(name)
+        return dict(self._cells(array, indices, lambda at, n: self.native.registers(array.index, array.width, at, n)))
 
-    def read_registers(self, name: str) -> list[int]:
-        """All cells."""
-        register = self.register(name)
-        return self.native.registers(register.index, register.width, 0, register.size)
+    def _cells(
+        self, array: Array, indices: Sequence[int] | None, read: Callable[[int, int], Sequence[_Cell]]
+    ) -> Iterator[tuple[int, _Cell]]:
+        if indices is None:
+            yield from enumerate(read(0, array.size))
+            return
+        for index in indices:
+            if not 0 <= index < array.size:
+                raise SwitchError(f"{self.name}: {array.name} has no cell {index}, but 0 to {array.size - 1}")
+            yield index, read(index, 1)[0]
 
-    def read_counter(self, name: str, index: int) -> Counter:
-        return self.native.counters(self.counter(name).index, index, 1)[0]
+    def _write(self, updates: Sequence[p4r.Update], what: str) -> None:
+        refused = []
+        for number, update in enumerate(updates):
+            try:
+                self._state.apply(update)
+            except RpcError as error:
+                refused.append(f"update {number}: {_with_code(error)}")
+        if refused:
+            raise SwitchError("; ".join((f"{self.name}: {what} failed", *refused)))
+
+    def _read(self, queries: Sequence[p4r.Entity]) -> Iterator[p4r.Entity]:
+        try:
+            for query in queries:
+                yield from self._state.read(query)
+        except RpcError as error:
+            raise SwitchError(f"{self.name}: reading failed: {_with_code(error)}") from None
 
 
-def _by_name(arrays: Iterable[Array]) -> dict[str, Array]:
-    """By the name that p4c's alias would be: the last part, where no other has it."""
-    found: dict[str, Array] = {}
-    for array in arrays:
-        short = array.name.rpartition(".")[2]
-        found[array.name if short in found else short] = array
-    return found
+def _with_code(error: RpcError) -> str:
+    return f"{grpc_code_name(error.code)}: {error}"

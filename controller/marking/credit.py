@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from controller.switch import TableAction, TableEntry, TableMatch
+from controller.control_plane import TableAction, TableEntry, TableMatch
 from topologies.lossless import CREDITS
 from topologies.model import Topology
 

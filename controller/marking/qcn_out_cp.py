@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from controller.control_plane import TableAction, TableEntry, TableMatch
 from controller.marking import qcn_cp
 from controller.marking.qcn_cp import CNM_CLONE_SESSION, QcnPort
 from controller.port_tables import Setting
-from controller.switch import TableAction, TableEntry, TableMatch
 from topologies.model import Topology
 
 TABLE = "qcn_out_config"

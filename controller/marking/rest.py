@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from controller.control_plane import TableAction, TableEntry, TableMatch
 from controller.pfc import LOSSLESS_CLASSES, lossless
-from controller.switch import TableAction, TableEntry, TableMatch
 from hosts import wire
 from topologies.model import Topology
 

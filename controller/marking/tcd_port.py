@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from controller.control_plane import TableAction, TableEntry, TableMatch
 from controller.port_tables import Setting
-from controller.switch import TableAction, TableEntry, TableMatch
 from topologies.lossless import CREDITS
 from topologies.model import Topology
 

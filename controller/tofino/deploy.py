@@ -9,9 +9,10 @@ from dataclasses import dataclass
 
 from controller.configure import SwitchPlan, entries
 from controller.constants import CLASSES, index
+from controller.control_plane import CloneSession, Counter, TableAction, TableEntry, TableMatch
 from controller.errors import SwitchError
 from controller.routes import Route
-from controller.switch import CloneSession, Counter, SwitchClient, TableAction, TableEntry, TableMatch
+from controller.switch import SwitchClient
 from controller.tofino import qcn, tcd
 from controller.tofino.model import TofinoLab
 from controller.tofino.package import Package

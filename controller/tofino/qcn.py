@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
+from controller.control_plane import CloneSession, TableAction, TableEntry, TableMatch
 from controller.marking.qcn_in_cp import INPUTS_AT_ONE_OUTPUT, Culprit
-from controller.switch import CloneSession, TableAction, TableEntry, TableMatch
 from controller.tofino.model import PORTS_A_PIPE, Port, Qcn, TofinoLab
 
 PROGRAMS = ("qcn", "qcn_in")

@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 from itertools import pairwise
 
+from controller.control_plane import TableAction, TableEntry, TableMatch
 from controller.marking.tcd_port import max_ton_s
-from controller.switch import TableAction, TableEntry, TableMatch
 from controller.tofino.model import CELL_BYTES, MOST_CELLS, Tcd, TofinoLab, cells
 
 STEPS = 16

@@ -22,8 +22,8 @@ from testbed import (
 )
 
 from controller.constants import RECIRCULATION_PORT
+from controller.control_plane import TableAction, TableEntry, TableMatch
 from controller.routes import Route, route_entry
-from controller.switch import TableAction, TableEntry, TableMatch
 from hosts import wire
 
 TTL, DESTINATION = 22, 30  # offsets in a frame

@@ -10,8 +10,8 @@ from scapy.layers.l2 import Ether
 from scapy.packet import Raw
 from testbed import FAST_PORTS, PORTS, PcnTest, Reason, host_ip, host_mac, index, patched, port_mac
 
+from controller.control_plane import TableActions, TableEntry, TableMatch
 from controller.routes import MultipathRoute, PortGroup, group_entry, route_entry
-from controller.switch import TableActions, TableEntry, TableMatch
 from hosts import wire
 
 FAR = bytes((198, 51, 100, 1))

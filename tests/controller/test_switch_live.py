@@ -11,9 +11,10 @@ import needs
 import pytest
 
 from controller.constants import index
+from controller.control_plane import TableAction, TableEntry, TableMatch
 from controller.errors import SwitchError, UnknownNameError
 from controller.routes import route_entry
-from controller.switch import SwitchClient, TableAction, TableEntry, TableMatch
+from controller.switch import SwitchClient
 from lab.lab import Lab
 from topologies.dumbbell import dumbbell
 

@@ -13,7 +13,7 @@ import pytest
 
 from controller import marking
 from controller.constants import index
-from controller.switch import Counter
+from controller.control_plane import Counter
 from experiments.sampler import Clock, Sampler, queue_registers
 from topologies.dumbbell import dumbbell
 from topologies.model import FlowSpec

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from controller import ports
-from controller.switch import Counter
+from controller.control_plane import Counter
 from hosts.stats import ReceivedFlow, SentFlow
 from lab import flows, observe
 from lab.observe import Observer

@@ -12,7 +12,7 @@ from google.protobuf import text_format
 from qcn_rules import WRAP, Point
 
 from controller.constants import ROCE_CLASS
-from controller.switch import TableAction, TableEntry, TableMatch
+from controller.control_plane import TableAction, TableEntry, TableMatch
 from controller.tofino import qcn
 from hosts import wire
 

@@ -4,26 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
-from typing import Any, Protocol
+from typing import Any
 
-from controller.configure import SwitchPlan, Writable, clone_sessions, entries, plan
+from controller.configure import SwitchPlan, clone_sessions, entries, plan
+from controller.control_plane import ControlPlane, Entry
 from controller.routes import group_entry, route_entry
-from controller.switch import CloneSession, TableEntry
 from virtualnet import VirtualNetwork
-
-
-class Programmed(Writable, Protocol):
-    def delete(self, entries: Iterable[TableEntry | CloneSession]) -> None: ...
 
 
 class EntryFaults:
     """A switch loses its entries, and has them again. `plan`: what the switch of a name is programmed with. `forgets`:
     that has been there."""
 
-    def __init__(self, switches: Mapping[str, Programmed], plan: Callable[[str], SwitchPlan]) -> None:
+    def __init__(self, switches: Mapping[str, ControlPlane], plan: Callable[[str], SwitchPlan]) -> None:
         self._switches = switches
         self._plan = plan
-        self._gone: dict[str, list[TableEntry | CloneSession]] = {}
+        self._gone: dict[str, list[Entry]] = {}
         self.forgets = False
 
     def happen(self, what: str, arguments: Iterable[Any]) -> None:
@@ -42,7 +38,7 @@ class EntryFaults:
         for name in list(self._gone):
             self.restore(name)
 
-    def _forget(self, name: str, what: list[TableEntry | CloneSession]) -> None:
+    def _forget(self, name: str, what: list[Entry]) -> None:
         """Those that refer to others go first."""
         self.restore(name)
         self.forgets = True

@@ -158,9 +158,8 @@ def _at_the_end(network: VirtualNetwork, faults: Faults, deadlock: Deadlock | No
     full = any(stats.overrun or stats.refused for stats in links.values())
     for name, switch in network.switches.items() if not full else ():
         for register in set(INSIDE) & set(switch.registers()):
-            cells = switch.read_registers(register)
-            if any(cells):
-                left = {i: value for i, value in enumerate(cells) if value}
+            left = {cell: value for cell, value in switch.read_registers(register).items() if value}
+            if left:
                 yield f"{name}: {register} counts what isn't there: {left}"
 
 

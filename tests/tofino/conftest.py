@@ -9,7 +9,7 @@ import pytest
 from stratum import Serving, Stratum, serving
 
 from controller.constants import index
-from controller.switch import Counter
+from controller.control_plane import Counter
 from controller.tofino.ports import SAMPLE
 
 # What the ports have counted as soon as a program runs.

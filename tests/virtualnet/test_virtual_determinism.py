@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from networks import dumbbell_network, mesh, star, tree, with_flows
 
+from controller.control_plane import TableAction, TableEntry, TableMatch
 from controller.programs import Program
-from controller.switch import TableAction, TableEntry, TableMatch
 from hosts.algorithms import find_scheme
 from softswitch.program.load import load_program
 from topologies.model import FlowSpec, Topology

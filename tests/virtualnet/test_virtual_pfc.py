@@ -59,7 +59,9 @@ def test_a_paused_port_passes_the_pause_on() -> None:
         cell = 2 * 8 + 3
         assert switch.read_counter("pause_received", cell).packets == network.link_stats("s1", 1).pause
         assert switch.read_counter("resume_received", cell).packets == network.link_stats("s1", 1).resume
-        assert all(v == 0 for name in ("waiting_packets", "pn", "tx_paused") for v in switch.read_registers(name))
+        assert all(
+            v == 0 for name in ("waiting_packets", "pn", "tx_paused") for v in switch.read_registers(name).values()
+        )
 
 
 def test_pauses_are_refreshed_before_they_run_out() -> None:

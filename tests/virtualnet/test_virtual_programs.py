@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from networks import PFC_ONLY, star, with_flows
 
+from controller.control_plane import TableAction, TableEntry, TableMatch
 from controller.errors import SwitchError
 from controller.programs import Program
-from controller.switch import TableAction, TableEntry, TableMatch
 from softswitch.codegen.generate import generate
 from softswitch.program.load import load_program
 from topologies.model import FlowSpec

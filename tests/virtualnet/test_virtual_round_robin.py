@@ -46,7 +46,7 @@ def test_paused_inputs_share_equally_and_nothing_is_lost() -> None:
         assert network.run(until_s=0.1, finish=True)
         assert all(flow.stats().out_of_order == 0 for flow in network.flows.values())
         assert network.totals().packets == 0
-        assert all(v == 0 for v in network.switches["s0"].read_registers("waiting_packets"))
+        assert all(v == 0 for v in network.switches["s0"].read_registers("waiting_packets").values())
         assert network.link_stats("s0", 1).pause == network.link_stats("s0", 1).resume > 0
 
 

@@ -1,0 +1,219 @@
+"""One switch's control plane by the names of its program, wherever the switch runs.
+
+`ControlPlane` has two kinds: `controller.switch.SwitchClient` over P4Runtime, `virtualnet.switch.VirtualSwitch` in this
+process. Plans are written through it, and what a switch holds is read through it, so that neither depends on the kind.
+finsy's schema and entities translate between names and protobuf.
+
+    switch.insert([TableEntry("ipv4_lpm", match=TableMatch(dst_addr="10.0.0.1/32"), action=TableAction(...))])
+    switch.read_register("waiting_bytes", 35)
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias, TypeVar
+
+from finsy import (
+    P4CloneSessionEntry as CloneSession,
+)
+from finsy import (
+    P4CounterEntry as CounterEntry,
+)
+from finsy import (
+    P4IndirectAction as TableActions,
+)
+from finsy import (
+    P4MeterConfig as MeterConfig,
+)
+from finsy import (
+    P4MeterEntry as MeterEntry,
+)
+from finsy import (
+    P4RegisterEntry as RegisterEntry,
+)
+from finsy import (
+    P4Schema,
+)
+from finsy import (
+    P4TableAction as TableAction,
+)
+from finsy import (
+    P4TableEntry as TableEntry,
+)
+from finsy import (
+    P4TableMatch as TableMatch,
+)
+from finsy.p4entity import decode_entity
+from finsy.p4schema import P4CounterUnit
+from finsy.proto import p4r
+
+from controller.errors import SwitchError, UnknownNameError
+
+__all__ = [
+    "CloneSession",
+    "ControlPlane",
+    "Counter",
+    "Entry",
+    "MeterConfig",
+    "TableAction",
+    "TableActions",
+    "TableEntry",
+    "TableMatch",
+]
+
+Entry: TypeAlias = TableEntry | CloneSession
+_Cell = TypeVar("_Cell")
+
+
+@dataclass(frozen=True)
+class Counter:
+    """A cell. `bytes` is None where the program counts packets alone, whatever the target counts beside them."""
+
+    packets: int
+    bytes: int | None
+
+
+class ControlPlane(ABC):
+    """What a switch is programmed and read by. A name is the program's, or its last part where no other ends so.
+
+    Every call raises SwitchError, which names the switch and what it refused, or UnknownNameError.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    @property
+    @abstractmethod
+    def schema(self) -> P4Schema:
+        """Names of the switch's program."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Ends the connection, or frees the switch."""
+
+    @abstractmethod
+    def _write(self, updates: Sequence[p4r.Update], what: str) -> None:
+        """Carries out updates; those that a switch refuses don't keep it from the others. `what`: for the error."""
+
+    @abstractmethod
+    def _read(self, queries: Sequence[p4r.Entity]) -> Iterable[p4r.Entity]:
+        """Returns the entities that the queries select."""
+
+    # ---- entries ----
+
+    def insert(self, entries: Iterable[Entry]) -> None:
+        """Adds entries."""
+        self._update(p4r.Update.INSERT, entries)
+
+    def modify(self, entries: Iterable[Entry]) -> None:
+        """Changes entries that are there."""
+        self._update(p4r.Update.MODIFY, entries)
+
+    def delete(self, entries: Iterable[Entry]) -> None:
+        """Removes entries that are there."""
+        self._update(p4r.Update.DELETE, entries)
+
+    def tables(self) -> list[str]:
+        """Returns their names."""
+        return sorted(table.alias for table in self.schema.tables)
+
+    def read_table(self, name: str) -> list[TableEntry]:
+        """Returns a table's entries, its default entry last."""
+        _find("table", self.schema.tables, name, self.tables)
+        asked = (TableEntry(name), TableEntry(name, is_default_action=True))
+        return [self._decode(entity) for one in asked for entity in self._read([one.encode(self.schema)])]
+
+    # ---- counters, registers, meters ----
+
+    def counters(self) -> list[str]:
+        """Returns their names."""
+        return sorted(counter.alias for counter in self.schema.counters)
+
+    def read_counter(self, name: str, index: int) -> Counter:
+        """Returns one cell."""
+        return self._cell(self.read_counters(name, [index]), name, index)
+
+    def read_counters(self, name: str, indices: Sequence[int] | None = None) -> dict[int, Counter]:
+        """Returns cells by index: these, or all. One call."""
+        of_packets = self.counter_unit(name) is P4CounterUnit.PACKETS
+        cells = [CounterEntry(name, index=index) for index in indices] if indices is not None else [CounterEntry(name)]
+        found = (entity.counter_entry for entity in self._read([cell.encode(self.schema) for cell in cells]))
+        return {
+            one.index.index: Counter(one.data.packet_count, None if of_packets else one.data.byte_count)
+            for one in found
+        }
+
+    def counter_name(self, name: str) -> str:
+        """Returns a counter's whole name."""
+        whole: str = _find("counter", self.schema.counters, name, self.counters).name
+        return whole
+
+    def counter_unit(self, name: str) -> P4CounterUnit:
+        """Returns what a counter counts."""
+        unit: P4CounterUnit = _find("counter", self.schema.counters, name, self.counters).unit
+        return unit
+
+    def registers(self) -> list[str]:
+        """Returns their names."""
+        return sorted(register.alias for register in self.schema.registers)
+
+    def read_register(self, name: str, index: int) -> int:
+        """Returns one cell."""
+        return self._cell(self.read_registers(name, [index]), name, index)
+
+    def read_registers(self, name: str, indices: Sequence[int] | None = None) -> dict[int, int]:
+        """Returns cells by index: these, or all. One call."""
+        self.register_name(name)
+        cells = [RegisterEntry(name, index=i) for i in indices] if indices is not None else [RegisterEntry(name)]
+        found = (entity.register_entry for entity in self._read([cell.encode(self.schema) for cell in cells]))
+        return {one.index.index: int.from_bytes(one.data.bitstring, "big") for one in found}
+
+    def register_name(self, name: str) -> str:
+        """Returns a register's whole name."""
+        whole: str = _find("register", self.schema.registers, name, self.registers).name
+        return whole
+
+    def meters(self) -> list[str]:
+        """Returns their names."""
+        return sorted(meter.alias for meter in self.schema.meters)
+
+    def read_meters(self, name: str) -> dict[int, MeterConfig | None]:
+        """Returns the configuration of all cells by index; None: every packet is green."""
+        _find("meter", self.schema.meters, name, self.meters)
+        found = [self._decode(entity) for entity in self._read([MeterEntry(name).encode(self.schema)])]
+        return {entry.index: entry.config for entry in found}
+
+    def write_meter(self, name: str, index: int, config: MeterConfig | None) -> None:
+        """Configures one cell; None: every packet is green."""
+        _find("meter", self.schema.meters, name, self.meters)
+        self._update(p4r.Update.MODIFY, [MeterEntry(name, index=index, config=config)])
+
+    def _cell(self, cells: Mapping[int, _Cell], name: str, index: int) -> _Cell:
+        if index not in cells:
+            raise SwitchError(f"{self.name}: no cell {name}[{index}]")
+        return cells[index]
+
+    # ---- entities and protobuf ----
+
+    def _update(self, kind: p4r.Update.Type.ValueType, entries: Iterable[Entry | MeterEntry]) -> None:
+        updates = []
+        for entry in entries:
+            if isinstance(entry, TableEntry):
+                _find("table", self.schema.tables, entry.table_id, self.tables)
+            try:
+                updates.append(p4r.Update(type=kind, entity=entry.encode(self.schema)))
+            except ValueError as error:  # a name or a value that the program doesn't have
+                raise SwitchError(f"{self.name}: {entry}: {error}") from None
+        self._write(updates, f"{p4r.Update.Type.Name(kind).lower()} of {len(updates)} entries")
+
+    def _decode(self, entity: p4r.Entity) -> Any:
+        return decode_entity(entity, self.schema)
+
+
+def _find(kind: str, entities: Any, name: str, known: Callable[[], list[str]]) -> Any:
+    found = entities.get(name)
+    if found is None:
+        raise UnknownNameError(kind, name, known())
+    return found
