@@ -67,8 +67,7 @@ def compiled(top: Path, flags: Sequence[str] = ()) -> tuple[Path, Path]:
     for path in _sources(top):
         digest.update(path.read_bytes())
     try:
-        kept = cache_dir() / "p4" / f"{top.stem}-{digest.hexdigest()[:16]}"
-        kept.parent.mkdir(exist_ok=True)
+        kept = cache_dir("p4") / f"{top.stem}-{digest.hexdigest()[:16]}"
         json, p4info = kept / f"{top.stem}.json", kept / f"{top.stem}.p4info.txtpb"
         if not (json.is_file() and p4info.is_file()):
             with tempfile.TemporaryDirectory(dir=kept.parent) as scratch:

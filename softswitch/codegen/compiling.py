@@ -3,7 +3,8 @@
 A cached object's name holds a hash of the sources, the flags and the compiler's version, so it is never stale.
 Objects are written beside their place and renamed, so two processes that build the same one do no harm. Their last
 bytes are a checksum: what a crash, or somebody, left of one is built again.
-The cache is `$XDG_CACHE_HOME/pcn-lab`, else `~/.cache/pcn-lab`; it may be deleted at any time.
+The cache is `$XDG_CACHE_HOME/pcn-lab`, else `~/.cache/pcn-lab`; it may be deleted at any time. What stands there runs
+in this process: so the cache, and each object in it, is this user's own (`softswitch.private`).
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
+
+from softswitch import private
 
 COMMON_FLAGS = (
     "-std=gnu11", "-O2", "-fPIC", "-shared", "-fno-strict-aliasing", "-Wall", "-Wextra",
@@ -35,8 +38,8 @@ def compiler() -> list[str]:
     return shlex.split(os.environ.get("CC", "")) or ["cc"]
 
 
-def cache_dir() -> Path:
-    """Where built objects are kept; made if missing. Raises BuildError."""
+def cache_dir(inner: str = "") -> Path:
+    """Where built objects are kept, or a folder `inner` in there; made if missing. Raises BuildError."""
     base = os.environ.get("XDG_CACHE_HOME", "")
     try:
         root = Path(base) if Path(base).is_absolute() else Path.home() / ".cache"
@@ -44,8 +47,11 @@ def cache_dir() -> Path:
         raise BuildError("no home directory for the cache; set XDG_CACHE_HOME") from None
     path = root / "pcn-lab"
     with writing(path):
-        path.mkdir(parents=True, exist_ok=True)
-    return path
+        try:
+            found = private.folder(path)
+            return private.folder(found / inner) if inner else found
+        except private.NotPrivateError as error:
+            raise BuildError(f"no cache there: {error.line('set XDG_CACHE_HOME to a folder of your own')}") from None
 
 
 @contextmanager
@@ -106,10 +112,11 @@ def entry(name: str, digest: str, flags: Sequence[str]) -> Path:
 
 
 def intact(target: Path) -> bool:
-    """Whether an object is there, and as it was written. To load part of one would end the process (SIGBUS)."""
+    """Whether an object is there, by this user, and as it was written. To load part of one would end the process
+    (SIGBUS)."""
     try:
-        content = memoryview(target.read_bytes())
-    except OSError:
+        content = memoryview(private.read(target.resolve()))
+    except (OSError, private.NotPrivateError):
         return False
     body, checksum = content[:-CHECKSUM_BYTES], content[-CHECKSUM_BYTES:]
     return len(body) > 0 and zlib.crc32(body) == int.from_bytes(checksum, "little")

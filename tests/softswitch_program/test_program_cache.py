@@ -12,11 +12,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from others import NOBODY, UMASKS, as_nobody, refused, shared_folder, umask
 from program_json import Builder, assign, field, primitive, value
 
 import softswitch
 from softswitch.codegen.build import build_program
-from softswitch.codegen.compiling import build_folder, intact
+from softswitch.codegen.compiling import BuildError, build_folder, cache_dir, intact
 from softswitch.program.errors import ProgramError, UnsupportedProgram
 
 SOFTSWITCH = Path(softswitch.__file__).parent
@@ -230,3 +231,61 @@ def test_bad_programs_leave_nothing(cache: Path) -> None:
         assert words[0] == words[1] != ""
     assert "test.p4:9" in words[0]
     assert not list(cache.glob("*"))
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("set_up", ["sticky", "home"])
+def test_cache_of_another_user_is_refused(set_up: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """XDG_CACHE_HOME is a folder for all, where he was first; or HOME is his, as sudo may keep it."""
+    with shared_folder() as shared:
+        monkeypatch.delenv("XDG_CACHE_HOME")
+        theirs = shared / ("pcn-lab" if set_up == "sticky" else ".cache")
+        monkeypatch.setenv(*(("XDG_CACHE_HOME", str(shared)) if set_up == "sticky" else ("HOME", str(shared))))
+        as_nobody(theirs.mkdir)
+        for make in (cache_dir, lambda: build_program(program())):
+            with pytest.raises(BuildError) as refusal:
+                make()
+            said = str(refusal.value)
+            assert said.startswith(f"no cache there: {theirs} belongs to nobody (uid {NOBODY})")
+            assert said.endswith(": set XDG_CACHE_HOME to a folder of your own")
+        assert list(theirs.iterdir()) == []
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("mask", UMASKS)
+def test_another_user_can_put_nothing_into_the_cache(mask: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    with shared_folder() as shared:
+        monkeypatch.setenv("XDG_CACHE_HOME", str(shared / "new" / "cache"))
+        with umask(mask):
+            built = build_program(program())
+            inner = [cache_dir(name) for name in ("runs", "p4")]
+
+        def tries() -> list[str]:
+            paths = [built, *(folder / "planted" for folder in (built.parent, built.parent.parent, *inner))]
+            return [refused(lambda path=path: path.write_bytes(b"")) for path in paths]
+
+        assert as_nobody(tries) == ["PermissionError"] * 5
+
+
+@pytest.mark.root
+def test_object_of_another_user_is_built_again() -> None:
+    """As if one had come there when the folder was open to all; and one that all may write."""
+    built = build_program(program())
+    content = built.read_bytes()
+    for spoil in (lambda: os.chown(built, NOBODY, NOBODY), lambda: built.chmod(0o777)):
+        spoil()
+        assert not intact(built)
+        assert build_program(program()) == built
+        assert (built.stat().st_uid, built.stat().st_mode & 0o022) == (0, 0)
+        assert built.read_bytes() == content
+
+
+def test_cache_that_others_may_write_is_refused_with_its_way_out(cache: Path) -> None:
+    cache.mkdir()
+    cache.chmod(0o777)
+    with pytest.raises(BuildError) as refusal:
+        cache_dir()
+    assert str(refusal.value) == (
+        f"no cache there: {cache} may be written by others (mode 0777): "
+        "remove it, or set XDG_CACHE_HOME to a folder of your own"
+    )

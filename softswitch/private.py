@@ -1,0 +1,192 @@
+"""What this user has on disk alone: folders, files and sockets that no other user of the machine reads or replaces.
+
+A process loads code from its cache, and signals what its records name. So both are this user's own, whatever the umask
+is, whoever was there first, and wherever a link of somebody else leads. Root is trusted, as it may do anything anyway.
+"""
+
+from __future__ import annotations
+
+import errno
+import itertools
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from os import geteuid
+from pathlib import Path
+
+PRIVATE, PUBLIC = 0o700, 0o755
+"""Modes of folders: for this user alone; or readable by others, as results are."""
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class NotPrivateError(Exception):
+    """Another user may change what stands there; the message names the path and its owner. `removable`: it is this
+    user's, who may remove it."""
+
+    def __init__(self, message: str, removable: bool = False) -> None:
+        super().__init__(message)
+        self.removable = removable
+
+    def line(self, other: str) -> str:
+        """The message with the way out: `other`, if it isn't to remove it."""
+        return f"{self}: {'remove it, or ' if self.removable else ''}{other}"
+
+
+def folder(path: Path) -> Path:
+    """Makes sure that `path` is this user's alone (mode 0700), and returns it without links. Makes what is missing.
+
+    Nobody but this user and root can put another folder into its place, so paths below it may be opened by name.
+    Raises NotPrivateError; OSError where it can't be made.
+    """
+    real = Path(os.path.realpath(path.parent)) / path.name
+    _require_trusted_above(real)
+    handle = open_folder(real, PRIVATE)
+    try:
+        mode = stat.S_IMODE(os.fstat(handle).st_mode)
+        if mode & ~PRIVATE and not _read_only(handle):
+            os.fchmod(handle, mode & PRIVATE)
+    finally:
+        os.close(handle)
+    return real
+
+
+def open_folder(path: Path, mode: int = PUBLIC) -> int:
+    """Opens a folder that this user owns and no other may write; makes it, and those above it, where it is missing.
+
+    A descriptor for `open_file`: what is opened by it is in this folder, even where a folder above is another user's,
+    who may rename this one. Raises NotPrivateError; OSError where it can't be made.
+    """
+    make_folder(path, mode)
+    try:
+        handle = os.open(path, _FOLDER)
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.ENOTDIR) and path.is_symlink():
+            raise NotPrivateError(f"{path} is a symbolic link") from None
+        raise
+    try:
+        _require_own(path, os.fstat(handle))
+    except BaseException:
+        os.close(handle)
+        raise
+    return handle
+
+
+def make_folder(path: Path, mode: int = PUBLIC) -> None:
+    """Makes a folder, and those above it with the same mode, where they are missing: no other user may write them,
+    whatever the umask. Raises OSError."""
+    try:
+        path.mkdir(mode)
+    except FileExistsError:
+        pass
+    except FileNotFoundError:
+        if path.parent == path or path.parent.is_dir():
+            raise
+        make_folder(path.parent, mode)
+        make_folder(path, mode)
+
+
+def new_folder(path: Path) -> Path:
+    """Makes a folder that wasn't there, readable by others: `path`, or the first free one of NAME.2, NAME.3, ... Raises
+    OSError."""
+    for number in itertools.count(1):
+        made = path if number == 1 else path.with_name(f"{path.name}.{number}")
+        with suppress(FileExistsError):
+            make_folder(made.parent)
+            made.mkdir(PUBLIC)
+            return made
+    raise AssertionError
+
+
+def open_file(name: str, flags: int, folder: int) -> int:
+    """Opens a file of an opened folder, without following a link. Raises OSError."""
+    return os.open(name, flags | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644, dir_fd=folder)
+
+
+def read(path: Path) -> bytes:
+    """The content of a file that this user owns and no other may write. Raises NotPrivateError, OSError."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise NotPrivateError(f"{path} is a symbolic link") from None
+        raise
+    with os.fdopen(handle, "rb") as file:
+        found = os.fstat(handle)
+        if not stat.S_ISREG(found.st_mode):
+            raise NotPrivateError(f"{path} is no file")
+        _require_own(path, found)
+        return file.read()
+
+
+def new_file(path: Path) -> int:
+    """Opens a file that wasn't there, to write: no link is followed, no other user may write it. Raises OSError."""
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+
+
+@contextmanager
+def unshared() -> Iterator[None]:
+    """For a block that makes a socket: only this user can connect to it, from its first moment on."""
+    before = os.umask(0o177)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
+def owner(uid: int) -> str:
+    """A user's name and number."""
+    import pwd
+
+    try:
+        return f"{pwd.getpwuid(uid).pw_name} (uid {uid})"
+    except KeyError:
+        return f"uid {uid}"
+
+
+def _require_trusted_above(path: Path) -> None:
+    """No other user can rename the folders on the way. Whoever owns / is the system: root, or how a container shows
+    it."""
+    trusted = {0, geteuid(), Path("/").stat().st_uid}
+    for above in path.parents:
+        try:
+            found = above.lstat()
+        except FileNotFoundError:
+            continue
+        if found.st_uid not in trusted:
+            raise NotPrivateError(f"{above} belongs to {owner(found.st_uid)}, who may replace {path}")
+        if _others_may_write(found) and not found.st_mode & stat.S_ISVTX:
+            raise NotPrivateError(f"{above} may be written by others ({_mode(found)}), who may replace {path}")
+
+
+def _require_own(path: Path, found: os.stat_result) -> None:
+    if found.st_uid != geteuid():
+        raise NotPrivateError(f"{path} belongs to {owner(found.st_uid)}, not to {owner(geteuid())}")
+    if _others_may_write(found):
+        raise NotPrivateError(f"{path} may be written by others ({_mode(found)})", removable=True)
+
+
+def _others_may_write(found: os.stat_result) -> bool:
+    """A group that has one member, its user's own, is no other."""
+    if found.st_mode & stat.S_IWOTH:
+        return True
+    return bool(found.st_mode & stat.S_IWGRP) and not _own_group(found.st_gid)
+
+
+def _own_group(gid: int) -> bool:
+    import grp
+    import pwd
+
+    try:
+        user, group = pwd.getpwuid(geteuid()), grp.getgrgid(gid)
+    except KeyError:
+        return False
+    return group.gr_name == user.pw_name and set(group.gr_mem) <= {user.pw_name}
+
+
+def _mode(found: os.stat_result) -> str:
+    return f"mode {stat.S_IMODE(found.st_mode):04o}"
+
+
+def _read_only(handle: int) -> bool:
+    return bool(os.fstatvfs(handle).f_flag & os.ST_RDONLY)

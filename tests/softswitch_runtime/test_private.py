@@ -1,0 +1,229 @@
+"""What is this user's alone: whatever the umask, whoever made a folder first, wherever his links lead."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import stat
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from others import NOBODY, UMASKS, as_nobody, refused, shared_folder, umask
+
+from hosts.control import ControlServer
+from softswitch import private
+from softswitch.private import NotPrivateError
+
+
+@pytest.fixture
+def shared() -> Iterator[Path]:
+    with shared_folder() as made:
+        yield made
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.lstat().st_mode)
+
+
+@pytest.mark.parametrize("mask", UMASKS)
+def test_folder_is_private_whatever_the_umask(tmp_path: Path, mask: int) -> None:
+    with umask(mask):
+        made = private.folder(tmp_path / "home" / "cache" / "ours")
+    assert made == tmp_path / "home" / "cache" / "ours"
+    assert [mode(one) for one in (made, made.parent, made.parent.parent)] == [0o700] * 3
+
+
+@pytest.mark.parametrize("mask", UMASKS)
+def test_folders_of_results_are_never_written_by_others(tmp_path: Path, mask: int) -> None:
+    with umask(mask):
+        os.close(private.open_folder(tmp_path / "results" / "up"))
+        private.new_folder(tmp_path / "more" / "new")
+        os.close(private.new_file(tmp_path / "file"))
+    for path in tmp_path.rglob("*"):
+        assert mode(path) & 0o022 == 0, path
+
+
+def test_folder_that_others_may_read_becomes_private(tmp_path: Path) -> None:
+    ours = tmp_path / "ours"
+    ours.mkdir()
+    ours.chmod(0o755)
+    (ours / "kept").touch()
+    private.folder(ours)
+    assert mode(ours) == 0o700
+    assert (ours / "kept").exists()
+
+
+@pytest.mark.parametrize("bits", [0o777, 0o757, 0o1777, 0o702])
+def test_folder_that_others_may_write_is_refused_with_its_way_out(tmp_path: Path, bits: int) -> None:
+    ours = tmp_path / "ours"
+    ours.mkdir()
+    ours.chmod(bits)
+    with pytest.raises(NotPrivateError) as refusal:
+        private.folder(ours)
+    assert refusal.value.line("else") == f"{ours} may be written by others (mode {bits:04o}): remove it, or else"
+    assert mode(ours) == bits
+
+
+def test_folder_refuses_links(tmp_path: Path) -> None:
+    (tmp_path / "target").mkdir()
+    (tmp_path / "link").symlink_to("target")
+    for opened in (private.folder, private.open_folder):
+        with pytest.raises(NotPrivateError, match="link is a symbolic link"):
+            opened(tmp_path / "link")
+
+
+def test_folder_is_found_through_a_link_of_this_user(tmp_path: Path) -> None:
+    (tmp_path / "large-disk").mkdir()
+    (tmp_path / ".cache").symlink_to("large-disk")
+    assert private.folder(tmp_path / ".cache" / "ours") == tmp_path / "large-disk" / "ours"
+
+
+def test_folder_refuses_files(tmp_path: Path) -> None:
+    (tmp_path / "ours").touch()
+    for opened in (private.folder, private.open_folder):
+        with pytest.raises(NotADirectoryError):
+            opened(tmp_path / "ours")
+
+
+_MODES = st.integers(0, 0o1777)
+
+
+@given(above=_MODES, own=_MODES)
+def test_folder_is_private_or_refused_whatever_the_modes(above: int, own: int) -> None:
+    """And accepted wherever nobody else may write."""
+    place = Path(tempfile.mkdtemp())
+    ours = place / "above" / "ours"
+    try:
+        ours.mkdir(parents=True)
+        ours.chmod(own)
+        ours.parent.chmod(above)
+        try:
+            private.folder(ours)
+        except (NotPrivateError, PermissionError):  # who isn't root can't pass some of these
+            assert (above | own) & 0o022 or os.geteuid() != 0
+            ours.parent.chmod(0o700)
+            assert mode(ours) == own
+        else:
+            ours.parent.chmod(0o700)
+            assert mode(ours) == own & 0o700
+            assert above & 0o1002 != 0o002
+            assert own & 0o002 == 0
+    finally:
+        ours.parent.chmod(0o700)
+        ours.chmod(0o700)
+        shutil.rmtree(place)
+
+
+@pytest.mark.root
+def test_folder_of_another_user_is_refused_with_its_owner(shared: Path) -> None:
+    as_nobody(lambda: (shared / "ours").mkdir())
+    for opened in (private.folder, private.open_folder):
+        with pytest.raises(NotPrivateError, match=r"ours belongs to nobody \(uid 65534\), not to root \(uid 0\)"):
+            opened(shared / "ours")
+
+
+@pytest.mark.root
+def test_folder_below_another_user_s_is_refused_and_not_made(shared: Path) -> None:
+    """As root's with HOME of a user: he may put another folder into its place."""
+    as_nobody(lambda: (shared / "home").mkdir())
+    with pytest.raises(NotPrivateError, match=r"home belongs to nobody .*, who may replace "):
+        private.folder(shared / "home" / ".cache" / "ours")
+    assert list((shared / "home").iterdir()) == []
+
+
+@pytest.mark.root
+def test_folder_behind_another_user_s_link_is_judged_where_it_is(shared: Path) -> None:
+    def lead() -> None:
+        (shared / "theirs").mkdir()
+        (shared / "link").symlink_to("theirs")
+
+    as_nobody(lead)
+    with pytest.raises(NotPrivateError, match=r"theirs belongs to nobody"):
+        private.folder(shared / "link" / "ours")
+
+
+@pytest.mark.root
+def test_file_of_an_opened_folder_stays_in_it_when_another_user_moves_it(shared: Path) -> None:
+    """Root works in a folder of another user, who puts his own into the place of root's."""
+    secret = shared / "secret"
+    secret.write_text("root's")
+    secret.chmod(0o600)
+    as_nobody(lambda: (shared / "theirs").mkdir())
+    handle = private.open_folder(shared / "theirs" / "logs")
+    try:
+
+        def replace() -> None:
+            (shared / "theirs" / "logs").rename(shared / "theirs" / "away")
+            (shared / "theirs" / "logs").mkdir()
+            (shared / "theirs" / "logs" / "h0.log").symlink_to(secret)
+
+        as_nobody(replace)
+        os.close(private.open_file("h0.log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, handle))
+    finally:
+        os.close(handle)
+    assert secret.read_text() == "root's"
+    assert (shared / "theirs" / "away" / "h0.log").exists()
+
+
+@pytest.mark.root
+def test_new_folder_is_never_one_that_was_there(shared: Path) -> None:
+    def plant() -> None:
+        (shared / "logs").mkdir()
+        (shared / "logs.2").symlink_to("/root")
+        (shared / "logs.3").touch()
+
+    as_nobody(plant)
+    made = private.new_folder(shared / "logs")
+    assert made == shared / "logs.4"
+    assert (made.stat().st_uid, mode(made)) == (0, 0o755)
+
+
+def test_new_file_follows_no_link(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("kept")
+    (tmp_path / "link").symlink_to("secret")
+    with pytest.raises(FileExistsError):
+        private.new_file(tmp_path / "link")
+    assert (tmp_path / "secret").read_text() == "kept"
+
+
+def test_read_refuses_what_another_user_may_have_written(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"content")
+    assert private.read(tmp_path / "file") == b"content"
+    (tmp_path / "link").symlink_to("file")
+    with pytest.raises(NotPrivateError, match="link is a symbolic link"):
+        private.read(tmp_path / "link")
+    os.mkfifo(tmp_path / "fifo")
+    with pytest.raises(NotPrivateError, match="is no file"):
+        private.read(tmp_path / "fifo")
+    (tmp_path / "file").chmod(0o666)
+    with pytest.raises(NotPrivateError, match=r"may be written by others \(mode 0666\)"):
+        private.read(tmp_path / "file")
+
+
+@pytest.mark.root
+def test_read_refuses_another_user_s_file(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    os.chown(tmp_path / "file", NOBODY, NOBODY)
+    with pytest.raises(NotPrivateError, match="belongs to nobody"):
+        private.read(tmp_path / "file")
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("mask", UMASKS)
+def test_agent_s_socket_is_this_user_s_whatever_the_umask(shared: Path, mask: int) -> None:
+    path = shared / "h0.sock"
+
+    def connect() -> None:
+        with socket.socket(socket.AF_UNIX) as client:
+            client.connect(str(path))
+
+    with umask(mask), ControlServer(path, lambda _request: None):
+        assert os.umask(mask) == mask
+        assert mode(path) == 0o600
+        connect()
+        assert as_nobody(lambda: refused(connect)) == "PermissionError"
