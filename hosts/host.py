@@ -279,6 +279,7 @@ class Agent:
             socket_drops=self._port.drops(),
             send_retries=self._loop.state.send_retries,
             log_errno=self._log.errno,
+            log_lost=self._log.lost,
             kept_pace=self._pace.kept,
             worst_pace=self._pace.worst,
             lag_real_s=self._clock.real(nic.shortfall_s(now)),

@@ -11,6 +11,7 @@
     pause   class, quanta                                     PFC PAUSE received
     resume  class, by: "frame" | "expiry"                     the class may send again
     lag     share, lag_real_s                                 a window in which the agent did not keep pace
+    lost    lines, why                                        lines missing here, which the file had no room for
 
 Events stand in the order in which they were noticed. A `pause` or `end` may carry a time a little before its
 neighbour's.
@@ -19,6 +20,9 @@ neighbour's.
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Sequence
+from contextlib import suppress
 from errno import EIO
 from pathlib import Path
 from typing import IO, Any
@@ -29,42 +33,70 @@ _FLUSH_BYTES = 1 << 16
 
 
 class EventLog:
-    """Appends to a file, in large writes. Without a path it drops what it gets; so it does once the file can't be
-    written: the disk may be full, and a host that sends must not end for it. `errno` then says why."""
+    """Appends whole lines to a file, in large writes. Without a path it drops what it gets.
+
+    The disk may be full, and a host that sends must not end for it: lines that the file can't take are lost, and
+    counted (`lost`); `errno` says why. Once there is room again, an event says how many they were.
+    """
 
     def __init__(self, path: Path | None, clock: DilatedClock) -> None:
         self._clock = clock
-        self._lines: list[str] = []
+        self._lines: list[bytes] = []
         self._size = 0
         self._file: IO[bytes] | None = path.open("ab", buffering=0) if path else None
         self.errno = 0
+        self.lost = 0
+        self._untold = 0  # of these, those that no event has told of
+        self._lost_s = 0.0
 
     def write(self, at_s: float, event: str, **fields: Any) -> None:
         """An event at a nominal time of the clock."""
         if self._file is None:
             return
-        line = json.dumps({"t": round(self._clock.since_epoch(at_s), 9), "ev": event, **fields}) + "\n"
+        line = self._line(at_s, event, **fields)
         self._lines.append(line)
         self._size += len(line)
         if self._size > _FLUSH_BYTES:
             self.flush()
 
     def flush(self) -> None:
-        if self._file is None or not self._lines:
+        """Writes what there is."""
+        if self._file is None or not (self._lines or self._untold):
             return
-        data = "".join(self._lines).encode()
-        self._lines.clear()
-        self._size = 0
-        try:
-            while data:
-                data = data[self._file.write(data) :]
-        except OSError as error:
-            self.errno = error.errno or EIO
-            self._file.close()
-            self._file = None
+        lines, untold = self._lines, self._untold
+        self._lines, self._size = [], 0
+        if untold:
+            lines.insert(0, self._line(self._lost_s, "lost", lines=untold, why=os.strerror(self.errno)))
+        events = len(lines) - bool(untold)
+        kept = self._append(lines)
+        told = bool(untold and kept)
+        lost = events - (kept - told)
+        self.lost += lost
+        self._untold = lost + (0 if told else untold)
+        if lost:
+            self._lost_s = self._clock.now()
 
     def close(self) -> None:
+        """Writes what there is, and ends the log."""
         self.flush()
         if self._file is not None:
             self._file.close()
             self._file = None
+
+    def _line(self, at_s: float, event: str, **fields: Any) -> bytes:
+        return (json.dumps({"t": round(self._clock.since_epoch(at_s), 9), "ev": event, **fields}) + "\n").encode()
+
+    def _append(self, lines: Sequence[bytes]) -> int:
+        """How many of the lines, from the first on, the file has taken. It has no half ones."""
+        assert self._file is not None
+        data, written = b"".join(lines), 0
+        try:
+            while written < len(data):
+                written += self._file.write(data[written:])
+        except OSError as error:
+            self.errno = error.errno or EIO
+            half = written - (data.rfind(b"\n", 0, written) + 1)
+            if half:
+                with suppress(OSError):
+                    os.truncate(self._file.fileno(), os.fstat(self._file.fileno()).st_size - half)
+        return data.count(b"\n", 0, written)

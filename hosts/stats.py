@@ -7,6 +7,7 @@ frames, `payload_bytes` of what the flow carries.
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -71,8 +72,8 @@ class AgentStats:
 
     `other_frames` are not RoCEv2 to this host nor PFC; `bad_frames` are malformed, or fail the IPv4 checksum or the
     ICRC. `socket_drops` are frames that arrived but that this process was too slow to take: loss that no switch made.
-    `send_retries` are frames that the kernel refused at first. `log_errno`: why the log couldn't be written on; 0 while
-    it is whole.
+    `send_retries` are frames that the kernel refused at first. `log_lost` lines had no room in the log; `log_errno`
+    says why, 0 while it is whole.
 
     `kept_pace`: in every window of a second (real) at least 95% of what the rates allowed was sent; `worst_pace` is
     the least such share. `lag_real_s` is what was allowed and not sent for lateness, as time at line rate;
@@ -95,6 +96,7 @@ class AgentStats:
     socket_drops: int
     send_retries: int
     log_errno: int
+    log_lost: int
     kept_pace: bool
     worst_pace: float
     lag_real_s: float
@@ -105,6 +107,11 @@ class AgentStats:
 
     def as_json(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
+
+    @property
+    def log_loss(self) -> str:
+        """What is missing in the log and why, in words; empty while it is whole."""
+        return f"{self.name}'s log lacks {self.log_lost} lines: {os.strerror(self.log_errno)}" if self.log_lost else ""
 
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> AgentStats:

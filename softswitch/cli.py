@@ -9,6 +9,7 @@ import signal
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from pathlib import Path
 from types import FrameType
 
 from softswitch.errors import StartError
@@ -72,27 +73,72 @@ def _say(line: str) -> None:
         print(f"softswitch: {line}", file=sys.stderr, flush=True)
 
 
-class _LogFile(logging.FileHandler):
-    """A log file whose disk may fill up: that is told once, and lines that don't fit are lost."""
+class _Log(logging.Handler):
+    """Writes lines to a descriptor. The disk may be full, and a switch must not end for it: lines without room are
+    lost and counted, and the next one that fits says how many they were. One that was begun is finished first."""
 
-    failed = False
+    def __init__(self, handle: int, path: Path | None) -> None:
+        """`path`: of a log file, whose losses stderr tells of as well."""
+        super().__init__()
+        self._handle, self._path = handle, path
+        self._lost, self._why, self._left = 0, "", b""
 
-    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802
-        error = sys.exc_info()[1]
-        if not self.failed:
-            _say(f"cannot write to {self.baseFilename}: {error}; the switch goes on, lines of the log are lost")
-        self.failed = True
+    def emit(self, record: logging.LogRecord) -> None:
+        """Called by `logging`, with its lock held."""
+        self._note()
+        if self._lost or not self._begin(record):
+            if self._path and not self._lost:
+                _say(f"cannot write to {self._path}: {self._why}; the switch goes on, lines of the log are lost")
+            self._lost += 1
+
+    def close(self) -> None:
+        """Called by `logging` at the end of the process."""
+        self._finish()
+        self._note()
+        super().close()
+
+    def _note(self) -> None:
+        text = f"lines lost here: {self._lost}: {self._why}"
+        if self._lost and self._begin(logging.LogRecord(log.name, logging.WARNING, "", 0, text, None, None)):
+            self._lost = 0
+
+    def _begin(self, record: logging.LogRecord) -> bool:
+        """Whether some of the line is written: its rest is kept, if the file doesn't take it now."""
+        if not self._finish():
+            return False
+        self._left = line = f"{self.format(record)}\n".encode(errors="backslashreplace")
+        if not self._finish() and len(self._left) == len(line):
+            self._left = b""
+            return False
+        return True
+
+    def _finish(self) -> bool:
+        try:
+            while self._left:
+                self._left = self._left[os.write(self._handle, self._left) :]
+        except OSError as error:
+            self._why = str(error)
+            return False
+        return True
+
+
+def _stderr() -> int:
+    """Its descriptor; one that takes everything where there is none."""
+    try:
+        return sys.stderr.fileno()
+    except (AttributeError, OSError, ValueError):
+        return os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
 
 
 def _set_up_logging(options: Options) -> None:
-    handler: logging.Handler
     if options.log_file is None:
-        handler = logging.StreamHandler()
+        handle = _stderr()
     else:
         try:
-            handler = _LogFile(options.log_file, encoding="utf-8")
+            handle = os.open(options.log_file, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
         except OSError as error:
             raise StartError(f"cannot write {options.log_file}: {error.strerror}") from error
+    handler = _Log(handle, options.log_file)
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
     logging.raiseExceptions = False  # a full disk must not stop the switch, nor fill stderr
     log.addHandler(handler)

@@ -155,21 +155,23 @@ def stats(network: str | None, as_json: bool) -> None:
     """What each flow sent, what arrived of it, how much was marked, and how quick it was.
 
     Missing: once a flow has ended, everything that was sent and hasn't come; before, gaps. Lines below the table name
-    PAUSE, RESUME and CNP frames that were lost, and programs that have ended.
+    PAUSE, RESUME and CNP frames that were lost, programs that have ended, and lines that logs had no room for.
 
     \b
     Examples:
       pcn flow stats
       pcn flow stats --json
     """
-    from lab import control_frames
+    from lab import control_frames, flows
     from lab.attach import attach
 
     with attach(network) as lab:
-        found = _flows(lab)
+        answers = flows.ask(lab.agents)
+        found = flows.flows(lab.topology, answers)
         lost = [str(one) for one in control_frames.lost(lab)]
         ended = [node for node in lab.record.nodes.values() if node.process and not node.process.alive()]
     below = [f"the program of {node.name} has ended; its log: {node.log}" for node in ended] + lost
+    below += [said.log_loss for said in answers.values() if said.log_loss]
     if as_json:
         print_json(
             [

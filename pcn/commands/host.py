@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pcn.commands.common import Quantity, json_option, print_json, print_table
+from pcn.commands.common import FilePath, Quantity, json_option, print_json, print_table
 from pcn.complete import complete_scheme
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _LOOK_S = 0.2
 @click.option("--size", type=Quantity("size"), help="A flow's payload: 10MB. For ever unless given.")
 @click.option("--payload", type=Quantity("size"), default="1000", show_default=True, help="A packet's payload.")
 @click.option("--for", "duration", type=Quantity("duration"), help="End after this time: 10s. At Ctrl-C unless given.")
-@click.option("--log", type=click.Path(path_type=Path), metavar="FILE", help="What happens, in JSON lines.")
+@click.option("--log", type=FilePath(), metavar="FILE", help="What happens, in JSON lines.")
 @json_option
 def host(
     interface: str,
@@ -147,6 +147,8 @@ def _show(stats: AgentStats, most_bps: float | None) -> None:
         click.echo(f"this machine was too slow: in some second only {stats.worst_pace:.0%} of the rates were sent")
     if stats.socket_drops:
         click.echo(f"this machine was too slow: {stats.socket_drops} frames came and weren't taken")
+    if stats.log_loss:
+        click.echo(stats.log_loss)
 
 
 def _mb(count: float) -> str:

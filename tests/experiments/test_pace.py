@@ -20,7 +20,15 @@ K = 1000.0
 PUNCTUAL = AgentStats(
     **{"name": "h0", "scheme": "pfc", "parameters": {}, "dilation": K, "line_rate_bps": 40e9, "now_s": 0.0},
     **{"sent": (), "received": (), "pauses": (), "unknown_cnps": 0, "other_frames": 0, "bad_frames": 0},
-    **{"socket_drops": 0, "send_retries": 0, "log_errno": 0, "kept_pace": True, "worst_pace": 1.0, "lag_real_s": 0.0},
+    **{
+        "socket_drops": 0,
+        "send_retries": 0,
+        "log_errno": 0,
+        "log_lost": 0,
+        "kept_pace": True,
+        "worst_pace": 1.0,
+        "lag_real_s": 0.0,
+    },
     **{"late_real_s": 0.0, "cpu_s": 1.0, "realtime": True, "elapsed_real_s": 9.0},
 )  # type: ignore[arg-type]
 

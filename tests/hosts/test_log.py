@@ -1,10 +1,16 @@
-"""The agent's log: whole lines in order; a full disk ends the log, not the agent."""
+"""The agent's log: whole lines in order; lines that a full disk can't take are counted, and the agent goes on."""
 
 from __future__ import annotations
 
 import errno
 import json
+import os
+import tempfile
 from pathlib import Path
+
+from disk import Steps, play_steps
+from hypothesis import given
+from others import in_child
 
 from hosts.clock import DilatedClock
 from hosts.log import EventLog
@@ -22,10 +28,39 @@ def test_events_are_lines_in_order_at_nominal_times(tmp_path: Path) -> None:
     assert log.errno == 0
 
 
-def test_a_full_disk_ends_the_log_and_says_so() -> None:
+def test_a_log_that_takes_nothing_says_so() -> None:
     log = EventLog(Path("/dev/full"), DilatedClock(400))
-    for _ in range(2):
+    for number in range(2):
         log.write(0.0, "rate", flow=1)
         log.flush()
-        assert log.errno == errno.ENOSPC
+        assert (log.errno, log.lost) == (errno.ENOSPC, number + 1)
     log.close()
+
+
+@given(Steps)
+def test_log_counts_every_line_it_loses(steps: list[int | str | None]) -> None:
+    """The disk gets full and free again at any byte; what is in the file is whole lines in order, and they say how many
+    are missing where."""
+
+    def play() -> list[int]:
+        log = EventLog(path, DilatedClock(400))
+        written = play_steps(path, steps, lambda number: log.write(0.0, "rate", flow=number), log.flush)
+        log.close()
+        return [written, log.lost, log.errno]
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "h0.jsonl"
+        written, lost, number = in_child(play)
+        events = [json.loads(line) for line in path.read_text().splitlines(keepends=True)]
+    following = 0
+    for event in events:
+        if event["ev"] == "lost":
+            assert event["lines"] > 0
+            assert event["why"] == os.strerror(errno.EFBIG)
+            following += event["lines"]
+        else:
+            assert event["flow"] == following
+            following += 1
+    assert following == written
+    assert sum(event["lines"] for event in events if event["ev"] == "lost") == lost
+    assert not lost or number == errno.EFBIG
