@@ -96,8 +96,8 @@ def write(result: FigureResult, place: Path) -> None:
     beside it. What fails or has no room is noted in the result's failures. Raises ExperimentError where nothing has."""
     with result_directory(place) as work:
         for name, content in ((SUMMARY, _as_json(result)), (OUTCOMES, [asdict(one) for one in result.outcomes])):
-            with result.failures.noting(name), whole(work / name) as path:
-                path.write_text(json.dumps(content, indent=1 if name == SUMMARY else None, allow_nan=False) + "\n")
+            with result.failures.noting(name), whole(work / name) as file:
+                file.write(f"{json.dumps(content, indent=1 if name == SUMMARY else None, allow_nan=False)}\n".encode())
         if not has_numbers(work):
             raise ExperimentError(f"nothing could be written into {place}: {'; '.join(result.failures.lines())}")
         with result.failures.noting(PICTURE):
@@ -105,8 +105,8 @@ def write(result: FigureResult, place: Path) -> None:
 
             for kind, data in pictures(result.figure.charts(Outcomes(result.outcomes))).items():
                 name = Path(PICTURE).with_suffix(f".{kind}").name
-                with result.failures.noting(name), whole(work / name) as path:
-                    path.write_bytes(data)
+                with result.failures.noting(name), whole(work / name) as file:
+                    file.write(data)
 
 
 def _as_json(result: FigureResult) -> dict[str, Any]:

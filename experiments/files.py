@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import IO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -24,7 +25,7 @@ PAGE = "report.html"
 
 def write_run(result: Result, directory: Path, pictures: bool = True) -> bool:
     """The files of one run. False where there is no room even for its numbers: the directory is gone then."""
-    _write_numbers(result, directory / SUMMARY, lambda path: path.write_text(summary.dumps(summary.build(result))))
+    _write_numbers(result, directory / SUMMARY, lambda file: file.write(summary.dumps(summary.build(result)).encode()))
     _write_numbers(result, directory / SERIES, result.recording.series.write)
     if not has_numbers(directory):
         shutil.rmtree(directory)
@@ -39,8 +40,8 @@ def write_run(result: Result, directory: Path, pictures: bool = True) -> bool:
 def write_together(results: Sequence[Result], directory: Path, failures: Failures, pictures: bool = True) -> None:
     """What several runs have together; `directory` has theirs already."""
     compared = failures.attempt("checks across the runs", lambda: _compare(results)) or []
-    with failures.noting(SUMMARY), whole(directory / SUMMARY) as path:
-        path.write_text(summary.dumps(summary.side_by_side(results, compared)))
+    with failures.noting(SUMMARY), whole(directory / SUMMARY) as file:
+        file.write(summary.dumps(summary.side_by_side(results, compared)).encode())
     if not (directory / SUMMARY).exists():
         return  # pictures alone aren't known as a result's: see `is_result`
     for runs in by_scheme(results):
@@ -50,28 +51,28 @@ def write_together(results: Sequence[Result], directory: Path, failures: Failure
     _write_page(results, compared, directory, failures, pictures)
 
 
-def _write_numbers(result: Result, target: Path, write: Callable[[Path], object]) -> None:
+def _write_numbers(result: Result, target: Path, write: Callable[[IO[bytes]], object]) -> None:
     """Where there is no room, the run's logs give way: they are worth less."""
     logs = target.parent / "logs"
     with result.failures.noting(target.name):
         try:
-            with whole(target) as path:
-                write(path)
+            with whole(target) as file:
+                write(file)
         except OSError as error:
             if not logs.is_dir():
                 raise
             shutil.rmtree(logs)
             result.failures.note("logs", error)
-            with whole(target) as path:
-                write(path)
+            with whole(target) as file:
+                write(file)
 
 
 def _write_tables(result: Result, directory: Path) -> None:
     made = result.failures.attempt("tables", lambda: result.experiment.tables(result.plan, result.recording)) or {}
     for name, columns in made.items():
         path = directory / f"{name}.parquet"
-        with result.failures.noting(path.name), whole(path):
-            pq.write_table(pa.table(dict(columns)), path, compression="zstd")
+        with result.failures.noting(path.name), whole(path) as file:
+            pq.write_table(pa.table(dict(columns)), file, compression="zstd")
 
 
 def _draw(charts: Iterable[Chart], directory: Path, failures: Failures) -> None:
@@ -80,15 +81,15 @@ def _draw(charts: Iterable[Chart], directory: Path, failures: Failures) -> None:
             from experiments import pictures  # only here: matplotlib takes as long to load as all the rest
 
             for kind, data in pictures.pictures([chart]).items():
-                with failures.noting(f"{chart.name}.{kind}"), whole(directory / f"{chart.name}.{kind}") as path:
-                    path.write_bytes(data)
+                with failures.noting(f"{chart.name}.{kind}"), whole(directory / f"{chart.name}.{kind}") as file:
+                    file.write(data)
 
 
 def _write_page(
     results: Sequence[Result], compared: Sequence[Check], directory: Path, failures: Failures, pictures: bool
 ) -> None:
-    with failures.noting(PAGE), whole(directory / PAGE) as path:
-        path.write_text(report.render(results, compared, failures, pictures), encoding="utf-8")
+    with failures.noting(PAGE), whole(directory / PAGE) as file:
+        file.write(report.render(results, compared, failures, pictures).encode())
 
 
 def _compare(results: Sequence[Result]) -> list[Check]:

@@ -9,6 +9,7 @@ sweep.png     the numbers over what was varied, each seed a dot
 from __future__ import annotations
 
 import csv
+import io
 import itertools
 import json
 import math
@@ -94,8 +95,8 @@ def write_runs(place: Path, tasks: Sequence[Task], store: Store, provenance: Map
     ]
     names = list(dict.fromkeys(name for row in rows for name in row))
     table = pa.table({name: [row.get(name) for row in rows] for name in names}, metadata=dict(provenance))
-    with replacing(place / RUNS) as path:
-        pq.write_table(table, path)
+    with replacing(place / RUNS) as file:
+        pq.write_table(table, file)
 
 
 def _numbers(done: Done) -> Mapping[str, float | None]:
@@ -136,7 +137,7 @@ def write_means(place: Path, outcomes: Sequence[Outcome]) -> None:
     """means.csv: a row for each number of each group."""
     found = {name: means(members) for name, members in groups(outcomes).items()}
     columns = list(dict.fromkeys(key for name in found for key in json.loads(name)))
-    with replacing(place / MEANS) as path, path.open("w", newline="", encoding="utf-8") as file:
+    with replacing(place / MEANS) as new, io.TextIOWrapper(new, encoding="utf-8", newline="") as file:
         table = csv.writer(file)
         table.writerow([*columns, "number", "mean", "standard_error", "seeds"])
         for name, numbers in found.items():
@@ -205,6 +206,6 @@ def write_picture(place: Path, outcomes: Sequence[Outcome], shown: Sequence[str]
 
     drawn = charts(outcomes, shown)
     for kind, data in pictures(drawn).items() if drawn else ():
-        with replacing((place / PICTURE).with_suffix(f".{kind}")) as path:
-            path.write_bytes(data)
+        with replacing((place / PICTURE).with_suffix(f".{kind}")) as file:
+            file.write(data)
     return bool(drawn)

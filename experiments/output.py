@@ -9,6 +9,7 @@ A running one is known by its lock.
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import shutil
@@ -17,9 +18,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
+from typing import IO
 
 from controller import signals
 from experiments.errors import ExperimentError
+from softswitch import private
 from softswitch.codegen.compiling import BuildError, cache_dir, writing
 from topologies.errors import NO_ROOM
 
@@ -60,17 +63,18 @@ def result_directory(place: Path) -> Iterator[Path]:
 def _work_directory(place: Path, undo: contextlib.ExitStack) -> Path:
     """A new one, locked, with a link in the cache; `undo` removes it, unless it was renamed. Raises ExperimentError."""
     try:
-        place.parent.mkdir(parents=True, exist_ok=True)
+        private.make_folder(place.parent)
         with signals.deferred(), _locked(place.parent):
             remove_dead()
             work = Path(tempfile.mkdtemp(prefix=f".{place.name}{_WORK}", dir=place.parent)).absolute()
             undo.callback(shutil.rmtree, work, ignore_errors=True)
             work.chmod(0o755)
             undo.callback(os.close, _lock(work))
-            link = _runs() / f"{os.getpid()}-{work.name}"
-            undo.callback(link.unlink, missing_ok=True)
-            with writing(link.parent):
-                link.symlink_to(work)
+            if runs := _runs():
+                link = runs / f"{os.getpid()}-{work.name}"
+                undo.callback(link.unlink, missing_ok=True)
+                with writing(runs):
+                    link.symlink_to(work)
     except BuildError as error:
         raise ExperimentError(str(error)) from None
     except OSError as error:
@@ -81,21 +85,27 @@ def _work_directory(place: Path, undo: contextlib.ExitStack) -> Path:
 
 
 @contextmanager
-def whole(path: Path) -> Iterator[Path]:
-    """For the block that writes this file: where it fails, nothing of the file stays."""
+def whole(path: Path) -> Iterator[IO[bytes]]:
+    """A new file of this name for the block to write, never what a link of that name leads to: where that fails,
+    nothing of the file stays."""
+    path.unlink(missing_ok=True)
     try:
-        yield path
-    except BaseException:
+        with os.fdopen(private.new_file(path), "wb") as file:
+            yield file
+    except BaseException as error:
         path.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename is None:  # as of a write
+            error.filename = str(path)
         raise
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """A new path for the block to write. It then takes the place of `path`, which stays as it is if that fails."""
-    with whole(path.with_name(f"{path.name}.new")) as new:
-        yield new
-        new.replace(path)
+def replacing(path: Path) -> Iterator[IO[bytes]]:
+    """A new file for the block to write. It then takes the place of `path`, which stays as it is if that fails."""
+    new = path.with_name(f"{path.name}.new")
+    with whole(new) as file:
+        yield file
+    new.replace(path)
 
 
 def is_result(directory: Path) -> bool:
@@ -109,32 +119,38 @@ def has_numbers(directory: Path) -> bool:
 
 def remove_dead() -> list[str]:
     """Removes the work directories of runs that were killed: nobody holds their lock. What was removed."""
-    removed = []
-    for link in _runs().iterdir():
+    removed: list[str] = []
+    runs = _runs()
+    for link in runs.iterdir() if runs else ():
         with contextlib.suppress(OSError):
             work, pid = link.readlink(), link.name.partition("-")[0]
             if _WORK in work.name and work.is_dir() and not work.is_symlink():
                 lock = _lock(work)
-                shutil.rmtree(work, ignore_errors=True)
+                if os.fstat(lock).st_uid == os.geteuid():
+                    shutil.rmtree(work, ignore_errors=True)
+                    removed.append(str(work))
                 os.close(lock)
-                removed.append(str(work))
             elif Path("/proc", pid).exists():
                 continue  # it may see a file system that isn't here
             link.unlink(missing_ok=True)
     return removed
 
 
-def _runs() -> Path:
-    """Has a link to the work directory of each run of this user. Raises BuildError."""
-    path = cache_dir() / "runs"
-    with writing(path):
-        path.mkdir(exist_ok=True)
-    return path
+def _runs() -> Path | None:
+    """Has a link to the work directory of each run of this user. None in a cache that can only be read: what is in it
+    is enough for a run. Raises BuildError."""
+    try:
+        path = cache_dir("runs")
+    except BuildError as error:
+        if isinstance(error.__cause__, OSError) and error.__cause__.errno in (errno.EROFS, errno.EACCES):
+            return None
+        raise
+    return path if os.access(path, os.W_OK) else None
 
 
 def _lock(directory: Path) -> int:
     """Locks a directory as long as this process lives or until the descriptor is closed. Raises BlockingIOError."""
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BaseException:

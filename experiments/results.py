@@ -98,21 +98,20 @@ def write_docs(root: Path, docs: Path) -> None:
     for section in sections(root):
         name = section.figure.name
         if section.picture is not None:
-            with replacing(figures / f"{name}.png") as path:
-                path.write_bytes(section.picture)
-        with replacing(figures / f"{name}.json") as path:
+            with replacing(figures / f"{name}.png") as file:
+                file.write(section.picture)
+        with replacing(figures / f"{name}.json") as file:
             kept = {**section.summary, "runs": len(section.summary["runs"])}
-            path.write_text(
-                json.dumps(kept, separators=(",", ":"), allow_nan=False, ensure_ascii=False) + "\n", encoding="utf-8"
-            )
+            text = json.dumps(kept, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
+            file.write(f"{text}\n".encode())
     claims = docs / "claims.md"
     made, text = documented(docs), claims.read_text(encoding="utf-8") if claims.exists() else ""
     if text:
         text = with_verdicts(text, made)
-        with replacing(claims) as path:
-            path.write_text(text, encoding="utf-8")
-    with replacing(docs / "results.md") as path:
-        path.write_text(markdown(made, text), encoding="utf-8")
+        with replacing(claims) as file:
+            file.write(text.encode())
+    with replacing(docs / "results.md") as file:
+        file.write(markdown(made, text).encode())
 
 
 def documented(docs: Path) -> list[Section]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 
@@ -42,7 +43,7 @@ class Series:
     def __iter__(self) -> Iterator[tuple[str, str]]:
         return iter(self._columns)
 
-    def write(self, path: Path) -> None:
+    def write(self, path: Path | IO[bytes]) -> None:
         """Write all as Parquet: time_s, entity, metric, value; one row a value, ordered by entity, metric and time."""
         import pyarrow as pa  # slow to load; what plans and lists runs does without
         import pyarrow.parquet as pq

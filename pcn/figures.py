@@ -66,8 +66,9 @@ def figure_command(
         failures.add(result.failures)
         show_checks(FIGURES[name].title, [asdict(check) for check in result.checks], console)
     report = out / "report.html"
-    with failures.noting(report.name), replacing(report) as path:
-        path.write_text(page(sections(out)), encoding="utf-8")
+    with failures.noting(report.name):
+        with replacing(report) as file:
+            file.write(page(sections(out)).encode())
         console.print(f"Report: {report}", highlight=False, soft_wrap=True)
     if docs is not None:
         with failures.noting(str(docs)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import asdict
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pcn.commands.common import election_id_option, json_option, print_json, print_table
+from pcn.commands.common import FilePath, election_id_option, json_option, print_json, print_table
 
 if TYPE_CHECKING:
     from controller.tofino.deploy import Deployed
@@ -36,7 +37,7 @@ def _address(_context: click.Context, _parameter: click.Parameter, value: str | 
     "--ports",
     "path",
     metavar="FILE",
-    type=click.Path(path_type=Path),
+    type=FilePath(),
     help="Its ports, PFC, queues and routes, in YAML.",
 )
 @click.option("--check", is_flag=True, help="Send nothing.")
@@ -45,7 +46,7 @@ def _address(_context: click.Context, _parameter: click.Parameter, value: str | 
     "--out",
     "directory",
     metavar="DIR",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=FilePath(file_okay=False),
     help="Write package, chassis configuration and PFC script there, over older ones.",
 )
 @election_id_option(1)
@@ -121,6 +122,8 @@ def deploy(
 def _write(directory: Path, lab: TofinoLab, package: Package) -> list[str]:
     from controller.tofino.buffers import pfc_script
     from controller.tofino.chassis import chassis_config
+    from experiments.output import replacing
+    from softswitch import private
     from topologies.errors import LabError
 
     contents = {
@@ -129,9 +132,12 @@ def _write(directory: Path, lab: TofinoLab, package: Package) -> list[str]:
         "pfc.py": pfc_script(lab).encode(),
     }
     try:
-        directory.mkdir(parents=True, exist_ok=True)
+        os.close(private.open_folder(directory))
         for name, content in contents.items():
-            (directory / name).write_bytes(content)
+            with replacing(directory / name) as file:
+                file.write(content)
+    except private.NotPrivateError as error:
+        raise LabError(error.line("choose another --out")) from None
     except OSError as error:
         raise LabError(f"{directory}: {error.strerror}") from None
     return [str(directory / name) for name in contents]

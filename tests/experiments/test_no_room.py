@@ -130,3 +130,55 @@ def test_a_live_run_whose_logs_have_no_room_ends_and_says_so(tmp_path: Path) -> 
     pattern = r"pcn: can't write DISK/mine/logs/\w+.jsonl: No space left on device. Choose another --out\n"
     assert re.fullmatch(pattern, errors), errors
     assert list(kept.iterdir()) == []
+
+
+READ_ONLY = """
+cache=$1
+shift
+mount -t tmpfs -o mode=700 tmpfs "$cache" || exit 99
+XDG_CACHE_HOME=$cache "$@" --out "$cache/../first" || exit 98
+mount -o remount,ro "$cache" || exit 97
+XDG_CACHE_HOME=$cache "$@" --out "$cache/../second"
+"""
+
+
+def test_read_only_cache_that_holds_what_a_run_needs_is_enough(tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    command = [*PCN, "run", "dumbbell", "--clock", "virtual", "--set", "duration=2ms", "--no-pictures", "--quiet"]
+    done = subprocess.run(
+        ["unshare", "-m", "--propagation", "private", "sh", "-c", READ_ONLY, "sh", str(cache), *command],
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert {path.name for path in tmp_path.iterdir()} == {"cache", "first", "second"}
+    assert (tmp_path / "second" / "summary.json").is_file()
+
+
+def test_network_that_has_no_room_in_run_is_one_line(tmp_path: Path) -> None:
+    script = """
+mount -t tmpfs -o mode=755,size=64k tmpfs /run || exit 99
+mkdir -m 700 /run/pcn-lab
+cat /dev/zero > /run/filling
+"$@"
+status=$?
+ls -A /run/pcn-lab
+exit $status
+"""
+    command = [*PCN, "up", "dumbbell", "--logs", str(tmp_path / "logs")]
+    done = subprocess.run(
+        ["unshare", "-m", "--propagation", "private", "sh", "-c", script, "sh", *command],
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        check=False,
+    )
+    assert done.returncode == 1
+    said = done.stderr.splitlines()[-1]  # the first is of the shell, whose file has no room
+    assert said == "pcn: can't write /run/pcn-lab/dumbbell/record.json: No space left on device"
+    assert "Traceback" not in done.stderr
+    assert done.stdout.splitlines()[1:] == []
+    assert list(tmp_path.iterdir()) == []

@@ -10,7 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import distributed
 import pyarrow.parquet as pq
@@ -85,8 +85,8 @@ def test_a_part_is_whole_or_not_there(tmp_path: Path, monkeypatch: pytest.Monkey
     tasks = [chore("square", number=number) for number in range(3)]
     sweep(tasks[:1], Store(tmp_path), Means(), Silent())
 
-    def full(_table: object, path: Path) -> None:
-        path.write_bytes(b"half")
+    def full(_table: object, file: IO[bytes]) -> None:
+        file.write(b"half")
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patched:
