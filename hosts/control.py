@@ -1,4 +1,5 @@
-"""The agent's local socket: JSON lines, one request and one answer each. Who may open the socket's file may command.
+"""The agent's local socket: JSON lines, one request and one answer each. Who opens the socket commands the agent, so
+only its own user may (mode 0600).
 
     {"cmd": "stop", "flow": 1}  ->  {"ok": true, "result": null}
     {"cmd": "stats"}            ->  {"ok": true, "result": {...}}
@@ -17,6 +18,8 @@ import socket
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
+
+from softswitch import private
 
 _MOST_BYTES = 1 << 20
 
@@ -43,7 +46,8 @@ class ControlServer:
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             _remove_stale(path)
-            self._listener.bind(str(path))
+            with private.unshared():
+                self._listener.bind(str(path))
             self._listener.listen(16)
         except (OSError, ControlError) as error:
             self._listener.close()

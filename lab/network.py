@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 
 from controller import signals
 from lab import record as records
+from lab.log_folder import LogFolder
 from lab.process import StartError, wait_ready
 from lab.target import QUEUE_DEPTH_PACKETS, LaunchSpec, PortSpec, Target
 from lab.target import target as find_target
@@ -158,7 +159,7 @@ class Network:
         from lab.nodes import LabNet
 
         directory = self._stack.enter_context(records.owned(self.name))
-        self.log_dir.mkdir(parents=True, exist_ok=True)
+        self._logs = self._stack.enter_context(LogFolder(self.log_dir))
         self._record = records.Record(
             name=self.name,
             owner=records.Process.of(os.getpid()),
@@ -221,7 +222,7 @@ class Network:
             for port in spec.ports:
                 self._netem(node, port.interface, port.delay_s)
         log = self.log_dir / f"{node.name}.log"
-        process = self._spawn(node, self.target.command(spec), log)
+        process = self._spawn(node, self.target.command(spec), log.name)
         self._note(node, process, spec.address, log)
 
         def finish(check: Callable[[], None]) -> None:
@@ -273,15 +274,17 @@ class Network:
         control = directory / f"{host.name}.sock"
         log, stderr = self.log_dir / f"{host.name}.jsonl", self.log_dir / f"{host.name}.log"
         parameters = [part for key, value in self.scheme_parameters.items() for part in ("--param", f"{key}={value}")]
+        events = self._logs.open(log.name, append=True)
         command = [
             *(sys.executable, "-m", "hosts.agent", "--name", host.name, "--iface", Endpoint(host.name, 0).interface),
             *("--mac", host.mac, "--ip", host.ip, "--dilation", repr(self.dilation), "--scheme", self.scheme),
             *("--line-rate", repr(self.topology.link_at(host.name, 0).rate_bps), *parameters),
             *("--delay", repr(self._agent_delay_s(host.name)), "--seed", str(self.seed)),
-            *("--control", str(control), "--log", str(log.resolve())),
+            *("--control", str(control), "--log", f"/proc/self/fd/{events.fileno()}"),
             *(("--trace", repr(self.trace_s)) if self.trace_s is not None else ()),
         ]
-        process = self._spawn(node, command, stderr)
+        with events:
+            process = self._spawn(node, command, stderr.name, events.fileno())
         self._note(node, process, str(control), log)
 
         def finish(check: Callable[[], None]) -> None:
@@ -291,10 +294,17 @@ class Network:
 
         return finish
 
-    def _spawn(self, node: LabNode, command: list[str], log: Path) -> subprocess.Popen[bytes]:
-        with log.open("wb") as output:
-            # `python -m` looks into the current directory first, where a user's lab.py or hosts.py may be.
-            return node.spawn(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, cwd="/")
+    def _spawn(self, node: LabNode, command: list[str], log: str, *handles: int) -> subprocess.Popen[bytes]:
+        """`log`: the file for what it writes; `handles`: files of ours that it gets as well."""
+        with self._logs.open(log) as output:
+            return node.spawn(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                pass_fds=handles,
+                cwd="/",  # `python -m` looks into the current directory first, where a user's lab.py or hosts.py may be
+            )
 
     def _note(self, node: LabNode, process: subprocess.Popen[bytes], control: str, log: Path) -> None:
         entry = self.record.nodes[node.name]

@@ -14,7 +14,6 @@ import contextlib
 import ctypes
 import fcntl
 import os
-import secrets
 import select
 import socket
 import struct
@@ -30,6 +29,8 @@ from controller import signals
 from controller.errors import nearest
 from hosts.algorithms import SchemeError, find_scheme
 from hosts.client import AgentClient
+from lab import record as records
+from lab.network import connects
 from lab.process import end_children
 from topologies.errors import LabError
 
@@ -114,8 +115,9 @@ class NicHost:
     def __init__(self, host: HostSettings) -> None:
         self.settings = host
         self._stack = contextlib.ExitStack()
-        # One file, which the agent removes when it ends; and it ends when this process does, however that does.
-        control = Path(tempfile.gettempdir()) / f"pcn-host-{secrets.token_hex(8)}"
+        self._name = f"host.{Path('/proc/self/ns/net').stat().st_ino}.{host.nic.interface}"  # no network's: it has dots
+        # The agent removes it when it ends; and it ends when this process does, however that does.
+        control = records.RUN_DIR / f"{self._name}.sock"
         self.agent = self._stack.enter_context(contextlib.closing(AgentClient(control)))
         self._said = self._stack.enter_context(tempfile.TemporaryFile())  # noqa: SIM115  # the stack does
         self._ended = -1  # a descriptor that can be read when the agent has ended
@@ -144,8 +146,16 @@ class NicHost:
             raise NicError(f"the agent ended: {self._last_words()}")
 
     def _start(self) -> None:
+        """An interface has one agent, as two would both answer: that whose socket listens, or the one that starts."""
+        interface = self.settings.nic.interface
+        taken = NicError(f"{interface} has an agent already, of another `pcn host`: end that one first")
+        with records.claimed(self._name, lambda: taken):
+            if connects(str(self.agent.path)):
+                raise taken
+            self._start_agent()
+
+    def _start_agent(self) -> None:
         host = self.settings
-        self._claim(host.nic.interface)
         parameters = [part for name, value in host.parameters.items() for part in ("--param", f"{name}={value}")]
         command = [
             *("setpriv", "--pdeathsig", "TERM", sys.executable, "-m", "hosts.agent"),
@@ -174,15 +184,6 @@ class NicHost:
                 raise NicError(self._last_words())
         self._ended = os.pidfd_open(process.pid)
         self._stack.callback(os.close, self._ended)
-
-    def _claim(self, interface: str) -> None:
-        """An interface has one agent: two would both answer. The name is taken as long as this process lives, in its
-        network namespace."""
-        claim = self._stack.enter_context(contextlib.closing(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)))
-        try:
-            claim.bind(f"\0pcn-host {interface}")
-        except OSError:
-            raise NicError(f"{interface} has an agent already, of another `pcn host`: end that one first") from None
 
     def _last_words(self) -> str:
         self._said.seek(0)

@@ -2,6 +2,9 @@
 
 A network of the name N has /run/pcn-lab/N.lock, locked while its process lives, and /run/pcn-lab/N/ with `record.json`
 and its sockets. Namespaces and veths belong to the processes in them and go with these, so processes are what is noted.
+
+/run/pcn-lab is this user's alone (`softswitch.private`), whatever the umask: who opens a socket commands an agent or a
+switch, and `pcn down` signals what a record names. A record that another user may have written is refused.
 """
 
 from __future__ import annotations
@@ -15,12 +18,13 @@ import re
 import shutil
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from topologies.errors import LabError
+from softswitch import private
+from topologies.errors import NO_ROOM, LabError
 
 DELAY_BY_NOBODY = "none"  # of a network by Mininet's command with BMv2
 BY_MININET = "mn"  # a network of Mininet's own command: its hosts are the kernel's, no agent runs
@@ -36,6 +40,10 @@ class NetworkNameError(LabError):
     """A network can't have this name."""
 
 
+class RunDirError(LabError):
+    """/run/pcn-lab, or something in it, can't be read or written by this user, or may be another user's work."""
+
+
 @dataclass(frozen=True)
 class Process:
     """A process, told from later ones of the same pid by its start time (clock ticks since boot)."""
@@ -49,6 +57,16 @@ class Process:
 
     def alive(self) -> bool:
         return _start_time(self.pid) == self.started
+
+    def send(self, number: signal.Signals) -> None:
+        """Sends a signal, unless the process has ended, whoever has its pid by now, or is another user's."""
+        with contextlib.suppress(ProcessLookupError, FileNotFoundError):
+            handle = os.pidfd_open(self.pid)
+            try:
+                if self.alive() and Path(f"/proc/{self.pid}").stat().st_uid == os.geteuid():
+                    signal.pidfd_send_signal(handle, number)
+            finally:
+                os.close(handle)
 
 
 @dataclass
@@ -86,10 +104,14 @@ class Record:
         return directory(self.name)
 
     def save(self) -> None:
+        """Raises RunDirError."""
         path = self.directory / "record.json"
         scratch = path.with_suffix(".new")
-        scratch.write_text(json.dumps(asdict(self), indent=1))
-        scratch.replace(path)
+        with _reached(path):
+            scratch.unlink(missing_ok=True)
+            with os.fdopen(private.new_file(scratch), "w", encoding="utf-8") as file:
+                file.write(json.dumps(asdict(self), indent=1))
+            scratch.replace(path)
 
     def processes(self) -> list[Process]:
         """What was started, the inner ones first."""
@@ -105,9 +127,11 @@ def directory(name: str) -> Path:
 
 
 def load(name: str) -> Record | None:
-    """The record of a network, whether it still runs or not; None if there is none."""
+    """The record of a network, whether it still runs or not; None if there is none. Raises RunDirError."""
+    path = directory(name) / "record.json"
     try:
-        raw = json.loads((directory(name) / "record.json").read_text())
+        with _reached(path):
+            raw = json.loads(private.read(path))
     except (FileNotFoundError, NotADirectoryError, json.JSONDecodeError):
         return None
     nodes = {
@@ -120,27 +144,40 @@ def load(name: str) -> Record | None:
 
 
 def names() -> list[str]:
-    """Names of the networks that have left a trace, running or not."""
-    if not RUN_DIR.is_dir():
+    """Names of the networks that have left a trace, running or not. Raises RunDirError."""
+    try:
+        with _reached(RUN_DIR):
+            return sorted(path.name for path in RUN_DIR.iterdir() if path.is_dir())
+    except FileNotFoundError:
         return []
-    return sorted(path.name for path in RUN_DIR.iterdir() if path.is_dir())
 
 
 @contextlib.contextmanager
 def owned(name: str) -> Iterator[Path]:
     """Holds the name: its directory, empty at first, is ours and gone afterwards. Leftovers of a dead run are removed.
 
-    Raises NameInUseError when another process holds it.
+    Raises NameInUseError when another process holds it, RunDirError.
     """
     path = directory(name)
-    RUN_DIR.mkdir(mode=0o755, exist_ok=True)
     with _locked(name):
         _remove(name)
-        path.mkdir()
+        with _reached(path):
+            path.mkdir(mode=private.PRIVATE)
         try:
             yield path
         finally:
             shutil.rmtree(path, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def claimed(name: str, taken: Callable[[], LabError]) -> Iterator[None]:
+    """Holds a name in /run/pcn-lab, a network's or another one, for one process at a time. Raises `taken` when another
+    process holds it, RunDirError."""
+    path = RUN_DIR / f"{name}.lock"
+    with _reached(path):
+        private.folder(RUN_DIR)
+    with _lock(path, taken):
+        yield
 
 
 def remove_leftovers(name: str) -> list[str]:
@@ -152,9 +189,9 @@ def remove_leftovers(name: str) -> list[str]:
 
 
 def is_held(name: str) -> bool:
-    """Whether a process holds the network."""
+    """Whether a process holds the network. Raises RunDirError."""
     try:
-        with _locked(name, create=False):
+        with _lock(RUN_DIR / f"{name}.lock", lambda: NameInUseError(name), create=False):
             return False
     except FileNotFoundError:
         return False
@@ -167,16 +204,20 @@ def free_name(name: str) -> str:
     return next(one for number in itertools.count(1) if not is_held(one := name if number == 1 else f"{name}-{number}"))
 
 
+def _locked(name: str) -> contextlib.AbstractContextManager[None]:
+    return claimed(name, lambda: NameInUseError(in_use_message(name)))
+
+
 @contextlib.contextmanager
-def _locked(name: str, create: bool = True) -> Iterator[None]:
-    path = RUN_DIR / f"{name}.lock"
+def _lock(path: Path, taken: Callable[[], LabError], create: bool = True) -> Iterator[None]:
     while True:
-        handle = os.open(path, (os.O_CREAT if create else 0) | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        with _reached(path):
+            handle = os.open(path, (os.O_CREAT if create else 0) | os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             os.close(handle)
-            raise NameInUseError(in_use_message(name)) from None
+            raise taken() from None
         # Somebody may have removed the file between open and lock: then this lock locks nothing.
         try:
             if os.fstat(handle).st_ino == path.stat().st_ino:
@@ -192,15 +233,38 @@ def _locked(name: str, create: bool = True) -> Iterator[None]:
         os.close(handle)
 
 
+@contextlib.contextmanager
+def _reached(path: Path) -> Iterator[None]:
+    """For a block that reads or writes there: RunDirError, with the way out, where that can't be."""
+    try:
+        yield
+    except private.NotPrivateError as error:
+        raise RunDirError(f"{error}, so it isn't obeyed: remove it") from None
+    except PermissionError:
+        raise RunDirError(f"{path}: networks are root's, and this user can't see them: use sudo") from None
+    except OSError as error:
+        if error.errno not in NO_ROOM:
+            raise
+        raise RunDirError(f"can't write {path}: {os.strerror(error.errno or 0)}") from None
+
+
 def in_use_message(name: str) -> str:
-    record = load(name)
+    record = _obeyed(name)
     owner = f" (process {record.owner.pid})" if record else ""
     way_out = f"`pcn down {name}` ends it" if record is None or record.role == "up" else "wait for its end, or end it"
     return f"a network named {name} is running already{owner}: {way_out}, or give this one another name"
 
 
+def _obeyed(name: str) -> Record | None:
+    """The record of a network, if it is there and only this user can have written it."""
+    try:
+        return load(name)
+    except RunDirError:
+        return None
+
+
 def _remove(name: str) -> list[str]:
-    record = load(name)
+    record = _obeyed(name)
     removed: list[str] = []
     if record:
         removed = [f"process {process.pid}" for process in record.processes() if process.alive()]
@@ -216,8 +280,7 @@ def end_processes(processes: list[Process], grace_s: float = 2.0) -> None:
     for number, limit in ((signal.SIGTERM, grace_s), (signal.SIGKILL, 5.0)):
         left = [process for process in processes if process.alive()]
         for process in left:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(process.pid, number)
+            process.send(number)
         wait_gone(left, limit)
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
-import signal
 import subprocess
 import sys
 import time
@@ -15,6 +13,7 @@ from pathlib import Path
 
 from controller import signals
 from lab import record as records
+from lab.log_folder import LogFolder
 from topologies import catalog
 from topologies.errors import LabError
 from topologies.model import Value
@@ -22,6 +21,7 @@ from topologies.model import Value
 START_LIMIT_S = 180.0  # the embedded switch may have to compile a program first
 STOP_LIMIT_S = 30.0
 _POLL_S = 0.05
+_LOG = "supervisor.log"
 
 
 class SupervisorError(LabError):
@@ -30,7 +30,7 @@ class SupervisorError(LabError):
 
 @dataclass(frozen=True)
 class Spec:
-    """What `pcn up` was asked for. `log_dir` must exist. `scheme` is what any process finds it by
+    """What `pcn up` was asked for. `scheme` is what any process finds it by
     (`Scheme.reference`); its parameters are those that it recommends for the topology, unless given."""
 
     name: str
@@ -50,10 +50,9 @@ def up(spec: Spec) -> records.Record:
 
     An exception meanwhile, Ctrl-C included, ends that process and with it the network.
     """
-    log = Path(spec.log_dir) / "supervisor.log"
-    with contextlib.ExitStack() as stack:
+    with LogFolder(Path(spec.log_dir)) as logs, contextlib.ExitStack() as stack:
         # A signal between the process's start and our knowing of it would leave it behind.
-        with signals.deferred(), log.open("wb") as output:
+        with signals.deferred(), logs.open(_LOG) as output:
             process = subprocess.Popen(
                 [sys.executable, "-m", "lab.supervisor", json.dumps(asdict(spec))],
                 stdin=subprocess.DEVNULL,
@@ -63,7 +62,7 @@ def up(spec: Spec) -> records.Record:
                 cwd="/",
             )
             stack.callback(_end, process)
-        record = _wait_up(spec.name, process, log)
+        record = _wait_up(spec.name, process, logs)
         stack.pop_all()
     return record
 
@@ -74,7 +73,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         process.wait()
 
 
-def _wait_up(name: str, process: subprocess.Popen[bytes], log: Path) -> records.Record:
+def _wait_up(name: str, process: subprocess.Popen[bytes], logs: LogFolder) -> records.Record:
     end = time.monotonic() + START_LIMIT_S
     while time.monotonic() < end:
         try:
@@ -84,12 +83,10 @@ def _wait_up(name: str, process: subprocess.Popen[bytes], log: Path) -> records.
             if record and record.state == "up" and record.owner.pid == process.pid:
                 return record
             continue
-        text = log.read_text(errors="replace").strip()
-        log.unlink()  # it's told
-        with contextlib.suppress(OSError):  # unless others are in it
-            log.parent.rmdir()
+        text = (logs.path / _LOG).read_text(errors="replace").strip()
+        logs.remove(_LOG)  # it's told
         raise SupervisorError(text.removeprefix("error: ") or f"it ended with status {process.returncode}")
-    raise SupervisorError(f"the network wasn't up within {START_LIMIT_S:g} s; see {log}")
+    raise SupervisorError(f"the network wasn't up within {START_LIMIT_S:g} s; see {logs.path / _LOG}")
 
 
 def down(name: str, force: bool = False) -> list[str]:
@@ -112,9 +109,6 @@ def down(name: str, force: bool = False) -> list[str]:
 
 
 def _end_owner(record: records.Record) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        if record.owner.alive():
-            os.kill(record.owner.pid, signal.SIGTERM)
     records.end_processes([record.owner], grace_s=STOP_LIMIT_S)
     if record.owner.alive():
         raise SupervisorError(f"process {record.owner.pid}, which holds network {record.name}, doesn't end")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pcn.commands.common import (
+    FilePath,
     Quantity,
     assignments,
     json_option,
@@ -72,7 +73,7 @@ DEFAULT_DILATION = 400.0
 )
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of whatever is random.")
 @click.option("--network", "-n", "name", metavar="NAME", help="Name of the network; the topology's unless given.")
-@click.option("--logs", type=click.Path(path_type=Path), help="Where logs go; results/up/NAME-TIME unless given.")
+@click.option("--logs", type=FilePath(), help="Where logs go; results/up/NAME-TIME unless given.")
 @json_option
 def up(
     topology: str,
@@ -99,7 +100,9 @@ def up(
       pcn up dumbbell --set pairs=2 --set xoff_bytes=256KB
     """
     from controller.compiled import stale
+    from lab import record as records
     from lab import supervisor
+    from lab.log_folder import new
     from lab.network import configured, require_startable
     from lab.target import target as find_target
     from topologies import catalog
@@ -107,10 +110,10 @@ def up(
     values = assignments(options)
     built = catalog.build(topology, values)
     name = name or built.name
+    records.directory(name)  # before anything is named after it
     chosen = configured(with_program(scheme, program), assignments(parameters)).scheme
     require_startable(built, find_target(target), name)
-    logs = logs or Path("results") / "up" / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}"
-    logs.mkdir(parents=True, exist_ok=True)
+    logs = logs or new(Path("results") / "up" / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}")
     spec = supervisor.Spec(
         name=name,
         topology=topology,
@@ -156,10 +159,11 @@ def down(name: str | None, force: bool, as_json: bool) -> None:
     from lab import record as records
     from lab import supervisor
 
-    if name and not records.directory(name).is_dir():
-        raise UnknownNameError("network", name, records.names())
+    there = records.names()
+    if name and records.directory(name).name not in there:
+        raise UnknownNameError("network", name, there)
     removed: list[str] = []
-    for found in [name] if name else records.names():
+    for found in [name] if name else there:
         record = records.load(found)
         if not name and not force and record and record.role != "up" and records.is_held(found):
             click.echo(f"left alone: {found}, of the running process {record.owner.pid}", err=as_json)

@@ -11,6 +11,7 @@ from types import TracebackType
 import grpc
 from finsy.proto import p4r_grpc
 
+from softswitch import private
 from softswitch.p4runtime.arbitration import MAX_SESSIONS
 from softswitch.p4runtime.service import Service
 
@@ -61,15 +62,8 @@ class Server:
             self._server.add_generic_rpc_handlers((handler(service.clock),))
         self._server.add_generic_rpc_handlers(tuple(others))
         try:
-            if tls is None:
-                self.port = self._server.add_insecure_port(address)
-            else:
-                credentials = grpc.ssl_server_credentials(
-                    [(tls.key, tls.certificate)],
-                    root_certificates=tls.client_ca,
-                    require_client_auth=tls.client_ca is not None,
-                )
-                self.port = self._server.add_secure_port(address, credentials)
+            with private.unshared():  # of a Unix socket: it listens as soon as it is made
+                self.port = self._listen(address, tls)
         except RuntimeError:
             self.port = 0
         if not self.port:
@@ -79,6 +73,16 @@ class Server:
             )
             raise ServerError(f"cannot listen on {address}: {faults}")
         self.address = address if address.startswith("unix:") else f"{address.rpartition(':')[0]}:{self.port}"
+
+    def _listen(self, address: str, tls: Tls | None) -> int:
+        if tls is None:
+            return int(self._server.add_insecure_port(address))
+        credentials = grpc.ssl_server_credentials(
+            [(tls.key, tls.certificate)],
+            root_certificates=tls.client_ca,
+            require_client_auth=tls.client_ca is not None,
+        )
+        return int(self._server.add_secure_port(address, credentials))
 
     def __enter__(self) -> Server:
         self._service.start()

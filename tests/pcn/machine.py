@@ -77,7 +77,13 @@ class Machine:
 def machine(directory: Path, *unshared: str, prepare: tuple[str, ...] = ()) -> Iterator[Machine]:
     """In a mount namespace; `unshared`: more namespaces, as unshare(1) has them; `prepare`: lines of sh in them. A
     network that is up at the end is taken down."""
-    lines = ("mkdir -p /run/pcn-lab", "mount -t tmpfs tmpfs /run/pcn-lab", *prepare, "echo ready", "exec cat")
+    lines = (
+        "mkdir -p /run/pcn-lab",
+        "mount -t tmpfs -o mode=700 tmpfs /run/pcn-lab",
+        *prepare,
+        "echo ready",
+        "exec cat",
+    )
     command = ["unshare", "-m", *unshared, "--propagation", "private", "sh", "-c", " && ".join(lines)]
     # Ctrl-C isn't for the holder, as what is up in its namespace has to go down first; it ends with its stdin, too.
     with subprocess.Popen(

@@ -6,6 +6,8 @@ import os
 import shutil
 import socket
 import stat
+import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -227,3 +229,24 @@ def test_agent_s_socket_is_this_user_s_whatever_the_umask(shared: Path, mask: in
         assert mode(path) == 0o600
         connect()
         assert as_nobody(lambda: refused(connect)) == "PermissionError"
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("mask", [0o000, 0o022])
+def test_switch_s_socket_is_this_user_s_whatever_the_umask(shared: Path, mask: int) -> None:
+    path = shared / "s0.grpc"
+
+    def connect() -> None:
+        with socket.socket(socket.AF_UNIX) as client:
+            client.connect(str(path))
+
+    command = [sys.executable, "-m", "softswitch", "--no-p4", "--grpc-server-addr", f"unix:{path}"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, umask=mask) as switch:
+        try:
+            assert switch.stderr is not None
+            assert "listening" in switch.stderr.readline()
+            assert mode(path) == 0o600
+            connect()
+            assert as_nobody(lambda: refused(connect)) == "PermissionError"
+        finally:
+            switch.terminate()

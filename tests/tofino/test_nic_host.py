@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import stat
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,10 +13,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from others import NOBODY, umask
 from waiting import LIMIT_S, wait_until
 
 from hosts import wire
 from hosts.algorithms import SchemeError
+from lab import record as records
 from lab.nic_host import NicError, find_nic, settings
 from pcn import cli
 
@@ -97,10 +100,53 @@ def test_a_host_that_is_killed_leaves_nothing(cable: Cable, tmp_path: Path, monk
     with cable.start(0) as host:
         assert host.stdout is not None
         assert host.stdout.readline()
-        assert len(list(tmp_path.iterdir())) == 1  # the agent's socket
+        (agent,) = sockets()
         host.kill()
         host.wait(LIMIT_S)
-    wait_until(lambda: not list(tmp_path.iterdir()), "the agent's end")
+    wait_until(lambda: not agent.exists(), "the agent's end")
+    assert list(tmp_path.iterdir()) == list(records.RUN_DIR.glob("host.*")) == []
+
+
+def sockets() -> list[Path]:
+    return list(records.RUN_DIR.glob("host.*.sock"))
+
+
+@pytest.mark.root
+def test_agent_of_a_host_is_this_user_s_whatever_the_umask(cable: Cable) -> None:
+    with umask(0), cable.start(0) as host:
+        assert host.stdout is not None
+        assert host.stdout.readline()
+        (agent,) = sockets()
+        assert [stat.S_IMODE(path.stat().st_mode) for path in (agent.parent, agent)] == [0o700, 0o600]
+
+
+@pytest.mark.root
+def test_another_user_can_t_take_an_interface(cable: Cable) -> None:
+    """By any name that a process of his can bind in the host's network namespace."""
+    with cable.start(0) as host:
+        assert host.stdout is not None
+        assert host.stdout.readline()
+        (agent,) = sockets()
+    taking = (
+        "import socket, sys, time\n"
+        "s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM); s.bind('\\0pcn-host eth2')\n"
+        "try: socket.socket(socket.AF_UNIX).bind(sys.argv[1])\n"
+        "except PermissionError: print('refused', flush=True)\n"
+        "sys.stdin.read()"
+    )
+    inside = ["ip", "netns", "exec", cable.namespaces[0], "setpriv", "--reuid", str(NOBODY), "--clear-groups"]
+    command = [*inside, "/usr/bin/python3", "-c", taking, str(agent)]
+    with subprocess.Popen(
+        [*command, "/usr/bin/python3", "-c", taking, str(agent)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "refused\n"
+        code, _, err = cable.run(0, "--for", "1ms")
+        other.communicate()
+    assert (code, err) == (0, "")
 
 
 @pytest.mark.root
