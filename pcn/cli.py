@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import errno
 import importlib
 import os
 import signal
@@ -83,6 +84,7 @@ def main() -> None:
     """Entry point: runs the command line and ends the process."""
     # There is no linear algebra here, for which numpy would start a thread a core: a tenth of a command's start.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    os.umask(os.umask(0o077) | 0o022)  # no other user writes what is written here
     try:
         code = run(sys.argv[1:])
     except ImportError:
@@ -119,7 +121,7 @@ def run(arguments: list[str]) -> int:
     except Terminated as error:
         return _fail(f"ended by {error}", 128 + error.number)
     except OSError as error:
-        if error.errno not in NO_ROOM:
+        if error.errno not in (*NO_ROOM, errno.ENAMETOOLONG):
             raise
         with contextlib.suppress(OSError):  # what waits for stdout has no room, either: it isn't tried again
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -136,5 +138,7 @@ def _one_line(error: click.ClickException) -> str:
 
 
 def _fail(text: str, code: int) -> int:
-    click.echo(f"pcn: {text}", err=True)
+    from pcn.visible import visible
+
+    click.echo(f"pcn: {visible(text)}", err=True)
     return code

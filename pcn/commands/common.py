@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 from controller.units import quantity
 from pcn.complete import complete_network
+from pcn.visible import visible
 from topologies.model import Value
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -33,6 +36,19 @@ class Quantity(click.ParamType):  # type: ignore[type-arg]  # generic in newer r
             return quantity(self.kind, str(value), self.zero)
         except ValueError as error:
             self.fail(str(error), param, ctx)
+
+
+class FilePath(click.Path):
+    """A path that a command names on the terminal: so it has no control characters."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(path_type=Path, **settings)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        text = os.fsdecode(value)
+        if visible(text) != text or len(text.splitlines()) > 1:
+            self.fail(f"{text!r}: a name without control characters is needed", param, ctx)
+        return super().convert(value, param, ctx)
 
 
 def assignment(text: str) -> tuple[str, Value]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from pcn.commands.common import listing
+from pcn.commands.common import FilePath, listing
 from pcn.commands.execution import execution_of, execution_options, seeds_option
 from pcn.complete import complete_figure
 
@@ -24,12 +24,8 @@ def _figures() -> Iterator[tuple[str, str]]:
 @click.option("--schemes", metavar="A,B,...", help="Only these schemes; all that there are unless given.")
 @seeds_option
 @execution_options
-@click.option(
-    "--out", type=click.Path(path_type=Path), default=Path("results/figures"), show_default=True, help="Result folder."
-)
-@click.option(
-    "--docs", type=click.Path(path_type=Path), help="Write results.md and its pictures into this folder, too."
-)
+@click.option("--out", type=FilePath(), default=Path("results/figures"), show_default=True, help="Result folder.")
+@click.option("--docs", type=FilePath(), help="Write results.md and its pictures into this folder, too.")
 @click.option("--redraw", is_flag=True, help="Run nothing: judge and draw again what was run into the result folder.")
 def figure(
     names: tuple[str, ...],

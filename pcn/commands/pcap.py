@@ -11,7 +11,7 @@ from types import FrameType
 
 import click
 
-from pcn.commands.common import Quantity, json_option, network_option, print_json
+from pcn.commands.common import FilePath, Quantity, json_option, network_option, print_json
 from pcn.complete import complete_node, complete_port
 
 
@@ -20,9 +20,7 @@ from pcn.complete import complete_node, complete_port
 @click.argument("port", type=int, required=False, shell_complete=complete_port)
 @click.option("--for", "duration", type=Quantity("duration"), help="Nominal time: 10ms. Until Ctrl-C unless given.")
 @click.option("--count", type=click.IntRange(1), help="Frames.")
-@click.option(
-    "--out", "-o", type=click.Path(path_type=Path, allow_dash=True), help="The file; NODE-PORT.pcapng unless given."
-)
+@click.option("--out", "-o", type=FilePath(allow_dash=True), help="The file; NODE-PORT.pcapng unless given.")
 @click.option("--overwrite", is_flag=True, help="The file, where it is there already.")
 @click.option("--real-time", is_flag=True, help="Real time stamps instead of nominal ones.")
 @network_option

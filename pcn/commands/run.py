@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from pcn.commands.common import json_option, listing, program_option, with_program
+from pcn.commands.common import FilePath, json_option, listing, program_option, with_program
 from pcn.commands.traffic import referred, traffic_options
 from pcn.complete import (
     complete_clock,
@@ -64,7 +64,7 @@ def _scenarios() -> Iterator[tuple[str, str]]:
 @click.option("--dilation", "-k", default="auto", show_default=True, metavar="K|auto", help="Slow-down of live time.")
 @click.option(
     "--out",
-    type=click.Path(path_type=Path),
+    type=FilePath(),
     help="Result folder. Default: results/SCENARIO/SCHEME, results/SCENARIO-virtual/SCHEME in virtual time.",
 )
 @click.option("--check", is_flag=True, help=f"Exit code {UNMET} if a check is not met.")

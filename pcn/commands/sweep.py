@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from pcn.commands.common import listing
+from pcn.commands.common import FilePath, listing
 from pcn.commands.execution import execution_of, execution_options, seeds_option
 from pcn.commands.traffic import referred, traffic_options
 from pcn.complete import complete_experiment, complete_parameter, complete_scheme
@@ -40,7 +40,7 @@ def _experiments() -> Iterator[tuple[str, str]]:
 @traffic_options
 @click.option("--show", "shown", multiple=True, metavar="NAME", help="Print and draw this number; may be given again.")
 @execution_options
-@click.option("--out", type=click.Path(path_type=Path), help="Folder. Default: results/sweeps/EXPERIMENT.")
+@click.option("--out", type=FilePath(), help="Folder. Default: results/sweeps/EXPERIMENT.")
 def sweep(
     experiment: str,
     scheme: str | None,
