@@ -26,6 +26,7 @@ from hosts.algorithms import Scheme, SchemeError, find_scheme
 from lab import record as records
 from lab.network import require_startable
 from lab.target import target as find_target
+from softswitch import private
 
 RESULTS = Path("results")
 K = Parameter("k", "number", None, "how far live time is stretched", 1.0, 1e6, "chosen for this machine")
@@ -89,7 +90,7 @@ def run(
     with result_directory(place) as work:
         results: list[Result] = []
         for folder in runs:
-            (work / folder).mkdir(parents=True, exist_ok=True)
+            private.make_folder(work / folder)
         for number, (folder, (plan, clock)) in enumerate(runs.items(), start=1):
             own = work / folder
             if folder:
