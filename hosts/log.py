@@ -46,7 +46,7 @@ class EventLog:
         self._file: IO[bytes] | None = path.open("ab", buffering=0) if path else None
         self.errno = 0
         self.lost = 0
-        self._untold = 0  # of these, those that no event has told of
+        self._unreported = 0  # of these, those that no event reports
         self._lost_s = 0.0
 
     def write(self, at_s: float, event: str, **fields: Any) -> None:
@@ -61,18 +61,18 @@ class EventLog:
 
     def flush(self) -> None:
         """Writes what there is."""
-        if self._file is None or not (self._lines or self._untold):
+        if self._file is None or not (self._lines or self._unreported):
             return
-        lines, untold = self._lines, self._untold
+        lines, unreported = self._lines, self._unreported
         self._lines, self._size = [], 0
-        if untold:
-            lines.insert(0, self._line(self._lost_s, "lost", lines=untold, why=os.strerror(self.errno)))
-        events = len(lines) - bool(untold)
+        if unreported:
+            lines.insert(0, self._line(self._lost_s, "lost", lines=unreported, why=os.strerror(self.errno)))
+        events = len(lines) - bool(unreported)
         kept = self._append(lines)
-        told = bool(untold and kept)
-        lost = events - (kept - told)
+        reported = bool(unreported and kept)
+        lost = events - (kept - reported)
         self.lost += lost
-        self._untold = lost + (0 if told else untold)
+        self._unreported = lost + (0 if reported else unreported)
         if lost:
             self._lost_s = self._clock.now()
 

@@ -239,7 +239,7 @@ def _reached(path: Path) -> Iterator[None]:
     try:
         yield
     except private.NotPrivateError as error:
-        raise RunDirError(f"{error}, so it isn't obeyed: remove it") from None
+        raise RunDirError(f"{error}: {'remove it' if error.removable else 'root has to mend that'}") from None
     except PermissionError:
         raise RunDirError(f"{path}: networks are root's, and this user can't see them: use sudo") from None
     except OSError as error:

@@ -78,7 +78,7 @@ class _Log(logging.Handler):
     lost and counted, and the next one that fits says how many they were. One that was begun is finished first."""
 
     def __init__(self, handle: int, path: Path | None) -> None:
-        """`path`: of a log file, whose losses stderr tells of as well."""
+        """`path`: of a log file, whose losses stderr reports as well."""
         super().__init__()
         self._handle, self._path = handle, path
         self._lost, self._why, self._left = 0, "", b""

@@ -159,24 +159,24 @@ def down(name: str | None, force: bool, as_json: bool) -> None:
     from lab import record as records
     from lab import supervisor
 
-    there = records.names()
-    if name and records.directory(name).name not in there:
-        raise UnknownNameError("network", name, there)
+    if name and records.directory(name).name not in records.names():
+        raise UnknownNameError("network", name, records.names())
     removed: list[str] = []
-    for found in [name] if name else there:
-        record = records.load(found)
-        if not name and not force and record and record.role != "up" and records.is_held(found):
-            click.echo(f"left alone: {found}, of the running process {record.owner.pid}", err=as_json)
-            continue
-        removed += supervisor.down(found, force)
-    if not name:
-        removed += [f"what a killed run left, {path}" for path in remove_dead()]
+    try:
+        if not name:  # results are any user's, networks may be another one's
+            removed += [f"what a killed run left, {path}" for path in remove_dead()]
+        for found in [name] if name else records.names():
+            record = records.load(found)
+            if not name and not force and record and record.role != "up" and records.is_held(found):
+                click.echo(f"left alone: {found}, of the running process {record.owner.pid}", err=as_json)
+                continue
+            removed += supervisor.down(found, force)
+    finally:
+        for thing in removed if not as_json else ():
+            click.echo(f"removed {thing}")
     if as_json:
         print_json({"removed": removed})
-        return
-    for thing in removed:
-        click.echo(f"removed {thing}")
-    if not removed:
+    elif not removed:
         click.echo("nothing to remove")
 
 

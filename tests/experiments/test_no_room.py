@@ -13,6 +13,7 @@ import pytest
 
 from experiments.series import Series
 from experiments.summary import mismatches
+from softswitch.codegen.compiling import cache_dir
 
 pytestmark = [pytest.mark.root, pytest.mark.long]
 LIMIT_S = 300.0
@@ -133,10 +134,12 @@ def test_a_live_run_whose_logs_have_no_room_ends_and_says_so(tmp_path: Path) -> 
 
 
 READ_ONLY = """
-cache=$1
-shift
+cache=$1 compiled=$2
+shift 2
 mount -t tmpfs -o mode=700 tmpfs "$cache" || exit 99
+cp -a "$compiled" "$cache/pcn-lab" || exit 96
 XDG_CACHE_HOME=$cache "$@" --out "$cache/../first" || exit 98
+rm -r "$cache/pcn-lab/runs"  # an older version's, or a copy, has none
 mount -o remount,ro "$cache" || exit 97
 XDG_CACHE_HOME=$cache "$@" --out "$cache/../second"
 """
@@ -147,7 +150,19 @@ def test_read_only_cache_that_holds_what_a_run_needs_is_enough(tmp_path: Path) -
     cache.mkdir()
     command = [*PCN, "run", "dumbbell", "--clock", "virtual", "--set", "duration=2ms", "--no-pictures", "--quiet"]
     done = subprocess.run(
-        ["unshare", "-m", "--propagation", "private", "sh", "-c", READ_ONLY, "sh", str(cache), *command],
+        [
+            "unshare",
+            "-m",
+            "--propagation",
+            "private",
+            "sh",
+            "-c",
+            READ_ONLY,
+            "sh",
+            str(cache),
+            str(cache_dir()),
+            *command,
+        ],
         capture_output=True,
         text=True,
         timeout=LIMIT_S,

@@ -187,8 +187,14 @@ def test_process_with_a_pid_of_an_ended_one_gets_no_signal() -> None:
 
 @pytest.mark.root
 @pytest.mark.parametrize("command", [["status"], ["down"], ["down", "net"], ["watch", "--once"], ["flow", "list"]])
-def test_another_user_gets_one_line(command: list[str], run_dir: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_another_user_gets_one_line(
+    command: list[str], run_dir: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(run_dir.parent))
     cli.run(command)  # imports what the command needs: nobody can't
+    (run_dir.parent / "theirs").mkdir()
+    os.chown(run_dir.parent / "theirs", NOBODY, NOBODY)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(run_dir.parent / "theirs"))
     with records.owned("net"):
         record("net").save()
         capfd.readouterr()
