@@ -7,22 +7,36 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from experiments.errors import ExperimentError
 from experiments.progress import RunProgress
-from experiments.sweep.cluster import workers
+from experiments.sweep import cluster, pool
 from experiments.sweep.store import Store
-from experiments.sweep.task import Done, Task
+from experiments.sweep.task import Done, Ends, Task, execute
 
 
 @dataclass(frozen=True)
 class Means:
-    """What a sweep is carried out with."""
+    """What a sweep is carried out with. Raises ExperimentError where these don't go together."""
 
     jobs: int = 1
     """Tasks at a time; one: in this process."""
     scheduler: str | None = None
-    """Of Dask: tasks are its workers', and `jobs` says nothing."""
+    """Of Dask, tls://HOST:PORT: tasks are its workers', and `jobs` says nothing."""
     memory_bytes: int | None = None
     """What a process of ours may have; one that has more ends, and its task has failed."""
+    tls: cluster.Tls | None = None
+    """By which the scheduler and this process prove what they are. Without it, on tcp://HOST:PORT, anybody who reaches
+    scheduler or workers runs code as their users."""
+
+    def __post_init__(self) -> None:
+        if self.tls and not self.scheduler:
+            raise ExperimentError(
+                "--tls-ca, --tls-cert and --tls-key are for a --scheduler: add that, or leave them out"
+            )
+        if self.scheduler and self.scheduler.startswith("tls://") != (self.tls is not None):
+            raise ExperimentError(
+                f"--scheduler {self.scheduler}: tls://HOST:PORT, --tls-ca, --tls-cert and --tls-key go together"
+            )
 
 
 def sweep(tasks: Sequence[Task], store: Store, means: Means, progress: RunProgress) -> list[Done]:
@@ -32,17 +46,23 @@ def sweep(tasks: Sequence[Task], store: Store, means: Means, progress: RunProgre
     todo = [task for task in tasks if task.identity not in store.done or store.done[task.identity].error]
     failed, began = 0, time.monotonic()
     if todo:
-        jobs, scratch = min(means.jobs, len(todo)), store.place / "workers"
-        with (
-            workers(jobs, means.scheduler, means.memory_bytes, scratch) as carry,
-            contextlib.closing(carry(todo)) as ends,
-        ):
+        with contextlib.closing(_carry_out(todo, means)) as ends:
             for number, (task, done) in enumerate(ends, start=1):
                 store.add(task, done)
                 failed += bool(done.error)
                 left_s = (time.monotonic() - began) / number * (len(todo) - number)
                 progress.advance(number / len(todo), said(number, len(todo), failed, left_s, task.label))
     return [store.done[task.identity] for task in tasks]
+
+
+def _carry_out(tasks: Sequence[Task], means: Means) -> Ends:
+    if means.scheduler is not None:
+        yield from cluster.carry_out(tasks, means.scheduler, means.tls)
+    elif means.jobs == 1 and means.memory_bytes is None:
+        for task in tasks:
+            yield task, execute(task)
+    else:
+        yield from pool.carry_out(tasks, min(means.jobs, len(tasks)), means.memory_bytes)
 
 
 def said(number: int, all_of_them: int, failed: int, left_s: float, label: str) -> str:

@@ -9,7 +9,7 @@ import resource
 import socket
 import time
 import traceback
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -53,6 +53,10 @@ class Done:
     cpu_s: float = 0.0
     max_rss_bytes: int = 0
     """The most that the process has had, over all its tasks so far."""
+
+
+Ends = Generator[tuple[Task, Done], None, None]
+"""Tasks that are carried out: each with its end, as they end."""
 
 
 def execute(task: Task) -> Done:

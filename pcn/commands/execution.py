@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -42,7 +43,15 @@ def execution_options(function: _F) -> _F:
     options = (
         click.option("--jobs", type=click.IntRange(1), help="Runs at a time; as many as cores unless given."),
         click.option(
-            "--scheduler", metavar="tcp://HOST:PORT", help="Runs on the workers of this Dask scheduler instead."
+            "--scheduler", metavar="tls://HOST:PORT", help="Runs on the workers of this Dask scheduler instead."
+        ),
+        *(
+            click.option(f"--tls-{name}", metavar="FILE", type=click.Path(exists=True, dir_okay=False), help=text)
+            for name, text in (
+                ("ca", "Certificate (PEM) that signed the scheduler's; for tls://, with the next two."),
+                ("cert", "Certificate (PEM) of this command."),
+                ("key", "Its private key (PEM)."),
+            )
         ),
         click.option(
             "--memory",
@@ -58,9 +67,25 @@ def execution_options(function: _F) -> _F:
     return function
 
 
-def execution_of(jobs: int | None, scheduler: str | None, memory: float | None, limit: float | None) -> Execution:
+def execution_of(
+    jobs: int | None,
+    scheduler: str | None,
+    tls: tuple[str | None, str | None, str | None],
+    memory: float | None,
+    limit: float | None,
+) -> Execution:
+    from experiments.errors import ExperimentError
+    from experiments.sweep.cluster import Tls
     from experiments.sweep.sweep import Means
     from experiments.tasks import Execution
 
-    means = Means(jobs or os.cpu_count() or 1, scheduler, None if memory is None else round(memory))
+    files = [Path(one) for one in tls if one is not None]
+    if len(files) not in (0, len(tls)):
+        raise ExperimentError("--tls-ca, --tls-cert and --tls-key go together: give all three")
+    means = Means(
+        jobs or os.cpu_count() or 1,
+        scheduler,
+        None if memory is None else round(memory),
+        Tls(*files) if files else None,
+    )
     return Execution(means, limit)

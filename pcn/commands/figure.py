@@ -33,6 +33,9 @@ def figure(
     seeds: list[int] | None,
     jobs: int | None,
     scheduler: str | None,
+    tls_ca: str | None,
+    tls_cert: str | None,
+    tls_key: str | None,
     memory: float | None,
     limit: float | None,
     fresh: bool,
@@ -55,5 +58,5 @@ def figure(
     """
     from pcn.figures import figure_command
 
-    execution = execution_of(jobs, scheduler, memory, limit)
+    execution = execution_of(jobs, scheduler, (tls_ca, tls_cert, tls_key), memory, limit)
     figure_command(names, schemes, seeds, execution, fresh, out, docs, redraw)

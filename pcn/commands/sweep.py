@@ -54,6 +54,9 @@ def sweep(
     shown: tuple[str, ...],
     jobs: int | None,
     scheduler: str | None,
+    tls_ca: str | None,
+    tls_cert: str | None,
+    tls_key: str | None,
     memory: float | None,
     limit: float | None,
     fresh: bool,
@@ -72,6 +75,6 @@ def sweep(
     """
     from pcn.sweeps import sweep_command
 
-    execution = execution_of(jobs, scheduler, memory, limit)
+    execution = execution_of(jobs, scheduler, (tls_ca, tls_cert, tls_key), memory, limit)
     reference, settings = referred(experiment, parameters, topology, workload, load, pattern, flows)
     sweep_command(reference, scheme, seeds, settings, shown, execution, fresh, out)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from dask_workers import alive, workers
+from sweep_workers import alive, workers
 from waiting import LIMIT_S, wait_until
 
 from experiments import theory

@@ -1,22 +1,23 @@
-"""Sweeps: what is kept, what is run again, what a failure costs; and Dask's workers, ours and a scheduler's."""
+"""Sweeps: what is kept, what is run again, what a failure costs; and the processes of this machine that run them."""
 
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import shutil
+import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
-import distributed
 import pyarrow.parquet as pq
 import pytest
-from dask_workers import alive, workers
-from waiting import LIMIT_S, wait_until
+from sockets import Door, doors
+from sweep_workers import alive, workers
+from waiting import wait_until
 
 from experiments.errors import ExperimentError
 from experiments.experiment import Run, Variant
@@ -24,7 +25,6 @@ from experiments.papers import find_experiment
 from experiments.plan import Plan
 from experiments.progress import RunProgress, Silent
 from experiments.recording import Recording
-from experiments.sweep import cluster
 from experiments.sweep import store as stores
 from experiments.sweep.store import Store
 from experiments.sweep.sweep import Means, duration, said, sweep
@@ -164,148 +164,115 @@ def test_how_long_it_will_take(seconds: float, text: str) -> None:
 def test_workers_of_our_own(tmp_path: Path) -> None:
     """A task that fails, or ends its process, or wants too much memory, costs no other; values are as they are here."""
     good = [chore("square", number=number / 7) for number in range(20)]
-    bad = [chore("fail", what="no"), chore("die"), chore("hog", megabytes=1200)]
+    bad = [chore("fail", what="no"), chore("die"), chore("kill"), chore("hog", megabytes=1200)]
     tasks = [*good[:5], *bad, *good[5:]]
     found = sweep(tasks, Store(tmp_path), Means(jobs=2, memory_bytes=1 << 30), Silent())
     by_task = dict(zip((task.identity for task in tasks), found, strict=True))
     assert [by_task[task.identity].digest for task in good] == [execute(task).digest for task in good]
-    fails, dies, hogs = (by_task[task.identity].error for task in bad)
-    assert fails == "RuntimeError: no"
-    assert dies == hogs == "its worker ended, twice: too little memory? --memory gives a run more"
+    assert [by_task[task.identity].error for task in bad] == [
+        "RuntimeError: no",
+        "its process ended, twice: exit code 3",
+        "its process ended, twice: SIGKILL; was memory short? Fewer --jobs leave more",
+        "its process ended, twice: it needs more memory than 1.07 GB; --memory gives it more",
+    ]
     assert {path.name for path in tmp_path.iterdir()} == {"parts"}, "no worker's folder is left"
     assert not workers(os.getpid())
 
 
-def test_what_dask_gives_up_is_computed_again(tmp_path: Path) -> None:
-    """As it does, now and then, with the value of a worker that ended."""
+def test_task_whose_worker_is_killed_once_is_run_again(tmp_path: Path) -> None:
+    (tmp_path / "waits").mkdir()
 
-    class Disturbing(Silent):
+    class Killing(Silent):
         def advance(self, share: float, text: str) -> None:
-            client = distributed.default_client()
-            client.cancel([distributed.Future(key, client) for key in first & set(client.futures)])
-            given_up.touch()
+            if share < 1:
+                wait_until(lambda: any((tmp_path / "waits").iterdir()), "the second task")
+                (found,) = (tmp_path / "waits").iterdir()
+                os.kill(int(found.name), signal.SIGKILL)
 
-    given_up = tmp_path / "given up"
-    tasks = [chore("square", number=0), *(chore("once", file=str(given_up), number=one) for one in range(1, 6))]
-    first = {f"task-{task.identity}" for task in tasks}
-    found = sweep(tasks, Store(tmp_path / "sweep"), Means(jobs=2), Disturbing())
-    assert [done.value for done in found] == [0, 1, 4, 9, 16, 25]
+    tasks = [chore("square", number=1), chore("first_waits", place=str(tmp_path / "waits"))]
+    found = sweep(tasks, Store(tmp_path / "sweep"), Means(jobs=2), Killing())
+    assert [(done.value, done.error) for done in found] == [(1, ""), (2, "")]
 
 
-def test_a_sweep_without_workers_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Dask gives up a worker that isn't back in time, and would wait for ever once it has given up all of them."""
-    in_time = {**cluster._CONFIGURATION, "distributed.deploy.lost-worker-timeout": "10 ms"}
-    monkeypatch.setattr(cluster, "_CONFIGURATION", in_time)
-    with pytest.raises(ExperimentError, match="none of this sweep's workers could be started again"):
-        sweep([chore("die")], Store(tmp_path), Means(jobs=1, memory_bytes=1 << 30), Silent())
+def test_task_that_leaves_a_child_behind_leaves_none(tmp_path: Path) -> None:
+    (child, _) = sweep(
+        [chore("start", program="sleep"), chore("square", number=1)], Store(tmp_path), Means(jobs=2), Silent()
+    )
+    wait_until(lambda: not alive(child.value), "its end")
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        (["false"], r"a process for runs ended at its start: exit code 1"),
+        (["nosuch"], r"can't start a process for runs: No such file or directory"),
+    ],
+)
+def test_sweep_without_workers_ends(
+    command: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "bin"
+    place.mkdir()
+    (place / "setpriv").symlink_to(f"/bin/{command[0]}")
+    monkeypatch.setenv("PATH", str(place))
+    with pytest.raises(ExperimentError, match=message):
+        sweep([chore("square", number=1)], Store(tmp_path / "sweep"), Means(memory_bytes=1 << 30), Silent())
     assert not workers(os.getpid())
 
 
-def test_a_sweep_that_is_killed_goes_on(tmp_path: Path) -> None:
-    """Its workers end by themselves; what was over stays."""
+@contextlib.contextmanager
+def sweeping(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A sweep in a process of its own with two workers, one of which has a task that goes on until it is ended."""
     place, waits = tmp_path / "sweep", tmp_path / "waits"
     waits.mkdir()
-    tasks = [chore("square", number=1), chore("square", number=2), chore("wait", place=str(waits))]
+    tasks = [
+        chore("square", number=1),
+        chore("square", number=2),
+        *(chore("wait", place=str(waits), n=n) for n in (1, 2)),
+    ]
     script = f"""
 from experiments.progress import Silent
 from experiments.sweep.store import Store
 from experiments.sweep.sweep import Means, sweep
 from experiments.sweep.task import Task
-if __name__ == "__main__":
-    tasks = [Task(*one) for one in {[(task.function, task.arguments, task.keys) for task in tasks]!r}]
-    sweep(tasks, Store(__import__("pathlib").Path({str(place)!r})), Means(jobs=2), Silent())
+tasks = [Task(*one) for one in {[(task.function, task.arguments, task.keys) for task in tasks]!r}]
+sweep(tasks, Store(__import__("pathlib").Path({str(place)!r})), Means(jobs=2), Silent())
 """
     (tmp_path / "script.py").write_text(script)
     paths = os.pathsep.join([str(ROOT), str(TESTS)])
     with subprocess.Popen([sys.executable, tmp_path / "script.py"], env={**os.environ, "PYTHONPATH": paths}) as process:
-        wait_until(lambda: any(waits.iterdir()) and len(list(place.rglob("*.parquet"))) == 2, "two runs, and the third")
+        try:
+            wait_until(
+                lambda: len(list(waits.iterdir())) == 2 and len(list(place.rglob("*.parquet"))) == 2, "two waits"
+            )
+            yield process
+        finally:
+            process.kill()
+
+
+def test_a_sweep_that_is_killed_goes_on(tmp_path: Path) -> None:
+    """Its workers end by themselves; what was over stays, and nothing else."""
+    with sweeping(tmp_path) as process:
         found = workers(process.pid)
         assert len(found) == 2
         process.kill()
     wait_until(lambda: not any(alive(pid) for pid in found), "the end of the workers")
-    assert [one.value for one in sweep(tasks[:2], Store(place), Means(), Silent())] == [1, 4]
+    assert {path.name for path in (tmp_path / "sweep").iterdir()} == {"parts"}
+    tasks = [chore("square", number=number) for number in (1, 2)]
+    assert [one.value for one in sweep(tasks, Store(tmp_path / "sweep"), Means(), Silent())] == [1, 4]
 
 
-class Dask:
-    """A scheduler on this machine, and its workers."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._file = folder / "scheduler.json"
-        self._scheduler = self._start("dask_scheduler", "--port", "0")
-        self._workers: list[subprocess.Popen[bytes]] = []
-        wait_until(lambda: self._file.exists() and self._file.stat().st_size > 0, "a scheduler")
-        self.address = str(json.loads(self._file.read_text())["address"])
-
-    def add_worker(self) -> None:
-        self._workers.append(self._start("dask_worker", "--nthreads", "1", "--no-nanny"))
-
-    def kill_scheduler(self) -> None:
-        self._scheduler.kill()
-        self._scheduler.wait()
-
-    def close(self) -> None:
-        for worker in self._workers:
-            worker.kill()
-            worker.wait()
-        self.kill_scheduler()
-
-    def _start(self, name: str, *words: str) -> subprocess.Popen[bytes]:
-        own = ("--host", "127.0.0.1", "--no-dashboard", "--scheduler-file", str(self._file))
-        paths = os.pathsep.join([str(ROOT), str(TESTS)])
-        environment = {**os.environ, "PYTHONPATH": paths, "DASK_TEMPORARY_DIRECTORY": str(self._folder)}
-        with (self._folder / "log").open("ab") as log:
-            command = [sys.executable, "-m", f"distributed.cli.{name}", *words, *own]
-            return subprocess.Popen(command, stdout=log, stderr=log, env=environment)
-
-
-@pytest.fixture
-def dask(tmp_path: Path) -> Iterator[Dask]:
-    with contextlib.closing(Dask(tmp_path)) as made:
-        yield made
-
-
-def test_a_scheduler_s_workers(dask: Dask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    means, task = Means(scheduler=dask.address), chore("square", number=1 / 3)
-    monkeypatch.setattr("experiments.sweep.cluster._ANSWER_S", LIMIT_S)
-    with monkeypatch.context() as patched:
-        patched.setattr("experiments.sweep.cluster._WORKERS_S", 1.0)
-        with pytest.raises(ExperimentError, match=f"it has no workers. Start some: dask worker {dask.address}"):
-            sweep([task], Store(tmp_path / "none"), means, Silent())
-    monkeypatch.setattr("experiments.sweep.cluster._WORKERS_S", LIMIT_S)
-    dask.add_worker()
-    (done,) = sweep([task], Store(tmp_path / "one"), means, Silent())
-    assert done.digest == execute(task).digest
-    with monkeypatch.context() as patched:
-        patched.setattr("experiments.sweep.store.version", lambda: "mine")
-        with pytest.raises(ExperimentError, match="has other sources than these"):
-            sweep([task], Store(tmp_path / "other"), means, Silent())
-
-
-def test_a_scheduler_that_is_gone(dask: Dask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was over stays, what was under way is no failed run."""
-    monkeypatch.setattr("experiments.sweep.cluster._ANSWER_S", LIMIT_S)
-    monkeypatch.setattr("experiments.sweep.cluster._WORKERS_S", LIMIT_S)
-    place, store = tmp_path / "waits", Store(tmp_path / "lost")
-    place.mkdir()
-    tasks = [chore("square", number=2), chore("wait", place=str(place))]
-
-    class Killing(Silent):
-        def advance(self, share: float, text: str) -> None:
-            wait_until(lambda: any(place.iterdir()), "the second run")
-            dask.kill_scheduler()
-
-    dask.add_worker()
-    with pytest.raises(ExperimentError, match="the connection to Dask's scheduler was lost"):
-        sweep(tasks, store, Means(scheduler=dask.address), Killing())
-    assert list(store.done) == [tasks[0].identity]
-
-
-def test_where_no_scheduler_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("experiments.sweep.cluster._ANSWER_S", 1.0)
-    for address in ("tcp://127.0.0.1:1", "nonsense://1"):
-        with pytest.raises(ExperimentError, match=f"--scheduler {address}: no Dask scheduler answers there"):
-            sweep([chore("die")], Store(tmp_path), Means(scheduler=address), Silent())
+def test_sweep_opens_no_socket_that_others_reach(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as one, socket.socket(socket.AF_UNIX) as other:
+        other.bind(str(tmp_path / "door"))
+        assert set(doors([os.getpid()])) >= {
+            Door("tcp", *one.getsockname()),
+            Door("unix", str(tmp_path / "door"), 0),
+        }, "it would be seen"
+    with sweeping(tmp_path) as process:
+        found = [process.pid, *workers(process.pid)]
+        assert len(found) == 3
+        assert doors(found) == []
 
 
 # ---- pcn sweep ----
