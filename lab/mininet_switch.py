@@ -21,6 +21,7 @@ from typing import Any, ClassVar
 from mininet.node import Switch
 
 from lab import record as records
+from softswitch.child import python_command
 from topologies.errors import LabError
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -114,15 +115,15 @@ class PcnSwitch(Switch):  # type: ignore[misc]
                 self._prepare_host(far)
                 network.note(far.node)
         spec = {**self._spec, "directory": str(network.directory)}
+        words = python_command("lab.standalone", json.dumps(spec), python=_interpreter())
         self._process = self.popen(
-            ["setpriv", "--pdeathsig", "TERM", _interpreter(), "-m", "lab.standalone", json.dumps(spec)],
+            ["setpriv", "--pdeathsig", "TERM", *words],
             mncmd=["mnexec", "-a", str(self.pid)],
             start_new_session=True,  # a Ctrl-C at Mininet's prompt is for what runs there
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            cwd=ROOT,
         )
         assert self._process.stdout is not None
         said = self._process.stdout.readline()

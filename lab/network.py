@@ -15,7 +15,6 @@ import os
 import shutil
 import socket
 import subprocess
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +27,7 @@ from lab.log_folder import LogFolder
 from lab.process import StartError, wait_ready
 from lab.target import QUEUE_DEPTH_PACKETS, LaunchSpec, PortSpec, Target
 from lab.target import target as find_target
+from softswitch.child import python_command
 from topologies.errors import LabError
 from topologies.lossless import PFC
 from topologies.model import FIFO, Endpoint, Topology, Value
@@ -276,7 +276,7 @@ class Network:
         parameters = [part for key, value in self.scheme_parameters.items() for part in ("--param", f"{key}={value}")]
         events = self._logs.open(log.name, append=True)
         command = [
-            *(sys.executable, "-m", "hosts.agent", "--name", host.name, "--iface", Endpoint(host.name, 0).interface),
+            *python_command("hosts.agent", "--name", host.name, "--iface", Endpoint(host.name, 0).interface),
             *("--mac", host.mac, "--ip", host.ip, "--dilation", repr(self.dilation), "--scheme", self.scheme),
             *("--line-rate", repr(self.topology.link_at(host.name, 0).rate_bps), *parameters),
             *("--delay", repr(self._agent_delay_s(host.name)), "--seed", str(self.seed)),
@@ -303,7 +303,6 @@ class Network:
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 pass_fds=handles,
-                cwd="/",  # `python -m` looks into the current directory first, where a user's lab.py or hosts.py may be
             )
 
     def _note(self, node: LabNode, process: subprocess.Popen[bytes], control: str, log: Path) -> None:

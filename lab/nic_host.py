@@ -18,7 +18,6 @@ import select
 import socket
 import struct
 import subprocess
-import sys
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -32,6 +31,7 @@ from hosts.client import AgentClient
 from lab import record as records
 from lab.network import connects
 from lab.process import end_children
+from softswitch.child import python_command
 from topologies.errors import LabError
 
 # About what one core sends in packets of 1000 B payload: docs/tofino.md.
@@ -158,7 +158,7 @@ class NicHost:
         host = self.settings
         parameters = [part for name, value in host.parameters.items() for part in ("--param", f"{name}={value}")]
         command = [
-            *("setpriv", "--pdeathsig", "TERM", sys.executable, "-m", "hosts.agent"),
+            *("setpriv", "--pdeathsig", "TERM", *python_command("hosts.agent")),
             *("--name", host.nic.interface, "--iface", host.nic.interface, "--mac", host.nic.mac, "--ip", host.ip),
             *("--line-rate", repr(host.line_rate_bps), "--dilation", "1", "--scheme", host.scheme, *parameters),
             *("--control", str(self.agent.path)),
@@ -174,7 +174,6 @@ class NicHost:
                     stderr=subprocess.STDOUT,
                     pass_fds=(write,),
                     start_new_session=True,
-                    cwd="/",  # not where a user's hosts.py may be
                 )
             finally:
                 os.close(write)

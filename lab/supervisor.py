@@ -14,6 +14,7 @@ from pathlib import Path
 from controller import signals
 from lab import record as records
 from lab.log_folder import LogFolder
+from softswitch.child import python_command
 from topologies import catalog
 from topologies.errors import LabError
 from topologies.model import Value
@@ -54,7 +55,7 @@ def up(spec: Spec) -> records.Record:
         # A signal between the process's start and our knowing of it would leave it behind.
         with signals.deferred(), logs.open(_LOG) as output:
             process = subprocess.Popen(
-                [sys.executable, "-m", "lab.supervisor", json.dumps(asdict(spec))],
+                python_command("lab.supervisor", json.dumps(asdict(spec))),
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,

@@ -7,12 +7,12 @@ rate (packets/s) and registers over Thrift alone, and no delay: that comes from 
 from __future__ import annotations
 
 import shutil
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from controller.constants import RECIRCULATION_PORT
+from softswitch.child import python_command
 from topologies.errors import LabError
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ class SoftswitchTarget:
         for port in spec.ports:
             shape += ["--rate", f"{port.port}={round(port.rate_bps)}", "--delay", f"{port.port}={port.delay_s:.9f}"]
         return [
-            *(sys.executable, "-m", "softswitch"),
+            *python_command("softswitch"),
             *_common(spec),
             *("--queue-depth", str(spec.queue_depth), "--seed", str(spec.seed)),
             *_generator(spec),

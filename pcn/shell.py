@@ -12,6 +12,7 @@ from typing import NoReturn
 
 from controller.errors import PrimaryError
 from lab.attach import attach
+from softswitch.child import python_command
 from topologies.errors import LabError
 
 
@@ -21,7 +22,7 @@ def command(python: str, switch: str, network: str = "", election_id: str = "") 
         client = lab.primary(switch)
         high, low = divmod(client.election_id, 2**64)
         return [
-            *(python, "-m", "p4runtime_sh", "--grpc-addr", lab.record.nodes[switch].control),
+            *python_command("p4runtime_sh", "--grpc-addr", lab.record.nodes[switch].control, python=python),
             *("--device-id", str(client.device_id), "--election-id", f"{high},{low}"),
         ]
 

@@ -17,19 +17,21 @@ CPU time is given, too, of what comes before a run: making the network, and addi
 from __future__ import annotations
 
 import argparse
-import multiprocessing
+import json
 import os
 import random
 import re
 import resource
 import statistics
+import subprocess
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import pairwise
 
 from controller.programs import Program
 from hosts.algorithms import find_scheme
+from softswitch.child import python_command
 from softswitch.codegen.build import build_source
 from softswitch.codegen.generate import generate
 from softswitch.p4runtime.binding import bind
@@ -168,38 +170,47 @@ def measure(name: str, duration_s: float, empty: bool = False, prefetch: bool = 
     )  # fmt: skip
 
 
+def measure_alone(name: str, duration_s: float, empty: bool, prefetch: bool) -> Result:
+    """In a process of its own: memory is that of one run alone."""
+    words = ["--alone", json.dumps([name, duration_s, empty, prefetch])]
+    done = subprocess.run(python_command("virtualnet.bench", *words), stdout=subprocess.PIPE, check=True)
+    return Result(**json.loads(done.stdout))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("scenarios", nargs="*", help=f"of {', '.join(SCENARIOS)}; all of them unless given")
     parser.add_argument("--repetitions", type=int, help="5 unless given, 1 of pods, wide and large")
     parser.add_argument("--duration", type=float, help="simulated seconds")
     parser.add_argument("--floor", action="store_true", help="with an empty pipeline that knows the routes alone")
+    parser.add_argument("--alone", metavar="JSON", help="the arguments of one repetition; its result, as JSON")
     arguments = parser.parse_args()
+    if arguments.alone:
+        print(json.dumps(asdict(measure(*json.loads(arguments.alone)))))
+        return
     measure("incast", 1e-5, arguments.floor)  # compiles what isn't in the cache
-    # A process each: memory is that of one run alone.
-    with multiprocessing.get_context("spawn").Pool(1, maxtasksperchild=1) as pool:
-        for name in arguments.scenarios or SCENARIOS:
-            duration_s = arguments.duration or SCENARIOS[name].duration_s
-            load = os.getloadavg()[0]
-            seen, ratios = [], []
-            for _ in range(arguments.repetitions or SCENARIOS[name].repetitions):
-                with_it, without = (
-                    pool.apply(measure, (name, duration_s, arguments.floor, prefetch)) for prefetch in (True, False)
-                )
-                seen.append(with_it)
-                ratios.append(with_it.rate / without.rate)
-            rates = [result.rate / 1e6 for result in seen]
-            last = seen[-1]
-            print(
-                f"{name}: start {statistics.median(result.start_s for result in seen):.2f} s, a flow "
-                f"{statistics.median(result.flow_us for result in seen):.1f} us; "
-                f"{min(rates):.2f} / {statistics.median(rates):.2f} / {max(rates):.2f} million traversals "
-                f"a second (smallest, median, largest of {len(rates)}); {duration_s * 1e3:g} ms simulated in "
-                f"{last.cpu_s:.2f} s, {last.events:,} events, {last.most:,} frames at once; "
-                f"{max(result.memory_mb for result in seen):.0f} MB; "
-                f"prefetching x {statistics.median(ratios):.2f}; load {load:.1f} on {os.cpu_count()} cores",
-                flush=True,
+    for name in arguments.scenarios or SCENARIOS:
+        duration_s = arguments.duration or SCENARIOS[name].duration_s
+        load = os.getloadavg()[0]
+        seen, ratios = [], []
+        for _ in range(arguments.repetitions or SCENARIOS[name].repetitions):
+            with_it, without = (
+                measure_alone(name, duration_s, arguments.floor, prefetch) for prefetch in (True, False)
             )
+            seen.append(with_it)
+            ratios.append(with_it.rate / without.rate)
+        rates = [result.rate / 1e6 for result in seen]
+        last = seen[-1]
+        print(
+            f"{name}: start {statistics.median(result.start_s for result in seen):.2f} s, a flow "
+            f"{statistics.median(result.flow_us for result in seen):.1f} us; "
+            f"{min(rates):.2f} / {statistics.median(rates):.2f} / {max(rates):.2f} million traversals "
+            f"a second (smallest, median, largest of {len(rates)}); {duration_s * 1e3:g} ms simulated in "
+            f"{last.cpu_s:.2f} s, {last.events:,} events, {last.most:,} frames at once; "
+            f"{max(result.memory_mb for result in seen):.0f} MB; "
+            f"prefetching x {statistics.median(ratios):.2f}; load {load:.1f} on {os.cpu_count()} cores",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

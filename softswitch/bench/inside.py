@@ -10,7 +10,6 @@ import random
 import re
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Sequence
@@ -23,6 +22,7 @@ from google.protobuf import text_format
 
 from softswitch.bench.forwarders import Controller, listening
 from softswitch.bench.wires import BenchError, all_cpus, roce_frame, run
+from softswitch.child import python_command
 from softswitch.codegen.build import CSRC, build_program, build_runtime, compiler
 from softswitch.native import NativeSwitch, load_library
 from softswitch.p4runtime.binding import bind
@@ -33,7 +33,7 @@ BATCH = 1000  # entries a Write
 REST_S, LONGEST_REST_S = 0.5, 60.0  # between two looks at their CPU time; before it is an error
 DRAWN = 20_000  # destinations, before they come again
 EXACT, LPM, TERNARY = 0, 1, 2  # enum sw_match
-SOFTSWITCH = (sys.executable, "-m", "softswitch")
+SOFTSWITCH = python_command("softswitch")
 
 
 class Core:

@@ -131,7 +131,8 @@ def test_p4runtime_shell_may_write_too(lab: Lab) -> None:
             shell.command("python", "s1", lab.record.name)
         words = shell.command("python", "s1", lab.record.name, str(2**64 + 1))
     address, device = lab.network.switches["s1"].address, lab.topology.switch("s1").device_id
-    assert words[:7] == ["python", "-m", "p4runtime_sh", "--grpc-addr", address, "--device-id", str(device)]
-    assert words[7:] == ["--election-id", "1,1"]
+    assert words[0] == "python"
+    assert "p4runtime_sh" in words[2]
+    assert words[3:] == ["--grpc-addr", address, "--device-id", str(device), "--election-id", "1,1"]
     if lab.record.target == "softswitch":
         assert shell.command("python", "s1", lab.record.name)[-1] == "1,2"

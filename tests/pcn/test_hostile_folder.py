@@ -1,0 +1,69 @@
+"""Commands in a folder where somebody else's `signal.py` lies: no process that they start imports it. (machine.py runs
+those of the pages in such a folder, too.)"""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import hostile
+import pytest
+
+from pcn import names
+from softswitch.child import python_command
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+BIN = Path(sys.executable).parent
+
+
+COMMANDS = {
+    "sweep": [
+        *(BIN / "pcn", "sweep", "dumbbell", "--scheme", "pcn", "--seeds", "1:2", "--set", "duration=1ms"),
+        *("--jobs", "2", "--out", "out"),
+    ],
+    "bench": python_command("virtualnet.bench", "incast", "--repetitions", "1", "--duration", "1e-5"),
+    "ptf": [sys.executable, ROOT / "ptf-tests" / "run.py", "np_ecn.UncongestedPortMarksNothing", "--twice"],
+    "mn": [
+        *(BIN / "mn", "--custom", ROOT / "lab" / "mn.py", "--topo", "dumbbell,1", "--controller", "none"),
+        *("--switch", "pcn", "--test", "none"),
+    ],
+    "another's": python_command("json.tool", "--help"),
+}
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.root if name == "mn" else ()) for name in COMMANDS]
+)
+def test_child_processes_import_nothing_from_the_current_folder(name: str, tmp_path: Path) -> None:
+    hostile.plant(tmp_path)
+    done = subprocess.run(COMMANDS[name], cwd=tmp_path, capture_output=True, text=True, check=False, env=_environment())
+    hostile.check(tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_hostile_folder_is_what_python_m_imports(tmp_path: Path) -> None:
+    """What the others would find."""
+    hostile.plant(tmp_path)
+    subprocess.run([sys.executable, "-m", "hosts.agent"], cwd=tmp_path, check=False, env=_environment())
+    with pytest.raises(AssertionError, match=r"imported from the current folder: .*hosts"):
+        hostile.check(tmp_path)
+
+
+def test_product_starts_python_by_one_function() -> None:
+    """`sys.executable` elsewhere, or multiprocessing's `spawn`, would look into the current folder."""
+    found = set()
+    for folder in (*names.PACKAGES, "docs", "p4src", "pcn"):
+        for path in (ROOT / folder).rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text())):
+                executable = isinstance(node, ast.Attribute) and node.attr == "executable"
+                if executable or (isinstance(node, ast.Constant) and node.value in ("spawn", "forkserver")):
+                    found.add(str(path.relative_to(ROOT)))
+    assert found == {"lab/mininet_switch.py", "softswitch/child.py"}
+
+
+def _environment() -> dict[str, str]:
+    """Without what would help: PYTHONSAFEPATH."""
+    return {name: value for name, value in os.environ.items() if name != "PYTHONSAFEPATH"}
