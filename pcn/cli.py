@@ -120,6 +120,8 @@ def run(arguments: list[str]) -> int:
         return _fail("interrupted", 128 + signal.SIGINT)
     except Terminated as error:
         return _fail(f"ended by {error}", 128 + error.number)
+    except MemoryError:
+        return _fail("out of memory: is it limited (ulimit -v)?", 1)
     except OSError as error:
         if error.errno not in (*NO_ROOM, errno.ENAMETOOLONG):
             raise

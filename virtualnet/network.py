@@ -189,8 +189,10 @@ class VirtualNetwork(Sources):
             queues == "nodes", prefetch, picoseconds(response_s), Window, Cnp, Cnm, Ack, tuple(map(Mark, range(4)))
         )
         if not self._handle:
-            raise VirtualError("the network could not be made")
+            raise VirtualError("out of memory for a network")
         try:
+            if why := self._library.vn_error(self._handle).decode():
+                raise VirtualError(why)
             if not isinstance(program, LoadedProgram):
                 found = Program.compiled(program) if program else Program.find(scheme.scheme.program, native=True)
                 require_tables(found, scheme.scheme)

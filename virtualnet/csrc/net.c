@@ -8,7 +8,8 @@
 #include "packets.h"
 #include "round_robin.h"
 
-enum { MOST_PACKETS = 1 << 22, MOST_FLOWS = 1 << 22, MOST_LINKS = 1 << 20 };
+/* LEAST of anything whose size is a multiple of 8 are whole pages, of 64 KB too. */
+enum { MOST_PACKETS = 1 << 22, MOST_FLOWS = 1 << 22, MOST_LINKS = 1 << 20, LEAST = 1 << 14 };
 
 void vn_fail(struct vn_net *net, const char *format, ...)
 {
@@ -33,16 +34,20 @@ static int refuse(struct vn_net *net, int code, const char *why)
 
 /* ---- memory: one area each for packets, flows and links, used from its start ---- */
 
-/* Reserves address space; the kernel adds memory as it is touched, if it can in huge pages. NULL: the run has failed. */
-static void *reserve(struct vn_net *net, size_t bytes)
+/* Reserves address space for `*most` items; where it is limited (ulimit -v), for as many as fit a quarter of what is left, since
+ * there is more to come. The kernel adds memory as it is touched, if it can in huge pages. NULL: the run has failed. */
+static void *reserve(struct vn_net *net, const char *what, size_t item_bytes, uint32_t *most)
 {
-    void *area = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (area == MAP_FAILED) {
-        vn_fail(net, "no address space: %s", strerror(errno));
-        return NULL;
+    for (; *most >= LEAST; *most /= 2) {
+        size_t bytes = item_bytes * *most;
+        char *area = mmap(NULL, 4 * bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (area == MAP_FAILED) continue;
+        munmap(area + bytes, 3 * bytes);
+        madvise(area, bytes, MADV_HUGEPAGE);
+        return area;
     }
-    madvise(area, bytes, MADV_HUGEPAGE);
-    return area;
+    vn_fail(net, "no address space for %s: %s; raise its limit (ulimit -v)", what, strerror(errno));
+    return NULL;
 }
 
 static size_t aligned(size_t size) { return (size + 63) / 64 * 64; }
@@ -59,7 +64,7 @@ static bool pool_init(struct vn_net *net)
     net->headroom = (uint32_t)aligned(net->headroom);
     if (!net->inplace) net->frame_at += (uint32_t)aligned(sizeof(struct vn_phv_packet)) + net->phv_size + net->headroom;
     net->lines = (net->frame_at + net->stored + 63) / 64;
-    net->pool = reserve(net, (size_t)net->lines * 64 * MOST_PACKETS);
+    net->pool = reserve(net, "packets", (size_t)net->lines * 64, &net->most_packets);
     return net->pool != NULL;
 }
 
@@ -116,8 +121,9 @@ static bool rx_ports_init(struct vn_net *net)
 
 uint32_t vn_packet_grow(struct vn_net *net)
 {
-    if (net->n_packets == MOST_PACKETS) {
-        vn_fail(net, "more than %d packets are inside the network", MOST_PACKETS);
+    if (net->n_packets == net->most_packets) {
+        const char *why = net->most_packets < MOST_PACKETS ? "; raise the limit of address space (ulimit -v)" : "";
+        vn_fail(net, "more than %u packets are inside the network%s", net->most_packets, why);
         return VN_NONE;
     }
     uint32_t id = net->n_packets++ * net->lines;
@@ -135,11 +141,14 @@ struct vn_net *vn_create(bool by_node, bool prefetch, uint64_t response_ps, PyOb
     net->by_node = by_node;
     net->prefetch.enabled = prefetch;
     net->schedule.lookahead = VN_NEVER;
-    net->links = reserve(net, MOST_LINKS * sizeof *net->links);
-    net->flows = reserve(net, MOST_FLOWS * sizeof *net->flows);
+    net->most_links = MOST_LINKS;
+    net->most_flows = MOST_FLOWS;
+    net->most_packets = MOST_PACKETS;
+    net->links = reserve(net, "links", sizeof *net->links, &net->most_links);
+    net->flows = reserve(net, "flows", sizeof *net->flows, &net->most_flows);
     net->python = (struct vn_python){.window = window, .cnp = cnp, .cnm = cnm, .ack = ack};
     for (uint32_t i = 0; i < 4; i++) net->python.marks[i] = PyTuple_GetItem(marks, i);
-    if (net->failed || !vn_python_init(&net->python)) {
+    if (!vn_python_init(&net->python)) {
         vn_destroy(net);
         return NULL;
     }
@@ -173,8 +182,8 @@ void vn_destroy(struct vn_net *net)
         free(net->samplers[i].times);
         free(net->samplers[i].values);
     }
-    if (net->pool != NULL) munmap(net->pool, (size_t)net->lines * 64 * MOST_PACKETS);
-    if (net->links != NULL) munmap(net->links, MOST_LINKS * sizeof *net->links);
+    if (net->pool != NULL) munmap(net->pool, (size_t)net->lines * 64 * net->most_packets);
+    if (net->links != NULL) munmap(net->links, net->most_links * sizeof *net->links);
     for (uint32_t i = 0; net->rx_ports != NULL && i < net->n_links; i++) free(net->rx_ports[i].ring);
     free(net->rx_ports);
     for (uint32_t i = 0; i < 2; i++) free(net->schedule.arrival_lists[i]);
@@ -188,7 +197,7 @@ void vn_destroy(struct vn_net *net)
         Py_DecRef(net->flows[i].np);
         free(net->flows[i].ackreqs);
     }
-    if (net->flows != NULL) munmap(net->flows, MOST_FLOWS * sizeof *net->flows);
+    if (net->flows != NULL) munmap(net->flows, net->most_flows * sizeof *net->flows);
     free(net->nodes);
     free(net->samplers);
     vn_python_end(&net->python);
@@ -291,7 +300,7 @@ int64_t vn_add_link(struct vn_net *net, uint32_t a, uint16_t port_a, uint32_t b,
     if (net->pool != NULL) return refuse(net, -EBUSY, "the network runs already: no link can be added");
     if (a >= net->n_nodes || b >= net->n_nodes || rate_bps == 0) return refuse(net, -EINVAL, "no such node, or no rate");
     uint32_t n = net->n_links;
-    if (n + 2 > MOST_LINKS) return refuse(net, -ENOSPC, "too many links");
+    if (n + 2 > net->most_links) return refuse(net, -ENOSPC, "too many links, or too little address space for them (ulimit -v)");
     if (attach(net, n, a, port_a) != 0) return -EEXIST;
     if (attach(net, n + 1, b, port_b) != 0) return -EEXIST;
     for (uint32_t i = 0; i < 2; i++) {
@@ -386,7 +395,9 @@ int64_t vn_add_flow(struct vn_net *net, const struct vn_flow_config *config, PyO
         if (room != 0 && config->frame_bytes > room) return refuse(net, -EINVAL, "a frame that no output buffer has room for");
     }
     if (!vn_credit_has_room(net, config->frame_bytes)) return refuse(net, -EINVAL, "a frame that no lane's buffer has room for");
-    if (net->n_flows == MOST_FLOWS) return refuse(net, -ENOSPC, "too many flows");
+    if (net->n_flows == net->most_flows) {
+        return refuse(net, -ENOSPC, "too many flows, or too little address space for them (ulimit -v)");
+    }
     uint64_t *ackreqs = NULL;
     uint32_t n_ackreqs = VN_ACKREQS;
     if (config->segment != 0) {

@@ -48,14 +48,14 @@ struct vn_net {
     uint32_t lines;            /* cache lines of a packet */
     bool inplace;              /* all programs have the form that leaves the frame in place (softswitch/codegen/inplace.py) */
     uint32_t frame_at, stored; /* in a packet: the frame's offset, and how many of its bytes are stored */
-    uint32_t phv_size, headroom, free_packet, n_packets, in_use, most_in_use;
+    uint32_t phv_size, headroom, free_packet, n_packets, most_packets, in_use, most_in_use;
     uint32_t flow_control; /* of those in use: flow control packets of credits, on their way */
     struct vn_node *nodes;
     uint32_t n_nodes;
     struct vn_link *links;
-    uint32_t n_links;
+    uint32_t n_links, most_links;
     struct vn_flow *flows;
-    uint32_t n_flows;
+    uint32_t n_flows, most_flows;
     struct vn_sampler *samplers;
     uint32_t n_samplers;
     uint32_t *flow_of[VN_QPS / VN_QP_PAGE]; /* by queue pair, in pages; VN_NONE: no flow */

@@ -39,7 +39,8 @@ struct vn_exchange {
 };
 
 /* No result depends on `by_node` (order.c) and `prefetch` (prefetch.h). response_ps: of PFC. The others are classes of
- * hosts/algorithms/base.py, and a tuple of its Marks by ECN value; they must outlive the network. */
+ * hosts/algorithms/base.py, and a tuple of its Marks by ECN value; they must outlive the network. NULL: no memory. If vn_error says
+ * something already, the network can but be destroyed. */
 struct vn_net *vn_create(bool by_node, bool prefetch, uint64_t response_ps, PyObject *window, PyObject *cnp, PyObject *cnm,
                          PyObject *ack, PyObject *marks);
 void vn_destroy(struct vn_net *);
