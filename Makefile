@@ -80,12 +80,12 @@ bench-virtual: $(VENV)/.ready ## packets a second through switches in virtual ti
 differential: root $(VENV)/.ready ## the embedded switch against the BMv2 that is installed, on new cases; SEED=7
 	PCN_DIFFERENTIAL_SEED=$(SEED) $(BIN)/pytest tests/differential $(ARGS)
 
-shell: $(VENV)/shell/.ready ## p4runtime-shell on a switch of the network that is up (pcn up dumbbell); SWITCH=s0
-	@$(BIN)/python -m pcn.shell $(VENV)/shell/bin/python $(SWITCH) "$(NETWORK)" "$(ELECTION_ID)"
+shell: $(VENV)/tools/.ready ## p4runtime-shell on a switch of the network that is up (pcn up dumbbell); SWITCH=s0
+	@$(BIN)/python -m pcn.shell $(VENV)/tools/bin/python $(SWITCH) "$(NETWORK)" "$(ELECTION_ID)"
 
-# It needs older protobuf and IPython than the rest.
-$(VENV)/shell/.ready: $(VENV)/.ready
-	$(PYTHON) -m venv $(@D) && $(@D)/bin/pip -q install p4runtime-shell==0.0.6
+# p4runtime-shell needs older protobuf and IPython than the rest.
+$(VENV)/tools/.ready: $(VENV)/.ready tools.lock
+	$(PYTHON) -m venv $(@D) && $(@D)/bin/pip -q install --require-hashes --only-binary :all: -r tools.lock
 	@touch $@
 
 doctor: $(VENV)/.ready ## what is present, what is missing, the command that brings it
@@ -102,10 +102,11 @@ $(VENV)/.ready: requirements.lock pyproject.toml setup.sh
 root:
 	@[ "$$(id -u)" = 0 ] || { echo "make $(MAKECMDGOALS): needs root, for network namespaces and veth pairs. Run: sudo make $(MAKECMDGOALS)" >&2; exit 1; }
 
-lock: $(VENV)/.ready ## pin the newest versions that pyproject.toml allows into requirements.lock
-	$(PYTHON) -m venv $(VENV)/lock && $(VENV)/lock/bin/pip -q install uv
-	$(VENV)/lock/bin/uv pip compile -q --universal --python-version 3.10 --extra dev --generate-hashes --no-header \
-	  --no-annotate --upgrade pyproject.toml -o requirements.lock
+COMPILE = $(VENV)/tools/bin/uv pip compile -q --universal --python-version 3.10 --generate-hashes --no-header --no-annotate --upgrade
+
+lock: $(VENV)/tools/.ready ## pin the newest versions that pyproject.toml allows into requirements.lock, and tools.lock's
+	$(COMPILE) --extra dev pyproject.toml -o requirements.lock
+	printf '%s\n' p4runtime-shell==0.0.6 uv | $(COMPILE) - -o tools.lock
 
 clean: ## remove the virtual environment and caches, not results
 	rm -rf $(VENV) build *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis

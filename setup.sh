@@ -45,5 +45,8 @@ fi
 }
 echo "setup: Python packages into $venv"
 "$python" -m venv "$venv"
-"$venv/bin/pip" install -qq --disable-pip-version-check --require-hashes -r requirements.lock
-"$venv/bin/pip" install -qq --disable-pip-version-check --no-deps --no-build-isolation --editable .
+# What comes as source is built by the locked setuptools: --require-hashes doesn't reach the tools that pip would fetch.
+install=("$venv/bin/pip" install -qq --disable-pip-version-check --no-build-isolation --use-pep517)
+"${install[@]}" --require-hashes -r <(awk '/^[^ ]/ { on = /^setuptools==/ } on' requirements.lock)
+"${install[@]}" --require-hashes -r requirements.lock
+"${install[@]}" --no-deps --editable .

@@ -1,0 +1,65 @@
+"""What the installed product loads is what it declares, and docs/choices.md has its licences."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+
+from pcn import names
+
+ROOT = Path(__file__).resolve().parent.parent
+LOAD = """
+import importlib, json, pkgutil, sys
+for name in sys.argv[1:]:
+    package = importlib.import_module(name)
+    for module in pkgutil.walk_packages(package.__path__, name + "."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+print(json.dumps(sorted({name.partition(".")[0] for name in sys.modules})))
+"""
+
+
+def canonical(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def needed() -> set[str]:
+    """The project's dependencies and theirs, but for extras that aren't asked for."""
+    found: set[str] = set()
+    todo = [(names.PROJECT, "")]
+    while todo:
+        name, extra = todo.pop()
+        try:
+            required = metadata.requires(name) or []
+        except metadata.PackageNotFoundError:  # of other systems or versions of Python
+            continue
+        found.add(canonical(name))
+        for line in required:
+            match = re.match(r"([\w.-]+)(?:\[(.*?)\])?", line)
+            assert match
+            wanted = re.search(r"extra == ['\"](.*?)['\"]", line)
+            if (wanted is None or wanted[1] == extra) and canonical(match[1]) not in found:
+                todo.append((match[1], match[2] or ""))
+    return found
+
+
+def test_product_loads_nothing_that_only_tests_need() -> None:
+    words = [sys.executable, "-c", LOAD, *names.PACKAGES, "pcn"]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    loaded = json.loads(done.stdout)
+    assert {"mininet", "pyarrow", "virtualnet"} <= set(loaded), "all was loaded"
+    assert "scapy" not in loaded
+    owners = metadata.packages_distributions()
+    assert {canonical(owner) for name in loaded for owner in owners.get(name, ())} <= needed()
+
+
+def test_page_lists_licences_of_all_that_is_installed() -> None:
+    page = (ROOT / "docs/choices.md").read_text()
+    rows = re.findall(r"^\| ([^|]+) \| ([^|]+) \|$", page[page.index("| licence |") :].split("\n\n")[0], re.MULTILINE)
+    listed = {canonical(name) for _, cell in rows for name in re.findall(r"[\w.-]+", re.sub(r"\(.*?\)", "", cell))}
+    assert needed() - {names.PROJECT} <= listed
