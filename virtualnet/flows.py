@@ -137,6 +137,7 @@ def configure(
         rate_bps=min(rp.rate_bps, limit_bps(spec)),
         limit_bps=limit_bps(spec),
         segment=0 if rp.segment_bytes is None else max(1, round(rp.segment_bytes / payload_bytes)),
+        needs_rec_rate=rp.needs_rec_rate,
         wants_marked=type(np).on_marked is not NotificationPoint.on_marked,
         data=_template(data),
         last=_template(last),

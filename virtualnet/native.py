@@ -58,6 +58,7 @@ class FlowConfig(ctypes.Structure):
         ("dst", _u32),
         ("priority", _u8),
         ("wants_marked", _u8),
+        ("needs_rec_rate", _u8),
         ("cnp_bytes", _u16),
         ("ack_bytes", _u16),
         *[
@@ -133,7 +134,7 @@ class Totals(ctypes.Structure):
         (name, _u64)
         for name in (
             "now_ps", "events", "digest", "traversals", "data_traversals", "packets", "packets_most", "dropped",
-            "bad_frames", "stray_frames",
+            "bad_frames", "stray_frames", "unusable_cnps",
         )
     ]  # fmt: skip
 

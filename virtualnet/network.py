@@ -99,7 +99,7 @@ class Totals:
 
     `packets` are those in the network now; credits' flow control packets, of which there are always some, don't count.
     `packets_most` is how many frames were in memory at once. Nodes don't go strictly in step, so it is a fact of the
-    engine rather than of the model.
+    engine rather than of the model. `unusable_cnps` came to RPs that need a RecRate, without one, and were dropped.
     """
 
     now_s: float
@@ -112,6 +112,7 @@ class Totals:
     dropped: int
     bad_frames: int
     stray_frames: int
+    unusable_cnps: int
 
 
 class _Progress:
@@ -360,6 +361,7 @@ class VirtualNetwork(Sources):
         return Totals(
             raw.now_ps / 1e12, raw.events, raw.digest, raw.traversals, raw.data_traversals, raw.packets,
             raw.packets_most, raw.dropped, raw.bad_frames, raw.stray_frames,
+            raw.unusable_cnps,
         )  # fmt: skip
 
     def link_stats(self, node: str, port: int) -> LinkStats:

@@ -86,6 +86,12 @@ def check_rate(rate_bps: float) -> None:
         raise ValueError(f"rate_bps is {rate_bps:g}: a rate is finite, and above 0")
 
 
+def check_timer(timer_s: float | None, after_s: float = -math.inf) -> None:
+    """Raises ValueError for what an RP's timer can't be; `after_s`: the time of its event, where one has run out."""
+    if timer_s is not None and not timer_s > after_s:
+        raise ValueError(f"timer_s is {timer_s:g} after {after_s:g} s: a timer lies ahead, or is None")
+
+
 class ReactionPoint:
     """RP of one flow. `rate_bps` is what it may send from now on: finite and above 0. Above the line rate it counts as
     the line rate.
@@ -96,6 +102,8 @@ class ReactionPoint:
     called when it has reached `due_bytes`, None if never; read that after each event, too.
     `segment_bytes` says whether `on_ack` wants to be called: for each such length of payload, None if never. It doesn't
     change.
+    `needs_rec_rate`: CNPs without a rate (RecRate 0), as other schemes and RoCE NICs send them, are none of this
+    scheme's. Hosts count and drop them.
     """
 
     rate_bps: float
@@ -103,6 +111,7 @@ class ReactionPoint:
     sent_bytes: int = 0
     due_bytes: int | None = None
     segment_bytes: int | None = None
+    needs_rec_rate: bool = False
 
     def on_start(self, now_s: float) -> None:
         """The flow starts. The first event."""

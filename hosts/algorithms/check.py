@@ -42,6 +42,9 @@ class _BrokenError(Exception):
     """A rule isn't kept; says where."""
 
 
+MOST_RATE_BPS = (2**32 - 1) * 1e6
+"""RecRate's largest value on the wire."""
+
 Event = tuple[str, Any, float]
 """The method's name, its first argument (None: it has none), and the time, seconds."""
 
@@ -130,7 +133,9 @@ def _rates(scheme: Scheme, seed: int) -> str:
 def _check_rp(rp: ReactionPoint, event: Event, number: int, line_bps: float) -> None:
     where = f"after event {number + 1}, {_said(event)}, on a line of {line_bps / 1e9:g} Gbit/s"
     if not (math.isfinite(rp.rate_bps) and 0 < rp.rate_bps <= line_bps * (1 + 1e-9)):
-        raise _BrokenError(f"rate_bps is {rp.rate_bps} {where}")
+        none = isinstance(event[1], Cnp) and not event[1].rec_rate_bps
+        way = ": others' CNPs have no rate; with needs_rec_rate = True hosts drop them" if none else ""
+        raise _BrokenError(f"rate_bps is {rp.rate_bps} {where}{way}")
     if rp.timer_s is not None and not (math.isfinite(rp.timer_s) and rp.timer_s > event[2]):
         raise _BrokenError(f"timer_s is {rp.timer_s} {where}, at {event[2]} s: it must lie ahead, or be None")
     if rp.due_bytes is not None and rp.due_bytes <= rp.sent_bytes:
@@ -150,6 +155,8 @@ def _notifications(scheme: Scheme, seed: int) -> str:
         raise _BrokenError(f"phase_spread is {np.phase_spread}: it is a part of the period, from 0 to 1")
     answers = [_answer(np, event, number) for number, event in enumerate(_arrivals(np, seed))]
     sent = [one for one in answers if one is not None]
+    if any(not one.rec_rate_bps for one in sent) and scheme.configure().new_rp(LINE_RATES_BPS[0]).needs_rec_rate:
+        raise _BrokenError("it sends CNPs without a rate, and its RP has needs_rec_rate: hosts drop them")
     return f"{len(answers):,} events, {len(sent):,} CNPs"
 
 
@@ -250,13 +257,14 @@ def _per_call_s(configured: Configured) -> float:
 
 
 def _events(rp: ReactionPoint, np: NotificationPoint, seed: int) -> Iterator[Event]:
-    """What a host brings to an RP, which decides what comes by what it asks for. CNPs are its own NP's."""
+    """What a host brings to an RP, which decides what comes by what it asks for. CNPs are its own NP's, or anybody's:
+    all that the wire can carry. Nothing may come for long, and several at once."""
     rng = random.Random(seed)
     cnps = [cnp for cnp in (_bring(np, arrival) for arrival in _arrivals(np, seed)) if isinstance(cnp, Cnp)]
     now_s = rng.uniform(0, 1e-3)
     yield "on_start", None, now_s
     for _ in range(_EVENTS - 1):
-        step_s = rng.expovariate(1 / 20e-6)
+        step_s = rng.choice((0.0, 1e-3)) if rng.random() < 0.02 else rng.expovariate(1 / 20e-6)
         if rp.timer_s is not None and rp.timer_s <= now_s + step_s:
             now_s = rp.timer_s
             yield "on_timer", None, now_s
@@ -266,13 +274,23 @@ def _events(rp: ReactionPoint, np: NotificationPoint, seed: int) -> Iterator[Eve
         if rp.due_bytes is not None and rp.sent_bytes >= rp.due_bytes:
             yield "on_bytes_sent", None, now_s
             continue
-        kind = rng.choice(["cnp"] * 2 * bool(cnps) + ["ack"] * 2 * (rp.segment_bytes is not None) + ["cnm"])
-        if kind == "cnp":
+        own = ["own cnp"] * 2 * bool(cnps) + ["ack"] * 2 * (rp.segment_bytes is not None)
+        kind = rng.choice([*own, "cnp", "cnm"])
+        if kind == "own cnp":
             yield "on_cnp", _on_the_wire(rng.choice(cnps)), now_s
+        elif kind == "cnp":
+            yield "on_cnp", _any_cnp(rp, rng), now_s
         elif kind == "cnm":
-            yield "on_cnm", Cnm(rng.randint(1, 63)), now_s
+            yield "on_cnm", Cnm(rng.choice((0, 63, rng.randint(0, 63)))), now_s
         else:
-            yield "on_ack", Ack(rng.choice((5e-6, rng.uniform(5e-6, 2e-3), 0.1)), rng.choice(list(Mark))), now_s
+            rtt_s = rng.choice((0.0, 1e-12, 5e-6, rng.uniform(5e-6, 2e-3), 0.1, 1e4))
+            yield "on_ack", Ack(rtt_s, rng.choice(list(Mark))), now_s
+
+
+def _any_cnp(rp: ReactionPoint, rng: random.Random) -> Cnp:
+    """With any mark, and any rate but one that hosts drop."""
+    rate_bps = rng.choice((0.0, 1e6, 1e6 * rng.randrange(1, 2**32), MOST_RATE_BPS))
+    return Cnp(rng.choice(list(Mark)), rate_bps or (1e6 if rp.needs_rec_rate else 0.0))
 
 
 def _on_the_wire(cnp: Cnp) -> Cnp:
@@ -283,7 +301,8 @@ def _on_the_wire(cnp: Cnp) -> Cnp:
 
 
 def _arrivals(np: NotificationPoint, seed: int) -> Iterator[Event]:
-    """What a host brings to an NP: windows, empty and full, and marked packets."""
+    """What a host brings to an NP: windows, empty and full, of packets of all sizes, and marked packets. A window's
+    last packet may come with the next one's first, or a picosecond before."""
     rng = random.Random(seed)
     period_s = np.period_s or 50e-6
     for number in range(1, _EVENTS + 1):
@@ -294,9 +313,11 @@ def _arrivals(np: NotificationPoint, seed: int) -> Iterator[Event]:
         packets = rng.choice((0, 1, 2, rng.randint(3, 400)))
         ce = rng.choice((0, packets, rng.randint(0, packets)))
         ue = rng.randint(0, packets - ce)
-        times = sorted(end_s - period_s * rng.random() for _ in range(2)) if packets > 1 else [end_s - period_s / 2] * 2
-        first_s, last_s = times if packets else (0.0, 0.0)
-        yield "on_window", Window(packets, ce, ue, packets * 1058, first_s, last_s), end_s
+        edges = (end_s - period_s, end_s - period_s + 1e-12, end_s)
+        times = sorted(rng.choice((*edges, end_s - period_s * rng.random())) for _ in range(2 if packets > 1 else 1))
+        first_s, last_s = (times[0], times[-1]) if packets else (0.0, 0.0)
+        size = rng.choice((62, 1058, 9216))
+        yield "on_window", Window(packets, ce, ue, packets * size, first_s, last_s), end_s
 
 
 def _bring(point: ReactionPoint | NotificationPoint, event: Event) -> Cnp | None:

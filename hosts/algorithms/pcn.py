@@ -69,7 +69,9 @@ def recommended(network: NetworkFacts) -> dict[str, float]:
 
 
 class PcnReactionPoint(ReactionPoint):
-    """Algorithm 1."""
+    """Algorithm 1. Its NP's CNPs have a RecRate of 1 Mb/s at least."""
+
+    needs_rec_rate = True
 
     def __init__(self, line_rate_bps: float, parameters: PcnWeights) -> None:
         self._line_rate_bps = line_rate_bps

@@ -33,6 +33,8 @@ from .scheme import Scheme
 
 _FEW_BYTES = 5000
 """Of a flow that has sent less, no packet may have arrived in a period: it is slow, not unheard."""
+_MOST_UNITS = 2**32 - 1
+"""What RecRate holds on the wire: periods may end with packets that came nanoseconds apart."""
 _WHOLE = 1 - 1e-9
 """A credit of 1, whatever the sums of shares are rounded to."""
 
@@ -110,7 +112,7 @@ class PcnXNotificationPoint(NotificationPoint):
         if self._last_arrival_s is not None and window.last_s > self._last_arrival_s:
             elapsed_s = window.last_s - self._last_arrival_s
         self._last_arrival_s = window.last_s
-        units = max(1, math.ceil(window.bytes * 8 / elapsed_s / REC_RATE_UNIT_BPS))
+        units = max(1, math.ceil(min(window.bytes * 8 / elapsed_s / REC_RATE_UNIT_BPS, _MOST_UNITS)))
 
         self._credit += window.marked_ce / window.packets
         congested = self._credit >= _WHOLE

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from hosts.algorithms import Cnp, Mark, NotificationPoint, ReactionPoint, Scheme, Window, find_scheme, schemes
+from hosts.algorithms import Ack, Cnm, Cnp, Mark, NotificationPoint, ReactionPoint, Scheme, Window, find_scheme, schemes
 from hosts.algorithms.check import Finding, check
 from hosts.algorithms.parameters import Parameters, parameter
 
@@ -40,6 +40,12 @@ class Periodic(NotificationPoint):
 PLAIN = Scheme("plain", "", "pcn", Parameters, Plain, Periodic)
 
 
+def _assertion(scheme: Scheme) -> str:
+    """What an RP that bears all but one value is found by."""
+    (finding,) = [one for one in check(scheme) if not one.kept and one.seen.startswith("AssertionError")]
+    return finding.seen
+
+
 def broken(scheme: Scheme) -> Finding:
     (finding,) = [one for one in check(scheme) if not one.kept]
     return finding
@@ -62,7 +68,7 @@ def _set(name: str, value: Any) -> Callable[[Plain, Cnp, float], None]:
     [
         (_set("rate_bps", 0.0), "rate_bps is 0.0 after event "),
         (_set("rate_bps", float("nan")), "rate_bps is nan after event "),
-        (_set("rate_bps", 1e12), "on_cnp(Cnp(mark=CE, rec_rate_bps=0.0)), on a line of 1 Gbit/s"),
+        (_set("rate_bps", 1e12), "on_cnp(Cnp(mark=NONE, rec_rate_bps=4294967295000000.0)), on a line of 1 Gbit/s"),
         (_set("timer_s", 0.0), "timer_s is 0.0 after event "),
         (_set("due_bytes", 0), "due_bytes is 0 after event "),
         (_set("segment_bytes", 1000), "segment_bytes changed from None to 1000"),
@@ -72,6 +78,59 @@ def _set(name: str, value: Any) -> Callable[[Plain, Cnp, float], None]:
 def test_rates_timers_and_segments(on_cnp: Callable[[Plain, Cnp, float], None], seen: str) -> None:
     findings = {one.rule: one for one in check(rp(on_cnp)) if not one.kept}
     assert seen in findings["rates are finite, above 0 and at most the line rate"].seen
+
+
+@pytest.mark.parametrize("name", ["pcn", "pcn-time"])
+def test_check_finds_rp_that_takes_its_rate_from_cnps_without_one(name: str) -> None:
+    ours = find_scheme(name)
+    bare = type("Bare", (ours.reaction_point,), {"needs_rec_rate": False})  # type: ignore[arg-type]
+    finding = broken(replace(ours, reaction_point=bare))
+    assert "rate_bps is 0.0 after event" in finding.seen
+    assert "rec_rate_bps=0.0" in finding.seen
+    assert "with needs_rec_rate = True hosts drop them" in finding.seen
+
+
+def test_check_finds_np_that_sends_no_rate_where_the_rp_needs_one() -> None:
+    needy = replace(PLAIN, reaction_point=type("Needy", (Plain,), {"needs_rec_rate": True}))
+    assert "hosts drop them" in broken(needy).seen
+
+
+@pytest.mark.parametrize("mark", list(Mark))
+@pytest.mark.parametrize("rate_bps", [0.0, 1e6, (2**32 - 1) * 1e6])
+def test_check_brings_every_mark_and_the_least_and_largest_rates(mark: Mark, rate_bps: float) -> None:
+    def on_cnp(self: Plain, cnp: Cnp, now_s: float) -> None:
+        assert cnp != Cnp(mark, rate_bps)
+
+    assert _assertion(rp(on_cnp))
+
+
+@pytest.mark.parametrize("feedback", [0, 63])
+def test_check_brings_the_least_and_largest_feedback(feedback: int) -> None:
+    def on_cnm(self: Plain, cnm: Cnm, now_s: float) -> None:
+        assert cnm.feedback != feedback
+
+    assert _assertion(replace(PLAIN, reaction_point=type("Broken", (Plain,), {"on_cnm": on_cnm})))
+
+
+@pytest.mark.parametrize("rtt_s", [0.0, 1e4])
+def test_check_brings_the_least_and_largest_round_trips(rtt_s: float) -> None:
+    def on_ack(self: Plain, ack: Ack, now_s: float) -> None:
+        assert ack.rtt_s != rtt_s
+
+    fields = {"on_ack": on_ack, "segment_bytes": 1000}
+    assert _assertion(replace(PLAIN, reaction_point=type("Broken", (Plain,), fields)))
+
+
+def test_check_finds_rate_of_packets_that_came_at_once() -> None:
+    class Hasty(Periodic):
+        last_s = -1.0
+
+        def on_window(self, window: Window) -> Cnp | None:
+            elapsed_s, self.last_s = window.last_s - self.last_s, window.last_s
+            return Cnp(Mark.CE, window.bytes * 8 / elapsed_s) if elapsed_s > 0 else None
+
+    finding = next(one for one in check(replace(PLAIN, notification_point=Hasty)) if not one.kept)
+    assert "rec_rate_bps is" in finding.seen
 
 
 @pytest.mark.parametrize(

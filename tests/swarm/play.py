@@ -136,8 +136,8 @@ def _at_the_end(network: VirtualNetwork, faults: Faults, deadlock: Deadlock | No
     explained += totals.dropped if faults.forgets else 0
     if lost > explained:
         yield f"{lost} data packets are lost, {explained} by faults"
-    if totals.bad_frames or totals.stray_frames:
-        yield f"{totals.bad_frames} bad frames, {totals.stray_frames} stray ones"
+    if totals.bad_frames or totals.stray_frames or totals.unusable_cnps:
+        yield f"{totals.bad_frames} bad frames, {totals.stray_frames} stray, {totals.unusable_cnps} CNPs without a rate"
     if not lost and any(stats.out_of_order for stats in flows):
         yield f"packets are out of order: {[stats.out_of_order for stats in flows]}"
     if deadlock is not None:

@@ -104,6 +104,19 @@ def test_what_algorithms_are_told_are_the_values_of_their_own_types() -> None:
     assert 40_000 <= told[0][2] < 40_000 + 1058  # type: ignore[operator]
 
 
+@pytest.mark.parametrize("rate_bps", [0.0, 1.0])
+@pytest.mark.parametrize("needs", [False, True])
+def test_rp_that_needs_a_rate_gets_no_cnp_without(needs: bool, rate_bps: float) -> None:
+    rp = Rp()
+    rp.needs_rec_rate = needs
+    with network_of(rp, Np(Cnp(Mark.CE, rate_bps))) as network:
+        network.run(until_s=500e-6)
+        dropped, came = network.totals().unusable_cnps, network.flows[7].stats().cnps_received
+    assert came > 5
+    assert dropped == (came if needs and rate_bps == 0 else 0)
+    assert len(rp.told) == came - dropped
+
+
 @pytest.mark.parametrize("queues", ["nodes", "one"])
 def test_the_window_of_the_last_packet_is_the_last(queues: Literal["nodes", "one"]) -> None:
     np = Np()

@@ -171,6 +171,7 @@ struct vn_flow {
     uint64_t *ackreqs; /* departure times of the last n_ackreqs packets with AckReq; NULL: no packet has it */
     uint16_t frame_bytes, last_frame_bytes;
     uint8_t priority;
+    bool needs_rec_rate; /* for each CNP */
     _Alignas(64) uint8_t data[VN_TEMPLATE_BYTES]; /* templates, see vn_flow_config */
     uint8_t last_data[VN_TEMPLATE_BYTES];
     /* Sender, at the start and for each notification. */

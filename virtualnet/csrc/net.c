@@ -439,6 +439,7 @@ int64_t vn_add_flow(struct vn_net *net, const struct vn_flow_config *config, PyO
         .ackreqs = ackreqs,
         .n_ackreqs = n_ackreqs,
         .marked_from = config->wants_marked ? 0 : VN_NEVER,
+        .needs_rec_rate = config->needs_rec_rate != 0,
         .first = VN_NEVER,
         .last = VN_NEVER,
         .complete = VN_NEVER,

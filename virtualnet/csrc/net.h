@@ -34,7 +34,7 @@ struct vn_prefetch {
 enum { VN_QPS = 1 << 24, VN_QP_PAGE = 1 << 12 };
 
 struct vn_net {
-    uint64_t now, response, digest, events_done, traversals, data_traversals, dropped, bad_frames, stray_frames;
+    uint64_t now, response, digest, events_done, traversals, data_traversals, dropped, bad_frames, stray_frames, unusable_cnps;
     uint32_t longest_frame;
     uint32_t unfinished; /* flows of known size that haven't arrived completely */
     struct vn_exchange exchange;

@@ -136,8 +136,13 @@ static void on_notification(struct vn_net *net, const struct vn_node *node, cons
         callback->method = VN_ON_ACK;
         callback->feedback = vn_seconds(net->now - *ackreq_sent_at(flow, wire_load32(frame + WIRE_PSN) & 0xffffff));
     } else {
+        uint32_t rec_rate = wire_load32(frame + WIRE_REC_RATE);
+        if (rec_rate == 0 && flow->needs_rec_rate) {
+            net->unusable_cnps++;
+            return;
+        }
         callback->method = VN_ON_CNP;
-        callback->feedback = wire_load32(frame + WIRE_REC_RATE) * 1e6;
+        callback->feedback = rec_rate * 1e6;
     }
 }
 

@@ -82,5 +82,6 @@ void vn_totals(const struct vn_net *net, struct vn_totals *out)
         .dropped = net->dropped,
         .bad_frames = net->bad_frames,
         .stray_frames = net->stray_frames,
+        .unusable_cnps = net->unusable_cnps,
     };
 }

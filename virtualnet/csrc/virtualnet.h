@@ -90,6 +90,7 @@ struct vn_flow_config {
     uint32_t src, dst; /* hosts */
     uint8_t priority;
     uint8_t wants_marked; /* the NP has on_marked */
+    uint8_t needs_rec_rate; /* the RP wants no CNP without RecRate */
     uint16_t cnp_bytes, ack_bytes;
     uint32_t frame_bytes, last_frame_bytes, payload_bytes, last_payload_bytes;
     uint32_t segment;   /* packets, of which the last has AckReq; 0: no packet has it */
@@ -195,7 +196,8 @@ struct vn_totals {
     /* In switches, by the program (which drops PFC and generated frames, too), or on their way to a port without a link or a multicast group
      * that doesn't exist. Tail drops are `refused` of vn_link_stats. */
     uint64_t dropped;
-    uint64_t bad_frames, stray_frames; /* at hosts: wrong checksum; not for this host */
+    uint64_t bad_frames, stray_frames, unusable_cnps; /* at hosts: wrong checksum; not for this host; without the RecRate that the
+                                                       * RP needs */
 };
 void vn_totals(const struct vn_net *, struct vn_totals *);
 
