@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from typing import Any
 
 from .control import CommandError
@@ -31,8 +31,11 @@ def take(arguments: dict[str, Any], name: str, kinds: tuple[type, ...]) -> Any:
     if value is None:
         return None
     right = isinstance(value, kinds) and not isinstance(value, bool)
-    if not right or (isinstance(value, float) and not math.isfinite(value)):
-        raise CommandError(f"{name} is {value!r}: it must be {_NAMES[kinds]}")
+    if right and kinds is NUMBER:
+        right = abs(value) <= sys.float_info.max
+        value = float(value) if right else value
+    if not right:
+        raise CommandError(f"{name} is {value!r:.100}: it must be {_NAMES[kinds]}")
     return value
 
 

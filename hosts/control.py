@@ -22,6 +22,7 @@ from typing import Any
 from softswitch import private
 
 _MOST_BYTES = 1 << 20
+_MOST_CLIENTS = 64
 
 
 class ControlError(Exception):
@@ -39,7 +40,8 @@ class ControlServer:
     """
 
     def __init__(self, path: Path, handle: Callable[[Mapping[str, Any]], Any]) -> None:
-        """`handle` does a request and returns its result; its ValueErrors become answers. Raises ControlError."""
+        """`handle` does a request and returns its result, for JSON; what it raises becomes an answer. Raises
+        ControlError."""
         self.path = path
         self._handle = handle
         self._clients: dict[int, tuple[socket.socket, bytearray]] = {}
@@ -73,13 +75,19 @@ class ControlServer:
         """Deal with who connects, asks or leaves."""
         for fileno, _ in self.poll.poll(0):
             if fileno == self._listener.fileno():
-                with contextlib.suppress(BlockingIOError):
-                    client, _ = self._listener.accept()
-                    client.settimeout(1.0)
-                    self._clients[client.fileno()] = (client, bytearray())
-                    self.poll.register(client, select.EPOLLIN)
+                with contextlib.suppress(OSError):  # nobody waits any more, or no descriptor is left
+                    self._accept()
             elif fileno in self._clients and not self._read(*self._clients[fileno]):
                 self._clients.pop(fileno)[0].close()  # leaves `poll` by this
+
+    def _accept(self) -> None:
+        client, _ = self._listener.accept()
+        if len(self._clients) == _MOST_CLIENTS:
+            client.close()
+            return
+        client.settimeout(1.0)
+        self._clients[client.fileno()] = (client, bytearray())
+        self.poll.register(client, select.EPOLLIN)
 
     def _read(self, client: socket.socket, data: bytearray) -> bool:
         """Whether the client stays."""
@@ -91,19 +99,23 @@ class ControlServer:
             while b"\n" in data:
                 line, _, rest = bytes(data).partition(b"\n")
                 data[:] = rest
-                client.sendall(json.dumps(self._answer(line)).encode() + b"\n")
+                client.sendall(self._answer(line).encode() + b"\n")
         except OSError:
             return False
         return len(data) <= _MOST_BYTES
 
-    def _answer(self, line: bytes) -> dict[str, Any]:
+    def _answer(self, line: bytes) -> str:
+        """As JSON. No request ends the agent."""
         try:
             request = json.loads(line)
             if not isinstance(request, dict):
                 raise CommandError("a request is a JSON object on one line")
-            return {"ok": True, "result": self._handle(request)}
+            return json.dumps({"ok": True, "result": self._handle(request)})
         except ValueError as error:
-            return {"ok": False, "error": str(error)}
+            text = str(error)
+        except Exception as error:
+            text = f"{type(error).__name__}: {error}"
+        return json.dumps({"ok": False, "error": text})
 
 
 def _remove_stale(path: Path) -> None:

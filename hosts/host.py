@@ -65,7 +65,6 @@ class Agent:
         """Raises PortError, ControlError, WireError, BuildError or OSError (log file)."""
         self.settings = settings
         mac, ip = wire.parse_mac(settings.mac), wire.parse_ip(settings.ip)
-        self._ip = ip
         self._clock = DilatedClock(settings.dilation)
         self._log = EventLog(settings.log, self._clock)
         events = Events()
@@ -86,7 +85,6 @@ class Agent:
         events.listen(FRAME, self._on_frame)
         self._trace = FlowTrace(settings.trace_s, self._sender, self._receiver, self._log, self._clock)
         self._pace = PaceMeter(self._nic)
-        self._other_frames = 0
         self._bad_frames = 0
         self._counted_since = (time.monotonic(), time.process_time())
         self._realtime = RealTime()
@@ -160,13 +158,9 @@ class Agent:
         self._log.write(event.at_s, "resume", **{"class": event.priority, "by": "frame"})
 
     def _on_frame(self, event: Event) -> None:
-        """A frame that is no data packet for this host and no PFC frame."""
-        frame = event.frame
-        if not wire.is_for(frame, self._ip):
-            self._other_frames += 1
-            return
+        """A frame for this host that claims to be a CNP, a CNM or an acknowledgement."""
         try:
-            packet = wire.decode(frame)
+            packet = wire.decode(event.frame)
         except wire.WireError:
             self._bad_frames += 1
             return
@@ -249,7 +243,7 @@ class Agent:
         self._pace = PaceMeter(self._nic)
         self._port.forget_drops()
         self._loop.reset_counters()
-        self._other_frames = self._bad_frames = 0
+        self._bad_frames = 0
         self._counted_since = (time.monotonic(), time.process_time())
 
     def _do_shutdown(self, arguments: dict[str, Any], now: float) -> None:
@@ -274,7 +268,11 @@ class Agent:
                 if state.pause or state.resume
             ),
             unknown_cnps=self._sender.unknown_cnps,
-            other_frames=self._other_frames + self._loop.state.other_frames,
+            unusable_cnps=self._sender.unusable_cnps,
+            forgotten_sent=self._sender.forgotten,
+            forgotten_received=self._receiver.forgotten,
+            control_drops=nic.control_drops,
+            other_frames=self._loop.state.other_frames,
             bad_frames=self._bad_frames + self._loop.state.bad_frames,
             socket_drops=self._port.drops(),
             send_retries=self._loop.state.send_retries,

@@ -3,6 +3,8 @@
     start   flow, dst_ip, rate_bps                            a flow starts
     rate    flow, rate_bps, and the RP's variables (PCN: w)   its rate changed
     end     flow, packets                                     its last frame left
+    failed  flow, error                                       its RP raised that: it ends
+    failed  flow, src_ip, error                               its NP raised that: it gets no CNPs any more
     np      flow, src_ip, packets, marked, marked_ue, bytes, ce, ue, rec_rate_bps
             the NP sent a CNP for a window with so many packets marked CE and UE; the CNP's mark: ce, ue, or neither
     last    flow, src_ip, packets                             the packet marked as a flow's last arrived
@@ -23,24 +25,28 @@ import json
 import os
 from collections.abc import Sequence
 from contextlib import suppress
-from errno import EIO
+from errno import EFBIG, EIO
 from pathlib import Path
 from typing import IO, Any
 
 from .clock import DilatedClock
 
 _FLUSH_BYTES = 1 << 16
+MOST_BYTES = 1 << 30
+"""Frames make lines as fast as a peer sends them: a log that has so many bytes takes no more."""
 
 
 class EventLog:
     """Appends whole lines to a file, in large writes. Without a path it drops what it gets.
 
-    The disk may be full, and a host that sends must not end for it: lines that the file can't take are lost, and
-    counted (`lost`); `errno` says why. Once there is room again, an event says how many they were.
+    The disk may be full, and a host that sends must not end for it: lines that the file can't take, or that are beyond
+    its `most_bytes`, are lost, and counted (`lost`); `errno` says why. Once there is room again, an event says how many
+    they were.
     """
 
-    def __init__(self, path: Path | None, clock: DilatedClock) -> None:
+    def __init__(self, path: Path | None, clock: DilatedClock, most_bytes: int = MOST_BYTES) -> None:
         self._clock = clock
+        self._room = most_bytes
         self._lines: list[bytes] = []
         self._size = 0
         self._file: IO[bytes] | None = path.open("ab", buffering=0) if path else None
@@ -91,6 +97,9 @@ class EventLog:
         assert self._file is not None
         data, written = b"".join(lines), 0
         try:
+            if len(data) > self._room:
+                self._room = 0
+                raise OSError(EFBIG, os.strerror(EFBIG))
             while written < len(data):
                 written += self._file.write(data[written:])
         except OSError as error:
@@ -99,4 +108,5 @@ class EventLog:
             if half:
                 with suppress(OSError):
                     os.truncate(self._file.fileno(), os.fstat(self._file.fileno()).st_size - half)
+        self._room -= written
         return data.count(b"\n", 0, written)

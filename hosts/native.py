@@ -111,8 +111,12 @@ class NicState(ctypes.Structure):
 
     allowed_bits: float
     started_bits: int
+    control_drops: int
     pauses: Any
-    _fields_ = (("allowed_bits", c_double), ("started_bits", c_int64), ("pauses", PauseState * CLASSES))
+    _fields_ = (
+        *(("allowed_bits", c_double), ("started_bits", c_int64), ("control_drops", c_uint64)),
+        ("pauses", PauseState * CLASSES),
+    )
 
 
 class NativeNicFlow(ctypes.Structure):
@@ -180,6 +184,7 @@ class NativeReceivedFlow(ctypes.Structure):
     reordered: int
     advanced: int
     window_end_s: float
+    place: int
     window_start: CountedWindow
     _fields_ = (
         *((name, c_uint32) for name in ("src", "flow", "expected")),
@@ -190,6 +195,7 @@ class NativeReceivedFlow(ctypes.Structure):
         ("gaps", c_int64),
         *((name, c_uint64) for name in ("duplicates", "reordered", "advanced")),
         ("window_end_s", c_double),
+        ("place", c_uint32),
         ("window_start", CountedWindow),
         ("missing", c_uint64 * (PSN_MEMORY // 64)),
     )
@@ -253,6 +259,7 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "received_free": (None, [c_void_p]),
     "received_state": (POINTER(ReceivedState), [c_void_p]),
     "received_add": (ctypes.c_int, [c_void_p, POINTER(NativeReceivedFlow)]),
+    "received_remove": (None, [c_void_p, POINTER(NativeReceivedFlow)]),
     "received_clear": (None, [c_void_p]),
     "received_timers": (None, [c_void_p, c_double]),
     "loop_new": (c_void_p, [POINTER(LoopSettings), c_void_p, c_void_p, POINTER(_EventList)]),

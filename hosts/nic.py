@@ -102,6 +102,11 @@ class Nic:
         return float(self._state.allowed_bits)
 
     @property
+    def control_drops(self) -> int:
+        """Control frames that found too many waiting."""
+        return int(self._state.control_drops)
+
+    @property
     def started_bits(self) -> int:
         return int(self._state.started_bits)
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import ctypes
 import math
 import weakref
+from collections import OrderedDict
 from collections.abc import Callable
 
 from . import stats, wire
 from .algorithms import Cnp, Configured, Mark, NotificationPoint, Window, window_phase
+from .algorithms.scheme import told
 from .clock import DilatedClock
 from .log import EventLog
 from .native import ACK_REQUEST, LAST, MARKED, UNKNOWN, WINDOW, Event, Events, NativeReceivedFlow, checked, library
@@ -26,17 +28,25 @@ class ReceivedFlow(NativeReceivedFlow):
         self.complete_s = _NOT_COMPLETE
         self.np = np
         self.cnps = 0
+        self.error: str | None = None
+        self.looked = 1  # packets when the receiver looked for a flow to forget
         self.window_end_s = -math.inf
         self.wants_marked = type(np).on_marked is not NotificationPoint.on_marked
         if np.period_s is not None:
             self.period_s = np.period_s
             self.grid_s = now_s - window_phase(np, seed, self.src, self.flow) * np.period_s
 
+    @property
+    def silent(self) -> bool:
+        """No packet has come since the receiver looked, or none after the last one."""
+        return bool(self.packets == self.looked or self.last_s == self.complete_s)
+
 
 class Receiver:
     """Flows by source and number. `send(frame, now)` takes what goes back; `timer_s` is when `on_timer` must be called.
 
-    Listens to what csrc/received.h tells.
+    Listens to what csrc/received.h tells. Packets make flows, whoever sends them: beyond `stats.MOST_FLOWS` one that is
+    silent is `forgotten`. What an NP raises ends that NP: its flow is counted, and gets no CNPs.
     """
 
     def __init__(
@@ -58,7 +68,9 @@ class Receiver:
             raise MemoryError
         weakref.finalize(self, self._library.received_free, self.handle)
         self._state = self._library.received_state(self.handle)[0]
-        self._flows: dict[int, ReceivedFlow] = {}
+        self.forgotten = 0
+        # By address, in the order in which they are looked at when one must be forgotten
+        self._flows: OrderedDict[int, ReceivedFlow] = OrderedDict()
         events.listen(UNKNOWN, self._learn)
         events.listen(WINDOW, self._on_window)
         events.listen(MARKED, self._on_marked)
@@ -78,6 +90,7 @@ class Receiver:
         """Forget all flows: their next packet is their first."""
         self._library.received_clear(self.handle)
         self._flows.clear()
+        self.forgotten = 0
 
     def progress(self) -> dict[int, tuple[int, int, int, int]]:
         """What has come so far, by flow: payload in bytes, packets, and how many of them marked CE and UE."""
@@ -102,15 +115,33 @@ class Receiver:
                 first_s=since(flow.first_s),
                 last_s=since(flow.last_s),
                 complete_s=None if flow.complete_s == _NOT_COMPLETE else since(flow.complete_s),
+                error=flow.error,
             )
             for flow in sorted(self._flows.values(), key=lambda flow: (flow.src, flow.flow))
         )
 
     def _learn(self, event: Event) -> None:
         """A packet of a new flow waits to be taken."""
-        flow = ReceivedFlow(event.frame, self._configured.new_np(), self._seed, event.at_s)
+        if len(self._flows) == stats.MOST_FLOWS:
+            self._forget()
+        try:
+            flow = ReceivedFlow(event.frame, self._configured.new_np(), self._seed, event.at_s)
+        except Exception as error:
+            flow = ReceivedFlow(event.frame, NotificationPoint(), self._seed, event.at_s)
+            self._failed(flow, error, event.at_s)
         checked(self._library.received_add(self.handle, flow))
         self._flows[ctypes.addressof(flow)] = flow
+
+    def _forget(self) -> None:
+        """The first flow in turn that is silent: each has until the next turn to be heard."""
+        while True:
+            address, flow = self._flows.popitem(last=False)
+            if flow.silent:
+                break
+            flow.looked = flow.packets
+            self._flows[address] = flow
+        self._library.received_remove(self.handle, flow)
+        self.forgotten += 1
 
     def _on_window(self, event: Event) -> None:
         flow = self._flows.get(event.flow)
@@ -120,7 +151,13 @@ class Receiver:
         window = Window(
             counted.packets, counted.marked_ce, counted.marked_ue, counted.bytes, counted.first_s, counted.last_s
         )
-        cnp = flow.np.on_window(window)
+        try:
+            cnp = flow.np.on_window(window)
+            if cnp is not None:
+                self._notify(flow, cnp, event.at_s)
+        except Exception as error:
+            self._failed(flow, error, event.at_s)
+            return
         if cnp is None:
             return
         self._log.write(
@@ -134,17 +171,25 @@ class Receiver:
             bytes=window.bytes,
             ce=int(cnp.mark is Mark.CE),
             ue=int(cnp.mark is Mark.UE),
-            rec_rate_bps=cnp.rec_rate_bps,
+            rec_rate_bps=float(cnp.rec_rate_bps),
         )
-        self._notify(flow, cnp, event.at_s)
 
     def _on_marked(self, event: Event) -> None:
         flow = self._flows.get(event.flow)
         if flow is None:
             return
-        cnp = flow.np.on_marked(event.at_s)
-        if cnp is not None:
-            self._notify(flow, cnp, event.at_s)
+        try:
+            cnp = flow.np.on_marked(event.at_s)
+            if cnp is not None:
+                self._notify(flow, cnp, event.at_s)
+        except Exception as error:
+            self._failed(flow, error, event.at_s)
+
+    def _failed(self, flow: ReceivedFlow, error: Exception, now_s: float) -> None:
+        flow.np, flow.wants_marked, flow.period_s = NotificationPoint(), False, 0.0
+        flow.error = f"its NP raised {told(error)}"
+        src_ip = wire.format_ip(flow.src_ip)
+        self._log.write(now_s, "failed", flow=flow.flow, src_ip=src_ip, error=flow.error)
 
     def _on_last(self, event: Event) -> None:
         flow = self._flows.get(event.flow)
@@ -161,7 +206,9 @@ class Receiver:
             self._send(wire.encode_ack(packet), event.at_s)
 
     def _notify(self, flow: ReceivedFlow, cnp: Cnp, now_s: float) -> None:
-        flow.cnps += 1
+        """Raises WireError or TypeError for what is no CNP."""
+        if not isinstance(cnp, Cnp) or not isinstance(cnp.mark, Mark):
+            raise TypeError(f"{cnp!r}: an NP's answer is a Cnp with one of Mark, or None")
         packet = wire.CnpPacket(
             self._mac,
             flow.reply_mac,
@@ -171,4 +218,6 @@ class Receiver:
             cnp.mark,
             wire.rec_rate_mbps(cnp.rec_rate_bps),
         )
-        self._send(wire.encode_cnp(packet), now_s)
+        frame = wire.encode_cnp(packet)
+        flow.cnps += 1
+        self._send(frame, now_s)

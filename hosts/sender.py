@@ -6,16 +6,23 @@ import ctypes
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 from . import stats, wire
-from .algorithms import Ack, Cnm, Cnp, Configured, Mark, ReactionPoint
-from .algorithms.base import check_rate
+from .algorithms import Ack, Cnm, Cnp, Configured, Mark, ReactionPoint, SchemeError
+from .algorithms.base import check_rate, check_timer
+from .algorithms.scheme import told
 from .clock import DilatedClock
 from .log import EventLog
 from .native import SEGMENT, SENT, Event
 from .nic import INFINITY, NEVER, Nic, NicFlow
 
 _PSN_MASK = 0xFFFFFF
+_BYTES_BOUND = 1 << 60
+_MOST_ASKED = 4096
+"""Acknowledgements that a flow waits for: a receiver that sends none costs no more memory."""
+_MOST_NUMBERS = 16 * stats.MOST_FLOWS
+"""Flow numbers whose next PSN is kept."""
 
 
 class FlowError(ValueError):
@@ -42,10 +49,10 @@ class FlowRequest:
             value = getattr(self, name)
             if not least <= value <= most:
                 raise FlowError(f"{name} is {value}: it must be from {least} to {most}")
-        for name in ("size_bytes", "duration_s", "rate_bps"):
+        for name, bound in (("size_bytes", _BYTES_BOUND), ("duration_s", math.inf), ("rate_bps", math.inf)):
             value = getattr(self, name)
-            if value is not None and not (value > 0 and math.isfinite(value)):
-                raise FlowError(f"{name} is {value}: it must be above 0, or null for no limit")
+            if value is not None and not 0 < value < bound:
+                raise FlowError(f"{name} is {value}: it must be above 0 and below {bound:g}, or null for no limit")
 
 
 class SentFlow(NicFlow):
@@ -53,7 +60,11 @@ class SentFlow(NicFlow):
 
     def __init__(self, request: FlowRequest, packet: wire.DataPacket, configured: Configured, line_bps: float) -> None:
         self.request = request
+        self.dst_ip = packet.dst_ip
         self.rp = configured.new_rp(line_bps)
+        self.rp_rate_bps = line_bps
+        self.rp_state: dict[str, float] = {}
+        self.error: str | None = None
         frame = last_frame = wire.encode_data(packet)
         packets = None
         if request.size_bytes is not None:
@@ -82,6 +93,8 @@ class SentFlow(NicFlow):
     @property
     def state(self) -> str:
         """As in `stats.SentFlow`."""
+        if self.error is not None:
+            return "failed"
         if self.stopped:
             return "stopped"
         if self.end_at_s is not None:
@@ -94,9 +107,15 @@ class SentFlow(NicFlow):
         limit = self.request.rate_bps
         return self.rp.rate_bps if limit is None else min(limit, self.rp.rate_bps)
 
-    def wait_for_bytes(self) -> None:
-        """The NIC tells when the flow has sent what its RP waits for."""
-        self.due_bytes = NEVER if self.rp.due_bytes is None else self.rp.due_bytes
+    def read_rp(self) -> None:
+        """What the RP wants from now on. The NIC reports when the flow has sent what it waits for. Raises what an RP
+        can raise."""
+        rp = self.rp
+        check_rate(rp.rate_bps)
+        check_timer(rp.timer_s)
+        self.rp_rate_bps = float(rp.rate_bps)
+        self.due_bytes = NEVER if rp.due_bytes is None else rp.due_bytes
+        self.rp_state = {name: float(value) for name, value in rp.state().items()}
 
     def sent_bytes(self) -> tuple[int, int]:
         """Bytes of the frames and of the payload."""
@@ -110,14 +129,17 @@ class SentFlow(NicFlow):
 
 
 class Sender:
-    """Flows by number. `timer_s` is when `on_timer` must be called."""
+    """Flows by number. `timer_s` is when `on_timer` must be called.
+
+    What an RP raises ends its flow, which has `failed`; the others go on.
+    """
 
     def __init__(
         self, mac: bytes, ip: bytes, line_rate_bps: float, configured: Configured, nic: Nic, clock: DilatedClock,
         log: EventLog,
     ) -> None:  # fmt: skip
         self.timer_s = INFINITY
-        self.unknown_cnps = 0
+        self.unknown_cnps = self.unusable_cnps = self.forgotten = 0
         self._mac = mac
         self._ip = ip
         self._line_rate_bps = line_rate_bps
@@ -125,17 +147,21 @@ class Sender:
         self._nic = nic
         self._clock = clock
         self._log = log
-        self._flows: dict[int, SentFlow] = {}
+        self._running: dict[int, SentFlow] = {}
+        self._ended: dict[int, SentFlow] = {}  # in the order in which they did
+        self._by_address: dict[int, SentFlow] = {}
         self._next_psn: dict[int, int] = {}
         nic.events.listen(SENT, self._on_sent)
         nic.events.listen(SEGMENT, self._on_segment)
 
     def start(self, request: FlowRequest, now_s: float) -> None:
-        """Raises FlowError or WireError."""
+        """Raises FlowError, SchemeError or WireError."""
         request.check()
-        running = self._flows.get(request.flow)
-        if running is not None and running.end_at_s is None:
+        running = self._running.get(request.flow)
+        if running is not None:
             raise FlowError(f"flow {request.flow} is {running.state} already: stop it first, or take another number")
+        if len(self._running) == stats.MOST_FLOWS:
+            raise FlowError(f"{stats.MOST_FLOWS} flows wait or send already, as many as a host can: stop one first")
         packet = wire.DataPacket(
             self._mac,
             wire.parse_mac(request.dst_mac),
@@ -146,18 +172,27 @@ class Sender:
             bytes(request.payload_bytes),
             dscp=request.dscp,
         )
-        flow = SentFlow(request, packet, self._configured, self._line_rate_bps)
-        flow.rp.on_start(request.start_s)
-        check_rate(flow.rp.rate_bps)
-        flow.wait_for_bytes()
-        self._flows[request.flow] = flow
+        try:
+            flow = SentFlow(request, packet, self._configured, self._line_rate_bps)
+            flow.rp.on_start(request.start_s)
+            flow.read_rp()
+        except (SchemeError, wire.WireError):
+            raise
+        except Exception as error:
+            raise FlowError(f"flow {request.flow}: its RP begins wrongly: {told(error)}") from error
+        flow.rate_bps = flow.allowed_bps
         self._nic.add(flow, now_s)
+        self._forget(self._ended.pop(request.flow, None))
+        self._running[request.flow] = self._by_address[ctypes.addressof(flow)] = flow
         self._log.write(request.start_s, "start", flow=request.flow, dst_ip=request.dst_ip, rate_bps=flow.rp.rate_bps)
         self._set_timer()
 
     def stop(self, number: int, now_s: float) -> None:
         """Raises FlowError."""
         flow = self._find(number)
+        if flow is None:
+            known = ", ".join(map(str, sorted({**self._running, **self._ended}))) or "none"
+            raise FlowError(f"there is no flow {number} here; there are: {known}")
         if flow.end_at_s is None:
             flow.stopped = True
             self._nic.remove(flow, now_s)
@@ -166,49 +201,60 @@ class Sender:
         """The NIC sends no more of this flow."""
         assert isinstance(flow, SentFlow)
         flow.end_at_s = at_s
-        self._next_psn[flow.request.flow] = (flow.first_psn + flow.started) & _PSN_MASK
-        self._log.write(at_s, "end", flow=flow.request.flow, packets=flow.started)
+        number = flow.request.flow
+        self._ended[number] = self._running.pop(number)
+        if len(self._ended) > stats.MOST_FLOWS:
+            self._forget(self._ended.pop(next(iter(self._ended))))
+            self.forgotten += 1
+        self._next_psn.pop(number, None)
+        self._next_psn[number] = (flow.first_psn + flow.started) & _PSN_MASK
+        _keep(self._next_psn, _MOST_NUMBERS)
+        self._log.write(at_s, "end", flow=number, packets=flow.started)
 
     def on_cnp(self, number: int, src_ip: bytes, cnp: Cnp, now_s: float) -> None:
         """A CNP for a flow came from its receiver."""
-        self._notified(number, src_ip, now_s, lambda rp: rp.on_cnp(cnp, now_s))
+        flow = self._notified(number, src_ip)
+        if flow is not None and flow.rp.needs_rec_rate and not cnp.rec_rate_bps:
+            self.unusable_cnps += 1
+        elif flow is not None:
+            self._react(flow, now_s, lambda rp: rp.on_cnp(cnp, now_s))
 
     def on_cnm(self, number: int, src_ip: bytes, cnm: Cnm, now_s: float) -> None:
         """A switch notified the source of a packet of a flow; `src_ip` is where the packet went."""
-        self._notified(number, src_ip, now_s, lambda rp: rp.on_cnm(cnm, now_s))
+        flow = self._notified(number, src_ip)
+        if flow is not None:
+            self._react(flow, now_s, lambda rp: rp.on_cnm(cnm, now_s))
 
     def on_ack(self, number: int, src_ip: bytes, psn: int, mark: Mark, now_s: float) -> None:
         """A packet that asked for it was acknowledged; `mark` is the worst since the one before."""
-        flow = self._flows.get(number)
-        if flow is None or wire.parse_ip(flow.request.dst_ip) != src_ip or psn not in flow.asked:
+        flow = self._find(number)
+        left_s = flow.asked.pop(psn, INFINITY) if flow is not None and flow.dst_ip == src_ip else INFINITY
+        if flow is None or left_s > now_s:
             self.unknown_cnps += 1
-            return
-        rtt_s = now_s - flow.asked.pop(psn)
-        if flow.end_at_s is None:
-            self._run_timers(flow, now_s)
-            flow.rp.sent_bytes = flow.delivered_bytes
-            flow.rp.on_ack(Ack(rtt_s, mark), now_s)
-            self._update(flow, now_s)
+        else:
+            self._react(flow, now_s, lambda rp: rp.on_ack(Ack(now_s - left_s, mark), now_s))
 
     def on_timer(self, now_s: float) -> None:
         """Run the RPs' timers that are due."""
-        for flow in self._flows.values():
-            self._run_timers(flow, now_s)
+        for flow in list(self._running.values()):
+            self._run_rp(flow, now_s)
         self._set_timer()
 
     def reset(self) -> None:
         """Forget flows that ended."""
-        self._flows = {number: flow for number, flow in self._flows.items() if flow.end_at_s is None}
-        self.unknown_cnps = 0
+        for flow in self._ended.values():
+            self._forget(flow)
+        self._ended.clear()
+        self.unknown_cnps = self.unusable_cnps = self.forgotten = 0
 
     def progress(self) -> dict[int, int]:
         """Bytes of the frames sent so far, by flow."""
-        return {number: flow.sent_bytes()[0] for number, flow in self._flows.items()}
+        return {flow.request.flow: flow.sent_bytes()[0] for flow in self._by_address.values()}
 
     def stats(self) -> tuple[stats.SentFlow, ...]:
         since = self._clock.since_epoch
         result = []
-        for number, flow in sorted(self._flows.items()):
+        for number, flow in sorted({**self._ended, **self._running}.items()):
             frame_bytes, payload_bytes = flow.sent_bytes()
             result.append(
                 stats.SentFlow(
@@ -218,71 +264,96 @@ class Sender:
                     packets=flow.started,
                     bytes=frame_bytes,
                     payload_bytes=payload_bytes,
-                    rate_bps=flow.rp.rate_bps,
+                    rate_bps=flow.rp_rate_bps,
                     limit_bps=flow.request.rate_bps,
-                    rp=flow.rp.state(),
+                    rp=flow.rp_state,
                     cnps=flow.cnps,
                     start_s=since(flow.request.start_s),
                     end_s=None if flow.end_at_s is None else since(flow.end_at_s),
+                    error=flow.error,
                 )
             )
         return tuple(result)
 
-    def _notified(self, number: int, src_ip: bytes, now_s: float, tell: Callable[[ReactionPoint], None]) -> None:
-        flow = self._flows.get(number)
-        if flow is None or wire.parse_ip(flow.request.dst_ip) != src_ip:
+    def _notified(self, number: int, src_ip: bytes) -> SentFlow | None:
+        """The flow that a CNP or CNM is for; counts it."""
+        flow = self._find(number)
+        if flow is None or flow.dst_ip != src_ip:
             self.unknown_cnps += 1
-            return
+            return None
         flow.cnps += 1
-        if flow.end_at_s is None:
-            self._run_timers(flow, now_s)
-            flow.rp.sent_bytes = flow.delivered_bytes
-            tell(flow.rp)
-            self._update(flow, now_s)
+        return flow
 
     def _on_segment(self, event: Event) -> None:
         """The last packet of a segment has left."""
-        flow = self._by_address(event.flow)
+        flow = self._by_address.get(event.flow)
         if flow is not None:
             flow.asked[(flow.first_psn + event.count) & _PSN_MASK] = event.at_s
-
-    def _by_address(self, address: int) -> SentFlow | None:
-        return next((flow for flow in self._flows.values() if ctypes.addressof(flow) == address), None)
+            _keep(flow.asked, _MOST_ASKED)
 
     def _on_sent(self, event: Event) -> None:
-        """A flow has sent the bytes that its RP waits for. One that ended meanwhile doesn't care."""
-        flow = self._by_address(event.flow)
-        if flow is not None and flow.end_at_s is None:
-            self._run_timers(flow, event.at_s)
-            flow.rp.sent_bytes = event.count
-            flow.rp.on_bytes_sent(event.at_s)
-            self._update(flow, event.at_s)
+        """A flow has sent the bytes that its RP waits for."""
+        flow = self._by_address.get(event.flow)
+        if flow is not None:
+            self._react(flow, event.at_s, lambda rp: rp.on_bytes_sent(event.at_s), event.count)
 
-    def _run_timers(self, flow: SentFlow, now_s: float) -> None:
-        """Each at the time that the RP named, however late this process is."""
-        while flow.end_at_s is None and flow.rp.timer_s is not None and flow.rp.timer_s <= now_s:
-            flow.rp.sent_bytes = flow.delivered_bytes
-            flow.rp.on_timer(flow.rp.timer_s)
-            self._update(flow, now_s)
+    def _react(
+        self, flow: SentFlow, now_s: float, react: Callable[[ReactionPoint], None], sent_bytes: int | None = None
+    ) -> None:
+        self._run_rp(flow, now_s, react, sent_bytes)
+        self._set_timer()
 
-    def _find(self, number: int) -> SentFlow:
+    def _run_rp(
+        self, flow: SentFlow, now_s: float, react: Callable[[ReactionPoint], None] | None = None,
+        sent_bytes: int | None = None,
+    ) -> None:  # fmt: skip
+        """Timers that are due, each at the time that the RP named, however late this process is; then an event. A flow
+        that has ended meanwhile doesn't care."""
+        if flow.end_at_s is not None or flow.error is not None:
+            return
+        rp = flow.rp
         try:
-            return self._flows[number]
-        except KeyError:
-            known = ", ".join(map(str, sorted(self._flows))) or "none"
-            raise FlowError(f"there is no flow {number} here; there are: {known}") from None
+            while rp.timer_s is not None and rp.timer_s <= now_s:
+                due_s = rp.timer_s
+                rp.sent_bytes = flow.delivered_bytes
+                rp.on_timer(due_s)
+                check_timer(rp.timer_s, due_s)
+                self._obey(flow, now_s)
+            if react is not None:
+                rp.sent_bytes = flow.delivered_bytes if sent_bytes is None else sent_bytes
+                react(rp)
+                self._obey(flow, now_s)
+        except Exception as error:
+            flow.error = f"its RP raised {told(error)}"
+            self._log.write(now_s, "failed", flow=flow.request.flow, error=flow.error)
+            self._nic.remove(flow, now_s)
 
-    def _update(self, flow: SentFlow, now_s: float) -> None:
-        check_rate(flow.rp.rate_bps)
+    def _obey(self, flow: SentFlow, now_s: float) -> None:
+        flow.read_rp()
         rate_bps = flow.allowed_bps
         if rate_bps != flow.rate_bps:
             self._nic.set_rate(flow, rate_bps, now_s)
-        flow.wait_for_bytes()
-        self._log.write(now_s, "rate", flow=flow.request.flow, rate_bps=flow.rp.rate_bps, **flow.rp.state())
-        self._set_timer()
+        self._log.write(now_s, "rate", flow=flow.request.flow, rate_bps=flow.rp.rate_bps, **flow.rp_state)
+
+    def _find(self, number: int) -> SentFlow | None:
+        return self._running.get(number) or self._ended.get(number)
+
+    def _forget(self, flow: SentFlow | None) -> None:
+        if flow is not None:
+            del self._by_address[ctypes.addressof(flow)]
 
     def _set_timer(self) -> None:
         self.timer_s = min(
-            (flow.rp.timer_s for flow in self._flows.values() if flow.end_at_s is None and flow.rp.timer_s is not None),
+            (
+                flow.rp.timer_s
+                for flow in self._running.values()
+                if flow.rp.timer_s is not None and flow.error is None
+            ),
             default=INFINITY,
-        )
+        )  # fmt: skip
+
+
+def _keep(latest: dict[int, Any], most: int) -> None:
+    """The newest entries alone."""
+    if len(latest) > most:
+        del latest[next(iter(latest))]

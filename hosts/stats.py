@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
+
+MOST_FLOWS = 4096
+"""So many flows an agent sends at once, so many that it sent and so many that it receives it keeps in mind."""
 
 
 @dataclass(frozen=True)
 class SentFlow:
     """A flow that this host sends. `state`: waiting (for its start), sending, done (all sent, or its time is over),
-    stopped (by a command). `limit_bps` is the application's own limit, None if none; `rate_bps` what the RP allows.
-    `rp` has the scheme's variables (PCN: w). `end_s` is when it ended, None before."""
+    stopped (by a command), failed (its RP raised `error`, else None). `limit_bps` is the application's own limit, None
+    if none; `rate_bps` what the RP allows. `rp` has the scheme's variables (PCN: w). `end_s` is when it ended, None
+    before."""
 
     flow: int
     dst_ip: str
@@ -31,13 +35,14 @@ class SentFlow:
     cnps: int
     start_s: float
     end_s: float | None
+    error: str | None
 
 
 @dataclass(frozen=True)
 class ReceivedFlow:
     """A flow that this host receives. `gaps` counts packets missing between those that came, `reordered` those that
     came late, `duplicates` those that came twice. `complete_s` is when the packet flagged as last came, whatever
-    is missing, None before."""
+    is missing, None before. `error`: its NP raised that and makes no CNPs any more, None before."""
 
     flow: int
     src_ip: str
@@ -53,6 +58,7 @@ class ReceivedFlow:
     first_s: float
     last_s: float
     complete_s: float | None
+    error: str | None
 
 
 @dataclass(frozen=True)
@@ -70,6 +76,9 @@ class Pauses:
 class AgentStats:
     """All of an agent.
 
+    `unknown_cnps` are CNPs, CNMs and acknowledgements of which no flow is the source; `unusable_cnps` lack the RecRate
+    that the scheme's RP needs. `forgotten_sent`, `forgotten_received`: flows beyond MOST_FLOWS, those that ended first,
+    or were silent. `control_drops` are CNPs and acknowledgements that found too many waiting to be sent.
     `other_frames` are not RoCEv2 to this host nor PFC; `bad_frames` are malformed, or fail the IPv4 checksum or the
     ICRC. `socket_drops` are frames that arrived but that this process was too slow to take: loss that no switch made.
     `send_retries` are frames that the kernel refused at first. `log_lost` lines had no room in the log; `log_errno`
@@ -91,6 +100,10 @@ class AgentStats:
     received: tuple[ReceivedFlow, ...]
     pauses: tuple[Pauses, ...]
     unknown_cnps: int
+    unusable_cnps: int
+    forgotten_sent: int
+    forgotten_received: int
+    control_drops: int
     other_frames: int
     bad_frames: int
     socket_drops: int
@@ -104,6 +117,30 @@ class AgentStats:
     cpu_s: float
     realtime: bool
     elapsed_real_s: float
+
+    def failed(self) -> Iterator[str]:
+        """What an RP or NP raised, flow by flow."""
+        for sent in self.sent:
+            if sent.error is not None:
+                yield f"flow {sent.flow} failed at {self.name}: {sent.error}"
+        for got in self.received:
+            if got.error is not None:
+                yield f"flow {got.flow} from {got.src_ip} gets no CNPs of {self.name} any more: {got.error}"
+
+    def refused(self) -> Iterator[str]:
+        """What this host dropped or forgot."""
+        for count, text in (
+            (self.bad_frames, "dropped {} frames that are malformed or damaged"),
+            (self.unusable_cnps, f"dropped {{}} CNPs without the rate that {self.scheme} needs"),
+            (self.socket_drops, "was too slow to take {} frames that came"),
+            (self.control_drops, "dropped {} CNPs and acknowledgements of its own: too many waited"),
+            (self.forgotten_sent, f"forgot {{}} flows that it had sent: it keeps the latest {MOST_FLOWS}"),
+            (self.forgotten_received, f"forgot {{}} flows that it had received: it keeps the latest {MOST_FLOWS}"),
+        ):
+            if count:
+                yield f"{self.name} {text.format(count)}"
+        if self.log_errno:
+            yield f"the log of {self.name} is incomplete: {os.strerror(self.log_errno)}"
 
     def as_json(self) -> dict[str, Any]:
         return dataclasses.asdict(self)

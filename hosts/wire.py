@@ -370,15 +370,6 @@ def decode(frame: Buffer) -> DataPacket | AckPacket | CnpPacket | CnmPacket | Pf
     return _decode_udp(frame, dst_mac, src_mac)
 
 
-def is_for(frame: Buffer, dst_ip: bytes) -> bool:
-    """Whether a frame claims to be RoCEv2, or a congestion notification message, for this address."""
-    if len(frame) < _BTH_OFFSET or _ETHERNET.unpack_from(frame)[2] != ETHERTYPE_IPV4:
-        return False
-    ip = frame[_IP_OFFSET:]
-    udp_port = _UDP.unpack_from(ip, _IPV4.size)[1]
-    return ip[0] == 0x45 and ip[9] == PROTOCOL_UDP and udp_port in (ROCE_PORT, CNM_PORT) and ip[16:20] == dst_ip
-
-
 def data_source(head: Buffer) -> tuple[bytes, bytes, int]:
     """Source MAC and IP, and the flow, of a data packet that begins so and has been checked."""
     (flow,) = _U32_BE.unpack_from(head, _PSN_OFFSET - 4)
@@ -386,12 +377,18 @@ def data_source(head: Buffer) -> tuple[bytes, bytes, int]:
 
 
 def decode_pfc_quanta(frame: Buffer) -> dict[int, int]:
-    """Quanta by enabled class of a frame of type 0x8808. Raises WireError."""
+    """Quanta by enabled class of a frame of type 0x8808. Raises WireError.
+
+    802.3 Annex 31D has PFC go to its group address alone, which no bridge forwards; 31B lets PAUSE, which isn't known
+    here, go to a station's own address, too.
+    """
     if len(frame) < _ETHERNET.size + _PFC_HEAD.size:
         raise WireError(f"PFC frame of {len(frame)} bytes is too short")
     opcode, enabled, *times = _PFC_HEAD.unpack_from(frame, _ETHERNET.size)
     if opcode != PFC_OPCODE:
         raise WireError(f"MAC control opcode {opcode:#06x} is not PFC's {PFC_OPCODE:#06x}")
+    if frame[:6] != PFC_DESTINATION:
+        raise WireError(f"PFC frame to {format_mac(bytes(frame[:6]))}, not to {format_mac(PFC_DESTINATION)}")
     return {priority: times[priority] for priority in range(CLASSES) if enabled >> priority & 1}
 
 

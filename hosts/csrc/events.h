@@ -18,7 +18,7 @@ enum event_kind {
     EVENT_RESUME, /* priority */
     EVENT_EXPIRY, /* priority: a PAUSE ran out without RESUME */
     EVENT_SENT, /* flow, count: `due_bytes` bytes of its frames are delivered; count: its bytes so far. Urgent */
-    EVENT_FRAME, /* count, frame: any other frame of up to EVENT_FRAME_BYTES, such as a CNP, for Python to parse. Urgent */
+    EVENT_FRAME, /* count, frame: a WIRE_NOTIFICATION of up to EVENT_FRAME_BYTES, for Python to parse. Urgent */
     EVENT_UNKNOWN, /* count, frame: the head of a data packet of a flow that Python must add first. Urgent */
     EVENT_WINDOW, /* flow, window: the NP's period has ended. Urgent */
     EVENT_MARKED, /* flow: a packet marked CE arrived, if the flow has `wants_marked`. Urgent */

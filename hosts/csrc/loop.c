@@ -15,6 +15,7 @@
 enum {
     BATCH = 32,
     BATCHES = 4, /* received at most before frames are sent */
+    EVENTS = 1024, /* that wait for Python at most, and those of one turn more: frames make them as fast as a peer sends */
     READABLE = 1,
     WAKEUP = 2,
 };
@@ -146,11 +147,13 @@ bool loop_frame(struct loop *loop, const uint8_t *frame, uint32_t length, double
         nic_advance(loop->nic, now_s);
         nic_pfc(loop->nic, content.pfc.enabled, content.pfc.quanta, now_s);
         return true;
+    case WIRE_NOTIFICATION:
+        if (length <= EVENT_FRAME_BYTES) add_frame_event(loop, EVENT_FRAME, frame, length, now_s);
+        else loop->state.bad_frames++;
+        return true;
     case WIRE_BAD: loop->state.bad_frames++; return true;
-    case WIRE_OTHER: break;
+    case WIRE_OTHER: loop->state.other_frames++; return true;
     }
-    if (length <= EVENT_FRAME_BYTES) add_frame_event(loop, EVENT_FRAME, frame, length, now_s);
-    else loop->state.other_frames++;
     return true;
 }
 
@@ -258,6 +261,6 @@ int loop_run(struct loop *loop, double until_s)
             loop->next_transmit_s = state->now_s + (refused ? loop->settings.retry_s : loop->settings.transmit_gap_s);
         }
         if (ready & WAKEUP) return 1;
-        if (loop->events->urgent > 0 || state->now_s >= until_s) return 0;
+        if (loop->events->urgent > 0 || loop->events->count >= EVENTS || state->now_s >= until_s) return 0;
     }
 }

@@ -170,6 +170,7 @@ void nic_reset_counters(struct nic *nic, double now_s)
     }
     nic->state.allowed_bits = 0;
     nic->state.started_bits = 0;
+    nic->state.control_drops = 0;
 }
 
 /* ---- flows and control frames ---- */
@@ -257,6 +258,10 @@ void nic_set_rate(struct nic *nic, struct nic_flow *flow, double rate_bps, doubl
 
 int nic_send_control(struct nic *nic, const uint8_t *frame, uint32_t length, double now_s)
 {
+    if (nic->control.count == NIC_CONTROL_FRAMES) {
+        nic->state.control_drops++;
+        return 0;
+    }
     struct nic_control *control = ring_grow(&nic->control) ? malloc(sizeof *control + length) : NULL;
     if (control == NULL) return -ENOMEM;
     control->since_ps = picoseconds(now_s);

@@ -44,10 +44,14 @@ struct nic_pause {
     bool paused;
 };
 
+/* A peer causes CNPs and acknowledgements as fast as it sends, whatever this line carries. */
+enum { NIC_CONTROL_FRAMES = 4096 };
+
 /* Read by Python. */
 struct nic_state {
     double allowed_bits; /* what the rates and PFC allowed, up to the last nic_account */
     int64_t started_bits; /* of the flows' frames that have started */
+    uint64_t control_drops; /* control frames that found NIC_CONTROL_FRAMES waiting */
     struct nic_pause pauses[WIRE_CLASSES];
 };
 
@@ -76,7 +80,7 @@ struct nic_state *nic_state(struct nic *);
 int nic_add(struct nic *, struct nic_flow *, double now_s); /* 0 or -ENOMEM */
 void nic_remove(struct nic *, struct nic_flow *, double now_s);
 void nic_set_rate(struct nic *, struct nic_flow *, double rate_bps, double now_s);
-int nic_send_control(struct nic *, const uint8_t *frame, uint32_t length, double now_s); /* 0 or -ENOMEM */
+int nic_send_control(struct nic *, const uint8_t *frame, uint32_t length, double now_s); /* 0, a drop too, or -ENOMEM */
 void nic_pfc(struct nic *, uint8_t enabled, const uint16_t *quanta, double now_s);
 
 void nic_advance(struct nic *, double now_s);

@@ -5,32 +5,42 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
-enum { FIRST_SLOTS = 64 };
+enum { FIRST_SLOTS_BITS = 6 };
 
 struct received {
     struct received_state state; /* first: Python reads it */
     struct events *events;
+    uint64_t key; /* of the hash */
     struct received_flow **slots; /* a hash table, at most half full */
-    uint32_t n_slots, n_flows;
+    struct received_flow **open;  /* those with an open window: a binary heap, the window that ends first on top */
+    uint32_t slots_bits, n_flows, n_open;
 };
+
+static uint32_t n_slots(const struct received *received) { return 1u << received->slots_bits; }
 
 struct received *received_new(struct events *events)
 {
     struct received *received = calloc(1, sizeof *received);
     if (received == NULL) return NULL;
-    received->slots = calloc(FIRST_SLOTS, sizeof *received->slots);
-    received->n_slots = FIRST_SLOTS;
+    received->slots_bits = FIRST_SLOTS_BITS;
+    received->slots = calloc(n_slots(received), sizeof *received->slots);
+    received->open = calloc(n_slots(received) / 2, sizeof *received->open);
     received->events = events;
     received->state.timer_s = INFINITY;
-    if (received->slots != NULL) return received;
-    free(received);
+    bool drawn = getrandom(&received->key, sizeof received->key, 0) == sizeof received->key;
+    received->key |= 1;
+    if (drawn && received->slots != NULL && received->open != NULL) return received;
+    received_free(received);
     return NULL;
 }
 
 void received_free(struct received *received)
 {
-    if (received != NULL) free(received->slots);
+    if (received == NULL) return;
+    free(received->slots);
+    free(received->open);
     free(received);
 }
 
@@ -38,51 +48,115 @@ struct received_state *received_state(struct received *received) { return &recei
 
 /* ---- flows ---- */
 
-/* The flow's slot, or the free slot for it. */
-static struct received_flow **slot_of(struct received_flow **slots, uint32_t n_slots, uint32_t src_ip, uint32_t flow)
+/* Multiply-shift hashing by a random key: no peer can choose flows that share a slot. */
+static uint32_t home_of(const struct received *received, uint32_t src_ip, uint32_t flow)
 {
-    uint32_t hash = (src_ip * 0x9e3779b1u ^ flow) * 0x85ebca6bu;
-    for (uint32_t i = hash >> 16;; i++) {
-        struct received_flow **slot = &slots[i & (n_slots - 1)];
+    return (uint32_t)(((uint64_t)src_ip << 24 | flow) * received->key >> (64 - received->slots_bits));
+}
+
+/* The flow's slot, or the free slot for it. */
+static struct received_flow **slot_of(const struct received *received, uint32_t src_ip, uint32_t flow)
+{
+    for (uint32_t i = home_of(received, src_ip, flow);; i++) {
+        struct received_flow **slot = &received->slots[i & (n_slots(received) - 1)];
         if (*slot == NULL || ((*slot)->src_ip == src_ip && (*slot)->flow == flow)) return slot;
     }
 }
 
+static int grow(struct received *received)
+{
+    uint32_t before = n_slots(received);
+    struct received_flow **old = received->slots, **slots = calloc(2 * before, sizeof *slots);
+    struct received_flow **open = realloc(received->open, before * sizeof *open);
+    if (open != NULL) received->open = open;
+    if (slots == NULL || open == NULL) {
+        free(slots);
+        return -ENOMEM;
+    }
+    received->slots = slots;
+    received->slots_bits++;
+    for (uint32_t i = 0; i < before; i++) {
+        if (old[i] != NULL) *slot_of(received, old[i]->src_ip, old[i]->flow) = old[i];
+    }
+    free(old);
+    return 0;
+}
+
 int received_add(struct received *received, struct received_flow *flow)
 {
-    if (2 * (received->n_flows + 1) > received->n_slots) {
-        uint32_t n_slots = 2 * received->n_slots;
-        struct received_flow **slots = calloc(n_slots, sizeof *slots);
-        if (slots == NULL) return -ENOMEM;
-        for (uint32_t i = 0; i < received->n_slots; i++) {
-            struct received_flow *old = received->slots[i];
-            if (old != NULL) *slot_of(slots, n_slots, old->src_ip, old->flow) = old;
-        }
-        free(received->slots);
-        received->slots = slots;
-        received->n_slots = n_slots;
-    }
-    *slot_of(received->slots, received->n_slots, flow->src_ip, flow->flow) = flow;
+    if (2 * (received->n_flows + 1) > n_slots(received) && grow(received) != 0) return -ENOMEM;
+    *slot_of(received, flow->src_ip, flow->flow) = flow;
     received->n_flows++;
     return 0;
 }
 
 void received_clear(struct received *received)
 {
-    memset(received->slots, 0, received->n_slots * sizeof *received->slots);
-    received->n_flows = 0;
+    memset(received->slots, 0, n_slots(received) * sizeof *received->slots);
+    received->n_flows = received->n_open = 0;
     received->state.timer_s = INFINITY;
 }
 
 /* ---- windows ---- */
 
+static void put(struct received *received, uint32_t i, struct received_flow *flow)
+{
+    received->open[i] = flow;
+    flow->place = i + 1;
+}
+
+/* Puts the flow at `i`, whose content is free, or where the end of its window belongs above or below. */
+static void sift(struct received *received, uint32_t i, struct received_flow *flow)
+{
+    struct received_flow **open = received->open;
+    for (; i > 0 && flow->window_end_s < open[(i - 1) / 2]->window_end_s; i = (i - 1) / 2) put(received, i, open[(i - 1) / 2]);
+    for (uint32_t child; (child = 2 * i + 1) < received->n_open; i = child) {
+        if (child + 1 < received->n_open && open[child + 1]->window_end_s < open[child]->window_end_s) child++;
+        if (open[child]->window_end_s >= flow->window_end_s) break;
+        put(received, i, open[child]);
+    }
+    put(received, i, flow);
+}
+
+/* -INFINITY: the flow has no open window any more. */
+static void set_window_end(struct received *received, struct received_flow *flow, double end_s)
+{
+    flow->window_end_s = end_s;
+    if (end_s > -INFINITY) {
+        if (flow->place == 0) flow->place = ++received->n_open;
+        sift(received, flow->place - 1, flow);
+    } else if (flow->place != 0) {
+        struct received_flow *last = received->open[--received->n_open];
+        if (last != flow) sift(received, flow->place - 1, last);
+        flow->place = 0;
+    }
+    received->state.timer_s = received->n_open > 0 ? received->open[0]->window_end_s : INFINITY;
+}
+
+void received_remove(struct received *received, struct received_flow *flow)
+{
+    uint32_t mask = n_slots(received) - 1, hole = (uint32_t)(slot_of(received, flow->src_ip, flow->flow) - received->slots);
+    if (received->slots[hole] != flow) return;
+    set_window_end(received, flow, -INFINITY);
+    received->n_flows--;
+    /* Flows behind it, up to a free slot, move up to where they are found: not before their home. */
+    struct received_flow *other;
+    for (uint32_t i = (hole + 1) & mask; (other = received->slots[i]) != NULL; i = (i + 1) & mask) {
+        uint32_t home = home_of(received, other->src_ip, other->flow);
+        if (((i - home) & mask) < ((i - hole) & mask)) continue;
+        received->slots[hole] = other;
+        hole = i;
+    }
+    received->slots[hole] = NULL;
+}
+
 /* Opens the window of the flow's grid that contains `now_s`. */
 static void open_window(struct received *received, struct received_flow *flow, double now_s)
 {
     double passed = floor((now_s - flow->grid_s) / flow->period_s);
-    flow->window_end_s = flow->grid_s + (passed + 1) * flow->period_s;
-    if (flow->window_end_s <= now_s) flow->window_end_s += flow->period_s;
-    if (flow->window_end_s < received->state.timer_s) received->state.timer_s = flow->window_end_s;
+    double end_s = flow->grid_s + (passed + 1) * flow->period_s;
+    if (end_s <= now_s) end_s = fmax(end_s + flow->period_s, nextafter(now_s, INFINITY));
+    set_window_end(received, flow, end_s);
 }
 
 /* Adds an EVENT_WINDOW with the window's counts. False: no packet came, and there is no event. */
@@ -111,18 +185,11 @@ static bool close_window(struct received *received, struct received_flow *flow, 
 
 void received_timers(struct received *received, double now_s)
 {
-    double timer_s = INFINITY;
-    received->state.timer_s = INFINITY;
-    for (uint32_t i = 0; i < received->n_slots; i++) {
-        struct received_flow *flow = received->slots[i];
-        if (flow == NULL || flow->window_end_s == -INFINITY) continue;
-        if (flow->window_end_s <= now_s) {
-            if (close_window(received, flow, now_s)) open_window(received, flow, now_s);
-            else flow->window_end_s = -INFINITY;
-        }
-        if (flow->window_end_s > -INFINITY && flow->window_end_s < timer_s) timer_s = flow->window_end_s;
+    while (received->state.timer_s <= now_s) {
+        struct received_flow *flow = received->open[0];
+        if (close_window(received, flow, now_s) && flow->period_s > 0) open_window(received, flow, now_s);
+        else set_window_end(received, flow, -INFINITY);
     }
-    received->state.timer_s = timer_s;
 }
 
 /* ---- packets ---- */
@@ -159,7 +226,7 @@ static void count_psn(struct received_flow *flow, uint32_t psn)
 
 bool received_packet(struct received *received, const struct wire_data *data, double now_s)
 {
-    struct received_flow *flow = *slot_of(received->slots, received->n_slots, data->src_ip, data->flow);
+    struct received_flow *flow = *slot_of(received, data->src_ip, data->flow);
     if (flow == NULL) return false;
     if (!flow->seen) {
         flow->seen = true;

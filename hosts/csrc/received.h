@@ -17,7 +17,7 @@ struct received_flow {
     bool seen;
     bool wants_marked; /* EVENT_MARKED for every packet marked CE */
     uint8_t mark;      /* the worst mark since the last acknowledgement: 0, WIRE_ECT1 (UE) or WIRE_CE */
-    double period_s;   /* of the NP's windows; 0: no windows */
+    double period_s;   /* of the NP's windows; 0: none opens */
     double grid_s;     /* the start of one of them */
     double first_s, last_s;
     double complete_s; /* when a packet flagged as last came latest, whatever is missing; below 0 before */
@@ -26,6 +26,7 @@ struct received_flow {
     uint64_t duplicates, reordered;
     uint64_t advanced;   /* `expected` minus the first PSN received */
     double window_end_s; /* -INFINITY: no window is open */
+    uint32_t place;      /* among the open windows, from 1; 0: none is open */
     struct window window_start; /* the counts at the window's start; first_s: the window's first arrival; last_s isn't used */
     uint64_t missing[PSN_MEMORY / 64]; /* a bit for each of the last PSNs before `expected`: not received */
 };
@@ -42,6 +43,7 @@ void received_free(struct received *);
 struct received_state *received_state(struct received *);
 
 int received_add(struct received *, struct received_flow *); /* 0 or -ENOMEM */
+void received_remove(struct received *, struct received_flow *);
 void received_clear(struct received *);
 
 /* Counts a packet. False: its flow must be added first. */

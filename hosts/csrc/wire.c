@@ -60,9 +60,13 @@ static bool checksum_right(const uint8_t *header)
     return sum % 0xffff == 0;
 }
 
+/* 802.3 Annex 31D: PFC goes to this group address alone, which no bridge forwards. (31B lets PAUSE go to a station's own, too.) */
+static const uint8_t pfc_destination[] = {0x01, 0x80, 0xc2, 0x00, 0x00, 0x01};
+
 static enum wire_kind read_pfc(const uint8_t *frame, uint32_t length, struct wire_pfc *pfc)
 {
     if (length < WIRE_PFC_QUANTA + 2 * WIRE_CLASSES || wire_load16(frame + WIRE_PFC_OPCODE) != WIRE_OPCODE_PFC) return WIRE_BAD;
+    if (memcmp(frame, pfc_destination, sizeof pfc_destination) != 0) return WIRE_BAD;
     pfc->enabled = frame[WIRE_PFC_ENABLED];
     for (int i = 0; i < WIRE_CLASSES; i++) pfc->quanta[i] = (uint16_t)wire_load16(frame + WIRE_PFC_QUANTA + 2 * i);
     return WIRE_PFC;
@@ -99,8 +103,9 @@ enum wire_kind wire_read(const uint8_t *frame, uint32_t length, uint32_t own_ip,
     uint32_t type = wire_load16(frame + WIRE_TYPE);
     if (type == WIRE_TYPE_MAC_CONTROL) return read_pfc(frame, length, &content->pfc);
     if (type != WIRE_TYPE_IPV4 || length < BTH + 1 || frame[IP] != 0x45 || frame[IP + 9] != PROTOCOL_UDP) return WIRE_OTHER;
-    if (wire_load16(frame + WIRE_DST_PORT) != WIRE_ROCE_PORT || wire_load32(frame + WIRE_DST_IP) != own_ip) return WIRE_OTHER;
-    if (frame[BTH] != WIRE_UC_SEND_ONLY) return WIRE_OTHER;
+    uint32_t port = wire_load16(frame + WIRE_DST_PORT);
+    if ((port != WIRE_ROCE_PORT && port != WIRE_CNM_PORT) || wire_load32(frame + WIRE_DST_IP) != own_ip) return WIRE_OTHER;
+    if (port == WIRE_CNM_PORT || frame[BTH] != WIRE_UC_SEND_ONLY) return WIRE_NOTIFICATION;
     return read_data(frame, length, &content->data);
 }
 

@@ -70,10 +70,11 @@ static inline void wire_store32(uint8_t *at, uint32_t value)
 }
 
 enum wire_kind {
-    WIRE_DATA,  /* a valid data packet for this host */
+    WIRE_DATA, /* a valid data packet for this host */
     WIRE_PFC,
-    WIRE_BAD,   /* a malformed one of these, or MAC control other than PFC, as 802.3x PAUSE */
-    WIRE_OTHER, /* any other, including CNPs and acknowledgements, which Python parses */
+    WIRE_NOTIFICATION, /* for this host, but no data: claims to be a CNP, an acknowledgement or a CNM, which Python parses */
+    WIRE_BAD,          /* malformed data or PFC, or MAC control other than PFC, as 802.3x PAUSE */
+    WIRE_OTHER,        /* any other */
 };
 
 /* A data packet. Addresses and numbers are in host order; `length` is the frame's without Ethernet padding. */

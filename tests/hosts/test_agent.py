@@ -129,11 +129,54 @@ def test_broken_and_foreign_frames_are_counted(pair: Pair) -> None:
     data = wire.encode_data(DataPacket(macs[1], macs[0], ips[1], ips[0], 1, 0, bytes(100)))
     foreign = wire.encode_data(DataPacket(macs[1], macs[0], ips[1], ips[1], 1, 0, bytes(100)))
     bad = [data[:80], data[:-1] + b"x", bytes(12) + b"\x88\x08\x00\x01" + bytes(46)]
-    pair.inject(1, *bad, foreign, bytes(12) + b"\x08\x06" + bytes(46), data)
+    bad += [macs[0] + wire.encode_pfc(PfcFrame(bytes(6), {3: 9}))[6:]]  # PAUSE alone may go to a station's own address
+    unusable = wire.encode_cnp(CnpPacket(macs[1], macs[0], ips[1], ips[0], flow=7, ecn=wire.ECN_CE, rec_rate_mbps=0))
+    pair.start_flow(7)
+    pair.inject(1, *bad, foreign, bytes(12) + b"\x08\x06" + bytes(46), unusable, data)
     client = pair.clients[0]
     wait_until(lambda: bool(client.stats().received), "the good frame")
     stats = client.stats()
-    assert (stats.bad_frames, stats.other_frames, stats.received[0].packets) == (3, 2, 1)
+    assert (stats.bad_frames, stats.other_frames, stats.received[0].packets) == (4, 2, 1)
+    assert (stats.unusable_cnps, stats.unknown_cnps, stats.pauses) == (1, 0, ())
+    assert set(stats.refused()) == {
+        "a dropped 4 frames that are malformed or damaged",
+        "a dropped 1 CNPs without the rate that pcn needs",
+    }
+
+
+FRAGILE = """
+from pcn import Cnp, Mark, NotificationPoint, Parameters, ReactionPoint, Scheme
+
+
+class Rp(ReactionPoint):
+    def __init__(self, line_rate_bps, parameters):
+        self.rate_bps = line_rate_bps
+
+    def on_cnp(self, cnp, now_s):
+        1 / (cnp.rec_rate_bps - 7e6)
+
+
+FRAGILE = Scheme("fragile", "fails at CNPs with 7 Mb/s", "pcn", Parameters, Rp, lambda _: NotificationPoint())
+"""
+
+
+def test_flow_that_fails_leaves_the_agent_and_its_other_flow(bare_pair: Pair) -> None:
+    pair = bare_pair
+    (pair.folder / "fragile.py").write_text(FRAGILE)
+    pair.start_agents("--scheme", f"{pair.folder / 'fragile.py'}:FRAGILE")
+    pair.start_flow(1)
+    pair.start_flow(2)
+    macs, ips = [wire.parse_mac(mac) for mac in pair.macs], [wire.parse_ip(ip) for ip in pair.ips]
+    cnp = CnpPacket(macs[1], macs[0], ips[1], ips[0], flow=1, ecn=wire.ECN_CE, rec_rate_mbps=7)
+    pair.inject(1, wire.encode_cnp(cnp))
+    sender = pair.clients[0]
+    wait_until(lambda: sender.flows()[0].state == "failed", "the failure")
+    failed, other = sender.flows()
+    assert failed.end_s is not None
+    assert failed.error == "its RP raised ZeroDivisionError: float division by zero (fragile.py, line 10)"
+    assert [(event["flow"], event["error"]) for event in pair.events(0, "failed")] == [(1, failed.error)]
+    assert list(sender.stats().failed()) == [f"flow 1 failed at a: {failed.error}"]
+    wait_until(lambda: sender.flows()[1].packets > other.packets + 20, "the other flow")
 
 
 def test_several_flows_both_ways(pair: Pair) -> None:
@@ -195,6 +238,13 @@ def test_bad_commands_are_answered(pair: Pair) -> None:
         for line, error in (
             ("nonsense", "Expecting value"),
             ("[]", "JSON object"),
+            ("[" * 100_000, "RecursionError"),
+            (f'{{"cmd": "clock", "epoch": {"9" * 400}}}', "it must be a number"),
+            (
+                '{"cmd": "start", "flow": 1, "dst_ip": "10.9.0.2", "dst_mac": "02:00:00:00:00:0b", '
+                f'"size_bytes": {"9" * 400}}}',
+                "it must be above 0 and below",
+            ),
             ('{"cmd": "fly"}', "no command 'fly'; there are clock, list, reset, shutdown, start, stats, stop"),
             ('{"cmd": "start"}', "start needs flow"),
             ('{"cmd": "start", "flow": "x"}', "flow is 'x': it must be a whole number"),

@@ -16,7 +16,10 @@ from softswitch.codegen.compiling import compiler
 
 pytestmark = pytest.mark.long
 
-TESTS = ("test_nic.py", "test_nic_model.py", "test_receiver.py", "test_sender.py", "test_trace.py", "test_loop.py")
+TESTS = (
+    *("test_nic.py", "test_nic_model.py", "test_receiver.py", "test_sender.py", "test_trace.py", "test_loop.py"),
+    *("test_isolation.py", "test_bounds.py"),
+)
 
 
 @pytest.mark.parametrize("source", sorted(path.name for path in CSRC.glob("*.c")))

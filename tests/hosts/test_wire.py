@@ -143,8 +143,6 @@ def test_a_message_is_what_scapy_builds(packet: CnmPacket) -> None:
 def test_a_message_survives_the_wire(packet: CnmPacket) -> None:
     frame = wire.encode_cnm(packet)
     assert wire.decode(frame) == packet
-    assert wire.is_for(frame, packet.dst_ip)
-    assert not wire.is_for(frame, bytes(byte ^ 1 for byte in packet.dst_ip))
 
 
 @pytest.mark.parametrize("change", [lambda frame: frame[:-1], lambda frame: frame + b"\0"])
