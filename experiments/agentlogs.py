@@ -4,7 +4,7 @@ its receiver reported."""
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -36,12 +36,12 @@ class _Reader:
     def add(self, event: Mapping[str, Any]) -> None:
         kind, time_s = event["ev"], event["t"]
         if kind == "flows":
-            for name, size in event["sent"].items():
+            for name, size in self._known(event["sent"]):
                 self._total(int(name), "sent_bytes", event["since"], time_s, size)
-            for name, counts in event["received"].items():
+            for name, counts in self._known(event["received"]):
                 for metric, count in zip(_RECEIVED, counts, strict=True):
                     self._total(int(name), metric, event["since"], time_s, count)
-        elif "flow" in event and not self._flows[event["flow"]].group:
+        elif event.get("flow") in self._flows and not self._flows[event["flow"]].group:
             self._single(kind, time_s, flow_entity(event["flow"]), event)
 
     def finish(self) -> None:
@@ -55,6 +55,10 @@ class _Reader:
             total = np.sum([np.interp(times, *column) for column in columns], axis=0)
             for time_s, value in zip(times, total, strict=True):
                 self._series.add(float(time_s), entity, metric, float(value))
+
+    def _known(self, totals: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+        """Of flows of the plan: whoever sends a host packets makes more."""
+        return ((name, counts) for name, counts in totals.items() if int(name) in self._flows)
 
     def _single(self, kind: str, time_s: float, entity: str, event: Mapping[str, Any]) -> None:
         add = self._series.add

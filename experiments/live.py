@@ -21,7 +21,7 @@ from experiments.sampler import MARKS, Clock, Sampler
 from experiments.series import Series
 from experiments.versions import versions
 from hosts.client import AgentClient, AgentError
-from hosts.stats import AgentStats, ReceivedFlow, SentFlow
+from hosts.stats import MOST_FLOWS, AgentStats, ReceivedFlow, SentFlow
 from hosts.wire import data_dscp
 from lab import control_frames
 from lab import record as records
@@ -68,6 +68,7 @@ def run_live(plan: Plan, target: str, k: float, logs: Path, progress: RunProgres
         host_logs = [host.log for host in lab.network.hosts.values()]
         lost = control_frames.lost(lab)
         notes = [*_notes(lab.network.features), *(f"Lost on the way: {one}." for one in lost)]
+        notes += [f"{line}." for one in stats.values() for line in one.refused()]
     series = run.sampler.series
     read_logs(host_logs, plan.topology.flows, series)
     run.check_switches()
@@ -184,12 +185,14 @@ class _Run:
                 raise TooFastError(self.clock.k, who)
 
     def read_agents(self) -> dict[str, AgentStats]:
-        """Reads all statistics. Raises TooFastError when an agent fell behind, OSError when its log has no room."""
+        """Reads all statistics. Raises TooFastError when an agent fell behind, OSError when its log has no room,
+        ExperimentError when a flow failed or was forgotten."""
         stats: dict[str, AgentStats] = {}
         for name, agent in self._agents.items():
             one = stats[name] = agent.stats()
             if one.log_errno:
                 raise OSError(one.log_errno, os.strerror(one.log_errno), str(self._logs[name]))
+            check_flows(one)
             if how := how_it_fell_behind(name, one, self._plan, self.clock.k):
                 raise TooFastError(self.clock.k, how)
             if one.socket_drops:
@@ -199,6 +202,14 @@ class _Run:
 
     def _wait(self, nominal_s: float) -> None:
         time.sleep(max(0.0, self.clock.real(nominal_s) - time.monotonic()))
+
+
+def check_flows(agent: AgentStats) -> None:
+    """Raises ExperimentError when a flow failed, or was forgotten before it was counted."""
+    if failed := next(agent.failed(), None):
+        raise ExperimentError(failed)
+    if agent.forgotten_sent or agent.forgotten_received:
+        raise ExperimentError(f"{agent.name} has more flows than the {MOST_FLOWS} that a host keeps: take fewer")
 
 
 @contextmanager

@@ -139,16 +139,11 @@ class AgentStats:
         ):
             if count:
                 yield f"{self.name} {text.format(count)}"
-        if self.log_errno:
-            yield f"the log of {self.name} is incomplete: {os.strerror(self.log_errno)}"
+        if self.log_lost:
+            yield f"{self.name}'s log lacks {self.log_lost} lines: {os.strerror(self.log_errno)}"
 
     def as_json(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
-
-    @property
-    def log_loss(self) -> str:
-        """What is missing in the log and why, in words; empty while it is whole."""
-        return f"{self.name}'s log lacks {self.log_lost} lines: {os.strerror(self.log_errno)}" if self.log_lost else ""
 
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> AgentStats:

@@ -28,7 +28,8 @@ class Flow:
     """A flow as both ends see it. Nominal units; goodput is of payload, at the receiver, from first to last arrival.
 
     `missing`: of a flow that has ended, all packets that were sent and haven't come; of one that sends, those that are
-    missing between others that came. `cnps` came to the sender, of `cnps_sent`.
+    missing between others that came. `cnps` came to the sender, of `cnps_sent`. `error`: what its RP raised, which ends
+    it, or its NP, which then sends no CNPs; else None.
     """
 
     id: int
@@ -48,6 +49,7 @@ class Flow:
     missing: int
     goodput_bps: float | None
     fct_s: float | None
+    error: str | None
 
     @property
     def marked_fraction(self) -> float | None:
@@ -132,6 +134,11 @@ def flows(topology: Topology, stats: Mapping[str, AgentStats]) -> list[Flow]:
     return sorted(found, key=lambda flow: flow.id)
 
 
+def remarks(stats: Mapping[str, AgentStats]) -> list[str]:
+    """What beside its flows concerns a host: what failed, was dropped, or forgotten."""
+    return [line for one in stats.values() for line in (*one.failed(), *one.refused())]
+
+
 def _flow(sent: SentFlow, src: str, dst: str, got: ReceivedFlow | None) -> Flow:
     lasted = got.last_s - got.first_s if got else 0.0
     unlike = got.packets - got.duplicates if got else 0
@@ -154,4 +161,5 @@ def _flow(sent: SentFlow, src: str, dst: str, got: ReceivedFlow | None) -> Flow:
         missing=sent.packets - unlike if ended else got.gaps if got else 0,
         goodput_bps=got.payload_bytes * 8 / lasted if got and lasted > 0 else None,
         fct_s=got.complete_s - sent.start_s if got and got.complete_s is not None else None,
+        error=sent.error or (got.error if got else None),
     )

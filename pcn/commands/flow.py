@@ -124,7 +124,7 @@ def list_flows(network: str | None, as_json: bool) -> None:
     from lab.attach import attach
 
     with attach(network) as lab:
-        found = _flows(lab)
+        found, below = _flows(lab)
     if as_json:
         print_json([{key: value for key, value in asdict(flow).items() if key in _LISTED} for flow in found])
         return
@@ -143,9 +143,11 @@ def list_flows(network: str | None, as_json: bool) -> None:
             for one in found
         ],
     )
+    for line in below:
+        click.echo(line)
 
 
-_LISTED = ("id", "src", "dst", "state", "rate_bps", "sent_packets")
+_LISTED = ("id", "src", "dst", "state", "rate_bps", "sent_packets", "error")
 
 
 @flow.command()
@@ -155,23 +157,22 @@ def stats(network: str | None, as_json: bool) -> None:
     """What each flow sent, what arrived of it, how much was marked, and how quick it was.
 
     Missing: once a flow has ended, everything that was sent and hasn't come; before, gaps. Lines below the table name
-    PAUSE, RESUME and CNP frames that were lost, programs that have ended, and lines that logs had no room for.
+    PAUSE, RESUME and CNP frames that were lost, flows that failed, what hosts dropped, programs that have ended, and
+    lines that logs had no room for.
 
     \b
     Examples:
       pcn flow stats
       pcn flow stats --json
     """
-    from lab import control_frames, flows
+    from lab import control_frames
     from lab.attach import attach
 
     with attach(network) as lab:
-        answers = flows.ask(lab.agents)
-        found = flows.flows(lab.topology, answers)
+        found, remarks = _flows(lab)
         lost = [str(one) for one in control_frames.lost(lab)]
         ended = [node for node in lab.record.nodes.values() if node.process and not node.process.alive()]
-    below = [f"the program of {node.name} has ended; its log: {node.log}" for node in ended] + lost
-    below += [said.log_loss for said in answers.values() if said.log_loss]
+    below = [f"the program of {node.name} has ended; its log: {node.log}" for node in ended] + remarks + lost
     if as_json:
         print_json(
             [
@@ -209,10 +210,12 @@ def stats(network: str | None, as_json: bool) -> None:
         click.echo(line)
 
 
-def _flows(lab: Attached) -> list[Flow]:
+def _flows(lab: Attached) -> tuple[list[Flow], list[str]]:
+    """The flows, and what else concerns hosts."""
     from lab import flows
 
-    return flows.flows(lab.topology, flows.ask(lab.agents))
+    stats = flows.ask(lab.agents)
+    return flows.flows(lab.topology, stats), flows.remarks(stats)
 
 
 def _rate(rate_bps: float | None) -> str:

@@ -58,7 +58,7 @@ def host(
       pcn host --iface eth2 --to 10.0.0.2 --rate 500M --for 2s
     """
     from controller.units import time_text
-    from lab.nic_host import NEXT_HOP, NicHost, SchemeError, find_nic, settings
+    from lab.nic_host import NEXT_HOP, NicError, NicHost, SchemeError, find_nic, settings
 
     if not receivers and (rate or size or via):
         raise click.UsageError("--rate, --size and --via are of flows: say where one goes, with --to ADDRESS")
@@ -99,6 +99,8 @@ def host(
         print_json(stats.as_json())
     else:
         _show(stats, rate)
+    if failed := list(stats.failed()):
+        raise NicError("; ".join(failed))
 
 
 def _wait(running: NicHost, duration: float | None, until_sent: bool) -> None:
@@ -145,10 +147,8 @@ def _show(stats: AgentStats, most_bps: float | None) -> None:
         click.echo("nothing was sent or received")
     if not stats.kept_pace:
         click.echo(f"this machine was too slow: in some second only {stats.worst_pace:.0%} of the rates were sent")
-    if stats.socket_drops:
-        click.echo(f"this machine was too slow: {stats.socket_drops} frames came and weren't taken")
-    if stats.log_loss:
-        click.echo(stats.log_loss)
+    for line in stats.refused():
+        click.echo(line)
 
 
 def _mb(count: float) -> str:

@@ -55,6 +55,16 @@ def test_what_came_in_is_counted_in_bytes_packets_and_marks(tmp_path: Path) -> N
         assert series.get("flow 1", metric)[1].tolist() == [0, total]
 
 
+def test_flows_that_somebody_invents_are_left_out(tmp_path: Path) -> None:
+    invented = [
+        {"t": 0.5, "ev": "np", "flow": 9, "src_ip": "10.6.6.6"},
+        moved(0.0, 1.0, {"1": 7}, **{"9": [1, 1, 0, 0]}),
+    ]
+    series = read(tmp_path, [FlowSpec(1, "h0", "r0")], invented)
+    assert series.get("flow 1", "sent_bytes")[1].tolist() == [0, 7]
+    assert series.entities("received_bytes") == []
+
+
 def test_flows_of_a_group_are_summed_over_all_logs(tmp_path: Path) -> None:
     flows = [FlowSpec(number, f"h{number}", "r1", group="bursts") for number in (2, 3)]
     series = read(

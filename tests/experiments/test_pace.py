@@ -4,31 +4,25 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from experiments import calibrate
 from experiments.errors import ExperimentError
-from experiments.live import agent_errors
+from experiments.live import agent_errors, check_flows
 from experiments.pace import TooFastError, how_it_fell_behind
 from experiments.papers import SCENARIOS
 from hosts.client import AgentError
-from hosts.stats import AgentStats
+from hosts.stats import AgentStats, SentFlow
 
 PLAN = SCENARIOS["victim"].plan("pfc", 1, {"before": 1e-3, "duration": 9e-3})
 K = 1000.0
 PUNCTUAL = AgentStats(
     **{"name": "h0", "scheme": "pfc", "parameters": {}, "dilation": K, "line_rate_bps": 40e9, "now_s": 0.0},
     **{"sent": (), "received": (), "pauses": (), "unknown_cnps": 0, "other_frames": 0, "bad_frames": 0},
-    **{
-        "socket_drops": 0,
-        "send_retries": 0,
-        "log_errno": 0,
-        "log_lost": 0,
-        "kept_pace": True,
-        "worst_pace": 1.0,
-        "lag_real_s": 0.0,
-    },
+    **{"unusable_cnps": 0, "forgotten_sent": 0, "forgotten_received": 0, "control_drops": 0, "socket_drops": 0},
+    **{"send_retries": 0, "log_errno": 0, "log_lost": 0, "kept_pace": True, "worst_pace": 1.0, "lag_real_s": 0.0},
     **{"late_real_s": 0.0, "cpu_s": 1.0, "realtime": True, "elapsed_real_s": 9.0},
 )  # type: ignore[arg-type]
 
@@ -79,6 +73,34 @@ def test_every_plan_says_what_live_time_must_bear(name: str) -> None:
     assert 0 < live.least_k < live.most_k
     assert 0 < live.stall_s < 1e-3
     assert live.load_bps > 0
+
+
+SENT = SentFlow(7, "10.0.0.2", "failed", 1, 1000, 900, 1e9, None, {}, 1, 0.0, 0.5, "its RP raised ValueError: own")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"sent": (SENT,)}, "flow 7 failed at h0: its RP raised ValueError: own"),
+        ({"forgotten_sent": 1}, "h0 has more flows than the 4096 that a host keeps: take fewer"),
+        ({"forgotten_received": 1}, "h0 has more flows than the 4096 that a host keeps: take fewer"),
+    ],
+)
+def test_run_ends_where_a_flow_failed_or_was_forgotten(changes: dict[str, Any], message: str) -> None:
+    check_flows(PUNCTUAL)
+    with pytest.raises(ExperimentError, match=f"^{message}$"):
+        check_flows(dataclasses.replace(PUNCTUAL, **changes))
+
+
+def test_host_says_what_it_dropped_and_forgot() -> None:
+    names = ("bad_frames", "unusable_cnps", "socket_drops", "control_drops", "forgotten_sent", "forgotten_received")
+    assert list(PUNCTUAL.refused()) == []
+    for number, name in enumerate(names, 1):
+        (line,) = dataclasses.replace(PUNCTUAL, **{name: number}).refused()  # type: ignore[arg-type]
+        assert line.startswith("h0 ")
+        assert f" {number} " in line
+    (line,) = dataclasses.replace(PUNCTUAL, log_errno=27).refused()
+    assert line == "the log of h0 is incomplete: File too large"
 
 
 def test_what_ended_an_agent_is_told_by_host(tmp_path: Path) -> None:

@@ -170,6 +170,25 @@ def test_a_flow_of_a_size_arrives_whole(cable: Cable) -> None:
 
 
 @pytest.mark.root
+def test_host_whose_flow_fails_ends_with_its_error(cable: Cable, tmp_path: Path) -> None:
+    scheme = tmp_path / "fragile.py"
+    scheme.write_text(
+        "from pcn import Parameters, ReactionPoint, Scheme\n"
+        "class Rp(ReactionPoint):\n"
+        "    timer_s = 0.0\n"
+        "    def __init__(self, line_rate_bps, parameters):\n"
+        "        self.rate_bps = line_rate_bps\n"
+        "    def on_timer(self, now_s):\n"
+        "        raise LookupError('own')\n"
+        "FRAGILE = Scheme('fragile', 'fails at once', 'pcn', Parameters, Rp)\n"
+    )
+    code, out, err = cable.run(0, "--to", IPS[1], "--size", "1GB", "--scheme", f"{scheme}:FRAGILE")
+    assert code == 1
+    assert next(line.split() for line in out.splitlines() if IPS[1] in line)[2] == "failed"
+    assert err.endswith("flow 1 failed at eth2: its RP raised LookupError: own (fragile.py, line 7)\n")
+
+
+@pytest.mark.root
 def test_it_obeys_pfc_frames_that_reach_it(cable: Cable, tmp_path: Path) -> None:
     """65,535 quanta of 512 bits at 1 Gb/s are 33.6 ms."""
     log = tmp_path / "log"
