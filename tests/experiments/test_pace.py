@@ -99,8 +99,8 @@ def test_host_says_what_it_dropped_and_forgot() -> None:
         (line,) = dataclasses.replace(PUNCTUAL, **{name: number}).refused()  # type: ignore[arg-type]
         assert line.startswith("h0 ")
         assert f" {number} " in line
-    (line,) = dataclasses.replace(PUNCTUAL, log_errno=27).refused()
-    assert line == "the log of h0 is incomplete: File too large"
+    (line,) = dataclasses.replace(PUNCTUAL, log_errno=27, log_lost=3).refused()
+    assert line == "h0's log lacks 3 lines: File too large"
 
 
 def test_what_ended_an_agent_is_told_by_host(tmp_path: Path) -> None:
