@@ -11,7 +11,7 @@ import errno as errno_names
 import os
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, NamedTuple
@@ -378,10 +378,14 @@ class NativeSwitch:
 
     def counters(self, counter: int, first: int, n: int) -> list[Counter]:
         """Cells first to first + n - 1 of an indirect counter."""
+        return list(self.counter_cells(counter, first, n))
+
+    def counter_cells(self, counter: int, first: int, n: int) -> Iterator[Counter]:
+        """As `counters`, as they are now; a cell takes 16 bytes until its turn comes."""
         raw = (_Counter * n)()
         self._call("sw_counter_read", counter, first, n, raw)
-        values = memoryview(raw).cast("B").cast("Q").tolist()
-        return [Counter(values[i], values[i + 1]) for i in range(0, 2 * n, 2)]
+        values = memoryview(raw).cast("B").cast("Q")
+        return (Counter(values[i], values[i + 1]) for i in range(0, 2 * n, 2))
 
     def set_counters(self, counter: int, first: int, values: Sequence[Counter]) -> None:
         """Writes consecutive cells of an indirect counter."""
@@ -390,14 +394,18 @@ class NativeSwitch:
 
     def registers(self, register: int, width: int, first: int, n: int) -> list[int]:
         """Cells first to first + n - 1 of a register of `width` bits, as unsigned numbers."""
+        return list(self.register_cells(register, width, first, n))
+
+    def register_cells(self, register: int, width: int, first: int, n: int) -> Iterator[int]:
+        """As `registers`, as they are now; a cell takes `cell_bytes(width)` until its turn comes."""
         size = cell_bytes(width)
         raw = ctypes.create_string_buffer(size * n)
         self._call("sw_register_read", register, first, n, raw)
         if size in _CELL_FORMATS:
-            return memoryview(raw).cast("B").cast(_CELL_FORMATS[size])[:n].tolist()  # type: ignore[call-overload, no-any-return]
+            return iter(memoryview(raw).cast("B").cast(_CELL_FORMATS[size])[:n])  # type: ignore[call-overload]
         order: Any = "little" if size == 16 else "big"
         data = raw.raw  # a copy of all, each time
-        return [int.from_bytes(data[i : i + size], order) for i in range(0, size * n, size)]
+        return (int.from_bytes(data[i : i + size], order) for i in range(0, size * n, size))
 
     def set_registers(self, register: int, width: int, first: int, values: Sequence[int]) -> None:
         """Writes consecutive cells of a register of `width` bits."""

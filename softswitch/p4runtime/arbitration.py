@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import logging
 import queue
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from finsy.proto import p4r, rpc_status
@@ -31,43 +33,85 @@ log = logging.getLogger(__name__)
 
 MAX_SESSIONS = 64  # each holds two threads
 MAX_WAITING = 8192  # messages for a client that does not read; beyond it packets and digests are dropped
+MAX_WAITING_BYTES = 8 << 20  # of those; of all streams together 64 times as much
+MAX_ROLES = 1024  # roles that were given an election id, which has to be kept
+MAX_ROLE_NAME = 1024  # bytes
+MAX_ROLE_CONFIG = 64 << 10  # bytes
+LAST_WORD_S = 10.0  # a client that did not read its stream may take so long to take its status
 
 
 class Session:
-    """One StreamChannel: what waits to be sent on it, and who its client says it is."""
+    """One StreamChannel: what waits to be sent on it, and who its client says it is.
 
-    def __init__(self) -> None:
+    `cut` ends the stream whatever its client does: a status waits for the client to read it.
+    """
+
+    def __init__(self, cut: Callable[[], object] = lambda: None) -> None:
         self.role: str | None = None  # until its first arbitration
         self.election_id: int | None = None
         self.error: RpcError | None = None
+        self.closed = False
+        self.left = False  # the role, for good
+        self._cut = cut
         self._drops = False
-        self._queue: queue.SimpleQueue[p4r.StreamMessageResponse | None] = queue.SimpleQueue()
-        self._closed = False
+        self._queue: queue.SimpleQueue[tuple[p4r.StreamMessageResponse, int] | None] = queue.SimpleQueue()
+        self._lock = threading.Lock()  # of what is closed, and of the number below
+        self._waiting_bytes = 0
 
     def send(self, message: p4r.StreamMessageResponse) -> None:
-        """Queues a message that must arrive."""
-        self._queue.put(message)
+        """Queues a message that must arrive: if there is no room for it, the stream ends with RESOURCE_EXHAUSTED."""
+        if self._queued(message):
+            return
+        error = RpcError(RESOURCE_EXHAUSTED, "the client does not read its stream: too much waits for it")
+        if self._close(error):
+            log.warning("a stream ends: its client does not read it")
+            with suppress(queue.Empty):
+                while True:
+                    self._queue.get_nowait()
+            self._queue.put(None)
+            timer = threading.Timer(LAST_WORD_S, self._cut)
+            timer.daemon = True
+            timer.start()
 
     def offer(self, message: p4r.StreamMessageResponse) -> None:
         """Queues a message that may be lost, and is where the client does not keep up."""
-        if self._queue.qsize() >= MAX_WAITING:
+        if not self._queued(message):
             if not self._drops:
                 log.warning("a client does not read its stream: packets and digests for it are dropped")
             self._drops = True
-        else:
-            self._queue.put(message)
 
     def close(self, error: RpcError | None = None) -> None:
         """Ends the stream once what waits is sent; with an error, that is its status."""
-        if not self._closed:
-            self._closed = True
-            self.error = error
+        if self._close(error):
             self._queue.put(None)
 
     def outgoing(self) -> Iterator[p4r.StreamMessageResponse]:
         """The messages to send, until the session is closed."""
-        while (message := self._queue.get()) is not None:
+        while (item := self._queue.get()) is not None:
+            message, size = item
+            with self._lock:
+                self._waiting_bytes -= size
             yield message
+
+    def _queued(self, message: p4r.StreamMessageResponse) -> bool:
+        """Whether there is room for a message, which then waits to be sent, or the stream has ended anyway."""
+        size = message.ByteSize()
+        with self._lock:
+            if self.closed:
+                return True
+            if self._queue.qsize() >= MAX_WAITING or self._waiting_bytes + size > MAX_WAITING_BYTES:
+                return False
+            self._waiting_bytes += size
+            self._queue.put((message, size))
+        return True
+
+    def _close(self, error: RpcError | None) -> bool:
+        """Whether it was open."""
+        with self._lock:
+            if self.closed:
+                return False
+            self.closed, self.error = True, error
+        return True
 
 
 @dataclass
@@ -90,6 +134,8 @@ class Arbitration:
 
     def update(self, session: Session, message: p4r.MasterArbitrationUpdate) -> None:
         """Takes a session's claim and notifies whom it concerns. Raises RpcError, which ends the stream."""
+        if session.left:  # a claim that was read before its stream ended
+            return
         name = message.role.name
         election_id = _number(message.election_id) if message.HasField("election_id") else None
         first = session.role is None
@@ -115,6 +161,7 @@ class Arbitration:
 
     def leave(self, session: Session) -> None:
         """A stream has ended."""
+        session.left = True
         if session.role is None:
             return
         role = self._roles[session.role]
@@ -123,6 +170,8 @@ class Arbitration:
             if role.primary is session:
                 role.primary = None
                 self._notify(session.role, role, role.sessions)
+            if session.role and not role.sessions and role.highest is None:
+                del self._roles[session.role]  # nothing of it has to be kept
 
     def check_device(self, device_id: int) -> None:
         """Raises RpcError NOT_FOUND for another device."""
@@ -133,7 +182,7 @@ class Arbitration:
         """What the role may do; None: everything. Raises RpcError unless the request comes from the role's primary."""
         role = self._roles.get(role_name)
         if role is None:
-            raise RpcError(NOT_FOUND, f"no controller has taken the role {role_name!r}")
+            raise RpcError(NOT_FOUND, f"no controller has taken the role {role_name[:MAX_ROLE_NAME]!r}")
         if role.primary is None or _number(election_id) != role.highest:
             who = f"the primary has election id {role.highest}" if role.primary else "there is no primary"
             raise RpcError(PERMISSION_DENIED, f"election id {_number(election_id)} is not the primary's: {who}")
@@ -163,7 +212,13 @@ class Arbitration:
         elif message.device_id != self._device_id:
             raise RpcError(FAILED_PRECONDITION, f"this stream is for device {self._device_id}")
         elif name != session.role:
-            raise RpcError(FAILED_PRECONDITION, f"this stream has the role {session.role!r}; open another for {name!r}")
+            raise RpcError(FAILED_PRECONDITION, f"this stream has the role {session.role!r}: open another")
+        if len(name.encode()) > MAX_ROLE_NAME:
+            raise RpcError(INVALID_ARGUMENT, f"a role's name has at most {MAX_ROLE_NAME} bytes")
+        if message.role.config.ByteSize() > MAX_ROLE_CONFIG:
+            raise RpcError(RESOURCE_EXHAUSTED, f"a role's configuration has at most {MAX_ROLE_CONFIG} bytes")
+        if name not in self._roles and len(self._roles) >= MAX_ROLES:
+            raise RpcError(RESOURCE_EXHAUSTED, f"there are {MAX_ROLES} roles already")
         scope = scope_of(message.role.config) if message.role.HasField("config") else None
         for other_name, role in self._roles.items():
             if scope and role.scope and role.sessions and other_name != name and scope.conflicts(role.scope):

@@ -14,6 +14,7 @@ from finsy.proto import p4r
 
 from softswitch.native import Counter, MeterConfig, NativeSwitch
 from softswitch.p4runtime.errors import INVALID_ARGUMENT, OUT_OF_RANGE, UNIMPLEMENTED, RpcError
+from softswitch.p4runtime.parts import Part
 from softswitch.p4runtime.schema import Array, Register, Schema
 
 Undo = Callable[[], None]
@@ -39,18 +40,11 @@ class Arrays:
             self._native.set_counters(array.index, first, [value] * n)
         return functools.partial(self._native.set_counters, array.index, first, old)
 
-    def read_counters(self, query: p4r.CounterEntry) -> Iterator[p4r.Entity]:
-        """The cells that a CounterEntry query selects."""
+    def read_counters(self, query: p4r.CounterEntry) -> Iterator[Part]:
+        """The cells that a CounterEntry query selects, array by array."""
         for array in _selected(self._schema.counters, query.counter_id, self._schema.counter):
             first, n = _cells("counter", array, query)
-            for index, value in enumerate(self._native.counters(array.index, first, n), first):
-                entity = p4r.Entity()
-                entry = entity.counter_entry
-                entry.counter_id = array.id
-                entry.index.index = index
-                entry.data.SetInParent()
-                entry.data.packet_count, entry.data.byte_count = value.packets, value.bytes
-                yield entity
+            yield Part(n, _counter_entities(array, first, self._native.counter_cells(array.index, first, n)))
 
     def write_register(self, message: p4r.RegisterEntry) -> Undo:
         """MODIFY of a RegisterEntry."""
@@ -61,12 +55,12 @@ class Arrays:
         self._native.set_registers(array.index, array.width, first, [value] * n)
         return functools.partial(self._native.set_registers, array.index, array.width, first, old)
 
-    def read_registers(self, query: p4r.RegisterEntry) -> Iterator[p4r.Entity]:
-        """The cells that a RegisterEntry query selects."""
+    def read_registers(self, query: p4r.RegisterEntry) -> Iterator[Part]:
+        """The cells that a RegisterEntry query selects, array by array."""
         for array in _selected(self._schema.registers, query.register_id, self._schema.register):
             first, n = _cells("register", array, query)
-            values = self._native.registers(array.index, array.width, first, n)
-            yield from _register_entities(array, first, values)
+            values = self._native.register_cells(array.index, array.width, first, n)
+            yield Part(n, _register_entities(array, first, values))
 
     def write_meter(self, message: p4r.MeterEntry) -> Undo:
         """MODIFY of a MeterEntry. Without `config` the meter is unconfigured again, and marks everything green."""
@@ -86,21 +80,14 @@ class Arrays:
         write([value] * n)
         return functools.partial(write, old)
 
-    def read_meters(self, query: p4r.MeterEntry) -> Iterator[p4r.Entity]:
-        """The cells that a MeterEntry query selects; `config` is unset where it is the default."""
+    def read_meters(self, query: p4r.MeterEntry) -> Iterator[Part]:
+        """The cells that a MeterEntry query selects, array by array; `config` is unset where it is the default."""
         if query.HasField("counter_data"):
             raise RpcError(UNIMPLEMENTED, "colour counters of meters are not implemented")
         for array in _selected(self._schema.meters, query.meter_id, self._schema.meter):
             first, n = _cells("meter", array, query)
-            for index in range(first, first + n):
-                value = self._native.meter(array.index, index)
-                entity = p4r.Entity()
-                entry = entity.meter_entry
-                entry.meter_id = array.id
-                entry.index.index = index
-                if value is not None:
-                    fill_meter(entry.config, value)
-                yield entity
+            values = [self._native.meter(array.index, index) for index in range(first, first + n)]
+            yield Part(n, _meter_entities(array, first, values))
 
 
 def meter_config(what: str, config: p4r.MeterConfig, single_rate: bool) -> MeterConfig:
@@ -138,7 +125,29 @@ def _cells(kind: str, array: Array, message: p4r.CounterEntry | p4r.RegisterEntr
     return index, 1
 
 
-def _register_entities(array: Register, first: int, values: list[int]) -> Iterator[p4r.Entity]:
+def _counter_entities(array: Array, first: int, values: Iterable[Counter]) -> Iterator[p4r.Entity]:
+    for index, value in enumerate(values, first):
+        entity = p4r.Entity()
+        entry = entity.counter_entry
+        entry.counter_id = array.id
+        entry.index.index = index
+        entry.data.SetInParent()
+        entry.data.packet_count, entry.data.byte_count = value.packets, value.bytes
+        yield entity
+
+
+def _meter_entities(array: Array, first: int, values: Iterable[MeterConfig | None]) -> Iterator[p4r.Entity]:
+    for index, value in enumerate(values, first):
+        entity = p4r.Entity()
+        entry = entity.meter_entry
+        entry.meter_id = array.id
+        entry.index.index = index
+        if value is not None:
+            fill_meter(entry.config, value)
+        yield entity
+
+
+def _register_entities(array: Register, first: int, values: Iterable[int]) -> Iterator[p4r.Entity]:
     fill = array.type.fill
     for index, value in enumerate(values, first):
         entity = p4r.Entity()

@@ -5,19 +5,31 @@ Source: P4Runtime specification, "Batch Atomicity", "Write RPC: Error Reporting"
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from finsy.proto import p4r
 
-from softswitch.p4runtime.errors import ABORTED, PERMISSION_DENIED, UNIMPLEMENTED, BatchError, RpcError
+from softswitch.p4runtime.errors import (
+    ABORTED,
+    PERMISSION_DENIED,
+    RESOURCE_EXHAUSTED,
+    UNIMPLEMENTED,
+    BatchError,
+    RpcError,
+)
+from softswitch.p4runtime.parts import Part
 from softswitch.p4runtime.roles import Scope
 
 if TYPE_CHECKING:
     from softswitch.p4runtime.forwarding import Forwarding
 
 CHUNK = 1000  # entities a ReadResponse, so that no message comes near gRPC's limit of 4 MiB
+CHUNK_BYTES = 1 << 20
+MAX_QUERIES = 10_000  # of a Read: each has an outcome, which is kept until its end
+MAX_UPDATES = 500_000  # of a Write, for the same reason
+LOOK = 10_000  # entries and cells that a Read looks at while nobody can write
 
 
 @dataclass
@@ -25,14 +37,6 @@ class Written:
     """The updates of a batch that were carried out, and what the client is told if some were not."""
 
     updates: list[p4r.Update]
-    error: BatchError | None = None
-
-
-@dataclass
-class Answer:
-    """The responses to a batch of queries, and what the client is told after them if a query failed."""
-
-    responses: list[p4r.ReadResponse]
     error: BatchError | None = None
 
 
@@ -47,6 +51,8 @@ def write(
 
     CONTINUE_ON_ERROR tries every update. ROLLBACK_ON_ERROR stops at the first that fails and undoes those before it.
     """
+    if len(updates) > MAX_UPDATES:
+        raise RpcError(RESOURCE_EXHAUSTED, f"a batch has at most {MAX_UPDATES} updates, not {len(updates)}")
     if atomicity == p4r.WriteRequest.DATAPLANE_ATOMIC:
         raise RpcError(UNIMPLEMENTED, "batches that are atomic for the data plane are not implemented")
     rollback = atomicity == p4r.WriteRequest.ROLLBACK_ON_ERROR
@@ -74,22 +80,57 @@ def write(
     return Written([update for update, _ in done], BatchError(outcomes))
 
 
-def read(state: Forwarding, queries: Sequence[p4r.Entity], scope: Scope | None = None) -> Answer:
-    """Answers a batch, in chunks, with what the scope covers."""
-    responses = [p4r.ReadResponse()]
-    outcomes: list[p4r.Error] = []
-    failed = False
-    for query in queries:
-        try:
-            for entity in state.read(query):
-                if scope is not None and not scope.covers(entity):
-                    continue
-                if len(responses[-1].entities) >= CHUNK:
-                    responses.append(p4r.ReadResponse())
-                responses[-1].entities.append(entity)
-        except RpcError as error:
-            failed = True
-            outcomes.append(error.status())
+class Reading:
+    """A batch of queries that is being answered, with what the scope covers. Raises RpcError for too many."""
+
+    def __init__(self, state: Forwarding, queries: Sequence[p4r.Entity], scope: Scope | None = None) -> None:
+        if len(queries) > MAX_QUERIES:
+            raise RpcError(RESOURCE_EXHAUSTED, f"a Read has at most {MAX_QUERIES} queries, not {len(queries)}")
+        self.done = False
+        self._scope = scope
+        self._outcomes: list[p4r.Error] = []
+        self._parts = self._all_parts(state, queries)
+
+    @property
+    def error(self) -> BatchError | None:
+        """What the client is told at the end if a query failed."""
+        failed = any(outcome.canonical_code for outcome in self._outcomes)
+        return BatchError(self._outcomes) if failed else None
+
+    def take(self) -> list[Part]:
+        """What comes next, all as of now: whole tables and arrays, until LOOK entries have been looked at. Callers make
+        sure that nobody writes meanwhile."""
+        taken, looked_at = [], 0
+        for part in self._parts:
+            taken.append(part)
+            looked_at += 1 + part.looked_at
+            if looked_at >= LOOK:
+                break
         else:
-            outcomes.append(p4r.Error())
-    return Answer(responses, BatchError(outcomes) if failed else None)
+            self.done = True
+        return taken
+
+    def responses(self, parts: Iterable[Part]) -> Iterator[p4r.ReadResponse]:
+        """The entities of parts, in messages that a client takes."""
+        response, size = p4r.ReadResponse(), 0
+        for part in parts:
+            for entity in part.entities:
+                if self._scope is not None and not self._scope.covers(entity):
+                    continue
+                size += entity.ByteSize()
+                if response.entities and (len(response.entities) >= CHUNK or size > CHUNK_BYTES):
+                    yield response
+                    response, size = p4r.ReadResponse(), entity.ByteSize()
+                response.entities.append(entity)
+        yield response
+
+    def _all_parts(self, state: Forwarding, queries: Iterable[p4r.Entity]) -> Iterator[Part]:
+        """An empty part stands for a query that failed, so that failures take their share of the time, too."""
+        for query in queries:
+            try:
+                yield from state.parts(query)
+            except RpcError as error:
+                self._outcomes.append(error.status())
+                yield Part(0, iter(()))
+            else:
+                self._outcomes.append(p4r.Error())

@@ -16,6 +16,7 @@ from finsy.proto import p4r
 from softswitch.p4runtime import p4data
 from softswitch.p4runtime.errors import ALREADY_EXISTS, INVALID_ARGUMENT, NOT_FOUND, RpcError
 from softswitch.p4runtime.idle import NEVER
+from softswitch.p4runtime.parts import Part
 from softswitch.p4runtime.schema import Digest, Schema
 
 Undo = Callable[[], None]
@@ -94,19 +95,15 @@ class Digests:
                 self._active[digest.id] = _Learning(digest, kept)
         return functools.partial(self._restore, digest.id, old)
 
-    def read(self, query: p4r.DigestEntry) -> Iterator[p4r.Entity]:
+    def read(self, query: p4r.DigestEntry) -> Iterator[Part]:
         """The enabled digests that a query selects: one, or all (id 0)."""
         wanted = self._schema.digest(query.digest_id).id if query.digest_id else 0
         with self._lock:
             active = [(number, learning.config) for number, learning in self._active.items()]
         if wanted and wanted not in dict(active):
             raise RpcError(NOT_FOUND, f"digest {self._schema.digest(wanted).name} is not enabled")
-        for number, config in active:
-            if wanted in (0, number):
-                entity = p4r.Entity()
-                entity.digest_entry.digest_id = number
-                entity.digest_entry.config.CopyFrom(config)
-                yield entity
+        found = [p4r.DigestEntry(digest_id=number, config=config) for number, config in active if wanted in (0, number)]
+        yield Part(len(active), (p4r.Entity(digest_entry=entry) for entry in found))
 
     def learned(self, list_id: int, packed: bytes, now_ns: int) -> list[p4r.DigestList]:
         """Takes one digest that the data plane sent at `now_ns`; returns what is to be sent because of it."""

@@ -6,15 +6,19 @@ Source: P4Runtime specification, "DirectCounterEntry", "DirectMeterEntry". Write
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable, Iterator
 
 from finsy.proto import p4r
 
-from softswitch.native import Counter
+from softswitch.native import Counter, MeterConfig
 from softswitch.p4runtime.arrays import fill_meter, meter_config
 from softswitch.p4runtime.errors import INVALID_ARGUMENT, UNIMPLEMENTED, RpcError
-from softswitch.p4runtime.schema import Schema
-from softswitch.p4runtime.tables import Tables, fill_counter, fill_key
+from softswitch.p4runtime.matches import Key
+from softswitch.p4runtime.parts import Part
+from softswitch.p4runtime.schema import Schema, Table
+from softswitch.p4runtime.shown import fill_counter, fill_key
+from softswitch.p4runtime.tables import Tables
 
 Undo = Callable[[], None]
 
@@ -37,16 +41,14 @@ class DirectResources:
             self._tables.set_counter(table, entry, Counter(message.data.packet_count, message.data.byte_count))
         return functools.partial(self._tables.set_counter, table, entry, old)
 
-    def read_counters(self, query: p4r.DirectCounterEntry) -> Iterator[p4r.Entity]:
+    def read_counters(self, query: p4r.DirectCounterEntry) -> Iterator[Part]:
         """The direct counters that a query selects: of all tables, of one, or of one entry."""
         if query.table_entry.table_id:
             self._check("counter", query.table_entry)
-        for table, entry in self._tables.select(query.table_entry):
+        for table, entries, looked_at in self._tables.select(query.table_entry):
             if table.direct_counter:
-                entity = p4r.Entity()
-                fill_key(entity.direct_counter_entry.table_entry, table, entry)
-                fill_counter(entity.direct_counter_entry.data, self._tables.counter(table, entry))
-                yield entity
+                found = [(entry.key, self._tables.counter(table, entry)) for entry in entries]
+                yield Part(looked_at, itertools.starmap(functools.partial(_counter_entity, table), found))
 
     def modify_meter(self, message: p4r.DirectMeterEntry) -> Undo:
         """MODIFY of a DirectMeterEntry; without a configuration the meter marks everything green again."""
@@ -59,21 +61,33 @@ class DirectResources:
         self._tables.set_meter(table, entry, value)
         return functools.partial(self._tables.set_meter, table, entry, old)
 
-    def read_meters(self, query: p4r.DirectMeterEntry) -> Iterator[p4r.Entity]:
+    def read_meters(self, query: p4r.DirectMeterEntry) -> Iterator[Part]:
         """The direct meters that a query selects; `config` is unset where it is the default."""
         if query.HasField("counter_data"):
             raise RpcError(UNIMPLEMENTED, "colour counters of meters are not implemented")
         if query.table_entry.table_id:
             self._check("meter", query.table_entry)
-        for table, entry in self._tables.select(query.table_entry):
+        for table, entries, looked_at in self._tables.select(query.table_entry):
             if table.direct_meter:
-                entity = p4r.Entity()
-                fill_key(entity.direct_meter_entry.table_entry, table, entry)
-                if (config := self._tables.meter(table, entry)) is not None:
-                    fill_meter(entity.direct_meter_entry.config, config)
-                yield entity
+                found = [(entry.key, self._tables.meter(table, entry)) for entry in entries]
+                yield Part(looked_at, itertools.starmap(functools.partial(_meter_entity, table), found))
 
     def _check(self, kind: str, message: p4r.TableEntry) -> None:
         table = self._schema.table(message.table_id)
         if not (table.direct_counter if kind == "counter" else table.direct_meter):
             raise RpcError(INVALID_ARGUMENT, f"table {table.name} has no direct {kind}")
+
+
+def _counter_entity(table: Table, key: Key | None, value: Counter) -> p4r.Entity:
+    entity = p4r.Entity()
+    fill_key(entity.direct_counter_entry.table_entry, table, key)
+    fill_counter(entity.direct_counter_entry.data, value)
+    return entity
+
+
+def _meter_entity(table: Table, key: Key | None, value: MeterConfig | None) -> p4r.Entity:
+    entity = p4r.Entity()
+    fill_key(entity.direct_meter_entry.table_entry, table, key)
+    if value is not None:
+        fill_meter(entity.direct_meter_entry.config, value)
+    return entity

@@ -17,8 +17,10 @@ from softswitch.native import NativeError
 DETAILS_KEY = "grpc-status-details-bin"
 # Receivers accept 8 KiB of metadata by default; of a larger status they would get nothing but RESOURCE_EXHAUSTED.
 DETAILS_ROOM = 7 * 1024
+MESSAGE_ROOM = 1024  # characters of a message, which may quote what the client has sent
 
 OK: int = rpc_code.OK
+CANCELLED: int = rpc_code.CANCELLED
 INVALID_ARGUMENT: int = rpc_code.INVALID_ARGUMENT
 NOT_FOUND: int = rpc_code.NOT_FOUND
 ALREADY_EXISTS: int = rpc_code.ALREADY_EXISTS
@@ -51,9 +53,9 @@ class RpcError(Exception):
     """A refusal with a google.rpc code."""
 
     def __init__(self, code: int, message: str) -> None:
-        super().__init__(message)
         self.code = code
-        self.message = message
+        self.message = message if len(message) <= MESSAGE_ROOM else message[:MESSAGE_ROOM] + "..."
+        super().__init__(self.message)
 
     def status(self) -> p4r.Error:
         """As one update's outcome."""
@@ -87,7 +89,7 @@ def abort_batch(context: grpc.ServicerContext, error: BatchError) -> NoReturn:
 
     Messages of later errors are dropped where all of them would not fit into a client's default metadata limit.
     """
-    status = rpc_status.Status(code=UNKNOWN, message=str(error)[:512])
+    status = rpc_status.Status(code=UNKNOWN, message=str(error)[:MESSAGE_ROOM])
     room = DETAILS_ROOM
     for outcome in error.outcomes:
         if room < 200:

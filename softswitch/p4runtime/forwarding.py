@@ -12,6 +12,7 @@ from softswitch.p4runtime.arrays import Arrays
 from softswitch.p4runtime.digests import Digests
 from softswitch.p4runtime.direct import DirectResources
 from softswitch.p4runtime.errors import INVALID_ARGUMENT, UNIMPLEMENTED, RpcError, from_native
+from softswitch.p4runtime.parts import Part, entities
 from softswitch.p4runtime.profiles import Profiles
 from softswitch.p4runtime.replication import Replication
 from softswitch.p4runtime.schema import Schema
@@ -46,7 +47,7 @@ class Forwarding:
             "direct_counter_entry": self.direct.modify_counter,
             "direct_meter_entry": self.direct.modify_meter,
         }
-        self._readers: dict[str, Callable[[Any], Iterator[p4r.Entity]]] = {
+        self._readers: dict[str, Callable[[Any], Iterator[Part]]] = {
             "register_entry": self.arrays.read_registers,
             "value_set_entry": self.value_sets.read,
             "counter_entry": self.arrays.read_counters,
@@ -69,27 +70,32 @@ class Forwarding:
         except NativeError as error:
             raise from_native(error) from error
 
-    def read(self, query: p4r.Entity) -> Iterator[p4r.Entity]:
-        """The entities that a query selects. Raises RpcError, at the latest while it is consumed."""
+    def parts(self, query: p4r.Entity) -> Iterator[Part]:
+        """What a query selects, each part as of the moment at which it is taken. Raises RpcError, at the latest while
+        it is consumed."""
         try:
             yield from self._read(query)
         except NativeError as error:
             raise from_native(error) from error
+
+    def read(self, query: p4r.Entity) -> Iterator[p4r.Entity]:
+        """The entities that a query selects, where nobody writes meanwhile. Raises as `parts`."""
+        return entities(self.parts(query))
 
     def snapshot(self) -> Iterator[p4r.Update]:
         """The updates that turn a fresh pipeline into this one: entries, defaults, arrays and replication."""
         yield from self.profiles.snapshot()
         yield from self.tables.snapshot()
         for entity in (
-            *self.replication.read(p4r.PacketReplicationEngineEntry()),
-            *self.digests.read(p4r.DigestEntry()),
+            *entities(self.replication.read(p4r.PacketReplicationEngineEntry())),
+            *entities(self.digests.read(p4r.DigestEntry())),
         ):
             yield p4r.Update(type=INSERT, entity=entity)
         for entity in (
-            *self.value_sets.read(p4r.ValueSetEntry()),
-            *self.arrays.read_counters(p4r.CounterEntry()),
-            *self.arrays.read_registers(p4r.RegisterEntry()),
-            *self.arrays.read_meters(p4r.MeterEntry()),
+            *entities(self.value_sets.read(p4r.ValueSetEntry())),
+            *entities(self.arrays.read_counters(p4r.CounterEntry())),
+            *entities(self.arrays.read_registers(p4r.RegisterEntry())),
+            *entities(self.arrays.read_meters(p4r.MeterEntry())),
         ):
             yield p4r.Update(type=MODIFY, entity=entity)
 
@@ -115,7 +121,7 @@ class Forwarding:
             return self._modifiers[which](getattr(entity, which))
         raise _refusal(which)
 
-    def _read(self, query: p4r.Entity) -> Iterator[p4r.Entity]:
+    def _read(self, query: p4r.Entity) -> Iterator[Part]:
         which = query.WhichOneof("entity")
         if which in self._readers:
             return self._readers[which](getattr(query, which))

@@ -28,6 +28,7 @@ from softswitch.p4runtime.errors import (
     RESOURCE_EXHAUSTED,
     RpcError,
 )
+from softswitch.p4runtime.parts import Part, entities
 from softswitch.p4runtime.references import GROUP, MEMBER, Reference, check_watch, check_weight
 from softswitch.p4runtime.schema import Profile, Schema, Table
 
@@ -94,15 +95,12 @@ class Profiles:
         self._remove_member(state, member)
         return functools.partial(self._add_member, state, member)
 
-    def read_members(self, query: p4r.ActionProfileMember) -> Iterator[p4r.Entity]:
+    def read_members(self, query: p4r.ActionProfileMember) -> Iterator[Part]:
         """The members that a query selects: of all profiles, of one, or one."""
         for state in self._select(query.action_profile_id, query.member_id):
-            for member in [_member(state, query.member_id)] if query.member_id else list(state.members.values()):
-                entity = p4r.Entity()
-                message = entity.action_profile_member
-                message.action_profile_id, message.member_id = state.profile.id, member.id
-                message.action.CopyFrom(actions.unpack(*member.call))
-                yield entity
+            found = [_member(state, query.member_id)] if query.member_id else state.members.values()
+            members = [(member.id, member.call) for member in found]
+            yield Part(len(members), _member_entities(state.profile, members))
 
     def _insert_member(self, state: ProfileState, message: p4r.ActionProfileMember) -> Undo:
         profile = state.profile
@@ -152,17 +150,12 @@ class Profiles:
         self._remove_group(state, group)
         return functools.partial(self._add_group, state, group, old)
 
-    def read_groups(self, query: p4r.ActionProfileGroup) -> Iterator[p4r.Entity]:
+    def read_groups(self, query: p4r.ActionProfileGroup) -> Iterator[Part]:
         """The groups that a query selects: of all profiles, of one, or one."""
         for state in self._select(query.action_profile_id, query.group_id):
-            for group in [_group(state, query.group_id)] if query.group_id else list(state.groups.values()):
-                entity = p4r.Entity()
-                message = entity.action_profile_group
-                message.action_profile_id, message.group_id = state.profile.id, group.id
-                message.max_size = group.max_size
-                for member, weight in group.weights.items():
-                    message.members.add(member_id=member, weight=weight)
-                yield entity
+            found = [_group(state, query.group_id)] if query.group_id else state.groups.values()
+            groups = [(group.id, group.max_size, group.weights) for group in found]
+            yield Part(len(groups), _group_entities(state.profile, groups))
 
     def _insert_group(self, state: ProfileState, message: p4r.ActionProfileGroup) -> Undo:
         _check_id(state, "group", message.group_id)
@@ -255,8 +248,8 @@ class Profiles:
     def snapshot(self) -> Iterator[p4r.Update]:
         """The updates that turn fresh profiles into these, one-shots apart: those come with their entries."""
         for entity in (
-            *self.read_members(p4r.ActionProfileMember()),
-            *self.read_groups(p4r.ActionProfileGroup()),
+            *entities(self.read_members(p4r.ActionProfileMember())),
+            *entities(self.read_groups(p4r.ActionProfileGroup())),
         ):
             yield p4r.Update(type=p4r.Update.INSERT, entity=entity)
 
@@ -267,6 +260,25 @@ class Profiles:
         if not profile_id and inner_id:
             raise RpcError(INVALID_ARGUMENT, "a read of all action profiles takes no other id")
         return [self._state(profile_id)] if profile_id else list(self._states.values())
+
+
+def _member_entities(profile: Profile, members: list[tuple[int, Call]]) -> Iterator[p4r.Entity]:
+    for number, call in members:
+        entity = p4r.Entity()
+        message = entity.action_profile_member
+        message.action_profile_id, message.member_id = profile.id, number
+        message.action.CopyFrom(actions.unpack(*call))
+        yield entity
+
+
+def _group_entities(profile: Profile, groups: list[tuple[int, int, dict[int, int]]]) -> Iterator[p4r.Entity]:
+    for number, max_size, weights in groups:
+        entity = p4r.Entity()
+        message = entity.action_profile_group
+        message.action_profile_id, message.group_id, message.max_size = profile.id, number, max_size
+        for member, weight in weights.items():
+            message.members.add(member_id=member, weight=weight)
+        yield entity
 
 
 def _name(state: ProfileState) -> str:

@@ -20,6 +20,7 @@ from softswitch.p4runtime.errors import (
     UNIMPLEMENTED,
     RpcError,
 )
+from softswitch.p4runtime.parts import Part
 
 Undo = Callable[[], None]
 MAX_PORT = 511
@@ -29,7 +30,7 @@ MAX_GROUP = 0xFFFF  # standard_metadata.mcast_grp is a bit<16>
 
 
 class Replication:
-    """The clone sessions and multicast groups of one pipeline. They keep the client's messages."""
+    """The clone sessions and multicast groups of one pipeline. They keep the client's messages, which don't change."""
 
     def __init__(self, native: NativeSwitch) -> None:
         self._native = native
@@ -45,25 +46,21 @@ class Replication:
             return self._write_group(kind, message.multicast_group_entry)
         raise RpcError(INVALID_ARGUMENT, "the packet replication engine entry is empty")
 
-    def read(self, query: p4r.PacketReplicationEngineEntry) -> Iterator[p4r.Entity]:
+    def read(self, query: p4r.PacketReplicationEngineEntry) -> Iterator[Part]:
         """The entries that a query selects: one, all of a kind (id 0), or all."""
         which = query.WhichOneof("type")
         if which in (None, "clone_session_entry"):
             wanted = query.clone_session_entry.session_id
             if wanted and wanted not in self._sessions:
                 raise RpcError(NOT_FOUND, f"there is no clone session {wanted}")
-            for session in [self._sessions[wanted]] if wanted else list(self._sessions.values()):
-                entity = p4r.Entity()
-                entity.packet_replication_engine_entry.clone_session_entry.CopyFrom(session)
-                yield entity
+            sessions = [self._sessions[wanted]] if wanted else list(self._sessions.values())
+            yield Part(len(sessions), map(_session_entity, sessions))
         if which in (None, "multicast_group_entry"):
             wanted = query.multicast_group_entry.multicast_group_id
             if wanted and wanted not in self._groups:
                 raise RpcError(NOT_FOUND, f"there is no multicast group {wanted}")
-            for group in [self._groups[wanted]] if wanted else list(self._groups.values()):
-                entity = p4r.Entity()
-                entity.packet_replication_engine_entry.multicast_group_entry.CopyFrom(group)
-                yield entity
+            groups = [self._groups[wanted]] if wanted else list(self._groups.values())
+            yield Part(len(groups), map(_group_entity, groups))
 
     def clear(self) -> None:
         """Removes every session and group."""
@@ -119,6 +116,16 @@ class Replication:
         kept.CopyFrom(message)
         _make_canonical(kept.replicas)
         self._groups[group] = kept
+
+
+def _session_entity(message: p4r.CloneSessionEntry) -> p4r.Entity:
+    entry = p4r.PacketReplicationEngineEntry(clone_session_entry=message)
+    return p4r.Entity(packet_replication_engine_entry=entry)
+
+
+def _group_entity(message: p4r.MulticastGroupEntry) -> p4r.Entity:
+    entry = p4r.PacketReplicationEngineEntry(multicast_group_entry=message)
+    return p4r.Entity(packet_replication_engine_entry=entry)
 
 
 def _check_id(what: str, number: int, largest: int) -> None:

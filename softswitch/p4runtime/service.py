@@ -30,6 +30,7 @@ from softswitch.p4runtime import batches, packetio
 from softswitch.p4runtime.arbitration import MAX_SESSIONS, Arbitration, Session
 from softswitch.p4runtime.clock import Clock
 from softswitch.p4runtime.errors import (
+    ABORTED,
     FAILED_PRECONDITION,
     INVALID_ARGUMENT,
     PERMISSION_DENIED,
@@ -62,6 +63,7 @@ class Service(p4r_grpc.P4RuntimeServicer):
         self._pipeline = pipeline
         self._cpu_port = cpu_port
         self._lock = threading.RLock()
+        self._turn = threading.Lock()  # whose Read may take more
         self._arbitration = Arbitration(device_id)
         self._open: set[Session] = set()
         self._ending = threading.Event()
@@ -106,10 +108,18 @@ class Service(p4r_grpc.P4RuntimeServicer):
         try:
             with self._lock:
                 self._arbitration.check_device(request.device_id)
-                answer = batches.read(self._state(), request.entities, self._arbitration.scope(request.role))
-            yield from answer.responses
-            if answer.error:
-                raise answer.error
+                state = self._state()
+                reading = batches.Reading(state, request.entities, self._arbitration.scope(request.role))
+                parts = reading.take()
+            yield from reading.responses(parts)
+            while not reading.done and context.is_active():
+                with self._turn, self._lock:  # one Read competes with a Write, however many there are
+                    if state is not self._pipeline.state:
+                        raise RpcError(ABORTED, "the pipeline has changed while it was read")
+                    parts = reading.take()
+                yield from reading.responses(parts)
+            if reading.error:
+                raise reading.error
         except RpcError as error:
             abort_rpc(context, error)
         except BatchError as error:
@@ -164,18 +174,17 @@ class Service(p4r_grpc.P4RuntimeServicer):
     def StreamChannel(  # noqa: N802
         self, request_iterator: Iterator[p4r.StreamMessageRequest], context: grpc.ServicerContext
     ) -> Iterator[p4r.StreamMessageResponse]:
-        session = Session()
+        session = Session(getattr(context, "cancel", lambda: None))
         with self._lock:
-            if len(self._open) >= MAX_SESSIONS or self._ending.is_set():
-                session.close(RpcError(RESOURCE_EXHAUSTED, f"there are {MAX_SESSIONS} streams already"))
-            self._open.add(session)
-        if not context.add_callback(session.close):
-            session.close()  # the client is gone already
-        reader = threading.Thread(
-            target=self._listen, args=(session, request_iterator), name="p4runtime-stream", daemon=True
-        )
-        reader.start()
+            full = len(self._open) >= MAX_SESSIONS or self._ending.is_set()
+            if not full:
+                self._open.add(session)
+        if full:
+            abort_rpc(context, RpcError(RESOURCE_EXHAUSTED, f"there are {MAX_SESSIONS} streams already"))
         try:
+            if not context.add_callback(session.close):
+                session.close()  # the client is gone already
+            self._start_reader(session, request_iterator)
             yield from session.outgoing()
         finally:
             with self._lock:
@@ -184,14 +193,25 @@ class Service(p4r_grpc.P4RuntimeServicer):
         if session.error:
             abort_rpc(context, session.error)
 
+    def _start_reader(self, session: Session, requests: Iterator[p4r.StreamMessageRequest]) -> None:
+        reader = threading.Thread(target=self._listen, args=(session, requests), name="p4runtime-stream", daemon=True)
+        try:
+            reader.start()
+        except RuntimeError:
+            session.close(RpcError(RESOURCE_EXHAUSTED, "the system gives the switch no more threads"))
+
     def _listen(self, session: Session, requests: Iterator[p4r.StreamMessageRequest]) -> None:
         """Reads a stream until it ends, in a thread of its own: gRPC's iterators block."""
         try:
             for request in requests:
+                if session.closed:
+                    return
                 self._hear(session, request)
             session.close()
         except RpcError as error:
             session.close(error)
+        except MemoryError:
+            session.close(RpcError(RESOURCE_EXHAUSTED, "the switch is out of memory"))
         except Exception as error:  # gRPC raises a bare Exception where the stream was cancelled
             log.debug("a stream ended: %r", error)
             session.close()
@@ -218,7 +238,7 @@ class Service(p4r_grpc.P4RuntimeServicer):
                 reply.error.digest_list_ack.digest_list_ack.CopyFrom(request.digest_ack)
             else:
                 reply.error.other.other.CopyFrom(request.other)
-            session.offer(reply)
+            session.send(reply)
 
     def _packet_out(self, session: Session, message: p4r.PacketOut) -> None:
         if not self._cpu_port:

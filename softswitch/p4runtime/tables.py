@@ -8,13 +8,13 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from finsy.proto import p4r
 
 from softswitch.native import PROGRAM_DEFAULT, Counter, MeterConfig, NativeError, NativeSwitch
 from softswitch.p4runtime import actions, matches
 from softswitch.p4runtime.actions import Call
-from softswitch.p4runtime.arrays import fill_meter
 from softswitch.p4runtime.entry_fields import check_write, counter_of, meter_of
 from softswitch.p4runtime.errors import (
     ALREADY_EXISTS,
@@ -28,9 +28,11 @@ from softswitch.p4runtime.errors import (
 )
 from softswitch.p4runtime.idle import IdleTimers
 from softswitch.p4runtime.matches import Key
+from softswitch.p4runtime.parts import Part
 from softswitch.p4runtime.profiles import Profiles
 from softswitch.p4runtime.references import Reference
 from softswitch.p4runtime.schema import Schema, Table
+from softswitch.p4runtime.shown import Shown, entity_of, fill_key
 
 Undo = Callable[[], None]
 DEFAULT_HANDLE = -1  # of the default entry, for direct counters
@@ -49,6 +51,14 @@ class Entry:
     metadata: bytes = b""
     idle_timeout_ns: int = 0
     timer: int = 0  # IdleTimers' own
+
+
+class Selected(NamedTuple):
+    """The entries of a table that a query selects. `looked_at`: how many it took to find them."""
+
+    table: Table
+    entries: list[Entry]
+    looked_at: int
 
 
 @dataclass(slots=True)
@@ -145,8 +155,8 @@ class Tables:
         self._remove(state, entry)
         return functools.partial(self._add, state, entry, direct)
 
-    def read(self, query: p4r.TableEntry) -> Iterator[p4r.Entity]:
-        """The entries that a TableEntry query selects, as the specification's "Wildcard Reads" says."""
+    def read(self, query: p4r.TableEntry) -> Iterator[Part]:
+        """The entries that a TableEntry query selects, table by table, as the specification's "Wildcard Reads" says."""
         filtered = query.match or query.HasField("action") or query.priority
         if not query.table_id and (filtered or query.controller_metadata or query.metadata):
             raise RpcError(INVALID_ARGUMENT, "a read of all tables takes no other filter")
@@ -155,17 +165,16 @@ class Tables:
             raise RpcError(
                 INVALID_ARGUMENT, f"table {self._state(query).table.name} has no idle timeout for this entry"
             )
-        for table, entry in self.select(query):
-            entity = self._entity(table, entry, query.HasField("counter_data"), query.HasField("meter_config"))
-            if query.HasField("time_since_last_hit") and table.idle_timeout:
-                entity.table_entry.time_since_last_hit.elapsed_ns = self.timers.quiet_ns(table, entry)
-            yield entity
+        counter, meter = query.HasField("counter_data"), query.HasField("meter_config")
+        for table, entries, looked_at in self.select(query):
+            hit = query.HasField("time_since_last_hit") and table.idle_timeout
+            shown = [self._show(table, entry, counter=counter, meter=meter, hit=hit) for entry in entries]
+            yield Part(looked_at, map(functools.partial(entity_of, table), shown))
 
-    def select(self, query: p4r.TableEntry) -> Iterator[tuple[Table, Entry]]:
-        """The entries that a query selects, with their tables: of all tables where it names none."""
+    def select(self, query: p4r.TableEntry) -> Iterator[Selected]:
+        """The entries that a query selects: of all tables where it names none."""
         for state in [self._state(query)] if query.table_id else list(self._states.values()):
-            for entry in self._select(state, query):
-                yield state.table, entry
+            yield self._select(state, query)
 
     def find(self, message: p4r.TableEntry) -> tuple[Table, Entry]:
         """The one entry that a message means. Raises RpcError NOT_FOUND."""
@@ -179,7 +188,7 @@ class Tables:
             assert isinstance(entry, Entry)
             found = message.table_entry.add(idle_timeout_ns=entry.idle_timeout_ns)
             found.controller_metadata, found.metadata = entry.controller_metadata, entry.metadata
-            fill_key(found, table, entry)
+            fill_key(found, table, entry.key)
         return message if message.table_entry else None
 
     # ---- direct resources ----
@@ -219,13 +228,16 @@ class Tables:
             if not table.const:
                 for key in initial - state.entries.keys():
                     gone = p4r.Update(type=p4r.Update.DELETE)
-                    fill_key(gone.entity.table_entry, table, Entry(-1, key, None))
+                    fill_key(gone.entity.table_entry, table, key)
                     yield gone
                 for entry in state.entries.values():
                     kind = p4r.Update.MODIFY if entry.key in initial else p4r.Update.INSERT
-                    yield p4r.Update(type=kind, entity=self._entity(table, entry, True, True))
+                    yield p4r.Update(
+                        type=kind, entity=entity_of(table, self._show(table, entry, counter=True, meter=True))
+                    )
             if not table.const_default and state.default.call != _program_default(table):
-                yield p4r.Update(type=p4r.Update.MODIFY, entity=self._entity(table, state.default, True, True))
+                shown = self._show(table, state.default, counter=True, meter=True)
+                yield p4r.Update(type=p4r.Update.MODIFY, entity=entity_of(table, shown))
 
     # ---- what both use ----
 
@@ -283,24 +295,27 @@ class Tables:
         self.set_meter(table, entry, meter)
         return undo
 
-    def _select(self, state: TableState, query: p4r.TableEntry) -> Iterator[Entry]:
+    def _select(self, state: TableState, query: p4r.TableEntry) -> Selected:
         if query.is_default_action:
             if query.match or query.priority:
                 raise RpcError(INVALID_ARGUMENT, f"table {state.table.name}: a default entry has no match or priority")
-            entries = iter([state.default])
+            entries = [state.default]
         elif query.match:
-            entries = iter(self._matching(state, query))
+            entries = self._matching(state, query)
         else:
-            entries = iter(list(state.entries.values()))
+            entries = list(state.entries.values())
         wanted = query.action if query.action.WhichOneof("type") and query.action != _ANY_ACTION else None
-        for entry in entries:
-            if (
-                (not query.priority or (entry.key is not None and entry.key.priority == query.priority))
-                and (wanted is None or (entry.call is not None and entry.call.fits(wanted)))
-                and (not query.controller_metadata or entry.controller_metadata == query.controller_metadata)
-                and (not query.metadata or entry.metadata == query.metadata)
-            ):
-                yield entry
+        priority, number, metadata = query.priority, query.controller_metadata, query.metadata
+        found = [
+            entry
+            for entry in entries
+            if (not priority or (entry.key is not None and entry.key.priority == priority))
+            and (wanted is None or (entry.call is not None and entry.call.fits(wanted)))
+            and (not number or entry.controller_metadata == number)
+            and (not metadata or entry.metadata == metadata)
+        ]
+        one = query.is_default_action or (query.match and (query.priority or not state.table.prioritised))
+        return Selected(state.table, found, 1 if one else len(state.entries))
 
     def _matching(self, state: TableState, query: p4r.TableEntry) -> list[Entry]:
         """The entries with a query's match: of every priority, where it gives none."""
@@ -312,20 +327,18 @@ class Tables:
             raise RpcError(NOT_FOUND, f"table {state.table.name} has no entry with this match")
         return found
 
-    def _entity(self, table: Table, entry: Entry, counter: bool, meter: bool) -> p4r.Entity:
-        entity = p4r.Entity()
-        message = entity.table_entry
-        fill_key(message, table, entry)
-        if entry.call is not None:
-            entry.call.fill(message.action)
-        message.controller_metadata, message.metadata = entry.controller_metadata, entry.metadata
-        message.is_const = entry.const
-        message.idle_timeout_ns = entry.idle_timeout_ns
-        if counter and table.direct_counter:
-            fill_counter(message.counter_data, self.counter(table, entry))
-        if meter and (config := self.meter(table, entry)) is not None:
-            fill_meter(message.meter_config, config)
-        return entity
+    def _show(self, table: Table, entry: Entry, *, counter: bool, meter: bool, hit: bool = False) -> Shown:
+        return Shown(
+            entry.key,
+            entry.call,
+            entry.const,
+            entry.controller_metadata,
+            entry.metadata,
+            entry.idle_timeout_ns,
+            self.counter(table, entry) if counter and table.direct_counter else None,
+            self.meter(table, entry) if meter else None,
+            self.timers.quiet_ns(table, entry) if hit else None,
+        )
 
     def _add(self, state: TableState, entry: Entry, direct: Direct) -> None:
         assert entry.key is not None
@@ -410,19 +423,3 @@ def _check_meter(table: Table, entry: Entry, value: MeterConfig | None) -> None:
     """Raises RpcError UNIMPLEMENTED for a configuration of a meter that the entry lacks."""
     if value is not None and not _metered(table, entry):
         raise RpcError(UNIMPLEMENTED, f"table {table.name}: the default entry's direct meter is not implemented")
-
-
-def fill_key(message: p4r.TableEntry, table: Table, entry: Entry) -> None:
-    """Writes what identifies an entry into a message."""
-    message.table_id = table.id
-    if entry.key is None:
-        message.is_default_action = True
-    else:
-        message.match.extend(matches.unpack(table, entry.key))
-        message.priority = entry.key.priority
-
-
-def fill_counter(message: p4r.CounterData, value: Counter) -> None:
-    """Writes a count into a message."""
-    message.SetInParent()
-    message.packet_count, message.byte_count = value.packets, value.bytes

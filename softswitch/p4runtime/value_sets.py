@@ -14,6 +14,7 @@ from softswitch.native import NO_ACTION, NativeSwitch
 from softswitch.p4runtime import matches
 from softswitch.p4runtime.errors import ALREADY_EXISTS, RESOURCE_EXHAUSTED, UNIMPLEMENTED, RpcError
 from softswitch.p4runtime.matches import Key
+from softswitch.p4runtime.parts import Part
 from softswitch.p4runtime.schema import Match, Schema, ValueSet
 
 Undo = Callable[[], None]
@@ -42,15 +43,12 @@ class ValueSets:
         self._replace(value_set, keys)
         return functools.partial(self._replace, value_set, old)
 
-    def read(self, query: p4r.ValueSetEntry) -> Iterator[p4r.Entity]:
+    def read(self, query: p4r.ValueSetEntry) -> Iterator[Part]:
         """The value sets that a query selects: one, or all (id 0)."""
         wanted = [query.value_set_id] if query.value_set_id else list(self._members)
         for value_set in map(self._schema.value_set, wanted):
-            entity = p4r.Entity()
-            entity.value_set_entry.value_set_id = value_set.id
-            for key in self._members[value_set.id]:
-                entity.value_set_entry.members.add(match=matches.unpack(value_set, key))
-            yield entity
+            keys = list(self._members[value_set.id])
+            yield Part(len(keys), _entities(value_set, keys))
 
     def _replace(self, value_set: ValueSet, keys: Iterable[Key]) -> None:
         """New members come before old ones go: what is in both sets matches all the time."""
@@ -62,6 +60,14 @@ class ValueSets:
 
     def _add(self, value_set: ValueSet, key: Key) -> int:
         return self._native.table_add(value_set.index, key.key, key.mask, 0, 1, NO_ACTION, ())
+
+
+def _entities(value_set: ValueSet, keys: list[Key]) -> Iterator[p4r.Entity]:
+    entity = p4r.Entity()
+    entity.value_set_entry.value_set_id = value_set.id
+    for key in keys:
+        entity.value_set_entry.members.add(match=matches.unpack(value_set, key))
+    yield entity
 
 
 def _pack(value_set: ValueSet, member: p4r.ValueSetMember) -> Key:

@@ -68,6 +68,9 @@ class Context:
     def abort(self, code: Any, message: str) -> NoReturn:
         raise RefusedError(code, message)
 
+    def is_active(self) -> bool:
+        return True
+
     def set_trailing_metadata(self, metadata: Any) -> None:
         pass
 
@@ -192,6 +195,8 @@ class Mutator:
 
     def change(self, message: Message, rng: random.Random, depth: int = 0) -> None:
         """One field of the message, or of a message in it."""
+        if not message.DESCRIPTOR.fields:
+            return
         field = rng.choice(message.DESCRIPTOR.fields)
         value = getattr(message, field.name)
         if field.message_type is None:
@@ -199,6 +204,8 @@ class Mutator:
                 value.append(self.scalar(field, rng))
             else:
                 setattr(message, field.name, self.scalar(field, rng))
+        elif field.message_type.GetOptions().map_entry:
+            self.change(value[rng.choice([*value, "x"])], rng, depth + 1)
         elif field.is_repeated:
             if len(value) and rng.random() < 0.15:
                 del value[rng.randrange(len(value))]

@@ -70,6 +70,9 @@ class _Context:
     def abort(self, code: grpc.StatusCode, message: str) -> NoReturn:
         raise _AbortError(code, message)
 
+    def is_active(self) -> bool:
+        return True
+
     def set_trailing_metadata(self, metadata: Iterable[tuple[str, bytes]]) -> None:
         self.packed = dict(metadata).get(DETAILS, b"")
 

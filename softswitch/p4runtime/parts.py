@@ -1,0 +1,25 @@
+"""What a Read's answer is made of: a table, an array, or the like, as it was at one moment.
+
+A part is taken while the service's lock is held, which takes little; its entities are made afterwards, when nobody
+waits for them but the client.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from finsy.proto import p4r
+
+
+class Part(NamedTuple):
+    """`looked_at`: how many entries or cells it took to find it. `entities` depends on nothing that changes."""
+
+    looked_at: int
+    entities: Iterator[p4r.Entity]
+
+
+def entities(parts: Iterable[Part]) -> Iterator[p4r.Entity]:
+    """Those of all parts, where nothing changes meanwhile."""
+    for part in parts:
+        yield from part.entities
