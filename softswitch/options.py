@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 MAX_PORT: Final = 511
 MAX_PACKET_ID: Final = 2**16 - 1
 LEAST_PERIOD_NS: Final = 1000
+MESSAGE_BYTES: Final = 16 << 20
 LOG_LEVELS: Final = {
     "trace": logging.DEBUG,
     "debug": logging.DEBUG,
@@ -97,6 +98,7 @@ class Options(NamedTuple):
     log_level: str
     log_file: Path | None
     tls_files: tuple[Path, Path, Path | None] | None  # certificate, key, the CA of clients
+    message_bytes: int  # of the largest request
     ignored: tuple[str, ...]
 
     def shapes(self) -> dict[int, Shape]:
@@ -129,9 +131,11 @@ def parse(arguments: Sequence[str]) -> Options:
     given = _parser().parse_args(words)
     if given.program is None and not given.no_p4:
         raise OptionError("name a program (p4c's BMv2 JSON), or --no-p4 to wait for one over P4Runtime")
+    if given.program is not None and given.no_p4:
+        raise OptionError(f"--no-p4 would ignore the program {given.program}: leave one of them out")
     interfaces = _interfaces(given.interface, given.cpu_port, given.clock == "manual")
     return Options(
-        program=None if given.no_p4 else given.program,
+        program=given.program,
         interfaces=interfaces,
         manual_clock=given.clock == "manual",
         reentry_ns=_reentry(given),
@@ -148,6 +152,7 @@ def parse(arguments: Sequence[str]) -> Options:
         log_level=given.log_level,
         log_file=given.log_file,
         tls_files=_tls_files(given),
+        message_bytes=given.grpc_max_message_size,
         ignored=tuple(given.ignored or ()),
     )
 
@@ -254,7 +259,16 @@ def _parser() -> argparse.ArgumentParser:
         "--grpc-server-addr",
         default="127.0.0.1:9559",
         metavar="HOST:PORT",
-        help="where to listen; port 0: any free one (default: 127.0.0.1:9559)",
+        help="address of P4Runtime, gNMI and the manual clock; port 0: any free one; unix:PATH: a socket for this "
+        "user alone. Without TLS there is no authentication: whoever reaches the address programs the switch "
+        "(default: 127.0.0.1:9559)",
+    )
+    control.add_argument(
+        "--grpc-max-message-size",
+        type=parse_size,
+        default=MESSAGE_BYTES,
+        metavar="BYTES",
+        help="size of the largest request, as 64M (default: 16M)",
     )
     control.add_argument(
         "--cpu-port",
@@ -266,9 +280,16 @@ def _parser() -> argparse.ArgumentParser:
     control.add_argument("--grpc-server-ssl", action="store_true", help="use TLS; needs a certificate and a key")
     control.add_argument("--grpc-server-cert", type=Path, metavar="PEM", help="the server's certificate")
     control.add_argument("--grpc-server-key", type=Path, metavar="PEM", help="the server's key")
-    control.add_argument("--grpc-server-cacert", type=Path, metavar="PEM", help="who signs clients' certificates")
     control.add_argument(
-        "--grpc-server-with-client-auth", action="store_true", help="accept only clients with a certificate"
+        "--grpc-server-cacert",
+        type=Path,
+        metavar="PEM",
+        help="the authority of clients' certificates; needs --grpc-server-with-client-auth",
+    )
+    control.add_argument(
+        "--grpc-server-with-client-auth",
+        action="store_true",
+        help="accept only clients with a certificate of --grpc-server-cacert",
     )
 
     ignored = parser.add_argument_group(
@@ -309,6 +330,14 @@ def parse_delay(text: str) -> int:
     if delay is None or delay > 60e9:
         raise argparse.ArgumentTypeError(f"{text!r} is not a time of at most a minute (as 5us or 1ms)")
     return round(delay)
+
+
+def parse_size(text: str) -> int:
+    """Bytes: 16777216, 16M, 1G; at least 1M, less than 2G."""
+    size = _scaled(text, {"": 1, "k": 2**10, "M": 2**20, "G": 2**30})
+    if size is None or not 2**20 <= size < 2**31:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size of 1M to 2047M")
+    return round(size)
 
 
 def _per_port(parse_value: Callable[[str], int]) -> Callable[[str], tuple[int | None, int]]:
@@ -390,8 +419,11 @@ def _tls_files(given: argparse.Namespace) -> tuple[Path, Path, Path | None] | No
         raise OptionError("--grpc-server-ssl needs --grpc-server-cert and --grpc-server-key")
     if given.grpc_server_with_client_auth and not given.grpc_server_cacert:
         raise OptionError("--grpc-server-with-client-auth needs --grpc-server-cacert")
-    authority = given.grpc_server_cacert if given.grpc_server_with_client_auth else None
-    return given.grpc_server_cert, given.grpc_server_key, authority
+    if given.grpc_server_cacert and not given.grpc_server_with_client_auth:
+        raise OptionError(
+            "--grpc-server-cacert needs --grpc-server-with-client-auth: without it every client is accepted"
+        )
+    return given.grpc_server_cert, given.grpc_server_key, given.grpc_server_cacert
 
 
 def _read(path: Path) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import logging
+import os
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
@@ -14,7 +15,7 @@ from softswitch.gnmi import Gnmi
 from softswitch.native import RING_FRAMES, NativeError, NativeSwitch, load_library
 from softswitch.options import OptionError, Options
 from softswitch.p4runtime.pipeline import Pipeline
-from softswitch.p4runtime.server import Server, ServerError
+from softswitch.p4runtime.server import Server, ServerError, is_local
 from softswitch.p4runtime.service import Service
 from softswitch.program.errors import ProgramError
 
@@ -61,8 +62,16 @@ def _serve(options: Options, say: Callable[[str], None], wait: Callable[[], obje
         stack.callback(pipeline.close)
         service = Service(native, pipeline, options.device_id, options.cpu_port)
         interfaces = [(port, interface) for port, interface in options.interfaces if interface is not None]
-        ports_by_gnmi = Gnmi(native, interfaces).handler()
-        server = stack.enter_context(Server(service, options.grpc_address, options.tls(), [ports_by_gnmi]))
+        others = [Gnmi(native, interfaces).handler()]
+        tls = options.tls()
+        server = Server(service, options.grpc_address, tls, others, options.message_bytes)
+        stack.callback(_leave, server)
+        stack.enter_context(server)
+        if tls is None and not is_local(options.grpc_address):
+            say(
+                f"{server.address} has no authentication: whoever reaches it programs the switch; see "
+                "--grpc-server-ssl and --grpc-server-with-client-auth"
+            )
         names = [str(port) if interface is None else f"{port}@{interface}" for port, interface in options.interfaces]
         ports = " ".join(names) or "none"
         ready = f"device {options.device_id} listening on {server.address}, ports: {ports}"
@@ -72,6 +81,14 @@ def _serve(options: Options, say: Callable[[str], None], wait: Callable[[], obje
         importlib.import_module("softswitch.p4runtime.verified")  # for the first pipeline; nobody waits for it now
         wait()
         log.info("ending")
+
+
+def _leave(server: Server) -> None:
+    """Ends the process where a request is at work that doesn't end, as a compilation: nothing below it may be freed."""
+    if server.busy:
+        log.warning("ending in the middle of a request")
+        logging.shutdown()
+        os._exit(0)
 
 
 def _add_ports(native: NativeSwitch, options: Options) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ipaddress
 import logging
+import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -12,11 +14,15 @@ import grpc
 from finsy.proto import p4r_grpc
 
 from softswitch import private
+from softswitch.options import MESSAGE_BYTES
 from softswitch.p4runtime.arbitration import MAX_SESSIONS
+from softswitch.p4runtime.limits import READS_AT_ONCE, Limits
 from softswitch.p4runtime.service import Service
 
-WORKERS = MAX_SESSIONS + 16  # a stream holds one as long as it lives
-STOP_S = 2.0  # what RPCs under way get to finish
+WORKERS = MAX_SESSIONS + READS_AT_ONCE + 48  # a stream holds one as long as it lives, a Read as long as it is read
+CONNECTIONS = 256
+CALLS = 128  # of one connection at once; a client's further ones wait at the client
+STOP_S = 2.0  # what RPCs under way get to finish, and what workers then get
 
 log = logging.getLogger(__name__)
 
@@ -35,22 +41,34 @@ class Tls:
 
 
 class Server:
-    """Serves a Service, and what `others` handle, at `address` (HOST:PORT, port 0: any free one; or unix:PATH). A
-    context manager.
+    """Serves a Service, and what `others` handle, at `address` (HOST:PORT, port 0: any free one; or unix:PATH, which
+    the switch's own user alone may open). A context manager. `message_bytes`: of the largest request.
+
+    Leaving it waits for RPCs under way, but not for ever: `busy` says whether one is still at work.
 
     Raises ServerError.
     """
 
     def __init__(
-        self, service: Service, address: str, tls: Tls | None = None, others: Sequence[grpc.GenericRpcHandler] = ()
+        self,
+        service: Service,
+        address: str,
+        tls: Tls | None = None,
+        others: Sequence[grpc.GenericRpcHandler] = (),
+        message_bytes: int = MESSAGE_BYTES,
     ) -> None:
         self._service = service
-        self._pool = ThreadPoolExecutor(WORKERS, thread_name_prefix="p4runtime")
+        self._pool = _Pool(WORKERS, thread_name_prefix="p4runtime")
+        self._limits = Limits(message_bytes)
+        self.busy = False
         self._server = grpc.server(
             self._pool,
+            interceptors=[self._limits],
             options=[
                 ("grpc.so_reuseport", 0),  # or a second switch would share the port and each get some of the clients
-                ("grpc.max_receive_message_length", -1),  # device configurations and batches are larger than 4 MiB
+                ("grpc.max_receive_message_length", message_bytes),
+                ("grpc.max_concurrent_streams", CALLS),
+                ("grpc.max_allowed_incoming_connections", CONNECTIONS),
                 ("grpc.keepalive_permit_without_calls", 1),
                 ("grpc.http2.min_ping_interval_without_data_ms", 5000),
             ],
@@ -61,11 +79,7 @@ class Server:
 
             self._server.add_generic_rpc_handlers((handler(service.clock),))
         self._server.add_generic_rpc_handlers(tuple(others))
-        try:
-            with private.unshared():  # of a Unix socket: it listens as soon as it is made
-                self.port = self._listen(address, tls)
-        except RuntimeError:
-            self.port = 0
+        self.port = self._listen(address, tls)
         if not self.port:
             self._pool.shutdown()
             faults = "the address is in use, or not this machine's" + (
@@ -75,21 +89,61 @@ class Server:
         self.address = address if address.startswith("unix:") else f"{address.rpartition(':')[0]}:{self.port}"
 
     def _listen(self, address: str, tls: Tls | None) -> int:
-        if tls is None:
-            return int(self._server.add_insecure_port(address))
-        credentials = grpc.ssl_server_credentials(
-            [(tls.key, tls.certificate)],
-            root_certificates=tls.client_ca,
-            require_client_auth=tls.client_ca is not None,
-        )
-        return int(self._server.add_secure_port(address, credentials))
+        """The port; 0: it can't listen."""
+        try:
+            with private.unshared():  # of a Unix socket: it listens as soon as it is made
+                if tls is None:
+                    return int(self._server.add_insecure_port(address))
+                credentials = grpc.ssl_server_credentials(
+                    [(tls.key, tls.certificate)],
+                    root_certificates=tls.client_ca,
+                    require_client_auth=tls.client_ca is not None,
+                )
+                return int(self._server.add_secure_port(address, credentials))
+        except RuntimeError:
+            return 0
 
     def __enter__(self) -> Server:
         self._service.start()
+        self._limits.start()
         self._server.start()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         self._service.stop()
-        self._server.stop(STOP_S).wait()
-        self._pool.shutdown()
+        self._server.stop(STOP_S).wait(2 * STOP_S)
+        self._limits.stop()
+        ending = threading.Thread(target=self._pool.shutdown, daemon=True)  # waits for the workers
+        ending.start()
+        ending.join(STOP_S)
+        self.busy = ending.is_alive()
+
+
+class _Pool(ThreadPoolExecutor):
+    """Makes do with the workers that it has where the system gives no more: gRPC's own thread would end of the error,
+    and the server be deaf."""
+
+    def _adjust_thread_count(self) -> None:
+        try:
+            super()._adjust_thread_count()
+        except RuntimeError:
+            if not self._threads:
+                raise
+            log.warning("the system gives the switch no more threads: it goes on with those that it has")
+
+
+def is_local(address: str) -> bool:
+    """Whether only this machine's users can reach an address, as gRPC writes it."""
+    scheme, _, rest = address.partition(":")
+    if scheme in ("unix", "unix-abstract"):
+        return True
+    if scheme in ("ipv4", "ipv6", "dns"):
+        address = rest.lstrip("/")
+    host = address.rpartition(":")[0].strip("[]")
+    if host == "localhost":
+        return True
+    try:
+        found = ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return False
+    return (getattr(found, "ipv4_mapped", None) or found).is_loopback

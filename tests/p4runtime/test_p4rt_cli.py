@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import stat
 import subprocess
 from collections.abc import Iterator
 from contextlib import closing
@@ -18,6 +19,7 @@ from p4rt_switch import PROGRAMS, Program
 
 from softswitch.codegen.build import build_program
 from softswitch.options import Generator, OptionError, Shape, parse
+from softswitch.p4runtime.server import is_local
 
 
 @pytest.fixture
@@ -120,6 +122,9 @@ def test_interfaces_of_a_namespace(library: object) -> None:
         subprocess.run(["ip", "netns", "delete", name], check=True)
 
 
+TLS = ["--grpc-server-ssl", "--grpc-server-cert", "c", "--grpc-server-key", "k"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
@@ -148,11 +153,63 @@ def test_interfaces_of_a_namespace(library: object) -> None:
         (["--no-p4", "--no-such-option"], "no-such-option"),
         (["--no-p4", "--grpc-server-ssl"], "--grpc-server-cert"),
         (["--no-p4", "--grpc-server-key", "k"], "--grpc-server-ssl"),
+        (["--no-p4", *TLS, "--grpc-server-cacert", "a"], "without it every client is accepted"),
+        (["--no-p4", *TLS, "--grpc-server-with-client-auth"], "needs --grpc-server-cacert"),
+        (["--no-p4", "mine.json"], "would ignore the program mine.json"),
+        (["--no-p4", "--grpc-max-message-size", "4G"], "1M to 2047M"),
+        (["--no-p4", "--grpc-max-message-size", "-1"], "1M to 2047M"),
     ],
 )
 def test_bad_arguments(arguments: list[str], why: str) -> None:
     with pytest.raises(OptionError, match=why):
         parse(arguments)
+
+
+@pytest.mark.parametrize(
+    ("address", "local"),
+    [
+        ("127.0.0.1:9559", True),
+        ("127.1.2.3:0", True),
+        ("localhost:9559", True),
+        ("[::1]:9559", True),
+        ("ipv4:127.0.0.1:9559", True),
+        ("ipv6:[::ffff:127.0.0.1]:9559", True),
+        ("unix:/tmp/socket", True),
+        ("unix-abstract:name", True),
+        ("0.0.0.0:9559", False),
+        ("[::]:9559", False),
+        ("ipv6:[::]:9559", False),
+        ("[fe80::1%eth0]:9559", False),
+        ("10.0.0.1:9559", False),
+        ("switch.example:9559", False),
+        ("vsock:1:9559", False),
+    ],
+)
+def test_address_is_local_or_not(address: str, local: bool) -> None:
+    assert is_local(address) is local
+
+
+def test_switch_warns_of_an_address_that_others_reach(tmp_path: Path) -> None:
+    for address, lines in (("0.0.0.0:0", 2), ("127.0.0.1:0", 1), (f"unix:{tmp_path}/socket", 1)):
+        words = [*COMMAND, "--no-p4", "--grpc-server-addr", address]
+        with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
+            assert process.stderr is not None
+            said = [process.stderr.readline() for _ in range(lines)]
+            process.terminate()
+            assert process.stderr.read() == ""
+        assert "listening" in said[-1]
+        assert ("no authentication: whoever reaches it programs the switch" in said[0]) is (lines == 2)
+
+
+def test_unix_socket_is_for_its_user_alone(tmp_path: Path) -> None:
+    """Whatever the umask is that the switch was started with."""
+    path = tmp_path / "socket"
+    words = [*COMMAND, "--no-p4", "--grpc-server-addr", f"unix:{path}"]
+    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True, umask=0) as process:
+        assert process.stderr is not None
+        assert "listening" in process.stderr.readline()
+        assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0
+        process.terminate()
 
 
 def test_shapes() -> None:

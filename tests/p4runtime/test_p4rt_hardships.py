@@ -11,10 +11,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import grpc
 import pytest
+import waiting
 from finsy.proto import p4r, rpc_code
 from p4rt_client import WAIT_S, Client, RefusedError
 from p4rt_process import COMMAND, Process
@@ -110,6 +112,43 @@ def test_it_ends_in_the_middle_of_a_write(processes: Callable[..., Process]) -> 
         assert switch.end(signal.SIGTERM) == 0
         assert controller.wait(WAIT_S) != 0, "it was told that the switch is gone"
     assert len(switch.lines) == 1, "no word beyond the ready line"
+
+
+# Compiles all but programs: for those it says who it is, and never ends.
+COMPILER = """#!/bin/sh
+for word; do case $word in *program.c) echo $$ > "$HANGS.new"; mv "$HANGS.new" "$HANGS"; exec sleep 3600 ;; esac; done
+exec cc "$@"
+"""
+
+
+def test_switch_ends_in_the_middle_of_a_compilation(
+    processes: Callable[..., Process], program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SIGTERM waits for no compiler."""
+    compiler, hangs = tmp_path / "cc", tmp_path / "pid"
+    compiler.write_text(COMPILER)
+    compiler.chmod(0o755)
+    for name, value in (("CC", compiler), ("HANGS", hangs), ("XDG_CACHE_HOME", tmp_path / "cache")):
+        monkeypatch.setenv(name, str(value))
+    switch = processes("--no-p4")
+    with Client(switch.port) as client:
+        client.arbitrate()
+        request = p4r.SetForwardingPipelineConfigRequest(
+            device_id=1, election_id=p4r.Uint128(low=1), action="VERIFY_AND_COMMIT"
+        )
+        request.config.p4info.CopyFrom(program.info)
+        request.config.p4_device_config = program.json
+        call = client.stub.SetForwardingPipelineConfig.future(request)
+        waiting.wait_until(hangs.exists, "the compiler to start")
+        compiling = os.pidfd_open(int(hangs.read_text()))
+        try:
+            switch.process.terminate()
+            assert switch.process.wait(WAIT_S) == 0
+            assert call.code() is not grpc.StatusCode.OK
+        finally:
+            with suppress(ProcessLookupError):  # whoever compiles may have ended it
+                signal.pidfd_send_signal(compiling, signal.SIGKILL)
+            os.close(compiling)
 
 
 def test_a_full_disk_for_the_log(processes: Callable[..., Process], program: Program) -> None:

@@ -1,0 +1,196 @@
+"""Reads: in pieces, as of one moment, as large as they may be, and without keeping anybody waiting."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import grpc
+import pytest
+import waiting
+from finsy.proto import p4d, p4i, p4r
+from google.protobuf import text_format
+from oracle.target import Embedded
+from p4rt_client import Client, Names, RefusedError, update
+from p4rt_switch import PROGRAMS, Program, Switch
+
+from softswitch.p4runtime import batches, limits
+from softswitch.p4runtime.verified import verify
+
+CELLS = 4096  # of bench.p4's largest register
+
+
+class Context:
+    """What Read uses of gRPC's: it ends an RPC, and says whether the client is there."""
+
+    def __init__(self) -> None:
+        self.active = True
+
+    def is_active(self) -> bool:
+        return self.active
+
+    def abort(self, code: grpc.StatusCode, message: str) -> None:
+        raise RuntimeError(code, message)
+
+
+class Bench:
+    """The service without gRPC, with bench.p4; `looks`: how often the large register has been read in C."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        info = text_format.Parse((PROGRAMS / "bench.p4info.txtpb").read_text(), p4i.P4Info())
+        self.names = Names(info)
+        self.config = p4r.ForwardingPipelineConfig(p4info=info)
+        self.config.p4_device_config = (PROGRAMS / "bench.json").read_bytes()
+        self.embedded = Embedded()
+        self.embedded._pipeline.commit(verify(self.config))
+        self.looks = 0
+        native, real = self.embedded._native, self.embedded._native.register_cells
+
+        def counted(register: int, width: int, first: int, n: int) -> Iterator[int]:
+            self.looks += n == CELLS
+            return real(register, width, first, n)
+
+        monkeypatch.setattr(native, "register_cells", counted)
+
+    def read(self, context: Context, *queries: dict[str, Any]) -> Iterator[p4r.ReadResponse]:
+        entities = [p4r.Entity(**query) for query in queries]
+        return self.embedded.service.Read(p4r.ReadRequest(device_id=1, entities=entities), context)  # type: ignore[no-any-return]
+
+    def cells(self) -> dict[str, Any]:
+        return {"register_entry": p4r.RegisterEntry(register_id=self.names.id("registers", "cells"))}
+
+    def fill(self, value: int) -> None:
+        entry = p4r.RegisterEntry(
+            register_id=self.names.id("registers", "cells"), data=p4d.P4Data(bitstring=bytes([value]))
+        )
+        request = p4r.WriteRequest(device_id=1, election_id=p4r.Uint128(low=1))
+        request.updates.append(update("MODIFY", register_entry=entry))
+        self.embedded.service.Write(request, Context())
+
+
+@pytest.fixture
+def bench(monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
+    made = Bench(monkeypatch)
+    yield made
+    made.embedded.close()
+
+
+def values(responses: Iterator[p4r.ReadResponse]) -> list[bytes]:
+    return [entity.register_entry.data.bitstring for response in responses for entity in response.entities]
+
+
+def test_read_makes_its_answer_piece_by_piece(bench: Bench) -> None:
+    """A thousand queries have a thousand times the register; no more of it is there than the client has taken."""
+    context = Context()
+    responses = bench.read(context, *[bench.cells()] * 1000)
+    first = next(responses)
+    assert len(first.entities) == batches.CHUNK
+    assert bench.looks <= batches.LOOK // CELLS + 1
+    context.active = False
+    rest = sum(len(response.entities) for response in responses)
+    assert rest <= (batches.LOOK // CELLS + 1) * CELLS, "the client has gone"
+    assert bench.looks <= batches.LOOK // CELLS + 1
+
+
+def test_read_has_each_array_as_of_one_moment(bench: Bench) -> None:
+    bench.fill(1)
+    responses = bench.read(Context(), *[bench.cells()] * 10)
+    found = [entity.register_entry.data.bitstring for entity in next(responses).entities]
+    bench.fill(2)
+    found += values(responses)
+    arrays = [set(found[i : i + CELLS]) for i in range(0, 10 * CELLS, CELLS)]
+    assert arrays[0] == {b"\1"}, "it was read before the write"
+    assert arrays[-1] == {b"\2"}
+    assert all(len(array) == 1 for array in arrays)
+
+
+def test_short_read_sees_a_write_whole_or_not_at_all(bench: Bench) -> None:
+    """All that is looked at is within LOOK: entries, their counters and an array are as of the same moment."""
+    names = bench.names
+    entry = names.entry("l2", {"dst_addr": 1}, names.action("forward", port=1))
+    request = p4r.WriteRequest(device_id=1, election_id=p4r.Uint128(low=1))
+    request.updates.append(update("INSERT", table_entry=entry))
+    bench.embedded.service.Write(request, Context())
+    bench.fill(1)
+    queries = [{"table_entry": p4r.TableEntry(table_id=entry.table_id)}, bench.cells()]
+    responses = bench.read(Context(), *queries)
+    found = list(next(responses).entities)
+    request.updates[0].type = p4r.Update.DELETE
+    bench.embedded.service.Write(request, Context())
+    bench.fill(2)
+    found += [entity for response in responses for entity in response.entities]
+    assert found[0].table_entry.action == entry.action
+    assert {entity.register_entry.data.bitstring for entity in found[1:]} == {b"\1"}
+
+
+def test_read_ends_where_the_pipeline_changes(bench: Bench) -> None:
+    responses = bench.read(Context(), *[bench.cells()] * 10)
+    next(responses)
+    bench.embedded._pipeline.commit(verify(bench.config))
+    with pytest.raises(RuntimeError) as failure:
+        list(responses)
+    assert failure.value.args[0] is grpc.StatusCode.ABORTED
+
+
+def test_long_entities_come_in_messages_of_their_own(client: Client, names: Names) -> None:
+    """Metadata is the client's: no message grows with it beyond what a client takes by default."""
+    size = batches.CHUNK_BYTES // 2
+    for number in range(1, 6):
+        entry = names.entry("l2", {"dst_addr": number}, names.action("forward", port=1), metadata=bytes(size))
+        client.insert(table_entry=entry)
+    request = p4r.ReadRequest(device_id=1, entities=[p4r.Entity(table_entry={"table_id": entry.table_id})])
+    responses = list(client.stub.Read(request, timeout=waiting.LIMIT_S))
+    assert sum(len(response.entities) for response in responses) == 5
+    assert max(response.ByteSize() for response in responses) < 2 * batches.CHUNK_BYTES
+
+
+def test_too_many_queries_are_refused(client: Client) -> None:
+    with pytest.raises(RefusedError, match="a Read has at most 10000 queries, not 10001") as failure:
+        client.read_all([p4r.Entity(table_entry=p4r.TableEntry(table_id=1))] * (batches.MAX_QUERIES + 1))
+    assert failure.value.code == grpc.StatusCode.RESOURCE_EXHAUSTED
+    assert not failure.value.outcomes
+
+
+def untaken(client: Client, program: Program) -> Any:
+    """A Read whose answer nobody takes."""
+    cells = p4r.Entity(register_entry=p4r.RegisterEntry(register_id=program.names.id("registers", "cells")))
+    return client.stub.Read(p4r.ReadRequest(device_id=1, entities=[cells] * 1000))
+
+
+def read_code(client: Client) -> grpc.StatusCode | None:
+    try:
+        client.read(table_entry=p4r.TableEntry())
+    except RefusedError as error:
+        return error.code
+    return None
+
+
+def test_reads_that_nobody_takes_keep_no_one_waiting(
+    switch: Switch, program: Program, client: Client, names: Names, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They hold as many workers as reads may hold: others are refused at once, and all else is answered."""
+    monkeypatch.setattr(limits, "ROOM_S", 3600)
+    monkeypatch.setattr(limits, "PEER_S", 3600)
+    with ExitStack() as stack:
+        strangers = [stack.enter_context(Client(switch.port)) for _ in range(200)]
+        calls = [untaken(stranger, program) for stranger in strangers]
+        waiting.wait_until(lambda: read_code(client) is grpc.StatusCode.RESOURCE_EXHAUSTED, "the reads to be at work")
+        client.insert(table_entry=names.entry("l2", {"dst_addr": 1}, names.action("forward", port=1)))
+        assert client.arbitrate(3).status.code == 0
+        monkeypatch.setattr(limits, "ROOM_S", 0)
+        waiting.wait_until(lambda: read_code(client) is None, "one that isn't taken to make room")
+        del calls
+
+
+def test_read_that_nobody_takes_is_cut_off(
+    switch: Switch, program: Program, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(limits, "PEER_S", 0.05)
+    with Client(switch.port) as client, caplog.at_level(logging.INFO, "softswitch"):
+        call = untaken(client, program)
+        waiting.wait_until(lambda: "a client is cut off" in caplog.text, "the switch to end the read")
+        with pytest.raises(grpc.RpcError) as failure:
+            list(call)
+        assert failure.value.code() is grpc.StatusCode.CANCELLED
