@@ -14,6 +14,7 @@ from finsy.proto import p4i
 from softswitch.p4runtime import p4data, schema
 from softswitch.p4runtime.actions import to_words
 from softswitch.p4runtime.errors import INVALID_ARGUMENT, UNIMPLEMENTED, RpcError
+from softswitch.p4runtime.p4data import MAX_WIDTH, Types
 from softswitch.p4runtime.replication import MAX_GROUP
 from softswitch.p4runtime.translation import Translations
 from softswitch.program import model
@@ -44,7 +45,9 @@ def bind(info: p4i.P4Info, program: model.Program) -> schema.Schema:
     wanted = info.pkg_info.platform_properties.multicast_group_table_size
     if wanted > MAX_GROUP:
         raise RpcError(INVALID_ARGUMENT, f"the p4info asks for {wanted} multicast groups; the switch has {MAX_GROUP}")
+    _check_unique(info)
     types = Translations(info)
+    values = Types(info)
     actions = {action.preamble.id: action for action in info.actions}
     profiles = _by_name(program.profiles)
     value_sets = _by_name(program.value_sets)
@@ -92,17 +95,49 @@ def bind(info: p4i.P4Info, program: model.Program) -> schema.Schema:
         },
         counters=_arrays(info.counters, counters),
         registers={
-            r.preamble.id: _register(info, r, *registers[r.preamble.name])
+            r.preamble.id: _register(values, r, *registers[r.preamble.name])
             for r in info.registers
             if r.preamble.name in registers
         },
         meters=_arrays(info.meters, meters),
         digests={
-            d.preamble.id: _digest(info, d, lists[d.preamble.name][1]) for d in info.digests if d.preamble.name in lists
+            d.preamble.id: _digest(values, d, lists[d.preamble.name][1])
+            for d in info.digests
+            if d.preamble.name in lists
         },
         packet_in=headers.get("packet_in", ()),
         packet_out=headers.get("packet_out", ()),
     )
+
+
+def _check_unique(info: p4i.P4Info) -> None:
+    """Raises RpcError INVALID_ARGUMENT where an id or a name stands for two things."""
+    preambles = [
+        (field.name, thing.preamble)
+        for field, things in info.ListFields()
+        if field.message_type is not None and "preamble" in field.message_type.fields_by_name
+        for thing in things
+    ]
+    _check_once("the p4info", "id", (preamble.id for _, preamble in preambles))
+    _check_once("the p4info", "name", (f"{kind} {preamble.name}" for kind, preamble in preambles))
+    for table in info.tables:
+        where = f"table {table.preamble.name}"
+        _check_once(where, "match field", (field.id for field in table.match_fields))
+        _check_once(where, "action", (ref.id for ref in table.action_refs))
+    for value_set in info.value_sets:
+        _check_once(f"value set {value_set.preamble.name}", "match field", (field.id for field in value_set.match))
+    for action in info.actions:
+        _check_once(f"action {action.preamble.name}", "parameter", (param.id for param in action.params))
+    for header in info.controller_packet_metadata:
+        _check_once(header.preamble.name, "metadata field", (field.id for field in header.metadata))
+
+
+def _check_once(where: str, what: str, keys: Iterable[int | str]) -> None:
+    seen: set[int | str] = set()
+    for key in keys:
+        if key in seen:
+            raise RpcError(INVALID_ARGUMENT, f"{where} has the {what} {key} twice")
+        seen.add(key)
 
 
 def _by_name(things: Iterable[N]) -> dict[str, tuple[int, N]]:
@@ -124,11 +159,13 @@ def _table(
     by_name = {program.actions[number].name: number for number in table.actions}
     actions = {}
     for ref in described.action_refs:
+        if ref.id not in described_actions:
+            raise RpcError(INVALID_ARGUMENT, f"table {name}: the p4info has no action with id {ref.id}")
         action = _action(types, described_actions[ref.id], ref.scope, by_name, program.actions, name)
         actions[ref.id] = action
     profile = None if table.profile is None else program.profiles[table.profile].name
-    names = {p.preamble.id: p.preamble.name for p in info.action_profiles}
-    if names.get(described.implementation_id) != profile:
+    names = {0: None, **{p.preamble.id: p.preamble.name for p in info.action_profiles}}
+    if names.get(described.implementation_id, "") != profile:
         raise RpcError(INVALID_ARGUMENT, f"table {name}: p4info and program differ in its action profile")
     direct_counters = {counter.preamble.id for counter in info.direct_counters}
     direct_meters = {meter.preamble.id: meter for meter in info.direct_meters}
@@ -195,6 +232,8 @@ def _value_set(
 
 def _width(described: p4i.MatchField | p4i.Action.Param, width: int) -> int:
     """Bits that a client may use, of the `width` in the program. A p4info says none where the type is an error."""
+    if described.bitwidth < 0:
+        raise RpcError(INVALID_ARGUMENT, f"{described.name} has {described.bitwidth} bits in the p4info")
     return min(described.bitwidth or width, width)
 
 
@@ -309,23 +348,29 @@ def _single_rate(described: p4i.Meter | p4i.DirectMeter) -> bool:
     return kind == p4i.MeterSpec.SINGLE_RATE_TWO_COLOR
 
 
-def _register(info: p4i.P4Info, described: p4i.Register, index: int, register: model.Register) -> schema.Register:
+def _register(types: Types, described: p4i.Register, index: int, register: model.Register) -> schema.Register:
     name = described.preamble.name
-    kind = p4data.resolve(described.type_spec, info, f"register {name}")
+    kind = types.resolve(described.type_spec, f"register {name}")
     if not isinstance(kind, p4data.Scalar):
         raise RpcError(UNIMPLEMENTED, f"register {name} holds a {kind.form}")
+    if kind.bits > register.width:
+        raise RpcError(INVALID_ARGUMENT, f"register {name} has {register.width} bits in the program, not {kind.bits}")
     return schema.Register(described.preamble.id, name, index, register.size, register.width, kind)
 
 
-def _digest(info: p4i.P4Info, described: p4i.Digest, learn: model.LearnList) -> schema.Digest:
+def _digest(types: Types, described: p4i.Digest, learn: model.LearnList) -> schema.Digest:
     name = described.preamble.name
-    kind = p4data.resolve(described.type_spec, info, f"digest {name}")
+    kind = types.resolve(described.type_spec, f"digest {name}")
+    if kind.leaves != len(learn.fields):
+        raise RpcError(INVALID_ARGUMENT, f"digest {name} has {len(learn.fields)} fields in the program")
     return schema.Digest(described.preamble.id, name, learn.id, tuple(field.width for field in learn.fields), kind)
 
 
 def _header(types: Translations, described: p4i.ControllerPacketMetadata) -> tuple[schema.HeaderField, ...]:
     """Raises RpcError UNIMPLEMENTED for a field that is a string: the p4info doesn't say how many bits it has."""
     for field in described.metadata:
+        if not 0 <= field.bitwidth <= MAX_WIDTH:
+            raise RpcError(INVALID_ARGUMENT, f"metadata field {field.name} has {field.bitwidth} bits in the p4info")
         if types.is_string(field.type_name.name):
             name = described.preamble.name
             raise RpcError(UNIMPLEMENTED, f"{name}: metadata field {field.name} is translated to a string")

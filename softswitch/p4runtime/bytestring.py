@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from softswitch.p4runtime.errors import INVALID_ARGUMENT, OUT_OF_RANGE, RpcError
 
+SHOWN_BYTES = 64  # of a value that an error quotes
+
 
 def encode(value: int) -> bytes:
     """The canonical string of an unsigned number: no leading zero bytes, b"\\0" for 0."""
@@ -22,7 +24,7 @@ def decode(data: bytes, width: int, what: str, code: int = INVALID_ARGUMENT) -> 
         raise RpcError(code, f"{what}: the value is an empty byte string")
     value = int.from_bytes(data, "big")
     if value >> width:
-        raise RpcError(code, f"{what}: 0x{value:x} does not fit into {width} bits")
+        raise RpcError(code, f"{what}: {_shown(value, data)} does not fit into {width} bits")
     return value
 
 
@@ -38,5 +40,9 @@ def decode_signed(data: bytes, width: int, what: str) -> int:
         raise RpcError(OUT_OF_RANGE, f"{what}: the value is an empty byte string")
     value = int.from_bytes(data, "big", signed=True)
     if not -(1 << (width - 1)) <= value < 1 << (width - 1):
-        raise RpcError(OUT_OF_RANGE, f"{what}: {value} does not fit into {width} signed bits")
+        raise RpcError(OUT_OF_RANGE, f"{what}: {_shown(value, data)} does not fit into {width} signed bits")
     return value
+
+
+def _shown(value: int, data: bytes) -> str:
+    return f"{value:#x}" if len(data) <= SHOWN_BYTES else f"a value of {len(data)} bytes"

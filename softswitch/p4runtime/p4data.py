@@ -6,13 +6,18 @@ int<W>, a bool, or an enum on top of bits; a digest is a struct, a tuple or a he
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import ClassVar, Final
 
 from finsy.proto import p4d, p4i, p4t
 
 from softswitch.p4runtime import bytestring
 from softswitch.p4runtime.errors import INVALID_ARGUMENT, OUT_OF_RANGE, UNIMPLEMENTED, RpcError
+
+MAX_SIZE: Final = 4096  # a type, its members, and theirs
+MAX_DEPTH: Final = 64  # types that contain each other
+MAX_WIDTH: Final = 1 << 16  # bits
 
 
 @dataclass(frozen=True)
@@ -23,6 +28,13 @@ class Scalar:
     width: int
     signed: bool = False
     members: tuple[str, ...] = ()  # of an enum without values, by number
+    size: ClassVar[int] = 1
+    leaves: ClassVar[int] = 1
+
+    @property
+    def bits(self) -> int:
+        """Bits of the largest value."""
+        return (len(self.members) - 1).bit_length() if self.form == "enum" else self.width
 
     def fill(self, data: p4d.P4Data, value: int) -> None:
         """Writes the cell's unsigned content into a message."""
@@ -69,6 +81,8 @@ class Composite:
 
     form: str  # struct, tuple, header
     parts: tuple[Type, ...]
+    size: int  # itself and all that it contains
+    leaves: int  # the scalars in it
 
     def encode(self, values: Iterator[int]) -> p4d.P4Data:
         """The P4Data of the leaves' unsigned contents, in order."""
@@ -96,43 +110,84 @@ def _encode(kind: Type, values: Iterator[int]) -> p4d.P4Data:
     return kind.encode(next(values)) if isinstance(kind, Scalar) else kind.encode(values)
 
 
-def resolve(spec: p4t.P4DataTypeSpec, info: p4i.P4Info, what: str) -> Type:
-    """The type that a spec of the p4info names. Raises RpcError INVALID_ARGUMENT for one that no register can hold."""
-    kind = spec.WhichOneof("type_spec")
-    types = info.type_info
-    if kind == "bitstring":
-        return _bits(spec.bitstring, what)
-    if kind == "bool":
-        return Scalar("bool", 1)
-    if kind == "error":
-        return Scalar("bitstring", 32)
-    if kind == "enum":
-        members = types.enums[spec.enum.name].members
-        return Scalar("enum", 32, members=tuple(member.name for member in members))
-    if kind == "serializable_enum":
-        return Scalar("enum_value", types.serializable_enums[spec.serializable_enum.name].underlying_type.bitwidth)
-    if kind == "new_type":
-        new = types.new_types[spec.new_type.name]
-        if new.WhichOneof("representation") == "original_type":
-            return resolve(new.original_type, info, what)
-        if new.translated_type.HasField("sdn_string"):
-            raise RpcError(UNIMPLEMENTED, f"{what}: type {spec.new_type.name} is translated to a string")
-        return Scalar("bitstring", new.translated_type.sdn_bitwidth)
-    if kind == "struct":
-        fields = types.structs[spec.struct.name].members
-        return Composite("struct", tuple(resolve(field.type_spec, info, what) for field in fields))
-    if kind == "tuple":
-        return Composite("tuple", tuple(resolve(member, info, what) for member in spec.tuple.members))
-    if kind == "header":
-        bits = types.headers[spec.header.name].members
-        return Composite("header", tuple(_bits(field.type_spec, what) for field in bits))
-    raise RpcError(INVALID_ARGUMENT, f"{what}: the p4info gives it a type ({kind}) that the switch cannot hold")
+class Types:
+    """The types of one p4info: each is made once, however many others it is a part of."""
+
+    def __init__(self, info: p4i.P4Info) -> None:
+        self._info = info.type_info
+        self._made: dict[tuple[str, str], Type] = {}
+        self._under_way: list[tuple[str, str]] = []  # those that what is made is a part of
+
+    def resolve(self, spec: p4t.P4DataTypeSpec, what: str) -> Type:
+        """The type that a spec of the p4info names. Raises RpcError INVALID_ARGUMENT for one that no register can
+        hold, that isn't there, that contains itself, or that has more than MAX_SIZE members in all."""
+        kind = spec.WhichOneof("type_spec")
+        if kind == "bitstring":
+            return _bits(spec.bitstring, what)
+        if kind == "bool":
+            return Scalar("bool", 1)
+        if kind == "error":
+            return Scalar("bitstring", 32)
+        if kind == "tuple":
+            return _composite("tuple", (self.resolve(member, what) for member in spec.tuple.members), what)
+        if kind in ("enum", "serializable_enum", "new_type", "struct", "header"):
+            return self._named(kind, getattr(spec, kind).name, what)
+        raise RpcError(INVALID_ARGUMENT, f"{what}: the p4info gives it a type ({kind}) that the switch cannot hold")
+
+    def _named(self, kind: str, name: str, what: str) -> Type:
+        key = (kind, name)
+        if key not in self._made:
+            if name not in getattr(self._info, kind + "s"):
+                raise RpcError(INVALID_ARGUMENT, f"{what}: the p4info has no {kind} {name!r}")
+            if key in self._under_way:
+                raise RpcError(INVALID_ARGUMENT, f"{what}: the {kind} {name!r} contains itself")
+            if len(self._under_way) >= MAX_DEPTH:
+                raise RpcError(INVALID_ARGUMENT, f"{what}: more than {MAX_DEPTH} types contain each other, at {name!r}")
+            self._under_way.append(key)
+            self._made[key] = self._make(kind, name, what)
+            self._under_way.pop()
+        return self._made[key]
+
+    def _make(self, kind: str, name: str, what: str) -> Type:
+        if kind == "enum":
+            return Scalar("enum", 32, members=tuple(member.name for member in self._info.enums[name].members))
+        if kind == "serializable_enum":
+            return _scalar("enum_value", self._info.serializable_enums[name].underlying_type.bitwidth, what)
+        if kind == "new_type":
+            new = self._info.new_types[name]
+            if new.WhichOneof("representation") == "original_type":
+                return self.resolve(new.original_type, what)
+            if new.translated_type.HasField("sdn_string"):
+                raise RpcError(UNIMPLEMENTED, f"{what}: type {name} is translated to a string")
+            return _scalar("bitstring", new.translated_type.sdn_bitwidth, what)
+        if kind == "struct":
+            fields = self._info.structs[name].members
+            return _composite("struct", (self.resolve(field.type_spec, what) for field in fields), what)
+        bits = self._info.headers[name].members
+        return _composite("header", (_bits(field.type_spec, what) for field in bits), what)
+
+
+def _composite(form: str, parts: Iterable[Type], what: str) -> Composite:
+    made: list[Type] = []
+    size = 1
+    for part in parts:
+        made.append(part)
+        size += part.size
+        if size > MAX_SIZE:
+            raise RpcError(INVALID_ARGUMENT, f"{what}: its type has more than {MAX_SIZE} members in all")
+    return Composite(form, tuple(made), size, sum(part.leaves for part in made))
+
+
+def _scalar(form: str, width: int, what: str, *, signed: bool = False) -> Scalar:
+    if not 1 <= width <= MAX_WIDTH:
+        raise RpcError(INVALID_ARGUMENT, f"{what}: the p4info gives it {width} bits; 1 to {MAX_WIDTH} may be")
+    return Scalar(form, width, signed=signed)
 
 
 def _bits(spec: p4t.P4BitstringLikeTypeSpec, what: str) -> Scalar:
     kind = spec.WhichOneof("type_spec")
     if kind == "bit":
-        return Scalar("bitstring", spec.bit.bitwidth)
+        return _scalar("bitstring", spec.bit.bitwidth, what)
     if kind == "int":
-        return Scalar("bitstring", spec.int.bitwidth, signed=True)
+        return _scalar("bitstring", spec.int.bitwidth, what, signed=True)
     raise RpcError(INVALID_ARGUMENT, f"{what}: the p4info gives it a type ({kind}) that the switch cannot hold")

@@ -91,7 +91,7 @@ class Translations:
 def _fixed(annotations: Iterable[str], width: int, what: str) -> list[tuple[bytes, int]]:
     """What a type's annotations fix. Raises RpcError INVALID_ARGUMENT if that isn't one to one within `width` bits."""
     pairs = [
-        (re.sub(r"\\(.)", r"\1", text).encode(), int(number, 16 if number[:2] in ("0x", "0X") else 10))
+        (re.sub(r"\\(.)", r"\1", text).encode(), _parsed(number))
         for annotation in annotations
         if annotation.startswith(_MAPPINGS)
         for text, number in _PAIR.findall(annotation)
@@ -100,5 +100,13 @@ def _fixed(annotations: Iterable[str], width: int, what: str) -> list[tuple[byte
         raise RpcError(INVALID_ARGUMENT, f"{what}: {_MAPPINGS} gives a string or a number twice")
     for _, number in pairs:
         if number >> width:
-            raise RpcError(INVALID_ARGUMENT, f"{what}: {_MAPPINGS}: {number} does not fit into {width} bits")
+            shown = number if number < 1 << 64 else "a number"
+            raise RpcError(INVALID_ARGUMENT, f"{what}: {_MAPPINGS}: {shown} does not fit into {width} bits")
     return pairs
+
+
+def _parsed(number: str) -> int:
+    """A number of an annotation; one that fits nowhere, where it has more digits than Python reads."""
+    if len(number) > MAX_WIDTH:
+        return 1 << MAX_WIDTH
+    return int(number, 16 if number[:2] in ("0x", "0X") else 10)

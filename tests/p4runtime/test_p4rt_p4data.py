@@ -20,6 +20,7 @@ INFO.type_info.new_types["sdn_port_t"].translated_type.sdn_bitwidth = 32
 INFO.type_info.structs["pair_t"].members.add(name="a", type_spec=BYTE)
 INFO.type_info.structs["pair_t"].members.add(name="b", type_spec={"bool": {}})
 INFO.type_info.headers["head_t"].members.add(name="a", type_spec={"bit": {"bitwidth": 8}})
+TYPES = p4data.Types(INFO)
 
 
 @pytest.mark.parametrize(
@@ -35,7 +36,7 @@ INFO.type_info.headers["head_t"].members.add(name="a", type_spec={"bit": {"bitwi
     ],
 )
 def test_numbers(spec: p4t.P4DataTypeSpec, value: int, data: p4d.P4Data) -> None:
-    kind = p4data.resolve(spec, INFO, "t")
+    kind = TYPES.resolve(spec, "t")
     assert isinstance(kind, Scalar)
     assert kind.encode(value) == data
     assert kind.decode(data, "t") == value
@@ -54,7 +55,7 @@ def test_numbers(spec: p4t.P4DataTypeSpec, value: int, data: p4d.P4Data) -> None
     ],
 )
 def test_numbers_that_do_not_fit(spec: p4t.P4DataTypeSpec, data: p4d.P4Data) -> None:
-    kind = p4data.resolve(spec, INFO, "t")
+    kind = TYPES.resolve(spec, "t")
     assert isinstance(kind, Scalar)
     with pytest.raises(RpcError) as refusal:
         kind.decode(data, "t")
@@ -62,17 +63,17 @@ def test_numbers_that_do_not_fit(spec: p4t.P4DataTypeSpec, data: p4d.P4Data) -> 
 
 
 def test_composites() -> None:
-    struct = p4data.resolve(p4t.P4DataTypeSpec(struct={"name": "pair_t"}), INFO, "t")
+    struct = TYPES.resolve(p4t.P4DataTypeSpec(struct={"name": "pair_t"}), "t")
     parts = [p4d.P4Data(bitstring=b"\7"), p4d.P4Data(bool=True)]
     assert p4data.encode(struct, [7, 1]) == p4d.P4Data(struct={"members": parts})
     members = p4t.P4DataTypeSpec(tuple={"members": [BYTE, {"struct": {"name": "pair_t"}}]})
     nested = p4d.P4Data(tuple={"members": [p4d.P4Data(bitstring=b"\1"), p4d.P4Data(struct={"members": parts})]})
-    assert p4data.encode(p4data.resolve(members, INFO, "t"), [1, 7, 1]) == nested
-    header = p4data.resolve(p4t.P4DataTypeSpec(header={"name": "head_t"}), INFO, "t")
+    assert p4data.encode(TYPES.resolve(members, "t"), [1, 7, 1]) == nested
+    header = TYPES.resolve(p4t.P4DataTypeSpec(header={"name": "head_t"}), "t")
     assert p4data.encode(header, [9]) == p4d.P4Data(header={"is_valid": True, "bitstrings": [b"\t"]})
 
 
 def test_what_no_register_can_hold() -> None:
     with pytest.raises(RpcError) as refusal:
-        p4data.resolve(p4t.P4DataTypeSpec(header_stack={"header": {"name": "head_t"}}), INFO, "t")
+        TYPES.resolve(p4t.P4DataTypeSpec(header_stack={"header": {"name": "head_t"}}), "t")
     assert refusal.value.code == INVALID_ARGUMENT
