@@ -1,7 +1,8 @@
 """What a client's forwarding-pipeline configuration comes to: a program that this switch can run, and its names.
 
 Source: P4Runtime specification, "SetForwardingPipelineConfig RPC". `p4_device_config` is the JSON that p4c's BMv2
-backend writes, as BMv2 takes it.
+backend writes, as BMv2 takes it: alone, or in the P4DeviceConfig of PI's p4/tmp/p4config.proto, as p4runtime_lib of
+p4lang/tutorials sends it.
 """
 
 from __future__ import annotations
@@ -9,8 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from finsy.proto import p4r
+from google.protobuf.empty_pb2 import Empty
+from google.protobuf.message import DecodeError
+from google.protobuf.unknown_fields import UnknownFieldSet
 
 from softswitch.codegen.build import BuildError, build_program
 from softswitch.native import NativeSwitch
@@ -21,6 +26,8 @@ from softswitch.p4runtime.schema import Schema
 from softswitch.program.errors import ProgramError
 from softswitch.program.load import load_program
 from softswitch.program.model import Program
+
+LENGTH_DELIMITED = 2  # protobuf's wire type of bytes and messages
 
 
 @dataclass(frozen=True)
@@ -41,13 +48,27 @@ def verify(config: p4r.ForwardingPipelineConfig) -> Verified:
     if not config.p4_device_config:
         raise RpcError(INVALID_ARGUMENT, "the pipeline configuration has no p4_device_config (p4c's BMv2 JSON)")
     try:
-        text = config.p4_device_config.decode("utf-8")
+        text = device_data(config.p4_device_config).decode("utf-8")
         schema = binding.bind(config.p4info, _loaded(text))
         return Verified(config, schema, build_program(text))
     except (ProgramError, UnicodeDecodeError) as error:
         raise RpcError(INVALID_ARGUMENT, f"p4_device_config: {error}") from error
     except BuildError as error:
         raise RpcError(INTERNAL, f"the program could not be compiled: {error}") from error
+
+
+def device_data(config: bytes) -> bytes:
+    """The JSON of a p4_device_config.
+
+    P4DeviceConfig has it in field 2, or in 3 where it has `reassign` as its first. JSON is never taken for that
+    message: it would have to begin a field with the byte 0x12 or 0x1a, and has no such control characters.
+    """
+    try:
+        fields: Any = UnknownFieldSet(Empty.FromString(config))
+        found: dict[int, bytes] = {f.field_number: f.data for f in fields if f.wire_type == LENGTH_DELIMITED}
+    except DecodeError:
+        return config
+    return found.get(3, found.get(2, config))
 
 
 @lru_cache(maxsize=1)

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import grpc
 import pytest
 from finsy.proto import p4i, p4r, rpc_code
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+from hypothesis import given
+from hypothesis import strategies as st
 from p4rt_client import Client, Names, RefusedError
 from p4rt_switch import Program, Switch
+
+from softswitch.p4runtime.verified import device_data
+
+FieldProto = descriptor_pb2.FieldDescriptorProto
 
 
 @pytest.fixture
@@ -171,3 +181,57 @@ def test_capabilities(switch: Switch) -> None:
     with Client(switch.port) as client:
         version = client.stub.Capabilities(p4r.CapabilitiesRequest(), timeout=10).p4runtime_api_version
     assert [part.isdigit() for part in version.split(".")] == [True] * 3
+
+
+def config_message(*, reassign: bool) -> Any:
+    """P4DeviceConfig of PI's p4/tmp/p4config.proto: as it is now, or as it was with `reassign`, which p4runtime_lib of
+    p4lang/tutorials sets."""
+    file = descriptor_pb2.FileDescriptorProto(name="p4/tmp/p4config.proto", package="p4.tmp", syntax="proto3")
+    message = file.message_type.add(name="P4DeviceConfig")
+    extras = message.nested_type.add(name="Extras")
+    entry = extras.nested_type.add(name="KvEntry", options={"map_entry": True})
+    bool_, bytes_, string, part = (
+        getattr(FieldProto, f"TYPE_{kind}") for kind in ("BOOL", "BYTES", "STRING", "MESSAGE")
+    )
+    for number, name in enumerate(("key", "value"), 1):
+        entry.field.add(name=name, number=number, type=string, label=FieldProto.LABEL_OPTIONAL)
+    of_entry = ".p4.tmp.P4DeviceConfig.Extras.KvEntry"
+    extras.field.add(name="kv", number=1, type=part, type_name=of_entry, label=FieldProto.LABEL_REPEATED)
+    fields = [("reassign", bool_, "")] if reassign else []
+    fields += [("extras", part, ".p4.tmp.P4DeviceConfig.Extras"), ("device_data", bytes_, "")]
+    for number, (name, kind, of) in enumerate(fields, 1):
+        message.field.add(name=name, number=number, type=kind, type_name=of or None, label=FieldProto.LABEL_OPTIONAL)
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(file)
+    return message_factory.GetMessageClass(pool.FindMessageTypeByName("p4.tmp.P4DeviceConfig"))
+
+
+@pytest.mark.parametrize("reassign", [True, False])
+@pytest.mark.parametrize("extras", [{}, {"port": "9090", "notifications": "x" * 110}])
+def test_json_in_a_p4_device_config_is_taken(
+    fresh: Client, program: Program, reassign: bool, extras: dict[str, str]
+) -> None:
+    message = config_message(reassign=reassign)(device_data=program.json)
+    message.extras.kv.update(extras)
+    if reassign:
+        message.reassign = True
+    sent = message.SerializeToString()
+    fresh.set_pipeline(program.info, sent)
+    config = fresh.get_pipeline()
+    assert config is not None
+    assert config.p4_device_config == sent, "it is given back as it was set"
+    assert fresh.read(table_entry=p4r.TableEntry())
+
+
+def test_json_in_a_p4_device_config_by_hand(program: Program) -> None:
+    """Field 1 (varint) 1, field 3 (bytes): as protoc's serialiser writes it."""
+    assert device_data(b"\x08\x01\x1a\x0d" + b'{"program":1}') == b'{"program":1}'
+    assert device_data(b"\x12\x0d" + b'{"program":1}') == b'{"program":1}'
+    for text in (program.json, b"\n" + program.json, b" \t\r\n{}", b"\n{}" + b" " * 200, b"", b"{", b"\xff\xfe"):
+        assert device_data(text) == text
+
+
+@given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda v: st.dictionaries(st.text(), v)))
+def test_json_is_never_taken_for_a_p4_device_config(value: object) -> None:
+    for text in (json.dumps(value), json.dumps(value, indent=4), "\n" + json.dumps(value, ensure_ascii=False)):
+        assert device_data(text.encode("utf-8", "surrogatepass")) == text.encode("utf-8", "surrogatepass")
