@@ -160,9 +160,10 @@ def _replica(what: str, message: p4r.Replica) -> Replica:
     if message.backup_replicas:
         raise RpcError(UNIMPLEMENTED, f"{what}: backup replicas are not implemented")
     kind = message.WhichOneof("port_kind")
-    if kind is None or (kind == "port" and not message.port):
-        raise RpcError(INVALID_ARGUMENT, f"{what}: a replica has no port")
-    port = message.egress_port if kind == "egress_port" else int.from_bytes(message.port, "big")
+    if kind == "port" and not message.port:
+        raise RpcError(INVALID_ARGUMENT, f"{what}: a replica's port is empty")
+    # Without a kind it is 0: before P4Runtime 1.4 egress_port was a field alone, and its 0 isn't on the wire.
+    port = int.from_bytes(message.port, "big") if kind == "port" else message.egress_port
     if port > MAX_PORT:
         raise RpcError(INVALID_ARGUMENT, f"{what}: port {port} exceeds {MAX_PORT}")
     if message.instance > MAX_INSTANCE:

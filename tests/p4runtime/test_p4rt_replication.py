@@ -5,6 +5,9 @@ from __future__ import annotations
 import pytest
 from finsy.proto import p4r, rpc_code
 from p4rt_client import Client, RefusedError, update
+from p4rt_switch import Program, Switch
+
+from softswitch.clock import ManualClock
 
 
 def session(number: int, *replicas: p4r.Replica, **fields: int) -> p4r.PacketReplicationEngineEntry:
@@ -58,7 +61,7 @@ def test_what_is_refused(client: Client, make: type) -> None:
     for entry, code in (
         (make(0, ONE), rpc_code.INVALID_ARGUMENT),
         (make(1 << 20, ONE), rpc_code.OUT_OF_RANGE),
-        (make(1, p4r.Replica(instance=1)), rpc_code.INVALID_ARGUMENT),
+        (make(1, p4r.Replica(instance=1), p4r.Replica(egress_port=0, instance=1)), rpc_code.INVALID_ARGUMENT),
         (make(1, p4r.Replica(egress_port=512)), rpc_code.INVALID_ARGUMENT),
         (make(1, p4r.Replica(port=b"")), rpc_code.INVALID_ARGUMENT),
         (make(1, p4r.Replica(egress_port=1, instance=65536)), rpc_code.INVALID_ARGUMENT),
@@ -88,3 +91,21 @@ def test_ports_are_read_back_canonical(client: Client, make: type) -> None:
     assert client.read(packet_replication_engine_entry=make(1)) == [make(1, TWO, ONE)]
     client.modify(packet_replication_engine_entry=make(1, p4r.Replica(port=b"\0\0")))
     assert client.read(packet_replication_engine_entry=make(1)) == [make(1, p4r.Replica(port=b"\0"))]
+
+
+@pytest.mark.parametrize("make", [session, group])
+def test_replica_without_a_port_kind_is_at_port_0(
+    manual_switch: Switch, clock: ManualClock, program: Program, make: type
+) -> None:
+    """As clients send it whose P4Runtime is older than 1.4, where port 0 isn't on the wire; it is read back alike."""
+    manual_switch.native.port_add(0, None)
+    entry, names = make(7, p4r.Replica(instance=1)), program.names
+    action = names.action("mirror", port=2) if make is session else names.action("multicast", group=7)
+    with Client(manual_switch.port) as client:
+        client.arbitrate()
+        client.set_pipeline(program.info, program.json)
+        client.insert(table_entry=names.entry("l2", {"dst_addr": 0xBB}, action))
+        client.insert(packet_replication_engine_entry=entry)
+        assert client.read(packet_replication_engine_entry=make(7)) == [entry]
+        clock.send(1, bytes.fromhex("0000000000bb") + bytes(54))
+        assert 0 in [port for port, _, _ in clock.received()]

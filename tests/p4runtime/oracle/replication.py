@@ -88,8 +88,8 @@ def _wrong_replicas(messages: Sequence[p4r.Replica], twice: str) -> Iterator[str
     seen = set()
     for message in messages:
         kind = message.WhichOneof("port_kind")
-        port = message.egress_port if kind == "egress_port" else number(message.port)
-        if kind is None or (kind == "port" and not message.port) or port > PORTS:
+        port = number(message.port) if kind == "port" else message.egress_port  # neither: before 1.4, 0
+        if (kind == "port" and not message.port) or port > PORTS:
             yield "replica-port"
         elif not port:
             yield "replica-port-zero"
