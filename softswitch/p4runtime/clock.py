@@ -7,7 +7,7 @@ then all that has happened has been told, and so have digests and idle entries w
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from softswitch.native import Departed, NativeSwitch
@@ -40,18 +40,18 @@ class Clock:
             self._fences_seen += 1
             self._told.notify_all()
 
-    def advance(self, span_ns: int, port: int = 0, frames: int = 0) -> int:
+    def advance(self, span_ns: int, port: int = 0, frames: int = 0, wanted: Callable[[], bool] = lambda: True) -> int:
         """Moves time on and returns it, ns. Everything due by then has been done and told.
 
-        With `frames` no further than to the moment at which that many more have left by `port`. Raises OverflowError
-        where time would be after LONGEST_NS.
+        With `frames` no further than to the moment at which that many more have left by `port`; no further either once
+        it isn't `wanted` any more. Raises OverflowError where time would be after LONGEST_NS.
         """
         with self._moving:
             end_ns = self._native.now_ns + span_ns
             if end_ns > LONGEST_NS:
                 raise OverflowError(f"a clock that stands at {end_ns - span_ns} ns can't be moved by {span_ns} ns")
             target = self._native.left_by(port) + frames if frames else 0
-            while not self._stopped:
+            while not self._stopped and wanted():
                 self._settle()
                 step_ns = min(end_ns, self._next_ns())
                 there = self._native.advance(step_ns, port, target) and step_ns == end_ns

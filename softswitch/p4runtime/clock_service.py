@@ -32,7 +32,7 @@ class _Servicer:
     def advance(self, request: Any, context: grpc.ServicerContext) -> Any:
         self._check(request.port, context)
         try:
-            return self._moment(self._clock.advance(request.ns, request.port, request.frames))
+            return self._moment(self._clock.advance(request.ns, request.port, request.frames, context.is_active))
         except OverflowError as error:
             context.abort(grpc.StatusCode.OUT_OF_RANGE, str(error))
 

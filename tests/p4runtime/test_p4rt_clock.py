@@ -7,14 +7,16 @@ import signal
 from collections.abc import Iterator
 from pathlib import Path
 
+import grpc
 import pytest
+import waiting
 from finsy.proto import p4r
 from p4rt_client import Client, update
 from p4rt_process import Process
 from p4rt_switch import Program, Switch
 
 from softswitch.clock import ClockError, ManualClock
-from softswitch.clock_messages import PROTO, SERVICE
+from softswitch.clock_messages import PROTO, SERVICE, messages_of
 
 ROOT = Path(__file__).resolve().parents[2]
 TO_CPU, OUT = 0xAA, 0xBB
@@ -124,6 +126,20 @@ def test_what_is_refused(manual_switch: Switch, clock: ManualClock, empty_switch
         live.advance(1)
     with ManualClock("127.0.0.1:1") as nobody, pytest.raises(ClockError, match=r"the switch at 127\.0\.0\.1:1: "):
         nobody.advance(1)
+
+
+def test_advance_ends_where_its_client_has_gone(manual_switch: Switch, clock: ManualClock) -> None:
+    """A packet generator makes a step of each microsecond; the others' calls don't wait for 73 years of them."""
+    manual_switch.native.generate(3, 1000, [1])
+    takes, gives = messages_of("Advance")
+    with grpc.insecure_channel(f"127.0.0.1:{manual_switch.port}") as channel:
+        call = channel.unary_unary(f"/{SERVICE.full_name}/Advance", takes.SerializeToString, gives.FromString)
+        calls = [call.future(takes(ns=2**61)) for _ in range(20)]
+        waiting.wait_until(lambda: manual_switch.native.now_ns > 0, "time to move")
+        waiting.wait_until(lambda: sum(one.done() for one in calls) == 16, "those that are too many")
+        refused = [one.code() for one in calls if one.done()]
+        assert refused == [grpc.StatusCode.RESOURCE_EXHAUSTED] * 16
+    assert clock.now_ns < 2**61
 
 
 def record(program: Program) -> list[object]:
