@@ -24,6 +24,7 @@ from softswitch.native import NativeSwitch, PortStats
 
 SERVICE = "gnmi.gNMI"
 VERSION = "0.10.0"
+MAX_LEAVES = 20_000  # of an answer: four times those of 512 ports
 MODEL = ("openconfig-interfaces", "OpenConfig working group", "3.0.0")
 _ROOT = ("interfaces", "interface", "state")
 
@@ -79,7 +80,7 @@ class Gnmi:
     def _get(self, request: gnmi.GetRequest, context: grpc.ServicerContext) -> Any:
         if request.encoding not in (gnmi.Encoding.JSON, gnmi.Encoding.PROTO):
             context.abort(grpc.StatusCode.UNIMPLEMENTED, "encodings are JSON and PROTO")
-        answer = gnmi.GetResponse()
+        answer, leaves = gnmi.GetResponse(), 0
         for path in request.path:
             wanted = [*request.prefix.elem, *path.elem]
             note = answer.notification.add(timestamp=time.time_ns())
@@ -89,6 +90,9 @@ class Gnmi:
                 note.update.add(path=gnmi.Path(elem=elements), val=_value(value, request.encoding))
             if not note.update:
                 _refuse(wanted, context)
+            leaves += len(note.update)
+            if leaves > MAX_LEAVES:
+                context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, f"a Get answers at most {MAX_LEAVES} leaves")
         return answer
 
     def _leaves(self, wanted: Sequence[Any]) -> Iterator[tuple[str, tuple[str, ...], int | str]]:

@@ -105,3 +105,13 @@ def test_what_is_refused(switch: tuple[Process, list[str], list[str]]) -> None:
         with pytest.raises(grpc.RpcError) as written:
             call("Set", gnmi.SetRequest(), gnmi.SetResponse)
         assert written.value.code() is grpc.StatusCode.UNIMPLEMENTED
+
+
+def test_get_that_repeats_its_paths_is_refused(switch: tuple[Process, list[str], list[str]]) -> None:
+    """Two bytes of a request are nine leaves of each port."""
+    request = gnmi.GetRequest(path=[gnmi.Path()] * 20_000)
+    with grpc.insecure_channel(f"127.0.0.1:{switch[0].port}") as channel:
+        call = channel.unary_unary("/gnmi.gNMI/Get", gnmi.GetRequest.SerializeToString, gnmi.GetResponse.FromString)
+        with pytest.raises(grpc.RpcError, match="a Get answers at most 20000 leaves") as failure:
+            call(request, timeout=60)
+    assert failure.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
