@@ -39,8 +39,8 @@ def _file(text: str) -> descriptor_pb2.FileDescriptorProto:
     return file
 
 
-_pool = descriptor_pool.DescriptorPool()
-_pool.Add(_file(PROTO.read_text(encoding="utf-8")))
+_pool = descriptor_pool.Default()  # where reflection looks
+_pool.AddSerializedFile(_file(PROTO.read_text(encoding="utf-8")).SerializeToString())
 
 
 def _message(name: str) -> Any:

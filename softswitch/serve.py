@@ -9,6 +9,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
+from softswitch import gnmi
 from softswitch.codegen.build import BuildError, build_program, build_runtime
 from softswitch.errors import StartError
 from softswitch.gnmi import Gnmi
@@ -18,6 +19,7 @@ from softswitch.p4runtime.pipeline import Pipeline
 from softswitch.p4runtime.server import Server, ServerError, is_local
 from softswitch.p4runtime.service import Service
 from softswitch.program.errors import ProgramError
+from softswitch.reflection import Reflection
 
 # Of all ports' rings together, some 12 MB at an MTU of 1,044: a switch of many ports takes in no more than one of few.
 ALL_RING_FRAMES = 10_000
@@ -63,6 +65,8 @@ def _serve(options: Options, say: Callable[[str], None], wait: Callable[[], obje
         service = Service(native, pipeline, options.device_id, options.cpu_port)
         interfaces = [(port, interface) for port, interface in options.interfaces if interface is not None]
         others = [Gnmi(native, interfaces).handler()]
+        services = ["p4.v1.P4Runtime", gnmi.SERVICE, *(["softswitch.ManualClock"] if options.manual_clock else [])]
+        others.append(Reflection(services).handler())
         tls = options.tls()
         server = Server(service, options.grpc_address, tls, others, options.message_bytes)
         stack.callback(_leave, server)
