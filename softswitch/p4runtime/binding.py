@@ -26,6 +26,7 @@ _MATCHES = {
     p4i.MatchField.RANGE: schema.Match.RANGE,
     p4i.MatchField.OPTIONAL: schema.Match.OPTIONAL,
 }
+MAX_THINGS = 1 << 16  # tables, actions and the like of a p4info
 _KINDS = {model.Match.EXACT: schema.Kind.EXACT, model.Match.LPM: schema.Kind.LPM}
 
 
@@ -111,13 +112,16 @@ def bind(info: p4i.P4Info, program: model.Program) -> schema.Schema:
 
 
 def _check_unique(info: p4i.P4Info) -> None:
-    """Raises RpcError INVALID_ARGUMENT where an id or a name stands for two things."""
-    preambles = [
-        (field.name, thing.preamble)
+    """Raises RpcError INVALID_ARGUMENT where an id or a name stands for two things, or there are too many of them."""
+    described = [
+        (field.name, things)
         for field, things in info.ListFields()
         if field.message_type is not None and "preamble" in field.message_type.fields_by_name
-        for thing in things
     ]
+    total = sum(len(things) for _, things in described)
+    if total > MAX_THINGS:
+        raise RpcError(INVALID_ARGUMENT, f"the p4info describes {total} things; {MAX_THINGS} may be")
+    preambles = [(kind, thing.preamble) for kind, things in described for thing in things]
     _check_once("the p4info", "id", (preamble.id for _, preamble in preambles))
     _check_once("the p4info", "name", (f"{kind} {preamble.name}" for kind, preamble in preambles))
     for table in info.tables:

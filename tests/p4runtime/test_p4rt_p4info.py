@@ -75,6 +75,11 @@ def long_number(info: p4i.P4Info) -> None:
     table.match_fields[0].type_name.name = "named_t"
 
 
+def many(info: p4i.P4Info) -> None:
+    for number in range(1 << 16):
+        info.tables.add().preamble.id = number + 1
+
+
 def with_params(info: p4i.P4Info) -> Any:
     return next(action.params for action in info.actions if action.params)
 
@@ -100,6 +105,7 @@ CASES: list[tuple[Change, str]] = [
     (long_number, "does not fit into"),
     (widths, "gives it 0 bits"),
     (wide, "gives it 2147483647 bits"),
+    (many, "things; 65536 may be"),
     (wider, "has 32 bits in the program, not 33"),
     (lambda info: info.tables.add().CopyFrom(info.tables[0]), "twice"),
     (lambda info: setattr(info.tables[1].preamble, "id", info.tables[0].preamble.id), "the p4info has the id"),
