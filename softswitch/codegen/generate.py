@@ -16,7 +16,7 @@ from softswitch.codegen.layout import Layout
 from softswitch.codegen.names import comment, string_literal
 from softswitch.codegen.packets import header_pieces, write_pieces
 from softswitch.codegen.parser import ParserGenerator
-from softswitch.codegen.specs import Specs
+from softswitch.codegen.specs import Specs, array
 from softswitch.codegen.statements import Statements
 from softswitch.codegen.values import Limbs, wide_constant
 from softswitch.program.expressions import FieldRef
@@ -78,6 +78,7 @@ class _Generator:
             self._copy_list(),
             self._pack_digest(),
             self.specs.text(),
+            *array("char *const", "assert_lines", [f"    {string_literal(text)}," for text in self.statements.asserts]),
             self._program(),
         ]
         return "\n".join(parts)
@@ -244,11 +245,13 @@ static void egress(struct sw_instance *s, struct sw_packet *p) {
     .n_meters = {len(program.meters)},
     .n_lists = {len(program.field_lists)},
     .n_profiles = {len(program.profiles)},
+    .n_asserts = {len(self.statements.asserts)},
     .tables = table_specs,
     .actions = action_specs,
     .counters = counter_specs,
     .registers = register_specs,
     .meters = meter_specs,
+    .asserts = assert_lines,
     .ingress = ingress,
     .parse = parse,
     .egress = egress,

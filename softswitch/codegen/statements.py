@@ -62,6 +62,7 @@ class Statements:
         self.e = expressions
         self.program = expressions.program
         self.layout = expressions.layout
+        self.asserts: dict[str, int] = {}  # what the line about each says, and its number
 
     def emit(self, operation: Operation, source: Source | None) -> list[str]:
         """The lines of one statement. Jumps and parser operations are their callers' business."""
@@ -83,9 +84,7 @@ class Statements:
             case SetValid(header):
                 return self._set_valid(header)
             case SetInvalid(header):
-                text = self.e.header(header)
-                size = self._packet_bytes(header)
-                return [f"if ({text}.valid) {{", f"    p->length_register -= {size};", f"    {text}.valid = 0;", "}"]
+                return [line for one in (header, *self._siblings(header)) for line in self._set_invalid(one)]
             case Push(stack, count):
                 return self._push(stack, count)
             case Pop(stack, count):
@@ -129,8 +128,7 @@ class Statements:
             case Truncate(length):
                 return [
                     f"{{ uint64_t n = {self.e.modulo(length, 64)};",
-                    "  if (p->req.truncate_to == 0 || n < p->req.truncate_to)",
-                    "      p->req.truncate_to = n < UINT32_MAX ? (uint32_t)n : UINT32_MAX; }",
+                    "  if (n < p->req.truncate_to) p->req.truncate_to = (uint32_t)n; }",
                 ]
         raise self.e.unsupported(f"{type(operation).__name__} outside a parser")
 
@@ -210,22 +208,22 @@ class Statements:
         """Marks a header valid; a member of a union makes the others invalid."""
         lines = [f"{text}.valid = 1;"]
         for other in self._siblings(header):
-            lines.append(f"{other}.valid = 0;")
+            lines.append(f"{self.e.header(other)}.valid = 0;")
         return lines
 
-    def _siblings(self, header: HeaderExpression) -> list[str]:
+    def _siblings(self, header: HeaderExpression) -> list[HeaderExpression]:
+        """The other members of the union that a header is a member of."""
         match header:
             case HeaderRef(index):
                 union = self.program.headers[index].union
                 if union is None:
                     return []
-                return [self.layout.header(x) for x in self.program.unions[union[0]].headers if x != index]
+                return [HeaderRef(x) for x in self.program.unions[union[0]].headers if x != index]
             case UnionMember(of, member):
                 if isinstance(of, UnionRef):
                     return self._siblings(HeaderRef(self.program.unions[of.union].headers[member]))
                 first = self.program.unions[self.program.union_stacks[of.stack].unions[0]]
-                others = (m for m in range(len(first.headers)) if m != member)
-                return [self.e.header(UnionMember(of, m)) for m in others]
+                return [UnionMember(of, m) for m in range(len(first.headers)) if m != member]
             case StackElement():
                 return []
 
@@ -248,16 +246,30 @@ class Statements:
             "}",
         ]
 
+    def _set_invalid(self, header: HeaderExpression) -> list[str]:
+        text = self.e.header(header)
+        size = self._packet_bytes(header)
+        return [f"if ({text}.valid) {{", f"    p->length_register -= {size};", f"    {text}.valid = 0;", "}"]
+
     def assign_header(self, target: HeaderExpression, value: HeaderExpression) -> list[str]:
-        """An invalid source makes the target invalid and leaves its fields, as BMv2 does."""
-        if target == value:
+        """An invalid source makes the target invalid and leaves its fields, as BMv2 does. Where the target is a member of
+        a union, no other member is valid then, whatever the source (P4_16; BMv2 leaves another one valid)."""
+        return self._copy_header(target, value, self._siblings(target))
+
+    def _copy_header(
+        self, target: HeaderExpression, value: HeaderExpression, invalid: list[HeaderExpression]
+    ) -> list[str]:
+        """`invalid`: headers that aren't valid afterwards."""
+        if target == value and not invalid:
             return []
         name = self.layout.type_name(header_type_of(self.program, target))
-        siblings = "".join(f" {other}.valid = 0;" for other in self._siblings(target))
+        cleared = [f"{self.e.header(other)}.valid = 0;" for other in invalid]
         return [
             f"{{ {name} *to = &{self.e.header(target)}; const {name} *from = &{self.e.header(value)};",
-            f"  if (from->valid) {{ {name} copy = *from; *to = copy;{siblings} }}",
-            "  else to->valid = 0; }",
+            f"  if (from->valid) {{ {name} copy = *from; *to = copy; }}",
+            "  else to->valid = 0;",
+            *(f"  {line}" for line in cleared),
+            "}",
         ]
 
     def _assign_union(self, target: UnionExpression, value: UnionExpression) -> list[str]:
@@ -268,7 +280,7 @@ class Statements:
             raise self.e.unsupported("an assignment between header unions of different types")
         lines: list[str] = []
         for member in range(len(types[0])):
-            lines += self.assign_header(UnionMember(target, member), UnionMember(value, member))
+            lines += self._copy_header(UnionMember(target, member), UnionMember(value, member), [])
         return lines
 
     def _assign_stack(self, target: int, value: int) -> list[str]:
@@ -371,4 +383,5 @@ class Statements:
 
     def _assert(self, kind: str, condition: Expression, source: Source | None) -> list[str]:
         message = f"{kind} failed" + (f" at {source}" if source else "")
-        return [f"if (!{self.e.condition(condition)} && s->log) s->log(s->log_context, {string_literal(message)});"]
+        number = self.asserts.setdefault(message, len(self.asserts))
+        return [f"if (!{self.e.condition(condition)}) sw_assert_failed(s, {number});"]

@@ -76,7 +76,7 @@ void sw_pkt_reset(const struct sw_pool *pool, struct sw_pkt *pkt)
 {
     memset(pkt->p.phv, 0, pool->phv_size);
     pkt->p.std = (struct sw_std){0};
-    pkt->p.req = (struct sw_requests){SW_NONE, SW_NONE, SW_NONE, SW_NONE, SW_NONE, 0};
+    pkt->p.req = SW_NO_REQUESTS;
 }
 
 struct sw_pkt *sw_pkt_new(struct sw_pool *pool, uint32_t length)

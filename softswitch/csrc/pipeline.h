@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SW_ABI = 9 };
+enum { SW_ABI = 10 };
 
 enum { SW_DROP_PORT = 511, SW_MAX_PORTS = 512, SW_PRIORITIES = 8 };
 
@@ -37,6 +37,9 @@ struct sw_std {
 
 enum { SW_NONE = -1 };
 
+/* No request. Each has a value of its own for it that no program can give, so that 0 is a request like any other. */
+#define SW_NO_REQUESTS ((struct sw_requests){SW_NONE, SW_NONE, SW_NONE, SW_NONE, SW_NONE, UINT32_MAX})
+
 /* Requests by clone(), resubmit() and the like, which the runtime carries out after the pipeline. It resets them before
  * ingress and before egress. */
 struct sw_requests {
@@ -45,7 +48,7 @@ struct sw_requests {
     int32_t resubmit_list;    /* SW_NONE: no request; else the field list's id, or 0 for none */
     int32_t recirculate_list; /* likewise */
     int32_t digest_list;      /* SW_NONE or the learn list's id */
-    uint32_t truncate_to;     /* bytes; 0: don't */
+    uint32_t truncate_to;     /* bytes, the fewest of all truncate(); UINT32_MAX: don't. 0 is a frame of no bytes */
 };
 
 /* A packet. `data` is the received frame before the parser; then the bytes that the parser did not extract, with
@@ -185,6 +188,11 @@ struct sw_register {
 
 struct sw_meter_array; /* state.h */
 
+/* An assert() or assume() of the program: how often it failed since the last line about it, and when the next one may be. */
+struct sw_assert {
+    uint64_t failed, next_us;
+};
+
 struct sw_instance {
     const struct sw_program *program;
     struct sw_table **tables;
@@ -198,7 +206,9 @@ struct sw_instance {
     uint16_t drop_port; /* what mark_to_drop writes into egress_spec */
     uint64_t now_us; /* set by the runtime before ingress and before egress */
     uint64_t rng[2]; /* random(): xoroshiro128+ state, seeded by the runtime */
-    void (*log)(void *context, const char *message); /* log_msg; may be NULL */
+    struct sw_assert *asserts;
+    void (*log)(void *context, const char *message);  /* log_msg; may be NULL */
+    void (*warn)(void *context, const char *message); /* assert and assume that fail; may be NULL */
     void *log_context;
 };
 
@@ -245,12 +255,13 @@ struct sw_program {
     /* A PHV has no pointers: the runtime copies it for multicast and clones. Headers and their validity come first;
      * user metadata fills [metadata_offset, phv_size), which a clone resets. */
     uint32_t phv_size, metadata_offset, headroom;
-    uint32_t n_tables, n_actions, n_counters, n_registers, n_meters, n_lists, n_profiles;
+    uint32_t n_tables, n_actions, n_counters, n_registers, n_meters, n_lists, n_profiles, n_asserts;
     const struct sw_table_spec *tables; /* the controls' tables, then one for each parser value set */
     const struct sw_action_spec *actions;
     const struct sw_counter_spec *counters;
     const struct sw_register_spec *registers;
     const struct sw_meter_spec *meters;
+    const char *const *asserts; /* what the line about each says: its kind, and its place in the source */
     /* Parser, checksum verification, ingress control. */
     void (*ingress)(struct sw_instance *, struct sw_packet *);
     /* Parser alone, for ingress clones. */
@@ -280,6 +291,9 @@ uint32_t sw_meter_execute(struct sw_meter_array *, uint64_t index, uint32_t byte
 
 /* The same for an entry's direct meter; green while it is not configured. */
 uint32_t sw_meter_execute_direct(const struct sw_entry *, uint32_t bytes, uint64_t now_us);
+
+/* Assert `number` failed: warns, once a second at most, and says how often. */
+void sw_assert_failed(struct sw_instance *, uint32_t number);
 
 /* Over whole bytes, as BMv2's calculations of the same names. */
 uint64_t sw_hash_crc16(const uint8_t *, size_t);

@@ -31,8 +31,6 @@ static void rules_digest(rules_switch *, rules_packet);
 
 /* ---- the rules ---- */
 
-static const struct sw_requests RULES_NO_REQUESTS = {SW_NONE, SW_NONE, SW_NONE, SW_NONE, SW_NONE, 0};
-
 static void rules_reset_metadata(rules_switch *sw, struct sw_packet *p)
 {
     const struct sw_program *program = rules_instance(sw)->program;
@@ -43,7 +41,7 @@ static void rules_reset_metadata(rules_switch *sw, struct sw_packet *p)
 static void rules_preserve(rules_switch *sw, int32_t list, const struct sw_packet *from, struct sw_packet *to,
                            enum sw_instance_type type)
 {
-    if (list > 0) rules_instance(sw)->program->copy_list(list, from, to);
+    if (list != SW_NONE) rules_instance(sw)->program->copy_list(list, from, to);
     to->std.instance_type = type;
 }
 
@@ -87,7 +85,7 @@ static void rules_clone_egress(rules_switch *sw, rules_packet packet)
 static void rules_note_truncation(rules_switch *sw, rules_packet packet)
 {
     uint32_t to = rules_view(sw, packet)->req.truncate_to, *limit = rules_truncate_to(sw, packet);
-    if (to != 0 && to < *limit) *limit = to;
+    if (to < *limit) *limit = to;
 }
 
 /* Takes ownership of the packet. */
@@ -97,7 +95,7 @@ static void rules_ingress(rules_switch *sw, rules_packet packet)
     struct sw_instance *instance = rules_instance(sw);
     uint8_t *entered = p->data;
     uint32_t entered_length = p->length;
-    p->req = RULES_NO_REQUESTS;
+    p->req = SW_NO_REQUESTS;
     p->length_register = p->length;
     instance->now_us = rules_now_us(sw);
     instance->program->ingress(instance, p);
@@ -132,7 +130,7 @@ static enum rules_verdict rules_egress(rules_switch *sw, rules_packet packet, ui
 {
     struct sw_packet *p = rules_view(sw, packet);
     struct sw_instance *instance = rules_instance(sw);
-    p->req = RULES_NO_REQUESTS;
+    p->req = SW_NO_REQUESTS;
     instance->now_us = rules_now_us(sw);
     sw_before_egress(instance, p, port, queue, deq_qdepth);
     instance->program->egress(instance, p);

@@ -1,6 +1,7 @@
 /* Registers, counters, meters, random numbers, and the creation of an instance. */
 #include "state.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,6 +88,23 @@ uint64_t sw_random(struct sw_instance *instance, uint64_t low, uint64_t high)
     return low + value % span;
 }
 
+/* ---- assertions ---- */
+
+void sw_assert_failed(struct sw_instance *instance, uint32_t number)
+{
+    enum { PERIOD_US = 1000000 };
+    struct sw_assert *site = &instance->asserts[number];
+    site->failed++;
+    if (instance->warn == NULL || instance->now_us < site->next_us) return;
+    char line[512];
+    int n = snprintf(line, sizeof line, "%s", instance->program->asserts[number]);
+    if (site->failed > 1 && n > 0 && n < (int)sizeof line) {
+        snprintf(line + n, sizeof line - (size_t)n, ", %" PRIu64 " times since the last line about it", site->failed);
+    }
+    instance->warn(instance->log_context, line);
+    *site = (struct sw_assert){0, instance->now_us + PERIOD_US};
+}
+
 /* ---- the instance ---- */
 
 enum { CACHE_LINE = 64 };
@@ -124,8 +142,9 @@ static bool make_arrays(struct sw_instance *instance, const struct sw_program *p
     instance->registers = array_of(program->n_registers, sizeof *instance->registers);
     instance->blocks = array_of(2 * ((size_t)program->n_counters + program->n_registers), sizeof *instance->blocks);
     instance->meters = array_of(program->n_meters, sizeof *instance->meters);
+    instance->asserts = array_of(program->n_asserts, sizeof *instance->asserts);
     if (!instance->tables || !instance->profiles || !instance->counters || !instance->counter_sizes || !instance->counter_strides ||
-        !instance->blocks || !instance->registers || !instance->meters) {
+        !instance->blocks || !instance->registers || !instance->meters || !instance->asserts) {
         return false;
     }
     for (uint32_t i = 0; i < program->n_profiles; i++) {
@@ -204,5 +223,6 @@ void sw_instance_free(struct sw_instance *instance)
     free(instance->blocks);
     free(instance->registers);
     free(instance->meters);
+    free(instance->asserts);
     free(instance);
 }

@@ -70,6 +70,8 @@ static void log_program_message(void *context, const char *message)
     sw_events_put(&sw->events, SW_EVENT_LOG, 0, message, (uint32_t)strlen(message), sw_now_ns(sw));
 }
 
+static void log_failed_assert(void *context, const char *message) { sw_notice(context, "%s", message); }
+
 /* ---- the worker ---- */
 
 static void handle_events(struct sw_switch *sw, const struct epoll_event *events, int n, uint32_t batch)
@@ -315,6 +317,7 @@ int sw_load(struct sw_switch *sw, const char *path, char error[SW_ERROR_BYTES])
         return -EINVAL;
     }
     instance->log = log_program_message;
+    instance->warn = log_failed_assert;
     instance->log_context = sw;
     sw_lock(sw);
     unload(sw);

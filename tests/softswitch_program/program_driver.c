@@ -52,6 +52,7 @@ struct driver *driver_open(const char *path, char *error)
         return NULL;
     }
     d->instance->log = append_log;
+    d->instance->warn = append_log;
     d->instance->log_context = d;
     return d;
 }
@@ -74,7 +75,8 @@ void driver_ingress(struct driver *d, const uint8_t *frame, uint32_t length, uin
     p->std.ingress_port = port;
     p->std.ingress_global_timestamp = now;
     p->std.packet_length = length;
-    p->req = (struct sw_requests){SW_NONE, SW_NONE, SW_NONE, SW_NONE, SW_NONE, 0};
+    p->req = SW_NO_REQUESTS;
+    d->instance->now_us = now;
     d->log[0] = 0;
     program->ingress(d->instance, p);
 }

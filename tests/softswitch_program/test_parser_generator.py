@@ -182,6 +182,40 @@ def test_at_most_one_member_of_a_union_is_valid() -> None:
         assert d.run(bytes.fromhex("0003aabbcc")).hex() == "000000aabbcc"
 
 
+UNION = {"type": "header_union", "value": "u"}
+
+
+@pytest.mark.parametrize("member", ["u.one", "u.two"])
+@pytest.mark.parametrize("kind", [1, 2, 3])
+@pytest.mark.parametrize("how", ["setInvalid", "assignment"])
+def test_invalid_member_leaves_no_member_of_a_union_valid(how: str, kind: int, member: str) -> None:
+    """P4_16: setInvalid() of a member, and the assignment of an invalid header, whichever member was valid before."""
+    b = union_builder()
+    b.header("none", [], type_name=f"{member[2:]}_t")
+    b.order.remove("none")
+    made = primitive("remove_header", header(member))
+    b.run([made if how == "setInvalid" else primitive("assign_header", header(member), header("none"))])
+    b.run([assign(field("b", "v"), op("b2d", None, op("valid_union", None, UNION)))])
+    with Driver(b.json()) as d:
+        size = {1: 1, 2: 2, 3: 0}[kind]  # of the member that was parsed, which is gone
+        assert d.run(bytes([0, kind, *range(5)])) == bytes([0, 0, *range(size, 5)])
+        assert d.get("length_register") == (7 - size if how == "setInvalid" else 7)
+
+
+@pytest.mark.parametrize("kind", [1, 2, 3])
+def test_assigned_union_has_the_valid_member_of_its_source(kind: int) -> None:
+    """Of either member, and of none; the member that was valid before isn't any more."""
+    b = union_builder()
+    b.header("w.one", [], type_name="one_t").header("w.two", [], type_name="two_t")
+    ids = [h["id"] for h in b.headers[-2:]]
+    b.extra["header_unions"].append({"name": "w", "id": 1, "union_type": "u_t", "header_ids": ids})
+    b.order = ["b", "w.one", "w.two"]
+    b.run([primitive("add_header", header("w.one")), primitive("assign_union", UNION | {"value": "w"}, UNION)])
+    with Driver(b.json()) as d:
+        frame = bytes([0, kind, *range(5)])
+        assert d.run(frame) == frame
+
+
 # ---- varbits ----
 
 

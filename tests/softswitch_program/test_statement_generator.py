@@ -243,6 +243,29 @@ def test_messages() -> None:
         assert d.log() == [f'a=1 "{{c}}"={-0x0405060708}!', "x" * 1023, "assert failed at test.p4:31"]
 
 
+def test_failed_assert_warns_once_a_second_and_counts_the_others() -> None:
+    """Each assert by itself, the parser's as well; nothing while they hold."""
+    b = builder().run([
+        primitive("assert", op("==", field("h", "a"), value(2)), line=31),
+        primitive("assume", op("==", field("h", "b"), value(2)), line=32),
+    ])  # fmt: skip
+    b.states[0]["parser_ops"].append(
+        {"op": "primitive", "parameters": [primitive("assert", op("!=", field("h", "c"), value(0)), line=4)]}
+    )
+    both = ["assert failed at test.p4:31", "assume failed at test.p4:32"]
+    with Driver(b.json()) as d:
+        assert d.ingress(bytes.fromhex("0200020000000001")).log() == []
+        assert d.ingress(bytes.fromhex("0200030000000001"), now=5).log() == both[1:]
+        assert d.ingress(FRAME, now=6).log() == both[:1]
+        assert [d.ingress(FRAME, now=now).log() for now in (7, 1_000_004)] == [[], []]
+        again = f"{both[1]}, 4 times since the last line about it"
+        assert d.ingress(FRAME, now=1_000_005).log() == [again]
+        assert d.ingress(bytes(8), now=1_000_006).log() == [
+            "assert failed at test.p4:4",
+            f"{both[0]}, 4 times since the last line about it",
+        ]
+
+
 def test_random_stays_inside() -> None:
     b = builder().run([primitive("modify_field_rng_uniform", field("h", "a"), value(3), value(5)),
                        primitive("modify_field_rng_uniform", field("h", "b"), value(5), value(3))])  # fmt: skip

@@ -104,7 +104,7 @@ static uint32_t rules_copy_unparsed(struct visit *visit, uint32_t id, const uint
     uint16_t ingress_port = p->std.ingress_port;
     p->data = buffer_of(visit->net, copy) + (frame - buffer_of(visit->net, id));
     p->length = p->length_register = length;
-    p->req = RULES_NO_REQUESTS;
+    p->req = SW_NO_REQUESTS;
     reset(visit->net, p);
     p->std.ingress_port = ingress_port;
     return copy;
