@@ -6,6 +6,7 @@ side they would be a cache miss each; here the arrays of one size are one array 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 
 from softswitch.program.model import ActionNode, Program, TableNode
@@ -45,20 +46,20 @@ def cells(program: Program) -> Cells:
     registers = [Place() for _ in program.registers]
     counters = [Place() for _ in program.counters]
     used_registers, used_counters = _used_by_egress(program)
-    sizes = sorted({r.size for r in program.registers} | {c.size for c in program.counters})
-    for block, size in enumerate(sizes):
+    registers_of, counters_of = defaultdict(list), defaultdict(list)  # by size
+    for i, register in enumerate(program.registers):
+        registers_of[register.size].append((i, register.width))
+    for i, counter in enumerate(program.counters):
+        counters_of[counter.size].append(i)
+    for block, size in enumerate(sorted({*registers_of, *counters_of})):
         # (whether it stands later, alignment, bytes, where its place goes), registers before counters
         arrays = [
-            (i not in used_registers, cell_bytes(r.width), cell_bytes(r.width), registers, i)
-            for i, r in enumerate(program.registers)
-            if r.size == size and r.width <= 128
+            (i not in used_registers, cell_bytes(width), cell_bytes(width), registers, i)
+            for i, width in registers_of[size]
+            if width <= 128
         ]
         arrays.sort(key=lambda array: -array[1])
-        arrays += [
-            (i not in used_counters, COUNTER_ALIGNMENT, COUNTER_BYTES, counters, i)
-            for i, c in enumerate(program.counters)
-            if c.size == size
-        ]
+        arrays += [(i not in used_counters, COUNTER_ALIGNMENT, COUNTER_BYTES, counters, i) for i in counters_of[size]]
         arrays.sort(key=lambda array: array[0])
         end = 0
         offsets: list[int] = []

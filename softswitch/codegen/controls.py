@@ -6,16 +6,18 @@ stand in topological order (they have no cycle), so most of them fall through to
 
 from __future__ import annotations
 
+from collections import defaultdict
+
 from softswitch.codegen.expressions import Expressions
 from softswitch.codegen.names import comment, identifier
 from softswitch.codegen.packets import Piece, write_pieces
 from softswitch.codegen.specs import lookup_of
 from softswitch.codegen.statements import Statements
 from softswitch.codegen.values import Value, constant, modular_kind
+from softswitch.program.limits import JUMPS_BACK
 from softswitch.program.model import ActionNode, ConditionNode, Control, KeyField, Node, Table, TableNode
 from softswitch.program.statements import Exit, Jump, JumpIfZero
 
-MAX_JUMPS_BACK = 1 << 20  # a bound on loops inside an action, which BMv2 does not have
 SIGNATURE = "(struct sw_instance *s, struct sw_packet *p, struct phv *h, struct locals *l"
 UNUSED = "    (void)s; (void)p; (void)h; (void)l;"
 # Up to this many statements, counted once for each table that can run them, everything is inlined into its pipeline.
@@ -30,6 +32,11 @@ class ControlGenerator:
         self.layout = expressions.layout
         program = self.program
         size = sum(len(program.actions[a].statements) + 1 for t in program.tables for a in t.actions)
+        # Action numbers of the tables that share a profile, by its number and the action's name.
+        self._shared: defaultdict[tuple[int, str], set[int]] = defaultdict(set)
+        for t in program.tables:
+            for a in t.actions if t.profile is not None else ():
+                self._shared[t.profile or 0, program.actions[a].name].add(a)
         self.inline = "SW_INLINE" if size <= MAX_INLINED else "static"
 
     # ---- actions ----
@@ -41,6 +48,7 @@ class ControlGenerator:
         """bool action(s, p, h, args): whether exit was called."""
         action = self.program.actions[index]
         self.e.in_action(tuple(p.width for p in action.parameters))
+        self.e.scope = f"action {action.name!r}"
         targets: set[int] = set()
         back = False
         for i, statement in enumerate(action.statements):
@@ -73,7 +81,7 @@ class ControlGenerator:
 
     def _jump(self, at: int, target: int) -> str:
         if target <= at:
-            return f"{{ if (++jumps > {MAX_JUMPS_BACK}) return exited; goto step_{target}; }}"
+            return f"{{ if (++jumps > {JUMPS_BACK}) return exited; goto step_{target}; }}"
         return f"goto step_{target};"
 
     def exits(self, index: int) -> bool:
@@ -117,9 +125,7 @@ class ControlGenerator:
         that tables share holds only one of the copies."""
         if table.profile is None:
             return [action]
-        users = [t for t in self.program.tables if t.profile == table.profile]
-        name = self.program.actions[action].name
-        return sorted({a for t in users for a in t.actions if self.program.actions[a].name == name} | {action})
+        return sorted(self._shared[table.profile, self.program.actions[action].name])
 
     def _call(self, table: Table) -> str:
         if table.profile is None:

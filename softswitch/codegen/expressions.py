@@ -48,6 +48,7 @@ from softswitch.program.expressions import (
     UnionStackElement,
     Valid,
 )
+from softswitch.program.limits import C_LINES, VALUE_BITS
 from softswitch.program.model import Program
 
 _C_OPERATORS = {"+", "-", "*", "&", "|", "^"}
@@ -61,8 +62,19 @@ class Expressions(Places):
         super().__init__(program, layout)
         self.limbs = limbs
         self.ranges = Ranges(program)
+        self.cells = cells(program)
         self.source: Source | None = None
+        self.scope = "the program"  # what errors are in that have no source
+        self._lines = 0
         self._offsets: dict[int, int] = {}
+
+    def spend(self, lines: list[str], source: Source | None) -> list[str]:
+        """The lines, counted: statements that become many lines each could make more than a machine's memory holds."""
+        self._lines += len(lines)
+        if self._lines > C_LINES:
+            message = f"the program's C has more than {C_LINES:,} lines, which the switch takes at most"
+            raise UnsupportedProgram(message, source=source)
+        return lines
 
     def in_action(self, widths: tuple[int, ...]) -> None:
         """Sets the parameters of the action whose expressions follow."""
@@ -81,7 +93,7 @@ class Expressions(Places):
         try:
             r = self.ranges.of(e)
         except TooWide:
-            raise self.unsupported("an intermediate result can have more than 8,192 bits") from None
+            raise self.unsupported(f"an intermediate result can have more than {VALUE_BITS:,} bits") from None
         match e:
             case Const(value):
                 return Value(constant(value, kind_for(r, self.limbs), self.limbs), kind_for(r, self.limbs), r)
@@ -284,9 +296,28 @@ class Expressions(Places):
         """A register read inside an expression (P4_14); out of range it is 0."""
         size = self.program.registers[register].size
         i = f"({{ uint64_t i = {self.index(index)}; %s; }})"
-        read = register_read(self.program.registers[register].width, self.program, register, self.limbs)
+        read = self.register_read(register)
         zero = constant(0, read.kind, self.limbs)
         return Value(i % f"i < {size} ? {read.text} : {zero}", read.kind, r)
+
+    def register_cell(self, c_type: str, register: int) -> str:
+        """An lvalue: cell `i` of a register of up to 128 bits; codegen/cells.py says where it is."""
+        stride = self.cells.registers[register].stride
+        return f"(*({c_type} *)((char *)s->registers[{register}].cells + i * {stride}))"
+
+    def register_read(self, register: int) -> Value:
+        """Cell `i` of a register array; csrc/pipeline.h says how cells are laid out."""
+        width = self.program.registers[register].width
+        r = unsigned_range(width)
+        if width <= 64:
+            bits = next(b for b in (8, 16, 32, 64) if width <= b)
+            return Value(f"(uint64_t){self.register_cell(f'const uint{bits}_t', register)}", "u64", r)
+        if width <= 128:
+            return Value(self.register_cell("const sw_u128", register), "u128", r)
+        self.limbs.need(width + 1)
+        size = (width + 7) // 8
+        array = f"(const uint8_t *)s->registers[{register}].cells"
+        return Value(f"sw_wide_from_bytes({array} + i * {size}, {size})", "wide", r)
 
     # ---- conditions ----
 
@@ -389,22 +420,3 @@ def _decide(op: str, a: Range, b: Range) -> bool | None:
     if a[1] < b[0]:
         return strict
     return not strict if a[0] >= b[1] else None
-
-
-def register_cell(c_type: str, program: Program, register: int) -> str:
-    """An lvalue: cell `i` of a register of up to 128 bits; codegen/cells.py says where it is."""
-    return f"(*({c_type} *)((char *)s->registers[{register}].cells + i * {cells(program).registers[register].stride}))"
-
-
-def register_read(width: int, program: Program, register: int, limbs: Limbs) -> Value:
-    """Cell `i` of a register array; csrc/pipeline.h says how cells are laid out."""
-    r = unsigned_range(width)
-    if width <= 64:
-        bits = next(b for b in (8, 16, 32, 64) if width <= b)
-        return Value(f"(uint64_t){register_cell(f'const uint{bits}_t', program, register)}", "u64", r)
-    if width <= 128:
-        return Value(register_cell("const sw_u128", program, register), "u128", r)
-    limbs.need(width + 1)
-    size = (width + 7) // 8
-    array = f"(const uint8_t *)s->registers[{register}].cells"
-    return Value(f"sw_wide_from_bytes({array} + i * {size}, {size})", "wide", r)

@@ -6,6 +6,7 @@ What reaches the C text from the program's strings goes through codegen/names.py
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from softswitch.codegen.calculations import Calculations
@@ -19,9 +20,12 @@ from softswitch.codegen.parser import ParserGenerator
 from softswitch.codegen.specs import Specs, array
 from softswitch.codegen.statements import Statements
 from softswitch.codegen.values import Limbs, wide_constant
+from softswitch.program.errors import Source, UnsupportedProgram
 from softswitch.program.expressions import FieldRef
+from softswitch.program.limits import C_TEXT, EMITTED_BYTES, PHV_BYTES
 from softswitch.program.model import Program
 
+PART = 100  # headers that one function of the deparser emits
 SUPPORT = Path(__file__).resolve().parent / "support.h"
 
 
@@ -29,6 +33,18 @@ def generate(program: Program, *, inplace: bool = False) -> str:
     """The C source of a program; raises UnsupportedProgram for what the generator cannot express. `inplace`: with its
     in-place form (codegen/inplace.py), if it has one; that takes the compiler twice as long."""
     return _Generator(program, inplace).text()
+
+
+def largest_part(text: str) -> str:
+    """What the largest part of a generated program is: a parser, an action, a control."""
+    parts = re.split(r"^/\* ---- (.+) ---- \*/$", text, flags=re.MULTILINE)
+    return max(zip(parts[1::2], parts[2::2], strict=True), key=lambda part: len(part[1]))[0]
+
+
+def _title(kind: str, name: str = "", source: Source | None = None) -> str:
+    """For `largest_part`."""
+    words = [kind, *([name] if name else []), *([f"at {source}"] if source else [])]
+    return f"/* ---- {comment(' '.join(words))} ---- */\n"
 
 
 class _Generator:
@@ -47,6 +63,11 @@ class _Generator:
 
     def text(self) -> str:
         body = self._body()
+        wide = 26 * self.limbs.count  # characters of a wide constant
+        if len(body) + wide * body.count("SW_CONST(") > C_TEXT:
+            raise UnsupportedProgram(
+                f"the program's C has more than {C_TEXT:,} characters, which the switch takes at most"
+            )
         body = re.sub(r"SW_CONST\((-?0x[0-9a-f]+)\)", lambda m: wide_constant(int(m[1], 16), self.limbs.count), body)
         parts = [
             f"/* Generated from {comment(self.program.name)}. Edit the P4 source instead. */",
@@ -61,20 +82,29 @@ class _Generator:
     def _body(self) -> str:
         program = self.program
         used = sorted({a for t in program.tables for a in t.actions} | self._called_actions())
+        actions = program.actions
         parts = [
+            _title("headers"),
             self.layout.declarations(),
             "struct applied { uint32_t action; bool hit, exited; };\n",
             self.specs.defaults(),
+            _title("calculations"),
             *(self.calculations.function(i) for i in range(len(program.calculations))),
-            *(self.controls.action(i) for i in used),
-            *(self.controls.table(i) for i in range(len(program.tables))),
+            *(_title("action", actions[i].name, actions[i].source) + self.controls.action(i) for i in used),
+            *(_title("table", t.name, t.source) + self.controls.table(i) for i, t in enumerate(program.tables)),
+            _title("parser", program.parser.name, program.parser.source),
             self.parser.function(),
+            _title("control", "ingress"),
             self.controls.control("ingress", program.ingress),
+            _title("control", "egress"),
             self.controls.control("egress", program.egress),
+            _title("checksums"),
             self._checksums(),
             self._pipelines(),
+            _title("deparser", program.deparser.name, program.deparser.source),
             self._deparse(),
-            *([self.inplace.text()] if self.inplace else []),
+            *([_title("the in-place form"), self.inplace.text()] if self.inplace else []),
+            _title("lists and tables"),
             self._copy_list(),
             self._pack_digest(),
             self.specs.text(),
@@ -156,25 +186,46 @@ static void egress(struct sw_instance *s, struct sw_packet *p) {
             "    update_checksums(p, h, l);",
             "    size_t size = 0;",
         ]
+        self.expressions.scope = f"deparser {self.program.deparser.name!r}"
         for statement in self.program.deparser.statements:
             lines += [f"    {line}" for line in self.statements.emit(statement.operation, statement.source)]
-        sizes = []
-        for header in self.program.deparser.order:
-            header_type = self.program.header_types[self.program.headers[header].type]
-            size = f"{header_type.fixed_bits // 8}"
-            if header_type.varbit is not None:
-                member = self.layout.member(self.program.headers[header].type, header_type.varbit)
-                size += f" + {self.layout.header(header)}.{member}.bits / 8"
-            sizes.append(size)
-            lines.append(f"    if ({self.layout.header(header)}.valid) size += {size};")
+        order = self.program.deparser.order
+        parts = [order[i : i + PART] for i in range(0, len(order), PART)]
+        counted = ["static __attribute__((noinline)) size_t emitted_{}(struct phv *h) {{", "    size_t size = 0;"]
+        written = ["static __attribute__((noinline)) uint8_t *emit_{}(struct phv *h, uint8_t *to) {{"]
+        functions: list[str] = []
+        sizes, writes = [self._sizes(part) for part in parts], [self._writes(part) for part in parts]
+        if len(parts) > 1:
+            for i, (size, write) in enumerate(zip(sizes, writes, strict=True)):
+                functions += [*(line.format(i) for line in counted), *size, "    return size;", "}"]
+                functions += [*(line.format(i) for line in written), *write, "    return to;", "}"]
+            sizes = [[f"    size += emitted_{i}(h);"] for i in range(len(parts))]
+            writes = [[f"    to = emit_{i}(h, to);"] for i in range(len(parts))]
+        lines += [line for part in sizes for line in part]
         lines += ["    uint8_t *to = p->data - size;", "    p->data = to;", "    p->length += (uint32_t)size;"]
-        for header, size in zip(self.program.deparser.order, sizes, strict=True):
+        lines += [line for part in writes for line in part]
+        return "\n".join([*functions, *lines, "}"]) + "\n"
+
+    def _size(self, header: int) -> str:
+        """The bytes that a valid header has in the packet."""
+        kind = self.program.headers[header].type
+        header_type = self.program.header_types[kind]
+        size = f"{header_type.fixed_bits // 8}"
+        if header_type.varbit is not None:
+            size += f" + {self.layout.header(header)}.{self.layout.member(kind, header_type.varbit)}.bits / 8"
+        return size
+
+    def _sizes(self, headers: Sequence[int]) -> list[str]:
+        return [f"    if ({self.layout.header(h)}.valid) size += {self._size(h)};" for h in headers]
+
+    def _writes(self, headers: Sequence[int]) -> list[str]:
+        lines = []
+        for header in headers:
             pieces = header_pieces(self.layout, self.program, header)
-            body = write_pieces(pieces, "to", aligned=True)
             lines.append(f"    if ({self.layout.header(header)}.valid) {{")
-            lines += [f"        {line}" for line in body]
-            lines += [f"        to += {size};", "    }"]
-        return "\n".join([*lines, "}"]) + "\n"
+            lines += [f"        {line}" for line in write_pieces(pieces, "to", aligned=True)]
+            lines += [f"        to += {self._size(header)};", "    }"]
+        return lines
 
     def _copy_list(self) -> str:
         lines = [
@@ -232,7 +283,10 @@ static void egress(struct sw_instance *s, struct sw_packet *p) {
         program = self.program
         headroom = sum(program.header_types[program.headers[i].type].max_bytes for i in program.deparser.order)
         inplace = "\n    .inplace = &inplace," if self.inplace else ""
-        return f"""const struct sw_program sw_program = {{
+        return f"""_Static_assert(sizeof(struct phv) <= {PHV_BYTES}, "headers and metadata");
+_Static_assert({headroom} <= {EMITTED_BYTES}, "emitted headers");
+
+const struct sw_program sw_program = {{
     .abi = SW_ABI,
     .name = {string_literal(program.name)},
     .phv_size = sizeof(struct phv),

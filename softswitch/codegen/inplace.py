@@ -116,10 +116,12 @@ class InPlace:
             return False
         place = {header: i for i, header in enumerate(program.deparser.order)}
         todo: list[tuple[int | None, int, int]] = [(program.parser.start, -1, 0)]
+        seen: set[tuple[int | None, int, int]] = set()  # paths that meet here go on as one
         while todo:
             index, last, size = todo.pop()
-            if index is None:
+            if index is None or (index, last, size) in seen:
                 continue
+            seen.add((index, last, size))
             state = program.parser.states[index]
             for statement in state.statements:
                 if isinstance(statement.operation, Extract):
@@ -274,16 +276,29 @@ class InPlace:
 
     def _fast_path(self) -> list[int]:
         """The parser path that extracts the most headers, which most packets are expected to take."""
-        states, best = self.program.parser.states, list[int]()
-        todo = [[self.program.parser.start]]
+        states = self.program.parser.states
+        # From each state to accept: the headers that are extracted at most, and the next state on that path. There is
+        # no loop: a state's successors are done before it.
+        best: dict[int, tuple[int, int | None] | None] = {}
+        todo = [(self.program.parser.start, False)]
         while todo:
-            path = todo.pop()
-            state = states[path[-1]]
+            index, ready = todo.pop()
+            if index in best:
+                continue
+            state = states[index]
             targets = {*(t.next_state for t in state.transitions), state.default}
-            if None in targets and len(self._extracted(path)) > len(self._extracted(best)):
-                best = path
-            todo += [[*path, target] for target in sorted(t for t in targets if t is not None)]
-        return best or [self.program.parser.start]
+            following = sorted(t for t in targets if t is not None)
+            if not ready:
+                todo += [(index, True), *((target, False) for target in following)]
+                continue
+            ways: list[tuple[int, int | None]] = [(0, None)] if None in targets else []
+            ways += [(found[0], target) for target in following if (found := best[target]) is not None]
+            most = max(ways, key=lambda way: (way[0], len(states) if way[1] is None else way[1]), default=None)
+            best[index] = most and (most[0] + len(self._extracted([index])), most[1])
+        path = [self.program.parser.start]
+        while (way := best[path[-1]]) is not None and way[1] is not None:
+            path.append(way[1])
+        return path
 
     def _extracted(self, path: list[int]) -> list[int]:
         statements = (s for index in path for s in self.program.parser.states[index].statements)

@@ -1,4 +1,6 @@
-"""The parser to one C function: a label a state, and gotos.
+"""The parser to one C function: a label a state, and gotos. Of a parser of many statements each state is a function,
+which says what state comes next, and PART statements of a state are one: a compiler's time and memory grow faster than
+a function.
 
 `pos` is how many bytes of `data` are extracted, `length` how many there are: no read goes past it. A program whose
 states can loop has a budget of state visits; one that runs out of it ends with ParserTimeout, where BMv2 would hang.
@@ -6,33 +8,37 @@ states can loop has a budget of state visits; one that runs out of it ends with 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import fields, is_dataclass
+
 from softswitch.codegen.controls import SIGNATURE, UNUSED, store_key
 from softswitch.codegen.expressions import Expressions
 from softswitch.codegen.names import comment
 from softswitch.codegen.packets import extract_fields
 from softswitch.codegen.statements import Statements
 from softswitch.codegen.values import constant, modular_kind, unsigned_range
+from softswitch.program.errors import Source
 from softswitch.program.expressions import (
-    Binary,
     Const,
     Expression,
     HeaderRef,
     Lookahead,
-    Ternary,
-    Unary,
 )
+from softswitch.program.limits import STATE_VISITS
 from softswitch.program.model import KeyPart, ParseState, Transition
 from softswitch.program.statements import (
     Advance,
-    Assign,
     Extract,
     ExtractNext,
     ExtractNextUnion,
+    Operation,
     Statement,
     Verify,
 )
 
-MAX_VISITS = 65536
+MANY = 300  # statements of a parser
+PART = 100
+AT = ", struct parsing *at"
 
 
 class ParserGenerator:
@@ -42,6 +48,8 @@ class ParserGenerator:
         self.program = expressions.program
         self.layout = expressions.layout
         self._following: dict[int | None, str] | None = None
+        reached = (self.program.parser.states[i] for i in self._reachable())
+        self._in_parts = sum(len(state.statements) for state in reached) > MANY
 
     def fast_path(self, path: list[int]) -> str:
         """bool parse_fast_path(s, p, h, l): parses packets that take exactly this path through the states to accept;
@@ -71,6 +79,11 @@ class ParserGenerator:
         return "\n".join(lines) + "\n"
 
     def function(self) -> str:
+        """run_parser(s, p, h, l), and what it calls."""
+        self.e.scope = f"parser {self.program.parser.name!r}"
+        return self._functions() if self._in_parts else self._one_function()
+
+    def _one_function(self) -> str:
         parser = self.program.parser
         reached = self._reachable()
         targets = self._targets(reached)
@@ -100,6 +113,74 @@ class ParserGenerator:
         ]
         return "\n".join(lines) + "\n"
 
+    def _functions(self) -> str:
+        parser = self.program.parser
+        no_error = self.program.errors["NoError"]
+        parts = ["struct parsing { const uint8_t *data; size_t length, pos; uint32_t error; };"]
+        cases = []
+        for index in self._reachable():
+            state = parser.states[index]
+            *first, last = [state.statements[i : i + PART] for i in range(0, len(state.statements) or 1, PART)]
+            names = [f"state_{index}_{number}" for number in range(len(first))]
+            parts += [
+                self._part("bool", name, self._statements(part), "true")
+                for name, part in zip(names, first, strict=True)
+            ]
+            calls = [f"    if (!{name}(s, p, h, l, at)) return -1;" for name in names]
+            title = f"/* {comment(state.name)} */"
+            body = [*self._statements(last), *self._select(state)]
+            parts.append(self._part("int32_t", f"state_{index}", body, "-1", [title, *calls]))
+            cases.append(f"        case {index}: next = state_{index}(s, p, h, l, &at); break;")
+        visits = f"{{ at.error = {self.program.errors['ParserTimeout']}; break; }}"
+        lines = [
+            f"SW_INLINE void run_parser{SIGNATURE}) {{",
+            f"    struct parsing at = {{p->data, p->length, 0, {no_error}}};",
+            *(["    uint32_t visits = 0;"] if parser.loops else []),
+            f"    for (int32_t next = {parser.start}; next >= 0;) {{",
+            *([f"        if (++visits > {STATE_VISITS}) {visits}"] if parser.loops else []),
+            "        switch (next) {",
+            *cases,
+            "        default: next = -1;",
+            "        }",
+            "    }",
+            "    p->data += at.pos;",
+            "    p->length -= (uint32_t)at.pos;",
+            *(["    p->std.parser_error = at.error;"] if "parser_error" in self._std() else []),
+            "}",
+        ]
+        return "\n".join([*parts, *lines]) + "\n"
+
+    def _part(self, kind: str, name: str, body: list[str], result: str, head: Sequence[str] = ()) -> str:
+        """A function of some statements, which go to `done` where the parser ends. It returns whether to go on, or the
+        next state, -1 if there is none."""
+        ended = "false" if kind == "bool" else "-1"
+        return "\n".join(
+            [
+                f"static __attribute__((noinline)) {kind} {name}{SIGNATURE}{AT}) {{",
+                UNUSED,
+                *head,
+                "    const uint8_t *data = at->data;",
+                "    const size_t length = at->length;",
+                "    size_t pos = at->pos;",
+                "    uint32_t error = at->error;",
+                f"    {kind} next = {ended};",
+                "    (void)data; (void)length;",
+                "    {",
+                *(f"        {line}" for line in body),
+                "    }",
+                *([f"    next = {result};"] if kind == "bool" else []),
+                "    goto done;",
+                "done:",
+                "    at->pos = pos;",
+                "    at->error = error;",
+                "    return next;",
+                "}",
+            ]
+        )
+
+    def _statements(self, statements: Sequence[Statement]) -> list[str]:
+        return [line for statement in statements for line in self._statement(statement)]
+
     def _std(self) -> set[str]:
         return set(self.program.std_fields.values())
 
@@ -125,9 +206,8 @@ class ParserGenerator:
         lines = [f"state_{index}: /* {comment(state.name)} */"] if labelled else []
         lines.append("    {")
         if self.program.parser.loops:
-            lines.append(f"        if (++visits > {MAX_VISITS}) {self._fail('ParserTimeout')}")
-        for statement in state.statements:
-            lines += [f"        {line}" for line in self._statement(statement)]
+            lines.append(f"        if (++visits > {STATE_VISITS}) {self._fail('ParserTimeout')}")
+        lines += [f"        {line}" for line in self._statements(state.statements)]
         lines += [f"        {line}" for line in self._select(state)]
         return [*lines, "    }"]
 
@@ -138,8 +218,11 @@ class ParserGenerator:
         return f"if (length - pos < {size}) {self._fail('PacketTooShort')}"
 
     def _statement(self, statement: Statement) -> list[str]:
-        operation = statement.operation
-        self.e.source = statement.source
+        lines = [*self._checks(statement.operation), *self._operation(statement.operation, statement.source)]
+        return self.e.spend(lines, statement.source)
+
+    def _operation(self, operation: Operation, source: Source | None) -> list[str]:
+        self.e.source = source
         match operation:
             case Extract(header, varbit):
                 to = self.layout.header(header)
@@ -158,26 +241,22 @@ class ParserGenerator:
                 return self._advance(bits)
             case Verify(condition, error):
                 value = self.e.modulo(error, 32)
-                test = f"if (!{self.e.condition(condition)})"
-                return [*self._checks(condition), f"{test} {{ error = (uint32_t){value}; goto done; }}"]
-            case Assign(_, value):
-                return [*self._checks(value), *self.statements.emit(operation, statement.source)]
+                return [f"if (!{self.e.condition(condition)}) {{ error = (uint32_t){value}; goto done; }}"]
             case _:
-                return self.statements.emit(operation, statement.source)
+                return self.statements.emit(operation, source)
 
-    def _checks(self, e: Expression) -> list[str]:
-        """Bounds of every lookahead in an expression."""
-        match e:
-            case Lookahead(offset, width):
-                return [self._need(str((offset + width + 7) // 8))]
-            case Unary(_, operand):
-                return self._checks(operand)
-            case Binary(_, left, right):
-                return [*self._checks(left), *self._checks(right)]
-            case Ternary(condition, on_true, on_false):
-                return [line for part in (condition, on_true, on_false) for line in self._checks(part)]
-            case _:
-                return []
+    def _checks(self, item: object) -> list[str]:
+        """Bounds of every lookahead in a statement or an expression, in order, wherever it stands."""
+        lines, todo = [], [item]
+        while todo:
+            top = todo.pop()
+            if isinstance(top, Lookahead):
+                lines.append(self._need(str((top.offset + top.width + 7) // 8)))
+            elif isinstance(top, tuple):
+                todo += reversed(top)
+            elif is_dataclass(top):
+                todo += [getattr(top, f.name) for f in reversed(fields(top))]
+        return lines
 
     def _extract(self, header_type: int, to: str, varbit: Expression | None) -> list[str]:
         """Opens a block that the caller closes."""
@@ -214,7 +293,6 @@ class ParserGenerator:
                 return [self._fail("ParserInvalidArgument")]
             return [self._need(str(bits.value // 8)), f"pos += {bits.value // 8};"]
         return [
-            *self._checks(bits),
             f"{{ const uint64_t bits = {self.e.index(bits)};",
             f"  if (bits % 8) {self._fail('ParserInvalidArgument')}",
             f"  if (length - pos < bits / 8) {self._fail('PacketTooShort')}",
@@ -226,6 +304,8 @@ class ParserGenerator:
     def _goto(self, state: int | None) -> str:
         if self._following is not None:
             return self._following.get(state, "goto done;")
+        if self._in_parts and state is not None:
+            return f"{{ next = {state}; goto done; }}"
         return "goto done;" if state is None else f"goto state_{state};"
 
     def _select(self, state: ParseState) -> list[str]:

@@ -79,10 +79,12 @@ class Places(ABC):
         """Picks by comparing the index with each element; the last one if it is out of range."""
         unions = self.program.union_stacks[stack].unions
         headers = [self.layout.header(self._union_header(stack, member, i)) for i in range(len(unions))]
+        if len(headers) == 1:
+            return headers[0]
         text = f"&{headers[-1]}"
         for i in reversed(range(len(unions) - 1)):
-            text = f"({index}) == {i} ? &{headers[i]} : {text}"
-        return f"(*({text}))"
+            text = f"u == {i} ? &{headers[i]} : {text}"
+        return f"(*({{ const uint64_t u = {index}; {text}; }}))"
 
     def union_valid(self, e: UnionExpression) -> str:
         match e:

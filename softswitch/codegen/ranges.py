@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from softswitch.codegen.values import MAX_BITS, Range, signed_bits, signed_range, union, unsigned_range
+from softswitch.codegen.values import Range, signed_bits, signed_range, union, unsigned_range
 from softswitch.program.expressions import (
     Binary,
     Const,
@@ -20,11 +20,12 @@ from softswitch.program.expressions import (
     Unary,
     Valid,
 )
+from softswitch.program.limits import VALUE_BITS
 from softswitch.program.model import FieldType, Program
 
 
 class TooWide(Exception):  # noqa: N818, a signal to the caller, not an error
-    """A value can have more than MAX_BITS bits."""
+    """A value can have more than VALUE_BITS bits."""
 
 
 def field_of(program: Program, e: FieldRef | LastField | LastUnionField | HeaderField) -> FieldType:
@@ -61,7 +62,7 @@ class Ranges:
         if known and known[0] is e:
             return known[1]
         result = self._compute(e)
-        if signed_bits(result) > MAX_BITS:
+        if signed_bits(result) > VALUE_BITS:
             raise TooWide
         self._known[id(e)] = (e, result)
         return result
@@ -122,13 +123,13 @@ class Ranges:
             case "%":
                 return 0, max(min(a[1], b[1] - 1), 0)
             case "<<":
-                if b[1] > MAX_BITS:
+                if b[1] > VALUE_BITS:
                     raise TooWide
                 shift = max(b[1], 0)
                 return min(a[0], a[0] << shift), max(a[1], a[1] << shift)
             case ">>":
                 low, high = max(b[0], 0), max(b[1], 0)
-                ends = [x >> min(n, MAX_BITS) for x in a for n in (low, high)]
+                ends = [x >> min(n, VALUE_BITS) for x in a for n in (low, high)]
                 return min(ends), max(ends)
         if a[0] >= 0 and b[0] >= 0:
             return 0, (1 << max(a[1].bit_length(), b[1].bit_length())) - 1
@@ -147,7 +148,7 @@ class Ranges:
 
     def _cast(self, op: str, left: Expression, width_range: Range) -> Range:
         width = width_range[0]
-        if width_range[0] != width_range[1] or not 1 <= width <= MAX_BITS:
+        if width_range[0] != width_range[1] or not 1 <= width <= VALUE_BITS:
             raise TooWide
         bounds = unsigned_range(width) if op == "usat_cast" else signed_range(width)
         try:

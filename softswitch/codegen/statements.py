@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from softswitch.codegen.cells import cells
-from softswitch.codegen.expressions import Expressions, register_cell, register_read
+from softswitch.codegen.expressions import Expressions
 from softswitch.codegen.names import string_literal
 from softswitch.codegen.places import header_type_of
 from softswitch.codegen.ranges import field_of, field_range
@@ -66,6 +65,9 @@ class Statements:
 
     def emit(self, operation: Operation, source: Source | None) -> list[str]:
         """The lines of one statement. Jumps and parser operations are their callers' business."""
+        return self.e.spend(self._emit(operation, source), source)
+
+    def _emit(self, operation: Operation, source: Source | None) -> list[str]:
         self.e.source = source
         match operation:
             case Assign(target, value):
@@ -252,8 +254,8 @@ class Statements:
         return [f"if ({text}.valid) {{", f"    p->length_register -= {size};", f"    {text}.valid = 0;", "}"]
 
     def assign_header(self, target: HeaderExpression, value: HeaderExpression) -> list[str]:
-        """An invalid source makes the target invalid and leaves its fields, as BMv2 does. Where the target is a member of
-        a union, no other member is valid then, whatever the source (P4_16; BMv2 leaves another one valid)."""
+        """An invalid source makes the target invalid and leaves its fields, as BMv2 does. Where the target is a member
+        of a union, no other member is valid then, whatever the source (P4_16; BMv2 leaves another one valid)."""
         return self._copy_header(target, value, self._siblings(target))
 
     def _copy_header(
@@ -328,7 +330,7 @@ class Statements:
             case RegisterRead(target, register, index):
                 array = self.program.registers[register]
                 body, size = (
-                    [self.store(target, register_read(array.width, self.program, register, self.e.limbs))],
+                    [self.store(target, self.e.register_read(register))],
                     array.size,
                 )
             case RegisterWrite(register, index, value):
@@ -336,7 +338,7 @@ class Statements:
                 body, size = [self._register_write(register, array.width, value)], array.size
             case Count(counter, index):
                 size = self.program.counters[counter].size
-                stride = cells(self.program).counters[counter].stride
+                stride = self.e.cells.counters[counter].stride
                 body = [
                     f"struct sw_counter *c = (struct sw_counter *)((char *)s->counters[{counter}] + i * {stride});",
                     "c->packets++;",
@@ -353,9 +355,9 @@ class Statements:
         text = self.e.unsigned(value, width)
         if width <= 64:
             bits = next(b for b in (8, 16, 32, 64) if width <= b)
-            return f"{register_cell(f'uint{bits}_t', self.program, register)} = (uint{bits}_t){text};"
+            return f"{self.e.register_cell(f'uint{bits}_t', register)} = (uint{bits}_t){text};"
         if width <= 128:
-            return f"{register_cell('sw_u128', self.program, register)} = {text};"
+            return f"{self.e.register_cell('sw_u128', register)} = {text};"
         size = (width + 7) // 8
         return f"sw_wide_to_bytes((uint8_t *)s->registers[{register}].cells + i * {size}, {size}, {text});"
 
@@ -382,6 +384,6 @@ class Statements:
         return [*lines, "    s->log(s->log_context, text);", "}"]
 
     def _assert(self, kind: str, condition: Expression, source: Source | None) -> list[str]:
-        message = f"{kind} failed" + (f" at {source}" if source else "")
+        message = f"{kind} failed " + (f"at {source}" if source else f"in {self.e.scope}")
         number = self.asserts.setdefault(message, len(self.asserts))
         return [f"if (!{self.e.condition(condition)}) sw_assert_failed(s, {number});"]

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 
 Range = tuple[int, int]
 
-MAX_BITS = 8192
-
 
 @dataclass(frozen=True)
 class Value:

@@ -282,7 +282,9 @@ int sw_meter_read(struct sw_switch *sw, uint32_t meter, uint32_t index, struct s
 int sw_meter_write(struct sw_switch *sw, uint32_t meter, uint32_t index, const struct sw_meter_config *in)
 {
     sw_lock(sw);
-    int status = write_meter(sw, meter_of(sw, meter, index), in);
+    struct sw_meter *cell = meter_of(sw, meter, index);
+    if (cell != NULL) cell->bytes = sw->instance->program->meters[meter].bytes; /* here, so that unused cells take no memory */
+    int status = write_meter(sw, cell, in);
     sw_unlock(sw);
     return status;
 }

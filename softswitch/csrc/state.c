@@ -173,7 +173,6 @@ static bool make_arrays(struct sw_instance *instance, const struct sw_program *p
         array->size = program->meters[i].size;
         array->cells = array_of(array->size, sizeof *array->cells);
         if (array->cells == NULL) return false;
-        for (uint32_t k = 0; k < array->size; k++) array->cells[k].bytes = program->meters[i].bytes;
     }
     return true;
 }

@@ -6,6 +6,7 @@ is refused with an error that names the place in the JSON and the line of P4, be
 
 from __future__ import annotations
 
+from softswitch.program import limits
 from softswitch.program.load_controls import ControlLoader
 from softswitch.program.load_expressions import ExpressionLoader
 from softswitch.program.load_headers import load_headers
@@ -31,11 +32,10 @@ from softswitch.program.model import (
     ValueSet,
 )
 from softswitch.program.names import Index, Names
-from softswitch.program.place import MAX_NAME, Place, parse
+from softswitch.program.place import Place, parse
 from softswitch.program.statements import Jump, Statement
 
 SUPPORTED_MAJOR = 2
-MAX_CELLS = 2**31 - 1
 ALGORITHMS = frozenset(
     ("crc16", "crc32", "crcCCITT", "xor16", "csum16", "cksum16", "identity", "crc16_custom", "crc32_custom")
 )
@@ -60,32 +60,33 @@ def load_program(json_text: str) -> Program:
     names = Names()
     load_headers(root, names)
     _refuse(root, "extern_instances", "extern object")
-    value_sets = tuple(_value_set(place, names) for place in root.each("parse_vsets"))
+    value_sets = tuple(_value_set(place, names) for place in root.each("parse_vsets", limits.VALUE_SETS))
     counters = tuple(
-        Counter(place.at("name").name(), place.at("size").integer(0, MAX_CELLS))
-        for place in root.each("counter_arrays")
+        Counter(place.at("name").name(), place.at("size").integer(0, limits.ENTRIES))
+        for place in root.each("counter_arrays", limits.ARRAYS)
         if not _is_direct(place) and names.counters.add(place.at("name")) >= 0
     )
-    registers = tuple(_register(place, names) for place in root.each("register_arrays"))
-    meters = tuple(_meter(place, names) for place in root.each("meter_arrays"))
-    for place in root.each("calculations"):
+    registers = tuple(_register(place, names) for place in root.each("register_arrays", limits.ARRAYS))
+    meters = tuple(_meter(place, names) for place in root.each("meter_arrays", limits.ARRAYS))
+    for place in root.each("calculations", limits.LISTS):
         names.calculations.add(place.at("name"))
     calculations = [_calculation(place, names, place.at("name").name()) for place in root.each("calculations")]
-    learn_lists = tuple(_learn_list(place, names) for place in root.each("learn_lists"))
-    names.learn_ids = {item.id: index for index, item in enumerate(learn_lists)}
+    learn_lists = tuple(_learn_list(place, names) for place in root.each("learn_lists", limits.LISTS))
+    names.learn_ids = _by_id(root, "learn_lists")
     actions, action_ids = _actions(root, names)
     profiles = tuple(
         _profile(place, names, calculations)
         for pipe in root.each("pipelines")
-        for place in pipe.each("action_profiles")
+        for place in pipe.each("action_profiles", limits.ARRAYS)
     )
     controls = ControlLoader(names, actions, action_ids, _direct_meters(meters, root))
     pipelines = {place.at("name").name(): place for place in root.at("pipelines").items()}
-    if set(pipelines) != {"ingress", "egress"}:
+    if set(pipelines) != {"ingress", "egress"} or len(root.at("pipelines").items()) != 2:
         raise root.at("pipelines").unsupported("expected the pipelines 'ingress' and 'egress' of v1model")
     ingress, egress = controls.load(pipelines["ingress"]), controls.load(pipelines["egress"])
     parsers = ParserLoader(names, value_sets)
     parser = parsers.load(_one(root.at("parsers")))
+    _by_id(root, "field_lists")
     program = root.maybe("program")
     return Program(
         name=_program_name(program) if program else "program",
@@ -108,8 +109,8 @@ def load_program(json_text: str) -> Program:
         registers=registers,
         meters=_bind_meters(meters, controls),
         calculations=tuple(calculations),
-        checksums=tuple(_checksum(place, names) for place in root.each("checksums")),
-        field_lists=tuple(_field_list(place, names) for place in root.each("field_lists")),
+        checksums=tuple(_checksum(place, names) for place in root.each("checksums", limits.LISTS)),
+        field_lists=tuple(_field_list(place, names) for place in root.each("field_lists", limits.LISTS)),
         learn_lists=learn_lists,
     )
 
@@ -126,7 +127,7 @@ def _check_version(root: Place) -> None:
 
 
 def _program_name(place: Place) -> str:
-    return "".join(c if c.isprintable() else "?" for c in place.string())[:MAX_NAME]
+    return "".join(c if c.isprintable() else "?" for c in place.string())[: limits.NAME]
 
 
 def _one(place: Place) -> Place:
@@ -149,14 +150,14 @@ def _is_direct(place: Place) -> bool:
 def _value_set(place: Place, names: Names) -> ValueSet:
     names.value_sets.add(place.at("name"))
     size = place.maybe("max_size")
-    width = place.at("compressed_bitwidth").integer(1, 1 << 15)
-    return ValueSet(place.at("name").name(), width, size.integer(0, MAX_CELLS) if size else 0, (width,))
+    width = place.at("compressed_bitwidth").integer(1, 8 * limits.KEY_BYTES)
+    return ValueSet(place.at("name").name(), width, size.integer(0, limits.ENTRIES) if size else 0, (width,))
 
 
 def _register(place: Place, names: Names) -> Register:
     names.registers.add(place.at("name"))
-    size = place.at("size").integer(1, MAX_CELLS)
-    return Register(place.at("name").name(), size, place.at("bitwidth").integer(1, 1 << 15))
+    size = place.at("size").integer(1, limits.ENTRIES)
+    return Register(place.at("name").name(), size, place.at("bitwidth").integer(1, limits.FIELD_BITS))
 
 
 def _meter(place: Place, names: Names) -> Meter:
@@ -166,9 +167,9 @@ def _meter(place: Place, names: Names) -> Meter:
         raise place.at("type").error("expected 'bytes' or 'packets'")
     if place.has("rate_count") and place.at("rate_count").integer(0, 100) != 2:
         raise place.at("rate_count").unsupported("a meter that has not two rates")
-    size = place.at("size").integer(0, MAX_CELLS)
+    size = place.at("size").integer(0, limits.ENTRIES)
     result = place.maybe("result_target")
-    target = names.field(result) if result and _is_direct(place) else None
+    target = names.number_field(result) if result and _is_direct(place) else None
     return Meter(place.at("name").name(), size, kind == "bytes", -1 if _is_direct(place) else None, target)
 
 
@@ -194,22 +195,30 @@ def _calculation(place: Place, names: Names, name: str) -> Calculation:
         raise place.unsupported(f"hash algorithm {algorithm[:100]!r}")
     inputs: list[InputField | InputConstant | InputHeader] = []
     payload = False
+    bits = 0
     for item in place.at("input").items():
         kind = item.at("type").string()
         match kind:
             case "field":
                 field = names.field_or_valid(item.at("value"))
                 inputs.append(InputField(field, names.width(field)))
+                bits += names.width(field)
             case "hexstr":
-                width = item.at("bitwidth").integer(1, 1 << 15)
-                value = item.at("value").hexadecimal(max_bits=1 << 15) & ((1 << width) - 1)
+                width = item.at("bitwidth").integer(1, limits.FIELD_BITS)
+                value = item.at("value").hexadecimal(max_bits=limits.FIELD_BITS) & ((1 << width) - 1)
                 inputs.append(InputConstant(value, width))
+                bits += width
             case "header":
-                inputs.append(InputHeader(names.header_names.find(item.at("value"))))
+                header = names.header_names.find(item.at("value"))
+                if names.headers[header].metadata:
+                    raise item.at("value").unsupported("metadata as a whole")
+                inputs.append(InputHeader(header))
+                bits += 8 * names.header_types[names.headers[header].type].max_bytes
             case "payload":
                 payload = True
             case _:
                 raise item.unsupported(f"input of type {kind[:100]!r}")
+    place.most((bits + 7) // 8, limits.CALCULATION_BYTES, "bytes of a calculation's input")
     return Calculation(name, algorithm, tuple(inputs), payload)
 
 
@@ -231,9 +240,9 @@ def _checksum(place: Place, names: Names) -> Checksum:
     update, verify = place.maybe("update"), place.maybe("verify")
     return Checksum(
         name=place.at("name").name(),
-        target=names.field(place.at("target")),
+        target=names.number_field(place.at("target")),
         calculation=names.calculations.find(place.at("calculation")),
-        condition=ExpressionLoader(names).condition(condition) if condition else None,
+        condition=ExpressionLoader(names, pure=True).condition(condition) if condition else None,
         update=update.boolean() if update else True,
         verify=verify.boolean() if verify else True,
     )
@@ -242,15 +251,17 @@ def _checksum(place: Place, names: Names) -> Checksum:
 def _actions(root: Place, names: Names) -> tuple[list[Action], dict[int, int]]:
     actions: list[Action] = []
     ids: dict[int, int] = {}
-    for place in root.each("actions"):
+    for place in root.each("actions", limits.ACTIONS):
         number = place.at("id").integer(0, 2**31 - 1)
         if number in ids:
             raise place.at("id").error(f"a second action has id {number}")
         ids[number] = len(actions)
         parameters = tuple(
-            Parameter(p.at("name").name(), p.at("bitwidth").integer(1, 1 << 15))
-            for p in place.at("runtime_data").items()
+            Parameter(p.at("name").name(), p.at("bitwidth").integer(1, limits.FIELD_BITS))
+            for p in place.each("runtime_data", limits.PARAMETERS)
         )
+        size = sum((p.width + 63) // 64 * 8 for p in parameters)
+        place.most(size, limits.PARAMETER_BYTES, "bytes of an action's parameters")
         primitives = place.at("primitives").items()
         loader = StatementLoader(ExpressionLoader(names, tuple(p.width for p in parameters)), len(primitives))
         statements = tuple(
@@ -270,27 +281,44 @@ def _field_list(place: Place, names: Names) -> FieldList:
 
 
 def _learn_list(place: Place, names: Names) -> LearnList:
-    loader = ExpressionLoader(names)
+    loader = ExpressionLoader(names, pure=True)
     fields = []
     for item in place.at("elements").items():
         expression = loader.data(item)
         if item.at("type").string() == "field":
             width = names.width(names.field_or_valid(item.at("value")))
         else:
-            width = item.at("bitwidth").integer(1, 1 << 15)
+            width = item.at("bitwidth").integer(1, limits.FIELD_BITS)
         fields.append(LearnField(expression, width))
+    place.most(sum((f.width + 7) // 8 for f in fields), limits.DIGEST_BYTES, "bytes of a digest")
     return LearnList(place.at("name").name(), place.at("id").integer(1, 2**16 - 1), tuple(fields))
 
 
+def _by_id(root: Place, key: str) -> dict[int, int]:
+    """The indices of lists by their ids, each of which stands once."""
+    found: dict[int, int] = {}
+    for index, place in enumerate(root.each(key)):
+        number = place.at("id").integer(0, 2**16 - 1)
+        if number in found:
+            raise place.at("id").error(f"a second list has id {number}")
+        found[number] = index
+    return found
+
+
 def _deparser(place: Place, names: Names) -> Deparser:
-    order = tuple(names.header_names.find(item) for item in place.at("order").items())
-    for item, header in zip(place.at("order").items(), order, strict=True):
+    items = place.at("order").items()
+    place.at("order").most(len(items), limits.EMITS, "emitted headers")
+    order = tuple(names.header_names.find(item) for item in items)
+    emitted = 0
+    for item, header in zip(items, order, strict=True):
         if names.headers[header].metadata:
             raise item.error("metadata cannot be emitted")
+        emitted += names.header_types[names.headers[header].type].max_bytes
+        item.most(emitted, limits.EMITTED_BYTES, f"bytes of emitted headers up to {names.headers[header].name!r}")
     primitives = place.maybe("primitives")
-    loader = StatementLoader(ExpressionLoader(names), 0)
+    loader = StatementLoader(ExpressionLoader(names))
     statements = tuple(s for item in (primitives.items() if primitives else ()) if (s := loader.load(item)))
-    return Deparser(place.at("name").name(), order, statements)
+    return Deparser(place.at("name").name(), order, statements, place.source)
 
 
 def _errors(root: Place) -> dict[str, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from softswitch.program import limits
 from softswitch.program.expressions import Sort, sort_of
 from softswitch.program.load_expressions import ExpressionLoader
 from softswitch.program.model import (
@@ -20,8 +21,6 @@ from softswitch.program.model import (
 from softswitch.program.names import Index, Names
 from softswitch.program.place import Place
 
-MAX_TABLE = 2**31 - 1
-
 
 class ControlLoader:
     """Loads pipelines one after the other; `tables` collects the tables of all of them."""
@@ -35,12 +34,15 @@ class ControlLoader:
         self.direct_meters = direct_meters
         self.tables: list[Table] = []
         self.table_names = Index("table")
+        self._const_entries = 0
+        self._metered: set[int] = set()
 
     def load(self, place: Place) -> Control:
         nodes = Index("node")
         tables = list(place.each("tables"))
         conditionals = list(place.each("conditionals"))
         calls = list(place.each("action_calls"))
+        place.most(len(tables) + len(conditionals) + len(calls), limits.NODES, "tables, conditions and calls")
         for item in (*tables, *conditionals, *calls):
             nodes.add(item.at("name"))
         loaded: list[Node] = []
@@ -123,11 +125,14 @@ class ControlLoader:
         elif kind != "simple":
             raise place.unsupported(f"table {place.at('name').name()!r} is implemented by {kind[:100]!r}")
         key = tuple(self._key_field(item) for item in place.at("key").items())
+        place.at("key").most(sum((f.width + 7) // 8 for f in key), limits.KEY_BYTES, "bytes of a key")
         match = _lookup_kind(key)
         declared = place.at("match_type").string()
         if match is Match.TERNARY and sum(f.match is Match.LPM for f in key) > 1 and declared == "lpm":
             raise place.error("a table has at most one lpm key")
         actions = tuple(self._action(item) for item in place.at("action_ids").items())
+        if len(set(actions)) != len(actions):
+            raise place.at("action_ids").error("an action stands twice")
         default_place = place.maybe("default_entry")
         default = self._call(default_place) if default_place else None
         const = False
@@ -140,6 +145,9 @@ class ControlLoader:
         entries_place = place.maybe("entries")
         if entries_place and profile is not None:
             raise entries_place.unsupported("entries of a table with an action profile")
+        if entries_place:
+            self._const_entries += len(entries_place.items())
+            entries_place.most(self._const_entries, limits.CONST_ENTRIES, "entries of the source so far")
         entries = (
             tuple(self._entry(item, key, match, actions) for item in entries_place.items()) if entries_place else ()
         )
@@ -150,12 +158,15 @@ class ControlLoader:
             if meter_place.string() not in self.direct_meters:
                 raise meter_place.error("there is no such direct meter")
             meter = self.direct_meters[meter_place.string()]
+            if meter in self._metered:
+                raise meter_place.error("a second table has this direct meter")
+            self._metered.add(meter)
         return Table(
             name=place.at("name").name(),
             id=place.at("id").integer(0, 2**31 - 1),
             kind=match,
             key=key,
-            size=place.at("max_size").integer(0, MAX_TABLE),
+            size=place.at("max_size").integer(0, limits.ENTRIES),
             actions=actions,
             default=default,
             const_default=const,

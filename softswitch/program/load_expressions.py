@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from softswitch.program import limits
 from softswitch.program.expressions import (
     Binary,
     BoolConst,
@@ -32,19 +33,22 @@ from softswitch.program.expressions import (
 from softswitch.program.names import Names
 from softswitch.program.place import Place
 
-MAX_DEPTH = 150
 _DATA_UNARY = {"-", "~"}
 _DATA_BINARY = {"+", "-", "*", "/", "%", "<<", ">>", "&", "|", "^", "two_comp_mod", "usat_cast", "sat_cast"}
 _COMPARISONS = {"<", "<=", ">", ">="}
 
 
 class ExpressionLoader:
-    """Loads expressions in one context: `locals_` are the widths of the enclosing action's parameters."""
+    """Loads expressions in one context: `locals_` are the widths of the enclosing action's parameters; `pure`: there is
+    no switch, whose registers could be read."""
 
-    def __init__(self, names: Names, locals_: tuple[int, ...] = (), *, in_parser: bool = False) -> None:
+    def __init__(
+        self, names: Names, locals_: tuple[int, ...] = (), *, in_parser: bool = False, pure: bool = False
+    ) -> None:
         self.names = names
         self.locals = locals_
         self.in_parser = in_parser
+        self.pure = pure
 
     def data(self, place: Place) -> Expression:
         """An expression that is a value. A condition is refused: BMv2 converts none implicitly."""
@@ -64,14 +68,34 @@ class ExpressionLoader:
         return expression
 
     def any(self, place: Place) -> Expression:
-        return self._load(place, 0)
+        """A value or a condition."""
+        expression = self._load(place, 0)
+        if sort_of(expression) not in (Sort.DATA, Sort.BOOL):
+            raise place.error(f"expected a value or a condition, found {sort_of(expression).value}")
+        return expression
 
     def lvalue(self, place: Place) -> LValue:
-        """Something that can be assigned to."""
+        """A field that can be assigned to, a varbit too."""
         expression = self._load(place, 0)
         if not isinstance(expression, FieldRef | LastField | HeaderField):
             raise place.error("expected a field, which can be assigned to")
         return expression
+
+    def number(self, place: Place) -> LValue:
+        """A field that takes a number: no varbit."""
+        field = self.lvalue(place)
+        if self.is_varbit(field):
+            raise place.error("a varbit cannot be used here")
+        return field
+
+    def is_varbit(self, field: LValue) -> bool:
+        match field:
+            case FieldRef():
+                return self.names.is_varbit(field)
+            case LastField(stack, index):
+                return self.names.header_types[self.names.stacks[stack].type].fields[index].varbit
+            case HeaderField(_, header_type, index):
+                return self.names.header_types[header_type].fields[index].varbit
 
     def constant(self, place: Place) -> int:
         expression = self._load(place, 0)
@@ -89,8 +113,10 @@ class ExpressionLoader:
         return expression
 
     def _load(self, place: Place, depth: int) -> Expression:
-        if depth > MAX_DEPTH:
-            raise place.unsupported(f"an expression is nested more than {MAX_DEPTH} deep")
+        if depth > limits.DEPTH:
+            raise place.unsupported(f"an expression is nested more than {limits.DEPTH} deep")
+        self.names.expressions += 1
+        place.most(self.names.expressions, limits.EXPRESSIONS, "values, operations and conditions so far")
         kind = place.at("type").string()
         value = place.at("value")
         match kind:
@@ -126,8 +152,11 @@ class ExpressionLoader:
                 if not self.in_parser:
                     raise value.error("lookahead is possible in a parser only")
                 offset, width = value.items(2)
-                return Lookahead(offset.integer(0, 1 << 17), width.integer(1, 1 << 16))
+                most = limits.LOOKAHEAD_BITS
+                return Lookahead(offset.integer(0, most), width.integer(1, most))
             case "register":
+                if self.pure:
+                    raise value.unsupported("a register in a checksum's condition or a digest")
                 array, index_place = value.items(2)
                 register = self.names.registers.find(array)
                 return RegisterCell(register, self._sub(index_place, depth, Sort.DATA))
@@ -191,6 +220,8 @@ class ExpressionLoader:
                 return Unary("valid_union", right_of(Sort.UNION))
             case "?":
                 on_true = self._load(place.at("left"), depth + 1)
+                if sort_of(on_true) not in (Sort.DATA, Sort.BOOL):
+                    raise place.unsupported(f"a choice between {sort_of(on_true).value} and another")
                 condition = self._sub(place.at("cond"), depth, Sort.BOOL)
                 return Ternary(condition, on_true, right_of(sort_of(on_true)))
             case "last_stack_index" | "size_stack":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from softswitch.program import limits
 from softswitch.program.expressions import FieldRef
 from softswitch.program.model import (
     FieldType,
@@ -15,9 +16,6 @@ from softswitch.program.model import (
 )
 from softswitch.program.names import Names
 from softswitch.program.place import Place
-
-MAX_WIDTH = 1 << 15
-MAX_HEADERS = 4096
 
 # BMv2's names of the fields that simple_switch reads and writes; the member of struct sw_std, and its bits.
 STD_FIELDS = {
@@ -43,19 +41,28 @@ STD_FIELDS = {
 
 def load_headers(root: Place, names: Names) -> None:
     """Fills the header part of `names`, with which fields live in struct sw_std, and where."""
-    for place in root.each("header_types"):
+    fields = 0
+    for place in root.each("header_types", limits.HEADERS):
         names.header_type_names.add(place.at("name"))
+        fields += len(place.at("fields").items())
+        place.most(fields, limits.FIELDS, "fields of header types so far")
         names.header_types.append(_header_type(place))
+        names.members.append({field.name: i for i, field in enumerate(names.header_types[-1].fields)})
     by_id: dict[int, int] = {}
-    for place in root.each("headers"):
-        if len(names.headers) >= MAX_HEADERS:
-            raise place.unsupported(f"more than {MAX_HEADERS} headers")
+    stored = 0
+    for place in root.each("headers", limits.HEADERS):
         index = names.header_names.add(place.at("name"))
         by_id[_new_id(place, by_id)] = index
-        header_type = names.header_type_names.find(place.at("header_type"))
-        names.headers.append(Header(place.at("name").name(), header_type, place.at("metadata").boolean()))
-        if not names.headers[-1].metadata and names.header_types[header_type].fixed_bits % 8:
-            raise place.error(f"header {names.headers[-1].name!r} is not a whole number of bytes")
+        type_index = names.header_type_names.find(place.at("header_type"))
+        header = Header(place.at("name").name(), type_index, place.at("metadata").boolean())
+        names.headers.append(header)
+        kind = names.header_types[type_index]
+        if not header.metadata and kind.fixed_bits % 8:
+            raise place.error(f"header {header.name!r} is not a whole number of bytes")
+        if not header.metadata:
+            place.most(kind.max_bytes, limits.HEADER_BYTES, f"bytes of header {header.name!r}")
+        stored += kind.stored_bytes
+        place.most(stored, limits.PHV_BYTES, f"bytes of headers and metadata up to {header.name!r}")
     _stacks(root, names, by_id)
     _unions(root, names, by_id)
     names.std_fields = _std_fields(root, names)
@@ -70,38 +77,40 @@ def _new_id(place: Place, known: dict[int, int]) -> int:
 
 def _header_type(place: Place) -> HeaderType:
     fields: list[FieldType] = []
+    known: set[str] = set()
     max_length = place.maybe("max_length")
     fixed = 0
+    varbit: int | None = None
     for field_place in place.at("fields").items():
         parts = field_place.items()
         if not 2 <= len(parts) <= 4:
             raise field_place.error("expected [name, width, signed]")
         name = parts[0].name()
-        if any(f.name == name for f in fields):
+        if name in known:
             raise parts[0].error(f"a second field is named {name!r}")
+        known.add(name)
         signed = len(parts) > 2 and parts[2].flag()
         saturating = len(parts) > 3 and parts[3].flag()
         if parts[1].value == "*":
-            if any(f.varbit for f in fields):
+            if varbit is not None:
                 raise parts[1].error("a header has at most one varbit")
             if max_length is None:
                 raise place.error("a header with a varbit needs max_length")
+            varbit = len(fields)
             fields.append(FieldType(name, 0, varbit=True))
             continue
-        width = parts[1].integer(0, MAX_WIDTH)
+        width = parts[1].integer(0, limits.FIELD_BITS)
         if width == 0:
             raise parts[1].unsupported(f"field {name!r} of width 0")
         if signed and width < 2:
             raise parts[1].error("a signed field has at least 2 bits")
         fixed += width
         fields.append(FieldType(name, width, signed, saturating))
-    for i, field in enumerate(fields):
-        if field.varbit:
-            assert max_length is not None
-            if place.has("length_exp"):
-                raise place.unsupported("a header type with length_exp (P4_14)")
-            limit = max_length.integer((fixed + 7) // 8, MAX_WIDTH // 8)
-            fields[i] = replace(field, width=limit * 8 - fixed)
+    if varbit is not None and max_length is not None:
+        if place.has("length_exp"):
+            raise place.unsupported("a header type with length_exp (P4_14)")
+        longest = max_length.integer((fixed + 7) // 8, limits.FIELD_BITS // 8)
+        fields[varbit] = replace(fields[varbit], width=longest * 8 - fixed)
     return HeaderType(place.at("name").name(), tuple(fields))
 
 
@@ -151,6 +160,8 @@ def _unions(root: Place, names: Names, by_id: dict[int, int]) -> None:
         for position, header in enumerate(headers):
             if names.headers[header].union or names.headers[header].stack:
                 raise place.at("header_ids").error("a header belongs to two unions or stacks")
+            if names.headers[header].metadata:
+                raise place.at("header_ids").error(f"metadata {names.headers[header].name!r} cannot be in a union")
             names.headers[header] = replace(names.headers[header], union=(index, position))
         members_of_type = tuple(name for name, _ in types[union_type])
         names.unions.append(HeaderUnion(place.at("name").name(), headers, members_of_type))
@@ -184,6 +195,8 @@ def _std_fields(root: Place, names: Names) -> dict[FieldRef, str]:
 
 def _bind(names: Names, ref: FieldRef, member: tuple[str, int], place: Place, result: dict[FieldRef, str]) -> None:
     field = names.header_types[names.headers[ref.header].type].fields[ref.field]
-    if field.width > member[1] or field.signed:
+    if field.width > member[1] or field.signed or field.varbit:
         raise place.error(f"field {field.name!r} must be unsigned and at most {member[1]} bits wide")
+    if not names.headers[ref.header].metadata:
+        raise place.error(f"{names.headers[ref.header].name!r} is a header; fields of the switch's own are metadata")
     result[ref] = member[0]

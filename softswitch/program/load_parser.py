@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from softswitch.program import limits
 from softswitch.program.expressions import Const, Expression, FieldRef, LastField, LastUnionField, Lookahead, Valid
 from softswitch.program.load_expressions import ExpressionLoader
 from softswitch.program.load_statements import StatementLoader
@@ -27,16 +28,18 @@ class ParserLoader:
         self.value_sets = list(value_sets)  # with the parts of the keys that are compared with them
         self._seen: set[int] = set()
         self.expressions = ExpressionLoader(names, in_parser=True)
-        self.statements = StatementLoader(self.expressions, 0)
+        self.statements = StatementLoader(self.expressions)
+        self._transitions = 0
         self.states = Index("parse state")
 
     def load(self, place: Place) -> Parser:
         places = place.at("parse_states").items()
+        place.at("parse_states").most(len(places), limits.STATES, "parser states")
         for state in places:
             self.states.add(state.at("name"))
         states = tuple(self._state(state) for state in places)
         start = self.states.find(place.at("init_state"))
-        return Parser(place.at("name").name(), states, start, _loops(states))
+        return Parser(place.at("name").name(), states, start, _loops(states), place.source)
 
     def _state(self, place: Place) -> ParseState:
         statements = tuple(
@@ -45,7 +48,10 @@ class ParserLoader:
         key = tuple(self._key_part(part) for part in place.at("transition_key").items())
         transitions: list[Transition] = []
         default: int | None = None
-        for transition in place.at("transitions").items():
+        places = place.at("transitions").items()
+        self._transitions += len(places)
+        place.most(self._transitions, limits.TRANSITIONS, "transitions so far")
+        for transition in places:
             next_place = transition.at("next_state")
             next_state = None if next_place.is_null() else self.states.find(next_place)
             kind = transition.maybe("type")
@@ -115,6 +121,7 @@ class ParserLoader:
             if len(given) != 1:
                 raise place.error("expected 1 parameter")
             return self.statements.load(given[0])
+        self.statements.note(place)
         return Statement(self._parser_operation(op, given, place), place.source)
 
     def _parser_operation(self, op: str, given: list[Place], place: Place) -> Operation:
@@ -130,11 +137,11 @@ class ParserLoader:
                 return self._extract(given[0], self.expressions.data(given[1]))
             case "set":
                 target = self.expressions.lvalue(given[0])
-                return self.statements.assign(target, self.expressions.any(given[1]), place)
+                return self.statements.assign(target, given[1], place)
             case "verify":
                 return Verify(self.expressions.condition(given[0]), self.expressions.data(given[1]))
             case "shift":
-                return Advance(Const(8 * given[0].integer(0, 1 << 16)))
+                return Advance(Const(8 * given[0].integer(0, limits.SHIFT_BYTES)))
             case _:
                 bits = self.expressions.data(given[0])
                 if isinstance(bits, Const) and bits.value < 0:
@@ -147,6 +154,8 @@ class ParserLoader:
         match kind:
             case "regular":
                 header = self.names.header_names.find(value)
+                if self.names.headers[header].metadata:
+                    raise place.error("metadata cannot be extracted")
                 self._check_varbit(place, self.names.headers[header].type, length)
                 return Extract(header, length)
             case "stack":

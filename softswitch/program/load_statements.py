@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from softswitch.program import limits
 from softswitch.program.expressions import Binary, Const, Expression, FieldRef, HeaderField, LastField, LValue
 from softswitch.program.load_expressions import ExpressionLoader
 from softswitch.program.place import Place
@@ -55,22 +56,30 @@ _ONE_VALUE: dict[str, Callable[[Expression], Operation]] = {
     "recirculate": Recirculate,
     "truncate": Truncate,
 }
-MAX_STACK_MOVE = 1 << 16
 
 
 class StatementLoader:
-    """Loads the statements of one action or parser; `count` bounds the targets of jumps."""
+    """Loads the statements of one action, of the parser or the deparser; `count` bounds the targets of an action's
+    jumps, and is None for the others, which have neither jumps nor exit."""
 
-    def __init__(self, expressions: ExpressionLoader, count: int) -> None:
+    def __init__(self, expressions: ExpressionLoader, count: int | None = None) -> None:
         self.expressions = expressions
         self.names = expressions.names
         self.count = count
 
     def load(self, place: Place) -> Statement | None:
         """One primitive, or None for one that does nothing."""
+        self.note(place)
         op = place.at("op").string()
+        if self.count is None and op in ("exit", "_jump", "_jump_if_zero"):
+            raise place.unsupported(f"primitive {op!r} outside an action")
         operation = self._operation(op, place, place.at("parameters").items())
         return Statement(operation, place.source) if operation else None
+
+    def note(self, place: Place) -> None:
+        """Counts a statement."""
+        self.names.statements += 1
+        place.most(self.names.statements, limits.STATEMENTS, "statements so far")
 
     def _arguments(self, place: Place, arguments: list[Place], count: int) -> list[Place]:
         if len(arguments) != count:
@@ -78,7 +87,7 @@ class StatementLoader:
         return arguments
 
     def _operation(self, op: str, place: Place, given: list[Place]) -> Operation | None:
-        data, lvalue = self.expressions.data, self.expressions.lvalue
+        data, lvalue = self.expressions.data, self.expressions.number
 
         def take(count: int) -> list[Place]:
             return self._arguments(place, given, count)
@@ -95,10 +104,10 @@ class StatementLoader:
         match op:
             case "assign" | "modify_field":
                 target, value = take(2)
-                return self.assign(lvalue(target), self.expressions.any(value), place)
+                return self.assign(self.expressions.lvalue(target), value, place)
             case "assign_VL":
                 target, value = take(2)
-                return self.assign(lvalue(target), lvalue(value), place)
+                return self.assign(self.expressions.lvalue(target), value, place)
             case "assign_header" | "copy_header":
                 if all(self._is_metadata(argument) for argument in take(2)):
                     return self._assign_metadata(place, *given)
@@ -122,8 +131,8 @@ class StatementLoader:
             case "push" | "pop":
                 stack, count = take(2)
                 moved = self.expressions.constant(count)
-                if not 0 <= moved <= MAX_STACK_MOVE:
-                    raise count.error(f"{moved} is outside [0, {MAX_STACK_MOVE}]")
+                if not 0 <= moved <= limits.STACK_MOVE:
+                    raise count.error(f"{moved} is outside [0, {limits.STACK_MOVE}]")
                 return (Push if op == "push" else Pop)(self._stack(stack), moved)
             case "drop":
                 fields = {member: ref for ref, member in self.names.std_fields.items()}
@@ -188,25 +197,18 @@ class StatementLoader:
             raise place.error(f"{header.name!r} is neither standard metadata nor a copy of it")
         return MarkToDrop(fields["egress_spec"], fields.get("mcast_grp"))
 
-    def assign(self, target: LValue, value: Expression, place: Place) -> Assign | AssignVarbit:
+    def assign(self, target: LValue, given: Place, place: Place) -> Assign | AssignVarbit:
         """A plain assignment, or that of a varbit to a varbit."""
-        if not self._is_varbit(target):
+        value = self.expressions.any(given)
+        if not self.expressions.is_varbit(target):
             return Assign(target, value)
-        if not isinstance(value, FieldRef | LastField | HeaderField) or not self._is_varbit(value):
+        if not isinstance(value, FieldRef | LastField | HeaderField) or not self.expressions.is_varbit(value):
             raise place.error("only a varbit can be assigned to a varbit")
         return AssignVarbit(target, value)
 
-    def _is_varbit(self, field: LValue) -> bool:
-        match field:
-            case FieldRef():
-                return self.names.is_varbit(field)
-            case LastField(stack, index):
-                return self.names.header_types[self.names.stacks[stack].type].fields[index].varbit
-            case HeaderField(_, header_type, index):
-                return self.names.header_types[header_type].fields[index].varbit
-
     def _jump_target(self, place: Place) -> int:
         target = self.expressions.constant(place)
+        assert self.count is not None  # load() has refused it
         if not 0 <= target <= self.count:
             raise place.error(f"a jump to primitive {target} of {self.count}")
         return target
@@ -239,8 +241,12 @@ class StatementLoader:
         kind = self.names.headers[to].type
         if kind != self.names.headers[source].type:
             raise place.error("the two structs are of different types")
-        pairs = ((FieldRef(to, i), FieldRef(source, i)) for i in range(len(self.names.header_types[kind].fields)))
-        return AssignMetadata(tuple(Assign(*pair) for pair in pairs))
+        fields = self.names.header_types[kind].fields
+        if any(f.varbit for f in fields):
+            raise place.unsupported("a copy of a struct with a varbit")
+        self.names.expressions += len(fields)
+        place.most(self.names.expressions, limits.EXPRESSIONS, "values, operations and conditions so far")
+        return AssignMetadata(tuple(Assign(FieldRef(to, i), FieldRef(source, i)) for i in range(len(fields))))
 
     def _log_message(self, text: Place, vector: Place) -> LogMessage:
         if text.at("type").string() != "string" or vector.at("type").string() != "parameters_vector":

@@ -24,6 +24,14 @@ class FieldType:
     saturating: bool = False
     varbit: bool = False
 
+    @property
+    def stored_bytes(self) -> int:
+        """The most that it takes in memory, padding included."""
+        if self.varbit:
+            return self.width // 8 + 16  # behind its length
+        need = self.width + self.signed
+        return next((size for size in (1, 2, 4, 8) if need <= 8 * size), (need + 63) // 64 * 8)
+
 
 @dataclass(frozen=True)
 class HeaderType:
@@ -34,6 +42,11 @@ class HeaderType:
     def fixed_bits(self) -> int:
         """Bits on the wire without the variable part."""
         return sum(f.width for f in self.fields if not f.varbit)
+
+    @property
+    def stored_bytes(self) -> int:
+        """The most that it takes in memory, validity and padding included."""
+        return (sum(f.stored_bytes for f in self.fields) + 1 + 15) // 8 * 8
 
     @property
     def max_bytes(self) -> int:
@@ -114,6 +127,7 @@ class Parser:
     states: tuple[ParseState, ...]
     start: int
     loops: bool  # whether a state can be reached from itself
+    source: Source | None = None
 
 
 @dataclass(frozen=True)
@@ -357,6 +371,7 @@ class Deparser:
     name: str
     order: tuple[int, ...]
     statements: tuple[Statement, ...] = ()
+    source: Source | None = None
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,7 @@ class Names:
     """Everything that statements and expressions can name."""
 
     header_types: list[HeaderType] = field(default_factory=list)
+    members: list[dict[str, int]] = field(default_factory=list)  # of header types: fields by name
     headers: list[Header] = field(default_factory=list)
     stacks: list[HeaderStack] = field(default_factory=list)
     unions: list[HeaderUnion] = field(default_factory=list)
@@ -59,12 +60,16 @@ class Names:
     value_sets: Index = field(default_factory=lambda: Index("value set"))
     learn_ids: dict[int, int] = field(default_factory=dict)
     std_fields: dict[FieldRef, str] = field(default_factory=dict)
+    expressions: int = 0  # loaded so far
+    statements: int = 0
 
     def field_or_valid(self, place: Place) -> FieldRef | Valid:
         """A field reference: [header, field], where the field may be $valid$."""
         header_place, field_place = place.items(2)
         header = self.header_names.find(header_place)
         if field_place.string() == VALID:
+            if self.headers[header].metadata:
+                raise place.error(f"{self.headers[header].name!r} is metadata, which is neither valid nor invalid")
             return Valid(HeaderRef(header))
         return FieldRef(header, self.member(self.headers[header].type, field_place))
 
@@ -75,12 +80,19 @@ class Names:
             raise place.error(f"{VALID} cannot be used here")
         return ref
 
+    def number_field(self, place: Place) -> FieldRef:
+        """A field that holds a number: no varbit."""
+        ref = self.field(place)
+        if self.is_varbit(ref):
+            raise place.error("a varbit cannot be used here")
+        return ref
+
     def member(self, header_type: int, place: Place) -> int:
         """The index of the field that `place` names in a header type."""
         name = place.string()
-        for i, candidate in enumerate(self.header_types[header_type].fields):
-            if candidate.name == name:
-                return i
+        index = self.members[header_type].get(name)
+        if index is not None:
+            return index
         raise place.error(f"header type {self.header_types[header_type].name!r} has no field {name[:100]!r}")
 
     def width(self, ref: FieldRef | Valid) -> int:

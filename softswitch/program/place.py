@@ -6,10 +6,10 @@ import json
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
+from softswitch.program import limits
 from softswitch.program.errors import ProgramError, Source, UnsupportedProgram
 
-MAX_TEXT = 64 * 1024 * 1024
-MAX_NAME = 1024
+ROOT = "program"  # the place of what stands in no other
 _TYPES = {dict: "an object", list: "an array", str: "a string", bool: "a boolean", int: "an integer", float: "a number"}
 
 
@@ -35,11 +35,11 @@ class Place:
 
     def error(self, message: str) -> ProgramError:
         """To raise where the JSON is malformed; names this place."""
-        return ProgramError(message, self.path, self.source)
+        return ProgramError(message, self.path or ROOT, self.source)
 
     def unsupported(self, message: str) -> UnsupportedProgram:
         """To raise where the program is beyond what the switch runs; names this place."""
-        return UnsupportedProgram(message, self.path, self.source)
+        return UnsupportedProgram(message, self.path or ROOT, self.source)
 
     def is_null(self) -> bool:
         return self.value is None
@@ -64,6 +64,11 @@ class Place:
         """The member `key`, or None if it is missing or null."""
         return self.at(key) if self.has(key) else None
 
+    def most(self, count: int, limit: int, what: str) -> None:
+        """Refuses the program where `count` is more than the switch takes of `what`."""
+        if count > limit:
+            raise self.unsupported(f"{count:,} {what}, and the switch takes {limit:,} at most")
+
     def items(self, length: int | None = None) -> list[Place]:
         """The elements of an array, of a given length if one is given."""
         if not isinstance(self.value, list):
@@ -72,10 +77,13 @@ class Place:
             raise self.error(f"expected {length} elements, found {len(self.value)}")
         return [Place(item, f"{self.path}[{i}]", self.source) for i, item in enumerate(self.value)]
 
-    def each(self, key: str) -> Iterator[Place]:
-        """The elements of the array under `key`; none if it is missing."""
+    def each(self, key: str, most: int | None = None) -> Iterator[Place]:
+        """The elements of the array under `key`, of which there are `most` at most; none if it is missing."""
         place = self.maybe(key)
-        return iter(place.items() if place else ())
+        items = place.items() if place else []
+        if place and most is not None:
+            place.most(len(items), most, key.replace("_", " "))
+        return iter(items)
 
     def string(self) -> str:
         if not isinstance(self.value, str):
@@ -85,8 +93,8 @@ class Place:
     def name(self) -> str:
         """A string that names something: not empty, printable, of bounded length."""
         text = self.string()
-        if not text or len(text) > MAX_NAME or not text.isprintable():
-            raise self.error("expected a name: 1 to 1,024 printable characters")
+        if not text or len(text) > limits.NAME or not text.isprintable():
+            raise self.error(f"expected a name: 1 to {limits.NAME:,} printable characters")
         return text
 
     def boolean(self) -> bool:
@@ -118,8 +126,8 @@ class Place:
 
 def parse(text: str) -> Place:
     """The root of a JSON text; it must be an object."""
-    if len(text) > MAX_TEXT:
-        raise ProgramError(f"the program has more than {MAX_TEXT} characters")
+    if len(text) > limits.TEXT:
+        raise ProgramError(f"the program has {len(text):,} characters, and the switch takes {limits.TEXT:,} at most")
     try:
         value = json.loads(text, parse_float=_refuse_number, parse_constant=_refuse_number, object_pairs_hook=_unique)
     except json.JSONDecodeError as error:

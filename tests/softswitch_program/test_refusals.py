@@ -12,8 +12,8 @@ from program_json import Builder, assign, case, extract, field, header, op, prim
 
 from softswitch.codegen.generate import generate
 from softswitch.program.errors import UnsupportedProgram
+from softswitch.program.limits import HEADERS
 from softswitch.program.load import load_program
-from softswitch.program.load_headers import MAX_HEADERS
 
 Json = dict[str, Any]
 LINE = 7  # of `primitive`
@@ -100,7 +100,7 @@ def with_key(kind: str) -> Callable[[Json], None]:
 
 
 def many_headers(program: Json) -> None:
-    extra = [{"name": f"h{n}", "id": 100 + n, "header_type": "h_t", "metadata": False} for n in range(MAX_HEADERS)]
+    extra = [{"name": f"h{n}", "id": 100 + n, "header_type": "h_t", "metadata": False} for n in range(HEADERS)]
     program["headers"] += extra
 
 
@@ -154,7 +154,7 @@ PROGRAMS: dict[str, tuple[Callable[[Json], None], str]] = {
         lambda p: p["header_types"][2].update(length_exp={"type": "field", "value": ["h", "a"]}),
         "a header type with length_exp (P4_14)",
     ),
-    "too many headers": (many_headers, f"more than {MAX_HEADERS} headers"),
+    "too many headers": (many_headers, f"{HEADERS + 3:,} headers, and the switch takes {HEADERS:,} at most"),
     "an unknown parser operation": (
         with_parser({"op": "rewind", "parameters": []}),
         "parser operation 'rewind'",
