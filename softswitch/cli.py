@@ -7,7 +7,7 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import FrameType
@@ -30,15 +30,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         _set_up_logging(options)
         os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # gRPC's own messages would double ours
+        from softswitch.codegen.child import end_compilers
         from softswitch.serve import serve  # late: --help and bad arguments don't wait for it
 
+        end.at_once = end_compilers
         serve(options, _say, end.wait)
     except StartError as error:
         if end.asked:
-            return 0  # Ctrl-C reaches the C compiler as well, whose failure is not news then
+            return 0  # the C compiler was ended as well, whose failure is not news then
         _say(str(error))
         return 1
-    return 0
+    logging.shutdown()
+    os._exit(0)  # what a thread still does, such as loading a program, is of no use any more, and nobody waits for it
 
 
 class End:
@@ -46,6 +49,7 @@ class End:
 
     def __init__(self) -> None:
         self.asked = False
+        self.at_once: Callable[[], None] | None = None  # what the signal's handler does by itself
         self._bytes, write = os.pipe()
         os.set_blocking(write, False)
         # A byte for each signal: one that comes just before a wait, or to another thread, wouldn't interrupt it.
@@ -55,6 +59,8 @@ class End:
 
     def _note(self, _number: int, _frame: FrameType | None) -> None:
         self.asked = True
+        if self.at_once is not None:
+            self.at_once()
 
     def wait(self) -> None:
         os.read(self._bytes, 1)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from softswitch import gnmi
 from softswitch.codegen.build import BuildError, build_program, build_runtime
+from softswitch.codegen.child import end_compilers
 from softswitch.errors import StartError
 from softswitch.gnmi import Gnmi
 from softswitch.native import RING_FRAMES, NativeError, NativeSwitch, load_library
@@ -84,6 +85,7 @@ def _serve(options: Options, say: Callable[[str], None], wait: Callable[[], obje
             log.info("%s", ready)
         importlib.import_module("softswitch.p4runtime.verified")  # for the first pipeline; nobody waits for it now
         wait()
+        end_compilers()
         log.info("ending")
 
 

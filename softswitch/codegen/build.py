@@ -10,9 +10,9 @@ import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
+from softswitch.codegen.child import BuildError, LimitError
 from softswitch.codegen.compiling import (
     COMMON_FLAGS,
-    BuildError,
     build,
     build_folder,
     cache_dir,
@@ -38,7 +38,8 @@ CSRC = CODEGEN.parent / "csrc"
 PROGRAM = CODEGEN.parent / "program"
 
 RUNTIME_FLAGS = (*COMMON_FLAGS, "-pthread", "-lm")
-PROGRAM_FLAGS = COMMON_FLAGS
+# Numbers of a program's JSON that C would cut are errors, and so is a function that needs much of a thread's stack.
+PROGRAM_FLAGS = (*COMMON_FLAGS, "-Werror=overflow", "-Werror=shift-count-overflow", "-Werror=frame-larger-than=524288")
 
 
 def _generator() -> str:
@@ -65,10 +66,17 @@ def build_program(json_text: str, extra_flags: Sequence[str] = (), *, inplace: b
     known = entry("json", hashlib.sha256(identity.encode()).hexdigest(), (*PROGRAM_FLAGS, *extra_flags))
     if intact(known):
         return known.resolve()
-    from softswitch.codegen.generate import generate  # late, as these two are most of the switch's modules
+    from softswitch.codegen.generate import generate, largest_part  # late: these are most of the switch's modules
+    from softswitch.program.errors import UnsupportedProgram
     from softswitch.program.load import load_program
 
-    built = build_source(generate(load_program(json_text), inplace=inplace), extra_flags)
+    program = load_program(json_text)
+    generated = generate(program, inplace=inplace)
+    try:
+        built = build_source(generated, extra_flags)
+    except LimitError as error:
+        message = f"{error}; its largest part is {largest_part(generated)}: make that smaller"
+        raise UnsupportedProgram(message) from None
     if _generator() == _FOUND:  # else the text may be that of older sources, or of newer ones
         link(known, built)
     return built
@@ -76,12 +84,7 @@ def build_program(json_text: str, extra_flags: Sequence[str] = (), *, inplace: b
 
 def build_source(text: str, extra_flags: Sequence[str] = ()) -> Path:
     """The shared object of one C file that includes "pipeline.h"."""
-    import tempfile
-
     identity = hashlib.sha256(text.encode())
     for header in sorted(CSRC.glob("*.h")):
         identity.update(header.read_bytes())
-    with tempfile.TemporaryDirectory(prefix="pcn-lab-") as scratch:
-        source = Path(scratch) / "program.c"
-        source.write_text(text, encoding="utf-8")
-        return build("program", [source], identity.hexdigest(), (*PROGRAM_FLAGS, *extra_flags), CSRC)
+    return build("program", [text], identity.hexdigest(), (*PROGRAM_FLAGS, *extra_flags), CSRC)

@@ -1,14 +1,16 @@
 """C sources to shared objects, cached by content.
 
 A cached object's name holds a hash of the sources, the flags and the compiler's version, so it is never stale.
-Objects are written beside their place and renamed, so two processes that build the same one do no harm. Their last
-bytes are a checksum: what a crash, or somebody, left of one is built again.
+Objects are written beside their place and renamed, so two processes that build the same one do no harm; what a build
+that was killed left there, the next one removes. Their last bytes are a checksum: what a crash, or somebody, left of
+one is built again.
 The cache is `$XDG_CACHE_HOME/pcn-lab`, else `~/.cache/pcn-lab`; it may be deleted at any time. What stands there runs
 in this process: so the cache, and each object in it, is this user's own (`softswitch.private`).
 """
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import shlex
@@ -20,6 +22,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from softswitch import private
+from softswitch.codegen import child
+from softswitch.codegen.child import BuildError as BuildError
 
 COMMON_FLAGS = (
     "-std=gnu11", "-O2", "-fPIC", "-shared", "-fno-strict-aliasing", "-Wall", "-Wextra",
@@ -27,10 +31,7 @@ COMMON_FLAGS = (
     "-fno-tree-slp-vectorize",  # words written one by one and read at once would wait for all to reach the cache
 )  # fmt: skip
 CHECKSUM_BYTES = 4
-
-
-class BuildError(Exception):
-    """The compiler is missing or refused, with what it said; or the cache can't be written."""
+SCRATCH = ".build-"
 
 
 def compiler() -> list[str]:
@@ -81,28 +82,63 @@ def digest(paths: Sequence[Path]) -> str:
     return result.hexdigest()
 
 
-def build(name: str, sources: Sequence[Path], digest: str, flags: Sequence[str], headers: Path) -> Path:
-    """The shared object of sources that `digest` identifies, with the headers that they include."""
+def build(name: str, sources: Sequence[Path | str], digest: str, flags: Sequence[str], headers: Path) -> Path:
+    """The shared object of sources, files or texts, that `digest` identifies, with the headers that they include."""
     target = entry(name, digest, flags)
     if intact(target):
         return target
-    import tempfile
-
     libraries = [flag for flag in flags if flag.startswith("-l")]
     options = [flag for flag in flags if not flag.startswith("-l")]
-    with writing(target.parent):
-        descriptor, scratch = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    os.close(descriptor)
-    try:
-        _run([*compiler(), *options, f"-I{headers}", "-o", scratch, *map(str, sources), *libraries])
-        checksum = zlib.crc32(Path(scratch).read_bytes())
-        with Path(scratch).open("ab") as file:  # behind what the ELF header tells of, where nothing reads it
+    with writing(target.parent), _scratch(target.parent) as scratch:
+        files = []
+        for i, source in enumerate(sources):
+            files.append(scratch / f"{name}{i or ''}.c" if isinstance(source, str) else source)
+            if isinstance(source, str):
+                files[-1].write_text(source, encoding="utf-8")
+        made = scratch / target.name
+        child.run([*compiler(), *options, f"-I{headers}", "-o", str(made), *map(str, files), *libraries], scratch)
+        checksum = zlib.crc32(made.read_bytes())
+        with made.open("ab") as file:  # behind what the ELF header tells of, where nothing reads it
             file.write(checksum.to_bytes(CHECKSUM_BYTES, "little"))
-        Path(scratch).chmod(0o755)
-        Path(scratch).replace(target)
-    finally:
-        Path(scratch).unlink(missing_ok=True)
+        made.chmod(0o755)
+        made.replace(target)
     return target
+
+
+@contextmanager
+def _scratch(folder: Path) -> Iterator[Path]:
+    """A folder in the cache for one build, locked while it lasts. Those that nobody locks any more are removed."""
+    import shutil
+    import tempfile
+
+    for old in folder.glob(f"{SCRATCH}*"):
+        with suppress(OSError):
+            handle = _locked(old)
+            shutil.rmtree(old, ignore_errors=True)
+            os.close(handle)
+    while True:
+        path = Path(tempfile.mkdtemp(prefix=SCRATCH, dir=folder))
+        with suppress(FileNotFoundError, BlockingIOError):
+            handle = _locked(path)
+            if path.exists():  # another process may have removed it before it was locked
+                break
+            os.close(handle)
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+        os.close(handle)
+
+
+def _locked(folder: Path) -> int:
+    """A descriptor that locks a folder. Raises OSError, BlockingIOError if another has it."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(handle)
+        raise
+    return handle
 
 
 def entry(name: str, digest: str, flags: Sequence[str]) -> Path:
@@ -124,10 +160,8 @@ def intact(target: Path) -> bool:
 
 def link(name: Path, target: Path) -> None:
     """A second name in the cache for an object. Where the cache can't be written there is none."""
-    import tempfile
-
-    with suppress(OSError), tempfile.TemporaryDirectory(prefix=f".{name.name}.", dir=name.parent) as scratch:
-        new = Path(scratch) / name.name
+    with suppress(OSError), _scratch(name.parent) as scratch:
+        new = scratch / name.name
         new.symlink_to(target.name)
         new.replace(name)
 
@@ -139,16 +173,10 @@ def compiler_version() -> str:
 
 @lru_cache(maxsize=8)
 def _compiler_version(command: tuple[str, ...]) -> str:
-    return _run([*command, "--version"])
-
-
-def _run(command: Sequence[str]) -> str:
     try:
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+        done = subprocess.run([*command, "--version"], capture_output=True, text=True, errors="replace", check=False)
     except OSError as error:
-        raise BuildError(
-            f"cannot run the C compiler {command[0]!r}: {error.strerror}; install gcc or clang, or set CC"
-        ) from error
+        raise child.missing(command[0], error.strerror) from error
     if done.returncode != 0:
         raise BuildError(f"{command[0]} failed with exit code {done.returncode}:\n{done.stderr.strip()}")
     return done.stdout
