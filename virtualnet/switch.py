@@ -19,7 +19,7 @@ from controller.control_plane import ControlPlane, Counter
 from controller.errors import SwitchError, grpc_code_name
 from controller.programs import Program
 from softswitch.codegen.build import BuildError, build_program
-from softswitch.native import NativeSwitch
+from softswitch.native import NativeError, NativeSwitch
 from softswitch.p4runtime.binding import bind
 from softswitch.p4runtime.errors import RpcError
 from softswitch.p4runtime.forwarding import Forwarding
@@ -61,12 +61,19 @@ def load(program: Program, inplace: bool) -> LoadedProgram:
 
 
 class VirtualSwitch(ControlPlane):
-    """One switch; `close` frees it."""
+    """One switch; `close` frees it. Raises SwitchError."""
 
     def __init__(self, name: str, program: LoadedProgram, seed: int) -> None:
         super().__init__(name)
-        self.native = NativeSwitch(switch_library(), seed=seed)
-        self.native.load(program.shared_object)
+        try:
+            self.native = NativeSwitch(switch_library(), seed=seed)
+            try:
+                self.native.load(program.shared_object)
+            except NativeError:
+                self.native.close()
+                raise
+        except NativeError as error:
+            raise SwitchError(f"{name}: {error}") from None
         self._program = program
         self._state = Forwarding(program.schema, self.native)
         self._registers = {register.name: register for register in program.schema.registers.values()}

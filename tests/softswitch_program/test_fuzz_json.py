@@ -1,0 +1,39 @@
+"""Mutants of programs' JSON (fuzz_json.py): refused by one line that names a place, or run."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import fuzz_json
+import json_mutants
+import needs
+import pytest
+import sanitizers
+
+pytestmark = pytest.mark.long
+
+
+def test_mutant_is_refused_by_a_line_or_becomes_c() -> None:
+    results = Counter(
+        fuzz_json.check(json_mutants.mutant(seed), random.Random(seed), run=False) for seed in range(1, 121)
+    )
+    assert min(results["refused"], results["generated"]) > 20, results
+
+
+def test_mutant_that_is_not_refused_runs() -> None:
+    """Under the sanitizers: it is compiled and loaded, takes entries and forwards frames."""
+    environment = sanitizers.environment() or needs.missing(needs.SANITIZERS)
+    words = [sys.executable, Path(fuzz_json.__file__), "run", "1", "12"]
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, (done.stdout + done.stderr)[-4000:]
+    assert "'ran'" in done.stdout
+
+
+def test_program_to_start_from_runs() -> None:
+    """Else the fuzzing would look at nothing but refusals."""
+    for text in json_mutants.bases():
+        assert fuzz_json.check(text, random.Random(1)) == "ran"
