@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from topologies.errors import LabError
+from topologies.errors import LabError, nearest
 
 if TYPE_CHECKING:
     import grpc
-
-_MANY = 12  # names that aren't all listed
 
 
 class SwitchError(LabError):
@@ -33,17 +30,6 @@ class UnknownNameError(LabError):
     def __init__(self, kind: str, name: str, known: Sequence[str]) -> None:
         super().__init__(f"no {kind} {name!r}; {nearest(name, known)}")
         self.kind, self.name, self.known = kind, name, tuple(known)
-
-
-def nearest(name: str, known: Sequence[str]) -> str:
-    """What to say of a name that isn't there: the nearest that is, or all."""
-    near = difflib.get_close_matches(name, known, n=1)
-    if near:
-        return f"did you mean {near[0]!r}?"
-    if len(known) > _MANY:
-        some = difflib.get_close_matches(name, known, n=3, cutoff=0.1) or known[:3]
-        return f"there are {', '.join(some)} and {len(known) - len(some)} others"
-    return f"there are {', '.join(known) or 'none'}"
 
 
 @contextlib.contextmanager

@@ -14,17 +14,17 @@ from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from controller.control_plane import TableEntry
-from controller.units import KINDS
+from softswitch.units import KINDS, Kind
 from topologies.model import Topology
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A parameter that each port has. `kind` is its unit, as in `controller.units`: "size" (bytes), "count", "share".
+    """A parameter that each port has. `kind` is its unit, as in `softswitch.units`: "size" (bytes), "count", "share".
     Values lie in [`minimum`, `maximum`]."""
 
     name: str
-    kind: str
+    kind: Kind
     what: str
     minimum: float = 0.0
     maximum: float = math.inf

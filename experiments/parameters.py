@@ -1,38 +1,21 @@
-"""Parameters of scenarios: typed, with units, given by name as `--set name=value`.
-
-Units are nominal and SI: bit/s, seconds, bytes (decimal: 64 KB = 64,000 B). A value without a unit is in the SI unit.
-"""
+"""Parameters of scenarios: typed, with units (`softswitch.units`), given by name as `--set name=value`; nominal."""
 
 from __future__ import annotations
 
-import difflib
 import math
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 from experiments.errors import ExperimentError
+from softswitch.units import Kind, quantity, quantity_text
+from topologies.errors import nearest
 
-Kind = Literal["rate", "time", "size", "count", "number"]
 Value = float | int | None
 _T = TypeVar("_T")
 
-_PREFIXES = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
-_UNITS: dict[str, dict[str, float]] = {
-    "rate": {
-        prefix + unit: factor for prefix, factor in _PREFIXES.items() for unit in ("", "bit/s", "b/s", "bps", "bit")
-    },
-    "time": {"": 1.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9},
-    "size": {prefix + unit: factor for prefix, factor in _PREFIXES.items() for unit in ("", "B")}
-    | {"KiB": 1024.0, "MiB": 1024.0**2, "GiB": 1024.0**3},
-    "count": {"": 1.0},
-    "number": {"": 1.0},
-}
-_EXAMPLES = {"rate": "10G", "time": "500us", "size": "512KB", "count": "3", "number": "0.5"}
-UNITS = {"rate": "bit/s", "time": "s", "size": "B", "count": "", "number": ""}
-"""SI units by kind: what a value without a unit is in."""
-_NUMBER = re.compile(r"\s*([-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)\s*(\S*)\s*")
+UNITS: dict[Kind, str] = {"rate": "bit/s", "time": "s", "size": "B", "count": "", "number": "", "share": ""}
+"""SI units by kind: what a value is in."""
 
 
 @dataclass(frozen=True)
@@ -54,13 +37,11 @@ class Parameter:
         """The value that `text` gives, in SI units. Raises ExperimentError that names the parameter and an example."""
         if self.default is None and text.strip() == "auto":
             return None
-        found = _NUMBER.fullmatch(text)
-        unit = _UNITS[self.kind].get(found.group(2)) if found else None
-        if found is None or unit is None:
-            kinds = {"rate": "a rate", "time": "a time", "size": "a size in bytes", "count": "a whole number"}
-            wanted = kinds.get(self.kind, "a number")
-            raise ExperimentError(f"{self.name}={text}: not {wanted}. Write it as {self.name}={_EXAMPLES[self.kind]}")
-        return self.check(float(found.group(1)) * unit)
+        try:
+            value = quantity(self.kind, text)
+        except ValueError as error:
+            raise ExperimentError(f"{self.name}={text}: {error}") from None
+        return self.check(value)
 
     def check(self, value: Value) -> Value:
         """`value` if it is in range, as an int where the parameter is a count or a size. Raises ExperimentError."""
@@ -95,7 +76,7 @@ def parse_assignments(
         if not equals or not name:
             raise ExperimentError(f"--set {assignment}: write it as name=value, for instance --set rate=10G")
         if name not in known:
-            raise ExperimentError(f"no parameter '{name}'. {_nearest(name, known)}`{listed}` lists them")
+            raise ExperimentError(f"no parameter {name!r}; {nearest(name, known)} (`{listed}` lists them)")
         if name in values:
             raise ExperimentError(f"{name} is given twice: give one")
         values[name] = known[name].parse(text)
@@ -111,30 +92,12 @@ def complete(given: Mapping[str, Value], parameters: Iterable[Parameter]) -> dic
 
 
 def lookup(name: str, known: Mapping[str, _T], noun: str) -> _T:
-    """`known[name]`, or ExperimentError that lists what there is and the nearest of it."""
+    """`known[name]`, or ExperimentError with the nearest names."""
     if name in known:
         return known[name]
-    raise ExperimentError(f"no {noun} '{name}'. {_nearest(name, known)}There are: {', '.join(known)}")
-
-
-def _nearest(name: str, known: Iterable[str]) -> str:
-    folded = {candidate.lower().replace("-", "_"): candidate for candidate in known}
-    close = difflib.get_close_matches(name.lower().replace("-", "_"), folded, n=1, cutoff=0.5)
-    return f"Did you mean {folded[close[0]]}? " if close else ""
+    raise ExperimentError(f"no {noun} {name!r}; {nearest(name, known)}")
 
 
 def format_value(kind: Kind, value: Value) -> str:
-    """`value` for people, with the unit: 1e10 -> '10 Gbit/s', 0.0005 -> '500 us', 512000 -> '512 KB'."""
-    if value is None:
-        return "auto"
-    if kind in ("count", "number"):
-        return f"{value:g}"
-    if kind == "time":
-        for factor, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")):
-            if abs(value) >= factor:
-                return f"{value / factor:.4g} {unit}"
-        return f"{value:g} s"
-    for factor, prefix in ((1e9, "G"), (1e6, "M"), (1e3, "k" if kind == "rate" else "K")):
-        if abs(value) >= factor:
-            return f"{value / factor:.6g} {prefix}{'bit/s' if kind == 'rate' else 'B'}"
-    return f"{value:g} {UNITS[kind]}".strip()
+    """`value` for people, with the unit: 1e10 -> '10 Gbit/s', 0.0005 -> '500 us'; None -> 'auto'."""
+    return "auto" if value is None else quantity_text(kind, value)

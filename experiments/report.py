@@ -13,7 +13,7 @@ import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from controller.units import marks_text
+from controller.texts import marks_text
 from experiments import agreement, replay
 from experiments.charts import PALE_OPACITY, PALE_WIDTH, Chart, Line, shown
 from experiments.checks import Check

@@ -11,7 +11,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from controller.units import marks_text
+from controller.texts import marks_text
 from experiments.checks import Check
 from experiments.documents import section
 from experiments.report import number, took

@@ -3,7 +3,8 @@
     python -m hosts.agent --name h0 --iface h0-eth0 --mac 00:00:00:00:00:01 --ip 10.0.0.1 --line-rate 10e9
         --dilation 500 --scheme pcn --param w_min=0.1/4 --param period_s=500e-6 --control h0.sock --log h0.jsonl
 
-Rates and times here and in commands are nominal. The agent says that it is ready by a line "ready" on `--ready-fd`,
+Rates and times here and in commands are nominal; bare numbers, which
+programs write, are in SI units. The agent says that it is ready by a line "ready" on `--ready-fd`,
 and ends with status 0 at SIGTERM, SIGINT or the shutdown command; errors are one line on stderr and status 1.
 
 Commands of the control socket (JSON lines, see `hosts.control`; `hosts.client` is their Python face):
@@ -57,12 +58,12 @@ def parser() -> argparse.ArgumentParser:
 
 def settings(arguments: argparse.Namespace) -> AgentSettings:
     """Raises SchemeError."""
-    parameters = {}
+    parameters: dict[str, str | float] = {}
     for setting in arguments.param:
         name, equals, value = setting.partition("=")
         if not equals:
             raise SchemeError(f"--param {setting!r}: write NAME=VALUE")
-        parameters[name] = value
+        parameters[name] = _setting(value)
     return AgentSettings(
         name=arguments.name,
         interface=arguments.iface,
@@ -94,6 +95,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"agent {arguments.name}: {error}", file=sys.stderr)
         return 1
     return 0
+
+
+def _setting(text: str) -> str | float:
+    """A number in SI units, as programs write it, or text with a unit."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
 def _positive(text: str) -> float:

@@ -14,10 +14,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, TypeVar
 
-from controller.errors import UnknownNameError, nearest
+from controller.errors import UnknownNameError
 from lab import record as records
 from lab.target import target
-from topologies.errors import LabError
+from topologies.errors import LabError, nearest
 from topologies.model import Topology
 from topologies.serialise import from_dict
 

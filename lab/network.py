@@ -357,7 +357,7 @@ def configured(scheme: str, parameters: Mapping[str, Value]) -> Configured:
     from hosts.algorithms import SchemeError, find_scheme
 
     try:
-        return find_scheme(scheme).configure({name: str(value) for name, value in parameters.items()})
+        return find_scheme(scheme).configure(parameters)
     except SchemeError as error:
         raise NetworkError(str(error)) from None
 

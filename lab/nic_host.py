@@ -25,14 +25,13 @@ from pathlib import Path
 from types import TracebackType
 
 from controller import signals
-from controller.errors import nearest
 from hosts.algorithms import SchemeError, find_scheme
 from hosts.client import AgentClient
 from lab import record as records
 from lab.network import connects
 from lab.process import end_children
 from softswitch.child import python_command
-from topologies.errors import LabError
+from topologies.errors import LabError, nearest
 
 # About what one core sends in packets of 1000 B payload: docs/tofino.md.
 USUAL_RATE_BPS = 1e9
@@ -61,13 +60,13 @@ class Nic:
 
 @dataclass(frozen=True)
 class HostSettings:
-    """Real units. `parameters`: of the scheme, by name."""
+    """Real units. `parameters`: of the scheme, by name, as `Scheme.configure` has them."""
 
     nic: Nic
     ip: str
     line_rate_bps: float
     scheme: str = "pcn"
-    parameters: Mapping[str, str] = field(default_factory=dict)
+    parameters: Mapping[str, str | float] = field(default_factory=dict)
     log: Path | None = None
 
 
@@ -88,7 +87,7 @@ def settings(
     ip: str | None = None,
     line_rate_bps: float | None = None,
     scheme: str = "pcn",
-    parameters: Mapping[str, str] | None = None,
+    parameters: Mapping[str, str | float] | None = None,
     log: Path | None = None,
 ) -> HostSettings:
     """With what isn't given: the interface's address, its speed but no more than a raw socket carries, and a T that an
@@ -98,10 +97,10 @@ def settings(
         raise NicError(
             f"{nic.interface} has no IPv4 address: give the host's, which the switch's route has, with --ip 10.0.0.1"
         )
-    given = dict(parameters or {})
+    given: dict[str, str | float] = dict(parameters or {})
     found = find_scheme(scheme)
     if any(one.name == "period_s" for one in fields(found.parameters)):
-        given.setdefault("period_s", repr(USUAL_PERIOD_S))
+        given.setdefault("period_s", USUAL_PERIOD_S)
     found.configure(given)
     rate = line_rate_bps or min(USUAL_RATE_BPS, nic.speed_bps or USUAL_RATE_BPS)
     if nic.speed_bps is not None and rate > nic.speed_bps:

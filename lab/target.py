@@ -103,13 +103,13 @@ class SoftswitchTarget:
     def command(self, spec: LaunchSpec) -> list[str]:
         shape: list[str] = []
         for port in spec.ports:
-            shape += ["--rate", f"{port.port}={round(port.rate_bps)}", "--delay", f"{port.port}={port.delay_s:.9f}"]
+            shape += ["--rate", f"{port.port}={round(port.rate_bps)}bps", "--delay", f"{port.port}={port.delay_s:.9f}s"]
         return [
             *python_command("softswitch"),
             *_common(spec),
             *("--queue-depth", str(spec.queue_depth), "--seed", str(spec.seed)),
             *_generator(spec),
-            *(("--clock", "manual", "--reentry", f"{spec.reentry_s:.9f}") if spec.manual_clock else ()),
+            *(("--clock", "manual", "--reentry", f"{spec.reentry_s:.9f}s") if spec.manual_clock else ()),
             *shape,
             *("--", *_target_options(spec)),
         ]

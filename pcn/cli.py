@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 import errno
 import importlib
 import os
@@ -58,9 +57,9 @@ class _Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and not args[0].startswith("-") and args[0] not in _COMMANDS:
-            near = difflib.get_close_matches(args[0], _COMMANDS, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else "`pcn --help` lists them"
-            ctx.fail(f"no command {args[0]!r}; {hint}")
+            from topologies.errors import nearest
+
+            ctx.fail(f"no command {args[0]!r}; {nearest(args[0], _COMMANDS)}")
         return super().resolve_command(ctx, args)
 
 

@@ -10,13 +10,16 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
+from softswitch.units import Kind, quantity
+
 if TYPE_CHECKING:
     from softswitch.p4runtime.server import Tls
 
 MAX_PORT: Final = 511
 MAX_PACKET_ID: Final = 2**16 - 1
 LEAST_PERIOD_NS: Final = 1000
-MESSAGE_BYTES: Final = 16 << 20
+MESSAGE_BYTES: Final = 16_000_000
+_LONGEST_S: Final = 60.0
 LOG_LEVELS: Final = {
     "trace": logging.DEBUG,
     "debug": logging.DEBUG,
@@ -311,32 +314,34 @@ def _number(low: int, high: int) -> Callable[[str], int]:
     return parse_number
 
 
-def _scaled(text: str, units: dict[str, float]) -> float | None:
-    match = re.fullmatch(r"(\d+(?:\.\d*)?|\.\d+)([a-zA-Z]*)", text)
-    return float(match[1]) * units[match[2]] if match and match[2] in units else None
-
-
 def parse_rate(text: str) -> int:
-    """A rate in bit/s: 10000000, 10M, 1.5G, 64k; 0: unshaped."""
-    rate = _scaled(text, {"": 1, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9})
-    if rate is None or rate >= 2**63 or (rate and rate < 1):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a rate in bit/s (as 10M or 1.5G)")
+    """A rate in bit/s: 10M, 1.5G, 64k; 0: unshaped."""
+    rate = _quantity("rate", text)
+    if rate >= 2**63 or 0 < rate < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a rate from 1bit/s to 9e9Gbit/s, or 0: unshaped")
     return round(rate)
 
 
 def parse_delay(text: str) -> int:
-    """A time in ns from seconds: 0.001, 1ms, 5us, 100ns."""
-    delay = _scaled(text, {"": 1e9, "s": 1e9, "ms": 1e6, "us": 1e3, "ns": 1})
-    if delay is None or delay > 60e9:
+    """A time in ns: 1ms, 5us, 100ns; at most a minute."""
+    delay_s = _quantity("time", text)
+    if delay_s > _LONGEST_S:
         raise argparse.ArgumentTypeError(f"{text!r} is not a time of at most a minute (as 5us or 1ms)")
-    return round(delay)
+    return round(delay_s * 1e9)
+
+
+def _quantity(kind: Kind, text: str) -> float:
+    try:
+        return quantity(kind, text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def parse_size(text: str) -> int:
-    """Bytes: 16777216, 16M, 1G; at least 1M, less than 2G."""
-    size = _scaled(text, {"": 1, "k": 2**10, "M": 2**20, "G": 2**30})
-    if size is None or not 2**20 <= size < 2**31:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a size of 1M to 2047M")
+    """Bytes: 16MB, 1GB; at least 1MB, less than 2^31."""
+    size = _quantity("size", text)
+    if not 10**6 <= size < 2**31:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size of 1MB to 2147MB")
     return round(size)
 
 

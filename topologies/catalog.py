@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import math
 from collections.abc import Callable, Mapping
-from fractions import Fraction
 from typing import get_type_hints
 
+from softswitch.units import Kind, kind_of, quantity
 from topologies.clos import clos
 from topologies.compact import compact
 from topologies.dumbbell import dumbbell
+from topologies.errors import nearest
 from topologies.fat_tree import fat_tree
 from topologies.head_of_line import head_of_line
 from topologies.model import Topology, TopologyError, Value
@@ -37,37 +37,38 @@ def options(name: str) -> tuple[str, ...]:
 
 
 def build(name: str, values: Mapping[str, Value] | None = None) -> Topology:
-    """A topology by name, with options; text may be a number or a fraction, as 1/128. Raises TopologyError with the
-    nearest name for one that isn't there."""
+    """A topology by name, with options: numbers in SI units, or text with a unit. Raises TopologyError with the nearest
+    name for one that isn't there."""
     function = _function(name)
     known = options(name)
     for option in values or {}:
         if option not in known:
-            raise TopologyError(f"{name} has no option {option!r}; {_nearest(option, known)}")
+            raise TopologyError(f"{name} has no option {option!r}; {nearest(option, known)}")
     kinds = get_type_hints(function)
     return function(**{option: _value(option, value, kinds[option]) for option, value in (values or {}).items()})
 
 
-def _value(option: str, value: Value, kind: object) -> Value:
+def kind_of_option(option: str, annotation: object) -> Kind:
+    """What an option's value is, by its name and its type."""
+    kind = kind_of(option)
+    return "count" if kind == "number" and annotation in (int, int | None) else kind
+
+
+def _value(option: str, value: Value, annotation: object) -> Value:
     """The value as its option has it: whole where what it counts is, text where that is a name."""
-    if kind is str:
+    if annotation is str:
         return str(value)
-    whole = kind in (int, int | None)
     try:
-        number = float(Fraction(value) if isinstance(value, str) else value)
-    except (ValueError, ZeroDivisionError):
-        number = math.nan
+        number = quantity(kind_of_option(option, annotation), value) if isinstance(value, str) else float(value)
+    except ValueError as error:
+        raise TopologyError(f"{option}={value}: {error}") from None
+    whole = annotation in (int, int | None)
     if not math.isfinite(number) or (whole and not number.is_integer()):
-        raise TopologyError(f"{option}={value!r}: a {'whole ' if whole else ''}number is needed")
+        raise TopologyError(f"{option}={value}: a {'whole ' if whole else ''}number is needed")
     return int(number) if whole else number
 
 
 def _function(name: str) -> Callable[..., Topology]:
     if name not in TOPOLOGIES:
-        raise TopologyError(f"no topology {name!r}; {_nearest(name, tuple(TOPOLOGIES))}")
+        raise TopologyError(f"no topology {name!r}; {nearest(name, TOPOLOGIES)}")
     return TOPOLOGIES[name]
-
-
-def _nearest(name: str, known: tuple[str, ...]) -> str:
-    near = difflib.get_close_matches(name, known, n=1)
-    return f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"

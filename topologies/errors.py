@@ -1,8 +1,10 @@
-"""The one base of what can go wrong with a network for reasons outside the code."""
+"""The one base of what can go wrong with a network for reasons outside the code, and what to say of a wrong name."""
 
 from __future__ import annotations
 
+import difflib
 import errno
+from collections.abc import Iterable
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """What an OSError has where a file can't grow: the disk is full, or a limit is reached."""
@@ -10,3 +12,31 @@ NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 class LabError(Exception):
     """Something that a user can understand and mend: the message names the thing, and the way out if there is one."""
+
+
+_NEAR, _ALIKE, _MANY = 3, 0.1, 12
+"""Names that are offered at most, how much less near than the nearest they may be, and how many aren't all listed."""
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """The end of a message that there is no such name: the nearest that there are, or all."""
+    names = list(dict.fromkeys(known))
+    offered = _near(name, names, 0.6)
+    if offered:
+        return f"did you mean {' or '.join(map(repr, offered))}?"
+    if len(names) > _MANY:
+        some = _near(name, names, 0.1) or names[:_NEAR]
+        return f"there are {', '.join(some)} and {len(names) - len(some)} others"
+    return f"there {'is' if len(names) == 1 else 'are'} {', '.join(names) or 'none'}"
+
+
+def _near(name: str, names: Iterable[str], cutoff: float) -> list[str]:
+    """Those that are about as near as the nearest, whatever their case, with - for _."""
+    folded = {_folded(one): one for one in names}
+    close = difflib.get_close_matches(_folded(name), folded, _NEAR, cutoff)
+    ratios = [difflib.SequenceMatcher(None, one, _folded(name)).ratio() for one in close]
+    return [folded[one] for one, ratio in zip(close, ratios, strict=True) if ratio > ratios[0] - _ALIKE]
+
+
+def _folded(name: str) -> str:
+    return name.lower().replace("-", "_")

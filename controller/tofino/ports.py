@@ -29,7 +29,7 @@ from controller.tofino.model import (
     usual_gap_ns,
 )
 from controller.tofino.yaml_reader import Node, needed, optional, read_file
-from controller.units import quantity
+from softswitch.units import quantity
 
 SAMPLE = Path(__file__).resolve().parent / "ports.yaml"
 _LEAST_MTU, _MOST_MTU, _USUAL_MTU = 256, 9216, 1514
@@ -56,7 +56,7 @@ def _lab(node: Node) -> TofinoLab:
             "switch": optional(lambda one: one.value(_name), "tofino"),
             "device": optional(_whole(1, 2**64 - 1), 1),
             "pipes": optional(lambda one: one.value(_pipes), PIPES[0]),
-            "mtu": optional(_whole(_LEAST_MTU, _MOST_MTU), _USUAL_MTU),
+            "mtu": optional(_bytes(_LEAST_MTU, _MOST_MTU), _USUAL_MTU),
             "classes": optional(_classes, _usual_classes()),
             "pfc": needed(_pfc),
             "tcd": optional(_tcd, Tcd()),
@@ -182,18 +182,18 @@ def _whole(least: int, most: int) -> Callable[[Node], int]:
 
 
 def _size(node: Node) -> int:
-    return round(node.value(lambda text: quantity("size", text, zero=True)))
+    return round(node.value(lambda text: quantity("size", text)))
 
 
 def _delay_s(text: str) -> float:
     delay_s = quantity("time", text)
-    if delay_s > _MOST_DELAY_S:
-        raise ValueError(f"{text!r}: up to {_MOST_DELAY_S * 1e3:g}ms is possible")
+    if not 0 < delay_s <= _MOST_DELAY_S:
+        raise ValueError(f"{text!r}: above 0 and up to {_MOST_DELAY_S * 1e3:g}ms are possible")
     return delay_s
 
 
 def _share(text: str) -> float:
-    share = quantity("share", text, zero=True)
+    share = quantity("share", text)
     if share > 1:
         raise ValueError(f"{text!r}: more than all")
     return share

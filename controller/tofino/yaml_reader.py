@@ -13,8 +13,7 @@ from typing import Any, TypeVar
 
 import yaml
 
-from controller.errors import nearest
-from topologies.errors import LabError
+from topologies.errors import LabError, nearest
 
 T = TypeVar("T")
 

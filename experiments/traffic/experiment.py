@@ -12,13 +12,13 @@ from experiments.checks import Check, clean
 from experiments.errors import ExperimentError
 from experiments.experiment import Experiment, Run, RunPage
 from experiments.outcomes import Outcome
-from experiments.parameters import Kind, Parameter, Value, complete
+from experiments.parameters import Parameter, Value, complete
 from experiments.plan import HEADER_BYTES, LiveLimits, Plan, Sampling
 from experiments.recording import Recording
 from experiments.traffic import flows
 from experiments.traffic import page as shown
 from experiments.traffic.words import NAME, Words, draw
-from topologies.catalog import TOPOLOGIES, build
+from topologies.catalog import TOPOLOGIES, build, kind_of_option
 from topologies.model import Endpoint, FlowSpec, Topology, TopologyError
 
 _OWN = (
@@ -29,7 +29,6 @@ _OWN = (
 )
 _OF_FILE = ("load", "count")
 """What a file of flows leaves no choice about."""
-_KINDS: tuple[tuple[str, Kind], ...] = (("_bps", "rate"), ("_s", "time"), ("_bytes", "size"))
 _BUSIEST = 4
 """Ports whose queues are sampled."""
 _K, _STALL_S = (200.0, 4000.0), 0.25e-3
@@ -114,8 +113,7 @@ def _of_topology(name: str) -> tuple[Parameter, ...]:
     for option, one in inspect.signature(function).parameters.items():
         if kinds[option] is str or option == "mtu_bytes":
             continue
-        whole = kinds[option] in (int, int | None)
-        kind = next((kind for ending, kind in _KINDS if option.endswith(ending)), "count" if whole else "number")
+        kind = kind_of_option(option, kinds[option])
         default = None if one.default in (None, inspect.Parameter.empty) else one.default
         derived = "the topology's own" if default is None else ""
         made.append(Parameter(option, kind, default, f"of the topology {name}", derived=derived))

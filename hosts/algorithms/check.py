@@ -14,12 +14,15 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any
+
+from softswitch.units import KINDS
+from topologies.errors import nearest
 
 from .base import Ack, Cnm, Cnp, Mark, NetworkFacts, NotificationPoint, ReactionPoint, Window
 from .found import find_scheme
-from .parameters import Kind, describe
-from .scheme import Configured, Scheme, nearest
+from .parameters import describe
+from .scheme import Configured, Scheme
 
 LINE_RATES_BPS = (1e9, 10e9, 100e9)
 _EVENTS = 3000
@@ -86,8 +89,8 @@ def _verdict(rule: str, test: Callable[[], str]) -> Finding:
 def _parameters(scheme: Scheme) -> str:
     fields = describe(scheme.parameters)
     for one in fields:
-        if one.kind not in get_args(Kind):
-            raise _BrokenError(f"{one.field} is a {one.kind!r}: it has to be one of {', '.join(get_args(Kind))}")
+        if one.kind not in KINDS:
+            raise _BrokenError(f"{one.field} is a {one.kind!r}: it has to be one of {', '.join(KINDS)}")
         if not one.what:
             raise _BrokenError(
                 f"{one.field} is a bare field: declare it with hosts.algorithms.parameters.parameter(...)"
@@ -105,7 +108,7 @@ def _methods(scheme: Scheme) -> str:
     for end, base in ends:
         for name in (name for name in dir(end) if name.startswith("on_")):
             if not hasattr(base, name):
-                raise _BrokenError(f"{type(end).__name__}.{name}: nobody calls it{nearest(name, _events_of(base))}")
+                raise _BrokenError(f"{type(end).__name__}.{name}: nobody calls it; {nearest(name, _events_of(base))}")
             if getattr(type(end), name, None) is not getattr(base, name):
                 own.append(name)
     return ", ".join(own) or "it reacts to none"

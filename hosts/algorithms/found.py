@@ -21,7 +21,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from .scheme import Scheme, SchemeError, nearest
+from topologies.errors import nearest
+
+from .scheme import Scheme, SchemeError
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -59,7 +61,7 @@ def find_scheme(text: str) -> Scheme:
     for point in _installed():
         if point.name == text:
             return _register(_from_entry_point(point))
-    raise SchemeError(f"there is no scheme {text!r}{nearest(text, names())}")
+    raise SchemeError(f"there is no scheme {text!r}; {nearest(text, names())}")
 
 
 def names() -> list[str]:
@@ -104,7 +106,7 @@ def _from_file(path: Path, name: str) -> Scheme:
             return scheme
     known = {key: value for key, value in vars(module_of(path)).items() if isinstance(value, Scheme)}
     if name not in known:
-        raise SchemeError(f"{path} has no scheme {name!r}{nearest(name, known)}")
+        raise SchemeError(f"{path} has no scheme {name!r}; {nearest(name, known)}")
     return _located(known[name], path.parent, reference)
 
 

@@ -13,10 +13,9 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
-Kind = Literal["rate", "time", "size", "count", "number"]
-"""bit/s, seconds, bytes, a whole number, any number."""
+from softswitch.units import Kind
 
 _KEY = "parameter"
 

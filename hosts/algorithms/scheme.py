@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import dataclasses
-import difflib
 import math
 import traceback
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from softswitch.units import quantity
+from topologies.errors import nearest
+
 from .base import NetworkFacts, NotificationPoint, ReactionPoint
+from .parameters import describe
 
 _End = TypeVar("_End", ReactionPoint, NotificationPoint)
 
@@ -46,16 +48,19 @@ class Scheme:
             object.__setattr__(self, "reference", self.name)
 
     def configure(self, settings: Mapping[str, str | float] | None = None) -> Configured:
-        """The scheme with these settings over its defaults. Text may be a number or a fraction: `0.025`, `1/128`.
+        """The scheme with these settings over its defaults: numbers in SI units, or text like `500us` and `1/128`.
 
         Raises SchemeError.
         """
-        names = [field.name for field in dataclasses.fields(self.parameters)]
+        kinds = {one.field: one.kind for one in describe(self.parameters)}
         values: dict[str, float] = {}
         for name, value in (settings or {}).items():
-            if name not in names:
-                raise SchemeError(f"{self.name} has no parameter {name!r}{nearest(name, names)}")
-            values[name] = _number(name, value)
+            if name not in kinds:
+                raise SchemeError(f"{self.name} has no parameter {name!r}; {nearest(name, kinds)}")
+            try:
+                values[name] = quantity(kinds[name], value) if isinstance(value, str) else float(value)
+            except ValueError as error:
+                raise SchemeError(f"{name}={value}: {error}") from None
         try:
             return Configured(self, self.parameters(**values))
         except ValueError as error:
@@ -95,25 +100,3 @@ def told(error: BaseException, caller: Path | None = None) -> str:
     theirs = frame is not None and Path(frame.filename).parent != caller
     place = f" ({Path(frame.filename).name}, line {frame.lineno})" if frame and theirs else ""
     return f"{type(error).__name__}: {error}{place}"
-
-
-def nearest(name: str, names: Iterable[str]) -> str:
-    """The end of a message that there is no such name: which there are."""
-    known = sorted(names)
-    near = difflib.get_close_matches(name, known, n=1)
-    hint = f": did you mean {near[0]!r}?" if near else "."
-    return f"{hint} There {'are' if known else 'is'} {', '.join(known) or 'none'}"
-
-
-def _number(name: str, value: str | float) -> float:
-    try:
-        if isinstance(value, str) and "/" in value:
-            above, below = value.split("/")
-            number = float(above) / float(below)
-        else:
-            number = float(value)
-    except (ValueError, ZeroDivisionError):
-        number = math.nan
-    if not math.isfinite(number):
-        raise SchemeError(f"{name} = {value!r} is not a number: write it like 0.025 or 1/128")
-    return number

@@ -11,10 +11,9 @@ from typing import Any, TypeVar
 
 import click
 
-from controller.units import quantity
 from pcn.complete import complete_network
 from pcn.visible import visible
-from topologies.model import Value
+from softswitch.units import Kind, quantity
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -22,9 +21,9 @@ _SHORT = 18  # characters of a cell that is never broken
 
 
 class Quantity(click.ParamType):  # type: ignore[type-arg]  # generic in newer releases alone
-    """A number with a unit, as `controller.units` reads it."""
+    """A number with a unit, as `softswitch.units` reads it, above 0 unless `zero`."""
 
-    def __init__(self, kind: str, zero: bool = False) -> None:
+    def __init__(self, kind: Kind, zero: bool = False) -> None:
         self.kind = kind
         self.zero = zero
         self.name = kind
@@ -33,9 +32,12 @@ class Quantity(click.ParamType):  # type: ignore[type-arg]  # generic in newer r
         if isinstance(value, float):
             return value
         try:
-            return quantity(self.kind, str(value), self.zero)
+            number = quantity(self.kind, str(value))
         except ValueError as error:
             self.fail(str(error), param, ctx)
+        if number < 0 or (number == 0 and not self.zero):
+            self.fail(f"{value!r}: must be {'0 or more' if self.zero else 'above 0'}", param, ctx)
+        return number
 
 
 class FilePath(click.Path):
@@ -51,25 +53,17 @@ class FilePath(click.Path):
         return super().convert(value, param, ctx)
 
 
-def assignment(text: str) -> tuple[str, Value]:
-    """name=value; the name's ending tells the unit: _bps, _s, _bytes."""
-    name, equals, raw = text.partition("=")
-    if not (name and equals and raw):
-        raise click.BadParameter(f"{text!r}: write it as name=value, for instance rate_bps=10G")
-    kinds = {"_bps": "rate", "_s": "time", "_bytes": "size"}
-    kind = next((kind for ending, kind in kinds.items() if name.endswith(ending)), None)
-    if kind is not None:
-        return name, Quantity(kind).convert(raw, None, None)
-    for convert in (int, float):
-        try:
-            return name, convert(raw)
-        except ValueError:
-            continue
-    return name, raw
-
-
-def assignments(texts: Iterable[str]) -> dict[str, Value]:
-    return dict(assignment(text) for text in texts)
+def assignments(texts: Iterable[str], example: str) -> dict[str, str]:
+    """name=value, by name; what the value means, its reader decides. Raises BadParameter."""
+    found: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not (name and equals and value):
+            raise click.BadParameter(f"{text!r}: write it as name=value, for instance {example}")
+        if name in found:
+            raise click.BadParameter(f"{name} is given twice: give one")
+        found[name] = value
+    return found
 
 
 def listing(title: str, rows: Callable[[], Iterable[tuple[str, str]]]) -> type[click.Command]:

@@ -106,9 +106,7 @@ def _value(text: str, settings: Sequence[Setting]) -> tuple[str, float]:
 @click.command()
 @click.argument("node", shell_complete=complete_node)
 @click.argument("port", type=int, required=False, shell_complete=complete_port)
-@click.option(
-    "--for", "duration", type=Quantity("duration"), help="Nominal time: 2ms. Until `pcn resume` unless given."
-)
+@click.option("--for", "duration", type=Quantity("time"), help="Nominal time: 2ms. Until `pcn resume` unless given.")
 @click.option("--class", "traffic_class", type=click.IntRange(0, 7), default=3, show_default=True, help="Which class.")
 @network_option
 @json_option
@@ -125,7 +123,7 @@ def pause(
       pcn pause s1 3 --for 2ms
       pcn pause h0 --for 500us
     """
-    from controller.units import dilated_text
+    from controller.texts import dilated_text
     from lab.attach import attach
     from lab.pause import pause as send
     from lab.running import endpoint

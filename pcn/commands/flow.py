@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from controller.units import marks_text
+from controller.texts import marks_text
 from pcn.commands.common import Quantity, json_option, network_option, print_json, print_table
 from pcn.complete import complete_flow, complete_host
 from topologies.lossless import CLASSES, DATA_CLASS
@@ -34,7 +34,7 @@ def flow() -> None:
 @click.argument("dst", shell_complete=complete_host)
 @click.option("--size", type=Quantity("size"), help="Payload to send: 64KB. For ever unless given.")
 @click.option("--rate", type=Quantity("rate"), help="At most this rate: 5G.")
-@click.option("--duration", type=Quantity("duration"), help="For this nominal time: 10ms.")
+@click.option("--duration", type=Quantity("time"), help="For this nominal time: 10ms.")
 @click.option("--count", type=click.IntRange(1, 4096), default=1, show_default=True, help="How many flows.")
 @click.option(
     "--class", "traffic_class", type=click.IntRange(0, CLASSES - 1), default=DATA_CLASS, show_default=True,
@@ -61,7 +61,7 @@ def start(
       pcn flow start h0 r0 --size 64KB --count 16
       pcn flow start h1 r1 --rate 5G --duration 10ms
     """
-    from controller.units import dilated_text
+    from controller.texts import dilated_text
     from lab import flows
     from lab.attach import attach
 

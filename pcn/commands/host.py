@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pcn.commands.common import FilePath, Quantity, json_option, print_json, print_table
+from pcn.commands.common import FilePath, Quantity, assignments, json_option, print_json, print_table
 from pcn.complete import complete_scheme
 
 if TYPE_CHECKING:
@@ -28,8 +28,8 @@ _LOOK_S = 0.2
 @click.option("--via", metavar="MAC", help="The next hop's address, where a switch isn't PCN's.")
 @click.option("--rate", type=Quantity("rate"), help="A flow's rate at most: 500M.")
 @click.option("--size", type=Quantity("size"), help="A flow's payload: 10MB. For ever unless given.")
-@click.option("--payload", type=Quantity("size"), default="1000", show_default=True, help="A packet's payload.")
-@click.option("--for", "duration", type=Quantity("duration"), help="End after this time: 10s. At Ctrl-C unless given.")
+@click.option("--payload", type=Quantity("size"), default="1KB", show_default=True, help="A packet's payload.")
+@click.option("--for", "duration", type=Quantity("time"), help="End after this time: 10s. At Ctrl-C unless given.")
 @click.option("--log", type=FilePath(), metavar="FILE", help="What happens, in JSON lines.")
 @json_option
 def host(
@@ -57,17 +57,12 @@ def host(
       pcn host --iface eth2 --for 2s
       pcn host --iface eth2 --to 10.0.0.2 --rate 500M --for 2s
     """
-    from controller.units import time_text
     from lab.nic_host import NEXT_HOP, NicError, NicHost, SchemeError, find_nic, settings
+    from softswitch.units import quantity_text
 
     if not receivers and (rate or size or via):
         raise click.UsageError("--rate, --size and --via are of flows: say where one goes, with --to ADDRESS")
-    given = dict[str, str]()
-    for text in parameters:
-        name, equals, value = text.partition("=")
-        if not (name and equals and value):
-            raise click.UsageError(f"{text!r}: write it as name=value, for instance w_min=0.05")
-        given[name] = value
+    given = assignments(parameters, "w_min=0.05")
     try:
         wanted = settings(find_nic(interface), ip, line_rate, scheme, given, log)
     except SchemeError as error:
@@ -76,9 +71,10 @@ def host(
         raise click.UsageError(f"--to {wanted.ip}: that is this host's own address")
     with NicHost(wanted) as running:
         if not as_json:
+            lasts = f", for {quantity_text('time', duration)}" if duration else ""
             click.echo(
                 f"{interface}: {wanted.ip}, {wanted.nic.mac}, {wanted.line_rate_bps / 1e9:g} Gb/s, {scheme}"
-                f"{f', for {time_text(duration)}' if duration else ''}; Ctrl-C ends it"
+                f"{lasts}; Ctrl-C ends it"
             )
         for number, receiver in enumerate(receivers, 1):
             running.agent.start(

@@ -49,7 +49,7 @@ DEFAULT_DILATION = 400.0
 @click.option(
     "--dilation",
     "-k",
-    type=Quantity("count"),
+    type=Quantity("number"),
     metavar="K",
     default=DEFAULT_DILATION,
     show_default=True,
@@ -107,21 +107,22 @@ def up(
     from lab.target import target as find_target
     from topologies import catalog
 
-    values = assignments(options)
+    values = assignments(options, "rate_bps=10G")
     built = catalog.build(topology, values)
     name = name or built.name
     records.directory(name)  # before anything is named after it
-    chosen = configured(with_program(scheme, program), assignments(parameters)).scheme
+    given = assignments(parameters, "w_max=0.5")
+    chosen = configured(with_program(scheme, program), given).scheme
     require_startable(built, find_target(target), name)
     logs = logs or new(Path("results") / "up" / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}")
     spec = supervisor.Spec(
         name=name,
         topology=topology,
         log_dir=str(logs.resolve()),
-        options=values,
+        options=dict(values),
         target=target,
         scheme=chosen.reference,
-        scheme_parameters=assignments(parameters),
+        scheme_parameters=dict(given),
         dilation=dilation,
         seed=seed,
     )

@@ -18,7 +18,7 @@ from pcn.complete import complete_node, complete_port
 @click.command()
 @click.argument("node", shell_complete=complete_node)
 @click.argument("port", type=int, required=False, shell_complete=complete_port)
-@click.option("--for", "duration", type=Quantity("duration"), help="Nominal time: 10ms. Until Ctrl-C unless given.")
+@click.option("--for", "duration", type=Quantity("time"), help="Nominal time: 10ms. Until Ctrl-C unless given.")
 @click.option("--count", type=click.IntRange(1), help="Frames.")
 @click.option("--out", "-o", type=FilePath(allow_dash=True), help="The file; NODE-PORT.pcapng unless given.")
 @click.option("--overwrite", is_flag=True, help="The file, where it is there already.")
@@ -47,7 +47,7 @@ def pcap(
       pcn pcap h0 --count 100 --out h0.pcapng
       pcn pcap s0 1 --for 5ms --out - | tshark -r -
     """
-    from controller.units import dilated_text
+    from controller.texts import dilated_text
     from lab.attach import attach
     from lab.capture import capture
     from lab.running import endpoint

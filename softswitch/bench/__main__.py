@@ -129,7 +129,7 @@ class Report:
         for rate in RATES:
             # Deep enough that a late sender doesn't leave the port without work.
             depth = max(64, round(SENDER_LATE_S * rate / (8 * size)))
-            options = ["--rate", f"2={rate:.0f}", "--queue-depth", str(depth)]
+            options = ["--rate", f"2={rate:.0f}bps", "--queue-depth", str(depth)]
             with p4_switch(SOFTSWITCH, one_cpu(SWITCH_CPU), self._options.program, through, options):
                 shaped = [under_test.shaping(rate, size) for _ in range(self._options.runs)]
             name = f"{rate / 1e6:.0f} Mb/s"

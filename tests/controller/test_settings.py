@@ -12,9 +12,7 @@ from controller.port_tables import SettableTable, Setting
 
 
 def test_a_setting_has_a_unit_that_can_be_written() -> None:
-    with pytest.raises(
-        ValueError, match="setting k: no kind 'bytes': there is rate, time, duration, size, count, share"
-    ):
+    with pytest.raises(ValueError, match="setting k: no kind 'bytes': there is rate, time, size, count, number, share"):
         Setting("k", "bytes", "queue above which it marks")
 
 

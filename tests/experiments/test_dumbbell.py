@@ -45,7 +45,7 @@ def test_the_defaults_are_those_of_section_7_1() -> None:
 
 
 def test_derived_parameters_follow_those_they_come_from() -> None:
-    made = plan("pairs=7", "rtt=100us", "xoff=100KB", "payload=500")
+    made = plan("pairs=7", "rtt=100us", "xoff=100KB", "payload=500B")
     assert made.values["w_min"] == pytest.approx(0.1 / 8)
     assert made.values["T"] == pytest.approx(100e-6)
     assert made.values["xon"] == 100_000 - 2 * 558

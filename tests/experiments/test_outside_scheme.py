@@ -81,7 +81,7 @@ def test_another_program_is_another_scheme(tmp_path: Path) -> None:
         ("dcqcn", "step_ecn.json", "has no table red_config, which dcqcn@step_ecn sets (as red_ecn)"),
         ("pcn", "nosuch.json", "there is no program "),
         ("pcn", "aimd.py", "a program is a .p4 file, or the .json that p4c made of one"),
-        (AIMD[:-1], "step_ecn.json", "has no scheme 'AIM': did you mean 'AIMD'?"),
+        (AIMD[:-1], "step_ecn.json", "has no scheme 'AIM'; did you mean 'AIMD'?"),
     ],
 )
 def test_what_does_not_fit_is_one_line(

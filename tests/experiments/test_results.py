@@ -16,7 +16,7 @@ import pytest
 from fluid import fluid
 from rich.console import Console
 
-from controller.units import marks_text
+from controller.texts import marks_text
 from experiments import summary
 from experiments.drawing import topology_svg
 from experiments.errors import ExperimentError

@@ -54,9 +54,9 @@ def test_an_earlier_result_of_several_or_of_one_moves_aside(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("scheme", "setting", "message"),
     [
-        ("pfc,dcqcnn", "payload=1000", "no scheme 'dcqcnn': did you mean 'dcqcn'"),
+        ("pfc,dcqcnn", "payload=1KB", "no scheme 'dcqcnn'; did you mean 'dcqcn'"),
         ("pfc,pcn", "K_max=400KB", "K_max is a parameter of dcqcn, .*: no such scheme runs here"),
-        ("pfc", "K_mx=400KB", "Did you mean K_max"),
+        ("pfc", "K_mx=400KB", "did you mean 'K_max'"),
     ],
 )
 def test_what_cannot_be_meant_is_refused_before_anything_runs(

@@ -285,7 +285,7 @@ def test_it_ends_with_an_error_when_its_interface_goes(pair: Pair) -> None:
     [
         (["--iface", "ha-eth9"], "there is no interface 'ha-eth9' here; there are: lo, ha"),
         (["--scheme", "pnc"], "there is no scheme 'pnc'"),
-        (["--param", "w_mni=1"], "pcn has no parameter 'w_mni': did you mean 'w_min'?"),
+        (["--param", "w_mni=1"], "pcn has no parameter 'w_mni'; did you mean 'w_min'?"),
         (["--param", "w_min=2"], "w_min = 2: it must be"),
         (["--param", "w_min"], "write NAME=VALUE"),
         (["--mac", "1:2:3"], "'1:2:3' is not a MAC address"),

@@ -149,7 +149,7 @@ def test_notifications(answer: Any, seen: str) -> None:
 
 def test_an_event_that_nobody_brings() -> None:
     finding = broken(replace(PLAIN, reaction_point=type("Deaf", (Plain,), {"on_cnq": lambda self, cnp, now_s: None})))
-    assert finding.seen.startswith("Deaf.on_cnq: nobody calls it: did you mean 'on_cnp'?")
+    assert finding.seen.startswith("Deaf.on_cnq: nobody calls it; did you mean 'on_cnp'")
 
 
 def test_flows_that_tell_each_other() -> None:

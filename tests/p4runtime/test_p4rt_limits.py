@@ -210,7 +210,7 @@ def test_roles_are_kept_as_long_as_they_mean_something(steps: list[tuple[int, st
 
 
 def test_requests_larger_than_the_limit_are_refused(processes: Any) -> None:
-    process = processes("--grpc-max-message-size", "1M")
+    process = processes("--grpc-max-message-size", "1MB")
     with Client(process.port) as client:
         client.arbitrate()
         table = p4r.TableEntry(table_id=1, metadata=bytes(1 << 20))

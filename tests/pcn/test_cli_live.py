@@ -126,7 +126,7 @@ def test_a_flow_is_stopped(network: str) -> None:
         (["flow", "start", "h0", "h0"], "from h0 to itself"),
         (["flow", "start", "h0", "r0", "--rate", "500G"], "a rate of 500 Gb/s: the link of h0 has 10 Gb/s"),
         (["flow", "stop", "999"], "no flow '999'; there are"),
-        (["set", "s1", "xoff=1"], "XON follows XOFF at 2116 bytes below, and can't at an XOFF of 1 bytes"),
+        (["set", "s1", "xoff=1B"], "XON follows XOFF at 2116 bytes below, and can't at an XOFF of 1 bytes"),
     ],
 )
 def test_wrong_names(network: str, arguments: list[str], message: str) -> None:

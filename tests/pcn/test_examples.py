@@ -21,7 +21,7 @@ from pcn import cli
 # Few packets a second: here it matters that commands work, on any machine.
 pytestmark = pytest.mark.long
 
-NETWORK = "pcn up compact --set senders=4 --set rate_bps=5e9 --dilation 250 --network lab"
+NETWORK = "pcn up compact --set senders=4 --set rate_bps=5G --dilation 250 --network lab"
 FLOWS = "pcn flow start h0 r0 --rate 200M --count 2"
 
 

@@ -18,9 +18,9 @@ from machine import Machine, machine
 from own_pids import OWN_PIDS
 
 import examples
-from controller.units import quantity
 from examples import LIFE, LINES, OURS, PRINTED, ROOT
 from pcn.commands.network import DEFAULT_DILATION
+from softswitch.units import quantity
 from topologies.compact import compact
 
 pytestmark = pytest.mark.long

@@ -159,10 +159,10 @@ def test_compact_without_bursting_hosts() -> None:
 
 
 def test_options_are_numbers() -> None:
-    assert catalog.build("dumbbell", {"rtt_s": "1/2000"}) == dumbbell(rtt_s=500e-6)
+    assert catalog.build("dumbbell", {"rtt_s": "500us"}) == dumbbell(rtt_s=500e-6)
     assert catalog.build("dumbbell", {"pairs": 2.0}) == dumbbell(pairs=2)
     for option, value in (("pairs", "x"), ("pairs", 1.5), ("pairs", math.inf), ("rtt_s", "1/0"), ("rate_bps", "fast")):
-        with pytest.raises(TopologyError, match=f"{option}={value!r}: a (whole )?number is needed"):
+        with pytest.raises(TopologyError, match=f"{option}={value}: (a (whole )?number is needed|.* is no )"):
             catalog.build("dumbbell", {option: value})
 
 

@@ -1,0 +1,196 @@
+"""Numbers with a unit: one reader for the command line, for schemes, topologies, switches and files."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from argparse import ArgumentTypeError
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click import BadParameter
+from hypothesis import given
+from hypothesis import strategies as st
+
+from controller.tofino import ports
+from experiments.errors import ExperimentError
+from experiments.parameters import Parameter
+from hosts.algorithms import SchemeError, find_scheme
+from pcn.commands.common import Quantity
+from softswitch.options import parse_delay, parse_rate
+from softswitch.units import KINDS, Kind, kind_of, quantity, quantity_text
+from topologies.catalog import build
+from topologies.errors import nearest
+from topologies.model import TopologyError
+
+REFUSALS = (ExperimentError, SchemeError, BadParameter, TopologyError, ArgumentTypeError)
+UNIT: tuple[Kind, ...] = ("rate", "time", "size")
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "value"),
+    [
+        ("rate", "10G", 10e9),
+        ("rate", "2.5Gb/s", 2.5e9),
+        ("rate", "10 Gbit/s", 10e9),
+        ("rate", "10Gbit", 10e9),
+        ("rate", "1e3Mbps", 1e9),
+        ("rate", "5bps", 5),
+        ("size", "64KB", 64e3),
+        ("size", "64k", 64e3),
+        ("size", "1KiB", 1024),
+        ("size", "1.1KB", 1100),
+        ("time", "500us", 500e-6),
+        ("time", "500µs", 500e-6),
+        ("time", "10min", 600),
+        ("time", "0", 0),
+        ("share", "1%", 0.01),
+        ("number", "1%", 0.01),
+        ("number", "1/128", 1 / 128),
+        ("number", "-0.5", -0.5),
+        ("count", "1e3", 1000),
+    ],
+)
+def test_quantity_reads_number_and_unit(kind: Kind, text: str, value: float) -> None:
+    assert quantity(kind, text) == pytest.approx(value, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "message"),
+    [
+        ("rate", "5", "'5' has no unit: write 5G, 5M or 5k"),
+        ("rate", "25e9", "write 25G"),
+        ("rate", "25123456789", "write 25.123456789G"),
+        ("time", "10", "write 10s, 10ms or 10us"),
+        ("time", "1e-5", "write 10us"),
+        ("size", "64000", "write 64KB"),
+        ("size", "64", "write 64KB, 64MB or 64B"),
+        ("size", "64QB", "'64QB' is no size in bytes: write it like 64KB"),
+        ("size", "1.5B", "a size is in whole bytes"),
+        ("rate", "-1G", "must not be negative"),
+        ("rate", "1G/2", "is no rate"),
+        ("rate", "4/2", "is no rate"),
+        ("time", "", "write it like 500us"),
+        ("time", "1e400s", "is too much"),
+        ("count", "2.5", "must be a whole number"),
+        ("number", "1/0", "is no number: write it like 0.025, 1% or 1/128"),
+        ("number", "inf", "is no number"),
+        ("share", "1/2/3", "is no share"),
+    ],
+)
+def test_quantity_refuses_with_the_right_form(kind: Kind, text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        quantity(kind, text)
+
+
+@given(st.sampled_from(KINDS), st.integers(0, 10**15), st.integers(-9, 3))
+def test_quantity_text_is_read_again(kind: Kind, digits: int, exponent: int) -> None:
+    value = float(digits) if kind in ("size", "count") else digits * 10.0**exponent
+    text = quantity_text(kind, value)
+    if kind != "size" or len(text) < 9:  # six digits of many bytes needn't be whole bytes
+        assert quantity(kind, text) == pytest.approx(value, rel=1e-3, abs=1e-9)
+
+
+@given(st.sampled_from(UNIT), st.floats(1e-9, 1e18, exclude_min=True))
+def test_quantity_refuses_every_bare_number_of_a_unit(kind: Kind, value: float) -> None:
+    with pytest.raises(ValueError, match=r"has no unit: write [0-9.]+"):
+        quantity(kind, repr(value))
+    assert kind == "size" or quantity(kind, repr(value), si=True) == value
+
+
+@given(st.sampled_from(KINDS), st.text(max_size=12))
+def test_quantity_raises_only_value_error(kind: Kind, text: str) -> None:
+    with contextlib.suppress(ValueError):
+        assert quantity(kind, text) >= 0 or kind == "number"
+
+
+def _of_scheme(scheme: str, field: str) -> Callable[[str], float]:
+    return lambda text: float(getattr(find_scheme(scheme).configure({field: text}).parameters, field))
+
+
+def _of_yaml(field: str, sample: str) -> Callable[[str], float]:
+    def read(text: str) -> float:
+        path = Path("ports.yaml")
+        path.write_text(ports.SAMPLE.read_text().replace(f"{field}: {sample}", f"{field}: {text}"))
+        return float(getattr(ports.read(path).tcd, field))
+
+    return read
+
+
+@pytest.mark.parametrize(
+    ("text", "readers"),
+    [
+        (
+            "1%",
+            [
+                Parameter("p_max", "number", 0.1, "").parse,
+                _of_scheme("dcqcn", "p_max"),
+                lambda text: Quantity("share").convert(text, None, None),
+                _of_yaml("p_max", "1%"),
+            ],
+        ),
+        (
+            "1/128",
+            [
+                Parameter("w_min", "number", 0.1, "").parse,
+                _of_scheme("pcn", "w_min"),
+                lambda text: Quantity("share").convert(text, None, None),
+                _of_yaml("p_max", "1%"),
+            ],
+        ),
+        (
+            "10Gbit",
+            [
+                Parameter("rate", "rate", 1e9, "").parse,
+                _of_scheme("dcqcn", "r_ai_bps"),
+                lambda text: Quantity("rate").convert(text, None, None),
+                lambda text: build("dumbbell", {"rate_bps": text}).links[-1].rate_bps,
+                parse_rate,
+            ],
+        ),
+        (
+            "20us",
+            [
+                Parameter("T", "time", 1.0, "").parse,
+                _of_scheme("pcn", "period_s"),
+                lambda text: Quantity("time").convert(text, None, None),
+                lambda text: parse_delay(text) / 1e9,
+            ],
+        ),
+    ],
+)
+def test_all_readers_agree(
+    text: str, readers: list[Callable[[str], float]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    values = [reader(text) for reader in readers]
+    assert values == pytest.approx([values[0]] * len(values), rel=1e-12)
+    bare = f"{values[0]:.9g}"
+    if text in ("10Gbit", "20us"):
+        for reader in readers:
+            with pytest.raises(
+                (ExperimentError, SchemeError, BadParameter, TopologyError, ArgumentTypeError),
+                match="has no unit: write ",
+            ):
+                reader(bare)
+
+
+def test_kind_of_follows_the_name_s_ending() -> None:
+    assert [kind_of(name) for name in ("rate_bps", "rtt_s", "xoff_bytes", "pairs")] == [*UNIT, "number"]
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "text"),
+    [
+        ("w_mox", ["w_max", "w_min"], "did you mean 'w_max'?"),
+        ("on_cnq", ["on_cnp", "on_cnm", "on_ack"], "did you mean 'on_cnp' or 'on_cnm'?"),
+        ("W-MIN", ["w_min"], "did you mean 'w_min'?"),
+        ("x", ["clos"], "there is clos"),
+        ("x", ["clos", "star"], "there are clos, star"),
+        ("x", [], "there are none"),
+        ("z", [f"h{i}" for i in range(20)], "there are h0, h1, h2 and 17 others"),
+    ],
+)
+def test_nearest_names_what_is_near_or_what_there_is(name: str, known: list[str], text: str) -> None:
+    assert nearest(name, known) == text
