@@ -16,6 +16,7 @@ from typing import Protocol
 import numpy as np
 
 from experiments.metrics import Array
+from softswitch.units import quantity
 from topologies.model import FlowSpec
 
 SMALLEST_BYTES, LARGEST_BYTES = 100.0, 10e6
@@ -147,18 +148,18 @@ class CdfSizes:
 
 
 def read_cdf(path: Path) -> CdfSizes:
-    """A file of lines `SIZE PERCENT`, as traffic generators have them; `#` begins a comment. Raises ValueError that
-    names the file, and the line."""
+    """A file of lines `SIZE PERCENT`, as traffic generators have them: bytes, or with a unit (`64KB`); `#` begins a
+    comment. Raises ValueError that names the file, and the line."""
     points = []
     for number, line in enumerate(path.read_text().splitlines(), start=1):
         words = line.partition("#")[0].split()
         if not words:
             continue
         try:
-            size, percent = map(float, words)
-        except ValueError:
-            raise ValueError(f"{path}:{number}: a size in bytes and a percentage are needed, not {line!r}") from None
-        points.append((size, percent / 100))
+            size, percent = words
+            points.append((quantity("size", size, si=True), quantity("number", percent.removesuffix("%")) / 100))
+        except ValueError as error:
+            raise ValueError(f"{path}:{number}: a size in bytes and a percentage are needed: {error}") from None
     try:
         return CdfSizes(path.stem, tuple(points))
     except ValueError as error:

@@ -235,7 +235,7 @@ def _parser() -> argparse.ArgumentParser:
         action="append",
         type=_per_port(parse_rate),
         default=[],
-        metavar="[PORT=]BPS",
+        metavar="[PORT=]RATE",
         help="bit/s of Ethernet frames, as 10M or 1.5G, of one port or of all (default: unshaped)",
     )
     traffic.add_argument(

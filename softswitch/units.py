@@ -7,25 +7,28 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
+from decimal import Decimal
 from typing import Literal, get_args
 
 Kind = Literal["rate", "time", "size", "count", "number", "share"]
 """bit/s, seconds, bytes, a whole number, any number, a number that people see in percent."""
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
-_VALUE = r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
+_VALUE = r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})?"
 _NUMBER = re.compile(rf"({_VALUE})\s*(?:/\s*({_VALUE})|([^\s\d]\S*))?")
-_PREFIXES = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
+_PREFIXES: dict[str, Decimal | int] = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _SCALED = {prefix: factor for prefix, factor in _PREFIXES.items() if prefix}
 _MICRO = ("us", "\N{MICRO SIGN}s", "\N{GREEK SMALL LETTER MU}s")
-_PLAIN = {"%": 0.01}
-_UNITS: dict[Kind, dict[str, float]] = {
+_PLAIN = {"%": Decimal("0.01")}
+_UNITS: dict[Kind, Mapping[str, Decimal | int]] = {
     "rate": _SCALED
     | {prefix + unit: factor for prefix, factor in _PREFIXES.items() for unit in ("bit/s", "b/s", "bps", "bit")},
-    "time": {"s": 1.0, "ms": 1e-3, "ns": 1e-9, "min": 60.0, "h": 3600.0} | dict.fromkeys(_MICRO, 1e-6),
+    "time": dict.fromkeys(_MICRO, Decimal("1e-6"))
+    | {"s": Decimal(1), "ms": Decimal("1e-3"), "ns": Decimal("1e-9"), "min": Decimal(60), "h": Decimal(3600)},
     "size": _SCALED
     | {f"{prefix}B": factor for prefix, factor in _PREFIXES.items()}
-    | {"KiB": 1024.0, "MiB": 1024.0**2, "GiB": 1024.0**3},
+    | {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30},
     "count": {},
     "number": _PLAIN,
     "share": _PLAIN,
@@ -48,7 +51,6 @@ _NAMES: dict[Kind, str] = {
     "share": "share",
 }
 _COMMON: dict[Kind, tuple[str, ...]] = {"rate": ("G", "M", "k"), "time": ("s", "ms", "us"), "size": ("KB", "MB", "B")}
-_WHOLE_WITHIN = 1e-9  # of a number that is to be whole: 1.1KB isn't quite 1100 B
 
 
 def quantity(kind: Kind, text: str, *, si: bool = False) -> float:
@@ -57,29 +59,24 @@ def quantity(kind: Kind, text: str, *, si: bool = False) -> float:
     `si`: what the text belongs to names the unit (a column `start_s`), so a bare number is in it. Raises ValueError
     with the form that is right.
     """
-    found = _NUMBER.fullmatch(text.strip())
-    if found is None:
-        raise ValueError(_no_such(kind, text))
-    value, divisor, unit = float(found[1]), found[2], found[3] or ""
-    if divisor is not None:
-        if _UNITS[kind] is not _PLAIN or float(divisor) == 0:
-            raise ValueError(_no_such(kind, text))
-        value /= float(divisor)
-    elif unit:
-        if unit not in _UNITS[kind]:
-            raise ValueError(_no_such(kind, text))
-        value *= _UNITS[kind][unit]
-    elif kind in _WITH_UNIT and value and not si:
-        raise ValueError(f"{text.strip()!r} has no unit: write {_with_unit(kind, found[1], value)}")
+    text = text.strip()
+    found = _NUMBER.fullmatch(text)
+    units = _UNITS[kind]
+    if found is None or (found[3] and found[3] not in units) or (found[2] and units is not _PLAIN):
+        raise ValueError(f"{text!r} is no {_NAMES[kind]}: write it like {_EXAMPLES[kind]}")
+    divisor = float(found[2] or 1)
+    if divisor == 0 or not math.isfinite(float(found[1])):
+        raise ValueError(f"{text!r} is too much")
+    exact = Decimal(found[1]) * units.get(found[3] or "", 1)  # in decimals, so that 10us is 1e-5
+    value = float(exact) / divisor
+    if kind in _WITH_UNIT and value and not (found[3] or si):
+        raise ValueError(f"{text!r} has no unit: write {_with_unit(kind, found[1], value)}")
     if not math.isfinite(value):
-        raise ValueError(f"{text.strip()!r} is too much")
+        raise ValueError(f"{text!r} is too much")
     if value < 0 and kind != "number":
-        raise ValueError(f"{text.strip()!r}: must not be negative")
-    if kind in ("size", "count"):
-        if abs(value - round(value)) > _WHOLE_WITHIN * value:
-            what = "a size is in whole bytes" if kind == "size" else "must be a whole number"
-            raise ValueError(f"{text.strip()!r}: {what}")
-        return float(round(value))
+        raise ValueError(f"{text!r}: must not be negative")
+    if kind in ("size", "count") and exact != exact.to_integral_value():
+        raise ValueError(f"{text!r}: must be {'whole bytes' if kind == 'size' else 'a whole number'}")
     return value
 
 
@@ -101,7 +98,7 @@ def _scaled(kind: Kind, value: float) -> tuple[float, str]:
         unit = "bit/s" if kind == "rate" else "B"
         scale = tuple(prefix + unit for prefix in ("G", "M", "k" if kind == "rate" else "K", ""))
     unit = next((unit for unit in scale if abs(value) >= _UNITS[kind][unit]), "s" if kind == "time" else scale[-1])
-    return value / _UNITS[kind][unit], unit
+    return value / float(_UNITS[kind][unit]), unit
 
 
 def kind_of(name: str) -> Kind:
@@ -110,13 +107,9 @@ def kind_of(name: str) -> Kind:
     return next((kind for ending, kind in endings.items() if name.endswith(ending)), "number")
 
 
-def _no_such(kind: Kind, text: str) -> str:
-    return f"{text.strip()!r} is no {_NAMES[kind]}: write it like {_EXAMPLES[kind]}"
-
-
 def _with_unit(kind: Kind, number: str, value: float) -> str:
     """What a bare number may have meant: the SI unit, where it is plainly one, or any of the common ones."""
-    if value < 1e-3 if kind == "time" else value >= 1e3:
+    if value < 1 if kind == "time" else value >= 1e3:
         scaled, unit = _scaled(kind, value)
         return f"{scaled:.12g}{unit.removesuffix('bit/s')}"
     *first, last = (f"{number}{unit}" for unit in _COMMON[kind])

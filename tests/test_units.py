@@ -43,6 +43,7 @@ UNIT: tuple[Kind, ...] = ("rate", "time", "size")
         ("size", "1.1KB", 1100),
         ("time", "500us", 500e-6),
         ("time", "500µs", 500e-6),
+        ("time", "10us", 1e-5),
         ("time", "10min", 600),
         ("time", "0", 0),
         ("share", "1%", 0.01),
@@ -53,7 +54,7 @@ UNIT: tuple[Kind, ...] = ("rate", "time", "size")
     ],
 )
 def test_quantity_reads_number_and_unit(kind: Kind, text: str, value: float) -> None:
-    assert quantity(kind, text) == pytest.approx(value, rel=1e-12)
+    assert quantity(kind, text) == value
 
 
 @pytest.mark.parametrize(
@@ -67,14 +68,15 @@ def test_quantity_reads_number_and_unit(kind: Kind, text: str, value: float) -> 
         ("size", "64000", "write 64KB"),
         ("size", "64", "write 64KB, 64MB or 64B"),
         ("size", "64QB", "'64QB' is no size in bytes: write it like 64KB"),
-        ("size", "1.5B", "a size is in whole bytes"),
+        ("size", "1.5B", "must be whole bytes"),
         ("rate", "-1G", "must not be negative"),
         ("rate", "1G/2", "is no rate"),
         ("rate", "4/2", "is no rate"),
         ("time", "", "write it like 500us"),
         ("time", "1e400s", "is too much"),
         ("count", "2.5", "must be a whole number"),
-        ("number", "1/0", "is no number: write it like 0.025, 1% or 1/128"),
+        ("number", "1/0", "is too much"),
+        ("number", "x", "is no number: write it like 0.025, 1% or 1/128"),
         ("number", "inf", "is no number"),
         ("share", "1/2/3", "is no share"),
     ],

@@ -16,6 +16,8 @@ from virtualnet import native
 from virtualnet.errors import VirtualError
 
 MAX_PAYLOAD = 9000
+LONGEST_S = 9.2e6
+"""Less than 2^63 ps: the sum of two times fits, too."""
 
 
 @dataclass(frozen=True)
@@ -84,12 +86,15 @@ def limit_bps(spec: FlowSpec) -> float:
 
 
 def picoseconds(seconds: float) -> int:
+    """Raises VirtualError for a time that the engine's 64 bits can't hold."""
+    if not 0 <= seconds < LONGEST_S:
+        raise VirtualError(f"{seconds:g} s: times in virtual time are from 0 to {LONGEST_S:g} s")
     return round(seconds * 1e12)
 
 
 def timer_ps(rp: ReactionPoint) -> int:
     """When the RP wants its timer; NEVER if it doesn't."""
-    return native.NEVER if rp.timer_s is None else picoseconds(rp.timer_s)
+    return native.NEVER if rp.timer_s is None or rp.timer_s >= LONGEST_S else picoseconds(rp.timer_s)
 
 
 def configure(

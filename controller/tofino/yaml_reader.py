@@ -170,6 +170,8 @@ def read_file(path: Path, read: Callable[[Node], T]) -> T:
         faults.raise_any()
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise FileError(f"{path}: this is no text in UTF-8: {str(error).splitlines()[0]}") from None
+    except RecursionError:
+        raise FileError(f"{path}: nested too deeply: lists and mappings in each other are three deep at most") from None
     except OSError as error:
         raise FileError(f"{path}: {error.strerror or error}") from None
     if node is None:

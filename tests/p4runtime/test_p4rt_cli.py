@@ -146,7 +146,7 @@ TLS = ["--grpc-server-ssl", "--grpc-server-cert", "c", "--grpc-server-key", "k"]
         (["--no-p4", "-i", "7@a", "--cpu-port", "7"], "CPU port"),
         (["--no-p4", "--rate", "fast"], "write it like 10G"),
         (["--no-p4", "--rate", "10000000"], "has no unit: write 10M"),
-        (["--no-p4", "--delay", "0.001"], "has no unit: write 0.001s, 0.001ms or 0.001us"),
+        (["--no-p4", "--delay", "0.001"], "has no unit: write 1ms"),
         (["--no-p4", "--rate", "1M", "--rate", "2M"], "twice"),
         (["--no-p4", "--delay", "x=1ms"], "number from 0"),
         (["--no-p4", "--delay", "2h"], "at most a minute"),

@@ -191,3 +191,22 @@ def test_a_damaged_file_is_read_or_refused(tmp_path: Path, data: st.DataObject) 
     path.write_text(text)
     with contextlib.suppress(FileError):
         assert list(read(path).faults()) == []
+
+
+@pytest.mark.parametrize("text", ["ports: " + 20_000 * "[", "ports: " + 20_000 * "[" + 20_000 * "]", 5_000 * "{a: "])
+def test_reader_of_yaml_refuses_what_is_nested_too_deeply(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "ports.yaml"
+    path.write_text(text)
+    with pytest.raises(FileError, match="nested too deeply") as caught:
+        read(path)
+    assert len(str(caught.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("mtu: 1514B", "mtu: 1514"), ("delay: 1us", "delay: 1"), ("xoff: 512KB", "xoff: 512")]
+)
+def test_reader_of_yaml_refuses_bare_numbers_of_a_unit(tmp_path: Path, old: str, new: str) -> None:
+    path = tmp_path / "ports.yaml"
+    path.write_text(TEXT.replace(old, new, 1))
+    with pytest.raises(FileError, match="has no unit: write "):
+        read(path)
