@@ -44,7 +44,6 @@ def head_of_line(
     }
     access = [Link(Endpoint(name, 0), *ends[name], delay_s) for name in names]
     core = [(P1, Endpoint("l0", 1)), (P2, Endpoint("t1", 1)), (Endpoint("t2", 2), Endpoint("l0", 3))]
-    xon = max(0.0, xoff_bytes - (XOFF_BYTES - XON_BYTES)) if xon_bytes is None else xon_bytes
     return Topology(
         name="head-of-line",
         hosts=make_hosts(names),
@@ -57,6 +56,7 @@ def head_of_line(
             "sender_bps": sender_bps,
             "delay_s": delay_s,
             "bottleneck": str(P3),
-            **lossless.parameters(xoff_bytes, xon, mtu_bytes, pause_quanta, lossless_classes),
+            "hysteresis_bytes": min(XOFF_BYTES - XON_BYTES, xoff_bytes),
+            **lossless.parameters(xoff_bytes, xon_bytes, mtu_bytes, pause_quanta, lossless_classes),
         },
     )

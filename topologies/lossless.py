@@ -31,16 +31,12 @@ def parameters(
     pause_quanta: float = PAUSE_QUANTA,
     lossless_classes: str = LOSSLESS_CLASSES,
 ) -> dict[str, Value]:
-    """By name. XON defaults to XOFF less two MTUs: the distance that SIGCOMM'15 has, NSDI'20 gives none.
-    `lossless_classes`: those that PFC protects, as "3" or "3,4"; not CONTROL_CLASS, of which hosts' frames obey no
-    PAUSE."""
-    return {
-        "mtu_bytes": mtu_bytes,
-        "xoff_bytes": xoff_bytes,
-        "xon_bytes": xoff_bytes - 2 * mtu_bytes if xon_bytes is None else xon_bytes,
-        "pause_quanta": pause_quanta,
-        "lossless_classes": lossless_classes,
-    }
+    """By name. Without `xon_bytes` XON follows XOFF (`Topology.number`). `lossless_classes`: those that PFC protects,
+    as "3" or "3,4"; not CONTROL_CLASS, of which hosts' frames obey no PAUSE."""
+    made: dict[str, Value] = {"mtu_bytes": mtu_bytes, "xoff_bytes": xoff_bytes}
+    if xon_bytes is not None:
+        made["xon_bytes"] = xon_bytes
+    return {**made, "pause_quanta": pause_quanta, "lossless_classes": lossless_classes}
 
 
 def credit_parameters(
@@ -60,7 +56,7 @@ def classes(text: str) -> tuple[int, ...]:
 
 
 def completed(given: Mapping[str, Value], flow_control: str) -> dict[str, Value]:
-    """The parameters of a topology, with the usual values of those that it doesn't have."""
+    """The parameters of a topology, with the usual values of those that it lacks, but for XON (`Topology.number`)."""
     kinds = {name: isinstance(value, str) for name, value in parameters().items()}
     own: dict[str, Any] = {name: value for name, value in given.items() if isinstance(value, str) is kinds.get(name)}
     usual = {**parameters(**own), **(credit_parameters() if flow_control == CREDITS else {})}

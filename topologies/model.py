@@ -293,13 +293,22 @@ class Topology:
         return max(shared.values(), default=0)
 
     def number(self, parameter: str) -> float:
-        """A numeric parameter by name."""
+        """A numeric parameter by name; XON also where it follows XOFF."""
+        if parameter == "xon_bytes" and parameter not in self.parameters:
+            return self._xon_bytes()
         value = self.parameters.get(parameter)
         if value is None or isinstance(value, str):
             raise TopologyError(
                 f"{self.name} has no numeric parameter {parameter!r}; it has {', '.join(self.parameters)}"
             )
         return value
+
+    def _xon_bytes(self) -> float:
+        """XOFF less `hysteresis_bytes`, or two MTUs: the distance that SIGCOMM'15 has, NSDI'20 gives none."""
+        distance = 2 * self.number("mtu_bytes")
+        if "hysteresis_bytes" in self.parameters:
+            distance = self.number("hysteresis_bytes")
+        return self.number("xoff_bytes") - distance
 
 
 def host_addresses(number: int) -> tuple[str, str]:
@@ -389,6 +398,12 @@ def _validate_flow_control(topology: Topology) -> None:
             f"{topology.name}: flow control {topology.flow_control!r}: there is {PFC!r} and {CREDITS!r}"
         )
     if topology.flow_control == PFC:
+        xon, xoff = topology.number("xon_bytes"), topology.number("xoff_bytes")
+        if not 0 <= xon <= xoff < 2**32:
+            raise TopologyError(
+                f"{topology.name}: XON {xon:g}, XOFF {xoff:g} bytes: 0 <= XON <= XOFF < 2^32 must hold; give "
+                f"{'another xon_bytes' if 'xon_bytes' in topology.parameters else 'xon_bytes, too'}"
+            )
         if lossless.CONTROL_CLASS in topology.lossless_classes:
             raise TopologyError(
                 f"{topology.name}: lossless_classes {topology.parameters['lossless_classes']!r}: class "

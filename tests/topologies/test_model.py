@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from controller.configure import plan
 from topologies import catalog, serialise
 from topologies.compact import compact
 from topologies.dumbbell import dumbbell
@@ -230,3 +231,20 @@ def test_what_a_topology_is_not_given_has_its_usual_value() -> None:
     assert given.parameters["rate_bps"] == 1e9
     with pytest.raises(TopologyError, match=r"pair has no numeric parameter 'bottleneck'; it has .*xoff_bytes"):
         given.number("bottleneck")
+
+
+@pytest.mark.parametrize("name", sorted(catalog.TOPOLOGIES))
+def test_replacing_xoff_moves_the_xon_that_follows_it(name: str) -> None:
+    made = catalog.build(name)
+    changed = replace(made, parameters={**made.parameters, "xoff_bytes": 300e3})
+    assert changed == serialise.from_dict(serialise.to_dict(changed))
+    distance = made.number("xoff_bytes") - made.number("xon_bytes")
+    assert changed.number("xon_bytes") == 300e3 - distance
+    assert plan(changed, changed.switches[0].name, 1.0).pfc[0].xon_bytes == 300e3 - distance
+    larger = replace(made, parameters={**made.parameters, "mtu_bytes": 4058})
+    assert larger.number("xoff_bytes") - larger.number("xon_bytes") == (
+        distance if name == "head-of-line" else 2 * 4058
+    )
+    given = replace(made, parameters={**made.parameters, "xon_bytes": 200e3})
+    with pytest.raises(TopologyError, match=r"XON 200000, XOFF 100000 bytes: .*; give another xon_bytes"):
+        replace(given, parameters={**given.parameters, "xoff_bytes": 100e3})
