@@ -29,7 +29,7 @@ from lab.target import target as find_target
 from softswitch import private
 
 RESULTS = Path("results")
-K = Parameter("k", "number", None, "how far live time is stretched", 1.0, 1e6, "chosen for this machine")
+K = Parameter("--dilation", "number", None, "how far live time is stretched", 1.0, 1e6, "chosen for this machine")
 CLOCKS = ("live", "virtual")
 DEFAULT_TARGET = "softswitch"
 _ATTEMPTS = 3
@@ -53,7 +53,7 @@ def run(
     `scheme` is one, or several with commas between; the scenario's own unless given. Several run in turn, with the same
     seed, and the result has a directory for each and a report that puts them side by side. `clock` is `live`, `virtual`
     or `live,virtual`: each scheme then runs on both, and the report draws one run over the other and says how far they
-    agree. `settings` are `name=value`, for the scenario's parameters and `k`. `k` None: chosen for this machine, and
+    agree. `settings` are `name=value`, for the scenario's parameters. `k` None: chosen for this machine, and
     again, larger, if the machine turns out not to carry it. `out` is as `place_of` has it unless given; what is there
     already is kept beside it (see `experiments.output`). The clock `virtual` needs neither root nor Mininet, and has
     neither k nor target. `pictures`: PNG and SVG files beside the report, which draws its charts itself.
@@ -68,8 +68,11 @@ def run(
     if clocks == ["virtual"] and target != DEFAULT_TARGET:
         raise ExperimentError(f"--target {target}: virtual time has the {DEFAULT_TARGET} alone")
     switches = find_target(target)
-    values = parse_assignments(settings, (*made.parameters, K), f"pcn run {made.name} --list")
-    k = K.check(values.pop("k", k))
+    settings = list(settings)
+    if "k" in (one.partition("=")[0].strip() for one in settings) and "k" not in (one.name for one in made.parameters):
+        raise ExperimentError(f"{made.name} has no parameter k: --dilation K stretches live time")
+    values = parse_assignments(settings, made.parameters, f"pcn run {made.name} --list")
+    k = K.check(k)
     scheme_parameters.check_given(values, schemes, made.parameters)
     for one in schemes:
         _require_counters(find_scheme(one))
@@ -78,7 +81,7 @@ def run(
     if "live" in clocks:
         require_startable(plans[0].topology, switches, records.free_name(plans[0].topology.name))
     elif k not in (None, 1.0):
-        raise ExperimentError(f"k={k:g}: virtual time isn't stretched")
+        raise ExperimentError(f"--dilation {k:g}: virtual time isn't stretched")
     runs = {
         "/".join([plan.scheme] * (len(plans) > 1) + [clock] * (len(clocks) > 1)): (plan, clock)
         for plan in plans
@@ -103,6 +106,7 @@ def run(
                 recording = run_virtual(plan, progress)
             if old:
                 recording = replace(recording, notes=(*recording.notes, f"Older program: {old}."))
+            plan = replace(plan, duration_s=recording.duration_s)
             progress.stage("Figures and report")
             on = target if clock == "live" else DEFAULT_TARGET
             result = judge(made, plan, recording, clock, on, folder, failures, made_by)
@@ -122,9 +126,9 @@ def parameters(scenario: str, scheme: str | None = None) -> list[Parameter]:
     schemes = _schemes(scheme) if scheme else []  # which may bring parameters with them
     offered = find_scenario(scenario).parameters
     if not schemes:
-        return [*offered, K]
+        return list(offered)
     own = {one.name for name in schemes for one in scheme_parameters.own(name, offered)}
-    return [*(one for one in offered if one.name in own), K]
+    return [one for one in offered if one.name in own]
 
 
 def place_of(scenario: str, schemes: Sequence[str], clocks: Sequence[str]) -> Path:

@@ -11,7 +11,6 @@ from pathlib import Path
 from rich.console import Console
 
 from experiments import scheme_parameters, terminal
-from experiments.errors import ExperimentError
 from experiments.failures import IncompleteError
 from experiments.output import SUMMARY
 from experiments.parameters import UNITS, format_value
@@ -37,9 +36,6 @@ def run_command(
 
     `quiet`: prints notes alone, on stderr. `as_json`: the summary on stdout, the rest on stderr.
     """
-    settings = list(settings)
-    if any(setting.partition("=")[0].strip() == "k" for setting in settings) and dilation != "auto":
-        raise ExperimentError("k is given twice, by --dilation and by --set k: give one")
     errors = Console(stderr=True)
     console = errors if as_json else terminal.stdout()
 

@@ -270,8 +270,8 @@ def _parser() -> argparse.ArgumentParser:
         "--grpc-max-message-size",
         type=parse_size,
         default=MESSAGE_BYTES,
-        metavar="BYTES",
-        help="size of the largest request, as 64M (default: 16M)",
+        metavar="SIZE",
+        help="size of the largest request, as 64MB (default: 16MB)",
     )
     control.add_argument(
         "--cpu-port",

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from pcn.complete import complete_network
 from pcn.visible import visible
@@ -87,6 +88,25 @@ def network_option(function: _F) -> _F:
         shell_complete=complete_network,
         help="Which network, if several are up.",
     )(function)
+
+
+def refuse(why: str, *names: str) -> None:
+    """Raises UsageError where the command line has options of these names, which would do nothing."""
+    context = click.get_current_context()
+    given = [
+        max(one.opts, key=len)
+        for one in context.command.params
+        if one.name in names and context.get_parameter_source(one.name) is ParameterSource.COMMANDLINE
+    ]
+    if given:
+        raise click.UsageError(f"{', '.join(given)}: {why}")
+
+
+def named_network(name: str | None, network: str | None) -> str | None:
+    """The network that a command is given as its argument or by --network. Raises UsageError where they differ."""
+    if name and network and name != network:
+        raise click.UsageError(f"{name} and --network {network}: name one network")
+    return name or network
 
 
 def json_option(function: _F) -> _F:

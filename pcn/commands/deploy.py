@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pcn.commands.common import FilePath, election_id_option, json_option, print_json, print_table
+from pcn.commands.common import FilePath, election_id_option, json_option, print_json, print_table, refuse
 
 if TYPE_CHECKING:
     from controller.tofino.deploy import Deployed
@@ -83,6 +83,7 @@ def deploy(
     from controller.tofino.ports import SAMPLE, read
 
     if sample:
+        refuse("--sample does nothing but print", "program", "address", "path", "check", "reads", "directory")
         click.echo(SAMPLE.read_text(), nl=False)
         return
     if path is None:

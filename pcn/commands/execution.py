@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from pcn.commands.common import Quantity
+from pcn.commands.common import Quantity, refuse
 
 if TYPE_CHECKING:
     from experiments.tasks import Execution
@@ -74,6 +74,8 @@ def execution_of(
     memory: float | None,
     limit: float | None,
 ) -> Execution:
+    if scheduler is not None:
+        refuse("for processes of this machine; give them to the workers of --scheduler", "jobs", "memory")
     from experiments.errors import ExperimentError
     from experiments.sweep.cluster import Tls
     from experiments.sweep.sweep import Means

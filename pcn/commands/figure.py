@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 
-from pcn.commands.common import FilePath, listing
+from pcn.commands.common import FilePath, listing, refuse
 from pcn.commands.execution import execution_of, execution_options, seeds_option
-from pcn.complete import complete_figure
+from pcn.complete import complete_figure, complete_scheme
 
 
 def _figures() -> Iterator[tuple[str, str]]:
@@ -21,7 +21,14 @@ def _figures() -> Iterator[tuple[str, str]]:
 
 @click.command(cls=listing("Figures", _figures))
 @click.argument("names", nargs=-1, required=True, metavar="NAME...", shell_complete=complete_figure)
-@click.option("--schemes", metavar="A,B,...", help="Only these schemes; all that there are unless given.")
+@click.option(
+    "--scheme",
+    "--schemes",
+    "schemes",
+    metavar="NAME[,NAME...]",
+    shell_complete=complete_scheme,
+    help="Schemes to run, by name or FILE.py:NAME (default: all).",
+)
 @seeds_option
 @execution_options
 @click.option("--out", type=FilePath(), default=Path("results/figures"), show_default=True, help="Result folder.")
@@ -52,10 +59,12 @@ def figure(
     \b
     Examples:
       pcn figure fig10
-      pcn figure fig11 --schemes pcn,pfc
-      pcn figure fig21 --schemes pcn,dcqcn --seeds 1:100
+      pcn figure fig11 --scheme pcn,pfc
+      pcn figure fig21 --scheme pcn,dcqcn --seeds 1:100
       pcn figure all
     """
+    if redraw:
+        refuse("--redraw runs nothing", "schemes", "seeds", "jobs", "scheduler", "memory", "limit", "fresh")
     from pcn.figures import figure_command
 
     execution = execution_of(jobs, scheduler, (tls_ca, tls_cert, tls_key), memory, limit)

@@ -13,6 +13,8 @@ from pcn.commands.common import (
     Quantity,
     assignments,
     json_option,
+    named_network,
+    network_option,
     print_json,
     print_table,
     program_option,
@@ -143,25 +145,34 @@ def up(
 
 @click.command()
 @click.argument("name", required=False, shell_complete=complete_network)
+@click.option("--all", "every", is_flag=True, help="All networks that `pcn up` started.")
 @click.option("--force", is_flag=True, help="Also a network that a running command (`pcn run`) holds.")
+@network_option
 @json_option
-def down(name: str | None, force: bool, as_json: bool) -> None:
+def down(name: str | None, every: bool, force: bool, network: str | None, as_json: bool) -> None:
     """End what `pcn up` started.
 
-    The network NAME, or all; and remove what dead ones left. Without NAME, safe to repeat.
+    The network NAME, or the only one that is up. Without NAME, also remove what dead ones left; safe to repeat.
 
     \b
     Examples:
       pcn down
       pcn down dumbbell
+      pcn down --all
     """
     from controller.errors import UnknownNameError
     from experiments.output import remove_dead
     from lab import record as records
     from lab import supervisor
+    from lab.attach import NotRunningError
 
+    name = named_network(name, network)
+    if name and every:
+        raise click.UsageError(f"{name} and --all: name one network, or end all")
     if name and records.directory(name).name not in records.names():
         raise UnknownNameError("network", name, records.names())
+    if not name and not every and len(ours := _ours()) > 1:
+        raise NotRunningError(f"several networks are up ({', '.join(ours)}): name one, or give --all")
     removed: list[str] = []
     try:
         if not name:  # results are any user's, networks may be another one's
@@ -182,9 +193,11 @@ def down(name: str | None, force: bool, as_json: bool) -> None:
 
 
 @click.command()
+@click.argument("name", required=False, shell_complete=complete_network)
+@network_option
 @json_option
-def status(as_json: bool) -> None:
-    """Show networks and their programs.
+def status(name: str | None, network: str | None, as_json: bool) -> None:
+    """Show networks and their programs: all, or the network NAME.
 
     Of each switch, where its P4Runtime server listens, and as which device: for controllers of your own.
 
@@ -193,19 +206,23 @@ def status(as_json: bool) -> None:
       pcn status
       pcn status --json
     """
+    from controller.errors import UnknownNameError
     from lab import record as records
 
-    found = [record for name in records.names() if (record := records.load(name))]
+    wanted = named_network(name, network)
+    found = [record for one in records.names() if wanted in (None, one) and (record := records.load(one))]
+    if wanted and not found:
+        raise UnknownNameError("network", wanted, records.names())
     networks = [_network(record, records.is_held(record.name)) for record in found]
     if as_json:
         print_json(networks)
         return
     if not networks:
         click.echo("no network is up")
-    for network in networks:
+    for one in networks:
         title = (
-            f"{network['name']}: {_state(network)}, {network['target']}, {network['scheme']}, "
-            f"k = {network['dilation']:g}, process {network['pid']}"
+            f"{one['name']}: {_state(one)}, {one['target']}, {one['scheme']}, "
+            f"k = {one['dilation']:g}, process {one['pid']}"
         )
         rows = [
             (
@@ -213,9 +230,17 @@ def status(as_json: bool) -> None:
                 *((node["device_id"], node["control"]) if node["device_id"] else ("-", "-")),
                 node["log"] or "-",
             )
-            for node in network["nodes"]
+            for node in one["nodes"]
         ]
         print_table(title, ("node", "is", "program", "pid", "device\nid", "P4Runtime", "log"), rows)
+
+
+def _ours() -> list[str]:
+    """Networks that are up by `pcn up`."""
+    from lab import record as records
+
+    held = [name for name in records.names() if records.is_held(name)]
+    return [name for name in held if (record := records.load(name)) and record.role == "up"]
 
 
 _PROGRAM = {True: "runs", False: "ENDED", None: "the kernel"}

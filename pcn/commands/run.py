@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from pcn.commands.common import FilePath, json_option, listing, program_option, with_program
+from pcn.commands.common import FilePath, json_option, listing, program_option, refuse, with_program
 from pcn.commands.traffic import referred, traffic_options
 from pcn.complete import (
     complete_clock,
@@ -17,6 +17,7 @@ from pcn.complete import (
     complete_target,
 )
 
+_OF_A_RUN = ("clock", "target", "seed", "parameters", "dilation", "out", "check", "quiet", "no_pictures", "load")
 UNMET = 3
 """Exit code of --check."""
 
@@ -32,6 +33,8 @@ def _scenarios() -> Iterator[tuple[str, str]]:
 @click.argument("scenario", shell_complete=complete_scenario)
 @click.option(
     "--scheme",
+    "--schemes",
+    "scheme",
     metavar="NAME[,NAME...]",
     shell_complete=complete_scheme,
     help="Congestion control, by name or FILE.py:NAME; several are compared. Default: SCENARIO's.",
@@ -117,6 +120,7 @@ def run(
 
     reference, settings = referred(scenario, parameters, topology, workload, load, pattern, flows)
     if listed:
+        refuse("--list runs nothing", *_OF_A_RUN)
         experiment.list_command(reference, scheme, as_json)
         return 0
     unmet = experiment.run_command(

@@ -24,6 +24,8 @@ def _experiments() -> Iterator[tuple[str, str]]:
 @click.argument("experiment", shell_complete=complete_experiment)
 @click.option(
     "--scheme",
+    "--schemes",
+    "scheme",
     metavar="NAME[,NAME...]",
     shell_complete=complete_scheme,
     help="Congestion control, by name or FILE.py:NAME. Default: EXPERIMENT's.",

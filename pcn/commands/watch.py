@@ -13,21 +13,23 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pcn.commands.common import network_option, print_json
+from pcn.commands.common import Quantity, network_option, print_json
 
 if TYPE_CHECKING:
     from lab.attach import Attached
     from lab.observe import Observer
 
+_LEAST_S, _MOST_S = 0.1, 3600.0
+
 
 @click.command()
 @click.option(
     "--every",
-    type=click.FloatRange(0.1, 3600),
-    default=1.0,
+    type=Quantity("time"),
+    default="1s",
     show_default=True,
-    metavar="SECONDS",
-    help="Real time between two looks.",
+    metavar="TIME",
+    help="Real time between two looks, 0.1s at least.",
 )
 @click.option("--once", is_flag=True, help="One look, printed.")
 @network_option
@@ -44,6 +46,8 @@ def watch(every: float, once: bool, network: str | None, as_json: bool) -> None:
       pcn watch --once
       pcn watch --once --json
     """
+    if not _LEAST_S <= every <= _MOST_S:
+        raise click.UsageError(f"--every: from {_LEAST_S:g}s to {_MOST_S:g}s are possible")
     with contextlib.ExitStack() as stack, contextlib.suppress(KeyboardInterrupt):
         with _said("connecting ..."):
             from lab.attach import attach

@@ -196,7 +196,7 @@ def test_several_schemes_are_side_by_side_each_with_its_clocks(both: tuple[Resul
 
 
 def test_clocks_by_name(tmp_path: Path) -> None:
-    with pytest.raises(ExperimentError, match=r"no clock 'virtal'. Did you mean virtual\?"):
+    with pytest.raises(ExperimentError, match=r"no clock 'virtal'; did you mean 'virtual'\?"):
         run("dumbbell", clock="live,virtal", out=tmp_path / "results")
     place = run(
         "dumbbell", clock=" virtual ,virtual", settings=["duration=2ms"], out=tmp_path / "results", pictures=False

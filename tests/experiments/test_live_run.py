@@ -78,7 +78,7 @@ def start(
     program: str = PATIENT,
     pictures: bool = False,
 ) -> subprocess.Popen[str]:
-    settings = ["--clock", clock, "--set", f"duration={duration_s}", "--dilation", f"{k:g}", "--out", str(out)]
+    settings = ["--clock", clock, "--set", f"duration={duration_s}s", "--dilation", f"{k:g}", "--out", str(out)]
     settings += [] if pictures else ["--no-pictures"]
     name, _, value = mark.partition("=")
     return subprocess.Popen(

@@ -78,7 +78,8 @@ def test_parameters_are_listed_with_unit_default_and_meaning(capsys: pytest.Capt
     assert rows["rate"]["default"] == 10e9
     assert rows["K_max"]["schemes"] == ["dcqcn", "dcqcn-tcd", "red", "tcd", "tcd-time", "timely-tcd"]
     assert rows["xon"]["derived"] == "xoff less two frames"
-    assert {"k", "pairs"} <= rows.keys()
+    assert "pairs" in rows
+    assert "k" not in rows
     assert not {"w_min", "T_low"} & rows.keys()
 
 
@@ -88,9 +89,9 @@ def test_parameters_are_listed_with_unit_default_and_meaning(capsys: pytest.Capt
         (("--set", "pairs=2", "--set", "pairs=3"), "pcn: pairs is given twice: give one\n"),
         (
             ("--set", "par=2"),
-            "pcn: no parameter 'par'. Did you mean pairs? `pcn run dumbbell --list` lists them\n",
+            "pcn: no parameter 'par'; did you mean 'pairs'? (`pcn run dumbbell --list` lists them)\n",
         ),
-        (("--set", "zzz=2"), "pcn: no parameter 'zzz'. `pcn run dumbbell --list` lists them\n"),
+        (("--set", "k=400"), "pcn: dumbbell has no parameter k: --dilation K stretches live time\n"),
     ],
 )
 def test_what_cannot_be_set_is_refused(

@@ -99,6 +99,6 @@ def machine(directory: Path, *unshared: str, prepare: tuple[str, ...] = ()) -> I
                 yield made
                 hostile.check(directory)
             finally:
-                made.run("pcn down")
+                made.run("pcn down --all")
         finally:
             holder.terminate()

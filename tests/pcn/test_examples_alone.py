@@ -59,7 +59,7 @@ def test_examples_that_bring_a_network_up_or_down(empty: Machine, line: str) -> 
             with pytest.raises(AssertionError, match="simple_switch_grpc is not installed"):
                 empty.run(line)
         else:
-            if line.startswith("pcn down "):
+            if re.match("pcn down [^-]", line):
                 empty.run(f"pcn up {line.removeprefix('pcn down ')} --set pairs=1")
             empty.run(line)
     finally:

@@ -1,0 +1,31 @@
+"""`pcn down` and `pcn status`, where no network or several are up: on a machine of the test's own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from machine import machine
+
+pytestmark = pytest.mark.root
+
+
+def test_down_ends_the_only_network_and_refuses_to_choose(tmp_path: Path) -> None:
+    with machine(tmp_path) as here:
+        assert "nothing to remove" in here.run("pcn down")
+        for name in ("one", "two"):
+            here.run(f"pcn up dumbbell --set pairs=1 -n {name} --logs {tmp_path / name}")
+        for words in ("pcn down", "pcn down --force"):
+            with pytest.raises(AssertionError, match=r"several networks are up \(one, two\): name one, or give --all"):
+                here.run(words)
+        assert [one["name"] for one in json.loads(here.run("pcn status --json"))] == ["one", "two"]
+        for words in ("pcn status two --json", "pcn status --network two --json", "pcn status two -n two --json"):
+            assert [one["name"] for one in json.loads(here.run(words))] == ["two"]
+        assert "removed network two" in here.run("pcn down --network two")
+        assert "removed network one" in here.run("pcn down")
+        for name in ("one", "two"):
+            here.run(f"pcn up dumbbell --set pairs=1 -n {name} --logs {tmp_path / name}")
+        removed = here.run("pcn down --all")
+        assert all(f"removed network {name}" in removed for name in ("one", "two"))
+        assert "no network is up" in here.run("pcn status")
