@@ -18,6 +18,8 @@ COMPILED = Path(__file__).resolve().parent.parent / "p4src" / "compiled"
 NATIVE = "_native"
 """Ends the names of programs for targets that pause queues by themselves: compiled with NATIVE_FLAGS."""
 NATIVE_FLAGS = ("-DNATIVE_PFC",)
+_RANDOM = "modify_field_rng_uniform"
+"""The primitive that random() is in p4c's JSON."""
 
 
 class ProgramError(LabError):
@@ -65,6 +67,11 @@ class Program:
             how = f" (p4c's flag for it: {' '.join(NATIVE_FLAGS)})" if native else ""
             raise ProgramError(f"beside {path} there must be {' and '.join(missing)}{how}; or name its .p4")
         return found
+
+    @cached_property
+    def draws(self) -> bool:
+        """Whether it calls v1model's random()."""
+        return f'"{_RANDOM}"' in self.json.read_text(encoding="utf-8")
 
     @cached_property
     def schema(self) -> P4Schema:

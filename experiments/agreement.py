@@ -77,10 +77,10 @@ def _steady(*both: Result) -> Iterator[_Figure]:
 
 
 def _completion(*both: Result) -> Iterator[_Figure]:
-    times = [measure.fcts_s(one.recording.flows) for one in both]
-    if all(one.size for one in times):
-        live, virtual = times
-        yield _Figure("flows that have arrived", "flows", 1.0, (float(live.size), float(virtual.size)))
+    arrived = [float(sum(flow.fct_s is not None for flow in one.recording.flows)) for one in both]
+    yield _Figure("flows that have arrived", "flows", 1.0, (arrived[0], arrived[1]))
+    live, virtual = (measure.completion_times_s(one.recording.flows) for one in both)
+    if live.size and virtual.size:
         yield _Figure("mean completion time", "ms", 1e-3, (float(live.mean()), float(virtual.mean())))
         ends = (float(np.percentile(live, 99)), float(np.percentile(virtual, 99)))
         yield _Figure("99% completion time", "ms", 1e-3, ends)

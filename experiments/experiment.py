@@ -19,6 +19,9 @@ from experiments.plan import Plan
 from experiments.recording import Recording
 from hosts.algorithms import Scheme
 
+DRAWN_FLOWS = "sizes, starts and ends of the flows"
+"""What many plans draw."""
+
 
 @dataclass(frozen=True)
 class Variant:
@@ -84,6 +87,8 @@ class Experiment:
     """Those that run unless somebody says otherwise."""
     deadlocks: bool = False
     """Whether it counts runs that end in a deadlock; elsewhere there may be none."""
+    draws: str = ""
+    """What its plans draw by the seed; empty: nothing. Scheme and program may draw, too (`experiments.draws`)."""
     variants: Mapping[str, Callable[[], Variant]] = {}
     """By the names that runs give: each makes one for one run."""
     page: RunPage | None = None

@@ -15,7 +15,7 @@ import json
 import math
 import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -23,6 +23,7 @@ import pyarrow.parquet as pq
 
 from experiments import scheme_parameters
 from experiments.charts import Chart, curve
+from experiments.draws import NOTHING, distinct, draws, spreads
 from experiments.errors import ExperimentError
 from experiments.experiment import Experiment, Run
 from experiments.figures import runs_of
@@ -32,6 +33,7 @@ from experiments.papers.looks import label
 from experiments.parameters import Value, parse_assignments
 from experiments.sweep.store import Store
 from experiments.sweep.task import Done, Task
+from experiments.tasks import outcome
 
 RUNS, MEANS, PICTURE = "runs.parquet", "means.csv", "sweep.png"
 _MOST_CHARTS = 12
@@ -39,7 +41,7 @@ _MOST_CHARTS = 12
 
 @dataclass(frozen=True)
 class Mean:
-    """Of a number over the seeds. `error` is the standard error; None of one seed."""
+    """Of a number over the seeds. `error` is the standard error; None of one seed, and where no spread stands."""
 
     value: float
     error: float | None
@@ -113,29 +115,74 @@ def _how(done: Done) -> dict[str, str | float | int]:
     }
 
 
+def group_of(keys: Mapping[str, Key]) -> str:
+    """What runs that differ by their seed alone have in common, in JSON."""
+    return json.dumps({name: value for name, value in keys.items() if name != "seed"})
+
+
 def groups(outcomes: Sequence[Outcome]) -> dict[str, list[Outcome]]:
-    """Runs that differ by their seed alone, by what tells them from others, in JSON."""
+    """Runs that differ by their seed alone."""
     found: dict[str, list[Outcome]] = {}
     for one in outcomes:
-        found.setdefault(json.dumps({k: v for k, v in one.keys.items() if k != "seed"}), []).append(one)
+        found.setdefault(group_of(one.keys), []).append(one)
     return found
 
 
-def means(outcomes: Sequence[Outcome]) -> dict[str, Mean]:
-    """By name, of the numbers that each of these runs has."""
-    found = {}
+def whole(tasks: Sequence[Task], done: Sequence[Done]) -> list[Outcome]:
+    """The outcomes of groups of which no run failed: means over the others would be of other seeds than those beside
+    them."""
+    broken = {group_of(task.keys) for task, one in zip(tasks, done, strict=True) if one.error}
+    return [outcome(one) for task, one in zip(tasks, done, strict=True) if group_of(task.keys) not in broken]
+
+
+def seeds_decide(experiment: Experiment, runs: Sequence[Run]) -> dict[str, str]:
+    """What the seed decides (`experiments.draws`), by group."""
+    first = {group_of(run.keys): run for run in reversed(runs)}
+    return {
+        group: draws(experiment, run, experiment.plan(run.scheme, run.seed, run.arguments))
+        for group, run in first.items()
+    }
+
+
+def means(outcomes: Sequence[Outcome], what: str = "") -> dict[str, Mean]:
+    """By name, of the numbers that each of these runs has; with standard errors where they are a sample (`spreads`)."""
+    found, sample = {}, len(outcomes) > 1 and spreads(outcomes, what)
     for name in dict.fromkeys(name for one in outcomes for name in one.numbers):
         values = [one.numbers.get(name) for one in outcomes]
         known = [value for value in values if value is not None]
         if known and len(known) == len(values):
-            error = statistics.stdev(known) / math.sqrt(len(known)) if len(known) > 1 else None
+            error = statistics.stdev(known) / math.sqrt(len(known)) if sample else None
             found[name] = Mean(statistics.fmean(known), error, len(known))
     return found
 
 
-def write_means(place: Path, outcomes: Sequence[Outcome]) -> None:
+def notes(outcomes: Sequence[Outcome], decided: Mapping[str, str], shown: Sequence[str]) -> list[str]:
+    """What a reader of the means has to know: what seeds decide, where they give equal runs, and which runs lack one of
+    the numbers `shown`."""
+    found: list[str] = []
+    grouped = groups(outcomes)
+    who: dict[str, dict[str, None]] = {}
+    for group in (group for group, members in grouped.items() if len(members) > 1):
+        keys = json.loads(group)
+        who.setdefault(decided[group], {})[label(str(keys["scheme"])) if "scheme" in keys else text_of(keys)] = None
+    for what, names in who.items():
+        found.append(f"the seed decides {what}" if len(who) == 1 else f"{', '.join(names)}: the seed decides {what}")
+    for group, members in grouped.items():
+        name, different = text_of(json.loads(group)), distinct(members)
+        if decided[group] != NOTHING and different < len(members):
+            found.append(f"{name}: {len(members)} seeds give {different} different runs, so no standard error")
+        for number in shown:
+            lacking = [
+                str(one.keys["seed"]) for one in members if number in one.numbers and one.numbers[number] is None
+            ]
+            if lacking:
+                found.append(f"{name}: no mean of {number}, which seed {', '.join(lacking)} lacks")
+    return found
+
+
+def write_means(place: Path, outcomes: Sequence[Outcome], decided: Mapping[str, str]) -> None:
     """means.csv: a row for each number of each group."""
-    found = {name: means(members) for name, members in groups(outcomes).items()}
+    found = {name: means(members, decided[name]) for name, members in groups(outcomes).items()}
     columns = list(dict.fromkeys(key for name in found for key in json.loads(name)))
     with replacing(place / MEANS) as new, io.TextIOWrapper(new, encoding="utf-8", newline="") as file:
         table = csv.writer(file)
@@ -146,10 +193,11 @@ def write_means(place: Path, outcomes: Sequence[Outcome]) -> None:
                 table.writerow([*keys, number, one.value, "" if one.error is None else one.error, one.seeds])
 
 
-def charts(outcomes: Sequence[Outcome], shown: Sequence[str] = ()) -> list[Chart]:
+def charts(outcomes: Sequence[Outcome], decided: Mapping[str, str], shown: Sequence[str] = ()) -> list[Chart]:
     """Each number over the first thing that was varied, a line for each combination of the others; a bar for each
-    combination where nothing was. `shown`: these numbers alone."""
+    combination where nothing was. `shown`: these numbers alone. Seeds are drawn where they are a sample in all."""
     found, axis, grouped = Outcomes(outcomes), _axis(outcomes), groups(outcomes)
+    sample = all(spreads(members, decided[group]) for group, members in grouped.items())
     names = [name for name in dict.fromkeys(name for one in outcomes for name in one.numbers) if _tells(name, outcomes)]
     names = [name for name in shown or names if name in names][:_MOST_CHARTS]
     made = []
@@ -159,11 +207,13 @@ def charts(outcomes: Sequence[Outcome], shown: Sequence[str] = ()) -> list[Chart
                 found.line(text_of(keys), axis, name, str(keys.get("scheme", "")), **keys)
                 for keys in _others(outcomes, axis)
             ]
+            lines = lines if sample else [replace(line, seeds=()) for line in lines]
             made.append(Chart(name, axis, name, lines, columns=min(3, len(names))))
             continue
         seeds = [Outcomes(members).each(name) for members in grouped.values()]
         known = [(place, values) for place, values in enumerate(seeds) if values]
-        line = curve(name, [x for x, _ in known], [statistics.fmean(y) for _, y in known], seeds=[y for _, y in known])
+        each = [values for _, values in known] if sample else ()
+        line = curve(name, [x for x, _ in known], [statistics.fmean(y) for _, y in known], seeds=each)
         texts = [text_of(json.loads(group)) for group in grouped]
         made.append(Chart(name, name, "", [line], columns=min(2, len(names)), rows=texts))
     return made
@@ -200,11 +250,13 @@ def _tells(name: str, outcomes: Sequence[Outcome]) -> bool:
     return len({one.numbers.get(name) for one in outcomes}) > 1
 
 
-def write_picture(place: Path, outcomes: Sequence[Outcome], shown: Sequence[str] = ()) -> bool:
+def write_picture(
+    place: Path, outcomes: Sequence[Outcome], decided: Mapping[str, str], shown: Sequence[str] = ()
+) -> bool:
     """sweep.png and .svg; False where no number differs between runs."""
     from experiments.pictures import pictures  # only here: matplotlib takes as long to load as all the rest
 
-    drawn = charts(outcomes, shown)
+    drawn = charts(outcomes, decided, shown)
     for kind, data in pictures(drawn).items() if drawn else ():
         with replacing((place / PICTURE).with_suffix(f".{kind}")) as file:
             file.write(data)

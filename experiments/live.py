@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -33,6 +33,8 @@ _HEAD_START_REAL_S, _FLOW_REAL_S = 0.3, 3e-3
 """From the commands to the start of the first flow, and more for each flow: its agent must have its command by then."""
 _QUIET_S = 5.0
 """Real time without any change after which a network won't ever be drained."""
+_STILL_S = 60.0
+"""Real time in which nothing arrives: what is under way then stands still."""
 
 
 def run_live(plan: Plan, target: str, k: float, logs: Path, progress: RunProgress) -> Recording:
@@ -62,6 +64,7 @@ def run_live(plan: Plan, target: str, k: float, logs: Path, progress: RunProgres
         run = _Run(plan, lab, k, progress)
         run.start()
         run.sample()
+        ended_s = run.clock.now()
         run.drain()
         left = run.sampler.inside()
         stats = run.read_agents()
@@ -72,9 +75,10 @@ def run_live(plan: Plan, target: str, k: float, logs: Path, progress: RunProgres
     series = run.sampler.series
     read_logs(host_logs, plan.topology.flows, series)
     run.check_switches()
+    flows = tuple(_flow_records(plan, stats))
     return Recording(
         series=series,
-        flows=tuple(_flow_records(plan, stats)),
+        flows=flows,
         links={name: _link(series, name, plan, run.sampler.pauses[name]) for name in series.entities("pause")},
         ports={
             name: _port(series, name, plan.topology.link_at(*_endpoint(name)).rate_bps)
@@ -83,7 +87,7 @@ def run_live(plan: Plan, target: str, k: float, logs: Path, progress: RunProgres
         left_inside=left,
         k=k,
         start_s=plan.start_s,
-        duration_s=plan.duration_s,
+        duration_s=_end_s(flows, ended_s) if plan.until_complete else plan.duration_s,
         wall_s=time.monotonic() - started,
         versions=versions(lab.network.configured.scheme),
         notes=(*notes, _pace_note(stats)),
@@ -102,6 +106,8 @@ class _Run:
         head_start_s = _HEAD_START_REAL_S + _FLOW_REAL_S * len(plan.topology.flows)
         self.clock = Clock(time.monotonic() + head_start_s - plan.start_s * k, k)
         self.sampler = Sampler(plan.topology, lab.switches, plan.sampling.queues, self.clock)
+        self._last_start_s = max(flow.start_s for flow in plan.topology.flows)
+        self._complete, self._arrived, self._moved = False, 0, time.monotonic()
 
     def start(self) -> None:
         """Tells every agent the start of time, and its flows."""
@@ -109,13 +115,14 @@ class _Run:
             agent.set_epoch(self.clock.epoch)
         for flow in self._plan.topology.flows:
             to = self._plan.topology.host(flow.dst)
+            lasts_s = None if self._plan.until_complete else self._plan.duration_s - flow.start_s
             self._agents[flow.src].start(
                 flow.id,
                 dst_ip=to.ip,
                 dst_mac=to.mac,
                 size_bytes=flow.size_bytes,
                 rate_bps=flow.rate_bps,
-                duration_s=flow.duration_s or self._plan.duration_s - flow.start_s,
+                duration_s=flow.duration_s or lasts_s,
                 payload_bytes=self._plan.payload_bytes,
                 dscp=data_dscp(flow.traffic_class),
                 at=self.clock.real(flow.start_s),
@@ -123,7 +130,7 @@ class _Run:
         self.sampler.counters()
 
     def sample(self) -> None:
-        """Samples until the run's time is over, and sees to it that the agents keep pace."""
+        """Samples until the run's time is over, or all flows have arrived, and sees to it that the agents keep pace."""
         start, end, sampling = self._plan.start_s, self._plan.duration_s, self._plan.sampling
         self._progress.stage(f"Run: {(end - start) * 1e3:g} ms, stretched {self.clock.k:g} times")
         every = {
@@ -133,7 +140,7 @@ class _Run:
         }
         due = dict.fromkeys(every, start)
         seen = ""
-        while min(due.values()) <= end:
+        while not self._complete if self._plan.until_complete else min(due.values()) <= end:
             what = min(due, key=lambda name: due[name])
             self._wait(due[what])
             if what == "queues":
@@ -143,10 +150,20 @@ class _Run:
             elif what == "counters":
                 self.sampler.counters()
             else:
-                self.read_agents()
+                self._look(self.read_agents())
             due[what] = max(due[what] + every[what], self.clock.now())
-            self._progress.advance((self.clock.now() - start) / (end - start), seen)
+            self._progress.advance(min((self.clock.now() - start) / (end - start), 1.0), seen)
         self.sampler.counters()
+
+    def _look(self, stats: Mapping[str, AgentStats]) -> None:
+        """Of a run until all flows have arrived: whether they have, or nothing has arrived for _STILL_S."""
+        received = [flow for one in stats.values() for flow in one.received]
+        arrived = sum(flow.packets for flow in received)
+        now = time.monotonic()
+        if arrived > self._arrived or self.clock.now() < self._last_start_s:
+            self._arrived, self._moved = arrived, now
+        whole = sum(flow.complete_s is not None for flow in received)
+        self._complete = whole == len(self._plan.topology.flows) or now - self._moved > _STILL_S
 
     def drain(self) -> None:
         """Waits until all that was sent has arrived and no packet waits; gives up when nothing changes any more."""
@@ -222,6 +239,12 @@ def agent_errors(logs: Mapping[str, Path]) -> Iterator[None]:
         said = {name: path.read_text(errors="replace").split("\n") for name, path in logs.items() if path.exists()}
         last = "; ".join(f"{name}: {lines[-2]}" for name, lines in said.items() if len(lines) > 1)
         raise ExperimentError(f"{error} ({last})" if last else str(error)) from None
+
+
+def _end_s(flows: Iterable[FlowRecord], at_most_s: float) -> float:
+    """When the last of the flows had arrived, nominal; where one hadn't, the end of sampling."""
+    ends = [at_most_s if flow.fct_s is None else flow.start_s + flow.fct_s for flow in flows]
+    return max(ends)
 
 
 def _flow_records(plan: Plan, stats: Mapping[str, AgentStats]) -> list[FlowRecord]:

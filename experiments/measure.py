@@ -50,9 +50,10 @@ def pauses(recording: Recording, links: Iterable[str], start_s: float, end_s: fl
     return float(sum(last - first for first, last in counts))
 
 
-def fcts_s(flows: Iterable[FlowRecord]) -> Array:
-    """Completion times of the flows that ended."""
-    return np.array([flow.fct_s for flow in flows if flow.fct_s is not None], dtype=float)
+def completion_times_s(flows: Iterable[FlowRecord]) -> Array:
+    """Completion times of these flows; empty where one hasn't arrived: the others are the faster ones."""
+    times = [flow.fct_s for flow in flows]
+    return np.array([] if None in times else times, dtype=float)
 
 
 @dataclass(frozen=True)

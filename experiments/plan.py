@@ -77,6 +77,8 @@ class Plan:
     duration_s: float
     payload_bytes: int
     sampling: Sampling
+    until_complete: bool = False
+    """The run ends when all flows have arrived, whenever that is; `duration_s` is how long it is expected to last."""
     live: LiveLimits | None = None
     """None: it is for virtual time alone."""
     start_s: float = 0.0

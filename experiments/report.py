@@ -23,12 +23,15 @@ from experiments.experiment import RunPage
 from experiments.failures import Failures
 from experiments.metrics import Array
 from experiments.palette import DARK, LIGHT, palette_name
+from experiments.papers.looks import label
 from experiments.parameters import format_value
 from experiments.recording import FlowRecord
 from experiments.result import Result, by_scheme
 from experiments.summary import goodput_bps
 from hosts.algorithms import schemes
 
+_MOST_NAMES = 4
+"""Hosts of a group of flows that are all named."""
 _TEMPLATES = Path(__file__).parent / "templates"
 _FLOW_COLUMNS = (
     ("goodput", "goodput, run"),
@@ -106,7 +109,7 @@ def _drawn(results: Sequence[Result]) -> list[tuple[Chart, ...]]:
 def scheme_title(scheme: str) -> str:
     """What the page calls a scheme: `PCN: Photonic Congestion Notification (NSDI'20)`."""
     known = schemes.get(scheme)
-    return f"{scheme.upper()}: {known.summary}" if known else scheme.upper()
+    return f"{label(scheme)}: {known.summary}" if known else label(scheme)
 
 
 def number(value: float | None) -> str:
@@ -257,6 +260,7 @@ def _flow(colour: str, name: str, flows: Sequence[FlowRecord], result: Result) -
     steady = result.steady.goodput_bps.get(flows[0].id)
     total = sum(result.steady.goodput_bps.values())
     fct = [flow.fct_s for flow in flows if flow.fct_s is not None]
+    missing = len(flows) - len(fct) if fct else 0
     return {
         "colour": palette_name(colour),
         "name": name,
@@ -266,26 +270,32 @@ def _flow(colour: str, name: str, flows: Sequence[FlowRecord], result: Result) -
         "steady": "–" if steady is None else f"{steady / 1e9:.3f} Gbit/s",
         "share": "–" if steady is None or not total else f"{steady / total:.1%}",
         "marked": marks_text(marked / received, marked_ue / received) if received else "–",
-        "fct": f"{float(np.mean(fct)) * 1e3:.2f} ms, at most {max(fct) * 1e3:.2f}" if fct else "–",
+        "fct": f"{missing:,} of {len(flows):,} unfinished"
+        if missing
+        else f"{float(np.mean(fct)) * 1e3:.2f} ms, at most {max(fct) * 1e3:.2f}"
+        if fct
+        else "–",
         "sent": f"{sum(flow.sent_packets for flow in flows):,}",
         "received": f"{received:,}",
     }
 
 
 def _span(names: Sequence[str]) -> str:
-    once = list(dict.fromkeys(names))
-    return once[0] if len(once) == 1 else f"{once[0]} to {once[-1]}"
+    *first, last = dict.fromkeys(names)
+    if len(first) < _MOST_NAMES:
+        return f"{', '.join(first)}{' and ' if first else ''}{last}"
+    return f"{len(first) + 1} hosts ({first[0]}, {first[1]}, ... {last})"
 
 
 def _facts(result: Result) -> list[tuple[str, str]]:
     plan, recording = result.plan, result.recording
     return [
         ("scenario", plan.scenario),
-        ("scheme", plan.scheme),
+        ("scheme", result.name),
         ("clock", result.clock),
         ("target", result.target),
         ("k", f"{recording.k:g}"),
-        ("seed", str(plan.seed)),
+        ("seed", f"{plan.seed}: decides {result.decided}"),
         ("duration", format_value("time", recording.duration_s - recording.start_s)),
         ("took", took(recording.wall_s)),
     ]

@@ -10,6 +10,7 @@ from itertools import groupby
 from experiments.analysis import Steady, steady_state
 from experiments.charts import Chart
 from experiments.checks import Check
+from experiments.draws import draws
 from experiments.experiment import Experiment, Run
 from experiments.failures import Failures
 from experiments.outcomes import Outcome
@@ -37,6 +38,11 @@ class Result:
     """What of it couldn't be made."""
     provenance: Mapping[str, str] = field(default_factory=dict)
     """As `experiments.versions.provenance` has it."""
+
+    @property
+    def decided(self) -> str:
+        """What the seed decides."""
+        return draws(self.experiment, Run({}, self.plan.scheme, self.plan.seed), self.plan)
 
     @property
     def name(self) -> str:

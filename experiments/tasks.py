@@ -105,6 +105,7 @@ def outcome_of(experiment: Experiment, run: Run, limit_s: float | None = None) -
     """What a run comes to, in virtual time: its plan is made from the declaration alone. Raises LabError."""
     plan = experiment.plan(run.scheme, run.seed, run.arguments)
     recording = run_virtual(plan, Silent() if limit_s is None else _Limit(limit_s), experiment.variant(run))
+    plan = replace(plan, duration_s=recording.duration_s)
     found = experiment.measure(run, plan, recording)
     numbers = {**found.numbers, "lost": measure.lost(recording), "inside": float(len(recording.left_inside))}
     if experiment.page:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Iterable
 from dataclasses import replace
@@ -25,6 +24,8 @@ from virtualnet import Deadlock, Samples, Source, VirtualFlow, VirtualNetwork
 
 _DRAIN_S, _DRAIN_STEP_S = 1.0, 1e-3
 """How long the network may take to empty after the run, and how often that is looked at; simulated time."""
+_STILL_S = 1.0
+"""Simulated time in which nothing arrives: what is under way then stands still."""
 
 
 def run_virtual(plan: Plan, progress: RunProgress, variant: Variant | None = None) -> Recording:
@@ -58,7 +59,7 @@ def run_virtual(plan: Plan, progress: RunProgress, variant: Variant | None = Non
             left_inside=run.inside(),
             k=1.0,
             start_s=plan.start_s,
-            duration_s=plan.duration_s,
+            duration_s=run.end_s,
             wall_s=time.monotonic() - started,
             versions=versions(scheme.scheme),
             notes=(_note(network), *([] if run.deadlock is None else [str(run.deadlock)])),
@@ -75,12 +76,14 @@ class _Run:
         self.series = Series()
         self.deadlock: Deadlock | None = None
         """The one that the run ended in."""
+        self.end_s = plan.duration_s
+        self._arrived = -1
         self._samplers: list[tuple[Samples, list[tuple[str, str]]]] = []
         topology = plan.topology
         self._ports = [Endpoint(one.name, port) for one in topology.switches for port in topology.ports(one.name)]
         for flow in topology.flows:
-            spec = replace(flow, duration_s=flow.duration_s or plan.duration_s - flow.start_s)
-            made = network.add_flow(spec, flow.start_s - plan.start_s)
+            lasts_s = None if plan.until_complete else plan.duration_s - flow.start_s
+            made = network.add_flow(replace(flow, duration_s=flow.duration_s or lasts_s), flow.start_s - plan.start_s)
             self._rate(made, flow.start_s - plan.start_s)
         network.on_rate = self._rate
         network.on_window = self._window
@@ -96,13 +99,22 @@ class _Run:
 
         def told(now_s: float, left_s: float) -> None:
             left = f", {left_s:.0f} s left" if every_s == length_s else ""
-            progress.advance(now_s / length_s, f"{(now_s + self._plan.start_s) * 1e3:.1f} ms{left}")
+            progress.advance(min(now_s / length_s, 1.0), f"{(now_s + self._plan.start_s) * 1e3:.1f} ms{left}")
 
-        for step in range(1, math.ceil(length_s / every_s) + 1):
-            self._network.run(until_s=min(step * every_s, length_s), progress=told)
+        network, open_end = self._network, self._plan.until_complete
+        complete, step, until_s = False, 0, 0.0
+        while not complete and self.deadlock is None and (until_s < length_s or (open_end and self._moves())):
+            step += 1
+            until_s = min(step * every_s, length_s) if until_s < length_s else until_s + _STILL_S
+            complete = network.run(until_s=until_s, finish=open_end, progress=told) and open_end
             self._look()
-            if self.deadlock is not None:
-                break
+        if open_end:
+            self.end_s = network.now_s + self._plan.start_s
+
+    def _moves(self) -> bool:
+        """Whether a packet has arrived since the last look."""
+        before, self._arrived = self._arrived, sum(one.stats().received_packets for one in self._network.flows.values())
+        return self._arrived > before
 
     def _look(self) -> None:
         buffered = any(switch.output is not None for switch in self._plan.topology.switches)

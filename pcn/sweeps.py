@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from controller.compiled import stale
@@ -13,7 +13,7 @@ from experiments.outcomes import Outcome
 from experiments.papers import find_experiment
 from experiments.progress import ConsoleProgress
 from experiments.sweep.store import Store
-from experiments.tasks import Execution, outcome, require_all, run_tasks, task_of
+from experiments.tasks import Execution, require_all, run_tasks, task_of
 from experiments.terminal import stdout
 from experiments.versions import provenance
 from hosts.algorithms import SchemeError, find_scheme
@@ -52,20 +52,22 @@ def sweep_command(
             progress.note(old)
         progress.stage(f"{name}: {len(runs):,} runs")
         done = run_tasks(tasks, store, execution.means, progress)
-    outcomes = [outcome(one) for one in done if not one.error]
+    outcomes, decided = grid.whole(tasks, done), grid.seeds_decide(experiment, runs)
     grid.write_runs(place, tasks, store, made_by)
-    grid.write_means(place, outcomes)
+    grid.write_means(place, outcomes, decided)
     files = [grid.RUNS, grid.MEANS]
-    if grid.write_picture(place, outcomes, shown):
+    if grid.write_picture(place, outcomes, decided, shown):
         files.append(grid.PICTURE)
-    _show(outcomes, shown)
+    for note in _show(outcomes, decided, shown):
+        console.print(f"note: {note}", highlight=False, markup=False, soft_wrap=True)
     console.print(f"{place}: {', '.join(files)}", highlight=False, soft_wrap=True)
     require_all(tasks, done, store)
 
 
-def _show(outcomes: Sequence[Outcome], shown: Sequence[str]) -> None:
-    found = {name: grid.means(members) for name, members in grid.groups(outcomes).items()}
-    numbers = list(dict.fromkeys(number for means in found.values() for number in means))
+def _show(outcomes: Sequence[Outcome], decided: Mapping[str, str], shown: Sequence[str]) -> list[str]:
+    """Prints the means; what there is to be said of them."""
+    found = {name: grid.means(members, decided[name]) for name, members in grid.groups(outcomes).items()}
+    numbers = list(dict.fromkeys(number for one in outcomes for number in one.numbers))
     if unknown := [name for name in shown if name not in numbers]:
         raise ExperimentError(f"no number {', '.join(unknown)}. There are: {', '.join(numbers)}")
     columns = list(shown) or numbers[:_SHOWN]
@@ -75,6 +77,7 @@ def _show(outcomes: Sequence[Outcome], shown: Sequence[str]) -> None:
     ]
     more = "" if shown or len(numbers) <= _SHOWN else f" ({len(numbers)} in {grid.MEANS}; --show NAME shows others)"
     print_table(f"Means and standard errors over the seeds{more}", ["runs", *columns], rows)
+    return grid.notes(outcomes, decided, columns)
 
 
 def _text(mean: grid.Mean | None) -> str:

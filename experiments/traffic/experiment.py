@@ -8,16 +8,16 @@ from dataclasses import replace
 from typing import Any, get_type_hints
 
 from experiments import scheme_parameters
-from experiments.checks import Check, clean
+from experiments.checks import Check, clean, exactly_none, row
 from experiments.errors import ExperimentError
-from experiments.experiment import Experiment, Run, RunPage
+from experiments.experiment import DRAWN_FLOWS, Experiment, Run, RunPage
 from experiments.outcomes import Outcome
 from experiments.parameters import Parameter, Value, complete
 from experiments.plan import HEADER_BYTES, LiveLimits, Plan, Sampling
 from experiments.recording import Recording
 from experiments.traffic import flows
 from experiments.traffic import page as shown
-from experiments.traffic.words import NAME, Words, draw
+from experiments.traffic.words import LONGEST_S, NAME, Words, draw
 from topologies.catalog import TOPOLOGIES, build, kind_of_option
 from topologies.model import Endpoint, FlowSpec, Topology, TopologyError
 
@@ -25,7 +25,7 @@ _OWN = (
     Parameter("load", "number", 0.6, "of each host's link, by frames, on average", 0.001, 10),
     Parameter("count", "count", 1000, "flows, at least", 1, 10e6),
     Parameter("payload", "size", 1000, "payload of a data packet", 64, 9000),
-    Parameter("duration", "time", None, "how long the run lasts", 1e-6, 10, "till the busiest host has had time twice"),
+    Parameter("duration", "time", None, "when the run ends at the latest", 1e-6, LONGEST_S, "all flows have arrived"),
 )
 _OF_FILE = ("load", "count")
 """What a file of flows leaves no choice about."""
@@ -47,6 +47,7 @@ class Traffic(Experiment):
 
     def __init__(self, words: Words | None = None) -> None:
         self.words = words or Words()
+        self.draws = "" if self.words.flows else DRAWN_FLOWS
 
     @property
     def reference(self) -> str:
@@ -67,9 +68,13 @@ class Traffic(Experiment):
         topology = replace(topology, flows=tuple(flows.by_size(drawn)))
         if "min_rtt" in filled and filled["min_rtt"] is None:
             filled["min_rtt"] = topology.max_rtt_s()
-        if filled["duration"] is None:
-            filled["duration"] = _duration_s(drawn, topology, payload)
-        duration_s = float(filled["duration"] or 0)
+        given_s = filled["duration"]
+        duration_s = _expected_s(drawn, topology, payload) if given_s is None else float(given_s)
+        if duration_s > 2 * LONGEST_S:
+            raise ExperimentError(
+                f"{max(flow.size_bytes or 0 for flow in drawn):,} bytes in a flow: hosts' links need "
+                f"{duration_s:.2g} s for all flows; runs last {LONGEST_S:,.0f} s at most. Give --set duration=10s"
+            )
         busiest = _busiest(drawn, topology)
         every_s = max(duration_s / _SAMPLES, _EVERY_S)
         return Plan(
@@ -83,6 +88,7 @@ class Traffic(Experiment):
             duration_s=duration_s,
             payload_bytes=payload,
             sampling=Sampling(tuple(busiest), queues_s=every_s, counters_s=every_s, flows_s=every_s),
+            until_complete=given_s is None,
             live=LiveLimits(_received_bps(drawn, topology, payload), *_K, _STALL_S),
         )
 
@@ -103,7 +109,9 @@ class Traffic(Experiment):
         return {"flows": flows.table(plan, recording)}
 
     def settled(self, plan: Plan, recording: Recording) -> list[Check]:
-        return clean(recording)
+        unfinished = sum(flow.fct_s is None for flow in recording.flows)
+        what = "flows unfinished at the run's end"
+        return [*clean(recording), row("", what, unfinished, exactly_none, "flows", theory=0)]
 
 
 def _of_topology(name: str) -> tuple[Parameter, ...]:
@@ -120,8 +128,9 @@ def _of_topology(name: str) -> tuple[Parameter, ...]:
     return tuple(made)
 
 
-def _duration_s(drawn: list[FlowSpec], topology: Topology, payload: int) -> float:
-    """From the last start on, twice as long as any host's link needs for all that it sends or receives."""
+def _expected_s(drawn: list[FlowSpec], topology: Topology, payload: int) -> float:
+    """Until all flows have arrived: from the last start on, twice as long as any host's link needs for all that it
+    sends or receives."""
     busiest_s = max(
         8 * size * (payload + HEADER_BYTES) / payload / topology.link_at(host, 0).rate_bps
         for sums in (_bytes_by(drawn, "src"), _bytes_by(drawn, "dst"))

@@ -37,8 +37,8 @@ class Ended:
     """Completion time over that in the empty network."""
 
     def of(self, size: str) -> tuple[Array, Array]:
-        """Completion times and slowdowns of those that have arrived."""
-        chosen = np.array([size in (ALL, one) for one in self.sizes]) & ~np.isnan(self.fct_s)
+        """Completion times and slowdowns of the flows of a size, NaN among them."""
+        chosen = np.array([size in (ALL, one) for one in self.sizes])
         return self.fct_s[chosen], self.slowdown[chosen]
 
 
@@ -57,17 +57,20 @@ def ended(plan: Plan, recording: Recording) -> Ended:
 
 def numbers(plan: Plan, recording: Recording) -> dict[str, float | None]:
     """Completion times in ms and slowdowns, mean and percentiles, by size; how many flows haven't arrived; PAUSE
-    frames, by the tier that sends them (a switch's name without its number) and by class."""
+    frames, by the tier that sends them (a switch's name without its number) and by class. Of a size of which a flow
+    hasn't arrived there is neither mean nor percentile: the others are the faster ones."""
     found: dict[str, float | None] = {}
     of = ended(plan, recording)
     for size in (ALL, *(name for name, _ in SIZES)):
         times, slowdowns = of.of(size)
+        missing = np.isnan(times)
         found[f"flows {size}"] = float(times.size)
+        found[f"unfinished {size}"] = float(missing.sum())
         for name, values in (("ms", times * 1e3), ("slowdown", slowdowns)):
+            values = values[:0] if missing.any() else values
             found[f"mean_{name} {size}"] = measure.mean(values)
             for q in _PERCENTILES:
                 found[f"p{q}_{name} {size}"] = measure.percentile(values, q)
-    found["unfinished"] = float(np.isnan(of.fct_s).sum())
     found["pause_frames"] = float(sum(link.pause for link in recording.links.values()))
     for name, frames in sorted(pause_by_tier(recording).items()):
         found[f"pause_frames {name}"] = float(frames)
@@ -105,6 +108,7 @@ def table(plan: Plan, recording: Recording) -> dict[str, list[Any]]:
         "start_s": [spec.start_s for spec in specs],
         "size_bytes": [spec.size_bytes for spec in specs],
         "size": of.sizes,
+        "finished": [not np.isnan(time) for time in of.fct_s],
         "fct_s": _known(of.fct_s),
         "slowdown": _known(of.slowdown),
         "sent_packets": [one.sent_packets for one in recording.flows],

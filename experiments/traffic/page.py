@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from experiments import charts, metrics
@@ -23,9 +25,9 @@ def slowdown(plan: Plan, recording: Recording) -> Chart:
     lines, most = [], 1.0
     for number, (size, _) in enumerate(SIZES):
         _, values = found.of(size)
-        if values.size:
-            ordered = np.sort(values)
-            shares = np.arange(1, ordered.size + 1) / ordered.size * 100
+        ordered = np.sort(values[~np.isnan(values)])
+        if ordered.size:
+            shares = np.arange(1, ordered.size + 1) / values.size * 100
             lines.append(Line(size, ordered, shares, f"flow{number}", "steps"))
             most = max(most, float(np.percentile(ordered, 99)))
     return Chart(
@@ -119,14 +121,20 @@ CHARTS = (slowdown, under_way, queues, pause)
 
 def headlines(plan: Plan, recording: Recording, steady: Steady) -> list[Headline]:
     found = numbers(plan, recording)
+    missing = found[f"unfinished {ALL}"]
+    why = _unfinished(found, ALL) if missing else ""
     return [
-        Headline("mean completion time", said(found[f"mean_ms {ALL}"], "ms")),
-        Headline("99% completion time", said(found[f"p99_ms {ALL}"], "ms")),
-        Headline("mean slowdown", said(found[f"mean_slowdown {ALL}"])),
-        Headline("99% slowdown", said(found[f"p99_slowdown {ALL}"])),
+        Headline("mean completion time", said(found[f"mean_ms {ALL}"], "ms"), why),
+        Headline("99% completion time", said(found[f"p99_ms {ALL}"], "ms"), why),
+        Headline("mean slowdown", said(found[f"mean_slowdown {ALL}"]), why),
+        Headline("99% slowdown", said(found[f"p99_slowdown {ALL}"]), why),
         Headline("PAUSE frames", said(found["pause_frames"], digits=6)),
-        Headline("flows that hadn't arrived", said(found["unfinished"], digits=6)),
+        Headline("flows unfinished", said(missing, digits=6)),
     ]
+
+
+def _unfinished(found: Mapping[str, float | None], size: str) -> str:
+    return f"{found[f'unfinished {size}']:,.0f} of {found[f'flows {size}']:,.0f} flows unfinished"
 
 
 def about(plan: Plan) -> list[tuple[str, str]]:
@@ -137,8 +145,12 @@ def about(plan: Plan) -> list[tuple[str, str]]:
         (
             "topology",
             f"{topology.name}: {len(topology.hosts)} hosts, {len(topology.switches)} switches. {len(specs):,} flows of "
-            f"{size / 1e3:.3g} KB on average start within {last}; the run lasts "
-            f"{format_value('time', plan.duration_s)}.",
+            f"{size / 1e3:.3g} KB on average start within {last}; the run "
+            + (
+                "ends when all have arrived."
+                if plan.until_complete
+                else f"ends after {format_value('time', plan.duration_s)}."
+            ),
         ),
         (
             "slowdown",
@@ -151,19 +163,19 @@ def about(plan: Plan) -> list[tuple[str, str]]:
 
 def story(plan: Plan, recording: Recording, steady: Steady) -> list[tuple[str, str]]:
     found = numbers(plan, recording)
+    sizes = [size for size in (ALL, *(name for name, _ in SIZES)) if found[f"flows {size}"]]
     rows = [
-        f"{size}: {found[f'flows {size}']:,.0f} flows, completion time {said(found[f'mean_ms {size}'])} / "
+        f"{size}: {_unfinished(found, size)}, so no mean and no percentile"
+        if found[f"unfinished {size}"]
+        else f"{size}: {found[f'flows {size}']:,.0f} flows, completion time {said(found[f'mean_ms {size}'])} / "
         f"{said(found[f'p50_ms {size}'])} / {said(found[f'p95_ms {size}'])} / {said(found[f'p99_ms {size}'])} ms, "
         f"slowdown {said(found[f'mean_slowdown {size}'])} / {said(found[f'p50_slowdown {size}'])} / "
         f"{said(found[f'p95_slowdown {size}'])} / {said(found[f'p99_slowdown {size}'])}"
-        for size in (ALL, *(name for name, _ in SIZES))
-        if found[f"flows {size}"]
+        for size in sizes
     ]
     tiers = [f"{name}* {count:,}" for name, count in sorted(pause_by_tier(recording).items()) if count]
     classes = [f"class {number} {count:,}" for number, count in enumerate(pause_by_class(recording)) if count]
     told = [("slowdown", f"Mean, 50%, 95%, 99%. {'. '.join(rows)}.")]
     if tiers:
         told.append(("pause", f"PAUSE frames: {', '.join([*tiers, *classes])}."))
-    if found["unfinished"]:
-        told.append(("flows", f"{found['unfinished']:,.0f} flows hadn't arrived when the run ended."))
     return told

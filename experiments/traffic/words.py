@@ -32,7 +32,9 @@ from experiments.workloads import (
     read_cdf,
     uniform_flows,
 )
+from softswitch.units import quantity
 from topologies.catalog import TOPOLOGIES
+from topologies.errors import nearest
 from topologies.model import FlowSpec, Topology
 
 NAME = "traffic"
@@ -40,6 +42,9 @@ WORKLOADS: Mapping[str, FlowSizes] = {one.name: one for one in (W1, W2, HADOOP, 
 PATTERNS = ("uniform", "incast", "permutation")
 MOST_SENDERS = 15
 """Of an in-cast."""
+LONGEST_S = 1e6
+"""Runs last no longer, and no flow starts later."""
+_MOST_BYTES = 2**63
 _COLUMNS = ("src", "dst", "start_s", "size_bytes")
 _STREAM = 77
 
@@ -104,28 +109,38 @@ def sizes(of: Words) -> FlowSizes:
 
 
 def read_flows(path: Path) -> list[FlowSpec]:
-    """A CSV file with the columns src, dst, start_s, size_bytes. Raises ExperimentError that names file and line."""
+    """A CSV file with the columns src, dst, start_s, size_bytes: in seconds and bytes, or with a unit (`10us`, `64KB`).
+    Raises ExperimentError that names file and line."""
     try:
         with path.open(newline="", encoding="utf-8") as file:
-            table = csv.DictReader(file)
-            if tuple(table.fieldnames or ()) != _COLUMNS:
+            table = csv.reader(file, strict=True)
+            if tuple(next(table, ())) != _COLUMNS:
                 raise ExperimentError(f"{path}: the first line must be {','.join(_COLUMNS)}")
-            made = []
-            for number, row in enumerate(table):
-                try:
-                    start_s, size = float(row["start_s"]), int(row["size_bytes"])
-                    if not (start_s >= 0 and size > 0):
-                        raise ValueError
-                except (TypeError, ValueError):
-                    raise ExperimentError(
-                        f"{path}:{number + 2}: start_s must be 0 or more, size_bytes a whole number above 0"
-                    ) from None
-                made.append(FlowSpec(number, row["src"], row["dst"], start_s, size))
+            made: list[FlowSpec] = []
+            for row in table:
+                if row:
+                    made.append(_flow(row, len(made), f"{path}:{table.line_num}"))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise ExperimentError(f"{path}: {error}") from None
     if not made:
         raise ExperimentError(f"{path} has no flow")
     return made
+
+
+def _flow(row: Sequence[str], number: int, place: str) -> FlowSpec:
+    if len(row) != len(_COLUMNS):
+        raise ExperimentError(f"{place}: {len(row)} columns, not the {len(_COLUMNS)} of the first line")
+    src, dst, start, size = (text.strip() for text in row)
+    try:
+        start_s = quantity("time", start, si=True)
+        size_bytes = int(size) if size.isascii() and size.isdigit() else round(quantity("size", size, si=True))
+    except ValueError as error:
+        raise ExperimentError(f"{place}: {error}") from None
+    if start_s > LONGEST_S:
+        raise ExperimentError(f"{place}: start_s {start}: flows start within {LONGEST_S:,.0f} s")
+    if not 0 < size_bytes < _MOST_BYTES:
+        raise ExperimentError(f"{place}: size_bytes {size}: from 1 B to 2^63 - 1 B are possible")
+    return FlowSpec(number, src, dst, start_s, size_bytes)
 
 
 def draw(of: Words, topology: Topology, seed: int, load: float, count: int, payload_bytes: int) -> list[FlowSpec]:
@@ -138,7 +153,7 @@ def draw(of: Words, topology: Topology, seed: int, load: float, count: int, payl
         for flow in made:
             for name in (flow.src, flow.dst):
                 if name not in known:
-                    raise ExperimentError(f"{of.flows}: {topology.name} has no host {name!r}; it has {_some(hosts)}")
+                    raise ExperimentError(f"{of.flows}: {topology.name} has no host {name!r}; {nearest(name, hosts)}")
             if flow.src == flow.dst:
                 raise ExperimentError(f"{of.flows}: a flow from {flow.src} to itself")
         return made
@@ -150,10 +165,6 @@ def draw(of: Words, topology: Topology, seed: int, load: float, count: int, payl
     if of.pattern == "permutation":
         return permutation_flows(random, sizes(of), per_s, count, hosts)
     return incast_flows(random, sizes(of), per_s, count, hosts, min(MOST_SENDERS, len(hosts) - 1))
-
-
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(names) if len(names) <= 8 else f"{names[0]} to {names[-1]}"
 
 
 def _digest(path: Path) -> str:

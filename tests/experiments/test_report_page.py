@@ -13,8 +13,9 @@ from browser import Browser
 from experiments.figures import run_figure, write
 from experiments.outcomes import Outcomes
 from experiments.papers import FIGURES, SCENARIOS
+from experiments.papers.looks import label
 from experiments.progress import Silent
-from experiments.report import render
+from experiments.report import _span, render, scheme_title
 from experiments.result import judge
 from experiments.results import page, sections
 from experiments.sweep.store import Store
@@ -140,8 +141,7 @@ def test_one_run_lies_pale_and_wide_below_the_other(chromium: Browser, pages: di
     assert pale == [pale[0], pale[0], 1, 1]
     assert pale[0] < 0.5
     legend = chromium.ask("document.querySelector('#queues .legend').innerText")
-    for label in ("S1 to R1, live", "S1 to R1, virtual"):
-        assert label in legend
+    assert all(text in legend for text in ("S1 to R1, live", "S1 to R1, virtual"))
     assert chromium.ask("document.querySelectorAll('.replay').length") == 2
 
 
@@ -181,3 +181,16 @@ def test_the_pointer_shows_values_and_the_buttons_another_view(chromium: Browser
     assert chromium.ask(ticks) != around
     assert chromium.ask("document.querySelector('[data-view=\"1\"]').getAttribute('aria-pressed')") == "true"
     assert chromium.complaints == []
+
+
+def test_span_names_hosts_so_that_from_and_to_are_clear() -> None:
+    assert _span(["h0"]) == "h0"
+    assert _span(["h0", "h1", "h0"]) == "h0 and h1"
+    assert _span(["h0", "h1", "h2", "h3"]) == "h0, h1, h2 and h3"
+    assert _span([f"h{i}" for i in range(9)]) == "9 hosts (h0, h1, ... h8)"
+    assert all(" to " not in _span([f"h{i}" for i in range(count)]) for count in range(1, 20))
+
+
+@pytest.mark.parametrize("scheme", ["pcn", "dcqcn-tcd", "ibcc", "aimd"])
+def test_title_calls_a_scheme_as_the_rest_of_the_page_does(scheme: str) -> None:
+    assert scheme_title(scheme).partition(":")[0] == label(scheme)

@@ -320,6 +320,7 @@ def test_a_run_that_fails_is_a_row(
     rows = pq.read_table(out / "runs.parquet").to_pylist()
     assert [bool(row["error"]) for row in rows] == [False, True, False]
     said = capsys.readouterr()
+    assert "PCN, duration 0.002, w_min 0.5" not in said.out
     assert "1 of 3 runs failed: scheme pcn, duration 0.002, w_min 0.5, seed 1: half is too much. " in said.err
     assert "Traceback" not in said.err
 
@@ -340,7 +341,7 @@ def test_a_run_may_take_so_long(
         (["fig19", "--set", "x=1"], "fig19 is a figure, whose runs are fixed: leave out --set"),
         (["fig13", "--scheme", "qcn-t"], "fig13: there are no runs of qcn-t"),
         (["dumbbell", "--set", "w_min=0.01,0.01"], "w_min=0.01 is given twice"),
-        (["dumbbell", "--set", "w_mon=1"], "no parameter 'w_mon'. Did you mean w_min?"),
+        (["dumbbell", "--set", "w_mon=1"], "no parameter 'w_mon'; did you mean 'w_min'?"),
         (["dumbbell", "--scheme", "pfc", "--set", "w_min=0.5"], "w_min is a parameter of pcn"),
         (["dumbbell", "--scheme", "nosuch"], "there is no scheme 'nosuch'"),
     ],

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import json
+import re
+import tempfile
 from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from experiments.errors import ExperimentError
 from experiments.measure import EmptyPath
 from experiments.papers import find_experiment
+from experiments.plan import Plan
 from experiments.progress import Silent
+from experiments.recording import Recording
 from experiments.tasks import task_of
-from experiments.traffic import Traffic, flows
-from experiments.traffic.words import PATTERNS, WORKLOADS, Words, draw, from_reference, read_flows, words
+from experiments.traffic import Traffic, flows, page
+from experiments.traffic.words import LONGEST_S, PATTERNS, WORKLOADS, Words, draw, from_reference, read_flows, words
 from experiments.virtual import run_virtual
 from hosts.algorithms import find_scheme
 from pcn.cli import run as pcn
@@ -64,23 +70,66 @@ def test_words_that_mean_nothing(given: tuple[str, ...], message: str) -> None:
     [
         ("", "the first line must be src,dst,start_s,size_bytes"),
         ("src,dst,start_s,size_bytes\n", "has no flow"),
-        (CSV + "h0,r0,-1,5\n", ":5: start_s must be 0 or more, size_bytes a whole number above 0"),
-        (CSV + "h0,r0,1,2.5\n", ":5: "),
-        (CSV + "h0,r0\n", ":5: "),
+        (CSV + "h0,r0,-1,5\n", ":5: '-1': must not be negative"),
+        (CSV + "h0,r0,1,2.5\n", ":5: '2.5': must be whole bytes"),
+        (CSV + "h0,r0,1,0\n", ":5: size_bytes 0: from 1 B to 2^63 - 1 B are possible"),
+        (CSV + "h0,r0\n", ":5: 2 columns, not the 4 of the first line"),
+        (CSV + "h0,r0,1,5,3\n", ":5: 5 columns, not the 4 of the first line"),
+        (CSV + "\n\nh0,r0,1,5,\n", ":7: 5 columns"),
+        ("src,dst,start_s,size_bytes,class\nh0,r0,0,5,3\n", "the first line must be src,dst,start_s,size_bytes"),
+        (CSV + "h0,r0,inf,5\n", ":5: 'inf' is no time: write it like 500us"),
+        (CSV + "h0,r0,nan,5\n", ":5: 'nan' is no time"),
+        (CSV + "h0,r0,1e400,5\n", ":5: '1e400' is too much"),
+        (CSV + "h0,r0,1e15,5\n", ":5: start_s 1e15: flows start within 1,000,000 s"),
+        (CSV + "h0,r0,18446744.0738,5\n", ":5: start_s 18446744.0738: flows start within"),
+        (CSV + f"h0,r0,0,{2**63}\n", f":5: size_bytes {2**63}: from 1 B"),
+        (CSV + "h0,r0,0,1" + 5000 * "0" + "\n", ":5: "),
+        (CSV + "h0,r0,0,64QB\n", ":5: '64QB' is no size in bytes: write it like 64KB"),
+        (CSV + 'h0,"r0,0,5\n', "unexpected end of data"),
     ],
 )
 def test_files_of_flows_that_are_none(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "flows.csv"
     path.write_text(text)
-    with pytest.raises(ExperimentError, match=message):
+    with pytest.raises(ExperimentError, match=re.escape(message)) as caught:
         read_flows(path)
+    assert len(str(caught.value).splitlines()) == 1
+
+
+def test_files_of_flows_have_units_or_those_of_their_columns(tmp_path: Path) -> None:
+    path = tmp_path / "flows.csv"
+    path.write_text("src,dst,start_s,size_bytes\nh0,r0, 10us, 64KB\n\nh0,r0,1e-5,64000\n" + f"h0,r0,0,{2**63 - 1}\n")
+    first, second, longest = read_flows(path)
+    assert (first.start_s, first.size_bytes) == (second.start_s, second.size_bytes) == (1e-5, 64000)
+    assert longest.size_bytes == 2**63 - 1
+    with pytest.raises(ExperimentError, match=r"hosts' links need 3.* s .* Give --set duration=10s"):
+        Traffic(words("compact", flows=str(path))).plan("pcn", 1, {})
+
+
+CELL = st.one_of(
+    st.sampled_from(["h0", "r0", "0", "1us", "64KB", "inf", "1e30", '"', "", "1e400s"]), st.text(max_size=6)
+)
+
+
+@given(st.lists(st.lists(CELL, max_size=6), max_size=4))
+def test_reader_of_flows_ends_in_flows_or_one_line(rows: list[list[str]]) -> None:
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8", errors="surrogatepass", newline="") as file:
+        file.write("src,dst,start_s,size_bytes\n" + "".join(",".join(row) + "\n" for row in rows))
+        file.flush()
+        try:
+            flows_of_file = read_flows(Path(file.name))
+        except ExperimentError as error:
+            problem = str(error)
+            assert problem.startswith(file.name)  # either is right
+            return
+    assert all(0 <= one.start_s <= LONGEST_S and 0 < (one.size_bytes or 0) < 2**63 for one in flows_of_file)
 
 
 @pytest.mark.parametrize("line", ["h0,h99,0,1", "h0,h0,0,1"])
 def test_flows_between_hosts_that_there_are(tmp_path: Path, line: str) -> None:
     path = tmp_path / "flows.csv"
     path.write_text(CSV + line + "\n")
-    with pytest.raises(ExperimentError, match=r"has no host 'h99'; it has h0|a flow from h0 to itself"):
+    with pytest.raises(ExperimentError, match=r"has no host 'h99'; did you mean 'h9'\?|a flow from h0 to itself"):
         Traffic(words("compact", flows=str(path))).plan("pcn", 1, {})
 
 
@@ -120,7 +169,7 @@ def test_what_becomes_of_the_flows() -> None:
     plan = traffic.plan("pfc", 2, {"pods": 1, "spines": 0, "count": 300, "xoff_bytes": 50_000, "load": 0.8})
     recording = run_virtual(plan, Silent())
     found = flows.numbers(plan, recording)
-    assert found["unfinished"] == 0
+    assert found["unfinished all"] == 0
     assert sum(found[f"flows {size}"] or 0 for size, _ in flows.SIZES) == found["flows all"] == len(recording.flows)
     slowest = found["p99_slowdown all"] or 0
     assert 1 <= (found["p50_slowdown all"] or 0) <= (found["p95_slowdown all"] or 0) <= slowest
@@ -130,8 +179,66 @@ def test_what_becomes_of_the_flows() -> None:
     assert tiers["t"] > 0
     assert sum(tiers.values()) == found["pause_frames"] == found["pause_frames class 3"]
     assert traffic.settled(plan, recording)[0].verdict == "met"
-    short = traffic.plan("pfc", 2, {"pods": 1, "spines": 0, "count": 300, "duration": 1e-3})
-    assert (flows.numbers(short, run_virtual(short, Silent()))["unfinished"] or 0) > 0
+
+
+def short_run() -> tuple[Traffic, Plan, Recording]:
+    """Which ends before some of its long flows have arrived."""
+    traffic = Traffic(Words("clos", "W1", "incast"))
+    plan = traffic.plan("pfc", 2, {"pods": 1, "spines": 0, "count": 300, "duration": 1e-3})
+    return traffic, plan, run_virtual(plan, Silent())
+
+
+def test_run_that_ends_early_has_no_mean_of_those_that_arrived() -> None:
+    traffic, plan, recording = short_run()
+    found = flows.numbers(plan, recording)
+    for size in ("all", *(name for name, _ in flows.SIZES)):
+        names = [f"{what}_{unit} {size}" for what in ("mean", "p50", "p95", "p99") for unit in ("ms", "slowdown")]
+        arrived = (found[f"flows {size}"] or 0) - (found[f"unfinished {size}"] or 0)
+        assert all((found[name] is None) == (bool(found[f"unfinished {size}"]) or not arrived) for name in names)
+    assert found["unfinished all"]
+    check = traffic.settled(plan, recording)[-1]
+    assert (check.verdict, check.measured) == ("not met", found["unfinished all"])
+    table = flows.table(plan, recording)
+    assert table["finished"].count(False) == found["unfinished all"] == table["fct_s"].count(None)
+    assert len(table["fct_s"]) == found["flows all"]
+    chart = page.slowdown(plan, recording)
+    assert min(float(line.y[-1]) for line in chart.lines) < 100 - 1e-9
+    texts = " ".join(text for _, text in page.story(plan, recording, None))  # type: ignore[arg-type]
+    assert f"{found['unfinished all']:.0f} of {found['flows all']:.0f} flows unfinished, so no mean" in texts
+    tile = page.headlines(plan, recording, None)[0]  # type: ignore[arg-type]
+    assert (tile.value, "unfinished" in tile.beside) == ("–", True)
+
+
+SCHEME = """
+from hosts.algorithms import ReactionPoint, Scheme
+from hosts.algorithms.parameters import Parameters
+
+class Slow(ReactionPoint):
+    def __init__(self, line_bps, parameters):
+        self.rate_bps = {rate}
+
+SLOW = Scheme("{name}", "one rate", "pcn", Parameters, Slow)
+"""
+
+
+@pytest.mark.parametrize(("rate", "unfinished"), [("line_bps / 50", 0), ("1.0", 2)])
+def test_run_goes_on_until_all_flows_have_arrived_or_nothing_moves(tmp_path: Path, rate: str, unfinished: int) -> None:
+    name = f"slow{unfinished}"
+    (tmp_path / "slow.py").write_text(SCHEME.format(rate=rate, name=name))
+    file = tmp_path / "flows.csv"
+    file.write_text(CSV)
+    scheme = find_scheme(f"{tmp_path / 'slow.py'}:SLOW").name
+    traffic = Traffic(words("compact", flows=str(file)))
+    plan = traffic.plan(scheme, 1, {})
+    assert plan.until_complete
+    recording = run_virtual(plan, Silent())
+    assert sum(flow.fct_s is None for flow in recording.flows) == unfinished
+    ends = [flow.start_s + flow.fct_s for flow in recording.flows if flow.fct_s is not None]
+    assert recording.duration_s > plan.duration_s
+    assert unfinished or recording.duration_s == pytest.approx(max(ends))
+    limited = run_virtual(traffic.plan(scheme, 1, {"duration": plan.duration_s}), Silent())
+    assert limited.duration_s == plan.duration_s
+    assert sum(flow.fct_s is None for flow in limited.flows) > 0
 
 
 def test_its_parameters_are_the_topologys_too() -> None:
@@ -142,6 +249,16 @@ def test_its_parameters_are_the_topologys_too() -> None:
     assert plan.topology.number("mtu_bytes") == 4058
     with pytest.raises(ExperimentError, match="k = 3 must be even"):
         Traffic(Words("fat-tree")).plan("pcn", 1, {"k": 3})
+
+
+def test_k_of_a_fat_tree_is_a_parameter_and_no_dilation(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["run", "traffic", "--clock", "virtual", "--topology", "fat-tree", "--workload", "W1"]
+    out = ["--no-pictures", "--json", "--out", str(tmp_path / "out")]
+    assert pcn([*command, "--set", "k=6", "--set", "count=1", *out]) == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert (summary["parameters"]["k"], summary["k"]) == (6, 1)
+    assert pcn([*command, "--dilation", "6", *out]) == 1
+    assert "--dilation 6: virtual time isn't stretched" in capsys.readouterr().err
 
 
 def test_a_run_of_two_schemes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -159,9 +276,26 @@ def test_a_run_of_two_schemes(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     summary = json.loads((out / "pcn" / "summary.json").read_text())
     assert summary["steady"]["jain"] is None
     assert summary["measures"]["flows all"] == 3
-    page = (out / "report.html").read_text()
-    assert "99% slowdown" in page
-    assert 'id="play"' not in page, "nothing is replayed of many flows"
+    assert summary["parameters"]["duration"] is None
+    text = (out / "report.html").read_text()
+    assert "99% slowdown" in text
+    assert 'id="play"' not in text, "nothing is replayed of many flows"
+    assert "the run ends when all have arrived" in text
+    assert "1: decides when receivers&#39; windows begin" in text
+    assert "1: decides nothing" in text, "of PFC's run"
+
+
+def test_check_s_exit_code_counts_unfinished_flows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, out = tmp_path / "flows.csv", tmp_path / "out"
+    file.write_text(CSV)
+    command = ["run", "traffic", "--clock", "virtual", "--topology", "compact", "--flows", str(file), "--check"]
+    assert pcn([*command, "--no-pictures", "--set", "duration=100us", "--out", str(out)]) == 3
+    assert "pcn: not met: flows unfinished at the run's end" in capsys.readouterr().err
+    rows = pq.read_table(out / "flows.parquet").to_pylist()
+    assert [(row["finished"], row["fct_s"] is None) for row in rows] == [(True, False), (False, True), (True, False)]
+    text = (out / "report.html").read_text()
+    assert "1 of 3 flows unfinished" in text
+    assert pcn([*command, "--no-pictures", "--out", str(tmp_path / "whole")]) == 0
 
 
 def test_a_sweep_over_the_load(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

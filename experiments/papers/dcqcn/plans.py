@@ -21,6 +21,9 @@ _SPAN = (50e-3, 100e-3)
 """Over which rates are measured: without congestion control, and with it, which has to settle first."""
 
 
+DRAWN_NUMBERS = "the flows' numbers, and so their paths"
+
+
 def plan(name: str, scheme: str, seed: int, pairs: Sequence[tuple[str, str]]) -> Plan:
     """Flows between these hosts, in this order, that begin together and don't end."""
     numbers = random.Random(seed).sample(range(1, _PORTS), len(pairs))

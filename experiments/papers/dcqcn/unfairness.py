@@ -10,7 +10,7 @@ from experiments.checks import Check, at_least, at_most, near
 from experiments.experiment import Experiment, Run
 from experiments.outcomes import Outcome, Outcomes, ratio
 from experiments.papers.dcqcn.claims import DCQCN, FAIR, PFC, UNFAIR
-from experiments.papers.dcqcn.plans import DRAWS, plan, rates
+from experiments.papers.dcqcn.plans import DRAWN_NUMBERS, DRAWS, plan, rates
 from experiments.papers.looks import label
 from experiments.parameters import Value
 from experiments.plan import Plan
@@ -29,6 +29,7 @@ alone, half of that for who isn't; or, where H1 and H2 share a link before their
 class Unfairness(Experiment):
     name = "dcqcn-fig3"
     title = "PFC is unfair to flows, DCQCN isn't"
+    draws = DRAWN_NUMBERS
     source = "2.2, Fig. 3; Fig. 8"
     schemes = (PFC, DCQCN)
     about = (

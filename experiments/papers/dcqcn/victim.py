@@ -9,7 +9,7 @@ from experiments.checks import Check, at_least, at_most, near
 from experiments.experiment import Experiment, Run
 from experiments.outcomes import Outcome, Outcomes, ratio, said
 from experiments.papers.dcqcn.claims import DCQCN, NO_VICTIM, PFC, VICTIM
-from experiments.papers.dcqcn.plans import DRAWS, plan, rates
+from experiments.papers.dcqcn.plans import DRAWN_NUMBERS, DRAWS, plan, rates
 from experiments.papers.looks import label
 from experiments.parameters import Value
 from experiments.plan import Plan
@@ -23,6 +23,7 @@ SENDERS = (0, 1, 2)
 class Victim(Experiment):
     name = "dcqcn-fig4"
     title = "PFC hurts a flow elsewhere, DCQCN doesn't"
+    draws = DRAWN_NUMBERS
     source = "2.2, Fig. 4; Fig. 9"
     schemes = (PFC, DCQCN)
     about = (

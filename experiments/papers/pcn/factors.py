@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from experiments.charts import Chart, curve
 from experiments.checks import Check
-from experiments.experiment import Experiment, Run
+from experiments.experiment import DRAWN_FLOWS, Experiment, Run
 from experiments.outcomes import Key, Outcome, Outcomes, ratio
 from experiments.papers.looks import label
 from experiments.papers.pcn import hadoop
@@ -23,6 +23,7 @@ _AS = "as everywhere else here"
 
 class FactorStudy(Experiment):
     name = "factors"
+    draws = DRAWN_FLOWS
     schemes = COMPARED
     variants = VARIANTS
     title = "What Fig. 12's factors depend on"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from experiments.charts import Chart, Line, curve
 from experiments.checks import Check, Claim, Verdict, at_least, near
-from experiments.experiment import Experiment, Run
+from experiments.experiment import DRAWN_FLOWS, Experiment, Run
 from experiments.outcomes import Outcome, Outcomes, percent, ratio, said
 from experiments.papers.looks import label
 from experiments.papers.pcn import hadoop
@@ -48,6 +48,7 @@ _BANDS = "(met: from 80% of the paper's factor to twice it; trend: above 1)"
 
 class Fig12(Experiment):
     name = "fig12"
+    draws = DRAWN_FLOWS
     schemes = SHOWN
     title = "Burst tolerance"
     source = "7.2, Fig. 12"

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from experiments.charts import Chart, Line, curve
 from experiments.checks import Check, Verdict, at_least, at_most
-from experiments.experiment import Experiment, Run
+from experiments.experiment import DRAWN_FLOWS, Experiment, Run
 from experiments.outcomes import Outcome, Outcomes, ratio
 from experiments.papers.pcn import hadoop
 from experiments.papers.pcn.claims import PCN, WEIGHTS
@@ -24,6 +24,7 @@ SEEDS = (1, 2, 3, 4)
 
 class Fig13(Experiment):
     name = "fig13"
+    draws = DRAWN_FLOWS
     schemes = (PCN,)
     title = "Parameter sensitivity"
     source = "7.3, Fig. 13"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from experiments.charts import Chart, curve
 from experiments.checks import Check, Claim, at_least
-from experiments.experiment import Experiment, Run
+from experiments.experiment import DRAWN_FLOWS, Experiment, Run
 from experiments.outcomes import Key, Outcome, Outcomes
 from experiments.papers.looks import label
 from experiments.papers.pcn.claims import PCN, SHOWN, WORKLOAD_1, WORKLOAD_1_QCN, WORKLOAD_2
@@ -56,6 +56,7 @@ class Ratio:
 class Fig14(Experiment):
     name = "fig14"
     title = "Realistic workloads"
+    draws = DRAWN_FLOWS
     source = "7.4, Fig. 14"
     schemes = SHOWN
     about = (

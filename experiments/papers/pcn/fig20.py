@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from experiments.charts import Chart, curve
 from experiments.checks import Check, at_least, at_most
-from experiments.experiment import Experiment, Run
+from experiments.experiment import DRAWN_FLOWS, Experiment, Run
 from experiments.outcomes import Key, Outcome, Outcomes, ratio
 from experiments.papers.looks import label
 from experiments.papers.pcn.claims import COMPARED, PCN, PRIORITIES
@@ -25,6 +25,7 @@ _ENOUGH = ("S", "M")
 class Fig20(Experiment):
     name = "fig20"
     title = "Four priorities, the shortest flows first"
+    draws = DRAWN_FLOWS
     source = "B.4, Fig. 20 and Table 3"
     schemes = COMPARED
     about = (

@@ -10,7 +10,7 @@ import numpy as np
 
 from experiments.charts import Chart, curve
 from experiments.checks import Check, at_least, at_most, between
-from experiments.experiment import Experiment, Run
+from experiments.experiment import DRAWN_FLOWS, Experiment, Run
 from experiments.outcomes import Key, Outcome, Outcomes, percent
 from experiments.papers.looks import label
 from experiments.papers.pcn.claims import DEADLOCKS, PCN, PFC
@@ -36,6 +36,7 @@ _SEGMENT_BYTES = 64_000
 class Fig21(Experiment):
     name = "fig21"
     title = "A pod with a cycle of buffers"
+    draws = DRAWN_FLOWS
     source = "B.5, Fig. 21"
     schemes = (PFC, PCN, DCQCN, TIMELY)
     deadlocks = True

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from experiments import measure
-from experiments.measure import fcts_s
+from experiments.measure import completion_times_s
 from experiments.papers.pcn.plans import pcn_fields, timely_fields
 from experiments.plan import HEADER_BYTES, PAYLOAD_BYTES, Plan, known_fields, plan_of
 from experiments.recording import Recording
@@ -56,13 +56,13 @@ def numbers(recording: Recording) -> dict[str, float | None]:
     found: dict[str, float | None] = {
         "pause": float(sum(link.pause for link in recording.links.values())),
         "unfinished": float(len(recording.flows) - len(complete)),
-        "flows_per_s": len(complete) / max(complete) if complete else None,
+        "flows_per_s": len(complete) / max(complete) if len(complete) == len(recording.flows) else None,
     }
     for letter, tier in TIERS.items():
         found[f"pause {tier}"] = float(sum(link.pause for name, link in recording.links.items() if name[0] == letter))
     for kind, number in PRIORITIES.items():
         found[f"pause {kind}"] = float(sum(link.pause_by_class[number] for link in recording.links.values()))
     for kind in ("all", *SIZES):
-        times = fcts_s(flow for flow in recording.flows if kind in ("all", flow.group)) * 1e3
+        times = completion_times_s(flow for flow in recording.flows if kind in ("all", flow.group)) * 1e3
         found[f"mean_ms {kind}"], found[f"p99_ms {kind}"] = measure.mean(times), measure.percentile(times, 99)
     return found

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from experiments.charts import Chart, curve
 from experiments.checks import Check, at_most, row
-from experiments.experiment import Experiment, Run
+from experiments.experiment import DRAWN_FLOWS, Experiment, Run
 from experiments.outcomes import Key, Outcome, Outcomes, ratio, said
 from experiments.papers.looks import label
 from experiments.papers.pcn.claims import PCN, PCN_X
@@ -26,6 +26,7 @@ _KINDS = ((PCN, None), (PCN_X, 0), (PCN_X, PERIODS))
 class Silence(Experiment):
     name = "silence"
     title = "PCN-X: an RP that hears nothing slows down"
+    draws = DRAWN_FLOWS
     source = "a study of ours"
     schemes = (PCN, PCN_X)
     about = (

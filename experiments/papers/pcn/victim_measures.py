@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from experiments import metrics
+from experiments.measure import completion_times_s, mean
 from experiments.metrics import Array
 from experiments.papers.pcn.victim_setting import BURSTS, burst_s, fair_bps, ideal_bps
 from experiments.plan import Plan
@@ -60,7 +61,7 @@ def measure(plan: Plan, recording: Recording) -> Measures:
     series, fair = recording.series, fair_bps(plan)
     f0, f1 = (received(plan, recording, entity) for entity in ("flow 0", "flow 1"))
     lost_burst = (ideal_bps(plan)[0] - _mean(f0, 0.0, burst)) * burst / 8
-    fct = [flow.fct_s for flow in recording.flows if flow.group == BURSTS and flow.fct_s is not None]
+    fct = completion_times_s(flow for flow in recording.flows if flow.group == BURSTS)
     rates = [allowed(plan, recording, entity) for entity in ("flow 0", "flow 1")]
     least = metrics.step_at(*rates[0], np.arange(0.0, end - BIN_S, BIN_S / 4))
     sent = [_mean(flow, plan.steady_from_s, end) for flow in (f0, f1)]
@@ -79,9 +80,9 @@ def measure(plan: Plan, recording: Recording) -> Measures:
         shared_s=_recovered([f0, f1], RECOVERED * fair, end),
         half_life_s=_half_life(rates[0], rates[1], end),
         jain_after=metrics.jain(sent),
-        burst_end_s=max(fct, default=None),
-        burst_fct_mean_s=float(np.mean(fct)) if fct else None,
-        burst_fct_max_s=max(fct, default=None),
+        burst_end_s=float(fct.max()) if fct.size else None,
+        burst_fct_mean_s=mean(fct),
+        burst_fct_max_s=float(fct.max()) if fct.size else None,
         f0_marked_burst=_marked(recording, "flow 0", burst),
         f1_marked_burst=_marked(recording, "flow 1", burst),
         f0_rate_before_bps=metrics.step_mean(*rates[0], max(plan.start_s, -SMOOTH_S), 0.0),

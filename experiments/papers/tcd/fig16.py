@@ -10,7 +10,7 @@ import numpy as np
 from experiments import measure
 from experiments.charts import Chart, Line, curve
 from experiments.checks import Check, at_least, between, near
-from experiments.experiment import Experiment, Run
+from experiments.experiment import DRAWN_FLOWS, Experiment, Run
 from experiments.metrics import Array
 from experiments.outcomes import Key, Outcome, Outcomes, ratio, said
 from experiments.papers.looks import label
@@ -54,6 +54,7 @@ _MEDIANS = "choices.md#tcd"
 class Fig16(Experiment):
     name = "tcd-fig16"
     title = "Slowdown in a fat-tree"
+    draws = DRAWN_FLOWS
     source = "5.2.1, Fig. 16"
     schemes = (DCQCN, DCQCN_TCD)
     about = (

@@ -9,7 +9,7 @@ import numpy as np
 
 from experiments.charts import Chart, curve
 from experiments.checks import Check, at_least
-from experiments.experiment import Experiment, Run
+from experiments.experiment import DRAWN_FLOWS, Experiment, Run
 from experiments.outcomes import Outcome, Outcomes, percent, ratio
 from experiments.papers.looks import label
 from experiments.papers.tcd.claims import IB_TREE, IBCC, IBCC_TCD
@@ -33,6 +33,7 @@ _NAMES = {"mpi_us": "128 KB", "io_us": "1 MB"}
 class Fig17(Experiment):
     name = "tcd-fig17"
     title = "Messages in a fat-tree with credits"
+    draws = DRAWN_FLOWS
     source = "5.2.2, Fig. 17b"
     schemes = (IBCC, IBCC_TCD)
     about = (

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from controller.marking import tcd_port
 from experiments.charts import Chart
 from experiments.checks import Check, at_least, at_most, between
-from experiments.experiment import Experiment, Run
+from experiments.experiment import DRAWN_FLOWS, Experiment, Run
 from experiments.outcomes import Outcome, Outcomes, percent, ratio, said
 from experiments.papers.looks import label
 from experiments.papers.tcd.claims import IBCC, IBCC_TCD, VICTIMS
@@ -31,6 +31,7 @@ _FLAT = "choices.md#infiniband"
 class Table3InfiniBand(Experiment):
     name = "tcd-table3-ib"
     title = "Victims in a network with credits"
+    draws = DRAWN_FLOWS
     source = "5.1.3, Table 3; Fig. 17a"
     schemes = (IBCC, IBCC_TCD)
     about = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from experiments.experiment import Experiment, Run
+from experiments.experiment import DRAWN_FLOWS, Experiment, Run
 from experiments.outcomes import Outcome
 from experiments.papers.tcd.plans import victims_numbers, victims_plan
 from experiments.parameters import Value
@@ -14,6 +14,8 @@ from experiments.recording import Recording
 
 class Victims(Experiment):
     """One with `victims_plan`, which its runs' arguments are for."""
+
+    draws = DRAWN_FLOWS
 
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
         return victims_plan(self.name, scheme, seed, values)
