@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import uuid
 from pathlib import Path
@@ -14,6 +15,7 @@ from controller.constants import index
 from lab import flows
 from lab.attach import attach
 from lab.lab import Lab
+from pcn.cli import run as pcn
 from topologies.dumbbell import dumbbell
 
 AIMD = f"{Path(__file__).resolve().parents[2]}/examples/aimd/aimd.py:AIMD"
@@ -37,3 +39,36 @@ def test_its_agents_run_its_switches_mark_and_its_settings_change(tmp_path: Path
         wait_until(lambda: any(flow.rate_bps < 10e9 for flow in lab.agents["h0"].stats().sent), "a CNP's effect")
         flows.stop(lab.agents, begun)
         assert {stats.scheme for stats in (agent.stats() for agent in lab.agents.values())} == {"aimd"}
+
+
+@pytest.mark.root
+def test_flow_that_fails_is_named_by_list_and_stats(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One of two from the same host, and with its error; the other one sends."""
+    scheme = tmp_path / "fragile.py"
+    scheme.write_text(
+        "from pcn import Parameters, ReactionPoint, Scheme\n"
+        "class Rp(ReactionPoint):\n"
+        "    made = 0\n"
+        "    def __init__(self, line_rate_bps, parameters):\n"
+        "        self.rate_bps = line_rate_bps\n"
+        "        Rp.made += 1\n"
+        "        self.timer_s = 1e-9 if Rp.made == 1 else None\n"
+        "    def on_timer(self, now_s):\n"
+        "        raise LookupError('own')\n"
+        "FRAGILE = Scheme('fragile', 'fails at once, the first time', 'pcn', Parameters, Rp)\n"
+    )
+    name = f"o{os.getpid()}-{uuid.uuid4().hex[:8]}"
+    with Lab(dumbbell(pairs=1), log_dir=tmp_path, name=name, dilation=1000, scheme=f"{scheme}:FRAGILE") as lab:
+        failed, other = flows.start(lab.topology, lab.agents, "h0", "r0", count=2)
+        wait_until(lambda: lab.agents["h0"].flows()[0].state == "failed", "the failure")
+        wait_until(lambda: lab.agents["r0"].stats().received, "the other flow")
+        error = "its RP raised LookupError: own (fragile.py, line 9)"
+        for command in (["flow", "list"], ["flow", "stats"]):
+            assert pcn([*command, "-n", name]) == 0
+            said = capsys.readouterr().out
+            states = [line.split()[3] for line in said.splitlines() if line.split()[1:3] == ["h0", "r0"]]
+            assert states == ["failed", "sending"]
+            assert f"flow {failed} failed at h0: {error}\n" in said
+            assert pcn([*command, "-n", name, "--json"]) == 0
+            rows = json.loads(capsys.readouterr().out)
+            assert {row["id"]: row["error"] for row in rows} == {failed: error, other: None}
