@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import logging
 import os
+import resource
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
@@ -25,6 +26,7 @@ from softswitch.reflection import Reflection
 # Of all ports' rings together, some 12 MB at an MTU of 1,044: a switch of many ports takes in no more than one of few.
 ALL_RING_FRAMES = 10_000
 LEAST_RING_FRAMES = 256
+DESCRIPTORS = 256  # beside the two sockets of each port
 
 log = logging.getLogger("softswitch")
 
@@ -98,6 +100,10 @@ def _leave(server: Server) -> None:
 
 
 def _add_ports(native: NativeSwitch, options: Options) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = DESCRIPTORS + 2 * len(options.interfaces)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
     share = max(ALL_RING_FRAMES // max(1, len(options.interfaces)), LEAST_RING_FRAMES)
     for port, interface in options.interfaces:
         try:

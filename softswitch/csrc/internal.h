@@ -22,9 +22,10 @@ struct sw_port {
     bool running;       /* IFF_UP and IFF_RUNNING: frames can leave */
     bool no_interface;          /* it was added without an interface */
     bool loss_logged;         /* a loss of frames was logged */
+    bool refusal_logged;      /* that frames can't be cut was logged */
     bool open_failure_logged;       /* a failure to open the returned interface was logged */
     char interface[16]; /* IFNAMSIZ */
-    int fd, ifindex;
+    int fd, sender, ifindex; /* fd: what frames come in by */
     struct sw_ring ring;
     uint32_t ring_frames;
     struct sw_fifo out; /* frames to send in this iteration, or after the interface refused them (ENOBUFS) */

@@ -3,7 +3,7 @@
 #ifndef SW_RING_H
 #define SW_RING_H
 
-#include "packet.h"
+#include "offload.h"
 
 /* A slot begins on a cache line and holds a frame of the interface's MTU, at most SW_RING_LONGEST bytes. Longer frames are also
  * queued at the socket, whole. A block is what the kernel allocates at once. */
@@ -13,14 +13,18 @@ struct sw_ring {
     uint8_t *blocks; /* NULL: not open */
     uint32_t slot_bytes, block_slots, block_count;
     uint32_t block, slot; /* of the next frame */
+    struct sw_cut cut;    /* the frame of that slot, while it is cut */
+    uint8_t *uncut;       /* room for such a frame, where it is longer than a slot; NULL until the first one */
+    bool refused;         /* a frame was lost because it can't be cut */
 };
 
 /* Sets up a ring for at least `frames` frames of up to frame_bytes, on a packet socket that isn't bound yet. 0 or -errno. */
 int sw_ring_open(struct sw_ring *, int fd, uint32_t frames, size_t frame_bytes);
 void sw_ring_close(struct sw_ring *);
 
-/* Takes the next frame; false if there is none. *pkt NULL: it was too long, or out of memory. `losing`: frames were lost
- * for want of a free slot since the last sw_ring_drops. */
+/* Takes the next frame, or the next segment of a frame that the kernel left uncut; false if there is none. *pkt NULL: it was too
+ * long, it can't be cut (`refused`), or out of memory. `losing`: frames were lost for want of a free slot since the last
+ * sw_ring_drops. */
 bool sw_ring_take(struct sw_ring *, int fd, struct sw_pool *, struct sw_pkt **pkt, bool *losing);
 
 /* The frames lost for want of a free slot since the last call. */

@@ -23,6 +23,7 @@ STRICT = ["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-pthread"]
 
 TABLES = ["profile", "table", "map", "exact", "lpm", "trie", "ternary", "bits", "cache_lines"]
 PARTS = {
+    "offload_test": ["offload", "packet", "hash"],
     "traffic_test": ["traffic", "packet"],
     "profile_test": TABLES,
     "table_test": TABLES,

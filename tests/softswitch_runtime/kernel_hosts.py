@@ -1,0 +1,119 @@
+"""Hosts as the kernel makes them: a network namespace each, with an interface whose offloads are as they come, on."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+from collections.abc import Callable
+from typing import TypeVar
+
+from links import HANG_S
+
+from lab.namespaces import in_namespace
+
+VLAN = 5
+_Made = TypeVar("_Made")
+
+
+class KernelHost:
+    """One end of a veth pair in a namespace of its own, IPv4 and IPv6; `near` is the switch's end.
+    A context manager; all of it is gone on exit."""
+
+    def __init__(self, number: int, mtu: int = 1500) -> None:
+        self.number = number
+        self.near, self._far = (f"kh{os.getpid()}{end}{number}" for end in "nf")
+        self._holder = subprocess.Popen(["unshare", "--net", "sleep", "infinity"])
+        try:
+            self._set_up(mtu)
+        except BaseException:
+            self.__exit__()
+            raise
+
+    def _set_up(self, mtu: int) -> None:
+        while os.readlink(f"/proc/{self._holder.pid}/ns/net") == os.readlink("/proc/self/ns/net"):
+            assert self._holder.poll() is None
+        run("ip", "link", "add", self.near, "mtu", str(mtu), "type", "veth", "peer", "name", self._far)
+        run("ip", "link", "set", self._far, "netns", str(self._holder.pid), "name", "eth0", "mtu", str(mtu))
+        run("sysctl", "-qw", f"net.ipv6.conf.{self.near}.disable_ipv6=1")
+        run("ip", "link", "set", self.near, "up")
+        self.run("ip", "link", "set", "eth0", "up")
+        self._address("eth0", tagged=False)
+
+    def add_vlan(self) -> None:
+        """The host's addresses in the VLAN."""
+        self.run("ip", "link", "add", "link", "eth0", "name", "tagged", "up", "type", "vlan", "id", str(VLAN))
+        self._address("tagged", tagged=True)
+
+    def add_tunnel(self, other: KernelHost) -> bool:
+        """The interface `tunnel`, VXLAN to another host. False: this kernel has none."""
+        words = f"ip link add tunnel type vxlan id 7 dstport 4789 dev eth0 local {self.address(4, False)}".split()
+        try:
+            self.run(*words, "remote", other.address(4, False))
+        except AssertionError:
+            return False
+        self.run("ip", "link", "set", "tunnel", "up")
+        self.run("ip", "address", "add", f"10.9.9.{self.number}/24", "dev", "tunnel")
+        return True
+
+    def tunnel_socket(self) -> socket.socket:
+        """TCP, bound to the host's address in the tunnel."""
+        return self._bound(socket.AF_INET, socket.SOCK_STREAM, f"10.9.9.{self.number}")
+
+    def _address(self, device: str, *, tagged: bool) -> None:
+        self.run("ip", "address", "add", f"{self.address(4, tagged)}/24", "dev", device)
+        self.run("ip", "address", "add", f"{self.address(6, tagged)}/64", "dev", device, "nodad")
+
+    def address(self, version: int, tagged: bool) -> str:
+        """Of this host."""
+        net = VLAN if tagged else 0
+        return f"10.9.{net}.{self.number}" if version == 4 else f"fd00:9:{net}::{self.number}"
+
+    def run(self, *command: str) -> str:
+        """A command in the host."""
+        return run("nsenter", "--target", str(self._holder.pid), "--net", *command)
+
+    def inside(self, make: Callable[[], _Made]) -> _Made:
+        return in_namespace(self._holder.pid, make)
+
+    def socket(self, kind: socket.SocketKind, version: int, tagged: bool) -> socket.socket:
+        """Bound to the host's address and a free port."""
+
+        return self._bound(socket.AF_INET if version == 4 else socket.AF_INET6, kind, self.address(version, tagged))
+
+    def _bound(self, family: socket.AddressFamily, kind: socket.SocketKind, address: str) -> socket.socket:
+        def make() -> socket.socket:
+            made = socket.socket(family, kind)
+            made.settimeout(HANG_S)
+            made.bind((address, 0))
+            return made
+
+        return self.inside(make)
+
+    def frames_sent(self) -> int:
+        """As the interface counts them: one that the switch cuts is one."""
+        with open(f"/sys/class/net/{self.near}/statistics/rx_packets") as counter:
+            return int(counter.read())
+
+    def __enter__(self) -> KernelHost:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        subprocess.run(["ip", "link", "delete", self.near], check=False, capture_output=True)
+        self._holder.kill()
+        self._holder.wait()
+
+
+def has_vlan_devices() -> bool:
+    """Whether this kernel has VLAN interfaces (8021q)."""
+    device = f"kh{os.getpid()}v"
+    words = f"link add {device} link lo type vlan id 1".split()
+    made = subprocess.run(["unshare", "--net", "ip", *words], check=False, capture_output=True)
+    return made.returncode == 0
+
+
+def run(*command: str) -> str:
+    """A command's output; what it says where it fails is in the error."""
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, f"{' '.join(command)}: {done.stderr.strip()}"
+    return done.stdout
