@@ -62,6 +62,14 @@ _IGNORED: Final[dict[str, int | str]] = {
 }
 
 
+# Beside that they are ignored: what there is in place of what they do in simple_switch_grpc.
+_INSTEAD: Final = {
+    "--pcap": "no captures are written; `tcpdump -i INTERFACE` writes them",
+    "--log-console": "the log goes to stderr, or to --log-file, and has no line for each packet",
+    "-L trace": "the log has no line for each packet; trace shows what debug shows",
+}
+
+
 class OptionError(Exception):
     """The arguments make no sense; the message says which, and what would."""
 
@@ -103,6 +111,14 @@ class Options(NamedTuple):
     tls_files: tuple[Path, Path, Path | None] | None  # certificate, key, the CA of clients
     message_bytes: int  # of the largest request
     ignored: tuple[str, ...]
+
+    def warnings(self) -> list[str]:
+        """A line for each option that doesn't do what it does in simple_switch_grpc."""
+        trace = ("-L trace",) if self.log_level == "trace" else ()
+        return [
+            f"{option}: {_INSTEAD.get(option, 'this option has no meaning here and is ignored')}"
+            for option in dict.fromkeys((*self.ignored, *trace))
+        ]
 
     def shapes(self) -> dict[int, Shape]:
         """What each port is set to; ports that were only named in --rate or --delay are in it."""

@@ -33,8 +33,8 @@ log = logging.getLogger("softswitch")
 
 def serve(options: Options, say: Callable[[str], None], wait: Callable[[], object]) -> None:
     """Says the line with `listening` when it is ready, and ends when `wait` returns. Raises StartError."""
-    for option in options.ignored:
-        log.warning("option %s has no meaning here and is ignored", option)
+    for warning in options.warnings():
+        say(f"warning: {warning}")
     try:
         _serve(options, say, wait)
     except (ServerError, OptionError, BuildError, NativeError) as error:
@@ -103,7 +103,9 @@ def _add_ports(native: NativeSwitch, options: Options) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = DESCRIPTORS + 2 * len(options.interfaces)
     if soft != resource.RLIM_INFINITY and soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
+        resource.setrlimit(
+            resource.RLIMIT_NOFILE, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard)
+        )
     share = max(ALL_RING_FRAMES // max(1, len(options.interfaces)), LEAST_RING_FRAMES)
     for port, interface in options.interfaces:
         try:

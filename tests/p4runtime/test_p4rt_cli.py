@@ -63,9 +63,36 @@ def test_an_address_that_something_else_uses() -> None:
 
 
 def test_bmv2_options_before_and_after_the_dashes() -> None:
-    process = Process("--no-p4", "--thrift-port", "9090", "--log-console", "-L", "error", "--", "--disable-swap")
+    process = Process("--no-p4", "--thrift-port", "9090", "-L", "error", "--", "--disable-swap", "--disable-swap")
     assert process.end() == 0
     assert "device 0 listening" in process.lines[-1]
+    assert [line.split(": ")[:3] for line in process.lines[:-1]] == [
+        ["softswitch", "warning", option] for option in ("--thrift-port", "--disable-swap")
+    ]
+
+
+@pytest.mark.parametrize("level", ["warn", "off"])
+@pytest.mark.parametrize(
+    ("words", "instead"),
+    [(["--pcap"], "tcpdump"), (["--log-console"], "no line for each packet"), (["-L", "trace"], "what debug shows")],
+)
+def test_terminal_shows_that_an_option_does_nothing(words: list[str], instead: str, level: str, tmp_path: Path) -> None:
+    """Whatever the log's level and place."""
+    process = Process("--no-p4", "-L", level, "--log-file", str(tmp_path / "log"), *words)
+    assert process.end() == 0
+    warning, _ready = process.lines
+    assert warning.startswith(f"softswitch: warning: {' '.join(words)}: ")
+    assert instead in warning
+
+
+@pytest.mark.root
+def test_switch_has_descriptors_for_many_ports() -> None:
+    """Two a port, of which the system grants a process few at first."""
+    links = " && ".join(f"ip link add name v{i} up type veth peer name w{i} && ip link set w{i} up" for i in range(10))
+    ports = [word for i in range(10) for word in ("-i", f"{i}@v{i}", "-i", f"{i + 10}@w{i}")]
+    script = f'ip link set lo up && {links} && ulimit -S -n 40 && exec "$@"'
+    process = Process("--no-p4", *ports, prefix=("unshare", "--net", "bash", "-c", script, "bash"))
+    assert process.end() == 0
 
 
 def test_a_program_from_the_command_line(switch_process: Process, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import os
 import socket
 import subprocess
 from collections.abc import Callable
+from pathlib import Path
 from typing import TypeVar
 
 from links import HANG_S
@@ -31,7 +32,7 @@ class KernelHost:
             raise
 
     def _set_up(self, mtu: int) -> None:
-        while os.readlink(f"/proc/{self._holder.pid}/ns/net") == os.readlink("/proc/self/ns/net"):
+        while Path(f"/proc/{self._holder.pid}/ns/net").samefile("/proc/self/ns/net"):
             assert self._holder.poll() is None
         run("ip", "link", "add", self.near, "mtu", str(mtu), "type", "veth", "peer", "name", self._far)
         run("ip", "link", "set", self._far, "netns", str(self._holder.pid), "name", "eth0", "mtu", str(mtu))
@@ -92,8 +93,7 @@ class KernelHost:
 
     def frames_sent(self) -> int:
         """As the interface counts them: one that the switch cuts is one."""
-        with open(f"/sys/class/net/{self.near}/statistics/rx_packets") as counter:
-            return int(counter.read())
+        return int(Path(f"/sys/class/net/{self.near}/statistics/rx_packets").read_text())
 
     def __enter__(self) -> KernelHost:
         return self

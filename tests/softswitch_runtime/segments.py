@@ -1,4 +1,5 @@
-"""TCP and UDP packets field by field, for the tests of offloads: a frame that is left uncut, and the frames that it has to become.
+"""TCP and UDP packets field by field, to test offloads: a frame that is left uncut, and those that it has to become.
+
 Both are made from the same description; nothing here cuts."""
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class Packet:
     payload: bytes
 
     def frame(self, start: int = 0, end: int | None = None, number: int = 0, *, uncut: bool = False) -> bytes:
-        """The frame number `number`, with payload[start:end]. Uncut: its checksum is the pseudo header's, as a kernel leaves it."""
+        """Frame `number`, with payload[start:end]. Uncut: its checksum is the pseudo header's."""
         payload = self.payload[start:end]
         last = start + len(payload) == len(self.payload)
         length = self.transport_bytes + len(payload)
@@ -77,7 +78,9 @@ class Packet:
             return struct.pack("!IHBB", 6 << 28, inner, following, 64) + self._addresses() + self.network_options
         words = 5 + len(self.network_options) // 4
         identification = (self.identification + number) & 0xFFFF
-        header = struct.pack("!BBHHHBBH", 4 << 4 | words, 0, 20 + inner, identification, 0x4000, 64, self._protocol(), 0)
+        header = struct.pack(
+            "!BBHHHBBH", 4 << 4 | words, 0, 20 + inner, identification, 0x4000, 64, self._protocol(), 0
+        )
         header += self._addresses() + self.network_options
         return header[:10] + struct.pack("!H", ~ones_complement(header) & 0xFFFF) + header[12:]
 
