@@ -128,6 +128,30 @@ def test_a_program_that_resubmits_for_ever_is_told_so(tmp_path: Path) -> None:
             network.run(until_s=1e-3)
 
 
+def taking(n_bytes: int) -> Json:
+    """A program whose parser takes so many bytes more of each RoCE packet, which it doesn't send on."""
+    source = source_of(Program.compiled("pcn_native"))
+    fields = [[f"f{i}", 64, False] for i in range(n_bytes // 8)]
+    for kind, more in (("header_types", {"fields": fields}), ("headers", {"header_type": "more_t", "metadata": False})):
+        name = "more_t" if kind == "header_types" else "more"
+        source[kind].append({"name": name, "id": len(source[kind]), **more})
+    state = next(one for one in source["parsers"][0]["parse_states"] if one["name"] == "parse_bth")
+    more = {"op": "extract", "parameters": [{"type": "regular", "value": "more"}]}
+    state["parser_ops"].append(more)
+    return source
+
+
+def test_virtual_time_refuses_headers_beyond_the_bytes_that_it_stores(tmp_path: Path) -> None:
+    """54 bytes are Ethernet, IPv4, UDP and BTH."""
+    route = TableAction("ipv4_forward", dst_mac="02:00:00:00:00:01", port=9)
+    (other := tmp_path / "other").mkdir()
+    assert run(changed(other, taking(72)), inplace=False, route=route).dropped == N_PACKETS
+    with pytest.raises(
+        VirtualError, match="a parser took 134 bytes of a packet, and virtual time stores the first 128"
+    ):
+        run(changed(tmp_path, taking(80)), inplace=False, route=route)
+
+
 def test_what_a_program_sends_to_a_controller_is_refused_by_name() -> None:
     place = Path(__file__).parents[1] / "p4runtime" / "programs"
     program = Program("bench", place / "bench.json", place / "bench.p4info.txtpb")

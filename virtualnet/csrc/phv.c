@@ -110,6 +110,23 @@ static uint32_t rules_copy_unparsed(struct visit *visit, uint32_t id, const uint
     return copy;
 }
 
+/* Whether the parser found all headers among the stored bytes. Others were read from elsewhere, and would be written there. */
+static bool is_stored(struct vn_net *net, uint32_t id)
+{
+    ptrdiff_t parsed = phv_packet_of(net, id)->p.data - vn_frame(net, vn_packet_at(net, id));
+    if (parsed <= VN_STORED) return true;
+    vn_fail(net, "a parser took %td bytes of a packet, and virtual time stores the first %d", parsed, (int)VN_STORED);
+    return false;
+}
+
+/* A frame's length, once headers were written. */
+static uint16_t frame_bytes(struct vn_net *net, uint32_t length)
+{
+    if (length > UINT16_MAX)
+        vn_fail(net, "headers that a program adds make a frame of %u bytes: %d is the most", length, UINT16_MAX);
+    return (uint16_t)length;
+}
+
 static void rules_enqueue(struct visit *visit, uint32_t id, uint32_t number)
 {
     struct vn_net *net = visit->net;
@@ -117,6 +134,10 @@ static void rules_enqueue(struct visit *visit, uint32_t id, uint32_t number)
     uint32_t link = number < SW_MAX_PORTS ? visit->node->out[number] : VN_NONE, queue = phv_packet_of(net, id)->p.std.priority;
     packet->enq_timestamp = (uint32_t)now_us(net);
     packet->enq_qdepth = 0;
+    if (!is_stored(net, id)) {
+        rules_drop(visit, id);
+        return;
+    }
     if (link != VN_NONE && queue < VN_CLASSES) {
         vn_port_admit(net, link, id, queue);
         return;
@@ -146,7 +167,7 @@ static void rules_reenter(struct visit *visit, uint32_t id, int32_t list, enum s
     restore_headroom(visit->net, id);
     phv_packet_of(visit->net, id)->truncate_to = UINT32_MAX;
     p->std.packet_length = p->length;
-    vn_packet_at(visit->net, id)->bytes = (uint16_t)p->length;
+    vn_packet_at(visit->net, id)->bytes = frame_bytes(visit->net, p->length);
     rules_ingress(&again, id);
 }
 
@@ -179,6 +200,6 @@ enum vn_verdict vn_phv_egress(struct vn_net *net, struct vn_node *node, uint16_t
         return VN_DROPPED;
     }
     restore_headroom(net, id);
-    packet->bytes = (uint16_t)(phv_packet->truncate_to < p->length ? phv_packet->truncate_to : p->length);
+    packet->bytes = frame_bytes(net, phv_packet->truncate_to < p->length ? phv_packet->truncate_to : p->length);
     return VN_SEND;
 }
