@@ -174,7 +174,10 @@ def _table(
     direct_counters = {counter.preamble.id for counter in info.direct_counters}
     direct_meters = {meter.preamble.id: meter for meter in info.direct_meters}
     resources = described.direct_resource_ids
+    counter = next((number for number in resources if number in direct_counters), 0)
     meter = next((number for number in resources if number in direct_meters), 0)
+    if (counter and not table.direct_counter) or (meter and table.direct_meter is None):
+        raise RpcError(INVALID_ARGUMENT, f"table {name} has no such direct counter or meter in the program")
     const = described.is_const_table or (table.has_const_entries and not described.has_initial_entries)
     return schema.Table(
         id=described.preamble.id,
@@ -190,7 +193,7 @@ def _table(
         default_action=None if table.default is None else table.default.action,
         default_args=() if table.default is None else _words(program, table.default),
         initial=_initial(program, table, const),
-        direct_counter=next((number for number in resources if number in direct_counters), 0),
+        direct_counter=counter,
         direct_meter=meter,
         single_rate=bool(meter) and _single_rate(direct_meters[meter]),
         idle_timeout=table.idle_timeout and described.idle_timeout_behavior == p4i.Table.NOTIFY_CONTROL,

@@ -237,8 +237,9 @@ def test_unix_socket_is_for_its_user_alone(tmp_path: Path) -> None:
     with subprocess.Popen(words, stderr=subprocess.PIPE, text=True, umask=0) as process:
         assert process.stderr is not None
         assert "listening" in process.stderr.readline()
-        assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0
+        mode = stat.S_IMODE(path.stat().st_mode)
         process.terminate()
+    assert mode & 0o077 == 0
 
 
 def test_shapes() -> None:

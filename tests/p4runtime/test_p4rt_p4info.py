@@ -105,6 +105,7 @@ CASES: list[tuple[Change, str]] = [
     (long_number, "does not fit into"),
     (widths, "gives it 0 bits"),
     (wide, "gives it 2147483647 bits"),
+    (lambda info: info.tables[0].direct_resource_ids.append(info.direct_meters[0].preamble.id), "no such direct"),
     (many, "things; 65536 may be"),
     (wider, "has 32 bits in the program, not 33"),
     (lambda info: info.tables.add().CopyFrom(info.tables[0]), "twice"),
