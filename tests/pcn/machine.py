@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import hostile
+import planted_modules
 from waiting import LIMIT_S
 
 from examples import ROOT
@@ -40,7 +40,7 @@ class Machine:
         path = f"{binaries}:{os.environ['PATH']}"
         cache = os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache"))  # what is compiled already
         home = {"HOME": str(directory), "XDG_CACHE_HOME": cache}
-        hostile.plant(directory)
+        planted_modules.plant(directory)
         self._env = {**os.environ, "PATH": path, **home, "PYTHONPATH": str(ROOT), "COLUMNS": "80"}
 
     def start(self, line: str) -> subprocess.Popen[str]:
@@ -97,7 +97,7 @@ def machine(directory: Path, *unshared: str, prepare: tuple[str, ...] = ()) -> I
             made = Machine(directory, holder.pid)
             try:
                 yield made
-                hostile.check(directory)
+                planted_modules.check(directory)
             finally:
                 made.run("pcn down --all")
         finally:

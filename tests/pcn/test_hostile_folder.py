@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import hostile
+import planted_modules
 import pytest
 
 from pcn import names
@@ -38,18 +38,18 @@ COMMANDS = {
     "name", [pytest.param(name, marks=pytest.mark.root if name == "mn" else ()) for name in COMMANDS]
 )
 def test_child_processes_import_nothing_from_the_current_folder(name: str, tmp_path: Path) -> None:
-    hostile.plant(tmp_path)
+    planted_modules.plant(tmp_path)
     done = subprocess.run(COMMANDS[name], cwd=tmp_path, capture_output=True, text=True, check=False, env=_environment())
-    hostile.check(tmp_path)
+    planted_modules.check(tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_hostile_folder_is_what_python_m_imports(tmp_path: Path) -> None:
     """What the others would find."""
-    hostile.plant(tmp_path)
+    planted_modules.plant(tmp_path)
     subprocess.run([sys.executable, "-m", "hosts.agent"], cwd=tmp_path, check=False, env=_environment())
     with pytest.raises(AssertionError, match=r"imported from the current folder: .*hosts"):
-        hostile.check(tmp_path)
+        planted_modules.check(tmp_path)
 
 
 def test_product_starts_python_by_one_function() -> None:
