@@ -186,7 +186,7 @@ TLS = ["--grpc-server-ssl", "--grpc-server-cert", "c", "--grpc-server-key", "k"]
         (["--no-p4", *TLS, "--grpc-server-with-client-auth"], "needs --grpc-server-cacert"),
         (["--no-p4", "mine.json"], "would ignore the program mine.json"),
         (["--no-p4", "--grpc-max-message-size", "4GB"], "1MB to 2147MB"),
-        (["--no-p4", "--grpc-max-message-size", "-1MB"], "must not be negative"),
+        (["--no-p4", "--grpc-max-message-size=-1MB"], "must not be negative"),
     ],
 )
 def test_bad_arguments(arguments: list[str], why: str) -> None:

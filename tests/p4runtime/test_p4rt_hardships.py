@@ -153,7 +153,7 @@ def test_switch_ends_in_the_middle_of_a_compilation(
 
 def test_a_full_disk_for_the_log(processes: Callable[..., Process], program: Program) -> None:
     """/dev/full takes no byte. The switch says so once and serves."""
-    switch = processes(str(PROGRAMS / "bench.json"), "--log-file", "/dev/full", "-L", "trace")
+    switch = processes(str(PROGRAMS / "bench.json"), "--log-file", "/dev/full", "-L", "debug")
     with Client(switch.port) as client:
         client.arbitrate()
         for _ in range(3):

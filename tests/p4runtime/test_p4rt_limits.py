@@ -215,7 +215,7 @@ def test_requests_larger_than_the_limit_are_refused(processes: Any) -> None:
         client.arbitrate()
         table = p4r.TableEntry(table_id=1, metadata=bytes(1 << 20))
         for call in (lambda: client.insert(table_entry=table), lambda: client.read(table_entry=table)):
-            with pytest.raises(RefusedError, match=r"larger than max \(10\d+ vs. 1048576\)") as failure:
+            with pytest.raises(RefusedError, match=r"larger than max \(10\d+ vs. 1000000\)") as failure:
                 call()
             assert failure.value.code is grpc.StatusCode.RESOURCE_EXHAUSTED
         assert client.get_pipeline() is None
