@@ -21,7 +21,7 @@ from typing import Any, ClassVar
 from mininet.node import Switch
 
 from lab import record as records
-from softswitch.child import python_command
+from softswitch.python_process import python_command
 from topologies.errors import LabError
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -27,7 +27,7 @@ from lab.log_folder import LogFolder
 from lab.process import StartError, wait_ready
 from lab.target import QUEUE_DEPTH_PACKETS, LaunchSpec, PortSpec, Target
 from lab.target import target as find_target
-from softswitch.child import python_command
+from softswitch.python_process import python_command
 from topologies.errors import LabError
 from topologies.lossless import PFC
 from topologies.model import FIFO, Endpoint, Topology, Value

@@ -30,7 +30,7 @@ from hosts.client import AgentClient
 from lab import record as records
 from lab.network import connects
 from lab.process import end_children
-from softswitch.child import python_command
+from softswitch.python_process import python_command
 from topologies.errors import LabError, nearest
 
 # About what one core sends in packets of 1000 B payload: docs/tofino.md.

@@ -14,7 +14,7 @@ from pathlib import Path
 from controller import signals
 from lab import record as records
 from lab.log_folder import LogFolder
-from softswitch.child import python_command
+from softswitch.python_process import python_command
 from topologies import catalog
 from topologies.errors import LabError
 from topologies.model import Value

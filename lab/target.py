@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from controller.constants import RECIRCULATION_PORT
-from softswitch.child import python_command
+from softswitch.python_process import python_command
 from topologies.errors import LabError
 
 if TYPE_CHECKING:

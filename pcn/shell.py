@@ -12,7 +12,7 @@ from typing import NoReturn
 
 from controller.errors import PrimaryError
 from lab.attach import attach
-from softswitch.child import python_command
+from softswitch.python_process import python_command
 from topologies.errors import LabError
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from softswitch import gnmi
 from softswitch.codegen.build import BuildError, build_program, build_runtime
-from softswitch.codegen.child import end_compilers
+from softswitch.codegen.compiler_process import end_compilers
 from softswitch.errors import StartError
 from softswitch.gnmi import Gnmi
 from softswitch.native import RING_FRAMES, NativeError, NativeSwitch, load_library

@@ -31,11 +31,11 @@ from itertools import pairwise
 
 from controller.programs import Program
 from hosts.algorithms import find_scheme
-from softswitch.child import python_command
 from softswitch.codegen.build import build_source
 from softswitch.codegen.generate import generate
 from softswitch.p4runtime.binding import bind
 from softswitch.program.load import load_program
+from softswitch.python_process import python_command
 from topologies.clos import clos
 from topologies.fat_tree import fat_tree
 from topologies.model import FlowSpec, Topology

@@ -19,7 +19,7 @@ from pathlib import Path
 from controller import signals
 from experiments.errors import ExperimentError
 from experiments.sweep.task import Done, Ends, Task, execute
-from softswitch.child import python_command
+from softswitch.python_process import python_command
 
 _LOOK_S = 0.1  # how often signals and the workers' memory are looked at
 _TRIES = 2  # of a task whose worker ends: runs are deterministic, machines aren't

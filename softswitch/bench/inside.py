@@ -22,12 +22,12 @@ from google.protobuf import text_format
 
 from softswitch.bench.forwarders import Controller, listening
 from softswitch.bench.wires import BenchError, all_cpus, roce_frame, run
-from softswitch.child import python_command
 from softswitch.codegen.build import CSRC, build_program, build_runtime, compiler
 from softswitch.native import NativeSwitch, load_library
 from softswitch.p4runtime.binding import bind
 from softswitch.p4runtime.forwarding import Forwarding
 from softswitch.program.load import load_program
+from softswitch.python_process import python_command
 
 BATCH = 1000  # entries a Write
 REST_S, LONGEST_REST_S = 0.5, 60.0  # between two looks at their CPU time; before it is an error

@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
-from softswitch.codegen.child import BuildError, LimitError
+from softswitch.codegen.compiler_process import BuildError, LimitError
 from softswitch.codegen.compiling import (
     COMMON_FLAGS,
     build,

@@ -22,8 +22,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from softswitch import private
-from softswitch.codegen import child
-from softswitch.codegen.child import BuildError as BuildError
+from softswitch.codegen import compiler_process
+from softswitch.codegen.compiler_process import BuildError as BuildError
 
 COMMON_FLAGS = (
     "-std=gnu11", "-O2", "-fPIC", "-shared", "-fno-strict-aliasing", "-Wall", "-Wextra",
@@ -96,7 +96,9 @@ def build(name: str, sources: Sequence[Path | str], digest: str, flags: Sequence
             if isinstance(source, str):
                 files[-1].write_text(source, encoding="utf-8")
         made = scratch / target.name
-        child.run([*compiler(), *options, f"-I{headers}", "-o", str(made), *map(str, files), *libraries], scratch)
+        compiler_process.run(
+            [*compiler(), *options, f"-I{headers}", "-o", str(made), *map(str, files), *libraries], scratch
+        )
         checksum = zlib.crc32(made.read_bytes())
         with made.open("ab") as file:  # behind what the ELF header tells of, where nothing reads it
             file.write(checksum.to_bytes(CHECKSUM_BYTES, "little"))
@@ -176,7 +178,7 @@ def _compiler_version(command: tuple[str, ...]) -> str:
     try:
         done = subprocess.run([*command, "--version"], capture_output=True, text=True, errors="replace", check=False)
     except OSError as error:
-        raise child.missing(command[0], error.strerror) from error
+        raise compiler_process.missing(command[0], error.strerror) from error
     if done.returncode != 0:
         raise BuildError(f"{command[0]} failed with exit code {done.returncode}:\n{done.stderr.strip()}")
     return done.stdout

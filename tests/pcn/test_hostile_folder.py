@@ -13,7 +13,7 @@ import planted_modules
 import pytest
 
 from pcn import names
-from softswitch.child import python_command
+from softswitch.python_process import python_command
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 BIN = Path(sys.executable).parent
@@ -61,7 +61,7 @@ def test_product_starts_python_by_one_function() -> None:
                 executable = isinstance(node, ast.Attribute) and node.attr == "executable"
                 if executable or (isinstance(node, ast.Constant) and node.value in ("spawn", "forkserver")):
                     found.add(str(path.relative_to(ROOT)))
-    assert found == {"lab/mininet_switch.py", "softswitch/child.py"}
+    assert found == {"lab/mininet_switch.py", "softswitch/python_process.py"}
 
 
 def _environment() -> dict[str, str]:

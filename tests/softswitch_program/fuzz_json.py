@@ -28,7 +28,7 @@ sys.path[:0] = [str(ROOT), str(HERE)]
 
 from json_mutants import mutant  # noqa: E402
 
-from softswitch.codegen import child  # noqa: E402
+from softswitch.codegen import compiler_process  # noqa: E402
 from softswitch.codegen.build import build_program, build_runtime  # noqa: E402
 from softswitch.codegen.generate import generate  # noqa: E402
 from softswitch.native import MeterConfig, NativeError, NativeSwitch, Replica, load_library  # noqa: E402
@@ -159,7 +159,7 @@ def call(program: Program, table: Table, rng: random.Random) -> tuple[int, list[
 
 def run(seeds: Iterator[int]) -> Counter[str]:
     """The mutants of these seeds, in this process, each named before it is tried."""
-    child.SECONDS = 100
+    compiler_process.SECONDS = 100
     results: Counter[str] = Counter()
     for seed in seeds:
         print(seed, end=" ", flush=True)

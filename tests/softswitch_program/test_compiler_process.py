@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 from program_json import Builder, assign, field, op, value
 
-from softswitch.codegen import child
 from softswitch.codegen.build import BuildError, build_program
 from softswitch.codegen.compiling import SCRATCH, build
 from softswitch.program.errors import UnsupportedProgram
@@ -148,7 +147,7 @@ def test_compiler_beyond_a_limit_is_ended(
     limit: str, most: int, message: str, monkeypatch: pytest.MonkeyPatch, cache: Path
 ) -> None:
     """The error names the largest part of the program, and nothing is left."""
-    monkeypatch.setattr(child, limit, most)
+    monkeypatch.setattr(compiler_process, limit, most)
     with pytest.raises(UnsupportedProgram) as caught:
         build_program(long())
     assert str(caught.value) == f"{message}; its largest part is action ingress_step0_action: make that smaller"
