@@ -38,7 +38,7 @@ def test_beside_ours_by_its_own_name_without_claims_of_a_paper(tmp_path: Path) -
     assert made["aimd"]["checks"][0]["measured"] == 0  # packets lost
     own = json.loads((out / "aimd" / "summary.json").read_text())["versions"]
     assert {"aimd.py", "step_ecn.py", "step_ecn.json"} <= own.keys()
-    assert "AIMD: additive increase, multiplicative decrease" in (out / "report.html").read_text()
+    assert "aimd: additive increase, multiplicative decrease" in (out / "report.html").read_text()
 
 
 def test_a_figure_runs_it_in_processes_of_their_own(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from program_json import Builder, assign, field, op, value
 
+from softswitch.codegen import compiler_process
 from softswitch.codegen.build import BuildError, build_program
 from softswitch.codegen.compiling import SCRATCH, build
 from softswitch.program.errors import UnsupportedProgram
