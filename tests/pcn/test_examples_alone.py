@@ -40,6 +40,8 @@ SHORTER = {
     r"--target \S+": "--target embedded --updates 100",
     r"--each \d+": "--each 0",
     r"--minutes \d+": "--minutes 0.05",
+    r"fuzz_frames.py all \d+": "fuzz_frames.py pcn 1",
+    r"fuzz SECONDS ": "fuzz 1 ",
     r"--jobs \d+": "--jobs 1",
 }
 
