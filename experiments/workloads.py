@@ -155,8 +155,10 @@ def read_cdf(path: Path) -> CdfSizes:
         words = line.partition("#")[0].split()
         if not words:
             continue
+        if len(words) != 2:
+            raise ValueError(f"{path}:{number}: a size in bytes and a percentage are needed, not {' '.join(words)!r}")
+        size, percent = words
         try:
-            size, percent = words
             points.append((quantity("size", size, si=True), quantity("number", percent.removesuffix("%")) / 100))
         except ValueError as error:
             raise ValueError(f"{path}:{number}: a size in bytes and a percentage are needed: {error}") from None

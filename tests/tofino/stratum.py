@@ -108,8 +108,8 @@ class Memory:
     def clone_session(self, session: int, replicas: Sequence[tuple[int, int]], packet_length: int = 0) -> None:
         self.sessions[session] = tuple(replicas), packet_length
 
-    def counters(self, counter: int, first: int, n: int) -> list[Counter]:
-        return [self.counts[counter].get(cell, Counter(0, 0)) for cell in range(first, first + n)]
+    def counter_cells(self, counter: int, first: int, n: int) -> Iterator[Counter]:
+        return (self.counts[counter].get(cell, Counter(0, 0)) for cell in range(first, first + n))
 
 
 def schema_of(info: p4i.P4Info) -> Schema:
