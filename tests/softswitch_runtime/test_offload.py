@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
@@ -14,7 +13,6 @@ from hypothesis import strategies as st
 from links import Link
 from runtime import Switch
 from segments import ACK, CWR, FIN, PSH, Packet
-from waiting import wait_until
 
 pytestmark = pytest.mark.root
 
@@ -40,17 +38,7 @@ class Path:
         self._sender.bind((self.a.far, 0))
 
     def send(self, descriptor: bytes, frame: bytes) -> None:
-        wait_until(lambda: self._sent(descriptor + frame), "room for a frame")
-
-    def _sent(self, data: bytes) -> bool:
-        """False where the kernel has no room: a veth hands over 1,000 frames a core, and the machine may be busy."""
-        try:
-            self._sender.send(data)
-        except OSError as error:
-            if error.errno != errno.ENOBUFS:
-                raise
-            return False
-        return True
+        self._sender.send(descriptor + frame)
 
     def frames_sent(self) -> int:
         """As the interface counts them: before they are cut."""

@@ -46,6 +46,6 @@ def test_what_fuzzing_kept_under_the_sanitizers(sanitized: Mapping[str, str], sc
 @pytest.mark.root
 def test_everything_under_the_sanitizers(sanitized: Mapping[str, str]) -> None:
     tests = ["test_runtime_live.py", "test_runtime_ports.py", "test_runtime_timing.py", "test_manual_clock.py"]
-    tests += ["test_tables.py", "test_table_arguments.py", "test_offload.py", "test_kernel_hosts.py"]
+    tests += ["test_tables.py", "test_table_arguments.py", "test_kernel_hosts.py"]
     options = ["-x", "-p", "no:cacheprovider", "--durations=6"]
     print(output(sanitized, "-m", "pytest", *options, *(FOLDER / name for name in tests)))
