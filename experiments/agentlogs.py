@@ -57,7 +57,7 @@ class _Reader:
                 self._series.add(float(time_s), entity, metric, float(value))
 
     def _known(self, totals: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-        """Of flows of the plan: whoever sends a host packets makes more."""
+        """Of flows of the plan: packets of anybody make more."""
         return ((name, counts) for name, counts in totals.items() if int(name) in self._flows)
 
     def _single(self, kind: str, time_s: float, entity: str, event: Mapping[str, Any]) -> None:
