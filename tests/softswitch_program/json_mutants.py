@@ -303,6 +303,11 @@ def at(document: Json, path: Path_) -> Json:
     return document
 
 
+def copied(node: Json) -> Json:
+    """A copy, so that no place of a document stands in another, or in the next mutant."""
+    return json.loads(json.dumps(node))
+
+
 def mutate(document: Json, rng: random.Random) -> None:
     """Changes one place. The kinds of place are drawn first: there are thousands of values and one deparser."""
     known = places(document)
@@ -310,19 +315,19 @@ def mutate(document: Json, rng: random.Random) -> None:
     path = rng.choice(known[kind])
     holder, key = at(document, path[:-1]), path[-1]
     old = holder[key]
-    other = at(document, rng.choice(known[kind]))
+    other = copied(at(document, rng.choice(known[kind])))
     match rng.randrange(9):
         case 0:
-            holder[key] = rng.choice(OTHERS)
+            holder[key] = copied(rng.choice(OTHERS))
         case 1 if isinstance(holder, dict):
             del holder[key]
         case 1 | 2 if isinstance(holder, list):
-            again = [json.loads(json.dumps(old)) for _ in range(rng.choice((1, 1, 2, 10, 200, 2000)))]
+            again = [copied(old) for _ in range(rng.choice((1, 1, 2, 10, 200, 2000)))]
             holder[key:key] = again
         case 3 if isinstance(holder, list):
             del holder[key]
         case 4 | 5:
-            holder[key] = json.loads(json.dumps(other))
+            holder[key] = other
         case 6 if isinstance(old, dict) and "type" in old:
             for _ in range(rng.choice((1, 2, 60, 149, 151, 3000))):
                 name = rng.choice(OPS)
@@ -331,7 +336,7 @@ def mutate(document: Json, rng: random.Random) -> None:
                     "value": {
                         "op": name,
                         "left": old,
-                        "right": rng.choice((old, other)) if rng.random() < 0.05 else value(rng.choice(NUMBERS[:20])),
+                        "right": copied(other) if rng.random() < 0.05 else value(rng.choice(NUMBERS[:20])),
                         "cond": None,
                     },
                 }
@@ -350,16 +355,16 @@ def mutate(document: Json, rng: random.Random) -> None:
             names = [text for k in ("name", kind) for p in known[k] if isinstance(text := at(document, p), str)]
             holder[key] = rng.choice(names)
         case _:
-            holder[key] = rng.choice((*NUMBERS, *OTHERS))
+            holder[key] = copied(rng.choice((*NUMBERS, *OTHERS)))
 
 
 def mutant(seed: int) -> str:
     """The JSON of a seed."""
     rng = random.Random(seed)
     document = json.loads(rng.choice(bases()))
-    for _ in range(rng.choice((1, 1, 1, 2, 3, 6))):
-        mutate(document, rng)
     try:
+        for _ in range(rng.choice((1, 1, 1, 2, 3, 6))):
+            mutate(document, rng)
         return json.dumps(document)
     except RecursionError:
         return '{"actions":' + "[" * 200_000  # deeper than what writes it

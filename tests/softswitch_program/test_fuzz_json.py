@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import random
 import subprocess
 import sys
@@ -15,6 +17,21 @@ import pytest
 import sanitizers
 
 pytestmark = pytest.mark.long
+
+
+def test_mutated_document_has_each_node_once() -> None:
+    """Else places that stand in one another multiply, and one mutant changes the next."""
+    for seed in range(200):
+        document = json.loads(json_mutants.bases()[0])
+        with contextlib.suppress(RecursionError):
+            json_mutants.mutate(document, random.Random(seed))
+        todo, seen = [document], {id(other) for other in json_mutants.OTHERS if isinstance(other, list | dict)}
+        while todo:
+            node = todo.pop()
+            if isinstance(node, list | dict):
+                assert id(node) not in seen, seed
+                seen.add(id(node))
+                todo += node.values() if isinstance(node, dict) else node
 
 
 def test_mutant_is_refused_by_a_line_or_becomes_c() -> None:
