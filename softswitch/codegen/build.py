@@ -75,8 +75,8 @@ def build_program(json_text: str, extra_flags: Sequence[str] = (), *, inplace: b
     try:
         built = build_source(generated, extra_flags)
     except LimitError as error:
-        message = f"{error}; its largest part is {largest_part(generated)}: make that smaller"
-        raise UnsupportedProgram(message) from None
+        message = f"{error}; of the program this is the largest part: make it smaller"
+        raise UnsupportedProgram(message, largest_part(generated)) from None
     if _generator() == _FOUND:  # else the text may be that of older sources, or of newer ones
         link(known, built)
     return built

@@ -48,7 +48,7 @@ class ControlGenerator:
         """bool action(s, p, h, args): whether exit was called."""
         action = self.program.actions[index]
         self.e.in_action(tuple(p.width for p in action.parameters))
-        self.e.scope = f"action {action.name!r}"
+        self.e.enter(f"action {action.name!r}")
         targets: set[int] = set()
         back = False
         for i, statement in enumerate(action.statements):
@@ -190,6 +190,7 @@ class ControlGenerator:
     # ---- controls ----
 
     def control(self, name: str, control: Control) -> str:
+        self.e.enter(f"control {name!r}")
         order = self._topological(control)
         targets: set[int] = set()
         blocks: list[tuple[int, list[str]]] = []

@@ -64,17 +64,20 @@ class Expressions(Places):
         self.ranges = Ranges(program)
         self.cells = cells(program)
         self.source: Source | None = None
-        self.scope = "the program"  # what errors are in that have no source
+        self.scope = "the program"
         self._lines = 0
         self._offsets: dict[int, int] = {}
 
-    def spend(self, lines: list[str], source: Source | None) -> list[str]:
+    def spend(self, lines: list[str]) -> list[str]:
         """The lines, counted: statements that become many lines each could make more than a machine's memory holds."""
         self._lines += len(lines)
         if self._lines > C_LINES:
-            message = f"the program's C has more than {C_LINES:,} lines, which the switch takes at most"
-            raise UnsupportedProgram(message, source=source)
+            raise self.unsupported(f"the program's C has more than {C_LINES:,} lines, which the switch takes at most")
         return lines
+
+    def enter(self, scope: str) -> None:
+        """Names the place of what follows, where its statements have no source."""
+        self.scope, self.source = scope, None
 
     def in_action(self, widths: tuple[int, ...]) -> None:
         """Sets the parameters of the action whose expressions follow."""
@@ -84,7 +87,7 @@ class Expressions(Places):
             offset += (width + 63) // 64
 
     def unsupported(self, message: str) -> UnsupportedProgram:
-        return UnsupportedProgram(message, source=self.source)
+        return UnsupportedProgram(message, "" if self.source else self.scope, self.source)
 
     # ---- values ----
 

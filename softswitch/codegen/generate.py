@@ -121,9 +121,10 @@ class _Generator:
         """verify_checksums sets checksum_error; update_checksums writes the target fields."""
         verify, update = [], []
         for checksum in self.program.checksums:
+            self.expressions.enter(f"checksum {checksum.name!r}")
             place, storage = self.expressions.place(checksum.target)
             if storage.limbs:
-                raise self.expressions.unsupported(f"checksum {checksum.name!r} in a field of more than 64 bits")
+                raise self.expressions.unsupported("a checksum in a field of more than 64 bits")
             call = f"calculation_{checksum.calculation}(p, h, l)"
             condition = self.expressions.condition(checksum.condition) if checksum.condition else "true"
             header = self.program.headers[checksum.target.header]
@@ -186,7 +187,7 @@ static void egress(struct sw_instance *s, struct sw_packet *p) {
             "    update_checksums(p, h, l);",
             "    size_t size = 0;",
         ]
-        self.expressions.scope = f"deparser {self.program.deparser.name!r}"
+        self.expressions.enter(f"deparser {self.program.deparser.name!r}")
         for statement in self.program.deparser.statements:
             lines += [f"    {line}" for line in self.statements.emit(statement.operation, statement.source)]
         order = self.program.deparser.order

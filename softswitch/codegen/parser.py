@@ -80,7 +80,7 @@ class ParserGenerator:
 
     def function(self) -> str:
         """run_parser(s, p, h, l), and what it calls."""
-        self.e.scope = f"parser {self.program.parser.name!r}"
+        self.e.enter(f"parser {self.program.parser.name!r}")
         return self._functions() if self._in_parts else self._one_function()
 
     def _one_function(self) -> str:
@@ -219,7 +219,7 @@ class ParserGenerator:
 
     def _statement(self, statement: Statement) -> list[str]:
         lines = [*self._checks(statement.operation), *self._operation(statement.operation, statement.source)]
-        return self.e.spend(lines, statement.source)
+        return self.e.spend(lines)
 
     def _operation(self, operation: Operation, source: Source | None) -> list[str]:
         self.e.source = source

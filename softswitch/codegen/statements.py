@@ -65,7 +65,7 @@ class Statements:
 
     def emit(self, operation: Operation, source: Source | None) -> list[str]:
         """The lines of one statement. Jumps and parser operations are their callers' business."""
-        return self.e.spend(self._emit(operation, source), source)
+        return self.e.spend(self._emit(operation, source))
 
     def _emit(self, operation: Operation, source: Source | None) -> list[str]:
         self.e.source = source

@@ -151,7 +151,10 @@ def test_compiler_beyond_a_limit_is_ended(
     monkeypatch.setattr(compiler_process, limit, most)
     with pytest.raises(UnsupportedProgram) as caught:
         build_program(long())
-    assert str(caught.value) == f"{message}; its largest part is action ingress_step0_action: make that smaller"
+    assert (
+        str(caught.value)
+        == f"action ingress_step0_action: {message}; of the program this is the largest part: make it smaller"
+    )
     assert not list(cache.iterdir())
 
 

@@ -149,6 +149,15 @@ def test_wide_intermediate_results() -> None:
     assert "test.p4:7" in message
 
 
+def test_refusal_without_source_names_the_action() -> None:
+    """Programs that p4c did not write have no source_info."""
+    condition = op("b2d", None, op("==", op("<<", value(1), field("h", "b")), value(0)))
+    assignment = assign(field("h", "a"), condition)
+    del assignment["source_info"]
+    message = refused(small().run([assignment]).json(), UnsupportedProgram)
+    assert message == "action 'ingress_step1_action': an intermediate result can have more than 8,192 bits"
+
+
 def test_controls_that_run_in_a_circle() -> None:
     program = small().json()
     program["pipelines"][0]["tables"][0]["next_tables"] = {"set": "t"}

@@ -135,7 +135,7 @@ PROGRAMS: dict[str, tuple[Callable[[Json], None], str]] = {
         with_part("checksums", {"name": "sum", "id": 0, "type": "odd", "calculation": "c", "target": ["h", "a"]}),
         "a checksum that is not 'generic'",
     ),
-    "a checksum in a wide field": (wide_checksum, "checksum 'sum' in a field of more than 64 bits"),
+    "a checksum in a wide field": (wide_checksum, "checksum 'sum': a checksum in a field of more than 64 bits"),
     "a field list with a header": (
         with_part("field_lists", {"name": "l", "id": 1, "elements": [{"type": "header", "value": "h"}]}),
         "a field list with a header",
