@@ -20,8 +20,9 @@
 #include "internal.h"
 
 enum {
-    SOCKET_BYTES = 32 << 20,     /* socket buffer limits; the kernel takes memory only as packets wait */
-    BLOCKED_LIMIT_NS = 20000000,   /* a frame that the interface refuses for so long is dropped */
+    SOCKET_BYTES = 32 << 20,       /* limit of a receive buffer; the kernel takes memory only as packets wait */
+    BLOCKED_LIMIT_NS = 1000000000, /* a frame that the interface refuses for so long is dropped */
+    SLEEP_NS = 1000000,            /* between two attempts where the clock is manual */
     CHECK_NS = 1000000000,        /* how often to check for a lost interface */
 };
 
@@ -68,13 +69,12 @@ static int index_of(int fd, const char *interface)
 }
 
 /* Frames leave by a socket of their own, as one with PACKET_VNET_HDR wants a descriptor before each: 2 to 4 % more time a frame.
- * Protocol 0: nothing comes in. -1 and errno if it can't be made. */
+ * Protocol 0: nothing comes in. The kernel's own limit of its buffer: what waits for a rate that `tc` gave the interface should wait
+ * in the switch's queue, where programs see it. -1 and errno if it can't be made. */
 static int open_sender(int index)
 {
     int fd = socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0) return -1;
-    if (set(fd, SOL_SOCKET, SO_SNDBUFFORCE, SOCKET_BYTES) != 0) set(fd, SOL_SOCKET, SO_SNDBUF, SOCKET_BYTES);
-    set(fd, SOL_PACKET, PACKET_QDISC_BYPASS, 1); /* faster, not needed */
     struct sockaddr_ll address = {.sll_family = AF_PACKET, .sll_ifindex = index};
     if (bind(fd, (struct sockaddr *)&address, sizeof address) == 0) return fd;
     int code = errno;
@@ -351,14 +351,14 @@ static void drop_head(struct sw_switch *sw, struct sw_port *port)
     port->blocked_ns = 0;
 }
 
-/* The head can't be sent now. A full backlog (for veth 1,000 packets a core) empties soon, so the frame is dropped only after
- * BLOCKED_LIMIT_NS. Returns whether to stop sending for now. */
+/* The head can't be sent now: a backlog is full (for veth 1,000 packets a core), or the interface is slower than the port. Both
+ * end, so the frame is dropped only after BLOCKED_LIMIT_NS. Returns whether to stop sending for now. */
 static bool retry_later(struct sw_switch *sw, struct sw_port *port)
 {
     uint64_t now = sw->manual ? sw_clock_ns() : sw->clock_ns; /* the kernel runs on the machine's clock */
     if (port->blocked_ns == 0) port->blocked_ns = now;
     if (now - port->blocked_ns >= BLOCKED_LIMIT_NS) drop_head(sw, port);
-    else if (sw->manual) nanosleep(&(struct timespec){.tv_nsec = BLOCKED_LIMIT_NS / 20}, NULL);
+    else if (sw->manual) nanosleep(&(struct timespec){.tv_nsec = SLEEP_NS}, NULL);
     else return true;
     return false;
 }

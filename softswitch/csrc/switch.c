@@ -25,7 +25,7 @@ enum {
     MAX_EVENT_BYTES = 4 << 20,
     MAX_DEPARTED_BYTES = 256 << 20,
     SPIN_NS = 12000,  /* poll instead of sleeping for less than this */
-    RETRY_NS = 50000, /* for interfaces that refuse frames */
+    RETRY_NS = 50000, /* for interfaces that refuse frames, at first */
     WAKE = UINT16_MAX + 1,
     LINKS, /* epoll tags beyond the port numbers */
 };
@@ -128,7 +128,10 @@ static uint64_t iteration(struct sw_switch *sw, const struct epoll_event *events
     uint64_t next = sw->generator.due_ns;
     for (uint32_t i = 0; i < sw->n_active; i++) {
         const struct sw_port *port = sw->ports[sw->active[i]];
-        if (port->blocked_ns != 0 && sw->clock_ns + RETRY_NS < next) next = sw->clock_ns + RETRY_NS;
+        if (port->blocked_ns == 0) continue;
+        uint64_t pause = (sw->clock_ns - port->blocked_ns) / 16; /* a slow interface is tried less often */
+        if (pause < RETRY_NS) pause = RETRY_NS;
+        if (sw->clock_ns + pause < next) next = sw->clock_ns + pause;
     }
     if (sw->input.head != NULL) return 0;
     for (uint32_t i = 0; i < sw->tm.n_active; i++) {

@@ -15,6 +15,7 @@ from runtime import NOTICE, Switch, SwitchError, wait
 
 pytestmark = pytest.mark.root
 Links = Callable[..., list[Link]]
+ENQ_QDEPTH = 19  # where programs/probe.c writes it, modulo 256
 MULTICAST = 8  # opcode of programs/probe.c; its argument is the group
 
 
@@ -113,6 +114,40 @@ def test_full_queues_drop_and_count(make_links: Links) -> None:
         dropped = switch.stats(2).queue_dropped
         assert len(b.receive(50 - dropped)) == 50 - dropped
         assert b.silent()
+
+
+def limit_rate(interface: str, rate: str, *, limit: int, action: str = "add") -> None:
+    """As Mininet's TCLink does; up to `limit` bytes wait in the interface."""
+    words = ["tc", "qdisc", action, "dev", interface, "root", "tbf", "rate", rate, "burst", "3000", "limit", str(limit)]
+    subprocess.run(words, check=True)
+
+
+@pytest.mark.parametrize(("limit", "n"), [(4000, 300), (10_000_000, 500)])
+def test_interface_with_a_rate_holds_packets_in_the_queue(make_links: Links, limit: int, n: int) -> None:
+    """It refuses what it has no room for, or keeps what the socket has room for; the program sees the queue."""
+    a, b = make_links(2)
+    limit_rate(b.near, "8kbit", limit=limit)
+    with Switch(depth=1000) as switch:
+        switch.port_add(1, a.near)
+        switch.port_add(2, b.near)
+        switch.forward(1, 2)
+        a.send(*[frame(1000) for _ in range(n)])
+        assert wait(lambda: switch.counter(0, 1).packets == n)
+        limit_rate(b.near, "1gbit", limit=limit, action="change")
+        received = b.receive(n - switch.stats(2).tx_dropped)
+        assert max(f[ENQ_QDEPTH] for f in received) > 150
+
+
+def test_interface_that_takes_27_ms_a_frame_loses_none(make_links: Links) -> None:
+    a, b = make_links(2)
+    limit_rate(b.near, "300kbit", limit=4000)
+    with Switch() as switch:
+        switch.port_add(1, a.near)
+        switch.port_add(2, b.near)
+        switch.forward(1, 2)
+        a.send(*[frame(1000) for _ in range(12)])
+        assert len(b.receive(12)) == 12
+        assert switch.stats(2).tx_dropped == 0
 
 
 def test_the_drop_port_has_an_interface(make_links: Links) -> None:
