@@ -17,6 +17,7 @@ import grpc
 from finsy.proto import p4r, p4r_grpc
 
 from controller.errors import PrimaryError, SwitchError
+from controller.inbox import Inbox
 
 log = logging.getLogger(__name__)
 
@@ -27,15 +28,15 @@ _OK, _NOT_FOUND = grpc.StatusCode.OK.value[0], grpc.StatusCode.NOT_FOUND.value[0
 
 
 class Arbitration:
-    """Holds the stream open until `close`. Other stream messages are kept for `messages`. `election_id` is the one that
-    we claimed last."""
+    """Holds the stream open until `close`. Other messages of it wait in `inbox`. `election_id` is the one that we
+    claimed last."""
 
     def __init__(
         self, name: str, stub: p4r_grpc.P4RuntimeStub, device_id: int, election_id: int, limit_s: float
     ) -> None:
         self._name = name
         self._device_id = device_id
-        self.messages: queue.SimpleQueue[p4r.StreamMessageResponse] = queue.SimpleQueue()
+        self.inbox = Inbox(name)
         self._requests: queue.SimpleQueue[p4r.StreamMessageRequest | None] = queue.SimpleQueue()
         self._answers: queue.SimpleQueue[p4r.MasterArbitrationUpdate | grpc.RpcError] = queue.SimpleQueue()
         self._stream = stub.StreamChannel(self._outgoing())
@@ -124,9 +125,11 @@ class Arbitration:
                 if response.HasField("arbitration"):
                     self._said(response.arbitration)
                 else:
-                    self.messages.put(response)
+                    self.inbox.put(response)
+            self.inbox.end("the switch ended it")
         except grpc.RpcError as error:
             self._said(error)
+            self.inbox.end(f"{error.code().name}: {error.details()}")
 
 
 def uint128(number: int) -> p4r.Uint128:

@@ -1,11 +1,12 @@
 """One switch's control plane by the names of its program, wherever the switch runs.
 
-`ControlPlane` has two kinds: `controller.switch.SwitchClient` over P4Runtime, `virtualnet.switch.VirtualSwitch` in this
-process. Plans are written through it, and what a switch holds is read through it, so that neither depends on the kind.
-finsy's schema and entities translate between names and protobuf.
+`ControlPlane` has two kinds: `controller.switch.SwitchClient` over P4Runtime, `controller.in_process.InProcessSwitch`.
+Plans are written through it, and what a switch holds is read through it, so that neither depends on the kind. finsy's
+schema, entities and messages translate between names and protobuf.
 
     switch.insert([TableEntry("ipv4_lpm", match=TableMatch(dst_addr="10.0.0.1/32"), action=TableAction(...))])
     switch.read_register("waiting_bytes", 35)
+    switch.packet_out(frame, egress_port=3)
 """
 
 from __future__ import annotations
@@ -13,13 +14,20 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias, TypeVar
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from finsy import (
     P4CloneSessionEntry as CloneSession,
 )
 from finsy import (
     P4CounterEntry as CounterEntry,
+)
+from finsy import (
+    P4DigestEntry as DigestEntry,
+)
+from finsy import (
+    P4DigestList as DigestList,
 )
 from finsy import (
     P4IndirectAction as TableActions,
@@ -29,6 +37,9 @@ from finsy import (
 )
 from finsy import (
     P4MeterEntry as MeterEntry,
+)
+from finsy import (
+    P4PacketIn as PacketIn,
 )
 from finsy import (
     P4RegisterEntry as RegisterEntry,
@@ -49,22 +60,29 @@ from finsy.p4entity import decode_entity
 from finsy.p4schema import P4CounterUnit
 from finsy.proto import p4r
 
-from controller.errors import SwitchError, UnknownNameError
+from controller.errors import SwitchError, UnknownNameError, WriteError
+
+if TYPE_CHECKING:
+    from softswitch.embedded import Loadable
 
 __all__ = [
     "CloneSession",
     "ControlPlane",
     "Counter",
+    "DigestEntry",
+    "DigestList",
     "Entry",
     "MeterConfig",
+    "PacketIn",
     "TableAction",
     "TableActions",
     "TableEntry",
     "TableMatch",
 ]
 
-Entry: TypeAlias = TableEntry | CloneSession
+Entry: TypeAlias = TableEntry | CloneSession | DigestEntry
 _Cell = TypeVar("_Cell")
+_Plane = TypeVar("_Plane", bound="ControlPlane")
 
 
 @dataclass(frozen=True)
@@ -78,11 +96,20 @@ class Counter:
 class ControlPlane(ABC):
     """What a switch is programmed and read by. A name is the program's, or its last part where no other ends so.
 
-    Every call raises SwitchError, which names the switch and what it refused, or UnknownNameError.
+    Every call raises SwitchError, which names the switch and what it refused (WriteError with the entries), or
+    UnknownNameError. A context manager, which closes it.
     """
 
     def __init__(self, name: str) -> None:
         self.name = name
+
+    def __enter__(self: _Plane) -> _Plane:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
 
     @property
     @abstractmethod
@@ -90,16 +117,29 @@ class ControlPlane(ABC):
         """Names of the switch's program."""
 
     @abstractmethod
+    def set_pipeline(self, program: Loadable) -> None:
+        """Loads a program; tables are empty then."""
+
+    @abstractmethod
     def close(self) -> None:
         """Ends the connection, or frees the switch."""
 
     @abstractmethod
-    def _write(self, updates: Sequence[p4r.Update], what: str) -> None:
-        """Carries out updates; those that a switch refuses don't keep it from the others. `what`: for the error."""
+    def _write(self, updates: Sequence[p4r.Update], what: str) -> Mapping[int, str]:
+        """Carries out updates. Returns why the switch refused some, by number; these don't keep it from the others.
+        `what`: for other errors."""
 
     @abstractmethod
     def _read(self, queries: Sequence[p4r.Entity]) -> Iterable[p4r.Entity]:
         """Returns the entities that the queries select."""
+
+    @abstractmethod
+    def _send(self, message: p4r.StreamMessageRequest) -> None:
+        """Sends a message; the switch may refuse it at once, or at a later `_take`."""
+
+    @abstractmethod
+    def _take(self, kind: str, wait_s: float) -> list[p4r.StreamMessageResponse]:
+        """Returns the messages of a kind ("packet", "digest") that have come since the last call, each once."""
 
     # ---- entries ----
 
@@ -190,6 +230,37 @@ class ControlPlane(ABC):
         _find("meter", self.schema.meters, name, self.meters)
         self._update(p4r.Update.MODIFY, [MeterEntry(name, index=index, config=config)])
 
+    # ---- packets and digests ----
+
+    def packet_out(self, payload: bytes, **metadata: int) -> None:
+        """Sends a packet into the program, with the fields of its packet_out header. Only the primary controller may.
+        Over P4Runtime a refusal comes late: packets_in or digests raises it, where there is nothing to return."""
+        header = self.schema.controller_packet_metadata.get("packet_out")
+        fields = header.metadata if header else ()
+        padding = {field.name: 0 for field in fields if any(note.name == "padding" for note in field.annotations)}
+        try:
+            if header is None and metadata:
+                raise ValueError(f"the program has no header for {', '.join(metadata)}")
+            encoded = header.encode(padding | metadata) if header else []
+        except ValueError as error:
+            raise SwitchError(f"{self.name}: packet-out: {error}") from None
+        self._send(p4r.StreamMessageRequest(packet=p4r.PacketOut(payload=payload, metadata=encoded)))
+
+    def packets_in(self, wait_s: float = 0.0) -> list[PacketIn]:
+        """Returns the packets that came from the program since the last call; where there is none, waits for the first
+        at most `wait_s` (in process nothing comes meanwhile). Only the primary controller gets any."""
+        return [PacketIn.decode(message, self.schema) for message in self._take("packet", wait_s)]
+
+    def digests(self, wait_s: float = 0.0) -> list[DigestList]:
+        """Returns the digest lists that came since the last call, as `packets_in` does packets. A digest is sent once a
+        DigestEntry is inserted for it."""
+        return [DigestList.decode(message, self.schema) for message in self._take("digest", wait_s)]
+
+    def acknowledge(self, digests: Iterable[DigestList]) -> None:
+        """Acknowledges digest lists: what they hold is sent again when it is learned again."""
+        for one in digests:
+            self._send(one.ack().encode_update(self.schema))
+
     def _cell(self, cells: Mapping[int, _Cell], name: str, index: int) -> _Cell:
         if index not in cells:
             raise SwitchError(f"{self.name}: no cell {name}[{index}]")
@@ -198,18 +269,38 @@ class ControlPlane(ABC):
     # ---- entities and protobuf ----
 
     def _update(self, kind: p4r.Update.Type.ValueType, entries: Iterable[Entry | MeterEntry]) -> None:
-        updates = []
-        for entry in entries:
+        written, updates = list(entries), []
+        for entry in written:
             if isinstance(entry, TableEntry):
                 _find("table", self.schema.tables, entry.table_id, self.tables)
+            if isinstance(entry, DigestEntry):
+                _find("digest", self.schema.digests, entry.digest_id, self._digest_names)
             try:
                 updates.append(p4r.Update(type=kind, entity=entry.encode(self.schema)))
             except ValueError as error:  # a name or a value that the program doesn't have
-                raise SwitchError(f"{self.name}: {entry}: {error}") from None
-        self._write(updates, f"{p4r.Update.Type.Name(kind).lower()} of {len(updates)} entries")
+                raise SwitchError(f"{self.name}: {_text(entry)}: {error}") from None
+        what = f"{p4r.Update.Type.Name(kind).lower()} of {len(updates)} entries"
+        if reasons := self._write(updates, what):
+            refused = [(written[number], reason) for number, reason in sorted(reasons.items())]
+            texts = [f"{_text(entry)}: {reason}" for entry, reason in refused]
+            raise WriteError("; ".join((f"{self.name}: {what} failed", *texts)), refused)
+
+    def _digest_names(self) -> list[str]:
+        return sorted(digest.alias for digest in self.schema.digests)
 
     def _decode(self, entity: p4r.Entity) -> Any:
         return decode_entity(entity, self.schema)
+
+
+def _text(entry: Entry | MeterEntry) -> str:
+    if isinstance(entry, CloneSession):
+        return f"clone session {entry.session_id}"
+    if isinstance(entry, DigestEntry):
+        return f"digest {entry.digest_id}"
+    if isinstance(entry, MeterEntry):
+        return f"meter {entry.meter_id}[{entry.index}]"
+    keys = [f"{name}={value}" for name, value in (entry.match or {}).items()]
+    return " ".join((entry.table_id, *(keys or ["default"])))
 
 
 def _find(kind: str, entities: Any, name: str, known: Callable[[], list[str]]) -> Any:

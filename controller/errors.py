@@ -16,6 +16,14 @@ class SwitchError(LabError):
     """A switch didn't do what it was asked: names the switch, the request and the answer."""
 
 
+class WriteError(SwitchError):
+    """A switch refused some of a call's entries; the others hold. `refused`: each entry, and the reason."""
+
+    def __init__(self, message: str, refused: Sequence[tuple[object, str]]) -> None:
+        super().__init__(message)
+        self.refused = tuple(refused)
+
+
 class PrimaryError(SwitchError):
     """Another controller is the switch's primary: `who` it is, and the election id that would take over from it."""
 
@@ -34,36 +42,37 @@ class UnknownNameError(LabError):
 
 @contextlib.contextmanager
 def grpc_errors(switch: str, what: str) -> Iterator[None]:
-    """gRPC errors as SwitchError, with the details of each update that failed."""
+    """gRPC errors as SwitchError."""
     import grpc  # slow to load; whoever calls a switch has it
 
     try:
         yield
     except grpc.RpcError as error:
-        code = error.code().name
-        parts = [f"{switch}: {what} failed: {code}: {error.details() or 'no details'}", *_update_errors(error)]
-        raise SwitchError("; ".join(parts)) from None
+        raise SwitchError(f"{switch}: {what} failed: {_reason(error.code().name, error.details())}") from None
 
 
-def _update_errors(error: grpc.RpcError) -> Iterator[str]:
-    """The P4Runtime errors that a failed write carries, one an update (specification, section 12.3)."""
+def update_errors(error: grpc.RpcError) -> dict[int, str]:
+    """The reasons that a failed Write or Read carries, by the number of the update or entity (P4Runtime specification,
+    section 12.3)."""
     from finsy.proto import p4r, rpc_status
     from google.protobuf.message import DecodeError
 
-    trailing = dict(error.trailing_metadata() or ())
-    raw = trailing.get("grpc-status-details-bin")
-    if raw is None:
-        return
-    status = rpc_status.Status()
+    raw = dict(error.trailing_metadata() or ()).get("grpc-status-details-bin")
+    status, found, update = rpc_status.Status(), {}, p4r.Error()
     with contextlib.suppress(DecodeError):
-        status.ParseFromString(raw)
+        status.ParseFromString(raw or b"")
     for number, detail in enumerate(status.details):
-        update = p4r.Error()
         if detail.Unpack(update) and update.canonical_code != 0:
-            yield f"update {number}: {grpc_code_name(update.canonical_code)}: {update.message or 'no details'}"
+            found[number] = refusal_text(update.canonical_code, update.message)
+    return found
 
 
-def grpc_code_name(code: int) -> str:
+def refusal_text(code: int, message: str) -> str:
+    """A reason that a switch gives: the name of its canonical code, and its message."""
     import grpc
 
-    return next((status.name for status in grpc.StatusCode if status.value[0] == code), str(code))
+    return _reason(next((status.name for status in grpc.StatusCode if status.value[0] == code), str(code)), message)
+
+
+def _reason(code: str, message: str | None) -> str:
+    return f"{code}: {message or 'no details'}"

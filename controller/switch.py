@@ -12,9 +12,8 @@ call behind that its channel's end waits for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from types import TracebackType
-from typing import Protocol, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import grpc
 from finsy import P4Schema
@@ -23,7 +22,10 @@ from finsy.proto import p4r, p4r_grpc
 from controller import signals
 from controller.arbitration import Arbitration, uint128
 from controller.control_plane import ControlPlane
-from controller.errors import SwitchError, grpc_errors
+from controller.errors import SwitchError, grpc_errors, update_errors
+
+if TYPE_CHECKING:
+    from softswitch.embedded import Loadable
 
 CALL_LIMIT_S = 20.0
 _LOOK_S = 0.2  # as long a signal waits while nobody answers
@@ -40,16 +42,6 @@ class RegisterAccess(Protocol):
     def read(self, name: str, index: int) -> int: ...
 
     def read_all(self, name: str) -> list[int]: ...
-
-
-class Loadable(Protocol):
-    """A program for some target: its names, and what the target loads."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def schema(self) -> P4Schema: ...
 
 
 class SwitchClient(ControlPlane):
@@ -84,14 +76,6 @@ class SwitchClient(ControlPlane):
             channel.close()
             raise
         return cls(name, device_id, channel, registers)
-
-    def __enter__(self) -> SwitchClient:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         with signals.deferred():
@@ -148,10 +132,22 @@ class SwitchClient(ControlPlane):
             with signals.deferred():
                 loading.cancel()
 
-    def _write(self, updates: Sequence[p4r.Update], what: str) -> None:
+    def _write(self, updates: Sequence[p4r.Update], what: str) -> Mapping[int, str]:
         request = p4r.WriteRequest(device_id=self.device_id, updates=updates)
         with grpc_errors(self.name, what), signals.deferred():
-            self._as_primary(request, lambda asked: self._stub.Write(asked, timeout=CALL_LIMIT_S))
+            try:
+                self._as_primary(request, lambda asked: self._stub.Write(asked, timeout=CALL_LIMIT_S))
+            except grpc.RpcError as error:
+                if refused := update_errors(error):
+                    return refused
+                raise
+        return {}
+
+    def _send(self, message: p4r.StreamMessageRequest) -> None:
+        self._mastership().send(message)
+
+    def _take(self, kind: str, wait_s: float) -> list[p4r.StreamMessageResponse]:
+        return self._mastership().inbox.take(kind, wait_s)
 
     def _as_primary(self, request: _Asked, call: Callable[[_Asked], object]) -> None:
         """Calls with our election id. Who was primary meanwhile and has gone is followed, who is it still is named:
@@ -184,7 +180,12 @@ class SwitchClient(ControlPlane):
     def _read(self, queries: Sequence[p4r.Entity]) -> list[p4r.Entity]:
         request = p4r.ReadRequest(device_id=self.device_id, entities=queries)
         with grpc_errors(self.name, "reading"), signals.deferred():
-            responses = list(self._stub.Read(request, timeout=CALL_LIMIT_S))
+            try:
+                responses = list(self._stub.Read(request, timeout=CALL_LIMIT_S))
+            except grpc.RpcError as error:
+                for reason in update_errors(error).values():  # of the first entity that can't be read
+                    raise SwitchError(f"{self.name}: reading failed: {reason}") from None
+                raise
         return [entity for response in responses for entity in response.entities]
 
 

@@ -155,6 +155,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "vn_disturb": (_int, [_u32, _u32, ctypes.POINTER(Disturbance)]),
     "vn_add_flow": (_i64, [ctypes.POINTER(FlowConfig), _object, _object]),
     "vn_stop_flow": (_int, [_u32]),
+    "vn_packet_out": (_int, [_u32, _text, _u32]),
     "vn_flow_stats": (_int, [_u32, ctypes.POINTER(FlowStats)]),
     "vn_link_stats": (_int, [_u32, ctypes.POINTER(LinkStats)]),
     "vn_deadlock": (_int, [ctypes.POINTER(Deadlock), ctypes.POINTER(_u32)]),

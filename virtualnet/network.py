@@ -11,12 +11,14 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Literal
 
 from controller import signals
 from controller.configure import packet_generator, plan, program_switch, require_tables
+from controller.in_process import InProcessSwitch
 from controller.programs import Program
 from hosts import wire
 from hosts.algorithms import Ack, Cnm, Cnp, Configured, Mark, Window
@@ -142,9 +144,10 @@ class VirtualNetwork(Sources):
     """All switches run `program` (the scheme's, with native PFC) and are programmed as live ones are.
 
     `response_s`: from the arrival of a PFC frame to its effect. `pfc` False: no PFC outside the program, for those
-    that do it themselves. No result depends on the rest: `queues` is how events wait for their turn, each node's by
-    themselves or all in one queue; `inplace` False takes the program's general form; `prefetch` False doesn't fetch the
-    state of coming events into the processor's caches.
+    that do it themselves. `cpu_port`: of every switch, by which packets come from its controller and go there; 0: none.
+    No result depends on the rest: `queues` is how events wait for their turn, each node's by themselves or all in one
+    queue; `inplace` False takes the program's general form; `prefetch` False doesn't fetch the state of coming events
+    into the processor's caches.
     A context manager. Raises LabError.
     """
 
@@ -161,11 +164,12 @@ class VirtualNetwork(Sources):
         queues: Literal["nodes", "one"] = "nodes",
         inplace: bool = True,
         prefetch: bool = True,
+        cpu_port: int = 0,
     ) -> None:
         self.topology = topology
         self.scheme = scheme
         self.flows: dict[int, VirtualFlow] = {}
-        self.switches: dict[str, VirtualSwitch] = {}
+        self.switches: dict[str, InProcessSwitch] = {}
         self.on_rate: Callable[[VirtualFlow, float], None] | None = None
         """Called after an RP's event: the flow, and simulated seconds. Other nodes are up to two links' delays ahead or
         behind, so the network can't be changed from here, or from `on_window`: `at` calls what may."""
@@ -173,6 +177,7 @@ class VirtualNetwork(Sources):
         """Called after an NP's window: the flow, simulated seconds, the window, and what the NP made of it."""
         self._seed = seed
         self._payload_bytes = payload_bytes
+        self._cpu_port = cpu_port
         self._nodes: dict[str, int] = {}
         self._nics: dict[str, Nic] = {}
         self._links: dict[Endpoint, int] = {}
@@ -406,9 +411,12 @@ class VirtualNetwork(Sources):
     def _build(self, program: LoadedProgram, pfc: bool) -> None:
         library, handle = self._library, self._handle
         for switch in self.topology.switches:
-            made = VirtualSwitch(switch.name, program, self._seed + switch.device_id)
-            self.switches[switch.name] = made
-            self._nodes[switch.name] = self._check(library.vn_add_switch(handle, made.native.handle))
+            if self._cpu_port in self.topology.ports(switch.name):
+                raise VirtualError(f"{switch.name}: port {self._cpu_port} is its CPU port, and has a link")
+            made = VirtualSwitch(switch.name, program, self._seed + switch.device_id, self._cpu_port)
+            self.switches[switch.name] = InProcessSwitch(switch.name, made)
+            node = self._nodes[switch.name] = self._check(library.vn_add_switch(handle, made.native.handle))
+            made.join(self._now_ns, partial(self._packet_out, node))
             if switch.arbitration == ROUND_ROBIN:
                 self._check(library.vn_set_round_robin(handle, self._nodes[switch.name]))
             if switch.output is not None:
@@ -439,12 +447,12 @@ class VirtualNetwork(Sources):
                         picoseconds(_FC_SYMBOLS * _BITS_PER_SYMBOL / link.rate_bps),
                     )
                 )  # fmt: skip
-        for name, made in self.switches.items():
+        for name, switched in self.switches.items():
             planned = plan(self.topology, name, 1.0, self.scheme)
-            program_switch(made, planned)
+            program_switch(switched, planned)
             generator = packet_generator(self.topology, name, 1.0, self.scheme)
             if generator is not None:
-                made.native.generate(generator.port, generator.period_us * 1000, generator.packet_ids)
+                switched.native.generate(generator.port, generator.period_us * 1000, generator.packet_ids)
             for port in planned.pfc if pfc else ():
                 mac = (_PORT_MAC | port.port).to_bytes(6, "big")
                 self._check(
@@ -453,6 +461,14 @@ class VirtualNetwork(Sources):
                         port.quanta, port.refresh_us * 10**6, port.lossless, mac,
                     )
                 )  # fmt: skip
+
+    def _now_ns(self) -> int:
+        raw = native.Totals()
+        self._library.vn_totals(self._alive(), ctypes.byref(raw))
+        return int(raw.now_ps) // 1000
+
+    def _packet_out(self, node: int, frame: bytes) -> None:
+        self._check(self._library.vn_packet_out(self._changing(), node, frame, len(frame)))
 
     def _alive(self) -> int:
         if self._handle is None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from controller.in_process import InProcessSwitch
 from topologies.model import Endpoint, Topology
 from virtualnet import native
 from virtualnet.flows import VirtualFlow
 from virtualnet.samples import Source
-from virtualnet.switch import VirtualSwitch
 
 ROCE_CLASS = 3
 
@@ -16,7 +16,7 @@ class Sources:
 
     topology: Topology
     flows: dict[int, VirtualFlow]
-    switches: dict[str, VirtualSwitch]
+    switches: dict[str, InProcessSwitch]
     _nodes: dict[str, int]
     _links: dict[Endpoint, int]
 
@@ -91,7 +91,7 @@ class Sources:
         """Likewise marked UE."""
         return Source(f"flow {flow} marked UE", native.FLOW_MARKED_UE_PACKETS, self.flows[flow].index)
 
-    def _switch(self, name: str) -> VirtualSwitch:
+    def _switch(self, name: str) -> InProcessSwitch:
         self.topology.switch(name)
         return self.switches[name]
 

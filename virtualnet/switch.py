@@ -1,140 +1,60 @@
-"""A switch in virtual time: the embedded switch's tables and state, without ports and thread of its own.
-
-The entities of a `ControlPlane` go through the server's code, as a live switch's do, without gRPC in between.
-"""
+"""A switch in virtual time: an embedded switch whose packets and time are a network's."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
-from pathlib import Path
-from typing import TypeVar
+from collections.abc import Callable
 
-from finsy import P4Schema
-from finsy.p4schema import P4CounterUnit
-from finsy.proto import p4r
-
-from controller.control_plane import ControlPlane, Counter
-from controller.errors import SwitchError, grpc_code_name
-from controller.programs import Program
-from softswitch.codegen.build import BuildError, build_program
+from softswitch import embedded
+from softswitch.embedded import EmbeddedSwitch, Loadable, LoadedProgram
 from softswitch.native import NativeError, NativeSwitch
-from softswitch.p4runtime.binding import bind
-from softswitch.p4runtime.errors import RpcError
-from softswitch.p4runtime.forwarding import Forwarding
-from softswitch.p4runtime.schema import Array, Register, Schema
-from softswitch.program.errors import ProgramError
-from softswitch.program.load import load_program
+from softswitch.p4runtime.errors import FAILED_PRECONDITION, RpcError
+from virtualnet.errors import VirtualError
 from virtualnet.native import switch_library
 
-_Cell = TypeVar("_Cell")
+__all__ = ["LoadedProgram", "VirtualSwitch", "load"]
 
 
-@dataclass(frozen=True)
-class LoadedProgram:
-    """A program, compiled: what every switch that runs it shares."""
-
-    names: P4Schema
-    schema: Schema
-    shared_object: Path
-
-
-@lru_cache(maxsize=16)
-def load(program: Program, inplace: bool) -> LoadedProgram:
-    """Compiles the program if the cache doesn't have it, `inplace` with that form too. Raises SwitchError, also for one
-    that sends something to a controller, as there is none to take it."""
-    info = program.schema.p4info
-    sent = [digest.preamble.name for digest in info.digests]
-    sent += [header.preamble.name for header in info.controller_packet_metadata if header.preamble.name == "packet_in"]
-    if sent:
-        raise SwitchError(
-            f"{program.name}: it sends {' and '.join(sent)} to a controller, which virtual time doesn't have: leave "
-            "that out (#ifdef), or run it live"
-        )
+def load(program: Loadable, inplace: bool) -> LoadedProgram:
+    """Compiles the program if the cache doesn't have it, `inplace` with that form too. Raises VirtualError."""
     try:
-        text = program.json.read_text(encoding="utf-8")
-        schema = bind(program.schema.p4info, load_program(text))
-        return LoadedProgram(program.schema, schema, build_program(text, inplace=inplace))
-    except (ProgramError, BuildError, RpcError) as error:
-        raise SwitchError(f"{program.name}: {error}") from None
+        return embedded.load(program, inplace=inplace)
+    except RpcError as error:
+        raise VirtualError(f"{program.name}: {error}") from None
 
 
-class VirtualSwitch(ControlPlane):
-    """One switch; `close` frees it. Raises SwitchError."""
+class VirtualSwitch(EmbeddedSwitch):
+    """One switch; `close` frees it. Raises VirtualError where it can't be made."""
 
-    def __init__(self, name: str, program: LoadedProgram, seed: int) -> None:
-        super().__init__(name)
+    def __init__(self, name: str, program: LoadedProgram, seed: int, cpu_port: int = 0) -> None:
+        self._now_ns: Callable[[], int] = lambda: 0
+        self._packet_out: Callable[[bytes], None] | None = None
         try:
-            self.native = NativeSwitch(switch_library(), seed=seed)
+            super().__init__(NativeSwitch(switch_library(), cpu_port=cpu_port, seed=seed), cpu_port)
             try:
-                self.native.load(program.shared_object)
-            except NativeError:
-                self.native.close()
+                self.load(program)
+            except RpcError:
+                self.close()
                 raise
-        except NativeError as error:
-            raise SwitchError(f"{name}: {error}") from None
-        self._program = program
-        self._state = Forwarding(program.schema, self.native)
-        self._registers = {register.name: register for register in program.schema.registers.values()}
-        self._counters = {counter.name: counter for counter in program.schema.counters.values()}
+        except (NativeError, RpcError) as error:
+            raise VirtualError(f"{name}: {error}") from None
+
+    def join(self, now_ns: Callable[[], int], packet_out: Callable[[bytes], None]) -> None:
+        """The switch is in a network now, which has its time and takes in its packets."""
+        self._now_ns, self._packet_out = now_ns, packet_out
 
     @property
-    def schema(self) -> P4Schema:
-        return self._program.names
+    def now_ns(self) -> int:
+        return self._now_ns()
 
-    def close(self) -> None:
-        self.native.close()
+    def load(self, program: LoadedProgram) -> None:
+        if self._packet_out is not None:
+            raise RpcError(FAILED_PRECONDITION, "a switch in a network keeps its program")
+        super().load(program)
 
-    def register(self, name: str) -> Register:
-        """Returns what the engine knows of a register."""
-        return self._registers[self.register_name(name)]
-
-    def counter(self, name: str) -> Array:
-        """Returns what the engine knows of a counter."""
-        return self._counters[self.counter_name(name)]
-
-    # Cells come from memory: as entities, those of a large network would take seconds.
-
-    def read_counters(self, name: str, indices: Sequence[int] | None = None) -> dict[int, Counter]:
-        of_packets, array = self.counter_unit(name) is P4CounterUnit.PACKETS, self.counter(name)
-        return {
-            index: Counter(cell.packets, None if of_packets else cell.bytes)
-            for index, cell in self._cells(array, indices, lambda at, n: self.native.counters(array.index, at, n))
-        }
-
-    def read_registers(self, name: str, indices: Sequence[int] | None = None) -> dict[int, int]:
-        array = self.register(name)
-        return dict(self._cells(array, indices, lambda at, n: self.native.registers(array.index, array.width, at, n)))
-
-    def _cells(
-        self, array: Array, indices: Sequence[int] | None, read: Callable[[int, int], Sequence[_Cell]]
-    ) -> Iterator[tuple[int, _Cell]]:
-        if indices is None:
-            yield from enumerate(read(0, array.size))
-            return
-        for index in indices:
-            if not 0 <= index < array.size:
-                raise SwitchError(f"{self.name}: {array.name} has no cell {index}, but 0 to {array.size - 1}")
-            yield index, read(index, 1)[0]
-
-    def _write(self, updates: Sequence[p4r.Update], what: str) -> None:
-        refused = []
-        for number, update in enumerate(updates):
-            try:
-                self._state.apply(update)
-            except RpcError as error:
-                refused.append(f"update {number}: {_with_code(error)}")
-        if refused:
-            raise SwitchError("; ".join((f"{self.name}: {what} failed", *refused)))
-
-    def _read(self, queries: Sequence[p4r.Entity]) -> Iterator[p4r.Entity]:
+    def _take_in(self, frame: bytes) -> None:
+        if self._packet_out is None:
+            raise RpcError(FAILED_PRECONDITION, "the switch isn't in a network")
         try:
-            for query in queries:
-                yield from self._state.read(query)
-        except RpcError as error:
-            raise SwitchError(f"{self.name}: reading failed: {_with_code(error)}") from None
-
-
-def _with_code(error: RpcError) -> str:
-    return f"{grpc_code_name(error.code)}: {error}"
+            self._packet_out(frame)
+        except VirtualError as error:
+            raise RpcError(FAILED_PRECONDITION, str(error)) from None

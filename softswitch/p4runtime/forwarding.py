@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from finsy.proto import p4r
 
-from softswitch.native import NativeError, NativeSwitch
+from softswitch.native import EVENT_DIGEST, EVENT_PACKET_IN, Event, NativeError, NativeSwitch
+from softswitch.p4runtime import packetio
 from softswitch.p4runtime.arrays import Arrays
 from softswitch.p4runtime.digests import Digests
 from softswitch.p4runtime.direct import DirectResources
@@ -26,11 +28,14 @@ _NAMES = {
     "extern_entry": "externs",
 }
 
+log = logging.getLogger(__name__)
+
 
 class Forwarding:
-    """The state of a schema's pipeline in a switch that runs it. Callers serialise their calls."""
+    """The state of a schema's pipeline in a switch that runs it. Callers serialise their calls. `timestamp_ns`: of
+    messages to controllers; the native switch's by default."""
 
-    def __init__(self, schema: Schema, native: NativeSwitch) -> None:
+    def __init__(self, schema: Schema, native: NativeSwitch, timestamp_ns: Callable[[], int] | None = None) -> None:
         self.schema = schema
         self.profiles = Profiles(schema, native)
         self.tables = Tables(schema, native, self.profiles)
@@ -38,7 +43,7 @@ class Forwarding:
         self.value_sets = ValueSets(schema, native)
         self.arrays = Arrays(schema, native)
         self.replication = Replication(native)
-        self.digests = Digests(schema, native.timestamp_ns)
+        self.digests = Digests(schema, timestamp_ns or native.timestamp_ns)
         self._modifiers: dict[str, Callable[[Any], Undo]] = {
             "register_entry": self.arrays.write_register,
             "value_set_entry": self.value_sets.modify,
@@ -81,6 +86,18 @@ class Forwarding:
     def read(self, query: p4r.Entity) -> Iterator[p4r.Entity]:
         """The entities that a query selects, where nobody writes meanwhile. Raises as `parts`."""
         return entities(self.parts(query))
+
+    def messages(self, event: Event) -> Iterator[p4r.StreamMessageResponse]:
+        """What controllers get because of an event of the data plane."""
+        if event.kind == EVENT_PACKET_IN:
+            packet = packetio.unpack_in(self.schema.packet_in, event.data)
+            if packet is None:
+                log.warning("a frame of %d bytes for the CPU port lacks the packet_in header", len(event.data))
+            else:
+                yield p4r.StreamMessageResponse(packet=packet)
+        elif event.kind == EVENT_DIGEST:
+            for digest in self.digests.learned(event.id, event.data, event.now_ns):
+                yield p4r.StreamMessageResponse(digest=digest)
 
     def snapshot(self) -> Iterator[p4r.Update]:
         """The updates that turn a fresh pipeline into this one: entries, defaults, arrays and replication."""

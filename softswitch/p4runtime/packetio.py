@@ -7,7 +7,7 @@ by bit, in the order of the p4info, before the frame.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from finsy.proto import p4r
 
@@ -18,13 +18,18 @@ if TYPE_CHECKING:
     from softswitch.p4runtime.schema import HeaderField
 
 
+MAX_PACKET_OUT: Final = 9216
+"""Bytes of a packet-out with its header."""
+
+
 def header_bytes(fields: Sequence[HeaderField]) -> int:
     """Bytes that the header takes, rounded up."""
     return (sum(field.width for field in fields) + 7) // 8
 
 
 def pack_out(fields: Sequence[HeaderField], message: p4r.PacketOut) -> bytes:
-    """The frame to inject. Raises RpcError INVALID_ARGUMENT if the metadata is not what the p4info declares.
+    """The frame to inject. Raises RpcError INVALID_ARGUMENT if the metadata is not what the p4info declares, or the
+    frame is too long.
 
     Fields annotated @padding may be left out.
     """
@@ -45,7 +50,10 @@ def pack_out(fields: Sequence[HeaderField], message: p4r.PacketOut) -> bytes:
     if given:
         raise RpcError(INVALID_ARGUMENT, f"packet-out: there is no metadata field {next(iter(given))}")
     size = header_bytes(fields)
-    return (header << (8 * size - bits)).to_bytes(size, "big") + message.payload
+    frame = (header << (8 * size - bits)).to_bytes(size, "big") + message.payload
+    if len(frame) > MAX_PACKET_OUT:
+        raise RpcError(INVALID_ARGUMENT, f"a packet of {len(frame)} bytes exceeds {MAX_PACKET_OUT}")
+    return frame
 
 
 def unpack_in(fields: Sequence[HeaderField], frame: bytes) -> p4r.PacketIn | None:

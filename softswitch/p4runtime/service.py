@@ -17,12 +17,9 @@ import grpc
 from finsy.proto import p4r, p4r_grpc
 
 from softswitch.native import (
-    EVENT_DIGEST,
     EVENT_FENCE,
     EVENT_LOG,
     EVENT_NOTICE,
-    EVENT_PACKET_IN,
-    Event,
     NativeError,
     NativeSwitch,
 )
@@ -49,7 +46,6 @@ if TYPE_CHECKING:
 
 Request = p4r.SetForwardingPipelineConfigRequest
 API_VERSION: Final = "1.5.0"
-MAX_PACKET_OUT: Final = 9216  # bytes, with its header
 PUMP_WAIT_NS: Final = 200_000_000  # so often the pump looks for a program, and for timers that writes set
 
 log = logging.getLogger(__name__)
@@ -250,8 +246,6 @@ class Service(p4r_grpc.P4RuntimeServicer):
         if running is None:
             raise RpcError(FAILED_PRECONDITION, "the switch has no pipeline")
         frame = packetio.pack_out(running.schema.packet_out, message)
-        if len(frame) > MAX_PACKET_OUT:
-            raise RpcError(INVALID_ARGUMENT, f"a packet of {len(frame)} bytes exceeds {MAX_PACKET_OUT}")
         try:
             self._native.packet_out(self._cpu_port, frame)
         except NativeError as error:
@@ -283,7 +277,8 @@ class Service(p4r_grpc.P4RuntimeServicer):
             running = self._pipeline.running
             if running is not None:
                 if event is not None:
-                    self._tell(running, event)
+                    for message in running.messages(event):
+                        self._offer(message)
                 if fenced or not self.clock:
                     for digest in running.digests.due(now_ns):
                         self._offer(p4r.StreamMessageResponse(digest=digest))
@@ -311,17 +306,6 @@ class Service(p4r_grpc.P4RuntimeServicer):
             self._lock.release()
         if notification is not None:
             self._offer(p4r.StreamMessageResponse(idle_timeout_notification=notification))
-
-    def _tell(self, running: Forwarding, event: Event) -> None:
-        if event.kind == EVENT_PACKET_IN:
-            packet = packetio.unpack_in(running.schema.packet_in, event.data)
-            if packet is None:
-                log.warning("a frame of %d bytes for the CPU port lacks the packet_in header", len(event.data))
-            else:
-                self._offer(p4r.StreamMessageResponse(packet=packet))
-        elif event.kind == EVENT_DIGEST:
-            for digest in running.digests.learned(event.id, event.data, event.now_ns):
-                self._offer(p4r.StreamMessageResponse(digest=digest))
 
     def _offer(self, message: p4r.StreamMessageResponse) -> None:
         for session, scope in self._arbitration.primaries():

@@ -2,58 +2,32 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
-from pathlib import Path
 
 import pytest
-from finsy.proto import p4i
-from google.protobuf import text_format
+from planes import BENCH, KINDS, opened
 
 from controller.configure import entries, plan, program_switch
 from controller.control_plane import ControlPlane, MeterConfig, TableAction, TableEntry, TableMatch
-from controller.errors import SwitchError, UnknownNameError
+from controller.errors import SwitchError, UnknownNameError, WriteError
 from controller.programs import Program
 from controller.routes import route_entry
-from controller.switch import SwitchClient
 from hosts.algorithms import find_scheme
-from softswitch.codegen.build import build_runtime
-from softswitch.native import load_library
 from topologies.dumbbell import dumbbell
-from virtualnet.switch import VirtualSwitch, load
-
-P4RUNTIME = Path(__file__).resolve().parents[1] / "p4runtime"
-sys.path.insert(0, str(P4RUNTIME))
-
-from p4rt_switch import running_switch  # noqa: E402
 
 PLAN = plan(dumbbell(), "s0", 1.0, find_scheme("dcqcn").configure())
 
 
-@pytest.fixture(params=["p4runtime", "in process"])
+@pytest.fixture(params=KINDS)
 def switch(request: pytest.FixtureRequest) -> Iterator[ControlPlane]:
     with ExitStack() as stack:
-        yield opened(stack, request.param, Program.compiled("dcqcn"))
-
-
-def opened(stack: ExitStack, kind: str, program: Program) -> ControlPlane:
-    made: ControlPlane
-    if kind == "p4runtime":
-        running = stack.enter_context(running_switch(load_library(build_runtime())))
-        client = stack.enter_context(SwitchClient.connect("s0", f"127.0.0.1:{running.port}", 1))
-        client.become_primary()
-        client.set_pipeline(program)
-        made = client
-    else:
-        made = VirtualSwitch("s0", load(program, inplace=False), seed=1)
-        stack.callback(made.close)
-    return made
+        yield opened(stack, request.param, Program.compiled("dcqcn")).control
 
 
 def test_both_kinds_hold_what_a_plan_writes() -> None:
     with ExitStack() as stack:
-        one, other = (opened(stack, kind, Program.compiled("dcqcn")) for kind in ("p4runtime", "in process"))
+        one, other = (opened(stack, kind, Program.compiled("dcqcn")).control for kind in KINDS)
         for switch in (one, other):
             program_switch(switch, PLAN)
         assert (one.tables(), one.counters(), one.registers()) == (other.tables(), other.counters(), other.registers())
@@ -103,27 +77,55 @@ def test_refusal_names_switch_and_reason(switch: ControlPlane) -> None:
         switch.insert([TableEntry("pfc_config", match=TableMatch(port=9), action=TableAction("set_pfc", xof_bytes=1))])
     routes = [*map(route_entry, PLAN.routes[:2])]
     switch.delete(routes[1:])
-    with pytest.raises(SwitchError, match=r"^s0: insert of 2 entries failed.*update 0: ALREADY_EXISTS: table [^;]*$"):
+    there = r"ipv4_lpm dst_addr=[^ ]+: ALREADY_EXISTS: table [^;]*$"
+    with pytest.raises(WriteError, match=rf"^s0: insert of 2 entries failed; {there}") as raised:
         switch.insert(routes)
+    assert [entry for entry, _reason in raised.value.refused] == routes[:1]
     switch.delete(routes)  # the second was written
     with pytest.raises(SwitchError, match=r"^s0: .*4096"):
         switch.read_register("waiting_bytes", 4096)
 
 
-def without_messages(folder: Path) -> Program:
-    """A program with meters, whose p4info names nothing that it sends to a controller: virtual time has none."""
-    info = text_format.Parse((P4RUNTIME / "programs/bench.p4info.txtpb").read_text(), p4i.P4Info())
-    info.ClearField("digests")
-    info.ClearField("controller_packet_metadata")
-    path = folder / "bench.p4info.txtpb"
-    path.write_text(text_format.MessageToString(info))
-    return Program("bench", P4RUNTIME / "programs/bench.json", path)
+def too_long(switch: ControlPlane) -> None:
+    """Over P4Runtime the refusal comes later."""
+    switch.packet_out(b"\0" * 9217)
+    switch.packets_in(wait_s=60)
 
 
-@pytest.mark.parametrize("kind", ["p4runtime", "in process"])
-def test_meter_is_configured_and_read(kind: str, tmp_path: Path) -> None:
+def refusals(switch: ControlPlane) -> list[str]:
+    """What a switch without a program, then with `dcqcn`, refuses."""
+    said = []
+    for call in (
+        lambda: switch.tables(),
+        lambda: switch.set_pipeline(Program("none", BENCH.p4info, BENCH.p4info)),
+        lambda: switch.set_pipeline(Program.compiled("dcqcn")),
+        lambda: program_switch(switch, PLAN),
+        lambda: program_switch(switch, PLAN),
+        lambda: switch.delete([TableEntry("ipv4_lpm", match=TableMatch(dst_addr="1.2.3.4/32"))]),
+        lambda: switch.read_registers("waiting_bytes", [0, 4096]),
+        lambda: switch.read_counters("marked", [4096]),
+        lambda: switch.packet_out(b"", egress_port=1),
+        lambda: too_long(switch),
+    ):
+        try:
+            call()
+            said.append("")
+        except SwitchError as error:
+            said.append(str(error))
+    return said
+
+
+def test_both_kinds_refuse_alike() -> None:
     with ExitStack() as stack:
-        switch = opened(stack, kind, without_messages(tmp_path))
+        one, other = (refusals(opened(stack, kind).control) for kind in KINDS)
+    assert one == other
+    assert [text != "" for text in one] == [True, True, False, False, *[True] * 6]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_meter_is_configured_and_read(kind: str) -> None:
+    with ExitStack() as stack:
+        switch = opened(stack, kind, BENCH).control
         (name, *_) = switch.meters()
         config = MeterConfig(cir=1000, cburst=2000, pir=3000, pburst=4000)
         switch.write_meter(name, 3, config)

@@ -10,7 +10,6 @@ import pytest
 from networks import PFC_ONLY, star, with_flows
 
 from controller.control_plane import TableAction, TableEntry, TableMatch
-from controller.errors import SwitchError
 from controller.programs import Program
 from softswitch.codegen.generate import generate
 from softswitch.program.load import load_program
@@ -150,10 +149,3 @@ def test_virtual_time_refuses_headers_beyond_the_bytes_that_it_stores(tmp_path: 
         VirtualError, match="a parser took 134 bytes of a packet, and virtual time stores the first 128"
     ):
         run(changed(tmp_path, taking(80)), inplace=False, route=route)
-
-
-def test_what_a_program_sends_to_a_controller_is_refused_by_name() -> None:
-    place = Path(__file__).parents[1] / "p4runtime" / "programs"
-    program = Program("bench", place / "bench.json", place / "bench.p4info.txtpb")
-    with pytest.raises(SwitchError, match="bench: it sends learned_t and packet_in to a controller, which"):
-        load(program, inplace=True)

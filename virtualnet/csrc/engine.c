@@ -7,6 +7,7 @@
 #include "hop.c"
 #include "phv.c"
 #include "generator.c"
+#include "cpu.c"
 #include "port.c"
 #include "fabric.c"
 #include "pfc.c"

@@ -56,7 +56,8 @@ static bool pool_init(struct vn_net *net)
 {
     net->inplace = true;
     for (uint32_t i = 0; i < net->n_nodes; i++) {
-        if (!net->nodes[i].host && net->nodes[i].instance->program->inplace == NULL) net->inplace = false;
+        const struct vn_node *node = &net->nodes[i];
+        if (!node->host && (node->instance->program->inplace == NULL || node->sw->cpu_port != 0)) net->inplace = false;
     }
     net->stored = net->inplace ? SW_INPLACE_DEPTH : VN_STORED;
     net->frame_at = sizeof(struct vn_packet);
@@ -379,6 +380,24 @@ static bool map_flow(struct vn_net *net, uint32_t qp, uint32_t flow)
     return true;
 }
 
+/* Frames may be so long from now on: limits grow with the longest. */
+static int allow_frame(struct vn_net *net, uint32_t bytes)
+{
+    if (bytes <= net->longest_frame) return 0;
+    if (bytes > UINT16_MAX) return refuse(net, -EINVAL, "a frame that is too long");
+    for (uint32_t i = 0; i < net->n_nodes; i++) {
+        uint64_t room = net->nodes[i].fabric.buffer_bytes;
+        if (room != 0 && bytes > room) return refuse(net, -EINVAL, "a frame that no output buffer has room for");
+    }
+    if (!vn_credit_has_room(net, bytes)) return refuse(net, -EINVAL, "a frame that no lane's buffer has room for");
+    net->longest_frame = bytes;
+    for (uint32_t i = 0; i < net->n_links; i++) {
+        if (net->links[i].lossless != 0) vn_pfc_limits(net, i);
+        if (net->links[i].credits) vn_credit_limits(net, i);
+    }
+    return 0;
+}
+
 int64_t vn_add_flow(struct vn_net *net, const struct vn_flow_config *config, PyObject *rp, PyObject *np)
 {
     if (config->src >= net->n_nodes || config->dst >= net->n_nodes || !net->nodes[config->src].host ||
@@ -390,11 +409,8 @@ int64_t vn_add_flow(struct vn_net *net, const struct vn_flow_config *config, PyO
     }
     if (!(config->rate_bps > 0) || config->priority >= VN_CLASSES) return refuse(net, -EINVAL, "no rate, or no such class");
     if (config->start_ps < net->now) return refuse(net, -EINVAL, "the flow's start is over");
-    for (uint32_t i = 0; i < net->n_nodes && config->frame_bytes > net->longest_frame; i++) {
-        uint64_t room = net->nodes[i].fabric.buffer_bytes;
-        if (room != 0 && config->frame_bytes > room) return refuse(net, -EINVAL, "a frame that no output buffer has room for");
-    }
-    if (!vn_credit_has_room(net, config->frame_bytes)) return refuse(net, -EINVAL, "a frame that no lane's buffer has room for");
+    int code = allow_frame(net, config->frame_bytes);
+    if (code != 0) return code;
     if (net->n_flows == net->most_flows) {
         return refuse(net, -ENOSPC, "too many flows, or too little address space for them (ulimit -v)");
     }
@@ -452,13 +468,6 @@ int64_t vn_add_flow(struct vn_net *net, const struct vn_flow_config *config, PyO
     memcpy(flow->last_data, config->last, VN_TEMPLATE_BYTES);
     memcpy(flow->cnp, config->cnp, VN_TEMPLATE_BYTES);
     memcpy(flow->ack, config->ack, VN_TEMPLATE_BYTES);
-    if (config->frame_bytes > net->longest_frame) {
-        net->longest_frame = config->frame_bytes;
-        for (uint32_t i = 0; i < net->n_links; i++) {
-            if (net->links[i].lossless != 0) vn_pfc_limits(net, i);
-            if (net->links[i].credits) vn_credit_limits(net, i);
-        }
-    }
     if (config->packets != 0) net->unfinished++;
     if (config->timer_ps != VN_NEVER) vn_at(net, config->timer_ps, VN_EV_TIMER, number);
     if (config->start_ps > net->now) vn_nic_await(net, number);
@@ -482,13 +491,19 @@ int vn_return_at(struct vn_net *net, uint64_t time_ps, uint32_t number)
 
 /* ---- running ---- */
 
+/* Before the first packet. */
+static void start(struct vn_net *net)
+{
+    if (net->pool == NULL && !net->failed && rx_ports_init(net) && vn_order_init(net) && pool_init(net)) vn_generators_start(net);
+}
+
 enum vn_reason vn_run(struct vn_net *net, PyObject *flows, PyObject *on_window, PyObject *on_rate)
 {
     net->python.flows = flows;
     net->python.on_window = on_window;
     net->python.on_rate = on_rate;
     if (net->raised) snprintf(net->error, sizeof net->error, "an algorithm raised an error: the run can't go on");
-    if (net->pool == NULL && !net->failed && rx_ports_init(net) && vn_order_init(net) && pool_init(net)) vn_generators_start(net);
+    start(net);
     enum vn_reason reason = net->failed ? VN_FAILED : vn_run_events(net);
     if (net->raised) return VN_FAILED; /* exchange says which flow's algorithm raised */
     net->exchange.now_s = vn_seconds(net->now);

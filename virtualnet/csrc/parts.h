@@ -36,6 +36,12 @@ static void vn_phv_init(struct vn_net *, struct vn_packet *); /* a packet's firs
 static void vn_generators_start(struct vn_net *);
 static void vn_generate(struct vn_net *, uint32_t node); /* a batch */
 
+/* ---- cpu.c: a switch's CPU port ---- */
+/* Sends a frame to the controller. The packet holds its first bytes, at `data`. */
+static void vn_packet_in(const struct vn_net *, const struct vn_node *, const struct vn_packet *, const uint8_t *data,
+                         uint32_t length);
+static void vn_digest(const struct vn_net *, const struct vn_node *, const struct sw_packet *); /* that the packet asks for */
+
 /* ---- port.c: a switch's ports ---- */
 static inline void vn_port_admit(struct vn_net *, uint32_t link, uint32_t id, uint32_t queue);
 static void vn_port_serve(struct vn_net *, struct vn_link *, uint32_t number); /* sends, if the link is free */

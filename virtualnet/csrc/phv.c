@@ -68,11 +68,9 @@ static void rules_drop(struct visit *visit, uint32_t id)
     vn_packet_lose(visit->net, id);
 }
 
-/* VirtualSwitch refuses programs with digests. */
 static void rules_digest(struct visit *visit, uint32_t id)
 {
-    (void)id;
-    vn_fail(visit->net, "a program sent a digest, which nobody takes in virtual time");
+    vn_digest(visit->net, visit->node, &phv_packet_of(visit->net, id)->p);
 }
 
 /* The copy keeps the flow, but isn't one of its data packets. */
@@ -194,12 +192,14 @@ enum vn_verdict vn_phv_egress(struct vn_net *net, struct vn_node *node, uint16_t
     p->std.enq_qdepth = packet->enq_qdepth;
     enum rules_verdict verdict = rules_egress(&(struct visit){net, node, passes}, id, port, queue, deq_qdepth);
     if (verdict != RULES_SEND) return verdict == RULES_RECIRCULATED ? VN_RECIRCULATED : VN_DROPPED;
+    uint32_t length = phv_packet->truncate_to < p->length ? phv_packet->truncate_to : p->length;
     if (node->out[port] == VN_NONE) {
-        net->dropped++;
+        if (port == node->sw->cpu_port && port != 0) vn_packet_in(net, node, packet, p->data, length);
+        else net->dropped++;
         vn_packet_lose(net, id);
         return VN_DROPPED;
     }
     restore_headroom(net, id);
-    packet->bytes = frame_bytes(net, phv_packet->truncate_to < p->length ? phv_packet->truncate_to : p->length);
+    packet->bytes = frame_bytes(net, length);
     return VN_SEND;
 }

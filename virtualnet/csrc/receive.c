@@ -125,6 +125,10 @@ static void on_notification(struct vn_net *net, const struct vn_node *node, cons
         return;
     }
     struct vn_flow *flow = &net->flows[number];
+    if (ack && flow->ackreqs == NULL) { /* a controller's: no packet of the flow asked for it */
+        net->stray_frames++;
+        return;
+    }
     if (!ack) flow->cnps_received++;
     if (flow->ended != VN_NEVER) return;
     callback->flow = number;

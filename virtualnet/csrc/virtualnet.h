@@ -176,6 +176,10 @@ int64_t vn_add_sampler(struct vn_net *, uint64_t first_ps, uint64_t every_ps, co
 /* Returns the number of samples so far; times has one each, values n each. Valid until the next vn_run. */
 uint64_t vn_samples(const struct vn_net *, uint32_t sampler, const uint64_t **times, const double **values);
 
+/* Gives a switch's program a frame at its CPU port, now. Of a frame the first 128 bytes are stored: the others must be zeros. What the
+ * program sends to the CPU port, and its digests, are the switch's events (sw_next_event). */
+int vn_packet_out(struct vn_net *, uint32_t node, const uint8_t *frame, uint32_t length);
+
 /* vn_run returns VN_RETURN at that time, with that number in exchange.flow, after all other events of then but samples. */
 int vn_return_at(struct vn_net *, uint64_t time_ps, uint32_t number);
 

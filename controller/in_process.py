@@ -1,0 +1,123 @@
+"""One switch of this process: what a server would do with a controller's messages, without gRPC in between."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TypeVar
+
+from finsy import P4Schema
+from finsy.p4schema import P4CounterUnit
+from finsy.proto import p4r
+
+from controller.control_plane import ControlPlane, Counter
+from controller.errors import SwitchError, refusal_text
+from controller.inbox import Inbox
+from softswitch import embedded
+from softswitch.native import NativeError, NativeSwitch
+from softswitch.p4runtime.errors import RpcError
+from softswitch.p4runtime.schema import Array, Register
+
+_Cell = TypeVar("_Cell")
+
+
+class InProcessSwitch(ControlPlane):
+    """A controller's view of an embedded switch. `close` frees it."""
+
+    def __init__(self, name: str, switch: embedded.EmbeddedSwitch) -> None:
+        super().__init__(name)
+        self._switch = switch
+        self._inbox = Inbox(name)
+
+    @property
+    def native(self) -> NativeSwitch:
+        """The C runtime's switch."""
+        return self._switch.native
+
+    @property
+    def schema(self) -> P4Schema:
+        names = self._switch.names
+        if names is None:
+            raise SwitchError(f"{self.name}: no program is loaded")
+        return names
+
+    def set_pipeline(self, program: embedded.Loadable) -> None:
+        with self._refusals(f"loading {program.name}"):
+            self._switch.load(embedded.load(program))
+
+    def close(self) -> None:
+        self._switch.close()
+
+    def register(self, name: str) -> Register:
+        """Returns the layout of a register in memory."""
+        return self._switch.register(self.register_name(name))
+
+    def counter(self, name: str) -> Array:
+        """Returns the layout of a counter in memory."""
+        return self._switch.counter(self.counter_name(name))
+
+    # Cells come from memory: as entities, those of a large network would take seconds.
+
+    def read_counters(self, name: str, indices: Sequence[int] | None = None) -> dict[int, Counter]:
+        of_packets, array = self.counter_unit(name) is P4CounterUnit.PACKETS, self.counter(name)
+        if not _has(array, indices):
+            return super().read_counters(name, indices)  # which refuses as every switch does
+        return {
+            index: Counter(cell.packets, None if of_packets else cell.bytes)
+            for index, cell in _cells(array, indices, lambda at, n: self.native.counters(array.index, at, n))
+        }
+
+    def read_registers(self, name: str, indices: Sequence[int] | None = None) -> dict[int, int]:
+        array = self.register(name)
+        if not _has(array, indices):
+            return super().read_registers(name, indices)
+        return dict(_cells(array, indices, lambda at, n: self.native.registers(array.index, array.width, at, n)))
+
+    def _write(self, updates: Sequence[p4r.Update], what: str) -> Mapping[int, str]:
+        refused = {}
+        for number, update in enumerate(updates):
+            try:
+                self._switch.apply(update)
+            except RpcError as error:
+                refused[number] = refusal_text(error.code, error.message)
+        return refused
+
+    def _read(self, queries: Sequence[p4r.Entity]) -> Iterator[p4r.Entity]:
+        with self._refusals("reading"):
+            for query in queries:
+                yield from self._switch.read(query)
+
+    def _send(self, message: p4r.StreamMessageRequest) -> None:
+        if message.HasField("packet"):
+            with self._refusals("packet-out"):
+                self._switch.packet_out(message.packet)
+        else:
+            with self._refusals("acknowledging digests"):
+                self._switch.acknowledge(message.digest_ack)
+
+    def _take(self, kind: str, wait_s: float) -> list[p4r.StreamMessageResponse]:
+        with self._refusals("taking messages"):
+            for message in self._switch.messages():
+                self._inbox.put(message)
+        return self._inbox.take(kind)
+
+    @contextlib.contextmanager
+    def _refusals(self, what: str) -> Iterator[None]:
+        try:
+            yield
+        except RpcError as error:
+            raise SwitchError(f"{self.name}: {what} failed: {refusal_text(error.code, error.message)}") from None
+        except NativeError as error:
+            raise SwitchError(f"{self.name}: {what} failed: {error}") from None
+
+
+def _has(array: Array, indices: Sequence[int] | None) -> bool:
+    return indices is None or all(0 <= index < array.size for index in indices)
+
+
+def _cells(
+    array: Array, indices: Sequence[int] | None, read: Callable[[int, int], Sequence[_Cell]]
+) -> Iterator[tuple[int, _Cell]]:
+    if indices is None:
+        return enumerate(read(0, array.size))
+    return ((index, read(index, 1)[0]) for index in indices)

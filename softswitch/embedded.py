@@ -1,0 +1,144 @@
+"""A switch in this process, written, read and sent to by P4Runtime's messages, without a server, ports and thread.
+
+Its owner moves packets and time: by the manual clock of its `NativeSwitch`, or by an engine of virtual time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from finsy.proto import p4r
+
+from softswitch.native import NativeError, NativeSwitch
+from softswitch.p4runtime import packetio
+from softswitch.p4runtime.errors import FAILED_PRECONDITION, RpcError, from_native
+from softswitch.p4runtime.forwarding import Forwarding
+from softswitch.p4runtime.schema import Array, Register, Schema
+from softswitch.p4runtime.verified import verify
+
+if TYPE_CHECKING:
+    from finsy import P4Schema
+
+
+class Loadable(Protocol):
+    """A program for some target: its names, and as the schema's p4blob what the target loads, here p4c's JSON."""
+
+    def __hash__(self) -> int: ...
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def schema(self) -> P4Schema: ...
+
+
+@dataclass(frozen=True)
+class LoadedProgram:
+    """A program, compiled: what every switch that runs it shares."""
+
+    names: P4Schema
+    schema: Schema
+    shared_object: Path
+
+
+@lru_cache(maxsize=16)
+def load(program: Loadable, *, inplace: bool = False) -> LoadedProgram:
+    """Compiles the program if the cache doesn't have it; `inplace`: with that form, too. Raises RpcError."""
+    verified = verify(program.schema.get_pipeline_config(), inplace=inplace)
+    return LoadedProgram(program.schema, verified.schema, verified.shared_object)
+
+
+class EmbeddedSwitch:
+    """`native` and the entities of the program that it runs. Callers serialise their calls. `cpu_port` is the native
+    switch's; 0: it has none. Raises RpcError; NativeError once it is closed."""
+
+    def __init__(self, native: NativeSwitch, cpu_port: int = 0) -> None:
+        self.native = native
+        self._cpu_port = cpu_port
+        self._program: LoadedProgram | None = None
+        self._state: Forwarding | None = None
+        self._message_ns = 0  # the time of the message that is made
+
+    def close(self) -> None:
+        """Frees the switch."""
+        self.native.close()
+
+    def load(self, program: LoadedProgram) -> None:
+        """Runs a program, with empty tables."""
+        try:
+            self.native.load(program.shared_object)
+        except NativeError as error:
+            raise from_native(error) from error
+        if self._state is not None:
+            self._state.replication.clear()
+        self._program = program
+        self._state = Forwarding(program.schema, self.native, lambda: self._message_ns)
+        self._registers = {register.name: register for register in program.schema.registers.values()}
+        self._counters = {counter.name: counter for counter in program.schema.counters.values()}
+
+    @property
+    def names(self) -> P4Schema | None:
+        """Names of the program; None: there is none."""
+        return self._program.names if self._program else None
+
+    def apply(self, update: p4r.Update) -> None:
+        """Carries out one update."""
+        self._running().apply(update)
+
+    def read(self, query: p4r.Entity) -> Iterator[p4r.Entity]:
+        """Returns the entities that a query selects."""
+        return self._running().read(query)
+
+    def register(self, name: str) -> Register:
+        """Returns the layout of the register with this whole name."""
+        return self._registers[name]
+
+    def counter(self, name: str) -> Array:
+        """Returns the layout of the counter with this whole name."""
+        return self._counters[name]
+
+    # ---- packets and digests ----
+
+    @property
+    def now_ns(self) -> int:
+        """The switch's time."""
+        return self.native.now_ns
+
+    def packet_out(self, message: p4r.PacketOut) -> None:
+        """Takes in a packet at the CPU port, now."""
+        fields = self._running().schema.packet_out
+        if not self._cpu_port:
+            raise RpcError(FAILED_PRECONDITION, "the switch has no CPU port")
+        self._take_in(packetio.pack_out(fields, message))
+
+    def acknowledge(self, message: p4r.DigestListAck) -> None:
+        """Takes note that a digest list has arrived."""
+        self._running().digests.acknowledge(message)
+
+    def messages(self) -> Iterator[p4r.StreamMessageResponse]:
+        """Returns the packet-ins and digest lists since the last call, up to the switch's time, each once, in order."""
+        running = self._running()
+        while (event := self.native.next_event(0)) is not None:
+            yield from self._due_lists(event.now_ns)
+            self._message_ns = event.now_ns
+            yield from running.messages(event)
+        yield from self._due_lists(self.now_ns)
+
+    def _take_in(self, frame: bytes) -> None:
+        self.native.packet_out(self._cpu_port, frame)
+
+    def _due_lists(self, until_ns: int) -> Iterator[p4r.StreamMessageResponse]:
+        digests = self._running().digests
+        while (due_ns := digests.next_ns) <= until_ns:
+            self._message_ns = due_ns
+            for digest in digests.due(due_ns):
+                yield p4r.StreamMessageResponse(digest=digest)
+
+    def _running(self) -> Forwarding:
+        if self._state is None:
+            raise RpcError(FAILED_PRECONDITION, "no forwarding pipeline is set")
+        return self._state
