@@ -7,9 +7,10 @@ quantum, 512 bit times, lasts k times longer.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from controller import marking, pfc
 from controller.constants import RECIRCULATION_PORT
@@ -18,9 +19,28 @@ from controller.pfc import PFC_CLONE_SESSION, PfcPort
 from controller.port_tables import GeneratorTable, PacketGenerator, PortEntries, PortTable
 from controller.programs import Program, ProgramError
 from controller.routes import MultipathRoute, PortGroup, Route, group_entry, host_ways, join, route_entry
-from hosts.algorithms import Configured, NetworkFacts, Scheme
 from topologies.lossless import PFC
 from topologies.model import Topology, TopologyError
+
+
+class Scheme(Protocol):
+    """What marks, as data: names of marking points."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def marking(self) -> Sequence[str]: ...
+
+
+class Configured(Protocol):
+    """A scheme and the parameters that its marking points are configured from."""
+
+    @property
+    def scheme(self) -> Scheme: ...
+
+    @property
+    def parameters(self) -> Any: ...
 
 
 @dataclass(frozen=True)
@@ -97,11 +117,6 @@ def require_tables(program: Program, scheme: Scheme) -> None:
         if table not in there:
             point = Path(name).stem
             raise ProgramError(f"program {program.name} has no table {table}, which {scheme.name} sets (as {point})")
-
-
-def recommended(topology: Topology, scheme: Scheme) -> dict[str, float]:
-    """What the scheme's paper recommends for such a network; its defaults hold for the rest."""
-    return dict(scheme.recommended(NetworkFacts(topology.contending_flows(), topology.max_rtt_s())))
 
 
 def entries(plan: SwitchPlan) -> list[TableEntry]:

@@ -7,23 +7,24 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from controller import p4c
 from controller.errors import UnknownNameError
+from softswitch import p4c
+from softswitch.p4c import NATIVE, NATIVE_FLAGS
 from topologies.errors import LabError
 
 if TYPE_CHECKING:
     from finsy import P4Schema
 
-COMPILED = Path(__file__).resolve().parent.parent / "p4src" / "compiled"
-NATIVE = "_native"
-"""Ends the names of programs for targets that pause queues by themselves: compiled with NATIVE_FLAGS."""
-NATIVE_FLAGS = ("-DNATIVE_PFC",)
+_P4SRC = Path(__file__).resolve().parent.parent / "p4src"
+COMPILED = _P4SRC / "compiled"
+_PARTS = _P4SRC / "v1model"
+"""Where a program from outside finds the parts that it includes."""
 _RANDOM = "modify_field_rng_uniform"
 """The primitive that random() is in p4c's JSON."""
 
 
 class ProgramError(LabError):
-    """A program from outside isn't there as a target needs it."""
+    """A program from outside isn't there as a target needs it, or can't be compiled."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class Program:
         """One of p4src/compiled by name, a .p4 file (p4c compiles it), or the .json that p4c made of one, with its
         .p4info.txtpb beside it. `native`: for a target that pauses queues by itself; of x.json that is x_native.json.
 
-        Raises LabError: UnknownNameError, ProgramError, P4Error.
+        Raises LabError: UnknownNameError, ProgramError.
         """
         path, suffix = Path(program), NATIVE if native else ""
         if path.suffix not in (".p4", ".json"):
@@ -56,7 +57,10 @@ class Program:
         if not path.is_file():
             raise ProgramError(f"there is no program {path}")
         if path.suffix == ".p4":
-            return Program(path.stem + suffix, *p4c.compiled(path, NATIVE_FLAGS if native else ()))
+            try:
+                return Program(path.stem + suffix, *p4c.compiled(path, NATIVE_FLAGS if native else (), _PARTS))
+            except p4c.P4Error as error:
+                raise ProgramError(str(error)) from None
         found = Program(
             path.stem + suffix,
             path.with_name(f"{path.stem}{suffix}.json"),

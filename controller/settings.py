@@ -17,8 +17,7 @@ from controller import marking, pfc
 from controller.control_plane import ControlPlane, TableAction, TableEntry
 from controller.errors import UnknownNameError
 from controller.port_tables import PortEntries, PortTable, SettableTable, Setting
-from hosts.algorithms.scheme import told
-from topologies.errors import LabError
+from topologies.errors import LabError, error_text
 
 
 class SettingError(LabError):
@@ -135,7 +134,7 @@ def _named(table: SettableTable) -> Iterator[None]:
     try:
         yield
     except (LookupError, TypeError, AttributeError) as error:
-        raise SettingError(f"marking point of table {table.TABLE}: {told(error)}") from error
+        raise SettingError(f"marking point of table {table.TABLE}: {error_text(error)}") from error
 
 
 def _known_tables() -> list[SettableTable]:

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from controller.compiled import stale
 from controller.programs import Program
 from experiments import calibrate, scheme_parameters
 from experiments.errors import ExperimentError
@@ -26,6 +25,7 @@ from hosts.algorithms import Scheme, SchemeError, find_scheme
 from lab import record as records
 from lab.network import require_startable
 from lab.target import target as find_target
+from p4src.manifest import stale
 from softswitch import private
 
 RESULTS = Path("results")

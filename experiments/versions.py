@@ -12,8 +12,8 @@ import sys
 from importlib import metadata
 from pathlib import Path
 
-from controller.compiled import ROOT, manifest
 from hosts.algorithms import Scheme
+from p4src.manifest import ROOT, manifest
 from softswitch.codegen.compiling import BuildError, compiler_version
 
 _NAMED = 3

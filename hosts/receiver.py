@@ -8,9 +8,10 @@ import weakref
 from collections import OrderedDict
 from collections.abc import Callable
 
+from topologies.errors import error_text
+
 from . import stats, wire
 from .algorithms import Cnp, Configured, Mark, NotificationPoint, Window, window_phase
-from .algorithms.scheme import told
 from .clock import DilatedClock
 from .log import EventLog
 from .native import ACK_REQUEST, LAST, MARKED, UNKNOWN, WINDOW, Event, Events, NativeReceivedFlow, checked, library
@@ -187,7 +188,7 @@ class Receiver:
 
     def _failed(self, flow: ReceivedFlow, error: Exception, now_s: float) -> None:
         flow.np, flow.wants_marked, flow.period_s = NotificationPoint(), False, 0.0
-        flow.error = f"its NP raised {told(error)}"
+        flow.error = f"its NP raised {error_text(error)}"
         src_ip = wire.format_ip(flow.src_ip)
         self._log.write(now_s, "failed", flow=flow.flow, src_ip=src_ip, error=flow.error)
 

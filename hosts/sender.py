@@ -8,10 +8,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from topologies.errors import error_text
+
 from . import stats, wire
 from .algorithms import Ack, Cnm, Cnp, Configured, Mark, ReactionPoint, SchemeError
 from .algorithms.base import check_rate, check_timer
-from .algorithms.scheme import told
 from .clock import DilatedClock
 from .log import EventLog
 from .native import SEGMENT, SENT, Event
@@ -179,7 +180,7 @@ class Sender:
         except (SchemeError, wire.WireError):
             raise
         except Exception as error:
-            raise FlowError(f"flow {request.flow}: its RP begins wrongly: {told(error)}") from error
+            raise FlowError(f"flow {request.flow}: its RP begins wrongly: {error_text(error)}") from error
         flow.rate_bps = flow.allowed_bps
         self._nic.add(flow, now_s)
         self._forget(self._ended.pop(request.flow, None))
@@ -324,7 +325,7 @@ class Sender:
                 react(rp)
                 self._obey(flow, now_s)
         except Exception as error:
-            flow.error = f"its RP raised {told(error)}"
+            flow.error = f"its RP raised {error_text(error)}"
             self._log.write(now_s, "failed", flow=flow.request.flow, error=flow.error)
             self._nic.remove(flow, now_s)
 

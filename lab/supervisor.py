@@ -117,7 +117,7 @@ def _end_owner(record: records.Record) -> None:
 
 def hold(spec: Spec, progress: Callable[[str], None]) -> None:
     """Holds the network until a signal: KeyboardInterrupt or `signals.Terminated`."""
-    from controller.configure import recommended  # slow to load; `pcn up` and `pcn down` do without
+    from hosts.recommended import recommended  # slow to load; `pcn up` and `pcn down` do without
     from lab.lab import Lab
     from lab.network import configured
 

@@ -6,7 +6,7 @@
 A program is a top file, which instantiates `main`; parts of p4src/v1model are on its include path. NAME.p4 is compiled
 twice: NAME, which emulates PFC, and NAME_native, for a target that pauses queues by itself. Each becomes a .json
 (BMv2's format, which the embedded switch runs too; each header type, action, pipeline on a line) and a .p4info.txtpb,
-and an entry in manifest.json: the flags, the digest of each source that it includes (controller.compiled), the SHA-256
+and an entry in manifest.json: the flags, the digest of each source that it includes (manifest.py), the SHA-256
 of each output, and the compiler's version.
 """
 
@@ -26,10 +26,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from controller import p4c
-from controller.compiled import source_digest
-from controller.p4c import P4Error
-from controller.programs import NATIVE, NATIVE_FLAGS
+from p4src.manifest import source_digest
+from softswitch import p4c
+from softswitch.p4c import NATIVE, NATIVE_FLAGS, P4Error
 
 ROOT = Path(__file__).resolve().parent.parent
 MANIFEST_SCHEMA = 3

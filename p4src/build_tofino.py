@@ -38,9 +38,10 @@ from typing import Any
 
 from build import MANIFEST_SCHEMA, ROOT, P4BuildError, differences, entry, sources_of
 
-from controller.compiled import source_digest
-from controller.tofino.package import DRIVER, driver_files
+from p4src.manifest import source_digest
 
+DRIVER = "driver.zip"
+"""What the driver loads of a program, packed, as controller/tofino/package.py reads it."""
 COMPILER = "p4c-barefoot"
 ASSEMBLER = "bfas"
 # By the compiler's name of the chip.
@@ -255,8 +256,8 @@ def build(root: Path = ROOT) -> list[TofinoProgram]:
             (root / program.folder).mkdir(exist_ok=True)
             for name, path in zip(program.outputs, outputs, strict=True):
                 path.replace(root / name)
-    _, context, _ = driver_files(root / programs[0].folder / DRIVER)
-    version = json.loads(context)["compiler_version"]
+    with zipfile.ZipFile(root / programs[0].folder / DRIVER) as packed:
+        version = json.loads(packed.read("context.json"))["compiler_version"]
     manifest = {"schema": MANIFEST_SCHEMA, "compiler": {"name": COMPILER, "version": version}, "programs": entries}
     (root / MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n")
     return programs

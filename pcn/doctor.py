@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
-from controller import compiled
-from controller.compiled import FOLDER, ROOT
+from p4src import manifest
+from p4src.manifest import FOLDER, ROOT
 from pcn import names
 from softswitch.codegen.compiling import BuildError, cache_dir, compiler, writing
 
@@ -195,12 +195,12 @@ def _programs() -> Check:
     name, what_for = "P4 programs", "switches"
     try:
         tofino = json.loads((ROOT / FOLDER / "tofino" / "manifest.json").read_text())["programs"]
-        programs = [*compiled.manifest()["programs"].values(), *tofino.values()]
+        programs = [*manifest.manifest()["programs"].values(), *tofino.values()]
     except OSError as error:
         return Check(name, what_for, True, False, f"{error.filename}: {error.strerror}", _AGAIN)
     outputs = [program["outputs"] for program in programs if next(iter(program["outputs"])).startswith(FOLDER)]
     gone = [path for paths in outputs for path in paths if not (ROOT / path).is_file()]
-    found = f"not found: {_few(gone)}" if gone else compiled.stale() or f"{len(outputs)}, of their sources"
+    found = f"not found: {_few(gone)}" if gone else manifest.stale() or f"{len(outputs)}, of their sources"
     return Check(name, what_for, True, not gone, found, _AGAIN)
 
 

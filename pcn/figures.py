@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from controller.compiled import stale
 from experiments.errors import ExperimentError
 from experiments.failures import Failures, IncompleteError
 from experiments.figures import OUTCOMES, judge, kept, read, run_figure, runs_of, write
@@ -19,6 +18,7 @@ from experiments.sweep.store import Store
 from experiments.tasks import Execution, RunsFailedError
 from experiments.terminal import show_checks, stdout
 from hosts.algorithms import SchemeError, find_scheme
+from p4src.manifest import stale
 
 RESULTS = Path("results/figures")
 

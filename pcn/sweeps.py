@@ -6,7 +6,6 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from controller.compiled import stale
 from experiments import grid
 from experiments.errors import ExperimentError
 from experiments.outcomes import Outcome
@@ -17,6 +16,7 @@ from experiments.tasks import Execution, require_all, run_tasks, task_of
 from experiments.terminal import stdout
 from experiments.versions import provenance
 from hosts.algorithms import SchemeError, find_scheme
+from p4src.manifest import stale
 from pcn.commands.common import print_table
 
 RESULTS = Path("results/sweeps")

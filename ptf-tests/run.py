@@ -30,13 +30,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
 
-from controller.compiled import stale
 from controller.constants import GENERATOR_PORT, index
 from controller.errors import SwitchError
 from controller.port_tables import PacketGenerator
 from controller.programs import Program
 from controller.switch import SwitchClient
 from lab.target import TARGETS, LaunchSpec, PortSpec, Target, target
+from p4src.manifest import stale
 from topologies.errors import LabError
 
 HERE = Path(__file__).resolve().parent

@@ -1,10 +1,12 @@
-"""The one base of what can go wrong with a network for reasons outside the code, and what to say of a wrong name."""
+"""The one base of what can go wrong with a network for reasons outside the code; texts of wrong names and of errors."""
 
 from __future__ import annotations
 
 import difflib
 import errno
+import traceback
 from collections.abc import Iterable
+from pathlib import Path
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """What an OSError has where a file can't grow: the disk is full, or a limit is reached."""
@@ -40,3 +42,11 @@ def _near(name: str, names: Iterable[str], cutoff: float) -> list[str]:
 
 def _folded(name: str) -> str:
     return name.lower().replace("-", "_")
+
+
+def error_text(error: BaseException, caller: Path | None = None) -> str:
+    """Names an error of somebody's code, with the line that raised it; none of the caller's own folder."""
+    *_, frame = traceback.extract_tb(error.__traceback__) or [None]
+    theirs = frame is not None and Path(frame.filename).parent != caller
+    place = f" ({Path(frame.filename).name}, line {frame.lineno})" if frame and theirs else ""
+    return f"{type(error).__name__}: {error}{place}"

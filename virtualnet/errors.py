@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hosts.algorithms.scheme import told
-from topologies.errors import LabError
+from topologies.errors import LabError, error_text
 
 
 class VirtualError(LabError):
@@ -16,7 +15,9 @@ class CallbackError(VirtualError):
     """An algorithm or a scheduled function raised; the cause carries its traceback."""
 
     def __init__(self, who: str, now_s: float, cause: BaseException) -> None:
-        super().__init__(f"{who}, at {now_s * 1e6:.6f} us of simulated time: {told(cause, Path(__file__).parent)}")
+        super().__init__(
+            f"{who}, at {now_s * 1e6:.6f} us of simulated time: {error_text(cause, Path(__file__).parent)}"
+        )
         self.now_s = now_s
 
     def __reduce__(self) -> tuple[type[VirtualError], tuple[str]]:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from hosts import wire
 from hosts.algorithms import Configured, NotificationPoint, ReactionPoint, SchemeError, window_phase
 from hosts.algorithms.base import check_rate
-from hosts.algorithms.scheme import told
+from topologies.errors import error_text
 from topologies.model import FlowSpec
 from virtualnet import native
 from virtualnet.errors import VirtualError
@@ -111,7 +111,7 @@ def configure(
         rp.on_start(start_s)
         check_rate(rp.rate_bps)
     except Exception as error:
-        raise VirtualError(f"flow {spec.id}: its RP begins wrongly: {told(error)}") from error
+        raise VirtualError(f"flow {spec.id}: its RP begins wrongly: {error_text(error)}") from error
     packets = 0 if spec.size_bytes is None else -(-spec.size_bytes // payload_bytes)
     last_bytes = payload_bytes if spec.size_bytes is None else spec.size_bytes - (packets - 1) * payload_bytes
     ends, back = wire.Ends(src.mac, dst.mac, src.ip, dst.ip), wire.Ends(dst.mac, src.mac, dst.ip, src.ip)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from controller.in_process import InProcessSwitch
+from collections.abc import Mapping
+from typing import Protocol
+
+from softswitch.p4runtime.schema import Array, Register
 from topologies.model import Endpoint, Topology
 from virtualnet import native
 from virtualnet.flows import VirtualFlow
@@ -11,12 +14,20 @@ from virtualnet.samples import Source
 ROCE_CLASS = 3
 
 
+class _Cells(Protocol):
+    """Finds the layout of a program's registers and counters by name."""
+
+    def register(self, name: str) -> Register: ...
+
+    def counter(self, name: str) -> Array: ...
+
+
 class Sources:
     """The part of a VirtualNetwork that finds the engine's numbers for what Python calls by name."""
 
     topology: Topology
     flows: dict[int, VirtualFlow]
-    switches: dict[str, InProcessSwitch]
+    switches: Mapping[str, _Cells]
     _nodes: dict[str, int]
     _links: dict[Endpoint, int]
 
@@ -91,7 +102,7 @@ class Sources:
         """Likewise marked UE."""
         return Source(f"flow {flow} marked UE", native.FLOW_MARKED_UE_PACKETS, self.flows[flow].index)
 
-    def _switch(self, name: str) -> InProcessSwitch:
+    def _switch(self, name: str) -> _Cells:
         self.topology.switch(name)
         return self.switches[name]
 

@@ -13,9 +13,9 @@ from typing import cast
 
 from controller.errors import UnknownNameError
 from controller.port_tables import PortTable
-from hosts.algorithms import SchemeError
-from hosts.algorithms.found import module_of
+from topologies import python_file
 from topologies.errors import LabError
+from topologies.python_file import PythonFileError
 
 _NEEDED = ("TABLE", "CLONE_SESSIONS", "configure")
 _from_files: dict[str, PortTable] = {}
@@ -48,8 +48,8 @@ def find(name: str) -> PortTable:
 
 def _loaded(path: Path) -> PortTable:
     try:
-        module = module_of(path)
-    except SchemeError as error:
+        module = python_file.load(path)
+    except PythonFileError as error:
         raise MarkingError(f"marking point: {error}") from error
     missing = [name for name in _NEEDED if not hasattr(module, name)]
     if missing:

@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from controller.constants import CLASSES, PFC_BYTES
 from controller.control_plane import TableAction, TableEntry, TableMatch
 from controller.pfc import LOSSLESS_CLASSES, lossless
-from hosts import wire
 from topologies.model import Topology
 
 TABLE = "rest_config"
@@ -35,10 +35,10 @@ class RestPort:
     @property
     def actions(self) -> dict[int, str]:
         """By class. Strict priorities: any class above the lowest lossless one can keep a lossless one waiting."""
-        lossless = [number for number in range(wire.CLASSES) if self.lossless >> number & 1]
+        lossless = [number for number in range(CLASSES) if self.lossless >> number & 1]
         return {
             number: "set_rest" if number in lossless else "goes_before"
-            for number in range(min(lossless, default=wire.CLASSES), wire.CLASSES)
+            for number in range(min(lossless, default=CLASSES), CLASSES)
         }
 
     def entries(self) -> list[TableEntry]:
@@ -55,7 +55,7 @@ class RestPort:
 def gap_us(rate_bps: float, largest_frame_bytes: float, late_us: int = 0) -> int:
     """How far apart two dequeues at a port of this real rate can be while packets wait: the largest frame, PFC frames
     that may go before the next one, and how late the switch may be. Rounded up, as the data plane counts us."""
-    return math.ceil((largest_frame_bytes + 2 * wire.PFC_LENGTH) * 8 / rate_bps * 1e6) + late_us
+    return math.ceil((largest_frame_bytes + 2 * PFC_BYTES) * 8 / rate_bps * 1e6) + late_us
 
 
 def configure(topology: Topology, switch: str, port: int, dilation: float, parameters: Any) -> RestPort:

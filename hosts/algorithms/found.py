@@ -12,16 +12,15 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
-import importlib.util
 import sys
-import traceback
-import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from topologies import python_file
 from topologies.errors import nearest
+from topologies.python_file import PythonFileError
 
 from .scheme import Scheme, SchemeError
 
@@ -104,28 +103,17 @@ def _from_file(path: Path, name: str) -> Scheme:
     for scheme in schemes.values():
         if scheme.reference == reference:
             return scheme
-    known = {key: value for key, value in vars(module_of(path)).items() if isinstance(value, Scheme)}
+    known = {key: value for key, value in vars(_module(path)).items() if isinstance(value, Scheme)}
     if name not in known:
         raise SchemeError(f"{path} has no scheme {name!r}; {nearest(name, known)}")
     return _located(known[name], path.parent, reference)
 
 
-def module_of(path: Path) -> ModuleType:
-    """A file of somebody's own, executed. Raises SchemeError with its line where it fails."""
-    if not path.is_file():
-        raise SchemeError(f"there is no file {path}")
-    spec = importlib.util.spec_from_file_location(f"{path.stem}_{zlib.crc32(str(path).encode()):08x}", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look their module up
+def _module(path: Path) -> ModuleType:
     try:
-        spec.loader.exec_module(module)
-    except Exception as error:
-        lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
-        place = f"{path}:{lines[-1]}" if lines else str(path)
-        raise SchemeError(f"{place}: {type(error).__name__}: {error}") from error
-    return module
+        return python_file.load(path)
+    except PythonFileError as error:
+        raise SchemeError(str(error)) from error
 
 
 def _from_entry_point(point: EntryPoint) -> Scheme:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, TypeVar
 
 from softswitch.units import quantity
-from topologies.errors import nearest
+from topologies.errors import error_text, nearest
 
 from .base import NetworkFacts, NotificationPoint, ReactionPoint
 from .parameters import describe
@@ -91,12 +89,4 @@ class Configured:
         try:
             return make()
         except Exception as error:
-            raise SchemeError(f"{self.scheme.name}: its {end} can't be made: {told(error)}") from error
-
-
-def told(error: BaseException, caller: Path | None = None) -> str:
-    """An error of somebody's algorithm, with the line that raised it; of the caller's own folder none."""
-    *_, frame = traceback.extract_tb(error.__traceback__) or [None]
-    theirs = frame is not None and Path(frame.filename).parent != caller
-    place = f" ({Path(frame.filename).name}, line {frame.lineno})" if frame and theirs else ""
-    return f"{type(error).__name__}: {error}{place}"
+            raise SchemeError(f"{self.scheme.name}: its {end} can't be made: {error_text(error)}") from error

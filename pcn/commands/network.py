@@ -101,12 +101,12 @@ def up(
       pcn up dumbbell --scheme pfc --dilation 1000
       pcn up dumbbell --set pairs=2 --set xoff_bytes=256KB
     """
-    from controller.compiled import stale
     from lab import record as records
     from lab import supervisor
     from lab.log_folder import new
     from lab.network import configured, require_startable
     from lab.target import target as find_target
+    from p4src.manifest import stale
     from topologies import catalog
 
     values = assignments(options, "rate_bps=10G")

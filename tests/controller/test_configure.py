@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from controller import marking, pfc
-from controller.configure import entries, plan, recommended
+from controller.configure import entries, plan
 from controller.constants import GENERATOR_PORT, MAX_QUANTA, RECIRCULATION_PORT
 from controller.errors import UnknownNameError
 from controller.marking import credit, qcn_in_cp
@@ -20,7 +20,6 @@ from controller.pfc import PFC_CLONE_SESSION, quantum_q16_us
 from controller.port_tables import PortEntries
 from controller.programs import COMPILED, Program
 from hosts.algorithms import schemes
-from topologies.compact import compact
 from topologies.dumbbell import dumbbell
 from topologies.fat_tree import fat_tree
 from topologies.lossless import CREDITS, PFC
@@ -187,12 +186,6 @@ def test_a_marking_point_stands_beside_its_p4_file() -> None:
         assert f"table {marking.find(name).TABLE} " in (COMPILED.parent / f"v1model/{name}.p4").read_text()
     with pytest.raises(UnknownNameError, match="no marking point 'red_enc'; did you mean 'red_ecn'"):
         marking.find("red_enc")
-
-
-def test_what_a_topology_says_of_the_hosts_scheme() -> None:
-    assert recommended(dumbbell(), schemes["pcn"]) == {"w_min": 0.025, "w_max": 0.5, "period_s": 500e-6}
-    assert recommended(compact(), schemes["pcn"]) == {"w_min": 0.05, "w_max": 0.5, "period_s": 50e-6}
-    assert recommended(dumbbell(), schemes["dcqcn"]) == {}
 
 
 @pytest.mark.parametrize("change", [{"q_eq_bytes": 0}, {"w": -1}, {"sample_bytes": 2**31}])

@@ -17,8 +17,8 @@ sys.path[:0] = [path for path in (str(ROOT), str(ROOT / "p4src")) if path not in
 
 import build  # noqa: E402
 
-from controller import p4c  # noqa: E402
 from hosts.native import FLAGS as HOST_FLAGS  # noqa: E402
+from softswitch import p4c  # noqa: E402
 from softswitch.codegen.build import RUNTIME_FLAGS  # noqa: E402
 from softswitch.codegen.compiling import compiler  # noqa: E402
 

@@ -11,8 +11,8 @@ from types import ModuleType
 import needs
 import pytest
 
-from controller import p4c
 from controller.tofino.package import DRIVER
+from softswitch import p4c
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -14,10 +14,10 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from controller import compiled
-from controller.compiled import ROOT
 from controller.texts import dilated_text
 from lab import record as records
+from p4src import manifest
+from p4src.manifest import ROOT
 from pcn import cli, doctor
 from pcn.commands.common import assignments
 
@@ -239,7 +239,7 @@ class TestDoctor:
         assert "C libraries" not in checks
 
     def test_a_copy_without_data(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        for module in (doctor, compiled):
+        for module in (doctor, manifest):
             monkeypatch.setattr(module, "ROOT", tmp_path)
         checks = {check.name: check for check in doctor.checks()}
         assert doctor.missing(checks.values()) == ["C libraries", "files", "P4 programs"]
@@ -248,7 +248,7 @@ class TestDoctor:
     def test_a_compiled_program_that_is_gone(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         shutil.copytree(ROOT / "p4src", tmp_path / "p4src")
         (tmp_path / "p4src" / "compiled" / "pcn.json").unlink()
-        for module in (doctor, compiled):
+        for module in (doctor, manifest):
             monkeypatch.setattr(module, "ROOT", tmp_path)
         (check,) = [check for check in doctor.checks() if check.name == "P4 programs"]
         assert (check.present, check.found) == (False, "not found: p4src/compiled/pcn.json")

@@ -1,4 +1,4 @@
-"""What stands in p4src/compiled, by its manifest: which compiler made it, and from which sources.
+"""What is in p4src/compiled, by its manifest: which compiler made it, and from which sources.
 
 A source is known by its text without line comments: who edits one compiles nothing anew. Its line stays, since what is
 compiled names lines.

@@ -1,4 +1,4 @@
-"""P4 programs to what targets load, by p4c's BMv2 backend (p4c-bm2-ss): `make p4`, and programs from outside."""
+"""P4 programs to what targets load, by p4c's BMv2 backend (p4c-bm2-ss)."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from softswitch.codegen.compiling import BuildError, cache_dir
-from topologies.errors import LabError
 
 COMPILER = "p4c-bm2-ss"
-PARTS = Path(__file__).resolve().parent.parent / "p4src" / "v1model"
-"""Where a program from outside finds the parts that it includes."""
+NATIVE = "_native"
+"""Ends the names of programs for targets that pause queues by themselves: compiled with NATIVE_FLAGS."""
+NATIVE_FLAGS = ("-DNATIVE_PFC",)
 _INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 _VERSION = re.compile(r"Version\s+(\S+)(?:\s+\(SHA:\s*(\w+))?")
 
 
-class P4Error(LabError):
+class P4Error(Exception):
     """A program can't be compiled."""
 
 
@@ -58,13 +58,13 @@ def run(compiler: Path, source: str, flags: Sequence[str], folder: Path, json: P
     return result.stderr.strip()
 
 
-def compiled(top: Path, flags: Sequence[str] = ()) -> tuple[Path, Path]:
-    """JSON and p4info of a top program somewhere, made once for each text of its sources, and kept in the cache. Parts
-    of p4src/v1model are found as if they stood beside it. Raises P4Error."""
+def compiled(top: Path, flags: Sequence[str], parts: Path) -> tuple[Path, Path]:
+    """JSON and p4info of a top program somewhere, made once for each text of its sources, and kept in the cache. Files
+    of `parts` are found as if they stood beside it. Raises P4Error."""
     compiler = find_compiler()
-    flags = (*flags, f"-I{PARTS}")
+    flags = (*flags, f"-I{parts}")
     digest = hashlib.sha256("\0".join((compiler_version(compiler), *flags)).encode())
-    for path in _sources(top):
+    for path in _sources(top, parts):
         digest.update(path.read_bytes())
     try:
         kept = cache_dir("p4") / f"{top.stem}-{digest.hexdigest()[:16]}"
@@ -81,7 +81,7 @@ def compiled(top: Path, flags: Sequence[str] = ()) -> tuple[Path, Path]:
     return json, p4info
 
 
-def _sources(top: Path) -> Iterable[Path]:
+def _sources(top: Path, parts: Path) -> Iterable[Path]:
     """The top and all that it includes by "name", each once."""
     seen: dict[Path, None] = {}
     pending = [top]
@@ -91,6 +91,6 @@ def _sources(top: Path) -> Iterable[Path]:
             continue
         seen[path] = None
         for name in _INCLUDE.findall(path.read_text()):
-            places = [folder / name for folder in (path.parent, PARTS)]
+            places = [folder / name for folder in (path.parent, parts)]
             pending += [place for place in places if place.is_file()][:1]
     return seen

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from controller import compiled
+from p4src import manifest
 from pcn.cli import run as pcn
 
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -24,7 +24,7 @@ def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """p4src/v1model of a copy."""
     for folder in ("p4src", "examples"):
         shutil.copytree(CHECKOUT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(compiled, "ROOT", tmp_path)
+    monkeypatch.setattr(manifest, "ROOT", tmp_path)
     return tmp_path / "p4src/v1model"
 
 
@@ -33,17 +33,17 @@ def edit(source: Path) -> None:
 
 
 def test_what_is_committed_fits() -> None:
-    assert compiled.stale() is None
+    assert manifest.stale() is None
 
 
 def test_an_edited_source_is_named_with_what_was_made_of_it(sources: Path) -> None:
     edit(sources / "np_ecn.p4")
     line = "p4src/v1model/np_ecn.p4 was changed after p4src/compiled/{} made: make p4"
-    assert compiled.stale("pcn") == line.format("pcn.json was")
-    assert compiled.stale("pcn", "pcn_native") == line.format("pcn.json and 1 more were")
-    assert compiled.stale("dcqcn", "nobody's") is None
+    assert manifest.stale("pcn") == line.format("pcn.json was")
+    assert manifest.stale("pcn", "pcn_native") == line.format("pcn.json and 1 more were")
+    assert manifest.stale("dcqcn", "nobody's") is None
     (sources / "pfc.p4").unlink()
-    found = compiled.stale()
+    found = manifest.stale()
     assert found is not None
     assert found.endswith("more were made: make p4")
     assert found.startswith("p4src/v1model/")
@@ -66,9 +66,9 @@ def test_an_edited_source_is_named_with_what_was_made_of_it(sources: Path) -> No
 def test_a_source_is_known_without_its_line_comments(tmp_path: Path, before: str, after: str, same: bool) -> None:
     source = tmp_path / "x.p4"
     source.write_text(before + "\nlast\n")
-    known = compiled.source_digest(source)
+    known = manifest.source_digest(source)
     source.write_text(after + "\nlast\n")
-    assert (compiled.source_digest(source) == known) is same
+    assert (manifest.source_digest(source) == known) is same
 
 
 def test_a_run_says_so_and_its_page_too(sources: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -109,13 +109,13 @@ def test_a_network_that_is_brought_up_says_so(
 def test_ptf_says_so(sources: Path) -> None:
     edit(sources / "np_ecn.p4")
     script = (
-        "import runpy, sys; from pathlib import Path; from controller import compiled\n"
-        "compiled.ROOT, sys.argv = Path(sys.argv[1]), sys.argv[2:]\n"
+        "import runpy, sys; from pathlib import Path; from p4src import manifest\n"
+        "manifest.ROOT, sys.argv = Path(sys.argv[1]), sys.argv[2:]\n"
         "runpy.run_path(sys.argv[0], run_name='__main__')\n"
     )
     runner = str(CHECKOUT / "ptf-tests/run.py")
     done = subprocess.run(
-        [sys.executable, "-c", script, str(compiled.ROOT), runner, "no_such_case"],
+        [sys.executable, "-c", script, str(manifest.ROOT), runner, "no_such_case"],
         cwd=CHECKOUT,
         capture_output=True,
         text=True,

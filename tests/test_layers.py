@@ -1,0 +1,86 @@
+"""Which package may import which: arrows run down only, as CONTRIBUTING.md draws them."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+LAYERS = (
+    ("softswitch",),
+    ("topologies", "p4src"),
+    ("virtualnet",),
+    ("controller",),
+    ("hosts",),
+    ("lab",),
+    ("experiments",),
+    ("pcn",),
+)
+"""From the bottom up. A package imports those of lower rows."""
+UP = {
+    "virtualnet/bench.py": {"controller", "hosts"},
+    "virtualnet/flows.py": {"hosts"},
+    "virtualnet/native.py": {"hosts"},
+    "virtualnet/network.py": {"controller", "hosts"},
+    "virtualnet/csrc/model.h": {"hosts"},
+    "virtualnet/csrc/net.h": {"hosts"},
+}
+"""Files that import from above still, until RDMA's half of virtual time is a layer of its own. It only shrinks."""
+_INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
+
+
+def rows() -> dict[str, int]:
+    return {package: row for row, packages in enumerate(LAYERS) for package in packages}
+
+
+def imported(text: str) -> Iterator[str]:
+    """The top packages that a module imports, anywhere in it."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+            yield node.module.partition(".")[0]
+
+
+def included(path: Path, owners: dict[str, set[str]]) -> Iterator[str]:
+    """The packages whose headers a C file includes; one of its own folder goes first, as it does for a compiler."""
+    for name in _INCLUDE.findall(path.read_text()):
+        if not (path.parent / name).is_file():
+            yield from owners.get(Path(name).name, ())
+
+
+def arrows() -> dict[str, set[str]]:
+    """By file: the packages beside and above its own that it imports or includes."""
+    rank, owners = rows(), dict[str, set[str]]()
+    sources = [path for package in rank for path in (ROOT / package).rglob("*.*") if path.suffix in (".py", ".c", ".h")]
+    for path in sources:
+        if path.suffix == ".h":
+            owners.setdefault(path.name, set()).add(path.relative_to(ROOT).parts[0])
+    found: dict[str, set[str]] = {}
+    for path in sources:
+        name, own = path.relative_to(ROOT).as_posix(), path.relative_to(ROOT).parts[0]
+        known = set(imported(path.read_text()) if path.suffix == ".py" else included(path, owners)) & rank.keys()
+        if up := {package for package in known if package != own and rank[package] >= rank[own]}:
+            found[name] = up
+    return found
+
+
+def test_packages_import_from_below_alone() -> None:
+    assert arrows() == UP
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["import pcn.cli", "from pcn import cli", "def f():\n    from pcn.cli import run", "if x:\n    import os, pcn"],
+)
+def test_imports_are_found_wherever_they_are(text: str) -> None:
+    assert "pcn" in set(imported(text))
+
+
+def test_every_package_has_a_row() -> None:
+    packages = {path.parent.name for path in ROOT.glob("*/*.py")} - {"tests", "docs", "examples", "ptf-tests"}
+    assert packages == rows().keys()
