@@ -86,11 +86,11 @@ class SwitchClient(ControlPlane):
                 close()
             self.channel.close()
 
-    def become_primary(self, election_id: int = 1, limit_s: float = CALL_LIMIT_S) -> None:
+    def become_primary(self, election_id: int = 1) -> None:
         """Opens the stream channel and becomes the primary controller. Where the last primary had a higher election id
         and has gone, the next id is taken, which is logged. Raises PrimaryError if another one is primary."""
         with signals.deferred():
-            self._arbitration = Arbitration(self.name, self._stub, self.device_id, election_id, limit_s)
+            self._arbitration = Arbitration(self.name, self._stub, self.device_id, election_id, CALL_LIMIT_S)
 
     @property
     def election_id(self) -> int:

@@ -37,9 +37,9 @@ _SEEDS = "points and bars: means over the seeds, with standard errors; dots: eac
 _MARKS = ("P", "<", ">", "h", "*", "d", "p")
 
 
-def pictures(charts: Sequence[Chart], theme: Theme = LIGHT) -> dict[str, bytes]:
+def pictures(charts: Sequence[Chart]) -> dict[str, bytes]:
     """The charts as data, by format: `png` and `svg`. Equal charts give equal data."""
-    figure = draw(charts, theme)
+    figure = draw(charts)
     figure.draw_without_rendering()  # finds a place for everything
     figure.set_layout_engine("none")
     # By the canvases, which aren't typed: `savefig` draws twice.
@@ -52,7 +52,7 @@ def pictures(charts: Sequence[Chart], theme: Theme = LIGHT) -> dict[str, bytes]:
     return {"png": png.getvalue(), "svg": svg.getvalue()}
 
 
-def draw(charts: Sequence[Chart], theme: Theme = LIGHT) -> Figure:
+def draw(charts: Sequence[Chart]) -> Figure:
     """One chart with its views, or charts side by side, at most three a row unless they say otherwise."""
     first = charts[0]
     if first.views:
@@ -63,18 +63,18 @@ def draw(charts: Sequence[Chart], theme: Theme = LIGHT) -> Figure:
         width = 4.3 if columns <= 3 else 13.6 / columns
         height = max(3.4 if columns <= 3 else 2.6, *(0.9 + 0.18 * len(chart.rows) for chart in charts))
         figure = Figure(figsize=(width * columns, height * rows + 0.3), dpi=120, layout="constrained")
-    figure.set_facecolor(theme.background)
+    figure.set_facecolor(LIGHT.background)
     FigureCanvasAgg(figure)
     grid = figure.add_gridspec(rows, columns, width_ratios=[1.65, 1] if len(first.views) == 2 else None)
     panes = [(chart, view) for chart in charts for view in chart.views or (None,)]
     drawn = [figure.add_subplot(grid[place // columns, place % columns]) for place in range(len(panes))]
     for axes, (chart, view) in zip(drawn, panes, strict=True):
-        _draw(axes, chart, view, theme)
+        _draw(axes, chart, view, LIGHT)
         if view is None or axes is drawn[0]:
-            axes.set_ylabel(chart.y_label, fontsize=9, color=theme.ink)
-    _name(figure, drawn, charts, theme)
+            axes.set_ylabel(chart.y_label, fontsize=9, color=LIGHT.ink)
+    _name(figure, drawn, charts, LIGHT)
     if any(len(values) > 1 for chart in charts for line in chart.lines for values in line.seeds):
-        figure.supxlabel(_SEEDS, fontsize=8, color=theme.muted, x=0.01, ha="left")
+        figure.supxlabel(_SEEDS, fontsize=8, color=LIGHT.muted, x=0.01, ha="left")
     return figure
 
 

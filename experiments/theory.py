@@ -33,11 +33,6 @@ def rate_oscillation(flows: int, w_min: float, capacity_bps: float) -> float:
     return w_min * capacity_bps * (1 - (1 - w_min) / flows)
 
 
-def aggregate_peak(flows: int, w_min: float, capacity_bps: float) -> float:
-    """Largest sum of the rates in the steady state: (1 + (N - 2 + w_min) w_min) C. The least: (1 - w_min) C. [A.2.2]"""
-    return (1 + (flows - 2 + w_min) * w_min) * capacity_bps
-
-
 def fairness_factor(flows: int, w_min: float) -> float:
     """By what a flow's distance from C / N shrinks in one cycle of N loops. [A.2.2, a in eq. 14]"""
     kept = (1 - w_min) ** 2

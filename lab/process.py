@@ -15,6 +15,7 @@ from typing import Any
 from topologies.errors import LabError
 
 LOG_TAIL_LINES = 12
+_LOOK_MS = 10
 
 
 class StartError(LabError):
@@ -63,7 +64,6 @@ def wait_ready(
     is_ready: Callable[[], bool],
     check: Callable[[], None],
     limit_s: float,
-    interval_s: float = 0.01,
 ) -> None:
     """Waits until `is_ready`; `check` may raise to give up. StartError when the program ends or the limit passes."""
     end = time.monotonic() + limit_s
@@ -78,7 +78,7 @@ def wait_ready(
             if time.monotonic() > end:
                 raise StartError(f"{name} wasn't ready within {limit_s:g} s. It last wrote:\n{tail(log)}")
             # Sleeps until the next try, or until the program ends.
-            if poller.poll(interval_s * 1000):
+            if poller.poll(_LOOK_MS):
                 process.wait()
                 raise StartError(f"{name} ended with status {process.returncode} at its start:\n{tail(log)}")
     finally:

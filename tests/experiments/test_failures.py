@@ -14,7 +14,6 @@ from experiments import pictures
 from experiments.charts import Chart
 from experiments.failures import Failures
 from experiments.output import result_directory
-from experiments.palette import LIGHT, Theme
 from experiments.papers import FIGURES, SCENARIOS
 from experiments.papers.pcn import dumbbell_story
 from experiments.progress import Silent
@@ -73,8 +72,8 @@ def test_a_picture_that_fails_costs_no_other(
 ) -> None:
     real = pictures.pictures
 
-    def broken(charts: Sequence[Chart], theme: Theme = LIGHT) -> dict[str, bytes]:
-        return real(charts, theme) if charts[0].name != "queue" else {"png": bytes(1 // 0)}
+    def broken(charts: Sequence[Chart]) -> dict[str, bytes]:
+        return real(charts) if charts[0].name != "queue" else {"png": bytes(1 // 0)}
 
     monkeypatch.setattr(pictures, "pictures", broken)
     page = SCENARIOS["dumbbell"].page

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import statistics
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from experiments.outcomes import Outcome, Outcomes
 from experiments.papers.qcn_t.claims import QCN, QCN_T
 from experiments.papers.qcn_t.convergence import Convergence
 from experiments.papers.qcn_t.margin import EMPTY, Margin, margin_us
-from experiments.papers.qcn_t.model import BYTES, TIME, slope, time_to_jain
+from experiments.papers.qcn_t.model import BYTES, TIME, slope
 from experiments.tasks import outcome_of
 from hosts.algorithms import ReactionPoint, find_scheme
 from hosts.algorithms.qcn import QcnReactionPoint
@@ -97,6 +98,21 @@ def packets_to_jain(scheme: str, start: list[float], index: float, seed: int, **
                 break
             before = arrived
         return network.now_s
+
+
+def time_to_jain(start: Sequence[float], index: float, gain: float, by: str) -> float:
+    """How long it takes from these shares, of sum 1, to Jain's index; s. Fourth-order Runge-Kutta, of steps in which
+    nothing changes by more than some hundredth."""
+    shares, elapsed_s = np.array(start, float), 0.0
+    step_s = 0.01 / (gain * shares.size)
+    while jain(shares) < index:
+        k1 = slope(shares, gain, by)
+        k2 = slope(shares + k1 * step_s / 2, gain, by)
+        k3 = slope(shares + k2 * step_s / 2, gain, by)
+        k4 = slope(shares + k3 * step_s, gain, by)
+        shares = shares + (k1 + 2 * k2 + 2 * k3 + k4) * step_s / 6
+        elapsed_s += step_s
+    return elapsed_s
 
 
 @pytest.mark.parametrize("start", [[0.9, 0.1], [0.55, 0.15, 0.15, 0.15]])

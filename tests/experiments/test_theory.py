@@ -53,10 +53,6 @@ def test_rate_oscillation_is_equation_16_without_its_dropped_factor() -> None:
     assert theory.rate_oscillation(16, 1 / 128, 40e9) == pytest.approx(0.2931e9, rel=1e-3)
 
 
-def test_the_sum_swings_around_the_capacity() -> None:
-    assert theory.aggregate_peak(4, 1 / 128, 1.0) == pytest.approx(1.0157, abs=1e-4)
-
-
 @pytest.mark.parametrize(
     ("flows", "w_min", "factor", "half_life"),
     [(2, 1 / 128, 0.98438, 88.0), (4, 1 / 128, 0.96923, 88.7), (16, 1 / 128, 0.88733, 92.8), (4, 0.025, 0.90482, 27.7)],

@@ -13,11 +13,9 @@ exp(-g N t) by bytes and exp(-2 g N t) by time: the timer is twice as fast, and 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from experiments.metrics import Array, jain
+from experiments.metrics import Array
 
 BYTES, TIME = "bytes", "time"
 
@@ -28,18 +26,3 @@ def slope(shares: Array, gain: float, by: str) -> Array:
     if by == BYTES:
         return gain * n * shares * (1 - shares / squares)
     return gain * (1 - n * shares**2 / squares)
-
-
-def time_to_jain(start: Sequence[float], index: float, gain: float, by: str) -> float:
-    """How long it takes from these shares, of sum 1, to Jain's index; s. Fourth-order Runge-Kutta, of steps in which
-    nothing changes by more than some hundredth."""
-    shares, elapsed_s = np.array(start, float), 0.0
-    step_s = 0.01 / (gain * shares.size)
-    while jain(shares) < index:
-        k1 = slope(shares, gain, by)
-        k2 = slope(shares + k1 * step_s / 2, gain, by)
-        k3 = slope(shares + k2 * step_s / 2, gain, by)
-        k4 = slope(shares + k3 * step_s, gain, by)
-        shares = shares + (k1 + 2 * k2 + 2 * k3 + k4) * step_s / 6
-        elapsed_s += step_s
-    return elapsed_s

@@ -14,7 +14,6 @@ from experiments.papers.tcd.plans import SEEDS, TRAFFIC
 from experiments.papers.tcd.victims import Victims
 
 BURSTS = (25e3, 50e3, 100e3, 150e3, 200e3, 250e3)
-_OVERLOAD = 200e3
 
 
 class Fig15b(Victims):
