@@ -72,10 +72,10 @@ p4-tofino: $(VENV)/.ready ## compile p4src/tna for Tofino with p4c's open backen
 	$(BIN)/python p4src/build_tofino.py $(ARGS)
 
 bench-switch: root $(VENV)/.ready ## packets a second through the embedded switch, and through BMv2 where there is one
-	$(BIN)/python -m softswitch.bench $(ARGS)
+	$(BIN)/python -m bench.switch $(ARGS)
 
 bench-virtual: $(VENV)/.ready ## packets a second through switches in virtual time
-	$(BIN)/python -m virtualnet.bench $(ARGS)
+	$(BIN)/python bench/virtual.py $(ARGS)
 
 differential: root $(VENV)/.ready ## the embedded switch against the BMv2 that is installed, on new cases; SEED=7
 	PCN_DIFFERENTIAL_SEED=$(SEED) $(BIN)/pytest tests/differential $(ARGS)

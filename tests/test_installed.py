@@ -26,7 +26,7 @@ from pcn import names
 pytestmark = pytest.mark.long
 
 CHECKOUT = Path(__file__).resolve().parent.parent
-STAYS_HERE = (".ci", "tests", "ptf-tests", "examples", "docs")
+STAYS_HERE = (".ci", "bench", "tests", "ptf-tests", "examples", "docs")
 """Folders that nothing looks into at run time, but for the pages of docs/: reports quote these."""
 
 

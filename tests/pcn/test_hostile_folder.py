@@ -24,7 +24,7 @@ COMMANDS = {
         *(BIN / "pcn", "sweep", "dumbbell", "--scheme", "pcn", "--seeds", "1:2", "--set", "duration=1ms"),
         *("--jobs", "2", "--out", "out"),
     ],
-    "bench": python_command("virtualnet.bench", "incast", "--repetitions", "1", "--duration", "1e-5"),
+    "bench": [sys.executable, ROOT / "bench" / "virtual.py", "incast", "--repetitions", "1", "--duration", "1e-5"],
     "ptf": [sys.executable, ROOT / "ptf-tests" / "run.py", "np_ecn.UncongestedPortMarksNothing", "--twice"],
     "mn": [
         *(BIN / "mn", "--custom", ROOT / "lab" / "mn.py", "--topo", "dumbbell,1", "--controller", "none"),

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from softswitch.bench.forwarders import copy_loop
-from softswitch.bench.forwarding import Bench
-from softswitch.bench.inside import EXACT, LPM, TERNARY, Core
-from softswitch.bench.wires import build_blast, wires
+from bench.switch.forwarders import copy_loop
+from bench.switch.forwarding import Bench
+from bench.switch.inside import EXACT, LPM, TERNARY, Core
+from bench.switch.wires import build_blast, wires
 
 PCN = Path(__file__).parents[2] / "p4src/compiled/pcn.json"
 

@@ -20,8 +20,8 @@ from typing import Any
 from finsy.proto import p4i, p4r
 from google.protobuf import text_format
 
-from softswitch.bench.forwarders import Controller, listening
-from softswitch.bench.wires import BenchError, all_cpus, roce_frame, run
+from bench.switch.forwarders import Controller, listening
+from bench.switch.wires import TOOLS, BenchError, all_cpus, roce_frame, run
 from softswitch.codegen.build import CSRC, build_program, build_runtime, compiler
 from softswitch.native import NativeSwitch, load_library
 from softswitch.p4runtime.binding import bind
@@ -37,13 +37,13 @@ SOFTSWITCH = python_command("softswitch")
 
 
 class Core:
-    """csrc/tools/core.c."""
+    """bench/csrc/core.c."""
 
     def __init__(self, folder: Path) -> None:
         self._runtime = load_library(build_runtime())
         target = folder / "core.so"
         flags = ["-std=gnu11", "-O2", "-fPIC", "-shared", f"-I{CSRC}"]
-        run(*compiler(), *flags, "-o", str(target), str(CSRC / "tools" / "core.c"))
+        run(*compiler(), *flags, "-o", str(target), str(TOOLS / "core.c"))
         self._core = ctypes.CDLL(str(target))
         self._core.core_pipeline.restype = self._core.core_lookup.restype = ctypes.c_double
 

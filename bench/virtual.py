@@ -24,6 +24,7 @@ import re
 import resource
 import statistics
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -35,7 +36,6 @@ from softswitch.codegen.build import build_source
 from softswitch.codegen.generate import generate
 from softswitch.p4runtime.binding import bind
 from softswitch.program.load import load_program
-from softswitch.python_process import python_command
 from topologies.clos import clos
 from topologies.fat_tree import fat_tree
 from topologies.model import FlowSpec, Topology
@@ -173,7 +173,7 @@ def measure(name: str, duration_s: float, empty: bool = False, prefetch: bool = 
 def measure_alone(name: str, duration_s: float, empty: bool, prefetch: bool) -> Result:
     """In a process of its own: memory is that of one run alone."""
     words = ["--alone", json.dumps([name, duration_s, empty, prefetch])]
-    done = subprocess.run(python_command("virtualnet.bench", *words), stdout=subprocess.PIPE, check=True)
+    done = subprocess.run([sys.executable, __file__, *words], stdout=subprocess.PIPE, check=True)
     return Result(**json.loads(done.stdout))
 
 

@@ -14,12 +14,12 @@ from typing import Any
 
 import grpc
 
-from softswitch import bench
-from softswitch.bench import inside
-from softswitch.bench.forwarders import NETWORK_MTU, copy_loop, p4_switch, resident_with
-from softswitch.bench.forwarding import Bench
-from softswitch.bench.inside import EXACT, LPM, SOFTSWITCH, TERNARY, Core
-from softswitch.bench.wires import (
+from bench import switch
+from bench.switch import inside
+from bench.switch.forwarders import NETWORK_MTU, copy_loop, p4_switch, resident_with
+from bench.switch.forwarding import Bench
+from bench.switch.inside import EXACT, LPM, SOFTSWITCH, TERNARY, Core
+from bench.switch.wires import (
     SWITCH_CPU,
     BenchError,
     Wires,
@@ -41,7 +41,7 @@ NICE = -10  # other work of the machine disturbs less; the switch's worker has i
 
 def main(arguments: list[str] | None = None) -> int:
     """Prints the figures. 0: measured; 1: could not."""
-    parser = argparse.ArgumentParser(prog="python -m softswitch.bench", description=bench.__doc__)
+    parser = argparse.ArgumentParser(prog="python -m bench.switch", description=switch.__doc__)
     parser.add_argument("parts", nargs="*", help=f"of {', '.join(PARTS)}; all of them unless given")
     parser.add_argument("--program", type=Path, default=ROOT / "p4src/compiled/pcn.json", help="compiled P4 program")
     parser.add_argument("--seconds", type=float, default=1.0, help="length of a run")

@@ -16,7 +16,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from softswitch.bench.wires import SENDER_CPU, BenchError, Wires, one_cpu, roce_frame, run
+from bench.switch.wires import SENDER_CPU, BenchError, Wires, one_cpu, roce_frame, run
 
 _STILL_S, _LOST_S = 0.05, 1.0
 """How long nothing comes any more once a buffer is empty, and until what was offered below capacity is lost."""

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from softswitch.codegen.build import CSRC, compiler
+from softswitch.codegen.build import compiler
 
+TOOLS = Path(__file__).resolve().parents[1] / "csrc"
 SENDER_CPU, SWITCH_CPU = 0, 1
 SOURCE, DESTINATION = bytes([10, 0, 0, 1]), bytes([10, 0, 0, 2])
 
@@ -120,5 +121,5 @@ def resident_mb(pid: int) -> float:
 
 def build_blast(folder: Path) -> Path:
     target = folder / "blast"
-    run(*compiler(), "-O2", "-Wall", "-Wextra", "-o", str(target), str(CSRC / "tools" / "blast.c"))
+    run(*compiler(), "-O2", "-Wall", "-Wextra", "-o", str(target), str(TOOLS / "blast.c"))
     return target

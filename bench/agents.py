@@ -1,6 +1,6 @@
 """What packets cost the agents, on a veth pair between two network namespaces. Needs root. Not a test.
 
-    .venv/bin/python tests/hosts/bench.py [--seconds 3] [--flows 1] [--scheme pcn] [PACKETS_PER_S ...]
+    .venv/bin/python bench/agents.py [--seconds 3] [--flows 1] [--scheme pcn] [PACKETS_PER_S ...]
 
 One agent sends to the other at each rate in turn. `us` are of CPU (user, system, and what the kernel does meanwhile) a
 packet; `kept` is what was sent of what the rate allows; `late` the most that a frame left after it was due.
@@ -14,9 +14,10 @@ import tempfile
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+TESTS = Path(__file__).resolve().parents[1] / "tests"
+sys.path[:0] = [str(TESTS), str(TESTS / "hosts")]
 
-from agent_pair import Pair
+from agent_pair import Pair  # type: ignore[import-not-found]  # noqa: E402
 
 FRAME_BITS = 8464
 DILATION = 400.0

@@ -16,7 +16,7 @@ import grpc
 from finsy.proto import p4i, p4r, p4r_grpc
 from google.protobuf import text_format
 
-from softswitch.bench.wires import (
+from bench.switch.wires import (
     DESTINATION,
     SWITCH_CPU,
     BenchError,
