@@ -21,7 +21,7 @@ from experiments.recording import Recording
 from experiments.result import Result, judge
 from experiments.sampler import MARKS
 from experiments.versions import provenance
-from hosts.algorithms import Scheme, SchemeError, find_scheme
+from hosts.algorithms import Scheme, find_scheme
 from lab import record as records
 from lab.network import require_startable
 from lab.target import target as find_target
@@ -63,7 +63,7 @@ def run(
     """
     progress = progress or Silent()
     made = find_scenario(scenario)
-    schemes = _schemes(scheme or ",".join(made.schemes))
+    schemes = scheme_parameters.scheme_names(scheme or ",".join(made.schemes))
     clocks = _clocks(clock)
     if clocks == ["virtual"] and target != DEFAULT_TARGET:
         raise ExperimentError(f"--target {target}: virtual time has the {DEFAULT_TARGET} alone")
@@ -123,7 +123,7 @@ def run(
 
 def parameters(scenario: str, scheme: str | None = None) -> list[Parameter]:
     """Those that `settings` may give: of all schemes, or of these, with commas between. Raises ExperimentError."""
-    schemes = _schemes(scheme) if scheme else []  # which may bring parameters with them
+    schemes = scheme_parameters.scheme_names(scheme) if scheme else []  # which may bring parameters with them
     offered = find_scenario(scenario).parameters
     if not schemes:
         return list(offered)
@@ -144,14 +144,6 @@ def _clocks(text: str) -> list[str]:
     for name in names:
         lookup(name, dict.fromkeys(CLOCKS), "clock")
     return [clock for clock in CLOCKS if clock in names]
-
-
-def _schemes(text: str) -> list[str]:
-    """Names of those that the text finds."""
-    try:
-        return list(dict.fromkeys(find_scheme(one.strip()).name for one in text.split(",")))
-    except SchemeError as error:
-        raise ExperimentError(str(error)) from None
 
 
 def _require_counters(scheme: Scheme) -> None:

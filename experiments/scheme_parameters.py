@@ -11,11 +11,19 @@ from collections.abc import Iterable, Mapping
 
 from experiments.errors import ExperimentError
 from experiments.parameters import Parameter, Value
-from hosts.algorithms import Scheme, schemes
+from hosts.algorithms import Scheme, SchemeError, find_scheme, schemes
 from hosts.algorithms.parameters import Description, describe
 
 Default = tuple[Value, str]
 """A scenario's own default of a scheme's parameter: the value, or None and what it follows from."""
+
+
+def scheme_names(text: str) -> list[str]:
+    """Returns the names of the schemes that a text finds, with commas between, each once. Raises ExperimentError."""
+    try:
+        return list(dict.fromkeys(find_scheme(one.strip()).name for one in text.split(",")))
+    except SchemeError as error:
+        raise ExperimentError(str(error)) from None
 
 
 def _offered() -> Mapping[str, Mapping[str, Description]]:

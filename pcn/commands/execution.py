@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 from collections.abc import Callable
@@ -39,7 +40,23 @@ def seeds_option(function: _F) -> _F:
     )(function)
 
 
-def execution_options(function: _F) -> _F:
+def execution_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Gives a command `execution`, an `Execution`, and `fresh`."""
+
+    @functools.wraps(function)
+    def command(
+        *,
+        jobs: int | None,
+        scheduler: str | None,
+        tls_ca: str | None,
+        tls_cert: str | None,
+        tls_key: str | None,
+        memory: float | None,
+        limit: float | None,
+        **others: Any,
+    ) -> Any:
+        return function(execution=_execution(jobs, scheduler, (tls_ca, tls_cert, tls_key), memory, limit), **others)
+
     options = (
         click.option("--jobs", type=click.IntRange(1), help="Runs at a time; as many as cores unless given."),
         click.option(
@@ -62,12 +79,13 @@ def execution_options(function: _F) -> _F:
         click.option("--limit", type=Quantity("time"), metavar="TIME", help="A run may take so long."),
         click.option("--fresh", is_flag=True, help="Forget what an interrupted command has run already."),
     )
+    made: Callable[..., Any] = command
     for option in reversed(options):
-        function = option(function)
-    return function
+        made = option(made)
+    return made
 
 
-def execution_of(
+def _execution(
     jobs: int | None,
     scheduler: str | None,
     tls: tuple[str | None, str | None, str | None],

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from pcn.commands.common import FilePath, listing, refuse
-from pcn.commands.execution import execution_of, execution_options, seeds_option
+from pcn.commands.execution import execution_options, seeds_option
 from pcn.complete import complete_figure, complete_scheme
+
+if TYPE_CHECKING:
+    from experiments.tasks import Execution
 
 
 def _figures() -> Iterator[tuple[str, str]]:
@@ -38,13 +43,7 @@ def figure(
     names: tuple[str, ...],
     schemes: str | None,
     seeds: list[int] | None,
-    jobs: int | None,
-    scheduler: str | None,
-    tls_ca: str | None,
-    tls_cert: str | None,
-    tls_key: str | None,
-    memory: float | None,
-    limit: float | None,
+    execution: Execution,
     fresh: bool,
     out: Path,
     docs: Path | None,
@@ -65,7 +64,57 @@ def figure(
     """
     if redraw:
         refuse("--redraw runs nothing", "schemes", "seeds", "jobs", "scheduler", "memory", "limit", "fresh")
-    from pcn.figures import figure_command
+    from experiments.errors import ExperimentError
+    from experiments.failures import Failures, IncompleteError
+    from experiments.figures import OUTCOMES, judge, kept, read, run_figure, runs_of, write
+    from experiments.output import replacing
+    from experiments.papers import FIGURES
+    from experiments.parameters import lookup
+    from experiments.progress import ConsoleProgress
+    from experiments.results import page, sections, write_docs
+    from experiments.scheme_parameters import scheme_names
+    from experiments.sweep.store import Store
+    from experiments.tasks import RunsFailedError
+    from experiments.terminal import show_checks, stdout
+    from p4src.manifest import stale
 
-    execution = execution_of(jobs, scheduler, (tls_ca, tls_cert, tls_key), memory, limit)
-    figure_command(names, schemes, seeds, execution, fresh, out, docs, redraw)
+    wanted = list(FIGURES) if "all" in names else [lookup(name, FIGURES, "figure").name for name in names]
+    chosen = None if schemes is None else scheme_names(schemes)
+    if chosen is not None and not redraw:
+        without = [name for name in wanted if not runs_of(FIGURES[name], chosen)]
+        wanted = [name for name in wanted if name not in without]
+        if without and not wanted:
+            raise ExperimentError(f"{', '.join(without)}: there are no runs of {', '.join(chosen)}")
+    console, failures, broken = stdout(), Failures(), []
+    if not redraw and (old := stale()):
+        console.print(f"note: {old}", highlight=False, markup=False, soft_wrap=True)
+    for name in wanted:
+        if redraw:
+            outcomes, before = kept(out / name), read(out / name) or {}
+            result = replace(judge(FIGURES[name], outcomes), provenance=before.get("provenance", {}))
+        else:
+            store = Store(out / f"{name}.runs", fresh)
+            with ConsoleProgress(console) as progress:
+                runs = runs_of(FIGURES[name], chosen, seeds)
+                try:
+                    result = run_figure(FIGURES[name], runs, store, execution, progress)
+                except RunsFailedError as error:
+                    broken.append(f"{name}: {error}")
+                    continue
+        write(result, out / name)
+        if not redraw and (out / name / OUTCOMES).exists():
+            store.remove()
+        failures.add(result.failures)
+        show_checks(FIGURES[name].title, [asdict(check) for check in result.checks], console)
+    report = out / "report.html"
+    with failures.noting(report.name):
+        with replacing(report) as file:
+            file.write(page(sections(out)).encode())
+        console.print(f"Report: {report}", highlight=False, soft_wrap=True)
+    if docs is not None:
+        with failures.noting(str(docs)):
+            write_docs(out, docs)
+    if broken:
+        raise ExperimentError("; ".join([*broken, *failures.lines()]))
+    if failures:
+        raise IncompleteError(out, failures)

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from pcn.commands.common import FilePath, json_option, listing, program_option, refuse, with_program
-from pcn.commands.traffic import referred, traffic_options
+from pcn.commands.common import (
+    FilePath,
+    json_option,
+    listing,
+    print_json,
+    print_table,
+    program_option,
+    refuse,
+    with_program,
+)
+from pcn.commands.traffic import Traffic, traffic_options
 from pcn.complete import (
     complete_clock,
     complete_parameter,
@@ -16,6 +29,9 @@ from pcn.complete import (
     complete_scheme,
     complete_target,
 )
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 _OF_A_RUN = ("clock", "target", "seed", "parameters", "dilation", "out", "check", "quiet", "no_pictures", "load")
 UNMET = 3
@@ -89,11 +105,7 @@ def run(
     check: bool,
     quiet: bool,
     no_pictures: bool,
-    topology: str,
-    workload: str,
-    load: str,
-    pattern: str,
-    flows: str,
+    traffic: Traffic,
     as_json: bool,
 ) -> int:
     """Run SCENARIO, with a report.
@@ -112,21 +124,86 @@ def run(
       pcn run traffic --clock virtual --topology fat-tree --workload W1 --pattern incast --load 0.4
       pcn run victim --scheme pcn --list
     """
+    from rich.console import Console
+
+    from experiments import runner, terminal
+    from experiments.failures import IncompleteError
     from experiments.papers import SCENARIOS
-    from pcn import experiment
+    from experiments.progress import ConsoleProgress, Notes
 
     if program and scenario in SCENARIOS:
         scheme = with_program(scheme or ",".join(SCENARIOS[scenario].schemes), program)
-
-    reference, settings = referred(scenario, parameters, topology, workload, load, pattern, flows)
+    reference, settings = traffic.of(scenario, parameters)
     if listed:
         refuse("--list runs nothing", *_OF_A_RUN)
-        experiment.list_command(reference, scheme, as_json)
+        _list(reference, scheme, as_json)
         return 0
-    unmet = experiment.run_command(
-        reference, scheme, clock, target, seed, settings, dilation, out, quiet, as_json, not no_pictures
-    )
+    errors = Console(stderr=True)
+    console = errors if as_json else terminal.stdout()
+    try:
+        with Notes(errors) if quiet else ConsoleProgress(console) as progress:
+            place = runner.run(
+                reference,
+                scheme=scheme,
+                clock=clock,
+                target=target,
+                seed=seed,
+                settings=settings,
+                k=runner.K.parse(dilation),
+                out=out,
+                progress=progress,
+                pictures=not no_pictures,
+            )
+    except IncompleteError as error:
+        _show(error.place, None if quiet else console, as_json)
+        raise
+    unmet = _show(place, None if quiet else console, as_json)
     if not (check and unmet):
         return 0
     click.echo(f"pcn: not met: {'; '.join(unmet)}", err=True)
     return UNMET
+
+
+def _show(place: Path, console: Console | None, as_json: bool) -> list[str]:
+    """Prints a result's summary, or its tables on the console. Returns what names the checks that aren't met."""
+    from experiments import terminal
+    from experiments.output import SUMMARY
+
+    path = place / SUMMARY
+    if not path.exists():
+        return []
+    summary = json.loads(path.read_text())
+    if as_json:
+        print_json(summary)
+    elif console:
+        terminal.show(place, console)
+    return terminal.unmet(summary)
+
+
+def _list(scenario: str, scheme: str | None, as_json: bool) -> None:
+    """Prints the parameters of a scenario; with `scheme` those that runs of these schemes have."""
+    from experiments import scheme_parameters
+    from experiments.parameters import UNITS, format_value
+    from experiments.runner import parameters
+
+    rows = [(one, scheme_parameters.owners(one.name)) for one in parameters(scenario, scheme)]
+    if as_json:
+        most = {one.name: one.maximum if math.isfinite(one.maximum) else None for one, _ in rows}
+        print_json([{**asdict(one), "maximum": most[one.name], "schemes": schemes} for one, schemes in rows])
+        return
+    print_table(
+        f"{scenario}: parameters, for --set NAME=VALUE",
+        ("name", "unit", "default", "least", "most", "schemes", "meaning"),
+        [
+            (
+                one.name,
+                UNITS[one.kind],
+                one.derived or format_value(one.kind, one.default),
+                format_value(one.kind, one.minimum),
+                format_value(one.kind, one.maximum) if math.isfinite(one.maximum) else "–",
+                ", ".join(schemes) or "all",
+                one.what,
+            )
+            for one, schemes in rows
+        ],
+    )

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from pcn.commands.common import FilePath, listing
-from pcn.commands.execution import execution_of, execution_options, seeds_option
-from pcn.commands.traffic import referred, traffic_options
+from pcn.commands.common import FilePath, listing, print_table
+from pcn.commands.execution import execution_options, seeds_option
+from pcn.commands.traffic import Traffic, traffic_options
 from pcn.complete import complete_experiment, complete_parameter, complete_scheme
+
+if TYPE_CHECKING:
+    from experiments.grid import Mean
+    from experiments.outcomes import Outcome
+    from experiments.tasks import Execution
+
+_SHOWN = 6
+"""Numbers that the terminal shows unless some are named."""
 
 
 def _experiments() -> Iterator[tuple[str, str]]:
@@ -48,19 +58,9 @@ def sweep(
     scheme: str | None,
     seeds: list[int] | None,
     parameters: tuple[str, ...],
-    topology: str,
-    workload: str,
-    load: str,
-    pattern: str,
-    flows: str,
+    traffic: Traffic,
     shown: tuple[str, ...],
-    jobs: int | None,
-    scheduler: str | None,
-    tls_ca: str | None,
-    tls_cert: str | None,
-    tls_key: str | None,
-    memory: float | None,
-    limit: float | None,
+    execution: Execution,
     fresh: bool,
     out: Path | None,
 ) -> None:
@@ -75,8 +75,65 @@ def sweep(
       pcn sweep traffic --topology clos --workload W1 --load 0.4,0.6,0.8 --scheme pcn,dcqcn --seeds 1:3
       pcn sweep dumbbell --scheme pcn --seeds 1:2 --set duration=5ms --set w_min=0.01,0.025 --show utilisation
     """
-    from pcn.sweeps import sweep_command
+    from experiments import grid
+    from experiments.errors import ExperimentError
+    from experiments.papers import find_experiment
+    from experiments.progress import ConsoleProgress
+    from experiments.scheme_parameters import scheme_names
+    from experiments.sweep.store import Store
+    from experiments.tasks import require_all, run_tasks, task_of
+    from experiments.terminal import stdout
+    from experiments.versions import provenance
+    from hosts.algorithms import find_scheme
+    from p4src.manifest import stale
 
-    execution = execution_of(jobs, scheduler, (tls_ca, tls_cert, tls_key), memory, limit)
-    reference, settings = referred(experiment, parameters, topology, workload, load, pattern, flows)
-    sweep_command(reference, scheme, seeds, settings, shown, execution, fresh, out)
+    reference, settings = traffic.of(experiment, parameters)
+    found = find_experiment(reference)
+    name = found.name
+    schemes = scheme_names(scheme) if scheme else list(found.schemes)
+    runs = grid.runs(found, schemes, seeds, settings)
+    if not runs:
+        raise ExperimentError(f"{name}: there are no runs of {', '.join(schemes)}")
+    place, console = out or Path("results/sweeps") / name, stdout()
+    tasks = [task_of(found, run, execution.limit_s) for run in runs]
+    store, made_by = Store(place, fresh), provenance()
+    with ConsoleProgress(console) as progress:
+        if old := stale(*(find_scheme(one).program for one in schemes)):
+            progress.note(old)
+        progress.stage(f"{name}: {len(runs):,} runs")
+        done = run_tasks(tasks, store, execution.means, progress)
+    outcomes, decided = grid.whole(tasks, done), grid.seeds_decide(found, runs)
+    grid.write_runs(place, tasks, store, made_by)
+    grid.write_means(place, outcomes, decided)
+    files = [grid.RUNS, grid.MEANS]
+    if grid.write_picture(place, outcomes, decided, shown):
+        files.append(grid.PICTURE)
+    for note in _show(outcomes, decided, shown):
+        console.print(f"note: {note}", highlight=False, markup=False, soft_wrap=True)
+    console.print(f"{place}: {', '.join(files)}", highlight=False, soft_wrap=True)
+    require_all(tasks, done, store)
+
+
+def _show(outcomes: Sequence[Outcome], decided: Mapping[str, str], shown: Sequence[str]) -> list[str]:
+    """Prints the means; what there is to be said of them."""
+    from experiments import grid
+    from experiments.errors import ExperimentError
+
+    found = {name: grid.means(members, decided[name]) for name, members in grid.groups(outcomes).items()}
+    numbers = list(dict.fromkeys(number for one in outcomes for number in one.numbers))
+    if unknown := [name for name in shown if name not in numbers]:
+        raise ExperimentError(f"no number {', '.join(unknown)}. There are: {', '.join(numbers)}")
+    columns = list(shown) or numbers[:_SHOWN]
+    rows = [
+        [grid.text_of(json.loads(name)), *(_text(means.get(number)) for number in columns)]
+        for name, means in found.items()
+    ]
+    more = "" if shown or len(numbers) <= _SHOWN else f" ({len(numbers)} in {grid.MEANS}; --show NAME shows others)"
+    print_table(f"Means and standard errors over the seeds{more}", ["runs", *columns], rows)
+    return grid.notes(outcomes, decided, columns)
+
+
+def _text(mean: Mean | None) -> str:
+    if mean is None:
+        return "–"
+    return f"{mean.value:.4g}" + ("" if mean.error is None else f" ± {mean.error:.2g}")

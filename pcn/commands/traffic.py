@@ -2,17 +2,46 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import click
 
 from pcn.complete import complete_pattern, complete_topology, complete_workload
 
-_F = TypeVar("_F", bound=Callable[..., Any])
+
+@dataclass(frozen=True)
+class Traffic:
+    """What the options give; empty: nothing."""
+
+    topology: str
+    workload: str
+    load: str
+    pattern: str
+    flows: str
+
+    def of(self, experiment: str, settings: Sequence[str]) -> tuple[str, list[str]]:
+        """Returns an experiment's reference and its settings. Raises ExperimentError, UsageError where it isn't
+        traffic."""
+        if experiment != "traffic":
+            if given := [f"--{name}" for name, value in asdict(self).items() if value]:
+                raise click.UsageError(f"{', '.join(given)}: for traffic alone, not for {experiment}")
+            return experiment, list(settings)
+        from experiments.traffic.words import words
+
+        more = [f"load={self.load}"] if self.load else []
+        return words(self.topology, self.workload, self.pattern, self.flows).reference, [*settings, *more]
 
 
-def traffic_options(function: _F) -> _F:
+def traffic_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Gives a command `traffic`, a `Traffic`."""
+
+    @functools.wraps(function)
+    def command(*, topology: str, workload: str, load: str, pattern: str, flows: str, **others: Any) -> Any:
+        return function(traffic=Traffic(topology, workload, load, pattern, flows), **others)
+
     options = (
         click.option(
             "--topology",
@@ -38,22 +67,7 @@ def traffic_options(function: _F) -> _F:
         ),
         click.option("--flows", default="", metavar="FILE", help="traffic's flows: a CSV src,dst,start_s,size_bytes."),
     )
+    made: Callable[..., Any] = command
     for option in reversed(options):
-        function = option(function)
-    return function
-
-
-def referred(
-    experiment: str, settings: Sequence[str], topology: str, workload: str, load: str, pattern: str, flows: str
-) -> tuple[str, list[str]]:
-    """An experiment's reference and its settings. Raises ExperimentError, UsageError where it isn't traffic."""
-    given = {"topology": topology, "workload": workload, "load": load, "pattern": pattern, "flows": flows}
-    named = [f"--{name}" for name, value in given.items() if value]
-    if experiment != "traffic":
-        if named:
-            raise click.UsageError(f"{', '.join(named)}: for traffic alone, not for {experiment}")
-        return experiment, list(settings)
-    from experiments.traffic.words import words
-
-    more = [f"load={load}"] if load else []
-    return words(topology, workload, pattern, flows).reference, [*settings, *more]
+        made = option(made)
+    return made
