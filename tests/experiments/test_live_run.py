@@ -16,12 +16,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from summary_shape import mismatches
 from waiting import LIMIT_S, wait_until
 
 from experiments import calibrate
 from experiments.runner import run
 from experiments.series import Series
-from experiments.summary import mismatches
 from lab import record as records
 from topologies.errors import LabError
 

@@ -10,9 +10,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from summary_shape import mismatches
 
 from experiments.series import Series
-from experiments.summary import mismatches
 from softswitch.codegen.compiling import cache_dir
 
 pytestmark = [pytest.mark.root, pytest.mark.long]

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from fluid import fluid
 from rich.console import Console
+from summary_shape import mismatches
 
 from controller.texts import marks_text
 from experiments import summary
@@ -65,7 +66,7 @@ def test_series_come_back_in_the_order_of_time() -> None:
 
 def test_the_summary_is_what_its_schema_says() -> None:
     made = json.loads(summary.dumps(built()))
-    assert summary.mismatches(made) == []
+    assert mismatches(made) == []
     assert made["packets"]["lost"] == 0
     assert made["ports"]["s0:4"]["utilisation"] == pytest.approx(1, abs=0.02)
     assert sum(flow["received_bytes"] for flow in made["flows"]) > 0
@@ -90,7 +91,7 @@ def test_the_schema_names_what_is_wrong() -> None:
     made["packets"]["lost"] = "none"
     del made["flows"][1]["fct_s"]
     made["steady"]["jain"] = math.nan
-    problems = " | ".join(summary.mismatches(made))
+    problems = " | ".join(mismatches(made))
     for part in ("extra is unknown", "packets.lost", "flows[1].fct_s is missing", "steady.jain is nan"):
         assert part in problems
 

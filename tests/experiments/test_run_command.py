@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from summary_shape import mismatches
 
 from experiments.checks import Check
 from experiments.papers import FIGURES, SCENARIOS
-from experiments.summary import mismatches
 from pcn.cli import run as pcn
 
 SHORT = ("run", "dumbbell", "--clock", "virtual", "--set", "duration=3ms", "--no-pictures")

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
+from summary_shape import mismatches
 
 from experiments.errors import ExperimentError
 from experiments.runner import place_of, run
-from experiments.summary import mismatches
 from experiments.terminal import show
 
 SHORT = ("before=1ms", "duration=5ms")
