@@ -5,9 +5,11 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Mapping
+from types import SimpleNamespace
 from typing import get_type_hints
 
 from softswitch.units import Kind, kind_of, quantity
+from topologies import lossless
 from topologies.clos import clos
 from topologies.compact import compact
 from topologies.dumbbell import dumbbell
@@ -31,21 +33,27 @@ TOPOLOGIES: dict[str, Callable[..., Topology]] = {
 }
 
 
-def options(name: str) -> tuple[str, ...]:
-    """Names of a topology's options."""
-    return tuple(inspect.signature(_function(name)).parameters)
+def options(name: str) -> dict[str, inspect.Parameter]:
+    """Returns a topology's options by name, with their types: its own, then flow control's."""
+    found: dict[str, inspect.Parameter] = {}
+    for function in (_function(name), lossless.parameters):
+        for option, one in inspect.signature(function).parameters.items():
+            if one.kind is not inspect.Parameter.VAR_KEYWORD and option not in found:
+                hint = get_type_hints(SimpleNamespace(__annotations__={option: one.annotation}), function.__globals__)
+                found[option] = one.replace(annotation=hint[option])
+    return found
 
 
 def build(name: str, values: Mapping[str, Value] | None = None) -> Topology:
     """A topology by name, with options: numbers in SI units, or text with a unit. Raises TopologyError with the nearest
     name for one that isn't there."""
-    function = _function(name)
-    known = options(name)
-    for option in values or {}:
+    known, given = options(name), values or {}
+    for option in given:
         if option not in known:
             raise TopologyError(f"{name} has no option {option!r}; {nearest(option, known)}")
-    kinds = get_type_hints(function)
-    return function(**{option: _value(option, value, kinds[option]) for option, value in (values or {}).items()})
+    return TOPOLOGIES[name](
+        **{option: _value(option, value, known[option].annotation) for option, value in given.items()}
+    )
 
 
 def kind_of_option(option: str, annotation: object) -> Kind:

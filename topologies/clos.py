@@ -12,6 +12,7 @@ ones, from 1; parallel links are neighbours.
 from __future__ import annotations
 
 from topologies import lossless
+from topologies.lossless import Pfc, Unpack
 from topologies.model import Endpoint, Link, Switch, Topology, TopologyError, make_racks
 
 
@@ -25,11 +26,7 @@ def clos(
     delay_s: float = 5e-6,
     strands: int | None = None,
     spines: int | None = None,
-    xoff_bytes: float = lossless.XOFF_BYTES,
-    xon_bytes: float | None = None,
-    mtu_bytes: int = lossless.MTU_BYTES,
-    pause_quanta: int = 0xFFFF,
-    lossless_classes: str = lossless.LOSSLESS_CLASSES,
+    **pfc: Unpack[Pfc],
 ) -> Topology:
     """`tors` and `leaves` are a pod's, `hosts` a ToR's. `strands`, links from a ToR to each leaf, and `spines` follow
     from 1:1 unless they are given. No flows.
@@ -75,7 +72,7 @@ def clos(
             "delay_s": delay_s,
             "strands": parallel,
             "spines": spines,
-            **lossless.parameters(xoff_bytes, xon_bytes, mtu_bytes, pause_quanta, lossless_classes),
+            **lossless.parameters(**pfc),
         },
     )
 

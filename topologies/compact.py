@@ -13,6 +13,7 @@ come in, is s1:1; P2/S1, the way to R1 and the real congestion, is s1:2; P3/S1, 
 from __future__ import annotations
 
 from topologies import lossless
+from topologies.lossless import Pfc, Unpack
 from topologies.model import Endpoint, FlowSpec, Link, Switch, Topology, TopologyError, make_hosts
 
 LONG_SENDERS = 2
@@ -23,16 +24,9 @@ def compact(
     senders: int = 16,
     rate_bps: float = 40e9,
     delay_s: float = 5e-6,
-    xoff_bytes: float = lossless.XOFF_BYTES,
-    xon_bytes: float | None = None,
-    mtu_bytes: int = lossless.MTU_BYTES,
-    pause_quanta: int = 0xFFFF,
-    lossless_classes: str = lossless.LOSSLESS_CLASSES,
+    **pfc: Unpack[Pfc],
 ) -> Topology:
-    """Fig. 1 with `senders` senders, h0 and h1 among them. `delay_s` is each link's, one way.
-
-    XON defaults to XOFF minus two MTUs.
-    """
+    """Fig. 1 with `senders` senders, h0 and h1 among them. `delay_s` is each link's, one way."""
     if senders < LONG_SENDERS:
         raise TopologyError(f"compact: {senders} senders; at least {LONG_SENDERS} are needed")
     names = [f"h{i}" for i in range(senders)]
@@ -53,6 +47,6 @@ def compact(
             "rate_bps": rate_bps,
             "delay_s": delay_s,
             "bottleneck": str(P0_S0),
-            **lossless.parameters(xoff_bytes, xon_bytes, mtu_bytes, pause_quanta, lossless_classes),
+            **lossless.parameters(**pfc),
         },
     )

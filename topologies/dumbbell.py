@@ -8,6 +8,7 @@ h2 --3           3-- r2
 from __future__ import annotations
 
 from topologies import lossless
+from topologies.lossless import Pfc, Unpack
 from topologies.model import Endpoint, FlowSpec, Host, Link, Switch, Topology, TopologyError, make_hosts
 
 
@@ -16,17 +17,10 @@ def dumbbell(
     flows: int | None = None,
     rate_bps: float = 10e9,
     rtt_s: float = 500e-6,
-    xoff_bytes: float = lossless.XOFF_BYTES,
-    xon_bytes: float | None = None,
-    mtu_bytes: int = lossless.MTU_BYTES,
-    pause_quanta: int = 0xFFFF,
-    lossless_classes: str = lossless.LOSSLESS_CLASSES,
+    **pfc: Unpack[Pfc],
 ) -> Topology:
     """The dumbbell with `pairs` pairs; the first has twice as many of the `flows` as each other one: a multiple of
-    pairs + 1, which is the default. `rtt_s` is a sender's to its receiver and back.
-
-    XON defaults to XOFF minus two MTUs.
-    """
+    pairs + 1, which is the default. `rtt_s` is a sender's to its receiver and back."""
     if pairs < 1:
         raise TopologyError(f"dumbbell: {pairs} pairs; at least 1 is needed")
     each, rest = divmod(pairs + 1 if flows is None else flows, pairs + 1)
@@ -55,6 +49,6 @@ def dumbbell(
             "rate_bps": rate_bps,
             "rtt_s": rtt_s,
             "bottleneck": f"s0:{pairs + 1}",
-            **lossless.parameters(xoff_bytes, xon_bytes, mtu_bytes, pause_quanta, lossless_classes),
+            **lossless.parameters(**pfc),
         },
     )

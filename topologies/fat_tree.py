@@ -8,6 +8,7 @@ neighbours first, then its upper ones, from 1.
 from __future__ import annotations
 
 from topologies import lossless
+from topologies.lossless import Pfc, Unpack
 from topologies.model import EVEN, POLARISED, Endpoint, Link, Switch, Topology, TopologyError, make_racks
 
 
@@ -15,12 +16,8 @@ def fat_tree(
     k: int = 4,
     rate_bps: float = 40e9,
     delay_s: float = 5e-6,
-    xoff_bytes: float = lossless.XOFF_BYTES,
-    xon_bytes: float | None = None,
-    mtu_bytes: int = lossless.MTU_BYTES,
-    pause_quanta: int = 0xFFFF,
-    lossless_classes: str = lossless.LOSSLESS_CLASSES,
     ecmp: str = EVEN,
+    **pfc: Unpack[Pfc],
 ) -> Topology:
     """A fat-tree of k-port switches, without flows. `ecmp` "polarised": all switches choose by the same bits of a
     flow's hash, so that those above a switch don't spread what it chose."""
@@ -55,6 +52,6 @@ def fat_tree(
             "rate_bps": rate_bps,
             "delay_s": delay_s,
             "ecmp": ecmp,
-            **lossless.parameters(xoff_bytes, xon_bytes, mtu_bytes, pause_quanta, lossless_classes),
+            **lossless.parameters(**pfc),
         },
     )

@@ -8,6 +8,8 @@ s2 ----1 t2 2           `- 5-- a1 ...  s0's and s1's links have a rate of their 
 
 from __future__ import annotations
 
+from typing import Any
+
 from topologies import lossless
 from topologies.model import Endpoint, FlowSpec, Link, Switch, Topology, TopologyError, make_hosts
 
@@ -21,10 +23,7 @@ def head_of_line(
     sender_bps: float = 20e9,
     delay_s: float = 4e-6,
     xoff_bytes: float = XOFF_BYTES,
-    xon_bytes: float | None = None,
-    mtu_bytes: int = lossless.MTU_BYTES,
-    pause_quanta: int = 0xFFFF,
-    lossless_classes: str = lossless.LOSSLESS_CLASSES,
+    **pfc: Any,
 ) -> Topology:
     """The network, with `bursting` hosts beside r1. `sender_bps` is the rate of s0's and s1's links; `delay_s` is each
     link's, one way. The flows go on for ever; those of a0 and so on are for whoever starts them.
@@ -57,6 +56,6 @@ def head_of_line(
             "delay_s": delay_s,
             "bottleneck": str(P3),
             "hysteresis_bytes": min(XOFF_BYTES - XON_BYTES, xoff_bytes),
-            **lossless.parameters(xoff_bytes, xon_bytes, mtu_bytes, pause_quanta, lossless_classes),
+            **lossless.parameters(xoff_bytes, **pfc),
         },
     )

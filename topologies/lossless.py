@@ -6,10 +6,14 @@ Python's standard library only: Mininet's own command loads topologies with the 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack as Unpack
+
     from topologies.model import Value
+else:
+    Unpack = dict  # in annotations alone: Python 3.10 has no typing.Unpack
 
 PFC, CREDITS = "pfc", "credits"  # flow control of all links: IEEE 802.1Qbb, or InfiniBand's
 
@@ -24,11 +28,21 @@ BUFFER_BYTES = 280e3  # SIGCOMM'21, section 5: of a port and virtual lane
 CREDIT_INTERVAL_S = 2e-6
 
 
+class Pfc(TypedDict, total=False):
+    """Options that each topology takes, and `parameters` has."""
+
+    xoff_bytes: float
+    xon_bytes: float | None
+    mtu_bytes: int
+    pause_quanta: int
+    lossless_classes: str
+
+
 def parameters(
     xoff_bytes: float = XOFF_BYTES,
     xon_bytes: float | None = None,
-    mtu_bytes: float = MTU_BYTES,
-    pause_quanta: float = PAUSE_QUANTA,
+    mtu_bytes: int = MTU_BYTES,
+    pause_quanta: int = PAUSE_QUANTA,
     lossless_classes: str = LOSSLESS_CLASSES,
 ) -> dict[str, Value]:
     """By name. Without `xon_bytes` XON follows XOFF (`Topology.number`). `lossless_classes`: those that PFC protects,

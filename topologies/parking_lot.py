@@ -10,6 +10,7 @@ h1
 from __future__ import annotations
 
 from topologies import lossless
+from topologies.lossless import Pfc, Unpack
 from topologies.model import Endpoint, FlowSpec, Link, Switch, Topology, TopologyError, make_hosts
 
 NEXT, PREVIOUS = 1, 2  # ports of a switch towards its neighbours; hosts follow
@@ -19,11 +20,7 @@ def parking_lot(
     bottlenecks: int = 2,
     rate_bps: float = 40e9,
     delay_s: float = 5e-6,
-    xoff_bytes: float = lossless.XOFF_BYTES,
-    xon_bytes: float | None = None,
-    mtu_bytes: int = lossless.MTU_BYTES,
-    pause_quanta: int = 0xFFFF,
-    lossless_classes: str = lossless.LOSSLESS_CLASSES,
+    **pfc: Unpack[Pfc],
 ) -> Topology:
     """`bottlenecks` + 1 switches in a row, every link of the same rate and (one-way) delay."""
     if bottlenecks < 1:
@@ -50,6 +47,6 @@ def parking_lot(
             "rate_bps": rate_bps,
             "delay_s": delay_s,
             "bottleneck": str(Endpoint("s0", NEXT)),
-            **lossless.parameters(xoff_bytes, xon_bytes, mtu_bytes, pause_quanta, lossless_classes),
+            **lossless.parameters(**pfc),
         },
     )

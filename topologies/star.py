@@ -8,6 +8,7 @@ hk --n
 from __future__ import annotations
 
 from topologies import lossless
+from topologies.lossless import Pfc, Unpack
 from topologies.model import FIFO, Endpoint, FlowSpec, Link, Switch, Topology, TopologyError, make_hosts
 
 
@@ -17,16 +18,9 @@ def star(
     rate_bps: float = 10e9,
     delay_s: float = 1e-6,
     arbitration: str = FIFO,
-    xoff_bytes: float = lossless.XOFF_BYTES,
-    xon_bytes: float | None = None,
-    mtu_bytes: int = lossless.MTU_BYTES,
-    pause_quanta: int = 0xFFFF,
-    lossless_classes: str = lossless.LOSSLESS_CLASSES,
+    **pfc: Unpack[Pfc],
 ) -> Topology:
-    """`senders` and `receivers` around s0. `delay_s` is each link's, one way; `arbitration` is the switch's.
-
-    XON defaults to XOFF minus two MTUs.
-    """
+    """`senders` and `receivers` around s0. `delay_s` is each link's, one way; `arbitration` is the switch's."""
     if senders < 1 or receivers < 1:
         raise TopologyError(f"star: {senders} senders and {receivers} receivers; at least 1 of each is needed")
     names = [*(f"h{i}" for i in range(senders)), *(f"r{i}" for i in range(receivers))]
@@ -43,6 +37,6 @@ def star(
             "rate_bps": rate_bps,
             "delay_s": delay_s,
             "bottleneck": f"s0:{senders + 1}",
-            **lossless.parameters(xoff_bytes, xon_bytes, mtu_bytes, pause_quanta, lossless_classes),
+            **lossless.parameters(**pfc),
         },
     )

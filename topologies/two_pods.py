@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 
 from topologies import lossless
+from topologies.lossless import Pfc, Unpack
 from topologies.model import Endpoint, Link, Switch, Topology, make_hosts
 
 HOSTS = {
@@ -24,11 +25,7 @@ HOSTS = {
 def two_pods(
     rate_bps: float = 40e9,
     delay_s: float = 1e-6,
-    xoff_bytes: float = lossless.XOFF_BYTES,
-    xon_bytes: float | None = None,
-    mtu_bytes: int = lossless.MTU_BYTES,
-    pause_quanta: int = 0xFFFF,
-    lossless_classes: str = lossless.LOSSLESS_CLASSES,
+    **pfc: Unpack[Pfc],
 ) -> Topology:
     """`delay_s` is each link's, one way; the paper names none. No flows."""
     ports = Counter[str]()
@@ -61,6 +58,6 @@ def two_pods(
         parameters={
             "rate_bps": rate_bps,
             "delay_s": delay_s,
-            **lossless.parameters(xoff_bytes, xon_bytes, mtu_bytes, pause_quanta, lossless_classes),
+            **lossless.parameters(**pfc),
         },
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, get_type_hints
+from typing import Any
 
 from experiments import scheme_parameters
 from experiments.checks import Check, clean, exactly_none, row
@@ -18,7 +18,7 @@ from experiments.recording import Recording
 from experiments.traffic import flows
 from experiments.traffic import page as shown
 from experiments.traffic.words import LONGEST_S, NAME, Words, draw
-from topologies.catalog import TOPOLOGIES, build, kind_of_option
+from topologies.catalog import build, kind_of_option, options
 from topologies.model import Endpoint, FlowSpec, Topology, TopologyError
 
 _OWN = (
@@ -95,8 +95,7 @@ class Traffic(Experiment):
     def _topology(self, filled: Mapping[str, Value], payload: int) -> Topology:
         names = {one.name for one in _of_topology(self.words.topology)}
         given: dict[str, Any] = {name: value for name, value in filled.items() if name in names and value is not None}
-        if "mtu_bytes" in inspect.signature(TOPOLOGIES[self.words.topology]).parameters:
-            given["mtu_bytes"] = payload + HEADER_BYTES
+        given["mtu_bytes"] = payload + HEADER_BYTES
         try:
             return build(self.words.topology, given)
         except TopologyError as error:
@@ -116,12 +115,11 @@ class Traffic(Experiment):
 
 def _of_topology(name: str) -> tuple[Parameter, ...]:
     """Its options that are numbers, but for the MTU, which follows from the payload."""
-    function = TOPOLOGIES[name]
-    kinds, made = get_type_hints(function), []
-    for option, one in inspect.signature(function).parameters.items():
-        if kinds[option] is str or option == "mtu_bytes":
+    made = []
+    for option, one in options(name).items():
+        if one.annotation is str or option == "mtu_bytes":
             continue
-        kind = kind_of_option(option, kinds[option])
+        kind = kind_of_option(option, one.annotation)
         default = None if one.default in (None, inspect.Parameter.empty) else one.default
         derived = "the topology's own" if default is None else ""
         made.append(Parameter(option, kind, default, f"of the topology {name}", derived=derived))
