@@ -13,13 +13,13 @@ from experiments.errors import ExperimentError
 from experiments.experiment import Experiment, Run
 from experiments.failures import Failures
 from experiments.outcomes import Outcome, Outcomes
-from experiments.output import has_numbers, result_directory, whole
+from experiments.output import FIGURE, has_numbers, result_directory, whole
 from experiments.progress import RunProgress, Silent
 from experiments.sweep.store import Store
 from experiments.tasks import Execution, run_all, with_seeds
 from experiments.versions import provenance
 
-SUMMARY, OUTCOMES, PICTURE = "summary.json", "outcomes.json", "figure.png"
+OUTCOMES, PICTURE = "outcomes.json", "figure.png"
 
 
 @dataclass(frozen=True)
@@ -92,12 +92,12 @@ def _lossless(outcomes: Sequence[Outcome], deadlocks: bool) -> list[Check]:
 
 
 def write(result: FigureResult, place: Path) -> None:
-    """The result as a directory: summary.json, outcomes.json, then figure.png and figure.svg. What was there is kept
+    """The result as a directory: figure.json, outcomes.json, then figure.png and figure.svg. What was there is kept
     beside it. What fails or has no room is noted in the result's failures. Raises ExperimentError where nothing has."""
     with result_directory(place) as work:
-        for name, content in ((SUMMARY, _as_json(result)), (OUTCOMES, [asdict(one) for one in result.outcomes])):
+        for name, content in ((FIGURE, _as_json(result)), (OUTCOMES, [asdict(one) for one in result.outcomes])):
             with result.failures.noting(name), whole(work / name) as file:
-                file.write(f"{json.dumps(content, indent=1 if name == SUMMARY else None, allow_nan=False)}\n".encode())
+                file.write(f"{json.dumps(content, indent=1 if name == FIGURE else None, allow_nan=False)}\n".encode())
         if not has_numbers(work):
             raise ExperimentError(f"nothing could be written into {place}: {'; '.join(result.failures.lines())}")
         with result.failures.noting(PICTURE):
@@ -125,7 +125,7 @@ def _as_json(result: FigureResult) -> dict[str, Any]:
 
 def read(place: Path) -> Mapping[str, Any] | None:
     """The summary that `write` wrote there, if any."""
-    path = place / SUMMARY
+    path = place / FIGURE
     if not path.is_file():
         return None
     summary: Mapping[str, Any] = json.loads(path.read_text())

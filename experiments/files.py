@@ -17,7 +17,7 @@ from experiments.charts import Chart
 from experiments.checks import Check
 from experiments.failures import Failures
 from experiments.outcomes import Outcomes
-from experiments.output import SERIES, SUMMARY, has_numbers, whole
+from experiments.output import COMPARISON, SERIES, SUMMARY, has_numbers, whole
 from experiments.result import Result, by_scheme
 
 PAGE = "report.html"
@@ -40,9 +40,9 @@ def write_run(result: Result, directory: Path, pictures: bool = True) -> bool:
 def write_together(results: Sequence[Result], directory: Path, failures: Failures, pictures: bool = True) -> None:
     """What several runs have together; `directory` has theirs already."""
     compared = failures.attempt("checks across the runs", lambda: _compare(results)) or []
-    with failures.noting(SUMMARY), whole(directory / SUMMARY) as file:
+    with failures.noting(COMPARISON), whole(directory / COMPARISON) as file:
         file.write(summary.dumps(summary.side_by_side(results, compared)).encode())
-    if not (directory / SUMMARY).exists():
+    if not (directory / COMPARISON).exists():
         return  # pictures alone aren't known as a result's: see `is_result`
     for runs in by_scheme(results):
         if pictures and len(runs) > 1:

@@ -27,6 +27,11 @@ from softswitch.codegen.compiling import BuildError, cache_dir, writing
 from topologies.errors import NO_ROOM
 
 SUMMARY, SERIES = "summary.json", "series.parquet"
+"""Of a run."""
+COMPARISON = "comparison.json"
+"""Of several runs, each in a directory of its own."""
+FIGURE = "figure.json"
+_NUMBERS = (SUMMARY, SERIES, COMPARISON, FIGURE)
 """What makes a directory a result: one of these is in it."""
 _WORK = ".pcn-run-"
 """In the names of work directories: long, as it names what may be deleted."""
@@ -114,7 +119,7 @@ def is_result(directory: Path) -> bool:
 
 
 def has_numbers(directory: Path) -> bool:
-    return any((directory / name).is_file() for name in (SUMMARY, SERIES))
+    return any((directory / name).is_file() for name in _NUMBERS)
 
 
 def remove_dead() -> list[str]:

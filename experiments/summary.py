@@ -1,4 +1,4 @@
-"""`summary.json`: the run in one page of numbers. Times and rates nominal, SI units."""
+"""`summary.json`: a run in one page of numbers. Times and rates nominal, SI units."""
 
 from __future__ import annotations
 
@@ -76,8 +76,8 @@ def build(result: Result) -> Summary:
 
 
 def side_by_side(results: Sequence[Result], compared: Sequence[Check]) -> Summary:
-    """The summary of the runs of several schemes or clocks, by directory: of each what tells them apart, and the checks
-    across them."""
+    """Returns `comparison.json` of the runs of several schemes or clocks, by directory: of each what tells them apart,
+    and the checks across them."""
     first = results[0]
     return {
         "schema": SCHEMA,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -26,9 +25,8 @@ def stdout() -> Console:
     return console if console.is_terminal else Console(width=200)
 
 
-def show(directory: Path, console: Console) -> None:
-    """Prints the tables of the result in `directory`, from its summary."""
-    summary = json.loads((directory / "summary.json").read_text())
+def show(directory: Path, summary: dict[str, Any], console: Console) -> None:
+    """Prints the tables of the result in `directory`, of one run or of several."""
     if "runs" in summary:
         _show_runs(summary, console)
     else:

@@ -51,7 +51,7 @@ def figure(
 ) -> None:
     """Run the figures NAME... of the paper in virtual time: fig11, fig17, ...; all for all.
 
-    Each is a list of runs, compared with what the paper claims. Writes summary.json, outcomes.json (numbers and curves
+    Each is a list of runs, compared with what the paper claims. Writes figure.json, outcomes.json (numbers and curves
     of each run) and figure.png and .svg for each figure, and one report.html for all that have been run. A figure that
     is interrupted goes on from the runs that were over, when the same command is given again.
 

@@ -110,8 +110,8 @@ def run(
 ) -> int:
     """Run SCENARIO, with a report.
 
-    Writes summary.json, series.parquet, plots and report.html. What is there already is kept beside it. --json prints
-    summary.json, and progress on stderr.
+    Writes summary.json, series.parquet, plots and report.html; of several runs each in a folder, and comparison.json.
+    What is there already is kept beside it. --json prints summary.json or comparison.json, and progress on stderr.
 
     \b
     Examples:
@@ -167,16 +167,16 @@ def run(
 def _show(place: Path, console: Console | None, as_json: bool) -> list[str]:
     """Prints a result's summary, or its tables on the console. Returns what names the checks that aren't met."""
     from experiments import terminal
-    from experiments.output import SUMMARY
+    from experiments.output import COMPARISON, SUMMARY
 
-    path = place / SUMMARY
-    if not path.exists():
+    found = [place / name for name in (SUMMARY, COMPARISON) if (place / name).exists()]
+    if not found:
         return []
-    summary = json.loads(path.read_text())
+    summary = json.loads(found[0].read_text())
     if as_json:
         print_json(summary)
     elif console:
-        terminal.show(place, console)
+        terminal.show(place, summary, console)
     return terminal.unmet(summary)
 
 

@@ -166,9 +166,8 @@ def test_one_page_and_one_summary_hold_both(both: tuple[Result, Result], tmp_pat
     assert page.count('data-chart="queue"') == 1
     assert page.count('class="replay"') == 2
 
-    (tmp_path / "summary.json").write_text(summary.dumps(together))
     console = Console(width=140, record=True, file=(tmp_path / "out").open("w"))
-    show(tmp_path, console)
+    show(tmp_path, together, console)
     text = console.export_text()
     for part in ("dumbbell, live: checks", "dumbbell, virtual: checks", "across the runs", "Packets lost: live 0 of"):
         assert part in text, part
@@ -179,11 +178,11 @@ def test_an_overlay_is_a_picture_beside_the_page_of_both(both: tuple[Result, Res
     write_together(both, tmp_path / "with", failures := Failures())
     assert not failures
     figures = {f"{chart.name}.{kind}" for chart in both[0].charts for kind in ("png", "svg")}
-    assert {path.name for path in (tmp_path / "with").iterdir()} == {"summary.json", "report.html", *figures}
+    assert {path.name for path in (tmp_path / "with").iterdir()} == {"comparison.json", "report.html", *figures}
     assert (tmp_path / "with" / "queue.png").read_bytes().startswith(b"\x89PNG")
     (tmp_path / "without").mkdir()
     write_together(both, tmp_path / "without", failures, pictures=False)
-    assert {path.name for path in (tmp_path / "without").iterdir()} == {"summary.json", "report.html"}
+    assert {path.name for path in (tmp_path / "without").iterdir()} == {"comparison.json", "report.html"}
 
 
 def test_several_schemes_are_side_by_side_each_with_its_clocks(both: tuple[Result, Result]) -> None:

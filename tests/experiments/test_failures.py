@@ -82,8 +82,8 @@ def test_a_picture_that_fails_costs_no_other(
     assert pcn(["run", "dumbbell", *SHORT, "--scheme", "pfc,pcn", "--out", str(place)]) == 1
     (said,) = capsys.readouterr().err.splitlines()
     assert said.startswith(f"pcn: {place} is incomplete: without pfc/queue.png, pcn/queue.png: ZeroDivisionError")
-    assert files(place) == {"pfc", "pcn", "summary.json", "report.html"}
-    assert list(json.loads((place / "summary.json").read_text())["runs"]) == ["pfc", "pcn"]
+    assert files(place) == {"pfc", "pcn", "comparison.json", "report.html"}
+    assert list(json.loads((place / "comparison.json").read_text())["runs"]) == ["pfc", "pcn"]
     for one in ("pfc", "pcn"):
         assert files(place / one) == NUMBERS | {"rates.png", "rates.svg", "report.html"}
     assert "Missing here: pfc/queue.png, pcn/queue.png: ZeroDivisionError" in (place / "report.html").read_text()
@@ -147,7 +147,7 @@ def test_a_figure_whose_picture_fails_keeps_its_numbers(
     (said,) = capsys.readouterr().err.splitlines()
     assert said.startswith(f"pcn: {place} is incomplete: without fig10/figure.png: KeyError: 'mine' (tests/")
     assert files(place) == {"fig10", "fig10.1", "report.html"}
-    assert files(place / "fig10") == {"summary.json", "outcomes.json"}
+    assert files(place / "fig10") == {"figure.json", "outcomes.json"}
     assert "Its picture is missing." in (place / "report.html").read_text()
     assert pcn(["figure", "fig10", "--redraw", "--out", str(place)]) == 0
     assert (place / "fig10" / "figure.png").exists()

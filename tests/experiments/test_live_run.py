@@ -141,8 +141,8 @@ def test_a_run_on_both_clocks_lays_one_over_the_other(mark: str, tmp_path: Path)
     assert process.returncode == 0, errors
     assert "live against virtual" in " ".join(output.split())
 
-    assert {path.name for path in out.iterdir()} == {"live", "virtual", "summary.json", "report.html"}
-    together = json.loads((out / "summary.json").read_text())
+    assert {path.name for path in out.iterdir()} == {"live", "virtual", "comparison.json", "report.html"}
+    together = json.loads((out / "comparison.json").read_text())
     assert [(run["clock"], run["k"]) for run in together["runs"].values()] == [("live", K), ("virtual", 1.0)]
     alone = {clock: json.loads((out / clock / "summary.json").read_text()) for clock in ("live", "virtual")}
     for clock, own in together["runs"].items():

@@ -90,8 +90,8 @@ def test_a_figure_without_room_for_its_picture_keeps_its_numbers(tmp_path: Path)
         "pcn: DISK/figures is incomplete: without fig10/figure.png, fig10/figure.svg: No space left on device. "
         "The rest is there\n"
     )
-    assert {path.name for path in (kept / "figures" / "fig10").iterdir()} == {"summary.json", "outcomes.json"}
-    assert json.loads((kept / "figures" / "fig10" / "summary.json").read_text())["checks"]
+    assert {path.name for path in (kept / "figures" / "fig10").iterdir()} == {"figure.json", "outcomes.json"}
+    assert json.loads((kept / "figures" / "fig10" / "figure.json").read_text())["checks"]
     assert "Report:" in output
     assert "Its picture is missing." in (kept / "figures" / "report.html").read_text()
 

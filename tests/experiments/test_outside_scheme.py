@@ -30,7 +30,7 @@ def test_beside_ours_by_its_own_name_without_claims_of_a_paper(tmp_path: Path) -
     out = tmp_path / "both"
     command = ["run", "dumbbell", "--scheme", f"pcn,{AIMD}", *SHORT, "--set", "step=200M", "--out", str(out)]
     assert pcn(command) == 0
-    made = json.loads((out / "summary.json").read_text())["runs"]
+    made = json.loads((out / "comparison.json").read_text())["runs"]
     assert list(made) == ["pcn", "aimd"]
     assert made["aimd"]["parameters"]["step"] == 200e6
     assert "step" not in made["pcn"]["parameters"]
@@ -43,7 +43,7 @@ def test_beside_ours_by_its_own_name_without_claims_of_a_paper(tmp_path: Path) -
 
 def test_a_figure_runs_it_in_processes_of_their_own(tmp_path: Path) -> None:
     assert pcn(["figure", "fig11", "--schemes", AIMD, "--jobs", "2", "--out", str(tmp_path / "figures")]) == 0
-    runs = json.loads((tmp_path / "figures/fig11/summary.json").read_text())["runs"]
+    runs = json.loads((tmp_path / "figures/fig11/figure.json").read_text())["runs"]
     assert [run["keys"] for run in runs] == [{"scheme": "aimd", "seed": seed} for seed in (1, 2, 3)]
     assert all(run["numbers"]["utilisation"] > 0 and run["numbers"]["lost"] == 0 for run in runs)
 

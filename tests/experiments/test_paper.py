@@ -249,7 +249,7 @@ def test_pages_say_what_the_summaries_say(tmp_path: Path) -> None:
     outcomes = tuple(of_17(lambda flows: 0.5))
     checks = tuple(Fig17().checks(Outcomes(outcomes)))
     write(FigureResult(FIGURES["fig17"], checks, outcomes), tmp_path / "fig17")
-    summary = json.loads((tmp_path / "fig17/summary.json").read_text())
+    summary = json.loads((tmp_path / "fig17/figure.json").read_text())
     assert [run["keys"]["flows"] for run in summary["runs"]] == list(FLOWS)
     made = sections(tmp_path)
     assert [section.figure.name for section in made] == ["fig17"]

@@ -170,10 +170,9 @@ def test_numbers_for_people(value: float | None, text: str) -> None:
 
 
 def test_the_terminal_shows_flows_checks_and_the_report(tmp_path: Path) -> None:
-    (tmp_path / "summary.json").write_text(summary.dumps(built()))
     (tmp_path / "report.html").touch()
     console = Console(width=140, record=True, quiet=False, file=(tmp_path / "out").open("w"))
-    show(tmp_path, console)
+    show(tmp_path, built(), console)
     text = console.export_text()
     for part in ("h0", "Gbit/s", "packets lost", "not comparable", "report.html"):
         assert part in text

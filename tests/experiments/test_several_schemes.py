@@ -21,8 +21,8 @@ def test_a_directory_each_and_one_report(tmp_path: Path) -> None:
     place = run(
         "victim", scheme="pfc,pcn", clock="virtual", seed=3, settings=settings, out=tmp_path / "victim", pictures=False
     )
-    assert {path.name for path in place.iterdir()} == {"pfc", "pcn", "report.html", "summary.json"}
-    together = json.loads((place / "summary.json").read_text())
+    assert {path.name for path in place.iterdir()} == {"pfc", "pcn", "report.html", "comparison.json"}
+    together = json.loads((place / "comparison.json").read_text())
     assert (together["seed"], list(together["runs"])) == (3, ["pfc", "pcn"])
     for scheme in ("pfc", "pcn"):
         alone = json.loads((place / scheme / "summary.json").read_text())
@@ -37,7 +37,7 @@ def test_a_directory_each_and_one_report(tmp_path: Path) -> None:
     assert [check["verdict"] for check in together["checks"]] == ["met", "met"]
 
     console = Console(width=140, record=True, file=(tmp_path / "out").open("w"))
-    show(place, console)
+    show(place, together, console)
     text = console.export_text()
     for part in ("victim, pfc: checks", "across the runs", "Packets lost: pfc 0 of"):
         assert part in text
