@@ -1,6 +1,6 @@
 """A sweep of one experiment: its schemes, seeds and parameters in every combination; means over the seeds.
 
-parts/        a file a run, as it ends (see `experiments.sweep.store`)
+done.jsonl    a line a run, as it ends (see `experiments.sweep.store`)
 runs.parquet  all runs in the order in which they were declared: keys, numbers, or why there are none
 means.csv     each number's mean over the seeds, with its standard error
 sweep.png     the numbers over what was varied, each seed a dot

@@ -1,36 +1,30 @@
-"""What has been run: a directory with one Parquet file a task, each written aside and renamed.
+"""What has been run: a file with a line of JSON a task, in the order in which they ended.
 
-    parts/IDENTITY.parquet   one row: identity, version, keys and value (JSON), error, traceback, digest, host,
-                             wall_s, cpu_s, max_rss_bytes
+    done.jsonl   identity, version, keys, value, error, traceback, digest, host, wall_s, cpu_s, max_rss_bytes
 
-A crash leaves whole files only. One process writes; workers need no file system in common.
+A task that failed and was run again has several lines; the last one holds. A crash leaves whole lines, and at most one
+that isn't, which is cut off. One process writes; workers need no file system in common.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import shutil
+import os
 from collections.abc import Iterator
 from dataclasses import asdict, fields
 from functools import cache
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from experiments.errors import ExperimentError
-from experiments.output import remove_empty, replacing
+from experiments.output import remove_empty
 from experiments.sweep.task import Done, Task
 from topologies.errors import NO_ROOM
 
 ROOT = Path(__file__).resolve().parents[2]
 _SOURCES = ("experiments", "virtualnet", "softswitch", "hosts", "topologies", "controller", "p4src/compiled")
 _KINDS = (".py", ".c", ".h", ".json", ".txtpb")
-_TYPES = {"str": pa.string(), "float": pa.float64(), "int": pa.int64(), "Any": pa.string()}
-_SCHEMA = pa.schema(
-    [("version", pa.string()), ("keys", pa.string())] + [(one.name, _TYPES[str(one.type)]) for one in fields(Done)]
-)
+FILE = "done.jsonl"
 
 
 @cache
@@ -50,46 +44,61 @@ class Store:
 
     def __init__(self, place: Path, fresh: bool = False) -> None:
         self.place = place
-        self._parts = place / "parts"
+        self._path = place / FILE
         self._made = [folder for folder in (place, *place.parents) if not folder.exists()]
         if fresh:
             self.remove()
-        if place.exists() and not self._parts.is_dir() and (not place.is_dir() or any(place.iterdir())):
+        if place.exists() and not self._path.is_file() and (not place.is_dir() or any(place.iterdir())):
             raise ExperimentError(f"{place} is there and isn't a sweep's: choose another --out")
         try:
-            self._parts.mkdir(parents=True, exist_ok=True)
-            for unfinished in self._parts.glob("*.new"):
-                unfinished.unlink()
+            place.mkdir(parents=True, exist_ok=True)
+            os.close(self._open(os.O_CREAT))
         except OSError as error:
             raise ExperimentError(f"can't write into {place}: {error.strerror}") from None
         self.done = {one.identity: one for one in self._read()}
 
     def add(self, task: Task, done: Done) -> None:
         """Keeps one. Raises ExperimentError."""
-        row = {"version": version(), "keys": json.dumps(dict(task.keys)), **asdict(done)}
-        row["value"] = json.dumps(done.value)
-        path = self._parts / f"{task.identity}.parquet"
+        row = {"version": version(), "keys": dict(task.keys), **asdict(done)}
+        file = self._open()
         try:
-            with replacing(path) as new:
-                pq.write_table(pa.Table.from_pylist([row], _SCHEMA), new)
+            end = os.fstat(file).st_size
+            try:
+                _write(file, json.dumps(row, allow_nan=False).encode() + b"\n")
+            except BaseException:
+                os.ftruncate(file, end)
+                raise
         except OSError as error:
             if error.errno not in NO_ROOM:
                 raise
-            raise ExperimentError(f"can't write {path}: {error.strerror}. What is in {self.place} stays") from None
+            raise ExperimentError(f"can't write {self._path}: {error.strerror}. What is in it stays") from None
+        finally:
+            os.close(file)
         self.done[task.identity] = done
 
     def remove(self) -> None:
         """Forgets all of them, and leaves no empty folder behind that wasn't there before."""
-        shutil.rmtree(self._parts, ignore_errors=True)
+        self._path.unlink(missing_ok=True)
         remove_empty([self.place, *self._made])
+
+    def _open(self, flags: int = 0) -> int:
+        return os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC | flags, 0o644)
 
     def _read(self) -> Iterator[Done]:
         names = [one.name for one in fields(Done)]
-        for path in sorted(self._parts.glob("*.parquet")):
-            (row,) = pq.read_table(path).to_pylist()
+        whole, end, torn = self._path.read_bytes().rpartition(b"\n")
+        if torn:
+            os.truncate(self._path, len(whole) + len(end))
+        for line in whole.splitlines():
+            row = json.loads(line)
             if row["version"] != version():
                 raise ExperimentError(
                     f"{self.place} has runs of another version of the sources: give --fresh to run them anew, "
                     "or another --out"
                 )
-            yield Done(**{name: row[name] for name in names} | {"value": json.loads(row["value"])})
+            yield Done(**{name: row[name] for name in names})
+
+
+def _write(file: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(file, data) :]

@@ -11,10 +11,12 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sockets import Door, doors
 from sweep_workers import alive, workers
 from waiting import wait_until
@@ -81,21 +83,53 @@ def test_only_what_is_missing_or_failed_is_run(tmp_path: Path) -> None:
     assert len(again.said) == 1, "what failed"
 
 
-def test_a_part_is_whole_or_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("room", range(0, 300, 23))
+def test_store_keeps_whole_lines_where_the_disk_is_full(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, room: int
+) -> None:
     tasks = [chore("square", number=number) for number in range(3)]
     sweep(tasks[:1], Store(tmp_path), Means(), Silent())
+    left, real = room, os.write
 
-    def full(_table: object, file: IO[bytes]) -> None:
-        file.write(b"half")
-        raise OSError(28, "No space left on device")
+    def write(file: int, data: bytes) -> int:
+        nonlocal left
+        if left == 0:
+            raise OSError(28, "No space left on device")
+        written = real(file, data[:left])
+        left -= written
+        return written
 
     with monkeypatch.context() as patched:
-        patched.setattr(stores.pq, "write_table", full)
-        with pytest.raises(ExperimentError, match=r"can't write .*parquet: No space left.*stays"):
+        patched.setattr(stores.os, "write", write)
+        with pytest.raises(ExperimentError, match=r"can't write .*done.jsonl: No space left.*stays"):
             sweep(tasks, Store(tmp_path), Means(), Silent())
-    (tmp_path / "parts" / "killed.parquet.new").write_bytes(b"half")
-    assert len(Store(tmp_path).done) == 1
-    assert [path.suffix for path in (tmp_path / "parts").iterdir()] == [".parquet"]
+    kept = (tmp_path / "done.jsonl").read_bytes()
+    assert kept.endswith(b"\n")
+    assert len(kept.splitlines()) == len(Store(tmp_path).done) == 1
+
+
+@given(share=st.floats(0, 1))
+def test_store_cuts_off_what_a_crash_left_of_a_line(tmp_path_factory: pytest.TempPathFactory, share: float) -> None:
+    place = tmp_path_factory.mktemp("crash")
+    tasks = [chore("square", number=number) for number in range(3)]
+    sweep(tasks, Store(place), Means(), Silent())
+    whole = (place / "done.jsonl").read_bytes()
+    kept = whole[: round(share * len(whole))]
+    (place / "done.jsonl").write_bytes(kept)
+    assert len(Store(place).done) == kept.count(b"\n")
+    telling = Telling()
+    assert [one.value for one in sweep(tasks, Store(place), Means(), telling)] == [0, 1, 4]
+    assert len(telling.said) == 3 - kept.count(b"\n")
+    assert len((place / "done.jsonl").read_bytes().splitlines()) == 3
+
+
+def test_store_follows_no_link(tmp_path: Path) -> None:
+    (tmp_path / "theirs").write_text("mine")
+    (tmp_path / "sweep").mkdir()
+    (tmp_path / "sweep" / "done.jsonl").symlink_to(tmp_path / "theirs")
+    with pytest.raises(ExperimentError, match="can't write into"):
+        Store(tmp_path / "sweep")
+    assert (tmp_path / "theirs").read_text() == "mine"
 
 
 def test_other_sources_are_refused_and_fresh_forgets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,7 +209,7 @@ def test_workers_of_our_own(tmp_path: Path) -> None:
         "its process ended, twice: SIGKILL; was memory short? Fewer --jobs leave more",
         "its process ended, twice: it needs more memory than 1.07 GB; --memory gives it more",
     ]
-    assert {path.name for path in tmp_path.iterdir()} == {"parts"}, "no worker's folder is left"
+    assert {path.name for path in tmp_path.iterdir()} == {"done.jsonl"}, "no worker's folder is left"
     assert not workers(os.getpid())
 
 
@@ -220,6 +254,12 @@ def test_sweep_without_workers_ends(
     assert not workers(os.getpid())
 
 
+def lines(place: Path) -> int:
+    """Runs that a store has."""
+    path = place / "done.jsonl"
+    return path.read_bytes().count(b"\n") if path.is_file() else 0
+
+
 @contextlib.contextmanager
 def sweeping(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
     """A sweep in a process of its own with two workers, one of which has a task that goes on until it is ended."""
@@ -242,9 +282,7 @@ sweep(tasks, Store(__import__("pathlib").Path({str(place)!r})), Means(jobs=2), S
     paths = os.pathsep.join([str(ROOT), str(TESTS)])
     with subprocess.Popen([sys.executable, tmp_path / "script.py"], env={**os.environ, "PYTHONPATH": paths}) as process:
         try:
-            wait_until(
-                lambda: len(list(waits.iterdir())) == 2 and len(list(place.rglob("*.parquet"))) == 2, "two waits"
-            )
+            wait_until(lambda: len(list(waits.iterdir())) == 2 and lines(place) == 2, "two waits")
             yield process
         finally:
             process.kill()
@@ -257,7 +295,7 @@ def test_a_sweep_that_is_killed_goes_on(tmp_path: Path) -> None:
         assert len(found) == 2
         process.kill()
     wait_until(lambda: not any(alive(pid) for pid in found), "the end of the workers")
-    assert {path.name for path in (tmp_path / "sweep").iterdir()} == {"parts"}
+    assert {path.name for path in (tmp_path / "sweep").iterdir()} == {"done.jsonl"}
     tasks = [chore("square", number=number) for number in (1, 2)]
     assert [one.value for one in sweep(tasks, Store(tmp_path / "sweep"), Means(), Silent())] == [1, 4]
 
