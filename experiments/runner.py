@@ -7,17 +7,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from controller.programs import Program
-from experiments import calibrate, scheme_parameters
+from experiments import scheme_parameters
 from experiments.errors import ExperimentError
+from experiments.execute import Live, execute
 from experiments.failures import Failures, IncompleteError
 from experiments.files import write_run, write_together
 from experiments.output import result_directory
-from experiments.pace import TooFastError
 from experiments.papers import find_scenario
 from experiments.parameters import Parameter, lookup, parse_assignments
-from experiments.plan import Plan
 from experiments.progress import RunProgress, Silent
-from experiments.recording import Recording
 from experiments.result import Result, judge
 from experiments.sampler import MARKS
 from experiments.versions import provenance
@@ -32,7 +30,6 @@ RESULTS = Path("results")
 K = Parameter("--dilation", "number", None, "how far live time is stretched", 1.0, 1e6, "chosen for this machine")
 CLOCKS = ("live", "virtual")
 DEFAULT_TARGET = "softswitch"
-_ATTEMPTS = 3
 
 
 def run(
@@ -98,15 +95,10 @@ def run(
             own = work / folder
             if folder:
                 progress.stage(f"{folder}, {number} of {len(runs)}")
-            if clock == "live":
-                recording = _record(plan, target, k, own / "logs", progress)
-            else:
-                from experiments.virtual import run_virtual  # only here: a live run loads no engine
-
-                recording = run_virtual(plan, progress)
+            live = Live(target, k, own / "logs") if clock == "live" else None
+            plan, recording = execute(plan, progress, live=live)
             if old:
                 recording = replace(recording, notes=(*recording.notes, f"Older program: {old}."))
-            plan = replace(plan, duration_s=recording.duration_s)
             progress.stage("Figures and report")
             on = target if clock == "live" else DEFAULT_TARGET
             result = judge(made, plan, recording, clock, on, folder, failures, made_by)
@@ -156,20 +148,3 @@ def _require_counters(scheme: Scheme) -> None:
                 f"{scheme.name}: program {program.name} has no counter {' or '.join(names)}, which experiments read by "
                 f"port and class: `counter<index_t>(N_INDEXES, CounterType.packets_and_bytes) {names[0]};`"
             )
-
-
-def _record(plan: Plan, target: str, k: float | None, logs: Path, progress: RunProgress) -> Recording:
-    """The recording, with k as given or as this machine can carry."""
-    from experiments.live import run_live  # only here: a virtual run needs no gRPC
-
-    if k is not None:
-        return run_live(plan, target, k, logs, progress)
-    progress.stage("Calibration: how fast is this machine now?")
-    k = calibrate.choose(plan, target)
-    for _ in range(_ATTEMPTS - 1):
-        try:
-            return run_live(plan, target, k, logs, progress)
-        except TooFastError as error:
-            progress.stage(f"Again with k={error.suggestion:g}: {error.who}")
-            k = error.suggestion
-    return run_live(plan, target, k, logs, progress)

@@ -10,6 +10,7 @@ from typing import Any
 from experiments import measure
 from experiments.analysis import steady_state
 from experiments.errors import ExperimentError
+from experiments.execute import execute
 from experiments.experiment import Experiment, Run
 from experiments.outcomes import Outcome
 from experiments.plan import Plan
@@ -19,7 +20,6 @@ from experiments.sweep.store import Store
 from experiments.sweep.sweep import Means, sweep
 from experiments.sweep.task import Done, Task
 from experiments.versions import outside
-from experiments.virtual import run_virtual
 from hosts.algorithms import find_scheme
 
 _NAMED = 3
@@ -104,8 +104,8 @@ def outcome(done: Done) -> Outcome:
 def outcome_of(experiment: Experiment, run: Run, limit_s: float | None = None) -> Outcome:
     """What a run comes to, in virtual time: its plan is made from the declaration alone. Raises LabError."""
     plan = experiment.plan(run.scheme, run.seed, run.arguments)
-    recording = run_virtual(plan, Silent() if limit_s is None else _Limit(limit_s), experiment.variant(run))
-    plan = replace(plan, duration_s=recording.duration_s)
+    progress = Silent() if limit_s is None else _Limit(limit_s)
+    plan, recording = execute(plan, progress, variant=experiment.variant(run))
     found = experiment.measure(run, plan, recording)
     numbers = {**found.numbers, "lost": measure.lost(recording), "inside": float(len(recording.left_inside))}
     if experiment.page:

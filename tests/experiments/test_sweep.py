@@ -351,7 +351,7 @@ def test_a_run_that_fails_is_a_row(
             raise ExperimentError("half is too much")
         return run_virtual(plan, progress, variant)
 
-    monkeypatch.setattr("experiments.tasks.run_virtual", broken)
+    monkeypatch.setattr("experiments.virtual.run_virtual", broken)
     out = tmp_path / "sweep"
     command = ["sweep", "dumbbell", "--scheme", "pcn,pfc", *SHORT, "--set", "w_min=0.01,0.5", "--jobs", "1"]
     assert pcn([*command, "--out", str(out)]) == 1
