@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from types import SimpleNamespace
 from typing import cast
 
 import pytest
+from planes import KINDS, opened
 
 from controller import settings
+from controller.configure import plan, program_switch
+from controller.errors import UnknownNameError
 from controller.port_tables import SettableTable, Setting
+from controller.programs import Program
+from hosts.algorithms import find_scheme
+from pcn import present
+from topologies.dumbbell import dumbbell
 
 
 def test_a_setting_has_a_unit_that_can_be_written() -> None:
@@ -24,3 +32,22 @@ def test_a_fault_in_a_marking_point_is_named_with_its_line() -> None:
         settings._named(table),
     ):
         {"k_high": 1}["k_hi"]
+
+
+@pytest.mark.parametrize("scheme", ["pcn", "dcqcn", "tcd", "qcn", "pcn-time"])
+def test_switch_of_either_kind_shows_and_takes_the_same_settings(scheme: str) -> None:
+    configured, seen = find_scheme(scheme).configure(), []
+    with ExitStack() as stack:
+        for kind in KINDS:
+            control = opened(stack, kind, Program.find(configured.scheme.program)).control
+            program_switch(control, plan(dumbbell(), "s0", 1.0, configured))
+            before = settings.read(control)
+            after = settings.change(control, {"xoff": 256e3}, ports=[3])
+            assert after == {3: before[3] | {"xoff": 256e3, "xon": 256e3 - (before[3]["xoff"] - before[3]["xon"])}}
+            assert {port for port, values in settings.read(control).items() if values != before[port]} == {3}
+            with pytest.raises(UnknownNameError, match="no setting 'xof'; did you mean 'xoff'"):
+                settings.change(control, {"xof": 1.0})
+            entries = [present.entry(control, one) for table in control.tables() for one in control.read_table(table)]
+            seen.append((settings.available(control), before, after, entries))
+    assert seen[0] == seen[1]
+    assert [one for one in seen[0][3] if one["table"] == "pfc_config" and one["match"] == {"port": 3}]
