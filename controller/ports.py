@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import grpc
 from finsy.proto import gnmi
 
-from controller import signals
 from controller.errors import SwitchError
 from controller.switch import CALL_LIMIT_S, SwitchClient
+from softswitch import signals
 
 DISCARDS = ("in_discards", "out_discards")  # of PortCounts
 _GET = "/gnmi.gNMI/Get"

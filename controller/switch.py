@@ -19,10 +19,10 @@ import grpc
 from finsy import P4Schema
 from finsy.proto import p4r, p4r_grpc
 
-from controller import signals
 from controller.arbitration import Arbitration, uint128
 from controller.control_plane import ControlPlane
 from controller.errors import SwitchError, grpc_errors, update_errors
+from softswitch import signals
 
 if TYPE_CHECKING:
     from softswitch.embedded import Loadable

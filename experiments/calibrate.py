@@ -23,8 +23,8 @@ from collections.abc import Sequence
 from multiprocessing.connection import Connection
 from typing import Final
 
-from controller import signals
 from experiments.plan import Plan
+from softswitch import signals
 from topologies.model import Topology
 
 _TRIAL_S = 0.4

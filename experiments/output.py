@@ -20,9 +20,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import IO
 
-from controller import signals
 from experiments.errors import ExperimentError
-from softswitch import private
+from softswitch import private, signals
 from softswitch.codegen.compiling import BuildError, cache_dir, writing
 from topologies.errors import NO_ROOM
 

@@ -13,12 +13,12 @@ from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from controller import signals
 from controller.configure import SwitchPlan, plan, program_switch, require_tables
 from controller.programs import Program
 from controller.switch import SwitchClient
 from lab.network import Network
 from lab.record import Record
+from softswitch import signals
 from topologies.model import Topology
 
 if TYPE_CHECKING:

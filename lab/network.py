@@ -21,12 +21,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from controller import signals
 from lab import record as records
 from lab.log_folder import LogFolder
 from lab.process import StartError, wait_ready
 from lab.target import QUEUE_DEPTH_PACKETS, LaunchSpec, PortSpec, Target
 from lab.target import target as find_target
+from softswitch import signals
 from softswitch.python_process import python_command
 from topologies.errors import LabError
 from topologies.lossless import PFC

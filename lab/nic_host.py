@@ -24,12 +24,12 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from types import TracebackType
 
-from controller import signals
 from hosts.algorithms import SchemeError, find_scheme
 from hosts.client import AgentClient
 from lab import record as records
 from lab.network import connects
 from lab.process import end_children
+from softswitch import signals
 from softswitch.python_process import python_command
 from topologies.errors import LabError, nearest
 

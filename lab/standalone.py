@@ -17,7 +17,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from controller import signals
 from controller.configure import SwitchPlan, plan, program_switch
 from controller.programs import Program
 from controller.switch import SwitchClient
@@ -25,6 +24,7 @@ from lab.network import START_LIMIT_S, connects, launch_spec
 from lab.process import StartError, end_children, tail, wait_ready
 from lab.target import LaunchSpec, Target
 from lab.target import target as find_target
+from softswitch import signals
 from topologies.errors import LabError
 from topologies.serialise import from_dict
 

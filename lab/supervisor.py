@@ -11,9 +11,9 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from controller import signals
 from lab import record as records
 from lab.log_folder import LogFolder
+from softswitch import signals
 from softswitch.python_process import python_command
 from topologies import catalog
 from topologies.errors import LabError

@@ -98,9 +98,9 @@ def main() -> None:
 
 def run(arguments: list[str]) -> int:
     """Runs a command line; its exit code."""
-    from controller.signals import Terminated, heed_interrupts, raising
     from hosts.client import AgentError
     from softswitch.codegen.compiling import BuildError
+    from softswitch.signals import Terminated, heed_interrupts, raising
     from topologies.errors import NO_ROOM, LabError
 
     heed_interrupts()

@@ -16,12 +16,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Literal
 
-from controller import signals
 from controller.configure import packet_generator, plan, program_switch, require_tables
 from controller.in_process import InProcessSwitch
 from controller.programs import Program
 from hosts import wire
 from hosts.algorithms import Ack, Cnm, Cnp, Configured, Mark, Window
+from softswitch import signals
 from softswitch.codegen.build import BuildError
 from topologies.lossless import CREDITS
 from topologies.model import ROUND_ROBIN, Endpoint, FlowSpec, Topology

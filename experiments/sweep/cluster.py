@@ -13,10 +13,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from controller import signals
 from experiments.errors import ExperimentError
 from experiments.sweep import store
 from experiments.sweep.task import Done, Ends, Task, execute
+from softswitch import signals
 
 _LOOK_S = 0.05  # how often it is looked whether a task has ended, or a signal came
 _ANSWER_S = 30.0  # of a scheduler

@@ -16,9 +16,9 @@ from collections.abc import Sequence
 from multiprocessing.connection import Connection, Pipe, wait
 from pathlib import Path
 
-from controller import signals
 from experiments.errors import ExperimentError
 from experiments.sweep.task import Done, Ends, Task, execute
+from softswitch import signals
 from softswitch.python_process import python_command
 
 _LOOK_S = 0.1  # how often signals and the workers' memory are looked at

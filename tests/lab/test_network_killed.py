@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.root, pytest.mark.long]
 SCRIPT = """
 import sys
 from pathlib import Path
-from controller import signals
+from softswitch import signals
 from topologies.dumbbell import dumbbell
 from lab.network import Network
 print("started", flush=True)

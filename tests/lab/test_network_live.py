@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 from waiting import LIMIT_S, wait_until
 
-from controller import signals
 from lab import record as records
 from lab.network import Network, NetworkError
 from lab.process import StartError
+from softswitch import signals
 from topologies.dumbbell import dumbbell
 from topologies.errors import LabError
 

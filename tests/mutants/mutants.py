@@ -36,13 +36,12 @@ sys.path[:0] = [path for path in (str(HERE), str(ROOT)) if path not in sys.path]
 from changes import Change, changes  # noqa: E402
 from compiled_code import code, same  # noqa: E402
 
-from controller import signals  # noqa: E402
 from experiments.progress import ConsoleProgress, RunProgress  # noqa: E402
 from experiments.sweep.store import Store  # noqa: E402
 from experiments.sweep.sweep import Means, sweep  # noqa: E402
 from experiments.sweep.task import Done, Task  # noqa: E402
 from experiments.terminal import stdout  # noqa: E402
-from softswitch import p4c  # noqa: E402
+from softswitch import p4c, signals  # noqa: E402
 from softswitch.codegen.compiling import cache_dir  # noqa: E402
 from topologies.errors import LabError  # noqa: E402
 

@@ -38,7 +38,7 @@ from play import INSIDE  # noqa: E402
 from scenario import CREDITS_ALONE, Fault  # noqa: E402
 from swarm import span  # noqa: E402
 
-from controller import ports, settings, signals  # noqa: E402
+from controller import ports, settings  # noqa: E402
 from controller.configure import SwitchPlan  # noqa: E402
 from controller.switch import SwitchClient  # noqa: E402
 from experiments.progress import ConsoleProgress  # noqa: E402
@@ -50,6 +50,7 @@ from lab.lab import Lab  # noqa: E402
 from lab.links import set_link  # noqa: E402
 from lab.pause import PauseError, pause  # noqa: E402
 from lab.running import Running  # noqa: E402
+from softswitch import signals  # noqa: E402
 from topologies.compact import compact  # noqa: E402
 from topologies.dumbbell import dumbbell  # noqa: E402
 from topologies.model import Topology  # noqa: E402

@@ -32,7 +32,6 @@ sys.path[:0] = [path for path in (str(HERE), str(HERE.parents[1])) if path not i
 
 import live  # noqa: E402
 
-from controller import signals  # noqa: E402
 from controller.configure import SwitchPlan, plan  # noqa: E402
 from experiments.progress import ConsoleProgress  # noqa: E402
 from experiments.terminal import stdout  # noqa: E402
@@ -40,6 +39,7 @@ from hosts.algorithms import find_scheme  # noqa: E402
 from hosts.recommended import recommended  # noqa: E402
 from lab.attach import attach, find  # noqa: E402
 from lab.network import configured  # noqa: E402
+from softswitch import signals  # noqa: E402
 from topologies.compact import compact  # noqa: E402
 
 PCN = Path(sys.executable).with_name("pcn")

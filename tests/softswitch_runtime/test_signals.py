@@ -11,7 +11,7 @@ from waiting import LIMIT_S
 
 _ENDS = {
     "a network's process": """
-from controller import signals
+from softswitch import signals
 try:
     with signals.raising():
         begin()
