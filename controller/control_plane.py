@@ -177,12 +177,37 @@ class ControlPlane(ABC):
 
     def read_counters(self, name: str, indices: Sequence[int] | None = None) -> dict[int, Counter]:
         """Returns cells by index: these, or all. One call."""
-        of_packets = self.counter_unit(name) is P4CounterUnit.PACKETS
+        self.counter_name(name)
         cells = [CounterEntry(name, index=index) for index in indices] if indices is not None else [CounterEntry(name)]
-        found = (entity.counter_entry for entity in self._read([cell.encode(self.schema) for cell in cells]))
+        return self._counts(name, self._read([cell.encode(self.schema) for cell in cells]))
+
+    def read_cells(
+        self, counters: Sequence[str], registers: Sequence[str], indices: Sequence[int]
+    ) -> tuple[dict[str, dict[int, Counter]], dict[str, dict[int, int]]]:
+        """Returns the same cells of several counters and registers, by name and index. One call."""
+        queries = [CounterEntry(name, index=index).encode(self.schema) for name in counters for index in indices]
+        queries += [RegisterEntry(name, index=index).encode(self.schema) for name in registers for index in indices]
+        found = list(self._read(queries))
+        return (
+            {name: self._counts(name, found) for name in counters},
+            {name: self._values(name, found) for name in registers},
+        )
+
+    def _counts(self, name: str, found: Iterable[p4r.Entity]) -> dict[int, Counter]:
+        counter = _find("counter", self.schema.counters, name, self.counters)
+        of_packets = counter.unit is P4CounterUnit.PACKETS
         return {
             one.index.index: Counter(one.data.packet_count, None if of_packets else one.data.byte_count)
-            for one in found
+            for one in (entity.counter_entry for entity in found)
+            if one.counter_id == counter.id
+        }
+
+    def _values(self, name: str, found: Iterable[p4r.Entity]) -> dict[int, int]:
+        register = _find("register", self.schema.registers, name, self.registers)
+        return {
+            one.index.index: int.from_bytes(one.data.bitstring, "big")
+            for one in (entity.register_entry for entity in found)
+            if one.register_id == register.id
         }
 
     def counter_name(self, name: str) -> str:
@@ -207,8 +232,7 @@ class ControlPlane(ABC):
         """Returns cells by index: these, or all. One call."""
         self.register_name(name)
         cells = [RegisterEntry(name, index=i) for i in indices] if indices is not None else [RegisterEntry(name)]
-        found = (entity.register_entry for entity in self._read([cell.encode(self.schema) for cell in cells]))
-        return {one.index.index: int.from_bytes(one.data.bitstring, "big") for one in found}
+        return self._values(name, self._read([cell.encode(self.schema) for cell in cells]))
 
     def register_name(self, name: str) -> str:
         """Returns a register's whole name."""

@@ -20,7 +20,7 @@ from finsy import P4Schema
 from finsy.proto import p4r, p4r_grpc
 
 from controller.arbitration import Arbitration, uint128
-from controller.control_plane import ControlPlane
+from controller.control_plane import ControlPlane, Counter
 from controller.errors import SwitchError, grpc_errors, update_errors
 from softswitch import signals
 
@@ -176,6 +176,14 @@ class SwitchClient(ControlPlane):
             return {index: self._registers.read(whole, index) for index in indices}
         cells = dict(enumerate(self._registers.read_all(whole)))
         return cells if indices is None else {index: cells[index] for index in indices}
+
+    def read_cells(
+        self, counters: Sequence[str], registers: Sequence[str], indices: Sequence[int]
+    ) -> tuple[dict[str, dict[int, Counter]], dict[str, dict[int, int]]]:
+        if self._registers is None:
+            return super().read_cells(counters, registers, indices)
+        counts, _ = super().read_cells(counters, (), indices)
+        return counts, {name: self.read_registers(name, indices) for name in registers}
 
     def _read(self, queries: Sequence[p4r.Entity]) -> list[p4r.Entity]:
         request = p4r.ReadRequest(device_id=self.device_id, entities=queries)

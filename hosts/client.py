@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,7 @@ class AgentClient:
         self._timeout_s = timeout_s
         self._socket: socket.socket | None = None
         self._received = b""
+        self._ahead: str | None = None
 
     def __enter__(self) -> AgentClient:
         return self
@@ -38,6 +41,7 @@ class AgentClient:
             self._socket.close()
             self._socket = None
         self._received = b""
+        self._ahead = None
 
     def start(
         self,
@@ -95,8 +99,26 @@ class AgentClient:
         self._ask("shutdown")
         self.close()
 
+    def ahead(self, command: str) -> None:
+        """Sends `stats` or `list` ahead of the call that reads the answer: many agents then work on theirs at once."""
+        if self._ahead is None:
+            self._send(command, {})
+            self._ahead = command
+
     def _ask(self, command: str, **arguments: Any) -> Any:
-        try:
+        ahead, self._ahead = self._ahead, None
+        if ahead is not None and (ahead != command or arguments):
+            self._answer(ahead)
+            ahead = None
+        if ahead is None:
+            self._send(command, arguments)
+        answer = self._answer(command)
+        if not answer["ok"]:
+            raise AgentError(answer["error"])
+        return answer["result"]
+
+    def _send(self, command: str, arguments: dict[str, Any]) -> None:
+        with self._errors(command):
             if self._socket is None:
                 connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
                 connection.settimeout(self._timeout_s)
@@ -107,16 +129,22 @@ class AgentClient:
                     raise
                 self._socket = connection
             self._socket.sendall(json.dumps({"cmd": command, **arguments}).encode() + b"\n")
+
+    def _answer(self, command: str) -> Any:
+        with self._errors(command):
+            assert self._socket is not None
             while b"\n" not in self._received:
                 data = self._socket.recv(1 << 20)
                 if not data:
                     raise ConnectionError("it closed the connection")
                 self._received += data
+        line, _, self._received = self._received.partition(b"\n")
+        return json.loads(line)
+
+    @contextlib.contextmanager
+    def _errors(self, command: str) -> Iterator[None]:
+        try:
+            yield
         except OSError as error:
             self.close()
             raise AgentError(f"no answer from the agent at {self.path} to {command!r}: {error}") from error
-        line, _, self._received = self._received.partition(b"\n")
-        answer = json.loads(line)
-        if not answer["ok"]:
-            raise AgentError(answer["error"])
-        return answer["result"]

@@ -118,8 +118,13 @@ def stop(agents: Mapping[str, AgentClient], numbers: Iterable[int] | None = None
 def ask(agents: Mapping[str, AgentClient]) -> dict[str, AgentStats]:
     """What every agent counts; what was sent is asked last, so that nothing arrived that wasn't sent. Raises
     AgentError."""
+    for agent in agents.values():
+        agent.ahead("stats")
     stats = {name: agent.stats() for name, agent in agents.items()}
-    return {name: replace(said, sent=agents[name].flows()) if said.sent else said for name, said in stats.items()}
+    senders = {name: agents[name] for name, said in stats.items() if said.sent}
+    for agent in senders.values():
+        agent.ahead("list")
+    return {**stats, **{name: replace(stats[name], sent=agent.flows()) for name, agent in senders.items()}}
 
 
 def flows(topology: Topology, stats: Mapping[str, AgentStats]) -> list[Flow]:

@@ -15,6 +15,7 @@ from hosts.stats import ReceivedFlow, SentFlow
 from lab import flows, observe
 from lab.observe import Observer
 from topologies.dumbbell import dumbbell
+from topologies.serialise import to_dict
 
 TOPOLOGY = dumbbell(pairs=1)
 FRAME = 1058
@@ -49,6 +50,12 @@ class Switch:
         packets = self._network.read() if name in ("transmitted", "marked") else 0
         return dict.fromkeys(wanted, Counter(packets, packets * FRAME))
 
+    def read_cells(
+        self, counters: Sequence[str], registers: Sequence[str], wanted: Sequence[int]
+    ) -> tuple[dict[str, dict[int, Counter]], dict[str, dict[int, int]]]:
+        counts = {name: self.read_counters(name, wanted) for name in counters}
+        return counts, {name: self.read_registers(name, wanted) for name in registers}
+
     def read_registers(self, _name: str, wanted: Sequence[int]) -> dict[int, int]:
         return dict.fromkeys(wanted, 0)
 
@@ -69,6 +76,9 @@ class Agent:
         self._network = network
         self._sends = name == "h0"
 
+    def ahead(self, command: str) -> None:
+        """Nobody else works meanwhile."""
+
     def flows(self) -> tuple[SentFlow, ...]:
         if not self._sends:
             return ()
@@ -88,7 +98,7 @@ def lab(steps: Sequence[int]) -> Any:
     network = Network(steps)
     return SimpleNamespace(
         topology=TOPOLOGY,
-        record=SimpleNamespace(dilation=1.0),
+        record=SimpleNamespace(dilation=1.0, role="up", topology=to_dict(TOPOLOGY), nodes={}),
         switches={switch.name: Switch(network) for switch in TOPOLOGY.switches},
         agents={host.name: Agent(host.name, network) for host in TOPOLOGY.hosts},
     )
