@@ -26,6 +26,7 @@ from hosts.wire import data_dscp
 from lab import control_frames
 from lab import record as records
 from lab.lab import Lab
+from lab.pace import Pacing
 
 _STATS_EVERY_REAL_S = 1.0
 """Between two looks at whether the agents keep pace, which judge windows of a second."""
@@ -70,7 +71,7 @@ def run_live(plan: Plan, target: str, k: float, logs: Path, progress: RunProgres
         stats = run.read_agents()
         host_logs = [host.log for host in lab.network.hosts.values()]
         lost = control_frames.lost(lab)
-        notes = [*_notes(lab.network.features), *(f"Lost on the way: {one}." for one in lost)]
+        notes = [*_notes(lab.network.features), *run.late_nodes(), *(f"Lost on the way: {one}." for one in lost)]
         notes += [f"{line}." for one in stats.values() for line in one.refused()]
     series = run.sampler.series
     read_logs(host_logs, plan.topology.flows, series)
@@ -103,6 +104,8 @@ class _Run:
         self._agents: Mapping[str, AgentClient] = lab.agents
         self._logs = {name: host.log for name, host in lab.network.hosts.items()}
         self._progress = progress
+        self._pacing = Pacing(lab.record)
+        self._behind: set[str] = set()
         head_start_s = _HEAD_START_REAL_S + _FLOW_REAL_S * len(plan.topology.flows)
         self.clock = Clock(time.monotonic() + head_start_s - plan.start_s * k, k)
         self.sampler = Sampler(plan.topology, lab.switches, plan.sampling.queues, self.clock)
@@ -151,6 +154,7 @@ class _Run:
                 self.sampler.counters()
             else:
                 self._look(self.read_agents())
+                self._behind |= self._pacing.behind_since_last()
             due[what] = max(due[what] + every[what], self.clock.now())
             self._progress.advance(min((self.clock.now() - start) / (end - start), 1.0), seen)
         self.sampler.counters()
@@ -216,6 +220,10 @@ class _Run:
                 who = f"the agent of {name} was too slow to receive {one.socket_drops} packets"
                 raise TooFastError(self.clock.k, who)
         return stats
+
+    def late_nodes(self) -> list[str]:
+        """A note about nodes that were behind while the run was sampled; none if all kept pace."""
+        return [f"Not in pace for a part of the run: {', '.join(sorted(self._behind))}."] if self._behind else []
 
     def _wait(self, nominal_s: float) -> None:
         time.sleep(max(0.0, self.clock.real(nominal_s) - time.monotonic()))

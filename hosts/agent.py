@@ -28,6 +28,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from softswitch.codegen.compiling import BuildError
+from softswitch.errors import StartError
 
 from .algorithms import SchemeError, find_scheme, schemes
 from .control import ControlError
@@ -52,6 +53,9 @@ def parser() -> argparse.ArgumentParser:
     result.add_argument("--control", required=True, type=Path, metavar="PATH", help="the control socket")
     result.add_argument("--log", type=Path, metavar="PATH", help="JSON lines, see hosts/log.py")
     result.add_argument("--trace", type=_positive, metavar="S", help="log flows' progress every S nominal seconds")
+    result.add_argument(
+        "--pace", type=_positive, metavar="S", help="report on the machine's board whether frames leave at most S late"
+    )
     result.add_argument("--ready-fd", type=int, metavar="N")
     return result
 
@@ -77,6 +81,7 @@ def settings(arguments: argparse.Namespace) -> AgentSettings:
         delay_s=arguments.delay,
         seed=arguments.seed,
         trace_s=arguments.trace,
+        tolerance_s=arguments.pace,
     )
 
 
@@ -91,7 +96,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 os.write(arguments.ready_fd, b"ready\n")
                 os.close(arguments.ready_fd)
             agent.run()
-    except (SchemeError, WireError, ControlError, PortError, BuildError, OSError) as error:
+    except (SchemeError, WireError, ControlError, PortError, BuildError, StartError, OSError) as error:
         print(f"agent {arguments.name}: {error}", file=sys.stderr)
         return 1
     return 0

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import gc
+import math
 import select
 import signal
 import socket
@@ -18,6 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import Any
+
+from softswitch.pace import Board, Window
 
 from . import stats, wire
 from .algorithms import Cnm, Cnp, Configured, Mark
@@ -56,6 +59,8 @@ class AgentSettings:
     delay_s: float = 0.0
     seed: int = 1
     trace_s: float | None = None
+    tolerance_s: float | None = None
+    """How late a frame may leave, for the machine's board of nodes that keep pace; None: the agent isn't on it."""
 
 
 class Agent:
@@ -85,16 +90,22 @@ class Agent:
         events.listen(FRAME, self._on_frame)
         self._trace = FlowTrace(settings.trace_s, self._sender, self._receiver, self._log, self._clock)
         self._pace = PaceMeter(self._nic)
+        self._share = 1.0
+        self._window: Window | None = None
         self._bad_frames = 0
         self._counted_since = (time.monotonic(), time.process_time())
         self._realtime = RealTime()
         self._running = True
         with contextlib.ExitStack() as stack:
+            if settings.tolerance_s is not None:
+                self._window = Window(Board.open(), round(self._clock.real(settings.tolerance_s) * 1e9))
+                stack.callback(self._window.close)
             self._port = stack.enter_context(Port(settings.interface))
             self._control = stack.enter_context(ControlServer(settings.control, self._command))
             self._loop = Loop(
-                ip, self._clock, self._nic, self._receiver, events, self._port.fileno(), self._control.poll.fileno()
-            )
+                ip, self._clock, self._nic, self._receiver, events, self._port.fileno(), self._control.poll.fileno(),
+                math.inf if settings.tolerance_s is None else settings.tolerance_s,
+            )  # fmt: skip
             self._stack = stack.pop_all()
 
     def __enter__(self) -> Agent:
@@ -178,8 +189,17 @@ class Agent:
         share = self._pace.check(now, time.monotonic())
         if share is not None and share < PaceMeter.LEAST_SHARE:
             self._log.write(now, "lag", share=share, lag_real_s=self._clock.real(self._nic.shortfall_s(now)))
+        self._share = 1.0 if not self._nic.flows else self._share if share is None else share
         self._log.flush()
-        self._realtime.check()
+        self._realtime.check(self._window is not None and self._report(self._window))
+
+    def _report(self, window: Window) -> bool:
+        """Reports on the board. Whether the nodes of this machine crowd it."""
+        state = self._loop.state
+        worst_ns = round(self._clock.real(state.worst_s) * 1e9)
+        if window.update(state.sent_frames, state.late_frames, worst_ns, self._share, PaceMeter.LEAST_SHARE):
+            state.worst_s = 0.0
+        return window.crowded
 
     # The control socket's commands
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import weakref
 
 from .clock import DilatedClock
@@ -22,15 +23,16 @@ class Loop:
 
     def __init__(
         self, ip: bytes, clock: DilatedClock, nic: Nic, receiver: Receiver, events: Events,
-        socket: int = _NO_DESCRIPTOR, wakeup: int = _NO_DESCRIPTOR,
+        socket: int = _NO_DESCRIPTOR, wakeup: int = _NO_DESCRIPTOR, tolerance_s: float = math.inf,
     ) -> None:  # fmt: skip
-        """Raises BuildError."""
+        """Frames that leave more than `tolerance_s` after they are due count as late. Raises BuildError."""
         settings = LoopSettings(
             origin_real_s=clock.origin,
             dilation=clock.dilation,
             receive_gap_s=max(_RECEIVE_GAP_S, _LEAST_RECEIVE_GAP_REAL_S / clock.dilation),
             transmit_gap_s=_TRANSMIT_GAP_REAL_S / clock.dilation,
             retry_s=_RETRY_REAL_S / clock.dilation,
+            tolerance_s=tolerance_s,
             ip=int.from_bytes(ip, "big"),
             socket=socket,
             wakeup=wakeup,

@@ -213,6 +213,7 @@ class LoopSettings(ctypes.Structure):
 
     _fields_ = (
         *((name, c_double) for name in ("origin_real_s", "dilation", "receive_gap_s", "transmit_gap_s", "retry_s")),
+        ("tolerance_s", c_double),
         ("ip", c_uint32),
         ("socket", c_int32),
         ("wakeup", c_int32),
@@ -224,12 +225,15 @@ class LoopState(ctypes.Structure):
 
     now_s: float
     late_s: float
+    worst_s: float
     send_retries: int
     other_frames: int
     bad_frames: int
+    sent_frames: int
+    late_frames: int
     _fields_ = (
-        *((name, c_double) for name in ("now_s", "late_s")),
-        *((name, c_uint64) for name in ("send_retries", "other_frames", "bad_frames")),
+        *((name, c_double) for name in ("now_s", "late_s", "worst_s")),
+        *((name, c_uint64) for name in ("send_retries", "other_frames", "bad_frames", "sent_frames", "late_frames")),
     )
 
 

@@ -21,19 +21,32 @@ class RealTime:
 
     def __init__(self) -> None:
         self.active = False
+        self._lent = False
         self._since = (time.monotonic(), time.process_time())
 
     def acquire(self) -> None:
+        """Takes it, and locks memory."""
+        if self._take():
+            ctypes.CDLL(None).mlockall(_MCL_CURRENT | _MCL_FUTURE | _MCL_ONFAULT)  # where it is refused, pages may go
+        self._since = (time.monotonic(), time.process_time())
+
+    def _take(self) -> bool:
         try:
             os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
         except OSError:
-            return
-        ctypes.CDLL(None).mlockall(_MCL_CURRENT | _MCL_FUTURE | _MCL_ONFAULT)  # where it is refused, pages may go
+            return False
         self.active = True
-        self._since = (time.monotonic(), time.process_time())
+        return True
 
-    def check(self) -> None:
-        """Call now and then: gives real time back if the process took too much of a core."""
+    def check(self, crowded: bool = False) -> None:
+        """Call now and then: gives real time back if the process took too much of a core. While all nodes together take
+        too much of the machine (`crowded`), it lends it."""
+        if crowded and self.active:
+            self.release()
+            self._lent = True
+        elif self._lent and not crowded:
+            self._lent = False
+            self._take()
         began, used = self._since
         now, cpu = time.monotonic(), time.process_time()
         if now - began < _WINDOW_REAL_S:

@@ -21,6 +21,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from lab import pace
 from lab import record as records
 from lab.log_folder import LogFolder
 from lab.process import StartError, wait_ready
@@ -280,6 +281,7 @@ class Network:
             *("--mac", host.mac, "--ip", host.ip, "--dilation", repr(self.dilation), "--scheme", self.scheme),
             *("--line-rate", repr(self.topology.link_at(host.name, 0).rate_bps), *parameters),
             *("--delay", repr(self._agent_delay_s(host.name)), "--seed", str(self.seed)),
+            *("--pace", repr(min(pace.TOLERANCE_S, pace.MOST_REAL_S / self.dilation))),
             *("--control", str(control), "--log", f"/proc/self/fd/{events.fileno()}"),
             *(("--trace", repr(self.trace_s)) if self.trace_s is not None else ()),
         ]
@@ -404,6 +406,7 @@ def launch_spec(
         ports=tuple(ports),
         address=f"unix:{address}",
         seed=seed,
+        late_s=min(pace.TOLERANCE_S * dilation, pace.MOST_REAL_S),
         generator=generator,
         nominal_packet_bytes=int(topology.number("mtu_bytes")),
     )

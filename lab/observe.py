@@ -18,6 +18,7 @@ from controller.control_plane import Counter
 from controller.errors import UnknownNameError
 from lab import flows
 from lab.links import running_interfaces
+from lab.pace import Overload, Pacing
 from lab.running import Running
 from topologies.model import Endpoint
 
@@ -34,7 +35,8 @@ class PortState:
     `pauses_received_per_s` count PAUSE frames. `marked_share`, `marked_ue_share`: of the packets that left, those that
     this port marked CE, and UE. None: the switch's program doesn't have it. `up`: its link is; one that is down sends
     nothing. `lost`: frames that were to leave by it and didn't, since the switch started, as the link was down or a
-    queue full; None where the switch doesn't tell (BMv2).
+    queue full; None where the switch doesn't tell (BMv2). `kept_pace`: its switch did, all the time since the last
+    look.
     """
 
     port: str
@@ -53,12 +55,14 @@ class PortState:
     pauses_received_per_s: float
     up: bool = True
     lost: int | None = None
+    kept_pace: bool = True
 
 
 @dataclass(frozen=True)
 class FlowState:
     """A flow. `rate_bps` is what its scheme lets it send; goodput (of payload, at the receiver) and the shares of
-    packets that arrive marked CE and UE are over the time since the last look."""
+    packets that arrive marked CE and UE are over the time since the last look. `kept_pace`: its hosts and all switches
+    did, all that time."""
 
     id: int
     src: str
@@ -68,16 +72,19 @@ class FlowState:
     goodput_bps: float
     marked_share: float | None
     marked_ue_share: float | None
+    kept_pace: bool = True
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """One look. `time_s` is the network's nominal time, `over_s` the nominal time since the last look."""
+    """One look. `time_s` is the network's nominal time, `over_s` the nominal time since the last look. `overload`: the
+    nodes that don't keep pace now; None: all do."""
 
     time_s: float
     over_s: float
     ports: tuple[PortState, ...]
     flows: tuple[FlowState, ...]
+    overload: Overload | None = None
 
     def port(self, name: str) -> PortState:
         """By name, as "s1:2". Raises UnknownNameError."""
@@ -95,37 +102,41 @@ class Observer:
         self._lab = lab
         self._clock = clock
         self._since = _Since()
+        self._switches = [switch.name for switch in lab.topology.switches]
+        self._pacing = Pacing(lab.record)
+        self._behind: frozenset[str] = frozenset()
         self.look()
 
     def look(self) -> Snapshot:
         """Everything as it is now. Raises LabError or AgentError."""
         over_s, _ = self._since.last("all", self._now(), {})
+        self._behind = self._pacing.behind_since_last()
         ports = tuple(port for switch in self._lab.topology.switches for port in self._ports(switch.name))
         stats = flows.ask(self._lab.agents)
         found = tuple(
             self._flow(flow, stats.get(flow.dst, stats[flow.src]).now_s)
             for flow in flows.flows(self._lab.topology, stats)
         )
-        return Snapshot(max((one.now_s for one in stats.values()), default=0.0), over_s, ports, found)
+        now_s = max((one.now_s for one in stats.values()), default=0.0)
+        return Snapshot(now_s, over_s, ports, found, self._pacing.overload())
 
     def _now(self) -> float:
         return self._clock() / self._lab.record.dilation
 
     def _ports(self, switch: str) -> list[PortState]:
-        """Counters and registers of all ports of a switch, a call each."""
+        """Counters and registers of all ports of a switch, in one call."""
         client, topology = self._lab.switches[switch], self._lab.topology
         cells = {port: index(port) for port in topology.ports(switch)}
         wanted = list(cells.values())
-        counters: dict[str, dict[int, Counter]] = {}
-        read_at_s = 0.0
-        for name in _COUNTERS:
-            if name in client.counters():
-                before = self._now()
-                counters[name] = client.read_counters(name, wanted)
-                read_at_s = read_at_s or (before + self._now()) / 2  # of the first, which is what rates count
+        before = self._now()
+        counters, registers = client.read_cells(
+            [name for name in _COUNTERS if name in client.counters()],
+            [name for name in _REGISTERS if name in client.registers()],
+            wanted,
+        )
+        read_at_s = (before + self._now()) / 2
         # Again: what was marked meanwhile is among these, so that a share is of more packets rather than of fewer.
         after = client.read_counters("transmitted", wanted)
-        registers = {name: client.read_registers(name, wanted) for name in _REGISTERS if name in client.registers()}
         counted = ports.read(client) or {}
         interfaces = {port: Endpoint(switch, port).interface for port in cells}
         running = running_interfaces(self._lab.record, switch, list(interfaces.values()))
@@ -176,6 +187,7 @@ class Observer:
             pauses_received_per_s=_per_s(new["pause_received"], over_s),
             up=up,
             lost=lost,
+            kept_pace=end.node not in self._behind,
         )
 
     def _flow(self, flow: flows.Flow, now_s: float) -> FlowState:
@@ -195,6 +207,7 @@ class Observer:
             goodput_bps=_per_s(8 * new["bytes"], over_s),
             marked_share=_share(new["marked"], new["packets"]),
             marked_ue_share=_share(new["marked_ue"], new["packets"]),
+            kept_pace=self._behind.isdisjoint({flow.src, flow.dst, *self._switches}),
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import subprocess
 import sys
 import time
@@ -23,6 +24,7 @@ START_LIMIT_S = 180.0  # the embedded switch may have to compile a program first
 STOP_LIMIT_S = 30.0
 _POLL_S = 0.05
 _LOG = "supervisor.log"
+_NICE = -20
 
 
 class SupervisorError(LabError):
@@ -135,6 +137,8 @@ def hold(spec: Spec, progress: Callable[[str], None]) -> None:
         role="up",
         progress=progress,
     ):
+        # `pcn down` waits for it, and the network's programs may take the whole machine.
+        os.setpriority(os.PRIO_PROCESS, 0, _NICE)
         signals.wait()
 
 

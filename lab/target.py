@@ -53,6 +53,7 @@ class LaunchSpec:
     nominal_packet_bytes: int = 1058  # what BMv2's packets/s stand for
     manual_clock: bool = False  # the embedded switch's time stands (softswitch.clock), and its ports have no interfaces
     reentry_s: float = 0.0  # with that clock: how long what is resubmitted or recirculated is on its way
+    late_s: float | None = None  # real: how late a frame may be, for the board of nodes that keep pace; None: no report
     generator: PacketGenerator | None = None  # the embedded switch's alone
 
 
@@ -109,6 +110,7 @@ class SoftswitchTarget:
             *_common(spec),
             *("--queue-depth", str(spec.queue_depth), "--seed", str(spec.seed)),
             *_generator(spec),
+            *(("--pace", f"{spec.late_s:.9f}s") if spec.late_s is not None else ()),
             *(("--clock", "manual", "--reentry", f"{spec.reentry_s:.9f}s") if spec.manual_clock else ()),
             *shape,
             *("--", *_target_options(spec)),

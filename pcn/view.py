@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 
 from rich import box
 from rich.console import Group
@@ -44,6 +45,7 @@ _PORT_COLUMNS = (
     _Column("sends\nGb/s", 5, goes=7),
     _Column("of\nlink", 4),
     _Column("", 6),
+    _Column("pace", optional=True),
     _Column(f"sends, of its link\n0%{'100%':>{_BAR_CELLS - 2}}", _BAR_CELLS, goes=1, left=True),
 )
 _FLOW_COLUMNS = (
@@ -55,6 +57,7 @@ _FLOW_COLUMNS = (
     _Column("goodput\nGb/s", 6, goes=3),
     _Column("marked", 6, goes=2),
     _Column("UE", 6, goes=2, optional=True),
+    _Column("pace", optional=True),
 )
 
 
@@ -70,11 +73,15 @@ class _FlowRow:
     goodput_bps: float
     marked_share: float | None
     marked_ue_share: float | None
+    kept_pace: bool
 
 
 def picture(record: Record, now: Snapshot, width: int, height: int | None = None) -> Group:
     """Everything, or, where it wouldn't fit into `height` rows, what is in use, and flows by pair of hosts."""
     ports, flows = list(now.ports), _rows(now.flows)
+    overload = [] if now.overload is None else [Text(line, "bold red") for line in wrap(str(now.overload), width)]
+    if height is not None:
+        height -= len(overload)
     if height is not None and _needed(ports, flows) > height:
         flows = _by_pair(now.flows)
     shown_of = len(flows)
@@ -86,6 +93,7 @@ def picture(record: Record, now: Snapshot, width: int, height: int | None = None
     ended = sum(flow.state not in ("waiting", "sending") for flow in now.flows)
     return Group(
         _title(record, now, width),
+        *overload,
         _port_table(ports, len(now.ports) - len(ports), width),
         "",
         _flow_table(
@@ -115,6 +123,10 @@ def _state(port: PortState) -> Text:
     return Text("PAUSED", "bold red") if port.paused else Text("pauses" if port.pausing else "", "yellow")
 
 
+def _pace(kept: bool) -> Text:
+    return Text("") if kept else Text("late", "bold red")
+
+
 def _title(record: Record, now: Snapshot, width: int) -> Text:
     """What fits of it: no number is cut."""
     what = f"  {record.scheme}, {record.target}, k = {record.dilation:g}"
@@ -141,6 +153,7 @@ def _port_table(ports: Sequence[PortState], hidden: int, width: int) -> Table:
             _some(f"{port.rate_bps / 1e9:.2f}", port.rate_bps > 0),
             _some(f"{port.utilisation:.0%}", port.utilisation > 0),
             _state(port),
+            _pace(port.kept_pace),
             Text("█" * round(min(1.0, port.utilisation) * _BAR_CELLS), "red" if port.paused else "green"),
         )
         for port in ports
@@ -160,6 +173,7 @@ def _flow_table(flows: Sequence[_FlowRow], hidden: int, ended: int, width: int, 
             Text(f"{flow.goodput_bps / 1e9:.3f}"),
             _percent(flow.marked_share),
             _percent(flow.marked_ue_share) if knows_ue else Text(""),
+            _pace(flow.kept_pace),
         )
         for flow in flows
     ]
@@ -203,6 +217,7 @@ def _rows(flows: Sequence[FlowState]) -> list[_FlowRow]:
             one.goodput_bps,
             one.marked_share,
             one.marked_ue_share,
+            one.kept_pace,
         )
         for one in flows
         if one.state in ("waiting", "sending")
@@ -223,8 +238,9 @@ def _by_pair(flows: Sequence[FlowState]) -> list[_FlowRow]:
         )
         name = str(some[0].id) if len(some) == 1 else f"{len(some)} flows"
         rate = sum(one.rate_bps for one in some)
-        shares = (ce / goodput, ue / goodput) if goodput else (None, None)
-        rows.append(_FlowRow(name, src, dst, state, rate, goodput, *shares))
+        ce_share, ue_share = (ce / goodput, ue / goodput) if goodput else (None, None)
+        kept = all(one.kept_pace for one in some)
+        rows.append(_FlowRow(name, src, dst, state, rate, goodput, ce_share, ue_share, kept))
     return rows
 
 

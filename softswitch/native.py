@@ -14,7 +14,10 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from softswitch.pace import Board
 
 ERROR_BYTES: Final = 256
 PRIORITIES: Final = 8
@@ -138,6 +141,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "sw_port_add": (ctypes.c_int, [_u16, _text, _u32, _text]),
     "sw_port_shape": (ctypes.c_int, [_u16, _u64, _u64, _u32, _text]),
     "sw_port_stats": (ctypes.c_int, [_u16, ctypes.POINTER(_PortStats)]),
+    "sw_report_pace": (ctypes.c_int, [_handle, _handle]),
     "sw_start": (ctypes.c_int, [_text]),
     "sw_stop": (ctypes.c_int, []),
     "sw_load": (ctypes.c_int, [_text, _text]),
@@ -262,6 +266,10 @@ class NativeSwitch:
         return PortStats._make(getattr(raw, name) for name in PortStats._fields)
 
     # ---- running ----
+
+    def report_pace(self, board: Board, slot: int) -> None:
+        """Before `start`: reports whether it keeps pace in a slot of the board, which must outlive the switch."""
+        self._call("sw_report_pace", board.address, board.slot_address(slot))
 
     def start(self) -> None:
         """Starts the worker thread."""

@@ -106,6 +106,7 @@ class Options(NamedTuple):
     rates: dict[int | None, int]  # by port; None: every other
     delays: dict[int | None, int]
     generator: Generator | None
+    pace_ns: int | None  # how late a frame may be; None: isn't reported
     log_level: str
     log_file: Path | None
     tls_files: tuple[Path, Path, Path | None] | None  # certificate, key, the CA of clients
@@ -168,6 +169,7 @@ def parse(arguments: Sequence[str]) -> Options:
         rates=_by_port("--rate", given.rate),
         delays=_by_port("--delay", given.delay),
         generator=_generator(given.packet_generator, dict(interfaces)),
+        pace_ns=given.pace,
         log_level=given.log_level,
         log_file=given.log_file,
         tls_files=_tls_files(given),
@@ -267,6 +269,12 @@ def _parser() -> argparse.ArgumentParser:
         metavar="PORT=PERIOD:ID,...",
         help="as Tofino's timer application: every PERIOD, as 1ms, the switch itself makes a frame for each packet ID, "
         "which comes in on PORT, one without interface; without it there are none",
+    )
+    traffic.add_argument(
+        "--pace",
+        type=parse_delay,
+        metavar="TIME",
+        help="for the machine's board of nodes that keep pace: how late a frame may be, as 4ms (default: no report)",
     )
     traffic.add_argument("--seed", type=_number(0, 2**64 - 1), default=1, metavar="N", help="of random() (default: 1)")
     traffic.add_argument(

@@ -7,7 +7,7 @@ import logging
 import os
 import resource
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from softswitch import gnmi
@@ -27,6 +27,7 @@ from softswitch.reflection import Reflection
 ALL_RING_FRAMES = 10_000
 LEAST_RING_FRAMES = 256
 DESCRIPTORS = 256  # beside the two sockets of each port
+CONTROL_NICE = -20
 
 log = logging.getLogger("softswitch")
 
@@ -62,6 +63,8 @@ def _serve(options: Options, say: Callable[[str], None], wait: Callable[[], obje
             native.generate(*options.generator)
         if options.program is not None:
             _load(native, options.program)
+        if options.pace_ns is not None:
+            _report_pace(native, options.device_id, options.pace_ns, stack)
         native.start()
         pipeline = Pipeline(native, library)
         stack.callback(pipeline.close)
@@ -117,6 +120,19 @@ def _add_ports(native: NativeSwitch, options: Options) -> None:
             native.port_shape(port, rate_bps=shape.rate_bps, delay_ns=shape.delay_ns)
         except NativeError as error:
             raise StartError(f"port {port}: {error}") from error
+
+
+def _report_pace(native: NativeSwitch, device_id: int, tolerance_ns: int, stack: ExitStack) -> None:
+    from softswitch.pace import Board
+
+    # The threads that this one makes answer commands: before workers and agents that have lost real-time priority.
+    with suppress(OSError):
+        os.setpriority(os.PRIO_PROCESS, 0, CONTROL_NICE)
+    board = Board.open()
+    slot = board.claim(device_id, tolerance_ns)
+    stack.callback(board.release, slot)
+    stack.callback(native.stop)
+    native.report_pace(board, slot)
 
 
 def _load(native: NativeSwitch, path: Path) -> None:

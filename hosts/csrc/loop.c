@@ -204,6 +204,15 @@ static int receive(struct loop *loop, bool *drained)
 
 static bool is_temporary(int error) { return error == EAGAIN || error == ENOBUFS || error == ENOMEM || error == EINTR; }
 
+static void note_lateness(struct loop *loop, double late_s)
+{
+    struct loop_state *state = &loop->state;
+    state->sent_frames++;
+    if (late_s > loop->settings.tolerance_s) state->late_frames++;
+    state->late_s = fmax(state->late_s, late_s);
+    state->worst_s = fmax(state->worst_s, late_s);
+}
+
 /* Sends the frames that are due. 0; 1 if the kernel refused a frame for now (try again soon); -errno if the interface failed. */
 static int transmit(struct loop *loop)
 {
@@ -212,7 +221,7 @@ static int transmit(struct loop *loop)
         uint32_t count = 0;
         for (const struct nic_item *item; count < BATCH && (item = nic_due(loop->nic, count, now_s)); count++) {
             loop->out_part[count] = (struct iovec){loop->out_frame[count], nic_frame(item, loop->out_frame[count])};
-            loop->state.late_s = fmax(loop->state.late_s, now_s - nic_seconds(item->due_ps));
+            note_lateness(loop, now_s - nic_seconds(item->due_ps));
         }
         if (count == 0) return 0;
         int sent = sendmmsg(loop->settings.socket, loop->out, count, MSG_DONTWAIT);

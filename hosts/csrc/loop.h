@@ -13,14 +13,15 @@ struct loop_settings {
     double receive_gap_s;  /* where frames come densely, they are received so rarely */
     double transmit_gap_s; /* from one call that sends frames to the next, at least */
     double retry_s;        /* the same after the kernel refused a frame */
+    double tolerance_s;    /* frames that leave later than due by more count as late */
     uint32_t ip;
     int32_t socket, wakeup; /* the loop returns when `wakeup` is readable */
 };
 
-/* Read by Python. `late_s`: the greatest lateness of a delivered frame. */
+/* Read by Python. `late_s`: the greatest lateness of a delivered frame; `worst_s`, too, but Python sets it back. */
 struct loop_state {
-    double now_s, late_s;
-    uint64_t send_retries, other_frames, bad_frames;
+    double now_s, late_s, worst_s;
+    uint64_t send_retries, other_frames, bad_frames, sent_frames, late_frames;
 };
 
 struct loop;

@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.core import ParameterSource
@@ -15,6 +15,9 @@ from click.core import ParameterSource
 from pcn.complete import complete_network
 from pcn.visible import visible
 from softswitch.units import Kind, quantity
+
+if TYPE_CHECKING:
+    from lab.record import Record
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -123,6 +126,14 @@ def election_id_option(default: int | None = None) -> Callable[[_F], _F]:
         show_default=True,
         help=f"P4Runtime's: the controller with the highest may write.{unless}",
     )
+
+
+def print_pace(record: Record, beside: bool) -> None:
+    """Prints in a line which nodes of a network don't keep pace, if any: on stderr where it is `beside` the output."""
+    from lab.pace import Pacing
+
+    if (overload := Pacing(record).overload()) is not None:
+        click.echo(str(overload), err=beside)
 
 
 def print_json(value: Any) -> None:

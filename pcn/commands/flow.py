@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from controller.texts import marks_text
-from pcn.commands.common import Quantity, json_option, network_option, print_json, print_table
+from pcn.commands.common import Quantity, json_option, network_option, print_json, print_pace, print_table
 from pcn.complete import complete_flow, complete_host
 from topologies.lossless import CLASSES, DATA_CLASS
 
@@ -125,6 +125,7 @@ def list_flows(network: str | None, as_json: bool) -> None:
 
     with attach(network) as lab:
         found, below = _flows(lab)
+        print_pace(lab.record, as_json)
     if as_json:
         print_json([{key: value for key, value in asdict(flow).items() if key in _LISTED} for flow in found])
         return
@@ -171,6 +172,7 @@ def stats(network: str | None, as_json: bool) -> None:
     with attach(network) as lab:
         found, remarks = _flows(lab)
         lost = [str(one) for one in control_frames.lost(lab)]
+        print_pace(lab.record, as_json)
         ended = [node for node in lab.record.nodes.values() if node.process and not node.process.alive()]
     below = [f"the program of {node.name} has ended; its log: {node.log}" for node in ended] + remarks + lost
     if as_json:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -232,6 +233,8 @@ def status(name: str | None, network: str | None, as_json: bool) -> None:
             )
             for node in one["nodes"]
         ]
+        if one["overload"]:
+            click.echo(one["overload"]["text"])
         print_table(title, ("node", "is", "program", "pid", "device\nid", "P4Runtime", "log"), rows)
 
 
@@ -253,14 +256,17 @@ def _state(network: dict[str, Any]) -> str:
     ended = [node["name"] for node in network["nodes"] if node["runs"] is False]
     wrong = [f"the program{'s' if len(ended) > 1 else ''} of {', '.join(ended)} ENDED"] if ended else []
     wrong += [f"{link} is DOWN" for link in network["links_down"]]
+    wrong += ["NOT IN PACE"] if network["overload"] else []
     return f"up, BUT {'; '.join(wrong)}" if wrong else "up"
 
 
 def _network(record: Record, held: bool) -> dict[str, Any]:
     from lab.links import links
+    from lab.pace import Pacing
     from topologies.serialise import from_dict
 
     topology = from_dict(record.topology)
+    overload = Pacing(record).overload() if held else None
     devices = {switch.name: switch.device_id for switch in topology.switches}
     return {
         "name": record.name,
@@ -273,6 +279,7 @@ def _network(record: Record, held: bool) -> dict[str, Any]:
         "features": record.features,
         "pid": record.owner.pid,
         "logs": record.log_dir,
+        "overload": None if overload is None else {**asdict(overload), "text": str(overload)},
         "links_down": [str(link) for link in links(record, topology) if not link.up]
         if held and record.state == "up"
         else [],

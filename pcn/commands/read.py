@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pcn.commands.common import json_option, network_option, print_json, print_table
+from pcn.commands.common import json_option, network_option, print_json, print_pace, print_table
 from pcn.complete import complete_counter, complete_register, complete_switch, complete_table
 
 if TYPE_CHECKING:
@@ -89,6 +89,7 @@ def counters(switch: str, name: str | None, every: bool, network: str | None, as
                 for port, counts in (ports.read(client) or {}).items()
                 if (packets := getattr(counts, counter)) or every
             ]
+        print_pace(lab.record, as_json)
     if as_json:
         print_json(rows)
         return
@@ -132,6 +133,7 @@ def registers(switch: str, name: str | None, every: bool, network: str | None, a
             for cell, value in sorted(client.read_registers(register).items())
             if value or (every and cell in _cells(lab, switch))
         ]
+        print_pace(lab.record, as_json)
     if as_json:
         print_json(rows)
         return

@@ -6,6 +6,7 @@
 
 #include "events.h"
 #include "generator.h"
+#include "pace.h"
 #include "packet.h"
 #include "pre.h"
 #include "ring.h"
@@ -52,6 +53,7 @@ struct sw_switch {
     struct sw_events events;
     struct sw_events departed; /* frames that left ports without interface */
     uint64_t origin_ns, clock_ns; /* at creation, and in this iteration: by sw_clock_ns; manual clock: 0, and its time */
+    struct sw_pace pace;
     uint64_t seed;
     uint64_t links_checked_ns;        /* when the interfaces were last checked, by sw_clock_ns */
     bool manual;               /* manual clock: sw_advance alone moves it */

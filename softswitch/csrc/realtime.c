@@ -33,15 +33,19 @@ static uint64_t cpu_ns(void)
     return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
 }
 
-void sw_realtime_update(struct sw_realtime *realtime, uint64_t now_ns)
+void sw_realtime_update(struct sw_realtime *realtime, uint64_t now_ns, bool crowded)
 {
     uint64_t window = now_ns - realtime->window_ns;
+    if (crowded != realtime->crowded) {
+        setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), crowded ? 0 : NICE);
+        realtime->crowded = crowded;
+    }
     if (!realtime->allowed || window < WINDOW_NS) return;
     uint64_t used = cpu_ns(), busy = used - realtime->cpu_ns;
     /* Hysteresis */
-    if (realtime->active && busy > window / 2) {
+    if (realtime->active && (crowded || busy > window / 2)) {
         realtime->active = !set_policy(SCHED_OTHER, 0);
-    } else if (!realtime->active && busy < window / 3) {
+    } else if (!realtime->active && !crowded && busy < window / 3) {
         realtime->active = set_policy(SCHED_FIFO, 1);
     }
     realtime->window_ns = now_ns;

@@ -144,6 +144,7 @@ bool sw_ring_take(struct sw_ring *ring, int fd, struct sw_pool *pool, struct sw_
         if (*pkt != NULL && status & TP_STATUS_CSUMNOTREADY) sw_offload_checksum((*pkt)->p.data, (*pkt)->p.length, net);
     }
     if (*pkt != NULL && status & TP_STATUS_VLAN_VALID) restore_tag(*pkt, header);
+    if (*pkt != NULL) (*pkt)->enq_ns = (uint64_t)header->tp_sec * 1000000000u + header->tp_nsec;
     if (!more) __atomic_store_n(&header->tp_status, TP_STATUS_KERNEL, __ATOMIC_RELEASE);
     return true;
 }

@@ -23,7 +23,8 @@ int sw_ring_open(struct sw_ring *, int fd, uint32_t frames, size_t frame_bytes);
 void sw_ring_close(struct sw_ring *);
 
 /* Takes the next frame, or the next segment of a frame that the kernel left uncut; false if there is none. *pkt NULL: it was too
- * long, it can't be cut (`refused`), or out of memory. `losing`: frames were lost for want of a free slot since the last
+ * long, it can't be cut (`refused`), or out of memory; else its enq_ns is when it
+ * arrived, by CLOCK_REALTIME. `losing`: frames were lost for want of a free slot since the last
  * sw_ring_drops. */
 bool sw_ring_take(struct sw_ring *, int fd, struct sw_pool *, struct sw_pkt **pkt, bool *losing);
 

@@ -147,7 +147,10 @@ void sw_run_port(struct sw_switch *sw, struct sw_tm_port *port)
         sw_tm_sent(port, pkt, pkt->p.length);
         if (immediate) transmit(sw, pkt, port->port);
     }
-    for (struct sw_pkt *pkt; (pkt = sw_tm_release(port, sw->clock_ns)) != NULL;) transmit(sw, pkt, port->port);
+    for (struct sw_pkt *pkt; (pkt = sw_tm_release(port, sw->clock_ns)) != NULL;) {
+        sw_pace_note(&sw->pace, sw->clock_ns, pkt->due_ns);
+        transmit(sw, pkt, port->port);
+    }
 }
 
 void sw_flush(struct sw_switch *sw)

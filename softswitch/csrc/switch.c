@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -37,10 +38,21 @@ uint64_t sw_clock_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+/* Takes a mutex that the worker may hold while it waits for a core, as an ordinary thread among many: for so long this thread has
+ * real-time priority, and so has the worker, by inheritance. */
+static void lock_soon(pthread_mutex_t *mutex)
+{
+    if (pthread_mutex_trylock(mutex) == 0) return;
+    struct sched_param own = {0}, raised = {.sched_priority = 1};
+    bool raises = sched_getscheduler(0) == SCHED_OTHER && sched_setscheduler(0, SCHED_FIFO, &raised) == 0;
+    pthread_mutex_lock(mutex);
+    if (raises) sched_setscheduler(0, SCHED_OTHER, &own);
+}
+
 void sw_lock(struct sw_switch *sw)
 {
-    pthread_mutex_lock(&sw->next);
-    pthread_mutex_lock(&sw->data);
+    lock_soon(&sw->next);
+    lock_soon(&sw->data);
     pthread_mutex_unlock(&sw->next);
 }
 
@@ -145,6 +157,18 @@ static uint64_t iteration(struct sw_switch *sw, const struct epoll_event *events
     return next;
 }
 
+static void report_pace(struct sw_switch *sw, enum sw_pace_change change)
+{
+    const struct sw_pace_slot *slot = sw->pace.slot;
+    if (change == SW_PACE_BEHIND) {
+        sw_notice(sw, "falls behind: %llu of %llu frames were more than %.3f ms late in the last %.1f s, one %.3f ms",
+                  (unsigned long long)slot->late, (unsigned long long)slot->frames, (double)slot->tolerance_ns * 1e-6,
+                  (double)slot->window_ns * 1e-9, (double)slot->worst_ns * 1e-6);
+    } else if (change == SW_PACE_KEPT) {
+        sw_notice(sw, "keeps pace again");
+    }
+}
+
 /* Manual clock: processes received frames at the current time. Only callers advance it, so the loop sleeps without timeout. */
 static uint64_t manual_iteration(struct sw_switch *sw, const struct epoll_event *events, int n)
 {
@@ -183,7 +207,8 @@ static void *work(void *context)
         if (check < next) next = check;
         sw_unlock(sw);
         uint64_t now = sw_clock_ns();
-        sw_realtime_update(&realtime, now);
+        report_pace(sw, sw_pace_update(&sw->pace, now, next));
+        sw_realtime_update(&realtime, now, sw->pace.crowded);
         n = wait_for(sw, events, next, now);
     }
     sw_unlock(sw);
@@ -270,6 +295,13 @@ void sw_destroy(struct sw_switch *sw)
     pthread_mutex_destroy(&sw->data);
     pthread_mutex_destroy(&sw->next);
     free(sw);
+}
+
+int sw_report_pace(struct sw_switch *sw, const struct sw_pace_board *board, struct sw_pace_slot *slot)
+{
+    if (sw->running) return -EBUSY;
+    sw->pace = (struct sw_pace){.board = board, .slot = slot, .began_ns = sw_clock_ns()};
+    return 0;
 }
 
 int sw_start(struct sw_switch *sw, char error[SW_ERROR_BYTES])

@@ -39,6 +39,11 @@ struct sw_port_stats {
 };
 int sw_port_stats(struct sw_switch *, uint16_t port, struct sw_port_stats *);
 
+/* Before sw_start: reports on a board (pace.h), which outlives the switch. */
+struct sw_pace_board;
+struct sw_pace_slot;
+int sw_report_pace(struct sw_switch *, const struct sw_pace_board *, struct sw_pace_slot *);
+
 int sw_start(struct sw_switch *, char error[SW_ERROR_BYTES]);
 int sw_stop(struct sw_switch *);
 

@@ -25,6 +25,7 @@ TABLES = ["profile", "table", "map", "exact", "lpm", "trie", "ternary", "bits", 
 PARTS = {
     "offload_test": ["offload", "packet", "hash"],
     "traffic_test": ["traffic", "packet"],
+    "pace_test": ["pace"],
     "profile_test": TABLES,
     "table_test": TABLES,
     "cache_lines_test": ["state", *TABLES],

@@ -1,0 +1,51 @@
+"""A network that really doesn't keep pace."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import uuid
+from pathlib import Path
+
+import pytest
+from waiting import wait_until
+
+from lab import flows
+from lab.lab import Lab
+from lab.observe import Observer
+from lab.pace import Pacing
+from topologies.dumbbell import dumbbell
+
+pytestmark = pytest.mark.root
+PCN = (sys.executable, "-c", "from pcn.cli import main; main()")
+
+
+def test_overloaded_network_reports_late_nodes(tmp_path: Path) -> None:
+    """Time isn't stretched: a million packets a second, which no host sends. Every look says so until the flow ends."""
+    name = f"a{os.getpid()}-{uuid.uuid4().hex[:8]}"
+    topology = dumbbell(pairs=1)
+    with Lab(topology, log_dir=tmp_path, name=name, dilation=1, role="up") as lab:
+        pacing, observer = Pacing(lab.record), Observer(lab)
+        flows.start(topology, lab.agents, "h0", "r0")
+        wait_until(lambda: (found := pacing.overload()) is not None and "h0" in {one.node for one in found.nodes}, "h0")
+        found = pacing.overload()
+        assert found is not None
+        assert found.k > 1
+        now = observer.look()
+        assert now.overload is not None
+        assert [flow.kept_pace for flow in now.flows] == [False]
+        for words in (
+            ["status"],
+            ["flow", "list", "-n", name],
+            ["counters", "s0", "-n", name],
+            ["watch", "--once", "-n", name],
+        ):
+            said = subprocess.run([*PCN, *words], capture_output=True, text=True, timeout=120)
+            assert said.returncode == 0, said.stderr
+            assert "NOT IN PACE" in said.stdout, words
+        flows.stop(lab.agents)
+        wait_until(lambda: pacing.overload() is None, "nodes that keep pace again")
+        observer.look()
+        wait_until(lambda: all(port.kept_pace for port in observer.look().ports), "ports whose switches keep pace")
+        assert observer.look().overload is None
