@@ -15,6 +15,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -95,14 +96,30 @@ def _interpreter() -> str:
     return sys.executable
 
 
+@cache
+def _chosen_k(topology: str, target: str) -> float:
+    """Chooses k for a topology, says so, and why. Raises PcnSwitchError."""
+    command = [_interpreter(), "-m", "lab.calibrate", target]
+    done = subprocess.run(command, input=topology, capture_output=True, text=True, cwd=ROOT, check=False)
+    if done.returncode != 0:
+        raise PcnSwitchError(f"k can't be chosen ({done.stderr.strip()}): give it, as --switch pcn,k=400")
+    choice = json.loads(done.stdout)
+    print(f"*** k = {choice['k']:g}: {choice['why']}")
+    if choice["warning"]:
+        print(f"*** note: {choice['warning']}")
+    return float(choice["k"])
+
+
 class PcnSwitch(Switch):  # type: ignore[misc]
     """A switch of a topology that `topologies.mininet_topo` made. `--switch pcn,k=1000,target=bmv2` sets the stretch of
-    time (rates / k, delays * k; 400 unless given) and what runs."""
+    time (rates / k, delays * k; unless given what this machine carries when all hosts send) and what runs."""
 
     controlIntf = None  # noqa: N815  # what Mininet gives to switches outside a namespace
 
-    def __init__(self, name: str, k: float = 400, target: str = "softswitch", **params: Any) -> None:
-        self._spec = {"topology": params.pop("topology"), "switch": name, "dilation": float(k), "target": target}
+    def __init__(self, name: str, k: float | None = None, target: str = "softswitch", **params: Any) -> None:
+        topology = params.pop("topology")
+        dilation = float(k) if k is not None else _chosen_k(json.dumps(topology), target)
+        self._spec = {"topology": topology, "switch": name, "dilation": dilation, "target": target}
         self._process: subprocess.Popen[str] | None = None
         super().__init__(name, **{**params, "inNamespace": True})
 

@@ -98,6 +98,7 @@ class Network:
         seed: int = 1,
         trace_s: float | None = None,
         role: str = "run",
+        why_k: str = "",
         agents: bool = True,
         progress: Callable[[str], None] = lambda _text: None,
     ) -> None:
@@ -117,8 +118,8 @@ class Network:
         self.agents = agents
         self.switches: dict[str, RunningSwitch] = {}
         self.hosts: dict[str, RunningHost] = {}
-        # What the target and the kernel gave: {"link_delay": one of DELAY_BY_...}.
-        self.features: dict[str, str] = {}
+        # What the target and the kernel gave: {"link_delay": one of DELAY_BY_...}; "k": why.
+        self.features: dict[str, str] = {"k": why_k} if why_k else {}
         self._progress = progress
         self._stack = contextlib.ExitStack()
         self._record: records.Record | None = None

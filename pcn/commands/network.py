@@ -33,8 +33,6 @@ from pcn.complete import (
 if TYPE_CHECKING:
     from lab.record import Record
 
-DEFAULT_DILATION = 400.0
-
 
 @click.command()
 @click.argument("topology", shell_complete=complete_topology)
@@ -54,9 +52,7 @@ DEFAULT_DILATION = 400.0
     "-k",
     type=Quantity("number"),
     metavar="K",
-    default=DEFAULT_DILATION,
-    show_default=True,
-    help="How many times slower than nominal time runs.",
+    help="How many times slower than nominal time runs.  [default: what this machine carries when all hosts send]",
 )
 @click.option(
     "--set",
@@ -83,7 +79,7 @@ def up(
     scheme: str,
     program: str | None,
     target: str,
-    dilation: float,
+    dilation: float | None,
     options: tuple[str, ...],
     parameters: tuple[str, ...],
     seed: int,
@@ -102,8 +98,8 @@ def up(
       pcn up dumbbell --scheme pfc --dilation 1000
       pcn up dumbbell --set pairs=2 --set xoff_bytes=256KB
     """
+    from lab import calibrate, supervisor
     from lab import record as records
-    from lab import supervisor
     from lab.log_folder import new
     from lab.network import configured, require_startable
     from lab.target import target as find_target
@@ -117,6 +113,7 @@ def up(
     given = assignments(parameters, "w_max=0.5")
     chosen = configured(with_program(scheme, program), given).scheme
     require_startable(built, find_target(target), name)
+    chosen_k = calibrate.Choice(dilation, "") if dilation else calibrate.choose(built, target)
     logs = logs or new(Path("results") / "up" / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}")
     spec = supervisor.Spec(
         name=name,
@@ -126,11 +123,16 @@ def up(
         target=target,
         scheme=chosen.reference,
         scheme_parameters=dict(given),
-        dilation=dilation,
+        dilation=chosen_k.k,
+        why_k=chosen_k.why,
         seed=seed,
     )
     nodes = f"{len(built.switches)} switches ({target}), {len(built.hosts)} hosts ({chosen.name})"
     click.echo(f"bringing {name} up: {nodes} ...", err=as_json)
+    if chosen_k.why:
+        click.echo(f"k = {chosen_k.k:g}: {chosen_k.why}", err=as_json)
+    if chosen_k.why and chosen_k.warning:
+        click.echo(f"note: {chosen_k.warning}", err=True)
     record = supervisor.up(spec)
     if old := stale(record.program):
         click.echo(f"note: {old}", err=True)

@@ -19,7 +19,6 @@ from own_pids import OWN_PIDS
 
 import examples
 from examples import LIFE, LINES, OURS, PRINTED, ROOT
-from pcn.commands.network import DEFAULT_DILATION
 from softswitch.units import quantity
 from topologies.compact import compact
 
@@ -70,11 +69,12 @@ def test_examples_that_bring_a_network_up_or_down(empty: Machine, line: str) -> 
 
 
 def test_the_tour_s_burst_is_there_when_one_looks() -> None:
-    """Longer than the commands that look at it take, on `pcn up compact` as it is."""
+    """Longer than the commands that look at it take, at the tour's k."""
     (size, count), *others = re.findall(r"pcn flow start h2 r1 --size (\S+) --count (\d+)", COMMANDS)
     assert not others
+    (k,) = re.findall(r"pcn up compact --scheme pcn -k (\d+)", COMMANDS)
     rate_bps = compact().link_at("s1", 2).rate_bps
-    assert quantity("size", size) * int(count) * 8 / rate_bps * DEFAULT_DILATION >= 20
+    assert quantity("size", size) * int(count) * 8 / rate_bps * int(k) >= 20
 
 
 @pytest.mark.root

@@ -1,0 +1,179 @@
+"""How far time has to be stretched so that this machine carries a network whose hosts all send: k, unless it is given.
+
+    choose(fat_tree(), "softswitch").k
+    python -m lab.calibrate softswitch < topology.json      # for Mininet's own command: k, and why
+
+What costs is waking up, reading a packet from a socket, checking it, making and sending the next. The calibration does
+the like, a datagram of a data packet's size through a socket and a CRC over it, in one process a core at once, for
+`_TRIAL_S`. It sees the load that other programs put on the machine at that time; it knows nothing of later: the nodes
+report whether they keep pace (`lab.pace`).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import multiprocessing
+import os
+import signal
+import socket
+import sys
+import time
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from multiprocessing.connection import Connection
+from typing import Final
+
+from controller import signals
+from lab.pace import rounded_up
+from topologies.model import Topology
+from topologies.serialise import from_dict
+
+USABLE: Final = 0.5
+"""Share of the machine that may go to packets: waiting packets are late packets, and the start brings a burst."""
+ARRIVAL_COST: Final = {"softswitch": 1.0, "bmv2": 18.0}
+"""What a switch, on one core, needs to take a packet in, in rounds of the calibration's loop. BMv2 lost packets of the
+victim scenario's bursts at k = 2,400, 3,000 and 4,000, and none at 6,000; PAUSE by recirculation is in this."""
+HOP_COST: Final = {"softswitch": 5.2, "bmv2": 29.0}
+"""What a switch needs for a packet that goes from one link to the next. The dumbbell's two took 78% of a core at 7,870
+packets a second, 50 us each, one at 2,950 packets a second 62 us; a round took 12 us then."""
+AGENTS_COST: Final = ((1_000, 9.7), (3_000, 3.8), (10_000, 1.7), (30_000, 0.8), (100_000, 0.5))
+"""What the sending and the receiving agent need for a packet, by packets a second and flow (docs/hosts.md)."""
+LEAST_K: Final = 100.0
+"""A late process distorts more the smaller k is."""
+MUCH: Final = 10_000.0
+"""A millisecond of the network then takes ten seconds."""
+_TRIAL_S = 0.4
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A k, and why it is this one."""
+
+    k: float
+    why: str
+
+    @property
+    def warning(self) -> str | None:
+        """Where it takes long: what that means, and the way out."""
+        if self.k <= MUCH:
+            return None
+        return (
+            f"at k = {self.k:g} a millisecond of the network takes {self.k / 1e3:.0f} s. A smaller topology or lower "
+            "rates (--set) need less; where few hosts send, a smaller -k does"
+        )
+
+
+def choose(topology: Topology, target: str) -> Choice:
+    """A k for the topology on this machine as it is now, in two digits."""
+    return stretch(topology, target, rounds_per_s(int(topology.number("mtu_bytes"))))
+
+
+def stretch(topology: Topology, target: str, rounds: Sequence[float]) -> Choice:
+    """The k at which packets of all hosts at line rate, over paths of the usual length, take USABLE of so many `rounds`
+    a second (real), of each core; or more, where a switch would lose what all its links bring at once."""
+    bits = 8 * topology.number("mtu_bytes")
+    nominal = [topology.link_at(host.name, 0).rate_bps / bits for host in topology.hosts]  # packets/s
+    hops = mean_hops(topology)
+
+    def load(k: float) -> float:
+        switches = sum(nominal) / k * hops * HOP_COST[target]
+        return switches + sum(rate / k * agents_cost(rate / k) for rate in nominal)
+
+    carried = _least(lambda k: load(k) <= USABLE * sum(rounds))
+    arrivals = at_once_bps(topology) / bits * ARRIVAL_COST[target] / min(rounds)
+    k = rounded_up(max(LEAST_K, carried, arrivals))
+    why = (
+        f"its {len(nominal)} hosts at line rate then send {sum(nominal) / k:,.0f} packets a second (real), each over "
+        f"{hops:.1f} switches, which half of this machine's {len(rounds)} cores carry now"
+    )
+    return Choice(k, why)
+
+
+def agents_cost(packets_per_s: float) -> float:
+    """Rounds a packet, of both agents: waking up is shared by packets that are close together."""
+    if packets_per_s <= AGENTS_COST[0][0]:
+        return AGENTS_COST[0][1]
+    for (slow, more), (fast, less) in pairwise(AGENTS_COST):
+        if packets_per_s <= fast:
+            part = math.log(packets_per_s / slow) / math.log(fast / slow)
+            return more * math.exp(part * math.log(less / more))
+    return AGENTS_COST[-1][1]
+
+
+def mean_hops(topology: Topology) -> float:
+    """Switches between two hosts, over all pairs."""
+    at: dict[str, list[str]] = {}
+    for host in topology.hosts:
+        at.setdefault(topology.peer(host.name, 0).node, []).append(host.name)
+    hops = pairs = 0
+    for place, some in at.items():
+        for others in at.values():
+            many = len(some) * (len(others) - (others is some))
+            hops += many * topology.distance(place, others[0])
+            pairs += many
+    return hops / pairs if pairs else 1.0
+
+
+def at_once_bps(topology: Topology) -> float:
+    """What all links of a switch bring together, of the switch with most."""
+    switches = (switch.name for switch in topology.switches)
+    return max(sum(link.rate_bps for link in topology.links if name in (link.a.node, link.b.node)) for name in switches)
+
+
+def rounds_per_s(frame_bytes: int) -> list[float]:
+    """Rounds of the loop a second, of each core that this process may use, all at work."""
+    context = multiprocessing.get_context("fork")
+    workers = []
+    with signals.deferred():  # in the middle of a fork an exception would be swallowed
+        for _ in range(len(os.sched_getaffinity(0))):
+            ours, theirs = context.Pipe(duplex=False)
+            worker = context.Process(target=_work, args=(theirs, frame_bytes), daemon=True)
+            worker.start()
+            theirs.close()
+            workers.append((worker, ours))
+    rounds = []
+    for worker, ours in workers:
+        rounds.append(float(ours.recv()))
+        worker.join()
+        ours.close()
+    return rounds
+
+
+def _work(result: Connection, frame_bytes: int) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C is the parent's, which ends us
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    one, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+    frame = bytearray(frame_bytes)
+    rounds = 0
+    start = time.monotonic()
+    while (elapsed := time.monotonic() - start) < _TRIAL_S:
+        for _ in range(64):
+            frame[-4:] = zlib.crc32(frame).to_bytes(4, "little")
+            one.send(frame)
+            other.recv_into(frame)
+        rounds += 64
+    result.send(rounds / elapsed)
+
+
+def _least(enough: Callable[[float], bool]) -> float:
+    """The least k that is enough, within 1%; more always is."""
+    low, high = 1.0, 2.0
+    while not enough(high):
+        low, high = high, 2 * high
+    while high / low > 1.01:
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+def main() -> None:
+    """Prints the choice for the topology on stdin as a JSON object."""
+    choice = choose(from_dict(json.load(sys.stdin)), sys.argv[1])
+    print(json.dumps({"k": choice.k, "why": choice.why, "warning": choice.warning}))
+
+
+if __name__ == "__main__":
+    main()

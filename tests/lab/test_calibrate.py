@@ -1,0 +1,101 @@
+"""k by the network: what follows from a machine and a topology, and the machine's measurement."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lab import calibrate
+from lab.calibrate import Choice, agents_cost, mean_hops, rounds_per_s, stretch
+from topologies import catalog
+from topologies.dumbbell import dumbbell
+from topologies.serialise import to_dict
+
+ROUNDS = [80_000.0, 60_000.0]
+
+
+def load(name: str, k: float, target: str) -> float:
+    """Rounds a second that a network's packets take at k."""
+    topology = catalog.build(name)
+    rates = [topology.link_at(host.name, 0).rate_bps / 8 / topology.number("mtu_bytes") / k for host in topology.hosts]
+    return sum(rate * (agents_cost(rate) + mean_hops(topology) * calibrate.HOP_COST[target]) for rate in rates)
+
+
+@pytest.mark.parametrize("name", catalog.TOPOLOGIES)
+@pytest.mark.parametrize("target", ["softswitch", "bmv2"])
+def test_packets_of_all_hosts_take_the_usable_share(name: str, target: str) -> None:
+    choice = stretch(catalog.build(name), target, ROUNDS)
+    usable = calibrate.USABLE * sum(ROUNDS)
+    assert load(name, choice.k, target) <= usable * 1.001
+    arrivals = calibrate.at_once_bps(catalog.build(name)) / 8 / catalog.build(name).number("mtu_bytes")
+    at_once = arrivals * calibrate.ARRIVAL_COST[target] / min(ROUNDS)
+    assert choice.k <= 1.2 * max(at_once, 100) or load(name, choice.k / 1.2, target) > usable
+
+
+@given(st.lists(st.floats(1e3, 1e7), min_size=1, max_size=8), st.floats(1, 100))
+def test_faster_machine_needs_no_larger_k(rounds: list[float], faster: float) -> None:
+    topology = dumbbell()
+    assert (
+        calibrate.LEAST_K
+        <= stretch(topology, "softswitch", [one * faster for one in rounds]).k
+        <= stretch(topology, "softswitch", rounds).k
+    )
+
+
+@given(st.floats(1, 1e7), st.floats(1, 100))
+def test_packets_close_together_cost_no_more(rate: float, faster: float) -> None:
+    least, most = calibrate.AGENTS_COST[-1][1], calibrate.AGENTS_COST[0][1]
+    assert least <= agents_cost(rate * faster) <= agents_cost(rate) * (1 + 1e-12) <= most * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("name", [name for name in catalog.TOPOLOGIES if name != "clos"])
+def test_mean_hops_are_those_of_all_pairs(name: str) -> None:
+    topology = catalog.build(name)
+    names = [host.name for host in topology.hosts]
+    hops = [topology.distance(one, other) - 1 for one in names for other in names if one != other]
+    assert mean_hops(topology) == pytest.approx(sum(hops) / len(hops))
+
+
+def test_choice_says_why_and_warns_of_what_takes_long() -> None:
+    choice = stretch(dumbbell(), "softswitch", ROUNDS)
+    assert choice.why.startswith("its 6 hosts at line rate then send ")
+    assert "this machine's 2 cores" in choice.why
+    assert Choice(10_000, "").warning is None
+    assert "a millisecond of the network takes 12 s" in (Choice(12_000, "").warning or "")
+
+
+def test_every_core_is_measured() -> None:
+    rounds = rounds_per_s(1058)
+    assert len(rounds) == len(os.sched_getaffinity(0))
+    assert all(one > 0 for one in rounds)
+
+
+def test_choice_for_mininet_is_printed() -> None:
+    command = [sys.executable, "-m", "lab.calibrate", "softswitch"]
+    done = subprocess.run(command, input=json.dumps(to_dict(dumbbell())), capture_output=True, text=True, timeout=120)
+    choice = json.loads(done.stdout)
+    assert choice["k"] >= calibrate.LEAST_K
+    assert "6 hosts" in choice["why"]
+
+
+@pytest.mark.root
+def test_network_without_k_takes_the_machine_s(tmp_path_factory: pytest.TempPathFactory) -> None:
+    name = f"a{os.getpid()}-chosen"
+    pcn = [sys.executable, "-c", "from pcn.cli import main; main()"]
+    logs = tmp_path_factory.mktemp("logs")
+    try:
+        command = [*pcn, "up", "dumbbell", "--set", "pairs=1", "-n", name, "--logs", str(logs), "--json"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=240)
+        assert done.returncode == 0, done.stderr
+        network = json.loads(done.stdout)
+        assert network["dilation"] >= calibrate.LEAST_K
+        assert network["features"]["k"] in done.stderr
+        assert "its 2 hosts at line rate" in network["features"]["k"]
+    finally:
+        subprocess.run([*pcn, "down", name], capture_output=True, timeout=120)
