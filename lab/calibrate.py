@@ -26,7 +26,7 @@ from itertools import pairwise
 from multiprocessing.connection import Connection
 from typing import Final
 
-from controller import signals
+from softswitch import signals
 from lab.pace import rounded_up
 from topologies.model import Topology
 from topologies.serialise import from_dict

@@ -13,28 +13,32 @@ from pathlib import Path
 from types import FrameType
 
 from softswitch.errors import StartError
-from softswitch.options import LOG_LEVELS, OptionError, Options, parse
+from softswitch.options import LOG_LEVELS, OptionError, Options
+from softswitch.together import parse_all
 
 log = logging.getLogger("softswitch")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs a switch until SIGTERM or SIGINT. 0: ended in order; 1: could not start; 2: bad arguments."""
+    """Runs one switch, or several, until SIGTERM or SIGINT. 0: ended in order; 1: could not start; 2: bad arguments."""
     try:
-        options = parse(sys.argv[1:] if arguments is None else arguments)
+        switches = parse_all(sys.argv[1:] if arguments is None else arguments)
     except OptionError as error:
         print(f"softswitch: {error}", file=sys.stderr)
         return 2
     _keep_nothing_unwritten()
     end = End()
     try:
-        _set_up_logging(options)
+        logging.raiseExceptions = False  # a full disk must not stop the switch, nor fill stderr
+        for options in switches:
+            own = log if len(switches) == 1 else logging.getLogger(f"{log.name}.{options.device_id}")
+            _set_up_logging(options, own)
         os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # gRPC's own messages would double ours
         from softswitch.codegen.compiler_process import end_compilers
         from softswitch.serve import serve  # late: --help and bad arguments don't wait for it
 
         end.at_once = end_compilers
-        serve(options, _say, end.wait)
+        serve(switches, _say, end.wait)
     except StartError as error:
         if end.asked:
             return 0  # the C compiler was ended as well, whose failure is not news then
@@ -136,7 +140,7 @@ def _stderr() -> int:
         return os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
 
 
-def _set_up_logging(options: Options) -> None:
+def _set_up_logging(options: Options, log: logging.Logger) -> None:
     if options.log_file is None:
         handle = _stderr()
     else:
@@ -146,6 +150,5 @@ def _set_up_logging(options: Options) -> None:
             raise StartError(f"cannot write {options.log_file}: {error.strerror}") from error
     handler = _Log(handle, options.log_file)
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
-    logging.raiseExceptions = False  # a full disk must not stop the switch, nor fill stderr
     log.addHandler(handler)
     log.setLevel(LOG_LEVELS[options.log_level])

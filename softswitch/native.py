@@ -143,6 +143,8 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "sw_port_stats": (ctypes.c_int, [_u16, ctypes.POINTER(_PortStats)]),
     "sw_report_pace": (ctypes.c_int, [_handle, _handle]),
     "sw_start": (ctypes.c_int, [_text]),
+    "sw_connect": (ctypes.c_int, [_u16, _handle, _u16]),
+    "sw_keep_namespace": (ctypes.c_int, []),
     "sw_stop": (ctypes.c_int, []),
     "sw_load": (ctypes.c_int, [_text, _text]),
     "sw_table_add": (_i64, [_u32, _data, _data, _i32, _i32, _u32, _data, _u32, _text]),
@@ -184,6 +186,7 @@ def load_library(path: Path) -> ctypes.CDLL:
     library = ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)
     library.sw_create.restype = _handle
     library.sw_create.argtypes = [_u32, _u32, _u16, _u16, _u64, _u32, _text]
+    library.sw_start_together.argtypes = [ctypes.POINTER(_handle), _u32, _text]
     for name, (result, arguments) in _SIGNATURES.items():
         function = getattr(library, name)
         function.restype = result
@@ -274,6 +277,24 @@ class NativeSwitch:
     def start(self) -> None:
         """Starts the worker thread."""
         self._call("sw_start", explain=True)
+
+    @staticmethod
+    def start_together(switches: Sequence[NativeSwitch]) -> None:
+        """Starts one worker thread for several switches."""
+        first, error = switches[0], ctypes.create_string_buffer(ERROR_BYTES)
+        handles = (_handle * len(switches))(*(one.handle for one in switches))
+        result = first._lib.sw_start_together(handles, len(switches), error)
+        if result < 0:
+            raise NativeError(-result, _line(error) or os.strerror(-result))
+
+    def connect(self, port: int, other: NativeSwitch, other_port: int) -> None:
+        """Before `start_together`, and before the ports are added: the link between the two is in memory. Connected
+        switches are stopped before any is closed."""
+        self._call("sw_connect", port, other.handle, other_port)
+
+    def keep_namespace(self) -> None:
+        """Interfaces that return are opened in the network namespace of this thread."""
+        self._call("sw_keep_namespace")
 
     def stop(self) -> None:
         """Stops the worker thread and wakes whoever waits for an event."""

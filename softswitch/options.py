@@ -8,7 +8,7 @@ import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, TypeVar
 
 from softswitch.units import Kind, quantity
 
@@ -69,6 +69,9 @@ _INSTEAD: Final = {
     "-L trace": "the log has no line for each packet; trace shows what debug shows",
 }
 
+_Port = TypeVar("_Port", int, int | None)
+_Of = TypeVar("_Of")
+
 
 class OptionError(Exception):
     """The arguments make no sense; the message says which, and what would."""
@@ -87,6 +90,14 @@ class Generator(NamedTuple):
     port: int
     period_ns: int
     packet_ids: tuple[int, ...]
+
+
+class Channel(NamedTuple):
+    """A port's link in memory, to a port of another device of the process."""
+
+    port: int
+    device_id: int
+    other_port: int
 
 
 class Options(NamedTuple):
@@ -111,6 +122,8 @@ class Options(NamedTuple):
     log_file: Path | None
     tls_files: tuple[Path, Path, Path | None] | None  # certificate, key, the CA of clients
     message_bytes: int  # of the largest request
+    channels: tuple[Channel, ...]  # in a file of --together
+    namespace: int | None  # the pid of a process in the network namespace of its interfaces; None: this one's
     ignored: tuple[str, ...]
 
     def warnings(self) -> list[str]:
@@ -174,6 +187,8 @@ def parse(arguments: Sequence[str]) -> Options:
         log_file=given.log_file,
         tls_files=_tls_files(given),
         message_bytes=given.grpc_max_message_size,
+        channels=tuple(Channel(port, *other) for port, other in _by_port("--channel", given.channel).items()),
+        namespace=given.namespace,
         ignored=tuple(given.ignored or ()),
     )
 
@@ -281,6 +296,25 @@ def _parser() -> argparse.ArgumentParser:
         "--drop-port", type=_number(0, MAX_PORT), default=MAX_PORT, metavar="PORT", help="default: 511"
     )
 
+    together = parser.add_argument_group("several switches in a process")
+    together.add_argument(
+        "--together", type=Path, metavar="FILE", help="a switch for each line, with the options there; alone"
+    )
+    together.add_argument(
+        "--channel",
+        action="append",
+        type=_channel,
+        default=[],
+        metavar="PORT=DEVICE:PORT",
+        help="in such a file: the link of a port, of an interface, to a port of another device is in memory",
+    )
+    together.add_argument(
+        "--namespace",
+        type=_number(1, 2**22),
+        metavar="PID",
+        help="in such a file: whose network namespace has the ports",
+    )
+
     control = parser.add_argument_group("P4Runtime")
     control.add_argument(
         "--grpc-server-addr",
@@ -377,8 +411,15 @@ def _per_port(parse_value: Callable[[str], int]) -> Callable[[str], tuple[int | 
     return parse_pair
 
 
-def _by_port(option: str, pairs: Sequence[tuple[int | None, int]]) -> dict[int | None, int]:
-    values: dict[int | None, int] = {}
+def _channel(text: str) -> tuple[int, tuple[int, int]]:
+    match = re.fullmatch(r"(\d+)=(\d+):(\d+)", text)
+    if not match or max(int(match[1]), int(match[3])) > MAX_PORT or int(match[2]) >= 2**64:
+        raise argparse.ArgumentTypeError(f"{text!r}: write PORT=DEVICE:PORT with ports up to {MAX_PORT}, as 4=2:1")
+    return int(match[1]), (int(match[2]), int(match[3]))
+
+
+def _by_port(option: str, pairs: Sequence[tuple[_Port, _Of]]) -> dict[_Port, _Of]:
+    values: dict[_Port, _Of] = {}
     for port, value in pairs:
         if port in values:
             raise OptionError(f"{option} is given twice for {'all ports' if port is None else f'port {port}'}")

@@ -1,13 +1,15 @@
-"""A switch's process: ports, program, threads and the P4Runtime server, until it is told to end."""
+"""A process of switches: ports, programs, threads and P4Runtime servers, until it is told to end."""
 
 from __future__ import annotations
 
+import ctypes
 import importlib
 import logging
 import os
 import resource
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
+from functools import partial
 from pathlib import Path
 
 from softswitch import gnmi
@@ -15,6 +17,7 @@ from softswitch.codegen.build import BuildError, build_program, build_runtime
 from softswitch.codegen.compiler_process import end_compilers
 from softswitch.errors import StartError
 from softswitch.gnmi import Gnmi
+from softswitch.namespace import in_namespace
 from softswitch.native import RING_FRAMES, NativeError, NativeSwitch, load_library
 from softswitch.options import OptionError, Options
 from softswitch.p4runtime.pipeline import Pipeline
@@ -29,69 +32,121 @@ LEAST_RING_FRAMES = 256
 DESCRIPTORS = 256  # beside the two sockets of each port
 CONTROL_NICE = -20
 
+
 log = logging.getLogger("softswitch")
 
 
-def serve(options: Options, say: Callable[[str], None], wait: Callable[[], object]) -> None:
-    """Says the line with `listening` when it is ready, and ends when `wait` returns. Raises StartError."""
-    for warning in options.warnings():
-        say(f"warning: {warning}")
+def serve(switches: Sequence[Options], say: Callable[[str], None], wait: Callable[[], object]) -> None:
+    """Says a line with `listening` for each switch when all are ready. Ends when `wait` returns. Raises StartError."""
+    for options in switches:
+        for warning in options.warnings():
+            say(f"warning: {warning}")
     try:
-        _serve(options, say, wait)
+        _serve(switches, say, wait)
     except (ServerError, OptionError, BuildError, NativeError) as error:
         raise StartError(str(error)) from error
 
 
-def _serve(options: Options, say: Callable[[str], None], wait: Callable[[], object]) -> None:
+def _log(options: Options) -> logging.Logger:
+    return logging.getLogger(f"softswitch.{options.device_id}")
+
+
+def _serve(switches: Sequence[Options], say: Callable[[str], None], wait: Callable[[], object]) -> None:
+    _raise_limit(switches)
     with ExitStack() as stack:
         library = load_library(build_runtime())
-        native = stack.enter_context(
-            NativeSwitch(
-                library,
-                priorities=options.priorities,
-                queue_depth=options.queue_depth,
-                cpu_port=options.cpu_port,
-                drop_port=options.drop_port,
-                seed=options.seed,
-                manual=options.manual_clock,
-            )
-        )
-        if options.reentry_ns:
-            native.set_reentry(options.reentry_ns)
-        _add_ports(native, options)
-        if options.generator is not None:
-            native.generate(*options.generator)
-        if options.program is not None:
-            _load(native, options.program)
-        if options.pace_ns is not None:
-            _report_pace(native, options.device_id, options.pace_ns, stack)
-        native.start()
-        pipeline = Pipeline(native, library)
-        stack.callback(pipeline.close)
-        service = Service(native, pipeline, options.device_id, options.cpu_port)
-        interfaces = [(port, interface) for port, interface in options.interfaces if interface is not None]
-        others = [Gnmi(native, interfaces).handler()]
-        services = ["p4.v1.P4Runtime", gnmi.SERVICE, *(["softswitch.ManualClock"] if options.manual_clock else [])]
-        others.append(Reflection(services).handler())
-        tls = options.tls()
-        server = Server(service, options.grpc_address, tls, others, options.message_bytes)
-        stack.callback(_leave, server)
-        stack.enter_context(server)
-        if tls is None and not is_local(options.grpc_address):
-            say(
-                f"{server.address} has no authentication: whoever reaches it programs the switch; see "
-                "--grpc-server-ssl and --grpc-server-with-client-auth"
-            )
-        names = [str(port) if interface is None else f"{port}@{interface}" for port, interface in options.interfaces]
-        ports = " ".join(names) or "none"
-        ready = f"device {options.device_id} listening on {server.address}, ports: {ports}"
-        say(ready)
-        if options.log_file is not None:
-            log.info("%s", ready)
+        natives = {one.device_id: in_namespace(one.namespace, partial(_make, library, one, stack)) for one in switches}
+        for one in switches:
+            for port, device_id, other_port in one.channels:
+                if (one.device_id, port) < (device_id, other_port):  # once for its two ends
+                    natives[one.device_id].connect(port, natives[device_id], other_port)
+        for one in switches:
+            in_namespace(one.namespace, partial(_prepare, natives[one.device_id], one, stack))
+        for native in natives.values():
+            stack.callback(native.stop)  # all of them before one is closed
+        for few in _by_worker(list(natives.values())):
+            NativeSwitch.start_together(few)
+        if any(one.pace_ns is not None for one in switches):
+            # The threads that this one makes answer commands: before workers and agents without real-time priority.
+            with suppress(OSError):
+                os.setpriority(os.PRIO_PROCESS, 0, CONTROL_NICE)
+        servers = [_offer(natives[one.device_id], library, one, stack, say) for one in switches]
+        for one, server in zip(switches, servers, strict=True):
+            ready = f"device {one.device_id} listening on {server.address}, ports: {_ports(one)}"
+            say(ready)
+            if one.log_file is not None:
+                _log(one).info("%s", ready)
         importlib.import_module("softswitch.p4runtime.verified")  # for the first pipeline; nobody waits for it now
         wait()
         end_compilers()
-        log.info("ending")
+        for one, server in zip(switches, servers, strict=True):
+            _log(one).info("ending")
+            server.end()
+
+
+def _ports(options: Options) -> str:
+    names = [str(port) if interface is None else f"{port}@{interface}" for port, interface in options.interfaces]
+    return " ".join(names) or "none"
+
+
+def _by_worker(natives: list[NativeSwitch]) -> list[list[NativeSwitch]]:
+    """For every second core, which leaves others to what sends, a worker; neighbours stand close to each other."""
+    workers = max(1, min(len(natives), (os.cpu_count() or 1) // 2))
+    size = -(-len(natives) // workers)
+    return [natives[first : first + size] for first in range(0, len(natives), size)]
+
+
+def _make(library: ctypes.CDLL, options: Options, stack: ExitStack) -> NativeSwitch:
+    native = stack.enter_context(
+        NativeSwitch(
+            library,
+            priorities=options.priorities,
+            queue_depth=options.queue_depth,
+            cpu_port=options.cpu_port,
+            drop_port=options.drop_port,
+            seed=options.seed,
+            manual=options.manual_clock,
+        )
+    )
+    if options.reentry_ns:
+        native.set_reentry(options.reentry_ns)
+    if options.namespace is not None:
+        native.keep_namespace()
+    return native
+
+
+def _prepare(native: NativeSwitch, options: Options, stack: ExitStack) -> None:
+    """Ports, generator, program; all but the worker."""
+    _add_ports(native, options)
+    if options.generator is not None:
+        native.generate(*options.generator)
+    if options.program is not None:
+        _load(native, options.program)
+    if options.pace_ns is not None:
+        _report_pace(native, options.device_id, options.pace_ns, stack)
+
+
+def _offer(
+    native: NativeSwitch, library: ctypes.CDLL, options: Options, stack: ExitStack, say: Callable[[str], None]
+) -> Server:
+    """P4Runtime and gNMI, until the stack is closed."""
+    pipeline = Pipeline(native, library)
+    stack.callback(pipeline.close)
+    service = Service(native, pipeline, options.device_id, options.cpu_port)
+    interfaces = [(port, interface) for port, interface in options.interfaces if interface is not None]
+    others = [Gnmi(native, interfaces).handler()]
+    services = ["p4.v1.P4Runtime", gnmi.SERVICE, *(["softswitch.ManualClock"] if options.manual_clock else [])]
+    others.append(Reflection(services).handler())
+    tls = options.tls()
+    server = Server(service, options.grpc_address, tls, others, options.message_bytes)
+    stack.callback(_leave, server)
+    stack.enter_context(server)
+    if tls is None and not is_local(options.grpc_address):
+        say(
+            f"{server.address} has no authentication: whoever reaches it programs the switch; see "
+            "--grpc-server-ssl and --grpc-server-with-client-auth"
+        )
+    return server
 
 
 def _leave(server: Server) -> None:
@@ -102,13 +157,17 @@ def _leave(server: Server) -> None:
         os._exit(0)
 
 
-def _add_ports(native: NativeSwitch, options: Options) -> None:
+def _raise_limit(switches: Sequence[Options]) -> None:
+    """So many descriptors as the switches may need, where the system permits."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = DESCRIPTORS + 2 * len(options.interfaces)
+    wanted = sum(DESCRIPTORS + 2 * len(one.interfaces) for one in switches)
     if soft != resource.RLIM_INFINITY and soft < wanted:
         resource.setrlimit(
             resource.RLIMIT_NOFILE, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard)
         )
+
+
+def _add_ports(native: NativeSwitch, options: Options) -> None:
     share = max(ALL_RING_FRAMES // max(1, len(options.interfaces)), LEAST_RING_FRAMES)
     for port, interface in options.interfaces:
         try:
@@ -125,13 +184,9 @@ def _add_ports(native: NativeSwitch, options: Options) -> None:
 def _report_pace(native: NativeSwitch, device_id: int, tolerance_ns: int, stack: ExitStack) -> None:
     from softswitch.pace import Board
 
-    # The threads that this one makes answer commands: before workers and agents that have lost real-time priority.
-    with suppress(OSError):
-        os.setpriority(os.PRIO_PROCESS, 0, CONTROL_NICE)
     board = Board.open()
     slot = board.claim(device_id, tolerance_ns)
     stack.callback(board.release, slot)
-    stack.callback(native.stop)
     native.report_pace(board, slot)
 
 

@@ -356,6 +356,7 @@ int sw_port_stats(struct sw_switch *sw, uint16_t number, struct sw_port_stats *o
     const struct sw_tm_port *queues = sw->tm.ports[number];
     if (port != NULL) {
         *out = port->stats;
+        if (port->channel_out != NULL) out->tx_dropped += __atomic_load_n(&port->channel_out->lost, __ATOMIC_RELAXED);
         out->up = port->open && port->running;
     }
     if (queues != NULL) {

@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 
+#include "channel.h"
 #include "events.h"
 #include "generator.h"
 #include "pace.h"
@@ -14,7 +15,11 @@
 #include "switch.h"
 #include "traffic.h"
 
-enum { SW_BATCH = 64, SW_SMALL_BATCH = 4 /* packets */ };
+enum {
+    SW_BATCH = 64,
+    SW_SMALL_BATCH = 4,  /* packets */
+    SW_RETRY_NS = 50000, /* for interfaces that refuse frames, at first, and links in memory without room */
+};
 
 /* A port that was added, or that a packet was sent to. */
 struct sw_port {
@@ -31,6 +36,8 @@ struct sw_port {
     uint32_t ring_frames;
     struct sw_fifo out; /* frames to send in this iteration, or after the interface refused them (ENOBUFS) */
     uint64_t blocked_ns;  /* since when the interface has refused out.head; 0: it doesn't */
+    struct sw_channel *channel_in, *channel_out; /* of a link in memory; NULL: it has none */
+    struct sw_switch *peer;                      /* at its other end */
     uint64_t dropped_at_down; /* stats.tx_dropped when the link went down */
     struct sw_port_stats stats;
 };
@@ -61,8 +68,12 @@ struct sw_switch {
     uint64_t input_at_ns;      /* manual clock: `input` waits until then, after too many rounds at one time */
     uint16_t cpu_port, drop_port;
     int epoll, wake, netlink;
-    pthread_t worker;
-    bool running, stop;
+    int netns; /* of its interfaces; -1: the worker's */
+    uint16_t channels[SW_MAX_PORTS]; /* ports with links in memory */
+    uint32_t n_channels;
+    uint64_t event_ns; /* with links in memory: the time of the last event */
+    struct sw_worker *worker;
+    bool running, stop, left; /* `left`: the worker is done with it */
 };
 
 void sw_lock(struct sw_switch *);
@@ -75,15 +86,42 @@ static inline uint64_t sw_call_us(const struct sw_switch *sw)
 {
     return sw->manual ? sw_now_us(sw) : (sw_clock_ns() - sw->origin_ns) / 1000;
 }
+/* When to try a port again that is blocked or without room: one whose interface is slow less often. */
+static inline uint64_t sw_port_retry_ns(const struct sw_switch *sw, const struct sw_port *port)
+{
+    uint64_t pause = port->blocked_ns == 0 ? 0 : (sw->clock_ns - port->blocked_ns) / 16;
+    return sw->clock_ns + (pause < SW_RETRY_NS ? SW_RETRY_NS : pause);
+}
 void sw_wake(struct sw_switch *);
 void sw_notice(struct sw_switch *, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* switch.c */
+struct epoll_event;
+/* One iteration, with the lock held. Returns when the next one is due, ns; 0: at once. */
+uint64_t sw_iteration(struct sw_switch *, const struct epoll_event *, int n);
+void sw_report(struct sw_switch *, uint64_t now_ns, uint64_t next_ns); /* after it: the pace */
+void sw_run_live_port(struct sw_switch *, struct sw_tm_port *);        /* serves a port and sends */
+
+/* memory.c */
+uint64_t sw_channels_next(const struct sw_switch *); /* when the next frame arrives by memory; UINT64_MAX: none does */
+/* Of what is due next (sw_iteration), when the first is that can't be done later, as if it were done in time: what leaves by the
+ * kernel. For all else there is as long as sw_slack_ns. */
+uint64_t sw_hard_next(const struct sw_switch *);
+uint64_t sw_slack_ns(const struct sw_switch *);
+void sw_run_in_time(struct sw_switch *);             /* all that was due until now, in order of time */
+bool sw_port_full(const struct sw_port *);           /* its link in memory has no room */
+/* The packet's way is memory now, not the kernel. */
+bool sw_port_in_memory(const struct sw_port *, const struct sw_tm_port *);
+void sw_port_deliver(struct sw_switch *, struct sw_port *, struct sw_pkt *);     /* by memory, at due_ns; takes the packet */
+void sw_watchers_ask(const struct sw_switch *); /* asks the kernel who listens at interfaces ... */
+void sw_watchers_note(struct sw_switch *, const void *messages, size_t length); /* ... which is in its messages */
 
 /* run.c */
 void sw_receive(struct sw_switch *, struct sw_pkt *, uint16_t port); /* ingress for a received packet */
 void sw_receive_at(struct sw_switch *, struct sw_pkt *, uint16_t port, uint64_t at_us); /* for one with an earlier timestamp */
-void sw_run_input(struct sw_switch *);                               /* ingress for packets in `input` that are due */
-void sw_run_port(struct sw_switch *, struct sw_tm_port *);           /* serves a port's queues and delay line */
-void sw_flush(struct sw_switch *);                                   /* drops every packet inside */
+void sw_run_input(struct sw_switch *); /* ingress for packets in `input` that are due */
+void sw_run_port(struct sw_switch *, struct sw_tm_port *); /* serves a port's queues and delay line */
+void sw_flush(struct sw_switch *); /* drops every packet inside */
 
 /* clock.c, with the lock held */
 void sw_run_due(struct sw_switch *); /* manual clock: processes all received frames and all that is due now */

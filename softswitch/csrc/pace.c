@@ -47,7 +47,7 @@ enum sw_pace_change sw_pace_update(struct sw_pace *pace, uint64_t now_ns, uint64
     slot->frames = pace->frames;
     slot->late = pace->late;
     slot->worst_ns = pace->worst_ns;
-    slot->cpu_ns = used_ns - pace->cpu_ns;
+    slot->cpu_ns = (used_ns - pace->cpu_ns) / (pace->sharers == 0 ? 1 : pace->sharers);
     slot->updated_ns = now_ns;
     pace->began_ns = now_ns;
     pace->cpu_ns = used_ns;

@@ -47,6 +47,7 @@ struct sw_pace {
     const struct sw_pace_board *board;
     struct sw_pace_slot *slot; /* NULL: not on a board */
     uint64_t began_ns, cpu_ns; /* of this window */
+    uint32_t sharers;          /* nodes of this thread, which report equal parts of what it uses; 0: one */
     uint64_t frames, late, worst_ns;
     bool crowded;          /* the nodes use more of the cores than they may at real-time priority */
     uint32_t over;         /* windows in a row in which the nodes used too much */

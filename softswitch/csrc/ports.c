@@ -1,5 +1,5 @@
 /* Live ports: packet sockets, with a receive ring (ring.c) and batched sending. */
-#define _GNU_SOURCE /* sendmmsg */
+#define _GNU_SOURCE /* sendmmsg, setns */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/if_ether.h>
@@ -7,6 +7,7 @@
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,6 +87,7 @@ static int open_sender(int index)
 static int open_interface(struct sw_switch *sw, struct sw_port *port, char *error)
 {
     const char *name = port->interface;
+    if (sw->netns >= 0 && setns(sw->netns, CLONE_NEWNET) != 0) return fail(error, "cannot enter the network namespace of", name);
     int fd = socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0) return fail(error, "cannot open a packet socket for", name);
     int status = 0, sender = -1;
@@ -260,13 +262,18 @@ static void check_links(struct sw_switch *sw)
     }
 }
 
-/* Discards the netlink messages, some of which may be lost, and checks every port. */
+/* Reads the netlink messages, some of which may be lost, and checks every port. */
 void sw_links_changed(struct sw_switch *sw)
 {
-    char buffer[16384];
+    _Alignas(struct nlmsghdr) char buffer[16384];
     ssize_t n;
-    do n = recv(sw->netlink, buffer, sizeof buffer, MSG_DONTWAIT);
-    while (n > 0 || (n < 0 && errno == ENOBUFS));
+    bool lost = false;
+    do {
+        n = recv(sw->netlink, buffer, sizeof buffer, MSG_DONTWAIT);
+        if (n > 0) sw_watchers_note(sw, buffer, (size_t)n);
+        else lost |= errno == ENOBUFS;
+    } while (n > 0 || (n < 0 && errno == ENOBUFS));
+    if (lost) sw_watchers_ask(sw);
     check_links(sw);
 }
 

@@ -136,6 +136,8 @@ void sw_run_port(struct sw_switch *sw, struct sw_tm_port *port)
     struct sw_port *out = sw->ports[port->port];
     uint32_t room = SW_BATCH;
     if (out != NULL && out->blocked_ns != 0) room = 0; /* backpressure: the interface refuses frames */
+    bool in_memory = out != NULL && sw_port_in_memory(out, port);
+    if (in_memory && sw_port_full(out)) room = 0;
     if (port->queued < room) room = port->queued;
     for (; room > 0; room--) {
         struct sw_pkt *pkt = sw_tm_dequeue(&sw->tm, port, sw->clock_ns);
@@ -143,6 +145,12 @@ void sw_run_port(struct sw_switch *sw, struct sw_tm_port *port)
         uint32_t deq_qdepth = port->queues[pkt->queue].packets.count;
         if (rules_egress(sw, pkt, port->port, pkt->queue, deq_qdepth) != RULES_SEND) continue;
         if (pkt->truncate_to < pkt->p.length) pkt->p.length = pkt->truncate_to;
+        if (in_memory) {
+            sw_tm_timed(port, pkt, pkt->p.length);
+            sw_port_deliver(sw, out, pkt);
+            if (sw_port_full(out)) break;
+            continue;
+        }
         bool immediate = sw_tm_immediate(port);
         sw_tm_sent(port, pkt, pkt->p.length);
         if (immediate) transmit(sw, pkt, port->port);

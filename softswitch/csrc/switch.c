@@ -2,31 +2,26 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
-#include <poll.h>
+#include <fcntl.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "internal.h"
 #include "table.h"
-#include "realtime.h"
+#include "worker.h"
 
 enum {
     MAX_SMALL = 16384,
     MAX_LARGE = 1024, /* packets inside: up to 35 + 10 MB, allocated on demand */
     MAX_EVENT_BYTES = 4 << 20,
     MAX_DEPARTED_BYTES = 256 << 20,
-    SPIN_NS = 12000,  /* poll instead of sleeping for less than this */
-    RETRY_NS = 50000, /* for interfaces that refuse frames, at first */
     WAKE = UINT16_MAX + 1,
     LINKS, /* epoll tags beyond the port numbers */
 };
@@ -108,13 +103,17 @@ static void run_ports(struct sw_switch *sw, bool shaped_only)
 {
     for (uint32_t i = 0; i < sw->tm.n_active; i++) {
         struct sw_tm_port *port = sw->tm.ports[sw->tm.active[i]];
-        if (shaped_only && port->rate_bps == 0) continue;
-        sw_run_port(sw, port);
-        struct sw_port *out = sw->ports[port->port];
-        if (out == NULL || out->out.head == NULL) continue;
-        sw_port_flush(sw, out);
-        if (port->rate_bps != 0) sw_tm_note_departures(port, sw->clock_ns, sw_clock_ns()); /* egress and sending took time */
+        if (!shaped_only || port->rate_bps != 0) sw_run_live_port(sw, port);
     }
+}
+
+void sw_run_live_port(struct sw_switch *sw, struct sw_tm_port *port)
+{
+    sw_run_port(sw, port);
+    struct sw_port *out = sw->ports[port->port];
+    if (out == NULL || out->out.head == NULL) return;
+    sw_port_flush(sw, out);
+    if (port->rate_bps != 0) sw_tm_note_departures(port, sw->clock_ns, sw_clock_ns()); /* egress and sending took time */
 }
 
 /* Whether any port is behind (sw_tm_behind). */
@@ -130,6 +129,7 @@ static bool is_behind(const struct sw_switch *sw)
 static uint64_t iteration(struct sw_switch *sw, const struct epoll_event *events, int n)
 {
     sw->clock_ns = sw_clock_ns();
+    if (sw->n_channels != 0) sw_run_in_time(sw);
     /* Overdue packets leave first, or a late iteration would drop packets at queues that should have room by now. */
     run_ports(sw, true);
     sw_run_generator(sw);
@@ -141,15 +141,18 @@ static uint64_t iteration(struct sw_switch *sw, const struct epoll_event *events
     for (uint32_t i = 0; i < sw->n_active; i++) {
         const struct sw_port *port = sw->ports[sw->active[i]];
         if (port->blocked_ns == 0) continue;
-        uint64_t pause = (sw->clock_ns - port->blocked_ns) / 16; /* a slow interface is tried less often */
-        if (pause < RETRY_NS) pause = RETRY_NS;
-        if (sw->clock_ns + pause < next) next = sw->clock_ns + pause;
+        uint64_t at = sw_port_retry_ns(sw, port);
+        if (at < next) next = at;
     }
     if (sw->input.head != NULL) return 0;
     for (uint32_t i = 0; i < sw->tm.n_active; i++) {
         const struct sw_tm_port *port = sw->tm.ports[sw->tm.active[i]];
         const struct sw_port *out = sw->ports[port->port];
         if (out != NULL && out->blocked_ns != 0) continue;
+        if (out != NULL && sw_port_full(out)) {
+            if (sw->clock_ns + SW_RETRY_NS < next) next = sw->clock_ns + SW_RETRY_NS;
+            continue;
+        }
         uint64_t at = sw_tm_next(port);
         if (sw_tm_behind(port, sw->clock_ns) && at < sw->clock_ns + SW_BEHIND_NS) return 0;
         if (at < next) next = at;
@@ -157,8 +160,9 @@ static uint64_t iteration(struct sw_switch *sw, const struct epoll_event *events
     return next;
 }
 
-static void report_pace(struct sw_switch *sw, enum sw_pace_change change)
+void sw_report(struct sw_switch *sw, uint64_t now_ns, uint64_t next_ns)
 {
+    enum sw_pace_change change = sw_pace_update(&sw->pace, now_ns, next_ns);
     const struct sw_pace_slot *slot = sw->pace.slot;
     if (change == SW_PACE_BEHIND) {
         sw_notice(sw, "falls behind: %llu of %llu frames were more than %.3f ms late in the last %.1f s, one %.3f ms",
@@ -177,42 +181,11 @@ static uint64_t manual_iteration(struct sw_switch *sw, const struct epoll_event 
     return UINT64_MAX;
 }
 
-/* Waits for packets, a wake-up or the time `until`. */
-static int wait_for(struct sw_switch *sw, struct epoll_event *events, uint64_t until, uint64_t now)
+uint64_t sw_iteration(struct sw_switch *sw, const struct epoll_event *events, int n)
 {
-    if (until <= now + SPIN_NS) return epoll_wait(sw->epoll, events, SW_BATCH, 0);
-    if (until == UINT64_MAX) return epoll_wait(sw->epoll, events, SW_BATCH, -1);
-    struct timespec rest = {(time_t)((until - now) / 1000000000u), (long)((until - now) % 1000000000u)};
-#ifdef SYS_epoll_pwait2
-    long n = syscall(SYS_epoll_pwait2, sw->epoll, events, SW_BATCH, &rest, NULL, (size_t)0);
-    if (n >= 0 || errno != ENOSYS) return (int)n;
-#endif
-    struct pollfd set = {.fd = sw->epoll, .events = POLLIN};
-    ppoll(&set, 1, &rest, NULL);
-    return epoll_wait(sw->epoll, events, SW_BATCH, 0);
-}
-
-static void *work(void *context)
-{
-    struct sw_switch *sw = context;
-    struct epoll_event events[SW_BATCH];
-    prctl(PR_SET_TIMERSLACK, 1ul, 0, 0, 0);
-    struct sw_realtime realtime = {0};
-    sw_realtime_start(&realtime);
-    for (int n = 0;;) {
-        sw_lock(sw);
-        if (sw->stop) break;
-        uint64_t next = sw->manual ? manual_iteration(sw, events, n) : iteration(sw, events, n < 0 ? 0 : n);
-        uint64_t check = sw_links_retry(sw);
-        if (check < next) next = check;
-        sw_unlock(sw);
-        uint64_t now = sw_clock_ns();
-        report_pace(sw, sw_pace_update(&sw->pace, now, next));
-        sw_realtime_update(&realtime, now, sw->pace.crowded);
-        n = wait_for(sw, events, next, now);
-    }
-    sw_unlock(sw);
-    return NULL;
+    uint64_t next = sw->manual ? manual_iteration(sw, events, n) : iteration(sw, events, n);
+    uint64_t check = sw_links_retry(sw);
+    return check < next ? check : next;
 }
 
 /* ---- creation, start, stop ---- */
@@ -253,6 +226,7 @@ struct sw_switch *sw_create(uint32_t priorities, uint32_t queue_depth, uint16_t 
     sw->cpu_port = cpu_port;
     sw->drop_port = drop_port;
     sw->seed = seed;
+    sw->netns = -1;
     sw->generator.due_ns = UINT64_MAX;
     if (!sw->manual) sw->origin_ns = sw->clock_ns = sw_clock_ns();
     sw->epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -282,7 +256,10 @@ void sw_destroy(struct sw_switch *sw)
     sw_stop(sw);
     for (uint32_t i = 0; i < sw->n_active; i++) sw_port_close(sw, sw->ports[sw->active[i]]);
     unload(sw);
-    for (uint32_t i = 0; i < sw->n_active; i++) free(sw->ports[sw->active[i]]);
+    for (uint32_t i = 0; i < sw->n_active; i++) {
+        sw_channel_free(sw->ports[sw->active[i]]->channel_in);
+        free(sw->ports[sw->active[i]]);
+    }
     sw_tm_free(&sw->tm);
     sw_pre_free(&sw->clones);
     sw_pre_free(&sw->groups);
@@ -292,6 +269,7 @@ void sw_destroy(struct sw_switch *sw)
     if (sw->epoll >= 0) close(sw->epoll);
     if (sw->wake >= 0) close(sw->wake);
     if (sw->netlink >= 0) close(sw->netlink);
+    if (sw->netns >= 0) close(sw->netns);
     pthread_mutex_destroy(&sw->data);
     pthread_mutex_destroy(&sw->next);
     free(sw);
@@ -304,30 +282,31 @@ int sw_report_pace(struct sw_switch *sw, const struct sw_pace_board *board, stru
     return 0;
 }
 
-int sw_start(struct sw_switch *sw, char error[SW_ERROR_BYTES])
+int sw_start(struct sw_switch *sw, char error[SW_ERROR_BYTES]) { return sw_start_together(&sw, 1, error); }
+
+int sw_start_together(struct sw_switch **switches, uint32_t n, char error[SW_ERROR_BYTES])
 {
     error[0] = 0;
-    if (sw->running) return 0;
-    sigset_t all, before; /* the worker blocks all signals: they are for Python's main thread */
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    sw->stop = false;
-    int status = pthread_create(&sw->worker, NULL, work, sw);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    for (uint32_t i = 0; i < n; i++) {
+        if (switches[i]->running) return n == 1 ? 0 : -EBUSY;
+    }
+    int status = sw_worker_start(switches, n);
     if (status != 0) snprintf(error, SW_ERROR_BYTES, "cannot start the worker thread: %s", strerror(status));
-    sw->running = status == 0;
+    for (uint32_t i = 0; i < n; i++) switches[i]->running = status == 0;
     return -status;
+}
+
+int sw_keep_namespace(struct sw_switch *sw)
+{
+    sw->netns = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
+    return sw->netns < 0 ? -errno : 0;
 }
 
 int sw_stop(struct sw_switch *sw)
 {
     sw_events_stop(&sw->events);
     if (!sw->running) return 0;
-    sw_lock(sw);
-    sw->stop = true;
-    sw_unlock(sw);
-    sw_wake(sw);
-    pthread_join(sw->worker, NULL);
+    sw_worker_leave(sw);
     sw->running = false;
     return 0;
 }

@@ -45,6 +45,14 @@ struct sw_pace_slot;
 int sw_report_pace(struct sw_switch *, const struct sw_pace_board *, struct sw_pace_slot *);
 
 int sw_start(struct sw_switch *, char error[SW_ERROR_BYTES]);
+/* One worker for all of them. Switches with links between them end before any is destroyed. */
+int sw_start_together(struct sw_switch **, uint32_t n, char error[SW_ERROR_BYTES]);
+/* Before sw_start, on the live clock: the link between two ports, each of an interface, is in memory, with the ports' rates and
+ * delays. Frames take the way through the kernel while others listen at the receiving interface, which is promiscuous then. The
+ * interfaces' states are the link's. */
+int sw_connect(struct sw_switch *, uint16_t port, struct sw_switch *, uint16_t other_port);
+/* The worker opens interfaces that return in the network namespace that the caller is in. */
+int sw_keep_namespace(struct sw_switch *);
 int sw_stop(struct sw_switch *);
 
 /* Loads a program's shared object. The new program starts with empty tables and zeroed state; packets inside are

@@ -99,13 +99,18 @@ struct sw_pkt *sw_tm_dequeue(struct sw_tm *tm, struct sw_tm_port *port, uint64_t
     return NULL;
 }
 
-void sw_tm_sent(struct sw_tm_port *port, struct sw_pkt *pkt, uint32_t bytes)
+void sw_tm_timed(struct sw_tm_port *port, struct sw_pkt *pkt, uint32_t bytes)
 {
     uint64_t end = pkt->start_ns + wire_ns(port, bytes);
     port->free_ns = port->rate_bps == 0 ? 0 : end;
     pkt->due_ns = end + port->delay_ns;
     /* A delay that is lowered while packets are in flight must not reorder them. */
     if (port->delay_line.tail != NULL) pkt->due_ns = max_ns(pkt->due_ns, port->delay_line.tail->due_ns);
+}
+
+void sw_tm_sent(struct sw_tm_port *port, struct sw_pkt *pkt, uint32_t bytes)
+{
+    sw_tm_timed(port, pkt, bytes);
     if (!sw_tm_immediate(port)) sw_fifo_push(&port->delay_line, pkt);
 }
 
@@ -120,7 +125,7 @@ void sw_tm_recirculated(struct sw_tm_port *port, const struct sw_pkt *pkt, uint3
     }
 }
 
-static uint64_t release_at(const struct sw_tm_port *port)
+uint64_t sw_tm_next_release(const struct sw_tm_port *port)
 {
     const struct sw_pkt *pkt = port->delay_line.head;
     if (pkt == NULL) return UINT64_MAX;
@@ -133,7 +138,7 @@ static uint64_t release_at(const struct sw_tm_port *port)
 
 struct sw_pkt *sw_tm_release(struct sw_tm_port *port, uint64_t now_ns)
 {
-    if (release_at(port) > now_ns) return NULL;
+    if (sw_tm_next_release(port) > now_ns) return NULL;
     port->released[1] = port->released[0];
     port->released[0] = now_ns;
     return sw_fifo_pop(&port->delay_line);
@@ -149,6 +154,6 @@ void sw_tm_note_departures(struct sw_tm_port *port, uint64_t since_ns, uint64_t 
 uint64_t sw_tm_next(const struct sw_tm_port *port)
 {
     uint64_t start = port->queued == 0 ? UINT64_MAX : next_start(port);
-    uint64_t release = release_at(port);
+    uint64_t release = sw_tm_next_release(port);
     return start < release ? start : release;
 }

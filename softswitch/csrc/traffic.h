@@ -60,7 +60,9 @@ bool sw_tm_enqueue(struct sw_tm_port *, uint32_t queue, struct sw_pkt *, uint64_
 
 /* The next packet that may start now, with start_ns and queue set, or NULL. */
 struct sw_pkt *sw_tm_dequeue(struct sw_tm *, struct sw_tm_port *, uint64_t now_ns);
-/* After egress: the packet goes on the wire with `bytes` bytes (sets due_ns) ... */
+/* After egress: the packet goes on the wire with `bytes` bytes, and sets due_ns; its way from there is the caller's ... */
+void sw_tm_timed(struct sw_tm_port *, struct sw_pkt *, uint32_t bytes);
+/* ... or the delay line, unless it leaves at once ... */
 void sw_tm_sent(struct sw_tm_port *, struct sw_pkt *, uint32_t bytes);
 /* ... or it was recirculated. (A drop takes no time and needs no call.) */
 void sw_tm_recirculated(struct sw_tm_port *, const struct sw_pkt *, uint32_t bytes, uint64_t now_ns);
@@ -84,6 +86,8 @@ static inline bool sw_tm_behind(const struct sw_tm_port *port, uint64_t now_ns)
     return port->rate_bps != 0 && port->delay_line.head != NULL && port->delay_line.head->due_ns < now_ns;
 }
 
+/* When sw_tm_release next has a packet; UINT64_MAX: the delay line is empty. */
+uint64_t sw_tm_next_release(const struct sw_tm_port *);
 /* When sw_tm_dequeue or sw_tm_release next has a packet; now or earlier: at once; UINT64_MAX: never. */
 uint64_t sw_tm_next(const struct sw_tm_port *);
 

@@ -58,6 +58,7 @@ class Server:
         message_bytes: int = MESSAGE_BYTES,
     ) -> None:
         self._service = service
+        self._ended: threading.Event | None = None
         self._pool = _Pool(WORKERS, thread_name_prefix="p4runtime")
         self._limits = Limits(message_bytes)
         self.busy = False
@@ -110,13 +111,19 @@ class Server:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
-        self._service.stop()
-        self._server.stop(STOP_S).wait(2 * STOP_S)
+        self.end().wait(2 * STOP_S)
         self._limits.stop()
         ending = threading.Thread(target=self._pool.shutdown, daemon=True)  # waits for the workers
         ending.start()
         ending.join(STOP_S)
         self.busy = ending.is_alive()
+
+    def end(self) -> threading.Event:
+        """Begins to end: no new RPCs. The event is set when those under way have ended."""
+        if self._ended is None:
+            self._service.stop()
+            self._ended = self._server.stop(STOP_S)
+        return self._ended
 
 
 class _Pool(ThreadPoolExecutor):

@@ -48,8 +48,6 @@ Request = p4r.SetForwardingPipelineConfigRequest
 API_VERSION: Final = "1.5.0"
 PUMP_WAIT_NS: Final = 200_000_000  # so often the pump looks for a program, and for timers that writes set
 
-log = logging.getLogger(__name__)
-
 
 class Service(p4r_grpc.P4RuntimeServicer):
     """P4Runtime for one switch."""
@@ -57,6 +55,7 @@ class Service(p4r_grpc.P4RuntimeServicer):
     def __init__(self, native: NativeSwitch, pipeline: Pipeline, device_id: int, cpu_port: int) -> None:
         self._native = native
         self._pipeline = pipeline
+        self._log = logging.getLogger(f"softswitch.{device_id}")
         self._cpu_port = cpu_port
         self._lock = threading.RLock()
         self._turn = threading.Lock()  # whose Read may take more
@@ -129,7 +128,7 @@ class Service(p4r_grpc.P4RuntimeServicer):
                 self._check_configurer(request)
             self._configure(request)
         except RpcError as error:
-            log.warning("pipeline refused: %s", error.message)
+            self._log.warning("pipeline refused: %s", error.message)
             abort_rpc(context, error)
         return p4r.SetForwardingPipelineConfigResponse()
 
@@ -209,7 +208,7 @@ class Service(p4r_grpc.P4RuntimeServicer):
         except MemoryError:
             session.close(RpcError(RESOURCE_EXHAUSTED, "the switch is out of memory"))
         except Exception as error:  # gRPC raises a bare Exception where the stream was cancelled
-            log.debug("a stream ended: %r", error)
+            self._log.debug("a stream ended: %r", error)
             session.close()
 
     def _hear(self, session: Session, request: p4r.StreamMessageRequest) -> None:
@@ -270,9 +269,9 @@ class Service(p4r_grpc.P4RuntimeServicer):
             except NativeError:
                 return  # the switch stopped
             if event is not None and event.kind == EVENT_LOG:
-                log.info("data plane: %s", event.data.decode("utf-8", "replace"))
+                self._log.info("data plane: %s", event.data.decode("utf-8", "replace"))
             elif event is not None and event.kind == EVENT_NOTICE:
-                log.warning("%s", event.data.decode("utf-8", "replace"))
+                self._log.warning("%s", event.data.decode("utf-8", "replace"))
             fenced = event is not None and event.kind == EVENT_FENCE
             running = self._pipeline.running
             if running is not None:
@@ -358,4 +357,4 @@ class Service(p4r_grpc.P4RuntimeServicer):
             self._check_configurer(request)  # another controller may have become primary meanwhile
             if step is not None:
                 step(verified)
-        log.info("%s took %.0f ms", Request.Action.Name(action), 1000 * (time.monotonic() - started))
+        self._log.info("%s took %.0f ms", Request.Action.Name(action), 1000 * (time.monotonic() - started))

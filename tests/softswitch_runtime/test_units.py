@@ -24,6 +24,7 @@ STRICT = ["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-pthread"]
 TABLES = ["profile", "table", "map", "exact", "lpm", "trie", "ternary", "bits", "cache_lines"]
 PARTS = {
     "offload_test": ["offload", "packet", "hash"],
+    "channel_test": ["channel", "packet"],
     "traffic_test": ["traffic", "packet"],
     "pace_test": ["pace"],
     "profile_test": TABLES,

@@ -1,0 +1,69 @@
+"""A file that starts several switches in one process: a line for each, with its options."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+from softswitch.options import Channel, OptionError, Options, parse
+
+MOST = 1024
+_OPTION = "--together"
+
+
+def parse_all(arguments: Sequence[str]) -> list[Options]:
+    """The switches of a command line: one, or those of a file. Raises OptionError."""
+    words = list(arguments)
+    if _OPTION not in words:
+        options = parse(words)
+        if options.channels or options.namespace is not None:
+            raise OptionError(f"--channel and --namespace stand in a file of {_OPTION}")
+        return [options]
+    if len(words) != 2 or words[0] != _OPTION:
+        raise OptionError(f"{_OPTION} FILE stands alone: each line of the file has a switch's options")
+    return parse_file(Path(words[1]))
+
+
+def parse_file(path: Path) -> list[Options]:
+    """The switches of a file; empty lines, and what follows #, count for nothing. Raises OptionError."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise OptionError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from error
+    found: dict[int, Options] = {}
+    for number, line in enumerate(lines, start=1):
+        where = f"{path}, line {number}"
+        try:
+            words = shlex.split(line, comments=True)
+            if not words:
+                continue
+            if _OPTION in words:
+                raise OptionError(f"{_OPTION} stands on the command line alone")
+            options = parse(words)
+        except (OptionError, ValueError) as error:
+            raise OptionError(f"{where}: {error}") from None
+        if options.manual_clock:
+            raise OptionError(f"{where}: switches of one process have the live clock")
+        if options.device_id in found:
+            raise OptionError(f"{where}: device id {options.device_id} is another line's: each switch has its own")
+        found[options.device_id] = options
+    if not 0 < len(found) <= MOST:
+        raise OptionError(f"{path} has {len(found)} switches: there may be 1 to {MOST}")
+    for options in found.values():
+        for channel in options.channels:
+            _check(options, channel, found, path)
+    return list(found.values())
+
+
+def _check(options: Options, channel: Channel, switches: dict[int, Options], path: Path) -> None:
+    """Both ends of a link in memory are ports, and name each other."""
+    here = f"{path}: device {options.device_id}: --channel {channel.port}={channel.device_id}:{channel.other_port}"
+    if channel.port not in dict(options.interfaces):
+        raise OptionError(f"{here}: port {channel.port} has no interface: add -i {channel.port}@INTERFACE")
+    other = switches.get(channel.device_id)
+    if other is None:
+        raise OptionError(f"{here}: no line has device id {channel.device_id}")
+    back = Channel(channel.other_port, options.device_id, channel.port)
+    if back not in other.channels or (other is options and channel.port == channel.other_port):
+        raise OptionError(f"{here}: the other end needs --channel {back.port}={back.device_id}:{back.other_port}")

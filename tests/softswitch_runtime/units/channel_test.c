@@ -1,0 +1,135 @@
+/* A link's direction in memory: what is put is taken, whole, in order, at its time; also by another thread. */
+#include "channel.h"
+#include "check.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <string.h>
+
+enum { FRAMES = 200000 };
+
+static struct sw_pool pool;
+
+static uint32_t random_below(uint64_t *state, uint32_t n)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(*state >> 33) % n;
+}
+
+/* Frame number `n`: its length and its bytes follow from the number. */
+static uint32_t frame(uint64_t n, uint8_t *bytes)
+{
+    uint64_t state = n;
+    uint32_t kind = random_below(&state, 8), length = random_below(&state, kind == 0 ? SW_MAX_FRAME + 1 : 200);
+    memset(bytes, (int)(n % 251), length);
+    return length;
+}
+
+static void check_frame(uint64_t n, struct sw_pkt *pkt)
+{
+    uint8_t expected[SW_MAX_FRAME];
+    uint32_t length = frame(n, expected);
+    CHECK(pkt != NULL);
+    CHECK(pkt->p.length == length && memcmp(pkt->p.data, expected, length) == 0);
+    sw_pkt_free(&pool, pkt);
+}
+
+static void what_is_put_is_taken_in_order(void)
+{
+    struct sw_channel *channel = sw_channel_new();
+    CHECK(channel != NULL && sw_channel_next(channel) == UINT64_MAX);
+    uint8_t bytes[SW_MAX_FRAME];
+    uint64_t put = 0, taken = 0, state = 1;
+    while (taken < FRAMES) {
+        for (uint32_t n = random_below(&state, 400); n > 0 && put < FRAMES && sw_channel_room(channel); n--, put++) {
+            CHECK(sw_channel_put(channel, bytes, frame(put, bytes), 10 * put) == 10 * put);
+        }
+        for (uint32_t n = random_below(&state, 400); n > 0 && taken < put; n--, taken++) {
+            CHECK(sw_channel_next(channel) == 10 * taken);
+            check_frame(taken, sw_channel_take(channel, &pool));
+        }
+        CHECK(taken < put || sw_channel_next(channel) == UINT64_MAX);
+    }
+    sw_channel_free(channel);
+}
+
+static void it_is_full_before_it_overflows(void)
+{
+    struct sw_channel *channel = sw_channel_new();
+    uint8_t bytes[SW_MAX_FRAME] = {0};
+    uint32_t n = 0;
+    for (; sw_channel_room(channel); n++) sw_channel_put(channel, bytes, SW_MAX_FRAME, n);
+    CHECK(n > 100 && (uint64_t)n * SW_MAX_FRAME < SW_CHANNEL_BYTES);
+    for (uint32_t i = 0; i < n; i++) {
+        CHECK(sw_channel_next(channel) == i);
+        sw_pkt_free(&pool, sw_channel_take(channel, &pool));
+    }
+    CHECK(sw_channel_room(channel) && sw_channel_next(channel) == UINT64_MAX);
+    sw_channel_free(channel);
+}
+
+static void a_shorter_delay_reorders_nothing(void)
+{
+    struct sw_channel *channel = sw_channel_new();
+    uint8_t byte = 0;
+    CHECK(sw_channel_put(channel, &byte, 1, 100) == 100);
+    CHECK(sw_channel_put(channel, &byte, 1, 50) == 100);
+    CHECK(sw_channel_put(channel, &byte, 0, 101) == 101);
+    for (uint32_t i = 0; i < 3; i++) sw_pkt_free(&pool, sw_channel_take(channel, &pool));
+    sw_channel_free(channel);
+}
+
+static void a_frame_without_room_in_the_pool_is_lost_alone(void)
+{
+    struct sw_channel *channel = sw_channel_new();
+    struct sw_pool small;
+    sw_pool_init(&small, 64, 32, 1, 0);
+    uint8_t byte = 7;
+    for (uint32_t i = 0; i < 3; i++) sw_channel_put(channel, &byte, 1, i);
+    struct sw_pkt *first = sw_channel_take(channel, &small);
+    CHECK(first != NULL && sw_channel_take(channel, &small) == NULL);
+    sw_pkt_free(&small, first);
+    CHECK(sw_channel_next(channel) == 2);
+    sw_pkt_free(&small, sw_channel_take(channel, &small));
+    sw_pool_free(&small);
+    sw_channel_free(channel);
+}
+
+static void *put_all(void *context)
+{
+    struct sw_channel *channel = context;
+    uint8_t bytes[SW_MAX_FRAME];
+    for (uint64_t n = 0; n < FRAMES; n++) {
+        while (!sw_channel_room(channel)) sched_yield();
+        sw_channel_put(channel, bytes, frame(n, bytes), n);
+    }
+    return NULL;
+}
+
+static void another_thread_takes_what_one_puts(void)
+{
+    struct sw_channel *channel = sw_channel_new();
+    pthread_t thread;
+    CHECK(pthread_create(&thread, NULL, put_all, channel) == 0);
+    for (uint64_t n = 0; n < FRAMES; n++) {
+        uint64_t at;
+        while ((at = sw_channel_next(channel)) == UINT64_MAX) sched_yield();
+        CHECK(at == n);
+        check_frame(n, sw_channel_take(channel, &pool));
+    }
+    pthread_join(thread, NULL);
+    sw_channel_free(channel);
+}
+
+int main(void)
+{
+    sw_pool_init(&pool, 64, 32, 64, 8);
+    what_is_put_is_taken_in_order();
+    it_is_full_before_it_overflows();
+    a_shorter_delay_reorders_nothing();
+    a_frame_without_room_in_the_pool_is_lost_alone();
+    another_thread_takes_what_one_puts();
+    CHECK(pool.used == 0);
+    sw_pool_free(&pool);
+    return 0;
+}
