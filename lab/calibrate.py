@@ -39,6 +39,8 @@ victim scenario's bursts at k = 2,400, 3,000 and 4,000, and none at 6,000; PAUSE
 HOP_COST: Final = {"softswitch": 5.2, "bmv2": 29.0}
 """What a switch needs for a packet that goes from one link to the next. The dumbbell's two took 78% of a core at 7,870
 packets a second, 50 us each, one at 2,950 packets a second 62 us; a round took 12 us then."""
+TOGETHER_COST: Final = 1.7
+"""The same of switches that share a process: five took 97 us at 1,100 packets a second, at k = 4,000."""
 AGENTS_COST: Final = ((1_000, 9.7), (3_000, 3.8), (10_000, 1.7), (30_000, 0.8), (100_000, 0.5))
 """What the sending and the receiving agent need for a packet, by packets a second and flow (docs/hosts.md)."""
 LEAST_K: Final = 100.0
@@ -66,20 +68,21 @@ class Choice:
         )
 
 
-def choose(topology: Topology, target: str) -> Choice:
-    """A k for the topology on this machine as it is now, in two digits."""
-    return stretch(topology, target, rounds_per_s(int(topology.number("mtu_bytes"))))
+def choose(topology: Topology, target: str, together: bool = False) -> Choice:
+    """A k for the topology on this machine as it is now, in two digits. `together`: its switches share a process."""
+    return stretch(topology, target, rounds_per_s(int(topology.number("mtu_bytes"))), together)
 
 
-def stretch(topology: Topology, target: str, rounds: Sequence[float]) -> Choice:
+def stretch(topology: Topology, target: str, rounds: Sequence[float], together: bool = False) -> Choice:
     """The k at which packets of all hosts at line rate, over paths of the usual length, take USABLE of so many `rounds`
     a second (real), of each core; or more, where a switch would lose what all its links bring at once."""
     bits = 8 * topology.number("mtu_bytes")
     nominal = [topology.link_at(host.name, 0).rate_bps / bits for host in topology.hosts]  # packets/s
     hops = mean_hops(topology)
+    hop_cost = TOGETHER_COST if together else HOP_COST[target]
 
     def load(k: float) -> float:
-        switches = sum(nominal) / k * hops * HOP_COST[target]
+        switches = sum(nominal) / k * hops * hop_cost
         return switches + sum(rate / k * agents_cost(rate / k) for rate in nominal)
 
     carried = _least(lambda k: load(k) <= USABLE * sum(rounds))

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from hosts import wire
-from lab.namespaces import in_namespace
+from lab.namespaces import in_namespace, listen_to_all
 from lab.network import DELAY_BY_AGENTS
 from lab.pcapng import PcapngWriter, keep_whole
 from lab.record import BY_MININET, DELAY_BY_NOBODY
@@ -303,6 +303,7 @@ def _arriving(lab: Running, end: Endpoint) -> Iterator[socket.socket]:
         made.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
         made.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, _BUFFER_BYTES)
         made.setblocking(False)
+        listen_to_all(made, end.interface)
         made.bind((end.interface, _ETH_P_ALL))
         return made
 

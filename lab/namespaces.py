@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import ctypes
-import os
-import threading
+import socket
+import struct
 from collections.abc import Callable
 from typing import TypeVar
 
+from softswitch import namespace
 from topologies.errors import LabError
 
-_CLONE_NEWNET = 0x40000000
+_SOL_PACKET, _PACKET_ADD_MEMBERSHIP, _PACKET_MR_PROMISC = 263, 1, 1
 _Made = TypeVar("_Made")
 
 
@@ -23,28 +23,14 @@ def in_namespace(pid: int, make: Callable[[], _Made]) -> _Made:
 
     Raises NamespaceError where the system says no.
     """
-    result: list[_Made | OSError] = []
+    try:
+        return namespace.in_namespace(pid, make)
+    except OSError as error:
+        raise NamespaceError(f"in the network namespace of process {pid}: {error}") from None
 
-    def enter() -> None:
-        # A namespace is a thread's: this thread ends in the other one, the caller stays where it is.
-        handle = -1
-        try:
-            handle = os.open(f"/proc/{pid}/ns/net", os.O_RDONLY | os.O_CLOEXEC)
-            libc = ctypes.CDLL(None, use_errno=True)
-            if libc.setns(handle, _CLONE_NEWNET) != 0:
-                number = ctypes.get_errno()
-                raise OSError(number, os.strerror(number))
-            result.append(make())
-        except OSError as error:
-            result.append(error)
-        finally:
-            if handle >= 0:
-                os.close(handle)
 
-    thread = threading.Thread(target=enter, name="namespace")
-    thread.start()
-    thread.join()
-    made = result[0]
-    if isinstance(made, OSError):
-        raise NamespaceError(f"in the network namespace of process {pid}: {made}")
-    return made
+def listen_to_all(made: socket.socket, interface: str) -> None:
+    """Makes an interface promiscuous for as long as the packet socket is open: where a link between switches is in
+    memory, its frames come by the interface meanwhile."""
+    membership = struct.pack("iHH8s", socket.if_nametoindex(interface), _PACKET_MR_PROMISC, 0, b"")
+    made.setsockopt(_SOL_PACKET, _PACKET_ADD_MEMBERSHIP, membership)

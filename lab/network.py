@@ -25,7 +25,7 @@ from lab import pace
 from lab import record as records
 from lab.log_folder import LogFolder
 from lab.process import StartError, wait_ready
-from lab.target import QUEUE_DEPTH_PACKETS, LaunchSpec, PortSpec, Target
+from lab.target import QUEUE_DEPTH_PACKETS, LaunchSpec, PortSpec, SoftswitchTarget, Target, Together
 from lab.target import target as find_target
 from softswitch import signals
 from softswitch.python_process import python_command
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from hosts.client import AgentClient
     from lab.nodes import LabNode
 
+FEW = 3  # switches that have a process each
+_TOGETHER_LOG = "switches.log"
 START_LIMIT_S = 60.0  # the embedded switch may have to compile its runtime first
 ETHERNET_HEADER_BYTES = 14
 
@@ -99,6 +101,7 @@ class Network:
         trace_s: float | None = None,
         role: str = "run",
         why_k: str = "",
+        processes: bool | None = None,
         agents: bool = True,
         progress: Callable[[str], None] = lambda _text: None,
     ) -> None:
@@ -115,6 +118,7 @@ class Network:
         self.seed = seed
         self.trace_s = trace_s
         self.role = role
+        self.processes = not share_process(topology, self.target.name, processes)
         self.agents = agents
         self.switches: dict[str, RunningSwitch] = {}
         self.hosts: dict[str, RunningHost] = {}
@@ -185,7 +189,7 @@ class Network:
             self._prepare(name, node)
         self.features["link_delay"] = self._who_delays(nodes[self.topology.switches[0].name])
         self._progress("switches")
-        switches = [self._start_switch(nodes[switch.name], check) for switch in self.topology.switches]
+        switches = self._start_switches(nodes, check)
         hosts = []
         if self.agents:
             self._progress("agents")
@@ -218,6 +222,40 @@ class Network:
         address = self.record.directory / f"{name}.grpc"
         return launch_spec(self.topology, name, self.dilation, address, self.seed, generator)
 
+    def _start_switches(
+        self, nodes: Mapping[str, LabNode], check: Callable[[], None]
+    ) -> list[Callable[[Callable[[], None]], None]]:
+        """Starts all, more than a few in one process; what waits for each."""
+        names = [switch.name for switch in self.topology.switches]
+        if self.processes:
+            return [self._start_switch(nodes[name], check) for name in names]
+        specs = {name: self._spec(name) for name in names}
+        with contextlib.ExitStack() as stack:
+            handles = {
+                name: stack.enter_context(self._logs.open(f"{name}.log", append=True)).fileno() for name in names
+            }
+            together = [
+                Together(spec, nodes[name].pid, f"/proc/self/fd/{handles[name]}", self._inner(name))
+                for name, spec in specs.items()
+            ]
+            command = SoftswitchTarget().together(together, self.record.directory / "switches")
+            process = self._spawn(nodes[names[0]], command, _TOGETHER_LOG, *handles.values())
+        finish = []
+        for name, spec in specs.items():
+            log = self.log_dir / f"{name}.log"
+            self._note(nodes[name], process, spec.address, log)
+            finish.append(self._finish_switch(nodes[name], process, spec, log, self.log_dir / _TOGETHER_LOG))
+        return finish
+
+    def _inner(self, name: str) -> dict[int, tuple[int, int]]:
+        """Ports whose links are to other switches: the device and the port there."""
+        peers = {port: self.topology.peer(name, port) for port in self.topology.ports(name)}
+        return {
+            port: (self.topology.switch(peer.node).device_id, peer.port)
+            for port, peer in peers.items()
+            if not self.topology.is_host(peer.node)
+        }
+
     def _start_switch(self, node: LabNode, check: Callable[[], None]) -> Callable[[Callable[[], None]], None]:
         spec = self._spec(node.name)
         if self.features["link_delay"] == DELAY_BY_NETEM:
@@ -226,13 +264,17 @@ class Network:
         log = self.log_dir / f"{node.name}.log"
         process = self._spawn(node, self.target.command(spec), log.name)
         self._note(node, process, spec.address, log)
+        return self._finish_switch(node, process, spec, log, log)
 
+    def _finish_switch(
+        self, node: LabNode, process: subprocess.Popen[bytes], spec: LaunchSpec, log: Path, stderr: Path
+    ) -> Callable[[Callable[[], None]], None]:
         def finish(check: Callable[[], None]) -> None:
             address = spec.address.removeprefix("unix:")
             wait_ready(
                 node.name,
                 process,
-                log,
+                stderr,
                 lambda: connects(address) and self.target.ready(node.pid),
                 check,
                 START_LIMIT_S,
@@ -353,6 +395,11 @@ def _check_interfaces(topology: Topology) -> None:
             f"interface {name} exists already, from another network with the same node names: end that one, "
             f"or remove the interface with `ip link delete {name}`"
         )
+
+
+def share_process(topology: Topology, target: str, processes: bool | None) -> bool:
+    """Whether the switches share a process: the embedded ones, by default where they are more than a few."""
+    return target == SoftswitchTarget.name and not (len(topology.switches) <= FEW if processes is None else processes)
 
 
 def configured(scheme: str, parameters: Mapping[str, Value]) -> Configured:

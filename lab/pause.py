@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 from controller.constants import MAX_QUANTA, ROCE_CLASS
 from hosts import wire
-from lab.namespaces import in_namespace
+from lab.namespaces import in_namespace, listen_to_all
 from lab.running import Running, endpoint, namespace_pid
 from topologies.errors import LabError
 from topologies.model import Endpoint
@@ -149,6 +149,7 @@ def _arriving(lab: Running, end: Endpoint) -> Iterator[socket.socket]:
     def make() -> socket.socket:
         made = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
         made.setsockopt(_SOL_PACKET, _PACKET_IGNORE_OUTGOING, 1)
+        listen_to_all(made, end.interface)
         made.bind((end.interface, wire.ETHERTYPE_FLOW_CONTROL))
         return made
 

@@ -44,6 +44,7 @@ class Spec:
     scheme: str = "pcn"
     scheme_parameters: dict[str, Value] = field(default_factory=dict)
     dilation: float = 400.0
+    processes: bool | None = None  # one for each switch; None: unless there are more than a few
     why_k: str = ""  # where it was chosen for this machine
     seed: int = 1
 
@@ -135,6 +136,7 @@ def hold(spec: Spec, progress: Callable[[str], None]) -> None:
         scheme_parameters={**recommended(topology, scheme), **spec.scheme_parameters},
         dilation=spec.dilation,
         why_k=spec.why_k,
+        processes=spec.processes,
         seed=spec.seed,
         role="up",
         progress=progress,

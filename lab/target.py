@@ -6,9 +6,11 @@ rate (packets/s) and registers over Thrift alone, and no delay: that comes from 
 
 from __future__ import annotations
 
+import shlex
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from controller.constants import RECIRCULATION_PORT
@@ -57,6 +59,16 @@ class LaunchSpec:
     generator: PacketGenerator | None = None  # the embedded switch's alone
 
 
+@dataclass(frozen=True)
+class Together:
+    """A switch that shares a process. `links`: its ports whose links are in memory, to a port of a device."""
+
+    spec: LaunchSpec
+    namespace_pid: int
+    log: str
+    links: Mapping[int, tuple[int, int]]
+
+
 class Target(Protocol):
     """A kind of switch."""
 
@@ -102,11 +114,24 @@ class SoftswitchTarget:
         """It is a part of this project."""
 
     def command(self, spec: LaunchSpec) -> list[str]:
+        return [*python_command("softswitch"), *self._options(spec)]
+
+    def together(self, specs: Sequence[Together], file: Path) -> list[str]:
+        """The command of one process for several switches, whose options it finds in the file."""
+        lines = []
+        for one in specs:
+            more = ["--namespace", str(one.namespace_pid), "--log-file", one.log]
+            for port, (device_id, other_port) in one.links.items():
+                more += ["--channel", f"{port}={device_id}:{other_port}"]
+            lines.append(shlex.join([*more, *self._options(one.spec)]))
+        file.write_text("\n".join(lines) + "\n")
+        return [*python_command("softswitch"), "--together", str(file)]
+
+    def _options(self, spec: LaunchSpec) -> list[str]:
         shape: list[str] = []
         for port in spec.ports:
             shape += ["--rate", f"{port.port}={round(port.rate_bps)}bps", "--delay", f"{port.port}={port.delay_s:.9f}s"]
         return [
-            *python_command("softswitch"),
             *_common(spec),
             *("--queue-depth", str(spec.queue_depth), "--seed", str(spec.seed)),
             *_generator(spec),

@@ -15,15 +15,18 @@ from lab import flows
 from lab.lab import Lab
 from topologies.dumbbell import dumbbell
 
+TOGETHER = "softswitch, both switches in one process"
 
-@pytest.fixture(scope="module", params=needs.TARGETS)
+
+@pytest.fixture(scope="module", params=[*needs.TARGETS, TOGETHER])
 def dcqcn_lab(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     """h0 - s0 - s1 - r0, of each target: s0:1 is h0's, s1:1 r0's, s0:2 and s1:2 the link between."""
     with Lab(
         dumbbell(pairs=1),
         log_dir=tmp_path_factory.mktemp("logs"),
         name=f"a{os.getpid()}-{uuid.uuid4().hex[:8]}",
-        target=needs.target(request.param),
+        target=needs.target(request.param.partition(",")[0]),
+        processes=request.param != TOGETHER,
         dilation=500,
         scheme="dcqcn",
     ) as lab:

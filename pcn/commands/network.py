@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     help="Parameter of the scheme: w_max=0.5.",
 )
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of whatever is random.")
+@click.option("--processes", is_flag=True, help="A process for each switch; more than three share one otherwise.")
 @click.option("--network", "-n", "name", metavar="NAME", help="Name of the network; the topology's unless given.")
 @click.option("--logs", type=FilePath(), help="Where logs go; results/up/NAME-TIME unless given.")
 @json_option
@@ -83,6 +84,7 @@ def up(
     options: tuple[str, ...],
     parameters: tuple[str, ...],
     seed: int,
+    processes: bool,
     name: str | None,
     logs: Path | None,
     as_json: bool,
@@ -101,7 +103,7 @@ def up(
     from lab import calibrate, supervisor
     from lab import record as records
     from lab.log_folder import new
-    from lab.network import configured, require_startable
+    from lab.network import configured, require_startable, share_process
     from lab.target import target as find_target
     from p4src.manifest import stale
     from topologies import catalog
@@ -113,7 +115,11 @@ def up(
     given = assignments(parameters, "w_max=0.5")
     chosen = configured(with_program(scheme, program), given).scheme
     require_startable(built, find_target(target), name)
-    chosen_k = calibrate.Choice(dilation, "") if dilation else calibrate.choose(built, target)
+    chosen_k = (
+        calibrate.Choice(dilation, "")
+        if dilation
+        else calibrate.choose(built, target, share_process(built, target, processes or None))
+    )
     logs = logs or new(Path("results") / "up" / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}")
     spec = supervisor.Spec(
         name=name,
@@ -125,6 +131,7 @@ def up(
         scheme_parameters=dict(given),
         dilation=chosen_k.k,
         why_k=chosen_k.why,
+        processes=processes or None,
         seed=seed,
     )
     nodes = f"{len(built.switches)} switches ({target}), {len(built.hosts)} hosts ({chosen.name})"

@@ -62,6 +62,11 @@ def test_mean_hops_are_those_of_all_pairs(name: str) -> None:
     assert mean_hops(topology) == pytest.approx(sum(hops) / len(hops))
 
 
+def test_switches_of_one_process_need_a_smaller_k() -> None:
+    topology = catalog.build("fat-tree")
+    assert stretch(topology, "softswitch", ROUNDS, together=True).k < 0.7 * stretch(topology, "softswitch", ROUNDS).k
+
+
 def test_choice_says_why_and_warns_of_what_takes_long() -> None:
     choice = stretch(dumbbell(), "softswitch", ROUNDS)
     assert choice.why.startswith("its 6 hosts at line rate then send ")
