@@ -29,6 +29,7 @@ from pathlib import Path
 
 from softswitch.codegen.compiling import BuildError
 from softswitch.errors import StartError
+from softswitch.pace import Place
 
 from .algorithms import SchemeError, find_scheme, schemes
 from .control import ControlError
@@ -54,7 +55,10 @@ def parser() -> argparse.ArgumentParser:
     result.add_argument("--log", type=Path, metavar="PATH", help="JSON lines, see hosts/log.py")
     result.add_argument("--trace", type=_positive, metavar="S", help="log flows' progress every S nominal seconds")
     result.add_argument(
-        "--pace", type=_positive, metavar="S", help="report on the machine's board whether frames leave at most S late"
+        "--pace",
+        type=_pace,
+        metavar="S@FILE:SLOT",
+        help="how late frames may leave, and the place on the network's board where the agent reports whether they do",
     )
     result.add_argument("--ready-fd", type=int, metavar="N")
     return result
@@ -81,7 +85,7 @@ def settings(arguments: argparse.Namespace) -> AgentSettings:
         delay_s=arguments.delay,
         seed=arguments.seed,
         trace_s=arguments.trace,
-        tolerance_s=arguments.pace,
+        pace=arguments.pace,
     )
 
 
@@ -115,6 +119,11 @@ def _positive(text: str) -> float:
     if not 0 < value < float("inf"):
         raise argparse.ArgumentTypeError(f"{text} must be above 0")
     return value
+
+
+def _pace(text: str) -> tuple[float, Place]:
+    tolerance, _, place = text.partition("@")
+    return _positive(tolerance), Place.parse(place)
 
 
 def _not_negative(text: str) -> float:

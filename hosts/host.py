@@ -20,7 +20,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from softswitch.pace import Board, Window
+from softswitch.pace import Place, Window
 
 from . import stats, wire
 from .algorithms import Cnm, Cnp, Configured, Mark
@@ -59,8 +59,8 @@ class AgentSettings:
     delay_s: float = 0.0
     seed: int = 1
     trace_s: float | None = None
-    tolerance_s: float | None = None
-    """How late a frame may leave, for the machine's board of nodes that keep pace; None: the agent isn't on it."""
+    pace: tuple[float, Place] | None = None
+    """How late a frame may leave, and the place on the network's board where to report that; None: nowhere."""
 
 
 class Agent:
@@ -97,14 +97,16 @@ class Agent:
         self._realtime = RealTime()
         self._running = True
         with contextlib.ExitStack() as stack:
-            if settings.tolerance_s is not None:
-                self._window = Window(Board.open(), round(self._clock.real(settings.tolerance_s) * 1e9))
+            tolerance_s = math.inf
+            if settings.pace is not None:
+                tolerance_s, place = settings.pace
+                self._window = Window(place, round(self._clock.real(tolerance_s) * 1e9))
                 stack.callback(self._window.close)
             self._port = stack.enter_context(Port(settings.interface))
             self._control = stack.enter_context(ControlServer(settings.control, self._command))
             self._loop = Loop(
                 ip, self._clock, self._nic, self._receiver, events, self._port.fileno(), self._control.poll.fileno(),
-                math.inf if settings.tolerance_s is None else settings.tolerance_s,
+                tolerance_s,
             )  # fmt: skip
             self._stack = stack.pop_all()
 
@@ -194,7 +196,7 @@ class Agent:
         self._realtime.check(self._window is not None and self._report(self._window))
 
     def _report(self, window: Window) -> bool:
-        """Reports on the board. Whether the nodes of this machine crowd it."""
+        """Reports on the board. Whether the network's nodes crowd this machine."""
         state = self._loop.state
         worst_ns = round(self._clock.real(state.worst_s) * 1e9)
         if window.update(state.sent_frames, state.late_frames, worst_ns, self._share, PaceMeter.LEAST_SHARE):

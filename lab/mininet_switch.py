@@ -21,6 +21,7 @@ from typing import Any, ClassVar
 
 from mininet.node import Switch
 
+from lab import pace
 from lab import record as records
 from softswitch.python_process import python_command
 from topologies.errors import LabError
@@ -46,6 +47,8 @@ class _Network:
         name = records.free_name(topology["name"])
         self.directory = self._stack.enter_context(records.owned(name))
         atexit.register(self.close)  # a start that fails leaves nothing behind
+        board = pace.make_board(topology)
+        self._stack.callback(board.close)
         self.record = records.Record(
             name=name,
             owner=records.Process.of(os.getpid()),
@@ -56,6 +59,7 @@ class _Network:
             program="pcn",
             log_dir=str(self.directory),
             role=records.BY_MININET,
+            board=str(board.path),
             features={"link_delay": "switches alone" if target == "softswitch" else records.DELAY_BY_NOBODY},
         )
         self.record.save()
@@ -131,7 +135,8 @@ class PcnSwitch(Switch):  # type: ignore[misc]
             if far.node.name in self._addresses():
                 self._prepare_host(far)
                 network.note(far.node)
-        spec = {**self._spec, "directory": str(network.directory)}
+        place = f"{network.record.board}:{pace.slot_of(self._spec['topology'], self.name)}"
+        spec = {**self._spec, "directory": str(network.directory), "place": place}
         words = python_command("lab.standalone", json.dumps(spec), python=_interpreter())
         self._process = self.popen(
             ["setpriv", "--pdeathsig", "TERM", *words],

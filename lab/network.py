@@ -23,24 +23,21 @@ from typing import TYPE_CHECKING
 
 from lab import pace
 from lab import record as records
+from lab.launch import NetworkError, inner_links, launch_spec, require_live, share_process
 from lab.log_folder import LogFolder
 from lab.process import StartError, wait_ready
-from lab.target import QUEUE_DEPTH_PACKETS, LaunchSpec, PortSpec, SoftswitchTarget, Target, Together
+from lab.target import QUEUE_DEPTH_PACKETS, LaunchSpec, SoftswitchTarget, Target, Together
 from lab.target import target as find_target
 from softswitch import signals
 from softswitch.python_process import python_command
-from topologies.errors import LabError
-from topologies.lossless import PFC
-from topologies.model import FIFO, Endpoint, Topology, Value
+from topologies.model import Endpoint, Topology, Value
 from topologies.serialise import to_dict
 
 if TYPE_CHECKING:
-    from controller.port_tables import PacketGenerator
     from hosts.algorithms import Configured
     from hosts.client import AgentClient
     from lab.nodes import LabNode
 
-FEW = 3  # switches that have a process each
 _TOGETHER_LOG = "switches.log"
 START_LIMIT_S = 60.0  # the embedded switch may have to compile its runtime first
 ETHERNET_HEADER_BYTES = 14
@@ -49,10 +46,6 @@ ETHERNET_HEADER_BYTES = 14
 DELAY_BY_ALL = "switches and agents"
 DELAY_BY_NETEM = "netem and agents"
 DELAY_BY_AGENTS = "agents alone, by the whole path: this kernel has no netem"
-
-
-class NetworkError(LabError):
-    """The network can't be started here; says why and the way out."""
 
 
 @dataclass(frozen=True)
@@ -165,6 +158,8 @@ class Network:
         from lab.nodes import LabNet
 
         directory = self._stack.enter_context(records.owned(self.name))
+        board = pace.make_board(to_dict(self.topology))
+        self._stack.callback(board.close)
         self._logs = self._stack.enter_context(LogFolder(self.log_dir))
         self._record = records.Record(
             name=self.name,
@@ -176,6 +171,7 @@ class Network:
             program="",
             log_dir=str(self.log_dir.resolve()),
             role=self.role,
+            board=str(board.path),
         )
         self._record.save()
         check()
@@ -220,7 +216,10 @@ class Network:
 
         generator = packet_generator(self.topology, name, self.dilation, self.configured)
         address = self.record.directory / f"{name}.grpc"
-        return launch_spec(self.topology, name, self.dilation, address, self.seed, generator)
+        return launch_spec(self.topology, name, self.dilation, address, self.seed, generator, self._place(name))
+
+    def _place(self, name: str) -> str:
+        return f"{self.record.board}:{pace.slot_of(self.record.topology, name)}"
 
     def _start_switches(
         self, nodes: Mapping[str, LabNode], check: Callable[[], None]
@@ -235,7 +234,7 @@ class Network:
                 name: stack.enter_context(self._logs.open(f"{name}.log", append=True)).fileno() for name in names
             }
             together = [
-                Together(spec, nodes[name].pid, f"/proc/self/fd/{handles[name]}", self._inner(name))
+                Together(spec, nodes[name].pid, f"/proc/self/fd/{handles[name]}", inner_links(self.topology, name))
                 for name, spec in specs.items()
             ]
             command = SoftswitchTarget().together(together, self.record.directory / "switches")
@@ -246,15 +245,6 @@ class Network:
             self._note(nodes[name], process, spec.address, log)
             finish.append(self._finish_switch(nodes[name], process, spec, log, self.log_dir / _TOGETHER_LOG))
         return finish
-
-    def _inner(self, name: str) -> dict[int, tuple[int, int]]:
-        """Ports whose links are to other switches: the device and the port there."""
-        peers = {port: self.topology.peer(name, port) for port in self.topology.ports(name)}
-        return {
-            port: (self.topology.switch(peer.node).device_id, peer.port)
-            for port, peer in peers.items()
-            if not self.topology.is_host(peer.node)
-        }
 
     def _start_switch(self, node: LabNode, check: Callable[[], None]) -> Callable[[Callable[[], None]], None]:
         spec = self._spec(node.name)
@@ -324,7 +314,7 @@ class Network:
             *("--mac", host.mac, "--ip", host.ip, "--dilation", repr(self.dilation), "--scheme", self.scheme),
             *("--line-rate", repr(self.topology.link_at(host.name, 0).rate_bps), *parameters),
             *("--delay", repr(self._agent_delay_s(host.name)), "--seed", str(self.seed)),
-            *("--pace", repr(min(pace.TOLERANCE_S, pace.MOST_REAL_S / self.dilation))),
+            *("--pace", f"{pace.tolerance_s(self.dilation)!r}@{self._place(node.name)}"),
             *("--control", str(control), "--log", f"/proc/self/fd/{events.fileno()}"),
             *(("--trace", repr(self.trace_s)) if self.trace_s is not None else ()),
         ]
@@ -397,11 +387,6 @@ def _check_interfaces(topology: Topology) -> None:
         )
 
 
-def share_process(topology: Topology, target: str, processes: bool | None) -> bool:
-    """Whether the switches share a process: the embedded ones, by default where they are more than a few."""
-    return target == SoftswitchTarget.name and not (len(topology.switches) <= FEW if processes is None else processes)
-
-
 def configured(scheme: str, parameters: Mapping[str, Value]) -> Configured:
     """Refuses what every agent would refuse, once, and before anything is made."""
     from hosts.algorithms import SchemeError, find_scheme
@@ -410,54 +395,6 @@ def configured(scheme: str, parameters: Mapping[str, Value]) -> Configured:
         return find_scheme(scheme).configure(parameters)
     except SchemeError as error:
         raise NetworkError(str(error)) from None
-
-
-def require_live(topology: Topology) -> None:
-    """Raises NetworkError for what there is in virtual time alone."""
-    if topology.flow_control != PFC:
-        raise NetworkError(
-            f"{topology.name}: flow control {topology.flow_control!r} is there in virtual time alone: what stops a "
-            "live switch's queues is PAUSE, by its program; nothing there counts credits"
-        )
-    for switch in topology.switches:
-        if switch.arbitration != FIFO:
-            raise NetworkError(f"{switch.name}: arbitration {switch.arbitration!r} is there in virtual time alone")
-        if switch.output is not None:
-            raise NetworkError(f"{switch.name}: output buffers behind a fabric are there in virtual time alone")
-
-
-def launch_spec(
-    topology: Topology,
-    name: str,
-    dilation: float,
-    address: Path,
-    seed: int = 1,
-    generator: PacketGenerator | None = None,
-) -> LaunchSpec:
-    """How the switch `name` is started: ports with real rates and delays, P4Runtime on the Unix socket `address`.
-    Raises NetworkError for what there is in virtual time alone."""
-    require_live(topology)
-    ports = []
-    for port in topology.ports(name):
-        link = topology.link_at(name, port)
-        ports.append(
-            PortSpec(
-                port,
-                Endpoint(name, port).interface,
-                rate_bps=link.rate_bps / dilation,
-                delay_s=link.delay_s * dilation,
-            )
-        )
-    return LaunchSpec(
-        name=name,
-        device_id=topology.switch(name).device_id,
-        ports=tuple(ports),
-        address=f"unix:{address}",
-        seed=seed,
-        late_s=min(pace.TOLERANCE_S * dilation, pace.MOST_REAL_S),
-        generator=generator,
-        nominal_packet_bytes=int(topology.number("mtu_bytes")),
-    )
 
 
 def connects(path: str) -> bool:

@@ -1,4 +1,4 @@
-"""Which nodes of a network that is up don't keep pace: what they report on the machine's board.
+"""Which nodes of a network that is up don't keep pace: what they report on its board.
 
 A node is behind while more than a twentieth of its frames are later than `TOLERANCE_S`, or an agent sends less than its
 flows' rates allow. Numbers of such an interval aren't those of the modelled network.
@@ -9,11 +9,14 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from lab.record import BY_MININET, Record
+from lab.record import Record
+from softswitch.errors import StartError
 from softswitch.pace import MILLION, Board, Pace
 
 TOLERANCE_S = 10e-6
@@ -60,14 +63,17 @@ class Pacing:
     """What the nodes of a network report. Cheap: one look at shared memory."""
 
     def __init__(self, record: Record) -> None:
-        self._record = record
-        self._board = Board.open()
+        self._dilation = record.dilation
+        self._names = _names(record.topology)
+        self._board: Board | None = None
+        with suppress(StartError):  # a network that ends just now
+            self._board = Board.open(Path(record.board))
         self._since_ns = time.monotonic_ns()
 
     def overload(self, now_ns: int | None = None) -> Overload | None:
         """The nodes that are behind now; None: all keep pace, or don't report (BMv2)."""
         now_ns = now_ns or time.monotonic_ns()
-        return overload(self._record.dilation, self._read(), now_ns, os.cpu_count() or 1)
+        return overload(self._dilation, self._read(), now_ns, os.cpu_count() or 1)
 
     def behind_since_last(self) -> frozenset[str]:
         """Nodes that were behind at some time since the last call, or since this was made."""
@@ -79,16 +85,27 @@ class Pacing:
         )
 
     def _read(self) -> dict[str, Pace]:
-        devices = {one["name"]: int(one["device_id"]) for one in self._record.topology["switches"]}
-        there = {(pace.pid, pace.number): pace for pace in self._board.read()}
-        if self._record.role == BY_MININET:  # whose switches are children of what is on record
-            there = {(_parent(pid), number): pace for (pid, number), pace in there.items()}
-        names = {
-            (node.process.pid, devices.get(node.name, 0)): node.name
-            for node in self._record.nodes.values()
-            if node.process
-        }
-        return {names[key]: pace for key, pace in there.items() if key in names}
+        return {} if self._board is None else dict(zip(self._names, self._board.read(), strict=True))
+
+
+def tolerance_s(k: float) -> float:
+    """How late a frame may be, nominal."""
+    return min(TOLERANCE_S, MOST_REAL_S / k)
+
+
+def make_board(topology: Mapping[str, Any]) -> Board:
+    """The board of a network that this process holds, with a slot for each node."""
+    return Board.make(len(_names(topology)))
+
+
+def slot_of(topology: Mapping[str, Any], node: str) -> int:
+    """A node's slot on the board."""
+    return _names(topology).index(node)
+
+
+def _names(topology: Mapping[str, Any]) -> list[str]:
+    """Of a topology as `topologies.serialise` writes it."""
+    return [node["name"] for node in (*topology["switches"], *topology["hosts"])]
 
 
 def overload(k: float, paces: dict[str, Pace], now_ns: int, cores: int) -> Overload | None:
@@ -115,13 +132,6 @@ def _enough(k: float, paces: Sequence[Pace], now_ns: int, cores: int) -> float:
     load = sum(one.cores(now_ns) for one in paces) / cores / _USABLE
     sent = max(0.01, min((one.sent_ppm / MILLION for one in paces), default=1.0))
     return rounded_up(k * max(_LEAST_STEP, load / sent))
-
-
-def _parent(pid: int) -> int:
-    try:
-        return int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
-    except (FileNotFoundError, ProcessLookupError):
-        return 0
 
 
 def rounded_up(k: float) -> float:

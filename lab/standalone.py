@@ -1,7 +1,7 @@
 """One switch of a topology, started and programmed, in the namespace that this process is in: for Mininet's own `mn`.
 
     python -m lab.standalone '{"topology": {...}, "switch": "s0", "dilation": 400, "target": "softswitch",
-                                      "directory": "/run/pcn-lab/dumbbell"}'
+                                      "directory": "/run/pcn-lab/dumbbell", "place": "/proc/4711/fd/5:0"}'
 
 The directory gets the switch's log and its P4Runtime socket: s0.log, s0.grpc. Prints `ready` when it forwards. Ends at
 SIGTERM or SIGINT, and the switch with it.
@@ -20,7 +20,8 @@ from typing import Any
 from controller.configure import SwitchPlan, plan, program_switch
 from controller.programs import Program
 from controller.switch import SwitchClient
-from lab.network import START_LIMIT_S, connects, launch_spec
+from lab.launch import launch_spec
+from lab.network import START_LIMIT_S, connects
 from lab.process import StartError, end_children, tail, wait_ready
 from lab.target import LaunchSpec, Target
 from lab.target import target as find_target
@@ -35,7 +36,7 @@ def serve(spec: dict[str, Any]) -> None:
     target = find_target(spec["target"])
     planned = plan(topology, name, dilation)
     directory = Path(spec["directory"])
-    launch = launch_spec(topology, name, dilation, directory / f"{name}.grpc")
+    launch = launch_spec(topology, name, dilation, directory / f"{name}.grpc", place=spec["place"])
     log = directory / f"{name}.log"
     with log.open("wb") as output:
         process = subprocess.Popen(

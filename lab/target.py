@@ -6,6 +6,7 @@ rate (packets/s) and registers over Thrift alone, and no delay: that comes from 
 
 from __future__ import annotations
 
+import os
 import shlex
 import shutil
 from collections.abc import Callable, Mapping, Sequence
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from controller.constants import RECIRCULATION_PORT
+from softswitch import private
 from softswitch.python_process import python_command
 from topologies.errors import LabError
 
@@ -55,7 +57,8 @@ class LaunchSpec:
     nominal_packet_bytes: int = 1058  # what BMv2's packets/s stand for
     manual_clock: bool = False  # the embedded switch's time stands (softswitch.clock), and its ports have no interfaces
     reentry_s: float = 0.0  # with that clock: how long what is resubmitted or recirculated is on its way
-    late_s: float | None = None  # real: how late a frame may be, for the board of nodes that keep pace; None: no report
+    late_s: float = 0.0  # real: how late a frame may be, for a report ...
+    place: str | None = None  # ... there, on the network's board (softswitch.pace); None: nowhere
     generator: PacketGenerator | None = None  # the embedded switch's alone
 
 
@@ -124,7 +127,8 @@ class SoftswitchTarget:
             for port, (device_id, other_port) in one.links.items():
                 more += ["--channel", f"{port}={device_id}:{other_port}"]
             lines.append(shlex.join([*more, *self._options(one.spec)]))
-        file.write_text("\n".join(lines) + "\n")
+        with os.fdopen(private.new_file(file), "w", encoding="utf-8") as lines_file:
+            lines_file.write("\n".join(lines) + "\n")
         return [*python_command("softswitch"), "--together", str(file)]
 
     def _options(self, spec: LaunchSpec) -> list[str]:
@@ -135,7 +139,7 @@ class SoftswitchTarget:
             *_common(spec),
             *("--queue-depth", str(spec.queue_depth), "--seed", str(spec.seed)),
             *_generator(spec),
-            *(("--pace", f"{spec.late_s:.9f}s") if spec.late_s is not None else ()),
+            *(("--pace", f"{spec.late_s:.9f}s@{spec.place}") if spec.place else ()),
             *(("--clock", "manual", "--reentry", f"{spec.reentry_s:.9f}s") if spec.manual_clock else ()),
             *shape,
             *("--", *_target_options(spec)),

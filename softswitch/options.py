@@ -6,20 +6,19 @@ import argparse
 import logging
 import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, TypeVar
 
-from softswitch.units import Kind, quantity
+from softswitch.pace import Place
+from softswitch.values import MAX_PORT, number, parse_channel, parse_delay, parse_pace, parse_rate, parse_size, per_port
 
 if TYPE_CHECKING:
     from softswitch.p4runtime.server import Tls
 
-MAX_PORT: Final = 511
 MAX_PACKET_ID: Final = 2**16 - 1
 LEAST_PERIOD_NS: Final = 1000
 MESSAGE_BYTES: Final = 16_000_000
-_LONGEST_S: Final = 60.0
 LOG_LEVELS: Final = {
     "trace": logging.DEBUG,
     "debug": logging.DEBUG,
@@ -117,7 +116,7 @@ class Options(NamedTuple):
     rates: dict[int | None, int]  # by port; None: every other
     delays: dict[int | None, int]
     generator: Generator | None
-    pace_ns: int | None  # how late a frame may be; None: isn't reported
+    pace: tuple[int, Place] | None  # how late a frame may be, ns, and where to report; None: nowhere
     log_level: str
     log_file: Path | None
     tls_files: tuple[Path, Path, Path | None] | None  # certificate, key, the CA of clients
@@ -182,7 +181,7 @@ def parse(arguments: Sequence[str]) -> Options:
         rates=_by_port("--rate", given.rate),
         delays=_by_port("--delay", given.delay),
         generator=_generator(given.packet_generator, dict(interfaces)),
-        pace_ns=given.pace,
+        pace=given.pace,
         log_level=given.log_level,
         log_file=given.log_file,
         tls_files=_tls_files(given),
@@ -246,7 +245,7 @@ def _parser() -> argparse.ArgumentParser:
         help="with --clock manual: how long resubmitted and recirculated packets are on their way, as 1us (default: 0)",
     )
     parser.add_argument(
-        "--device-id", type=_number(0, 2**64 - 1), default=0, metavar="N", help="P4Runtime's device id (default: 0)"
+        "--device-id", type=number(0, 2**64 - 1), default=0, metavar="N", help="P4Runtime's device id (default: 0)"
     )
     parser.add_argument("-L", "--log-level", choices=LOG_LEVELS, default="warn", help="default: warn")
     parser.add_argument("--log-file", type=Path, metavar="FILE", help="log there instead of to stderr")
@@ -255,18 +254,18 @@ def _parser() -> argparse.ArgumentParser:
     traffic = parser.add_argument_group("queues and links")
     traffic.add_argument(
         "--priority-queues",
-        type=_number(1, 8),
+        type=number(1, 8),
         default=8,
         metavar="N",
         help="queues a port, 1 to 8; the highest number is served first (default: 8)",
     )
     traffic.add_argument(
-        "--queue-depth", type=_number(1, 2**24), default=64, metavar="PACKETS", help="of each queue (default: 64)"
+        "--queue-depth", type=number(1, 2**24), default=64, metavar="PACKETS", help="of each queue (default: 64)"
     )
     traffic.add_argument(
         "--rate",
         action="append",
-        type=_per_port(parse_rate),
+        type=per_port(parse_rate),
         default=[],
         metavar="[PORT=]RATE",
         help="bit/s of Ethernet frames, as 10M or 1.5G, of one port or of all (default: unshaped)",
@@ -274,7 +273,7 @@ def _parser() -> argparse.ArgumentParser:
     traffic.add_argument(
         "--delay",
         action="append",
-        type=_per_port(parse_delay),
+        type=per_port(parse_delay),
         default=[],
         metavar="[PORT=]TIME",
         help="link delay, as 5us, 1ms or 0.5s, of one port or of all",
@@ -287,14 +286,13 @@ def _parser() -> argparse.ArgumentParser:
     )
     traffic.add_argument(
         "--pace",
-        type=parse_delay,
-        metavar="TIME",
-        help="for the machine's board of nodes that keep pace: how late a frame may be, as 4ms (default: no report)",
+        type=parse_pace,
+        metavar="TIME@FILE:SLOT",
+        help="how late a frame may be, as 4ms, and the place on a board of shared memory where the switch reports "
+        "whether it keeps pace, as networks have it (default: no report)",
     )
-    traffic.add_argument("--seed", type=_number(0, 2**64 - 1), default=1, metavar="N", help="of random() (default: 1)")
-    traffic.add_argument(
-        "--drop-port", type=_number(0, MAX_PORT), default=MAX_PORT, metavar="PORT", help="default: 511"
-    )
+    traffic.add_argument("--seed", type=number(0, 2**64 - 1), default=1, metavar="N", help="of random() (default: 1)")
+    traffic.add_argument("--drop-port", type=number(0, MAX_PORT), default=MAX_PORT, metavar="PORT", help="default: 511")
 
     together = parser.add_argument_group("several switches in a process")
     together.add_argument(
@@ -303,14 +301,14 @@ def _parser() -> argparse.ArgumentParser:
     together.add_argument(
         "--channel",
         action="append",
-        type=_channel,
+        type=parse_channel,
         default=[],
         metavar="PORT=DEVICE:PORT",
         help="in such a file: the link of a port, of an interface, to a port of another device is in memory",
     )
     together.add_argument(
         "--namespace",
-        type=_number(1, 2**22),
+        type=number(1, 2**22),
         metavar="PID",
         help="in such a file: whose network namespace has the ports",
     )
@@ -333,7 +331,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     control.add_argument(
         "--cpu-port",
-        type=_number(1, MAX_PORT),
+        type=number(1, MAX_PORT),
         default=0,
         metavar="PORT",
         help="port of packet-in and packet-out; without it there are none",
@@ -361,61 +359,6 @@ def _parser() -> argparse.ArgumentParser:
             option, dest="ignored", action=_Ignore, nargs=None if count == 1 else count, help=argparse.SUPPRESS
         )
     return parser
-
-
-def _number(low: int, high: int) -> Callable[[str], int]:
-    def parse_number(text: str) -> int:
-        if not re.fullmatch(r"\d+", text) or not low <= int(text) <= high:
-            raise argparse.ArgumentTypeError(f"{text!r} is not a number from {low} to {high}")
-        return int(text)
-
-    return parse_number
-
-
-def parse_rate(text: str) -> int:
-    """A rate in bit/s: 10M, 1.5G, 64k; 0: unshaped."""
-    rate = _quantity("rate", text)
-    if rate >= 2**63 or 0 < rate < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a rate from 1bit/s to 9e9Gbit/s, or 0: unshaped")
-    return round(rate)
-
-
-def parse_delay(text: str) -> int:
-    """A time in ns: 1ms, 5us, 100ns; at most a minute."""
-    delay_s = _quantity("time", text)
-    if delay_s > _LONGEST_S:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a time of at most a minute (as 5us or 1ms)")
-    return round(delay_s * 1e9)
-
-
-def _quantity(kind: Kind, text: str) -> float:
-    try:
-        return quantity(kind, text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-
-
-def parse_size(text: str) -> int:
-    """Bytes: 16MB, 1GB; at least 1MB, less than 2^31."""
-    size = _quantity("size", text)
-    if not 10**6 <= size < 2**31:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a size of 1MB to 2147MB")
-    return round(size)
-
-
-def _per_port(parse_value: Callable[[str], int]) -> Callable[[str], tuple[int | None, int]]:
-    def parse_pair(text: str) -> tuple[int | None, int]:
-        port, equals, value = text.rpartition("=")
-        return (_number(0, MAX_PORT)(port) if equals else None), parse_value(value)
-
-    return parse_pair
-
-
-def _channel(text: str) -> tuple[int, tuple[int, int]]:
-    match = re.fullmatch(r"(\d+)=(\d+):(\d+)", text)
-    if not match or max(int(match[1]), int(match[3])) > MAX_PORT or int(match[2]) >= 2**64:
-        raise argparse.ArgumentTypeError(f"{text!r}: write PORT=DEVICE:PORT with ports up to {MAX_PORT}, as 4=2:1")
-    return int(match[1]), (int(match[2]), int(match[3]))
 
 
 def _by_port(option: str, pairs: Sequence[tuple[_Port, _Of]]) -> dict[_Port, _Of]:

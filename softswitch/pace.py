@@ -1,28 +1,29 @@
-"""The board in shared memory on which every node of this machine reports whether it keeps pace: csrc/pace.h in Python.
+"""The board in shared memory on which the nodes of a network report whether they keep pace: csrc/pace.h in Python.
 
-A switch's worker writes its slot in C, an agent by `Window`; readers need no answer from a node that may be starved.
+Who holds the network makes the board. A node gets a place on it, "FILE:SLOT": a switch's worker writes its slot in C,
+an agent by `Window`. Readers need no answer from a node that may be starved.
 
-    with Slot.claim(Board.open(), device_id, tolerance_ns) as slot: ...
-    for pace in Board.open().read(): ...
+    board = Board.make(nodes=8)
+    place = board.place(3)                   # "/proc/4711/fd/5:3"
+    for pace in Board.open(board.path).read(): ...
 """
 
 from __future__ import annotations
 
 import ctypes
-import fcntl
 import mmap
 import os
-import stat
+import re
 import time
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from softswitch import private
 from softswitch.errors import StartError
 
-SLOTS: Final = 4096
 _WORD: Final = 8
 _SLOT_WORDS: Final = 16
-_BYTES: Final = (1 + SLOTS) * _SLOT_WORDS * _WORD
+_SLOT_BYTES: Final = _SLOT_WORDS * _WORD
 NEVER: Final = 2**64 - 1
 
 # csrc/pace.h says why
@@ -40,8 +41,6 @@ MILLION: Final = 1_000_000
 class Pace(NamedTuple):
     """A slot: struct sw_pace_slot, in its order. Times are nanoseconds of CLOCK_MONOTONIC."""
 
-    pid: int
-    number: int
     tolerance_ns: int
     updated_ns: int
     due_ns: int
@@ -65,73 +64,87 @@ class Pace(NamedTuple):
         return self.cpu_ns / self.window_ns if self.window_ns and now_ns - self.updated_ns < FRESH_NS else 0.0
 
 
+class Place(NamedTuple):
+    """Where a node reports: a slot of a board."""
+
+    board: Path
+    slot: int
+
+    @classmethod
+    def parse(cls, text: str) -> Place:
+        """Reads FILE:SLOT. Raises ValueError."""
+        match = re.fullmatch(r"(/.+):([0-9]{1,9})", text)
+        if not match:
+            raise ValueError(f"{text!r}: write FILE:SLOT, as /proc/4711/fd/5:3")
+        return cls(Path(match[1]), int(match[2]))
+
+
 class Board:
     """The shared memory: a header and slots of 16 words. `address` is csrc's struct sw_pace_board."""
 
-    def __init__(self, memory: mmap.mmap, descriptor: int) -> None:
+    def __init__(self, descriptor: int) -> None:
+        """Takes the descriptor. Raises StartError."""
+        self._descriptor = descriptor
+        size = os.fstat(descriptor).st_size
+        if size < 2 * _SLOT_BYTES or size % _SLOT_BYTES:
+            os.close(descriptor)
+            raise StartError(f"a board of nodes that keep pace can't have {size} bytes")
+        memory = mmap.mmap(descriptor, size)
+        self.slots = size // _SLOT_BYTES - 1
         self.words = memoryview(memory).cast("Q")
         self.address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
-        self.descriptor = descriptor
 
     @classmethod
-    def open(cls, path: Path | None = None) -> Board:
-        """The board of this user's nodes, made by whoever comes first. Raises StartError where another user's is in its
-        place."""
-        path = path or Path(f"/dev/shm/pcn-lab-pace-{os.geteuid()}")
+    def make(cls, nodes: int) -> Board:
+        """A board for so many nodes, which lasts as long as anybody has it open."""
+        board = cls(private.memory("pcn-lab-pace", (1 + nodes) * _SLOT_BYTES))
+        board.words[0] = nodes
+        return board
+
+    @classmethod
+    def open(cls, path: Path) -> Board:
+        """The board that a process of this user made, by its `path`. Raises StartError."""
         try:
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        except OSError as error:
-            raise StartError(
-                f"cannot open {path}, where nodes report their pace: {error.strerror}; remove it"
-            ) from None
-        there = os.fstat(descriptor)
-        if not stat.S_ISREG(there.st_mode) or there.st_uid != os.geteuid():
-            os.close(descriptor)
-            raise StartError(f"{path}, where nodes report their pace, is another user's: remove it")
-        if there.st_size < _BYTES:
-            os.ftruncate(descriptor, _BYTES)
-        return cls(mmap.mmap(descriptor, _BYTES), descriptor)
+            return cls(private.open_memory(path))
+        except (OSError, private.NotPrivateError) as error:
+            raise StartError(f"no board of nodes that keep pace: {error}") from None
 
-    def claim(self, number: int, tolerance_ns: int) -> int:
-        """A free slot for this process, or one whose process has ended: its index. Raises StartError."""
-        fcntl.flock(self.descriptor, fcntl.LOCK_EX)
-        try:
-            for index in range(SLOTS):
-                first = (1 + index) * _SLOT_WORDS
-                pid = self.words[first]
-                if index < self.words[0] and pid and _alive(pid):
-                    continue
-                for word in range(1, _SLOT_WORDS):
-                    self.words[first + word] = 0
-                self.words[first + Pace._fields.index("number")] = number
-                self.words[first + Pace._fields.index("tolerance_ns")] = tolerance_ns
-                self.words[first + Pace._fields.index("sent_ppm")] = MILLION
-                self.words[first] = os.getpid()
-                self.words[0] = max(self.words[0], index + 1)
-                return index
-        finally:
-            fcntl.flock(self.descriptor, fcntl.LOCK_UN)
-        raise StartError(f"{SLOTS} nodes report their pace already")
+    @property
+    def path(self) -> Path:
+        """The name that other processes open it by while this one has it open."""
+        return Path(f"/proc/{os.getpid()}/fd/{self._descriptor}")
 
-    def release(self, index: int) -> None:
-        """Frees a slot."""
-        self.words[(1 + index) * _SLOT_WORDS] = 0
+    def place(self, slot: int) -> str:
+        """The name of a slot for its node: see `Place.parse`."""
+        return f"{self.path}:{slot}"
 
-    def slot_address(self, index: int) -> int:
+    def close(self) -> None:
+        """Takes its name away; who has it open keeps it."""
+        os.close(self._descriptor)
+
+    def begin(self, slot: int, tolerance_ns: int) -> None:
+        """Clears a slot for its node, whose frames may be so late. Raises StartError."""
+        if slot >= self.slots:
+            raise StartError(f"the board has {self.slots} slots, from 0: slot {slot} isn't there")
+        self.write(slot, **{**dict.fromkeys(Pace._fields, 0), "tolerance_ns": tolerance_ns, "sent_ppm": MILLION})
+
+    def end(self, slot: int) -> None:
+        """A node that has ended in order isn't behind."""
+        self.write(slot, due_ns=NEVER, behind_since_ns=0)
+
+    def slot_address(self, slot: int) -> int:
         """csrc's struct sw_pace_slot."""
-        return self.address + (1 + index) * _SLOT_WORDS * _WORD
+        return self.address + (1 + slot) * _SLOT_BYTES
 
     def read(self) -> list[Pace]:
-        """The slots of nodes that have reported, dead ones too."""
-        used = min(self.words[0], SLOTS)
-        firsts = ((1 + index) * _SLOT_WORDS for index in range(used))
-        found = (Pace._make(self.words[first : first + len(Pace._fields)]) for first in firsts)
-        return [one for one in found if one.pid]
+        """All slots, also those of nodes that haven't reported."""
+        firsts = ((1 + slot) * _SLOT_WORDS for slot in range(self.slots))
+        return [Pace._make(self.words[first : first + len(Pace._fields)]) for first in firsts]
 
-    def write(self, index: int, **fields: int) -> None:
+    def write(self, slot: int, **fields: int) -> None:
         """Writes fields of a slot, by name."""
         for name, value in fields.items():
-            self.words[(1 + index) * _SLOT_WORDS + Pace._fields.index(name)] = value
+            self.words[(1 + slot) * _SLOT_WORDS + Pace._fields.index(name)] = value
 
     def used_percent(self, now_ns: int) -> tuple[float, bool]:
         """What all nodes together used of this machine's cores in their last windows, and whether any is behind."""
@@ -143,12 +156,14 @@ class Board:
 class Window:
     """The windows of a node in Python, an agent: counts are totals, which only grow."""
 
-    def __init__(self, board: Board, tolerance_ns: int) -> None:
+    def __init__(self, place: Place, tolerance_ns: int) -> None:
+        """Raises StartError."""
         self.crowded = False
         self._over = 0
         self._crowded_until_ns = 0
-        self._board = board
-        self._index = board.claim(0, tolerance_ns)
+        self._board = Board.open(place.board)
+        self._slot = place.slot
+        self._board.begin(place.slot, tolerance_ns)
         self._since_ns = 0
         self._began = (time.monotonic_ns(), time.process_time_ns(), 0, 0)
 
@@ -164,7 +179,7 @@ class Window:
         behind = sent_share < least_share or (frames >= LEAST and late * SHARE > frames)
         self._since_ns = (self._since_ns or began_ns) if behind else 0
         self._board.write(
-            self._index,
+            self._slot,
             updated_ns=now_ns,
             due_ns=now_ns + WINDOW_NS,
             behind_since_ns=self._since_ns,
@@ -176,7 +191,7 @@ class Window:
             sent_ppm=round(MILLION * sent_share),
         )
         if behind:
-            self._board.write(self._index, behind_until_ns=now_ns)
+            self._board.write(self._slot, behind_until_ns=now_ns)
         used, any_behind = self._board.used_percent(now_ns)
         self._over = self._over + 1 if used > (CALM_PERCENT if any_behind else MOST_PERCENT) else 0
         if self._over >= PATIENCE:
@@ -185,14 +200,4 @@ class Window:
         return True
 
     def close(self) -> None:
-        self._board.release(self._index)
-
-
-def _alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
+        self._board.end(self._slot)

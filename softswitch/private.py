@@ -7,6 +7,7 @@ is, whoever was there first, and wherever a link of somebody else leads. Root is
 from __future__ import annotations
 
 import errno
+import fcntl
 import itertools
 import os
 import stat
@@ -17,6 +18,7 @@ from pathlib import Path
 
 PRIVATE, PUBLIC = 0o700, 0o755
 """Modes of folders: for this user alone; or readable by others, as results are."""
+_SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -122,6 +124,42 @@ def read(path: Path) -> bytes:
 def new_file(path: Path) -> int:
     """Opens a file that wasn't there, to write: no link is followed, no other user may write it. Raises OSError."""
     return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+
+
+def memory(name: str, size: int) -> int:
+    """Makes memory of so many bytes without a file: processes of this user alone open it, by `open_memory`, while this
+    one has the descriptor open. Raises OSError."""
+    handle = os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    try:
+        os.fchmod(handle, 0o600)
+        os.ftruncate(handle, size)
+        fcntl.fcntl(handle, fcntl.F_ADD_SEALS, _SEALS)
+    except BaseException:
+        os.close(handle)
+        raise
+    return handle
+
+
+def open_memory(path: Path) -> int:
+    """Opens what a process of this user made by `memory`, by its name there, /proc/PID/fd/N. Its size never changes.
+    Raises NotPrivateError; OSError where the process or its descriptor is gone."""
+    handle = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK)
+    try:
+        _require_own(path, os.fstat(handle))
+        if not _is_sealed(handle):
+            raise NotPrivateError(f"{path} is no memory of a fixed size")
+    except BaseException:
+        os.close(handle)
+        raise
+    return handle
+
+
+def _is_sealed(handle: int) -> bool:
+    """Whether a descriptor is memory whose size nobody can change, which so can be mapped."""
+    try:
+        return fcntl.fcntl(handle, fcntl.F_GET_SEALS) & _SEALS == _SEALS
+    except OSError:  # not memory at all
+        return False
 
 
 @contextmanager

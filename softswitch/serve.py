@@ -23,6 +23,7 @@ from softswitch.options import OptionError, Options
 from softswitch.p4runtime.pipeline import Pipeline
 from softswitch.p4runtime.server import Server, ServerError, is_local
 from softswitch.p4runtime.service import Service
+from softswitch.pace import Board, Place
 from softswitch.program.errors import ProgramError
 from softswitch.reflection import Reflection
 
@@ -31,7 +32,6 @@ ALL_RING_FRAMES = 10_000
 LEAST_RING_FRAMES = 256
 DESCRIPTORS = 256  # beside the two sockets of each port
 CONTROL_NICE = -20
-
 
 log = logging.getLogger("softswitch")
 
@@ -66,7 +66,7 @@ def _serve(switches: Sequence[Options], say: Callable[[str], None], wait: Callab
             stack.callback(native.stop)  # all of them before one is closed
         for few in _by_worker(list(natives.values())):
             NativeSwitch.start_together(few)
-        if any(one.pace_ns is not None for one in switches):
+        if any(one.pace is not None for one in switches):
             # The threads that this one makes answer commands: before workers and agents without real-time priority.
             with suppress(OSError):
                 os.setpriority(os.PRIO_PROCESS, 0, CONTROL_NICE)
@@ -122,8 +122,8 @@ def _prepare(native: NativeSwitch, options: Options, stack: ExitStack) -> None:
         native.generate(*options.generator)
     if options.program is not None:
         _load(native, options.program)
-    if options.pace_ns is not None:
-        _report_pace(native, options.device_id, options.pace_ns, stack)
+    if options.pace is not None:
+        _report_pace(native, *options.pace, stack)
 
 
 def _offer(
@@ -181,13 +181,11 @@ def _add_ports(native: NativeSwitch, options: Options) -> None:
             raise StartError(f"port {port}: {error}") from error
 
 
-def _report_pace(native: NativeSwitch, device_id: int, tolerance_ns: int, stack: ExitStack) -> None:
-    from softswitch.pace import Board
-
-    board = Board.open()
-    slot = board.claim(device_id, tolerance_ns)
-    stack.callback(board.release, slot)
-    native.report_pace(board, slot)
+def _report_pace(native: NativeSwitch, tolerance_ns: int, place: Place, stack: ExitStack) -> None:
+    board = Board.open(place.board)
+    board.begin(place.slot, tolerance_ns)
+    stack.callback(board.end, place.slot)
+    native.report_pace(board, place.slot)
 
 
 def _load(native: NativeSwitch, path: Path) -> None:

@@ -18,8 +18,8 @@ from experiments.errors import ExperimentError
 from experiments.parameters import Parameter
 from hosts.algorithms import SchemeError, find_scheme
 from pcn.commands.common import Quantity
-from softswitch.options import parse_delay, parse_rate
 from softswitch.units import KINDS, Kind, kind_of, quantity, quantity_text
+from softswitch.values import parse_delay, parse_rate
 from topologies.catalog import build
 from topologies.errors import nearest
 from topologies.model import TopologyError

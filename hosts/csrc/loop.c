@@ -221,7 +221,6 @@ static int transmit(struct loop *loop)
         uint32_t count = 0;
         for (const struct nic_item *item; count < BATCH && (item = nic_due(loop->nic, count, now_s)); count++) {
             loop->out_part[count] = (struct iovec){loop->out_frame[count], nic_frame(item, loop->out_frame[count])};
-            note_lateness(loop, now_s - nic_seconds(item->due_ps));
         }
         if (count == 0) return 0;
         int sent = sendmmsg(loop->settings.socket, loop->out, count, MSG_DONTWAIT);
@@ -229,7 +228,10 @@ static int transmit(struct loop *loop)
             loop->state.send_retries++;
             return is_temporary(errno) ? 1 : -errno;
         }
-        for (int i = 0; i < sent; i++) nic_delivered(loop->nic, now_s);
+        for (int i = 0; i < sent; i++) {
+            note_lateness(loop, now_s - nic_seconds(nic_due(loop->nic, 0, now_s)->due_ps));
+            nic_delivered(loop->nic, now_s);
+        }
     }
 }
 

@@ -102,8 +102,9 @@ def up(
     """
     from lab import calibrate, supervisor
     from lab import record as records
+    from lab.launch import share_process
     from lab.log_folder import new
-    from lab.network import configured, require_startable, share_process
+    from lab.network import configured, require_startable
     from lab.target import target as find_target
     from p4src.manifest import stale
     from topologies import catalog

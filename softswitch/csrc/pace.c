@@ -16,10 +16,10 @@ static uint64_t cpu_ns(void)
 static uint64_t used_percent(const struct sw_pace_board *board, uint64_t now_ns, bool *behind)
 {
     uint64_t per_million = 0;
-    for (uint64_t i = 0; i < board->used; i++) {
+    for (uint64_t i = 0; i < board->slot_count; i++) {
         const struct sw_pace_slot *slot = &board->slots[i];
         uint64_t window_ns = slot->window_ns;
-        if (slot->pid == 0 || window_ns == 0 || slot->updated_ns + 4 * (uint64_t)SW_PACE_WINDOW_NS < now_ns) continue;
+        if (window_ns == 0 || slot->updated_ns + 4 * (uint64_t)SW_PACE_WINDOW_NS < now_ns) continue;
         *behind |= slot->behind_since_ns != 0;
         per_million += slot->cpu_ns * 1000000 / window_ns;
     }

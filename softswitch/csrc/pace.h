@@ -1,12 +1,13 @@
-/* Whether a node keeps pace, on a board of shared memory that all nodes of this machine have (softswitch/pace.py makes it).
+/* Whether a node keeps pace, on a board of shared memory that all nodes of a network have (softswitch/pace.py makes it).
  *
  * A frame is late by the time from its arrival at the interface to its ingress, or from its due departure to its departure. A
  * node is behind in a window if more than one frame in SW_PACE_SHARE is later than its tolerance. Who reads the board needs no
  * answer from the node, which may be starved of the core: `due_ns` then says since when.
  *
- * The nodes' use of the machine's cores is on the board, too. When they together use more than SW_PACE_MOST percent for SW_PACE_PATIENCE windows,
- * or more than SW_PACE_CALM while one of them is behind, they are crowded: none keeps real-time priority (realtime.h), or nothing
- * else on the machine would run. That lasts for SW_PACE_HOLD_NS, and until they use less than SW_PACE_CALM. */
+ * The nodes' use of the machine's cores is on the board, too. When they together use more than SW_PACE_MOST percent for
+ * SW_PACE_PATIENCE windows, or more than SW_PACE_CALM while one of them is behind, they are crowded: none keeps real-time priority
+ * (realtime.h), or nothing else on the machine would run. That lasts for SW_PACE_HOLD_NS, and until they use less than
+ * SW_PACE_CALM. */
 #ifndef SW_PACE_H
 #define SW_PACE_H
 
@@ -26,7 +27,6 @@ enum {
 
 /* Times by sw_clock_ns. `window_ns` to `cpu_ns`, and `sent_ppm`, are of the last whole window. */
 struct sw_pace_slot {
-    uint64_t pid, number; /* 0: free; a switch's device id, 0 of an agent */
     uint64_t tolerance_ns;
     uint64_t updated_ns;      /* the last window's end */
     uint64_t due_ns;          /* while the node sleeps: when it has something to do; UINT64_MAX: never */
@@ -34,11 +34,11 @@ struct sw_pace_slot {
     uint64_t behind_until_ns; /* end of the last window behind */
     uint64_t window_ns, frames, late, worst_ns, cpu_ns;
     uint64_t sent_ppm; /* an agent's: of what its flows' rates allowed */
-    uint64_t reserved[3];
+    uint64_t reserved[5];
 };
 
 struct sw_pace_board {
-    uint64_t used; /* slots that ever were in use: those from here on are free */
+    uint64_t slot_count;
     uint64_t reserved[15];
     struct sw_pace_slot slots[];
 };

@@ -9,8 +9,8 @@ import grpc
 
 from softswitch.clock_messages import SERVICE, Frame, Moment, messages_of
 from softswitch.native import NativeError
-from softswitch.options import MAX_PORT
 from softswitch.p4runtime.clock import Clock
+from softswitch.values import MAX_PORT
 
 
 def handler(clock: Clock) -> Any:

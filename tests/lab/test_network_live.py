@@ -16,7 +16,8 @@ import pytest
 from waiting import LIMIT_S, wait_until
 
 from lab import record as records
-from lab.network import Network, NetworkError
+from lab.launch import NetworkError
+from lab.network import Network
 from lab.process import StartError
 from softswitch import signals
 from topologies.dumbbell import dumbbell

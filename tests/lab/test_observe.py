@@ -98,7 +98,7 @@ def lab(steps: Sequence[int]) -> Any:
     network = Network(steps)
     return SimpleNamespace(
         topology=TOPOLOGY,
-        record=SimpleNamespace(dilation=1.0, role="up", topology=to_dict(TOPOLOGY), nodes={}),
+        record=SimpleNamespace(dilation=1.0, topology=to_dict(TOPOLOGY), board=""),
         switches={switch.name: Switch(network) for switch in TOPOLOGY.switches},
         agents={host.name: Agent(host.name, network) for host in TOPOLOGY.hosts},
     )

@@ -9,7 +9,7 @@ import pytest
 from controller.configure import packet_generator
 from controller.constants import GENERATOR_PORT, index
 from hosts.algorithms import find_scheme
-from lab.network import launch_spec
+from lab.launch import launch_spec
 from lab.target import LaunchSpec, TargetError, target
 from softswitch.options import Generator, parse
 from topologies.star import star

@@ -3,76 +3,84 @@
 from __future__ import annotations
 
 import os
+import stat
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from softswitch import pace
+from softswitch import pace, private
 from softswitch.errors import StartError
-from softswitch.pace import Board, Pace, Window
+from softswitch.pace import Board, Pace, Place, Window
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Iterator[Path]:
-    """In shared memory, as the real one."""
-    path = Path(f"/dev/shm/pcn-lab-test-{os.getpid()}-{tmp_path.name}")
-    yield path
-    path.unlink(missing_ok=True)
+def test_readers_see_what_nodes_write() -> None:
+    board = Board.make(2)
+    board.begin(0, 4_000_000)
+    board.begin(1, 5)
+    board.write(0, frames=100, late=50)
+    first, second = Board.open(board.path).read()
+    assert (first.tolerance_ns, first.frames, first.late) == (4_000_000, 100, 50)
+    assert (second.tolerance_ns, second.frames, second.sent_ppm) == (5, 0, pace.MILLION)
+    board.begin(0, 7)
+    assert board.read()[0].frames == 0
+    with pytest.raises(StartError, match="2 slots, from 0: slot 2 isn't there"):
+        board.begin(2, 1)
 
 
-def test_readers_see_what_nodes_write(path: Path) -> None:
-    board = Board.open(path)
-    slot, other = board.claim(7, 4_000_000), board.claim(8, 5)
-    board.write(slot, frames=100, late=50)
-    first, second = Board.open(path).read()
-    assert (first.pid, first.number, first.tolerance_ns, first.frames, first.late) == (
-        os.getpid(),
-        7,
-        4_000_000,
-        100,
-        50,
-    )
-    assert (second.number, second.frames, second.sent_ppm) == (8, 0, pace.MILLION)
-    board.release(slot)
-    assert [one.number for one in board.read()] == [8]
-    assert board.claim(9, 1) == slot != other
-    assert [(one.number, one.frames) for one in board.read()] == [(9, 0), (8, 0)]
+def test_node_in_another_process_writes_its_place() -> None:
+    board = Board.make(3)
+    code = "import sys; from softswitch.pace import Place, Window; Window(Place.parse(sys.argv[1]), 9)"
+    subprocess.run([sys.executable, "-c", code, board.place(2)], check=True, timeout=60)
+    assert [one.tolerance_ns for one in board.read()] == [0, 0, 9]
 
 
-def test_slot_of_dead_process_is_free(path: Path) -> None:
-    board = Board.open(path)
-    code = "import sys; from softswitch.pace import Board; Board.open(sys.argv[1]).claim(1, 1)"
-    subprocess.run([sys.executable, "-c", code, str(path)], check=True, timeout=60)
-    assert [one.pid == os.getpid() for one in board.read()] == [False]
-    assert board.claim(2, 1) == 0
-    assert [one.number for one in board.read()] == [2]
-
-
-def test_full_board_refuses(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pace, "SLOTS", 3)
-    board = Board.open(path)
-    for number in range(3):
-        board.claim(number, 1)
-    with pytest.raises(StartError, match="3 nodes report their pace already"):
-        board.claim(3, 1)
-
-
-def test_board_of_another_user_or_through_a_link_is_refused(path: Path, tmp_path: Path) -> None:
-    """Another user who made it first could cut it short under a switch."""
-    path.symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(StartError, match="remove it"):
+def test_board_lasts_as_long_as_it_is_open() -> None:
+    board = Board.make(1)
+    reader = Board.open(board.path)
+    path = board.path
+    board.close()
+    with pytest.raises(StartError, match=r"no board of nodes that keep pace: .*No such file"):
         Board.open(path)
-    assert not (tmp_path / "elsewhere").exists()
-    path.unlink()
+    reader.begin(0, 8)
+    assert board.read()[0].tolerance_ns == 8
+
+
+def test_board_of_another_user_is_refused() -> None:
+    board = Board.make(1)
+    assert stat.S_IMODE(board.path.stat().st_mode) == 0o600
     if os.geteuid() == 0:
-        path.touch()
-        os.chown(path, 65534, 65534)
-        with pytest.raises(StartError, match="another user's"):
-            Board.open(path)
+        os.chown(board.path, 65534, 65534)
+        with pytest.raises(StartError, match="belongs to"):
+            Board.open(board.path)
+
+
+def test_file_that_somebody_could_cut_is_no_board(tmp_path: Path) -> None:
+    """A switch that has it mapped would end."""
+    (tmp_path / "file").write_bytes(bytes(4096))
+    with pytest.raises(StartError, match="is no memory of a fixed size"):
+        Board.open(tmp_path / "file")
+    board = Board.make(1)
+    with pytest.raises(PermissionError):
+        os.truncate(board.path, 0)
+
+
+@pytest.mark.parametrize("size", [0, 128, 300])
+def test_memory_without_whole_slots_is_no_board(size: int) -> None:
+    handle = private.memory("test", size)
+    try:
+        with pytest.raises(StartError, match=f"can't have {size} bytes"):
+            Board.open(Path(f"/proc/self/fd/{handle}"))
+    finally:
+        os.close(handle)
+
+
+@pytest.mark.parametrize("text", ["", "/a", "a:1", "/a:", "/a:x", "/a:-1", ":1", "/a:1234567890"])
+def test_place_that_is_none_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="write FILE:SLOT"):
+        Place.parse(text)
 
 
 def _pace(**fields: int) -> Pace:
@@ -89,11 +97,11 @@ def test_node_that_sleeps_keeps_pace_and_one_that_is_kept_from_running_does_not(
     assert _pace(updated_ns=now, due_ns=due + 1).behind_ns(now) == 0
 
 
-def test_window_counts_what_is_new_and_decides(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_window_counts_what_is_new_and_decides(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [10**12]
     monkeypatch.setattr(time, "monotonic_ns", lambda: clock[0])
-    board = Board.open(path)
-    window = Window(board, 1000)
+    board = Board.make(1)
+    window = Window(Place.parse(board.place(0)), 1000)
 
     def after(frames: int, late: int, share: float = 1.0) -> Pace:
         assert not window.update(frames, late, 0, share, 0.95)
@@ -102,11 +110,13 @@ def test_window_counts_what_is_new_and_decides(path: Path, monkeypatch: pytest.M
         (one,) = board.read()
         return one
 
-    assert after(1000, 50)[8:11] == (1000, 50, 77)
+    found = after(1000, 50)
+    assert (found.frames, found.late, found.worst_ns) == (1000, 50, 77)
     assert after(2000, 100).behind_ns(clock[0]) == 0
     began = clock[0]
     assert after(3000, 151).behind_ns(clock[0]) == began
     assert after(3009, 160).behind_ns(clock[0]) == 0  # too few to decide
     assert after(3009, 160, 0.94).behind_ns(clock[0]) == clock[0] - pace.WINDOW_NS
     window.close()
-    assert board.read() == []
+    assert board.read()[0].behind_ns(clock[0]) == 0
+    assert board.read()[0].due_ns == pace.NEVER

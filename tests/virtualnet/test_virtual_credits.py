@@ -23,7 +23,8 @@ from experiments.papers.tcd.plans import victims_plan
 from experiments.progress import Silent
 from experiments.virtual import run_virtual
 from hosts.algorithms import find_scheme
-from lab.network import NetworkError, launch_spec, require_startable
+from lab.launch import NetworkError, launch_spec
+from lab.network import require_startable
 from lab.target import target as find_target
 from topologies.model import (
     FIFO,

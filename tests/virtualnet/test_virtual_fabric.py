@@ -11,7 +11,7 @@ import pytest
 from networks import MTU, PFC_ONLY, chain, mesh, star, with_flows
 
 from hosts.algorithms import find_scheme
-from lab.network import NetworkError, launch_spec
+from lab.launch import NetworkError, launch_spec
 from topologies.model import FIFO, ROUND_ROBIN, Endpoint, FlowSpec, OutputBuffer, Topology, TopologyError
 from topologies.serialise import from_dict, to_dict
 from virtualnet import VirtualError, VirtualNetwork

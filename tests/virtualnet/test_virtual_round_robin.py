@@ -10,7 +10,7 @@ import pytest
 from networks import MTU, PFC_ONLY, chain, mesh, star, with_flows
 
 from hosts.algorithms import find_scheme
-from lab.network import NetworkError, launch_spec
+from lab.launch import NetworkError, launch_spec
 from topologies.model import FIFO, ROUND_ROBIN, FlowSpec, Topology, TopologyError
 from virtualnet import VirtualNetwork
 

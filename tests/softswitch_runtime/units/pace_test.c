@@ -17,8 +17,7 @@ static uint64_t now;
 static struct sw_pace start(void)
 {
     memset(&memory, 0, sizeof memory);
-    memory.board.used = 1;
-    memory.slots[0].pid = 1;
+    memory.board.slot_count = 1;
     memory.slots[0].tolerance_ns = 4 * MS;
     now = 1000000 * (uint64_t)MS;
     return (struct sw_pace){.board = &memory.board, .slot = &memory.slots[0], .began_ns = now};
@@ -68,10 +67,9 @@ static void a_window_lasts(void)
 /* Makes the other nodes of the board use so much of all cores together, in windows that ended at `at`. */
 static void others_use(uint64_t percent, uint64_t at, bool behind)
 {
-    memory.board.used = SLOTS;
+    memory.board.slot_count = SLOTS;
     for (uint32_t i = 1; i < SLOTS; i++) {
         struct sw_pace_slot *slot = &memory.slots[i];
-        slot->pid = i + 1;
         slot->updated_ns = at;
         slot->window_ns = SW_PACE_WINDOW_NS;
         slot->cpu_ns = slot->window_ns * percent * (uint64_t)sysconf(_SC_NPROCESSORS_ONLN) / 100 / (SLOTS - 1);
@@ -130,7 +128,7 @@ static void nodes_that_sleep_use_nothing(void)
     }
     for (int n = 0; n < 2 * SW_PACE_PATIENCE; n++) {
         others_use(100, now, false);
-        for (uint32_t i = 1; i < SLOTS; i++) memory.slots[i].pid = 0;
+        for (uint32_t i = 1; i < SLOTS; i++) memory.slots[i].window_ns = 0; /* none has reported */
         window(&pace, 0, 0);
         CHECK(!pace.crowded);
     }

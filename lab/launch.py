@@ -1,0 +1,86 @@
+"""How the switches of a network are started: each one's ports, and whether they share a process."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lab import pace
+from lab.target import LaunchSpec, PortSpec, SoftswitchTarget
+from topologies.errors import LabError
+from topologies.lossless import PFC
+from topologies.model import FIFO, Endpoint, Topology
+
+if TYPE_CHECKING:
+    from controller.port_tables import PacketGenerator
+
+FEW = 3  # switches that have a process each
+
+
+class NetworkError(LabError):
+    """The network can't be started here; says why and the way out."""
+
+
+def share_process(topology: Topology, target: str, processes: bool | None) -> bool:
+    """Whether the switches share a process: the embedded ones, by default where they are more than a few."""
+    return target == SoftswitchTarget.name and not (len(topology.switches) <= FEW if processes is None else processes)
+
+
+def inner_links(topology: Topology, name: str) -> dict[int, tuple[int, int]]:
+    """A switch's ports whose links are to other switches: the device and the port there."""
+    peers = {port: topology.peer(name, port) for port in topology.ports(name)}
+    return {
+        port: (topology.switch(peer.node).device_id, peer.port)
+        for port, peer in peers.items()
+        if not topology.is_host(peer.node)
+    }
+
+
+def require_live(topology: Topology) -> None:
+    """Raises NetworkError for what there is in virtual time alone."""
+    if topology.flow_control != PFC:
+        raise NetworkError(
+            f"{topology.name}: flow control {topology.flow_control!r} is there in virtual time alone: what stops a "
+            "live switch's queues is PAUSE, by its program; nothing there counts credits"
+        )
+    for switch in topology.switches:
+        if switch.arbitration != FIFO:
+            raise NetworkError(f"{switch.name}: arbitration {switch.arbitration!r} is there in virtual time alone")
+        if switch.output is not None:
+            raise NetworkError(f"{switch.name}: output buffers behind a fabric are there in virtual time alone")
+
+
+def launch_spec(
+    topology: Topology,
+    name: str,
+    dilation: float,
+    address: Path,
+    seed: int = 1,
+    generator: PacketGenerator | None = None,
+    place: str | None = None,
+) -> LaunchSpec:
+    """How the switch `name` is started: ports with real rates and delays, P4Runtime on the Unix socket `address`.
+    Raises NetworkError for what there is in virtual time alone."""
+    require_live(topology)
+    ports = []
+    for port in topology.ports(name):
+        link = topology.link_at(name, port)
+        ports.append(
+            PortSpec(
+                port,
+                Endpoint(name, port).interface,
+                rate_bps=link.rate_bps / dilation,
+                delay_s=link.delay_s * dilation,
+            )
+        )
+    return LaunchSpec(
+        name=name,
+        device_id=topology.switch(name).device_id,
+        ports=tuple(ports),
+        address=f"unix:{address}",
+        seed=seed,
+        late_s=pace.tolerance_s(dilation) * dilation,
+        place=place,
+        generator=generator,
+        nominal_packet_bytes=int(topology.number("mtu_bytes")),
+    )

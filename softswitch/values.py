@@ -1,0 +1,83 @@
+"""Values on the command line: each reader takes a text, and raises ArgumentTypeError with what it should have been."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Callable
+from typing import Final
+
+from softswitch.pace import Place
+from softswitch.units import Kind, quantity
+
+MAX_PORT: Final = 511
+_LONGEST_S: Final = 60.0
+
+
+def number(low: int, high: int) -> Callable[[str], int]:
+    """A reader of whole numbers in these bounds."""
+
+    def parse_number(text: str) -> int:
+        if not re.fullmatch(r"\d+", text) or not low <= int(text) <= high:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a number from {low} to {high}")
+        return int(text)
+
+    return parse_number
+
+
+def parse_rate(text: str) -> int:
+    """A rate in bit/s: 10M, 1.5G, 64k; 0: unshaped."""
+    rate = _quantity("rate", text)
+    if rate >= 2**63 or 0 < rate < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a rate from 1bit/s to 9e9Gbit/s, or 0: unshaped")
+    return round(rate)
+
+
+def parse_delay(text: str) -> int:
+    """A time in ns: 1ms, 5us, 100ns; at most a minute."""
+    delay_s = _quantity("time", text)
+    if delay_s > _LONGEST_S:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a time of at most a minute (as 5us or 1ms)")
+    return round(delay_s * 1e9)
+
+
+def _quantity(kind: Kind, text: str) -> float:
+    try:
+        return quantity(kind, text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def parse_size(text: str) -> int:
+    """Bytes: 16MB, 1GB; at least 1MB, less than 2^31."""
+    size = _quantity("size", text)
+    if not 10**6 <= size < 2**31:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size of 1MB to 2147MB")
+    return round(size)
+
+
+def per_port(parse_value: Callable[[str], int]) -> Callable[[str], tuple[int | None, int]]:
+    """A reader of [PORT=]VALUE; without a port: of all."""
+
+    def parse_pair(text: str) -> tuple[int | None, int]:
+        port, equals, value = text.rpartition("=")
+        return (number(0, MAX_PORT)(port) if equals else None), parse_value(value)
+
+    return parse_pair
+
+
+def parse_channel(text: str) -> tuple[int, tuple[int, int]]:
+    """PORT=DEVICE:PORT: a port, and the one at the other end of its link."""
+    match = re.fullmatch(r"(\d+)=(\d+):(\d+)", text)
+    if not match or max(int(match[1]), int(match[3])) > MAX_PORT or int(match[2]) >= 2**64:
+        raise argparse.ArgumentTypeError(f"{text!r}: write PORT=DEVICE:PORT with ports up to {MAX_PORT}, as 4=2:1")
+    return int(match[1]), (int(match[2]), int(match[3]))
+
+
+def parse_pace(text: str) -> tuple[int, Place]:
+    """TIME@FILE:SLOT: how late frames may be, in ns, and where to report."""
+    tolerance, _, place = text.partition("@")
+    try:
+        return parse_delay(tolerance), Place.parse(place)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
