@@ -94,6 +94,7 @@ class Network:
         trace_s: float | None = None,
         role: str = "run",
         why_k: str = "",
+        enough_k: float = 0.0,
         processes: bool | None = None,
         agents: bool = True,
         progress: Callable[[str], None] = lambda _text: None,
@@ -111,6 +112,7 @@ class Network:
         self.seed = seed
         self.trace_s = trace_s
         self.role = role
+        self.enough_k = enough_k
         self.processes = not share_process(topology, self.target.name, processes)
         self.agents = agents
         self.switches: dict[str, RunningSwitch] = {}
@@ -171,6 +173,7 @@ class Network:
             program="",
             log_dir=str(self.log_dir.resolve()),
             role=self.role,
+            enough_k=self.enough_k,
             board=str(board.path),
         )
         self._record.save()

@@ -7,9 +7,8 @@ flows' rates allow. Numbers of such an interval aren't those of the modelled net
 from __future__ import annotations
 
 import math
-import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,9 +22,8 @@ TOLERANCE_S = 10e-6
 """Nominal: twice what halves the steady queue, half of what costs two points of utilisation (docs/hosts.md)."""
 MOST_REAL_S = 50e-3
 """The tolerance at the largest k: machines stop for as long as that now and then."""
-_USABLE = 0.5
-"""Share of the machine that the nodes may take; the rest is for what isn't steady."""
 _LEAST_STEP = 1.6
+"""By how much k grows where the machine carries less than it did at the network's start."""
 _NAMES = 4
 
 
@@ -43,7 +41,7 @@ class Late:
 
 @dataclass(frozen=True)
 class Overload:
-    """The nodes that don't keep pace, the one that has been longest first, and the k that would do."""
+    """The nodes that don't keep pace, the one that has been longest first, and a k that would do."""
 
     nodes: tuple[Late, ...]
     k: float
@@ -64,6 +62,7 @@ class Pacing:
 
     def __init__(self, record: Record) -> None:
         self._dilation = record.dilation
+        self._enough_k = record.enough_k
         self._names = _names(record.topology)
         self._board: Board | None = None
         with suppress(StartError):  # a network that ends just now
@@ -73,7 +72,7 @@ class Pacing:
     def overload(self, now_ns: int | None = None) -> Overload | None:
         """The nodes that are behind now; None: all keep pace, or don't report (BMv2)."""
         now_ns = now_ns or time.monotonic_ns()
-        return overload(self._dilation, self._read(), now_ns, os.cpu_count() or 1)
+        return overload(self._dilation, self._read(), now_ns, self._enough_k)
 
     def behind_since_last(self) -> frozenset[str]:
         """Nodes that were behind at some time since the last call, or since this was made."""
@@ -108,8 +107,9 @@ def _names(topology: Mapping[str, Any]) -> list[str]:
     return [node["name"] for node in (*topology["switches"], *topology["hosts"])]
 
 
-def overload(k: float, paces: dict[str, Pace], now_ns: int, cores: int) -> Overload | None:
-    """As `Pacing.overload`, of what the nodes by name report."""
+def overload(k: float, paces: dict[str, Pace], now_ns: int, enough_k: float) -> Overload | None:
+    """As `Pacing.overload`, of what the nodes by name report. `enough_k`: one at which all hosts may send at line rate
+    (`lab.calibrate`). What a network that is behind does shows no other: late packets slow its hosts down."""
     late = [
         Late(
             name,
@@ -124,14 +124,7 @@ def overload(k: float, paces: dict[str, Pace], now_ns: int, cores: int) -> Overl
     if not late:
         return None
     late.sort(key=lambda one: -one.since_s)
-    return Overload(tuple(late), _enough(k, list(paces.values()), now_ns, cores))
-
-
-def _enough(k: float, paces: Sequence[Pace], now_ns: int, cores: int) -> float:
-    """The k at which the nodes would take _USABLE of the machine for the frames that were due."""
-    load = sum(one.cores(now_ns) for one in paces) / cores / _USABLE
-    sent = max(0.01, min((one.sent_ppm / MILLION for one in paces), default=1.0))
-    return rounded_up(k * max(_LEAST_STEP, load / sent))
+    return Overload(tuple(late), max(enough_k, rounded_up(k * _LEAST_STEP)))
 
 
 def rounded_up(k: float) -> float:

@@ -96,6 +96,7 @@ class Record:
     log_dir: str
     role: str = "run"  # "up": held for `pcn down`; BY_MININET
     state: str = "starting"  # or "up"
+    enough_k: float = 0.0  # a dilation at which all hosts may send at line rate (lab.calibrate); 0: not measured
     board: str = ""  # where its nodes report whether they keep pace (lab.pace)
     features: dict[str, str] = field(default_factory=dict)
     nodes: dict[str, NodeRecord] = field(default_factory=dict)

@@ -46,6 +46,7 @@ class Spec:
     dilation: float = 400.0
     processes: bool | None = None  # one for each switch; None: unless there are more than a few
     why_k: str = ""  # where it was chosen for this machine
+    enough_k: float = 0.0  # one at which all hosts may send at line rate
     seed: int = 1
 
 
@@ -136,6 +137,7 @@ def hold(spec: Spec, progress: Callable[[str], None]) -> None:
         scheme_parameters={**recommended(topology, scheme), **spec.scheme_parameters},
         dilation=spec.dilation,
         why_k=spec.why_k,
+        enough_k=spec.enough_k,
         processes=spec.processes,
         seed=spec.seed,
         role="up",

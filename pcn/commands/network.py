@@ -116,11 +116,8 @@ def up(
     given = assignments(parameters, "w_max=0.5")
     chosen = configured(with_program(scheme, program), given).scheme
     require_startable(built, find_target(target), name)
-    chosen_k = (
-        calibrate.Choice(dilation, "")
-        if dilation
-        else calibrate.choose(built, target, share_process(built, target, processes or None))
-    )
+    enough = calibrate.choose(built, target, share_process(built, target, processes or None))
+    chosen_k = calibrate.Choice(dilation, "") if dilation else enough
     logs = logs or new(Path("results") / "up" / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}")
     spec = supervisor.Spec(
         name=name,
@@ -132,6 +129,7 @@ def up(
         scheme_parameters=dict(given),
         dilation=chosen_k.k,
         why_k=chosen_k.why,
+        enough_k=enough.k,
         processes=processes or None,
         seed=seed,
     )
