@@ -47,7 +47,7 @@ class _Network:
         name = records.free_name(topology["name"])
         self.directory = self._stack.enter_context(records.owned(name))
         atexit.register(self.close)  # a start that fails leaves nothing behind
-        board = pace.make_board(topology)
+        board = pace.make_board(topology, records.BY_MININET)
         self._stack.callback(board.close)
         self.record = records.Record(
             name=name,

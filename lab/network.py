@@ -160,7 +160,7 @@ class Network:
         from lab.nodes import LabNet
 
         directory = self._stack.enter_context(records.owned(self.name))
-        board = pace.make_board(to_dict(self.topology))
+        board = pace.make_board(to_dict(self.topology), self.role)
         self._stack.callback(board.close)
         self._logs = self._stack.enter_context(LogFolder(self.log_dir))
         self._record = records.Record(

@@ -22,6 +22,9 @@ TOLERANCE_S = 10e-6
 """Nominal: twice what halves the steady queue, half of what costs two points of utilisation (docs/hosts.md)."""
 MOST_REAL_S = 50e-3
 """The tolerance at the largest k: machines stop for as long as that now and then."""
+_UP_PERCENT, _RUN_PERCENT = 40, 85
+"""The machine that nodes may use at real-time priority: beyond 40%, commands took three times as long. A run has none
+that waits, and needs its nodes in time."""
 _LEAST_STEP = 1.6
 """By how much k grows where the machine carries less than it did at the network's start."""
 _NAMES = 4
@@ -92,9 +95,9 @@ def tolerance_s(k: float) -> float:
     return min(TOLERANCE_S, MOST_REAL_S / k)
 
 
-def make_board(topology: Mapping[str, Any]) -> Board:
+def make_board(topology: Mapping[str, Any], role: str) -> Board:
     """The board of a network that this process holds, with a slot for each node."""
-    return Board.make(len(_names(topology)))
+    return Board.make(len(_names(topology)), _RUN_PERCENT if role == "run" else _UP_PERCENT)
 
 
 def slot_of(topology: Mapping[str, Any], node: str) -> int:

@@ -3,7 +3,7 @@
 Who holds the network makes the board. A node gets a place on it, "FILE:SLOT": a switch's worker writes its slot in C,
 an agent by `Window`. Readers need no answer from a node that may be starved.
 
-    board = Board.make(nodes=8)
+    board = Board.make(nodes=8, most_percent=40)
     place = board.place(3)                   # "/proc/4711/fd/5:3"
     for pace in Board.open(board.path).read(): ...
 """
@@ -30,7 +30,6 @@ NEVER: Final = 2**64 - 1
 WINDOW_NS: Final = 500_000_000
 SHARE: Final = 20
 LEAST: Final = 10
-MOST_PERCENT: Final = 85
 CALM_PERCENT: Final = 35
 PATIENCE: Final = 4
 HOLD_NS: Final = 20_000_000_000
@@ -95,10 +94,11 @@ class Board:
         self.address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
 
     @classmethod
-    def make(cls, nodes: int) -> Board:
-        """A board for so many nodes, which lasts as long as anybody has it open."""
+    def make(cls, nodes: int, most_percent: int) -> Board:
+        """A board for so many nodes, which lasts as long as anybody has it open. At real-time priority they may use
+        `most_percent` of all cores."""
         board = cls(private.memory("pcn-lab-pace", (1 + nodes) * _SLOT_BYTES))
-        board.words[0] = nodes
+        board.words[0], board.words[1] = nodes, most_percent
         return board
 
     @classmethod
@@ -193,7 +193,7 @@ class Window:
         if behind:
             self._board.write(self._slot, behind_until_ns=now_ns)
         used, any_behind = self._board.used_percent(now_ns)
-        self._over = self._over + 1 if used > (CALM_PERCENT if any_behind else MOST_PERCENT) else 0
+        self._over = self._over + 1 if used > (CALM_PERCENT if any_behind else self._board.words[1]) else 0
         if self._over >= PATIENCE:
             self._crowded_until_ns = now_ns + HOLD_NS
         self.crowded = now_ns < self._crowded_until_ns or (self.crowded and used > CALM_PERCENT)

@@ -54,7 +54,7 @@ enum sw_pace_change sw_pace_update(struct sw_pace *pace, uint64_t now_ns, uint64
     pace->frames = pace->late = pace->worst_ns = 0;
     bool behind = false;
     uint64_t used = used_percent(pace->board, now_ns, &behind);
-    pace->over = used > (behind ? SW_PACE_CALM : SW_PACE_MOST) ? pace->over + 1 : 0;
+    pace->over = used > (behind ? SW_PACE_CALM : pace->board->most_percent) ? pace->over + 1 : 0;
     if (pace->over >= SW_PACE_PATIENCE) pace->crowded_until_ns = now_ns + SW_PACE_HOLD_NS;
     pace->crowded = now_ns < pace->crowded_until_ns || (pace->crowded && used > SW_PACE_CALM);
     return change;

@@ -4,8 +4,8 @@
  * node is behind in a window if more than one frame in SW_PACE_SHARE is later than its tolerance. Who reads the board needs no
  * answer from the node, which may be starved of the core: `due_ns` then says since when.
  *
- * The nodes' use of the machine's cores is on the board, too. When they together use more than SW_PACE_MOST percent for
- * SW_PACE_PATIENCE windows, or more than SW_PACE_CALM while one of them is behind, they are crowded: none keeps real-time priority
+ * The nodes' use of the machine's cores is on the board, too. When they together use more than its budget for SW_PACE_PATIENCE
+ * windows, or more than SW_PACE_CALM while one of them is behind, they are crowded: none keeps real-time priority
  * (realtime.h), or nothing else on the machine would run. That lasts for SW_PACE_HOLD_NS, and until they use less than
  * SW_PACE_CALM. */
 #ifndef SW_PACE_H
@@ -20,7 +20,6 @@ enum {
     SW_PACE_SHARE = 20,
     SW_PACE_LEAST = 10, /* frames of a window that decides */
     SW_PACE_PATIENCE = 4,
-    SW_PACE_MOST = 85,
     SW_PACE_CALM = 35, /* percent of all cores */
 };
 #define SW_PACE_HOLD_NS 20000000000u
@@ -39,7 +38,8 @@ struct sw_pace_slot {
 
 struct sw_pace_board {
     uint64_t slot_count;
-    uint64_t reserved[15];
+    uint64_t most_percent; /* of all cores: the budget of nodes at real-time priority */
+    uint64_t reserved[14];
     struct sw_pace_slot slots[];
 };
 

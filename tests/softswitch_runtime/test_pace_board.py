@@ -17,7 +17,7 @@ from softswitch.pace import Board, Pace, Place, Window
 
 
 def test_readers_see_what_nodes_write() -> None:
-    board = Board.make(2)
+    board = Board.make(2, 85)
     board.begin(0, 4_000_000)
     board.begin(1, 5)
     board.write(0, frames=100, late=50)
@@ -31,14 +31,14 @@ def test_readers_see_what_nodes_write() -> None:
 
 
 def test_node_in_another_process_writes_its_place() -> None:
-    board = Board.make(3)
+    board = Board.make(3, 85)
     code = "import sys; from softswitch.pace import Place, Window; Window(Place.parse(sys.argv[1]), 9)"
     subprocess.run([sys.executable, "-c", code, board.place(2)], check=True, timeout=60)
     assert [one.tolerance_ns for one in board.read()] == [0, 0, 9]
 
 
 def test_board_lasts_as_long_as_it_is_open() -> None:
-    board = Board.make(1)
+    board = Board.make(1, 85)
     reader = Board.open(board.path)
     path = board.path
     board.close()
@@ -49,7 +49,7 @@ def test_board_lasts_as_long_as_it_is_open() -> None:
 
 
 def test_board_of_another_user_is_refused() -> None:
-    board = Board.make(1)
+    board = Board.make(1, 85)
     assert stat.S_IMODE(board.path.stat().st_mode) == 0o600
     if os.geteuid() == 0:
         os.chown(board.path, 65534, 65534)
@@ -62,7 +62,7 @@ def test_file_that_somebody_could_cut_is_no_board(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(bytes(4096))
     with pytest.raises(StartError, match="is no memory of a fixed size"):
         Board.open(tmp_path / "file")
-    board = Board.make(1)
+    board = Board.make(1, 85)
     with pytest.raises(PermissionError):
         os.truncate(board.path, 0)
 
@@ -100,7 +100,7 @@ def test_node_that_sleeps_keeps_pace_and_one_that_is_kept_from_running_does_not(
 def test_window_counts_what_is_new_and_decides(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [10**12]
     monkeypatch.setattr(time, "monotonic_ns", lambda: clock[0])
-    board = Board.make(1)
+    board = Board.make(1, 85)
     window = Window(Place.parse(board.place(0)), 1000)
 
     def after(frames: int, late: int, share: float = 1.0) -> Pace:

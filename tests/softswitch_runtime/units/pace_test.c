@@ -18,6 +18,7 @@ static struct sw_pace start(void)
 {
     memset(&memory, 0, sizeof memory);
     memory.board.slot_count = 1;
+    memory.board.most_percent = 85;
     memory.slots[0].tolerance_ns = 4 * MS;
     now = 1000000 * (uint64_t)MS;
     return (struct sw_pace){.board = &memory.board, .slot = &memory.slots[0], .began_ns = now};
