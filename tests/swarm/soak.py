@@ -1,10 +1,13 @@
 """A network that stays up for hours, with faults, flows, and controllers that come and go: whether anything grows.
 
     soak.py --minutes 120 --out soak.csv    in .venv, as root
+    soak.py --minutes 10 --topology fat-tree
 
-`pcn up compact`, then rounds as live.py's scenarios, each by a controller that connects, takes over and leaves; what
-holds of a scenario holds of each. Hosts forget the last round's flows first, whose numbers they keep until told so.
-After a round each program's memory, open files and threads are written down, a row a program; `pcn down` at the end.
+`pcn up compact`, or another topology, then rounds as live.py's scenarios, each by a controller that connects, takes
+over and leaves; what holds of a scenario holds of each. Hosts forget the last round's flows first, whose numbers they
+keep until told so.
+After a round each program's memory, open files and threads are written down, a row a program, which may be one of
+several switches; `pcn down` at the end.
 Grown is what in all of the third quarter was above all of the second, and in all of the last above all of the third;
 memory by more than ALLOWED_KB. One step is none: a switch keeps the memory of as many packets as ever waited in it.
 
@@ -40,13 +43,14 @@ from hosts.recommended import recommended  # noqa: E402
 from lab.attach import attach, find  # noqa: E402
 from lab.network import configured  # noqa: E402
 from softswitch import signals  # noqa: E402
-from topologies.compact import compact  # noqa: E402
+from lab.record import Record  # noqa: E402
+from topologies import catalog  # noqa: E402
+from topologies.model import Topology  # noqa: E402
 
 PCN = Path(sys.executable).with_name("pcn")
 ALLOWED_KB = 1024
 LEAST_ROUNDS = 8
 HOLDER = "holder"
-TOPOLOGY = compact()
 NETWORK = f"soak{os.getpid()}"
 MEASURES = ("memory_kb", "files", "threads")
 _STATUS = re.compile(r"^(VmRSS|Threads):\s+(\d+)", re.MULTILINE)
@@ -86,11 +90,11 @@ def grown(samples: Sequence[Sample]) -> Iterator[str]:
                 yield f"{name}: {what} has grown from {most} to {least}"
 
 
-def figures(samples: Sequence[Sample]) -> Iterator[str]:
+def figures(topology: Topology, samples: Sequence[Sample]) -> Iterator[str]:
     """Of all programs of a kind together: after the first quarter, and at the end."""
     for kind, names in (
-        ("switches", {one.name for one in TOPOLOGY.switches}),
-        ("hosts", {one.name for one in TOPOLOGY.hosts}),
+        ("switches", {one.name for one in topology.switches}),
+        ("hosts", {one.name for one in topology.hosts}),
         ("process that holds them", {HOLDER}),
     ):
         own = [one for one in samples if one.program in names]
@@ -123,21 +127,27 @@ def play(number: int, seed: int, plans: Mapping[str, SwitchPlan]) -> live.Found:
         return replace(live.at_the_end(lab, before), links_went_down=faults.links_went_down)
 
 
-def soak(minutes: float, seed: int, out: Path) -> list[str]:
+def programs_of(record: Record) -> dict[str, int]:
+    """Pids by name, one of a process that several switches share by its first."""
+    pids = {name: node.process.pid for name, node in record.nodes.items() if node.process}
+    first = {pid: name for name, pid in reversed(pids.items())}
+    return {name: pid for name, pid in pids.items() if first[pid] == name} | {HOLDER: record.owner.pid}
+
+
+def soak(topology: Topology, minutes: float, seed: int, out: Path) -> list[str]:
     """What was wrong."""
     wrong: list[str] = []
     samples: list[Sample] = []
     before = live.interfaces()
-    subprocess.run([PCN, "up", TOPOLOGY.name, "-n", NETWORK], check=True)
+    subprocess.run([PCN, "up", topology.name, "-n", NETWORK], check=True)
     try:
         record = find(NETWORK)
-        scheme = configured(record.scheme, recommended(TOPOLOGY, find_scheme(record.scheme)))
-        plans = {one.name: plan(TOPOLOGY, one.name, record.dilation, scheme) for one in TOPOLOGY.switches}
-        programs = {name: node.process.pid for name, node in record.nodes.items() if node.process}
-        programs[HOLDER] = record.owner.pid
+        scheme = configured(record.scheme, recommended(topology, find_scheme(record.scheme)))
+        plans = {one.name: plan(topology, one.name, record.dilation, scheme) for one in topology.switches}
+        programs = programs_of(record)
         number, lost, began = 0, 0, time.monotonic()
         with out.open("w", newline="") as file, ConsoleProgress(stdout()) as progress:
-            progress.stage(f"pcn up compact, for {minutes:g} minutes")
+            progress.stage(f"pcn up {topology.name}, for {minutes:g} minutes")
             rows = csv.DictWriter(file, list(Sample.__dataclass_fields__))
             rows.writeheader()
             while (spent_s := time.monotonic() - began) < minutes * 60:
@@ -155,12 +165,13 @@ def soak(minutes: float, seed: int, out: Path) -> list[str]:
     wrong += grown(samples)
     wrong += [f"after `pcn down` there is {one}" for one in live.left(record, before)]
     print(f"{number} rounds, {lost:,} frames lost by faults.")
-    print("\n".join(figures(samples)))
+    print("\n".join(figures(topology, samples)))
     return wrong
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--topology", choices=catalog.TOPOLOGIES, default="compact")
     parser.add_argument("--minutes", type=float, default=120.0)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path, default=Path("soak.csv"))
@@ -175,7 +186,7 @@ def main() -> int:
     logging.getLogger("controller.arbitration").setLevel(logging.ERROR)  # it says that a foreign controller has gone
     try:
         with signals.raising():
-            wrong = soak(arguments.minutes, arguments.seed, arguments.out)
+            wrong = soak(catalog.build(arguments.topology), arguments.minutes, arguments.seed, arguments.out)
     except (KeyboardInterrupt, signals.Terminated):
         print("soak: interrupted", file=sys.stderr)
         return 130
