@@ -306,8 +306,11 @@ def _endpoint(name: str) -> tuple[str, int]:
 
 
 def _notes(features: Mapping[str, str]) -> list[str]:
-    delay = features.get("link_delay", "")
-    return [f"Link delay: {delay}."] if delay.startswith("none") else []
+    delay, slack = features.get("link_delay", ""), features.get("slack", "")
+    return [
+        *([f"Link delay: {delay}."] if delay.startswith("none") else []),
+        *([f"Frames may leave late, so that a wake-up serves several: up to {slack}."] if slack else []),
+    ]
 
 
 def _pace_note(stats: Mapping[str, AgentStats]) -> str:

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from controller.port_tables import PacketGenerator
 
 FEW = 3  # switches that have a process each
+SLACK_S = 0.1e-6
+"""Nominal: how late an embedded switch's frames may leave, so that one wake-up serves several. Half a packet's time at
+40 Gb/s, a twentieth of what would show in a queue (docs/hosts.md)."""
 
 
 class NetworkError(LabError):
@@ -24,6 +27,14 @@ class NetworkError(LabError):
 def share_process(topology: Topology, target: str, processes: bool | None) -> bool:
     """Whether the switches share a process: the embedded ones, by default where they are more than a few."""
     return target == SoftswitchTarget.name and not (len(topology.switches) <= FEW if processes is None else processes)
+
+
+def slack(target: str, k: float, agents: bool) -> str:
+    """How late frames may leave, nominal, so that one wake-up serves several."""
+    from hosts.loop import transmit_gap_s
+
+    switches = [f"{SLACK_S * 1e6:g} us in switches"] if target == SoftswitchTarget.name else []
+    return " and ".join(switches + ([f"{transmit_gap_s(k) * 1e6:.2g} us in hosts"] if agents else []))
 
 
 def inner_links(topology: Topology, name: str) -> dict[int, tuple[int, int]]:
@@ -79,6 +90,7 @@ def launch_spec(
         ports=tuple(ports),
         address=f"unix:{address}",
         seed=seed,
+        slack_s=SLACK_S * dilation,
         late_s=pace.tolerance_s(dilation) * dilation,
         place=place,
         generator=generator,

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 from lab import pace
 from lab import record as records
-from lab.launch import NetworkError, inner_links, launch_spec, require_live, share_process
+from lab.launch import NetworkError, inner_links, launch_spec, require_live, share_process, slack
 from lab.log_folder import LogFolder
 from lab.process import StartError, wait_ready
 from lab.target import QUEUE_DEPTH_PACKETS, LaunchSpec, SoftswitchTarget, Target, Together
@@ -187,6 +187,7 @@ class Network:
             check()
             self._prepare(name, node)
         self.features["link_delay"] = self._who_delays(nodes[self.topology.switches[0].name])
+        self.features["slack"] = slack(self.target.name, self.dilation, self.agents)
         self._progress("switches")
         switches = self._start_switches(nodes, check)
         hosts = []

@@ -57,6 +57,7 @@ class LaunchSpec:
     nominal_packet_bytes: int = 1058  # what BMv2's packets/s stand for
     manual_clock: bool = False  # the embedded switch's time stands (softswitch.clock), and its ports have no interfaces
     reentry_s: float = 0.0  # with that clock: how long what is resubmitted or recirculated is on its way
+    slack_s: float = 0.0  # real: how late frames may leave, for fewer wake-ups
     late_s: float = 0.0  # real: how late a frame may be, for a report ...
     place: str | None = None  # ... there, on the network's board (softswitch.pace); None: nowhere
     generator: PacketGenerator | None = None  # the embedded switch's alone
@@ -139,6 +140,7 @@ class SoftswitchTarget:
             *_common(spec),
             *("--queue-depth", str(spec.queue_depth), "--seed", str(spec.seed)),
             *_generator(spec),
+            *(("--slack", f"{spec.slack_s:.9f}s") if spec.slack_s else ()),
             *(("--pace", f"{spec.late_s:.9f}s@{spec.place}") if spec.place else ()),
             *(("--clock", "manual", "--reentry", f"{spec.reentry_s:.9f}s") if spec.manual_clock else ()),
             *shape,

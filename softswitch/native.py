@@ -16,11 +16,20 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from softswitch.native_types import (
+    PRIORITIES,
+    CounterCell,
+    EventHeader,
+    MeterCell,
+    PortStatsRecord,
+    ReplicaRecord,
+    declare,
+)
+
 if TYPE_CHECKING:
     from softswitch.pace import Board
 
 ERROR_BYTES: Final = 256
-PRIORITIES: Final = 8
 PROGRAM_DEFAULT: Final = 0xFFFFFFFF  # sw_table_set_default: back to the program's own
 NO_ACTION: Final = 0xFFFFFFFF  # sw_table_add: of a value set's members
 MAX_FRAME: Final = 16384  # bytes that one event may carry
@@ -102,95 +111,10 @@ class Departed(NamedTuple):
     data: bytes
 
 
-class _Counter(ctypes.Structure):
-    _fields_ = [("packets", ctypes.c_uint64), ("bytes", ctypes.c_uint64)]
-
-
-class _Meter(ctypes.Structure):
-    _fields_ = [(name, ctypes.c_uint64) for name in ("cir", "cburst", "pir", "pburst")]
-
-
-class _PortStats(ctypes.Structure):
-    _fields_ = [
-        *((name, ctypes.c_uint64) for name in PortStats._fields[:-1]),
-        ("queue_packets", ctypes.c_uint32 * PRIORITIES),
-        ("in_flight", ctypes.c_uint32),
-        ("up", ctypes.c_uint8),
-    ]
-
-
-class _Replica(ctypes.Structure):
-    _fields_ = [("port", ctypes.c_uint16), ("instance", ctypes.c_uint16)]
-
-
-class _Event(ctypes.Structure):
-    _fields_ = [
-        ("kind", ctypes.c_uint32),
-        ("id", ctypes.c_uint32),
-        ("length", ctypes.c_uint32),
-        ("now_ns", ctypes.c_uint64),
-    ]
-
-
-_u16, _u32, _i32, _u64, _i64 = ctypes.c_uint16, ctypes.c_uint32, ctypes.c_int32, ctypes.c_uint64, ctypes.c_int64
-_handle, _text, _data = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p
-
-# name: (result, arguments after the switch's handle)
-_SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
-    "sw_destroy": (None, []),
-    "sw_port_add": (ctypes.c_int, [_u16, _text, _u32, _text]),
-    "sw_port_shape": (ctypes.c_int, [_u16, _u64, _u64, _u32, _text]),
-    "sw_port_stats": (ctypes.c_int, [_u16, ctypes.POINTER(_PortStats)]),
-    "sw_report_pace": (ctypes.c_int, [_handle, _handle]),
-    "sw_start": (ctypes.c_int, [_text]),
-    "sw_connect": (ctypes.c_int, [_u16, _handle, _u16]),
-    "sw_keep_namespace": (ctypes.c_int, []),
-    "sw_stop": (ctypes.c_int, []),
-    "sw_load": (ctypes.c_int, [_text, _text]),
-    "sw_table_add": (_i64, [_u32, _data, _data, _i32, _i32, _u32, _data, _u32, _text]),
-    "sw_table_modify": (ctypes.c_int, [_u32, _u32, _u32, _data, _u32, _text]),
-    "sw_table_delete": (ctypes.c_int, [_u32, _u32, _text]),
-    "sw_table_set_default": (ctypes.c_int, [_u32, _u32, _data, _u32, _text]),
-    "sw_member_put": (_i64, [_u32, _i64, _u32, _data, _u32, _text]),
-    "sw_member_delete": (ctypes.c_int, [_u32, _u32, _text]),
-    "sw_group_put": (_i64, [_u32, _i64, _data, _u32, _text]),
-    "sw_group_delete": (ctypes.c_int, [_u32, _u32, _text]),
-    "sw_table_counter_read": (ctypes.c_int, [_u32, _i64, ctypes.POINTER(_Counter)]),
-    "sw_table_idle": (ctypes.c_int, [_u32, _u32, ctypes.POINTER(_u64)]),
-    "sw_table_counter_write": (ctypes.c_int, [_u32, _i64, ctypes.POINTER(_Counter)]),
-    "sw_counter_read": (ctypes.c_int, [_u32, _u32, _u32, _data]),
-    "sw_counter_write": (ctypes.c_int, [_u32, _u32, _u32, _data]),
-    "sw_register_read": (ctypes.c_int, [_u32, _u32, _u32, _data]),
-    "sw_register_write": (ctypes.c_int, [_u32, _u32, _u32, _data]),
-    "sw_meter_read": (ctypes.c_int, [_u32, _u32, ctypes.POINTER(_Meter)]),
-    "sw_meter_write": (ctypes.c_int, [_u32, _u32, ctypes.POINTER(_Meter)]),
-    "sw_table_meter_read": (ctypes.c_int, [_u32, _u32, ctypes.POINTER(_Meter)]),
-    "sw_table_meter_write": (ctypes.c_int, [_u32, _u32, ctypes.POINTER(_Meter)]),
-    "sw_clone_session": (ctypes.c_int, [_u32, _data, _u32, _u32, _text]),
-    "sw_multicast_group": (ctypes.c_int, [_u32, _data, _u32, _text]),
-    "sw_packet_out": (ctypes.c_int, [_u16, _data, _u32]),
-    "sw_generate": (ctypes.c_int, [_u16, _u64, _data, _u32, _text]),
-    "sw_next_event": (ctypes.c_int, [ctypes.c_int, ctypes.POINTER(_Event), _data, _u32]),
-    "sw_fence": (ctypes.c_int, [_u32]),
-    "sw_time_ns": (_u64, []),
-    "sw_advance": (ctypes.c_int, [_u64, _u16, _u64]),
-    "sw_reentry": (ctypes.c_int, [_u64]),
-    "sw_tx_count": (_u64, [_u16]),
-    "sw_inject": (ctypes.c_int, [_u16, _data, _u32, _text]),
-    "sw_departed": (ctypes.c_int, [ctypes.POINTER(_Event), _data, _u32]),
-}
-
-
 def load_library(path: Path) -> ctypes.CDLL:
     """Loads the runtime with its symbols visible to the programs it will dlopen, and declares its functions."""
     library = ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)
-    library.sw_create.restype = _handle
-    library.sw_create.argtypes = [_u32, _u32, _u16, _u16, _u64, _u32, _text]
-    library.sw_start_together.argtypes = [ctypes.POINTER(_handle), _u32, _text]
-    for name, (result, arguments) in _SIGNATURES.items():
-        function = getattr(library, name)
-        function.restype = result
-        function.argtypes = [_handle, *arguments]
+    declare(library)
     return library
 
 
@@ -264,7 +188,7 @@ class NativeSwitch:
 
     def port_stats(self, port: int) -> PortStats:
         """What a port has counted; nothing, where there is no such port."""
-        raw = _PortStats()
+        raw = PortStatsRecord()
         self._call("sw_port_stats", port, ctypes.byref(raw))
         return PortStats._make(getattr(raw, name) for name in PortStats._fields)
 
@@ -282,7 +206,7 @@ class NativeSwitch:
     def start_together(switches: Sequence[NativeSwitch]) -> None:
         """Starts one worker thread for several switches."""
         first, error = switches[0], ctypes.create_string_buffer(ERROR_BYTES)
-        handles = (_handle * len(switches))(*(one.handle for one in switches))
+        handles = (ctypes.c_void_p * len(switches))(*(one.handle for one in switches))
         result = first._lib.sw_start_together(handles, len(switches), error)
         if result < 0:
             raise NativeError(-result, _line(error) or os.strerror(-result))
@@ -291,6 +215,10 @@ class NativeSwitch:
         """Before `start_together`, and before the ports are added: the link between the two is in memory. Connected
         switches are stopped before any is closed."""
         self._call("sw_connect", port, other.handle, other_port)
+
+    def set_slack(self, ns: int) -> None:
+        """Before `start`: the worker may do what is due so late, for fewer wake-ups."""
+        self._call("sw_set_slack", ns)
 
     def keep_namespace(self) -> None:
         """Interfaces that return are opened in the network namespace of this thread."""
@@ -337,7 +265,7 @@ class NativeSwitch:
 
     def departed(self) -> list[Departed]:
         """The frames that left ports without interface since the last call, in order."""
-        raw, frames = _Event(), []
+        raw, frames = EventHeader(), []
         with self._departed_lock:
             while self._call("sw_departed", ctypes.byref(raw), self._departed_buffer, MAX_FRAME):
                 data = ctypes.string_at(self._departed_buffer, raw.length)
@@ -369,19 +297,19 @@ class NativeSwitch:
 
     def table_counter(self, table: int, handle: int) -> Counter:
         """An entry's direct counter; handle -1: the default entry's."""
-        raw = _Counter()
+        raw = CounterCell()
         self._call("sw_table_counter_read", table, handle, ctypes.byref(raw))
         return Counter(raw.packets, raw.bytes)
 
     def table_idle_us(self, table: int, handle: int) -> int:
         """Microseconds since a packet hit an entry, or the entry came."""
-        raw = _u64()
+        raw = ctypes.c_uint64()
         self._call("sw_table_idle", table, handle, ctypes.byref(raw))
         return raw.value
 
     def set_table_counter(self, table: int, handle: int, value: Counter) -> None:
         """Writes an entry's direct counter; handle -1: the default entry's."""
-        self._call("sw_table_counter_write", table, handle, ctypes.byref(_Counter(value.packets, value.bytes)))
+        self._call("sw_table_counter_write", table, handle, ctypes.byref(CounterCell(value.packets, value.bytes)))
 
     # ---- action profiles ----
 
@@ -411,14 +339,14 @@ class NativeSwitch:
 
     def counter_cells(self, counter: int, first: int, n: int) -> Iterator[Counter]:
         """As `counters`, as they are now; a cell takes 16 bytes until its turn comes."""
-        raw = (_Counter * n)()
+        raw = (CounterCell * n)()
         self._call("sw_counter_read", counter, first, n, raw)
         values = memoryview(raw).cast("B").cast("Q")
         return (Counter(values[i], values[i + 1]) for i in range(0, 2 * n, 2))
 
     def set_counters(self, counter: int, first: int, values: Sequence[Counter]) -> None:
         """Writes consecutive cells of an indirect counter."""
-        raw = (_Counter * len(values))(*[_Counter(value.packets, value.bytes) for value in values])
+        raw = (CounterCell * len(values))(*[CounterCell(value.packets, value.bytes) for value in values])
         self._call("sw_counter_write", counter, first, len(values), raw)
 
     def registers(self, register: int, width: int, first: int, n: int) -> list[int]:
@@ -445,7 +373,7 @@ class NativeSwitch:
 
     def meter(self, meter: int, index: int) -> MeterConfig | None:
         """A meter cell's rates; None: it has none, and marks every packet green."""
-        raw = _Meter()
+        raw = MeterCell()
         self._call("sw_meter_read", meter, index, ctypes.byref(raw))
         return _meter_config(raw)
 
@@ -455,7 +383,7 @@ class NativeSwitch:
 
     def table_meter(self, table: int, handle: int) -> MeterConfig | None:
         """An entry's direct meter, as `meter`."""
-        raw = _Meter()
+        raw = MeterCell()
         self._call("sw_table_meter_read", table, handle, ctypes.byref(raw))
         return _meter_config(raw)
 
@@ -485,7 +413,7 @@ class NativeSwitch:
 
     def next_event(self, timeout_ms: int) -> Event | None:
         """Waits for a packet-in or a digest; None after `timeout_ms`. Raises NativeError once the switch stopped."""
-        raw = _Event()
+        raw = EventHeader()
         with self._event_lock:
             got = self._call("sw_next_event", timeout_ms, ctypes.byref(raw), self._event_buffer, MAX_FRAME)
             if not got:
@@ -532,12 +460,12 @@ def cell_bytes(width: int) -> int:
     return (width + 7) // 8
 
 
-def _meter_config(raw: _Meter) -> MeterConfig | None:
+def _meter_config(raw: MeterCell) -> MeterConfig | None:
     return None if raw.cir == _NO_METER else MeterConfig(raw.cir, raw.cburst, raw.pir, raw.pburst)
 
 
-def _raw_meter(value: MeterConfig | None) -> _Meter | None:
-    return None if value is None else _Meter(value.cir, value.cburst, value.pir, value.pburst)
+def _raw_meter(value: MeterConfig | None) -> MeterCell | None:
+    return None if value is None else MeterCell(value.cir, value.cburst, value.pir, value.pburst)
 
 
 def _words(args: Sequence[int]) -> tuple[Any, int]:
@@ -545,7 +473,7 @@ def _words(args: Sequence[int]) -> tuple[Any, int]:
 
 
 def _replicas(replicas: Sequence[Replica]) -> Any:
-    return (_Replica * len(replicas))(*[_Replica(replica.port, replica.instance) for replica in replicas])
+    return (ReplicaRecord * len(replicas))(*[ReplicaRecord(replica.port, replica.instance) for replica in replicas])
 
 
 def _line(error: ctypes.Array[ctypes.c_char]) -> str:

@@ -116,6 +116,7 @@ class Options(NamedTuple):
     rates: dict[int | None, int]  # by port; None: every other
     delays: dict[int | None, int]
     generator: Generator | None
+    slack_ns: int  # how late what is due may be done, for fewer wake-ups
     pace: tuple[int, Place] | None  # how late a frame may be, ns, and where to report; None: nowhere
     log_level: str
     log_file: Path | None
@@ -181,6 +182,7 @@ def parse(arguments: Sequence[str]) -> Options:
         rates=_by_port("--rate", given.rate),
         delays=_by_port("--delay", given.delay),
         generator=_generator(given.packet_generator, dict(interfaces)),
+        slack_ns=given.slack,
         pace=given.pace,
         log_level=given.log_level,
         log_file=given.log_file,
@@ -283,6 +285,13 @@ def _parser() -> argparse.ArgumentParser:
         metavar="PORT=PERIOD:ID,...",
         help="as Tofino's timer application: every PERIOD, as 1ms, the switch itself makes a frame for each packet ID, "
         "which comes in on PORT, one without interface; without it there are none",
+    )
+    traffic.add_argument(
+        "--slack",
+        type=parse_delay,
+        default=0,
+        metavar="TIME",
+        help="how late frames may leave, as 40us, so that one wake-up serves several (default: 0)",
     )
     traffic.add_argument(
         "--pace",

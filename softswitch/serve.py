@@ -110,6 +110,7 @@ def _make(library: ctypes.CDLL, options: Options, stack: ExitStack) -> NativeSwi
     )
     if options.reentry_ns:
         native.set_reentry(options.reentry_ns)
+    native.set_slack(options.slack_ns)
     if options.namespace is not None:
         native.keep_namespace()
     return native

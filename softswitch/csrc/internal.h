@@ -61,6 +61,7 @@ struct sw_switch {
     struct sw_events departed; /* frames that left ports without interface */
     uint64_t origin_ns, clock_ns; /* at creation, and in this iteration: by sw_clock_ns; manual clock: 0, and its time */
     struct sw_pace pace;
+    uint64_t slack_ns; /* what is due may be done so late */
     uint64_t seed;
     uint64_t links_checked_ns;        /* when the interfaces were last checked, by sw_clock_ns */
     bool manual;               /* manual clock: sw_advance alone moves it */
@@ -105,9 +106,9 @@ void sw_run_live_port(struct sw_switch *, struct sw_tm_port *);        /* serves
 /* memory.c */
 uint64_t sw_channels_next(const struct sw_switch *); /* when the next frame arrives by memory; UINT64_MAX: none does */
 /* Of what is due next (sw_iteration), when the first is that can't be done later, as if it were done in time: what leaves by the
- * kernel. For all else there is as long as sw_slack_ns. */
+ * kernel. For all else there is as long as sw_memory_slack_ns. */
 uint64_t sw_hard_next(const struct sw_switch *);
-uint64_t sw_slack_ns(const struct sw_switch *);
+uint64_t sw_memory_slack_ns(const struct sw_switch *);
 void sw_run_in_time(struct sw_switch *);             /* all that was due until now, in order of time */
 bool sw_port_full(const struct sw_port *);           /* its link in memory has no room */
 /* The packet's way is memory now, not the kernel. */

@@ -68,7 +68,7 @@ uint64_t sw_hard_next(const struct sw_switch *sw)
     return next;
 }
 
-uint64_t sw_slack_ns(const struct sw_switch *sw)
+uint64_t sw_memory_slack_ns(const struct sw_switch *sw)
 {
     uint64_t least = UINT64_MAX;
     for (uint32_t i = 0; i < sw->n_channels; i++) {

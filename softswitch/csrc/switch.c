@@ -282,6 +282,13 @@ int sw_report_pace(struct sw_switch *sw, const struct sw_pace_board *board, stru
     return 0;
 }
 
+int sw_set_slack(struct sw_switch *sw, uint64_t ns)
+{
+    if (sw->running) return -EBUSY;
+    sw->slack_ns = ns;
+    return 0;
+}
+
 int sw_start(struct sw_switch *sw, char error[SW_ERROR_BYTES]) { return sw_start_together(&sw, 1, error); }
 
 int sw_start_together(struct sw_switch **switches, uint32_t n, char error[SW_ERROR_BYTES])

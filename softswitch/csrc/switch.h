@@ -44,6 +44,9 @@ struct sw_pace_board;
 struct sw_pace_slot;
 int sw_report_pace(struct sw_switch *, const struct sw_pace_board *, struct sw_pace_slot *);
 
+/* Before sw_start: the worker may do what is due so late, for fewer wake-ups. */
+int sw_set_slack(struct sw_switch *, uint64_t ns);
+
 int sw_start(struct sw_switch *, char error[SW_ERROR_BYTES]);
 /* One worker for all of them. Switches with links between them end before any is destroyed. */
 int sw_start_together(struct sw_switch **, uint32_t n, char error[SW_ERROR_BYTES]);

@@ -31,7 +31,8 @@ struct sw_worker {
     pthread_cond_t left;
     uint32_t n, there; /* members, and those that have not left */
     int epoll, wake;   /* -1: of one switch without links in memory, whose own they are */
-    uint64_t slack_ns; /* what is due and not hard waits for so long */
+    uint64_t slack_ns;        /* what is due may be done so late, to be done with what is due then */
+    uint64_t memory_slack_ns; /* the same of what isn't hard */
     uint64_t sleeps_until_ns;
     struct member members[];
 };
@@ -73,7 +74,7 @@ static void run(struct sw_worker *worker, struct member *member, const struct ep
         return;
     }
     member->next_ns = sw_iteration(sw, events, n < 0 ? 0 : n);
-    member->hard_ns = worker->slack_ns == 0 || member->next_ns == 0 ? member->next_ns : sw_hard_next(sw);
+    member->hard_ns = worker->memory_slack_ns == 0 || member->next_ns == 0 ? member->next_ns : sw_hard_next(sw);
     sw_unlock(sw);
 }
 
@@ -81,6 +82,12 @@ static uint64_t next_of(const struct member *member)
 {
     uint64_t arrival = sw_channels_next(member->sw);
     return arrival < member->next_ns ? arrival : member->next_ns;
+}
+
+/* 0, which is at once, and never stay what they are. */
+static uint64_t later(uint64_t at_ns, uint64_t slack_ns)
+{
+    return at_ns == 0 || at_ns > UINT64_MAX - slack_ns ? at_ns : at_ns + slack_ns;
 }
 
 /* Until when the worker may sleep. */
@@ -94,7 +101,8 @@ static uint64_t deadline(const struct sw_worker *worker)
         if (at < soft) soft = at;
         if (member->hard_ns < hard) hard = member->hard_ns;
     }
-    if (soft < UINT64_MAX - worker->slack_ns) soft += worker->slack_ns;
+    soft = later(soft, worker->memory_slack_ns);
+    hard = later(hard, worker->slack_ns);
     return hard < soft ? hard : soft;
 }
 
@@ -109,7 +117,7 @@ static void *work_for_one(struct sw_worker *worker, struct sw_realtime *realtime
         uint64_t now = sw_clock_ns();
         sw_report(sw, now, only->next_ns);
         sw_realtime_update(realtime, now, sw->pace.crowded);
-        n = wait_for(sw->epoll, events, only->next_ns, now);
+        n = wait_for(sw->epoll, events, later(only->next_ns, worker->slack_ns), now);
     }
 }
 
@@ -164,14 +172,16 @@ static void *work(void *context)
     return worker->epoll < 0 ? work_for_one(worker, &realtime) : work_for_all(worker, &realtime);
 }
 
-static uint64_t slack(struct sw_switch *const *switches, uint32_t n)
+static uint64_t slack_ns(const struct sw_switch *sw) { return sw->slack_ns; }
+
+static uint64_t least(struct sw_switch *const *switches, uint32_t n, uint64_t (*of)(const struct sw_switch *))
 {
-    uint64_t least = UINT64_MAX;
+    uint64_t least_ns = UINT64_MAX;
     for (uint32_t i = 0; i < n; i++) {
-        uint64_t ns = sw_slack_ns(switches[i]);
-        if (ns < least) least = ns;
+        uint64_t ns = of(switches[i]);
+        if (ns < least_ns) least_ns = ns;
     }
-    return least;
+    return least_ns;
 }
 
 static int watch(int epoll, int fd, uint32_t tag)
@@ -204,7 +214,8 @@ int sw_worker_start(struct sw_switch **switches, uint32_t n)
     struct sw_worker *worker = calloc(1, sizeof *worker + n * sizeof *worker->members);
     if (worker == NULL) return ENOMEM;
     worker->n = worker->there = n;
-    worker->slack_ns = slack(switches, n);
+    worker->slack_ns = least(switches, n, slack_ns);
+    worker->memory_slack_ns = least(switches, n, sw_memory_slack_ns);
     worker->epoll = worker->wake = -1;
     pthread_mutex_init(&worker->lock, NULL);
     pthread_cond_init(&worker->left, NULL);

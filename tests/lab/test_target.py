@@ -1,4 +1,4 @@
-"""How targets are started where a scheme asks for a packet generator."""
+"""How targets are started: with a packet generator, a slack, a place to report pace, and several in a process."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ import pytest
 from controller.configure import packet_generator
 from controller.constants import GENERATOR_PORT, index
 from hosts.algorithms import find_scheme
-from lab.launch import launch_spec
+from hosts.loop import transmit_gap_s
+from lab.launch import inner_links, launch_spec, share_process, slack
 from lab.target import LaunchSpec, TargetError, target
 from softswitch.options import Generator, parse
+from softswitch.pace import Place
+from topologies import catalog
 from topologies.star import star
 
 
@@ -27,6 +30,47 @@ def test_the_embedded_switch_is_told_on_its_command_line() -> None:
 
     assert generator(spec(keep_alive=2)) == Generator(GENERATOR_PORT, 60_000_000, (index(1), index(2), index(3)))
     assert generator(spec()) is None
+
+
+def test_slack_and_tolerance_are_nominal_and_the_switch_gets_real_ones() -> None:
+    topology = star(2)
+    for k, slack_ns, late_ns in ((400, 40_000, 4_000_000), (10_000, 1_000_000, 50_000_000)):
+        launch = launch_spec(topology, "s0", k, Path("grpc"), place="/proc/4711/fd/5:3")
+        options = parse(target("softswitch").command(launch)[3:])
+        assert options.slack_ns == slack_ns
+        assert options.pace == (late_ns, Place(Path("/proc/4711/fd/5"), 3))
+    assert parse(target("softswitch").command(launch_spec(topology, "s0", 400, Path("grpc")))[3:]).pace is None
+
+
+@pytest.mark.parametrize("k", [100, 375, 1000, 17_000])
+def test_slack_of_hosts_is_at_least_150_us_real(k: float) -> None:
+    assert transmit_gap_s(k) == pytest.approx(max(0.4e-6, 150e-6 / k))
+    assert slack("softswitch", k, agents=True) == f"0.1 us in switches and {transmit_gap_s(k) * 1e6:.2g} us in hosts"
+    assert slack("bmv2", k, agents=True).endswith("us in hosts")
+    assert "switches" not in slack("bmv2", k, agents=True)
+    assert slack("bmv2", k, agents=False) == ""
+
+
+def test_switches_share_a_process_where_they_are_more_than_a_few() -> None:
+    for name, shared in (("dumbbell", False), ("fat-tree", True)):
+        topology = catalog.build(name)
+        assert share_process(topology, "softswitch", None) is shared
+        assert share_process(topology, "softswitch", True) is False
+        assert share_process(topology, "softswitch", False) is True
+        assert share_process(topology, "bmv2", False) is False
+
+
+def test_links_between_switches_name_each_other() -> None:
+    topology = catalog.build("fat-tree")
+    ends = {
+        (switch.device_id, port): other
+        for switch in topology.switches
+        for port, other in inner_links(topology, switch.name).items()
+    }
+    assert len(ends) == 2 * sum(
+        not topology.is_host(link.a.node) and not topology.is_host(link.b.node) for link in topology.links
+    )
+    assert all(ends[other] == end for end, other in ends.items())
 
 
 def test_bmv2_has_none() -> None:

@@ -1,0 +1,110 @@
+"""csrc/switch.h for ctypes: structures, and the functions' arguments."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any, Final
+
+PRIORITIES: Final = 8
+
+
+class CounterCell(ctypes.Structure):
+    _fields_ = [("packets", ctypes.c_uint64), ("bytes", ctypes.c_uint64)]
+
+
+class MeterCell(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_uint64) for name in ("cir", "cburst", "pir", "pburst")]
+
+
+class PortStatsRecord(ctypes.Structure):
+    _fields_ = [
+        *(
+            (name, ctypes.c_uint64)
+            for name in (
+                "rx_packets",
+                "rx_bytes",
+                "tx_packets",
+                "tx_bytes",
+                "rx_dropped",
+                "tx_dropped",
+                "queue_dropped",
+            )
+        ),
+        ("queue_packets", ctypes.c_uint32 * PRIORITIES),
+        ("in_flight", ctypes.c_uint32),
+        ("up", ctypes.c_uint8),
+    ]
+
+
+class ReplicaRecord(ctypes.Structure):
+    _fields_ = [("port", ctypes.c_uint16), ("instance", ctypes.c_uint16)]
+
+
+class EventHeader(ctypes.Structure):
+    _fields_ = [
+        ("kind", ctypes.c_uint32),
+        ("id", ctypes.c_uint32),
+        ("length", ctypes.c_uint32),
+        ("now_ns", ctypes.c_uint64),
+    ]
+
+
+_u16, _u32, _i32, _u64, _i64 = ctypes.c_uint16, ctypes.c_uint32, ctypes.c_int32, ctypes.c_uint64, ctypes.c_int64
+_handle, _text, _data = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p
+
+# name: (result, arguments after the switch's handle)
+_SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
+    "sw_destroy": (None, []),
+    "sw_port_add": (ctypes.c_int, [_u16, _text, _u32, _text]),
+    "sw_port_shape": (ctypes.c_int, [_u16, _u64, _u64, _u32, _text]),
+    "sw_port_stats": (ctypes.c_int, [_u16, ctypes.POINTER(PortStatsRecord)]),
+    "sw_report_pace": (ctypes.c_int, [_handle, _handle]),
+    "sw_set_slack": (ctypes.c_int, [_u64]),
+    "sw_start": (ctypes.c_int, [_text]),
+    "sw_connect": (ctypes.c_int, [_u16, _handle, _u16]),
+    "sw_keep_namespace": (ctypes.c_int, []),
+    "sw_stop": (ctypes.c_int, []),
+    "sw_load": (ctypes.c_int, [_text, _text]),
+    "sw_table_add": (_i64, [_u32, _data, _data, _i32, _i32, _u32, _data, _u32, _text]),
+    "sw_table_modify": (ctypes.c_int, [_u32, _u32, _u32, _data, _u32, _text]),
+    "sw_table_delete": (ctypes.c_int, [_u32, _u32, _text]),
+    "sw_table_set_default": (ctypes.c_int, [_u32, _u32, _data, _u32, _text]),
+    "sw_member_put": (_i64, [_u32, _i64, _u32, _data, _u32, _text]),
+    "sw_member_delete": (ctypes.c_int, [_u32, _u32, _text]),
+    "sw_group_put": (_i64, [_u32, _i64, _data, _u32, _text]),
+    "sw_group_delete": (ctypes.c_int, [_u32, _u32, _text]),
+    "sw_table_counter_read": (ctypes.c_int, [_u32, _i64, ctypes.POINTER(CounterCell)]),
+    "sw_table_idle": (ctypes.c_int, [_u32, _u32, ctypes.POINTER(_u64)]),
+    "sw_table_counter_write": (ctypes.c_int, [_u32, _i64, ctypes.POINTER(CounterCell)]),
+    "sw_counter_read": (ctypes.c_int, [_u32, _u32, _u32, _data]),
+    "sw_counter_write": (ctypes.c_int, [_u32, _u32, _u32, _data]),
+    "sw_register_read": (ctypes.c_int, [_u32, _u32, _u32, _data]),
+    "sw_register_write": (ctypes.c_int, [_u32, _u32, _u32, _data]),
+    "sw_meter_read": (ctypes.c_int, [_u32, _u32, ctypes.POINTER(MeterCell)]),
+    "sw_meter_write": (ctypes.c_int, [_u32, _u32, ctypes.POINTER(MeterCell)]),
+    "sw_table_meter_read": (ctypes.c_int, [_u32, _u32, ctypes.POINTER(MeterCell)]),
+    "sw_table_meter_write": (ctypes.c_int, [_u32, _u32, ctypes.POINTER(MeterCell)]),
+    "sw_clone_session": (ctypes.c_int, [_u32, _data, _u32, _u32, _text]),
+    "sw_multicast_group": (ctypes.c_int, [_u32, _data, _u32, _text]),
+    "sw_packet_out": (ctypes.c_int, [_u16, _data, _u32]),
+    "sw_generate": (ctypes.c_int, [_u16, _u64, _data, _u32, _text]),
+    "sw_next_event": (ctypes.c_int, [ctypes.c_int, ctypes.POINTER(EventHeader), _data, _u32]),
+    "sw_fence": (ctypes.c_int, [_u32]),
+    "sw_time_ns": (_u64, []),
+    "sw_advance": (ctypes.c_int, [_u64, _u16, _u64]),
+    "sw_reentry": (ctypes.c_int, [_u64]),
+    "sw_tx_count": (_u64, [_u16]),
+    "sw_inject": (ctypes.c_int, [_u16, _data, _u32, _text]),
+    "sw_departed": (ctypes.c_int, [ctypes.POINTER(EventHeader), _data, _u32]),
+}
+
+
+def declare(library: ctypes.CDLL) -> None:
+    """Declares the functions of the runtime."""
+    library.sw_create.restype = _handle
+    library.sw_create.argtypes = [_u32, _u32, _u16, _u16, _u64, _u32, _text]
+    library.sw_start_together.argtypes = [ctypes.POINTER(_handle), _u32, _text]
+    for name, (result, arguments) in _SIGNATURES.items():
+        function = getattr(library, name)
+        function.restype = result
+        function.argtypes = [_handle, *arguments]
