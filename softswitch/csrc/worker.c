@@ -34,10 +34,11 @@ struct sw_worker {
     uint64_t slack_ns;        /* what is due may be done so late, to be done with what is due then */
     uint64_t memory_slack_ns; /* the same of what isn't hard */
     uint64_t sleeps_until_ns;
+    uint64_t woke_ns;
+    bool dense; /* it woke up twice within twice the slack */
     struct member members[];
 };
 
-/* Waits for descriptors or the time `until`. */
 static int wait_for(int epoll, struct epoll_event *events, uint64_t until, uint64_t now)
 {
     if (until <= now + SPIN_NS) return epoll_wait(epoll, events, SW_BATCH, 0);
@@ -50,6 +51,23 @@ static int wait_for(int epoll, struct epoll_event *events, uint64_t until, uint6
     struct pollfd set = {.fd = epoll, .events = POLLIN};
     ppoll(&set, 1, &rest, NULL);
     return epoll_wait(epoll, events, SW_BATCH, 0);
+}
+
+/* Waits for descriptors or the time `until`. Where wake-ups are dense, it looks at descriptors once in the slack. */
+static int sleep_until(struct sw_worker *worker, int epoll, struct epoll_event *events, uint64_t until, uint64_t now)
+{
+    uint64_t look_ns = worker->woke_ns + worker->slack_ns;
+    if (worker->dense && now < look_ns && now < until) {
+        if (until < look_ns) look_ns = until;
+        struct timespec at = {(time_t)(look_ns / 1000000000u), (long)(look_ns % 1000000000u)};
+        clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
+        until = 0;
+    }
+    int n = wait_for(epoll, events, until, now);
+    now = sw_clock_ns();
+    worker->dense = now - worker->woke_ns < 2 * worker->slack_ns;
+    worker->woke_ns = now;
+    return n;
 }
 
 static void leave(struct sw_worker *worker, struct member *member)
@@ -117,7 +135,7 @@ static void *work_for_one(struct sw_worker *worker, struct sw_realtime *realtime
         uint64_t now = sw_clock_ns();
         sw_report(sw, now, only->next_ns);
         sw_realtime_update(realtime, now, sw->pace.crowded);
-        n = wait_for(sw->epoll, events, later(only->next_ns, worker->slack_ns), now);
+        n = sleep_until(worker, sw->epoll, events, later(only->next_ns, worker->slack_ns), now);
     }
 }
 
@@ -157,7 +175,7 @@ static void *work_for_all(struct sw_worker *worker, struct sw_realtime *realtime
         /* A peer that puts a frame after this wakes the worker; one that did so before is seen by the second look. */
         __atomic_store_n(&worker->sleeps_until_ns, until, __ATOMIC_SEQ_CST);
         uint64_t again = deadline(worker);
-        int n = wait_for(worker->epoll, ready, again < until ? again : until, now);
+        int n = sleep_until(worker, worker->epoll, ready, again < until ? again : until, now);
         __atomic_store_n(&worker->sleeps_until_ns, 0, __ATOMIC_RELAXED);
         note(worker, ready, n);
     }
