@@ -102,7 +102,7 @@ def _interpreter() -> str:
 
 @cache
 def _chosen_k(topology: str, target: str) -> float:
-    """Chooses k for a topology, says so, and why. Raises PcnSwitchError."""
+    """Chooses k for a topology, prints it and the reason. Raises PcnSwitchError."""
     command = [_interpreter(), "-m", "lab.calibrate", target]
     done = subprocess.run(command, input=topology, capture_output=True, text=True, cwd=ROOT, check=False)
     if done.returncode != 0:
@@ -116,7 +116,7 @@ def _chosen_k(topology: str, target: str) -> float:
 
 class PcnSwitch(Switch):  # type: ignore[misc]
     """A switch of a topology that `topologies.mininet_topo` made. `--switch pcn,k=1000,target=bmv2` sets the stretch of
-    time (rates / k, delays * k; unless given what this machine carries when all hosts send) and what runs."""
+    time (rates / k, delays * k; by default what this machine carries when all hosts send) and what runs."""
 
     controlIntf = None  # noqa: N815  # what Mininet gives to switches outside a namespace
 

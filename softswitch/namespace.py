@@ -1,4 +1,4 @@
-"""What is made in the network namespace of another process stays there, whoever uses it."""
+"""Sockets made in the network namespace of another process: they stay there, also in other threads."""
 
 from __future__ import annotations
 

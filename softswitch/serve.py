@@ -1,4 +1,4 @@
-"""A process of switches: ports, programs, threads and P4Runtime servers, until it is told to end."""
+"""A process of switches: ports, programs, threads and P4Runtime servers, until a signal ends it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ log = logging.getLogger("softswitch")
 
 
 def serve(switches: Sequence[Options], say: Callable[[str], None], wait: Callable[[], object]) -> None:
-    """Says a line with `listening` for each switch when all are ready. Ends when `wait` returns. Raises StartError."""
+    """Prints a line with `listening` for each switch once all are ready. Ends when `wait` does. Raises StartError."""
     for options in switches:
         for warning in options.warnings():
             say(f"warning: {warning}")
@@ -90,7 +90,7 @@ def _ports(options: Options) -> str:
 
 
 def _by_worker(natives: list[NativeSwitch]) -> list[list[NativeSwitch]]:
-    """For every second core, which leaves others to what sends, a worker; neighbours stand close to each other."""
+    """One worker for two cores, which leaves the others to hosts; neighbours share one."""
     workers = max(1, min(len(natives), (os.cpu_count() or 1) // 2))
     size = -(-len(natives) // workers)
     return [natives[first : first + size] for first in range(0, len(natives), size)]
