@@ -26,8 +26,8 @@ from itertools import pairwise
 from multiprocessing.connection import Connection
 from typing import Final
 
-from softswitch import signals
 from lab.pace import rounded_up
+from softswitch import signals
 from topologies.model import Topology
 from topologies.serialise import from_dict
 
