@@ -8,6 +8,7 @@ import logging
 import os
 import resource
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
@@ -32,6 +33,7 @@ ALL_RING_FRAMES = 10_000
 LEAST_RING_FRAMES = 256
 DESCRIPTORS = 256  # beside the two sockets of each port
 CONTROL_NICE = -20
+CLOSERS = 64
 
 log = logging.getLogger("softswitch")
 
@@ -56,6 +58,7 @@ def _serve(switches: Sequence[Options], say: Callable[[str], None], wait: Callab
     with ExitStack() as stack:
         library = load_library(build_runtime())
         natives = {one.device_id: in_namespace(one.namespace, partial(_make, library, one, stack)) for one in switches}
+        stack.callback(_close, list(natives.values()))
         for one in switches:
             for port, device_id, other_port in one.channels:
                 if (one.device_id, port) < (device_id, other_port):  # once for its two ends
@@ -82,6 +85,12 @@ def _serve(switches: Sequence[Options], say: Callable[[str], None], wait: Callab
         for one, server in zip(switches, servers, strict=True):
             _log(one).info("ending")
             server.end()
+
+
+def _close(natives: Sequence[NativeSwitch]) -> None:
+    """Closes switches that have stopped, all at once: the kernel lets each packet socket wait for all cores."""
+    with ThreadPoolExecutor(min(len(natives), CLOSERS)) as pool:
+        list(pool.map(NativeSwitch.close, natives))
 
 
 def _ports(options: Options) -> str:
