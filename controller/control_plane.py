@@ -12,6 +12,7 @@ schema, entities and messages translate between names and protobuf.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
@@ -182,32 +183,27 @@ class ControlPlane(ABC):
         return self._counts(name, self._read([cell.encode(self.schema) for cell in cells]))
 
     def read_cells(
-        self, counters: Sequence[str], registers: Sequence[str], indices: Sequence[int]
+        self, counters: Sequence[str], registers: Sequence[str], indices: Sequence[int] | None = None
     ) -> tuple[dict[str, dict[int, Counter]], dict[str, dict[int, int]]]:
-        """Returns the same cells of several counters and registers, by name and index. One call."""
-        queries = [CounterEntry(name, index=index).encode(self.schema) for name in counters for index in indices]
-        queries += [RegisterEntry(name, index=index).encode(self.schema) for name in registers for index in indices]
-        found = list(self._read(queries))
+        """Returns the same cells of several counters and registers, or all, by name and index. One call."""
+        counter_ids = {name: _find("counter", self.schema.counters, name, self.counters).id for name in counters}
+        register_ids = {name: _find("register", self.schema.registers, name, self.registers).id for name in registers}
+        wanted: Sequence[int | None] = [None] if indices is None else indices
+        queries = [CounterEntry(name, index=index).encode(self.schema) for name in counters for index in wanted]
+        queries += [RegisterEntry(name, index=index).encode(self.schema) for name in registers for index in wanted]
+        found: dict[int, list[p4r.Entity]] = defaultdict(list)  # by the id of what has the cell
+        for entity in self._read(queries) if queries else ():
+            found[entity.counter_entry.counter_id or entity.register_entry.register_id].append(entity)
         return (
-            {name: self._counts(name, found) for name in counters},
-            {name: self._values(name, found) for name in registers},
+            {name: self._counts(name, found[number]) for name, number in counter_ids.items()},
+            {name: _values(found[number]) for name, number in register_ids.items()},
         )
 
     def _counts(self, name: str, found: Iterable[p4r.Entity]) -> dict[int, Counter]:
-        counter = _find("counter", self.schema.counters, name, self.counters)
-        of_packets = counter.unit is P4CounterUnit.PACKETS
+        of_packets = self.counter_unit(name) is P4CounterUnit.PACKETS
         return {
             one.index.index: Counter(one.data.packet_count, None if of_packets else one.data.byte_count)
             for one in (entity.counter_entry for entity in found)
-            if one.counter_id == counter.id
-        }
-
-    def _values(self, name: str, found: Iterable[p4r.Entity]) -> dict[int, int]:
-        register = _find("register", self.schema.registers, name, self.registers)
-        return {
-            one.index.index: int.from_bytes(one.data.bitstring, "big")
-            for one in (entity.register_entry for entity in found)
-            if one.register_id == register.id
         }
 
     def counter_name(self, name: str) -> str:
@@ -232,7 +228,7 @@ class ControlPlane(ABC):
         """Returns cells by index: these, or all. One call."""
         self.register_name(name)
         cells = [RegisterEntry(name, index=i) for i in indices] if indices is not None else [RegisterEntry(name)]
-        return self._values(name, self._read([cell.encode(self.schema) for cell in cells]))
+        return _values(self._read([cell.encode(self.schema) for cell in cells]))
 
     def register_name(self, name: str) -> str:
         """Returns a register's whole name."""
@@ -314,6 +310,14 @@ class ControlPlane(ABC):
 
     def _decode(self, entity: p4r.Entity) -> Any:
         return decode_entity(entity, self.schema)
+
+
+def _values(found: Iterable[p4r.Entity]) -> dict[int, int]:
+    """Cells of a register, by index."""
+    return {
+        one.index.index: int.from_bytes(one.data.bitstring, "big")
+        for one in (entity.register_entry for entity in found)
+    }
 
 
 def _text(entry: Entry | MeterEntry) -> str:

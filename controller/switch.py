@@ -178,7 +178,7 @@ class SwitchClient(ControlPlane):
         return cells if indices is None else {index: cells[index] for index in indices}
 
     def read_cells(
-        self, counters: Sequence[str], registers: Sequence[str], indices: Sequence[int]
+        self, counters: Sequence[str], registers: Sequence[str], indices: Sequence[int] | None = None
     ) -> tuple[dict[str, dict[int, Counter]], dict[str, dict[int, int]]]:
         if self._registers is None:
             return super().read_cells(counters, registers, indices)

@@ -74,19 +74,20 @@ def counters(switch: str, name: str | None, every: bool, network: str | None, as
 
     with attach(network) as lab:
         client = lab.switches[switch]
-        known = client.counters()
+        wanted = [one for one in ([name] if name else client.counters()) if one not in ports.DISCARDS]
+        found, _ = client.read_cells(wanted, ())
         rows: list[dict[str, Any]] = [
             {"counter": counter, **_place(cell), "packets": value.packets, "bytes": value.bytes}
-            for counter in ([name] if name else known)
-            if counter not in ports.DISCARDS
-            for cell, value in sorted(client.read_counters(counter).items())
+            for counter, cells in found.items()
+            for cell, value in sorted(cells.items())
             if value.packets or (every and cell in _cells(lab, switch))
         ]
         if name is None or name in ports.DISCARDS:
+            counted = ports.read(client) or {}
             rows += [
                 {"counter": counter, "port": port, "class": None, "packets": packets, "bytes": None}
                 for counter in ([name] if name else ports.DISCARDS)
-                for port, counts in (ports.read(client) or {}).items()
+                for port, counts in counted.items()
                 if (packets := getattr(counts, counter)) or every
             ]
         print_pace(lab.record, as_json)
@@ -127,10 +128,11 @@ def registers(switch: str, name: str | None, every: bool, network: str | None, a
 
     with attach(network) as lab:
         client = lab.switches[switch]
+        _, found = client.read_cells((), [name] if name else list(client.registers()))
         rows: list[dict[str, Any]] = [
             {"register": register, **_place(cell), "value": value}
-            for register in ([name] if name else client.registers())
-            for cell, value in sorted(client.read_registers(register).items())
+            for register, cells in found.items()
+            for cell, value in sorted(cells.items())
             if value or (every and cell in _cells(lab, switch))
         ]
         print_pace(lab.record, as_json)

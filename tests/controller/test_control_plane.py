@@ -48,6 +48,20 @@ def test_cells_read_one_by_one_are_those_read_at_once(switch: ControlPlane) -> N
     assert list(switch.read_registers("waiting_bytes")) == list(range(4096))
 
 
+@pytest.mark.parametrize("indices", [None, [35, 3], []])
+def test_cells_of_several_are_those_of_each(switch: ControlPlane, indices: list[int] | None) -> None:
+    names = switch.counters(), switch.registers()
+    counts, values = switch.read_cells(*names, indices)
+    if indices == []:
+        assert counts == {name: {} for name in names[0]}
+        return
+    assert counts == {name: switch.read_counters(name, indices) for name in names[0]}
+    assert values == {name: switch.read_registers(name, indices) for name in names[1]}
+    assert switch.read_cells((), ()) == ({}, {})
+    with pytest.raises(UnknownNameError):
+        switch.read_cells(["waiting_bytes"], ())
+
+
 def test_entry_is_modified_and_deleted(switch: ControlPlane) -> None:
     program_switch(switch, PLAN)
     route = route_entry(PLAN.routes[0])
