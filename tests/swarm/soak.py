@@ -1,7 +1,7 @@
 """A network that stays up for hours, with faults, flows, and controllers that come and go: whether anything grows.
 
     soak.py --minutes 120 --out soak.csv    in .venv, as root
-    soak.py --minutes 10 --topology fat-tree
+    soak.py --minutes 10 --topology fat-tree -k 4000
 
 `pcn up compact`, or another topology, then rounds as live.py's scenarios, each by a controller that connects, takes
 over and leaves; what holds of a scenario holds of each. Hosts forget the last round's flows first, whose numbers they
@@ -134,12 +134,13 @@ def programs_of(record: Record) -> dict[str, int]:
     return {name: pid for name, pid in pids.items() if first[pid] == name} | {HOLDER: record.owner.pid}
 
 
-def soak(topology: Topology, minutes: float, seed: int, out: Path) -> list[str]:
+def soak(topology: Topology, k: float | None, minutes: float, seed: int, out: Path) -> list[str]:
     """What was wrong."""
     wrong: list[str] = []
     samples: list[Sample] = []
     before = live.interfaces()
-    subprocess.run([PCN, "up", topology.name, "-n", NETWORK], check=True)
+    stretched = [] if k is None else ["-k", f"{k:g}"]
+    subprocess.run([PCN, "up", topology.name, "-n", NETWORK, *stretched], check=True)
     try:
         record = find(NETWORK)
         scheme = configured(record.scheme, recommended(topology, find_scheme(record.scheme)))
@@ -172,6 +173,7 @@ def soak(topology: Topology, minutes: float, seed: int, out: Path) -> list[str]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--topology", choices=catalog.TOPOLOGIES, default="compact")
+    parser.add_argument("-k", type=float, help="how many times slower time runs (what this machine carries)")
     parser.add_argument("--minutes", type=float, default=120.0)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path, default=Path("soak.csv"))
@@ -186,7 +188,9 @@ def main() -> int:
     logging.getLogger("controller.arbitration").setLevel(logging.ERROR)  # it says that a foreign controller has gone
     try:
         with signals.raising():
-            wrong = soak(catalog.build(arguments.topology), arguments.minutes, arguments.seed, arguments.out)
+            wrong = soak(
+                catalog.build(arguments.topology), arguments.k, arguments.minutes, arguments.seed, arguments.out
+            )
     except (KeyboardInterrupt, signals.Terminated):
         print("soak: interrupted", file=sys.stderr)
         return 130
