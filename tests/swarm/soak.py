@@ -9,7 +9,7 @@ keep until told so.
 After a round each program's memory, open files and threads are written down, a row a program, which may be one of
 several switches; `pcn down` at the end.
 Grown is what in all of the third quarter was above all of the second, and in all of the last above all of the third;
-memory by more than ALLOWED_KB. One step is none: a switch keeps the memory of as many packets as ever waited in it.
+memory by more than ALLOWED_KB a switch or host. One step is none: a switch keeps the memory of as many packets as ever waited in it.
 
 Exit code 1: a round has violations, something has grown, or is left. The same seed draws the same rounds.
 """
@@ -25,6 +25,7 @@ import re
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
@@ -76,8 +77,8 @@ def sample(number: int, real_s: float, program: str, pid: int) -> Sample:
     return Sample(number, real_s, program, int(status["VmRSS"]), files, int(status["Threads"]))
 
 
-def grown(samples: Sequence[Sample]) -> Iterator[str]:
-    """What of which program."""
+def grown(samples: Sequence[Sample], switches: Mapping[str, int]) -> Iterator[str]:
+    """What of which program. `switches`: how many one has that has several."""
     for name in dict.fromkeys(one.program for one in samples):
         own = [one for one in samples if one.program == name]
         ends = [len(own) * quarter // 4 for quarter in range(1, 5)]
@@ -86,7 +87,8 @@ def grown(samples: Sequence[Sample]) -> Iterator[str]:
             second, third, last = (values[first:end] for first, end in pairwise(ends))
             most, least = max(second), min(last)
             steadily = min(third) > most and least > max(third)
-            if steadily and least > most + (ALLOWED_KB if what == "memory_kb" else 0):
+            allowed = ALLOWED_KB * switches.get(name, 1) if what == "memory_kb" else 0
+            if steadily and least > most + allowed:
                 yield f"{name}: {what} has grown from {most} to {least}"
 
 
@@ -127,11 +129,12 @@ def play(number: int, seed: int, plans: Mapping[str, SwitchPlan]) -> live.Found:
         return replace(live.at_the_end(lab, before), links_went_down=faults.links_went_down)
 
 
-def programs_of(record: Record) -> dict[str, int]:
-    """Pids by name, one of a process that several switches share by its first."""
+def programs_of(record: Record) -> tuple[dict[str, int], dict[str, int]]:
+    """Pids by name, one of a process that several switches share by its first; and how many nodes each has."""
     pids = {name: node.process.pid for name, node in record.nodes.items() if node.process}
     first = {pid: name for name, pid in reversed(pids.items())}
-    return {name: pid for name, pid in pids.items() if first[pid] == name} | {HOLDER: record.owner.pid}
+    programs = {name: pid for name, pid in pids.items() if first[pid] == name}
+    return programs | {HOLDER: record.owner.pid}, dict(Counter(first[pid] for pid in pids.values()))
 
 
 def soak(topology: Topology, k: float | None, minutes: float, seed: int, out: Path) -> list[str]:
@@ -145,7 +148,7 @@ def soak(topology: Topology, k: float | None, minutes: float, seed: int, out: Pa
         record = find(NETWORK)
         scheme = configured(record.scheme, recommended(topology, find_scheme(record.scheme)))
         plans = {one.name: plan(topology, one.name, record.dilation, scheme) for one in topology.switches}
-        programs = programs_of(record)
+        programs, carried = programs_of(record)
         number, lost, began = 0, 0, time.monotonic()
         with out.open("w", newline="") as file, ConsoleProgress(stdout()) as progress:
             progress.stage(f"pcn up {topology.name}, for {minutes:g} minutes")
@@ -163,7 +166,7 @@ def soak(topology: Topology, k: float | None, minutes: float, seed: int, out: Pa
                 progress.advance(spent_s / (minutes * 60), f"round {number}, {len(wrong)} violations")
     finally:
         subprocess.run([PCN, "down", NETWORK], check=True)
-    wrong += grown(samples)
+    wrong += grown(samples, carried)
     wrong += [f"after `pcn down` there is {one}" for one in live.left(record, before)]
     print(f"{number} rounds, {lost:,} frames lost by faults.")
     print("\n".join(figures(topology, samples)))
