@@ -15,7 +15,10 @@
 
 #include "realtime.h"
 
-enum { SPIN_NS = 12000 /* poll instead of sleeping for less than this */ };
+enum {
+    SPIN_NS = 12000, /* poll instead of sleeping for less than this */
+    DENSE = 8,       /* wake-ups in a row, each within the slack of the last */
+};
 static const uint32_t WAKE = UINT32_MAX; /* epoll tag beyond the numbers of switches */
 
 struct member {
@@ -35,7 +38,7 @@ struct sw_worker {
     uint64_t memory_slack_ns; /* the same of what isn't hard */
     uint64_t sleeps_until_ns;
     uint64_t woke_ns;
-    bool dense; /* it woke up twice within twice the slack */
+    uint32_t close; /* wake-ups in a row, each within the slack of the last */
     struct member members[];
 };
 
@@ -57,7 +60,8 @@ static int wait_for(int epoll, struct epoll_event *events, uint64_t until, uint6
 static int sleep_until(struct sw_worker *worker, int epoll, struct epoll_event *events, uint64_t until, uint64_t now)
 {
     uint64_t look_ns = worker->woke_ns + worker->slack_ns;
-    if (worker->dense && now < look_ns && now < until) {
+    bool naps = worker->close >= DENSE && now < look_ns && now < until;
+    if (naps) {
         if (until < look_ns) look_ns = until;
         struct timespec at = {(time_t)(look_ns / 1000000000u), (long)(look_ns % 1000000000u)};
         clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
@@ -65,7 +69,9 @@ static int sleep_until(struct sw_worker *worker, int epoll, struct epoll_event *
     }
     int n = wait_for(epoll, events, until, now);
     now = sw_clock_ns();
-    worker->dense = now - worker->woke_ns < 2 * worker->slack_ns;
+    /* A nap that brought nothing was not worth it. */
+    bool close = naps ? n > 0 : now - worker->woke_ns < worker->slack_ns;
+    worker->close = close ? worker->close + 1 : 0;
     worker->woke_ns = now;
     return n;
 }
