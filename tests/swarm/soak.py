@@ -9,7 +9,8 @@ keep until told so.
 After a round each program's memory, open files and threads are written down, a row a program, which may be one of
 several switches; `pcn down` at the end.
 Grown is what in all of the third quarter was above all of the second, and in all of the last above all of the third;
-memory by more than ALLOWED_KB a switch or host. One step is none: a switch keeps the memory of as many packets as ever waited in it.
+memory by more than ALLOWED_KB a switch or host. One step is none: a switch keeps the memory of as many packets as
+ever waited in it.
 
 Exit code 1: a round has violations, something has grown, or is left. The same seed draws the same rounds.
 """
