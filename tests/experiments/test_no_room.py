@@ -183,7 +183,7 @@ status=$?
 ls -A /run/pcn-lab
 exit $status
 """
-    command = [*PCN, "up", "dumbbell", "--logs", str(tmp_path / "logs")]
+    command = [*PCN, "up", "dumbbell", "-k", "400", "--logs", str(tmp_path / "logs")]
     done = subprocess.run(
         ["unshare", "-m", "--propagation", "private", "sh", "-c", script, "sh", *command],
         capture_output=True,
