@@ -40,7 +40,8 @@ HOP_COST: Final = {"softswitch": 5.2, "bmv2": 29.0}
 """What a switch needs for a packet that goes from one link to the next. The dumbbell's two took 78% of a core at 7,870
 packets a second, 50 us each, one at 2,950 packets a second 62 us; a round took 12 us then."""
 TOGETHER_COST: Final = 1.7
-"""The same of switches that share a process: five took 97 us at 1,100 packets a second, at k = 4,000."""
+"""The same of switches that share a process. With 16 hosts of the fat-tree at line rate, each to its neighbour over 2.5
+switches, at k = 2,000, a packet took 8 to 12 us in all of them, 3.2 to 4.8 each; a round took 2.7 us then."""
 AGENTS_COST: Final = ((1_000, 9.7), (3_000, 3.8), (10_000, 1.7), (30_000, 0.8), (100_000, 0.5))
 """What the sending and the receiving agent need for a packet, by packets a second and flow (docs/hosts.md)."""
 LEAST_K: Final = 100.0
