@@ -179,8 +179,10 @@ def measure_alone(name: str, duration_s: float, empty: bool, prefetch: bool) -> 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("scenarios", nargs="*", help=f"of {', '.join(SCENARIOS)}; all of them unless given")
-    parser.add_argument("--repetitions", type=int, help="5 unless given, 1 of pods, wide and large")
+    parser.add_argument("scenarios", nargs="*", help=f"of {', '.join(SCENARIOS)} (default: all)")
+    parser.add_argument(
+        "--repetitions", type=int, help="runs whose median counts (default: 5; 1 of pods, wide and large)"
+    )
     parser.add_argument("--duration", type=float, help="simulated seconds")
     parser.add_argument("--floor", action="store_true", help="with an empty pipeline that knows the routes alone")
     parser.add_argument("--alone", metavar="JSON", help="the arguments of one repetition; its result, as JSON")

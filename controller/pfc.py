@@ -20,7 +20,7 @@ CLONE_SESSIONS = (PFC_CLONE_SESSION,)
 QUANTUM_BITS = 512  # IEEE 802.1Qbb: a pause quantum is 512 bit times
 SETTINGS = (
     Setting("xoff", "size", "bytes of an ingress port inside the switch above which it sends PAUSE", 0, 2**32 - 1),
-    Setting("xon", "size", "below which it sends RESUME; follows xoff unless given", 0, 2**32 - 1),
+    Setting("xon", "size", "below which it sends RESUME (default: follows xoff)", 0, 2**32 - 1),
     Setting("quanta", "count", "of its PAUSE frames, 512 bit times each", 2, MAX_QUANTA),
 )
 

@@ -74,7 +74,7 @@ def render(
     pictures: bool = True,
 ) -> str:
     """The page of one run, or of several: schemes side by side, in figures the clocks of a scheme over each other.
-    `compared` are the checks across them. It says what is missing by `failures`; those of the one run unless given.
+    `compared` are the checks across them. `failures` names what is missing (default: the one run's).
     `pictures`: whether there are PNG and SVG files of the charts beside it."""
     first = results[0]
     charts = [first_chart for first_chart, *_ in _drawn(results)]

@@ -130,7 +130,7 @@ class Attached:
 
 def attach(name: str | None = None, election_id: int | None = None) -> Attached:
     """The network of this name; without one, the only one that is up. `election_id` is `primary`'s, one above the
-    network's own unless given. Raises NotRunningError."""
+    network's own by default. Raises NotRunningError."""
     return Attached(find(name), election_id)
 
 

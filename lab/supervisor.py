@@ -34,7 +34,7 @@ class SupervisorError(LabError):
 @dataclass(frozen=True)
 class Spec:
     """What `pcn up` was asked for. `scheme` is what any process finds it by
-    (`Scheme.reference`); its parameters are those that it recommends for the topology, unless given."""
+    (`Scheme.reference`); its parameters are those that it recommends for the topology by default."""
 
     name: str
     topology: str

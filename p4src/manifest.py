@@ -27,7 +27,7 @@ def manifest() -> Mapping[str, Any]:
 
 
 def stale(*programs: str) -> str | None:
-    """One line that names the sources which these programs (all unless given) weren't compiled from as they are now,
+    """One line that names the sources which these programs (default: all) weren't compiled from as they are now,
     and the way out. None where all fit, and of a program that the manifest doesn't know or that isn't here: a wheel has
     no examples."""
     entries = manifest()["programs"]

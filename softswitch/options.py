@@ -328,7 +328,7 @@ def _parser() -> argparse.ArgumentParser:
         default="127.0.0.1:9559",
         metavar="HOST:PORT",
         help="address of P4Runtime, gNMI and the manual clock; port 0: any free one; unix:PATH: a socket for this "
-        "user alone. Without TLS there is no authentication: whoever reaches the address programs the switch "
+        "user alone. Without TLS there is no authentication: every client that reaches the address programs the switch "
         "(default: 127.0.0.1:9559)",
     )
     control.add_argument(

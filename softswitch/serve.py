@@ -153,7 +153,7 @@ def _offer(
     stack.enter_context(server)
     if tls is None and not is_local(options.grpc_address):
         say(
-            f"{server.address} has no authentication: whoever reaches it programs the switch; see "
+            f"{server.address} has no authentication: every client that reaches it programs the switch; see "
             "--grpc-server-ssl and --grpc-server-with-client-auth"
         )
     return server

@@ -42,7 +42,7 @@ NICE = -10  # other work of the machine disturbs less; the switch's worker has i
 def main(arguments: list[str] | None = None) -> int:
     """Prints the figures. 0: measured; 1: could not."""
     parser = argparse.ArgumentParser(prog="python -m bench.switch", description=switch.__doc__)
-    parser.add_argument("parts", nargs="*", help=f"of {', '.join(PARTS)}; all of them unless given")
+    parser.add_argument("parts", nargs="*", help=f"of {', '.join(PARTS)} (default: all)")
     parser.add_argument("--program", type=Path, default=ROOT / "p4src/compiled/pcn.json", help="compiled P4 program")
     parser.add_argument("--seconds", type=float, default=1.0, help="length of a run")
     parser.add_argument("--runs", type=int, default=5, help="runs whose median counts")

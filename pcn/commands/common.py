@@ -89,7 +89,7 @@ def network_option(function: _F) -> _F:
         # Read before arguments: what these complete to depends on it.
         is_eager=True,
         shell_complete=complete_network,
-        help="Which network, if several are up.",
+        help="Network, where several are up.",
     )(function)
 
 
@@ -117,14 +117,14 @@ def json_option(function: _F) -> _F:
 
 
 def election_id_option(default: int | None = None) -> Callable[[_F], _F]:
-    unless = "" if default else " One above the network's own unless given."
+    unless = "" if default else " (default: one above the network's own)"
     return click.option(
         "--election-id",
         type=click.IntRange(1, 2**128 - 1),
         metavar="N",
         default=default,
         show_default=True,
-        help=f"P4Runtime's: the controller with the highest may write.{unless}",
+        help=f"P4Runtime's election id: the controller with the highest may write{unless}.",
     )
 
 
@@ -167,7 +167,7 @@ program_option = click.option(
     "--program",
     metavar="FILE",
     type=click.Path(),
-    help="What runs in the switches, in place of the scheme's: x.p4, or x.json as p4c made it.",
+    help="Program of the switches: x.p4, or x.json by p4c (default: the scheme's).",
 )
 
 

@@ -106,8 +106,10 @@ def _value(text: str, settings: Sequence[Setting]) -> tuple[str, float]:
 @click.command()
 @click.argument("node", shell_complete=complete_node)
 @click.argument("port", type=int, required=False, shell_complete=complete_port)
-@click.option("--for", "duration", type=Quantity("time"), help="Nominal time: 2ms. Until `pcn resume` unless given.")
-@click.option("--class", "traffic_class", type=click.IntRange(0, 7), default=3, show_default=True, help="Which class.")
+@click.option("--for", "duration", type=Quantity("time"), help="Nominal time, e.g. 2ms (default: until `pcn resume`).")
+@click.option(
+    "--class", "traffic_class", type=click.IntRange(0, 7), default=3, show_default=True, help="Traffic class."
+)
 @network_option
 @json_option
 def pause(
@@ -147,7 +149,9 @@ def pause(
 @click.command()
 @click.argument("node", shell_complete=complete_node)
 @click.argument("port", type=int, required=False, shell_complete=complete_port)
-@click.option("--class", "traffic_class", type=click.IntRange(0, 7), default=3, show_default=True, help="Which class.")
+@click.option(
+    "--class", "traffic_class", type=click.IntRange(0, 7), default=3, show_default=True, help="Traffic class."
+)
 @network_option
 @json_option
 def resume(node: str, port: int | None, traffic_class: int, network: str | None, as_json: bool) -> None:

@@ -30,27 +30,29 @@ def _address(_context: click.Context, _parameter: click.Parameter, value: str | 
 
 
 @click.command()
-@click.option("--target", type=click.Choice(["tofino"]), default="tofino", show_default=True, help="What it is.")
-@click.option("--program", type=click.Choice(_PROGRAMS), default="pcn", show_default=True, help="Whose marking point.")
-@click.option("--grpc", "address", metavar="HOST:PORT", callback=_address, help="Its P4Runtime server: Stratum's.")
+@click.option("--target", type=click.Choice(["tofino"]), default="tofino", show_default=True, help="Kind of switch.")
+@click.option("--program", type=click.Choice(_PROGRAMS), default="pcn", show_default=True, help="Program to load.")
+@click.option(
+    "--grpc", "address", metavar="HOST:PORT", callback=_address, help="Address of Stratum's P4Runtime server."
+)
 @click.option(
     "--ports",
     "path",
     metavar="FILE",
     type=FilePath(),
-    help="Its ports, PFC, queues and routes, in YAML.",
+    help="YAML file of ports, PFC, queues and routes.",
 )
-@click.option("--check", is_flag=True, help="Send nothing.")
-@click.option("--read", "reads", is_flag=True, help="Load and write nothing: read entries and counters.")
+@click.option("--check", is_flag=True, help="Check FILE, and send nothing.")
+@click.option("--read", "reads", is_flag=True, help="Read entries and counters; load and write nothing.")
 @click.option(
     "--out",
     "directory",
     metavar="DIR",
     type=FilePath(file_okay=False),
-    help="Write package, chassis configuration and PFC script there, over older ones.",
+    help="Folder for package, chassis configuration and PFC script; older ones are overwritten.",
 )
 @election_id_option(1)
-@click.option("--sample", is_flag=True, help="Print a FILE to start from, and do nothing else.")
+@click.option("--sample", is_flag=True, help="Print a FILE to start from, and end.")
 @json_option
 def deploy(
     target: str,

@@ -12,7 +12,7 @@ from pcn.commands.common import json_option, print_json, print_table
 @click.command()
 @json_option
 def doctor(as_json: bool) -> None:
-    """Say what this machine lacks.
+    """Report what this machine lacks.
 
     And the command that brings it. Fails if something that is needed is missing: without root, for virtual time and
     figures; as root, for live networks too.

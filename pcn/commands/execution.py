@@ -36,7 +36,7 @@ class Seeds(click.ParamType):  # type: ignore[type-arg]  # generic in newer rele
 
 def seeds_option(function: _F) -> _F:
     return click.option(
-        "--seeds", type=Seeds(), metavar="1:20|1,2,5", help="Each run with these seeds; its own ones unless given."
+        "--seeds", type=Seeds(), metavar="1:20|1,2,5", help="Seeds, e.g. 1:20 (default: the experiment's own)."
     )(function)
 
 
@@ -58,9 +58,11 @@ def execution_options(function: Callable[..., Any]) -> Callable[..., Any]:
         return function(execution=_execution(jobs, scheduler, (tls_ca, tls_cert, tls_key), memory, limit), **others)
 
     options = (
-        click.option("--jobs", type=click.IntRange(1), help="Runs at a time; as many as cores unless given."),
+        click.option("--jobs", type=click.IntRange(1), help="Parallel runs (default: number of cores)."),
         click.option(
-            "--scheduler", metavar="tls://HOST:PORT", help="Runs on the workers of this Dask scheduler instead."
+            "--scheduler",
+            metavar="tls://HOST:PORT",
+            help="Dask scheduler whose workers run (default: none, this machine).",
         ),
         *(
             click.option(f"--tls-{name}", metavar="FILE", type=click.Path(exists=True, dir_okay=False), help=text)
@@ -74,10 +76,10 @@ def execution_options(function: Callable[..., Any]) -> Callable[..., Any]:
             "--memory",
             type=Quantity("size"),
             metavar="SIZE",
-            help="What a run may have; the machine's, shared, unless given.",
+            help="Memory limit of a run (default: the machine's over parallel runs).",
         ),
-        click.option("--limit", type=Quantity("time"), metavar="TIME", help="A run may take so long."),
-        click.option("--fresh", is_flag=True, help="Forget what an interrupted command has run already."),
+        click.option("--limit", type=Quantity("time"), metavar="TIME", help="Time limit of a run (default: none)."),
+        click.option("--fresh", is_flag=True, help="Discard finished runs of an interrupted command."),
     )
     made: Callable[..., Any] = command
     for option in reversed(options):

@@ -37,8 +37,8 @@ def _figures() -> Iterator[tuple[str, str]]:
 @seeds_option
 @execution_options
 @click.option("--out", type=FilePath(), default=Path("results/figures"), show_default=True, help="Result folder.")
-@click.option("--docs", type=FilePath(), help="Write results.md and its pictures into this folder, too.")
-@click.option("--redraw", is_flag=True, help="Run nothing: judge and draw again what was run into the result folder.")
+@click.option("--docs", type=FilePath(), help="Folder for results.md and its pictures (default: none).")
+@click.option("--redraw", is_flag=True, help="Judge and draw the result folder's runs again; run nothing.")
 def figure(
     names: tuple[str, ...],
     schemes: str | None,

@@ -32,13 +32,13 @@ def flow() -> None:
 @flow.command()
 @click.argument("src", shell_complete=complete_host)
 @click.argument("dst", shell_complete=complete_host)
-@click.option("--size", type=Quantity("size"), help="Payload to send: 64KB. For ever unless given.")
-@click.option("--rate", type=Quantity("rate"), help="At most this rate: 5G.")
-@click.option("--duration", type=Quantity("time"), help="For this nominal time: 10ms.")
-@click.option("--count", type=click.IntRange(1, 4096), default=1, show_default=True, help="How many flows.")
+@click.option("--size", type=Quantity("size"), help="Payload of a flow, e.g. 64KB (default: unlimited).")
+@click.option("--rate", type=Quantity("rate"), help="Highest rate, e.g. 5G (default: the line's).")
+@click.option("--duration", type=Quantity("time"), help="Nominal time, e.g. 10ms (default: unlimited).")
+@click.option("--count", type=click.IntRange(1, 4096), default=1, show_default=True, help="Number of flows.")
 @click.option(
     "--class", "traffic_class", type=click.IntRange(0, CLASSES - 1), default=DATA_CLASS, show_default=True,
-    help="Of their data. Class 3 is lossless unless the topology says otherwise.",
+    help="Class of their data; 3 is lossless by default.",
 )  # fmt: skip
 @network_option
 @json_option

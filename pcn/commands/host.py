@@ -19,18 +19,22 @@ _LOOK_S = 0.2
 
 
 @click.command()
-@click.option("--iface", "interface", metavar="NAME", required=True, help="The NIC that is cabled to the switch.")
-@click.option("--ip", metavar="ADDRESS", help="The host's. The interface's own unless given.")
-@click.option("--line-rate", type=Quantity("rate"), help="Of the host: 1G, or the interface's if that is less.")
+@click.option("--iface", "interface", metavar="NAME", required=True, help="NIC cabled to the switch.")
+@click.option("--ip", metavar="ADDRESS", help="IP address of the host (default: the interface's).")
+@click.option("--line-rate", type=Quantity("rate"), help="Line rate (default: 1G, or the interface's if lower).")
 @click.option("--scheme", default="pcn", show_default=True, shell_complete=complete_scheme, help="Congestion control.")
-@click.option("--param", "parameters", multiple=True, metavar="NAME=VALUE", help="Parameter of the scheme: w_min=0.05.")
-@click.option("--to", "receivers", multiple=True, metavar="ADDRESS", help="Send a flow there; several times: several.")
-@click.option("--via", metavar="MAC", help="The next hop's address, where a switch isn't PCN's.")
-@click.option("--rate", type=Quantity("rate"), help="A flow's rate at most: 500M.")
-@click.option("--size", type=Quantity("size"), help="A flow's payload: 10MB. For ever unless given.")
-@click.option("--payload", type=Quantity("size"), default="1KB", show_default=True, help="A packet's payload.")
-@click.option("--for", "duration", type=Quantity("time"), help="End after this time: 10s. At Ctrl-C unless given.")
-@click.option("--log", type=FilePath(), metavar="FILE", help="What happens, in JSON lines.")
+@click.option(
+    "--param", "parameters", multiple=True, metavar="NAME=VALUE", help="Parameter of the scheme, e.g. w_min=0.05."
+)
+@click.option(
+    "--to", "receivers", multiple=True, metavar="ADDRESS", help="Destination of a flow; repeat for more flows."
+)
+@click.option("--via", metavar="MAC", help="MAC address of the next hop, for switches of others.")
+@click.option("--rate", type=Quantity("rate"), help="Highest rate of a flow, e.g. 500M (default: the line's).")
+@click.option("--size", type=Quantity("size"), help="Payload of a flow, e.g. 10MB (default: unlimited).")
+@click.option("--payload", type=Quantity("size"), default="1KB", show_default=True, help="Payload of a packet.")
+@click.option("--for", "duration", type=Quantity("time"), help="Duration, e.g. 10s (default: until Ctrl-C).")
+@click.option("--log", type=FilePath(), metavar="FILE", help="File of events, in JSON lines (default: none).")
 @json_option
 def host(
     interface: str,
@@ -49,7 +53,7 @@ def host(
 ) -> None:
     """Be a host of a lab: the live agent on a NIC, in real time.
 
-    It receives, tells senders the rate, and sends flows --to others, which end with their --size, --for or Ctrl-C.
+    It receives, sends CNPs with the rate, and sends flows --to others, which end with their --size, --for or Ctrl-C.
     Then it shows what was sent and received. Rates are those that a raw socket carries: see docs/tofino.md.
 
     \b

@@ -20,7 +20,7 @@ def link(node: str | None, other: str | None, state: str | None, network: str | 
     """Set the links between NODE and NODE down, or up again.
 
     Without `down` or `up` it shows them; without nodes, all. A node's port (s0:3) names one of parallel links. A switch
-    loses what is to leave by a link that is down, counts it (`pcn counters`: out_discards) and says so in its log. A
+    loses what is to leave by a link that is down, counts it (`pcn counters`: out_discards) and logs it. A
     host's flows wait.
 
     \b

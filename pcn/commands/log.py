@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("nodes", nargs=-1, metavar="[NODE]...", shell_complete=complete_node)
-@click.option("--lines", type=click.IntRange(1), default=10, show_default=True, help="Of each node, the last ones.")
-@click.option("--follow", "-f", is_flag=True, help="Go on with what comes, until Ctrl-C.")
+@click.option("--lines", type=click.IntRange(1), default=10, show_default=True, help="Last lines of each node.")
+@click.option("--follow", "-f", is_flag=True, help="Follow the logs until Ctrl-C.")
 @network_option
 @click.option("--json", "as_json", is_flag=True, help="A JSON object a line.")
 def log(nodes: tuple[str, ...], lines: int, follow: bool, network: str | None, as_json: bool) -> None:

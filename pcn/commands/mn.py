@@ -15,9 +15,8 @@ from pcn.commands.common import network_option
 def mn(line: tuple[str, ...], network: str | None) -> None:
     """Mininet's own prompt on the network that is up.
 
-    Or one LINE of it, or lines from a pipe. It changes nothing by itself, and leaving it leaves the network up. A
-    host's kernel has no IP address: the agent speaks for it. So ping, iperf and the like find nobody; `pcn flow start`
-    does.
+    Or one LINE of it, or lines from a pipe. It changes nothing by itself, and leaving it leaves the network up. The
+    agent has a host's IP address, its kernel has none: ping and iperf don't work there, `pcn flow start` does.
 
     \b
     Examples:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     default="pcn",
     show_default=True,
     shell_complete=complete_scheme,
-    help="Congestion control, of the hosts and of the switches' marks: a name, or FILE.py:NAME.",
+    help="Congestion control of hosts and switches, by name or FILE.py:NAME.",
 )
 @program_option
 @click.option(
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     "-k",
     type=Quantity("number"),
     metavar="K",
-    help="How many times slower than nominal time runs.  [default: what this machine carries when all hosts send]",
+    help="Factor by which time runs slower than nominal.  [default: what this machine carries when all hosts send]",
 )
 @click.option(
     "--set",
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     multiple=True,
     metavar="NAME=VALUE",
     shell_complete=complete_topology_option,
-    help="Option of the topology: rate_bps=10G.",
+    help="Option of the topology, e.g. rate_bps=10G.",
 )
 @click.option(
     "--param",
@@ -68,12 +68,12 @@ if TYPE_CHECKING:
     multiple=True,
     metavar="NAME=VALUE",
     shell_complete=complete_scheme_parameter,
-    help="Parameter of the scheme: w_max=0.5.",
+    help="Parameter of the scheme, e.g. w_max=0.5.",
 )
-@click.option("--seed", type=int, default=1, show_default=True, help="Seed of whatever is random.")
-@click.option("--processes", is_flag=True, help="A process for each switch; more than three share one otherwise.")
-@click.option("--network", "-n", "name", metavar="NAME", help="Name of the network; the topology's unless given.")
-@click.option("--logs", type=FilePath(), help="Where logs go; results/up/NAME-TIME unless given.")
+@click.option("--seed", type=int, default=1, show_default=True, help="Seed of the random numbers.")
+@click.option("--processes", is_flag=True, help="A process for each switch (default: more than three share one).")
+@click.option("--network", "-n", "name", metavar="NAME", help="Name of the network (default: the topology's).")
+@click.option("--logs", type=FilePath(), help="Folder of logs (default: results/up/NAME-TIME).")
 @json_option
 def up(
     topology: str,

@@ -18,10 +18,10 @@ from pcn.complete import complete_node, complete_port
 @click.command()
 @click.argument("node", shell_complete=complete_node)
 @click.argument("port", type=int, required=False, shell_complete=complete_port)
-@click.option("--for", "duration", type=Quantity("time"), help="Nominal time: 10ms. Until Ctrl-C unless given.")
-@click.option("--count", type=click.IntRange(1), help="Frames.")
-@click.option("--out", "-o", type=FilePath(allow_dash=True), help="The file; NODE-PORT.pcapng unless given.")
-@click.option("--overwrite", is_flag=True, help="The file, where it is there already.")
+@click.option("--for", "duration", type=Quantity("time"), help="Nominal time, e.g. 10ms (default: until Ctrl-C).")
+@click.option("--count", type=click.IntRange(1), help="Number of frames (default: unlimited).")
+@click.option("--out", "-o", type=FilePath(allow_dash=True), help="File (default: NODE-PORT.pcapng).")
+@click.option("--overwrite", is_flag=True, help="Overwrite an existing file.")
 @click.option("--real-time", is_flag=True, help="Real time stamps instead of nominal ones.")
 @network_option
 @json_option

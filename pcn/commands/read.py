@@ -53,7 +53,7 @@ def tables(switch: str, name: str | None, network: str | None, as_json: bool) ->
 @click.command()
 @click.argument("switch", shell_complete=complete_switch)
 @click.argument("name", required=False, shell_complete=complete_counter)
-@click.option("--all", "every", is_flag=True, help="Also the cells that are zero, of ports that exist.")
+@click.option("--all", "every", is_flag=True, help="Show cells that are zero, too.")
 @network_option
 @json_option
 def counters(switch: str, name: str | None, every: bool, network: str | None, as_json: bool) -> None:
@@ -110,7 +110,7 @@ def counters(switch: str, name: str | None, every: bool, network: str | None, as
 @click.command()
 @click.argument("switch", shell_complete=complete_switch)
 @click.argument("name", required=False, shell_complete=complete_register)
-@click.option("--all", "every", is_flag=True, help="Also the cells that are zero, of ports that exist.")
+@click.option("--all", "every", is_flag=True, help="Show cells that are zero, too.")
 @network_option
 @json_option
 def registers(switch: str, name: str | None, every: bool, network: str | None, as_json: bool) -> None:

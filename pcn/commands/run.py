@@ -53,7 +53,7 @@ def _scenarios() -> Iterator[tuple[str, str]]:
     "scheme",
     metavar="NAME[,NAME...]",
     shell_complete=complete_scheme,
-    help="Congestion control, by name or FILE.py:NAME; several are compared. Default: SCENARIO's.",
+    help="Congestion control, by name or FILE.py:NAME; several are compared (default: SCENARIO's).",
 )
 @program_option
 @click.option(
@@ -70,25 +70,32 @@ def _scenarios() -> Iterator[tuple[str, str]]:
     shell_complete=complete_target,
     help="Live switches: softswitch or bmv2.",
 )
-@click.option("--seed", type=int, default=1, show_default=True, help="Seed of whatever is random.")
+@click.option("--seed", type=int, default=1, show_default=True, help="Seed of the random numbers.")
 @click.option(
     "--set",
     "parameters",
     multiple=True,
     metavar="NAME=VALUE",
     shell_complete=complete_parameter,
-    help="Parameter of the scenario: duration=100ms.",
+    help="Parameter of the scenario, e.g. duration=100ms.",
 )
-@click.option("--list", "listed", is_flag=True, help="Run nothing: list SCENARIO's parameters.")
-@click.option("--dilation", "-k", default="auto", show_default=True, metavar="K|auto", help="Slow-down of live time.")
+@click.option("--list", "listed", is_flag=True, help="List SCENARIO's parameters; run nothing.")
+@click.option(
+    "--dilation",
+    "-k",
+    default="auto",
+    show_default=True,
+    metavar="K|auto",
+    help="Factor by which live time runs slower than nominal.",
+)
 @click.option(
     "--out",
     type=FilePath(),
-    help="Result folder. Default: results/SCENARIO/SCHEME, results/SCENARIO-virtual/SCHEME in virtual time.",
+    help="Result folder (default: results/SCENARIO/SCHEME, or results/SCENARIO-virtual/SCHEME).",
 )
 @click.option("--check", is_flag=True, help=f"Exit code {UNMET} if a check is not met.")
-@click.option("--quiet", "-q", is_flag=True, help="Say nothing but what went wrong.")
-@click.option("--no-pictures", is_flag=True, help="Write no PNG and SVG: of a short run most of the time goes there.")
+@click.option("--quiet", "-q", is_flag=True, help="Print errors only.")
+@click.option("--no-pictures", is_flag=True, help="Skip PNG and SVG, which take most of a short run's time.")
 @traffic_options
 @json_option
 def run(

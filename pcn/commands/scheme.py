@@ -62,7 +62,7 @@ def list_schemes(as_json: bool) -> None:
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of the events.")
 @json_option
 def check(name: str, seed: int, as_json: bool) -> int:
-    """Drive SCHEME's RP and NP by thousands of events, and say which rules they keep.
+    """Drive SCHEME's RP and NP by thousands of events, and report which rules they keep.
 
     \b
     Units, finite rates, the same result each time and beside other flows, no clock or random numbers of its own, what

@@ -38,7 +38,7 @@ def _experiments() -> Iterator[tuple[str, str]]:
     "scheme",
     metavar="NAME[,NAME...]",
     shell_complete=complete_scheme,
-    help="Congestion control, by name or FILE.py:NAME. Default: EXPERIMENT's.",
+    help="Congestion control, by name or FILE.py:NAME (default: EXPERIMENT's).",
 )
 @seeds_option
 @click.option(
@@ -47,12 +47,12 @@ def _experiments() -> Iterator[tuple[str, str]]:
     multiple=True,
     metavar="NAME=VALUE,...",
     shell_complete=complete_parameter,
-    help="Values of a parameter of a scenario: w_min=0.01,0.025. Several --set: every combination.",
+    help="Values of a scenario's parameter, e.g. w_min=0.01,0.025; several --set run every combination.",
 )
 @traffic_options
-@click.option("--show", "shown", multiple=True, metavar="NAME", help="Print and draw this number; may be given again.")
+@click.option("--show", "shown", multiple=True, metavar="NAME", help="Number to print and draw; repeat for more.")
 @execution_options
-@click.option("--out", type=FilePath(), help="Folder. Default: results/sweeps/EXPERIMENT.")
+@click.option("--out", type=FilePath(), help="Result folder (default: results/sweeps/EXPERIMENT).")
 def sweep(
     experiment: str,
     scheme: str | None,

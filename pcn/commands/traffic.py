@@ -48,24 +48,29 @@ def traffic_options(function: Callable[..., Any]) -> Callable[..., Any]:
             default="",
             metavar="NAME",
             shell_complete=complete_topology,
-            help="traffic's network; dumbbell unless given.",
+            help="Network of traffic (default: dumbbell).",
         ),
         click.option(
             "--workload",
             default="",
             metavar="NAME|FILE",
             shell_complete=complete_workload,
-            help="traffic's flow sizes: W1, W2, Hadoop, WebSearch, or a file of lines SIZE PERCENT; W2 unless given.",
+            help="Flow sizes of traffic: W1, W2, Hadoop, WebSearch, or a file of lines SIZE PERCENT (default: W2).",
         ),
-        click.option("--load", default="", metavar="SHARE", help="traffic's load: --set load=SHARE."),
+        click.option("--load", default="", metavar="SHARE", help="Load of traffic, as --set load=SHARE."),
         click.option(
             "--pattern",
             default="",
             metavar="NAME",
             shell_complete=complete_pattern,
-            help="uniform (unless given), incast (1 to 15 senders) or permutation.",
+            help="uniform, incast (1 to 15 senders) or permutation (default: uniform).",
         ),
-        click.option("--flows", default="", metavar="FILE", help="traffic's flows: a CSV src,dst,start_s,size_bytes."),
+        click.option(
+            "--flows",
+            default="",
+            metavar="FILE",
+            help="Flows of traffic, a CSV src,dst,start_s,size_bytes (default: drawn).",
+        ),
     )
     made: Callable[..., Any] = command
     for option in reversed(options):

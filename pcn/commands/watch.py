@@ -29,7 +29,7 @@ _LEAST_S, _MOST_S = 0.1, 3600.0
     default="1s",
     show_default=True,
     metavar="TIME",
-    help="Real time between two looks, 0.1s at least.",
+    help="Real time between two looks, at least 0.1s.",
 )
 @click.option("--once", is_flag=True, help="One look, printed.")
 @network_option

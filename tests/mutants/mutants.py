@@ -286,7 +286,7 @@ def _counted(values: list[dict[str, Any]]) -> tuple[int, int, int]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("files", nargs="*", help="all that have tests here, unless given")
+    parser.add_argument("files", nargs="*", help="files to mutate (default: all that have tests)")
     parser.add_argument("--each", type=int, default=10, help="changes of a file")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=1)

@@ -227,7 +227,7 @@ def test_switch_warns_of_an_address_that_others_reach(tmp_path: Path) -> None:
             process.terminate()
             assert process.stderr.read() == ""
         assert "listening" in said[-1]
-        assert ("no authentication: whoever reaches it programs the switch" in said[0]) is (lines == 2)
+        assert ("no authentication: every client that reaches it programs the switch" in said[0]) is (lines == 2)
 
 
 def test_unix_socket_is_for_its_user_alone(tmp_path: Path) -> None:

@@ -54,6 +54,20 @@ def test_every_command_has_help_with_examples(command: tuple[str, ...], capsys: 
     assert "Examples:" in out
 
 
+_NOT_PLAIN = re.compile(
+    r"\b(told|tells?|heard|hears?|whoever|nobody|asked|knows?|says?|said|so many|so long)\b"
+    r"|unless given|for ever|of its own accord|isn't there|but for",
+    re.IGNORECASE,
+)
+
+
+@pytest.mark.parametrize("command", commands(), ids=lambda words: " ".join(words) or "pcn")
+def test_help_has_plain_words(command: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    """Software reports, sends and detects; a default stands as "(default: X)"."""
+    _, out, _ = run(capsys, *command, "--help")
+    assert _NOT_PLAIN.findall(" ".join(out.split())) == []
+
+
 @pytest.mark.parametrize("command", commands(), ids=lambda words: " ".join(words) or "pcn")
 def test_examples_name_real_commands_and_options(command: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
     """Each example line parses: up to the point where it would do something."""

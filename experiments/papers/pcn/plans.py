@@ -31,8 +31,8 @@ def timely_fields(scheme: str, topology: Topology) -> dict[str, float]:
 def dumbbell_plan(
     scheme: str, seed: int, duration_s: float, values: Mapping[str, Value], every_s: float = 0.1e-3
 ) -> Plan:
-    """Section 7.1's dumbbell as the scenario has it, with more flows. `values`: flows (4 unless given), rtt, T, w_min
-    (0.1 / N unless given), or fields of the scheme's parameters."""
+    """Section 7.1's dumbbell as the scenario has it, with more flows. `values`: flows (default: 4), rtt, T, w_min
+    (default: 0.1 / N), or fields of the scheme's parameters."""
     more = numbers(values)
     flows = round(more.pop("flows", 4))
     named: dict[str, Value] = {name: more.pop(name) for name in ("rtt", "T", "w_min") if name in more}

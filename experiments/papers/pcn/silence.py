@@ -1,4 +1,4 @@
-"""PCN-X's fifth rule: what it changes that an RP that hears nothing slows down (docs/notebook/priorities.md)."""
+"""PCN-X's fifth rule: what it changes that an RP that gets no CNP slows down (docs/notebook/priorities.md)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _KINDS = ((PCN, None), (PCN_X, 0), (PCN_X, PERIODS))
 
 class Silence(Experiment):
     name = "silence"
-    title = "PCN-X: an RP that hears nothing slows down"
+    title = "PCN-X: an RP that gets no CNP slows down"
     draws = DRAWN_FLOWS
     source = "a study of ours"
     schemes = (PCN, PCN_X)

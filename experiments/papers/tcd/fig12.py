@@ -51,7 +51,7 @@ def states(recording: Recording, port: Endpoint, until_s: float) -> list[tuple[f
 
 class Fig12(Experiment):
     name = "tcd-fig12"
-    title = "A port that drains is told from one that is congested"
+    title = "A port that drains, and one that is congested"
     source = "5.1.2, Fig. 12 and 13"
     schemes = (TCD, RED)
     about = (
