@@ -32,6 +32,7 @@ from itertools import pairwise
 
 from controller.programs import Program
 from hosts.algorithms import find_scheme
+from lab.virtual import VirtualNetwork
 from softswitch.codegen.build import build_source
 from softswitch.codegen.generate import generate
 from softswitch.p4runtime.binding import bind
@@ -39,7 +40,6 @@ from softswitch.program.load import load_program
 from topologies.clos import clos
 from topologies.fat_tree import fat_tree
 from topologies.model import FlowSpec, Topology
-from virtualnet.network import VirtualNetwork
 from virtualnet.switch import LoadedProgram
 
 Flows = list[FlowSpec]

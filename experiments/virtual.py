@@ -19,8 +19,9 @@ from experiments.sampler import INSIDE, MARKS, queue_registers
 from experiments.series import Series
 from experiments.versions import versions
 from hosts.algorithms import Cnp, SchemeError, Window, find_scheme
+from lab.virtual import VirtualFlow, VirtualNetwork
 from topologies.model import Endpoint
-from virtualnet import Deadlock, Samples, Source, VirtualFlow, VirtualNetwork
+from virtualnet import Deadlock, Samples, Source
 
 _DRAIN_S, _DRAIN_STEP_S = 1.0, 1e-3
 """How long the network may take to empty after the run, and how often that is looked at; simulated time."""

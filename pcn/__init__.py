@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from lab.pause import pause as pause
     from lab.pause import resume as resume
     from lab.prompt import Prompt as Prompt
+    from lab.virtual import VirtualNetwork as VirtualNetwork
     from softswitch.clock import ManualClock as ManualClock
     from topologies.clos import clos as clos
     from topologies.compact import compact as compact
@@ -58,7 +59,6 @@ if TYPE_CHECKING:
     from topologies.model import Topology as Topology
     from topologies.model import make_hosts as make_hosts
     from topologies.parking_lot import parking_lot as parking_lot
-    from virtualnet import VirtualNetwork as VirtualNetwork
 
 _ALGORITHMS = "Ack Cnm Cnp Mark NetworkFacts NotificationPoint ReactionPoint Scheme Window find_scheme"
 _HOME = {
@@ -87,7 +87,7 @@ _HOME = {
     "topologies.fat_tree": "fat_tree",
     "topologies.model": "Endpoint FlowSpec Host Link Switch Topology make_hosts",
     "topologies.parking_lot": "parking_lot",
-    "virtualnet": "VirtualNetwork",
+    "lab.virtual": "VirtualNetwork",
 }
 _MODULES = {name: module for module, names in _HOME.items() for name in names.split()}
 

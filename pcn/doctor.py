@@ -143,8 +143,8 @@ def _cache() -> Check:
 def _libraries() -> Check:
     """Compiled, unless the cache has them, and loaded: then no source is missing, and no symbol."""
     from hosts.native import library
+    from lab.virtual.native import engine
     from softswitch.codegen.build import build_program
-    from virtualnet.native import engine
 
     name, what_for = "C libraries", "switch, hosts, virtual time"
     try:

@@ -99,8 +99,9 @@ def engine() -> Callable[[], Outcome]:
 
     from controller.errors import SwitchError
     from hosts.algorithms import find_scheme
+    from lab.virtual import VirtualNetwork
     from topologies.model import FlowSpec
-    from virtualnet import VirtualError, VirtualNetwork
+    from virtualnet import VirtualError
 
     scheme = find_scheme("pcn").configure({"period_s": 100e-6})
     flows = [FlowSpec(n + 1, f"h{n}", "r0", duration_s=SEND_S) for n in range(FLOWS)]

@@ -12,7 +12,7 @@ class VirtualError(LabError):
 
 
 class CallbackError(VirtualError):
-    """An algorithm or a scheduled function raised; the cause carries its traceback."""
+    """An endpoint's Python code or a scheduled function raised; the cause carries its traceback."""
 
     def __init__(self, who: str, now_s: float, cause: BaseException) -> None:
         super().__init__(

@@ -12,7 +12,7 @@ from topologies.model import Topology
 
 TABLE = "credit_config"
 CLONE_SESSIONS = ()
-# InfiniBand Architecture 1.2.1, 7.9; virtualnet/csrc/credit.c counts by them.
+# InfiniBand Architecture 1.2.1, 7.9; virtualnet/csrc/links/credit.c counts by them.
 BLOCK_BYTES = 64
 MOST_BLOCKS = 2048
 

@@ -22,7 +22,9 @@ from experiments.sweep.task import Done, Task
 from topologies.errors import NO_ROOM
 
 ROOT = Path(__file__).resolve().parents[2]
-_SOURCES = ("experiments", "virtualnet", "softswitch", "hosts", "topologies", "controller", "p4src/compiled")
+_SOURCES = (
+    "experiments", "lab/virtual", "virtualnet", "softswitch", "hosts", "topologies", "controller", "p4src/compiled",
+)  # fmt: skip
 _KINDS = (".py", ".c", ".h", ".json", ".txtpb")
 FILE = "done.jsonl"
 

@@ -1,5 +1,5 @@
 /* The rules by which a NIC sends: which frame starts next on its line, and when. The live NIC (nic.c) and the NIC of virtual time
- * (virtualnet/csrc/nic.c) share them; they differ in what a frame is, in when they know that a class's gate opens, and in lateness,
+ * (virtualnet/csrc/rdma/sender.c) share them; they differ in what a frame is, in when they know that a class's gate opens, and in lateness,
  * which virtual time doesn't have.
  *
  * Control frames (here CNPs and ACKs, not MAC control) go first, and PAUSE doesn't stop them. Flows share the rest of the line in

@@ -3,7 +3,7 @@
 // a class, and is told as pfc.p4 tells one, by resumed_at. Lanes are classes; all counts are in blocks of 64 bytes,
 // modulo 4096.
 //
-// The target itself counts credits and stops queues (virtualnet/csrc/credit.c); this only follows it. A program that
+// The target itself counts credits and stops queues (virtualnet/csrc/links/credit.c); this only follows it. A program that
 // wants it defines COUNTS_CREDITS beside TELLS_RESUME.
 //
 // TNA twin: none, as there are no credits there.

@@ -98,9 +98,9 @@ def _in_switches(scheme: Scheme) -> list[Finding]:
     from controller import marking
     from controller.programs import Program
     from hosts.algorithms.check import Finding
+    from lab.virtual import VirtualNetwork
     from topologies.dumbbell import dumbbell
     from topologies.errors import LabError
-    from virtualnet import VirtualNetwork
 
     rule, filled = "switches take its program and tables", "marking tables of its program are its own"
     topology = dumbbell(pairs=1)

@@ -22,8 +22,8 @@ from experiments.tasks import outcome_of
 from hosts.algorithms import ReactionPoint, find_scheme
 from hosts.algorithms.qcn import QcnReactionPoint
 from hosts.algorithms.qcn_t import QcnTReactionPoint
+from lab.virtual import VirtualNetwork
 from topologies.star import star
-from virtualnet import VirtualNetwork
 
 LINE_BPS = 1e9
 

@@ -150,7 +150,7 @@ def test_the_version_is_of_all_sources_that_decide(tmp_path: Path, monkeypatch: 
         assert any(path.suffix in stores._KINDS for path in (ROOT / folder).rglob("*")), folder
     monkeypatch.setattr(stores, "ROOT", tmp_path)
     seen = {stores.version.__wrapped__()}
-    for name in ("hosts/algorithms/pcn.py", "virtualnet/csrc/net.c", "p4src/compiled/pcn.json"):
+    for name in ("hosts/algorithms/pcn.py", "virtualnet/csrc/door/net.c", "p4src/compiled/pcn.json"):
         (tmp_path / name).parent.mkdir(parents=True)
         for text in ("as it was", "changed"):
             (tmp_path / name).write_text(text)
@@ -366,7 +366,7 @@ def test_a_run_that_fails_is_a_row(
 def test_a_run_may_take_so_long(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("virtualnet.network._Progress._EVERY_S", 0.0)
+    monkeypatch.setattr("virtualnet.timed._Progress._EVERY_S", 0.0)
     command = ["sweep", "dumbbell", "--scheme", "pcn", "--set", "duration=50ms", "--limit", "1us", "--jobs", "1"]
     assert pcn([*command, "--out", str(tmp_path)]) == 1
     assert "it took longer than 1e-06 s (--limit)" in capsys.readouterr().err

@@ -19,9 +19,9 @@ from experiments.progress import Silent
 from experiments.tasks import outcome_of
 from experiments.virtual import run_virtual
 from hosts.algorithms import find_scheme
+from lab.virtual import VirtualNetwork
 from topologies.fat_tree import fat_tree
 from topologies.model import EVEN, POLARISED, FlowSpec
-from virtualnet import VirtualNetwork
 
 
 @pytest.mark.parametrize("experiment", [Fig11(), Fig12()])

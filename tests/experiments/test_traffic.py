@@ -24,10 +24,10 @@ from experiments.traffic import Traffic, flows, page
 from experiments.traffic.words import LONGEST_S, PATTERNS, WORKLOADS, Words, draw, from_reference, read_flows, words
 from experiments.virtual import run_virtual
 from hosts.algorithms import find_scheme
+from lab.virtual import VirtualNetwork
 from pcn.cli import run as pcn
 from topologies.clos import clos
 from topologies.model import FlowSpec
-from virtualnet import VirtualNetwork
 
 CSV = "src,dst,start_s,size_bytes\nh0,r0,0,64000\nh1,r1,1e-5,2000000\nh0,r1,2e-5,1\n"
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from hosts.algorithms import Cnp, Mark, Window, find_scheme
 from hosts.algorithms.ibcc import IbccNotificationPoint, IbccParameters, IbccReactionPoint
 from hosts.algorithms.ibcc_tcd import IbccTcdNotificationPoint, IbccTcdParameters, IbccTcdReactionPoint
+from lab.virtual import VirtualNetwork
 from topologies.head_of_line import head_of_line
 from topologies.model import FlowSpec
 from topologies.star import star
-from virtualnet import VirtualNetwork
 
 LINE, TIMER = 40e9, 150e-6
 

@@ -10,8 +10,8 @@ from experiments import metrics
 from hosts.algorithms import Cnp, Mark, Window, find_scheme
 from hosts.algorithms.pcn import PcnParameters, PcnReactionPoint
 from hosts.algorithms.pcn_x import PcnXNotificationPoint, PcnXParameters, PcnXReactionPoint
+from lab.virtual import VirtualNetwork
 from topologies.dumbbell import dumbbell
-from virtualnet import VirtualNetwork
 
 LINE = 10e9
 T = 500e-6

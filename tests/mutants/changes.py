@@ -43,7 +43,7 @@ class Change:
         return text[: self.offset] + self.new + text[end:]
 
     def said(self, text: str) -> str:
-        """virtualnet/csrc/pfc.c:59:23: if (in->held_bytes <= in->xoff) return; [<= -> <]"""
+        """virtualnet/csrc/links/pfc.c:59:23: if (in->held_bytes <= in->xoff) return; [<= -> <]"""
         start = self.offset + len(self.old) - len(self.old.lstrip())
         line, column = text.count("\n", 0, start) + 1, start - text.rfind("\n", 0, start)
         shown = text.splitlines()[line - 1].strip()

@@ -22,6 +22,9 @@ from softswitch import p4c  # noqa: E402
 from softswitch.codegen.build import RUNTIME_FLAGS  # noqa: E402
 from softswitch.codegen.compiling import compiler  # noqa: E402
 
+ENGINE = ("-DVN_MORE_ENDPOINTS(X)=X(rdma)", "-include")
+"""Before the engine's file, and RDMA's."""
+
 
 def code(place: Path, path: str) -> str | dict[Path, str] | None:
     """Of a file of the checkout at `place`, as it is now. None: it doesn't compile. P4: the files that p4c makes of all
@@ -41,8 +44,8 @@ def same(one: str | dict[Path, str], other: str | dict[Path, str]) -> bool:
 def _assembly(place: Path, path: str) -> str | None:
     folder = place / Path(path).parent
     units: list[list[str | Path]]
-    if folder.parent.name == "virtualnet":
-        units = [[folder / "engine.c"]]
+    if path.startswith(("virtualnet/", "hosts/csrc/virtual/")):
+        units = [[*ENGINE, place / "virtualnet/csrc/engine.c", place / "hosts/csrc/virtual/rdma.c"]]
     elif path.endswith(".h"):
         units = [[one] for one in sorted(folder.glob("*.c"))]
         if folder.parent.name == "softswitch":  # what programs have of it, which aren't compiled here

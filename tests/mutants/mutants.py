@@ -1,7 +1,7 @@
 """Which small wrong changes to our sources do our tests notice? Slow; not part of `make test`.
 
     mutants.py --each 10 --jobs 2 --out results/mutants       ten changes of each file, drawn by --seed
-    mutants.py --each 40 virtualnet/csrc/credit.c             forty of one file
+    mutants.py --each 40 virtualnet/csrc/links/credit.c       forty of one file
 
 A change is made in a copy of the last commit, compiled, and tried with the tests of its folder; the first one that
 fails, or takes five times as long, has noticed it. Changes that don't compile, or of which the compiler makes the same,
@@ -53,6 +53,7 @@ PYTEST = (
 FOLDERS: dict[str, tuple[str, ...]] = {
     "virtualnet/csrc": ("tests/virtualnet", "tests/swarm"),
     "hosts/csrc": ("tests/hosts",),
+    "hosts/csrc/virtual": ("tests/virtualnet", "tests/swarm"),
     "hosts/algorithms": (
         "tests/hosts",
         "tests/controller/test_qcn_at_inputs.py",
@@ -71,6 +72,8 @@ FOLDERS: dict[str, tuple[str, ...]] = {
     ),
 }
 """And the tests of each."""
+WITH_INNER = ("virtualnet/csrc",)
+"""Of these folders, those in them count as well."""
 LEFT_OUT = (
     "__init__.py", "found.py", "check.py",
     "capture.c", "prefetch.c", "prefetch.h", "cache_lines.c", "cache_lines.h", "realtime.c", "realtime.h",
@@ -89,8 +92,18 @@ def git(*words: str) -> str:
 
 
 def files() -> list[str]:
-    found = [path for folder in FOLDERS for path in (ROOT / folder).iterdir() if path.suffix in SUFFIXES]
+    found = [
+        path
+        for folder in FOLDERS
+        for path in (ROOT / folder).glob("**/*" if folder in WITH_INNER else "*")
+        if path.suffix in SUFFIXES
+    ]
     return sorted(str(path.relative_to(ROOT)) for path in found if path.name not in LEFT_OUT)
+
+
+def folder_of(path: str) -> str:
+    """Returns the folder whose tests look at a file."""
+    return next(str(parent) for parent in Path(path).parents if str(parent) in FOLDERS)
 
 
 def chosen(named: list[str]) -> list[str]:
@@ -136,7 +149,7 @@ def tests(place: Path, path: str, limit_s: float, files: Sequence[str]) -> tuple
     PTF's where the folder has it, and `files`, in their order; before all, those that have the name of `path`, which
     notice most."""
     began = time.monotonic()
-    folder, stem = FOLDERS[str(Path(path).parent)], Path(path).stem
+    folder, stem = FOLDERS[folder_of(path)], Path(path).stem
     commands = [[PTF]] if PTF in folder else []
     if named := [file for file in files if stem in Path(file).name]:
         commands.insert(0, [*PYTEST, *named])
@@ -240,7 +253,7 @@ def drawn(commit: str, paths: Sequence[str], each: int, seed: int) -> list[Chang
 
 def tried(commit: str, found: Sequence[Change], store: Store, means: Means, progress: RunProgress) -> list[Done]:
     """All of them, after their folders' baselines. Raises LabError where one of these fails."""
-    folders = sorted({str(Path(change.path).parent) for change in found})
+    folders = sorted({folder_of(change.path) for change in found})
     progress.stage("mutants: the tests without a change")
     whole = [Task("mutants:baseline", {"commit": commit, "folder": one}, {"folder": one}) for one in folders]
     before = dict(zip(folders, sweep(whole, store, means, progress), strict=True))
@@ -249,7 +262,7 @@ def tried(commit: str, found: Sequence[Change], store: Store, means: Means, prog
     made = []
     for change in found:
         keys = {"file": change.path, "offset": change.offset, "new": change.new}
-        limits = before[str(Path(change.path).parent)].value
+        limits = before[folder_of(change.path)].value
         made.append(Task("mutants:attempt", {"commit": commit, **asdict(change)}, keys, limits))
     progress.stage(f"mutants: {len(made)} changes")
     return sweep(made, store, means, progress)

@@ -64,7 +64,7 @@ def test_every_change_of_ours_fits_its_file(path: str) -> None:
 
 
 def test_changes_are_drawn_the_same_each_time_and_of_all_files() -> None:
-    paths = ["hosts/algorithms/pcn.py", "virtualnet/csrc/pfc.c"]
+    paths = ["hosts/algorithms/pcn.py", "virtualnet/csrc/links/pfc.c"]
     found = mutants.drawn("HEAD", paths, 5, 1)
     assert [change.path for change in found] == paths * 5
     assert found[:4] == mutants.drawn("HEAD", paths, 2, 1)

@@ -9,7 +9,7 @@ from typing import Any
 from controller.configure import SwitchPlan, clone_sessions, entries, plan
 from controller.control_plane import ControlPlane, Entry
 from controller.routes import group_entry, route_entry
-from virtualnet import VirtualNetwork
+from lab.virtual import VirtualNetwork
 
 
 class EntryFaults:

@@ -12,12 +12,12 @@ from faults import Faults
 from scenario import Scenario
 
 from controller.programs import Program
+from lab.virtual import VirtualNetwork
+from lab.virtual.flows import VirtualFlow
 from topologies.errors import LabError
 from topologies.lossless import CREDITS, PFC
 from topologies.model import Endpoint, FlowSpec
-from virtualnet import VirtualNetwork
-from virtualnet.flows import VirtualFlow
-from virtualnet.network import Deadlock
+from virtualnet.counts import Deadlock
 from virtualnet.switch import LoadedProgram, load
 
 INSIDE = ("waiting_packets", "waiting_bytes", "held_bytes", "slots_used", "flow_bytes")

@@ -12,10 +12,10 @@ from hosts import wire
 from hosts.algorithms import Configured, SchemeError
 from hosts.algorithms.found import schemes
 from hosts.algorithms.parameters import describe
+from lab.virtual.flows import MAX_PAYLOAD
 from topologies import lossless
 from topologies.lossless import CREDITS, PFC
 from topologies.model import FIFO, ROUND_ROBIN, Endpoint, FlowSpec, Link, OutputBuffer, Switch, Topology, make_hosts
-from virtualnet.flows import MAX_PAYLOAD
 
 PROGRAMS = {"pcn": ("pcn_waited", "pcn_left_behind")}
 """Of schemes that have several with the same tables."""

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from hosts.algorithms import find_scheme
+from lab.virtual import VirtualNetwork
 from topologies import lossless
 from topologies.dumbbell import dumbbell
 from topologies.model import Endpoint, FlowSpec, Link, Switch, Topology, make_hosts
-from virtualnet import VirtualNetwork
 
 MTU = 1058
 PFC_ONLY = find_scheme("pfc").configure()

@@ -15,8 +15,9 @@ RUN = """
 import resource, sys
 from networks import PFC_ONLY, chain
 from topologies.model import FlowSpec
-from virtualnet import VirtualError, VirtualNetwork
-from virtualnet.network import engine
+from lab.virtual import VirtualNetwork
+from virtualnet import VirtualError
+from lab.virtual.native import engine
 
 more, delay_s = int(sys.argv[1]), float(sys.argv[2])
 engine()

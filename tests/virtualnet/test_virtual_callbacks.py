@@ -18,9 +18,10 @@ import pytest
 from networks import chain
 
 from hosts.algorithms import Cnp, Configured, Mark, NotificationPoint, ReactionPoint, Window, find_scheme
+from lab.virtual import VirtualFlow, VirtualNetwork
 from topologies.dumbbell import dumbbell
 from topologies.model import FlowSpec
-from virtualnet import CallbackError, VirtualError, VirtualFlow, VirtualNetwork
+from virtualnet import CallbackError, VirtualError
 
 PERIOD_S = 50e-6
 

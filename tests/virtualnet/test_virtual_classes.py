@@ -11,9 +11,10 @@ from networks import PFC_ONLY, chain, star, with_flows
 
 from hosts import wire
 from hosts.algorithms import find_scheme
+from lab.virtual import VirtualNetwork
 from topologies.lossless import CONTROL_CLASS, CREDITS, classes
 from topologies.model import FlowSpec, Topology, TopologyError
-from virtualnet import VirtualError, VirtualNetwork
+from virtualnet import VirtualError
 
 
 def lossless_in(topology: Topology, names: str) -> Topology:

@@ -19,8 +19,9 @@ from controller.programs import Program
 from hosts import wire
 from hosts.algorithms import find_scheme
 from lab.target import CPU_PORT
+from lab.virtual import VirtualNetwork
 from topologies.model import FlowSpec
-from virtualnet import VirtualError, VirtualNetwork
+from virtualnet import VirtualError
 from virtualnet.switch import load
 
 Json = dict[str, Any]

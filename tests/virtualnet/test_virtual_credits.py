@@ -26,6 +26,8 @@ from hosts.algorithms import find_scheme
 from lab.launch import NetworkError, launch_spec
 from lab.network import require_startable
 from lab.target import target as find_target
+from lab.virtual import VirtualNetwork
+from lab.virtual.flows import VirtualFlow, configure
 from topologies.model import (
     FIFO,
     ROUND_ROBIN,
@@ -39,8 +41,7 @@ from topologies.model import (
     make_hosts,
 )
 from topologies.serialise import from_dict, to_dict
-from virtualnet import VirtualError, VirtualNetwork
-from virtualnet.flows import VirtualFlow, configure
+from virtualnet import VirtualError
 
 BLOCK, COUNTS, AHEAD = 64, 4096, 2048
 BUFFER = 280_000

@@ -17,8 +17,9 @@ from experiments.papers import FIGURES
 from experiments.plan import plan_of
 from experiments.progress import Silent
 from experiments.virtual import run_virtual
+from lab.virtual import VirtualNetwork
 from topologies.model import FIFO, ROUND_ROBIN, Endpoint, FlowSpec, OutputBuffer, Topology
-from virtualnet import VirtualError, VirtualNetwork
+from virtualnet import VirtualError
 
 SWITCHES, REACH = 7, 3
 RING = [(n, (n + 1) % SWITCHES) for n in range(SWITCHES)]

@@ -14,10 +14,11 @@ from networks import dumbbell_network, mesh, star, tree, with_flows
 from controller.control_plane import TableAction, TableEntry, TableMatch
 from controller.programs import Program
 from hosts.algorithms import find_scheme
+from lab.virtual import VirtualNetwork
 from softswitch.program.load import load_program
 from topologies.model import FlowSpec, Topology
-from virtualnet import Totals, VirtualNetwork
-from virtualnet import network as virtual_network
+from virtualnet import Totals
+from virtualnet import timed as virtual_network
 from virtualnet.switch import VirtualSwitch
 
 DURATION_S = 4e-3

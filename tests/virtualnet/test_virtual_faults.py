@@ -12,8 +12,9 @@ from networks import MTU, PFC_ONLY, chain, read_pcap, star, with_flows
 from controller.configure import plan
 from controller.routes import route_entry
 from hosts.algorithms import find_scheme
+from lab.virtual import VirtualNetwork
 from topologies.model import FlowSpec
-from virtualnet import VirtualError, VirtualNetwork
+from virtualnet import VirtualError
 
 PFC_TYPE = b"\x88\x08"
 

@@ -8,9 +8,10 @@ import pytest
 from networks import PFC_ONLY, with_flows
 
 from hosts import wire
+from lab.virtual import VirtualNetwork
 from topologies.fat_tree import fat_tree
 from topologies.model import Endpoint, FlowSpec, Topology
-from virtualnet import Totals, VirtualNetwork
+from virtualnet import Totals
 
 TOPOLOGY = fat_tree(4)
 

@@ -17,8 +17,8 @@ from waiting import LIMIT_S
 from hosts import wire
 from hosts.algorithms import Configured, ReactionPoint, find_scheme
 from hosts.nic import Nic, NicFlow
+from lab.virtual import VirtualNetwork
 from topologies.model import FlowSpec
-from virtualnet import VirtualNetwork
 
 LINE = 10e9
 

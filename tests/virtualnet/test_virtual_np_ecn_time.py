@@ -14,8 +14,8 @@ from networks import MTU, dumbbell_network, tree, with_flows
 from controller.marking.rest import gap_us
 from experiments.papers import SCENARIOS
 from hosts.algorithms import Scheme, find_scheme
+from lab.virtual import VirtualNetwork
 from topologies.model import FlowSpec, Topology
-from virtualnet import VirtualNetwork
 
 ROCE = 3
 TIME = find_scheme("pcn-time")

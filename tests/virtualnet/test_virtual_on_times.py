@@ -11,10 +11,10 @@ import pytest
 from controller.constants import index
 from controller.marking import tcd_port
 from hosts.algorithms import find_scheme
+from lab.virtual import VirtualNetwork
 from topologies.head_of_line import P1, P2, XOFF_BYTES, XON_BYTES, head_of_line
 from topologies.lossless import CREDITS, DATA_CLASS, MTU_BYTES
 from topologies.model import FlowSpec, Topology
-from virtualnet import VirtualNetwork
 
 LINE_BPS = 40e9
 MARKS = find_scheme("tcd").configure()

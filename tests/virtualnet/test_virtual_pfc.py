@@ -10,8 +10,9 @@ import pytest
 from networks import MTU, PFC_ONLY, chain, star, tree, with_flows
 
 from hosts.algorithms import find_scheme
+from lab.virtual import VirtualNetwork
 from topologies.model import Endpoint, FlowSpec
-from virtualnet import VirtualError, VirtualNetwork
+from virtualnet import VirtualError
 
 
 def incast(network: VirtualNetwork, senders: int, size_bytes: int = 500_000) -> VirtualNetwork:

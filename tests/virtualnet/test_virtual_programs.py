@@ -12,10 +12,11 @@ from networks import PFC_ONLY, star, with_flows
 from bench.virtual import measure
 from controller.control_plane import TableAction, TableEntry, TableMatch
 from controller.programs import Program
+from lab.virtual import VirtualNetwork
 from softswitch.codegen.generate import generate
 from softswitch.program.load import load_program
 from topologies.model import FlowSpec
-from virtualnet import Totals, VirtualError, VirtualNetwork
+from virtualnet import Totals, VirtualError
 from virtualnet.switch import load
 
 Json = dict[str, Any]

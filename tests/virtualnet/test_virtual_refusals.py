@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from networks import PFC_ONLY, star
 
-from virtualnet import VirtualError, VirtualNetwork, native
+from lab.virtual import VirtualNetwork
+from virtualnet import VirtualError, native
 from virtualnet.samples import Source
 
 RATE, DELAY, NODES, LINKS = 10**10, 10**6, 3, 4  # of star(1): s0, h0, r0; each link is two
@@ -27,8 +28,9 @@ FABRIC = native.FabricConfig(10**6, 10**6, 2.0, False)
         ("vn_add_link", (SWITCH, 512, SWITCH, 6, RATE, DELAY), "no such port, or it has a link"),
         ("vn_set_link", (LINKS, RATE, True), "no such link, or no rate"),
         ("vn_set_link", (0, 0, True), "no such link, or no rate"),
-        ("vn_set_round_robin", (HOST,), "no such switch"),
-        ("vn_set_round_robin", (NOWHERE,), "no such switch"),
+        ("vn_set_scheduler", (HOST, b"round_robin"), "no such switch"),
+        ("vn_set_scheduler", (NOWHERE, b"round_robin"), "no such switch"),
+        ("vn_set_scheduler", (SWITCH, b"fair"), "no such scheduler"),
         ("vn_set_fabric", (HOST, ctypes.byref(FABRIC)), "no such switch"),
         ("vn_set_fabric", (NOWHERE, ctypes.byref(FABRIC)), "no such switch"),
         ("vn_set_fabric", (SWITCH, ctypes.byref(native.FabricConfig(0, 0, 1.0, False))), "no buffer, or no fabric"),

@@ -11,8 +11,8 @@ from networks import MTU, PFC_ONLY, chain, mesh, star, with_flows
 
 from hosts.algorithms import find_scheme
 from lab.launch import NetworkError, launch_spec
+from lab.virtual import VirtualNetwork
 from topologies.model import FIFO, ROUND_ROBIN, FlowSpec, Topology, TopologyError
-from virtualnet import VirtualNetwork
 
 
 def arbitrated(topology: Topology, arbitration: str) -> Topology:

@@ -24,9 +24,9 @@ from hosts.algorithms import (
     Window,
     find_scheme,
 )
+from lab.virtual import VirtualNetwork
 from topologies.dumbbell import dumbbell
 from topologies.model import FlowSpec
-from virtualnet.network import VirtualNetwork
 from virtualnet.switch import load
 
 RATE = 10e9

@@ -12,10 +12,10 @@ from networks import tree, with_flows
 
 from experiments.papers.tcd.undetermined import network as fig11
 from hosts.algorithms import Configured, find_scheme
+from lab.virtual import VirtualNetwork
 from topologies.compact import P0_S0
 from topologies.head_of_line import P1, P2, head_of_line
 from topologies.model import Endpoint, FlowSpec, Topology
-from virtualnet import VirtualNetwork
 
 ROCE = 3
 DOCUMENTED = (Path(__file__).parents[2] / "docs/tofino.md").read_text()

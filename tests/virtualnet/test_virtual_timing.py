@@ -13,8 +13,9 @@ import pytest
 from networks import MTU, PFC_ONLY, chain, dumbbell_network, parameters, star, with_flows
 
 from hosts.algorithms import Cnp, Window, find_scheme
+from lab.virtual import VirtualFlow, VirtualNetwork
 from topologies.model import Endpoint, FlowSpec, Link, Switch, Topology, TopologyError, make_hosts
-from virtualnet import CallbackError, Totals, VirtualError, VirtualFlow, VirtualNetwork
+from virtualnet import CallbackError, Totals, VirtualError
 
 FRAME_S = MTU * 8 / 10e9
 
@@ -211,7 +212,7 @@ def test_an_error_in_a_callback_carries_its_traceback_and_the_time() -> None:
 @pytest.mark.parametrize("queues", ["nodes", "one"])
 def test_progress_is_told_with_an_estimate(queues: Literal["nodes", "one"], monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter(range(10**6))
-    monkeypatch.setattr("virtualnet.network.time.monotonic", lambda: float(next(clock)))
+    monkeypatch.setattr("virtualnet.timed.time.monotonic", lambda: float(next(clock)))
     told: list[tuple[float, float]] = []
     with VirtualNetwork(star(3), PFC_ONLY, queues=queues) as network:
         with_flows(network, [FlowSpec(i + 1, f"h{i}", "r0") for i in range(3)])
@@ -264,7 +265,7 @@ def test_ctrl_c_closes_a_network_cleanly() -> None:
 
 def test_progress_is_told_while_algorithms_are_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter(range(10**6))
-    monkeypatch.setattr("virtualnet.network.time.monotonic", lambda: float(next(clock)))
+    monkeypatch.setattr("virtualnet.timed.time.monotonic", lambda: float(next(clock)))
     told: list[float] = []
     with dumbbell_network() as network:
         network.run(until_s=60e-3, progress=lambda now, _: told.append(now))

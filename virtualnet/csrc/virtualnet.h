@@ -1,20 +1,18 @@
 /* A network in virtual time: the API that Python calls (virtualnet/native.py, by ctypes). One thread, no clock: times are
  * whole picoseconds since the start of the run, and the same calls give bit-identical results.
  *
- * Python builds the network, then calls vn_run repeatedly. The engine calls RPs' and NPs' methods itself (callback.c).
+ * Python builds the network, then calls vn_run repeatedly. An endpoint may call Python itself; what more it has to be called for, its
+ * own header says (hosts/csrc/virtual/api.h).
  *
  * Calls that can fail return 0 or an index >= 0, or a negative errno; vn_error says why. */
 #ifndef VN_VIRTUALNET_H
 #define VN_VIRTUALNET_H
 
-#include "python.h"
-#include "switch.h"
+#include "base.h"
 
-enum { VN_CLASSES = 8, VN_TEMPLATE_BYTES = 64 };
-
-#define VN_NEVER UINT64_MAX
-
-struct vn_net;
+struct sw_switch;
+struct vn_context;
+struct vn_net; /* begins with its vn_context: a handle of the one is one of the other */
 
 /* Why vn_run returned. */
 enum vn_reason {
@@ -38,19 +36,17 @@ struct vn_exchange {
     uint32_t finish;
 };
 
-/* No result depends on `by_node` (order.c) and `prefetch` (prefetch.h). response_ps: of PFC. The others are classes of
- * hosts/algorithms/base.py, and a tuple of its Marks by ECN value; they must outlive the network. NULL: no memory. If vn_error says
+/* No result depends on `by_node` (order.c) and `prefetch` (prefetch.h). response_ps: of flow control. NULL: no memory. If vn_error says
  * something already, the network can but be destroyed. */
-struct vn_net *vn_create(bool by_node, bool prefetch, uint64_t response_ps, PyObject *window, PyObject *cnp, PyObject *cnm,
-                         PyObject *ack, PyObject *marks);
+struct vn_net *vn_create(bool by_node, bool prefetch, uint64_t response_ps);
 void vn_destroy(struct vn_net *);
-const char *vn_error(const struct vn_net *);
-struct vn_exchange *vn_exchange_of(struct vn_net *);
+const char *vn_error(const struct vn_context *);
+struct vn_exchange *vn_exchange_of(struct vn_context *);
 
 /* Return the node's number, in order of addition. A switch runs the program that `sw` has loaded; `sw` must outlive the network. */
-int64_t vn_add_switch(struct vn_net *, struct sw_switch *sw);
-/* Round robin over the switch's inputs at each output, instead of one FIFO a class. */
-int vn_set_round_robin(struct vn_net *, uint32_t node);
+int64_t vn_add_switch(struct vn_context *, struct sw_switch *sw);
+/* A scheduler of register.h at each output, by its name, instead of one FIFO a class: "round_robin" over the switch's inputs. */
+int vn_set_scheduler(struct vn_context *, uint32_t node, const char *name);
 /* At each output of the switch a buffer behind a fabric: see fabric.c. The fabric carries speed_up times the rate
  * that the port has at the start to it. */
 struct vn_fabric_config {
@@ -59,23 +55,27 @@ struct vn_fabric_config {
     double speed_up;
     bool reliable; /* a packet stays in the ingress occupancy until it is sent */
 };
-int vn_set_fabric(struct vn_net *, uint32_t node, const struct vn_fabric_config *);
-int64_t vn_add_host(struct vn_net *, const uint8_t ip[4]);
+int vn_set_fabric(struct vn_context *, uint32_t node, const struct vn_fabric_config *);
+/* A host without endpoints counts what arrives as stray. */
+int64_t vn_add_host(struct vn_context *, const uint8_t ip[4]);
+/* Gives a host an endpoint of register.h, by its name. The first one may decide what starts when; what arrives is offered to them in
+ * their order. */
+int vn_add_endpoint(struct vn_context *, uint32_t host, const char *name);
 /* Adds both directions of a cable; returns the index of that from a to b; the other's is one higher. */
-int64_t vn_add_link(struct vn_net *, uint32_t a, uint16_t port_a, uint32_t b, uint16_t port_b, uint64_t rate_bps,
+int64_t vn_add_link(struct vn_context *, uint32_t a, uint16_t port_a, uint32_t b, uint16_t port_b, uint64_t rate_bps,
                     uint64_t delay_ps);
 /* Rate and state of the direction `link` from now on. A frame that has started leaves at the old rate; a link that is down
  * starts no frame, and drops none. But a PAUSE that it keeps back may be late, see `overrun`. */
-int vn_set_link(struct vn_net *, uint32_t link, uint64_t rate_bps, bool up);
+int vn_set_link(struct vn_context *, uint32_t link, uint64_t rate_bps, bool up);
 
 /* PFC at the switch where `link` ends. xoff, xon: thresholds in bytes on the link's ingress occupancy; quanta: pause time of a PAUSE,
  * which is sent again every refresh_ps; lossless: bit mask of the classes; mac: source address of the frames. */
-int vn_set_pfc(struct vn_net *, uint32_t link, uint32_t xoff, uint32_t xon, uint16_t quanta, uint64_t refresh_ps, uint8_t lossless,
-               const uint8_t mac[6]);
+int vn_set_pfc(struct vn_context *, uint32_t link, uint32_t xoff, uint32_t xon, uint16_t quanta, uint64_t refresh_ps,
+               uint8_t lossless, const uint8_t mac[6]);
 
 /* Credits on both directions of a cable, instead of PFC: see credit.c. buffer_bytes: of each lane at either end. A lane's flow control
  * packets are at least interval_ps apart where it is credits that cause them, and at most period_ps. */
-int vn_set_credits(struct vn_net *, uint32_t link, uint64_t buffer_bytes, uint64_t interval_ps, uint64_t period_ps);
+int vn_set_credits(struct vn_context *, uint32_t link, uint64_t buffer_bytes, uint64_t interval_ps, uint64_t period_ps);
 
 /* Faults of what arrives over a link, from now on: every `lose`th frame of this kind is lost, every `repeat`th comes twice, every
  * `late`th takes effect late_ps later; 0: none. See faults.c. */
@@ -84,39 +84,7 @@ struct vn_disturbance {
     uint32_t lose, repeat, late;
     uint64_t late_ps;
 };
-int vn_disturb(struct vn_net *, uint32_t link, enum vn_frames, const struct vn_disturbance *);
-
-struct vn_flow_config {
-    uint32_t src, dst; /* hosts */
-    uint8_t priority;
-    uint8_t wants_marked; /* the NP has on_marked */
-    uint8_t needs_rec_rate; /* the RP wants no CNP without RecRate */
-    uint16_t cnp_bytes, ack_bytes;
-    uint32_t frame_bytes, last_frame_bytes, payload_bytes, last_payload_bytes;
-    uint32_t segment;   /* packets, of which the last has AckReq; 0: no packet has it */
-    uint64_t packets;   /* 0: no end */
-    uint64_t start_ps, end_ps;
-    uint64_t period_ps; /* of the NP's windows; 0: none */
-    uint64_t phase_ps;  /* from the start of a window to the first packet */
-    uint64_t timer_ps, due_bytes; /* the RP's first timer and byte counter; VN_NEVER: none */
-    double rate_bps, limit_bps; /* limit_bps: the largest rate, whatever the RP sets */
-    /* Templates, the first bytes of frames, all ECT(0); data, last: a data packet and the flow's last one. The engine writes PSN,
-     * AckReq, mark and RecRate. */
-    uint8_t data[VN_TEMPLATE_BYTES], last[VN_TEMPLATE_BYTES], cnp[VN_TEMPLATE_BYTES], ack[VN_TEMPLATE_BYTES];
-};
-/* A flow that starts now or later, and its algorithms. Returns the flow's index, in order of addition; on the wire its QP names it. */
-int64_t vn_add_flow(struct vn_net *, const struct vn_flow_config *, PyObject *rp, PyObject *np);
-int vn_stop_flow(struct vn_net *, uint32_t flow);
-
-struct vn_flow_stats {
-    uint64_t sent, sent_bytes, sent_payload; /* packets; bytes of frames; payload */
-    uint64_t received, received_bytes, received_payload, marked_ce, marked_ue, out_of_order;
-    uint64_t lost; /* packets: by faults, programs, full queues */
-    uint64_t cnps_sent, cnps_received; /* received: CNMs, too */
-    uint64_t start_ps, ended_ps, first_ps, last_ps, complete_ps; /* VN_NEVER: not yet */
-    double rate_bps;
-};
-int vn_flow_stats(const struct vn_net *, uint32_t flow, struct vn_flow_stats *);
+int vn_disturb(struct vn_context *, uint32_t link, enum vn_frames, const struct vn_disturbance *);
 
 /* Of one direction of a link. */
 struct vn_link_stats {
@@ -137,7 +105,7 @@ struct vn_link_stats {
     uint64_t overrun; /* frames of lossless classes that found more than held_limit inside, after a PAUSE was lost or late */
     uint64_t pause_by_class[VN_CLASSES]; /* `pause`, by the class that is paused */
 };
-int vn_link_stats(const struct vn_net *, uint32_t link, struct vn_link_stats *);
+int vn_link_stats(const struct vn_context *, uint32_t link, struct vn_link_stats *);
 
 /* Classes of links that are stuck for ever. */
 struct vn_deadlock {
@@ -147,7 +115,7 @@ struct vn_deadlock {
 };
 /* Between runs. `members` has room for eight entries a link; they are link * 8 + class, those of the circle first. Not for output
  * buffers. */
-int vn_deadlock(const struct vn_net *, struct vn_deadlock *, uint32_t *members);
+int vn_deadlock(const struct vn_context *, struct vn_deadlock *, uint32_t *members);
 
 /* A sampler records the values of its sources at equal intervals. */
 enum vn_source {
@@ -162,12 +130,7 @@ enum vn_source {
     VN_RESUME_SENT = 8,
     VN_LINK_BYTES = 9,
     VN_OUTPUT_BYTES = 10, /* object: link; index: class. In its output buffer, or on their way there through the fabric */
-    VN_FLOW_RATE = 11, /* object: flow: bit/s */
-    VN_FLOW_SENT_BYTES = 12, /* of frames that have started */
-    VN_FLOW_RECEIVED_PAYLOAD = 13,
-    VN_FLOW_RECEIVED_PACKETS = 14,
-    VN_FLOW_MARKED_PACKETS = 15, /* marked CE, of those received */
-    VN_FLOW_MARKED_UE_PACKETS = 16, /* likewise UE */
+    VN_OF_ENDPOINTS = 11, /* from here on: see their headers */
 };
 struct vn_source_spec {
     uint32_t source, object, number, index;
@@ -178,18 +141,29 @@ uint64_t vn_samples(const struct vn_net *, uint32_t sampler, const uint64_t **ti
 
 /* Gives a switch's program a frame at its CPU port, now. Of a frame the first 128 bytes are stored: the others must be zeros. What the
  * program sends to the CPU port, and its digests, are the switch's events (sw_next_event). */
-int vn_packet_out(struct vn_net *, uint32_t node, const uint8_t *frame, uint32_t length);
+int vn_packet_out(struct vn_context *, uint32_t node, const uint8_t *frame, uint32_t length);
 
 /* vn_run returns VN_RETURN at that time, with that number in exchange.flow, after all other events of then but samples. */
-int vn_return_at(struct vn_net *, uint64_t time_ps, uint32_t number);
+int vn_return_at(struct vn_context *, uint64_t time_ps, uint32_t number);
 
 /* Writes every frame that leaves over `link` to a pcap file, with timestamps in nanoseconds of nominal time. */
-int vn_capture(struct vn_net *, uint32_t link, const char *path);
+int vn_capture(struct vn_context *, uint32_t link, const char *path);
 
-/* on_window, if not None, is called after each NP's on_window, with (flow, now_s, window, cnp); on_rate after each method of an RP,
- * with (flow, now_s). `flow` is the item of the list `flows` at the flow's index. If Python code raises, its error is set, the
- * result is undefined, and the network must not be changed any more. */
-enum vn_reason vn_run(struct vn_net *, PyObject *flows, PyObject *on_window, PyObject *on_rate);
+/* If Python code that an endpoint calls raises, its error is set, the result is undefined, and the network must not be changed any
+ * more. */
+enum vn_reason vn_run(struct vn_net *);
+
+/* Frames of the source endpoint (hosts/source.c): each starts at its time, or when the class of the link may then. The first `stored` bytes
+ * are given, the others are zeros. */
+int vn_source_frame(struct vn_context *, uint32_t host, uint64_t time_ps, uint8_t class, const uint8_t *frame, uint32_t stored,
+                    uint32_t length);
+/* What has arrived at such a host, in order; `bytes`: the first of the frame. */
+struct vn_taken {
+    uint64_t time_ps;
+    uint32_t length, stored;
+    uint8_t bytes[128];
+};
+uint64_t vn_taken(const struct vn_context *, uint32_t host, const struct vn_taken **); /* how many; valid until the next vn_run */
 
 struct vn_totals {
     uint64_t now_ps, events, digest;

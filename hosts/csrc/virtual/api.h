@@ -1,0 +1,59 @@
+/* The API of the RDMA endpoint: flows, their RPs and NPs. As virtualnet/csrc/virtualnet.h, for ctypes. */
+#ifndef VN_RDMA_API_H
+#define VN_RDMA_API_H
+
+#include "frames/pool.h"
+#include "virtual/python.h"
+
+struct vn_context;
+
+/* Classes of hosts/algorithms/base.py, and a tuple of its Marks by ECN value; they must outlive the network. 0, or a negative errno. */
+int vn_rdma(struct vn_context *, PyObject *window, PyObject *cnp, PyObject *cnm, PyObject *ack, PyObject *marks);
+
+/* For the next vn_run. on_window, if not None, is called after each NP's on_window, with (flow, now_s, window, cnp); on_rate after each
+ * method of an RP, with (flow, now_s). `flow` is the item of the list `flows` at the flow's index. */
+void vn_rdma_calls(struct vn_context *, PyObject *flows, PyObject *on_window, PyObject *on_rate);
+
+struct vn_flow_config {
+    uint32_t src, dst; /* hosts */
+    uint8_t priority;
+    uint8_t wants_marked; /* the NP has on_marked */
+    uint8_t needs_rec_rate; /* the RP wants no CNP without RecRate */
+    uint16_t cnp_bytes, ack_bytes;
+    uint32_t frame_bytes, last_frame_bytes, payload_bytes, last_payload_bytes;
+    uint32_t segment;   /* packets, of which the last has AckReq; 0: no packet has it */
+    uint64_t packets;   /* 0: no end */
+    uint64_t start_ps, end_ps;
+    uint64_t period_ps; /* of the NP's windows; 0: none */
+    uint64_t phase_ps;  /* from the start of a window to the first packet */
+    uint64_t timer_ps, due_bytes; /* the RP's first timer and byte counter; VN_NEVER: none */
+    double rate_bps, limit_bps; /* limit_bps: the largest rate, whatever the RP sets */
+    /* Templates, the first bytes of frames, all ECT(0); data, last: a data packet and the flow's last one. The engine writes PSN,
+     * AckReq, mark and RecRate. */
+    uint8_t data[VN_TEMPLATE_BYTES], last[VN_TEMPLATE_BYTES], cnp[VN_TEMPLATE_BYTES], ack[VN_TEMPLATE_BYTES];
+};
+/* A flow that starts now or later, and its algorithms. Returns the flow's index, in order of addition; on the wire its QP names it. */
+int64_t vn_add_flow(struct vn_context *, const struct vn_flow_config *, PyObject *rp, PyObject *np);
+int vn_stop_flow(struct vn_context *, uint32_t flow);
+
+struct vn_flow_stats {
+    uint64_t sent, sent_bytes, sent_payload; /* packets; bytes of frames; payload */
+    uint64_t received, received_bytes, received_payload, marked_ce, marked_ue, out_of_order;
+    uint64_t lost; /* packets: by faults, programs, full queues */
+    uint64_t cnps_sent, cnps_received; /* received: CNMs, too */
+    uint64_t start_ps, ended_ps, first_ps, last_ps, complete_ps; /* VN_NEVER: not yet */
+    double rate_bps;
+};
+int vn_flow_stats(const struct vn_context *, uint32_t flow, struct vn_flow_stats *);
+
+/* What a sampler records of a flow, the object: beside enum vn_source. */
+enum vn_flow_source {
+    VN_FLOW_RATE = 11, /* bit/s */
+    VN_FLOW_SENT_BYTES = 12, /* of frames that have started */
+    VN_FLOW_RECEIVED_PAYLOAD = 13,
+    VN_FLOW_RECEIVED_PACKETS = 14,
+    VN_FLOW_MARKED_PACKETS = 15, /* marked CE, of those received */
+    VN_FLOW_MARKED_UE_PACKETS = 16, /* likewise UE */
+};
+
+#endif

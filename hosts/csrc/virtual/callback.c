@@ -1,0 +1,274 @@
+/* Calls the algorithms: an NP's on_window and on_marked, an RP's on_cnp, on_cnm, on_ack, on_timer and on_bytes_sent
+ * (hosts/algorithms/base.py). The algorithm's decisions (rate, timer, byte counter, CNP) are applied before the next event.
+ *
+ * An exception in a method ends vn_run. */
+#include <math.h>
+#include <stdio.h>
+
+#include "virtual/flow.h"
+
+static const char *const NAMES[VN_NAMES] = {
+    [VN_ON_WINDOW] = "on_window",
+    [VN_ON_MARKED] = "on_marked",
+    [VN_ON_CNP] = "on_cnp",
+    [VN_ON_CNM] = "on_cnm",
+    [VN_ON_ACK] = "on_ack",
+    [VN_ON_TIMER] = "on_timer",
+    [VN_ON_BYTES_SENT] = "on_bytes_sent",
+    [VN_RATE_BPS] = "rate_bps",
+    [VN_TIMER_S] = "timer_s",
+    [VN_SENT_BYTES] = "sent_bytes",
+    [VN_DUE_BYTES] = "due_bytes",
+    [VN_MARKED_FROM_S] = "marked_from_s",
+    [VN_MARK] = "mark",
+    [VN_REC_RATE_BPS] = "rec_rate_bps",
+};
+
+bool vn_python_init(struct vn_python *python)
+{
+    for (uint32_t i = 0; i < VN_NAMES; i++) {
+        python->names[i] = PyUnicode_InternFromString(NAMES[i]);
+        if (python->names[i] == NULL) return false;
+    }
+    return true;
+}
+
+void vn_python_end(struct vn_python *python)
+{
+    for (uint32_t i = 0; i < VN_NAMES; i++) Py_DecRef(python->names[i]);
+}
+
+/* An instance of one of base.py's named tuples; steals the references to its fields. NULL: Python's error is set. */
+static PyObject *new_tuple(PyObject *type, uint32_t n, PyObject *const *fields)
+{
+    PyObject *tuple = PyType_GenericAlloc(type, n);
+    bool complete = tuple != NULL;
+    for (uint32_t i = 0; i < n; i++) {
+        if (fields[i] == NULL) complete = false;
+        if (tuple == NULL) Py_DecRef(fields[i]);
+        else PyTuple_SetItem(tuple, i, fields[i]);
+    }
+    if (complete) return tuple;
+    Py_DecRef(tuple);
+    return NULL;
+}
+
+/* Releases a call's result. False: the call raised. */
+static bool succeeded(PyObject *result)
+{
+    Py_DecRef(result);
+    return result != NULL;
+}
+
+static bool conversion_failed(double value) { return value == -1 && PyErr_Occurred() != NULL; }
+
+/* Steals the reference to `value`. */
+static bool to_double(PyObject *value, double *to)
+{
+    if (value == NULL) return false;
+    *to = PyFloat_AsDouble(value);
+    Py_DecRef(value);
+    return !conversion_failed(*to);
+}
+
+static bool to_ps(double seconds, uint64_t *to)
+{
+    double ps = rint(seconds * 1e12);
+    if (!(ps >= 0 && ps < 0x1p64)) {
+        PyErr_SetString(PyExc_OverflowError, "a time that picoseconds in 64 bits can't hold");
+        return false;
+    }
+    *to = (uint64_t)ps;
+    return true;
+}
+
+/* ---- NP ---- */
+
+static PyObject *window_of(const struct vn_context *context, const struct vn_callback *callback)
+{
+    PyObject *fields[] = {
+        PyLong_FromUnsignedLongLong(callback->packets),
+        PyLong_FromUnsignedLongLong(callback->marked_ce),
+        PyLong_FromUnsignedLongLong(callback->marked_ue),
+        PyLong_FromUnsignedLongLong(callback->bytes),
+        PyFloat_FromDouble(callback->first_s),
+        PyFloat_FromDouble(callback->last_s),
+    };
+    return new_tuple(vn_rdma_of(context)->python.window, 6, fields);
+}
+
+/* Sends the Cnp that the NP returned, if it isn't None. */
+static bool send_cnp(struct vn_context *context, uint32_t flow, PyObject *cnp)
+{
+    if (cnp == &_Py_NoneStruct) return true;
+    int is_cnp = PyObject_IsInstance(cnp, vn_rdma_of(context)->python.cnp);
+    if (is_cnp == 0) PyErr_SetString(PyExc_TypeError, "an NP's answer is a Cnp or None");
+    if (is_cnp != 1) return false;
+    PyObject *mark = PyObject_GetAttr(cnp, vn_rdma_of(context)->python.names[VN_MARK]);
+    if (mark == NULL) return false;
+    uint8_t ecn = 1;
+    while (ecn < 4 && vn_rdma_of(context)->python.marks[ecn] != mark) ecn++;
+    Py_DecRef(mark);
+    if (ecn == 4) {
+        PyErr_SetString(PyExc_TypeError, "a Cnp's mark is one of Mark");
+        return false;
+    }
+    double rate_bps;
+    if (!to_double(PyObject_GetAttr(cnp, vn_rdma_of(context)->python.names[VN_REC_RATE_BPS]), &rate_bps)) return false;
+    if (!(rate_bps >= 0 && rate_bps < 0x1p32 * 1e6)) { /* as hosts/wire.py has it */
+        char text[96];
+        snprintf(text, sizeof text, "rec_rate_bps is %g: bit/s, from 0 (none) to 4294967295e6", rate_bps);
+        PyErr_SetString(PyExc_ValueError, text);
+        return false;
+    }
+    vn_send_cnp(context, flow, ecn, rate_bps);
+    return true;
+}
+
+static bool on_window(struct vn_context *context, const struct vn_callback *callback, PyObject *now)
+{
+    const struct vn_python *python = &vn_rdma_of(context)->python;
+    PyObject *window = window_of(context, callback);
+    if (window == NULL) return false;
+    PyObject *cnp = PyObject_CallMethodObjArgs(vn_flow_at(context, callback->flow)->np, python->names[VN_ON_WINDOW], window, NULL);
+    bool ok = cnp != NULL && send_cnp(context, callback->flow, cnp);
+    if (ok && python->on_window != &_Py_NoneStruct) {
+        PyObject *flow_object = PyList_GetItem(python->flows, callback->flow);
+        ok = flow_object != NULL && succeeded(PyObject_CallFunctionObjArgs(python->on_window, flow_object, now, window, cnp, NULL));
+    }
+    Py_DecRef(window);
+    Py_DecRef(cnp);
+    return ok;
+}
+
+static bool on_marked(struct vn_context *context, uint32_t number, PyObject *now)
+{
+    struct vn_flow *flow = vn_flow_at(context, number);
+    PyObject *cnp = PyObject_CallMethodObjArgs(flow->np, vn_rdma_of(context)->python.names[VN_ON_MARKED], now, NULL);
+    double from_s;
+    bool ok = cnp != NULL && to_double(PyObject_GetAttr(flow->np, vn_rdma_of(context)->python.names[VN_MARKED_FROM_S]), &from_s);
+    flow->marked_from = 0;
+    ok = ok && (from_s <= 0 || to_ps(from_s, &flow->marked_from)) && send_cnp(context, number, cnp);
+    Py_DecRef(cnp);
+    return ok;
+}
+
+/* ---- RP ---- */
+
+static PyObject *cnp_of(const struct vn_context *context, const struct vn_callback *callback)
+{
+    PyObject *mark = vn_rdma_of(context)->python.marks[callback->mark], *rate_bps = PyFloat_FromDouble(callback->feedback);
+    PyObject *cnp = rate_bps != NULL ? PyObject_CallFunctionObjArgs(vn_rdma_of(context)->python.cnp, mark, rate_bps, NULL) : NULL;
+    Py_DecRef(rate_bps);
+    return cnp;
+}
+
+/* Calls a method with feedback (steals the reference) and the time. */
+static bool call_with(PyObject *rp, PyObject *method, PyObject *feedback, PyObject *now)
+{
+    if (feedback == NULL) return false;
+    PyObject *result = PyObject_CallMethodObjArgs(rp, method, feedback, now, NULL);
+    Py_DecRef(feedback);
+    return succeeded(result);
+}
+
+static bool call_rp(const struct vn_context *context, const struct vn_callback *callback, PyObject *rp, PyObject *now)
+{
+    const struct vn_python *python = &vn_rdma_of(context)->python;
+    PyObject *method = python->names[callback->method];
+    switch (callback->method) {
+    case VN_ON_CNP: return call_with(rp, method, cnp_of(context, callback), now);
+    case VN_ON_CNM: {
+        PyObject *feedback = PyLong_FromUnsignedLongLong((unsigned long long)callback->feedback);
+        return call_with(rp, method, new_tuple(python->cnm, 1, &feedback), now);
+    }
+    case VN_ON_ACK: {
+        PyObject *fields[] = {PyFloat_FromDouble(callback->feedback), python->marks[callback->mark]};
+        Py_IncRef(fields[1]);
+        return call_with(rp, method, new_tuple(python->ack, 2, fields), now);
+    }
+    case VN_ON_TIMER: {
+        PyObject *due_s = PyObject_GetAttr(rp, python->names[VN_TIMER_S]);
+        if (due_s == NULL) return false;
+        PyObject *result = PyObject_CallMethodObjArgs(rp, method, due_s, NULL);
+        Py_DecRef(due_s);
+        return succeeded(result);
+    }
+    default: return succeeded(PyObject_CallMethodObjArgs(rp, method, now, NULL));
+    }
+}
+
+static bool read_rate(const struct vn_context *context, PyObject *rp, double *rate_bps)
+{
+    if (!to_double(PyObject_GetAttr(rp, vn_rdma_of(context)->python.names[VN_RATE_BPS]), rate_bps)) return false;
+    if (*rate_bps > 0 && *rate_bps < INFINITY) return true;
+    char text[96];
+    snprintf(text, sizeof text, "rate_bps is %g: a rate is finite, and above 0", *rate_bps);
+    PyErr_SetString(PyExc_ValueError, text);
+    return false;
+}
+
+/* Reads the RP's timer; VN_NEVER: none. */
+static bool read_timer(const struct vn_context *context, PyObject *rp, uint64_t *timer)
+{
+    PyObject *value = PyObject_GetAttr(rp, vn_rdma_of(context)->python.names[VN_TIMER_S]);
+    if (value == NULL) return false;
+    *timer = VN_NEVER;
+    bool none = value == &_Py_NoneStruct;
+    double timer_s = none ? 0 : PyFloat_AsDouble(value);
+    Py_DecRef(value);
+    return none || (!conversion_failed(timer_s) && to_ps(timer_s, timer));
+}
+
+/* Reads the RP's byte counter; VN_NEVER: none. */
+static bool read_due_bytes(const struct vn_context *context, PyObject *rp, uint64_t *due_bytes)
+{
+    PyObject *value = PyObject_GetAttr(rp, vn_rdma_of(context)->python.names[VN_DUE_BYTES]);
+    if (value == NULL) return false;
+    bool none = value == &_Py_NoneStruct;
+    *due_bytes = none ? VN_NEVER : PyLong_AsUnsignedLongLong(value);
+    Py_DecRef(value);
+    return none || *due_bytes != VN_NEVER || PyErr_Occurred() == NULL;
+}
+
+static bool on_feedback(struct vn_context *context, const struct vn_callback *callback, PyObject *now)
+{
+    const struct vn_python *python = &vn_rdma_of(context)->python;
+    struct vn_flow *flow = vn_flow_at(context, callback->flow);
+    PyObject *sent = PyLong_FromUnsignedLongLong(flow->sent_bytes);
+    bool ok = sent != NULL && PyObject_SetAttr(flow->rp, python->names[VN_SENT_BYTES], sent) == 0;
+    Py_DecRef(sent);
+    double rate_bps;
+    uint64_t timer, due_bytes;
+    ok = ok && call_rp(context, callback, flow->rp, now) && read_rate(context, flow->rp, &rate_bps) &&
+         read_timer(context, flow->rp, &timer) && read_due_bytes(context, flow->rp, &due_bytes);
+    if (ok && python->on_rate != &_Py_NoneStruct) {
+        PyObject *flow_object = PyList_GetItem(python->flows, callback->flow);
+        ok = flow_object != NULL && succeeded(PyObject_CallFunctionObjArgs(python->on_rate, flow_object, now, NULL));
+    }
+    if (!ok) return false;
+    vn_nic_rate(context, callback->flow, rate_bps > flow->limit_bps ? flow->limit_bps : rate_bps);
+    flow->due_bytes = due_bytes;
+    if (timer == flow->timer) return true;
+    flow->timer = timer < context->now ? context->now : timer;
+    if (timer != VN_NEVER) vn_endpoint_at(context, flow->src, flow->timer, VN_EV_TIMER, VN_ENDPOINT_rdma, callback->flow);
+    return true;
+}
+
+/* ---- both ---- */
+
+void vn_call_back(struct vn_context *context, const struct vn_callback *callback)
+{
+    struct vn_exchange *exchange = &context->exchange;
+    exchange->reason = VN_CALLBACK;
+    exchange->flow = callback->flow;
+    exchange->np = callback->method == VN_ON_WINDOW || callback->method == VN_ON_MARKED;
+    exchange->now_s = vn_seconds(context->now);
+    PyObject *now = PyFloat_FromDouble(exchange->now_s);
+    bool ok = now != NULL;
+    if (ok && callback->method == VN_ON_WINDOW) ok = on_window(context, callback, now);
+    else if (ok && callback->method == VN_ON_MARKED) ok = on_marked(context, callback->flow, now);
+    else if (ok) ok = on_feedback(context, callback, now);
+    Py_DecRef(now);
+    if (!ok) context->failed = context->raised = true;
+}

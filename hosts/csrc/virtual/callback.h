@@ -1,0 +1,44 @@
+/* Calls of RPs' and NPs' methods in Python, with their arguments: see callback.c. */
+#ifndef VN_CALLBACK_H
+#define VN_CALLBACK_H
+
+#include "base.h"
+#include "virtual/python.h"
+
+/* Methods and fields of hosts/algorithms/base.py, by name. */
+enum vn_name {
+    VN_ON_WINDOW,
+    VN_ON_MARKED,
+    VN_ON_CNP,
+    VN_ON_CNM,
+    VN_ON_ACK,
+    VN_ON_TIMER,
+    VN_ON_BYTES_SENT,
+    VN_RATE_BPS,
+    VN_TIMER_S,
+    VN_SENT_BYTES,
+    VN_DUE_BYTES,
+    VN_MARKED_FROM_S,
+    VN_MARK,
+    VN_REC_RATE_BPS,
+    VN_NAMES,                /* their number */
+    VN_NO_METHOD = VN_NAMES, /* of a vn_callback */
+};
+struct vn_python {
+    PyObject *window, *cnp, *cnm, *ack, *names[VN_NAMES]; /* classes; the names as Python strings */
+    PyObject *marks[4]; /* of base.py's Mark, by the ECN field's value */
+    PyObject *flows, *on_window, *on_rate; /* vn_run's arguments */
+};
+
+/* A method of a flow's NP or RP that is due, with its arguments. */
+struct vn_callback {
+    enum vn_name method;
+    uint32_t flow;
+    uint32_t packets, marked_ce, marked_ue; /* on_window */
+    uint64_t bytes;
+    double first_s, last_s;
+    uint8_t mark;    /* on_cnp, on_ack: the ECN field's value */
+    double feedback; /* on_cnp: RecRate; on_cnm: quantised feedback; on_ack: the round trip, in seconds */
+};
+
+#endif

@@ -1,0 +1,109 @@
+/* Owns flows, both ends of them, and the NICs that send them: what the RDMA endpoint keeps. It may touch its hosts, their links' gates, packets and
+ * the order of events, and calls RPs and NPs in Python. It promises that a NIC sends by the live one's rules (hosts/csrc/pacing.h). */
+#ifndef VN_FLOW_H
+#define VN_FLOW_H
+
+#include "hosts/host.h"
+#include "pacing.h"
+#include "virtual/callback.h"
+#include "virtual/api.h"
+#include "wire.h"
+
+enum { VN_ACKREQS = 8192 /* most AckReq packets of a flow in flight; with more, measured round trips are too short */ };
+/* On the wire a flow is named by the destination QP in its packets' BTH. */
+enum { VN_QPS = 1 << 24, VN_QP_PAGE = 1 << 12 };
+
+/* A flow, both ends of it. By the time of its next event it has been evicted from the caches, so the fields that one event needs
+ * share few cache lines. */
+struct vn_flow {
+    /* Sender, for each frame. */
+    uint64_t packets, sent, sent_bytes, interval, base, due_bytes; /* packets: 0 if it has no end; base: see pacing.h */
+    uint64_t *ackreqs; /* departure times of the last n_ackreqs packets with AckReq; NULL: no packet has it */
+    uint16_t frame_bytes, last_frame_bytes;
+    uint8_t priority;
+    bool needs_rec_rate; /* for each CNP */
+    _Alignas(64) uint8_t data[VN_TEMPLATE_BYTES]; /* templates, see vn_flow_config */
+    uint8_t last_data[VN_TEMPLATE_BYTES];
+    /* Sender, at the start and for each notification. */
+    uint64_t start, end, ended, cnps_received;
+    PyObject *rp;
+    double rate_bps, limit_bps;
+    uint32_t src, segment;
+
+    /* Receiver, for each data packet. */
+    uint64_t window_end, window_first, received, received_bytes, received_payload, last;
+    uint64_t missing; /* packets - received; VN_NEVER: the flow has no end */
+    uint32_t expected; /* PSN */
+    uint16_t payload_bytes, last_payload_bytes;
+    /* Receiver, at a window's end. window_*: totals at its start. */
+    PyObject *np;
+    uint64_t period, window_packets, window_bytes, window_ce, window_ue, marked_ce, marked_ue;
+    /* Receiver, for a CNP, the first and the last packet. grid: the start of a window; the others are whole periods later. */
+    uint64_t grid, phase, first, complete, cnps_sent;
+    uint64_t marked_from; /* from then on the NP's on_marked is called; VN_NEVER: it has none */
+    uint32_t dst;
+    uint16_t cnp_bytes, ack_bytes;
+    uint8_t mark; /* the worst mark since the last ACK: 0, UE or CE */
+    _Alignas(64) uint8_t cnp[VN_TEMPLATE_BYTES];
+    uint8_t ack[VN_TEMPLATE_BYTES];
+    uint64_t timer, out_of_order; /* seldom needed */
+    uint32_t n_ackreqs;
+} __attribute__((aligned(64)));
+
+struct vn_rdma {
+    struct vn_flow *flows;
+    uint32_t n_flows, most_flows;
+    uint32_t unfinished_hint; /* the flow that cannot_finish_yet looks at first */
+    struct vn_python python;
+    uint32_t *flow_of[VN_QPS / VN_QP_PAGE]; /* by queue pair, in pages; VN_NONE: no flow */
+};
+
+static inline struct vn_rdma *vn_rdma_of(const struct vn_context *context) { return context->endpoints[VN_ENDPOINT_rdma]; }
+static inline struct vn_flow *vn_flow_at(const struct vn_context *context, uint32_t flow)
+{
+    VN_ASSERT(flow < vn_rdma_of(context)->n_flows);
+    return &vn_rdma_of(context)->flows[flow];
+}
+
+/* What it keeps of a host. */
+struct vn_nic {
+    struct pacing_flow *tx_flows; /* their numbers are the flows' */
+    uint32_t n_tx_flows, capacity;
+    uint32_t last; /* the flow that sent last */
+    uint32_t n_starting; /* flow starts in the node's `others` */
+    struct pacing_choice choice;
+    struct vn_event_queue starts; /* flow starts that aren't there yet: a list, see sender.c */
+    uint64_t last_start; /* the latest of those that are */
+    bool unsorted; /* `starts` isn't in order */
+};
+_Static_assert(sizeof(struct vn_nic) <= VN_HOST_OWN, "a host has room for it");
+
+static inline struct vn_nic *vn_nic_of(struct vn_node *node) { return (struct vn_nic *)(void *)vn_host_of(node)->own; }
+
+/* The flow of a queue pair; VN_NONE: there is none. */
+static uint32_t vn_flow_of_qp(const struct vn_rdma *, uint32_t qp);
+
+/* ---- sender.c ---- */
+static void vn_nic_await(struct vn_context *, uint32_t flow); /* waits for the flow's start */
+static void vn_nic_start(struct vn_context *, uint32_t flow);
+static void vn_nic_add(struct vn_context *, uint32_t flow);
+static void vn_nic_stop(struct vn_context *, uint32_t flow);
+static void vn_nic_rate(struct vn_context *, uint32_t flow, double rate_bps);
+static void vn_nic_notify(struct vn_context *, struct vn_node *, uint32_t packet); /* sends a CNP or ACK */
+static void vn_nic_act(struct vn_context *, struct vn_node *);
+static void vn_nic_changed(struct vn_context *, struct vn_node *); /* chooses the NIC's next action anew */
+
+/* ---- receiver.c ---- */
+/* Builds the flow's next packet. */
+static void vn_stamp(const struct vn_context *, struct vn_packet *, const struct vn_flow *, bool last);
+static bool vn_rdma_take(struct vn_context *, struct vn_node *, uint32_t packet);
+static void vn_window_event(struct vn_context *, uint32_t flow);
+static void vn_send_cnp(struct vn_context *, uint32_t flow, uint8_t mark, double rate_bps);
+
+/* ---- callback.c ---- */
+static bool vn_python_init(struct vn_python *);
+static void vn_python_end(struct vn_python *);
+/* The last step of an event: calls the method, and applies the algorithm's decision. */
+static void vn_call_back(struct vn_context *, const struct vn_callback *);
+
+#endif

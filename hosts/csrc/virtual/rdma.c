@@ -1,0 +1,335 @@
+/* The RDMA NIC with RP and NP as an endpoint of virtual time (virtualnet/csrc/hosts/endpoint.h): flows, its API, and the kind. */
+#include "virtual/flow.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "links/build.h"
+
+enum { MOST_FLOWS = 1 << 22 };
+
+uint32_t vn_flow_of_qp(const struct vn_rdma *rdma, uint32_t qp)
+{
+    const uint32_t *page = rdma->flow_of[qp / VN_QP_PAGE];
+    return page == NULL ? VN_NONE : page[qp % VN_QP_PAGE];
+}
+
+static bool map_flow(struct vn_rdma *rdma, uint32_t qp, uint32_t flow)
+{
+    uint32_t **page = &rdma->flow_of[qp / VN_QP_PAGE];
+    if (*page == NULL) {
+        *page = malloc(VN_QP_PAGE * sizeof **page);
+        if (*page == NULL) return false;
+        for (uint32_t i = 0; i < VN_QP_PAGE; i++) (*page)[i] = VN_NONE;
+    }
+    (*page)[qp % VN_QP_PAGE] = flow;
+    return true;
+}
+
+/* ---- the API ---- */
+
+int vn_rdma(struct vn_context *context, PyObject *window, PyObject *cnp, PyObject *cnm, PyObject *ack, PyObject *marks)
+{
+    if (vn_rdma_of(context) != NULL) return vn_refuse(context, -EEXIST, "the network has RDMA already");
+    struct vn_rdma *rdma = context->endpoints[VN_ENDPOINT_rdma] = calloc(1, sizeof *rdma);
+    if (rdma == NULL) return vn_refuse(context, -ENOMEM, "out of memory");
+    rdma->most_flows = MOST_FLOWS;
+    rdma->flows = vn_reserve(context, "flows", sizeof *rdma->flows, &rdma->most_flows);
+    rdma->python = (struct vn_python){.window = window, .cnp = cnp, .cnm = cnm, .ack = ack};
+    for (uint32_t i = 0; i < 4; i++) rdma->python.marks[i] = PyTuple_GetItem(marks, i);
+    if (rdma->flows == NULL || !vn_python_init(&rdma->python)) return -ENOMEM;
+    return 0;
+}
+
+void vn_rdma_calls(struct vn_context *context, PyObject *flows, PyObject *on_window, PyObject *on_rate)
+{
+    struct vn_python *python = &vn_rdma_of(context)->python;
+    python->flows = flows;
+    python->on_window = on_window;
+    python->on_rate = on_rate;
+}
+
+int64_t vn_add_flow(struct vn_context *context, const struct vn_flow_config *config, PyObject *rp, PyObject *np)
+{
+    struct vn_rdma *rdma = vn_rdma_of(context);
+    if (vn_host_with(context, config->src, VN_ENDPOINT_rdma) == NULL ||
+        vn_host_with(context, config->dst, VN_ENDPOINT_rdma) == NULL) {
+        return vn_refuse(context, -EINVAL, "a flow needs two hosts that have links");
+    }
+    if (config->frame_bytes > UINT16_MAX || config->last_frame_bytes > config->frame_bytes) {
+        return vn_refuse(context, -EINVAL, "frames of a flow that are too long");
+    }
+    if (!(config->rate_bps > 0) || config->priority >= VN_CLASSES) {
+        return vn_refuse(context, -EINVAL, "no rate, or no such class");
+    }
+    if (config->start_ps < context->now) return vn_refuse(context, -EINVAL, "the flow's start is over");
+    int code = vn_allow_frame(context, config->frame_bytes);
+    if (code != 0) return code;
+    if (rdma->n_flows == rdma->most_flows) {
+        return vn_refuse(context, -ENOSPC, "too many flows, or too little address space for them (ulimit -v)");
+    }
+    uint64_t *ackreqs = NULL;
+    uint32_t n_ackreqs = VN_ACKREQS;
+    if (config->segment != 0) {
+        uint64_t segments = (config->packets + config->segment - 1) / config->segment;
+        if (segments != 0 && segments < n_ackreqs) n_ackreqs = (uint32_t)segments;
+        ackreqs = calloc(n_ackreqs, sizeof *ackreqs);
+        if (ackreqs == NULL) return vn_refuse(context, -ENOMEM, "out of memory");
+    }
+    if (!vn_pool_counts(&context->pool, rdma->n_flows) || !map_flow(rdma, wire_load24(config->data + WIRE_QP), rdma->n_flows)) {
+        free(ackreqs);
+        return vn_refuse(context, -ENOMEM, "out of memory");
+    }
+    uint32_t number = rdma->n_flows++;
+    struct vn_flow *flow = &rdma->flows[number];
+    *flow = (struct vn_flow){
+        .priority = config->priority,
+        .src = config->src,
+        .dst = config->dst,
+        .segment = config->segment,
+        .frame_bytes = (uint16_t)config->frame_bytes,
+        .last_frame_bytes = (uint16_t)config->last_frame_bytes,
+        .payload_bytes = (uint16_t)config->payload_bytes,
+        .last_payload_bytes = (uint16_t)config->last_payload_bytes,
+        .cnp_bytes = config->cnp_bytes,
+        .ack_bytes = config->ack_bytes,
+        .packets = config->packets,
+        .missing = config->packets != 0 ? config->packets : VN_NEVER,
+        .start = config->start_ps,
+        .end = config->end_ps,
+        .period = config->period_ps,
+        .phase = config->phase_ps,
+        .rate_bps = config->rate_bps,
+        .limit_bps = config->limit_bps,
+        .rp = rp,
+        .np = np,
+        .ended = VN_NEVER,
+        .timer = config->timer_ps,
+        .due_bytes = config->due_bytes,
+        .ackreqs = ackreqs,
+        .n_ackreqs = n_ackreqs,
+        .marked_from = config->wants_marked ? 0 : VN_NEVER,
+        .needs_rec_rate = config->needs_rec_rate != 0,
+        .first = VN_NEVER,
+        .last = VN_NEVER,
+        .complete = VN_NEVER,
+        .window_first = VN_NEVER,
+        .window_end = VN_NEVER,
+    };
+    Py_IncRef(rp);
+    Py_IncRef(np);
+    memcpy(flow->data, config->data, VN_TEMPLATE_BYTES);
+    memcpy(flow->last_data, config->last, VN_TEMPLATE_BYTES);
+    memcpy(flow->cnp, config->cnp, VN_TEMPLATE_BYTES);
+    memcpy(flow->ack, config->ack, VN_TEMPLATE_BYTES);
+    if (config->packets != 0) context->order.unfinished++;
+    if (config->timer_ps != VN_NEVER) {
+        vn_endpoint_at(context, flow->src, config->timer_ps, VN_EV_TIMER, VN_ENDPOINT_rdma, number);
+    }
+    if (config->start_ps > context->now) vn_nic_await(context, number);
+    else vn_nic_add(context, number);
+    return number;
+}
+
+int vn_stop_flow(struct vn_context *context, uint32_t flow)
+{
+    if (flow >= vn_rdma_of(context)->n_flows) return vn_refuse(context, -ENOENT, "no such flow");
+    if (vn_flow_at(context, flow)->ended == VN_NEVER) vn_nic_stop(context, flow);
+    return 0;
+}
+
+static uint64_t payload_sent(const struct vn_flow *flow)
+{
+    bool whole = flow->packets != 0 && flow->sent == flow->packets;
+    return whole ? (flow->sent - 1) * flow->payload_bytes + flow->last_payload_bytes : flow->sent * flow->payload_bytes;
+}
+
+int vn_flow_stats(const struct vn_context *context, uint32_t number, struct vn_flow_stats *out)
+{
+    if (number >= vn_rdma_of(context)->n_flows) return -ENOENT;
+    const struct vn_flow *flow = vn_flow_at(context, number);
+    *out = (struct vn_flow_stats){
+        .sent = flow->sent,
+        .sent_payload = payload_sent(flow),
+        .sent_bytes = flow->sent_bytes,
+        .received = flow->received,
+        .received_bytes = flow->received_bytes,
+        .received_payload = flow->received_payload,
+        .marked_ce = flow->marked_ce,
+        .marked_ue = flow->marked_ue,
+        .out_of_order = flow->out_of_order,
+        .lost = context->pool.lost[number],
+        .cnps_sent = flow->cnps_sent,
+        .cnps_received = flow->cnps_received,
+        .start_ps = flow->start,
+        .ended_ps = flow->ended,
+        .first_ps = flow->first,
+        .last_ps = flow->last,
+        .complete_ps = flow->complete,
+        .rate_bps = flow->rate_bps,
+    };
+    return 0;
+}
+
+/* ---- the kind of endpoint ---- */
+
+static bool rdma_added(struct vn_context *context, struct vn_node *node)
+{
+    if (vn_rdma_of(context) == NULL) return false;
+    *vn_nic_of(node) = (struct vn_nic){.last = VN_NONE, .choice = {.when = VN_NEVER}};
+    return true;
+}
+
+static void rdma_timer(struct vn_context *context, uint32_t number)
+{
+    struct vn_flow *flow = vn_flow_at(context, number);
+    if (flow->timer != context->now || flow->ended != VN_NEVER) return;
+    flow->timer = VN_NEVER;
+    vn_call_back(context, &(struct vn_callback){.method = VN_ON_TIMER, .flow = number});
+}
+
+static uint32_t rdma_node_of(const struct vn_context *context, enum vn_kind kind, uint32_t number)
+{
+    const struct vn_flow *flow = vn_flow_at(context, number);
+    return kind == VN_EV_WINDOW ? flow->dst : flow->src;
+}
+
+/* Some flow can't complete within a link's delay: more of its packets are missing than are in flight on the last link. */
+static bool rdma_cannot_finish_yet(struct vn_context *context)
+{
+    struct vn_rdma *rdma = vn_rdma_of(context);
+    for (uint32_t i = 0; rdma != NULL && i < rdma->n_flows; i++) {
+        const struct vn_flow *flow = &rdma->flows[rdma->unfinished_hint];
+        if (flow->packets > flow->received + context->nodes[flow->dst].in->n) return true;
+        rdma->unfinished_hint = (rdma->unfinished_hint + 1) % rdma->n_flows;
+    }
+    return false;
+}
+
+static bool rdma_has(const struct vn_context *context, const struct vn_source_spec *spec)
+{
+    const struct vn_rdma *rdma = vn_rdma_of(context);
+    return rdma != NULL && spec->source <= VN_FLOW_MARKED_UE_PACKETS && spec->object < rdma->n_flows;
+}
+
+static double rdma_value(const struct vn_context *context, const struct vn_source_spec *spec)
+{
+    const struct vn_flow *flow = vn_flow_at(context, spec->object);
+    switch ((enum vn_flow_source)spec->source) {
+    case VN_FLOW_RATE: return flow->ended == VN_NEVER ? flow->rate_bps : 0.0;
+    case VN_FLOW_SENT_BYTES: return (double)flow->sent_bytes;
+    case VN_FLOW_RECEIVED_PAYLOAD: return (double)flow->received_payload;
+    case VN_FLOW_RECEIVED_PACKETS: return (double)flow->received;
+    case VN_FLOW_MARKED_PACKETS: return (double)flow->marked_ce;
+    case VN_FLOW_MARKED_UE_PACKETS: return (double)flow->marked_ue;
+    }
+    return 0.0;
+}
+
+/* The lines from which the NIC makes a frame. */
+static void prefetch_sender(const struct vn_flow *flow)
+{
+    vn_prefetch(&flow->packets);
+    vn_prefetch(flow->data);
+}
+
+enum {
+    FLOWS = 4,   /* most flows, and events, of a host that are prefetched */
+    BEFORE = 32, /* bytes: Python keeps part of an object's header in front of it */
+};
+
+/* Flows that start or whose window ends in the turn (step 1), and the latter's NPs (step 2). */
+static void prefetch_others(const struct vn_context *context, const struct vn_node *node, uint32_t step)
+{
+    for (uint32_t i = 0; i < node->others.n && i < FLOWS; i++) {
+        struct vn_event event = node->others.events[i];
+        if (event.time >= context->order.turn_end || vn_id_of(event) >> 24 != VN_ENDPOINT_rdma) continue;
+        if (vn_kind_of(event) == VN_EV_START && step == 1) {
+            const struct vn_flow *flow = &vn_rdma_of(context)->flows[vn_id_of(event)];
+            prefetch_sender(flow);
+            vn_prefetch(&flow->start);
+        }
+        if (vn_kind_of(event) != VN_EV_WINDOW) continue;
+        const struct vn_flow *flow = &vn_rdma_of(context)->flows[vn_id_of(event)];
+        if (step == 1) {
+            vn_prefetch(&flow->window_end);
+            vn_prefetch(&flow->np);
+            vn_prefetch(&flow->grid);
+            vn_prefetch(flow->cnp); /* usually, a CNP is sent */
+            vn_prefetch(&context->links[node->in->link ^ 1].control);
+        } else if (step == 2) {
+            vn_prefetch(flow->np);
+            vn_prefetch((const char *)flow->np - BEFORE);
+        }
+    }
+}
+
+static void rdma_prefetch(const struct vn_context *context, const struct vn_node *node, uint32_t step)
+{
+    const struct vn_nic *nic = vn_nic_of((struct vn_node *)node);
+    if (step == 0) {
+        vn_prefetch(nic->tx_flows);
+        vn_prefetch(&nic->starts.events[nic->starts.n - (nic->starts.n != 0)]);
+        return;
+    }
+    prefetch_others(context, node, step);
+    for (uint32_t i = 0; step == 1 && i < nic->n_tx_flows && i < FLOWS; i++) {
+        prefetch_sender(&vn_rdma_of(context)->flows[nic->tx_flows[i].number]);
+    }
+}
+
+/* The packet was prefetched, its flow wasn't. */
+static void rdma_prefetch_arrival(const struct vn_context *context, uint32_t id)
+{
+    const struct vn_packet *packet = vn_packet_at(context, id);
+    if (packet->flow == VN_NONE) return;
+    const struct vn_flow *flow = &vn_rdma_of(context)->flows[packet->flow];
+    if (packet->data) vn_prefetch(&flow->window_end);
+    else vn_prefetch(&flow->ended);
+}
+
+static void rdma_free_host(struct vn_node *node)
+{
+    free(vn_nic_of(node)->tx_flows);
+    free(vn_nic_of(node)->starts.events);
+}
+
+static void rdma_free(struct vn_context *context)
+{
+    struct vn_rdma *rdma = vn_rdma_of(context);
+    if (rdma == NULL) return;
+    for (uint32_t i = 0; i < VN_QPS / VN_QP_PAGE; i++) free(rdma->flow_of[i]);
+    for (uint32_t i = 0; i < rdma->n_flows; i++) {
+        Py_DecRef(rdma->flows[i].rp);
+        Py_DecRef(rdma->flows[i].np);
+        free(rdma->flows[i].ackreqs);
+    }
+    if (rdma->flows != NULL) munmap(rdma->flows, rdma->most_flows * sizeof *rdma->flows);
+    vn_python_end(&rdma->python);
+    free(rdma);
+}
+
+static const struct vn_endpoint_kind vn_endpoint_rdma = {
+    .name = "rdma",
+    .added = rdma_added,
+    .take = vn_rdma_take,
+    .may_send = vn_nic_changed,
+    .act = vn_nic_act,
+    .start = vn_nic_start,
+    .window = vn_window_event,
+    .timer = rdma_timer,
+    .node_of = rdma_node_of,
+    .has = rdma_has,
+    .value = rdma_value,
+    .cannot_finish_yet = rdma_cannot_finish_yet,
+    .prefetch = rdma_prefetch,
+    .prefetch_arrival = rdma_prefetch_arrival,
+    .free_host = rdma_free_host,
+    .free = rdma_free,
+};
+
+#include "virtual/callback.c"
+#include "virtual/receiver.c"
+#include "virtual/sender.c"

@@ -1,0 +1,215 @@
+/* The receive side of a host: counts data, keeps the NP's windows, acknowledges, passes CNPs, CNMs and ACKs to the RP. */
+#include <math.h>
+#include <string.h>
+
+#include "virtual/flow.h"
+
+/* RFC 1071: a header with its checksum adds up to 0xffff. */
+static bool checksum_right(const uint8_t *header)
+{
+    uint64_t sum = 0;
+    uint32_t word;
+    for (uint32_t i = 0; i < 20; i += 4) {
+        memcpy(&word, header + i, 4);
+        sum += word;
+    }
+    sum = (sum & 0xffffffff) + (sum >> 32);
+    sum = (sum & 0xffff) + (sum >> 16);
+    sum = (sum & 0xffff) + (sum >> 16);
+    return ((sum & 0xffff) + (sum >> 16)) == 0xffff;
+}
+
+/* Departure time of the packet with this PSN, which has AckReq: the last of its segment. */
+static uint64_t *ackreq_sent_at(const struct vn_flow *flow, uint32_t psn)
+{
+    return &flow->ackreqs[psn / flow->segment % flow->n_ackreqs];
+}
+
+void vn_stamp(const struct vn_context *context, struct vn_packet *packet, const struct vn_flow *flow, bool last)
+{
+    uint8_t *frame = vn_fill(context, packet, last ? flow->last_data : flow->data);
+    uint32_t psn = (uint32_t)flow->sent & 0xffffff;
+    wire_store32(frame + WIRE_PSN, psn);
+    packet->bytes = (uint16_t)(last ? flow->last_frame_bytes : flow->frame_bytes);
+    if (flow->ackreqs == NULL || !(last || (flow->sent + 1) % flow->segment == 0)) return;
+    frame[WIRE_PSN] |= WIRE_ACKREQ;
+    const struct vn_link *link = &context->links[vn_host_of(&context->nodes[flow->src])->link];
+    *ackreq_sent_at(flow, psn) = context->now + vn_duration(link, packet->bytes);
+}
+
+/* Opens the window that contains now, on the flow's grid. */
+static void open_window(struct vn_context *context, struct vn_flow *flow, uint32_t number)
+{
+    uint64_t period = flow->period;
+    flow->window_end = flow->grid + ((context->now - flow->grid) / period + 1) * period;
+    vn_endpoint_at(context, flow->dst, flow->window_end, VN_EV_WINDOW, VN_ENDPOINT_rdma, number);
+}
+
+/* Writes a mark into the ECN field of a frame, which is ECT(0), and updates the IP checksum (RFC 1624, eq. 3). */
+static void set_mark(uint8_t *frame, uint8_t mark)
+{
+    uint32_t old = wire_load16(frame + WIRE_IP), checksum = wire_load16(frame + WIRE_IP_CHECKSUM);
+    frame[WIRE_TOS] = (uint8_t)((frame[WIRE_TOS] & ~3u) | mark);
+    uint32_t sum = (~checksum & 0xffff) + (~old & 0xffff) + wire_load16(frame + WIRE_IP);
+    sum = (sum & 0xffff) + (sum >> 16);
+    wire_store16(frame + WIRE_IP_CHECKSUM, (uint16_t)~(sum + (sum >> 16)));
+}
+
+static void send_ack(struct vn_context *context, uint32_t number, uint32_t psn)
+{
+    struct vn_flow *flow = vn_flow_at(context, number);
+    uint32_t id = vn_packet_new(context);
+    if (id == VN_NONE) return;
+    struct vn_packet *packet = vn_packet_at(context, id);
+    uint8_t *frame = vn_fill(context, packet, flow->ack);
+    wire_store32(frame + WIRE_PSN, psn);
+    if (flow->mark != 0) set_mark(frame, flow->mark);
+    flow->mark = 0;
+    packet->bytes = flow->ack_bytes;
+    packet->flow = number;
+    packet->data = false;
+    vn_nic_notify(context, &context->nodes[flow->dst], id);
+}
+
+static void on_data(struct vn_context *context, struct vn_node *node, uint32_t number, const uint8_t *frame, uint32_t bytes,
+                    struct vn_callback *callback)
+{
+    struct vn_flow *flow = vn_flow_at(context, number);
+    uint32_t psn = wire_load32(frame + WIRE_PSN) & 0xffffff, ecn = frame[WIRE_TOS] & 3u;
+    if (flow->received == 0) {
+        flow->first = context->now;
+        /* The window may have begun before time 0: one period is added, so that the grid doesn't. */
+        flow->grid = context->now + flow->period - flow->phase;
+        flow->window_end = flow->period != 0 ? 0 : VN_NEVER;
+    }
+    if (psn != flow->expected) flow->out_of_order++;
+    flow->expected = (psn + 1) & 0xffffff;
+    if (context->now >= flow->window_end) {
+        if (flow->grid > context->now) { /* the first window */
+            flow->window_end = flow->grid;
+            vn_endpoint_at(context, flow->dst, flow->window_end, VN_EV_WINDOW, VN_ENDPOINT_rdma, number);
+        } else {
+            open_window(context, flow, number);
+        }
+    }
+    if (flow->window_first == VN_NEVER) flow->window_first = context->now;
+    bool last = flow->missing != VN_NEVER && (frame[WIRE_BTH + 1] & WIRE_LAST);
+    flow->received++;
+    VN_ASSERT(flow->missing == VN_NEVER || flow->received <= flow->packets);
+    flow->received_bytes += bytes;
+    flow->received_payload += last ? flow->last_payload_bytes : flow->payload_bytes;
+    flow->last = context->now;
+    if (ecn == WIRE_CE) {
+        flow->marked_ce++;
+        flow->mark = WIRE_CE;
+    } else if (ecn == WIRE_ECT1) {
+        flow->marked_ue++;
+        if (flow->mark == 0) flow->mark = WIRE_ECT1;
+    }
+    vn_digest_note(node, (uint64_t)psn << 34 ^ (uint64_t)ecn << 32 ^ number);
+    if (flow->missing != VN_NEVER && --flow->missing == 0) {
+        flow->complete = context->now;
+        context->order.unfinished--;
+    }
+    if (frame[WIRE_PSN] & WIRE_ACKREQ) send_ack(context, number, psn);
+    callback->flow = number;
+    if (ecn == WIRE_CE && context->now >= flow->marked_from) callback->method = VN_ON_MARKED;
+}
+
+/* CNP, CNM or ACK: for the flow of its QP; packet->flow may be another one, of a packet that the switch cloned. */
+static void on_notification(struct vn_context *context, const struct vn_node *node, const uint8_t *frame,
+                            struct vn_callback *callback)
+{
+    bool cnm = wire_load16(frame + WIRE_DST_PORT) == WIRE_CNM_PORT, ack = !cnm && frame[WIRE_BTH] == WIRE_ACKNOWLEDGE;
+    uint32_t number = vn_flow_of_qp(vn_rdma_of(context), wire_load24(frame + (cnm ? WIRE_CNM_QP : WIRE_QP)));
+    if (number == VN_NONE || vn_flow_at(context, number)->src != node->number) {
+        context->totals.stray_frames++;
+        return;
+    }
+    struct vn_flow *flow = vn_flow_at(context, number);
+    if (ack && flow->ackreqs == NULL) { /* a controller's: no packet of the flow asked for it */
+        context->totals.stray_frames++;
+        return;
+    }
+    if (!ack) flow->cnps_received++;
+    if (flow->ended != VN_NEVER) return;
+    callback->flow = number;
+    callback->mark = frame[WIRE_TOS] & 3;
+    if (cnm) {
+        callback->method = VN_ON_CNM;
+        callback->feedback = frame[WIRE_CNM_FEEDBACK + 1] & WIRE_MAX_FEEDBACK;
+    } else if (ack) {
+        callback->method = VN_ON_ACK;
+        callback->feedback = vn_seconds(context->now - *ackreq_sent_at(flow, wire_load32(frame + WIRE_PSN) & 0xffffff));
+    } else {
+        uint32_t rec_rate = wire_load32(frame + WIRE_REC_RATE);
+        if (rec_rate == 0 && flow->needs_rec_rate) {
+            context->totals.unusable_cnps++;
+            return;
+        }
+        callback->method = VN_ON_CNP;
+        callback->feedback = rec_rate * 1e6;
+    }
+}
+
+bool vn_rdma_take(struct vn_context *context, struct vn_node *node, uint32_t id)
+{
+    struct vn_packet *packet = vn_packet_at(context, id);
+    const uint8_t *frame = vn_frame(context, packet);
+    if (memcmp(frame + WIRE_DST_IP, vn_host_of(node)->ip, 4) != 0) return false;
+    struct vn_callback callback;
+    callback.method = VN_NO_METHOD;
+    if (!checksum_right(frame + WIRE_IP)) context->totals.bad_frames++;
+    else if (packet->data && packet->flow != VN_NONE) on_data(context, node, packet->flow, frame, packet->bytes, &callback);
+    else on_notification(context, node, frame, &callback);
+    vn_packet_free(context, id);
+    if (callback.method != VN_NO_METHOD) vn_call_back(context, &callback);
+    return true;
+}
+
+void vn_window_event(struct vn_context *context, uint32_t number)
+{
+    struct vn_flow *flow = vn_flow_at(context, number);
+    if (flow->window_end != context->now) return;
+    uint64_t packets = flow->received - flow->window_packets;
+    if (packets == 0) { /* no packets: the next one opens a window, on the same grid */
+        flow->window_end = 0;
+        return;
+    }
+    struct vn_callback callback = {
+        .method = VN_ON_WINDOW,
+        .flow = number,
+        .packets = (uint32_t)packets,
+        .marked_ce = (uint32_t)(flow->marked_ce - flow->window_ce),
+        .marked_ue = (uint32_t)(flow->marked_ue - flow->window_ue),
+        .bytes = flow->received_bytes - flow->window_bytes,
+        .first_s = vn_seconds(flow->window_first),
+        .last_s = vn_seconds(flow->last),
+    };
+    flow->window_packets = flow->received;
+    flow->window_bytes = flow->received_bytes;
+    flow->window_ce = flow->marked_ce;
+    flow->window_ue = flow->marked_ue;
+    flow->window_first = VN_NEVER;
+    if (flow->missing == 0) flow->window_end = 0;
+    else open_window(context, flow, number);
+    vn_call_back(context, &callback);
+}
+
+void vn_send_cnp(struct vn_context *context, uint32_t number, uint8_t mark, double rate_bps)
+{
+    struct vn_flow *flow = vn_flow_at(context, number);
+    uint32_t id = vn_packet_new(context);
+    if (id == VN_NONE) return;
+    struct vn_packet *packet = vn_packet_at(context, id);
+    uint8_t *frame = vn_fill(context, packet, flow->cnp);
+    if (mark != WIRE_ECT0) set_mark(frame, mark);
+    double units = rint(rate_bps / 1e6);
+    if (rate_bps != 0) units = units < 1 ? 1 : units > UINT32_MAX ? UINT32_MAX : units;
+    wire_store32(frame + WIRE_REC_RATE, (uint32_t)units);
+    packet->bytes = flow->cnp_bytes;
+    packet->flow = number;
+    packet->data = false;
+    flow->cnps_sent++;
+    vn_nic_notify(context, &context->nodes[flow->dst], id);
+}

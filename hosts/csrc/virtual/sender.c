@@ -1,0 +1,195 @@
+/* The sending side of an RDMA NIC, by the rules that it shares with the live one (hosts/csrc/pacing.h). It sends at the link's rate. */
+#include <stdlib.h>
+
+#include "virtual/flow.h"
+
+static uint64_t interval_of(const struct vn_flow *flow) { return pacing_interval(8u * flow->frame_bytes, flow->rate_bps); }
+
+/* An event opens a closed gate (VN_EV_CONTROL or VN_EV_EXPIRY), and calls vn_nic_changed. */
+static uint64_t unpaused_at(const void *link, uint32_t class, uint64_t at)
+{
+    return vn_gate_closed(link, class) ? PACING_NEVER : at;
+}
+
+/* The NIC's next action: a function of the state of the NIC and its flows, so it stays valid until that changes. */
+static struct pacing_choice choose(struct vn_context *context, const struct vn_nic *nic, const struct vn_link *link)
+{
+    uint64_t free_at = link->free_at > context->now ? link->free_at : context->now;
+    if (!link->up) free_at = PACING_NEVER;
+    uint64_t control = vn_host_waits(link) ? context->now : PACING_NEVER;
+    return pacing_choose(nic->tx_flows, nic->n_tx_flows, unpaused_at, link, free_at, control, nic->last);
+}
+
+static void end_flow(struct vn_context *context, struct vn_nic *nic, uint32_t index, uint64_t ended)
+{
+    VN_ASSERT(index < nic->n_tx_flows);
+    vn_flow_at(context, nic->tx_flows[index].number)->ended = ended;
+    pacing_remove(nic->tx_flows, &nic->n_tx_flows, index);
+}
+
+/* NULL: the flow hasn't started, or it has ended. */
+static struct pacing_flow *tx_flow_of(const struct vn_nic *nic, uint32_t number)
+{
+    for (uint32_t i = 0; i < nic->n_tx_flows; i++) {
+        if (nic->tx_flows[i].number == number) return &nic->tx_flows[i];
+    }
+    return NULL;
+}
+
+/* Sends a flow's next frame. True: the RP's byte counter is due. */
+static bool send_next(struct vn_context *context, struct vn_nic *nic, struct vn_link *link, uint32_t index)
+{
+    struct pacing_flow *tx_flow = &nic->tx_flows[index];
+    uint32_t number = tx_flow->number, id = vn_packet_new(context);
+    struct vn_flow *flow = vn_flow_at(context, number);
+    if (id == VN_NONE) return false;
+    VN_ASSERT(flow->ended == VN_NEVER && (flow->packets == 0 || flow->sent < flow->packets));
+    struct vn_packet *packet = vn_packet_at(context, id);
+    bool last = flow->packets != 0 && flow->sent + 1 == flow->packets;
+    vn_stamp(context, packet, flow, last);
+    packet->flow = number;
+    packet->data = true;
+    vn_transmit(context, link, id);
+    vn_gate_sent(context, link, flow->priority, id);
+    flow->sent++;
+    flow->sent_bytes += packet->bytes;
+    flow->base = pacing_started(tx_flow, context->now, flow->interval);
+    nic->last = number;
+    if (last) end_flow(context, nic, index, link->free_at + link->delay);
+    return !last && flow->sent_bytes >= flow->due_bytes;
+}
+
+static void schedule_nic(struct vn_context *context, struct vn_node *node, const struct vn_nic *nic)
+{
+    if (nic->choice.action != PACING_NOTHING) vn_host_at(context, node, nic->choice.when);
+}
+
+void vn_nic_changed(struct vn_context *context, struct vn_node *node)
+{
+    struct vn_nic *nic = vn_nic_of(node);
+    nic->choice = choose(context, nic, vn_link_of(context, vn_host_of(node)->link));
+    schedule_nic(context, node, nic);
+}
+
+void vn_nic_act(struct vn_context *context, struct vn_node *node)
+{
+    struct vn_link *link = vn_link_of(context, vn_host_of(node)->link);
+    struct vn_nic *nic = vn_nic_of(node);
+    struct vn_callback callback = {.method = VN_NO_METHOD};
+    while (nic->choice.when <= context->now && callback.method == VN_NO_METHOD && !context->failed) {
+        struct pacing_choice choice = nic->choice;
+        if (choice.action == PACING_START) {
+            callback.flow = nic->tx_flows[choice.index].number;
+            if (send_next(context, nic, link, choice.index)) callback.method = VN_ON_BYTES_SENT;
+        } else if (choice.action == PACING_CONTROL) vn_host_send_queued(context, link);
+        else end_flow(context, nic, choice.index, context->now);
+        nic->choice = choose(context, nic, link);
+    }
+    schedule_nic(context, node, nic);
+    if (callback.method != VN_NO_METHOD) vn_call_back(context, &callback);
+}
+
+/* Where the sender of a frame has to pay for it, notifications wait as well, and must not keep flow control packets back. */
+void vn_nic_notify(struct vn_context *context, struct vn_node *node, uint32_t id)
+{
+    bool paid = context->links[vn_host_of(node)->link].paid;
+    if (paid) vn_host_send(context, node, id, vn_frame(context, vn_packet_at(context, id))[WIRE_TOS] >> 5);
+    else vn_host_send_first(context, node, id);
+}
+
+void vn_nic_add(struct vn_context *context, uint32_t number)
+{
+    struct vn_flow *flow = vn_flow_at(context, number);
+    struct vn_node *node = &context->nodes[flow->src];
+    struct vn_nic *nic = vn_nic_of(node);
+    if (flow->ended != VN_NEVER) return; /* stopped before it started */
+    if (nic->n_tx_flows == nic->capacity) {
+        uint32_t capacity = nic->capacity == 0 ? 4 : 2 * nic->capacity;
+        struct pacing_flow *tx_flows = realloc(nic->tx_flows, capacity * sizeof *tx_flows);
+        if (tx_flows == NULL) {
+            vn_fail(context, "out of memory for the flows of a host");
+            return;
+        }
+        nic->tx_flows = tx_flows;
+        nic->capacity = capacity;
+    }
+    uint32_t at = nic->n_tx_flows++;
+    for (; at > 0 && nic->tx_flows[at - 1].number > number; at--) nic->tx_flows[at] = nic->tx_flows[at - 1];
+    nic->tx_flows[at] = (struct pacing_flow){.next = flow->start, .end = flow->end, .number = number, .priority = flow->priority};
+    flow->interval = interval_of(flow);
+    vn_nic_changed(context, node);
+}
+
+static void start_at(struct vn_context *context, struct vn_node *node, uint64_t time, uint32_t number)
+{
+    vn_endpoint_at(context, node->number, time, VN_EV_START, VN_ENDPOINT_rdma, number);
+}
+
+/* A host may have thousands of flows, one after the other, and their starts would make the heap deep for all other events. So the
+ * heap has only the earliest starts, usually one; the others wait in a list, sorted with the earliest last. */
+void vn_nic_await(struct vn_context *context, uint32_t number)
+{
+    uint64_t start = vn_flow_at(context, number)->start;
+    struct vn_node *node = &context->nodes[vn_flow_at(context, number)->src];
+    struct vn_nic *nic = vn_nic_of(node);
+    struct vn_event_queue *starts = &nic->starts;
+    if (nic->n_starting == 0 || start <= nic->last_start) {
+        if (nic->n_starting++ == 0) nic->last_start = start;
+        start_at(context, node, start, number);
+    } else if (starts->n == starts->capacity && !vn_event_queue_grow(starts)) {
+        vn_fail(context, "out of memory for events");
+    } else {
+        struct vn_event event = {start, number};
+        nic->unsorted |= starts->n != 0 && vn_before(starts->events[starts->n - 1], event);
+        starts->events[starts->n++] = event;
+    }
+}
+
+static int latest_first(const void *a, const void *b)
+{
+    const struct vn_event *x = a, *y = b;
+    return vn_before(*x, *y) - vn_before(*y, *x);
+}
+
+void vn_nic_start(struct vn_context *context, uint32_t number)
+{
+    struct vn_node *node = &context->nodes[vn_flow_at(context, number)->src];
+    struct vn_nic *nic = vn_nic_of(node);
+    struct vn_event_queue *starts = &nic->starts;
+    VN_ASSERT(nic->n_starting != 0 && vn_flow_at(context, number)->start == context->now);
+    if (--nic->n_starting == 0 && starts->n != 0) {
+        if (nic->unsorted) qsort(starts->events, starts->n, sizeof *starts->events, latest_first);
+        nic->unsorted = false;
+        struct vn_event next = starts->events[--starts->n];
+        nic->n_starting = 1;
+        nic->last_start = next.time;
+        start_at(context, node, next.time, (uint32_t)next.key);
+    }
+    vn_nic_add(context, number);
+}
+
+void vn_nic_stop(struct vn_context *context, uint32_t number)
+{
+    struct vn_flow *flow = vn_flow_at(context, number);
+    struct vn_node *node = &context->nodes[flow->src];
+    struct vn_nic *nic = vn_nic_of(node);
+    const struct vn_link *link = vn_link_of(context, vn_host_of(node)->link);
+    if (flow->start > context->now) flow->ended = context->now;
+    uint64_t ended = pacing_stopped(flow->sent != 0, link->free_at, link->delay, context->now);
+    struct pacing_flow *tx_flow = tx_flow_of(nic, number);
+    if (tx_flow != NULL) end_flow(context, nic, (uint32_t)(tx_flow - nic->tx_flows), ended);
+    vn_nic_changed(context, node);
+}
+
+void vn_nic_rate(struct vn_context *context, uint32_t number, double rate_bps)
+{
+    struct vn_flow *flow = vn_flow_at(context, number);
+    if (rate_bps == flow->rate_bps || flow->ended != VN_NEVER) return;
+    flow->rate_bps = rate_bps;
+    flow->interval = interval_of(flow);
+    struct vn_node *node = &context->nodes[flow->src];
+    struct pacing_flow *tx_flow = tx_flow_of(vn_nic_of(node), number);
+    if (tx_flow == NULL) return; /* it hasn't started, and will start at this rate */
+    pacing_new_interval(tx_flow, flow->sent != 0, flow->base, flow->interval, context->now);
+    vn_nic_changed(context, node);
+}

@@ -1,0 +1,153 @@
+"""Flows in virtual time: their frames, their RP and NP, their counts."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from hosts import wire
+from hosts.algorithms import Configured, NotificationPoint, ReactionPoint, SchemeError, window_phase
+from hosts.algorithms.base import check_rate
+from lab.virtual import native
+from topologies.errors import error_text
+from topologies.model import FlowSpec
+from virtualnet.errors import VirtualError
+from virtualnet.native import NEVER
+from virtualnet.times import LONGEST_S, picoseconds
+
+MAX_PAYLOAD = 9000
+
+
+@dataclass(frozen=True)
+class FlowStats:
+    """Counts of one flow, as far as it has come. `bytes` are of frames; times are simulated seconds, None: not yet.
+    `lost_packets`: by faults of links, by a program, by a full queue; what is neither received nor lost is on its way.
+    """
+
+    sent_packets: int
+    sent_bytes: int
+    sent_payload: int
+    received_packets: int
+    received_bytes: int
+    received_payload: int
+    marked_ce: int
+    marked_ue: int
+    out_of_order: int
+    lost_packets: int
+    cnps_sent: int
+    cnps_received: int
+    rate_bps: float
+    start_s: float
+    ended_s: float | None
+    first_s: float | None
+    last_s: float | None
+    complete_s: float | None
+
+
+class Nic(NamedTuple):
+    """What a flow needs of a host: its number in the engine, addresses, line rate."""
+
+    node: int
+    mac: bytes
+    ip: bytes
+    rate_bps: float
+
+
+class VirtualFlow:
+    """One flow. `rate_bps` of its spec limits it beside its RP."""
+
+    __slots__ = ("_handle", "_library", "index", "np", "rp", "spec")
+
+    def __init__(
+        self, library: ctypes.CDLL, handle: int, index: int, spec: FlowSpec, rp: ReactionPoint, np: NotificationPoint
+    ) -> None:
+        self._library, self._handle = library, handle
+        self.index = index
+        self.spec = spec
+        self.rp = rp
+        self.np = np
+
+    def stats(self) -> FlowStats:
+        raw = native.FlowStats()
+        self._library.vn_flow_stats(self._handle, self.index, ctypes.byref(raw))
+        return FlowStats(
+            raw.sent, raw.sent_bytes, raw.sent_payload, raw.received, raw.received_bytes, raw.received_payload,
+            raw.marked_ce, raw.marked_ue, raw.out_of_order, raw.lost, raw.cnps_sent, raw.cnps_received, raw.rate_bps,
+            raw.start_ps / 1e12,
+            *(_seconds(time) for time in (raw.ended_ps, raw.first_ps, raw.last_ps, raw.complete_ps)),
+        )  # fmt: skip
+
+
+def limit_bps(spec: FlowSpec) -> float:
+    """The application's limit; infinite if it has none."""
+    return math.inf if spec.rate_bps is None else spec.rate_bps
+
+
+def timer_ps(rp: ReactionPoint) -> int:
+    """When the RP wants its timer; NEVER if it doesn't."""
+    return NEVER if rp.timer_s is None or rp.timer_s >= LONGEST_S else picoseconds(rp.timer_s)
+
+
+def configure(
+    src: Nic, dst: Nic, spec: FlowSpec, scheme: Configured, seed: int, payload_bytes: int, start_s: float
+) -> tuple[native.FlowConfig, ReactionPoint, NotificationPoint]:
+    """What the engine needs of a flow, and the flow's two ends. Raises VirtualError."""
+    if not 1 <= payload_bytes <= MAX_PAYLOAD:
+        raise VirtualError(f"flow {spec.id}: a payload of {payload_bytes} bytes: 1 to {MAX_PAYLOAD} are possible")
+    try:
+        rp, np = scheme.new_rp(src.rate_bps), scheme.new_np()
+    except SchemeError as error:
+        raise VirtualError(f"flow {spec.id}: {error}") from error
+    try:
+        rp.on_start(start_s)
+        check_rate(rp.rate_bps)
+    except Exception as error:
+        raise VirtualError(f"flow {spec.id}: its RP begins wrongly: {error_text(error)}") from error
+    packets = 0 if spec.size_bytes is None else -(-spec.size_bytes // payload_bytes)
+    last_bytes = payload_bytes if spec.size_bytes is None else spec.size_bytes - (packets - 1) * payload_bytes
+    ends, back = wire.Ends(src.mac, dst.mac, src.ip, dst.ip), wire.Ends(dst.mac, src.mac, dst.ip, src.ip)
+    try:
+        dscp = wire.data_dscp(spec.traffic_class)
+        data = wire.data_headers(ends, spec.id, payload_bytes, dscp=dscp)
+        last = data if spec.size_bytes is None else wire.data_headers(ends, spec.id, last_bytes, last=True, dscp=dscp)
+    except wire.WireError as error:
+        raise VirtualError(f"flow {spec.id}: {error}") from None
+    period_ps = 0 if np.period_s is None else picoseconds(np.period_s)
+    config = native.FlowConfig(
+        src=src.node,
+        dst=dst.node,
+        priority=spec.traffic_class,
+        cnp_bytes=wire.CNP_BYTES,
+        ack_bytes=wire.ACK_BYTES,
+        frame_bytes=wire.data_bytes(payload_bytes),
+        last_frame_bytes=wire.data_bytes(last_bytes),
+        payload_bytes=payload_bytes,
+        last_payload_bytes=last_bytes,
+        packets=packets,
+        start_ps=picoseconds(start_s),
+        end_ps=NEVER if spec.duration_s is None else picoseconds(start_s + spec.duration_s),
+        period_ps=period_ps,
+        phase_ps=int(window_phase(np, seed, int.from_bytes(src.ip, "big"), spec.id) * period_ps) if period_ps else 0,
+        timer_ps=timer_ps(rp),
+        due_bytes=NEVER if rp.due_bytes is None else rp.due_bytes,
+        rate_bps=min(rp.rate_bps, limit_bps(spec)),
+        limit_bps=limit_bps(spec),
+        segment=0 if rp.segment_bytes is None else max(1, round(rp.segment_bytes / payload_bytes)),
+        needs_rec_rate=rp.needs_rec_rate,
+        wants_marked=type(np).on_marked is not NotificationPoint.on_marked,
+        data=_template(data),
+        last=_template(last),
+        cnp=_template(wire.cnp_start(back, spec.id)),
+        ack=_template(b"" if rp.segment_bytes is None else wire.ack_start(back, spec.id)),
+    )
+    return config, rp, np
+
+
+def _template(start: bytes) -> ctypes.Array[ctypes.c_uint8]:
+    return native.Template.from_buffer_copy(start.ljust(ctypes.sizeof(native.Template), b"\0"))
+
+
+def _seconds(time_ps: int) -> float | None:
+    return None if time_ps == NEVER else float(time_ps / 1e12)

@@ -1,0 +1,81 @@
+"""The RDMA endpoint as ctypes sees it: hosts/csrc/virtual/api.h, and the engine that is built with it."""
+
+from __future__ import annotations
+
+import ctypes
+
+from hosts.native import CSRC as HOST_CSRC
+from virtualnet import native
+
+(
+    FLOW_RATE,
+    FLOW_SENT_BYTES,
+    FLOW_RECEIVED_PAYLOAD,
+    FLOW_RECEIVED_PACKETS,
+    FLOW_MARKED_PACKETS,
+    FLOW_MARKED_UE_PACKETS,
+) = range(11, 17)
+"""enum vn_flow_source."""
+
+_u8, _u16, _u32, _u64, _i64 = ctypes.c_uint8, ctypes.c_uint16, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_int64
+_double, _int, _object = ctypes.c_double, ctypes.c_int, ctypes.py_object
+
+Template = _u8 * 64
+"""The first bytes of a frame."""
+
+
+class FlowConfig(ctypes.Structure):
+    """struct vn_flow_config."""
+
+    _fields_ = [
+        ("src", _u32),
+        ("dst", _u32),
+        ("priority", _u8),
+        ("wants_marked", _u8),
+        ("needs_rec_rate", _u8),
+        ("cnp_bytes", _u16),
+        ("ack_bytes", _u16),
+        *[
+            (name, _u32)
+            for name in ("frame_bytes", "last_frame_bytes", "payload_bytes", "last_payload_bytes", "segment")
+        ],
+        *[(name, _u64) for name in ("packets", "start_ps", "end_ps", "period_ps", "phase_ps", "timer_ps", "due_bytes")],
+        ("rate_bps", _double),
+        ("limit_bps", _double),
+        *[(name, Template) for name in ("data", "last", "cnp", "ack")],
+    ]
+
+
+class FlowStats(ctypes.Structure):
+    """struct vn_flow_stats."""
+
+    _fields_ = [
+        *[
+            (name, _u64)
+            for name in (
+                "sent", "sent_bytes", "sent_payload", "received", "received_bytes", "received_payload", "marked_ce",
+                "marked_ue", "out_of_order", "lost", "cnps_sent", "cnps_received", "start_ps", "ended_ps", "first_ps",
+                "last_ps", "complete_ps",
+            )
+        ],
+        ("rate_bps", _double),
+    ]  # fmt: skip
+
+
+RDMA = native.Part(
+    HOST_CSRC / "virtual" / "rdma.c",
+    endpoints=("rdma",),
+    includes=(HOST_CSRC,),
+    signatures={
+        "vn_rdma": (_int, [_object] * 5),
+        "vn_rdma_calls": (None, [_object] * 3),
+        "vn_add_flow": (_i64, [ctypes.POINTER(FlowConfig), _object, _object]),
+        "vn_stop_flow": (_int, [_u32]),
+        "vn_flow_stats": (_int, [_u32, ctypes.POINTER(FlowStats)]),
+    },
+)
+
+
+def engine() -> ctypes.CDLL:
+    """Returns the engine with RDMA. Raises BuildError."""
+    return native.engine([RDMA])

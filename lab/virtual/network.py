@@ -1,0 +1,170 @@
+"""A topology in virtual time as the RDMA lab has it: a scheme's program on all switches, its RPs and NPs at the hosts.
+
+Python decides what the algorithms decide, a few times in a window of each flow; the engine does all else.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Literal
+
+from controller.configure import packet_generator, plan, program_switch, require_tables
+from controller.in_process import InProcessSwitch
+from controller.programs import Program
+from hosts import wire
+from hosts.algorithms import Ack, Cnm, Cnp, Configured, Mark, Window
+from lab.virtual.flows import Nic, VirtualFlow, configure
+from lab.virtual.native import RDMA
+from lab.virtual.sources import Sources
+from softswitch import signals
+from topologies.lossless import CREDITS
+from topologies.model import FlowSpec, Topology
+from virtualnet import native
+from virtualnet.errors import VirtualError
+from virtualnet.switch import LoadedProgram, VirtualSwitch, load
+from virtualnet.timed import TimedNetwork
+
+_MARKS = tuple(map(Mark, range(4)))
+_PORT_MAC = 0x02_50_43_4E_00_00
+
+
+class VirtualNetwork(TimedNetwork, Sources):
+    """All switches run `program` (the scheme's, with native PFC) and are programmed as live ones are.
+
+    `response_s`: from the arrival of a PFC frame to its effect. `pfc` False: no PFC outside the program, for those
+    that do it themselves. `cpu_port`: of every switch, by which packets come from its controller and go there; 0: none.
+    No result depends on the rest: `queues` is how events wait for their turn, each node's by themselves or all in one
+    queue; `inplace` False takes the program's general form; `prefetch` False doesn't fetch the state of coming events
+    into the processor's caches.
+    A context manager. Raises LabError.
+    """
+
+    def __init__(
+        self,
+        topology: Topology,
+        scheme: Configured,
+        *,
+        program: str | LoadedProgram | None = None,
+        seed: int = 1,
+        payload_bytes: int = 1000,
+        response_s: float = 0.0,
+        pfc: bool = True,
+        queues: Literal["nodes", "one"] = "nodes",
+        inplace: bool = True,
+        prefetch: bool = True,
+        cpu_port: int = 0,
+    ) -> None:
+        self.topology = topology
+        self.scheme = scheme
+        self.flows: dict[int, VirtualFlow] = {}
+        self.switches: dict[str, InProcessSwitch] = {}
+        self.on_rate: Callable[[VirtualFlow, float], None] | None = None
+        """Called after an RP's event: the flow, and simulated seconds. Other nodes are up to two links' delays ahead or
+        behind, so the network can't be changed from here, or from `on_window`: `at` calls what may."""
+        self.on_window: Callable[[VirtualFlow, float, Window, Cnp | None], None] | None = None
+        """Called after an NP's window: the flow, simulated seconds, the window, and what the NP made of it."""
+        self._seed = seed
+        self._payload_bytes = payload_bytes
+        self._nics: dict[str, Nic] = {}
+        self._by_index: list[VirtualFlow] = []
+        if topology.flow_control == CREDITS and not pfc:
+            raise VirtualError(f"{topology.name}: credits are counted by switches themselves, not by a program")
+        made: dict[str, VirtualSwitch] = {}
+        for switch in topology.switches:
+            if switch.output is not None and not pfc:
+                raise VirtualError(f"{switch.name}: output buffers need PFC by the switch itself, not by a program")
+        try:
+            if not isinstance(program, LoadedProgram):
+                found = Program.compiled(program) if program else Program.find(scheme.scheme.program, native=True)
+                require_tables(found, scheme.scheme)
+                program = load(found, inplace)
+            for switch in topology.switches:
+                if cpu_port in topology.ports(switch.name):
+                    raise VirtualError(f"{switch.name}: port {cpu_port} is its CPU port, and has a link")
+                made[switch.name] = VirtualSwitch(switch.name, program, seed + switch.device_id, cpu_port)
+                self.switches[switch.name] = InProcessSwitch(switch.name, made[switch.name])
+            super().__init__(
+                topology,
+                {name: one.native for name, one in made.items()},
+                endpoints=("rdma",),
+                response_s=response_s,
+                queues=queues,
+                prefetch=prefetch,
+                parts=(RDMA,),
+            )
+            for name, one in made.items():
+                one.join(self._now_ns, partial(self.packet_out, name))
+            self._configure(pfc)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Frees the engine and the switches. Samples stay readable."""
+        super().close()
+        for switch in self.switches.values():
+            switch.close()
+
+    def add_flow(self, spec: FlowSpec, start_s: float | None = None) -> VirtualFlow:
+        """A flow between hosts of the topology, from `start_s` (simulated seconds; the spec's own unless given)."""
+        if spec.id in self.flows:
+            raise VirtualError(f"flow {spec.id} is there already")
+        start_s = spec.start_s if start_s is None else start_s
+        if start_s < self.now_s:
+            raise VirtualError(f"flow {spec.id} starts at {start_s:g} s, which is over")
+        if not 0 <= spec.traffic_class < native.CLASSES:
+            raise VirtualError(f"flow {spec.id}: class {spec.traffic_class}: there are 0 to {native.CLASSES - 1}")
+        src, dst = (self._nics[self.topology.host(name).name] for name in (spec.src, spec.dst))
+        config, rp, np = configure(src, dst, spec, self.scheme, self._seed, self._payload_bytes, start_s)
+        index = self._check(self._library.vn_add_flow(self._changing(), ctypes.byref(config), rp, np))
+        flow = VirtualFlow(self._library, self._alive(), index, spec, rp, np)
+        self.flows[spec.id] = flow
+        self._by_index.append(flow)
+        return flow
+
+    def stop_flow(self, number: int) -> None:
+        """The flow starts no further frame; what has started arrives."""
+        self._check(self._library.vn_stop_flow(self._changing(), self.flows[number].index))
+
+    # ---- inside ----
+
+    def _prepare(self) -> None:
+        self._check(self._library.vn_rdma(self._handle, Window, Cnp, Cnm, Ack, _MARKS))
+
+    def _before_events(self) -> object:
+        calls = self._by_index, self.on_window, self.on_rate  # the engine holds no reference
+        self._library.vn_rdma_calls(self._alive(), *calls)
+        return calls
+
+    @contextlib.contextmanager
+    def _interrupts(self) -> Iterator[Callable[[], None]]:
+        """Ctrl-C never comes in the middle of a callback."""
+        with signals.deferred(once=True) as signal:
+            yield signal.check
+
+    def _who(self, error: Exception) -> str:
+        if self._exchange.reason != native.CALLBACK:
+            return super()._who(error)
+        end = "NP" if self._exchange.np else "RP"
+        return f"{end} of flow {self._by_index[self._exchange.flow].spec.id}"
+
+    def _configure(self, pfc: bool) -> None:
+        """Programs the switches by the scheme's plan."""
+        for host in self.topology.hosts:
+            mac, ip = wire.parse_mac(host.mac), wire.parse_ip(host.ip)
+            self._nics[host.name] = Nic(self._nodes[host.name], mac, ip, self.topology.link_at(host.name, 0).rate_bps)
+        for name, made in self.switches.items():
+            planned = plan(self.topology, name, 1.0, self.scheme)
+            program_switch(made, planned)
+            generator = packet_generator(self.topology, name, 1.0, self.scheme)
+            if generator is not None:
+                made.native.generate(generator.port, generator.period_us * 1000, generator.packet_ids)
+            for port in planned.pfc if pfc else ():
+                self.protect(
+                    name, port.port, xoff_bytes=port.xoff_bytes, xon_bytes=port.xon_bytes, quanta=port.quanta,
+                    refresh_s=port.refresh_us / 1e6, classes=port.lossless,
+                    mac=(_PORT_MAC | port.port).to_bytes(6, "big"),
+                )  # fmt: skip

@@ -1,0 +1,72 @@
+"""What of switches and flows can be sampled: each method names one value, for VirtualNetwork.sample."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from lab.virtual import native as rdma
+from lab.virtual.flows import VirtualFlow
+from softswitch.p4runtime.schema import Array, Register
+from topologies.model import Topology
+from virtualnet import native
+from virtualnet.samples import Source
+
+
+class _Cells(Protocol):
+    """Finds the layout of a program's registers and counters by name."""
+
+    def register(self, name: str) -> Register: ...
+
+    def counter(self, name: str) -> Array: ...
+
+
+class Sources:
+    """The part of a VirtualNetwork that finds the engine's numbers for what Python calls by name."""
+
+    topology: Topology
+    flows: dict[int, VirtualFlow]
+    switches: Mapping[str, _Cells]
+    _nodes: dict[str, int]
+
+    def register(self, switch: str, name: str, index: int) -> Source:
+        """A cell of a register of the program."""
+        number = self._switch(switch).register(name).index
+        return Source(f"{switch} {name}[{index}]", native.REGISTER, self._nodes[switch], number, index)
+
+    def counter_packets(self, switch: str, name: str, index: int) -> Source:
+        """Packets in a cell of a counter of the program."""
+        number = self._switch(switch).counter(name).index
+        return Source(f"{switch} {name}[{index}] packets", native.COUNTER_PACKETS, self._nodes[switch], number, index)
+
+    def counter_bytes(self, switch: str, name: str, index: int) -> Source:
+        """Bytes in a cell of a counter of the program."""
+        number = self._switch(switch).counter(name).index
+        return Source(f"{switch} {name}[{index}] bytes", native.COUNTER_BYTES, self._nodes[switch], number, index)
+
+    def flow_rate(self, flow: int) -> Source:
+        """What the NIC paces the flow at, bit/s of frames; 0 once it has ended."""
+        return Source(f"flow {flow} rate", rdma.FLOW_RATE, self.flows[flow].index)
+
+    def flow_sent(self, flow: int) -> Source:
+        """Bytes of the flow's frames that have started to leave."""
+        return Source(f"flow {flow} sent", rdma.FLOW_SENT_BYTES, self.flows[flow].index)
+
+    def flow_received(self, flow: int) -> Source:
+        """Payload of the flow that has arrived."""
+        return Source(f"flow {flow} received", rdma.FLOW_RECEIVED_PAYLOAD, self.flows[flow].index)
+
+    def flow_received_packets(self, flow: int) -> Source:
+        return Source(f"flow {flow} packets", rdma.FLOW_RECEIVED_PACKETS, self.flows[flow].index)
+
+    def flow_marked_packets(self, flow: int) -> Source:
+        """Packets of the flow that have arrived marked CE."""
+        return Source(f"flow {flow} marked", rdma.FLOW_MARKED_PACKETS, self.flows[flow].index)
+
+    def flow_marked_ue_packets(self, flow: int) -> Source:
+        """Likewise marked UE."""
+        return Source(f"flow {flow} marked UE", rdma.FLOW_MARKED_UE_PACKETS, self.flows[flow].index)
+
+    def _switch(self, name: str) -> _Cells:
+        self.topology.switch(name)
+        return self.switches[name]

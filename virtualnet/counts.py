@@ -1,0 +1,83 @@
+"""What a run has counted: of a link, of all, and the deadlock that it is in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from virtualnet import native
+
+
+@dataclass(frozen=True)
+class LinkStats:
+    """One direction of a link, named by the port it leaves. `paused_s`: from XOFF to XON, for PAUSEs sent over it,
+    summed over classes; `pause_by_class` counts the PAUSEs of each. `refused`: tail drops at its output queues.
+    `expired`: PAUSEs of its classes that ran out. `output_bytes`: what is in its output buffer, or on its way there
+    through the fabric; 0 without one.
+    With credits, `fc_packets` are flow control packets, and `starved_s` is how long its classes had none for a frame,
+    summed over them.
+
+    `held_max` and `held_limit` concern what came in over it: bytes that one lossless class had inside, and what PFC
+    guarantees (XOFF and what can be in flight then), or the buffer that credits share out, in whole blocks of 64 bytes.
+    `held_bytes` is what all of them have inside now. `lost`, `repeated`: frames, by
+    `VirtualNetwork.disturb`. `overrun`: frames of lossless classes for which there was no room left, after a PAUSE was
+    lost or late.
+    """
+
+    packets: int
+    bytes: int
+    pause: int
+    resume: int
+    paused_s: float
+    refused: int
+    held_max: int
+    held_limit: int
+    expired: int
+    output_bytes: int = 0
+    held_bytes: int = 0
+    fc_packets: int = 0
+    starved_s: float = 0.0
+    lost: int = 0
+    repeated: int = 0
+    overrun: int = 0
+    pause_by_class: tuple[int, ...] = (0,) * native.CLASSES
+
+
+@dataclass(frozen=True)
+class Deadlock:
+    """Classes of links that wait for each other and never send again: names of directions (Topology.link_name), and the
+    class. `circle`: those that others of them wait for. `behind`: those that wait for these. `since_s`: when the last
+    one of the circle was told to stop. `held_bytes`: of all of them, inside the switches where they end."""
+
+    circle: tuple[tuple[str, int], ...]
+    behind: tuple[tuple[str, int], ...]
+    since_s: float
+    held_bytes: int
+
+    def __str__(self) -> str:
+        links = ", ".join(f"{name} (class {number})" for name, number in self.circle)
+        behind = f"; {len(self.behind)} more wait behind them" if self.behind else ""
+        return f"Deadlock since {self.since_s * 1e3:.4g} ms: {links} wait for each other{behind}."
+
+
+@dataclass(frozen=True)
+class Totals:
+    """The run so far. A traversal is a packet that comes into a switch; `data_traversals` counts data alone. `dropped`:
+    by programs, which drop each PFC frame and each generated one that they are given, or for a port without a link or a
+    multicast group that doesn't exist. Tail drops are a link's (`LinkStats.refused`).
+
+    `packets` are those in the network now; credits' flow control packets, of which there are always some, don't count.
+    `packets_most` is how many frames were in memory at once. Nodes don't go strictly in step, so it is a fact of the
+    engine rather than of the model. `unusable_cnps` came to RPs that need a RecRate, without one, and were dropped.
+    """
+
+    now_s: float
+    events: int
+    digest: int
+    traversals: int
+    data_traversals: int
+    packets: int
+    packets_most: int = field(compare=False)
+    dropped: int
+    bad_frames: int
+    stray_frames: int
+    unusable_cnps: int

@@ -1,0 +1,60 @@
+/* What one thread owns: its clock, the order of its events, the packets' memory, what it counts, and an error that ends its run.
+ * Besides, it knows the tables of the network: nodes, channels and links, which don't move once it runs.
+ *
+ * Parts are passed a context, and know of it what they include. */
+#ifndef VN_CONTEXT_H
+#define VN_CONTEXT_H
+
+#include "frames/pool.h"
+#include "time/node.h"
+#include "time/order.h"
+
+struct vn_link;
+struct vn_endpoint_kind;
+
+/* Kinds of endpoints, by number: see hosts/endpoint.h. */
+enum vn_endpoint_number {
+#define VN_ENDPOINT(name) VN_ENDPOINT_##name,
+    VN_ENDPOINTS(VN_ENDPOINT)
+#undef VN_ENDPOINT
+        VN_ENDPOINT_KINDS
+};
+
+/* Of vn_totals. */
+struct vn_counts {
+    uint64_t traversals, data_traversals, dropped, bad_frames, stray_frames, unusable_cnps;
+};
+
+struct vn_context {
+    uint64_t now;
+    bool failed; /* the run can't go on: `error` says why ... */
+    bool raised; /* ... or Python's error does */
+    uint32_t n_nodes, n_links, most_links;
+    struct vn_node *nodes;
+    struct vn_channel *channels; /* grouped by the node where they end */
+    struct vn_link *links;
+    struct vn_pool pool;
+    uint64_t response; /* of flow control */
+    uint32_t longest_frame;
+    struct vn_counts totals;
+    uint64_t events_done, digest; /* digest: of events that concern all nodes */
+    const struct vn_endpoint_kind *const *endpoint_kinds; /* by number, VN_ENDPOINT_KINDS */
+    void *endpoints[VN_ENDPOINT_KINDS];                   /* what each of them keeps of the whole network */
+    struct vn_order order;
+    struct vn_prefetch prefetch;
+    struct vn_exchange exchange;
+    char error[256];
+};
+
+/* Ends the run: vn_run returns VN_FAILED. */
+static void vn_fail(struct vn_context *, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Returns the code; `why` is vn_error's text, if the run hasn't failed. */
+static int vn_refuse(struct vn_context *, int code, const char *why);
+
+static inline double vn_seconds(uint64_t ps) { return (double)ps / 1e12; }
+
+/* A hash of events in their order. */
+static inline uint64_t vn_digest_mix(uint64_t digest, uint64_t word) { return (digest ^ word) * UINT64_C(0x9e3779b97f4a7c15); }
+static inline void vn_digest_note(struct vn_node *node, uint64_t word) { node->digest = vn_digest_mix(node->digest, word); }
+
+#endif

@@ -1,0 +1,85 @@
+/* A network from its beginning to its end, and running it. */
+#include "door/net.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "links/build.h"
+
+enum { MOST_LINKS = 1 << 20 };
+
+struct vn_net *vn_create(bool by_node, bool prefetch, uint64_t response_ps)
+{
+    struct vn_net *net = calloc(1, sizeof *net);
+    if (net == NULL) return NULL;
+    struct vn_context *context = &net->context;
+    context->order.by_node = by_node;
+    context->order.kinds = vn_event_kinds;
+    context->endpoint_kinds = vn_endpoint_kinds;
+    context->order.cannot_finish_yet = vn_endpoints_cannot_finish;
+    context->order.lookahead = VN_NEVER;
+    context->prefetch.enabled = prefetch;
+    context->most_links = MOST_LINKS;
+    context->links = vn_reserve(context, "links", sizeof *context->links, &context->most_links);
+    context->exchange.reason = VN_UNTIL;
+    context->response = response_ps;
+    context->longest_frame = VN_STORED; /* until an endpoint has longer frames */
+    context->pool.free_packet = VN_NONE;
+    context->pool.inplace = true;
+    return net;
+}
+
+void vn_destroy(struct vn_net *net)
+{
+    if (net == NULL) return;
+    struct vn_context *context = &net->context;
+    for (uint32_t i = 0; i < net->n_samplers; i++) {
+        free(net->samplers[i].sources);
+        free(net->samplers[i].times);
+        free(net->samplers[i].values);
+    }
+    free(net->samplers);
+    for (uint32_t i = 0; i < VN_ENDPOINT_KINDS; i++) {
+        if (vn_endpoint_kinds[i]->free != NULL) vn_endpoint_kinds[i]->free(context);
+    }
+    vn_links_free(context);
+    vn_pool_free(&context->pool);
+    vn_order_free(&context->order);
+    free(net);
+}
+
+const char *vn_error(const struct vn_context *context) { return context->error; }
+
+struct vn_exchange *vn_exchange_of(struct vn_context *context) { return &context->exchange; }
+
+int vn_return_at(struct vn_context *context, uint64_t time_ps, uint32_t number)
+{
+    if (time_ps < context->now) return vn_refuse(context, -EINVAL, "that time is over");
+    vn_at(context, VN_NONE, time_ps, VN_EV_RETURN, number);
+    return 0;
+}
+
+/* Before the first packet. */
+static void start(struct vn_context *context)
+{
+    if (context->pool.base != NULL || context->failed) return;
+    uint32_t between = context->pool.inplace ? 0 : vn_phv_bytes(&context->pool);
+    if (vn_links_init(context) && vn_order_init(context)) vn_pool_init(context, between);
+}
+
+int vn_packet_out(struct vn_context *context, uint32_t node, const uint8_t *frame, uint32_t length)
+{
+    start(context);
+    return context->failed ? -EINVAL : vn_cpu_out(context, node, frame, length);
+}
+
+enum vn_reason vn_run(struct vn_net *net)
+{
+    struct vn_context *context = &net->context;
+    if (context->raised) snprintf(context->error, sizeof context->error, "an algorithm raised an error: the run can't go on");
+    start(context);
+    enum vn_reason reason = context->failed ? VN_FAILED : vn_run_events(context);
+    if (context->raised) return VN_FAILED; /* exchange says which flow's algorithm raised */
+    context->exchange.now_s = vn_seconds(context->now);
+    return context->exchange.reason = context->failed ? VN_FAILED : reason;
+}

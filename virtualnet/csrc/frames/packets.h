@@ -1,0 +1,116 @@
+/* Packets in memory, and the FIFOs in which they wait. */
+#ifndef VN_PACKETS_H
+#define VN_PACKETS_H
+
+#include <string.h>
+
+#include "context.h"
+
+/* A queue of packets; where it is empty, head and tail mean nothing. */
+struct vn_fifo {
+    uint32_t head, tail, packets;
+};
+
+/* The pool, before the first packet, with so many bytes between a vn_packet and its frame. False: the run has failed. */
+static bool vn_pool_init(struct vn_context *, uint32_t between);
+static void vn_pool_free(struct vn_pool *);
+/* Counts what is lost of this flow, too, from now on. False: no memory. */
+VN_OFFERED bool vn_pool_counts(struct vn_pool *, uint32_t flow);
+static uint32_t vn_packet_grow(struct vn_context *);
+/* Reserves address space for `*most` items, or for as many as there is room for; see pool.c. NULL: the run has failed. */
+static void *vn_reserve(struct vn_context *, const char *what, size_t item_bytes, uint32_t *most);
+static inline size_t vn_aligned(size_t size) { return (size + 63) / 64 * 64; }
+
+/* A packet's id is the index of its first cache line in the pool. */
+static inline struct vn_packet *vn_packet_at(const struct vn_context *context, uint32_t id)
+{
+    return (struct vn_packet *)(void *)(context->pool.base + (size_t)id * 64);
+}
+
+static inline uint8_t *vn_frame(const struct vn_context *context, struct vn_packet *packet)
+{
+    return (uint8_t *)packet + context->pool.frame_at;
+}
+
+/* Allocates a packet; its fields are undefined. VN_NONE: the run has failed. */
+static inline uint32_t vn_packet_new(struct vn_context *context)
+{
+    uint32_t id = context->pool.free_packet;
+    if (__builtin_expect(id == VN_NONE, 0)) {
+        id = vn_packet_grow(context);
+        if (id == VN_NONE) return id;
+    } else {
+        context->pool.free_packet = vn_packet_at(context, id)->next;
+    }
+    if (++context->pool.in_use > context->pool.most_in_use) context->pool.most_in_use = context->pool.in_use;
+    return id;
+}
+
+/* Compilers remove calls of functions that only prefetch; the empty assembly keeps them. */
+VN_ALWAYS void vn_prefetch(const void *line)
+{
+    __builtin_prefetch(line);
+    __asm__ volatile("");
+}
+
+static inline void vn_prefetch_packet(const struct vn_context *context, uint32_t id)
+{
+    const struct vn_packet *packet = vn_packet_at(context, id);
+    vn_prefetch(packet);
+    vn_prefetch(packet + 1);
+}
+
+/* Fills the frame: the template, then zeros. */
+static inline uint8_t *vn_fill(const struct vn_context *context, struct vn_packet *packet, const uint8_t *template)
+{
+    uint8_t *frame = vn_frame(context, packet);
+    memcpy(frame, template, VN_TEMPLATE_BYTES);
+    if (!context->pool.inplace) memset(frame + VN_TEMPLATE_BYTES, 0, VN_STORED - VN_TEMPLATE_BYTES);
+    return frame;
+}
+
+static inline void vn_packet_free(struct vn_context *context, uint32_t id)
+{
+    VN_ASSERT(context->pool.in_use != 0 && context->pool.free_packet != id);
+    vn_packet_at(context, id)->next = context->pool.free_packet;
+    context->pool.free_packet = id;
+    context->pool.in_use--;
+}
+
+/* Frees a packet that goes no further; its flow counts it. */
+static inline void vn_packet_lose(struct vn_context *context, uint32_t id)
+{
+    const struct vn_packet *packet = vn_packet_at(context, id);
+    if (packet->data && packet->flow != VN_NONE) context->pool.lost[packet->flow]++;
+    vn_packet_free(context, id);
+}
+
+static inline void vn_fifo_push(struct vn_context *context, struct vn_fifo *fifo, uint32_t id)
+{
+    if (fifo->packets++ != 0) vn_packet_at(context, fifo->tail)->next = id;
+    else fifo->head = id;
+    fifo->tail = id;
+}
+
+static inline uint32_t vn_fifo_pop(struct vn_context *context, struct vn_fifo *fifo)
+{
+    VN_ASSERT(fifo->packets != 0);
+    uint32_t id = fifo->head;
+    fifo->head = vn_packet_at(context, id)->next;
+    fifo->packets--;
+    return id;
+}
+
+/* Shows each packet of a queue. */
+static inline void vn_fifo_each(const struct vn_context *context, const struct vn_fifo *fifo, uint32_t class,
+                                void (*see)(void *to, const struct vn_packet *, uint32_t class), void *to)
+{
+    uint32_t id = fifo->head;
+    for (uint32_t n = fifo->packets; n != 0; n--) {
+        const struct vn_packet *packet = vn_packet_at(context, id);
+        see(to, packet, class);
+        id = packet->next;
+    }
+}
+
+#endif

@@ -1,0 +1,46 @@
+/* Owns packets: their memory, and for whom those are counted that go no further. A packet's place is its owner's until it frees it. */
+#ifndef VN_POOL_H
+#define VN_POOL_H
+
+#include "base.h"
+#include "pipeline.h"
+
+enum {
+    VN_TEMPLATE_BYTES = 64,
+    VN_STORED = 128, /* bytes of a frame that are stored where programs don't run in place */
+};
+
+/* A frame: two cache lines where programs run in place. Only its first bytes are stored, at vn_frame; the rest is payload, zeros
+ * and the ICRC. */
+struct vn_packet {
+    uint32_t next;
+    uint32_t flow; /* whose it is, or was cloned from; VN_NONE: nobody's */
+    uint32_t in_link; /* the link by which it came into this switch */
+    uint16_t bytes; /* length of the frame at the last link or queue */
+    bool data; /* its flow's data: counted there, if it is lost */
+    uint8_t counted; /* enum vn_flow_control: whether in the ingress occupancy of in_link */
+    union {
+        struct {
+            uint32_t enq_timestamp, enq_qdepth;
+        };
+        struct {
+            uint32_t class, ingress_bytes; /* once a fabric has taken it: its class; what it is counted with. On a link with
+                                            * credits: its class */
+        };
+    };
+    uint8_t bridged[SW_BRIDGED_BYTES];
+} __attribute__((aligned(64)));
+
+struct vn_pool {
+    uint8_t *base;
+    uint32_t lines; /* cache lines of a packet */
+    uint32_t frame_at, stored; /* in a packet: the frame's offset, and how many of its bytes are stored */
+    bool inplace; /* all programs have the form that leaves the frame in place (softswitch/codegen/inplace.py) */
+    uint32_t phv_size, headroom; /* where they haven't: of the largest program */
+    uint32_t free_packet, n_packets, most_packets, in_use, most_in_use;
+    uint32_t flow_control; /* of those in use: flow control packets of credits, on their way */
+    uint64_t *lost; /* by flow: its data that went no further */
+    uint32_t n_lost;
+};
+
+#endif

@@ -1,0 +1,45 @@
+/* An endpoint: what makes frames at a host, and what takes them. A host has one or several; the RDMA NIC is one (hosts/csrc/virtual), a source of
+ * frames at given times another (source.c).
+ *
+ * A new kind is a file: a vn_endpoint_kind `vn_endpoint_NAME`, and `X(NAME)` in register.h; vn_add_endpoint gives it to a host. Numbers
+ * are its own, below 2^24: of events, and of what it keeps of the whole network, `context->endpoints[VN_ENDPOINT_NAME]`. */
+#ifndef VN_ENDPOINT_H
+#define VN_ENDPOINT_H
+
+#include "links/link.h"
+
+struct vn_endpoint_kind {
+    const char *name;
+    /* A host has it now. False: no memory. NULL: nothing to do. */
+    bool (*added)(struct vn_context *, struct vn_node *);
+    /* A packet has arrived. False: it isn't for this endpoint, which leaves it to the next. */
+    bool (*take)(struct vn_context *, struct vn_node *, uint32_t packet);
+    /* Only the first endpoint of a host, which then decides what starts when. What waits to be sent has changed, or the gate, or the
+     * link; the time is there that it gave vn_host_at. NULL: what waits starts as soon as it can. */
+    void (*may_send)(struct vn_context *, struct vn_node *);
+    void (*act)(struct vn_context *, struct vn_node *);
+    /* Events by number (vn_endpoint_at), and the node of one. NULL: it has no such event. */
+    void (*start)(struct vn_context *, uint32_t number);
+    void (*window)(struct vn_context *, uint32_t number);
+    void (*timer)(struct vn_context *, uint32_t number);
+    uint32_t (*node_of)(const struct vn_context *, enum vn_kind, uint32_t number);
+    /* Samples: whether there is such a value (enum vn_source), and what it is now. NULL: it has none. */
+    bool (*has)(const struct vn_context *, const struct vn_source_spec *);
+    double (*value)(const struct vn_context *, const struct vn_source_spec *);
+    /* Something has to end before a run with `finish` does, and can't within a link's delay. NULL: no. */
+    bool (*cannot_finish_yet)(struct vn_context *);
+    /* See vn_node_kind. NULL: nothing. */
+    void (*prefetch)(const struct vn_context *, const struct vn_node *, uint32_t step);
+    void (*prefetch_arrival)(const struct vn_context *, uint32_t packet);
+    void (*free_host)(struct vn_node *);
+    void (*free)(struct vn_context *); /* what it keeps of the whole network */
+};
+
+static inline void vn_endpoint_at(struct vn_context *context, uint32_t node, uint64_t time, enum vn_kind kind,
+                                  enum vn_endpoint_number endpoint, uint32_t number)
+{
+    VN_ASSERT(number < 1u << 24 && (kind == VN_EV_START || kind == VN_EV_WINDOW || kind == VN_EV_TIMER));
+    vn_at(context, node, time, kind, (uint32_t)endpoint << 24 | number);
+}
+
+#endif

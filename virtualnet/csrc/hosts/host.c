@@ -1,0 +1,236 @@
+/* Hosts as a kind of node: endpoints on one link. */
+#include "hosts/host.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "links/build.h"
+
+/* The host's endpoint i. */
+VN_ALWAYS const struct vn_endpoint_kind *endpoint_of(const struct vn_context *context, const struct vn_host *host, uint32_t i)
+{
+    VN_ASSERT(i < host->n);
+    return context->endpoint_kinds[host->endpoints[i]];
+}
+
+/* ---- frames that wait ---- */
+
+void vn_host_send_queued(struct vn_context *context, struct vn_link *link)
+{
+    if (link->has_control) {
+        vn_transmit(context, link, vn_control_pop(context, link));
+        return;
+    }
+    uint32_t class = 31u - (uint32_t)__builtin_clz(vn_gate_passes(link, link->waiting));
+    struct vn_fifo *queue = &link->classes[class].queue;
+    uint32_t id = vn_fifo_pop(context, queue);
+    if (queue->packets == 0) link->waiting &= (uint8_t)~(1u << class);
+    vn_transmit(context, link, id);
+    vn_gate_sent(context, link, class, id);
+}
+
+/* Without an endpoint that decides: as soon as the line is free. */
+static void send_soon(struct vn_context *context, struct vn_node *node)
+{
+    struct vn_link *link = vn_link_of(context, vn_host_of(node)->link);
+    if (link->up && vn_host_waits(link)) vn_host_at(context, node, link->free_at);
+}
+
+static void host_may_send(struct vn_context *context, struct vn_link *link, uint32_t number)
+{
+    (void)number;
+    struct vn_node *node = vn_near(context, link);
+    const struct vn_host *host = vn_host_of(node);
+    if (host->n != 0 && endpoint_of(context, host, 0)->may_send != NULL) endpoint_of(context, host, 0)->may_send(context, node);
+    else send_soon(context, node);
+}
+
+void vn_host_send_first(struct vn_context *context, struct vn_node *node, uint32_t id)
+{
+    uint32_t number = vn_host_of(node)->link;
+    vn_control_push(context, &context->links[number], id);
+    host_may_send(context, &context->links[number], number);
+}
+
+void vn_host_send(struct vn_context *context, struct vn_node *node, uint32_t id, uint32_t class)
+{
+    uint32_t number = vn_host_of(node)->link;
+    struct vn_link *link = &context->links[number];
+    vn_fifo_push(context, &link->classes[class].queue, id);
+    link->waiting |= (uint8_t)(1u << class);
+    host_may_send(context, link, number);
+}
+
+void vn_host_event(struct vn_context *context, uint32_t number)
+{
+    struct vn_link *link = vn_link_of(context, number);
+    struct vn_node *node = vn_near(context, link);
+    struct vn_host *host = vn_host_of(node);
+    host->scheduled = VN_NEVER;
+    if (host->n != 0 && endpoint_of(context, host, 0)->act != NULL) {
+        endpoint_of(context, host, 0)->act(context, node);
+        return;
+    }
+    if (link->up && link->free_at <= context->now && vn_host_waits(link)) vn_host_send_queued(context, link);
+    send_soon(context, node);
+}
+
+bool vn_host_replaced(const struct vn_context *context, uint32_t number, uint64_t time)
+{
+    return vn_host_of(vn_near(context, &context->links[number]))->scheduled != time;
+}
+
+/* ---- what arrives ---- */
+
+VN_ALWAYS void host_offer(struct vn_context *context, struct vn_channel *channel, uint32_t id)
+{
+    struct vn_node *node = &context->nodes[channel->to];
+    const struct vn_host *host = vn_host_of(node);
+    for (uint32_t i = 0; i < host->n; i++) {
+        if (endpoint_of(context, host, i)->take(context, node, id)) return;
+    }
+    context->totals.stray_frames++;
+    vn_packet_free(context, id);
+}
+
+static void host_take(struct vn_context *context, struct vn_channel *channel, uint32_t id) { host_offer(context, channel, id); }
+
+static void host_arrival(struct vn_context *context, struct vn_channel *channel, uint32_t id)
+{
+    if (!vn_flow_control_took(context, channel, id)) host_offer(context, channel, id);
+}
+
+static void host_control(struct vn_context *context, struct vn_channel *channel, uint32_t id)
+{
+    (void)channel;
+    vn_packet_free(context, id);
+}
+
+/* ---- endpoints' events ---- */
+
+enum { NUMBERS = (1 << 24) - 1 };
+
+void vn_endpoint_start(struct vn_context *context, uint32_t id) { context->endpoint_kinds[id >> 24]->start(context, id & NUMBERS); }
+void vn_endpoint_window(struct vn_context *context, uint32_t id)
+{
+    context->endpoint_kinds[id >> 24]->window(context, id & NUMBERS);
+}
+void vn_endpoint_timer(struct vn_context *context, uint32_t id) { context->endpoint_kinds[id >> 24]->timer(context, id & NUMBERS); }
+
+uint32_t vn_endpoint_start_node(const struct vn_context *context, uint32_t id)
+{
+    return context->endpoint_kinds[id >> 24]->node_of(context, VN_EV_START, id & NUMBERS);
+}
+
+uint32_t vn_endpoint_window_node(const struct vn_context *context, uint32_t id)
+{
+    return context->endpoint_kinds[id >> 24]->node_of(context, VN_EV_WINDOW, id & NUMBERS);
+}
+
+uint32_t vn_endpoint_timer_node(const struct vn_context *context, uint32_t id)
+{
+    return context->endpoint_kinds[id >> 24]->node_of(context, VN_EV_TIMER, id & NUMBERS);
+}
+
+bool vn_endpoints_cannot_finish(struct vn_context *context)
+{
+    for (uint32_t i = 0; i < VN_ENDPOINT_KINDS; i++) {
+        if (context->endpoint_kinds[i]->cannot_finish_yet != NULL && context->endpoint_kinds[i]->cannot_finish_yet(context))
+            return true;
+    }
+    return false;
+}
+
+/* ---- the kind ---- */
+
+static bool host_attach(struct vn_context *context, struct vn_node *node, uint16_t port, uint32_t link)
+{
+    (void)context, (void)port;
+    if (vn_host_of(node)->link != VN_NONE) return false;
+    vn_host_of(node)->link = link;
+    return true;
+}
+
+static void host_prefetch(const struct vn_context *context, const struct vn_node *node, uint32_t step, uint32_t i)
+{
+    enum { PACKETS = 16 /* most in flight to it */ };
+    const struct vn_channel *in = &node->in[i];
+    const struct vn_host *host = vn_host_of((struct vn_node *)node);
+    if (step == 0) {
+        vn_prefetch(in);
+        vn_prefetch(&node->events.at[node->events.n]);
+        vn_prefetch(node->others.events);
+    } else if (step == 1) {
+        for (uint32_t n = 0; n < in->n && n < PACKETS; n += 4) vn_prefetch(vn_in_flight_at(in, n));
+        vn_prefetch(&context->links[host->link]);
+    } else { /* step 3 repeats the prefetches of step 2 that the processor dropped */
+        for (uint32_t n = 0; n < in->n && n < PACKETS; n++) vn_prefetch_packet(context, vn_in_flight_at(in, n)->packet);
+    }
+    if (host->n != 0 && endpoint_of(context, host, 0)->prefetch != NULL)
+        endpoint_of(context, host, 0)->prefetch(context, node, step);
+}
+
+static void host_prefetch_arrival(const struct vn_context *context, const struct vn_node *node, uint32_t packet)
+{
+    const struct vn_host *host = vn_host_of((struct vn_node *)node);
+    const struct vn_endpoint_kind *first = host->n != 0 ? endpoint_of(context, host, 0) : NULL;
+    if (first != NULL && first->prefetch_arrival != NULL) first->prefetch_arrival(context, packet);
+}
+
+static void host_free(struct vn_context *context, struct vn_node *node)
+{
+    const struct vn_host *host = vn_host_of(node);
+    for (uint32_t i = 0; i < host->n; i++) {
+        if (endpoint_of(context, host, i)->free_host != NULL) endpoint_of(context, host, i)->free_host(node);
+    }
+}
+
+static const struct vn_node_kind vn_host_kind = {
+    .name = "host",
+    .attach = host_attach,
+    .take = host_take,
+    .arrival = host_arrival,
+    .control = host_control,
+    .may_send = host_may_send,
+    .prefetch = host_prefetch,
+    .prefetch_arrival = host_prefetch_arrival,
+    .free = host_free,
+};
+
+int64_t vn_add_host(struct vn_context *context, const uint8_t ip[4])
+{
+    if (context->pool.base != NULL) return vn_refuse(context, -EBUSY, "the network runs already: no host can be added");
+    struct vn_node *node = vn_node_new(context, &vn_host_kind);
+    if (node == NULL) return vn_refuse(context, -ENOMEM, "out of memory");
+    struct vn_host *host = vn_host_of(node);
+    *host = (struct vn_host){.link = VN_NONE, .scheduled = VN_NEVER};
+    memcpy(host->ip, ip, 4);
+    return node->number;
+}
+
+int vn_add_endpoint(struct vn_context *context, uint32_t number, const char *name)
+{
+    struct vn_node *node = number < context->n_nodes ? &context->nodes[number] : NULL;
+    if (node == NULL || node->kind != &vn_host_kind) return vn_refuse(context, -EINVAL, "no such host");
+    struct vn_host *host = vn_host_of(node);
+    if (host->n == sizeof host->endpoints) return vn_refuse(context, -ENOSPC, "a host has as many endpoints as it can");
+    for (uint32_t i = 0; i < VN_ENDPOINT_KINDS; i++) {
+        if (strcmp(context->endpoint_kinds[i]->name, name) != 0) continue;
+        if (context->endpoint_kinds[i]->act != NULL && host->n != 0) {
+            return vn_refuse(context, -EINVAL, "an endpoint that decides what starts when is a host's first");
+        }
+        if (context->endpoint_kinds[i]->added != NULL && !context->endpoint_kinds[i]->added(context, node))
+            return vn_refuse(context, -ENOMEM, "out of memory");
+        host->endpoints[host->n++] = (uint8_t)i;
+        return 0;
+    }
+    return vn_refuse(context, -EINVAL, "no such endpoint");
+}
+
+struct vn_node *vn_host_with(struct vn_context *context, uint32_t number, enum vn_endpoint_number endpoint)
+{
+    struct vn_node *node = number < context->n_nodes ? &context->nodes[number] : NULL;
+    if (node == NULL || node->kind != &vn_host_kind || vn_host_of(node)->link == VN_NONE) return NULL;
+    const struct vn_host *host = vn_host_of(node);
+    return memchr(host->endpoints, endpoint, host->n) != NULL ? node : NULL;
+}

@@ -1,0 +1,65 @@
+/* pcap files: nanosecond format, link type Ethernet, whole frames. Bytes that aren't stored are payload: zeros, and the ICRC,
+ * computed here (InfiniBand Architecture 1.2.1, A17.3.3). */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "links/link.h"
+#include "frames/ethernet.h"
+
+enum {
+    SNAP_LENGTH = 16384,
+    IP = 14,
+    DST_PORT = 36,
+    BTH_END = 54, /* of IPv4, UDP, BTH */
+    ICRC_BYTES = 4,
+    TYPE_IPV4 = 0x0800,
+    ROCE_PORT = 4791,
+};
+
+int vn_capture(struct vn_context *context, uint32_t number, const char *path)
+{
+    if (number >= context->n_links) return -ENOENT;
+    if (context->links[number].capture != NULL) return -EEXIST;
+    FILE *file = fopen(path, "wb");
+    if (file == NULL) return -errno;
+    const uint32_t header[] = {0xa1b23c4d, 2 | 4u << 16, 0, 0, SNAP_LENGTH, 1};
+    fwrite(header, sizeof header, 1, file);
+    context->links[number].capture = file;
+    context->links[number].captured = true;
+    return 0;
+}
+
+/* The ICRC is over eight bytes of ones for the local route header, then the packet, with ones in the fields that switches may
+ * change. */
+static uint32_t icrc(const uint8_t *frame, uint32_t length)
+{
+    uint8_t masked[8 + SNAP_LENGTH];
+    uint32_t covered = length - IP - ICRC_BYTES;
+    memset(masked, 0xff, 8);
+    memcpy(masked + 8, frame + IP, covered);
+    masked[8 + 1] = masked[8 + 8] = masked[8 + 10] = masked[8 + 11] = masked[8 + 26] = masked[8 + 27] = masked[8 + 32] = 0xff;
+    return (uint32_t)sw_hash_crc32(masked, 8 + covered);
+}
+
+void vn_capture_frame(const struct vn_context *context, void *file, struct vn_packet *packet, uint64_t at)
+{
+    uint8_t frame[SNAP_LENGTH] = {0};
+    uint32_t length = packet->bytes < SNAP_LENGTH ? packet->bytes : SNAP_LENGTH;
+    uint32_t stored = length < context->pool.stored ? length : context->pool.stored;
+    memcpy(frame, vn_frame(context, packet), stored);
+    bool roce = vn_load16(frame + VN_TYPE) == TYPE_IPV4 && vn_load16(frame + DST_PORT) == ROCE_PORT;
+    if (roce && length >= BTH_END + ICRC_BYTES) {
+        uint32_t crc = icrc(frame, length);
+        for (uint32_t i = 0; i < ICRC_BYTES; i++) frame[length - ICRC_BYTES + i] = (uint8_t)(crc >> 8 * i);
+    }
+    uint64_t ns = at / 1000;
+    const uint32_t record[] = {(uint32_t)(ns / 1000000000u), (uint32_t)(ns % 1000000000u), length, packet->bytes};
+    fwrite(record, sizeof record, 1, file);
+    fwrite(frame, length, 1, file);
+}
+
+void vn_capture_end(struct vn_link *link)
+{
+    if (link->capture != NULL) fclose(link->capture);
+}

@@ -1,0 +1,47 @@
+/* A link's transmission gates: may a class start a frame? Flow control closes and opens them: PFC on PAUSE and RESUME (pfc.c),
+ * credits as they are used and come (credit.c). A switch's port checks them before it dequeues for egress, or, behind a fabric,
+ * before it sends from the output buffer; a host's NIC before it starts a frame. Flow-control frames bypass them, and with PFC a
+ * host's CNPs and ACKs. Also what flow controls keep account of: the ingress occupancy, and what is sent. */
+#ifndef VN_GATE_H
+#define VN_GATE_H
+
+#include "links/flow_control.h"
+#include "links/pfc.h"
+
+/* The subset of these classes that may start a frame. */
+static inline uint32_t vn_gate_passes(const struct vn_link *link, uint32_t classes) { return classes & ~(uint32_t)link->closed; }
+
+static inline bool vn_gate_closed(const struct vn_link *link, uint32_t class) { return link->closed >> class & 1; }
+static inline void vn_gate_close(struct vn_link *link, uint32_t class) { link->closed |= (uint8_t)(1u << class); }
+static inline void vn_gate_open(struct vn_link *link, uint32_t class) { link->closed &= (uint8_t)~(1u << class); }
+
+/* A frame of the class has started on the link. */
+static inline void vn_gate_sent(struct vn_context *context, struct vn_link *link, uint32_t class, uint32_t id)
+{
+    if (__builtin_expect(link->paid, 0)) vn_flow_controls[link->flow_control]->sent(context, link, class, id);
+}
+
+/* A packet enters the ingress occupancy of a link; it leaves it. `by`: enum vn_flow_control_number, not VN_LOSSY. PFC's account is in
+ * line. */
+VN_ALWAYS void vn_gate_admitted(struct vn_context *context, uint8_t by, struct vn_link *in, uint32_t class, uint32_t bytes)
+{
+    VN_ASSERT(by != VN_LOSSY && class < VN_CLASSES);
+    if (__builtin_expect(by == VN_FLOW_CONTROL_pfc, 1)) vn_pfc_hold(context, in, class, bytes);
+    else if (by != VN_OWN) vn_flow_controls[by]->admitted(context, (uint32_t)(in - context->links), class, bytes);
+}
+
+VN_ALWAYS void vn_gate_departed(struct vn_context *context, uint8_t by, struct vn_link *in, uint32_t class, uint32_t bytes)
+{
+    VN_ASSERT(by == VN_OWN || in->classes[class].held_bytes >= bytes);
+    if (__builtin_expect(by == VN_FLOW_CONTROL_pfc, 1)) vn_pfc_release(context, in, class, bytes);
+    else if (by != VN_OWN) vn_flow_controls[by]->departed(context, (uint32_t)(in - context->links), class, bytes);
+}
+
+/* After all changes by one flow-control frame: what sends on link `number` checks the gate again. */
+static inline void vn_gate_changed(struct vn_context *context, uint32_t number)
+{
+    struct vn_link *link = vn_link_of(context, number);
+    if (!link->pending) vn_link_may_send(context, link, number);
+}
+
+#endif

@@ -1,0 +1,161 @@
+/* Owns links: their rate and state, what they send and count, their gates and faults, and the ingress occupancy of what came in over them.
+ * It may touch channels, packets and the order of events; of nodes it calls what their kind says (time/node.h), and knows none of
+ * them. It promises that a frame reaches the far end by the channel alone.
+ *
+ * A link is one direction of a cable; link ^ 1 is the other one. */
+#ifndef VN_LINK_H
+#define VN_LINK_H
+
+#include "frames/packets.h"
+#include "time/schedule.h"
+#include "virtualnet.h"
+
+/* Flow controls, by number. Of a class: what protects it where the link ends; for a packet, by what it is counted in its link's ingress
+ * occupancy. */
+enum vn_flow_control_number {
+    VN_LOSSY, /* nothing; not counted */
+#define VN_FLOW_CONTROL_KIND(name) VN_FLOW_CONTROL_##name,
+    VN_FLOW_CONTROLS(VN_FLOW_CONTROL_KIND)
+#undef VN_FLOW_CONTROL_KIND
+        VN_OWN, /* a packet that the switch made: not counted where a sender has to pay for what is counted */
+};
+
+/* One class of a link, in one cache line: the output queue where the link starts, the ingress occupancy (the bytes of the class
+ * that came in over the link and haven't left the switch) where it ends. Of the link by which a packet came, its hop seldom
+ * needs another one. */
+struct vn_class {
+    struct vn_fifo queue;
+    uint32_t xoff, xon;
+    uint8_t lossless; /* enum vn_flow_control_number: what protects it where the link ends */
+    bool overruns; /* PAUSE that stops it may be lost or late: see faults.c */
+    uint64_t queued_bytes;
+    uint64_t paused_until; /* by the latest PAUSE, if the gate is closed */
+    uint64_t held_bytes, held_max; /* the ingress occupancy; its maximum */
+    uint64_t xoff_since; /* when XOFF was passed; VN_NEVER: a RESUME was queued since */
+} __attribute__((aligned(64)));
+
+struct vn_scheduler;
+struct vn_faults;
+
+/* It starts at a port with its queues. The first cache line has what every hop needs. */
+struct vn_link {
+    uint64_t free_at; /* when the frame being sent has left completely */
+    uint64_t delay;
+    uint64_t packets, bytes; /* sent */
+    uint32_t ps_per_byte; /* 0: no whole number, or too large */
+    uint32_t channel, node; /* where it ends; the node where it starts */
+    uint16_t port, slot; /* where it starts; its slot in the node's tournament, for VN_EV_PORT or VN_EV_HOST */
+    uint8_t waiting, closed, recirculating; /* bit masks of classes: packets wait; gate closed; see blocked_until */
+    bool up, pending, serving; /* pending: a VN_EV_PORT is scheduled; serving: vn_port_serve is running */
+    bool has_control, captured; /* `control` isn't empty; `capture` is set */
+    bool paid; /* flow control counts what starts: it has `sent` */
+    bool fabric; /* behind the scheduler there is a fabric and an `output` buffer */
+    bool scheduled; /* `scheduler` is set */
+    uint8_t last_class; /* class of the latest departure */
+    uint8_t flow_control; /* enum vn_flow_control_number: whose frames come over it */
+
+    void *capture __attribute__((aligned(64))); /* capture.c's file, or NULL */
+    const struct vn_scheduler *scheduler; /* NULL: a FIFO a class. Else of a class's `queue` only `packets` is used */
+    void *queues; /* the scheduler's */
+    struct vn_output *output; /* NULL: packets leave from the scheduler */
+    void *lanes; /* what its flow control keeps of it, or NULL */
+    struct vn_faults *faults; /* NULL: none yet */
+    uint64_t rate_bps;
+    struct vn_fifo control; /* sent first: flow-control frames, CNPs, ACKs */
+    struct vn_fifo arrived; /* flow-control frames that await the response time ... */
+    uint64_t effect_at; /* ... and when the last one of them takes effect */
+    uint32_t to;
+    uint16_t to_port;
+    uint8_t lossless; /* bit mask of the classes that PFC protects where the link ends */
+
+    struct vn_class classes[VN_CLASSES];
+
+    uint64_t refresh, pause[VN_CLASSES], resume, paused_ps, refused, expired;
+    uint64_t fc_packets, starved_ps; /* with credits, see vn_link_stats */
+    uint64_t lost, repeated, overrun;
+    uint16_t quanta;
+    uint8_t mac[6];
+    uint64_t limit[VN_CLASSES]; /* XOFF plus headroom, or the buffer: the most that the ingress occupancy can be */
+    uint64_t pause_sent[VN_CLASSES]; /* when the latest PAUSE was queued; VN_NEVER: RESUME was since */
+    uint64_t blocked_until[VN_CLASSES]; /* until then the class can't send: a packet of it was recirculated */
+} __attribute__((aligned(64)));
+
+static inline struct vn_link *vn_link_of(const struct vn_context *context, uint32_t link) { return &context->links[link]; }
+
+/* The node where the link starts; where it ends. */
+static inline struct vn_node *vn_near(const struct vn_context *context, const struct vn_link *link)
+{
+    return &context->nodes[link->node];
+}
+static inline struct vn_node *vn_far(const struct vn_context *context, const struct vn_link *link)
+{
+    return &context->nodes[link->to];
+}
+
+/* Serialisation time of so many bytes at the link's rate, rounded to whole picoseconds. */
+static inline uint64_t vn_duration(const struct vn_link *link, uint64_t bytes)
+{
+    if (link->ps_per_byte != 0) return bytes * (uint64_t)link->ps_per_byte;
+    return (uint64_t)(((unsigned __int128)bytes * 8000000000000u + link->rate_bps / 2) / link->rate_bps);
+}
+
+/* Control frames of a port, which are sent before all others. */
+static inline void vn_control_push(struct vn_context *context, struct vn_link *link, uint32_t id)
+{
+    vn_fifo_push(context, &link->control, id);
+    link->has_control = true;
+}
+
+static inline uint32_t vn_control_pop(struct vn_context *context, struct vn_link *link)
+{
+    VN_ASSERT(link->has_control && link->control.packets != 0);
+    uint32_t id = vn_fifo_pop(context, &link->control);
+    link->has_control = link->control.packets != 0;
+    return id;
+}
+
+/* What is to be sent at the link's start has changed. */
+static inline void vn_link_may_send(struct vn_context *context, struct vn_link *link, uint32_t number)
+{
+    vn_near(context, link)->kind->may_send(context, link, number);
+}
+
+/* Schedules the event of the port where the link starts. */
+VN_ALWAYS void vn_link_at(struct vn_context *context, const struct vn_link *link, uint64_t time, enum vn_kind kind, uint32_t number)
+{
+    vn_at_slot(context, link->node, time, kind, number, link->slot);
+}
+
+static void vn_capture_frame(const struct vn_context *, void *file, struct vn_packet *, uint64_t at);
+static void vn_capture_end(struct vn_link *);
+
+/* Starts to send the packet now. The link must be free. */
+VN_ALWAYS void vn_transmit(struct vn_context *context, struct vn_link *link, uint32_t id)
+{
+    struct vn_packet *packet = vn_packet_at(context, id);
+    VN_ASSERT(link->free_at <= context->now);
+    link->free_at = context->now + vn_duration(link, packet->bytes);
+    link->packets++;
+    link->bytes += packet->bytes;
+    if (link->captured) vn_capture_frame(context, link->capture, packet, link->free_at);
+    vn_channel_push(context, link->channel, link->free_at + link->delay, id);
+}
+
+static inline uint64_t vn_pauses(const struct vn_link *link)
+{
+    uint64_t sum = 0;
+    for (uint32_t class = 0; class < VN_CLASSES; class ++) sum += link->pause[class];
+    return sum;
+}
+
+/* Nodes of events, for register.h: where the link starts, where it ends; the same of an id that is link and class. */
+static uint32_t vn_link_near(const struct vn_context *, uint32_t id);
+static uint32_t vn_link_far(const struct vn_context *, uint32_t id);
+static uint32_t vn_class_near(const struct vn_context *, uint32_t id);
+static uint32_t vn_class_far(const struct vn_context *, uint32_t id);
+
+/* What takes the frames of a channel now: the far end's kind of node, or faults or flow control before it. */
+static void vn_link_receiver(struct vn_context *, uint32_t link);
+static void vn_set_rate(struct vn_link *, uint64_t rate_bps);
+
+#endif

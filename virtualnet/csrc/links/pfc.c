@@ -1,0 +1,187 @@
+/* Priority flow control (IEEE 802.1Qbb) by the switch itself, without the P4 program: XOFF and XON on a link's ingress occupancy,
+ * PAUSE and RESUME frames in the other direction, and the gate that they close and open.
+ *
+ * A frame takes effect after the response time: first the program's ingress gets it, since programs may track pauses, then the gate
+ * changes. So the egress of a departing packet sees the program's state after the frame. */
+#include <errno.h>
+#include <string.h>
+
+#include "links/pfc.h"
+
+#include "links/gate.h"
+
+/* XOFF and PFC headroom, the bytes that can still come in after XOFF. They come while the PAUSE waits for the frame being sent and
+ * up to seven other PFC frames, while it is sent, during both propagation delays, and in the far end's response time. Besides,
+ * three frames count whole: the one that passed XOFF; the one of which a part had come in by then; the one that the far end has
+ * started when its gate closes. */
+static void pfc_limits(struct vn_context *context, uint32_t number)
+{
+    struct vn_link *link = vn_link_of(context, number);
+    if (link->lossless == 0) return;
+    const struct vn_link *back = vn_link_of(context, number ^ 1);
+    uint64_t frame = context->longest_frame;
+    uint64_t delay = vn_duration(back, frame + VN_CLASSES * VN_PFC_BYTES) + back->delay + context->response + link->delay;
+    uint64_t bytes = (uint64_t)(((unsigned __int128)delay * link->rate_bps) / 8000000000000u) + 1;
+    for (uint32_t class = 0; class < VN_CLASSES; class++) {
+        uint64_t limit = link->classes[class].xoff + bytes + 3 * frame;
+        if (limit > link->limit[class]) link->limit[class] = limit;
+    }
+}
+
+/* Sends a PFC frame for one class back over link `number`; 0 quanta is a RESUME. */
+static void send_pfc(struct vn_context *context, uint32_t number, uint32_t class, uint16_t quanta)
+{
+    const struct vn_link *link = vn_link_of(context, number);
+    struct vn_link *back = vn_link_of(context, number ^ 1);
+    uint32_t id = vn_packet_new(context);
+    if (id == VN_NONE) return;
+    struct vn_packet *packet = vn_packet_at(context, id);
+    static const uint8_t zeros[VN_TEMPLATE_BYTES];
+    uint8_t *frame = vn_fill(context, packet, zeros);
+    memcpy(frame, "\x01\x80\xc2\x00\x00\x01", 6);
+    memcpy(frame + 6, link->mac, 6);
+    vn_store16(frame + VN_TYPE, VN_TYPE_MAC_CONTROL);
+    vn_store16(frame + VN_PFC_OPCODE, VN_OPCODE_PFC);
+    frame[VN_PFC_ENABLED] = (uint8_t)(1u << class);
+    vn_store16(frame + VN_PFC_QUANTA + 2 * class, quanta);
+    packet->bytes = VN_PFC_BYTES;
+    packet->flow = VN_NONE;
+    packet->data = false;
+    if (quanta != 0) back->pause[class]++;
+    else back->resume++;
+    vn_flow_control_send(context, number ^ 1, id);
+}
+
+static void send_pause(struct vn_context *context, uint32_t number, uint32_t class)
+{
+    struct vn_link *link = vn_link_of(context, number);
+    link->pause_sent[class] = context->now;
+    vn_at(context, link->to, context->now + link->refresh, VN_EV_REFRESH, number * VN_CLASSES + class);
+    send_pfc(context, number, class, link->quanta);
+}
+
+void vn_pfc_above_xoff(struct vn_context *context, struct vn_link *link, uint32_t class)
+{
+    struct vn_class *in = &link->classes[class];
+    uint32_t number = (uint32_t)(link - context->links);
+    if (in->held_bytes > link->limit[class]) {
+        vn_fail(context, "link %u class %u has %llu bytes inside: more than XOFF and what can be in flight, %llu", number, class,
+                (unsigned long long)in->held_bytes, (unsigned long long)link->limit[class]);
+    }
+    if (in->xoff_since != VN_NEVER) return;
+    in->xoff_since = context->now;
+    send_pause(context, number, class);
+}
+
+void vn_pfc_below_xon(struct vn_context *context, struct vn_link *link, uint32_t class)
+{
+    struct vn_class *in = &link->classes[class];
+    uint32_t number = (uint32_t)(link - context->links);
+    vn_link_of(context, number ^ 1)->paused_ps += context->now - in->xoff_since;
+    in->xoff_since = link->pause_sent[class] = VN_NEVER;
+    send_pfc(context, number, class, 0);
+}
+
+/* Not static: a test calls it without a packet. */
+void vn_pfc_admitted(struct vn_context *context, uint32_t number, uint32_t class, uint32_t bytes)
+{
+    vn_pfc_hold(context, vn_link_of(context, number), class, bytes);
+}
+
+static void pfc_departed(struct vn_context *context, uint32_t number, uint32_t class, uint32_t bytes)
+{
+    vn_pfc_release(context, vn_link_of(context, number), class, bytes);
+}
+
+static void pfc_refresh(struct vn_context *context, uint32_t number, uint32_t class)
+{
+    const struct vn_link *link = vn_link_of(context, number);
+    if (link->pause_sent[class] + link->refresh == context->now) send_pause(context, number, class);
+}
+
+/* Applies a PAUSE or RESUME to one class of link `number`. */
+static void pfc_apply(struct vn_context *context, uint32_t number, uint32_t class, uint32_t quanta)
+{
+    struct vn_link *link = vn_link_of(context, number);
+    if (quanta == 0) {
+        vn_gate_open(link, class);
+        return;
+    }
+    vn_gate_close(link, class);
+    unsigned __int128 bit_times = (unsigned __int128)quanta * VN_QUANTUM_BITS * 1000000000000u;
+    link->classes[class].paused_until = context->now + (uint64_t)(bit_times / link->rate_bps);
+    vn_at(context, link->node, link->classes[class].paused_until, VN_EV_EXPIRY, number * VN_CLASSES + class);
+}
+
+static void pfc_effect(struct vn_context *context, uint32_t number)
+{
+    struct vn_link *link = vn_link_of(context, number);
+    uint32_t id = vn_fifo_pop(context, &link->arrived);
+    const uint8_t *frame = vn_frame(context, vn_packet_at(context, id));
+    uint8_t enabled = vn_load16(frame + VN_PFC_OPCODE) == VN_OPCODE_PFC ? frame[VN_PFC_ENABLED] : 0;
+    if (vn_far(context, link)->kind->holds) enabled &= link->lossless;
+    uint16_t quanta[VN_CLASSES];
+    for (uint32_t class = 0; class < VN_CLASSES; class++) {
+        quanta[class] = (uint16_t)vn_load16(frame + VN_PFC_QUANTA + 2 * class);
+    }
+    vn_flow_control_seen(context, link, id); /* a program drops it */
+    for (uint32_t class = 0; class < VN_CLASSES; class++) {
+        if (enabled >> class & 1) pfc_apply(context, number ^ 1, class, quanta[class]);
+    }
+    if (enabled != 0) vn_gate_changed(context, number ^ 1);
+}
+
+void vn_pfc_expiry(struct vn_context *context, uint32_t id)
+{
+    uint32_t number = id / VN_CLASSES, class = id % VN_CLASSES;
+    struct vn_link *link = vn_link_of(context, number);
+    if (!vn_gate_closed(link, class) || link->classes[class].paused_until != context->now) return;
+    vn_gate_open(link, class);
+    link->expired++;
+    vn_gate_changed(context, number);
+}
+
+static bool pfc_is_frame(const uint8_t *frame) { return vn_load16(frame + VN_TYPE) == VN_TYPE_MAC_CONTROL; }
+
+static uint64_t pfc_stopped_since(const struct vn_link *link, uint32_t class) { return link->classes[class].xoff_since; }
+
+static uint32_t pfc_counts(uint32_t bytes) { return bytes; }
+
+static bool pfc_stays_closed(const struct vn_context *context, const struct vn_link *link, uint32_t class, uint64_t held)
+{
+    (void)context;
+    return held != 0 && held >= link->classes[class].xon; /* see vn_pfc_release */
+}
+
+static const struct vn_flow_control vn_flow_control_pfc = {
+    .admitted = vn_pfc_admitted,
+    .departed = pfc_departed,
+    .refresh = pfc_refresh,
+    .is_frame = pfc_is_frame,
+    .effect = pfc_effect,
+    .limits = pfc_limits,
+    .stopped_since = pfc_stopped_since,
+    .counts = pfc_counts,
+    .stays_closed = pfc_stays_closed,
+};
+
+int vn_set_pfc(struct vn_context *context, uint32_t number, uint32_t xoff, uint32_t xon, uint16_t quanta, uint64_t refresh_ps,
+               uint8_t lossless, const uint8_t mac[6])
+{
+    if (number >= context->n_links || !vn_far(context, &context->links[number])->kind->holds) {
+        return vn_refuse(context, -EINVAL, "no link that ends at a switch");
+    }
+    if (refresh_ps == 0 || quanta == 0) return vn_refuse(context, -EINVAL, "PAUSE frames need quanta and a refresh time");
+    struct vn_link *link = &context->links[number];
+    for (uint32_t class = 0; class < VN_CLASSES; class++) {
+        link->classes[class].xoff = xoff;
+        link->classes[class].xon = xon;
+        link->classes[class].lossless = lossless >> class & 1 ? VN_FLOW_CONTROL_pfc : VN_LOSSY;
+    }
+    link->quanta = quanta;
+    link->refresh = refresh_ps;
+    link->lossless = lossless;
+    memcpy(link->mac, mac, sizeof link->mac);
+    pfc_limits(context, number);
+    return 0;
+}

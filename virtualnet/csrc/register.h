@@ -1,0 +1,50 @@
+/* Where kinds are registered: a new kind of event, endpoint, flow control or scheduler is one line here, and its own file. */
+#ifndef VN_REGISTER_H
+#define VN_REGISTER_H
+
+/* Kinds of events: name; what happens; the node whose state it changes; whether an event of it was replaced since (0: never).
+ *
+ * Events at the same time happen in this order: a decision comes before events that could change it, but for the fabric's, which
+ * comes when all that arrives has. A frame starts before feedback arrives; a window doesn't include a packet that arrives exactly
+ * at its end. The order is part of the results, and of every digest. */
+#define VN_EVENT_KINDS(X)                                                                                                          \
+    X(GENERATE, vn_generate, vn_generate_node, 0) /* id: switch. Its packet generator makes a batch */                             \
+    X(START, vn_endpoint_start, vn_endpoint_start_node, 0) /* id: endpoint kind and number. It begins to send */                   \
+    X(HOST, vn_host_event, vn_link_near, vn_host_replaced) /* id: link. The host performs its next action */                       \
+    X(PORT, vn_port_event, vn_link_near, 0) /* id: link. The switch's port is free, and packets wait */                            \
+    X(WINDOW, vn_endpoint_window, vn_endpoint_window_node, 0) /* id: endpoint kind and number. What it counts is complete */       \
+    X(TIMER, vn_endpoint_timer, vn_endpoint_timer_node, 0) /* id: endpoint kind and number */                                      \
+    X(ARRIVAL, vn_arrival_event, vn_arrival_node, 0) /* id: channel. Its first frame has arrived */                                \
+    X(CONTROL, vn_flow_control_effect, vn_link_far, 0) /* id: link. A flow-control frame that arrived over it takes effect */      \
+    X(EXPIRY, vn_pfc_expiry, vn_class_near, 0) /* id: link and class. The PAUSE expires */                                         \
+    X(REFRESH, vn_flow_control_refresh, vn_class_far, 0) /* id: link and class. What it says to the sender is said again */        \
+    X(LATE, vn_fault_late, vn_link_far, 0) /* id: link. A late notification is delivered */                                        \
+    X(FABRIC, vn_fabric_ready, vn_link_near, 0) /* id: link. The fabric can take the next packet for this output */                \
+    X(CROSSED, vn_fabric_crossed, vn_link_near, 0) /* id: link. A packet has crossed the fabric */                                 \
+    X(RETURN, vn_return_event, vn_no_node, 0) /* id: vn_return_at's number */                                                      \
+    X(SAMPLE, vn_sample, vn_no_node, 0) /* id: sampler */
+
+/* Kinds of endpoints: NAME stands for `const struct vn_endpoint_kind vn_endpoint_NAME` (hosts/endpoint.h). Those of other folders come
+ * first: whoever builds the engine with them says which (virtualnet/native.py). */
+#ifndef VN_MORE_ENDPOINTS
+#define VN_MORE_ENDPOINTS(X)
+#endif
+#define VN_ENDPOINTS(X)                                                                                                            \
+    VN_MORE_ENDPOINTS(X)                                                                                                           \
+    X(source)
+
+/* Flow controls: NAME stands for `const struct vn_flow_control vn_flow_control_NAME` (links/flow_control.h). */
+#define VN_FLOW_CONTROLS(X)                                                                                                        \
+    X(pfc)                                                                                                                         \
+    X(credits)
+
+/* Schedulers of a class's packets beside FIFO: NAME stands for `const struct vn_scheduler vn_scheduler_NAME` (switches/scheduler.h).
+ * Flow controls and schedulers of other folders as endpoints. */
+#ifndef VN_MORE_SCHEDULERS
+#define VN_MORE_SCHEDULERS(X)
+#endif
+#define VN_SCHEDULERS(X)                                                                                                           \
+    X(round_robin)                                                                                                                 \
+    VN_MORE_SCHEDULERS(X)
+
+#endif

@@ -1,0 +1,56 @@
+/* A switch's CPU port: what its controller sends in, and what the program sends to its controller, packet-ins and digests. These wait
+ * in the switch's queue of events (softswitch/csrc/events.h), with the time of the hop. */
+#include <errno.h>
+#include <string.h>
+
+#include "links/build.h"
+#include "switches/switch.h"
+
+int vn_cpu_out(struct vn_context *context, uint32_t number, const uint8_t *bytes, uint32_t length)
+{
+    struct vn_node *node = number < context->n_nodes ? &context->nodes[number] : NULL;
+    if (node == NULL || !vn_is_switch(node) || vn_switch_of(node)->sw->cpu_port == 0) {
+        return vn_refuse(context, -EINVAL, "no such switch, or it has no CPU port");
+    }
+    if (node->n_in == 0) return vn_refuse(context, -EINVAL, "a switch without links takes no packet");
+    for (uint32_t i = VN_STORED; i < length; i++) {
+        if (bytes[i] != 0) {
+            return vn_refuse(context, -EINVAL, "virtual time stores the first 128 bytes of a frame: the others must be zeros");
+        }
+    }
+    int code = vn_allow_frame(context, length);
+    if (code != 0) return code;
+    uint32_t id = vn_packet_new(context);
+    if (id == VN_NONE) return -ENOMEM;
+    struct vn_packet *packet = vn_packet_at(context, id);
+    uint8_t *frame = vn_frame(context, packet);
+    VN_ASSERT(!context->pool.inplace && context->pool.stored == VN_STORED);
+    memset(frame, 0, VN_STORED);
+    memcpy(frame, bytes, length < VN_STORED ? length : VN_STORED);
+    packet->bytes = (uint16_t)length;
+    packet->flow = VN_NONE;
+    packet->data = false;
+    packet->in_link = node->in->link; /* no link's: any of the switch stands for it */
+    vn_hop_ingress(context, node, vn_switch_of(node)->sw->cpu_port, id);
+    return context->failed ? -EINVAL : 0;
+}
+
+void vn_cpu_in(const struct vn_context *context, struct vn_node *node, const struct vn_packet *packet, const uint8_t *data,
+               uint32_t length)
+{
+    uint8_t frame[SW_MAX_FRAME];
+    uint32_t kept = length < sizeof frame ? length : (uint32_t)sizeof frame;
+    const uint8_t *end = (const uint8_t *)packet + context->pool.frame_at + VN_STORED;
+    uint32_t stored = data + kept < end ? kept : (uint32_t)(end - data);
+    memcpy(frame, data, stored);
+    memset(frame + stored, 0, kept - stored);
+    sw_events_put(&vn_switch_of(node)->sw->events, SW_EVENT_PACKET_IN, 0, frame, kept, context->now / 1000);
+}
+
+void vn_cpu_digest(const struct vn_context *context, struct vn_node *node, const struct sw_packet *p)
+{
+    uint8_t packed[4096];
+    int32_t list = p->req.digest_list;
+    uint32_t length = vn_switch_of(node)->instance->program->pack_digest(list, p, packed, sizeof packed);
+    sw_events_put(&vn_switch_of(node)->sw->events, SW_EVENT_DIGEST, (uint32_t)list, packed, length, context->now / 1000);
+}

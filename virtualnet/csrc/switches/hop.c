@@ -1,0 +1,51 @@
+/* A packet's hop: its way through a switch. Here by a program's in-place form, in which the frame isn't copied and the packet holds
+ * the bridged metadata; phv.c has the general form. */
+#include "switches/switch.h"
+
+void vn_hop_ingress(struct vn_context *context, struct vn_node *node, uint16_t port, uint32_t id)
+{
+    struct vn_packet *packet = vn_packet_at(context, id);
+    packet->counted = VN_LOSSY;
+    context->totals.traversals++;
+    if (!context->pool.inplace) {
+        vn_phv_ingress(context, node, port, id);
+        return;
+    }
+    struct sw_instance *instance = vn_switch_of(node)->instance;
+    instance->now_us = context->now / 1000000;
+    struct sw_inplace_packet in_place = {
+        .frame = vn_frame(context, packet), .bridged = packet->bridged, .length = packet->bytes, .port = port};
+    instance->program->inplace->ingress(instance, &in_place);
+    uint32_t link = in_place.egress_spec < SW_MAX_PORTS ? vn_switch_of(node)->out[in_place.egress_spec] : VN_NONE;
+    if (in_place.egress_spec == instance->drop_port || link == VN_NONE || in_place.priority >= VN_CLASSES) {
+        context->totals.dropped++;
+        vn_packet_lose(context, id);
+        return;
+    }
+    packet->enq_timestamp = (uint32_t)instance->now_us;
+    vn_port_admit(context, link, id, in_place.priority);
+}
+
+enum vn_verdict vn_hop_egress(struct vn_context *context, struct vn_node *node, uint16_t port, uint32_t id, uint32_t queue,
+                              uint32_t deq_qdepth)
+{
+    if (!context->pool.inplace) return vn_phv_egress(context, node, port, id, queue, deq_qdepth, 0);
+    struct vn_packet *packet = vn_packet_at(context, id);
+    struct sw_instance *instance = vn_switch_of(node)->instance;
+    instance->now_us = context->now / 1000000;
+    struct sw_inplace_packet in_place = {
+        .frame = vn_frame(context, packet),
+        .bridged = packet->bridged,
+        .length = packet->bytes,
+        .port = port,
+        .priority = (uint8_t)queue,
+        .enq_timestamp = packet->enq_timestamp,
+        .enq_qdepth = packet->enq_qdepth,
+        .deq_qdepth = deq_qdepth,
+    };
+    instance->program->inplace->egress(instance, &in_place);
+    if (in_place.egress_spec != instance->drop_port) return VN_SEND;
+    context->totals.dropped++;
+    vn_packet_lose(context, id);
+    return VN_DROPPED;
+}

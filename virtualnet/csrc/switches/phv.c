@@ -1,0 +1,215 @@
+/* A packet's hop by a program's general form, which has a PHV; any v1model program has one. What happens after ingress and after
+ * egress is the live switch's (softswitch/csrc/rules.h).
+ *
+ * A port without a link (the program's internal port) is served at once, and drops packets that it doesn't recirculate. A
+ * recirculated packet re-enters ingress at once. */
+#include <string.h>
+
+#include "switches/switch.h"
+
+/* A packet's visit to a switch. `passes`: how often in a row it was resubmitted, or left by a port without a link. */
+struct visit {
+    struct vn_context *context;
+    struct vn_node *node;
+    uint32_t passes;
+};
+
+typedef struct visit rules_switch;
+typedef uint32_t rules_packet;
+#define RULES_NONE VN_NONE
+#include "rules.h"
+
+enum { MAX_PASSES = 64 };
+
+static uint64_t now_us(const struct vn_context *context) { return context->now / 1000000; }
+
+/* What follows a vn_packet; then the PHV, headroom and the frame do. */
+struct vn_phv_packet {
+    struct sw_packet p;
+    uint32_t truncate_to;
+};
+
+/* The state of a packet before it is parsed. */
+static void reset(const struct vn_context *context, struct sw_packet *p)
+{
+    memset(p->phv, 0, context->pool.phv_size);
+    p->std = (struct sw_std){0};
+}
+
+static struct vn_phv_packet *phv_packet_of(struct vn_context *context, uint32_t id)
+{
+    return (struct vn_phv_packet *)(void *)(vn_packet_at(context, id) + 1);
+}
+
+/* Headroom, then the frame. */
+static uint8_t *buffer_of(struct vn_context *context, uint32_t id)
+{
+    return vn_frame(context, vn_packet_at(context, id)) - context->pool.headroom;
+}
+
+uint32_t vn_phv_bytes(const struct vn_pool *pool)
+{
+    return (uint32_t)vn_aligned(sizeof(struct vn_phv_packet)) + pool->phv_size + pool->headroom;
+}
+
+/* Moves the frame to behind the headroom, after headers were added or removed. */
+static void restore_headroom(struct vn_context *context, uint32_t id)
+{
+    struct sw_packet *p = &phv_packet_of(context, id)->p;
+    uint8_t *buffer = buffer_of(context, id), *at = buffer + context->pool.headroom;
+    if (p->data == at) return;
+    size_t stored = context->pool.headroom + VN_STORED - (size_t)(p->data - buffer);
+    memmove(at, p->data, stored < VN_STORED ? stored : VN_STORED);
+    p->data = at;
+}
+
+static struct sw_instance *rules_instance(struct visit *visit) { return vn_switch_of(visit->node)->instance; }
+static const struct sw_pre *rules_groups(struct visit *visit) { return &vn_switch_of(visit->node)->sw->groups; }
+static const struct sw_pre *rules_clone_sessions(struct visit *visit) { return &vn_switch_of(visit->node)->sw->clones; }
+static uint64_t rules_now_us(struct visit *visit) { return now_us(visit->context); }
+static struct sw_packet *rules_view(struct visit *visit, uint32_t id) { return &phv_packet_of(visit->context, id)->p; }
+static uint32_t *rules_truncate_to(struct visit *visit, uint32_t id) { return &phv_packet_of(visit->context, id)->truncate_to; }
+
+static void rules_drop(struct visit *visit, uint32_t id)
+{
+    visit->context->totals.dropped++;
+    vn_packet_lose(visit->context, id);
+}
+
+static void rules_digest(struct visit *visit, uint32_t id)
+{
+    vn_cpu_digest(visit->context, visit->node, &phv_packet_of(visit->context, id)->p);
+}
+
+/* The copy keeps the flow, but isn't one of its data packets. */
+static uint32_t rules_copy(struct visit *visit, uint32_t id)
+{
+    struct vn_context *context = visit->context;
+    uint32_t copy = vn_packet_new(context);
+    if (copy == VN_NONE) return VN_NONE;
+    *vn_packet_at(context, copy) = *vn_packet_at(context, id);
+    vn_packet_at(context, copy)->data = false;
+    vn_packet_at(context, copy)->counted = vn_link_of(context, vn_packet_at(context, id)->in_link)->paid ? VN_OWN : VN_LOSSY;
+    struct vn_phv_packet *to = phv_packet_of(context, copy);
+    const struct vn_phv_packet *from = phv_packet_of(context, id);
+    *to = *from;
+    to->p.phv = buffer_of(context, copy) - context->pool.phv_size;
+    to->truncate_to = UINT32_MAX;
+    memcpy(to->p.phv, from->p.phv, context->pool.phv_size);
+    memcpy(buffer_of(context, copy), buffer_of(context, id), context->pool.headroom + VN_STORED);
+    to->p.data = buffer_of(context, copy) + (from->p.data - buffer_of(context, id));
+    return copy;
+}
+
+static uint32_t rules_copy_unparsed(struct visit *visit, uint32_t id, const uint8_t *frame, uint32_t length)
+{
+    uint32_t copy = rules_copy(visit, id);
+    if (copy == VN_NONE) return VN_NONE;
+    struct sw_packet *p = &phv_packet_of(visit->context, copy)->p;
+    uint16_t ingress_port = p->std.ingress_port;
+    p->data = buffer_of(visit->context, copy) + (frame - buffer_of(visit->context, id));
+    p->length = p->length_register = length;
+    p->req = SW_NO_REQUESTS;
+    reset(visit->context, p);
+    p->std.ingress_port = ingress_port;
+    return copy;
+}
+
+/* Whether the parser found all headers among the stored bytes. Others were read from elsewhere, and would be written there. */
+static bool is_stored(struct vn_context *context, uint32_t id)
+{
+    ptrdiff_t parsed = phv_packet_of(context, id)->p.data - vn_frame(context, vn_packet_at(context, id));
+    if (parsed <= VN_STORED) return true;
+    vn_fail(context, "a parser took %td bytes of a packet, and virtual time stores the first %d", parsed, (int)VN_STORED);
+    return false;
+}
+
+/* A frame's length, once headers were written. */
+static uint16_t frame_bytes(struct vn_context *context, uint32_t length)
+{
+    if (length > UINT16_MAX)
+        vn_fail(context, "headers that a program adds make a frame of %u bytes: %d is the most", length, UINT16_MAX);
+    return (uint16_t)length;
+}
+
+static void rules_enqueue(struct visit *visit, uint32_t id, uint32_t number)
+{
+    struct vn_context *context = visit->context;
+    struct vn_packet *packet = vn_packet_at(context, id);
+    uint32_t link = number < SW_MAX_PORTS ? vn_switch_of(visit->node)->out[number] : VN_NONE,
+             queue = phv_packet_of(context, id)->p.std.priority;
+    packet->enq_timestamp = (uint32_t)now_us(context);
+    packet->enq_qdepth = 0;
+    if (!is_stored(context, id)) {
+        rules_drop(visit, id);
+        return;
+    }
+    if (link != VN_NONE && queue < VN_CLASSES) {
+        vn_port_admit(context, link, id, queue);
+        return;
+    }
+    if (visit->passes >= MAX_PASSES) {
+        vn_fail(context, "a packet went through port %u %u times without time going on", number, visit->passes);
+    }
+    if (context->failed || number >= SW_MAX_PORTS || queue >= VN_CLASSES) rules_drop(visit, id);
+    else vn_phv_egress(context, visit->node, (uint16_t)number, id, queue, 0, visit->passes + 1);
+}
+
+/* Resets headers and metadata, except the fields of the list. */
+static void rules_reenter(struct visit *visit, uint32_t id, int32_t list, enum sw_instance_type type)
+{
+    struct visit again = *visit;
+    if (type == SW_RESUBMIT && again.passes++ >= MAX_PASSES) {
+        vn_fail(visit->context, "a packet was resubmitted %u times without time going on", visit->passes);
+        rules_drop(visit, id);
+        return;
+    }
+    uint32_t old = rules_copy(visit, id);
+    if (old == VN_NONE) return;
+    struct sw_packet *p = &phv_packet_of(visit->context, id)->p;
+    reset(visit->context, p);
+    rules_preserve(visit, list, &phv_packet_of(visit->context, old)->p, p, type);
+    vn_packet_free(visit->context, old);
+    restore_headroom(visit->context, id);
+    phv_packet_of(visit->context, id)->truncate_to = UINT32_MAX;
+    p->std.packet_length = p->length;
+    vn_packet_at(visit->context, id)->bytes = frame_bytes(visit->context, p->length);
+    rules_ingress(&again, id);
+}
+
+void vn_phv_ingress(struct vn_context *context, struct vn_node *node, uint16_t port, uint32_t id)
+{
+    struct vn_phv_packet *phv_packet = phv_packet_of(context, id);
+    struct sw_packet *p = &phv_packet->p;
+    p->phv = buffer_of(context, id) - context->pool.phv_size;
+    reset(context, p);
+    p->data = vn_frame(context, vn_packet_at(context, id));
+    p->length = p->std.packet_length = vn_packet_at(context, id)->bytes;
+    p->std.ingress_port = port;
+    p->std.ingress_global_timestamp = now_us(context);
+    phv_packet->truncate_to = UINT32_MAX;
+    rules_ingress(&(struct visit){context, node, 0}, id);
+}
+
+enum vn_verdict vn_phv_egress(struct vn_context *context, struct vn_node *node, uint16_t port, uint32_t id, uint32_t queue,
+                              uint32_t deq_qdepth, uint32_t passes)
+{
+    struct vn_packet *packet = vn_packet_at(context, id);
+    struct vn_phv_packet *phv_packet = phv_packet_of(context, id);
+    struct sw_packet *p = &phv_packet->p;
+    p->std.enq_timestamp = packet->enq_timestamp;
+    p->std.enq_qdepth = packet->enq_qdepth;
+    enum rules_verdict verdict = rules_egress(&(struct visit){context, node, passes}, id, port, queue, deq_qdepth);
+    if (verdict != RULES_SEND) return verdict == RULES_RECIRCULATED ? VN_RECIRCULATED : VN_DROPPED;
+    uint32_t length = phv_packet->truncate_to < p->length ? phv_packet->truncate_to : p->length;
+    if (vn_switch_of(node)->out[port] == VN_NONE) {
+        const struct sw_switch *sw = vn_switch_of(node)->sw;
+        if (port == sw->cpu_port && port != 0) vn_cpu_in(context, node, packet, p->data, length);
+        else context->totals.dropped++;
+        vn_packet_lose(context, id);
+        return VN_DROPPED;
+    }
+    restore_headroom(context, id);
+    packet->bytes = frame_bytes(context, length);
+    return VN_SEND;
+}

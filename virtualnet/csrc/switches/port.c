@@ -1,0 +1,93 @@
+/* A switch's ports: flow-control frames first, then strict priority among the classes that the gate lets pass. The program's egress runs when
+ * a packet starts to leave.
+ *
+ * A recirculated packet takes no time on the wire, but its class is blocked as long as if it did, as in the live switch. */
+#include "switches/scheduler.h"
+
+void vn_port_admit(struct vn_context *context, uint32_t number, uint32_t id, uint32_t class)
+{
+    struct vn_link *link = vn_link_of(context, number);
+    vn_packet_at(context, id)->enq_qdepth = vn_scheduler_waiting(link, class) & 0x7ffffu; /* bit<19> */
+    if (!vn_scheduler_admit(context, link, class, id)) {
+        vn_packet_lose(context, id);
+        return;
+    }
+    if (link->fabric) vn_fabric_grant(context, link, number);
+    else if (!link->pending) vn_port_serve(context, link, number);
+}
+
+VN_ALWAYS void serve_at(struct vn_context *context, struct vn_link *link, uint32_t number, uint64_t time)
+{
+    if (link->pending) return;
+    link->pending = true;
+    vn_link_at(context, link, time, VN_EV_PORT, number);
+}
+
+/* Removes the classes that are blocked after a recirculation. Lowers `next` to the end of the first one's blocking. */
+static uint32_t without_blocked(struct vn_link *link, uint32_t classes, uint64_t now, uint64_t *next)
+{
+    for (uint32_t class = 0; class < VN_CLASSES; class++) {
+        if (!(link->recirculating >> class & 1)) continue;
+        if (link->blocked_until[class] <= now) {
+            link->recirculating &= (uint8_t)~(1u << class);
+        } else if (classes >> class & 1) {
+            classes &= ~(1u << class);
+            if (link->blocked_until[class] < *next) *next = link->blocked_until[class];
+        }
+    }
+    return classes;
+}
+
+static void serve(struct vn_context *context, struct vn_link *link, uint32_t number)
+{
+    while (link->up && !context->failed) {
+        uint32_t classes = vn_gate_passes(link, link->waiting);
+        if (classes == 0 && !link->has_control) return;
+        if (context->now < link->free_at) {
+            serve_at(context, link, number, link->free_at);
+            return;
+        }
+        if (link->has_control) {
+            vn_transmit(context, link, vn_control_pop(context, link));
+            continue;
+        }
+        uint64_t next = VN_NEVER;
+        if (link->recirculating != 0) classes = without_blocked(link, classes, context->now, &next);
+        if (classes == 0) {
+            serve_at(context, link, number, next);
+            return;
+        }
+        uint32_t class = 31u - (uint32_t)__builtin_clz(classes);
+        link->last_class = (uint8_t)class;
+        struct vn_departure departure = vn_scheduler_next(context, link, class);
+        enum vn_verdict verdict =
+            vn_hop_egress(context, vn_near(context, link), link->port, departure.packet, class, departure.deq_qdepth);
+        if (verdict == VN_RECIRCULATED) {
+            link->recirculating |= (uint8_t)(1u << class);
+            link->blocked_until[class] = context->now + vn_duration(link, departure.bytes);
+            continue;
+        }
+        if (verdict == VN_SEND) {
+            vn_transmit(context, link, departure.packet);
+            vn_gate_sent(context, link, class, departure.packet);
+        }
+        vn_scheduler_release(context, class, &departure);
+    }
+}
+
+void vn_port_serve(struct vn_context *context, struct vn_link *link, uint32_t number)
+{
+    if (link->serving) return; /* a nested call, e.g. a departing packet's clone was admitted */
+    link->serving = true;
+    if (link->fabric) vn_fabric_serve(context, link, number);
+    else serve(context, link, number);
+    link->serving = false;
+}
+
+void vn_port_event(struct vn_context *context, uint32_t number)
+{
+    struct vn_link *link = vn_link_of(context, number);
+    VN_ASSERT(link->pending);
+    link->pending = false;
+    vn_port_serve(context, link, number);
+}

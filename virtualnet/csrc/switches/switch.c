@@ -1,0 +1,215 @@
+/* Switches as a kind of node: what they do with what arrives, and what is fetched for them ahead. */
+#include "switches/switch.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "links/build.h"
+#include "switches/scheduler.h"
+
+#define VN_SCHEDULER(name) static const struct vn_scheduler vn_scheduler_##name;
+VN_SCHEDULERS(VN_SCHEDULER)
+#undef VN_SCHEDULER
+
+#define VN_SCHEDULER(name) &vn_scheduler_##name,
+static const struct vn_scheduler *const vn_schedulers[] = {VN_SCHEDULERS(VN_SCHEDULER)};
+#undef VN_SCHEDULER
+
+VN_ALWAYS void switch_ingress(struct vn_context *context, struct vn_channel *channel, uint32_t id)
+{
+    struct vn_packet *packet = vn_packet_at(context, id);
+    packet->in_link = channel->link;
+    if (packet->data) context->totals.data_traversals++;
+    vn_hop_ingress(context, &context->nodes[channel->to], channel->port, id);
+}
+
+static void switch_take(struct vn_context *context, struct vn_channel *channel, uint32_t id)
+{
+    switch_ingress(context, channel, id);
+}
+
+static void switch_arrival(struct vn_context *context, struct vn_channel *channel, uint32_t id)
+{
+    if (!vn_flow_control_took(context, channel, id)) switch_ingress(context, channel, id);
+}
+
+static bool switch_attach(struct vn_context *context, struct vn_node *node, uint16_t port, uint32_t link)
+{
+    (void)context;
+    uint32_t *out = vn_switch_of(node)->out;
+    if (port >= SW_MAX_PORTS || out[port] != VN_NONE) return false;
+    out[port] = link;
+    return true;
+}
+
+static bool start_link(struct vn_context *context, struct vn_node *node, struct vn_link *link)
+{
+    const struct vn_switch *self = vn_switch_of(node);
+    if (self->fabric.buffer_bytes != 0) {
+        link->fabric = true;
+        link->output = vn_output_new(&self->fabric, link->rate_bps);
+        if (link->output == NULL) vn_fail(context, "out of memory for output buffers");
+    }
+    if (self->scheduler != NULL) {
+        link->scheduler = self->scheduler;
+        link->scheduled = true;
+        link->queues = link->scheduler->make(node);
+        if (link->queues == NULL) vn_fail(context, "out of memory for virtual output queues");
+    }
+    return !context->failed;
+}
+
+static bool switch_start(struct vn_context *context, struct vn_node *node)
+{
+    for (const struct vn_channel *in = node->in; in < node->in + node->n_in; in++) {
+        if (!start_link(context, node, &context->links[in->link ^ 1])) return false;
+    }
+    return vn_generator_start(context, node);
+}
+
+/* ---- prefetching ---- */
+
+enum { PACKETS = 16 /* most in flight to a port */ };
+
+/* Lines i, i + stride, ... of a switch's tables. */
+static void prefetch_lines(const struct sw_cache_lines *lines, uint32_t i, uint32_t stride)
+{
+    for (; i < lines->n; i += stride) vn_prefetch(lines->at[i]);
+}
+
+/* Input and output of the switch's port i. */
+static void switch_prefetch(const struct vn_context *context, const struct vn_node *node, uint32_t step, uint32_t i)
+{
+    enum { EVENTS = 4, POINTERS = 8 }; /* per cache line */
+    const struct vn_switch *self = vn_switch_of((struct vn_node *)node);
+    const struct vn_channel *in = &node->in[i];
+    if (step == 0) {
+        vn_prefetch(in);
+        for (uint32_t at = i * EVENTS; at < 2 * node->events.n; at += node->n_in * EVENTS) vn_prefetch(&node->events.at[at]);
+        return;
+    }
+    const struct vn_link *out = &context->links[in->link ^ 1];
+    if (step == 1) {
+        for (uint32_t n = 0; n < in->n && n < PACKETS; n += 4) vn_prefetch(vn_in_flight_at(in, n));
+        vn_prefetch(out);
+        return;
+    }
+    const struct vn_link *over = &context->links[in->link];
+    const struct vn_channel *far = &context->channels[out->channel];
+    if (step == 2) {
+        vn_prefetch(&out->classes[out->last_class]);
+        vn_prefetch(&over->classes[out->last_class]);
+        vn_prefetch(far);
+        if (in->n != 0) vn_prefetch_packet(context, vn_in_flight_at(in, 0)->packet);
+        if (i * POINTERS < self->lines.n) vn_prefetch(&self->lines.at[i * POINTERS]);
+        if (i == 0) vn_prefetch(&self->sw->table_generation);
+    } else {
+        /* A hint: programs of this project index registers by port and class. */
+        uint32_t index = (uint32_t)out->port * VN_CLASSES + out->last_class;
+        if (index < self->reg.size) vn_prefetch((const char *)self->reg.cells + (size_t)index * self->reg.stride);
+        vn_scheduler_prefetch(context, out, out->last_class);
+        for (uint32_t more = 0; far->n < far->capacity && more < 8; more += 4) vn_prefetch(vn_in_flight_at(far, far->n + more));
+        prefetch_lines(&self->lines, i, node->n_in);
+    }
+}
+
+static void switch_turn(struct vn_context *context, struct vn_node *node)
+{
+    (void)context;
+    struct vn_switch *self = vn_switch_of(node);
+    if (self->table_generation == self->sw->table_generation) return;
+    sw_instance_cache_lines(self->instance, &self->lines);
+    self->table_generation = self->sw->table_generation;
+}
+
+static void switch_may_send(struct vn_context *context, struct vn_link *link, uint32_t number)
+{
+    vn_port_serve(context, link, number);
+}
+
+static bool switch_fits(const struct vn_node *node, uint32_t bytes)
+{
+    uint64_t room = vn_switch_of((struct vn_node *)node)->fabric.buffer_bytes;
+    return room == 0 || bytes <= room;
+}
+
+static void switch_free(struct vn_context *context, struct vn_node *node)
+{
+    (void)context;
+    free(vn_switch_of(node)->out);
+    free(vn_switch_of(node)->lines.at);
+}
+
+static const struct vn_node_kind vn_switch_kind = {
+    .name = "switch",
+    .holds = true,
+    .attach = switch_attach,
+    .start = switch_start,
+    .take = switch_take,
+    .arrival = switch_arrival,
+    .control = switch_take, /* programs may follow flow control */
+    .fits = switch_fits,
+    .may_send = switch_may_send,
+    .prefetch = switch_prefetch,
+    .turn = switch_turn,
+    .free = switch_free,
+};
+
+/* ---- building ---- */
+
+int64_t vn_add_switch(struct vn_context *context, struct sw_switch *sw)
+{
+    struct vn_pool *pool = &context->pool;
+    if (pool->base != NULL) return vn_refuse(context, -EBUSY, "the network runs already: no switch can be added");
+    if (sw->instance == NULL) return vn_refuse(context, -EINVAL, "the switch has no program");
+    uint32_t *out = malloc(SW_MAX_PORTS * sizeof *out);
+    if (out == NULL) return vn_refuse(context, -ENOMEM, "out of memory");
+    memset(out, 0xff, SW_MAX_PORTS * sizeof *out);
+    const struct sw_program *program = sw->instance->program;
+    if (program->phv_size > pool->phv_size) pool->phv_size = (uint32_t)vn_aligned(program->phv_size);
+    if (program->headroom > pool->headroom) pool->headroom = (uint32_t)vn_aligned(program->headroom);
+    if (program->inplace == NULL || sw->cpu_port != 0) pool->inplace = false;
+    struct vn_node *node = vn_node_new(context, &vn_switch_kind);
+    if (node == NULL) {
+        free(out);
+        return vn_refuse(context, -ENOMEM, "out of memory");
+    }
+    struct vn_switch *self = vn_switch_of(node);
+    *self = (struct vn_switch){.sw = sw, .instance = sw->instance, .out = out};
+    if (program->n_registers != 0) self->reg = sw->instance->registers[0];
+    return node->number;
+}
+
+/* NULL: it can't be changed. */
+static struct vn_switch *changed(struct vn_context *context, uint32_t node)
+{
+    if (context->pool.base != NULL) {
+        vn_refuse(context, -EBUSY, "the network runs already: no switch can be changed");
+        return NULL;
+    }
+    if (node < context->n_nodes && vn_is_switch(&context->nodes[node])) return vn_switch_of(&context->nodes[node]);
+    vn_refuse(context, -EINVAL, "no such switch");
+    return NULL;
+}
+
+int vn_set_fabric(struct vn_context *context, uint32_t node, const struct vn_fabric_config *config)
+{
+    struct vn_switch *self = changed(context, node);
+    if (self == NULL) return -EINVAL;
+    if (!(config->buffer_bytes > 0 && config->speed_up > 0)) return vn_refuse(context, -EINVAL, "no buffer, or no fabric");
+    self->fabric = *config;
+    return 0;
+}
+
+int vn_set_scheduler(struct vn_context *context, uint32_t node, const char *name)
+{
+    struct vn_switch *self = changed(context, node);
+    if (self == NULL) return -EINVAL;
+    for (size_t i = 0; i < sizeof vn_schedulers / sizeof *vn_schedulers; i++) {
+        if (strcmp(vn_schedulers[i]->name, name) != 0) continue;
+        self->scheduler = vn_schedulers[i];
+        return 0;
+    }
+    return vn_refuse(context, -EINVAL, "no such scheduler");
+}

@@ -1,0 +1,69 @@
+/* Owns what a switch is beside its links: its program, entries and state (softswitch/csrc), which link starts at each port, its scheduler and
+ * its fabric. It may touch links, their gates and flow control, packets and the order of events; it knows neither hosts nor what
+ * frames are for. It promises that packets leave a class in the scheduler's order, and that a lossless class refuses none.
+ *
+ * A packet's way: hop.c (through a program in place) or phv.c (through any), port.c's admission, scheduler.h, port.c or fabric.c. */
+#ifndef VN_SWITCH_H
+#define VN_SWITCH_H
+
+#include "cache_lines.h"
+#include "internal.h"
+#include "links/gate.h"
+
+struct vn_switch {
+    struct sw_instance *instance; /* its program ... */
+    uint32_t *out; /* ... and the link that starts at each port, or VN_NONE */
+    struct sw_switch *sw;
+    struct sw_register reg; /* the program's first register, for prefetching; zero: it has none */
+    struct sw_cache_lines lines; /* of its tables, as of table_generation */
+    uint64_t table_generation;
+    const struct vn_scheduler *scheduler; /* of its links; NULL: FIFO */
+    struct vn_fabric_config fabric; /* no buffer_bytes: it has none */
+};
+_Static_assert(sizeof(struct vn_switch) <= VN_NODE_OWN, "a node has room for it");
+
+static inline struct vn_switch *vn_switch_of(struct vn_node *node) { return (struct vn_switch *)(void *)node->own; }
+
+/* ---- a packet's hop: hop.c through an in-place program, phv.c through a program with a PHV ---- */
+/* Runs ingress for a packet that came in by `port`, and queues it. */
+VN_ALWAYS void vn_hop_ingress(struct vn_context *, struct vn_node *, uint16_t port, uint32_t id);
+static void vn_phv_ingress(struct vn_context *, struct vn_node *, uint16_t port, uint32_t id);
+/* Egress. VN_SEND: the caller sends the packet. VN_DROPPED: it was freed. VN_RECIRCULATED: it is back at ingress. `deq_qdepth`: packets
+ * left in the queue; behind a fabric those ahead, see fabric.c. */
+enum vn_verdict { VN_SEND, VN_DROPPED, VN_RECIRCULATED };
+VN_ALWAYS enum vn_verdict vn_hop_egress(struct vn_context *, struct vn_node *, uint16_t port, uint32_t id, uint32_t queue,
+                                        uint32_t deq_qdepth);
+static enum vn_verdict vn_phv_egress(struct vn_context *, struct vn_node *, uint16_t port, uint32_t id, uint32_t queue,
+                                     uint32_t deq_qdepth, uint32_t passes);
+static uint32_t vn_phv_bytes(const struct vn_pool *); /* between a packet and its frame, where programs don't run in place */
+
+/* ---- generator.c: the packet generator ---- */
+static bool vn_generator_start(struct vn_context *, struct vn_node *); /* false: the run has failed */
+static void vn_generate(struct vn_context *, uint32_t node); /* a batch */
+static uint32_t vn_generate_node(const struct vn_context *, uint32_t node);
+
+/* ---- cpu.c: the CPU port ---- */
+/* A frame comes in there, now. 0, or a negative errno. */
+static int vn_cpu_out(struct vn_context *, uint32_t node, const uint8_t *frame, uint32_t length);
+/* Gives the controller a copy of the frame at `data`, of which the packet has the first bytes. */
+static void vn_cpu_in(const struct vn_context *, struct vn_node *, const struct vn_packet *, const uint8_t *data, uint32_t length);
+static void vn_cpu_digest(const struct vn_context *, struct vn_node *, const struct sw_packet *); /* that the packet asks for */
+
+/* ---- port.c: ports ---- */
+VN_ALWAYS void vn_port_admit(struct vn_context *, uint32_t link, uint32_t id, uint32_t queue);
+static void vn_port_serve(struct vn_context *, struct vn_link *, uint32_t number); /* sends, if the link is free */
+static void vn_port_event(struct vn_context *, uint32_t link);
+
+/* ---- fabric.c: output buffers behind a fabric, of switches that have them ---- */
+static struct vn_output *vn_output_new(const struct vn_fabric_config *, uint64_t rate_bps); /* NULL: out of memory */
+static void vn_fabric_grant(struct vn_context *, struct vn_link *, uint32_t number); /* takes what waits, as far as there is room */
+static void vn_fabric_ready(struct vn_context *, uint32_t link);
+static void vn_fabric_crossed(struct vn_context *, uint32_t link);
+static void vn_fabric_serve(struct vn_context *, struct vn_link *, uint32_t number); /* sends, if the link is free */
+static uint64_t vn_output_bytes(const struct vn_link *, uint32_t class); /* in the buffer or on their way there */
+
+/* ---- switch.c ---- */
+static const struct vn_node_kind vn_switch_kind;
+static inline bool vn_is_switch(const struct vn_node *node) { return node->kind == &vn_switch_kind; }
+
+#endif

@@ -1,0 +1,64 @@
+/* How an event is scheduled, and what its key says. order.c decides which comes next. */
+#ifndef VN_SCHEDULE_H
+#define VN_SCHEDULE_H
+
+#include "context.h"
+
+/* A key: kind, id, and the slot in its node's tournament, 0 for one of `others`. */
+static inline enum vn_kind vn_kind_of(struct vn_event event) { return (enum vn_kind)(event.key >> 48); }
+static inline uint32_t vn_id_of(struct vn_event event) { return (uint32_t)(event.key >> 16); }
+static inline uint32_t vn_slot_of(struct vn_event event) { return event.key & 0xffff; }
+static inline struct vn_event vn_event_of(uint64_t time, enum vn_kind kind, uint32_t id, uint32_t slot)
+{
+    return (struct vn_event){time, (uint64_t)kind << 48 | (uint64_t)id << 16 | slot};
+}
+
+static void vn_push_or_fail(struct vn_context *, struct vn_event_queue *, struct vn_event);
+
+/* Schedules an event of a node, not before now; VN_NONE: of all nodes. */
+static inline void vn_at(struct vn_context *context, uint32_t number, uint64_t time, enum vn_kind kind, uint32_t id)
+{
+    struct vn_event event = vn_event_of(time, kind, id, 0);
+    VN_ASSERT(time >= context->now);
+    if (!context->order.by_node || number == VN_NONE) {
+        vn_push_or_fail(context, &context->order.queue, event);
+        return;
+    }
+    struct vn_node *node = &context->nodes[number];
+    vn_push_or_fail(context, &node->others, event);
+    if (context->failed) return;
+    vn_tournament_set(&node->events, 0, node->others.events[0]);
+    if (time < context->order.next_event[number]) context->order.next_event[number] = time;
+}
+
+/* Schedules the one event of a port: that of its slot, which isn't 0. By node, a new one replaces it; in the single queue the kind says
+ * which was `replaced`. */
+VN_ALWAYS void vn_at_slot(struct vn_context *context, uint32_t number, uint64_t time, enum vn_kind kind, uint32_t id, uint32_t slot)
+{
+    struct vn_event event = vn_event_of(time, kind, id, slot);
+    VN_ASSERT(time >= context->now && slot != 0);
+    if (!context->order.by_node) {
+        vn_push_or_fail(context, &context->order.queue, event);
+        return;
+    }
+    vn_tournament_set(&context->nodes[number].events, slot, event);
+    if (time < context->order.next_event[number]) context->order.next_event[number] = time;
+}
+
+/* Sends a packet into a channel: it arrives at `due`, not before those that are in it. */
+static bool vn_channel_grow(struct vn_context *, struct vn_channel *); /* false: the run has failed */
+VN_ALWAYS void vn_channel_push(struct vn_context *context, uint32_t number, uint64_t due, uint32_t packet)
+{
+    struct vn_channel *channel = &context->channels[number];
+    if (__builtin_expect(channel->n == channel->capacity, 0) && !vn_channel_grow(context, channel)) return;
+    VN_ASSERT(channel->n == 0 || due >= vn_in_flight_at(channel, channel->n - 1)->due);
+    *vn_in_flight_at(channel, channel->n++) = (struct vn_in_flight){due, packet};
+    if (!context->order.by_node) {
+        if (channel->n == 1) vn_at(context, channel->to, due, VN_EV_ARRIVAL, number);
+    } else if (channel->next_arrival == VN_NEVER) {
+        channel->next_arrival = due;
+        if (due < context->order.next_event[channel->to]) context->order.next_event[channel->to] = due;
+    }
+}
+
+#endif

@@ -1,0 +1,409 @@
+"""A timed network: switches, hosts and links of a topology with a clock; the engine is in csrc/.
+
+A switch runs whatever program it has loaded, with entries of its own; a host has endpoints, which make frames and take
+them. What frames are for, who programs the switches, and with what, is known above.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import math
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Literal, NamedTuple, TypeVar
+
+from softswitch.codegen.build import BuildError
+from softswitch.native import NativeSwitch
+from topologies.lossless import CREDITS
+from topologies.model import ROUND_ROBIN, Endpoint, Switch, Topology
+from virtualnet import native
+from virtualnet.counts import Deadlock, LinkStats, Totals
+from virtualnet.errors import CallbackError, VirtualError
+from virtualnet.native import NEVER
+from virtualnet.samples import Samples, Source
+from virtualnet.sources import LinkSources
+from virtualnet.times import picoseconds
+
+_Network = TypeVar("_Network", bound="TimedNetwork")
+_CHUNK = 200_000
+"""Events from one look at the wall's clock, and at Ctrl-C, to the next."""
+_FC_SYMBOLS, _BITS_PER_SYMBOL = 65536, 4 * 8
+"""At most so many symbol times lie between two flow control packets of a lane (InfiniBand Architecture 1.2.1, 7.9), and
+so many bits a link of the width 4X carries in one."""
+STORED_BYTES = 128
+"""Of a frame: the first are stored, the others are zeros."""
+
+
+class Arrived(NamedTuple):
+    """A frame that has arrived at a host: simulated seconds, its first bytes (those that are stored), its length."""
+
+    time_s: float
+    start: bytes
+    length: int
+
+
+class _Progress:
+    """Tells `function` the simulated time and the wall's seconds that are left, about twice a second."""
+
+    _EVERY_S = 0.5
+
+    def __init__(self, function: Callable[[float, float], None] | None, now_s: float, until_s: float | None) -> None:
+        self._function = function
+        self._begun = self._told = time.monotonic()
+        self._begun_s = now_s
+        self._until_s = until_s
+
+    def tell(self, network: TimedNetwork) -> None:
+        now = time.monotonic()
+        if self._function is None or now - self._told < self._EVERY_S:
+            return
+        self._told = now
+        now_s = network.now_s
+        done_s = now_s - self._begun_s
+        known = self._until_s is not None and done_s > 0
+        left_s = (now - self._begun) * (self._until_s - now_s) / done_s if known and self._until_s else math.inf
+        self._function(now_s, left_s)
+
+
+class TimedNetwork(LinkSources):
+    """Nodes, links and credits of `topology`, PFC where `protect` sets it. `switches`: by name, one of the topology's
+    each, with its program and entries; they must stay open as long as the network. `endpoints` of each host: kinds of
+    the engine, which takes what arrives in their order.
+
+    `response_s`: from the arrival of a flow-control frame to its effect. No result depends on the rest: `queues` is how
+    events wait for their turn, each node's by themselves or all in one queue; `prefetch` False doesn't fetch the state
+    of coming events into the processor's caches. `parts`: kinds beside the engine's own.
+    A context manager. Raises LabError.
+    """
+
+    _handle: int | None = None
+
+    def __init__(
+        self,
+        topology: Topology,
+        switches: Mapping[str, NativeSwitch],
+        *,
+        endpoints: Sequence[str] = ("source",),
+        response_s: float = 0.0,
+        queues: Literal["nodes", "one"] = "nodes",
+        prefetch: bool = True,
+        parts: Sequence[native.Part] = (),
+    ) -> None:
+        self.topology = topology
+        self._nodes: dict[str, int] = {}
+        self._links: dict[Endpoint, int] = {}
+        self._rates: dict[int, tuple[float, bool]] = {}
+        self._calls: list[tuple[Callable[[], None], str]] = []
+        self._samples: list[Samples] = []
+        try:
+            self._library = native.engine(parts)
+        except BuildError as error:
+            raise VirtualError(str(error)) from None
+        self._handle = self._library.vn_create(queues == "nodes", prefetch, picoseconds(response_s))
+        if not self._handle:
+            raise VirtualError("out of memory for a network")
+        self._exchange = self._library.vn_exchange_of(self._handle).contents
+        try:
+            if why := self._library.vn_error(self._handle).decode():
+                raise VirtualError(why)
+            self._prepare()
+            self._build(switches, endpoints)
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self: _Network) -> _Network:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Frees the engine. Samples stay readable."""
+        handle, self._handle = self._handle, None
+        if handle is not None:
+            for samples in self._samples:
+                samples.keep()
+            self._library.vn_destroy(handle)
+
+    # ---- building ----
+
+    def protect(
+        self,
+        node: str,
+        port: int,
+        *,
+        xoff_bytes: int,
+        xon_bytes: int,
+        quanta: int,
+        refresh_s: float,
+        classes: int,
+        mac: bytes,
+    ) -> None:
+        """PFC by a switch itself for what comes in by its port, in the classes of a bit mask: PAUSE above XOFF, sent
+        from `mac` again every `refresh_s`; RESUME below XON."""
+        link = self._links[self.topology.peer(node, port)]
+        refresh = picoseconds(refresh_s)
+        self._check(
+            self._library.vn_set_pfc(self._changing(), link, xoff_bytes, xon_bytes, quanta, refresh, classes, mac)
+        )
+
+    def send(
+        self, host: str, time_s: float, frame: bytes, *, length: int | None = None, traffic_class: int = 0
+    ) -> None:
+        """A host with the endpoint "source" sends a frame of `length` bytes (those of `frame`; the others are zeros) at
+        that time, or as soon then as the class of its link may."""
+        length = len(frame) if length is None else length
+        stored = frame[:STORED_BYTES]
+        if any(frame[STORED_BYTES:]) or length < len(frame):
+            raise VirtualError(f"{host}: a frame's bytes behind the first {STORED_BYTES} are zeros, as long as it is")
+        self._check(
+            self._library.vn_source_frame(
+                self._changing(), self._nodes[host], picoseconds(time_s), traffic_class, stored, len(stored), length
+            )
+        )
+
+    def packet_out(self, switch: str, frame: bytes) -> None:
+        """A frame comes in at the CPU port of a switch, now. What its program sends there, and its digests, are events
+        of the switch (`NativeSwitch.next_event`)."""
+        self._check(self._library.vn_packet_out(self._changing(), self._nodes[switch], frame, len(frame)))
+
+    def arrived(self, host: str) -> list[Arrived]:
+        """The frames that the endpoint "source" of a host has taken so far."""
+        at = ctypes.POINTER(native.Taken)()
+        n = self._library.vn_taken(self._alive(), self._nodes[host], ctypes.byref(at))
+        return [Arrived(one.time_ps / 1e12, bytes(one.bytes[: one.stored]), one.length) for one in at[:n]] if n else []
+
+    def at(self, time_s: float, function: Callable[[], None]) -> None:
+        """Calls the function at that simulated time, after all that the network does then."""
+        self._check(self._library.vn_return_at(self._changing(), picoseconds(time_s), len(self._calls)))
+        self._calls.append((function, getattr(function, "__qualname__", repr(function))))
+
+    def set_link(self, node: str, port: int, *, rate_bps: float | None = None, up: bool | None = None) -> None:
+        """Changes a link, both ways, from now on: its rate, or whether frames may start. Nothing is lost,
+        unless a PAUSE couldn't start in time (`LinkStats.overrun`)."""
+        for end in (Endpoint(node, port), self.topology.peer(node, port)):
+            link = self._links[end]
+            old_rate, old_up = self._rates[link]
+            new = (old_rate if rate_bps is None else rate_bps, old_up if up is None else up)
+            self._check(self._library.vn_set_link(self._changing(), link, round(new[0]), new[1]))
+            self._rates[link] = new
+
+    def disturb(
+        self,
+        node: str,
+        port: int,
+        frames: Literal["flow control", "notifications", "data"],
+        *,
+        lose: int = 0,
+        repeat: int = 0,
+        late: int = 0,
+        late_s: float = 0.0,
+    ) -> None:
+        """Faults of one kind of frames among those that `node` sends by `port`, from now on: of those that arrive,
+        every `lose`th is lost, every `repeat`th comes twice, every `late`th takes effect `late_s` later, as does what
+        follows it meanwhile; 0: none. Notifications are CNPs, CNMs and ACKs. Data are never late and come once; so do
+        notifications where links have credits, which their senders have paid for. Raises VirtualError."""
+        if frames not in native.FRAMES:
+            raise VirtualError(f"frames {frames!r}: there are flow control, notifications and data")
+        for name, every in (("lose", lose), ("repeat", repeat), ("late", late)):
+            if every < 0:
+                raise VirtualError(f"{name}: {every}: every so many, or 0")
+        if not 0 <= late_s < math.inf:
+            raise VirtualError(f"late_s: {late_s:g} s: some time after it comes")
+        by = native.Disturbance(lose, repeat, late, picoseconds(late_s))
+        link = self._links[Endpoint(node, port)]
+        self._check(self._library.vn_disturb(self._changing(), link, native.FRAMES.index(frames), ctypes.byref(by)))
+
+    def capture(self, node: str, port: int, path: Path) -> None:
+        """Writes every frame that leaves `node` by `port` to a pcap file, from now until the network is closed; the
+        time stamps, in nanoseconds, are simulated time. Raises VirtualError."""
+        code = self._library.vn_capture(self._handle, self._links[Endpoint(node, port)], os.fsencode(path))
+        if code < 0:
+            raise VirtualError(f"{path}: {os.strerror(-code)}")
+
+    # ---- samples ----
+
+    def sample(self, every_s: float, sources: Sequence[Source], from_s: float | None = None) -> Samples:
+        """Takes these values every `every_s`, from `from_s` (now, unless given) to the end."""
+        specs = (native.SourceSpec * len(sources))(*(source.spec() for source in sources))
+        first = picoseconds(self.now_s if from_s is None else from_s)
+        sampler = self._check(
+            self._library.vn_add_sampler(self._changing(), first, picoseconds(every_s), specs, len(sources))
+        )
+        samples = Samples(self._library, self._alive(), sampler, sources)
+        self._samples.append(samples)
+        return samples
+
+    # ---- running and reading ----
+
+    @property
+    def now_s(self) -> float:
+        """Simulated seconds."""
+        self._alive()
+        return float(self._exchange.now_s)
+
+    def run(
+        self,
+        until_s: float | None = None,
+        *,
+        finish: bool = False,
+        progress: Callable[[float, float], None] | None = None,
+    ) -> bool:
+        """Goes on until a time, or with `finish` until every flow of known size has arrived whole, if that is earlier.
+
+        True: these flows have all arrived. `progress` is told, about twice a second, the simulated time and an estimate
+        of the wall's seconds that are left (infinite where no end is known). Raises VirtualError; CallbackError where
+        an algorithm or a scheduled function raised. Ctrl-C (and SIGTERM) waits until the events of a look at the wall's
+        clock are over, so never comes in the middle of a callback: the run can go on as if nothing had happened. A
+        second one ends an algorithm that hangs, and the run with it.
+        """
+        if until_s is None and not finish:
+            raise VirtualError("a run needs a time to end at, or finish=True")
+        exchange = self._exchange
+        exchange.until_ps = NEVER if until_s is None else picoseconds(until_s)
+        exchange.budget, exchange.finish = _CHUNK, finish
+        told = _Progress(progress, self.now_s, until_s)
+        try:
+            with self._interrupts() as check:
+                while True:
+                    alive = self._alive(), self._before_events()
+                    reason: int = self._library.vn_run(alive[0])
+                    if reason == native.BUDGET:
+                        exchange.budget = _CHUNK
+                        told.tell(self)
+                        check()
+                    elif reason == native.RETURN:
+                        self._calls[exchange.flow][0]()
+                    elif reason == native.FAILED:
+                        error = self._library.vn_error(self._handle).decode()
+                        raise VirtualError(f"{self.now_s * 1e6:.6f} us: {error}")
+                    else:
+                        return reason == native.FINISHED
+        except VirtualError:
+            raise
+        except Exception as error:
+            raise CallbackError(self._who(error), exchange.now_s, error) from error
+
+    def totals(self) -> Totals:
+        raw = native.Totals()
+        self._library.vn_totals(self._alive(), ctypes.byref(raw))
+        return Totals(
+            raw.now_ps / 1e12, raw.events, raw.digest, raw.traversals, raw.data_traversals, raw.packets,
+            raw.packets_most, raw.dropped, raw.bad_frames, raw.stray_frames,
+            raw.unusable_cnps,
+        )  # fmt: skip
+
+    def link_stats(self, node: str, port: int) -> LinkStats:
+        """Of the direction that leaves `node` by `port`."""
+        raw = native.LinkStats()
+        self._library.vn_link_stats(self._alive(), self._links[Endpoint(node, port)], ctypes.byref(raw))
+        return LinkStats(
+            raw.packets, raw.bytes, raw.pause, raw.resume, raw.paused_ps / 1e12, raw.refused, raw.held_max,
+            raw.held_limit, raw.expired, raw.output_bytes, raw.held_bytes, raw.fc_packets, raw.starved_ps / 1e12,
+            raw.lost, raw.repeated, raw.overrun, tuple(raw.pause_by_class),
+        )  # fmt: skip
+
+    def deadlock(self) -> Deadlock | None:
+        """The deadlock that there is now, if any: by PFC or credits of the switches themselves. It is exact: what is
+        found never dissolves. Raises VirtualError where switches have output buffers, which aren't looked at."""
+        buffered = next((switch.name for switch in self.topology.switches if switch.output is not None), None)
+        if buffered is not None:
+            raise VirtualError(f"{buffered} has output buffers: deadlocks are found without them alone")
+        found, members = native.Deadlock(), (ctypes.c_uint32 * (len(self._links) * native.CLASSES))()
+        self._check(self._library.vn_deadlock(self._changing(), ctypes.byref(found), members))
+        if not found.members:
+            return None
+        ends = {link: end for end, link in self._links.items()}
+        named = [divmod(member, native.CLASSES) for member in members[: found.members]]
+        names = [(self.topology.link_name(ends[link].node, ends[link].port), number) for link, number in named]
+        circle, behind = sorted(names[: found.circle]), sorted(names[found.circle :])
+        return Deadlock(tuple(circle), tuple(behind), found.since_ps / 1e12, found.held_bytes)
+
+    # ---- what a network of more kinds adds ----
+
+    def _prepare(self) -> None:
+        """Is called before the first node is added."""
+
+    def _before_events(self) -> object:
+        """Is called before each return to the engine; what it returns lives as long as that lasts."""
+
+    @contextlib.contextmanager
+    def _interrupts(self) -> Iterator[Callable[[], None]]:
+        """While it lasts, Ctrl-C may come when it likes; else where what is given is called."""
+        yield lambda: None
+
+    def _who(self, error: Exception) -> str:
+        """Whose code raised."""
+        return self._calls[self._exchange.flow][1] if self._exchange.reason == native.RETURN else "progress"
+
+    # ---- inside ----
+
+    def _build(self, switches: Mapping[str, NativeSwitch], endpoints: Sequence[str]) -> None:
+        library, handle = self._library, self._handle
+        for switch in self.topology.switches:
+            self._nodes[switch.name] = self._check(library.vn_add_switch(handle, switches[switch.name].handle))
+            self._equip(switch)
+        for host in self.topology.hosts:
+            ip = bytes(map(int, host.ip.split(".")))
+            node = self._nodes[host.name] = self._check(library.vn_add_host(handle, ip))
+            for endpoint in endpoints:
+                self._check(library.vn_add_endpoint(handle, node, endpoint.encode()))
+        for link in self.topology.links:
+            a, b = link.a, link.b
+            rate, delay = round(link.rate_bps), picoseconds(link.delay_s)
+            index = self._check(
+                library.vn_add_link(handle, self._nodes[a.node], a.port, self._nodes[b.node], b.port, rate, delay)
+            )
+            self._links[a], self._links[b] = index, index + 1
+            self._rates[index] = self._rates[index + 1] = (rate, True)
+            if self.topology.flow_control == CREDITS:
+                self._check(
+                    library.vn_set_credits(
+                        handle, index, round(self.topology.number("buffer_bytes")),
+                        picoseconds(self.topology.number("credit_interval_s")),
+                        picoseconds(_FC_SYMBOLS * _BITS_PER_SYMBOL / link.rate_bps),
+                    )
+                )  # fmt: skip
+
+    def _equip(self, switch: Switch) -> None:
+        """Its scheduler, and its output buffers."""
+        node = self._nodes[switch.name]
+        if switch.arbitration == ROUND_ROBIN:
+            self._check(self._library.vn_set_scheduler(self._handle, node, b"round_robin"))
+        if switch.output is not None:
+            buffer = switch.output
+            config = native.FabricConfig(
+                round(buffer.size_bytes), picoseconds(buffer.latency_s), buffer.speed_up, buffer.reliable
+            )
+            self._check(self._library.vn_set_fabric(self._handle, node, ctypes.byref(config)))
+
+    def _alive(self) -> int:
+        if self._handle is None:
+            raise VirtualError("the network is closed")
+        return self._handle
+
+    def _now_ns(self) -> int:
+        raw = native.Totals()
+        self._library.vn_totals(self._alive(), ctypes.byref(raw))
+        return int(raw.now_ps) // 1000
+
+    def _changing(self) -> int:
+        """The handle, to change the network with. Raises VirtualError while nodes are at different times."""
+        if self._exchange.reason not in (native.UNTIL, native.BUDGET, native.FINISHED, native.RETURN):
+            raise VirtualError(
+                "the network can't be changed from on_rate or on_window, nor after an error: nodes are at different "
+                "times; do it in a function that is given to at() before"
+            )
+        return self._alive()
+
+    def _check(self, code: int) -> int:
+        if code < 0:
+            raise VirtualError(self._library.vn_error(self._alive()).decode() or os.strerror(-code))
+        return code
