@@ -21,6 +21,7 @@ settings.register_profile("few", settings.get_profile("same"), max_examples=15)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as `pcn` does, for all processes that tests start
+os.environ.setdefault("PCN_ASSERTIONS", "1")  # in the engine of virtual time
 
 _CLONE_NEWNS, _CLONE_NEWNET = 0x00020000, 0x40000000
 

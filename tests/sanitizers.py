@@ -32,6 +32,7 @@ def preloaded(libraries: str, command: Sequence[str]) -> dict[str, str]:
         **os.environ,
         "CC": shlex.join(["env", "-u", "LD_PRELOAD", *command]),
         "LD_PRELOAD": libraries,
+        "PCN_ASSERTIONS": "1",  # of virtual time's engine
         "ASAN_OPTIONS": "detect_leaks=0",  # Python's own; tests/softswitch_runtime/units look for leaks
     }
 

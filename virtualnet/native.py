@@ -6,6 +6,7 @@ built with them."""
 from __future__ import annotations
 
 import ctypes
+import os
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -20,6 +21,9 @@ from softswitch.native import load_library
 CSRC = Path(__file__).resolve().parent / "csrc"
 FLAGS = (*COMMON_FLAGS, "-fno-semantic-interposition", f"-I{SWITCH_CSRC}", "-lm")
 
+ASSERTIONS = "PCN_ASSERTIONS"
+"""In the environment, and not empty: the engine checks its parts' invariants, and ends the process where one doesn't
+hold."""
 FRAMES: Final = ("flow control", "notifications", "data")
 """enum vn_frames."""
 NEVER: Final = 2**64 - 1
@@ -182,9 +186,10 @@ def _load(parts: Sequence[Part]) -> ctypes.CDLL:
         *(f for part in parts for f in part.files()),
     ]
     identity = f"{digest(files)} {text}"
-    includes = [f"-I{folder}" for part in parts for folder in part.includes]
+    options = [f"-I{folder}" for part in parts for folder in part.includes]
+    options += ["-DVN_ASSERTIONS"] if os.environ.get(ASSERTIONS) else []
     # PyDLL: a run keeps Python's lock, as endpoints may call Python; what that raises, the call raises.
-    library = ctypes.PyDLL(str(build("libvirtualnet", [text], identity, (*FLAGS, *includes), CSRC)))
+    library = ctypes.PyDLL(str(build("libvirtualnet", [text], identity, (*FLAGS, *options), CSRC)))
     library.vn_create.restype = _handle
     library.vn_create.argtypes = [_bool, _bool, _u64]
     for signatures in (_SIGNATURES, *(part.signatures for part in parts)):

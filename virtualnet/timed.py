@@ -13,7 +13,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Literal, NamedTuple, TypeVar
 
 from softswitch.codegen.build import BuildError
@@ -71,12 +71,13 @@ class _Progress:
 
 class TimedNetwork(LinkSources):
     """Nodes, links and credits of `topology`, PFC where `protect` sets it. `switches`: by name, one of the topology's
-    each, with its program and entries; they must stay open as long as the network. `endpoints` of each host: kinds of
-    the engine, which takes what arrives in their order.
+    each, with its program and entries; they must stay open as long as the network. `endpoints` of each host, or by
+    the host's name: kinds of the engine, which offers what arrives in their order.
 
     `response_s`: from the arrival of a flow-control frame to its effect. No result depends on the rest: `queues` is how
     events wait for their turn, each node's by themselves or all in one queue; `prefetch` False doesn't fetch the state
     of coming events into the processor's caches. `parts`: kinds beside the engine's own.
+    `nodes`: which switches of the topology are of such a kind, KIND: `vn_add_KIND` of a part adds one.
     A context manager. Raises LabError.
     """
 
@@ -87,11 +88,12 @@ class TimedNetwork(LinkSources):
         topology: Topology,
         switches: Mapping[str, NativeSwitch],
         *,
-        endpoints: Sequence[str] = ("source",),
+        endpoints: Sequence[str] | Mapping[str, Sequence[str]] = ("source",),
         response_s: float = 0.0,
         queues: Literal["nodes", "one"] = "nodes",
         prefetch: bool = True,
         parts: Sequence[native.Part] = (),
+        nodes: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self.topology = topology
         self._nodes: dict[str, int] = {}
@@ -111,7 +113,7 @@ class TimedNetwork(LinkSources):
             if why := self._library.vn_error(self._handle).decode():
                 raise VirtualError(why)
             self._prepare()
-            self._build(switches, endpoints)
+            self._build(switches, endpoints, nodes)
         except BaseException:
             self.close()
             raise
@@ -153,6 +155,18 @@ class TimedNetwork(LinkSources):
         self._check(
             self._library.vn_set_pfc(self._changing(), link, xoff_bytes, xon_bytes, quanta, refresh, classes, mac)
         )
+
+    def set_scheduler(self, switch: str, name: str) -> None:
+        """Before the run: how packets of a class share an output of the switch, by a name of the engine."""
+        self._check(self._library.vn_set_scheduler(self._changing(), self._nodes[switch], name.encode()))
+
+    def link(self, node: str, port: int) -> int:
+        """Returns the engine's number of the direction that leaves `node` by `port`, for `call`."""
+        return self._links[Endpoint(node, port)]
+
+    def call(self, function: str, *arguments: object) -> int:
+        """Calls a function of a part, after the network's handle. Raises VirtualError where it refuses."""
+        return self._check(getattr(self._library, function)(ctypes.c_void_p(self._changing()), *arguments))
 
     def send(
         self, host: str, time_s: float, frame: bytes, *, length: int | None = None, traffic_class: int = 0
@@ -345,15 +359,23 @@ class TimedNetwork(LinkSources):
 
     # ---- inside ----
 
-    def _build(self, switches: Mapping[str, NativeSwitch], endpoints: Sequence[str]) -> None:
+    def _build(
+        self,
+        switches: Mapping[str, NativeSwitch],
+        endpoints: Sequence[str] | Mapping[str, Sequence[str]],
+        nodes: Mapping[str, str],
+    ) -> None:
         library, handle = self._library, self._handle
         for switch in self.topology.switches:
+            if switch.name in nodes:
+                self._nodes[switch.name] = self._check(getattr(library, f"vn_add_{nodes[switch.name]}")(handle))
+                continue
             self._nodes[switch.name] = self._check(library.vn_add_switch(handle, switches[switch.name].handle))
             self._equip(switch)
         for host in self.topology.hosts:
             ip = bytes(map(int, host.ip.split(".")))
             node = self._nodes[host.name] = self._check(library.vn_add_host(handle, ip))
-            for endpoint in endpoints:
+            for endpoint in endpoints[host.name] if isinstance(endpoints, Mapping) else endpoints:
                 self._check(library.vn_add_endpoint(handle, node, endpoint.encode()))
         for link in self.topology.links:
             a, b = link.a, link.b

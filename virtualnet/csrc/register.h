@@ -11,7 +11,7 @@
     X(GENERATE, vn_generate, vn_generate_node, 0) /* id: switch. Its packet generator makes a batch */                             \
     X(START, vn_endpoint_start, vn_endpoint_start_node, 0) /* id: endpoint kind and number. It begins to send */                   \
     X(HOST, vn_host_event, vn_link_near, vn_host_replaced) /* id: link. The host performs its next action */                       \
-    X(PORT, vn_port_event, vn_link_near, 0) /* id: link. The switch's port is free, and packets wait */                            \
+    X(PORT, vn_link_event, vn_link_near, 0) /* id: link. Its line is free, and packets wait */                                     \
     X(WINDOW, vn_endpoint_window, vn_endpoint_window_node, 0) /* id: endpoint kind and number. What it counts is complete */       \
     X(TIMER, vn_endpoint_timer, vn_endpoint_timer_node, 0) /* id: endpoint kind and number */                                      \
     X(ARRIVAL, vn_arrival_event, vn_arrival_node, 0) /* id: channel. Its first frame has arrived */                                \
@@ -25,7 +25,7 @@
     X(SAMPLE, vn_sample, vn_no_node, 0) /* id: sampler */
 
 /* Kinds of endpoints: NAME stands for `const struct vn_endpoint_kind vn_endpoint_NAME` (hosts/endpoint.h). Those of other folders come
- * first: whoever builds the engine with them says which (virtualnet/native.py). */
+ * first: whoever builds the engine with them says which, as VN_MORE_... (virtualnet/native.py). */
 #ifndef VN_MORE_ENDPOINTS
 #define VN_MORE_ENDPOINTS(X)
 #endif
@@ -34,12 +34,15 @@
     X(source)
 
 /* Flow controls: NAME stands for `const struct vn_flow_control vn_flow_control_NAME` (links/flow_control.h). */
+#ifndef VN_MORE_FLOW_CONTROLS
+#define VN_MORE_FLOW_CONTROLS(X)
+#endif
 #define VN_FLOW_CONTROLS(X)                                                                                                        \
     X(pfc)                                                                                                                         \
-    X(credits)
+    X(credits)                                                                                                                     \
+    VN_MORE_FLOW_CONTROLS(X)
 
-/* Schedulers of a class's packets beside FIFO: NAME stands for `const struct vn_scheduler vn_scheduler_NAME` (switches/scheduler.h).
- * Flow controls and schedulers of other folders as endpoints. */
+/* Schedulers of a class's packets beside FIFO: NAME stands for `const struct vn_scheduler vn_scheduler_NAME` (switches/scheduler.h). */
 #ifndef VN_MORE_SCHEDULERS
 #define VN_MORE_SCHEDULERS(X)
 #endif

@@ -82,6 +82,7 @@ static void on_data(struct vn_context *context, struct vn_node *node, uint32_t n
         flow->grid = context->now + flow->period - flow->phase;
         flow->window_end = flow->period != 0 ? 0 : VN_NEVER;
     }
+    VN_ASSERT(flow->received < flow->sent && flow->dst == node->number && flow->expected <= 0xffffff);
     if (psn != flow->expected) flow->out_of_order++;
     flow->expected = (psn + 1) & 0xffffff;
     if (context->now >= flow->window_end) {
@@ -171,6 +172,7 @@ void vn_window_event(struct vn_context *context, uint32_t number)
 {
     struct vn_flow *flow = vn_flow_at(context, number);
     if (flow->window_end != context->now) return;
+    VN_ASSERT(flow->window_packets <= flow->received && flow->window_ce <= flow->marked_ce && flow->window_ue <= flow->marked_ue);
     uint64_t packets = flow->received - flow->window_packets;
     if (packets == 0) { /* no packets: the next one opens a window, on the same grid */
         flow->window_end = 0;

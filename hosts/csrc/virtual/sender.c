@@ -52,6 +52,7 @@ static bool send_next(struct vn_context *context, struct vn_nic *nic, struct vn_
     vn_transmit(context, link, id);
     vn_gate_sent(context, link, flow->priority, id);
     flow->sent++;
+    VN_ASSERT(flow->sent_bytes + packet->bytes <= flow->sent * flow->frame_bytes);
     flow->sent_bytes += packet->bytes;
     flow->base = pacing_started(tx_flow, context->now, flow->interval);
     nic->last = number;
@@ -113,6 +114,7 @@ void vn_nic_add(struct vn_context *context, uint32_t number)
         nic->tx_flows = tx_flows;
         nic->capacity = capacity;
     }
+    VN_ASSERT(nic->n_tx_flows < nic->capacity && tx_flow_of(nic, number) == NULL);
     uint32_t at = nic->n_tx_flows++;
     for (; at > 0 && nic->tx_flows[at - 1].number > number; at--) nic->tx_flows[at] = nic->tx_flows[at - 1];
     nic->tx_flows[at] = (struct pacing_flow){.next = flow->start, .end = flow->end, .number = number, .priority = flow->priority};

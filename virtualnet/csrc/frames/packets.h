@@ -42,6 +42,7 @@ static inline uint32_t vn_packet_new(struct vn_context *context)
     } else {
         context->pool.free_packet = vn_packet_at(context, id)->next;
     }
+    VN_ASSERT(id % context->pool.lines == 0 && context->pool.in_use < context->pool.n_packets);
     if (++context->pool.in_use > context->pool.most_in_use) context->pool.most_in_use = context->pool.in_use;
     return id;
 }
@@ -81,12 +82,14 @@ static inline void vn_packet_free(struct vn_context *context, uint32_t id)
 static inline void vn_packet_lose(struct vn_context *context, uint32_t id)
 {
     const struct vn_packet *packet = vn_packet_at(context, id);
+    VN_ASSERT(!packet->data || packet->flow == VN_NONE || packet->flow < context->pool.n_lost);
     if (packet->data && packet->flow != VN_NONE) context->pool.lost[packet->flow]++;
     vn_packet_free(context, id);
 }
 
 static inline void vn_fifo_push(struct vn_context *context, struct vn_fifo *fifo, uint32_t id)
 {
+    VN_ASSERT(id != VN_NONE && (fifo->packets == 0 || fifo->tail != id));
     if (fifo->packets++ != 0) vn_packet_at(context, fifo->tail)->next = id;
     else fifo->head = id;
     fifo->tail = id;

@@ -24,6 +24,7 @@ void vn_host_send_queued(struct vn_context *context, struct vn_link *link)
     uint32_t class = 31u - (uint32_t)__builtin_clz(vn_gate_passes(link, link->waiting));
     struct vn_fifo *queue = &link->classes[class].queue;
     uint32_t id = vn_fifo_pop(context, queue);
+    VN_ASSERT(link->waiting >> class & 1);
     if (queue->packets == 0) link->waiting &= (uint8_t)~(1u << class);
     vn_transmit(context, link, id);
     vn_gate_sent(context, link, class, id);

@@ -77,6 +77,7 @@ static void source_start(struct vn_context *context, uint32_t number)
     const struct outgoing *out = &sources_of(context)->frames[number];
     uint32_t id = vn_packet_new(context);
     if (id == VN_NONE) return;
+    VN_ASSERT(number < sources_of(context)->n_frames && out->stored <= out->length);
     struct vn_packet *packet = vn_packet_at(context, id);
     memcpy(vn_frame(context, packet), out->bytes, context->pool.stored);
     packet->bytes = out->length;

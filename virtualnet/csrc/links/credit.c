@@ -101,6 +101,7 @@ static void credit_sent(struct vn_context *context, struct vn_link *link, uint32
 {
     struct vn_packet *packet = vn_packet_at(context, id);
     struct lane *lane = lane_of(link, class);
+    VN_ASSERT(!vn_gate_closed(link, class) && lane->sent <= FC_MASK && packet->bytes <= context->longest_frame);
     packet->class = class;
     lane->sent = (uint16_t)((lane->sent + blocks(packet->bytes)) & FC_MASK);
     close_starved(context, link, class);
@@ -112,6 +113,7 @@ static void credit_sent(struct vn_context *context, struct vn_link *link, uint32
 static uint16_t limit_now(const struct vn_context *context, uint32_t number, uint32_t class)
 {
     const struct vn_link *link = &context->links[number];
+    VN_ASSERT(link->classes[class].held_bytes <= (uint64_t)lanes_of(link)->buffer * FC_BLOCK);
     uint32_t room = lanes_of(link)->buffer - (uint32_t)(link->classes[class].held_bytes / FC_BLOCK);
     return (uint16_t)((lane_of(link, class)->received + (room < FC_MOST ? room : FC_MOST)) & FC_MASK);
 }
@@ -177,6 +179,7 @@ static void credit_admitted(struct vn_context *context, uint32_t number, uint32_
 {
     struct vn_link *link = vn_link_of(context, number);
     struct vn_class *in = &link->classes[class];
+    VN_ASSERT(in->held_bytes % FC_BLOCK == 0 && in->held_bytes <= in->held_max);
     in->held_bytes += (uint64_t)blocks(bytes) * FC_BLOCK;
     if (in->held_bytes > in->held_max) in->held_max = in->held_bytes;
     if (in->held_bytes <= link->limit[class]) return;
@@ -221,6 +224,7 @@ static void credit_effect(struct vn_context *context, uint32_t number)
     struct vn_link *link = vn_link_of(context, number), *back = vn_link_of(context, number ^ 1);
     uint32_t id = vn_fifo_pop(context, &link->arrived);
     uint32_t word = vn_load32(vn_frame(context, vn_packet_at(context, id)) + FC_WORD), class = word >> 12 & 15;
+    VN_ASSERT(context->pool.flow_control != 0);
     context->pool.flow_control--;
     vn_flow_control_seen(context, link, id); /* a program drops it */
     struct lane *lane = lane_of(back, class);

@@ -68,5 +68,6 @@ bool vn_flow_control_fits(const struct vn_context *context, uint32_t bytes)
 
 void vn_flow_control_limits(struct vn_context *context, uint32_t number)
 {
-    vn_flow_control_of(vn_link_of(context, number))->limits(context, number);
+    const struct vn_flow_control *kind = vn_flow_control_of(vn_link_of(context, number));
+    if (kind->limits != NULL) kind->limits(context, number);
 }

@@ -23,7 +23,7 @@ struct vn_flow_control {
     void (*sent)(struct vn_context *, struct vn_link *, uint32_t class, uint32_t packet);
     /* Whether frames of so many bytes can be sent over it at all. NULL: they can. */
     bool (*fits)(const struct vn_link *, uint32_t bytes);
-    /* Its rate, its state, or the longest frame has changed. */
+    /* Its rate, its state, or the longest frame has changed. NULL: no matter. */
     void (*limits)(struct vn_context *, uint32_t link);
     /* Of deadlock: since when the class of the link has been stopped (VN_NEVER: it isn't); what a packet counts in the occupancy; with
      * so much inside for ever, whether its gate stays closed. */

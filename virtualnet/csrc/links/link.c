@@ -21,6 +21,14 @@ void vn_set_rate(struct vn_link *link, uint64_t rate_bps)
     link->ps_per_byte = 8000000000000u % rate_bps == 0 && ps <= UINT32_MAX ? (uint32_t)ps : 0;
 }
 
+void vn_link_event(struct vn_context *context, uint32_t number)
+{
+    struct vn_link *link = vn_link_of(context, number);
+    VN_ASSERT(link->pending && link->free_at <= context->now);
+    link->pending = false;
+    vn_link_may_send(context, link, number);
+}
+
 uint32_t vn_link_near(const struct vn_context *context, uint32_t id) { return context->links[id].node; }
 uint32_t vn_link_far(const struct vn_context *context, uint32_t id) { return context->links[id].to; }
 uint32_t vn_class_near(const struct vn_context *context, uint32_t id) { return context->links[id / VN_CLASSES].node; }

@@ -102,6 +102,7 @@ static inline uint64_t vn_duration(const struct vn_link *link, uint64_t bytes)
 /* Control frames of a port, which are sent before all others. */
 static inline void vn_control_push(struct vn_context *context, struct vn_link *link, uint32_t id)
 {
+    VN_ASSERT(link->has_control == (link->control.packets != 0));
     vn_fifo_push(context, &link->control, id);
     link->has_control = true;
 }
@@ -133,7 +134,7 @@ static void vn_capture_end(struct vn_link *);
 VN_ALWAYS void vn_transmit(struct vn_context *context, struct vn_link *link, uint32_t id)
 {
     struct vn_packet *packet = vn_packet_at(context, id);
-    VN_ASSERT(link->free_at <= context->now);
+    VN_ASSERT(link->up && link->free_at <= context->now && packet->bytes != 0);
     link->free_at = context->now + vn_duration(link, packet->bytes);
     link->packets++;
     link->bytes += packet->bytes;
@@ -147,6 +148,15 @@ static inline uint64_t vn_pauses(const struct vn_link *link)
     for (uint32_t class = 0; class < VN_CLASSES; class ++) sum += link->pause[class];
     return sum;
 }
+
+/* Schedules, unless it is, the event in which the port where the link starts may send again (its kind's may_send). */
+static inline void vn_link_await(struct vn_context *context, struct vn_link *link, uint64_t time, uint32_t number)
+{
+    if (link->pending) return;
+    link->pending = true;
+    vn_link_at(context, link, time, VN_EV_PORT, number);
+}
+static void vn_link_event(struct vn_context *, uint32_t link);
 
 /* Nodes of events, for register.h: where the link starts, where it ends; the same of an id that is link and class. */
 static uint32_t vn_link_near(const struct vn_context *, uint32_t id);

@@ -55,6 +55,7 @@ static void send_pfc(struct vn_context *context, uint32_t number, uint32_t class
 static void send_pause(struct vn_context *context, uint32_t number, uint32_t class)
 {
     struct vn_link *link = vn_link_of(context, number);
+    VN_ASSERT(link->lossless >> class & 1 && link->classes[class].held_bytes > 0);
     link->pause_sent[class] = context->now;
     vn_at(context, link->to, context->now + link->refresh, VN_EV_REFRESH, number * VN_CLASSES + class);
     send_pfc(context, number, class, link->quanta);
@@ -77,6 +78,7 @@ void vn_pfc_below_xon(struct vn_context *context, struct vn_link *link, uint32_t
 {
     struct vn_class *in = &link->classes[class];
     uint32_t number = (uint32_t)(link - context->links);
+    VN_ASSERT(in->xoff_since <= context->now);
     vn_link_of(context, number ^ 1)->paused_ps += context->now - in->xoff_since;
     in->xoff_since = link->pause_sent[class] = VN_NEVER;
     send_pfc(context, number, class, 0);

@@ -99,6 +99,7 @@ void vn_fabric_crossed(struct vn_context *context, uint32_t number)
     struct vn_link *link = vn_link_of(context, number);
     struct vn_output *output = link->output;
     uint32_t id = vn_fifo_pop(context, &output->crossing), class = vn_packet_at(context, id)->class;
+    VN_ASSERT(class < VN_CLASSES && output->packets[class] > output->buffer[class].packets);
     vn_fifo_push(context, &output->buffer[class], id);
     output->filled |= (uint8_t)(1u << class);
     if (!link->pending) vn_port_serve(context, link, number);
@@ -127,10 +128,7 @@ void vn_fabric_serve(struct vn_context *context, struct vn_link *link, uint32_t 
         uint32_t classes = vn_gate_passes(link, link->output->filled);
         if (classes == 0 && !link->has_control) return;
         if (context->now < link->free_at) {
-            if (!link->pending) {
-                link->pending = true;
-                vn_link_at(context, link, link->free_at, VN_EV_PORT, number);
-            }
+            vn_link_await(context, link, link->free_at, number);
             return;
         }
         if (link->has_control) {

@@ -16,13 +16,6 @@ void vn_port_admit(struct vn_context *context, uint32_t number, uint32_t id, uin
     else if (!link->pending) vn_port_serve(context, link, number);
 }
 
-VN_ALWAYS void serve_at(struct vn_context *context, struct vn_link *link, uint32_t number, uint64_t time)
-{
-    if (link->pending) return;
-    link->pending = true;
-    vn_link_at(context, link, time, VN_EV_PORT, number);
-}
-
 /* Removes the classes that are blocked after a recirculation. Lowers `next` to the end of the first one's blocking. */
 static uint32_t without_blocked(struct vn_link *link, uint32_t classes, uint64_t now, uint64_t *next)
 {
@@ -40,11 +33,12 @@ static uint32_t without_blocked(struct vn_link *link, uint32_t classes, uint64_t
 
 static void serve(struct vn_context *context, struct vn_link *link, uint32_t number)
 {
+    VN_ASSERT(link->serving && !link->fabric);
     while (link->up && !context->failed) {
         uint32_t classes = vn_gate_passes(link, link->waiting);
         if (classes == 0 && !link->has_control) return;
         if (context->now < link->free_at) {
-            serve_at(context, link, number, link->free_at);
+            vn_link_await(context, link, link->free_at, number);
             return;
         }
         if (link->has_control) {
@@ -54,7 +48,7 @@ static void serve(struct vn_context *context, struct vn_link *link, uint32_t num
         uint64_t next = VN_NEVER;
         if (link->recirculating != 0) classes = without_blocked(link, classes, context->now, &next);
         if (classes == 0) {
-            serve_at(context, link, number, next);
+            vn_link_await(context, link, next, number);
             return;
         }
         uint32_t class = 31u - (uint32_t)__builtin_clz(classes);
@@ -82,12 +76,4 @@ void vn_port_serve(struct vn_context *context, struct vn_link *link, uint32_t nu
     if (link->fabric) vn_fabric_serve(context, link, number);
     else serve(context, link, number);
     link->serving = false;
-}
-
-void vn_port_event(struct vn_context *context, uint32_t number)
-{
-    struct vn_link *link = vn_link_of(context, number);
-    VN_ASSERT(link->pending);
-    link->pending = false;
-    vn_port_serve(context, link, number);
 }

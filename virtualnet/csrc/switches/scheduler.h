@@ -42,6 +42,8 @@ VN_ALWAYS bool vn_scheduler_admit(struct vn_context *context, struct vn_link *li
     struct vn_link *in = vn_link_of(context, packet->in_link);
     const struct vn_class *held = &in->classes[class];
     uint8_t lossless = held->lossless;
+    VN_ASSERT((link->waiting >> class & 1) == (to->queue.packets != 0) && (to->queue.packets != 0 || to->queued_bytes == 0));
+    VN_ASSERT(!packet->counted || held->held_bytes >= packet->bytes || packet->counted == VN_OWN);
     if (!lossless && in->lossless != 0 && to->queued_bytes + packet->bytes > VN_LOSSY_LIMIT) {
         link->refused++;
         return false;

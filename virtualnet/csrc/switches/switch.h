@@ -52,7 +52,6 @@ static void vn_cpu_digest(const struct vn_context *, struct vn_node *, const str
 /* ---- port.c: ports ---- */
 VN_ALWAYS void vn_port_admit(struct vn_context *, uint32_t link, uint32_t id, uint32_t queue);
 static void vn_port_serve(struct vn_context *, struct vn_link *, uint32_t number); /* sends, if the link is free */
-static void vn_port_event(struct vn_context *, uint32_t link);
 
 /* ---- fabric.c: output buffers behind a fabric, of switches that have them ---- */
 static struct vn_output *vn_output_new(const struct vn_fabric_config *, uint64_t rate_bps); /* NULL: out of memory */

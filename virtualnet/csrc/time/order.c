@@ -63,6 +63,9 @@ void vn_return_event(struct vn_context *context, uint32_t number)
 
 VN_ALWAYS void begin_event(struct vn_context *context, uint32_t place, struct vn_event event)
 {
+    VN_ASSERT(event.time != VN_NEVER && (place == VN_NONE || place < context->n_nodes));
+    /* At a barrier Python may schedule for the moment that is just over. */
+    VN_ASSERT(!context->order.by_node || place == VN_NONE || event.time + 1 >= context->order.clock[place]);
     uint64_t word = event.time ^ event.key << 8;
     context->now = event.time;
     context->events_done++;
@@ -221,6 +224,7 @@ static bool open_turn(struct vn_context *context, uint32_t number)
 
 static void close_turn(struct vn_context *context, uint32_t number)
 {
+    VN_ASSERT(context->nodes[number].events.open == VN_CLOSED);
     const struct vn_node *node = &context->nodes[number];
     uint64_t first = node->events.at[1].time;
     for (const struct vn_channel *channel = node->in; channel < node->in + node->n_in; channel++) {
