@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from softswitch import embedded
+from softswitch.codegen.compiling import BuildError
 from softswitch.embedded import EmbeddedSwitch, Loadable, LoadedProgram
 from softswitch.native import NativeError, NativeSwitch
 from softswitch.p4runtime.errors import FAILED_PRECONDITION, RpcError
@@ -17,7 +18,10 @@ __all__ = ["LoadedProgram", "VirtualSwitch", "load"]
 def load(program: Loadable, inplace: bool) -> LoadedProgram:
     """Compiles the program if the cache doesn't have it, `inplace` with that form too. Raises VirtualError."""
     try:
+        switch_library()  # which says it best, where there is no compiler
         return embedded.load(program, inplace=inplace)
+    except BuildError as error:
+        raise VirtualError(str(error)) from None
     except RpcError as error:
         raise VirtualError(f"{program.name}: {error}") from None
 
