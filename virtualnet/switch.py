@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from softswitch import embedded
 from softswitch.codegen.compiling import BuildError
@@ -11,6 +11,9 @@ from softswitch.native import NativeError, NativeSwitch
 from softswitch.p4runtime.errors import FAILED_PRECONDITION, RpcError
 from virtualnet.errors import VirtualError
 from virtualnet.native import switch_library
+
+if TYPE_CHECKING:
+    from virtualnet.timed import TimedNetwork
 
 __all__ = ["LoadedProgram", "VirtualSwitch", "load"]
 
@@ -30,8 +33,8 @@ class VirtualSwitch(EmbeddedSwitch):
     """One switch; `close` frees it. Raises VirtualError where it can't be made."""
 
     def __init__(self, name: str, program: LoadedProgram, seed: int, cpu_port: int = 0) -> None:
-        self._now_ns: Callable[[], int] = lambda: 0
-        self._packet_out: Callable[[bytes], None] | None = None
+        self.name = name
+        self._network: TimedNetwork | None = None
         try:
             super().__init__(NativeSwitch(switch_library(), cpu_port=cpu_port, seed=seed), cpu_port)
             try:
@@ -42,23 +45,23 @@ class VirtualSwitch(EmbeddedSwitch):
         except (NativeError, RpcError) as error:
             raise VirtualError(f"{name}: {error}") from None
 
-    def join(self, now_ns: Callable[[], int], packet_out: Callable[[bytes], None]) -> None:
+    def join(self, network: TimedNetwork) -> None:
         """The switch is in a network now, which has its time and takes in its packets."""
-        self._now_ns, self._packet_out = now_ns, packet_out
+        self._network = network
 
     @property
     def now_ns(self) -> int:
-        return self._now_ns()
+        return self._network.now_ns if self._network else 0
 
     def load(self, program: LoadedProgram) -> None:
-        if self._packet_out is not None:
+        if self._network is not None:
             raise RpcError(FAILED_PRECONDITION, "a switch in a network keeps its program")
         super().load(program)
 
     def _take_in(self, frame: bytes) -> None:
-        if self._packet_out is None:
+        if self._network is None:
             raise RpcError(FAILED_PRECONDITION, "the switch isn't in a network")
         try:
-            self._packet_out(frame)
+            self._network.packet_out(self.name, frame)
         except VirtualError as error:
             raise RpcError(FAILED_PRECONDITION, str(error)) from None

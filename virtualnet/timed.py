@@ -411,7 +411,9 @@ class TimedNetwork(LinkSources):
             raise VirtualError("the network is closed")
         return self._handle
 
-    def _now_ns(self) -> int:
+    @property
+    def now_ns(self) -> int:
+        """Whole simulated nanoseconds."""
         raw = native.Totals()
         self._library.vn_totals(self._alive(), ctypes.byref(raw))
         return int(raw.now_ps) // 1000

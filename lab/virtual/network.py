@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import ctypes
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import Literal
 
 from controller.configure import packet_generator, plan, program_switch, require_tables
@@ -95,8 +94,8 @@ class VirtualNetwork(TimedNetwork, Sources):
                 prefetch=prefetch,
                 parts=(RDMA,),
             )
-            for name, one in made.items():
-                one.join(self._now_ns, partial(self.packet_out, name))
+            for one in made.values():
+                one.join(self)
             self._configure(pfc)
         except BaseException:
             self.close()

@@ -37,8 +37,8 @@ static void switch_arrival(struct vn_context *context, struct vn_channel *channe
 static bool switch_attach(struct vn_context *context, struct vn_node *node, uint16_t port, uint32_t link)
 {
     (void)context;
-    uint32_t *out = vn_switch_of(node)->out;
-    if (port >= SW_MAX_PORTS || out[port] != VN_NONE) return false;
+    uint32_t *out = vn_switch_of(node)->out, cpu_port = vn_switch_of(node)->sw->cpu_port;
+    if (port >= SW_MAX_PORTS || out[port] != VN_NONE || (port != 0 && port == cpu_port)) return false;
     out[port] = link;
     return true;
 }
