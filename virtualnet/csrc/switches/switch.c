@@ -123,11 +123,6 @@ static void switch_turn(struct vn_context *context, struct vn_node *node)
     self->table_generation = self->sw->table_generation;
 }
 
-static void switch_may_send(struct vn_context *context, struct vn_link *link, uint32_t number)
-{
-    vn_port_serve(context, link, number);
-}
-
 static bool switch_fits(const struct vn_node *node, uint32_t bytes)
 {
     uint64_t room = vn_switch_of((struct vn_node *)node)->fabric.buffer_bytes;
@@ -150,7 +145,7 @@ static const struct vn_node_kind vn_switch_kind = {
     .arrival = switch_arrival,
     .control = switch_take, /* programs may follow flow control */
     .fits = switch_fits,
-    .may_send = switch_may_send,
+    .may_send = vn_port_serve,
     .prefetch = switch_prefetch,
     .turn = switch_turn,
     .free = switch_free,

@@ -58,13 +58,13 @@ static void distribute(const struct vn_listed *from, struct vn_listed *to, uint3
     for (uint32_t i = 0; i < n; i++) to[places[(from[i].time - first) >> shift & (values - 1)]++] = from[i];
 }
 
-/* Radix sort, which has no unpredictable branch, by the most significant digit in which times can differ, of about four values for each
+/* Radix sort, which has no unpredictable branch, by the most significant digit in which times can differ, of two to four values for each
  * element; for large arrays, by the two most significant. Few pairs are then out of order: insertion sort does the rest. */
 struct vn_listed *vn_sort(struct vn_listed *array, struct vn_listed *spare, uint32_t n, uint64_t first, uint64_t last)
 {
     enum { FEW = 24, MANY = 1024 };
     uint32_t bits = 64 - (uint32_t)__builtin_clzll((last - first) | 1);
-    uint32_t digit_bits = n >= 128 ? MOST_BITS : 34 - (uint32_t)__builtin_clz(n | 1);
+    uint32_t digit_bits = n >= 128 ? MOST_BITS : 33 - (uint32_t)__builtin_clz(n | 1);
     for (uint32_t digit = n < FEW ? 0 : n < MANY ? 1 : 2; digit > 0; digit--) {
         uint32_t shift = bits > digit_bits * digit ? bits - digit_bits * digit : 0;
         distribute(array, spare, n, first, shift, digit_bits);
