@@ -45,7 +45,7 @@ void vn_pool_free(struct vn_pool *pool)
 bool vn_pool_counts(struct vn_pool *pool, uint32_t flow)
 {
     if (flow < pool->n_lost) return true;
-    uint32_t n = 2 * flow + 8;
+    uint32_t n = flow + flow / 8 + 64;
     uint64_t *lost = realloc(pool->lost, n * sizeof *lost);
     if (lost == NULL) return false;
     memset(lost + pool->n_lost, 0, (n - pool->n_lost) * sizeof *lost);
