@@ -9,9 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from experiments import agreement, report, summary
 from experiments.charts import Chart
 from experiments.checks import Check
@@ -68,11 +65,13 @@ def _write_numbers(result: Result, target: Path, write: Callable[[IO[bytes]], ob
 
 
 def _write_tables(result: Result, directory: Path) -> None:
+    from experiments import parquet
+
     made = result.failures.attempt("tables", lambda: result.experiment.tables(result.plan, result.recording)) or {}
     for name, columns in made.items():
         path = directory / f"{name}.parquet"
         with result.failures.noting(path.name), whole(path) as file:
-            pq.write_table(pa.table(dict(columns)), file, compression="zstd")
+            parquet.write(file, columns)
 
 
 def _draw(charts: Iterable[Chart], directory: Path, failures: Failures) -> None:

@@ -18,9 +18,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from experiments import scheme_parameters
 from experiments.charts import Chart, curve
 from experiments.draws import NOTHING, distinct, draws, spreads
@@ -91,14 +88,15 @@ def _varied(experiment: Experiment, schemes: Sequence[str], settings: Iterable[s
 def write_runs(place: Path, tasks: Sequence[Task], store: Store, provenance: Mapping[str, str]) -> None:
     """runs.parquet: in the order in which they were declared, whichever ended first. `provenance` is
     the file's metadata."""
+    from experiments import parquet
+
     done = [store.done[task.identity] for task in tasks]
     rows = [
         {**task.keys, **_numbers(one), "error": one.error, **_how(one)} for task, one in zip(tasks, done, strict=True)
     ]
     names = list(dict.fromkeys(name for row in rows for name in row))
-    table = pa.table({name: [row.get(name) for row in rows] for name in names}, metadata=dict(provenance))
     with replacing(place / RUNS) as file:
-        pq.write_table(table, file)
+        parquet.write(file, {name: [row.get(name) for row in rows] for name in names}, provenance)
 
 
 def _numbers(done: Done) -> Mapping[str, float | None]:

@@ -43,37 +43,28 @@ class Series:
     def __iter__(self) -> Iterator[tuple[str, str]]:
         return iter(self._columns)
 
-    def write(self, path: Path | IO[bytes]) -> None:
+    def write(self, file: IO[bytes]) -> None:
         """Write all as Parquet: time_s, entity, metric, value; one row a value, ordered by entity, metric and time."""
-        import pyarrow as pa  # slow to load; what plans and lists runs does without
-        import pyarrow.parquet as pq
+        from experiments import parquet
 
         columns = sorted(self._columns)
         data = [self.get(*key) for key in columns]
         lengths = [times.size for times, _ in data]
         names = {
-            name: pa.DictionaryArray.from_arrays(
-                pa.array(np.repeat([uniques.index(key[part]) for key in columns], lengths), pa.int32()),
-                pa.array(uniques, pa.string()),
-            )
+            name: parquet.labels(uniques, np.repeat(np.array(places, np.int32), lengths))
             for part, name in enumerate(("entity", "metric"))
             for uniques in [sorted({key[part] for key in columns})]
+            for places in [[uniques.index(key[part]) for key in columns]]
         }
-        table = pa.table(
-            {
-                "time_s": pa.array(np.concatenate([times for times, _ in data]) if data else [], pa.float64()),
-                **names,
-                "value": pa.array(np.concatenate([values for _, values in data]) if data else [], pa.float64()),
-            }
-        )
-        pq.write_table(table, path, compression="zstd")
+        times, values = (np.concatenate([one[part] for one in data]) if data else np.empty(0) for part in (0, 1))
+        parquet.write(file, {"time_s": times, **names, "value": values})
 
     @classmethod
     def read(cls, path: Path) -> Series:
         """The series that `write` wrote."""
-        import pyarrow.parquet as pq
+        from experiments import parquet
 
-        table = pq.read_table(path).to_pydict()
+        table = parquet.read(path)
         series = cls()
         for row in zip(table["time_s"], table["entity"], table["metric"], table["value"], strict=True):
             series.add(*row)

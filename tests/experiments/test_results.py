@@ -42,7 +42,8 @@ def built() -> summary.Summary:
 
 
 def test_series_survive_parquet(tmp_path: Path) -> None:
-    RECORDING.series.write(tmp_path / "series.parquet")
+    with (tmp_path / "series.parquet").open("wb") as file:
+        RECORDING.series.write(file)
     table = pq.read_table(tmp_path / "series.parquet")
     assert table.column_names == ["time_s", "entity", "metric", "value"]
     back = Series.read(tmp_path / "series.parquet")
@@ -52,7 +53,8 @@ def test_series_survive_parquet(tmp_path: Path) -> None:
 
 
 def test_an_empty_series_is_a_table_without_rows(tmp_path: Path) -> None:
-    Series().write(tmp_path / "series.parquet")
+    with (tmp_path / "series.parquet").open("wb") as file:
+        Series().write(file)
     assert list(Series.read(tmp_path / "series.parquet")) == []
 
 
