@@ -105,7 +105,7 @@ root:
 COMPILE = $(VENV)/tools/bin/uv pip compile -q --universal --python-version 3.10 --generate-hashes --no-header --no-annotate --upgrade
 
 lock: $(VENV)/tools/.ready ## pin the newest versions that pyproject.toml allows into requirements.lock, and tools.lock's
-	$(COMPILE) --extra dev pyproject.toml -o requirements.lock
+	$(COMPILE) --all-extras pyproject.toml -o requirements.lock
 	printf '%s\n' p4runtime-shell==0.0.6 uv | $(COMPILE) - -o tools.lock
 
 clean: ## remove the virtual environment and caches, not results

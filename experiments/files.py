@@ -16,6 +16,7 @@ from experiments.failures import Failures
 from experiments.outcomes import Outcomes
 from experiments.output import COMPARISON, SERIES, SUMMARY, has_numbers, whole
 from experiments.result import Result, by_scheme
+from topologies import extras
 
 PAGE = "report.html"
 
@@ -23,11 +24,14 @@ PAGE = "report.html"
 def write_run(result: Result, directory: Path, pictures: bool = True) -> bool:
     """The files of one run. False where there is no room even for its numbers: the directory is gone then."""
     _write_numbers(result, directory / SUMMARY, lambda file: file.write(summary.dumps(summary.build(result)).encode()))
-    _write_numbers(result, directory / SERIES, result.recording.series.write)
+    tables = extras.installed("parquet")
+    if tables:
+        _write_numbers(result, directory / SERIES, result.recording.series.write)
     if not has_numbers(directory):
         shutil.rmtree(directory)
         return False
-    _write_tables(result, directory)
+    if tables:
+        _write_tables(result, directory)
     if pictures:
         _draw(result.charts, directory, result.failures)
     _write_page([result], (), directory, result.failures, pictures)
@@ -65,7 +69,7 @@ def _write_numbers(result: Result, target: Path, write: Callable[[IO[bytes]], ob
 
 
 def _write_tables(result: Result, directory: Path) -> None:
-    from experiments import parquet
+    from experiments import parquet  # an extra
 
     made = result.failures.attempt("tables", lambda: result.experiment.tables(result.plan, result.recording)) or {}
     for name, columns in made.items():

@@ -23,6 +23,7 @@ from typing import IO
 from experiments.errors import ExperimentError
 from softswitch import private, signals
 from softswitch.codegen.compiling import BuildError, cache_dir, writing
+from topologies import extras
 from topologies.errors import NO_ROOM
 
 SUMMARY, SERIES = "summary.json", "series.parquet"
@@ -32,6 +33,8 @@ COMPARISON = "comparison.json"
 FIGURE = "figure.json"
 _NUMBERS = (SUMMARY, SERIES, COMPARISON, FIGURE)
 """What makes a directory a result: one of these is in it."""
+_OPTIONAL = {"figures": "PNG and SVG", "parquet": "Parquet files"}
+"""What an extra writes."""
 _WORK = ".pcn-run-"
 """In the names of work directories: long, as it names what may be deleted."""
 
@@ -110,6 +113,13 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
     with whole(new) as file:
         yield file
     new.replace(path)
+
+
+def left_out(pictures: bool = True) -> str:
+    """Return a line on what results lack here and how it comes, if anything; `pictures`: whether these are wanted."""
+    lacking = [extra for extra in _OPTIONAL if not extras.installed(extra) and (pictures or extra != "figures")]
+    what = " and no ".join(_OPTIONAL[extra] for extra in lacking)
+    return what and f"results have no {what} here: {extras.remedy(*lacking)} adds them"
 
 
 def is_result(directory: Path) -> bool:

@@ -29,6 +29,7 @@ from experiments.recording import FlowRecord
 from experiments.result import Result, by_scheme
 from experiments.summary import goodput_bps
 from hosts.algorithms import schemes
+from topologies import extras
 
 _MOST_NAMES = 4
 """Hosts of a group of flows that are all named."""
@@ -155,7 +156,7 @@ def _run(result: Result, results: Sequence[Result], pictures: bool) -> dict[str,
         "files": ", ".join(
             [
                 "summary.json",
-                "series.parquet (time_s, entity, metric, value)",
+                *["series.parquet (time_s, entity, metric, value)"] * extras.installed("parquet"),
                 *["the figures as PNG and SVG"] * pictures,
                 *["logs"] * (result.clock == "live"),
             ]

@@ -12,7 +12,7 @@ from experiments.errors import ExperimentError
 from experiments.execute import Live, execute
 from experiments.failures import Failures, IncompleteError
 from experiments.files import write_run, write_together
-from experiments.output import result_directory
+from experiments.output import left_out, result_directory
 from experiments.papers import find_scenario
 from experiments.parameters import Parameter, lookup, parse_assignments
 from experiments.progress import RunProgress, Silent
@@ -25,6 +25,7 @@ from lab.network import require_startable
 from lab.target import target as find_target
 from p4src.manifest import stale
 from softswitch import private
+from topologies import extras
 
 RESULTS = Path("results")
 K = Parameter("--dilation", "number", None, "how far live time is stretched", 1.0, 1e6, "chosen for this machine")
@@ -85,6 +86,9 @@ def run(
         for clock in clocks
     }
     failures, made_by = Failures(), provenance()
+    if without := left_out(pictures):
+        progress.note(without)
+    pictures = pictures and extras.installed("figures")
     if old := stale(*(find_scheme(plan.scheme).program for plan in plans)):
         progress.note(old)
     with result_directory(place) as work:

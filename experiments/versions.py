@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import inspect
 import platform
@@ -27,8 +28,9 @@ def versions(scheme: Scheme) -> dict[str, str]:
         "pcn-lab": metadata.version("pcn-lab"),
         "python": platform.python_version(),
         "kernel": platform.release(),
-        "mininet": metadata.version("mininet"),
     }
+    with contextlib.suppress(metadata.PackageNotFoundError):  # an extra
+        found["mininet"] = metadata.version("mininet")
     made, program = manifest(), scheme.program
     if program in made["programs"]:
         entry = made["programs"][program]

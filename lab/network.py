@@ -30,6 +30,7 @@ from lab.target import QUEUE_DEPTH_PACKETS, LaunchSpec, SoftswitchTarget, Target
 from lab.target import target as find_target
 from softswitch import signals
 from softswitch.python_process import python_command
+from topologies import extras
 from topologies.model import Endpoint, Topology, Value
 from topologies.serialise import to_dict
 
@@ -354,10 +355,7 @@ def require_root_and_mininet() -> None:
     """Raises NetworkError, with the way out, where a network can't be made at all."""
     if os.geteuid() != 0:
         raise NetworkError("making network namespaces needs root: run it with sudo, or as root")
-    try:
-        import mininet.net  # noqa: F401
-    except ImportError as error:
-        raise NetworkError(f"Mininet is missing ({error}): `make setup` installs it") from None
+    extras.require("live")
     for tool, package in (("mnexec", "mininet"), ("ip", "iproute2"), ("ethtool", "ethtool"), ("setpriv", "util-linux")):
         if shutil.which(tool) is None:
             raise NetworkError(

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Protocol
 from controller.constants import RECIRCULATION_PORT
 from softswitch import private
 from softswitch.python_process import python_command
+from topologies import extras
 from topologies.errors import LabError
 
 if TYPE_CHECKING:
@@ -172,6 +173,7 @@ class Bmv2Target:
     shapes_delay = False
 
     def require(self) -> None:
+        extras.require("bmv2")
         if shutil.which(BMV2) is None:
             raise TargetError(f"target bmv2: {BMV2} is not installed, or not on PATH; `pcn doctor` says how to get it")
 

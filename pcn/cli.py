@@ -94,14 +94,22 @@ def main() -> None:
             os.setpriority(os.PRIO_PROCESS, 0, _NICE)
     try:
         code = run(sys.argv[1:])
-    except ImportError:
-        from pcn.names import clashes
-
-        foreign = "; ".join(clashes())
-        if not foreign:
-            raise
-        code = _fail(f"another project's package has a name of ours: {foreign}", 1)
+    except ImportError as error:
+        code = _fail(_import_text(error), 1)
     sys.exit(code)
+
+
+def _import_text(error: ImportError) -> str:
+    """What isn't installed, or whose modules Python finds in place of ours. Raises the error where it is neither."""
+    from pcn.names import clashes
+
+    if foreign := "; ".join(clashes()):
+        return f"another project's package has a name of ours: {foreign}"
+    from topologies import extras
+
+    if extra := extras.of_import(error):
+        return str(extras.MissingExtraError(extra))
+    raise error
 
 
 def run(arguments: list[str]) -> int:

@@ -21,6 +21,7 @@ from p4src import manifest
 from p4src.manifest import FOLDER, ROOT
 from pcn import names
 from softswitch.codegen.compiling import BuildError, cache_dir, compiler, writing
+from topologies import extras
 
 
 @dataclass(frozen=True)
@@ -234,16 +235,19 @@ def _version(path: str, arguments: tuple[str, ...]) -> str:
 
 
 def _packages() -> Iterator[Check]:
-    """What pyproject.toml asks for."""
-    remedy = "make setup" if _CHECKOUT else _AGAIN
-    required = [line for line in metadata.requires(names.PROJECT) or [] if "extra ==" not in line]
-    for package in (re.split(r"[^\w-]", line)[0] for line in required):
+    """What pyproject.toml requires, and its extras: live networks need theirs."""
+    for line in metadata.requires(names.PROJECT) or []:
+        package, extra = re.split(r"[^\w-]", line)[0], re.search(r"extra == ['\"](.+?)['\"]", line)
+        if extra and extra[1] not in extras.MODULES:  # for work on the project
+            continue
+        live = extra is not None and extra[1] == "live"
+        what_for = f"extra {extra[1]}" if extra else "everything"
+        remedy = "make setup" if _CHECKOUT else extras.remedy(extra[1]) if extra else _AGAIN
         try:
-            version = metadata.version(package)
+            found, present = metadata.version(package), True
         except metadata.PackageNotFoundError:
-            yield Check(package, "Python package", True, False, "not found", remedy)
-        else:
-            yield Check(package, "Python package", True, True, version, remedy)
+            found, present = "not found", False
+        yield Check(package, what_for, live or extra is None, present, found, remedy, live=live)
 
 
 def _kernel() -> Iterator[Check]:

@@ -1,7 +1,7 @@
 """The wheel: what is in it, and that it runs without the checkout.
 
-In an environment of its own, which has this one's dependencies by links and is fresh otherwise: there `pcn` compiles
-the wheel's C sources into a cache of its own.
+In environments of their own, which have this one's dependencies by links and are fresh otherwise: all of them, or the
+base and some extras. There `pcn` compiles the wheel's C sources into a cache of its own.
 """
 
 from __future__ import annotations
@@ -11,17 +11,22 @@ import os
 import shutil
 import subprocess
 import sys
-import sysconfig
 import uuid
 import zipfile
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cache
+from importlib import metadata
 from pathlib import Path
 
 import matplotlib
+import pyarrow.parquet as pq
 import pytest
+from distributions import closure
 
 from lab import supervisor
 from pcn import names
+from topologies import extras
 
 pytestmark = pytest.mark.long
 
@@ -56,6 +61,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 class Environment:
     folder: Path
     site_packages: Path
+    home: Path
     here: Path
     """Where the user stands, with files that are called as our packages are."""
 
@@ -65,31 +71,64 @@ class Environment:
     def pcn(self, *arguments: str) -> str:
         return self._run("pcn", *arguments, cwd=self.here)
 
+    def refusal(self, *arguments: str) -> str:
+        """The one line of a command that ends with an error."""
+        done = self._done("pcn", *arguments, cwd=self.here)
+        (line,) = done.stderr.splitlines()
+        assert done.returncode == 1
+        return line
+
     def _run(self, program: str, *arguments: str, cwd: Path) -> str:
-        own = ("PYTHONPATH", "XDG_CACHE_HOME", "VIRTUAL_ENV")
-        environment = {key: value for key, value in os.environ.items() if key not in own}
-        # matplotlib's list of the machine's fonts, which takes seconds to make, is none of ours.
-        environment |= {"HOME": str(self.folder), "MPLCONFIGDIR": matplotlib.get_cachedir()}
-        command = [str(self.folder / "bin" / program), *arguments]
-        done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
+        done = self._done(program, *arguments, cwd=cwd)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
+    def _done(self, program: str, *arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+        own = ("PYTHONPATH", "XDG_CACHE_HOME", "VIRTUAL_ENV")
+        environment = {key: value for key, value in os.environ.items() if key not in own}
+        # matplotlib's list of the machine's fonts, which takes seconds to make, is none of ours.
+        environment |= {"HOME": str(self.home), "MPLCONFIGDIR": matplotlib.get_cachedir()}
+        command = [str(self.folder / "bin" / program), *arguments]
+        return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
+
+
+Make = Callable[..., Environment]
+
 
 @pytest.fixture(scope="module")
-def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Environment:
-    folder = tmp_path_factory.mktemp("installed")
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
-    (site_packages,) = folder.glob("lib/python*/site-packages")
-    for path in Path(sysconfig.get_path("purelib")).iterdir():
-        if path.suffix != ".pth" and not path.name.startswith(("pcn_lab-", "__editable__")):
+def made(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Make:
+    """Makes an environment with the base and these extras. They share a cache of what is compiled."""
+    home = tmp_path_factory.mktemp("home")
+
+    @cache
+    def make(*extras: str) -> Environment:
+        folder, here = tmp_path_factory.mktemp("installed"), tmp_path_factory.mktemp("here")
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
+        (site_packages,) = folder.glob("lib/python*/site-packages")
+        for path in parts(closure(extras)):
             (site_packages / path.name).symlink_to(path)
-    here = tmp_path_factory.mktemp("here")
-    for name in names.PACKAGES:
-        (here / f"{name}.py").write_text("raise SystemExit('not ours')\n")
-    found = Environment(folder, site_packages, here)
-    found.python("-m", "pip", "-q", "--disable-pip-version-check", "install", "--no-deps", "--no-index", str(wheel))
+        for name in names.PACKAGES:
+            (here / f"{name}.py").write_text("raise SystemExit('not ours')\n")
+        pip = [sys.executable, "-m", "pip", "-q", "--disable-pip-version-check", "--python", str(folder / "bin/python")]
+        subprocess.run([*pip, "install", "--no-deps", "--no-index", str(wheel)], check=True)
+        return Environment(folder, site_packages, home, here)
+
+    return make
+
+
+def parts(distributions: Iterable[str]) -> set[Path]:
+    """What lies of these in site-packages."""
+    found = set()
+    for name in distributions:
+        owner = metadata.distribution(name)
+        tops = {file.parts[0] for file in owner.files or ()} - {"..", "__pycache__"}
+        found |= {Path(str(owner.locate_file(top))) for top in tops}
     return found
+
+
+@pytest.fixture(scope="module")
+def installed(made: Make) -> Environment:
+    return made(*extras.MODULES)
 
 
 def test_it_has_every_file_but_those_for_work_on_the_project(wheel: Path) -> None:
@@ -118,7 +157,7 @@ def test_a_run_and_its_report(installed: Environment) -> None:
     assert json.loads((result / "summary.json").read_text())["provenance"]["commit"] == "unknown"
     page = (result / "report.html").read_text()
     assert "Appendix A notifies all flows at once" in page  # docs/choices.md
-    assert (installed.folder / ".cache/pcn-lab").is_dir()
+    assert (installed.home / ".cache/pcn-lab").is_dir()
 
 
 def doctor(installed: Environment) -> dict[str, dict[str, object]]:
@@ -165,3 +204,90 @@ def test_a_network(installed: Environment) -> None:
         assert installed.pcn("down", name).startswith(f"removed network {name}")
     finally:
         supervisor.down(name)
+
+
+RUN = ("run", "dumbbell", "--clock", "virtual", "--set", "duration=1ms")
+
+
+def files(environment: Environment, folder: str) -> set[str]:
+    return {path.name for path in (environment.here / folder).iterdir()}
+
+
+def test_base_runs_and_reports(made: Make) -> None:
+    base = made()
+    out = base.pcn(*RUN, "--out", "run")
+    assert "results have no PNG and SVG and no Parquet files here: pip install 'pcn-lab[figures,parquet]' adds" in out
+    assert files(base, "run") == {"summary.json", "report.html"}
+    assert "series.parquet" not in (base.here / "run/report.html").read_text()
+    base.pcn("sweep", "dumbbell", "--seeds", "1:2", "--set", "duration=1ms", "--out", "sweep")
+    assert files(base, "sweep") == {"done.jsonl", "means.csv"}
+    assert base.python("-c", "import pcn, softswitch.embedded, sys; print('mininet' in sys.modules)") == "False\n"
+
+
+@pytest.mark.parametrize(
+    ("extra", "line"),
+    [
+        ("cluster", ("sweep", "dumbbell", "--set", "duration=1ms", "--scheduler", "tcp://127.0.0.1:1", "--out", "no")),
+        ("figures", ("figure", "fig10")),
+        ("tofino", ("deploy", "--sample")),
+        pytest.param("live", ("up", "dumbbell"), marks=pytest.mark.root),
+        pytest.param("live", ("mn", "net"), marks=pytest.mark.root),
+    ],
+)
+def test_command_names_the_extra_that_it_lacks(made: Make, extra: str, line: tuple[str, ...]) -> None:
+    base = made()
+    said = base.refusal(*line)
+    assert said == f"pcn: {extras.MODULES[extra]} is missing: pip install 'pcn-lab[{extra}]' installs it"
+    assert not (base.here / "no").exists()
+
+
+@pytest.mark.root
+def test_live_extra_runs_a_network_and_names_bmv2(made: Make) -> None:
+    live, name = made("live"), f"i{os.getpid()}-{uuid.uuid4().hex[:8]}"
+    said = live.refusal("up", "dumbbell", "--target", "bmv2", "-n", name)
+    assert said == "pcn: thriftpy2 is missing: pip install 'pcn-lab[bmv2]' installs it"
+    try:
+        live.pcn("up", "dumbbell", "--set", "pairs=1", "-n", name)
+    finally:
+        supervisor.down(name)
+
+
+def test_bmv2_extra_reads_the_interface_file(made: Make) -> None:
+    script = "import lab.thrift as t; print(t.thriftpy2.load(str(t._IDL), module_name='bmv2_thrift').Standard.__name__)"
+    assert made("bmv2").python("-c", script) == "Standard\n"
+
+
+def test_figures_extra_draws(made: Make) -> None:
+    figures = made("figures")
+    assert "pip install 'pcn-lab[parquet]' adds" in figures.pcn(*RUN, "--out", "run")
+    assert {"queue.png", "queue.svg"} <= files(figures, "run")
+
+
+def test_parquet_extra_writes_what_pyarrow_reads(made: Make) -> None:
+    parquet = made("parquet")
+    assert "pip install" not in parquet.pcn(*RUN, "--no-pictures", "--out", "run")
+    assert pq.read_table(parquet.here / "run/series.parquet").num_rows > 100
+
+
+def test_tofino_extra_reads_a_lab(made: Make) -> None:
+    tofino = made("tofino")
+    (tofino.here / "ports.yaml").write_text(tofino.pcn("deploy", "--sample"))
+    assert "Nothing was sent" in tofino.pcn("deploy", "--ports", "ports.yaml", "--check")
+
+
+def test_cluster_extra_loads_dask(made: Make) -> None:
+    """Up to where it reads the certificates, which aren't any."""
+    cluster, tls = made("cluster"), []
+    for name in ("ca", "cert", "key"):
+        (cluster.here / name).touch()
+        tls += [f"--tls-{name}", name]
+    said = cluster.refusal("sweep", "dumbbell", "--set", "duration=1ms", "--scheduler", "tls://127.0.0.1:1", *tls)
+    assert said.startswith("pcn: --tls-ca ca, --tls-cert cert, --tls-key key: ")
+
+
+def test_base_is_small() -> None:
+    """As CONTRIBUTING.md bounds it: packages and their bytes, without the project's own."""
+    base = closure(())
+    assert len(base) <= 15
+    sizes = [Path(str(file.locate())) for name in base for file in metadata.files(name) or ()]
+    assert sum(path.stat().st_size for path in sizes if path.is_file()) < 130e6

@@ -6,10 +6,12 @@ import json
 import re
 import subprocess
 import sys
-from importlib import metadata
 from pathlib import Path
 
+from distributions import canonical, closure
+
 from pcn import names
+from topologies import extras
 
 ROOT = Path(__file__).resolve().parent.parent
 LOAD = """
@@ -26,30 +28,6 @@ print(json.dumps({name: owners.get(name, []) for name in loaded}))
 """
 
 
-def canonical(name: str) -> str:
-    return re.sub(r"[-_.]+", "-", name).lower()
-
-
-def needed() -> set[str]:
-    """The project's dependencies and theirs, but for extras that aren't asked for."""
-    found: set[str] = set()
-    todo = [(names.PROJECT, "")]
-    while todo:
-        name, extra = todo.pop()
-        try:
-            required = metadata.requires(name) or []
-        except metadata.PackageNotFoundError:  # of other systems or versions of Python
-            continue
-        found.add(canonical(name))
-        for line in required:
-            match = re.match(r"([\w.-]+)(?:\[(.*?)\])?", line)
-            assert match
-            wanted = re.search(r"extra == ['\"](.*?)['\"]", line)
-            if (wanted is None or wanted[1] == extra) and canonical(match[1]) not in found:
-                todo.append((match[1], match[2] or ""))
-    return found
-
-
 def test_product_loads_nothing_that_only_tests_need() -> None:
     words = [sys.executable, "-c", LOAD, *names.PACKAGES, "pcn"]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
@@ -57,11 +35,12 @@ def test_product_loads_nothing_that_only_tests_need() -> None:
     loaded = json.loads(done.stdout)
     assert {"mininet", "arro3", "virtualnet"} <= set(loaded), "all was loaded"
     assert not {"pyarrow", "scapy"} & loaded.keys()
-    assert {canonical(owner) for owners in loaded.values() for owner in owners} <= needed()
+    owners = {canonical(owner) for owners in loaded.values() for owner in owners}
+    assert owners <= {names.PROJECT, *closure(extras.MODULES)}
 
 
 def test_page_lists_licences_of_all_that_is_installed() -> None:
     page = (ROOT / "docs/choices.md").read_text()
     rows = re.findall(r"^\| ([^|]+) \| ([^|]+) \|$", page[page.index("| licence |") :].split("\n\n")[0], re.MULTILINE)
     listed = {canonical(name) for _, cell in rows for name in re.findall(r"[\w.-]+", re.sub(r"\(.*?\)", "", cell))}
-    assert needed() - {names.PROJECT} <= listed
+    assert closure(extras.MODULES) <= listed

@@ -15,6 +15,7 @@ from experiments.parameters import format_value
 from experiments.plan import Plan
 from experiments.recording import Recording
 from experiments.traffic.flows import ALL, SIZES, ended, numbers, pause_by_class, pause_by_tier, tier_of
+from topologies import extras
 
 _BIN_S = 1 / 200
 """Of a run: what PAUSE frames are counted in."""
@@ -157,7 +158,7 @@ def about(plan: Plan) -> list[tuple[str, str]]:
             "S: flows up to 10 KB, M: up to 100 KB, L: up to 1 MB, XL: longer ones. Slowdown is the completion time "
             "over that of the same flow in the empty network.",
         ),
-        ("checks", "flows.parquet has a row for each flow."),
+        *[("checks", "flows.parquet has a row for each flow.")] * extras.installed("parquet"),
     ]
 
 

@@ -14,8 +14,8 @@ from pcn.commands.common import json_option, print_json, print_table
 def doctor(as_json: bool) -> None:
     """Report what this machine lacks.
 
-    And the command that brings it. Fails if something that is needed is missing: without root, for virtual time and
-    figures; as root, for live networks too.
+    And the command that brings it. Fails if something that is needed is missing: without root, for virtual time;
+    as root, for live networks too.
 
     \b
     Examples:
@@ -50,6 +50,6 @@ def doctor(as_json: bool) -> None:
     if not as_json:
         live = [check.name for check in found if check.live and not check.present]
         if live:
-            click.echo(f"virtual time and figures have all they need; live networks need {', '.join(live)}")
+            click.echo(f"virtual time has all that it needs; live networks need {', '.join(live)}")
         else:
             click.echo("everything that is needed is here")

@@ -77,7 +77,9 @@ def figure(
     from experiments.tasks import RunsFailedError
     from experiments.terminal import show_checks, stdout
     from p4src.manifest import stale
+    from topologies import extras
 
+    extras.require("figures")
     wanted = list(FIGURES) if "all" in names else [lookup(name, FIGURES, "figure").name for name in names]
     chosen = None if schemes is None else scheme_names(schemes)
     if chosen is not None and not redraw:

@@ -77,6 +77,7 @@ def sweep(
     """
     from experiments import grid
     from experiments.errors import ExperimentError
+    from experiments.output import left_out
     from experiments.papers import find_experiment
     from experiments.progress import ConsoleProgress
     from experiments.scheme_parameters import scheme_names
@@ -86,6 +87,7 @@ def sweep(
     from experiments.versions import provenance
     from hosts.algorithms import find_scheme
     from p4src.manifest import stale
+    from topologies import extras
 
     reference, settings = traffic.of(experiment, parameters)
     found = find_experiment(reference)
@@ -98,15 +100,19 @@ def sweep(
     tasks = [task_of(found, run, execution.limit_s) for run in runs]
     store, made_by = Store(place, fresh), provenance()
     with ConsoleProgress(console) as progress:
+        if without := left_out():
+            progress.note(without)
         if old := stale(*(find_scheme(one).program for one in schemes)):
             progress.note(old)
         progress.stage(f"{name}: {len(runs):,} runs")
         done = run_tasks(tasks, store, execution.means, progress)
     outcomes, decided = grid.whole(tasks, done), grid.seeds_decide(found, runs)
-    grid.write_runs(place, tasks, store, made_by)
+    files = [grid.MEANS]
     grid.write_means(place, outcomes, decided)
-    files = [grid.RUNS, grid.MEANS]
-    if grid.write_picture(place, outcomes, decided, shown):
+    if extras.installed("parquet"):
+        grid.write_runs(place, tasks, store, made_by)
+        files.insert(0, grid.RUNS)
+    if extras.installed("figures") and grid.write_picture(place, outcomes, decided, shown):
         files.append(grid.PICTURE)
     for note in _show(outcomes, decided, shown):
         console.print(f"note: {note}", highlight=False, markup=False, soft_wrap=True)

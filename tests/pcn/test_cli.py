@@ -8,11 +8,13 @@ import re
 import shutil
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
 
 import click
 import pytest
 from click.testing import CliRunner
+from distributions import required
 
 from controller.texts import dilated_text
 from lab import record as records
@@ -227,8 +229,26 @@ class TestDoctor:
         result = CliRunner().invoke(cli.pcn, ["doctor"])
         assert result.exit_code == 0
         last = result.output.splitlines()[-1]
-        assert last.startswith("virtual time and figures have all they need; live networks need root")
+        assert last.startswith("virtual time has all that it needs; live networks need root")
         assert "to get root: run it with sudo" in result.output
+
+    @pytest.mark.parametrize(("extra", "needed"), [("live", True), ("figures", False)])
+    def test_doctor_reports_a_missing_extra(self, extra: str, needed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+        """As needed where live networks are, and by the command that installs it where there is no checkout."""
+        monkeypatch.setattr(doctor, "_CHECKOUT", False)
+        (gone,) = (name for name, _, own in required() if own == extra)
+        version = metadata.version
+
+        def without(name: str) -> str:
+            if name == gone:
+                raise metadata.PackageNotFoundError(name)
+            return version(name)
+
+        monkeypatch.setattr(metadata, "version", without)
+        check = {check.name: check for check in doctor.checks()}[gone]
+        assert (check.present, check.needed, check.live) == (False, needed, needed)
+        assert (check.what_for, check.remedy) == (f"extra {extra}", f"pip install 'pcn-lab[{extra}]'")
+        assert (gone in doctor.missing([check])) == (needed and os.geteuid() == 0)
 
     def test_without_root_a_compiler_is_needed_all_the_same(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(os, "geteuid", lambda: 1000)

@@ -1,0 +1,39 @@
+"""What pip installs for the project, by the metadata of what is installed here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from importlib import metadata
+
+from pcn import names
+
+
+def canonical(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def required(project: str = names.PROJECT) -> Iterator[tuple[str, tuple[str, ...], str]]:
+    """Name, its extras, and the extra that needs it ("" for all); for each that a distribution requires.
+
+    Raises PackageNotFoundError."""
+    for line in metadata.requires(project) or []:
+        match = re.match(r"([\w.-]+)(?:\[(.*?)\])?", line)
+        assert match
+        wanted = re.search(r"extra == ['\"](.*?)['\"]", line)
+        yield canonical(match[1]), tuple(filter(None, (match[2] or "").split(","))), wanted[1] if wanted else ""
+
+
+def closure(extras: Iterable[str]) -> set[str]:
+    """Distributions that the project needs with these extras, and those that these need."""
+    found: set[str] = set()
+    todo: list[tuple[str, tuple[str, ...]]] = [(names.PROJECT, tuple(extras))]
+    while todo:
+        project, chosen = todo.pop()
+        try:
+            needed = list(required(project))
+        except metadata.PackageNotFoundError:  # of other systems or versions of Python
+            continue
+        found.add(project)
+        todo += [(name, own) for name, own, extra in needed if extra in ("", *chosen) and name not in found]
+    return found - {names.PROJECT}

@@ -1,0 +1,107 @@
+"""The base and its extras: which module may import what, and that what an extra brings is imported late."""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+from distributions import canonical, required
+
+from pcn import names
+from topologies import extras
+
+ROOT = Path(__file__).resolve().parent.parent
+OWN = {*names.PACKAGES, "pcn", "p4src"}
+WITH_AN_EXTRA = {
+    "controller.tofino.ports": "tofino",
+    "controller.tofino.yaml_reader": "tofino",
+    "experiments.parquet": "parquet",
+    "experiments.pictures": "figures",
+    "lab.mininet_switch": "live",
+    "lab.mn": "live",
+    "lab.nodes": "live",
+    "lab.prompt": "live",
+    "lab.thrift": "bmv2",
+}
+"""Modules that can't be imported without an extra. Others import them in the function that uses them."""
+WITHOUT_EXTRAS = """
+import importlib, json, pkgutil, sys
+from topologies import extras
+for module in extras.MODULES.values():
+    sys.modules[module] = None  # as one that isn't there
+failed = {}
+for name in sys.argv[1:]:
+    package = importlib.import_module(name)
+    for module in pkgutil.walk_packages(package.__path__, name + "."):
+        if not module.name.endswith("__main__"):
+            try:
+                importlib.import_module(module.name)
+            except ImportError as error:
+                failed[module.name] = extras.of_import(error)
+print(json.dumps(failed))
+"""
+
+
+def brought() -> dict[str, set[str]]:
+    """By extra, the modules of the distributions that it requires; the base's by the empty text."""
+    owned: dict[str, set[str]] = {}
+    for module, owners in metadata.packages_distributions().items():
+        for owner in owners:
+            owned.setdefault(canonical(owner), set()).add(module)
+    found: dict[str, set[str]] = {}
+    for name, _, extra in required():
+        found.setdefault(extra, set()).update(owned.get(name, ()))
+    return found
+
+
+def imports(node: ast.AST) -> Iterator[str]:
+    """The top modules that code imports when it runs, not those for annotations."""
+    if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+        return
+    if isinstance(node, ast.Import):
+        yield from (alias.name.partition(".")[0] for alias in node.names)
+    elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+        yield node.module.partition(".")[0]
+    for inner in ast.iter_child_nodes(node):
+        yield from imports(inner)
+
+
+def test_every_import_is_of_the_base_or_of_an_extra() -> None:
+    known = brought()[""] | set(extras.MODULES.values()) | OWN | sys.stdlib_module_names
+    files = [path for package in OWN for path in (ROOT / package).rglob("*.py")]
+    assert len(files) > 200
+    # p4src's two scripts find each other in their own folder.
+    unknown = {str(path.relative_to(ROOT)): found for path in files if (found := _imported(path) - known - {"build"})}
+    assert unknown == {}
+
+
+def _imported(path: Path) -> set[str]:
+    return set(imports(ast.parse(path.read_text())))
+
+
+@pytest.mark.parametrize("extra", extras.MODULES)
+def test_extra_brings_its_module(extra: str) -> None:
+    assert extras.MODULES[extra] in brought()[extra]
+
+
+def test_extras_are_those_of_pyproject() -> None:
+    assert {*extras.MODULES, "dev", ""} == brought().keys()
+
+
+def test_modules_import_without_extras() -> None:
+    """All but those that are named above; and each of these fails by its own extra."""
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_EXTRAS, *sorted(OWN - {"p4src"})],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == WITH_AN_EXTRA

@@ -1,0 +1,49 @@
+"""Packages that only some commands need: the extras of pyproject.toml, `pip install 'pcn-lab[live]'`.
+
+`pcn` reports an import that finds none of an extra in one line. `require` does so before work is lost.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+
+from topologies.errors import LabError
+
+MODULES = {
+    "bmv2": "thriftpy2",
+    "cluster": "dask",
+    "figures": "matplotlib",
+    "live": "mininet",
+    "parquet": "arro3",
+    "tofino": "yaml",
+}
+"""By extra, the module that it brings. Functions that use it import it: all others do without."""
+
+
+class MissingExtraError(LabError):
+    """An extra isn't installed; the message has the command that installs it."""
+
+    def __init__(self, extra: str) -> None:
+        super().__init__(f"{MODULES[extra]} is missing: {remedy(extra)} installs it")
+
+
+def remedy(*extras: str) -> str:
+    """Return the command that installs extras."""
+    return f"pip install 'pcn-lab[{','.join(extras)}]'"
+
+
+def installed(extra: str) -> bool:
+    """Return whether Python finds the extra's module, without loading it."""
+    return importlib.util.find_spec(MODULES[extra]) is not None
+
+
+def require(extra: str) -> None:
+    """Check for an extra before work begins. Raises MissingExtraError."""
+    if not installed(extra):
+        raise MissingExtraError(extra)
+
+
+def of_import(error: ImportError) -> str | None:
+    """Return the extra that brings the module that an import lacks; None for a module of no extra."""
+    module = (error.name or "").partition(".")[0]
+    return next((extra for extra, own in MODULES.items() if own == module), None)
