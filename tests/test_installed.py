@@ -221,7 +221,31 @@ def test_base_runs_and_reports(made: Make) -> None:
     assert "series.parquet" not in (base.here / "run/report.html").read_text()
     base.pcn("sweep", "dumbbell", "--seeds", "1:2", "--set", "duration=1ms", "--out", "sweep")
     assert files(base, "sweep") == {"done.jsonl", "means.csv"}
-    assert base.python("-c", "import pcn, softswitch.embedded, sys; print('mininet' in sys.modules)") == "False\n"
+    assert base.python("-c", "import pcn; print(pcn.__name__)") == "pcn\n"
+
+
+SERVED = """
+import subprocess, sys
+from pathlib import Path
+import grpc
+from grpc_reflection.v1alpha.proto_reflection_descriptor_database import ProtoReflectionDescriptorDatabase
+from controller.switch import SwitchClient
+command = [Path(sys.executable).with_name("softswitch"), "--no-p4", "--clock", "manual", "-i", "1"]
+with subprocess.Popen([*command, "--grpc-server-addr", sys.argv[1]], stderr=subprocess.PIPE, text=True) as switch:
+    try:
+        assert "listening" in switch.stderr.readline()
+        with SwitchClient.connect("switch", sys.argv[1], device_id=0) as client:
+            client.become_primary()
+        with grpc.insecure_channel(sys.argv[1]) as channel:
+            print(*ProtoReflectionDescriptorDatabase(channel).get_services())
+    finally:
+        switch.terminate()
+"""
+
+
+def test_base_serves_p4runtime_and_reflection(made: Make) -> None:
+    base = made()
+    assert "p4.v1.P4Runtime" in base.python("-c", SERVED, f"unix:{base.here}/switch.sock").split()
 
 
 @pytest.mark.parametrize(
