@@ -33,7 +33,7 @@ class Result:
     charts: tuple[Chart, ...]
     outcome: Outcome
     folder: str = ""
-    """Where it is below the directory of several runs, by what tells them apart: `pcn`, `live`, `pcn/live`."""
+    """Where it is below the directory of several runs, by what distinguishes them: `pcn`, `live`, `pcn/live`."""
     failures: Failures = field(default_factory=Failures)
     """What of it couldn't be made."""
     provenance: Mapping[str, str] = field(default_factory=dict)

@@ -76,7 +76,7 @@ def build(result: Result) -> Summary:
 
 
 def side_by_side(results: Sequence[Result], compared: Sequence[Check]) -> Summary:
-    """Returns `comparison.json` of the runs of several schemes or clocks, by directory: of each what tells them apart,
+    """Returns `comparison.json` of the runs of several schemes or clocks, by directory: of each what distinguishes it,
     and the checks across them."""
     first = results[0]
     return {

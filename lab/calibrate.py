@@ -5,7 +5,7 @@
 
 What costs is waking up, reading a packet from a socket, checking it, making and sending the next. The calibration does
 the like, a datagram of a data packet's size through a socket and a CRC over it, in one process a core at once, for
-`_TRIAL_S`. It sees the load that other programs put on the machine at that time; it knows nothing of later: the nodes
+`_TRIAL_S`. It sees the load that other programs put on the machine at that time, not later: the nodes
 report whether they keep pace (`lab.pace`).
 """
 

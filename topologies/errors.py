@@ -21,7 +21,7 @@ _NEAR, _ALIKE, _MANY = 3, 0.1, 12
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """The end of a message that there is no such name: the nearest that there are, or all."""
+    """Returns the end of a message about an unknown name: the nearest known names, or all."""
     names = list(dict.fromkeys(known))
     offered = _near(name, names, 0.6)
     if offered:

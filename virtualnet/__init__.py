@@ -2,7 +2,7 @@
 deterministic, on one core. `TimedNetwork` knows neither what frames are for nor who programs the switches; above it is
 the RDMA lab (`lab.virtual`).
 
-docs/virtualnet.md tells what is modelled and how.
+docs/virtualnet.md describes the model.
 """
 
 from __future__ import annotations

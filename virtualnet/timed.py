@@ -245,7 +245,7 @@ class TimedNetwork(LinkSources):
     # ---- samples ----
 
     def sample(self, every_s: float, sources: Sequence[Source], from_s: float | None = None) -> Samples:
-        """Takes these values every `every_s`, from `from_s` (now, unless given) to the end."""
+        """Takes these values every `every_s`, from `from_s` (default: now) to the end."""
         specs = (native.SourceSpec * len(sources))(*(source.spec() for source in sources))
         first = picoseconds(self.now_s if from_s is None else from_s)
         sampler = self._check(

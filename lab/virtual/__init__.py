@@ -12,7 +12,7 @@
         network.run(until_s=0.05)
         print(queue.values.max(), network.flows[1].stats().received_payload)
 
-docs/virtualnet.md tells what is modelled and how.
+docs/virtualnet.md describes the model.
 """
 
 from __future__ import annotations

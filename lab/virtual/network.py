@@ -108,7 +108,7 @@ class VirtualNetwork(TimedNetwork, Sources):
             switch.close()
 
     def add_flow(self, spec: FlowSpec, start_s: float | None = None) -> VirtualFlow:
-        """A flow between hosts of the topology, from `start_s` (simulated seconds; the spec's own unless given)."""
+        """A flow between hosts of the topology, from `start_s` (simulated seconds; default: the spec's)."""
         if spec.id in self.flows:
             raise VirtualError(f"flow {spec.id} is there already")
         start_s = spec.start_s if start_s is None else start_s

@@ -5,7 +5,7 @@
 
 `pcn up compact`, or another topology, then rounds as live.py's scenarios, each by a controller that connects, takes
 over and leaves; what holds of a scenario holds of each. Hosts forget the last round's flows first, whose numbers they
-keep until told so.
+keep until `reset`.
 After a round each program's memory, open files and threads are written down, a row a program, which may be one of
 several switches; `pcn down` at the end.
 Grown is what in all of the third quarter was above all of the second, and in all of the last above all of the third;
