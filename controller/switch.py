@@ -72,7 +72,7 @@ class SwitchClient(ControlPlane):
                 raise SwitchError(
                     f"{name}: no P4Runtime server answers at {address} within {limit_s:g} s: {_trouble(channel)}"
                 )
-        except BaseException:
+        except Exception:  # not an interrupt: gRPC's close can hang after one
             channel.close()
             raise
         return cls(name, device_id, channel, registers)
