@@ -7,9 +7,10 @@ import importlib
 import logging
 import os
 import resource
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -56,7 +57,8 @@ def _log(options: Options) -> logging.Logger:
 def _serve(switches: Sequence[Options], say: Callable[[str], None], wait: Callable[[], object]) -> None:
     _raise_limit(switches)
     with ExitStack() as stack:
-        library = load_library(build_runtime())
+        objects = _build({one.program for one in switches if one.program is not None})
+        library = load_library(objects.runtime)
         natives = {one.device_id: in_namespace(one.namespace, partial(_make, library, one, stack)) for one in switches}
         stack.callback(_close, list(natives.values()))
         for one in switches:
@@ -64,7 +66,7 @@ def _serve(switches: Sequence[Options], say: Callable[[str], None], wait: Callab
                 if (one.device_id, port) < (device_id, other_port):  # once for its two ends
                     natives[one.device_id].connect(port, natives[device_id], other_port)
         for one in switches:
-            in_namespace(one.namespace, partial(_prepare, natives[one.device_id], one, stack))
+            in_namespace(one.namespace, partial(_prepare, natives[one.device_id], objects, one, stack))
         for native in natives.values():
             stack.callback(native.stop)  # all of them before one is closed
         for few in _by_worker(list(natives.values())):
@@ -85,6 +87,31 @@ def _serve(switches: Sequence[Options], say: Callable[[str], None], wait: Callab
         for one, server in zip(switches, servers, strict=True):
             _log(one).info("ending")
             server.end()
+
+
+@dataclass(frozen=True)
+class _Objects:
+    """Shared objects: the runtime, and the programs by the files of their JSON."""
+
+    runtime: Path
+    programs: Mapping[Path, Path]
+
+
+def _build(programs: Set[Path]) -> _Objects:
+    """Compiles what the cache lacks, runtime and programs side by side. Raises StartError, BuildError."""
+    with ThreadPoolExecutor(1) as pool:
+        runtime = pool.submit(build_runtime)
+        built = {path: _build_file(path) for path in sorted(programs)}
+        return _Objects(runtime.result(), built)
+
+
+def _build_file(path: Path) -> Path:
+    try:
+        return build_program(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise StartError(f"cannot read {path}: {error.strerror}") from error
+    except (ProgramError, UnicodeDecodeError) as error:
+        raise StartError(f"{path}: {error}") from error
 
 
 def _close(natives: Sequence[NativeSwitch]) -> None:
@@ -125,13 +152,13 @@ def _make(library: ctypes.CDLL, options: Options, stack: ExitStack) -> NativeSwi
     return native
 
 
-def _prepare(native: NativeSwitch, options: Options, stack: ExitStack) -> None:
+def _prepare(native: NativeSwitch, objects: _Objects, options: Options, stack: ExitStack) -> None:
     """Ports, generator, program; all but the worker."""
     _add_ports(native, options)
     if options.generator is not None:
         native.generate(*options.generator)
     if options.program is not None:
-        _load(native, options.program)
+        native.load(objects.programs[options.program])
     if options.pace is not None:
         _report_pace(native, *options.pace, stack)
 
@@ -196,12 +223,3 @@ def _report_pace(native: NativeSwitch, tolerance_ns: int, place: Place, stack: E
     board.begin(place.slot, tolerance_ns)
     stack.callback(board.end, place.slot)
     native.report_pace(board, place.slot)
-
-
-def _load(native: NativeSwitch, path: Path) -> None:
-    try:
-        native.load(build_program(path.read_text(encoding="utf-8")))
-    except OSError as error:
-        raise StartError(f"cannot read {path}: {error.strerror}") from error
-    except (ProgramError, UnicodeDecodeError) as error:
-        raise StartError(f"{path}: {error}") from error

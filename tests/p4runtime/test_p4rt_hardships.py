@@ -151,6 +151,33 @@ def test_switch_ends_in_the_middle_of_a_compilation(
             os.close(compiling)
 
 
+# Compiles once a second compiler is at work as well; fails after two minutes alone.
+MEETING = """#!/bin/sh
+[ "$1" = --version ] && exec cc --version
+touch "$MET/$$"
+tries=0
+while [ "$(ls "$MET" | wc -l)" -lt 2 ]; do
+    [ $((tries += 1)) -gt 1200 ] && exit 1
+    sleep 0.1
+done
+exec cc "$@"
+"""
+
+
+def test_switch_compiles_runtime_and_program_side_by_side(
+    processes: Callable[..., Process], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A start with an empty cache takes as long as the longer of the two."""
+    compiler, met = tmp_path / "cc", tmp_path / "met"
+    compiler.write_text(MEETING)
+    compiler.chmod(0o755)
+    met.mkdir()
+    for name, value in (("CC", compiler), ("MET", met), ("XDG_CACHE_HOME", tmp_path / "cache")):
+        monkeypatch.setenv(name, str(value))
+    assert processes(str(PROGRAMS / "bench.json")).end() == 0
+    assert len(list(met.iterdir())) == 2
+
+
 def test_a_full_disk_for_the_log(processes: Callable[..., Process], program: Program) -> None:
     """/dev/full takes no byte. The switch says so once and serves."""
     switch = processes(str(PROGRAMS / "bench.json"), "--log-file", "/dev/full", "-L", "debug")
