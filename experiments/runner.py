@@ -7,18 +7,18 @@ from dataclasses import replace
 from pathlib import Path
 
 from controller.programs import Program
-from experiments import scheme_parameters
-from experiments.errors import ExperimentError
-from experiments.execute import Live, execute
-from experiments.failures import Failures, IncompleteError
-from experiments.files import write_run, write_together
-from experiments.output import left_out, result_directory
+from experiments.data.errors import ExperimentError
+from experiments.data.failures import Failures, IncompleteError
+from experiments.data.parameters import Parameter, lookup, parse_assignments
+from experiments.define import scheme_parameters
+from experiments.page.write_run import write_run, write_together
 from experiments.papers import find_scenario
-from experiments.parameters import Parameter, lookup, parse_assignments
-from experiments.progress import RunProgress, Silent
-from experiments.result import Result, judge
-from experiments.sampler import MARKS
-from experiments.versions import provenance
+from experiments.results.atomic_folder import left_out, result_directory
+from experiments.results.judged_run import Result, judge
+from experiments.run.execute import Live, execute
+from experiments.run.progress import RunProgress, Silent
+from experiments.run.sampler import MARKS
+from experiments.run.versions import provenance
 from hosts.algorithms import Scheme, find_scheme
 from lab import record as records
 from lab.network import require_startable
@@ -53,7 +53,7 @@ def run(
     or `live,virtual`: each scheme then runs on both, and the report draws one run over the other and says how far they
     agree. `settings` are `name=value`, for the scenario's parameters. `k` None: chosen for this machine, and
     again, larger, if the machine turns out not to carry it. `out` is by default as `place_of` has it; what is there
-    already is kept beside it (see `experiments.output`). The clock `virtual` needs neither root nor Mininet, and has
+    already is kept beside it (see `results.atomic_folder`). The clock `virtual` needs neither root nor Mininet, and has
     neither k nor target. `pictures`: PNG and SVG files beside the report, which draws its charts itself.
 
     Raises LabError, with nothing left behind. Of a run that was measured everything stays that could be made and that

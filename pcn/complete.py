@@ -107,13 +107,13 @@ def _experiments(_context: click.Context) -> Iterable[str]:
 
 
 def _workloads(_context: click.Context) -> Iterable[str]:
-    from experiments.traffic.words import WORKLOADS
+    from experiments.traffic.spec import WORKLOADS
 
     return WORKLOADS
 
 
 def _patterns(_context: click.Context) -> Iterable[str]:
-    from experiments.traffic.words import PATTERNS
+    from experiments.traffic.spec import PATTERNS
 
     return PATTERNS
 

@@ -73,7 +73,7 @@ _HEADERS = ("stdio.h", "pthread.h", "linux/if_packet.h")
 _DATA = (
     "controller/tofino/ports.yaml",
     "docs/choices.md",
-    "experiments/templates/report.html.j2",
+    "experiments/page/templates/report.html.j2",
     "lab/bmv2.thrift",
     "softswitch/clock.proto",
 )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.documents import anchor
+from experiments.results.documents import anchor
 from pcn import names
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -21,8 +21,8 @@ OWN = {*names.PACKAGES, "pcn", "p4src"}
 WITH_AN_EXTRA = {
     "controller.tofino.ports": "tofino",
     "controller.tofino.yaml_reader": "tofino",
-    "experiments.parquet": "parquet",
-    "experiments.pictures": "figures",
+    "experiments.data.parquet": "parquet",
+    "experiments.draw.pictures": "figures",
     "lab.mininet_switch": "live",
     "lab.mn": "live",
     "lab.nodes": "live",

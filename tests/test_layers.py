@@ -1,4 +1,4 @@
-"""Which package may import which: arrows run down only, as CONTRIBUTING.md draws them."""
+"""Which package may import which: arrows run down only, as CONTRIBUTING.md draws them. The same of `experiments`."""
 
 from __future__ import annotations
 
@@ -21,6 +21,29 @@ LAYERS = (
     ("pcn",),
 )
 """From the bottom up. A package imports those of lower rows."""
+ROOMS = {
+    "experiments": {
+        "data": "",
+        "define": "data",
+        "traffic": "data define",
+        "papers": "data define traffic",
+        "draw": "data define",
+        "run": "data define",
+        "results": "data define",
+        "sweep": "data define papers draw run results",
+        "page": "data define papers draw results sweep",
+        "runner": "data define papers run results page",
+    },
+    "experiments.papers.pcn": {
+        "claims": "",
+        "scenarios": "claims",
+        "plans": "scenarios",
+        "variants": "",
+        "figures": "claims scenarios plans variants",
+        "studies": "claims plans variants figures",
+    },
+}
+"""By package: its rooms (folders, modules) from the bottom up, each with those that it imports."""
 _INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 
 
@@ -35,6 +58,28 @@ def imported(text: str) -> Iterator[str]:
             yield from (alias.name.partition(".")[0] for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
             yield node.module.partition(".")[0]
+
+
+def room_arrows(package: str) -> dict[str, set[str]]:
+    """By room of a package: the other rooms that its modules import, anywhere in them."""
+    folder, found = ROOT / package.replace(".", "/"), dict[str, set[str]]()
+    for path in folder.rglob("*.py"):
+        room = path.relative_to(folder).parts[0].removesuffix(".py")
+        if room == "__init__":
+            continue
+        found.setdefault(room, set())
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+                names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+            elif isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            else:
+                continue
+            inside = (
+                name.removeprefix(f"{package}.").partition(".")[0] for name in names if name.startswith(f"{package}.")
+            )
+            found[room] |= {other for other in inside if other != room}
+    return found
 
 
 def included(path: Path, owners: dict[str, set[str]]) -> Iterator[str]:
@@ -63,6 +108,14 @@ def arrows() -> dict[str, set[str]]:
 
 def test_packages_import_from_below_alone() -> None:
     assert arrows() == {}
+
+
+@pytest.mark.parametrize("package", ROOMS)
+def test_rooms_of_a_package_import_as_the_table_says(package: str) -> None:
+    table = {room: set(others.split()) for room, others in ROOMS[package].items()}
+    assert room_arrows(package) == table
+    rooms = list(table)
+    assert all(rooms.index(other) < rooms.index(room) for room, others in table.items() for other in others)
 
 
 @pytest.mark.parametrize(

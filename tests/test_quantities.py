@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from controller.tofino import ports
-from experiments.errors import ExperimentError
-from experiments.parameters import Parameter
+from experiments.data.errors import ExperimentError
+from experiments.data.parameters import Parameter
 from hosts.algorithms import SchemeError, find_scheme
 from pcn.commands.common import Quantity
 from softswitch.units import KINDS, Kind, kind_of, quantity, quantity_text

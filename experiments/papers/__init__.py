@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from experiments.experiment import Experiment, Paper
+from experiments.data.parameters import lookup
+from experiments.define.experiment import Experiment, Paper
 from experiments.papers import dcqcn, pcn, qcn_t, tcd, unbiased
-from experiments.parameters import lookup
 from experiments.traffic import Traffic
-from experiments.traffic.words import NAME, from_reference
+from experiments.traffic.spec import NAME, from_reference
 
 PAPERS: tuple[Paper, ...] = (pcn.PAPER, dcqcn.PAPER, unbiased.PAPER, tcd.PAPER, qcn_t.PAPER)
 

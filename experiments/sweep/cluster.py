@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from experiments.errors import ExperimentError
+from experiments.data.errors import ExperimentError
 from experiments.sweep import store
 from experiments.sweep.task import Done, Ends, Task, execute
 from softswitch import signals

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from multiprocessing.connection import Connection, Pipe, wait
 from pathlib import Path
 
-from experiments.errors import ExperimentError
+from experiments.data.errors import ExperimentError
 from experiments.sweep.task import Done, Ends, Task, execute
 from softswitch import signals
 from softswitch.python_process import python_command

@@ -16,8 +16,8 @@ from dataclasses import asdict, fields
 from functools import cache
 from pathlib import Path
 
-from experiments.errors import ExperimentError
-from experiments.output import remove_empty
+from experiments.data.errors import ExperimentError
+from experiments.results.atomic_folder import remove_empty
 from experiments.sweep.task import Done, Task
 from topologies.errors import NO_ROOM
 

@@ -7,17 +7,17 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from experiments import scheme_parameters
-from experiments.checks import Check, clean, exactly_none, row
-from experiments.errors import ExperimentError
-from experiments.experiment import DRAWN_FLOWS, Experiment, Run, RunPage
-from experiments.outcomes import Outcome
-from experiments.parameters import Parameter, Value, complete
-from experiments.plan import HEADER_BYTES, LiveLimits, Plan, Sampling
-from experiments.recording import Recording
+from experiments.data.errors import ExperimentError
+from experiments.data.parameters import Parameter, Value, complete
+from experiments.data.plan import HEADER_BYTES, LiveLimits, Plan, Sampling
+from experiments.data.recording import Recording
+from experiments.define import scheme_parameters
+from experiments.define.checks import Check, clean, exactly_none, row
+from experiments.define.experiment import DRAWN_FLOWS, Experiment, Run, RunPage
+from experiments.define.outcomes import Outcome
 from experiments.traffic import flows
 from experiments.traffic import page as shown
-from experiments.traffic.words import LONGEST_S, NAME, Words, draw
+from experiments.traffic.spec import LONGEST_S, NAME, TrafficSpec, draw
 from topologies.catalog import build, kind_of_option, options
 from topologies.model import Endpoint, FlowSpec, Topology, TopologyError
 
@@ -36,7 +36,7 @@ _SAMPLES, _EVERY_S = 400, 0.05e-3
 
 
 class Traffic(Experiment):
-    """Whoever asks says what: see `words`."""
+    """What it is made of: see `parse_spec`."""
 
     name = NAME
     title = "Traffic of many flows"
@@ -45,26 +45,26 @@ class Traffic(Experiment):
     schemes = ("pcn",)
     page = RunPage(shown.CHARTS, shown.headlines, shown.about, shown.story, replay=False)
 
-    def __init__(self, words: Words | None = None) -> None:
-        self.words = words or Words()
-        self.draws = "" if self.words.flows else DRAWN_FLOWS
+    def __init__(self, spec: TrafficSpec | None = None) -> None:
+        self.spec = spec or TrafficSpec()
+        self.draws = "" if self.spec.flows else DRAWN_FLOWS
 
     @property
     def reference(self) -> str:
-        return self.words.reference
+        return self.spec.reference
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         """Its own, the topology's but for texts, and those of all schemes."""
-        own = [one for one in _OWN if not (self.words.flows and one.name in _OF_FILE)]
-        return (*own, *_of_topology(self.words.topology), *scheme_parameters.parameters(min_rtt=(None, "longest path")))
+        own = [one for one in _OWN if not (self.spec.flows and one.name in _OF_FILE)]
+        return (*own, *_of_topology(self.spec.topology), *scheme_parameters.parameters(min_rtt=(None, "longest path")))
 
     def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
         filled = complete(values, scheme_parameters.own(scheme, self.parameters))
         payload = round(filled["payload"] or 0)
         topology = self._topology(filled, payload)
         load, count = float(filled.get("load") or 0), round(filled.get("count") or 0)
-        drawn = draw(self.words, topology, seed, load, count, payload)
+        drawn = draw(self.spec, topology, seed, load, count, payload)
         topology = replace(topology, flows=tuple(flows.by_size(drawn)))
         if "min_rtt" in filled and filled["min_rtt"] is None:
             filled["min_rtt"] = topology.max_rtt_s()
@@ -93,11 +93,11 @@ class Traffic(Experiment):
         )
 
     def _topology(self, filled: Mapping[str, Value], payload: int) -> Topology:
-        names = {one.name for one in _of_topology(self.words.topology)}
+        names = {one.name for one in _of_topology(self.spec.topology)}
         given: dict[str, Any] = {name: value for name, value in filled.items() if name in names and value is not None}
         given["mtu_bytes"] = payload + HEADER_BYTES
         try:
-            return build(self.words.topology, given)
+            return build(self.spec.topology, given)
         except TopologyError as error:
             raise ExperimentError(str(error)) from None
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from experiments import measure
-from experiments.metrics import Array
-from experiments.plan import Plan
-from experiments.recording import Recording
+from experiments.data.plan import Plan
+from experiments.data.recording import Recording
+from experiments.data.series_math import Array
+from experiments.define import recording_numbers
 from topologies.model import FlowSpec
 
 SIZES = (("S", 10e3), ("M", 100e3), ("L", 1e6), ("XL", float("inf")))
@@ -43,12 +43,12 @@ class Ended:
 
 
 def ended(plan: Plan, recording: Recording) -> Ended:
-    empty: dict[tuple[str, str], measure.EmptyPath] = {}
+    empty: dict[tuple[str, str], recording_numbers.EmptyPath] = {}
     sizes, times, least = [], [], []
     for spec, record in zip(plan.topology.flows, recording.flows, strict=True):
         ends = (spec.src, spec.dst)
         if ends not in empty:
-            empty[ends] = measure.EmptyPath.of(plan.topology, *ends)
+            empty[ends] = recording_numbers.EmptyPath.of(plan.topology, *ends)
         sizes.append(spec.group)
         times.append(np.nan if record.fct_s is None else record.fct_s)
         least.append(empty[ends].fct_s(spec.size_bytes or 0, plan.payload_bytes))
@@ -68,9 +68,9 @@ def numbers(plan: Plan, recording: Recording) -> dict[str, float | None]:
         found[f"unfinished {size}"] = float(missing.sum())
         for name, values in (("ms", times * 1e3), ("slowdown", slowdowns)):
             values = values[:0] if missing.any() else values
-            found[f"mean_{name} {size}"] = measure.mean(values)
+            found[f"mean_{name} {size}"] = recording_numbers.mean(values)
             for q in _PERCENTILES:
-                found[f"p{q}_{name} {size}"] = measure.percentile(values, q)
+                found[f"p{q}_{name} {size}"] = recording_numbers.percentile(values, q)
     found["pause_frames"] = float(sum(link.pause for link in recording.links.values()))
     for name, frames in sorted(pause_by_tier(recording).items()):
         found[f"pause_frames {name}"] = float(frames)

@@ -6,14 +6,15 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from experiments import charts, metrics
-from experiments.analysis import Steady
-from experiments.charts import Chart, Line, View
-from experiments.experiment import Headline
-from experiments.outcomes import said
-from experiments.parameters import format_value
-from experiments.plan import Plan
-from experiments.recording import Recording
+from experiments.data import series_math
+from experiments.data.parameters import format_value
+from experiments.data.plan import Plan
+from experiments.data.recording import Recording
+from experiments.data.steady_state import Steady
+from experiments.define import charts
+from experiments.define.charts import Chart, Line, View
+from experiments.define.experiment import Headline
+from experiments.define.outcomes import said
 from experiments.traffic.flows import ALL, SIZES, ended, numbers, pause_by_class, pause_by_tier, tier_of
 from topologies import extras
 
@@ -94,7 +95,7 @@ def pause(plan: Plan, recording: Recording) -> Chart:
     for number, (tier, frames) in enumerate(sorted(pause_by_tier(recording).items())):
         if frames:
             own = (name for name in recording.links if tier_of(name) == tier)
-            each = [metrics.counter_at(*recording.series.get(name, "pause"), times) for name in own]
+            each = [series_math.counter_at(*recording.series.get(name, "pause"), times) for name in own]
             lines.append(
                 charts.events(f"{tier}*", f"other{number}", (times, np.sum(each, axis=0)), bin_s, span_s, 1e-3)
             )

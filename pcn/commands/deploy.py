@@ -125,7 +125,7 @@ def deploy(
 def _write(directory: Path, lab: TofinoLab, package: Package) -> list[str]:
     from controller.tofino.buffers import pfc_script
     from controller.tofino.chassis import chassis_config
-    from experiments.output import replacing
+    from experiments.results.atomic_folder import replacing
     from softswitch import private
     from topologies.errors import LabError
 

@@ -14,7 +14,7 @@ import click
 from pcn.commands.common import Quantity, refuse
 
 if TYPE_CHECKING:
-    from experiments.tasks import Execution
+    from experiments.sweep.run_task import Execution
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -96,10 +96,10 @@ def _execution(
 ) -> Execution:
     if scheduler is not None:
         refuse("for processes of this machine; give them to the workers of --scheduler", "jobs", "memory")
-    from experiments.errors import ExperimentError
+    from experiments.data.errors import ExperimentError
     from experiments.sweep.cluster import Tls
-    from experiments.sweep.sweep import Means
-    from experiments.tasks import Execution
+    from experiments.sweep.executor import Means
+    from experiments.sweep.run_task import Execution
 
     files = [Path(one) for one in tls if one is not None]
     if len(files) not in (0, len(tls)):

@@ -14,7 +14,7 @@ from pcn.commands.execution import execution_options, seeds_option
 from pcn.complete import complete_figure, complete_scheme
 
 if TYPE_CHECKING:
-    from experiments.tasks import Execution
+    from experiments.sweep.run_task import Execution
 
 
 def _figures() -> Iterator[tuple[str, str]]:
@@ -64,18 +64,18 @@ def figure(
     """
     if redraw:
         refuse("--redraw runs nothing", "schemes", "seeds", "jobs", "scheduler", "memory", "limit", "fresh")
-    from experiments.errors import ExperimentError
-    from experiments.failures import Failures, IncompleteError
-    from experiments.figures import OUTCOMES, judge, kept, read, run_figure, runs_of, write
-    from experiments.output import replacing
+    from experiments.data.errors import ExperimentError
+    from experiments.data.failures import Failures, IncompleteError
+    from experiments.data.parameters import lookup
+    from experiments.define.scheme_parameters import scheme_names
+    from experiments.page.figures_page import page, sections, write_docs
+    from experiments.page.terminal import show_checks, stdout
     from experiments.papers import FIGURES
-    from experiments.parameters import lookup
-    from experiments.progress import ConsoleProgress
-    from experiments.results import page, sections, write_docs
-    from experiments.scheme_parameters import scheme_names
+    from experiments.results.atomic_folder import replacing
+    from experiments.run.progress import ConsoleProgress
+    from experiments.sweep.figures import OUTCOMES, judge, kept, read, run_figure, runs_of, write
+    from experiments.sweep.run_task import RunsFailedError
     from experiments.sweep.store import Store
-    from experiments.tasks import RunsFailedError
-    from experiments.terminal import show_checks, stdout
     from p4src.manifest import stale
     from topologies import extras
 

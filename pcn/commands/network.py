@@ -170,7 +170,7 @@ def down(name: str | None, every: bool, force: bool, network: str | None, as_jso
       pcn down --all
     """
     from controller.errors import UnknownNameError
-    from experiments.output import remove_dead
+    from experiments.results.atomic_folder import remove_dead
     from lab import record as records
     from lab import supervisor
     from lab.attach import NotRunningError

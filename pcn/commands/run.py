@@ -133,10 +133,11 @@ def run(
     """
     from rich.console import Console
 
-    from experiments import runner, terminal
-    from experiments.failures import IncompleteError
+    from experiments import runner
+    from experiments.data.failures import IncompleteError
+    from experiments.page import terminal
     from experiments.papers import SCENARIOS
-    from experiments.progress import ConsoleProgress, Notes
+    from experiments.run.progress import ConsoleProgress, Notes
 
     if program and scenario in SCENARIOS:
         scheme = with_program(scheme or ",".join(SCENARIOS[scenario].schemes), program)
@@ -173,8 +174,8 @@ def run(
 
 def _show(place: Path, console: Console | None, as_json: bool) -> list[str]:
     """Prints a result's summary, or its tables on the console. Returns what names the checks that aren't met."""
-    from experiments import terminal
-    from experiments.output import COMPARISON, SUMMARY
+    from experiments.page import terminal
+    from experiments.results.atomic_folder import COMPARISON, SUMMARY
 
     found = [place / name for name in (SUMMARY, COMPARISON) if (place / name).exists()]
     if not found:
@@ -189,8 +190,8 @@ def _show(place: Path, console: Console | None, as_json: bool) -> list[str]:
 
 def _list(scenario: str, scheme: str | None, as_json: bool) -> None:
     """Prints the parameters of a scenario; with `scheme` those that runs of these schemes have."""
-    from experiments import scheme_parameters
-    from experiments.parameters import UNITS, format_value
+    from experiments.data.parameters import UNITS, format_value
+    from experiments.define import scheme_parameters
     from experiments.runner import parameters
 
     rows = [(one, scheme_parameters.owners(one.name)) for one in parameters(scenario, scheme)]

@@ -15,9 +15,9 @@ from pcn.commands.traffic import Traffic, traffic_options
 from pcn.complete import complete_experiment, complete_parameter, complete_scheme
 
 if TYPE_CHECKING:
-    from experiments.grid import Mean
-    from experiments.outcomes import Outcome
-    from experiments.tasks import Execution
+    from experiments.define.outcomes import Outcome
+    from experiments.sweep.parameter_sweep import Mean
+    from experiments.sweep.run_task import Execution
 
 _SHOWN = 6
 """Numbers that the terminal shows unless some are named."""
@@ -75,16 +75,16 @@ def sweep(
       pcn sweep traffic --topology clos --workload W1 --load 0.4,0.6,0.8 --scheme pcn,dcqcn --seeds 1:3
       pcn sweep dumbbell --scheme pcn --seeds 1:2 --set duration=5ms --set w_min=0.01,0.025 --show utilisation
     """
-    from experiments import grid
-    from experiments.errors import ExperimentError
-    from experiments.output import left_out
+    from experiments.data.errors import ExperimentError
+    from experiments.define.scheme_parameters import scheme_names
+    from experiments.page.terminal import stdout
     from experiments.papers import find_experiment
-    from experiments.progress import ConsoleProgress
-    from experiments.scheme_parameters import scheme_names
+    from experiments.results.atomic_folder import left_out
+    from experiments.run.progress import ConsoleProgress
+    from experiments.run.versions import provenance
+    from experiments.sweep import parameter_sweep
+    from experiments.sweep.run_task import require_all, run_tasks, task_of
     from experiments.sweep.store import Store
-    from experiments.tasks import require_all, run_tasks, task_of
-    from experiments.terminal import stdout
-    from experiments.versions import provenance
     from hosts.algorithms import find_scheme
     from p4src.manifest import stale
     from topologies import extras
@@ -93,7 +93,7 @@ def sweep(
     found = find_experiment(reference)
     name = found.name
     schemes = scheme_names(scheme) if scheme else list(found.schemes)
-    runs = grid.runs(found, schemes, seeds, settings)
+    runs = parameter_sweep.runs(found, schemes, seeds, settings)
     if not runs:
         raise ExperimentError(f"{name}: there are no runs of {', '.join(schemes)}")
     place, console = out or Path("results/sweeps") / name, stdout()
@@ -106,14 +106,14 @@ def sweep(
             progress.note(old)
         progress.stage(f"{name}: {len(runs):,} runs")
         done = run_tasks(tasks, store, execution.means, progress)
-    outcomes, decided = grid.whole(tasks, done), grid.seeds_decide(found, runs)
-    files = [grid.MEANS]
-    grid.write_means(place, outcomes, decided)
+    outcomes, decided = parameter_sweep.whole(tasks, done), parameter_sweep.seeds_decide(found, runs)
+    files = [parameter_sweep.MEANS]
+    parameter_sweep.write_means(place, outcomes, decided)
     if extras.installed("parquet"):
-        grid.write_runs(place, tasks, store, made_by)
-        files.insert(0, grid.RUNS)
-    if extras.installed("figures") and grid.write_picture(place, outcomes, decided, shown):
-        files.append(grid.PICTURE)
+        parameter_sweep.write_runs(place, tasks, store, made_by)
+        files.insert(0, parameter_sweep.RUNS)
+    if extras.installed("figures") and parameter_sweep.write_picture(place, outcomes, decided, shown):
+        files.append(parameter_sweep.PICTURE)
     for note in _show(outcomes, decided, shown):
         console.print(f"note: {note}", highlight=False, markup=False, soft_wrap=True)
     console.print(f"{place}: {', '.join(files)}", highlight=False, soft_wrap=True)
@@ -122,21 +122,28 @@ def sweep(
 
 def _show(outcomes: Sequence[Outcome], decided: Mapping[str, str], shown: Sequence[str]) -> list[str]:
     """Prints the means; what there is to be said of them."""
-    from experiments import grid
-    from experiments.errors import ExperimentError
+    from experiments.data.errors import ExperimentError
+    from experiments.sweep import parameter_sweep
 
-    found = {name: grid.means(members, decided[name]) for name, members in grid.groups(outcomes).items()}
+    found = {
+        name: parameter_sweep.means(members, decided[name])
+        for name, members in parameter_sweep.groups(outcomes).items()
+    }
     numbers = list(dict.fromkeys(number for one in outcomes for number in one.numbers))
     if unknown := [name for name in shown if name not in numbers]:
         raise ExperimentError(f"no number {', '.join(unknown)}. There are: {', '.join(numbers)}")
     columns = list(shown) or numbers[:_SHOWN]
     rows = [
-        [grid.text_of(json.loads(name)), *(_text(means.get(number)) for number in columns)]
+        [parameter_sweep.text_of(json.loads(name)), *(_text(means.get(number)) for number in columns)]
         for name, means in found.items()
     ]
-    more = "" if shown or len(numbers) <= _SHOWN else f" ({len(numbers)} in {grid.MEANS}; --show NAME shows others)"
+    more = (
+        ""
+        if shown or len(numbers) <= _SHOWN
+        else f" ({len(numbers)} in {parameter_sweep.MEANS}; --show NAME shows others)"
+    )
     print_table(f"Means and standard errors over the seeds{more}", ["runs", *columns], rows)
-    return grid.notes(outcomes, decided, columns)
+    return parameter_sweep.notes(outcomes, decided, columns)
 
 
 def _text(mean: Mean | None) -> str:

@@ -29,10 +29,10 @@ class Traffic:
             if given := [f"--{name}" for name, value in asdict(self).items() if value]:
                 raise click.UsageError(f"{', '.join(given)}: for traffic alone, not for {experiment}")
             return experiment, list(settings)
-        from experiments.traffic.words import words
+        from experiments.traffic.spec import parse_spec
 
         more = [f"load={self.load}"] if self.load else []
-        return words(self.topology, self.workload, self.pattern, self.flows).reference, [*settings, *more]
+        return parse_spec(self.topology, self.workload, self.pattern, self.flows).reference, [*settings, *more]
 
 
 def traffic_options(function: Callable[..., Any]) -> Callable[..., Any]:

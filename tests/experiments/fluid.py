@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from experiments.fluid import Fluid
-from experiments.plan import Plan
-from experiments.recording import FlowRecord, LinkRecord, PortRecord, Recording, flow_entity
-from experiments.series import Series
+from experiments.data.plan import Plan
+from experiments.data.recording import FlowRecord, LinkRecord, PortRecord, Recording, flow_entity
+from experiments.data.series import Series
+from experiments.define.fluid import Fluid
 
 STEP_S = 50e-6
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from summary_shape import mismatches
 
-from experiments.checks import Check
+from experiments.define.checks import Check
 from experiments.papers import FIGURES, SCENARIOS
 from pcn.cli import run as pcn
 

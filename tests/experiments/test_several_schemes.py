@@ -9,9 +9,9 @@ import pytest
 from rich.console import Console
 from summary_shape import mismatches
 
-from experiments.errors import ExperimentError
+from experiments.data.errors import ExperimentError
+from experiments.page.terminal import show
 from experiments.runner import place_of, run
-from experiments.terminal import show
 
 SHORT = ("before=1ms", "duration=5ms")
 

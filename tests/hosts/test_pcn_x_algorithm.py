@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments import metrics
+from experiments.data import series_math
 from hosts.algorithms import Cnp, Mark, Window, find_scheme
 from hosts.algorithms.pcn import PcnParameters, PcnReactionPoint
 from hosts.algorithms.pcn_x import PcnXNotificationPoint, PcnXParameters, PcnXReactionPoint
@@ -156,7 +156,9 @@ def test_sixty_four_flows_share_fairly_where_pcn_s_do_not() -> None:
             network.run(until_s=0.1)
             before = [flow.stats().received_payload for flow in flows]
             network.run(until_s=0.2)
-            return metrics.jain([flow.stats().received_payload - old for flow, old in zip(flows, before, strict=True)])
+            return series_math.jain(
+                [flow.stats().received_payload - old for flow, old in zip(flows, before, strict=True)]
+            )
 
     assert jain("pcn") < 0.8
     assert jain("pcn-x") > 0.98

@@ -36,11 +36,11 @@ sys.path[:0] = [path for path in (str(HERE), str(ROOT)) if path not in sys.path]
 from changes import Change, changes  # noqa: E402
 from compiled_code import code, same  # noqa: E402
 
-from experiments.progress import ConsoleProgress, RunProgress  # noqa: E402
+from experiments.page.terminal import stdout  # noqa: E402
+from experiments.run.progress import ConsoleProgress, RunProgress  # noqa: E402
+from experiments.sweep.executor import Means, sweep  # noqa: E402
 from experiments.sweep.store import Store  # noqa: E402
-from experiments.sweep.sweep import Means, sweep  # noqa: E402
 from experiments.sweep.task import Done, Task  # noqa: E402
-from experiments.terminal import stdout  # noqa: E402
 from softswitch import p4c, signals  # noqa: E402
 from softswitch.codegen.compiling import cache_dir  # noqa: E402
 from topologies.errors import LabError  # noqa: E402
@@ -57,7 +57,7 @@ FOLDERS: dict[str, tuple[str, ...]] = {
     "hosts/algorithms": (
         "tests/hosts",
         "tests/controller/test_qcn_at_inputs.py",
-        "tests/experiments/test_parameters.py",
+        "tests/experiments/data/test_parameters.py",
         "tests/virtualnet/test_virtual_schemes.py",
         "tests/swarm",
     ),
@@ -68,7 +68,7 @@ FOLDERS: dict[str, tuple[str, ...]] = {
         "tests/np_ecn",
         "tests/tcd",
         "tests/virtualnet",
-        "tests/experiments/test_unbiased.py",
+        "tests/experiments/papers/test_unbiased.py",
     ),
 }
 """And the tests of each."""

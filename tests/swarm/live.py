@@ -41,8 +41,8 @@ from swarm import span  # noqa: E402
 from controller import ports, settings  # noqa: E402
 from controller.configure import SwitchPlan  # noqa: E402
 from controller.switch import SwitchClient  # noqa: E402
-from experiments.progress import ConsoleProgress  # noqa: E402
-from experiments.terminal import stdout  # noqa: E402
+from experiments.page.terminal import stdout  # noqa: E402
+from experiments.run.progress import ConsoleProgress  # noqa: E402
 from hosts.algorithms.found import schemes  # noqa: E402
 from lab import control_frames, flows  # noqa: E402
 from lab import record as records  # noqa: E402

@@ -38,8 +38,8 @@ sys.path[:0] = [path for path in (str(HERE), str(HERE.parents[1])) if path not i
 import live  # noqa: E402
 
 from controller.configure import SwitchPlan, plan  # noqa: E402
-from experiments.progress import ConsoleProgress  # noqa: E402
-from experiments.terminal import stdout  # noqa: E402
+from experiments.page.terminal import stdout  # noqa: E402
+from experiments.run.progress import ConsoleProgress  # noqa: E402
 from hosts.algorithms import find_scheme  # noqa: E402
 from hosts.recommended import recommended  # noqa: E402
 from lab.attach import attach, find  # noqa: E402

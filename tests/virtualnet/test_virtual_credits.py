@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 from networks import MTU, PFC_ONLY, chain, mesh, read_pcap, star, with_flows
 
 from experiments.papers.tcd.plans import victims_plan
-from experiments.progress import Silent
-from experiments.virtual import run_virtual
+from experiments.run.progress import Silent
+from experiments.run.virtual import run_virtual
 from hosts.algorithms import find_scheme
 from lab.launch import NetworkError, launch_spec
 from lab.network import require_startable

@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from networks import PFC_ONLY, chain, mesh, star, with_flows
 
-from experiments.figures import judge
-from experiments.outcomes import Outcome
+from experiments.data.plan import plan_of
+from experiments.define.outcomes import Outcome
 from experiments.papers import FIGURES
-from experiments.plan import plan_of
-from experiments.progress import Silent
-from experiments.virtual import run_virtual
+from experiments.run.progress import Silent
+from experiments.run.virtual import run_virtual
+from experiments.sweep.figures import judge
 from lab.virtual import VirtualNetwork
 from topologies.model import FIFO, ROUND_ROBIN, Endpoint, FlowSpec, OutputBuffer, Topology
 from virtualnet import VirtualError

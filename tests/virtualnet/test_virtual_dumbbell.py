@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from networks import dumbbell_network
 
-from experiments import metrics
+from experiments.data import series_math
 from experiments.papers import SCENARIOS
+from experiments.run.virtual import run_virtual
 from experiments.runner import run
-from experiments.virtual import run_virtual
 
 PORT = ("s0", 4)
 
@@ -38,7 +38,7 @@ def test_convergence_and_steady_state(seed: int) -> None:
     drained = queue.times_s[full + np.argmax(queue.values[full:, 0] <= 5)]
     assert 2.5e-3 <= drained <= 9e-3
     assert goodputs.sum() * 8 / 50e-3 * 1058 / 1000 > 0.97 * 10e9
-    assert metrics.jain(list(goodputs)) > 0.97
+    assert series_math.jain(list(goodputs)) > 0.97
     steady = queue.values[queue.times_s >= 100e-3, 1]
     assert 50e3 < steady.mean() < 130e3
     assert pause <= 4  # at the start, of the NIC with two flows

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from experiments.data.recording import Recording
 from experiments.papers import SCENARIOS
-from experiments.progress import Silent
-from experiments.recording import Recording
-from experiments.virtual import run_virtual
+from experiments.run.progress import Silent
+from experiments.run.virtual import run_virtual
 
 
 @pytest.fixture(scope="module")

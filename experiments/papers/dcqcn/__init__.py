@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from experiments.experiment import Paper
+from experiments.define.experiment import Paper
 from experiments.papers.dcqcn.fixed_point import FixedPoint
 from experiments.papers.dcqcn.unfairness import Unfairness
 from experiments.papers.dcqcn.victim import Victim

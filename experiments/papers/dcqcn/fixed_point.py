@@ -7,16 +7,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from experiments.charts import Chart, curve
-from experiments.checks import Check, at_most
-from experiments.experiment import Experiment, Run
-from experiments.metrics import counter_at, step_at
-from experiments.outcomes import Outcome, Outcomes, ratio
+from experiments.data.parameters import Value
+from experiments.data.plan import HEADER_BYTES, PAYLOAD_BYTES, Plan, plan_of
+from experiments.data.recording import Recording
+from experiments.data.series_math import counter_at, step_at
+from experiments.define.charts import Chart, curve
+from experiments.define.checks import Check, at_most
+from experiments.define.experiment import Experiment, Run
+from experiments.define.looks import label
+from experiments.define.outcomes import Outcome, Outcomes, ratio
 from experiments.papers.dcqcn.claims import DCQCN, SETTLED
-from experiments.papers.looks import label
-from experiments.parameters import Value
-from experiments.plan import HEADER_BYTES, PAYLOAD_BYTES, Plan, plan_of
-from experiments.recording import Recording
 from hosts.algorithms.dcqcn import DcqcnParameters
 from topologies.model import Endpoint, FlowSpec
 from topologies.star import star

@@ -7,10 +7,10 @@ import random
 from collections.abc import Sequence
 from dataclasses import replace
 
-from experiments.metrics import counter_rate
+from experiments.data.plan import Plan, plan_of
+from experiments.data.recording import Recording
+from experiments.data.series_math import counter_rate
 from experiments.papers.dcqcn.claims import PFC
-from experiments.plan import Plan, plan_of
-from experiments.recording import Recording
 from topologies.model import Endpoint, FlowSpec
 from topologies.two_pods import two_pods
 

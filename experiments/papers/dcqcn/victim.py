@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from experiments.charts import Chart, curve
-from experiments.checks import Check, at_least, at_most, near
-from experiments.experiment import Experiment, Run
-from experiments.outcomes import Outcome, Outcomes, ratio, said
+from experiments.data.parameters import Value
+from experiments.data.plan import Plan
+from experiments.data.recording import Recording
+from experiments.define.charts import Chart, curve
+from experiments.define.checks import Check, at_least, at_most, near
+from experiments.define.experiment import Experiment, Run
+from experiments.define.looks import label
+from experiments.define.outcomes import Outcome, Outcomes, ratio, said
 from experiments.papers.dcqcn.claims import DCQCN, NO_VICTIM, PFC, VICTIM
 from experiments.papers.dcqcn.plans import DRAWN_NUMBERS, DRAWS, plan, rates
-from experiments.papers.looks import label
-from experiments.parameters import Value
-from experiments.plan import Plan
-from experiments.recording import Recording
 
 INCAST = ("h11", "h12", "h13", "h14")
 SENDERS = (0, 1, 2)

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from experiments.experiment import Paper
-from experiments.papers.pcn.dumbbell import Dumbbell
-from experiments.papers.pcn.factors import FactorStudy
-from experiments.papers.pcn.fairness import FairnessRules, FairnessSweep, MarkingPoint
-from experiments.papers.pcn.fig2 import Fig2
-from experiments.papers.pcn.fig5 import Fig5
-from experiments.papers.pcn.fig10 import Fig10
-from experiments.papers.pcn.fig11 import Fig11
-from experiments.papers.pcn.fig12 import Fig12
-from experiments.papers.pcn.fig13 import Fig13
-from experiments.papers.pcn.fig14 import Fig14
-from experiments.papers.pcn.fig17 import Fig17
-from experiments.papers.pcn.fig18 import Fig18
-from experiments.papers.pcn.fig19 import Fig19
-from experiments.papers.pcn.fig20 import Fig20
-from experiments.papers.pcn.fig21 import Fig21
-from experiments.papers.pcn.fluid_check import FluidCheck
-from experiments.papers.pcn.silence import Silence
-from experiments.papers.pcn.victim import Victim
+from experiments.define.experiment import Paper
+from experiments.papers.pcn.figures.fig2 import Fig2
+from experiments.papers.pcn.figures.fig10 import Fig10
+from experiments.papers.pcn.figures.fig11 import Fig11
+from experiments.papers.pcn.figures.fig12 import Fig12
+from experiments.papers.pcn.figures.fig13 import Fig13
+from experiments.papers.pcn.figures.fig14 import Fig14
+from experiments.papers.pcn.figures.fig17 import Fig17
+from experiments.papers.pcn.figures.fig18 import Fig18
+from experiments.papers.pcn.figures.fig19 import Fig19
+from experiments.papers.pcn.figures.fig20 import Fig20
+from experiments.papers.pcn.figures.fig21 import Fig21
+from experiments.papers.pcn.figures.fluid_check import FluidCheck
+from experiments.papers.pcn.scenarios.dumbbell import Dumbbell
+from experiments.papers.pcn.scenarios.fig5 import Fig5
+from experiments.papers.pcn.scenarios.victim import Victim
+from experiments.papers.pcn.studies.factors import FactorStudy
+from experiments.papers.pcn.studies.fairness import FairnessRules, FairnessSweep, MarkingPoint
+from experiments.papers.pcn.studies.silence import Silence
 
 _SCENARIOS = (Dumbbell(), Victim(), Fig5())
 _FIGURES = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from experiments.checks import Claim
+from experiments.define.checks import Claim
 
 PCN, PCN_X, PFC = "pcn", "pcn-x", "pfc"
 COMPARED = (PCN, "qcn", "dcqcn", "timely")
@@ -89,6 +89,8 @@ OTHERS_QUEUES = Claim("0.53", "KB", {"qcn least": 50.0, "qcn most": 100.0, "time
 OTHERS_UNFAIR = Claim("0.54")
 FULL_AND_FAIR = Claim("0.55", "", {"utilisation": 1.0, "index": 1.0})
 """B.1: PCN, whatever the number of flows."""
+WHY_UNFAIR = "fairness.md#why-fairness-falls-with-the-number-of-flows"
+"""Why rows about that are off."""
 FILLED = Claim("0.56", "Gbit/s", {"full": 40.0, "dcqcn loses": 0.15})
 """B.2, Fig. 18: S0 to S1 at all intervals between bursts."""
 LONG_INTERVALS = Claim("0.57", "Gbit/s", {PCN: 30.0, "qcn": 23.0, "dcqcn": 25.0, "timely": 29.0})

@@ -5,10 +5,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 
-from experiments import scheme_parameters
-from experiments.papers.pcn.dumbbell import Dumbbell
-from experiments.parameters import Value
-from experiments.plan import Plan, Sampling, known_fields, numbers, plan_of
+from experiments.data.parameters import Value
+from experiments.data.plan import Plan, Sampling, known_fields, numbers, plan_of
+from experiments.define import scheme_parameters
+from experiments.papers.pcn.scenarios.dumbbell import Dumbbell
 from topologies.compact import P0_S0, P2_S1, compact
 from topologies.dumbbell import dumbbell
 from topologies.model import Endpoint, FlowSpec, Topology

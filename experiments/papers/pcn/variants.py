@@ -6,7 +6,7 @@ import dataclasses
 import functools
 from collections.abc import Callable
 
-from experiments.experiment import Variant
+from experiments.define.experiment import Variant
 from hosts.algorithms import Ack, Cnp, Mark, Scheme, Window, find_scheme
 from hosts.algorithms.pcn import REC_RATE_UNIT_BPS, PcnNotificationPoint, PcnParameters
 from hosts.algorithms.pcn_x import PcnXNotificationPoint, PcnXParameters, PcnXReactionPoint

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from experiments.experiment import Paper
+from experiments.define.experiment import Paper
 from experiments.papers.qcn_t.convergence import Convergence
 from experiments.papers.qcn_t.margin import Margin
 

@@ -7,17 +7,17 @@ from dataclasses import replace
 
 import numpy as np
 
-from experiments.charts import Chart, curve
-from experiments.checks import Check, at_least
-from experiments.experiment import Experiment, Run
-from experiments.metrics import counter_at, step_at
-from experiments.outcomes import Outcome, Outcomes, ratio
-from experiments.papers.looks import label
+from experiments.data.parameters import Value
+from experiments.data.plan import Plan, known_fields, numbers, plan_of
+from experiments.data.recording import Recording
+from experiments.data.series_math import counter_at, step_at
+from experiments.define.charts import Chart, curve
+from experiments.define.checks import Check, at_least
+from experiments.define.experiment import Experiment, Run
+from experiments.define.looks import label
+from experiments.define.outcomes import Outcome, Outcomes, ratio
 from experiments.papers.qcn_t.claims import CALMER, QCN, QCN_T
 from experiments.papers.qcn_t.convergence import CYCLE_BYTES, LINE_BPS
-from experiments.parameters import Value
-from experiments.plan import Plan, known_fields, numbers, plan_of
-from experiments.recording import Recording
 from topologies.model import Endpoint, FlowSpec
 from topologies.star import star
 

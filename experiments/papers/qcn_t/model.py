@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from experiments.metrics import Array
+from experiments.data.series_math import Array
 
 BYTES, TIME = "bytes", "time"
 

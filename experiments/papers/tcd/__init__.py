@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from experiments.experiment import Paper
+from experiments.define.experiment import Paper
 from experiments.papers.tcd.fig11 import Fig11
 from experiments.papers.tcd.fig12 import Fig12
 from experiments.papers.tcd.fig14 import Fig14

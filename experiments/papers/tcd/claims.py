@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from experiments.checks import Claim
+from experiments.define.checks import Claim
 
 RED, TCD = "red", "tcd"
 """Marks without congestion control."""

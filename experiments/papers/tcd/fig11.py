@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from experiments.charts import Chart, Line, curve
-from experiments.checks import Check
-from experiments.experiment import Experiment, Run
-from experiments.outcomes import Outcome, Outcomes
-from experiments.papers.looks import label
+from experiments.data.parameters import Value
+from experiments.data.plan import PAYLOAD_BYTES, Plan, known_fields, plan_of
+from experiments.data.plan import numbers as given_numbers
+from experiments.data.recording import Recording
+from experiments.define.charts import Chart, Line, curve
+from experiments.define.checks import Check
+from experiments.define.experiment import Experiment, Run
+from experiments.define.looks import label
+from experiments.define.outcomes import Outcome, Outcomes
 from experiments.papers.tcd.claims import RED, TCD
 from experiments.papers.tcd.undetermined import BIN_S, CE, UE, network, numbers, rows, shares
-from experiments.parameters import Value
-from experiments.plan import PAYLOAD_BYTES, Plan, known_fields, plan_of
-from experiments.plan import numbers as given_numbers
-from experiments.recording import Recording
 from topologies.compact import P0_S0
 
 RATE_BPS, DURATION_S = 10e9, 60e-3

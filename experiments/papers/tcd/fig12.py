@@ -7,19 +7,19 @@ from dataclasses import replace
 
 import numpy as np
 
-from experiments import measure
-from experiments.charts import Chart, Line, curve
-from experiments.checks import Check, at_least, at_most, exactly_none
-from experiments.experiment import Experiment, Run
-from experiments.metrics import counter_at, step_at
-from experiments.outcomes import Key, Outcome, Outcomes
-from experiments.papers.looks import label
+from experiments.data.parameters import Value
+from experiments.data.plan import Plan, known_fields, numbers, plan_of
+from experiments.data.recording import Recording
+from experiments.data.series_math import counter_at, step_at
+from experiments.define import recording_numbers
+from experiments.define.charts import Chart, Line, curve
+from experiments.define.checks import Check, at_least, at_most, exactly_none
+from experiments.define.experiment import Experiment, Run
+from experiments.define.looks import label
+from experiments.define.outcomes import Key, Outcome, Outcomes
+from experiments.define.workloads import bursts
 from experiments.papers.tcd.claims import ONE_POINT, RED, SEVERAL_POINTS, TCD
 from experiments.papers.tcd.plans import BURSTING
-from experiments.parameters import Value
-from experiments.plan import Plan, known_fields, numbers, plan_of
-from experiments.recording import Recording
-from experiments.workloads import bursts
 from topologies.head_of_line import P1, P2, P3, head_of_line
 from topologies.model import Endpoint, FlowSpec
 
@@ -99,7 +99,9 @@ class Fig12(Experiment):
                 found[f"{name} {mark}_share"] = (
                     float(np.diff(counter_at(*series, last))[0] / packets) if packets else None
                 )
-            curves[name] = measure.thin(*recording.series.get(str(port), "waiting_bytes"), 0.0, DURATION_S, 1e-3)
+            curves[name] = recording_numbers.thin(
+                *recording.series.get(str(port), "waiting_bytes"), 0.0, DURATION_S, 1e-3
+            )
             if (str(port), "tcd_state") not in set(recording.series):
                 continue
             changes = states(recording, port, _ENDS_S)
@@ -110,7 +112,9 @@ class Fig12(Experiment):
             state = step_at(*recording.series.get(str(port), "tcd_state"), grid)
             queue = step_at(*recording.series.get(str(port), "waiting_bytes"), grid)[state == DRAINING]
             found[f"{name} draining_above"] = float(np.mean(queue > 5e3)) if queue.size else None
-            curves[f"{name} state"] = measure.thin(*recording.series.get(str(port), "tcd_state"), 0.0, DURATION_S, 1.0)
+            curves[f"{name} state"] = recording_numbers.thin(
+                *recording.series.get(str(port), "tcd_state"), 0.0, DURATION_S, 1.0
+            )
         return Outcome(run.keys, found, curves)
 
     def checks(self, outcomes: Outcomes) -> list[Check]:

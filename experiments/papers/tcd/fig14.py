@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from experiments.charts import Chart, Line
-from experiments.checks import Check, at_least, at_most
-from experiments.experiment import Run
-from experiments.outcomes import Key, Outcomes
-from experiments.papers.looks import label
+from experiments.define.charts import Chart, Line
+from experiments.define.checks import Check, at_least, at_most
+from experiments.define.experiment import Run
+from experiments.define.looks import label
+from experiments.define.outcomes import Key, Outcomes
 from experiments.papers.tcd.claims import DCQCN_TCD, SENSITIVITY
 from experiments.papers.tcd.plans import SEEDS, TRAFFIC
 from experiments.papers.tcd.victims import Victims

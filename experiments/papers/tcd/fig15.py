@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from experiments.charts import Chart, Line, curve
-from experiments.checks import Check, at_least
-from experiments.experiment import Run
-from experiments.outcomes import Outcomes, ratio, said
-from experiments.papers.looks import label
+from experiments.define.charts import Chart, Line, curve
+from experiments.define.checks import Check, at_least
+from experiments.define.experiment import Run
+from experiments.define.looks import label
+from experiments.define.outcomes import Outcomes, ratio, said
 from experiments.papers.tcd.claims import COMPLETION, DCQCN, DCQCN_TCD, PAIRS, PAPER_ALPHA, TIMELY, TIMELY_TCD
 from experiments.papers.tcd.plans import SEEDS, SIZES, TRAFFIC
 from experiments.papers.tcd.victims import Victims

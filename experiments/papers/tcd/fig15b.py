@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from experiments.charts import Chart
-from experiments.checks import Check, at_least, at_most
-from experiments.experiment import Run
-from experiments.outcomes import Key, Outcomes, percent, ratio, said
-from experiments.papers.looks import label
+from experiments.define.charts import Chart
+from experiments.define.checks import Check, at_least, at_most
+from experiments.define.experiment import Run
+from experiments.define.looks import label
+from experiments.define.outcomes import Key, Outcomes, percent, ratio, said
 from experiments.papers.tcd.claims import COMPLETION, DCQCN, DCQCN_TCD, PAPER_ALPHA
 from experiments.papers.tcd.plans import SEEDS, TRAFFIC
 from experiments.papers.tcd.victims import Victims

@@ -7,18 +7,18 @@ from dataclasses import replace
 
 import numpy as np
 
-from experiments import measure
-from experiments.charts import Chart, Line, curve
-from experiments.checks import Check, at_least, between, near
-from experiments.experiment import DRAWN_FLOWS, Experiment, Run
-from experiments.metrics import Array
-from experiments.outcomes import Key, Outcome, Outcomes, ratio, said
-from experiments.papers.looks import label
+from experiments.data.parameters import Value
+from experiments.data.plan import HEADER_BYTES, PAYLOAD_BYTES, Plan, known_fields, numbers, plan_of
+from experiments.data.recording import Recording
+from experiments.data.series_math import Array
+from experiments.define import recording_numbers
+from experiments.define.charts import Chart, Line, curve
+from experiments.define.checks import Check, at_least, between, near
+from experiments.define.experiment import DRAWN_FLOWS, Experiment, Run
+from experiments.define.looks import label
+from experiments.define.outcomes import Key, Outcome, Outcomes, ratio, said
+from experiments.define.workloads import HADOOP, WEB_SEARCH, arrivals_per_s, uniform_flows
 from experiments.papers.tcd.claims import DCQCN, DCQCN_TCD, HADOOP_TREE, PAPER_ALPHA, WEB_TREE
-from experiments.parameters import Value
-from experiments.plan import HEADER_BYTES, PAYLOAD_BYTES, Plan, known_fields, numbers, plan_of
-from experiments.recording import Recording
-from experiments.workloads import HADOOP, WEB_SEARCH, arrivals_per_s, uniform_flows
 from topologies.fat_tree import fat_tree
 from topologies.head_of_line import XOFF_BYTES, XON_BYTES
 from topologies.model import EVEN, POLARISED, Endpoint
@@ -104,7 +104,7 @@ class Fig16(Experiment):
             plan.duration_s - flow.start_s if flow.fct_s is None else flow.fct_s for flow in recording.flows
         ])  # fmt: skip
         empty = np.array([
-            measure.empty_fct_s(plan.topology, flow.src, flow.dst, flow.size_bytes or 0, plan.payload_bytes)
+            recording_numbers.empty_fct_s(plan.topology, flow.src, flow.dst, flow.size_bytes or 0, plan.payload_bytes)
             for flow in plan.topology.flows
         ])  # fmt: skip
         slowdown = times / empty
@@ -115,7 +115,7 @@ class Fig16(Experiment):
         for name in _OF_WEB if plan.values["web"] else _OF_HADOOP:
             low, high = _LIMITS[name]
             part = slowdown[(sizes >= low) & (sizes < high)]
-            found |= {f"p{q} {name}": measure.percentile(part, q) for q in _PERCENTILES}
+            found |= {f"p{q} {name}": recording_numbers.percentile(part, q) for q in _PERCENTILES}
         return Outcome(run.keys, found, {"p99": _by_size(sizes, slowdown, 99), "p50": _by_size(sizes, slowdown, 50)})
 
     def checks(self, outcomes: Outcomes) -> list[Check]:

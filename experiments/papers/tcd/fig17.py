@@ -7,17 +7,17 @@ from dataclasses import replace
 
 import numpy as np
 
-from experiments.charts import Chart, curve
-from experiments.checks import Check, at_least
-from experiments.experiment import DRAWN_FLOWS, Experiment, Run
-from experiments.outcomes import Outcome, Outcomes, percent, ratio
-from experiments.papers.looks import label
+from experiments.data.parameters import Value
+from experiments.data.plan import HEADER_BYTES, PAYLOAD_BYTES, Plan, known_fields, numbers, plan_of
+from experiments.data.recording import Recording
+from experiments.define.charts import Chart, curve
+from experiments.define.checks import Check, at_least
+from experiments.define.experiment import DRAWN_FLOWS, Experiment, Run
+from experiments.define.looks import label
+from experiments.define.outcomes import Outcome, Outcomes, percent, ratio
+from experiments.define.workloads import arrivals_per_s, uniform_flows
 from experiments.papers.tcd.claims import IB_TREE, IBCC, IBCC_TCD
 from experiments.papers.tcd.plans import MESSAGES
-from experiments.parameters import Value
-from experiments.plan import HEADER_BYTES, PAYLOAD_BYTES, Plan, known_fields, numbers, plan_of
-from experiments.recording import Recording
-from experiments.workloads import arrivals_per_s, uniform_flows
 from topologies.fat_tree import fat_tree
 from topologies.lossless import CREDITS
 from topologies.model import Endpoint

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from controller.marking import tcd_port
-from experiments.charts import Chart
-from experiments.checks import Check, at_least, at_most, between
-from experiments.experiment import DRAWN_FLOWS, Experiment, Run
-from experiments.outcomes import Outcome, Outcomes, percent, ratio, said
-from experiments.papers.looks import label
+from experiments.data.parameters import Value
+from experiments.data.plan import Plan
+from experiments.data.recording import Recording
+from experiments.define.charts import Chart
+from experiments.define.checks import Check, at_least, at_most, between
+from experiments.define.experiment import DRAWN_FLOWS, Experiment, Run
+from experiments.define.looks import label
+from experiments.define.outcomes import Outcome, Outcomes, percent, ratio, said
 from experiments.papers.tcd.claims import IBCC, IBCC_TCD, VICTIMS
 from experiments.papers.tcd.plans import SEEDS, messages_plan, times_us, victims_numbers
-from experiments.parameters import Value
-from experiments.plan import Plan
-from experiments.recording import Recording
 from hosts.algorithms import find_scheme
 from topologies.head_of_line import P2
 

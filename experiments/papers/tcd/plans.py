@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from experiments import measure
-from experiments.metrics import Array
-from experiments.parameters import Value
-from experiments.plan import HEADER_BYTES, PAYLOAD_BYTES, Plan, known_fields, numbers, plan_of
-from experiments.recording import FlowRecord, Recording
-from experiments.workloads import HADOOP, FixedSizes, FlowSizes, arrivals_per_s, poisson_flows, poisson_times
+from experiments.data.parameters import Value
+from experiments.data.plan import HEADER_BYTES, PAYLOAD_BYTES, Plan, known_fields, numbers, plan_of
+from experiments.data.recording import FlowRecord, Recording
+from experiments.data.series_math import Array
+from experiments.define import recording_numbers
+from experiments.define.workloads import HADOOP, FixedSizes, FlowSizes, arrivals_per_s, poisson_flows, poisson_times
 from topologies.head_of_line import P1, P2, P3, head_of_line
 from topologies.lossless import CREDITS
 from topologies.model import FlowSpec
@@ -115,7 +115,10 @@ def victims_numbers(plan: Plan, recording: Recording) -> dict[str, float | None]
         "victims": float(len(found)),
         "ce_share": sum(flow.marked_packets > 0 for flow in found) / len(found) if found else None,
         "ue_share": sum(flow.marked_ue_packets > 0 for flow in found) / len(found) if found else None,
-        "mean_us": measure.mean(times_us(plan, recording, "s0")),
-        **{f"mean_us {name}": measure.mean(times_us(plan, recording, "s0", *ends)) for name, ends in SIZES.items()},
-        "bursts_us": measure.mean(times_us(plan, recording, "bursts")),
+        "mean_us": recording_numbers.mean(times_us(plan, recording, "s0")),
+        **{
+            f"mean_us {name}": recording_numbers.mean(times_us(plan, recording, "s0", *ends))
+            for name, ends in SIZES.items()
+        },
+        "bursts_us": recording_numbers.mean(times_us(plan, recording, "bursts")),
     }

@@ -7,18 +7,19 @@ from dataclasses import replace
 
 import numpy as np
 
-from experiments import charts, metrics, scheme_parameters
-from experiments.analysis import Steady
-from experiments.charts import Chart, View
-from experiments.checks import Check, at_least, at_most, clean
-from experiments.errors import ExperimentError
-from experiments.experiment import Experiment, Headline, Run, RunPage
-from experiments.metrics import Array
-from experiments.outcomes import Outcome, percent
+from experiments.data import series_math
+from experiments.data.errors import ExperimentError
+from experiments.data.parameters import Parameter, Value, complete, format_value
+from experiments.data.plan import HEADER_BYTES, LiveLimits, Plan, Sampling
+from experiments.data.recording import Recording
+from experiments.data.series_math import Array
+from experiments.data.steady_state import Steady
+from experiments.define import charts, scheme_parameters
+from experiments.define.charts import Chart, View
+from experiments.define.checks import Check, at_least, at_most, clean
+from experiments.define.experiment import Experiment, Headline, Run, RunPage
+from experiments.define.outcomes import Outcome, percent
 from experiments.papers.tcd.claims import FRACTIONS, RED, TCD
-from experiments.parameters import Parameter, Value, complete, format_value
-from experiments.plan import HEADER_BYTES, LiveLimits, Plan, Sampling
-from experiments.recording import Recording
 from topologies.compact import P0_S0, P2_S1, compact
 from topologies.head_of_line import XOFF_BYTES, XON_BYTES
 from topologies.model import FlowSpec, Topology, TopologyError
@@ -72,7 +73,7 @@ def shares(recording: Recording, flow: int, mark: str, span: tuple[float, float]
     if span[1] - span[0] < BIN_S / 2:
         return np.empty(0), np.empty(0)
     series = [recording.series.get(f"flow {flow}", name) for name in (mark, "received_packets")]
-    starts, found = metrics.binned_share(series[0], series[1], BIN_S, span[1], span[0])
+    starts, found = series_math.binned_share(series[0], series[1], BIN_S, span[1], span[0])
     return starts, np.nan_to_num(found)
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from experiments.experiment import DRAWN_FLOWS, Experiment, Run
-from experiments.outcomes import Outcome
+from experiments.data.parameters import Value
+from experiments.data.plan import Plan
+from experiments.data.recording import Recording
+from experiments.define.experiment import DRAWN_FLOWS, Experiment, Run
+from experiments.define.outcomes import Outcome
 from experiments.papers.tcd.plans import victims_numbers, victims_plan
-from experiments.parameters import Value
-from experiments.plan import Plan
-from experiments.recording import Recording
 
 
 class Victims(Experiment):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from experiments.experiment import Paper
+from experiments.define.experiment import Paper
 from experiments.papers.unbiased.fig2 import Fig2
 from experiments.papers.unbiased.fig5 import Fig5
 from experiments.papers.unbiased.fig6 import Fig6

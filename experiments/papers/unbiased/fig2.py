@@ -8,18 +8,18 @@ from math import floor
 
 import numpy as np
 
-from experiments import measure
-from experiments.charts import Chart, Line, curve
-from experiments.checks import Check, at_least, at_most, between, near
-from experiments.experiment import Experiment, Run
-from experiments.metrics import binned_rate, counter_rate
-from experiments.outcomes import Outcome, Outcomes, ratio
-from experiments.papers.looks import label
+from experiments.data.parameters import Value
+from experiments.data.plan import Plan
+from experiments.data.recording import Recording
+from experiments.data.series_math import binned_rate, counter_rate
+from experiments.define import recording_numbers
+from experiments.define.charts import Chart, Line, curve
+from experiments.define.checks import Check, at_least, at_most, between, near
+from experiments.define.experiment import Experiment, Run
+from experiments.define.looks import label
+from experiments.define.outcomes import Outcome, Outcomes, ratio
 from experiments.papers.unbiased.claims import AT_BOTH, BOTH, FAIR, INPUTS, ON_OFF, OUTPUTS, PFC, PRECISE, UNFAIR
 from experiments.papers.unbiased.plans import BUFFERED, FRAME_BYTES, PLAIN, SWITCHES, XOFF_BYTES, XON_BYTES, star_plan
-from experiments.parameters import Value
-from experiments.plan import Plan
-from experiments.recording import Recording
 from topologies.model import FIFO, ROUND_ROBIN, FlowSpec
 
 SEEDS = (1, 2, 3, 4, 5, 6, 7, 8)
@@ -90,7 +90,7 @@ class Fig2(Experiment):
         if run.seed == SEEDS[0] and "scheme" in run.keys:
             start_s, end_s = _PULSES if run.scheme == PFC else (0.0, plan.duration_s)
             bins = round((end_s - start_s) / _BIN_S) if run.scheme == PFC else 150
-            curves = {f"f{n}": measure.binned(*sent[n], start_s, end_s, 8e-9, bins) for n in sent}
+            curves = {f"f{n}": recording_numbers.binned(*sent[n], start_s, end_s, 8e-9, bins) for n in sent}
         return Outcome(run.keys, numbers, curves)
 
     def checks(self, outcomes: Outcomes) -> list[Check]:
@@ -170,7 +170,7 @@ def _pulses(recording: Recording, sent: Mapping[int, tuple[np.ndarray, np.ndarra
     return {
         "pulses": float(np.mean((rates < 0.05 * LINE_BPS) | (rates > 0.95 * LINE_BPS))),
         "mean_off": max(abs(one / FAIR["four flows"] - 1) for one in means),
-        "pauses_per_s": measure.pauses(recording, links, *span) / (span[1] - span[0]) / len(links),
+        "pauses_per_s": recording_numbers.pauses(recording, links, *span) / (span[1] - span[0]) / len(links),
     }
 
 

@@ -7,12 +7,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from experiments import measure
-from experiments.charts import Chart, Line, curve
-from experiments.checks import Check, at_least, at_most, between, near
-from experiments.experiment import Experiment, Run
-from experiments.outcomes import Outcome, Outcomes, percent, ratio
-from experiments.papers.looks import label
+from experiments.data.parameters import Value
+from experiments.data.plan import Plan
+from experiments.data.recording import Recording
+from experiments.define import recording_numbers
+from experiments.define.charts import Chart, Line, curve
+from experiments.define.checks import Check, at_least, at_most, between, near
+from experiments.define.experiment import Experiment, Run
+from experiments.define.looks import label
+from experiments.define.outcomes import Outcome, Outcomes, percent, ratio
 from experiments.papers.unbiased.claims import (
     FAIR,
     INNOCENT,
@@ -26,9 +29,6 @@ from experiments.papers.unbiased.claims import (
     TOLD,
 )
 from experiments.papers.unbiased.plans import FRAME_BYTES, PLAIN, star_plan
-from experiments.parameters import Value
-from experiments.plan import Plan
-from experiments.recording import Recording
 from topologies.model import FIFO, ROUND_ROBIN, FlowSpec
 
 SEEDS = (1, 2, 3, 4, 5, 6, 7, 8)
@@ -69,7 +69,7 @@ class Fig5(Experiment):
     def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
         frames = FRAME_BYTES / plan.payload_bytes
         numbers: dict[str, float | None] = {
-            f"f{flow}_gbps {name}": measure.goodput_bps(recording, f"flow {flow}", *span) * frames / 1e9
+            f"f{flow}_gbps {name}": recording_numbers.goodput_bps(recording, f"flow {flow}", *span) * frames / 1e9
             for name, span in _INTERVALS.items()
             for flow in (1, 6)
         }
@@ -82,7 +82,7 @@ class Fig5(Experiment):
         if run.seed == SEEDS[0]:
             for flow in (1, 6):
                 series = recording.series.get(f"flow {flow}", "received_bytes")
-                curves[f"f{flow}"] = measure.binned(*series, 0.0, plan.duration_s, 8e-9 * frames, bins=100)
+                curves[f"f{flow}"] = recording_numbers.binned(*series, 0.0, plan.duration_s, 8e-9 * frames, bins=100)
         return Outcome(run.keys, numbers, curves)
 
     def checks(self, outcomes: Outcomes) -> list[Check]:

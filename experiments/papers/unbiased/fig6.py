@@ -7,17 +7,17 @@ from dataclasses import replace
 
 import numpy as np
 
-from experiments import measure
-from experiments.charts import Chart, Line, curve
-from experiments.checks import Check, at_least, at_most, between
-from experiments.experiment import Experiment, Run
-from experiments.metrics import step_mean
-from experiments.outcomes import Outcome, Outcomes, ratio
+from experiments.data.parameters import Value
+from experiments.data.plan import LinkRate, Plan
+from experiments.data.recording import Recording
+from experiments.data.series_math import step_mean
+from experiments.define import recording_numbers
+from experiments.define.charts import Chart, Line, curve
+from experiments.define.checks import Check, at_least, at_most, between
+from experiments.define.experiment import Experiment, Run
+from experiments.define.outcomes import Outcome, Outcomes, ratio
 from experiments.papers.unbiased.claims import BUFFERED_OUTPUTS, CONVERGENCE, DELIVERED, INPUTS, LARGEST, OUTPUTS
 from experiments.papers.unbiased.plans import BUFFERED, RELIABLE, SWITCHES, star_plan
-from experiments.parameters import Value
-from experiments.plan import LinkRate, Plan
-from experiments.recording import Recording
 from topologies.model import FIFO, ROUND_ROBIN, Endpoint, FlowSpec
 
 SEEDS = (1, 2, 3, 4, 5, 6, 7, 8)
@@ -108,7 +108,7 @@ class Fig6(Experiment):
         there = 0 if not above.size else int(above[-1]) + 1
         curves = {}
         if run.seed == SEEDS[0]:
-            curves["limit"] = measure.thin(*limit, 0.0, plan.duration_s, 1e-9)
+            curves["limit"] = recording_numbers.thin(*limit, 0.0, plan.duration_s, 1e-9)
         paused_s = recording.links["s0->h0"].paused_s
         return Outcome(
             run.keys,

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from experiments import measure
-from experiments.charts import Chart, Line, curve
-from experiments.checks import Check, at_least, at_most, between, near
-from experiments.experiment import Experiment, Run
-from experiments.outcomes import Outcome, Outcomes
-from experiments.papers.looks import label
+from experiments.data.parameters import Value
+from experiments.data.plan import Plan
+from experiments.data.recording import Recording
+from experiments.define import recording_numbers
+from experiments.define.charts import Chart, Line, curve
+from experiments.define.checks import Check, at_least, at_most, between, near
+from experiments.define.experiment import Experiment, Run
+from experiments.define.looks import label
+from experiments.define.outcomes import Outcome, Outcomes
 from experiments.papers.unbiased.claims import (
     AT_100G,
     BACKLOGS,
@@ -22,9 +25,6 @@ from experiments.papers.unbiased.claims import (
     RANDOM,
 )
 from experiments.papers.unbiased.plans import BUFFERED, FRAME_BYTES, PLAIN, SWITCHES, star_plan
-from experiments.parameters import Value
-from experiments.plan import Plan
-from experiments.recording import Recording
 from topologies.model import FIFO, ROUND_ROBIN, Endpoint, FlowSpec
 
 SEEDS = (1, 2, 3)
@@ -73,7 +73,8 @@ class Fig7(Experiment):
     def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
         frames = FRAME_BYTES / plan.payload_bytes
         numbers: dict[str, float | None] = {
-            f"f{flow}_gbps": measure.goodput_bps(recording, f"flow {flow}", *_STEADY) * frames / 1e9 for flow in (1, 7)
+            f"f{flow}_gbps": recording_numbers.goodput_bps(recording, f"flow {flow}", *_STEADY) * frames / 1e9
+            for flow in (1, 7)
         }
         for name, port, series_name in (
             ("input_kb", "s0:1", "ingress_bytes"),
@@ -86,7 +87,7 @@ class Fig7(Experiment):
         if run.seed == SEEDS[0]:
             for flow in (1, 7):
                 series = recording.series.get(f"flow {flow}", "received_bytes")
-                curves[f"f{flow}"] = measure.binned(*series, 0.0, plan.duration_s, 8e-9 * frames, bins=120)
+                curves[f"f{flow}"] = recording_numbers.binned(*series, 0.0, plan.duration_s, 8e-9 * frames, bins=120)
         return Outcome(run.keys, numbers, curves)
 
     def checks(self, outcomes: Outcomes) -> list[Check]:

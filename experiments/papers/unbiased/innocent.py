@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from experiments import charts, measure, scheme_parameters
-from experiments.analysis import Steady
-from experiments.charts import Chart, View
-from experiments.checks import Check, at_least, at_most, between, clean, near
-from experiments.errors import ExperimentError
-from experiments.experiment import Experiment, Headline, Run, RunPage
-from experiments.outcomes import Outcome, ratio, said
+from experiments.data.errors import ExperimentError
+from experiments.data.parameters import Parameter, Value, complete, format_value
+from experiments.data.plan import HEADER_BYTES, LiveLimits, Plan, Sampling
+from experiments.data.recording import Recording
+from experiments.data.steady_state import Steady
+from experiments.define import charts, recording_numbers, scheme_parameters
+from experiments.define.charts import Chart, View
+from experiments.define.checks import Check, at_least, at_most, between, clean, near
+from experiments.define.experiment import Experiment, Headline, Run, RunPage
+from experiments.define.outcomes import Outcome, ratio, said
 from experiments.papers.unbiased.claims import INNOCENT, INPUTS, MODULATED, OCCUPANCY, PFC, RANDOM, SPARED
 from experiments.papers.unbiased.plans import XOFF_BYTES, XON_BYTES
-from experiments.parameters import Parameter, Value, complete, format_value
-from experiments.plan import HEADER_BYTES, LiveLimits, Plan, Sampling
-from experiments.recording import Recording
 from topologies.model import Endpoint, FlowSpec, TopologyError
 from topologies.star import star
 
@@ -38,7 +38,7 @@ _SENDERS, _FAIR = 4, 0.25
 def _gbps(plan: Plan, recording: Recording, flow: int) -> float:
     """Frames of the flow that arrive, over the last third."""
     frames = plan.frame_bytes / plan.payload_bytes
-    return measure.goodput_bps(recording, f"flow {flow}", plan.steady_from_s, plan.duration_s) * frames / 1e9
+    return recording_numbers.goodput_bps(recording, f"flow {flow}", plan.steady_from_s, plan.duration_s) * frames / 1e9
 
 
 def received(plan: Plan, recording: Recording) -> Chart:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from experiments.parameters import Value
-from experiments.plan import HEADER_BYTES, Plan, known_fields, numbers, plan_of
+from experiments.data.parameters import Value
+from experiments.data.plan import HEADER_BYTES, Plan, known_fields, numbers, plan_of
 from topologies.model import FIFO, ROUND_ROBIN, Endpoint, FlowSpec, OutputBuffer
 from topologies.star import star
 

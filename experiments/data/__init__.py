@@ -1,0 +1,1 @@
+"""What everything else reads: plans, recordings, series, and formulas over them."""

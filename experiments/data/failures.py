@@ -1,0 +1,85 @@
+"""What of a result couldn't be made or written. The rest is kept, and whoever asked is told in one line."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import traceback
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+from experiments.data.errors import ExperimentError
+from topologies.errors import LabError
+
+_T = TypeVar("_T")
+_ROOT = Path(__file__).resolve().parents[2]
+
+
+class Failures:
+    """Parts of a result, by their names, each with the reason why it is missing."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, str] = {}
+        self._prefix = ""
+
+    def __bool__(self) -> bool:
+        return bool(self._found)
+
+    def below(self, folder: str) -> Failures:
+        """The same, for a folder of the result: its parts are named from there."""
+        inner = Failures()
+        inner._found, inner._prefix = self._found, f"{self._prefix}{folder}/" if folder else self._prefix
+        return inner
+
+    def note(self, what: str, error: Exception) -> None:
+        """What fails again, for another page, isn't told twice."""
+        self._found.setdefault(self._prefix + what, reason(error))
+
+    def add(self, others: Failures) -> None:
+        self._found |= others._found
+
+    @contextlib.contextmanager
+    def noting(self, what: str) -> Iterator[None]:
+        """An exception in the block is noted, and goes no further."""
+        try:
+            yield
+        except Exception as error:
+            self.note(what, error)
+
+    def attempt(self, what: str, make: Callable[[], _T]) -> _T | None:
+        """What `make` returns; None where it fails, which is noted."""
+        with self.noting(what):
+            return make()
+        return None
+
+    def lines(self) -> list[str]:
+        """Those of this folder: `queue.png, report.html: No space left on device`; a line a reason."""
+        parts: dict[str, list[str]] = {}
+        for what, why in self._found.items():
+            if what.startswith(self._prefix):
+                parts.setdefault(why, []).append(what)
+        return [f"{', '.join(names)}: {why}" for why, names in parts.items()]
+
+
+class IncompleteError(ExperimentError):
+    """A result that is there, but for some of its parts."""
+
+    def __init__(self, place: Path, failures: Failures) -> None:
+        super().__init__(f"{place} is incomplete: without {'; '.join(failures.lines())}. The rest is there")
+        self.place = place
+
+
+def reason(error: Exception) -> str:
+    """In a few words; of a fault in the code with its place."""
+    if isinstance(error, OSError) and error.errno:
+        return os.strerror(error.errno)
+    if isinstance(error, LabError):
+        return str(error)
+    ours = [
+        (Path(frame.filename).relative_to(_ROOT), frame.lineno)
+        for frame in traceback.extract_tb(error.__traceback__)
+        if Path(frame.filename).is_relative_to(_ROOT) and "site-packages" not in frame.filename
+    ]
+    place = f" ({ours[-1][0]}, line {ours[-1][1]})" if ours else ""
+    return " ".join(f"{type(error).__name__}: {error}".split()) + place

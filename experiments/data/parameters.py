@@ -1,0 +1,103 @@
+"""Parameters of scenarios: typed, with units (`softswitch.units`), given by name as `--set name=value`; nominal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+from experiments.data.errors import ExperimentError
+from softswitch.units import Kind, quantity, quantity_text
+from topologies.errors import nearest
+
+Value = float | int | None
+_T = TypeVar("_T")
+
+UNITS: dict[Kind, str] = {"rate": "bit/s", "time": "s", "size": "B", "count": "", "number": "", "share": ""}
+"""SI units by kind: what a value is in."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a scenario.
+
+    `default` None: it follows from others; `derived` then says how. Values must lie in [`minimum`, `maximum`].
+    """
+
+    name: str
+    kind: Kind
+    default: Value
+    what: str
+    minimum: float = 0.0
+    maximum: float = math.inf
+    derived: str = ""
+
+    def parse(self, text: str) -> Value:
+        """The value that `text` gives, in SI units. Raises ExperimentError that names the parameter and an example."""
+        if self.default is None and text.strip() == "auto":
+            return None
+        try:
+            value = quantity(self.kind, text)
+        except ValueError as error:
+            raise ExperimentError(f"{self.name}={text}: {error}") from None
+        return self.check(value)
+
+    def check(self, value: Value) -> Value:
+        """`value` if it is in range, as an int where the parameter is a count or a size. Raises ExperimentError."""
+        if value is None:
+            if self.default is not None:
+                raise ExperimentError(f"{self.name}: needs a value")
+            return None
+        if not self.minimum <= value <= self.maximum or not math.isfinite(value):
+            top = f" to {format_value(self.kind, self.maximum)}" if math.isfinite(self.maximum) else " or more"
+            bottom = format_value(self.kind, self.minimum)
+            raise ExperimentError(f"{self.name}={format_value(self.kind, value)}: must be {bottom}{top}")
+        if self.kind in ("count", "size"):
+            if abs(value - round(value)) > 1e-6:
+                raise ExperimentError(f"{self.name}={value:g}: must be a whole number")
+            return round(value)
+        return float(value)
+
+
+def parse_assignments(
+    assignments: Iterable[str], parameters: Iterable[Parameter], listed: str = "pcn run SCENARIO --list"
+) -> dict[str, Value]:
+    """`name=value` strings -> values by name, of those that were given. `listed`: the command that lists the names.
+
+    Raises ExperimentError for a malformed assignment, an unknown name (with the nearest valid one), a bad value, or a
+    name that is given twice.
+    """
+    known = {parameter.name: parameter for parameter in parameters}
+    values: dict[str, Value] = {}
+    for assignment in assignments:
+        name, equals, text = assignment.partition("=")
+        name = name.strip()
+        if not equals or not name:
+            raise ExperimentError(f"--set {assignment}: write it as name=value, for instance --set rate=10G")
+        if name not in known:
+            raise ExperimentError(f"no parameter {name!r}; {nearest(name, known)} (`{listed}` lists them)")
+        if name in values:
+            raise ExperimentError(f"{name} is given twice: give one")
+        values[name] = known[name].parse(text)
+    return values
+
+
+def complete(given: Mapping[str, Value], parameters: Iterable[Parameter]) -> dict[str, Value]:
+    """All parameters, in order: what was given, checked, and the defaults. Raises ExperimentError on unknown names."""
+    known = {parameter.name: parameter for parameter in parameters}
+    for name, value in given.items():
+        lookup(name, known, "parameter").check(value)
+    return {name: parameter.check(given.get(name, parameter.default)) for name, parameter in known.items()}
+
+
+def lookup(name: str, known: Mapping[str, _T], noun: str) -> _T:
+    """`known[name]`, or ExperimentError with the nearest names."""
+    if name in known:
+        return known[name]
+    raise ExperimentError(f"no {noun} {name!r}; {nearest(name, known)}")
+
+
+def format_value(kind: Kind, value: Value) -> str:
+    """`value` for people, with the unit: 1e10 -> '10 Gbit/s', 0.0005 -> '500 us'; None -> 'auto'."""
+    return "auto" if value is None else quantity_text(kind, value)

@@ -1,0 +1,112 @@
+"""What a runner hands over, live or virtual: the same for both, so that one report and one set of checks serve both.
+
+All times and rates are nominal, in SI units; nodes, ports (`s0:4`) and links (`s1->s0`) are named as in the topology.
+
+Series that the rest relies on, by entity and metric. FLOW is `flow N`; flows of a group (`FlowSpec.group`) have series
+together, under the group's name, and no rate:
+
+    FLOW      rate_bps                           the rate that the algorithm allows, of frames (step series)
+    FLOW      w, alpha, ...                      the RP's other variables, as `ReactionPoint.state` names them
+    FLOW      sent_bytes                         frames that have left the host (counter series)
+    FLOW      received_bytes                     payload that has arrived (counter series)
+    FLOW      received_packets, marked_packets, marked_ue_packets   packets that have arrived, of them marked CE, and UE
+                                                                    (counter series)
+    FLOW      window_packets, window_marked, window_marked_ue   of a window that made a CNP: all, those marked CE, UE
+    PORT      waiting_bytes, waiting_packets, pn, tx_paused                 samples of registers
+    PORT      output_bytes                                                  of its output buffer, if it has one
+    PORT      ingress_bytes                         what came in by it and is inside, if the plan samples it
+    PORT      transmitted_bytes, transmitted_packets        counter series, lossless class; at egress, so before an
+                                                            output buffer behind a fabric, if there is one
+    PORT      marked_packets, marked_ue_packets, notified_packets   likewise, those of these counters that there are
+    PORT      what marking points name (SAMPLED)                            samples of registers
+    LINK      pause, resume                                                 PFC frames sent over it (counter series)
+    LINK      xoff                                                          1 while they say stop
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from experiments.data.series import Series
+
+if TYPE_CHECKING:
+    from virtualnet import Deadlock
+
+
+@dataclass(frozen=True)
+class FlowRecord:
+    """One flow. Bytes are payload; `received` counts each packet once. `marked_packets` are marked CE,
+    `marked_ue_packets` UE."""
+
+    id: int
+    src: str
+    dst: str
+    start_s: float
+    sent_packets: int
+    sent_bytes: int
+    received_packets: int
+    received_bytes: int
+    marked_packets: int
+    group: str = ""
+    duration_s: float | None = None
+    """Of a flow that a time limits; None: to the end of the run, or of its bytes."""
+    fct_s: float | None = None
+    """Time from the start to the arrival of the last byte; None for a flow that only the end of the run stopped."""
+    marked_ue_packets: int = 0
+
+    @property
+    def entity(self) -> str:
+        """Under which its series are."""
+        return flow_entity(self.id, self.group)
+
+
+@dataclass(frozen=True)
+class LinkRecord:
+    """PFC frames that were sent over one direction of a link, those of PAUSE by class, and how long they held up the
+    other direction (of a live run, class 3 of it)."""
+
+    pause: int
+    resume: int
+    paused_s: float
+    pause_by_class: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class PortRecord:
+    """Packets of the lossless class that a port transmitted, how many it marked or sent messages for as an output, how
+    many it marked UE, and the messages because of what it has inside as an input; `rate_bps` nominal."""
+
+    transmitted: int
+    rate_bps: float
+    marked: int = 0
+    marked_ue: int = 0
+    notified: int = 0
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A finished run. `left_inside`: registers that count what is inside a switch and weren't 0 after the drain."""
+
+    series: Series
+    flows: tuple[FlowRecord, ...]
+    links: Mapping[str, LinkRecord]
+    ports: Mapping[str, PortRecord]
+    left_inside: Mapping[str, int]
+    k: float
+    duration_s: float
+    wall_s: float
+    start_s: float = 0.0
+    versions: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    """What a reader has to know about this run, for the report."""
+    lost_control: int | None = None
+    """PAUSE, RESUME and CNP frames that were sent and didn't come; `notes` name them. None: nobody counts both ends."""
+    deadlock: Deadlock | None = None
+    """At the run's end; `notes` name it. In virtual time alone, and without output buffers."""
+
+
+def flow_entity(flow: int, group: str = "") -> str:
+    """The name of a flow in series: `flow 1`, or its group's."""
+    return group or f"flow {flow}"

@@ -1,0 +1,71 @@
+"""What a run recorded over time: for an entity (flow, port, link) and a metric, values at nominal times."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+
+from experiments.data.series_math import Array
+
+
+@dataclass
+class Series:
+    """Columns of (time_s, value) by (entity, metric). Entities are named like `flow 1`, `s0:4`, `s1->s0`."""
+
+    _columns: dict[tuple[str, str], tuple[list[float], list[float]]] = field(default_factory=dict)
+
+    def add(self, time_s: float, entity: str, metric: str, value: float) -> None:
+        times, values = self._columns.setdefault((entity, metric), ([], []))
+        times.append(time_s)
+        values.append(value)
+
+    def extend(self, times_s: Array, entity: str, metric: str, values: Array) -> None:
+        """Many at once."""
+        times, own = self._columns.setdefault((entity, metric), ([], []))
+        times.extend(times_s.tolist())
+        own.extend(values.tolist())
+
+    def get(self, entity: str, metric: str) -> tuple[Array, Array]:
+        """(times in s, values), ordered by time; both empty when nothing was recorded."""
+        times, values = self._columns.get((entity, metric), ([], []))
+        array = np.asarray(times, dtype=float)
+        order = np.argsort(array, kind="stable")
+        return array[order], np.asarray(values, dtype=float)[order]
+
+    def entities(self, metric: str) -> list[str]:
+        """Entities that have `metric`, in the order in which they first appeared."""
+        return [entity for entity, own in self._columns if own == metric]
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        return iter(self._columns)
+
+    def write(self, file: IO[bytes]) -> None:
+        """Write all as Parquet: time_s, entity, metric, value; one row a value, ordered by entity, metric and time."""
+        from experiments.data import parquet
+
+        columns = sorted(self._columns)
+        data = [self.get(*key) for key in columns]
+        lengths = [times.size for times, _ in data]
+        names = {
+            name: parquet.labels(uniques, np.repeat(np.array(places, np.int32), lengths))
+            for part, name in enumerate(("entity", "metric"))
+            for uniques in [sorted({key[part] for key in columns})]
+            for places in [[uniques.index(key[part]) for key in columns]]
+        }
+        times, values = (np.concatenate([one[part] for one in data]) if data else np.empty(0) for part in (0, 1))
+        parquet.write(file, {"time_s": times, **names, "value": values})
+
+    @classmethod
+    def read(cls, path: Path) -> Series:
+        """The series that `write` wrote."""
+        from experiments.data import parquet
+
+        table = parquet.read(path)
+        series = cls()
+        for row in zip(table["time_s"], table["entity"], table["metric"], table["value"], strict=True):
+            series.add(*row)
+        return series

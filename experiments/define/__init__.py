@@ -1,0 +1,1 @@
+"""What an experiment is made of: checks, charts, outcomes, traffic, theory."""

@@ -1,0 +1,311 @@
+"""What a figure shows, apart from how it is drawn: `experiments.draw.pictures` makes PNG of it, report.js the page's
+plots.
+
+Time is nominal, in ms; colours are names of `experiments.draw.palette`: `flow0`, `flow1`, ..., `other0`, ..., `ink`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from experiments.data import series_math
+from experiments.data.recording import Recording
+from experiments.data.series_math import Array
+
+Shape = Literal["line", "steps"]
+Stroke = Literal["solid", "dashed", "dotted"]
+TIME = "Time (ms, nominal)"
+PALE_WIDTH, PALE_OPACITY = 2.5, 0.4
+"""Of a pale line: how much wider it is, and how much of its colour it has."""
+_UNDER = 2.0
+"""By how much a line is wider than an equal one that lies on it."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """Values over x. `steps`: each value holds until the next x. A line without a colour looks as its `scheme` does, or
+    as no other line of its chart. `points` are marked; `seeds` are what each y is the mean of."""
+
+    label: str
+    x: Array
+    y: Array
+    colour: str = ""
+    shape: Shape = "line"
+    stroke: Stroke = "solid"
+    width: float = 1.6
+    pale: bool = False
+    """Drawn wide and pale, below another run's line."""
+    scheme: str = ""
+    points: bool = False
+    seeds: Sequence[Sequence[float]] = ()
+
+
+def curve(
+    label: str,
+    x: Sequence[float],
+    y: Sequence[float],
+    scheme: str = "",
+    *,
+    points: bool = False,
+    stroke: Stroke = "solid",
+    seeds: Sequence[Sequence[float]] = (),
+) -> Line:
+    """A line over what an experiment varies."""
+    return Line(label, np.array(x, float), np.array(y, float), stroke=stroke, scheme=scheme, points=points, seeds=seeds)
+
+
+@dataclass(frozen=True)
+class Band:
+    """A shaded part of the x axis."""
+
+    label: str
+    start: float
+    end: float
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A thin vertical line at x."""
+
+    label: str
+    x: float
+
+
+@dataclass(frozen=True)
+class View:
+    """A part of the x axis, shown large. `top` cuts the y axis."""
+
+    title: str
+    start: float
+    end: float
+    top: float | None = None
+
+
+@dataclass(frozen=True)
+class Chart:
+    """One pair of axes, or one a view.
+
+    A run's chart has a `name`; its `views` are those of the page, the first is shown first, and all charts of a page
+    have as many. One of several runs stands beside others, `columns` a row.
+
+    `level` draws a thin line across, named `level_text`. `top` cuts the y axis: how high the lines go is said then.
+    `ticks` name x = 0, 1, 2, ...; `bars` do, too, and draw the lines' points as groups of bars. `rows` name them from
+    top to bottom and draw bars to the right; `level` is a vertical line then.
+    """
+
+    title: str
+    x_label: str
+    y_label: str
+    lines: Sequence[Line]
+    name: str = ""
+    what: str = ""
+    """For who can't see it."""
+    views: tuple[View, ...] = ()
+    bands: tuple[Band, ...] = ()
+    marks: tuple[Mark, ...] = ()
+    empty: str = ""
+    """What is said when no line has a value."""
+    level: float | None = None
+    level_text: str = ""
+    log_x: bool = False
+    log_y: bool = False
+    bottom: float = 0.0
+    top: float | None = None
+    ticks: Sequence[str] = ()
+    bars: Sequence[str] = ()
+    rows: Sequence[str] = ()
+    columns: int = 0
+
+    @property
+    def over_time(self) -> bool:
+        return self.x_label == TIME
+
+
+def constant(label: str, value: float, colour: str, start_s: float, end_s: float, stroke: Stroke = "dashed") -> Line:
+    """A reference line."""
+    times = np.array([start_s, end_s]) * 1e3
+    return Line(label, times, np.array([value, value]), colour, stroke=stroke, width=1.2)
+
+
+def steps(
+    label: str, colour: str, series: tuple[Array, Array], end_s: float, unit: float = 1.0, width: float = 1.6
+) -> Line:
+    """A step series up to `end_s`."""
+    times, values = until(series, end_s)
+    if times.size:
+        times, values = np.append(times, max(end_s, times[-1])), np.append(values, values[-1])
+    return Line(label, times * 1e3, values * unit, colour, "steps", width=width)
+
+
+def sampled(label: str, colour: str, series: tuple[Array, Array], end_s: float, unit: float = 1.0) -> Line:
+    """Samples, joined by straight lines."""
+    times, values = until(series, end_s)
+    return Line(label, times * 1e3, values * unit, colour)
+
+
+def rate(
+    label: str,
+    colour: str,
+    series: tuple[Array, Array],
+    bin_s: float,
+    span_s: tuple[float, float],
+    unit: float = 1.0,
+    stroke: Stroke = "solid",
+) -> Line:
+    """Increase a second of a counter series, in bins."""
+    starts, values = series_math.binned_rate(*series, bin_s, span_s[1], span_s[0])
+    return _bins(label, colour, starts, values * unit, span_s[1], stroke)
+
+
+def pause_by_link(recording: Recording, bin_s: float, views: tuple[View, ...]) -> Chart:
+    """PAUSE frames of all links that sent any."""
+    lines = [
+        events(
+            name.replace("->", " to "),
+            f"other{index}",
+            recording.series.get(name, "pause"),
+            bin_s,
+            (0.0, recording.duration_s),
+            1e-3,
+        )
+        for index, name in enumerate(name for name, link in recording.links.items() if link.pause)
+    ]
+    return Chart(
+        name="pause",
+        title="PFC",
+        what="PAUSE frames over time, by link",
+        x_label=TIME,
+        y_label="PAUSE frames (1/ms)",
+        lines=tuple(lines),
+        views=views,
+        empty="no PAUSE was sent",
+    )
+
+
+def events(
+    label: str,
+    colour: str,
+    series: tuple[Array, Array],
+    bin_s: float,
+    span_s: tuple[float, float],
+    unit: float = 1.0,
+) -> Line:
+    """Single events a second of a counter series, in bins."""
+    starts, values = series_math.binned_events(*series, bin_s, span_s[1], span_s[0])
+    return _bins(label, colour, starts, values * unit, span_s[1], "solid")
+
+
+def share(
+    label: str,
+    colour: str,
+    part: tuple[Array, Array],
+    whole: tuple[Array, Array],
+    bin_s: float,
+    span_s: tuple[float, float],
+    stroke: Stroke = "solid",
+) -> Line:
+    """Share of one counter series in another, in bins, in percent; gaps where nothing moved."""
+    starts, values = series_math.binned_share(part, whole, bin_s, span_s[1], span_s[0])
+    return _bins(label, colour, starts, values * 100, span_s[1], stroke)
+
+
+def overlay(below: tuple[str, Chart], above: tuple[str, Chart]) -> Chart:
+    """The same chart of two runs, each with the run's name, over each other: the first run's lines wide and pale.
+
+    What is the same in both, as ideals are, is there once; a line has the colour that it has in the first run.
+    """
+    first, second = below[1], above[1]
+    common = [line for line in first.lines if any(_same(line, other) for other in second.lines)]
+    colours = {line.label: line.colour for line in (*second.lines, *first.lines)}
+    lines = [
+        replace(line, label=f"{line.label}, {name}", colour=colours[line.label], pale=chart is first)
+        for name, chart in (below, above)
+        for line in chart.lines
+        if line.label and not any(_same(line, other) for other in common)
+    ]
+    marks = [Mark(f"{mark.label}, {name}", mark.x) for name, chart in (below, above) for mark in chart.marks]
+    tops = [
+        None if None in (view.top, other.top) else max(view.top or 0, other.top or 0)
+        for view, other in zip(first.views, second.views, strict=True)
+    ]
+    return replace(
+        first,
+        lines=(*lines, *common),
+        views=tuple(replace(view, top=top) for view, top in zip(first.views, tops, strict=True)),
+        bands=tuple(dict.fromkeys((*first.bands, *second.bands))),
+        marks=first.marks if first.marks == second.marks else tuple(marks),
+    )
+
+
+def shown(panels: Sequence[Chart]) -> list[tuple[Line, ...]]:
+    """The lines to draw of the same chart of one run or of several. Lines of the same values hide each other: such as
+    are the same in all panels are one, which has all their names; others lie on a wider one."""
+    groups = [_alike(chart.lines) for chart in panels]
+    if all(one == groups[0] for one in groups):
+        return [
+            tuple(
+                replace(chart.lines[own[0]], label=", ".join(chart.lines[index].label for index in own))
+                for own in groups[0]
+            )
+            for chart in panels
+        ]
+    return [
+        tuple(
+            replace(line, width=line.width + _UNDER * (len(own) - 1 - own.index(index)))
+            for index, line in enumerate(chart.lines)
+            for own in alike
+            if index in own
+        )
+        for chart, alike in zip(panels, groups, strict=True)
+    ]
+
+
+def _alike(lines: Sequence[Line]) -> list[list[int]]:
+    """Lines, by number, that differ in nothing but name and colour."""
+    found: dict[tuple[object, ...], list[int]] = {}
+    for index, line in enumerate(lines):
+        values = (line.x.tobytes(), line.y.tobytes()) if line.x.size and line.label else (index,)
+        found.setdefault((*values, line.shape, line.stroke, line.pale, line.width), []).append(index)
+    return list(found.values())
+
+
+def values(lines: Sequence[Line], view: View | None = None) -> Array:
+    """All that lines have, their seeds too, in a view if there is one."""
+    inside = [line.y if view is None else line.y[(line.x >= view.start) & (line.x <= view.end)] for line in lines]
+    seeds = [np.array(own, float) for line in lines for own in line.seeds]
+    found: Array = np.concatenate([*inside, *seeds, np.empty(0)])
+    return np.compress(~np.isnan(found), found)
+
+
+def highest(lines: Sequence[Line], view: View | None = None) -> float:
+    """The largest value; 0 where there is none."""
+    return float(values(lines, view).max(initial=0.0))
+
+
+def part(line: Line, view: View | None) -> Line:
+    """What a view shows of a line, and the points that lead there: what lies further outside sets no axis."""
+    if view is None or not line.x.size:
+        return line
+    inside = np.flatnonzero((line.x >= view.start) & (line.x <= view.end))
+    first = max(0, inside[0] - 1) if inside.size else max(0, int(np.searchsorted(line.x, view.start)) - 1)
+    last = inside[-1] + 2 if inside.size else first + 2
+    return replace(line, x=line.x[first:last], y=line.y[first:last])
+
+
+def until(series: tuple[Array, Array], end_s: float) -> tuple[Array, Array]:
+    inside = series[0] <= end_s
+    return series[0][inside], series[1][inside]
+
+
+def _same(line: Line, other: Line) -> bool:
+    return line.label == other.label and np.array_equal(line.x, other.x) and np.array_equal(line.y, other.y)
+
+
+def _bins(label: str, colour: str, starts: Array, values: Array, end_s: float, stroke: Stroke) -> Line:
+    if starts.size:
+        starts, values = np.append(starts, end_s), np.append(values, values[-1])
+    return Line(label, starts * 1e3, values, colour, "steps", stroke)

@@ -1,0 +1,150 @@
+"""What an experiment is: its runs by their keys, a plan for one of them, what is kept of it, and what that shows.
+
+Runs are declared lazily, in JSON's terms, so that any process makes one of them from its declaration alone. What is
+made of recordings and outcomes is made by pure functions: the same verdicts come from outcomes that were kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from experiments.data.parameters import Parameter, Value
+from experiments.data.plan import Plan
+from experiments.data.recording import Recording
+from experiments.data.steady_state import Steady
+from experiments.define.charts import Chart
+from experiments.define.checks import Check
+from experiments.define.outcomes import Key, Outcome, Outcomes
+from hosts.algorithms import Scheme
+
+DRAWN_FLOWS = "sizes, starts and ends of the flows"
+"""What many plans draw."""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """What a study runs instead of what the plan's scheme has: None keeps it."""
+
+    scheme: Scheme | None = None
+    program: str | None = None
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of an experiment. `keys` tell it from the others: scheme, seed, and what the experiment varies; the plan
+    is made of `scheme`, `seed` and `arguments`, and runs as the variant of this name."""
+
+    keys: Mapping[str, Key]
+    scheme: str
+    seed: int = 1
+    arguments: Mapping[str, Value] = field(default_factory=dict)
+    variant: str = ""
+
+    @property
+    def label(self) -> str:
+        return ", ".join(f"{name} {value}" for name, value in self.keys.items())
+
+
+@dataclass(frozen=True)
+class Headline:
+    """One number of a run, as text, and what it is to be seen beside: the paper's, the ideal."""
+
+    what: str
+    value: str
+    beside: str = ""
+
+
+@dataclass(frozen=True)
+class RunPage:
+    """What the report of a single run shows beside its checks. Texts are (figure that a text belongs to, `topology` or
+    `checks`; a short paragraph)."""
+
+    charts: Sequence[Callable[[Plan, Recording], Chart]]
+    """The figures, each by itself, named as its chart is: the same ones, in the same order, for each scheme."""
+    headlines: Callable[[Plan, Recording, Steady], list[Headline]]
+    """What one looks at first: the same ones for each scheme."""
+    about: Callable[[Plan], list[tuple[str, str]]]
+    """What holds for each scheme's run."""
+    story: Callable[[Plan, Recording, Steady], list[tuple[str, str]]]
+    """What one sees in this run."""
+    replay: bool = True
+    """Whether the network is drawn, and the run replayed there: for few flows."""
+
+
+class Experiment:
+    """A scenario, a figure of a paper, or a study of ours. One with a `page` runs by `pcn run`, on either clock if its
+    plans have live limits, with a report of each run; the others by `pcn figure`, in virtual time."""
+
+    name: str
+    title: str
+    source: str
+    """Where its paper has it."""
+    about: str = ""
+    """What is run and measured, and what was chosen: for the reader of the results."""
+    schemes: tuple[str, ...] = ()
+    """Those that run unless somebody says otherwise."""
+    deadlocks: bool = False
+    """Whether it counts runs that end in a deadlock; elsewhere there may be none."""
+    draws: str = ""
+    """What its plans draw by the seed; empty: nothing. Scheme and program may draw, too (`define.draws`)."""
+    variants: Mapping[str, Callable[[], Variant]] = {}
+    """By the names that runs give: each makes one for one run."""
+    page: RunPage | None = None
+
+    @property
+    def reference(self) -> str:
+        """What `experiments.papers.find_experiment` finds it by, in any process."""
+        return self.name
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """What may be set, of all schemes that were found so far."""
+        return ()
+
+    def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
+        """The runs, of those of these schemes that the experiment is about. Equal for equal arguments."""
+        for scheme in schemes:
+            yield Run({"scheme": scheme, "seed": 1}, scheme)
+
+    def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
+        """The plan for these parameters, or for a run's arguments. Raises ExperimentError when they don't go
+        together."""
+        raise NotImplementedError(f"{self.name} has no runs")
+
+    def variant(self, run: Run) -> Variant:
+        return self.variants[run.variant]() if run.variant else Variant()
+
+    def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
+        """The numbers and curves that are kept of a run. Numbers by name with its unit at the end."""
+        return Outcome(run.keys, {})
+
+    def tables(self, plan: Plan, recording: Recording) -> Mapping[str, Mapping[str, list[Any]]]:
+        """What a run's result has as Parquet beside its series: columns, by the table's name."""
+        return {}
+
+    def settled(self, plan: Plan, recording: Recording) -> list[Check]:
+        """The claims that one run settles by itself, each with its verdict."""
+        return []
+
+    def checks(self, outcomes: Outcomes) -> list[Check]:
+        """The claims that the runs settle together."""
+        return []
+
+    def story(self, outcomes: Outcomes) -> list[str]:
+        """What is to be seen, in paragraphs with the outcomes' own figures."""
+        return []
+
+    def charts(self, outcomes: Outcomes) -> list[Chart]:
+        """The picture, left to right."""
+        return []
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper that is reproduced. `number` is that of its claims in docs/claims.md; experiments are in its order."""
+
+    number: int
+    title: str
+    experiments: tuple[Experiment, ...]

@@ -1,0 +1,110 @@
+"""What is kept of an experiment's runs: numbers and curves by name, found by the runs' keys."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from experiments.define.charts import Line, curve
+from experiments.define.checks import Check
+
+Key = str | float | int
+Curve = tuple[list[float], list[float]]
+"""x and y, as long as each other."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What is kept of a run: numbers (None: the run has none) and curves to draw, both by name, and claims that one
+    run settles."""
+
+    keys: Mapping[str, Key]
+    numbers: Mapping[str, float | None]
+    curves: Mapping[str, Curve] = field(default_factory=dict)
+    checks: tuple[Check, ...] = ()
+    wall_s: float = 0.0
+
+    @classmethod
+    def from_json(cls, one: Mapping[str, Any]) -> Outcome:
+        """Of what `dataclasses.asdict` made, from a file."""
+        curves = {name: (curve[0], curve[1]) for name, curve in one["curves"].items()}
+        return cls(one["keys"], one["numbers"], curves, tuple(Check(**check) for check in one["checks"]), one["wall_s"])
+
+
+class Outcomes:
+    """An experiment's outcomes, found by their keys. Runs that differ by their seed alone are taken together."""
+
+    def __init__(self, outcomes: Iterable[Outcome]) -> None:
+        self._outcomes = tuple(outcomes)
+
+    def where(self, **keys: Key) -> list[Outcome]:
+        return [one for one in self._outcomes if all(one.keys.get(name) == value for name, value in keys.items())]
+
+    def values(self, name: str) -> list[Key]:
+        """The different values of a key, in the order in which they came."""
+        return list(dict.fromkeys(one.keys[name] for one in self._outcomes if name in one.keys))
+
+    def among(self, schemes: Sequence[str]) -> list[str]:
+        """Those of these schemes that were run."""
+        return [scheme for scheme in schemes if scheme in self.values("scheme")]
+
+    def mean(self, number: str, **keys: Key) -> float | None:
+        """Mean of a number over the seeds. None if there is no such run, or one of them has no such number."""
+        found = [one.numbers.get(number) for one in self.where(**keys)]
+        known = [value for value in found if value is not None]
+        return statistics.fmean(known) if known and len(known) == len(found) else None
+
+    def median(self, number: str, **keys: Key) -> float | None:
+        """Median of a number over the seeds. None as `mean` has it."""
+        return statistics.median(known) if (known := self.each(number, **keys)) else None
+
+    def extreme(self, number: str, largest: bool, **keys: Key) -> float | None:
+        """The largest or smallest of a number over all runs with these keys. None as `mean` has it."""
+        found = [one.numbers.get(number) for one in self.where(**keys)]
+        known = [value for value in found if value is not None]
+        if not known or len(known) < len(found):
+            return None
+        return max(known) if largest else min(known)
+
+    def each(self, number: str, **keys: Key) -> list[float]:
+        """A number of each run, of each seed; none as `mean` has it."""
+        found = [one.numbers.get(number) for one in self.where(**keys)]
+        known = [value for value in found if value is not None]
+        return known if len(known) == len(found) else []
+
+    def line(self, label: str, x: str, number: str, look: str = "", **keys: Key) -> Line:
+        """The means of a number over the values of key `x`, where there are any, each with what it is the mean of. It
+        looks as a scheme does: `look`, or that of the keys."""
+        points = [(float(value), self.each(number, **{x: value}, **keys)) for value in self.values(x)]
+        known = [(value, seeds) for value, seeds in points if seeds]
+        return curve(
+            label,
+            [value for value, _ in known],
+            [statistics.fmean(seeds) for _, seeds in known],
+            look or str(keys.get("scheme", "")),
+            points=True,
+            seeds=[seeds for _, seeds in known],
+        )
+
+    def by(self, x: str, number: str, **keys: Key) -> Curve:
+        """The means of a number over the values of key `x`, where there are any."""
+        points = [(value, self.mean(number, **{x: value}, **keys)) for value in self.values(x)]
+        known = [(float(value), mean) for value, mean in points if mean is not None]
+        return [value for value, _ in known], [mean for _, mean in known]
+
+
+def ratio(above: float | None, below: float | None) -> float | None:
+    """above / below; None where either is unknown or nothing can be said."""
+    return None if above is None or not below else above / below
+
+
+def said(value: float | None, unit: str = "", digits: int = 3) -> str:
+    """A figure in a text, with so many significant digits; a dash where there is none."""
+    return "–" if value is None else f"{value:.{digits}g}{unit and ' '}{unit}"
+
+
+def percent(value: float | None) -> str:
+    """A share in a text."""
+    return "–" if value is None else f"{value:.0%}"

@@ -1,0 +1,104 @@
+"""What several figures read out of a recording."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from experiments.data import series_math
+from experiments.data.plan import HEADER_BYTES
+from experiments.data.recording import FlowRecord, Recording
+from experiments.data.series_math import Array
+from experiments.define.outcomes import Curve
+from topologies.model import Topology
+
+POINTS = 400
+"""Points of a curve that is kept: what a picture can show."""
+
+
+def thin(times: Array, values: Array, start_s: float, end_s: float, unit: float) -> Curve:
+    """A step series as a curve of POINTS points over [start_s, end_s]: x in ms, y times `unit`."""
+    grid = np.linspace(start_s, end_s, POINTS)
+    if times.size == 0:
+        return [], []
+    return (grid * 1e3).round(6).tolist(), (series_math.step_at(times, values, grid) * unit).tolist()
+
+
+def binned(times: Array, totals: Array, start_s: float, end_s: float, unit: float, bins: int = POINTS) -> Curve:
+    """Mean rate of a counter series in bins: x in ms, y a second times `unit`."""
+    edges = np.linspace(start_s, end_s, bins + 1)
+    rates = np.diff(series_math.counter_at(times, totals, edges)) / np.diff(edges)
+    return ((edges[:-1] + edges[1:]) * 500).round(6).tolist(), (rates * unit).tolist()
+
+
+def throughput_bps(recording: Recording, port: str, start_s: float, end_s: float) -> float:
+    """Frames of the lossless class that a port transmitted, over an interval."""
+    return 8 * series_math.counter_rate(*recording.series.get(port, "transmitted_bytes"), start_s, end_s)
+
+
+def goodput_bps(recording: Recording, entity: str, start_s: float, end_s: float) -> float:
+    """Payload that arrived of a flow or a group, over an interval."""
+    return 8 * series_math.counter_rate(*recording.series.get(entity, "received_bytes"), start_s, end_s)
+
+
+def pauses(recording: Recording, links: Iterable[str], start_s: float, end_s: float) -> float:
+    """PAUSE frames sent over these links in an interval, refreshes included."""
+    edges = np.array([start_s, end_s])
+    counts = (series_math.counter_at(*recording.series.get(link, "pause"), edges) for link in links)
+    return float(sum(last - first for first, last in counts))
+
+
+def completion_times_s(flows: Iterable[FlowRecord]) -> Array:
+    """Completion times of these flows; empty where one hasn't arrived: the others are the faster ones."""
+    times = [flow.fct_s for flow in flows]
+    return np.array([] if None in times else times, dtype=float)
+
+
+@dataclass(frozen=True)
+class EmptyPath:
+    """Links from host to host, and how long bytes take there where there is nothing else: a frame is sent on when it
+    has come whole. Of several shortest paths one; `rates_bps` and `delays_s` are of its links, in order."""
+
+    rates_bps: tuple[float, ...]
+    delays_s: tuple[float, ...]
+
+    @classmethod
+    def of(cls, topology: Topology, src: str, dst: str) -> EmptyPath:
+        links = [topology.link_at(end.node, end.port) for end in topology.path(src, dst)]
+        return cls(tuple(link.rate_bps for link in links), tuple(link.delay_s for link in links))
+
+    def fct_s(self, size_bytes: int, payload_bytes: int) -> float:
+        """From the start of so many bytes of payload to the arrival of the last."""
+        whole, rest = divmod(size_bytes, payload_bytes)
+        full = whole - (0 if rest else 1)  # before the last one
+        last = (rest or payload_bytes) + -rest % 4  # InfiniBand's padding
+        frame_bits, last_bits = (8 * (length + HEADER_BYTES) for length in (payload_bytes, last))
+        reached_s = slowest_s = first_s = 0.0
+        for rate_bps, delay_s in zip(self.rates_bps, self.delays_s, strict=True):
+            first_s += frame_bits / rate_bps
+            slowest_s = max(slowest_s, frame_bits / rate_bps)
+            # The last frame leaves when it is there, and the one before it has gone.
+            before_s = first_s + (full - 1) * slowest_s if full else 0.0
+            reached_s = max(reached_s, before_s) + last_bits / rate_bps
+            first_s, reached_s = first_s + delay_s, reached_s + delay_s
+        return reached_s
+
+
+def empty_fct_s(topology: Topology, src: str, dst: str, size_bytes: int, payload_bytes: int) -> float:
+    """How long so many bytes take from host to host in the empty network, as `EmptyPath` has it."""
+    return EmptyPath.of(topology, src, dst).fct_s(size_bytes, payload_bytes)
+
+
+def percentile(values: Array, q: float) -> float | None:
+    return float(np.percentile(values, q)) if values.size else None
+
+
+def mean(values: Array) -> float | None:
+    return float(values.mean()) if values.size else None
+
+
+def lost(recording: Recording) -> float:
+    """Packets sent and not received. Lossless Ethernet: 0 in every run."""
+    return float(sum(flow.sent_packets - flow.received_packets for flow in recording.flows))

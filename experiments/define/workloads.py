@@ -1,0 +1,305 @@
+"""Traffic of many flows: how large they are, when they start, from where to where. Equal seeds give equal flows.
+
+Sizes are payload bytes, times s, rates bit/s. Load is a link's: frames, headers included, over its rate.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from experiments.data.series_math import Array
+from softswitch.units import quantity
+from topologies.model import FlowSpec
+
+SMALLEST_BYTES, LARGEST_BYTES = 100.0, 10e6
+"""Table 1's classes are open at both ends; 10 MB is where the published Hadoop distribution of its source [44] ends."""
+
+
+@dataclass(frozen=True)
+class SizeClass:
+    """Sizes from `low` to `high` with the mean `mean`: a bounded Pareto distribution, its exponent found from these."""
+
+    low: float
+    high: float
+    mean: float
+
+    @cached_property
+    def exponent(self) -> float:
+        """a in the density's x^(-a-1). 0 is log-uniform, -1 uniform. Raises ValueError if no a gives the mean."""
+        if not self.low < self.mean < self.high:
+            raise ValueError(f"a mean of {self.mean:g} B isn't between {self.low:g} and {self.high:g} B")
+        low, high = -500.0, 500.0
+        for _ in range(200):
+            middle = (low + high) / 2
+            if self._mean(middle) > self.mean:
+                low = middle
+            else:
+                high = middle
+        return (low + high) / 2
+
+    def _mean(self, a: float) -> float:
+        """E[x] = low * integral(r^-a) / integral(r^(-a-1)) over r from 1 to high / low."""
+        span = math.log(self.high / self.low)
+        # In logarithms and relative to the larger end: r^500 has no float.
+        shift = max((1 - a) * span, -a * span, 0.0)
+        return self.low * _power_integral(1 - a, span, shift) / _power_integral(-a, span, shift)
+
+    def quantile(self, u: Array) -> Array:
+        """The size below which a share `u` of the class lies."""
+        a, span = self.exponent, math.log(self.high / self.low)
+        if abs(a) * span < 1e-9:
+            exponents = u * span
+        else:
+            exponents = -np.log1p(u * np.expm1(-a * span)) / a
+        sizes: Array = self.low * np.exp(exponents)
+        return sizes
+
+
+def _power_integral(b: float, span: float, shift: float) -> float:
+    """Integral of r^(b-1) over r from 1 to e^span, times e^-shift."""
+    if abs(b) * span < 1e-9:
+        return span * math.exp(-shift)
+    return (math.exp(b * span - shift) - math.exp(-shift)) / b
+
+
+@dataclass(frozen=True)
+class FixedSizes:
+    """Certain sizes alone, each with its share of the flows."""
+
+    name: str
+    shares: tuple[tuple[int, float], ...]
+
+    @property
+    def mean_bytes(self) -> float:
+        return sum(size * share for size, share in self.shares)
+
+    def sample(self, random: np.random.Generator, count: int) -> list[int]:
+        sizes, shares = zip(*self.shares, strict=True)
+        return [int(size) for size in random.choice(sizes, size=count, p=shares)]
+
+
+class FlowSizes(Protocol):
+    """A distribution of flow sizes, in bytes."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def mean_bytes(self) -> float: ...
+
+    def sample(self, random: np.random.Generator, count: int) -> list[int]:
+        """`count` sizes, in whole bytes."""
+
+
+@dataclass(frozen=True)
+class ClassSizes:
+    """A share of the flows is in each class."""
+
+    name: str
+    shares: tuple[float, ...]
+    classes: tuple[SizeClass, ...]
+
+    @property
+    def mean_bytes(self) -> float:
+        return sum(share * one.mean for share, one in zip(self.shares, self.classes, strict=True))
+
+    def sample(self, random: np.random.Generator, count: int) -> list[int]:
+        """`count` sizes, in whole bytes."""
+        chosen = random.choice(len(self.classes), size=count, p=self.shares)
+        u = random.random(count)
+        sizes = np.empty(count)
+        for index, one in enumerate(self.classes):
+            sizes[chosen == index] = one.quantile(u[chosen == index])
+        return [round(float(size)) for size in sizes]
+
+
+@dataclass(frozen=True)
+class CdfSizes:
+    """By percentiles, between which sizes are uniform. `points`: a size, and the share of the flows up to it.
+
+    Raises ValueError where they make no distribution.
+    """
+
+    name: str
+    points: tuple[tuple[float, float], ...]
+
+    def __post_init__(self) -> None:
+        sizes, shares = zip(*self.points, strict=True) if self.points else ((), ())
+        if len(sizes) < 2 or shares[0] != 0 or shares[-1] != 1:
+            raise ValueError(f"{self.name}: shares must begin with 0 and end with 1")
+        if min(sizes) < 0 or any(b <= a for a, b in pairwise(sizes)) or any(b < a for a, b in pairwise(shares)):
+            raise ValueError(f"{self.name}: sizes must rise, and shares not fall")
+
+    @property
+    def mean_bytes(self) -> float:
+        return sum((b - a) * (low + high) / 2 for (low, a), (high, b) in pairwise(self.points))
+
+    def sample(self, random: np.random.Generator, count: int) -> list[int]:
+        sizes, shares = np.array(self.points).T
+        return [max(1, round(float(size))) for size in np.interp(random.random(count), shares, sizes)]
+
+
+def read_cdf(path: Path) -> CdfSizes:
+    """A file of lines `SIZE PERCENT`, as traffic generators have them: bytes, or with a unit (`64KB`); `#` begins a
+    comment. Raises ValueError that names the file, and the line."""
+    points = []
+    for number, line in enumerate(path.read_text().splitlines(), start=1):
+        words = line.partition("#")[0].split()
+        if not words:
+            continue
+        if len(words) != 2:
+            raise ValueError(f"{path}:{number}: a size in bytes and a percentage are needed, not {' '.join(words)!r}")
+        size, percent = words
+        try:
+            points.append((quantity("size", size, si=True), quantity("number", percent.removesuffix("%")) / 100))
+        except ValueError as error:
+            raise ValueError(f"{path}:{number}: a size in bytes and a percentage are needed: {error}") from None
+    try:
+        return CdfSizes(path.stem, tuple(points))
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+
+
+def from_table(name: str, number: Sequence[float], traffic: Sequence[float]) -> ClassSizes:
+    """The distribution with Table 1's shares by number and by traffic (percent; they needn't add up to 100 exactly).
+
+    The shares fix each class's mean up to one factor, the mean of all. It is bounded by the classes' ends: its value
+    is the geometric mean of these bounds. Raises ValueError where the table leaves none.
+    """
+    ends = (SMALLEST_BYTES, 10e3, 100e3, 1e6, LARGEST_BYTES)
+    shares = [share / sum(number) for share in number]
+    ratios = [part / sum(traffic) / share for part, share in zip(traffic, shares, strict=True)]
+    least = max(low / ratio for low, ratio in zip(ends, ratios, strict=False))
+    most = min(high / ratio for high, ratio in zip(ends[1:], ratios, strict=True))
+    if not least < most:
+        raise ValueError(f"{name}: shares by number and by traffic contradict each other")
+    mean = math.sqrt(least * most)
+    classes = [SizeClass(low, high, mean * ratio) for low, high, ratio in zip(ends, ends[1:], ratios, strict=False)]
+    return ClassSizes(name, tuple(shares), tuple(classes))
+
+
+W1 = from_table("W1", (80.14, 10.32, 9.12, 0.41), (3.08, 5.89, 83.8, 7.04))
+"""Web-server rack at Facebook. [Table 1]"""
+W2 = from_table("W2", (70.79, 16.59, 3.52, 9.1), (0.22, 1.56, 1.53, 96.7))
+"""Hadoop cluster at Facebook. [Table 1]"""
+
+HADOOP = CdfSizes("Hadoop", (
+    (0, 0), (100, 0.01), (200, 0.02), (300, 0.05), (350, 0.15), (400, 0.2), (500, 0.3), (600, 0.4), (700, 0.5),
+    (1e3, 0.6), (2e3, 0.67), (7e3, 0.7), (30e3, 0.72), (50e3, 0.82), (80e3, 0.87), (120e3, 0.9), (300e3, 0.95),
+    (1e6, 0.975), (2e6, 0.99), (10e6, 1),
+))  # fmt: skip
+"""Hadoop at Facebook, by the percentiles that HPCC's authors publish with their simulator; SIGCOMM'21's names one, 90%
+below 120 KB."""
+WEB_SEARCH = CdfSizes("WebSearch", (
+    (0, 0), (10e3, 0.15), (20e3, 0.2), (30e3, 0.3), (50e3, 0.4), (80e3, 0.53), (200e3, 0.6), (1e6, 0.7), (2e6, 0.8),
+    (5e6, 0.9), (10e6, 0.97), (30e6, 1),
+))  # fmt: skip
+"""Web search (DCTCP), likewise; SIGCOMM'21: 90% below 5 MB."""
+
+
+def arrivals_per_s(load: float, rate_bps: float, sizes: FlowSizes, payload_bytes: int, frame_bytes: int) -> float:
+    """How many flows a second load a link of this rate to `load`."""
+    return load * rate_bps / (8 * sizes.mean_bytes * frame_bytes / payload_bytes)
+
+
+def poisson_times(random: np.random.Generator, per_s: float, end_s: float) -> list[float]:
+    """Arrivals of a Poisson process from 0 to `end_s`: exponentially distributed gaps."""
+    expected = per_s * end_s
+    gaps = random.exponential(1 / per_s, round(expected + 10 * math.sqrt(expected) + 20))
+    times = np.cumsum(gaps)
+    return [float(time) for time in times[times < end_s]]
+
+
+def poisson_flows(
+    random: np.random.Generator,
+    sizes: FlowSizes,
+    per_s: float,
+    end_s: float,
+    senders: Sequence[str],
+    receiver: str,
+    group: str = "",
+    first_id: int = 0,
+) -> list[FlowSpec]:
+    """Flows that arrive from 0 to `end_s`, `per_s` a second at each sender.
+
+    Several senders are synchronous: at each arrival all of them start a flow of the same size. [7.2]
+    """
+    times = poisson_times(random, per_s, end_s)
+    drawn = sizes.sample(random, len(times))
+    specs: list[FlowSpec] = []
+    for time, size in zip(times, drawn, strict=True):
+        for sender in senders:
+            specs.append(FlowSpec(first_id + len(specs), sender, receiver, time, size, group=group))
+    return specs
+
+
+def bursts(
+    senders: Sequence[str], receiver: str, size_bytes: int, interval_s: float, end_s: float, first_id: int = 0
+) -> list[FlowSpec]:
+    """Every sender starts a flow of `size_bytes` at 0, and again after each interval, until `end_s`. [B.2]"""
+    starts = [k * interval_s for k in range(math.ceil(end_s / interval_s - 1e-9))]
+    places = [(start, sender) for start in starts for sender in senders]
+    return [
+        FlowSpec(number, sender, receiver, start, size_bytes, group="bursts")
+        for number, (start, sender) in enumerate(places, start=first_id)
+    ]
+
+
+def uniform_flows(
+    random: np.random.Generator, sizes: FlowSizes, per_s: float, count: int, hosts: Sequence[str], group: str = ""
+) -> list[FlowSpec]:
+    """`count` flows, `per_s` a second from each host on average, each from one host to another, all chosen evenly."""
+    starts = np.cumsum(random.exponential(1 / (per_s * len(hosts)), count))
+    drawn = sizes.sample(random, count)
+    sources = random.integers(0, len(hosts), count)
+    steps = random.integers(1, len(hosts), count)
+    return [
+        FlowSpec(number, hosts[src], hosts[(src + step) % len(hosts)], float(start), size, group=group)
+        for number, (start, size, src, step) in enumerate(zip(starts, drawn, sources, steps, strict=True))
+    ]
+
+
+def permutation_flows(
+    random: np.random.Generator, sizes: FlowSizes, per_s: float, count: int, hosts: Sequence[str]
+) -> list[FlowSpec]:
+    """As `uniform_flows`, but each host has one other that it sends to, and receives from one: a cycle of all hosts."""
+    order = [hosts[int(index)] for index in random.permutation(len(hosts))]
+    after = dict(zip(order, [*order[1:], order[0]], strict=True))
+    return [replace(flow, dst=after[flow.src]) for flow in uniform_flows(random, sizes, per_s, count, hosts)]
+
+
+def incast_flows(
+    random: np.random.Generator,
+    sizes: FlowSizes,
+    per_s: float,
+    count: float,
+    hosts: Sequence[str],
+    most: int = 15,
+    end_s: float = math.inf,
+) -> list[FlowSpec]:
+    """At least `count` flows among `hosts`, `per_s` a second towards each host on average, or those before `end_s`.
+
+    An arrival is an in-cast: a receiver, and 1 to `most` different senders that start a flow of one size each to it;
+    all chosen at random, evenly. [7.4]
+    """
+    events_per_s = per_s * len(hosts) / ((1 + most) / 2)
+    specs: list[FlowSpec] = []
+    time = 0.0
+    while len(specs) < count:
+        time += float(random.exponential(1 / events_per_s))
+        if time >= end_s:
+            break
+        ends = random.choice(len(hosts), size=1 + int(random.integers(1, most + 1)), replace=False)
+        receiver, *senders = (hosts[int(end)] for end in ends)
+        drawn = sizes.sample(random, len(senders))
+        for sender, size in zip(senders, drawn, strict=True):
+            specs.append(FlowSpec(len(specs), sender, receiver, time, size))
+    return specs

@@ -1,0 +1,1 @@
+"""Pictures: charts as PNG and SVG, a topology as SVG."""

@@ -1,0 +1,286 @@
+"""Charts as pictures, PNG and SVG: the views of a run's chart side by side, or the charts of several runs."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import math
+import statistics
+import zlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.figure import Figure
+from matplotlib.ticker import AutoMinorLocator, ScalarFormatter
+
+from experiments.define.charts import PALE_OPACITY, PALE_WIDTH, Chart, Line, View, highest, part, shown, values
+from experiments.define.looks import LOOKS, Look
+from experiments.draw.palette import LIGHT, Theme
+
+_STROKES = {"solid": "-", "dashed": (0, (5, 3)), "dotted": (0, (1, 2))}
+_TICKS = 8
+"""Up to so many different x on a logarithmic axis are named themselves."""
+_BESIDE, _ALL_BESIDE = 0.055, 0.24
+"""How far apart points of one x stand, in steps of x, and all of them: equal lines don't hide each other."""
+_HEADROOM, _FOOTROOM = 1.06, 0.05
+_UNSEEN = 0.006
+"""A bar of this share of the highest is no more than a line."""
+_TOGETHER = 8
+"""So many names, if they mean the same in all charts, stand above these; else each chart has its own below it."""
+_OF_VIEWS = 4
+"""Names a row above a run's chart."""
+_SEEDS = "points and bars: means over the seeds, with standard errors; dots: each seed"
+_MARKS = ("P", "<", ">", "h", "*", "d", "p")
+
+
+def pictures(charts: Sequence[Chart]) -> dict[str, bytes]:
+    """The charts as data, by format: `png` and `svg`. Equal charts give equal data."""
+    figure = draw(charts)
+    figure.draw_without_rendering()  # finds a place for everything
+    figure.set_layout_engine("none")
+    # By the canvases, which aren't typed: `savefig` draws twice.
+    in_png: Any = FigureCanvasAgg(figure)
+    in_svg: Any = FigureCanvasSVG(figure)
+    png, svg = io.BytesIO(), io.BytesIO()
+    in_png.print_png(png, metadata={"Software": None})
+    with matplotlib.rc_context({"svg.hashsalt": "pcn-lab"}):
+        in_svg.print_svg(svg, metadata={"Date": None})
+    return {"png": png.getvalue(), "svg": svg.getvalue()}
+
+
+def draw(charts: Sequence[Chart]) -> Figure:
+    """One chart with its views, or charts side by side, at most three a row unless they say otherwise."""
+    first = charts[0]
+    if first.views:
+        figure, columns, rows = Figure(figsize=(10.4, 3.9), dpi=160, layout="constrained"), len(first.views), 1
+    else:
+        columns = first.columns or (2 if len(charts) == 4 else min(len(charts), 3))
+        rows = -(-len(charts) // columns)
+        width = 4.3 if columns <= 3 else 13.6 / columns
+        height = max(3.4 if columns <= 3 else 2.6, *(0.9 + 0.18 * len(chart.rows) for chart in charts))
+        figure = Figure(figsize=(width * columns, height * rows + 0.3), dpi=120, layout="constrained")
+    figure.set_facecolor(LIGHT.background)
+    FigureCanvasAgg(figure)
+    grid = figure.add_gridspec(rows, columns, width_ratios=[1.65, 1] if len(first.views) == 2 else None)
+    panes = [(chart, view) for chart in charts for view in chart.views or (None,)]
+    drawn = [figure.add_subplot(grid[place // columns, place % columns]) for place in range(len(panes))]
+    for axes, (chart, view) in zip(drawn, panes, strict=True):
+        _draw(axes, chart, view, LIGHT)
+        if view is None or axes is drawn[0]:
+            axes.set_ylabel(chart.y_label, fontsize=9, color=LIGHT.ink)
+    _name(figure, drawn, charts, LIGHT)
+    if any(len(values) > 1 for chart in charts for line in chart.lines for values in line.seeds):
+        figure.supxlabel(_SEEDS, fontsize=8, color=LIGHT.muted, x=0.01, ha="left")
+    return figure
+
+
+def looks(theme: Theme, lines: Sequence[Line]) -> list[Look]:
+    """Each line's: its own colour, its scheme's look, or one that no other of these lines has. A scheme that has no
+    look begins to search for one at a place that its name decides."""
+    named = [Look(line.colour, _MARKS[0], "-") if line.colour else LOOKS.get(line.scheme) for line in lines]
+    taken = {theme.colour(look.colour) for look in named if look}
+    free = [one for one in dict.fromkeys((*theme.others, *theme.flows)) if one not in taken]
+    used: list[int] = []
+    found = []
+    for line, look in zip(lines, named, strict=True):
+        if look:
+            colour, mark, dashes = theme.colour(look.colour), look.mark, look.dashes
+        else:
+            first = zlib.crc32(line.scheme.encode()) if line.scheme else 0
+            order = [(first + step) % len(free) for step in range(len(free))]
+            place = min(order, key=used.count)  # the first of those that are used least
+            used.append(place)
+            colour, mark, dashes = free[place], _MARKS[place % len(_MARKS)], "-"
+        found.append(Look(colour, mark, dashes if line.stroke == "solid" else _STROKES[line.stroke]))
+    return found
+
+
+def _name(figure: Figure, drawn: Sequence[Axes], charts: Sequence[Chart], theme: Theme) -> None:
+    """Legends never lie on the curves: one above all charts, or one below each."""
+    named = [dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True)) for axes in drawn]
+    looks_of: dict[str, set[Look]] = {}
+    for chart in charts:
+        for line, look in zip(chart.lines, looks(theme, chart.lines), strict=True):
+            looks_of.setdefault(line.label, set()).add(look)
+    together = {label: handle for one in reversed(named) for label, handle in one.items()}
+    together = {label: together[label] for one in named for label in one}
+    one_level = len({chart.level_text for chart in charts if chart.level_text}) <= 1
+    same = len(together) <= _TOGETHER and one_level and all(len(found) == 1 for found in looks_of.values())
+    if charts[0].views or same:
+        _legend(figure, together, theme, _OF_VIEWS if charts[0].views else _TOGETHER, loc="outside upper left")
+        return
+    for axes, own in zip(drawn, named, strict=True):
+        _legend(axes, own, theme, 2, loc="upper left", bbox_to_anchor=(-0.02, -0.17))
+
+
+def _legend(where: Figure | Axes, named: Mapping[str, Any], theme: Theme, columns: int, **place: Any) -> None:
+    """Handles by their labels."""
+    if not named:
+        return
+    made = where.legend(
+        list(named.values()),
+        list(named),
+        ncols=min(columns, len(named)),
+        frameon=False,
+        fontsize=8.5,
+        handlelength=2.2,
+        columnspacing=1.4,
+        **place,
+    )
+    for text in made.get_texts():
+        text.set_color(theme.ink)
+
+
+def _draw(axes: Axes, chart: Chart, view: View | None, theme: Theme) -> None:
+    """One view of a chart, or all of it."""
+    _dress(axes, theme)
+    for band in chart.bands:
+        axes.axvspan(band.start, band.end, color=theme.muted, alpha=0.12, lw=0, label=band.label)
+    if chart.rows:
+        _draw_rows(axes, chart, theme)
+    else:
+        _draw_lines(axes, chart, view, theme)
+    axes.set_title(view.title if view else chart.title, loc="left", fontsize=9.5, color=theme.ink)
+    axes.set_xlabel(chart.x_label, fontsize=9, color=theme.ink)
+    if chart.empty and not any(line.y.size for line in chart.lines):
+        axes.text(0.5, 0.5, chart.empty, transform=axes.transAxes, ha="center", color=theme.muted)
+        axes.set_yticks([])
+
+
+def _dress(axes: Axes, theme: Theme) -> None:
+    """Background, grid, ticks and frame."""
+    axes.set_facecolor(theme.background)
+    axes.grid(True, color=theme.grid, lw=0.8)
+    axes.set_axisbelow(True)
+    axes.tick_params(which="both", colors=theme.muted, labelsize=8.5)
+    for side, spine in axes.spines.items():
+        spine.set_visible(side in ("left", "bottom"))
+        spine.set_color(theme.muted)
+
+
+def _draw_rows(axes: Axes, chart: Chart, theme: Theme) -> None:
+    for line, look in zip(chart.lines, looks(theme, chart.lines), strict=True):
+        axes.barh(line.x, line.y, 0.7, color=look.colour, label=line.label)
+        for place, value, seeds in zip(line.x, line.y, line.seeds or [()] * len(line.x), strict=True):
+            _draw_seeds(axes, place, value, seeds, theme, across=True)
+    if chart.level is not None:
+        axes.axvline(chart.level, color=theme.accent, lw=1, ls=_STROKES["dashed"], label=chart.level_text or None)
+    axes.set_yticks(range(len(chart.rows)), chart.rows)
+    axes.invert_yaxis()
+
+
+def _draw_lines(axes: Axes, chart: Chart, view: View | None, theme: Theme) -> None:
+    # Points of equal lines stand side by side; other equal lines are one, which has all their names.
+    (own,) = shown([chart]) if view else (tuple(chart.lines),)
+    lines, count = [part(line, view) for line in own], len(own)
+    step = _step([x for line in lines for x in line.x], chart.log_x) if any(line.points for line in lines) else 0.0
+    for index, (line, look) in enumerate(zip(lines, looks(theme, lines), strict=True)):
+        aside = index - (count - 1) / 2
+        if chart.bars:
+            _draw_bars(axes, line, look, aside * 0.8 / count, 0.72 / count, _UNSEEN * _most(chart, lines), theme)
+            continue
+        shift = min(_BESIDE, _ALL_BESIDE / count) * step * aside if line.points else 0.0
+        places = line.x * 2**shift if chart.log_x else line.x + shift
+        axes.plot(
+            places,
+            line.y,
+            drawstyle="steps-post" if line.shape == "steps" else "default",
+            ls=look.dashes,
+            color=look.colour,
+            lw=line.width * (PALE_WIDTH if line.pale else 1),
+            alpha=PALE_OPACITY if line.pale else 1.0,
+            marker=look.mark if line.points else None,
+            ms=4.5,
+            clip_on=not (line.points and places.size),  # a mark on the axis is whole
+            label=line.label,
+        )
+        for place, value, seeds in zip(places, line.y, line.seeds or [()] * len(places), strict=True):
+            _draw_seeds(axes, place, value, seeds, theme)
+    if chart.level is not None:
+        axes.axhline(chart.level, color=theme.accent, lw=1, ls=_STROKES["dashed"], label=chart.level_text or None)
+    for mark in chart.marks:
+        if view is None or view.start < mark.x <= view.end:
+            axes.axvline(mark.x, color=theme.accent, lw=1, ls=":", label=f"{mark.label}: {mark.x:.2g} ms")
+    _set_x(axes, chart, view)
+    if chart.log_y and any((line.y > 0).any() for line in lines):
+        axes.set_yscale("log")
+    else:
+        _set_y(axes, chart, view, lines, theme)
+
+
+def _draw_bars(axes: Axes, line: Line, look: Look, aside: float, width: float, unseen: float, theme: Theme) -> None:
+    """Bars; those up to `unseen` would be taken for missing ones, and have their value written above."""
+    places = line.x + aside
+    axes.bar(places, line.y, width, color=look.colour, label=line.label)
+    for place, value, seeds in zip(places, line.y, line.seeds or [()] * len(places), strict=True):
+        if value <= unseen:
+            axes.plot([place - width / 2, place + width / 2], [0, 0], color=look.colour, lw=3, solid_capstyle="butt")
+            axes.annotate(
+                f"{value:.2g}",
+                (place, 0),
+                (0, 3),
+                textcoords="offset points",
+                ha="center",
+                rotation=90 if value else 0,
+                fontsize=8.5,
+                color=theme.ink,
+            )
+        else:
+            _draw_seeds(axes, place, value, seeds, theme)
+
+
+def _draw_seeds(
+    axes: Axes, place: float, mean: float, seeds: Sequence[float], theme: Theme, across: bool = False
+) -> None:
+    """Each seed's value, and the standard error of their mean."""
+    if len(seeds) < 2:
+        return
+    error = statistics.stdev(seeds) / math.sqrt(len(seeds))
+    x, y = ([place] * len(seeds), seeds) if not across else (seeds, [place] * len(seeds))
+    axes.plot(x, y, ls="", marker="o", ms=2, color=theme.ink, alpha=0.5, zorder=4)
+    if across:
+        axes.errorbar(mean, place, xerr=error, color=theme.ink, lw=1, capsize=2, zorder=4)
+    else:
+        axes.errorbar(place, mean, yerr=error, color=theme.ink, lw=1, capsize=2, zorder=4)
+
+
+def _step(places: Sequence[float], log: bool) -> float:
+    """The least distance between two x; in powers of two on a logarithmic axis."""
+    different = sorted({math.log2(x) if log else x for x in places})
+    return min((b - a for a, b in itertools.pairwise(different)), default=1.0)
+
+
+def _set_x(axes: Axes, chart: Chart, view: View | None) -> None:
+    if view:
+        axes.set_xlim(view.start, view.end)
+        axes.xaxis.set_minor_locator(AutoMinorLocator())
+    if chart.log_x:
+        axes.set_xscale("log", base=2)
+        ticks = sorted({x for line in chart.lines for x in line.x})
+        if len(ticks) <= _TICKS:
+            axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks], minor=False)
+        else:
+            axes.xaxis.set_major_formatter(ScalarFormatter())
+        axes.minorticks_off()
+    names = chart.ticks or chart.bars
+    if names:
+        axes.set_xticks(range(len(names)), names)
+
+
+def _most(chart: Chart, lines: Sequence[Line]) -> float:
+    return max(highest(lines), chart.level or 0.0)
+
+
+def _set_y(axes: Axes, chart: Chart, view: View | None, lines: Sequence[Line], theme: Theme) -> None:
+    """From `bottom`, or a little below what is lowest, to `top`, or to a little above what is highest; says where the
+    axis is cut below that."""
+    cut, most = view.top if view else chart.top, highest(lines, view)
+    top, lowest = _most(chart, lines) * _HEADROOM or 1.0, float(values(lines).min(initial=math.inf))
+    bottom = lowest - (top - lowest) * _FOOTROOM if lowest < chart.bottom else chart.bottom
+    axes.set_ylim(bottom, top if cut is None else cut)
+    if cut is not None and most > cut:
+        axes.set_title(f"cut: up to {most:,.4g}", loc="right", fontsize=8, color=theme.accent)

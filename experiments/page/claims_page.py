@@ -1,0 +1,99 @@
+"""docs/claims.md says of each claim where it is checked: in tests, in figures with their verdicts, by a choice, or not
+yet and why. Verdicts are written by whoever writes the figures' results; how many claims are checked how opens
+docs/results.md."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from experiments.define.checks import VERDICTS
+
+NOT_YET = "not yet: "
+_ROW = re.compile(r"^\| (?P<id>\d+\.\d+) \|.*\| (?P<kind>[^|]+) \| (?P<checked>[^|]*) \|$", re.MULTILINE)
+_PAPER = re.compile(r"^## (\d+) (.+?) \(", re.MULTILINE)
+_TEST = re.compile(r"`([\w./-]+\.py)::(\w+)`")
+_FIGURE = re.compile(r"\[([\w-]+)\]\(results\.md[^)]*\)(?:: [^;|]*\w)?")
+_CHOICE = re.compile(r"\]\((choices\.md#[\w-]+)\)")
+
+Verdicts = Mapping[str, Mapping[str, Counter[str]]]
+"""By figure and claim: how many rows have which verdict."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A row of docs/claims.md, and the addresses in its last column."""
+
+    id: str
+    kind: str
+    checked: str
+
+    @property
+    def paper(self) -> int:
+        return int(self.id.partition(".")[0])
+
+    @property
+    def tests(self) -> list[tuple[str, str]]:
+        """(file, name of a function or class)."""
+        return [(found[1], found[2]) for found in _TEST.finditer(self.checked)]
+
+    @property
+    def figures(self) -> list[str]:
+        return [found[1] for found in _FIGURE.finditer(self.checked)]
+
+    @property
+    def choices(self) -> list[str]:
+        return [found[1] for found in _CHOICE.finditer(self.checked)]
+
+    @property
+    def missing(self) -> str:
+        """Why it isn't checked yet; empty if it is."""
+        return self.checked.removeprefix(NOT_YET) if self.checked.startswith(NOT_YET) else ""
+
+
+def claims(text: str) -> list[Claim]:
+    """The rows of docs/claims.md."""
+    return [Claim(found["id"], found["kind"].strip(), found["checked"].strip()) for found in _ROW.finditer(text)]
+
+
+def addressed(text: str, anchors: Mapping[str, str], verdicts: Verdicts) -> str:
+    """docs/claims.md with the figures' present sections and verdicts. Figures without results stay as they are."""
+
+    def figure(found: re.Match[str], claim: str) -> str:
+        name = found[1]
+        if name not in verdicts:
+            return found[0]
+        counts = verdicts[name].get(claim, Counter())
+        told = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
+        return f"[{name}](results.md#{anchors[name]}){': ' if told else ''}{told}"
+
+    def row(found: re.Match[str]) -> str:
+        line, start = found[0], found.start("checked") - found.start()
+        return line[:start] + _FIGURE.sub(lambda one: figure(one, found["id"]), line[start:])
+
+    return _ROW.sub(row, text)
+
+
+def table(text: str, verdicts: Verdicts) -> str:
+    """How many claims of each paper and kind are checked how, and what the figures' rows say of them."""
+    head = ("paper", "kind", "claims", "tests", "figures", "choices", "not yet", *VERDICTS)
+    titles = {int(number): title for number, title in _PAPER.findall(text)}
+    lines = [f"| {' | '.join(head)} |", f"| --- | --- |{' --: |' * (len(head) - 2)}"]
+    groups: dict[tuple[int, str], list[Claim]] = {}
+    for claim in claims(text):
+        groups.setdefault((claim.paper, claim.kind[0]), []).append(claim)
+    for (paper, kind), own in sorted(groups.items(), key=lambda group: (group[0][0], "ASPX-".index(group[0][1]))):
+        lines.append(f"| {titles[paper]} | {kind} | {' | '.join(map(str, _counts(own, verdicts)))} |")
+    lines.append(f"| all | | {' | '.join(map(str, _counts(claims(text), verdicts)))} |")
+    return "\n".join(lines)
+
+
+def _counts(own: Sequence[Claim], verdicts: Verdicts) -> list[int]:
+    rows: Counter[str] = Counter()
+    for claim in own:
+        for figure in verdicts.values():
+            rows += figure.get(claim.id, Counter())
+    ways = [sum(bool(getattr(claim, way)) for claim in own) for way in ("tests", "figures", "choices", "missing")]
+    return [len(own), *ways, *(rows[verdict] for verdict in VERDICTS)]

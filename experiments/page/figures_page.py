@@ -1,0 +1,206 @@
+"""The results of figures as a page for the repository (docs/results.md) and one that opens offline (report.html)."""
+
+from __future__ import annotations
+
+import base64
+import json
+import textwrap
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+from experiments.define.checks import VERDICTS, Check
+from experiments.define.experiment import Experiment
+from experiments.page import claims_page
+from experiments.page.report import environment, known, number, row, script
+from experiments.papers import FIGURES, PAPERS
+from experiments.results.atomic_folder import replacing
+from experiments.results.documents import anchor, html
+from experiments.sweep.figures import PICTURE, read
+
+_WHAT = (
+    "What the paper's figures come to here: the compiled P4 program of each scheme and its host algorithms in virtual "
+    "time, at line rate."
+)
+_READING = (
+    "Met: within the band that the row names. Trend: outside it, yet on the side of the others that the paper says, "
+    "or within the wider band that the row names. Claims have the numbers of [claims.md](claims.md); what was chosen "
+    "where the paper is silent stands in [choices.md](choices.md). Where it is known why a row is off, it links to it."
+)
+_OF_DOCS = (
+    f"{_WHAT} `make figures` runs all of it and writes this page; no number and no verdict in its tables is typed."
+)
+_OF_PAGE = (
+    f"{_WHAT} `pcn figure NAME` runs one and puts it on this page, which has all that were run; `pcn figure NAME "
+    "--redraw` judges and draws again what was run."
+)
+_CLAIMS = (
+    "How many of the claims of [claims.md](claims.md) are checked, by paper and kind, its first (A: closed form or "
+    "deterministic, S: simulated or measured, P: a parameter, X: the text disagrees with itself, -: context alone): in "
+    "tests, in figures, by a choice, which may be several, or not yet. Then the figures' rows about them."
+)
+_LINE = 120
+_COLUMNS = ("claim", "what", "paper", "theory", "measured", "unit", "verdict")
+
+
+@dataclass(frozen=True)
+class Section:
+    """A figure with the summary of its latest run."""
+
+    figure: Experiment
+    summary: Mapping[str, Any]
+    picture: bytes | None
+    """None: it couldn't be drawn, or had no room."""
+
+    @property
+    def count(self) -> int:
+        """Of its runs."""
+        runs = self.summary["runs"]
+        return runs if isinstance(runs, int) else len(runs)
+
+    @property
+    def runs(self) -> str:
+        return f"{self.count} runs, {self.summary['wall_s']:.0f} s of one core." if self.count else "No run is needed."
+
+    @property
+    def heading(self) -> str:
+        return f"{self.figure.title} ({self.figure.source})"
+
+    @property
+    def verdicts(self) -> dict[str, Counter[str]]:
+        """By claim."""
+        found: dict[str, Counter[str]] = {}
+        for check in self.summary["checks"]:
+            found.setdefault(check["claim"], Counter())[check["verdict"]] += 1
+        return found
+
+
+def sections(root: Path) -> list[Section]:
+    """The figures that have been run into `root`, in the paper's order."""
+    found = []
+    for name, figure in FIGURES.items():
+        summary = read(root / name)
+        if summary is not None:
+            picture = root / name / PICTURE
+            found.append(Section(figure, summary, picture.read_bytes() if picture.exists() else None))
+    return found
+
+
+def write_docs(root: Path, docs: Path) -> None:
+    """Of all figures that have been run into `root`: docs/figures/NAME.png, and NAME.json with what docs/results.md
+    says of it. Then that page of all figures that are there, and their verdicts in docs/claims.md, if that is."""
+    figures = docs / "figures"
+    figures.mkdir(parents=True, exist_ok=True)
+    for section in sections(root):
+        name = section.figure.name
+        if section.picture is not None:
+            with replacing(figures / f"{name}.png") as file:
+                file.write(section.picture)
+        with replacing(figures / f"{name}.json") as file:
+            kept = {**section.summary, "runs": len(section.summary["runs"])}
+            text = json.dumps(kept, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
+            file.write(f"{text}\n".encode())
+    claims = docs / "claims.md"
+    made, text = documented(docs), claims.read_text(encoding="utf-8") if claims.exists() else ""
+    if text:
+        text = with_verdicts(text, made)
+        with replacing(claims) as file:
+            file.write(text.encode())
+    with replacing(docs / "results.md") as file:
+        file.write(markdown(made, text).encode())
+
+
+def documented(docs: Path) -> list[Section]:
+    """The figures that docs/results.md tells of."""
+    places = ((figure, docs / "figures" / f"{name}.json") for name, figure in FIGURES.items())
+    return [
+        Section(figure, json.loads(place.read_text(encoding="utf-8")), None)
+        for figure, place in places
+        if place.exists()
+    ]
+
+
+def with_verdicts(claims: str, made: Sequence[Section]) -> str:
+    """docs/claims.md with the figures' verdicts."""
+    anchors = {section.figure.name: anchor(section.heading) for section in made}
+    return claims_page.addressed(claims, anchors, {section.figure.name: section.verdicts for section in made})
+
+
+def markdown(made: Sequence[Section], claims: str = "") -> str:
+    """docs/results.md of these figures; `claims` is docs/claims.md."""
+    parts = ["# Results", _wrapped(_OF_DOCS)]
+    if claims:
+        verdicts = {section.figure.name: section.verdicts for section in made}
+        parts += [_wrapped(_CLAIMS), claims_page.table(claims, verdicts)]
+    table = [f"| paper | figure | {' | '.join(VERDICTS)} |", f"| --- | --- |{' --: |' * len(VERDICTS)}"]
+    runs, wall_s = sum(section.count for section in made), sum(section.summary["wall_s"] for section in made)
+    reading = f"{_READING} All together: {runs:,} runs, {wall_s / 60:.0f} minutes of one core."
+    parts += [_wrapped(reading), "\n".join([*table, *map(_line, made)]), *map(_body, made)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _line(section: Section) -> str:
+    """A figure's row in the table on top."""
+    figure = section.figure
+    paper = next(paper.title for paper in PAPERS if figure in paper.experiments)
+    counts = Counter(check["verdict"] for check in section.summary["checks"])
+    numbers = " | ".join(str(counts[verdict]) for verdict in VERDICTS)
+    return f"| {paper} | [{figure.source}](#{anchor(section.heading)}): {figure.title} | {numbers} |"
+
+
+def _body(section: Section) -> str:
+    figure, checks = section.figure, section.summary["checks"]
+    picture = f"![{figure.title}](figures/{figure.name}.png)"
+    table = [f"| {' | '.join(_COLUMNS)} |", "| --- | --- | --: | --: | --: | --- | --- |"]
+    table += [f"| {' | '.join(cell.replace('|', '/') for cell in _linked(Check(**check)))} |" for check in checks]
+    story = section.summary.get("story", ())
+    texts = [_wrapped(text) for text in (figure.about, *story, section.runs)]
+    return "\n\n".join([f"## {section.heading}", *texts, picture, "\n".join(table)])
+
+
+def _wrapped(text: str) -> str:
+    """Paragraphs in lines of a page."""
+    return "\n\n".join(
+        textwrap.fill(part, _LINE, break_long_words=False, break_on_hyphens=False) for part in text.split("\n\n")
+    )
+
+
+def _linked(check: Check) -> list[str]:
+    """A row's cells; the verdict with a link to what is known about it."""
+    numbers = [number(value) for value in (check.paper, check.theory, check.measured)]
+    link = f", [known]({check.explained})" if check.explained else ""
+    return [check.claim, check.what, *numbers, check.unit, check.verdict + link]
+
+
+def page(made: Sequence[Section]) -> str:
+    """report.html: everything in one file, with the look of a run's report."""
+    checks = {section.figure.name: [Check(**check) for check in section.summary["checks"]] for section in made}
+    parts = [
+        {
+            "name": section.figure.name,
+            "title": section.figure.title,
+            "source": section.figure.source,
+            "about": Markup(html(section.figure.about)),
+            "story": [Markup(html(text)) for text in section.summary.get("story", ())],
+            "runs": section.runs,
+            "picture": base64.b64encode(section.picture).decode() if section.picture else "",
+            "counts": Counter(check.verdict for check in checks[section.figure.name]),
+            "checks": [row(check) for check in checks[section.figure.name]],
+        }
+        for section in made
+    ]
+    return (
+        environment()
+        .get_template("figures.html.j2")
+        .render(
+            introduction=[Markup(html(text)) for text in (_OF_PAGE, _READING)],
+            verdicts=VERDICTS,
+            sections=parts,
+            known=known(check for own in checks.values() for check in own),
+            script=script("known.js"),
+        )
+    )

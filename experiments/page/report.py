@@ -1,0 +1,346 @@
+"""`report.html`: one file that opens offline, in light and dark, narrow and wide; of one run, or of several schemes."""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from controller.texts import marks_text
+from experiments.data.failures import Failures
+from experiments.data.parameters import format_value
+from experiments.data.recording import FlowRecord
+from experiments.data.series_math import Array
+from experiments.define.charts import PALE_OPACITY, PALE_WIDTH, Chart, Line, shown
+from experiments.define.checks import Check
+from experiments.define.experiment import RunPage
+from experiments.define.looks import label
+from experiments.draw.palette import DARK, LIGHT, palette_name
+from experiments.draw.topology_drawing import topology_svg
+from experiments.results import agreement, replay
+from experiments.results.documents import html, section
+from experiments.results.judged_run import Result, by_scheme
+from experiments.results.summary import goodput_bps
+from hosts.algorithms import schemes
+from topologies import extras
+
+_MOST_NAMES = 4
+"""Hosts of a group of flows that are all named."""
+_TEMPLATES = Path(__file__).parent / "templates"
+_FLOW_COLUMNS = (
+    ("goodput", "goodput, run"),
+    ("steady", "last third"),
+    ("share", "share"),
+    ("marked", "marked"),
+    ("fct", "completion time"),
+    ("sent", "sent"),
+    ("received", "received"),
+)
+
+
+def environment() -> Environment:
+    """Where the pages' templates are, with what all of them need: colours, style, what opens what is known."""
+    made = Environment(
+        loader=FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.globals |= {
+        "light_css": LIGHT.css(),
+        "dark_css": DARK.css(),
+        "style": Markup((_TEMPLATES / "report.css").read_text()),
+        "flow_colours": len(LIGHT.flows),
+    }
+    return made
+
+
+def script(*names: str) -> Markup:
+    """What a page runs."""
+    return Markup("\n".join((_TEMPLATES / name).read_text() for name in names))
+
+
+def render(
+    results: Sequence[Result],
+    compared: Sequence[Check] = (),
+    failures: Failures | None = None,
+    pictures: bool = True,
+) -> str:
+    """The page of one run, or of several: schemes side by side, in figures the clocks of a scheme over each other.
+    `compared` are the checks across them. `failures` names what is missing (default: the one run's).
+    `pictures`: whether there are PNG and SVG files of the charts beside it."""
+    first = results[0]
+    charts = [first_chart for first_chart, *_ in _drawn(results)]
+    page = {
+        "title": first.experiment.title,
+        "source": first.experiment.source,
+        "clock_text": _clock_text(results),
+        "script": script("known.js", "report.js"),
+        "data": Markup(json.dumps(_data(results), separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")),
+        "views": [view.title for view in charts[0].views] if charts else [],
+        "replayed": replay.times(first).size > 1,
+        "about": _by_place(first.failures.attempt("text", lambda: _page(first).about(first.plan)) or []),
+        "charts": [{"name": chart.name, "title": chart.title, "what": chart.what} for chart in charts],
+        "runs": [_run(result, results, pictures) for result in results],
+        "panels": [_panel_text(runs) for runs in by_scheme(results)],
+        "headlines": first.failures.attempt("headlines", lambda: _headlines(results)) or [],
+        "flow_columns": _FLOW_COLUMNS,
+        "compared": [row(check) for check in compared],
+        "known": known([*compared, *(check for result in results for check in result.checks)]),
+    }
+    missing = (first.failures if failures is None else failures).lines()  # at last: some are of the above
+    return environment().get_template("report.html.j2").render(page, missing=missing)
+
+
+def _drawn(results: Sequence[Result]) -> list[tuple[Chart, ...]]:
+    """The charts that all runs have: of each one a scheme."""
+    panels = [agreement.charts(runs) for runs in by_scheme(results)]
+    common = set.intersection(*({chart.name for chart in charts} for charts in panels))
+    return list(zip(*([chart for chart in charts if chart.name in common] for charts in panels), strict=True))
+
+
+def scheme_title(scheme: str) -> str:
+    """What the page calls a scheme: `PCN: Photonic Congestion Notification (NSDI'20)`."""
+    known = schemes.get(scheme)
+    return f"{label(scheme)}: {known.summary}" if known else label(scheme)
+
+
+def number(value: float | None) -> str:
+    """A figure of a check for people: four significant digits, no exponent, a dash where there is none."""
+    if value is None:
+        return "–"
+    if value == 0 or value == round(value):
+        return f"{value:,.0f}"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def took(wall_s: float) -> str:
+    """How long a run took: to a tenth of a second where that says something."""
+    return f"{wall_s:.0f} s" if wall_s >= 10 else f"{wall_s:.1f} s"
+
+
+def _clock_text(results: Sequence[Result]) -> str:
+    live = [result for result in results if result.clock == "live"]
+    virtual = [
+        f"virtual clock, {result.target}, links and queues computed" for result in results if result.clock == "virtual"
+    ][:1]
+    if not live:
+        return virtual[0]
+    stretched = sorted({result.recording.k for result in live})
+    times = " to ".join(f"{k:g}" for k in dict.fromkeys((stretched[0], stretched[-1])))
+    stretch = f"live on {live[0].target}, every packet real, time stretched {times} times; all figures are nominal"
+    return " · ".join([stretch, *virtual])
+
+
+def _by_place(texts: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    places: dict[str, list[str]] = {}
+    for place, text in texts:
+        places.setdefault(place, []).append(text)
+    return places
+
+
+def _run(result: Result, results: Sequence[Result], pictures: bool) -> dict[str, Any]:
+    plan, recording, experiment = result.plan, result.recording, result.experiment
+    queues = plan.sampling.queues if replay.times(result).size > 1 else ()
+    return {
+        "scheme": plan.scheme,
+        "folder": result.folder,
+        "files": ", ".join(
+            [
+                "summary.json",
+                *["series.parquet (time_s, entity, metric, value)"] * extras.installed("parquet"),
+                *["the figures as PNG and SVG"] * pictures,
+                *["logs"] * (result.clock == "live"),
+            ]
+        ),
+        "name": f"{result.name}, {result.clock}" if len({one.clock for one in results}) > 1 else result.name,
+        "title": scheme_title(plan.scheme),
+        "topology": Markup(topology_svg(plan.topology, plan.bottleneck, queues)) if _page(result).replay else "",
+        "checks": [row(check) for check in result.checks],
+        "flows": _flows(result),
+        "facts": _facts(result),
+        "parameters": [
+            (p.name, format_value(p.kind, plan.values[p.name])) for p in experiment.parameters if p.name in plan.values
+        ],
+        "versions": [*sorted(recording.versions.items()), *result.provenance.items()],
+        "notes": recording.notes,
+    }
+
+
+def _panel_text(runs: Sequence[Result]) -> dict[str, Any]:
+    """What stands above and below a scheme's figures."""
+    told = []
+    for result in runs:
+        who = f"{result.clock.capitalize()}: " if len(runs) > 1 else ""
+        story = result.failures.attempt("text", functools.partial(_story, result)) or []
+        told += [(place, who + text) for place, text in story]
+    return {"name": runs[0].name, "story": _by_place(told)}
+
+
+def _story(result: Result) -> list[tuple[str, str]]:
+    return _page(result).story(result.plan, result.recording, result.steady)
+
+
+def _page(result: Result) -> RunPage:
+    assert result.experiment.page is not None
+    return result.experiment.page
+
+
+def _headlines(results: Sequence[Result]) -> list[dict[str, Any]]:
+    """Rows with a cell a run."""
+    columns = []
+    for result in results:
+        lost = sum(flow.sent_packets - flow.received_packets for flow in result.recording.flows)
+        sent = sum(flow.sent_packets for flow in result.recording.flows)
+        judged = [check for check in result.checks if check.verdict != "not comparable"]
+        met = sum(check.verdict == "met" for check in judged)
+        own = _page(result).headlines(result.plan, result.recording, result.steady)
+        columns.append(
+            [
+                *((line.what, line.value, line.beside) for line in own),
+                ("packets lost", f"{lost:,} of {sent:,}", ""),
+                ("checks met", f"{met} of {len(judged)}", ""),
+            ]
+        )
+    return [
+        {"what": rows[0][0], "cells": [{"value": value, "beside": beside} for _, value, beside in rows]}
+        for rows in zip(*columns, strict=True)
+    ]
+
+
+def row(check: Check) -> dict[str, str]:
+    """A check as the pages' tables have it."""
+    return {
+        "claim": check.claim,
+        "what": check.what,
+        "paper": number(check.paper),
+        "theory": number(check.theory),
+        "measured": number(check.measured),
+        "unit": check.unit,
+        "verdict": check.verdict,
+        "known": section(check.explained).anchor,
+    }
+
+
+def known(checks: Iterable[Check]) -> list[dict[str, str]]:
+    """The sections of docs/ that rows link to."""
+    sections = [section(link) for link in dict.fromkeys(check.explained for check in checks) if link]
+    return [
+        {"anchor": one.anchor, "heading": one.heading, "page": one.page, "text": Markup(html(one.text))}
+        for one in sections
+    ]
+
+
+def _flows(result: Result) -> list[dict[str, Any]]:
+    """A row a flow, the flows of a group together."""
+    singles = [flow for flow in result.recording.flows if not flow.group]
+    groups: dict[str, list[FlowRecord]] = {}
+    for flow in result.recording.flows:
+        if flow.group:
+            groups.setdefault(flow.group, []).append(flow)
+    order = list(dict.fromkeys(flow.entity for flow in result.recording.flows))
+    rows = [_flow(f"flow{order.index(flow.entity)}", str(flow.id), [flow], result) for flow in singles]
+    rows += [
+        _flow(f"flow{order.index(group)}", f"{len(flows)} {group}", flows, result) for group, flows in groups.items()
+    ]
+    return rows
+
+
+def _flow(colour: str, name: str, flows: Sequence[FlowRecord], result: Result) -> dict[str, Any]:
+    received = sum(flow.received_packets for flow in flows)
+    marked, marked_ue = (sum(flow.marked_packets for flow in flows), sum(flow.marked_ue_packets for flow in flows))
+    goodput = [goodput_bps(flow, result.recording.duration_s) for flow in flows]
+    steady = result.steady.goodput_bps.get(flows[0].id)
+    total = sum(result.steady.goodput_bps.values())
+    fct = [flow.fct_s for flow in flows if flow.fct_s is not None]
+    missing = len(flows) - len(fct) if fct else 0
+    return {
+        "colour": palette_name(colour),
+        "name": name,
+        "src": _span([flow.src for flow in flows]),
+        "dst": _span([flow.dst for flow in flows]),
+        "goodput": f"{float(np.mean(goodput)) / 1e9:.3f} Gbit/s",
+        "steady": "–" if steady is None else f"{steady / 1e9:.3f} Gbit/s",
+        "share": "–" if steady is None or not total else f"{steady / total:.1%}",
+        "marked": marks_text(marked / received, marked_ue / received) if received else "–",
+        "fct": f"{missing:,} of {len(flows):,} unfinished"
+        if missing
+        else f"{float(np.mean(fct)) * 1e3:.2f} ms, at most {max(fct) * 1e3:.2f}"
+        if fct
+        else "–",
+        "sent": f"{sum(flow.sent_packets for flow in flows):,}",
+        "received": f"{received:,}",
+    }
+
+
+def _span(names: Sequence[str]) -> str:
+    *first, last = dict.fromkeys(names)
+    if len(first) < _MOST_NAMES:
+        return f"{', '.join(first)}{' and ' if first else ''}{last}"
+    return f"{len(first) + 1} hosts ({first[0]}, {first[1]}, ... {last})"
+
+
+def _facts(result: Result) -> list[tuple[str, str]]:
+    plan, recording = result.plan, result.recording
+    return [
+        ("scenario", plan.scenario),
+        ("scheme", result.name),
+        ("clock", result.clock),
+        ("target", result.target),
+        ("k", f"{recording.k:g}"),
+        ("seed", f"{plan.seed}: decides {result.decided}"),
+        ("duration", format_value("time", recording.duration_s - recording.start_s)),
+        ("took", took(recording.wall_s)),
+    ]
+
+
+def _data(results: Sequence[Result]) -> dict[str, Any]:
+    """What the page's script draws."""
+    return {
+        "charts": {
+            panels[0].name: {
+                "x": panels[0].x_label,
+                "y": panels[0].y_label,
+                "overTime": panels[0].over_time,
+                "panels": [_panel(chart, lines) for chart, lines in zip(panels, shown(panels), strict=True)],
+            }
+            for panels in _drawn(results)
+        },
+        "replay": replay.data(results),
+    }
+
+
+def _panel(chart: Chart, lines: Sequence[Line]) -> dict[str, Any]:
+    return {
+        "views": [[view.start, view.end, view.top] for view in chart.views],
+        "lines": [_line(line) for line in lines],
+        "bands": [[band.label, band.start, band.end] for band in chart.bands],
+        "marks": [[mark.label, mark.x] for mark in chart.marks],
+        "empty": chart.empty,
+    }
+
+
+def _line(line: Line) -> dict[str, Any]:
+    return {
+        "label": line.label,
+        "colour": palette_name(line.colour),
+        "steps": line.shape == "steps",
+        "stroke": line.stroke,
+        "width": line.width * (PALE_WIDTH if line.pale else 1),
+        "opacity": PALE_OPACITY if line.pale else 1,
+        "x": _numbers(line.x, 4),
+        "y": _numbers(line.y, 4),
+    }
+
+
+def _numbers(values: Array, digits: int) -> list[float | None]:
+    """Rounded to so many digits after the point: 0.1 us, and less than a line is wide."""
+    return [None if math.isnan(value) else round(float(value), digits) for value in values]

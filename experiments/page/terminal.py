@@ -1,0 +1,115 @@
+"""What a run ends with in the terminal: flows, checks, where the report is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from controller.texts import marks_text
+from experiments.define.checks import Check
+from experiments.page.report import number, took
+from experiments.results.documents import section
+
+_STYLES = {"met": "green", "trend": "yellow", "not met": "bold red", "not comparable": "dim"}
+_MOST_FLOWS = 16
+
+
+def stdout() -> Console:
+    """A console that, unless a terminal says how wide it is, breaks no row of a table."""
+    console = Console()
+    return console if console.is_terminal else Console(width=200)
+
+
+def show(directory: Path, summary: dict[str, Any], console: Console) -> None:
+    """Prints the tables of the result in `directory`, of one run or of several."""
+    if "runs" in summary:
+        _show_runs(summary, console)
+    else:
+        _show_flows(summary, console)
+        show_checks("checks", summary["checks"], console)
+        console.print(
+            f"{summary['packets']['lost']} of {summary['packets']['sent']:,} packets lost; "
+            f"k {summary['k']:g}, target {summary['target']}, took {took(summary['wall_s'])}",
+            highlight=False,
+        )
+    if (directory / "report.html").exists():
+        console.print(f"Report: {directory / 'report.html'}", highlight=False, soft_wrap=True)
+
+
+def unmet(summary: Mapping[str, Any]) -> list[str]:
+    """The checks of a summary, of one run or of several, that aren't met: claim and what it is about."""
+    runs = summary.get("runs", {})
+    rows = [(f"{name}: ", check) for name, run in runs.items() for check in run["checks"]]
+    rows += [("", check) for check in summary["checks"]]
+    return [
+        " ".join(f"{where}{check['claim']} {check['what'].partition(' (')[0]}".split())
+        for where, check in rows
+        if check["verdict"] == "not met"
+    ]
+
+
+def _show_runs(summary: dict[str, Any], console: Console) -> None:
+    for name, run in summary["runs"].items():
+        show_checks(f"{summary['scenario']}, {name}: checks", run["checks"], console)
+    show_checks("across the runs", summary["checks"], console)
+    lost = ", ".join(
+        f"{name} {run['packets']['lost']} of {run['packets']['sent']:,}" for name, run in summary["runs"].items()
+    )
+    console.print(f"Packets lost: {lost}; took {took(summary['wall_s'])}", highlight=False)
+
+
+def _show_flows(summary: dict[str, Any], console: Console) -> None:
+    flows = Table(
+        title=f"{summary['scenario']}, {summary['scheme']}: flows",
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+    )
+    for heading in ("flow", "from", "to", "goodput", "marked", "sent", "received"):
+        flows.add_column(heading, justify="left" if heading in ("flow", "from", "to") else "right")
+    shown = summary["flows"][:_MOST_FLOWS]
+    for flow in shown:
+        marked = flow["marked_fraction"]
+        flows.add_row(
+            str(flow["id"]),
+            flow["src"],
+            flow["dst"],
+            f"{flow['goodput_bps'] / 1e9:.3f} Gbit/s",
+            "–" if marked is None else marks_text(marked, flow["marked_ue_fraction"]),
+            f"{flow['sent_bytes'] / 1e6:,.1f} MB",
+            f"{flow['received_bytes'] / 1e6:,.1f} MB",
+        )
+    console.print(flows)
+    if more := len(summary["flows"]) - len(shown):
+        console.print(f"and {more} more in summary.json", highlight=False)
+
+
+def show_checks(title: str, rows: list[dict[str, Any]], console: Console) -> None:
+    """Prints checks, as summaries have them, as a table; nothing where there are none."""
+    if not rows:
+        return
+    checks = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    for heading in ("claim", "what", "paper", "theory", "measured", "unit", "verdict"):
+        checks.add_column(
+            heading,
+            justify="right" if heading in ("paper", "theory", "measured") else "left",
+            no_wrap=heading != "what",
+        )
+    why: dict[str, list[str]] = {}
+    for check in (Check(**row) for row in rows):
+        if check.explained:
+            why.setdefault(check.explained, []).append(check.claim)
+        values = (number(value) for value in (check.paper, check.theory, check.measured))
+        style = _STYLES[check.verdict]
+        known = ", known" if check.explained else ""
+        checks.add_row(check.claim, check.what, *values, check.unit, f"[{style}]{check.verdict}[/{style}]{known}")
+    console.print(checks)
+    for link, claims in why.items():
+        found = section(link)
+        text = f'Known: {", ".join(dict.fromkeys(claims))} as {found.page} tells under "{found.heading}"'
+        console.print(text, highlight=False, markup=False, soft_wrap=True)

@@ -1,0 +1,107 @@
+"""The files of a result, in the order of what they are worth: numbers, then pictures, then the page. What can't be made
+or has no room is noted in the result's failures; the others are written all the same."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import IO
+
+from experiments.data.failures import Failures
+from experiments.define.charts import Chart
+from experiments.define.checks import Check
+from experiments.define.outcomes import Outcomes
+from experiments.page import report
+from experiments.results import agreement, summary
+from experiments.results.atomic_folder import COMPARISON, SERIES, SUMMARY, has_numbers, whole
+from experiments.results.judged_run import Result, by_scheme
+from topologies import extras
+
+PAGE = "report.html"
+
+
+def write_run(result: Result, directory: Path, pictures: bool = True) -> bool:
+    """The files of one run. False where there is no room even for its numbers: the directory is gone then."""
+    _write_numbers(result, directory / SUMMARY, lambda file: file.write(summary.dumps(summary.build(result)).encode()))
+    tables = extras.installed("parquet")
+    if tables:
+        _write_numbers(result, directory / SERIES, result.recording.series.write)
+    if not has_numbers(directory):
+        shutil.rmtree(directory)
+        return False
+    if tables:
+        _write_tables(result, directory)
+    if pictures:
+        _draw(result.charts, directory, result.failures)
+    _write_page([result], (), directory, result.failures, pictures)
+    return True
+
+
+def write_together(results: Sequence[Result], directory: Path, failures: Failures, pictures: bool = True) -> None:
+    """What several runs have together; `directory` has theirs already."""
+    compared = failures.attempt("checks across the runs", lambda: _compare(results)) or []
+    with failures.noting(COMPARISON), whole(directory / COMPARISON) as file:
+        file.write(summary.dumps(summary.side_by_side(results, compared)).encode())
+    if not (directory / COMPARISON).exists():
+        return  # pictures alone aren't known as a result's: see `is_result`
+    for runs in by_scheme(results):
+        if pictures and len(runs) > 1:
+            folder = str(Path(runs[0].folder).parent)
+            _draw(agreement.charts(runs), directory / folder, failures.below(folder))
+    _write_page(results, compared, directory, failures, pictures)
+
+
+def _write_numbers(result: Result, target: Path, write: Callable[[IO[bytes]], object]) -> None:
+    """Where there is no room, the run's logs give way: they are worth less."""
+    logs = target.parent / "logs"
+    with result.failures.noting(target.name):
+        try:
+            with whole(target) as file:
+                write(file)
+        except OSError as error:
+            if not logs.is_dir():
+                raise
+            shutil.rmtree(logs)
+            result.failures.note("logs", error)
+            with whole(target) as file:
+                write(file)
+
+
+def _write_tables(result: Result, directory: Path) -> None:
+    from experiments.data import parquet  # an extra
+
+    made = result.failures.attempt("tables", lambda: result.experiment.tables(result.plan, result.recording)) or {}
+    for name, columns in made.items():
+        path = directory / f"{name}.parquet"
+        with result.failures.noting(path.name), whole(path) as file:
+            parquet.write(file, columns)
+
+
+def _draw(charts: Iterable[Chart], directory: Path, failures: Failures) -> None:
+    for chart in charts:
+        with failures.noting(f"{chart.name}.png"):
+            from experiments.draw import pictures  # only here: matplotlib takes as long to load as all the rest
+
+            for kind, data in pictures.pictures([chart]).items():
+                with failures.noting(f"{chart.name}.{kind}"), whole(directory / f"{chart.name}.{kind}") as file:
+                    file.write(data)
+
+
+def _write_page(
+    results: Sequence[Result], compared: Sequence[Check], directory: Path, failures: Failures, pictures: bool
+) -> None:
+    with failures.noting(PAGE), whole(directory / PAGE) as file:
+        file.write(report.render(results, compared, failures, pictures).encode())
+
+
+def _compare(results: Sequence[Result]) -> list[Check]:
+    """The clocks of each scheme, and the schemes on each clock."""
+    found = [check for runs in by_scheme(results) if len(runs) > 1 for check in agreement.agreement(*runs)]
+    clocks = dict.fromkeys(result.clock for result in results)
+    for clock in clocks:
+        own = Outcomes(result.outcome for result in results if result.clock == clock)
+        checks = results[0].experiment.checks(own)
+        found += [replace(check, what=f"{clock}: {check.what}") for check in checks] if len(clocks) > 1 else checks
+    return found

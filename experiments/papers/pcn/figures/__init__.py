@@ -1,0 +1,1 @@
+"""The paper's figures in virtual time, and its fluid model against packets."""

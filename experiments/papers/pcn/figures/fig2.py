@@ -1,0 +1,166 @@
+"""Fig. 2 and 3: the victim scenario with each scheme, at exact line rate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from experiments.data.parameters import Value
+from experiments.data.plan import Plan, numbers, with_fields
+from experiments.data.recording import Recording
+from experiments.define import recording_numbers
+from experiments.define.charts import Band, Chart, curve
+from experiments.define.checks import Check, Claim, near, or_trend
+from experiments.define.experiment import Experiment, Run
+from experiments.define.looks import label
+from experiments.define.outcomes import Outcome, Outcomes, said
+from experiments.papers.pcn.claims import LOSS, PCN, PCN_X, PFC, TREE, TREES
+from experiments.papers.pcn.plans import TIMELY_SEGMENT_BYTES
+from experiments.papers.pcn.scenarios.victim import Victim
+from experiments.papers.pcn.scenarios.victim_setting import burst_s
+from experiments.papers.pcn.variants import PUBLISHED_PACKETS, PUBLISHED_SEGMENTS, VARIANTS
+from topologies.compact import P0_S0
+
+_VICTIM = Victim()
+_TIMELY_RUN_S = 150e-3
+_TIMELY: dict[str, Value] = {
+    "segment": TIMELY_SEGMENT_BYTES,
+    "min_rtt": 30e-6,
+    "before": 100e-3,
+    "duration": _TIMELY_RUN_S,
+}
+"""As all figures have it, in runs longer than the scenario's."""
+_OF_SCHEME = {"timely": _TIMELY}
+_OPEN: dict[str, tuple[str, dict[str, Value], str]] = {
+    "a tenth of the samples": ("qcn", {"sample": 1.5e6}, ""),
+    "least RTT of 20 us, as TIMELY's paper has it": ("timely", {"min_rtt": 20e-6}, ""),
+    "the RTT of every packet": ("timely", {"segment": 1000}, ""),
+    "one RTT each 64 KB": ("timely", {"segment": 64_000, "before": 400e-3}, ""),
+    "one RTT each 64 KB and decreases without a bound, Algorithm 1 as printed": (
+        "timely",
+        {"segment": 64_000, "before": 400e-3, "timely_max_decrease": 1.0},
+        "",
+    ),
+    "its authors' code's values, every packet": ("timely", {**PUBLISHED_PACKETS}, "falling RTTs"),
+    "its authors' code's values, 64 KB": ("timely", {"before": 400e-3, **PUBLISHED_SEGMENTS}, "falling RTTs"),
+}
+"""What is open, varied: scheme, the scenario's values or fields, variant."""
+SHOWN_S = 80e-3
+RATE_GBPS = 40.0
+
+
+class Fig2(Experiment):
+    name = "fig2"
+    schemes = (PFC, "qcn", "dcqcn", "timely", PCN, PCN_X)
+    variants = VARIANTS
+    title = "Interactions of PFC and congestion control: the victim flow"
+    source = "3.1, Fig. 2 and 3"
+    about = (
+        "Fig. 1's network: F0 and F1 send, at time 0 each of H2 to H15 starts 16 flows of 64 KB to R1. The tree lasts "
+        "from the first to the last PAUSE that S1 or S0 holds up; throughput is lost until S0 to S1 is at 95% of its "
+        "rate again. F0 and F1 are in each scheme's steady state at time 0. TIMELY takes an RTT each 16 KB, its "
+        "smallest segment; its steps are in proportion to the time between two and no decrease is of more than a half, "
+        "as in its authors' code, which PCN's authors used (7). What is open there decides about what is lost: rates "
+        "grow by 10 Mb/s in each least RTT, or in each segment where that takes longer. In the picture each panel has "
+        "a time axis of its own."
+    )
+
+    def runs(self, schemes: Sequence[str]) -> Iterator[Run]:
+        for scheme in schemes:
+            yield Run({"scheme": scheme, "seed": 1}, scheme, 1)
+        for what, (scheme, values, variant) in _OPEN.items():
+            if scheme in schemes:
+                yield Run({"open": what, "seed": 1}, scheme, 1, values, variant)
+
+    def plan(self, scheme: str, seed: int, values: Mapping[str, Value]) -> Plan:
+        offered = {one.name for one in _VICTIM.parameters}
+        named = {name: value for name, value in values.items() if name in offered}
+        fields = {name: value for name, value in numbers(values).items() if name not in offered}
+        own = _OF_SCHEME.get(scheme, {})
+        return with_fields(_VICTIM.plan(scheme, seed, own | named), **fields)
+
+    def measure(self, run: Run, plan: Plan, recording: Recording) -> Outcome:
+        trunk = recording.series.get(str(P0_S0), "transmitted_bytes")
+        shown_s = min(plan.duration_s, SHOWN_S)
+        curves = {
+            "trunk": recording_numbers.binned(*trunk, -2e-3, shown_s, 8e-9),
+            "f0": recording_numbers.binned(*recording.series.get("flow 0", "received_bytes"), -2e-3, shown_s, 8e-9),
+        }
+        return Outcome(run.keys, _VICTIM.measure(run, plan, recording).numbers, curves)
+
+    def settled(self, plan: Plan, recording: Recording) -> list[Check]:
+        return _VICTIM.settled(plan, recording)
+
+    def checks(self, outcomes: Outcomes) -> list[Check]:
+        rows = []
+        present = [str(one) for one in outcomes.values("scheme")]
+        pfc = _ms(outcomes.mean("tree_s", scheme=PFC))
+        for scheme in (one for one in present if one in TREE):
+            rows.append(_tree(TREE[scheme], label(scheme), scheme, _ms(outcomes.mean("tree_s", scheme=scheme)), pfc))
+        for scheme in (one for one in present if one in LOSS):
+            full, ours = (_ms(outcomes.mean("full_s", scheme=one)) for one in (scheme, PCN))
+            longer = full is not None and ours is not None and full > ours
+            text = f"{label(scheme)}: throughput is lost (met: within 50%; trend: longer than PCN)"
+            rows.append(LOSS.row(text, full, or_trend(near(LOSS[scheme], 0.5, 1.0), longer), scheme))
+        for what, (scheme, _, _) in _OPEN.items():
+            for outcome in outcomes.where(open=what):
+                name, full_s = f"{label(scheme)}, {what}", outcome.numbers["full_s"]
+                to_end = full_s is None and scheme == "timely"
+                lost = _ms(_TIMELY_RUN_S if to_end else full_s)
+                until = ", to the run's end" if to_end else ""
+                text = f"{name}: throughput is lost{until} (met: within 50%; trend: within a factor of two)"
+                rows.append(LOSS.row(text, lost, near(LOSS[scheme], 0.5), scheme))
+                rows.append(_tree(TREES, name, scheme, _ms(outcome.numbers["tree_s"]), pfc))
+        for outcome in outcomes.where(scheme=PCN):
+            rows += outcome.checks
+        return rows
+
+    def story(self, outcomes: Outcomes) -> list[str]:
+        if not outcomes.where(scheme="timely"):
+            return []
+
+        def full(**keys: str) -> str:
+            value = _ms(outcomes.mean("full_s", **keys))
+            return f"in {said(value, 'ms')}" if value is not None else f"not in {_TIMELY_RUN_S * 1e3:g} ms"
+
+        def tree(**keys: str) -> str:
+            return said(_ms(outcomes.mean("tree_s", **keys)), "ms")
+
+        return [
+            f"TIMELY's link is full again {full(scheme='timely')} here; by the RTTs of single packets "
+            f"{full(open='the RTT of every packet')}, since F1 reacts at once, and by those of 64 KB "
+            f"{full(open='one RTT each 64 KB')}, since both flows come down to nearly nothing (paper: "
+            f"{LOSS['timely']:g} ms).",
+            "How long the tree lasts depends on how soon F1 knows. TIMELY: "
+            f"{tree(scheme='timely')} by RTTs of 16 KB, {tree(open='one RTT each 64 KB')} by those of 64, "
+            f"{tree(open='one RTT each 64 KB and decreases without a bound, Algorithm 1 as printed')} where decreases "
+            f"have no bound, {tree(scheme='pfc')} with PFC alone. QCN, whose switch has a sample of F1 in time: "
+            f"{tree(scheme='qcn')}, and with a tenth of the samples {tree(open='a tenth of the samples')}. DCQCN's "
+            f"{tree(scheme='dcqcn')} depend on its alpha at time 0 ([victim.md](victim.md#before-time-0)).",
+        ]
+
+    def charts(self, outcomes: Outcomes) -> list[Chart]:
+        shown = [one for one in outcomes.where(seed=1) if "scheme" in one.keys]
+        burst_ms = burst_s(_VICTIM.plan(PCN, 1, {})) * 1e3
+        return [
+            Chart(
+                label(str(one.keys["scheme"])),
+                "Time (ms)",
+                "Throughput, goodput (Gbit/s)" if not place % 3 else "",
+                [curve("S0 to S1", *one.curves["trunk"]), curve("F0, the victim", *one.curves["f0"])],
+                top=RATE_GBPS * 1.06,
+                bands=(Band("bursts", 0.0, burst_ms),),
+                columns=3,
+            )
+            for place, one in enumerate(shown)
+        ]
+
+
+def _tree(claim: Claim, what: str, scheme: str, tree: float | None, pfc: float | None) -> Check:
+    """How long the tree of this scheme lasts, in ms, against the paper's and PFC's."""
+    shorter = tree is not None and pfc is not None and tree < pfc
+    text = f"{what}: the tree lasts (met: within 50%; trend: shorter than with PFC alone)"
+    return claim.row(text, tree, or_trend(near(claim[scheme], 0.5, 1.0), shorter), scheme)
+
+
+def _ms(seconds: float | None) -> float | None:
+    return None if seconds is None else seconds * 1e3

@@ -1,0 +1,1 @@
+"""What `pcn run` runs of PCN: the dumbbell, the victim flow, Fig. 5."""

@@ -1,0 +1,1 @@
+"""Studies of ours about PCN: what its results depend on."""

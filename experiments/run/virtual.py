@@ -1,0 +1,279 @@
+"""The virtual runner: a plan in virtual time, at line rate. What it records is what the live runner records."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from controller.constants import index
+from experiments.data.errors import ExperimentError
+from experiments.data.plan import LinkRate, Plan
+from experiments.data.recording import FlowRecord, LinkRecord, PortRecord, Recording, flow_entity
+from experiments.data.series import Series
+from experiments.define.experiment import Variant
+from experiments.run.progress import RunProgress
+from experiments.run.sampler import INSIDE, MARKS, queue_registers
+from experiments.run.versions import versions
+from hosts.algorithms import Cnp, SchemeError, Window, find_scheme
+from lab.virtual import VirtualFlow, VirtualNetwork
+from topologies.model import Endpoint
+from virtualnet import Deadlock, Samples, Source
+
+_DRAIN_S, _DRAIN_STEP_S = 1.0, 1e-3
+"""How long the network may take to empty after the run, and how often that is looked at; simulated time."""
+_STILL_S = 1.0
+"""Simulated time in which nothing arrives: what is under way then stands still."""
+
+
+def run_virtual(plan: Plan, progress: RunProgress, variant: Variant | None = None) -> Recording:
+    """Runs `plan` and returns what was recorded. Raises LabError."""
+    variant = variant or Variant()
+    started = time.monotonic()
+    progress.stage("Network: switches and their programs")
+    try:
+        scheme = (variant.scheme or find_scheme(plan.scheme)).configure(plan.scheme_parameters)
+    except SchemeError as error:
+        raise ExperimentError(str(error)) from None
+    with VirtualNetwork(
+        plan.topology,
+        scheme,
+        program=variant.program,
+        seed=plan.seed,
+        payload_bytes=plan.payload_bytes,
+    ) as network:
+        run = _Run(plan, network)
+        progress.stage(f"Run: {(plan.duration_s - plan.start_s) * 1e3:g} ms of simulated time")
+        run.go(progress)
+        if run.deadlock is None:
+            progress.stage("Drain: waiting for the last packets")
+            run.drain()
+        run.finish()
+        return Recording(
+            series=run.series,
+            flows=tuple(run.flow_records()),
+            links=dict(run.link_records()),
+            ports=dict(run.port_records()),
+            left_inside=run.inside(),
+            k=1.0,
+            start_s=plan.start_s,
+            duration_s=run.end_s,
+            wall_s=time.monotonic() - started,
+            versions=versions(scheme.scheme),
+            notes=(_note(network), *([] if run.deadlock is None else [str(run.deadlock)])),
+            deadlock=run.deadlock,
+        )
+
+
+class _Run:
+    """One run. The network's time begins where the plan's does: `plan.start_s` is its 0."""
+
+    def __init__(self, plan: Plan, network: VirtualNetwork) -> None:
+        self._plan = plan
+        self._network = network
+        self.series = Series()
+        self.deadlock: Deadlock | None = None
+        """The one that the run ended in."""
+        self.end_s = plan.duration_s
+        self._arrived = -1
+        self._samplers: list[tuple[Samples, list[tuple[str, str]]]] = []
+        topology = plan.topology
+        self._ports = [Endpoint(one.name, port) for one in topology.switches for port in topology.ports(one.name)]
+        for flow in topology.flows:
+            lasts_s = None if plan.until_complete else plan.duration_s - flow.start_s
+            made = network.add_flow(replace(flow, duration_s=flow.duration_s or lasts_s), flow.start_s - plan.start_s)
+            self._rate(made, flow.start_s - plan.start_s)
+        network.on_rate = self._rate
+        network.on_window = self._window
+        for change in plan.link_rates:
+            network.at(change.at_s - plan.start_s, partial(self._set_rate, change))
+        self._sample_queues()
+        self._sample_counters()
+        self._sample_flows()
+
+    def go(self, progress: RunProgress) -> None:
+        length_s = self._plan.duration_s - self._plan.start_s
+        every_s = self._plan.deadlock_every_s or length_s
+
+        def told(now_s: float, left_s: float) -> None:
+            left = f", {left_s:.0f} s left" if every_s == length_s else ""
+            progress.advance(min(now_s / length_s, 1.0), f"{(now_s + self._plan.start_s) * 1e3:.1f} ms{left}")
+
+        network, open_end = self._network, self._plan.until_complete
+        complete, step, until_s = False, 0, 0.0
+        while not complete and self.deadlock is None and (until_s < length_s or (open_end and self._moves())):
+            step += 1
+            until_s = min(step * every_s, length_s) if until_s < length_s else until_s + _STILL_S
+            complete = network.run(until_s=until_s, finish=open_end, progress=told) and open_end
+            self._look()
+        if open_end:
+            self.end_s = network.now_s + self._plan.start_s
+
+    def _moves(self) -> bool:
+        """Whether a packet has arrived since the last look."""
+        before, self._arrived = self._arrived, sum(one.stats().received_packets for one in self._network.flows.values())
+        return self._arrived > before
+
+    def _look(self) -> None:
+        buffered = any(switch.output is not None for switch in self._plan.topology.switches)
+        found = None if buffered else self._network.deadlock()
+        if found is not None:
+            self.deadlock = replace(found, since_s=found.since_s + self._plan.start_s)
+
+    def drain(self) -> None:
+        """Until no frame is left; gives up after _DRAIN_S. What was on its way may end in a deadlock, too."""
+        end_s = self._network.now_s + _DRAIN_S
+        while self._network.totals().packets and self._network.now_s < end_s:
+            self._network.run(until_s=self._network.now_s + _DRAIN_STEP_S)
+        if self._network.totals().packets:
+            self._look()
+
+    def finish(self) -> None:
+        """What was sampled, as series; flows that have ended have no rate any more."""
+        for samples, columns in self._samplers:
+            times = samples.times_s + self._plan.start_s
+            together: dict[tuple[str, str], np.ndarray] = {}
+            for column, values in zip(columns, samples.values.T, strict=True):
+                together[column] = together[column] + values if column in together else values
+            for (entity, metric), values in together.items():
+                self.series.extend(times, entity, metric, values)
+        for flow in self._network.flows.values():
+            ended_s = flow.stats().ended_s
+            if ended_s is not None and not flow.spec.group:
+                self.series.add(ended_s + self._plan.start_s, flow_entity(flow.spec.id), "rate_bps", 0.0)
+
+    def flow_records(self) -> Iterable[FlowRecord]:
+        for flow in self._plan.topology.flows:
+            stats = self._network.flows[flow.id].stats()
+            complete_s = stats.complete_s
+            yield FlowRecord(
+                id=flow.id,
+                src=flow.src,
+                dst=flow.dst,
+                start_s=flow.start_s,
+                sent_packets=stats.sent_packets,
+                sent_bytes=stats.sent_payload,
+                received_packets=stats.received_packets,
+                received_bytes=stats.received_payload,
+                marked_packets=stats.marked_ce,
+                marked_ue_packets=stats.marked_ue,
+                group=flow.group,
+                duration_s=flow.duration_s,
+                fct_s=None if complete_s is None else complete_s + self._plan.start_s - flow.start_s,
+            )
+
+    def link_records(self) -> Iterable[tuple[str, LinkRecord]]:
+        for port in self._ports:
+            stats = self._network.link_stats(port.node, port.port)
+            name = self._plan.topology.link_name(port.node, port.port)
+            yield name, LinkRecord(stats.pause, stats.resume, stats.paused_s, stats.pause_by_class)
+
+    def port_records(self) -> Iterable[tuple[str, PortRecord]]:
+        for port in self._ports:
+            switch, cell = self._network.switches[port.node], index(port.port)
+            transmitted = switch.read_counter("transmitted", cell).packets
+            marks = {name: switch.read_counter(name, cell).packets for name in MARKS if name in switch.counters()}
+            rate_bps = self._plan.topology.link_at(port.node, port.port).rate_bps
+            yield str(port), PortRecord(transmitted, rate_bps, **marks)
+
+    def inside(self) -> dict[str, int]:
+        """Cells of INSIDE that aren't 0, of all switches, ports and classes, by name; and what the engine counts at
+        inputs and in output buffers."""
+        counted: dict[str, int] = {}
+        for port in self._ports:
+            peer = self._plan.topology.peer(port.node, port.port)
+            counted[f"{port} output buffer"] = self._network.link_stats(port.node, port.port).output_bytes
+            counted[f"{port} ingress occupancy"] = self._network.link_stats(peer.node, peer.port).held_bytes
+        return {name: value for name, value in counted.items() if value} | {
+            f"{name}:{cell // 8} class {cell % 8} {register}": value
+            for name, switch in self._network.switches.items()
+            for register in INSIDE
+            if register in switch.registers()
+            for cell, value in switch.read_registers(register).items()
+            if value
+        }
+
+    def _sample_queues(self) -> None:
+        sampling, network = self._plan.sampling, self._network
+        self._sample(
+            sampling.queues_s,
+            [
+                (str(port), name, network.register(port.node, name, index(port.port)))
+                for port in sampling.queues
+                for name in queue_registers(network.switches[port.node].registers())
+            ]
+            + [
+                (str(port), "output_bytes", network.output_bytes(port.node, port.port))
+                for port in sampling.queues
+                if network.topology.switch(port.node).output is not None
+            ]
+            + [(str(port), "ingress_bytes", network.held_bytes(port.node, port.port)) for port in sampling.inputs],
+        )
+
+    def _set_rate(self, change: LinkRate) -> None:
+        self._network.set_link(change.port.node, change.port.port, rate_bps=change.rate_bps)
+
+    def _sample_counters(self) -> None:
+        network, sources = self._network, []
+        for port in self._ports:
+            node, cell = port.node, index(port.port)
+            link = self._plan.topology.link_name(node, port.port)
+            sources += [
+                (str(port), "transmitted_packets", network.counter_packets(node, "transmitted", cell)),
+                (str(port), "transmitted_bytes", network.counter_bytes(node, "transmitted", cell)),
+                *(
+                    (str(port), f"{name}_packets", network.counter_packets(node, name, cell))
+                    for name in MARKS
+                    if name in network.switches[node].counters()
+                ),
+                (link, "pause", network.pause_sent(node, port.port)),
+                (link, "resume", network.resume_sent(node, port.port)),
+                (link, "xoff", network.xoff_sent(node, port.port)),
+            ]
+        self._sample(self._plan.sampling.counters_s, sources)
+
+    def _sample_flows(self) -> None:
+        network, sources = self._network, []
+        for flow in self._plan.topology.flows:
+            entity = flow_entity(flow.id, flow.group)
+            sources += [
+                (entity, "sent_bytes", network.flow_sent(flow.id)),
+                (entity, "received_bytes", network.flow_received(flow.id)),
+                (entity, "received_packets", network.flow_received_packets(flow.id)),
+                (entity, "marked_packets", network.flow_marked_packets(flow.id)),
+                (entity, "marked_ue_packets", network.flow_marked_ue_packets(flow.id)),
+            ]
+        self._sample(self._plan.sampling.flows_s, sources)
+
+    def _sample(self, every_s: float, sources: list[tuple[str, str, Source]]) -> None:
+        """Takes them from the start on. Those of one entity and metric are summed."""
+        samples = self._network.sample(every_s, [source for _, _, source in sources])
+        self._samplers.append((samples, [(entity, metric) for entity, metric, _ in sources]))
+
+    def _rate(self, flow: VirtualFlow, now_s: float) -> None:
+        if flow.spec.group:
+            return
+        entity, time_s = flow_entity(flow.spec.id), now_s + self._plan.start_s
+        self.series.add(time_s, entity, "rate_bps", flow.rp.rate_bps)
+        for name, value in flow.rp.state().items():
+            self.series.add(time_s, entity, name, value)
+
+    def _window(self, flow: VirtualFlow, now_s: float, window: Window, cnp: Cnp | None) -> None:
+        if flow.spec.group or cnp is None:
+            return
+        entity, time_s = flow_entity(flow.spec.id), now_s + self._plan.start_s
+        self.series.add(time_s, entity, "rec_rate_bps", cnp.rec_rate_bps)
+        self.series.add(time_s, entity, "window_packets", window.packets)
+        self.series.add(time_s, entity, "window_marked", window.marked_ce)
+        self.series.add(time_s, entity, "window_marked_ue", window.marked_ue)
+
+
+def _note(network: VirtualNetwork) -> str:
+    totals = network.totals()
+    return (
+        f"Virtual time: {totals.events:,} events, {totals.traversals:,} packets through a switch's program; at most "
+        f"{totals.packets_most:,} frames were in memory at once."
+    )

@@ -1,0 +1,261 @@
+"""A sweep of one experiment: its schemes, seeds and parameters in every combination; means over the seeds.
+
+done.jsonl    a line a run, as it ends (see `experiments.sweep.store`)
+runs.parquet  all runs in the order in which they were declared: keys, numbers, or why there are none
+means.csv     each number's mean over the seeds, with its standard error
+sweep.png     the numbers over what was varied, each seed a dot
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+import json
+import math
+import statistics
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from experiments.data.errors import ExperimentError
+from experiments.data.parameters import Value, parse_assignments
+from experiments.define import scheme_parameters
+from experiments.define.charts import Chart, curve
+from experiments.define.draws import NOTHING, distinct, draws, spreads
+from experiments.define.experiment import Experiment, Run
+from experiments.define.looks import label
+from experiments.define.outcomes import Key, Outcome, Outcomes
+from experiments.results.atomic_folder import replacing
+from experiments.sweep.figures import runs_of
+from experiments.sweep.run_task import outcome
+from experiments.sweep.store import Store
+from experiments.sweep.task import Done, Task
+
+RUNS, MEANS, PICTURE = "runs.parquet", "means.csv", "sweep.png"
+_MOST_CHARTS = 12
+
+
+@dataclass(frozen=True)
+class Mean:
+    """Of a number over the seeds. `error` is the standard error; None of one seed, and where no spread stands."""
+
+    value: float
+    error: float | None
+    seeds: int
+
+
+def runs(
+    experiment: Experiment, schemes: Sequence[str], seeds: Sequence[int] | None, settings: Sequence[str]
+) -> list[Run]:
+    """In every combination. `settings` are `name=value,value,...`: parameters of a scenario; a figure has none, and its
+    own seeds unless these are given.
+
+    Raises ExperimentError."""
+    if not experiment.page:
+        if settings:
+            raise ExperimentError(f"{experiment.name} is a figure, whose runs are fixed: leave out --set")
+        return runs_of(experiment, schemes, seeds)
+    varied = _varied(experiment, schemes, settings)
+    found = []
+    for scheme in schemes:
+        own = scheme_parameters.given(scheme, dict.fromkeys(varied))
+        for values in itertools.product(*(varied[name] for name in own)):
+            given = dict(zip(own, values, strict=True))
+            keys: dict[str, Key] = {name: value for name, value in given.items() if value is not None}
+            found += [Run({"scheme": scheme, **keys, "seed": seed}, scheme, seed, given) for seed in seeds or [1]]
+    if found:
+        first = found[0]  # what is wrong with all of them, before any runs
+        experiment.plan(first.scheme, first.seed, first.arguments)
+    return found
+
+
+def _varied(experiment: Experiment, schemes: Sequence[str], settings: Iterable[str]) -> dict[str, list[Value]]:
+    """By parameter, its values in the order in which they are given."""
+    varied: dict[str, list[Value]] = {}
+    for setting in settings:
+        name, _, texts = setting.partition("=")
+        for text in texts.split(","):
+            listed = f"pcn run {experiment.name} --list"
+            for known, value in parse_assignments([f"{name}={text}"], experiment.parameters, listed).items():
+                if value in varied.setdefault(known, []):
+                    raise ExperimentError(f"{known}={text} is given twice: give it once")
+                varied[known].append(value)
+    scheme_parameters.check_given(varied, schemes, experiment.parameters)
+    return varied
+
+
+def write_runs(place: Path, tasks: Sequence[Task], store: Store, provenance: Mapping[str, str]) -> None:
+    """runs.parquet: in the order in which they were declared, whichever ended first. `provenance` is
+    the file's metadata."""
+    from experiments.data import parquet
+
+    done = [store.done[task.identity] for task in tasks]
+    rows = [
+        {**task.keys, **_numbers(one), "error": one.error, **_how(one)} for task, one in zip(tasks, done, strict=True)
+    ]
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    with replacing(place / RUNS) as file:
+        parquet.write(file, {name: [row.get(name) for row in rows] for name in names}, provenance)
+
+
+def _numbers(done: Done) -> Mapping[str, float | None]:
+    return {} if done.error else Outcome.from_json(done.value).numbers
+
+
+def _how(done: Done) -> dict[str, str | float | int]:
+    return {
+        "digest": done.digest,
+        "host": done.host,
+        "wall_s": done.wall_s,
+        "cpu_s": done.cpu_s,
+        "max_rss_bytes": done.max_rss_bytes,
+    }
+
+
+def group_of(keys: Mapping[str, Key]) -> str:
+    """What runs that differ by their seed alone have in common, in JSON."""
+    return json.dumps({name: value for name, value in keys.items() if name != "seed"})
+
+
+def groups(outcomes: Sequence[Outcome]) -> dict[str, list[Outcome]]:
+    """Runs that differ by their seed alone."""
+    found: dict[str, list[Outcome]] = {}
+    for one in outcomes:
+        found.setdefault(group_of(one.keys), []).append(one)
+    return found
+
+
+def whole(tasks: Sequence[Task], done: Sequence[Done]) -> list[Outcome]:
+    """The outcomes of groups of which no run failed: means over the others would be of other seeds than those beside
+    them."""
+    broken = {group_of(task.keys) for task, one in zip(tasks, done, strict=True) if one.error}
+    return [outcome(one) for task, one in zip(tasks, done, strict=True) if group_of(task.keys) not in broken]
+
+
+def seeds_decide(experiment: Experiment, runs: Sequence[Run]) -> dict[str, str]:
+    """What the seed decides (`experiments.define.draws`), by group."""
+    first = {group_of(run.keys): run for run in reversed(runs)}
+    return {
+        group: draws(experiment, run, experiment.plan(run.scheme, run.seed, run.arguments))
+        for group, run in first.items()
+    }
+
+
+def means(outcomes: Sequence[Outcome], what: str = "") -> dict[str, Mean]:
+    """By name, of the numbers that each of these runs has; with standard errors where they are a sample (`spreads`)."""
+    found, sample = {}, len(outcomes) > 1 and spreads(outcomes, what)
+    for name in dict.fromkeys(name for one in outcomes for name in one.numbers):
+        values = [one.numbers.get(name) for one in outcomes]
+        known = [value for value in values if value is not None]
+        if known and len(known) == len(values):
+            error = statistics.stdev(known) / math.sqrt(len(known)) if sample else None
+            found[name] = Mean(statistics.fmean(known), error, len(known))
+    return found
+
+
+def notes(outcomes: Sequence[Outcome], decided: Mapping[str, str], shown: Sequence[str]) -> list[str]:
+    """What a reader of the means has to know: what seeds decide, where they give equal runs, and which runs lack one of
+    the numbers `shown`."""
+    found: list[str] = []
+    grouped = groups(outcomes)
+    who: dict[str, dict[str, None]] = {}
+    for group in (group for group, members in grouped.items() if len(members) > 1):
+        keys = json.loads(group)
+        who.setdefault(decided[group], {})[label(str(keys["scheme"])) if "scheme" in keys else text_of(keys)] = None
+    for what, names in who.items():
+        found.append(f"the seed decides {what}" if len(who) == 1 else f"{', '.join(names)}: the seed decides {what}")
+    for group, members in grouped.items():
+        name, different = text_of(json.loads(group)), distinct(members)
+        if decided[group] != NOTHING and different < len(members):
+            found.append(f"{name}: {len(members)} seeds give {different} different runs, so no standard error")
+        for number in shown:
+            lacking = [
+                str(one.keys["seed"]) for one in members if number in one.numbers and one.numbers[number] is None
+            ]
+            if lacking:
+                found.append(f"{name}: no mean of {number}, which seed {', '.join(lacking)} lacks")
+    return found
+
+
+def write_means(place: Path, outcomes: Sequence[Outcome], decided: Mapping[str, str]) -> None:
+    """means.csv: a row for each number of each group."""
+    found = {name: means(members, decided[name]) for name, members in groups(outcomes).items()}
+    columns = list(dict.fromkeys(key for name in found for key in json.loads(name)))
+    with replacing(place / MEANS) as new, io.TextIOWrapper(new, encoding="utf-8", newline="") as file:
+        table = csv.writer(file)
+        table.writerow([*columns, "number", "mean", "standard_error", "seeds"])
+        for name, numbers in found.items():
+            keys = [json.loads(name).get(column, "") for column in columns]
+            for number, one in numbers.items():
+                table.writerow([*keys, number, one.value, "" if one.error is None else one.error, one.seeds])
+
+
+def charts(outcomes: Sequence[Outcome], decided: Mapping[str, str], shown: Sequence[str] = ()) -> list[Chart]:
+    """Each number over the first thing that was varied, a line for each combination of the others; a bar for each
+    combination where nothing was. `shown`: these numbers alone. Seeds are drawn where they are a sample in all."""
+    found, axis, grouped = Outcomes(outcomes), _axis(outcomes), groups(outcomes)
+    sample = all(spreads(members, decided[group]) for group, members in grouped.items())
+    names = [name for name in dict.fromkeys(name for one in outcomes for name in one.numbers) if _tells(name, outcomes)]
+    names = [name for name in shown or names if name in names][:_MOST_CHARTS]
+    made = []
+    for name in names:
+        if axis:
+            lines = [
+                found.line(text_of(keys), axis, name, str(keys.get("scheme", "")), **keys)
+                for keys in _others(outcomes, axis)
+            ]
+            lines = lines if sample else [replace(line, seeds=()) for line in lines]
+            made.append(Chart(name, axis, name, lines, columns=min(3, len(names))))
+            continue
+        seeds = [Outcomes(members).each(name) for members in grouped.values()]
+        known = [(place, values) for place, values in enumerate(seeds) if values]
+        each = [values for _, values in known] if sample else ()
+        line = curve(name, [x for x, _ in known], [statistics.fmean(y) for _, y in known], seeds=each)
+        texts = [text_of(json.loads(group)) for group in grouped]
+        made.append(Chart(name, name, "", [line], columns=min(2, len(names)), rows=texts))
+    return made
+
+
+def text_of(keys: Mapping[str, Key]) -> str:
+    """What tells runs from others, the scheme by its name."""
+    texts = {name: f"{value:g}" if isinstance(value, float) else value for name, value in keys.items()}
+    others = [f"{name} {text}" for name, text in texts.items() if name != "scheme"]
+    return ", ".join([label(str(keys["scheme"])), *others] if "scheme" in keys else others)
+
+
+def _axis(outcomes: Sequence[Outcome]) -> str:
+    """The first key with several numbers."""
+    found = Outcomes(outcomes)
+    keys = dict.fromkeys(key for one in outcomes for key in one.keys if key not in ("scheme", "seed"))
+    for key in keys:
+        values = found.values(key)
+        if len(values) > 1 and all(isinstance(value, int | float) for value in values):
+            return key
+    return ""
+
+
+def _others(outcomes: Sequence[Outcome], axis: str) -> Iterator[dict[str, Key]]:
+    seen = dict.fromkeys(
+        json.dumps({key: value for key, value in one.keys.items() if key not in (axis, "seed")}) for one in outcomes
+    )
+    for text in seen:
+        yield json.loads(text)
+
+
+def _tells(name: str, outcomes: Sequence[Outcome]) -> bool:
+    """Whether a number differs between runs."""
+    return len({one.numbers.get(name) for one in outcomes}) > 1
+
+
+def write_picture(
+    place: Path, outcomes: Sequence[Outcome], decided: Mapping[str, str], shown: Sequence[str] = ()
+) -> bool:
+    """sweep.png and .svg; False where no number differs between runs."""
+    from experiments.draw.pictures import pictures  # only here: matplotlib takes as long to load as all the rest
+
+    drawn = charts(outcomes, decided, shown)
+    for kind, data in pictures(drawn).items() if drawn else ():
+        with replacing((place / PICTURE).with_suffix(f".{kind}")) as file:
+            file.write(data)
+    return bool(drawn)

@@ -1,0 +1,148 @@
+"""Runs of experiments in virtual time as tasks of a sweep: declared here, carried out anywhere, outcomes again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from experiments.data.errors import ExperimentError
+from experiments.data.plan import Plan
+from experiments.data.recording import Recording
+from experiments.data.steady_state import steady_state
+from experiments.define import recording_numbers
+from experiments.define.experiment import Experiment, Run
+from experiments.define.outcomes import Outcome
+from experiments.run.execute import execute
+from experiments.run.progress import RunProgress, Silent
+from experiments.run.versions import outside
+from experiments.sweep.executor import Means, sweep
+from experiments.sweep.store import Store
+from experiments.sweep.task import Done, Task
+from hosts.algorithms import find_scheme
+
+_NAMED = 3
+"""Failed runs that an error names."""
+
+
+@dataclass(frozen=True)
+class Execution:
+    """How runs are carried out."""
+
+    means: Means = field(default_factory=Means)
+    limit_s: float | None = None
+    """How long a run may take, in real time."""
+
+
+class RunsFailedError(ExperimentError):
+    """Some of the runs failed; all others are in the store."""
+
+
+def run_all(
+    experiment: Experiment, runs: Sequence[Run], store: Store, execution: Execution, progress: RunProgress
+) -> list[Outcome]:
+    """The outcomes of all runs, in their order. Raises RunsFailedError once all others are over."""
+    tasks = [task_of(experiment, run, execution.limit_s) for run in runs]
+    done = run_tasks(tasks, store, execution.means, progress)
+    require_all(tasks, done, store)
+    return [outcome(one) for one in done]
+
+
+def run_tasks(tasks: Sequence[Task], store: Store, means: Means, progress: RunProgress) -> list[Done]:
+    """As `sweep`. What is over when a signal ends it stays in the store, and a line says so."""
+    before = sum(task.identity in store.done and not store.done[task.identity].error for task in tasks)
+    if before:
+        progress.note(f"{before} of {len(tasks)} runs were done before: {store.place}")
+    try:
+        return sweep(tasks, store, means, progress)
+    except BaseException:
+        kept = sum(task.identity in store.done for task in tasks)
+        if kept:
+            progress.note(f"{kept} of {len(tasks)} runs are kept in {store.place}: the same command goes on from there")
+        else:
+            store.remove()
+        raise
+
+
+def require_all(tasks: Sequence[Task], done: Sequence[Done], store: Store) -> None:
+    """Raises RunsFailedError that names what failed."""
+    failed = [(task, one) for task, one in zip(tasks, done, strict=True) if one.error]
+    if failed:
+        more = f"; and {len(failed) - _NAMED} more" if len(failed) > _NAMED else ""
+        named = "; ".join(f"{task.label}: {one.error}" for task, one in failed[:_NAMED])
+        raise RunsFailedError(
+            f"{len(failed)} of {len(tasks)} runs failed: {named}{more}. {store.place} keeps the others, and the "
+            "tracebacks; the same command runs those that failed again"
+        )
+
+
+def task_of(experiment: Experiment, run: Run, limit_s: float | None = None) -> Task:
+    """What any process can carry out: a scheme from outside is found there by its reference. With other files it is
+    another task."""
+    scheme = find_scheme(run.scheme)
+    arguments = {"experiment": experiment.reference, "run": asdict(run), "scheme": scheme.reference}
+    arguments["files"] = outside(scheme)
+    return Task("experiments.sweep.run_task:carry_out", arguments, run.keys, {"limit_s": limit_s})
+
+
+def carry_out(
+    experiment: str, run: Mapping[str, Any], scheme: str, files: Mapping[str, str], limit_s: float | None
+) -> dict[str, Any]:
+    """A run from its declaration; its outcome in JSON's terms. Raises LabError."""
+    from experiments.papers import find_experiment
+
+    if outside(find_scheme(scheme)) != files:
+        raise ExperimentError(f"the files of {scheme} aren't those of when this run was declared")
+    return asdict(outcome_of(find_experiment(experiment), Run(**run), limit_s))
+
+
+def outcome(done: Done) -> Outcome:
+    return replace(Outcome.from_json(done.value), wall_s=done.wall_s)
+
+
+def outcome_of(experiment: Experiment, run: Run, limit_s: float | None = None) -> Outcome:
+    """What a run comes to, in virtual time: its plan is made from the declaration alone. Raises LabError."""
+    plan = experiment.plan(run.scheme, run.seed, run.arguments)
+    progress = Silent() if limit_s is None else _Limit(limit_s)
+    plan, recording = execute(plan, progress, variant=experiment.variant(run))
+    found = experiment.measure(run, plan, recording)
+    numbers = {**found.numbers, "lost": recording_numbers.lost(recording), "inside": float(len(recording.left_inside))}
+    if experiment.page:
+        numbers |= _steady(plan, recording)
+    if recording.deadlock is not None:
+        numbers["deadlock_s"] = recording.deadlock.since_s
+    return replace(found, numbers=numbers, checks=tuple(experiment.settled(plan, recording)))
+
+
+def _steady(plan: Plan, recording: Recording) -> dict[str, float | None]:
+    """What a scenario's summary has of the steady state."""
+    found = steady_state(recording, plan.bottleneck, plan.capacity_bps, plan.steady_from_s)
+    return {
+        "utilisation": found.utilisation,
+        "jain": found.jain,
+        "queue_kb": found.queue_bytes_mean / 1e3,
+        "pause": float(found.pause),
+    }
+
+
+def with_seeds(runs: Iterable[Run], seeds: Sequence[int]) -> list[Run]:
+    """Each run with each of these seeds instead of its own."""
+    found: dict[str, Run] = {}
+    for run in runs:
+        for seed in seeds:
+            one = replace(run, seed=seed, keys={**run.keys, "seed": seed})
+            found.setdefault(one.label, one)
+    return list(found.values())
+
+
+class _Limit(Silent):
+    """Ends a run that takes too long, from within: a thread that is busy can't be ended from outside."""
+
+    def __init__(self, limit_s: float) -> None:
+        self._limit_s = limit_s
+        self._end_s = time.monotonic() + limit_s
+
+    def advance(self, share: float, text: str) -> None:
+        if time.monotonic() > self._end_s:
+            raise ExperimentError(f"it took longer than {self._limit_s:g} s (--limit), {share:.0%} of it was done")

@@ -1,0 +1,1 @@
+"""Makes what the tests of several folders use importable."""

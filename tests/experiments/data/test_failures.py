@@ -1,0 +1,169 @@
+"""A text, a picture or a check that fails: numbers and everything else are kept, and one line says what is missing."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from fluid import fluid
+
+from experiments.data.failures import Failures
+from experiments.data.series import Series
+from experiments.define.charts import Chart
+from experiments.draw import pictures
+from experiments.papers import FIGURES, SCENARIOS
+from experiments.papers.pcn.scenarios import dumbbell_story
+from experiments.results.atomic_folder import result_directory
+from experiments.run.progress import Silent
+from experiments.run.virtual import run_virtual
+from hosts.algorithms import schemes
+from pcn.cli import run as pcn
+
+SHORT = ("--clock", "virtual", "--set", "duration=5ms")
+CHARTS = {"rates", "queue", "pause", "marked"}
+NUMBERS = {"summary.json", "series.parquet"}
+
+
+def files(place: Path) -> set[str]:
+    return {path.name for path in place.iterdir()}
+
+
+@pytest.fixture
+def stranger(monkeypatch: pytest.MonkeyPatch) -> str:
+    """A scheme bound to a program that no text knows."""
+    mine = dataclasses.replace(schemes["pcn"], name="mine", summary="of somebody's own", program="pcn_waited")
+    monkeypatch.setitem(schemes, "mine", mine)
+    return "mine"
+
+
+@pytest.mark.parametrize("scenario", ["dumbbell", "victim"])
+def test_a_program_that_no_text_knows(stranger: str, scenario: str, tmp_path: Path) -> None:
+    assert pcn(["run", scenario, *SHORT, "--no-pictures", "--scheme", stranger, "--out", str(tmp_path / "mine")]) == 0
+    page = (tmp_path / "mine" / "report.html").read_text()
+    assert "Missing here" not in page
+    if scenario == "dumbbell":
+        assert "A port marks as the program pcn_waited says." in page
+
+
+def test_a_text_that_fails_costs_nothing_else(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    def broken(*_: object) -> list[tuple[str, str]]:
+        return {}["mine"]  # type: ignore[no-any-return]
+
+    monkeypatch.setattr(dumbbell_story, "_marked", broken)
+    place = tmp_path / "mine"
+    assert pcn(["run", "dumbbell", *SHORT, "--no-pictures", "--out", str(place)]) == 1
+    said = capsys.readouterr()
+    assert said.err.startswith(f"pcn: {place} is incomplete: without text: KeyError: 'mine' (tests/experiments/")
+    assert len(said.err.splitlines()) == 1
+    assert "packets lost" in said.out
+    assert files(place) == NUMBERS | {"report.html"}
+    page = (place / "report.html").read_text()
+    assert "Missing here: text: KeyError" in page
+    assert page.count('data-chart="') == len(CHARTS)
+
+
+def test_a_picture_that_fails_costs_no_other(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    real = pictures.pictures
+
+    def broken(charts: Sequence[Chart]) -> dict[str, bytes]:
+        return real(charts) if charts[0].name != "queue" else {"png": bytes(1 // 0)}
+
+    monkeypatch.setattr(pictures, "pictures", broken)
+    page = SCENARIOS["dumbbell"].page
+    monkeypatch.setattr(type(SCENARIOS["dumbbell"]), "page", dataclasses.replace(page, charts=page.charts[:2]))
+    place = tmp_path / "two"
+    assert pcn(["run", "dumbbell", *SHORT, "--scheme", "pfc,pcn", "--out", str(place)]) == 1
+    (said,) = capsys.readouterr().err.splitlines()
+    assert said.startswith(f"pcn: {place} is incomplete: without pfc/queue.png, pcn/queue.png: ZeroDivisionError")
+    assert files(place) == {"pfc", "pcn", "comparison.json", "report.html"}
+    assert list(json.loads((place / "comparison.json").read_text())["runs"]) == ["pfc", "pcn"]
+    for one in ("pfc", "pcn"):
+        assert files(place / one) == NUMBERS | {"rates.png", "rates.svg", "report.html"}
+    assert "Missing here: pfc/queue.png, pcn/queue.png: ZeroDivisionError" in (place / "report.html").read_text()
+
+
+def rates(*_: object) -> Chart:
+    raise ValueError("no such series")
+
+
+def test_data_of_a_picture_that_fail_cost_no_other(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    page = SCENARIOS["dumbbell"].page
+    broken = dataclasses.replace(page, charts=(rates, page.charts[1]))
+    monkeypatch.setattr(type(SCENARIOS["dumbbell"]), "page", broken)
+    place = tmp_path / "mine"
+    assert pcn(["run", "dumbbell", *SHORT, "--out", str(place)]) == 1
+    assert "without rates.png: ValueError: no such series" in capsys.readouterr().err
+    assert files(place) == NUMBERS | {"queue.png", "queue.svg", "report.html"}
+    assert (place / "report.html").read_text().count('data-chart="') == 1
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_charts_have_the_names_of_what_draws_them(scenario: str) -> None:
+    """By which they are told where they fail."""
+    made = SCENARIOS[scenario]
+    plan = made.plan(made.schemes[0], 1, {})
+    recording = fluid(plan) if scenario == "dumbbell" else run_virtual(plan, Silent())
+    assert [draw.__name__ for draw in made.page.charts] == [draw(plan, recording).name for draw in made.page.charts]
+
+
+def test_checks_and_charts_that_fail_leave_the_numbers(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    for name in ("settled", "measure"):
+        monkeypatch.setattr(type(SCENARIOS["dumbbell"]), name, rates)
+    broken = dataclasses.replace(SCENARIOS["dumbbell"].page, charts=(rates,), headlines=rates)
+    monkeypatch.setattr(type(SCENARIOS["dumbbell"]), "page", broken)
+    place = tmp_path / "mine"
+    assert pcn(["run", "dumbbell", *SHORT, "--out", str(place)]) == 1
+    assert "without rates.png, checks, measures, headlines: ValueError: no such series" in capsys.readouterr().err
+    assert files(place) == NUMBERS | {"report.html"}
+    assert json.loads((place / "summary.json").read_text())["packets"]["sent"] > 0
+    assert Series.read(place / "series.parquet").get("s0:4", "waiting_bytes")[1].max() > 0
+    with result_directory(place) as work:  # it is a result as any other: moved aside, not refused
+        (work / "summary.json").touch()
+    assert (tmp_path / "mine.1" / "series.parquet").exists()
+
+
+def test_a_figure_whose_picture_fails_keeps_its_numbers(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    def broken(*_: object) -> list[Chart]:
+        raise KeyError("mine")
+
+    place = tmp_path / "figures"
+    assert pcn(["figure", "fig10", "--out", str(place)]) == 0
+    with monkeypatch.context() as patch:
+        patch.setattr(type(FIGURES["fig10"]), "charts", broken)
+        assert pcn(["figure", "fig10", "--out", str(place)]) == 1
+    (said,) = capsys.readouterr().err.splitlines()
+    assert said.startswith(f"pcn: {place} is incomplete: without fig10/figure.png: KeyError: 'mine' (tests/")
+    assert files(place) == {"fig10", "fig10.1", "report.html"}
+    assert files(place / "fig10") == {"figure.json", "outcomes.json"}
+    assert "Its picture is missing." in (place / "report.html").read_text()
+    assert pcn(["figure", "fig10", "--redraw", "--out", str(place)]) == 0
+    assert (place / "fig10" / "figure.png").exists()
+    assert "Its picture is missing." not in (place / "report.html").read_text()
+
+
+def test_failures_are_told_once_and_by_reason() -> None:
+    failures = Failures()
+    below = failures.below("pcn")
+    for _ in range(2):
+        below.note("queue.png", OSError(28, "x"))
+    failures.note("report.html", OSError(28, "x"))
+    assert below.attempt("text", lambda: 1) == 1
+    assert below.attempt("text", lambda: {}["a"]) is None
+    assert failures.lines()[0] == "pcn/queue.png, report.html: No space left on device"
+    assert failures.lines()[1].startswith("pcn/text: KeyError: 'a' (tests/experiments/data/test_failures.py, line ")
+    assert below.lines()[0] == "pcn/queue.png: No space left on device"
+    assert failures
+    assert not Failures()

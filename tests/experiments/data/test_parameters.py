@@ -1,0 +1,135 @@
+"""Parameters by name: units, ranges, and what is said about a mistake."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import re
+
+import pytest
+
+from experiments.data.errors import ExperimentError
+from experiments.data.parameters import Parameter, complete, format_value, parse_assignments
+from experiments.define.scheme_parameters import fields
+from experiments.papers import SCENARIOS
+from hosts.algorithms import schemes
+from hosts.algorithms.parameters import describe
+from hosts.algorithms.qcn import QcnParameters
+
+PARAMETERS = SCENARIOS["dumbbell"].parameters
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("rate=10G", 10e9),
+        ("rate=10Gbit/s", 10e9),
+        ("rate=40Gbps", 40e9),
+        ("rate=1e3M", 1e9),
+        ("rtt=500us", 500e-6),
+        ("rtt=0.5 ms", 500e-6),
+        ("rtt=5e-4s", 500e-6),
+        ("w_min=1/128", 1 / 128),
+        ("P_max=1%", 0.01),
+        ("xoff=512KB", 512_000),
+        ("xoff=512kB", 512_000),
+        ("xoff=500KiB", 512_000),
+        ("pairs=5", 5),
+        ("w_min=0.025", 0.025),
+        ("w_min=auto", None),
+    ],
+)
+def test_values_have_units(text: str, value: float | None) -> None:
+    (parsed,) = parse_assignments([text], PARAMETERS).values()
+    assert parsed == (value if value is None else pytest.approx(value))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("rtt", "name=value"),
+        ("=5", "name=value"),
+        ("paris=3", "did you mean 'pairs'?"),
+        ("W-min=0.1", "no parameter 'W-min'; did you mean 'w_min'"),
+        ("zzz=3", "(`pcn run SCENARIO --list` lists them)"),
+        ("rate=fast", "rate=fast: 'fast' is no rate: write it like 10G"),
+        ("rate=10Gs", "is no rate"),
+        ("rate=5", "rate=5: '5' has no unit: write 5G, 5M or 5k"),
+        ("rate=25e9", "write 25G"),
+        ("duration=10", "write 10s, 10ms or 10us"),
+        ("rtt=5G", "is no time"),
+        ("pairs=2.5", "whole number"),
+        ("pairs=0", "must be 1 to 32"),
+        ("w_max=1.5", "must be 1e-06 to 1"),
+        ("rate=nan", "is no rate"),
+        ("duration=1us", "must be 1 ms to 10 s"),
+        ("rate=auto", "is no rate"),
+    ],
+)
+def test_mistakes_are_named(text: str, message: str) -> None:
+    with pytest.raises(ExperimentError, match=re.escape(message)) as caught:
+        parse_assignments([text], PARAMETERS)
+    assert "\n" not in str(caught.value)
+
+
+def test_two_assignments_of_one_name_are_refused() -> None:
+    with pytest.raises(ExperimentError, match="pairs is given twice: give one"):
+        parse_assignments(["pairs=2", "pairs=4"], PARAMETERS)
+
+
+def test_complete_takes_defaults_and_checks_what_is_given() -> None:
+    values = complete({"pairs": 2}, PARAMETERS)
+    assert values["pairs"] == 2
+    assert values["w_max"] == 0.5
+    assert list(values) == [parameter.name for parameter in PARAMETERS]
+    with pytest.raises(ExperimentError, match="must be 1 to 32"):
+        complete({"pairs": 99}, PARAMETERS)
+    with pytest.raises(ExperimentError, match="needs a value"):
+        complete({"pairs": None}, PARAMETERS)
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "text"),
+    [
+        ("rate", 10e9, "10 Gbit/s"),
+        ("time", 500e-6, "500 us"),
+        ("size", 512_000, "512 KB"),
+        ("size", 509_884, "509.884 KB"),
+        ("size", 0, "0 B"),
+        ("count", 3, "3"),
+        ("number", None, "auto"),
+    ],
+)
+def test_values_are_written_with_units(kind: str, value: float | None, text: str) -> None:
+    assert format_value(kind, value) == text  # type: ignore[arg-type]
+
+
+def test_every_default_is_one_of_its_own_values() -> None:
+    for scenario in SCENARIOS.values():
+        for parameter in scenario.parameters:
+            assert parameter.what
+            assert parameter.default is not None or parameter.derived
+            parameter.check(parameter.default)
+
+
+def test_a_number_beyond_the_range_is_refused_with_the_range() -> None:
+    with pytest.raises(ExperimentError, match=r"x=5: must be 0 or more|x=-1: must be 0 or more"):
+        Parameter("x", "number", 1.0, "").parse("-1")
+
+
+def test_schemes_parameters_are_their_fields_with_the_papers_names() -> None:
+    offered = {parameter.name: parameter for parameter in PARAMETERS}
+    assert (offered["K_min"].kind, offered["K_min"].default) == ("size", 5_000)
+    assert (offered["R_AI"].default, offered["qcn_R_AI"].default) == (40e6, 5e6)  # a name that two schemes have
+    assert offered["T"].derived == "rtt"
+    assert fields("qcn", {name: one.default for name, one in offered.items()}) == dataclasses.asdict(QcnParameters())
+
+
+@pytest.mark.parametrize("scheme", sorted(schemes))
+def test_every_field_of_a_scheme_is_described(scheme: str) -> None:
+    for one in describe(schemes[scheme].parameters):
+        assert one.what
+        one.check(one.default)
+        assert one.least < one.most
+        with pytest.raises(ValueError, match=f"{one.field} = nan: it must be"):
+            one.check(math.nan)

@@ -1,0 +1,71 @@
+"""What charts show, however they are drawn: equal lines, single events, what is cut."""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+
+import numpy as np
+import pytest
+
+from experiments.data import series_math
+from experiments.define.charts import TIME, Chart, Line, View, curve, highest, shown
+from experiments.draw.pictures import draw, pictures
+
+X = np.array([0.0, 1.0, 2.0])
+
+
+def chart(*values: float, top: float | None = None) -> Chart:
+    lines = tuple(Line(f"s0 to h{i}", X, np.full(3, value), f"other{i}") for i, value in enumerate(values))
+    return Chart("PFC", TIME, "1/ms", lines, views=(View("whole", 0.0, 2.0, top),))
+
+
+def test_equal_lines_of_one_run_are_one_with_all_their_names() -> None:
+    ((first, other),) = shown([chart(1.0, 1.0, 0.0)])
+    assert (first.label, other.label) == ("s0 to h0, s0 to h1", "s0 to h2")
+    assert shown([chart(1.0, 1.0), chart(3.0, 3.0)])[1][0].label == "s0 to h0, s0 to h1"
+
+
+def test_where_only_one_run_has_them_each_lies_on_a_wider_one() -> None:
+    same, different = shown([chart(1.0, 1.0, 1.0), chart(1.0, 2.0, 1.0)])
+    assert [line.label for line in same] == [line.label for line in different]
+    widths = [line.width for line in same]
+    assert widths == sorted(widths, reverse=True)
+    assert len(set(widths)) == 3
+    assert [line.width for line in different] == [widths[1], widths[2], widths[2]]
+
+
+def test_lines_without_values_or_of_another_stroke_stay_apart() -> None:
+    made = chart(1.0, 1.0)
+    first, second = made.lines
+    empty = dataclasses.replace(first, x=np.empty(0), y=np.empty(0))
+    assert len(shown([dataclasses.replace(made, lines=(empty, empty))])[0]) == 2
+    assert len(shown([dataclasses.replace(made, lines=(first, dataclasses.replace(second, stroke="dashed")))])[0]) == 2
+
+
+@pytest.mark.parametrize("read_at", [0.95, 1.0, 1.05])
+def test_one_event_is_one_event_wherever_readings_fall(read_at: float) -> None:
+    """As a rate it would be 0.95 in one bin and 0.05 in the next."""
+    times = np.array([0.0, read_at, read_at + 1, read_at + 2])
+    starts, rates = series_math.binned_events(times, np.array([0.0, 1.0, 1.0, 3.0]), 1.0, 4.0)
+    assert starts.tolist() == [0.0, 1.0, 2.0, 3.0]
+    assert rates.tolist() == [1.0, 0.0, 2.0, 0.0]
+
+
+def test_events_of_no_series_are_none() -> None:
+    assert series_math.binned_events(np.empty(0), np.empty(0), 1.0, 2.0)[1].tolist() == [0.0, 0.0]
+
+
+def test_a_view_that_is_cut_says_how_high_the_lines_go() -> None:
+    assert highest(chart(1.0, 30.0).lines, View("", 0.0, 2.0)) == 30.0
+    assert highest(chart(1.0).lines, View("", 5.0, 6.0)) == 0.0
+    free, cut = (pictures([chart(1.0, 30.0, top=top)])["svg"].decode() for top in (None, 10.0))
+    assert "cut: up to 30" in cut
+    assert "cut" not in free
+
+
+def test_nothing_but_zeros_has_no_logarithm_and_is_drawn_all_the_same() -> None:
+    zeros = Chart("PAUSE", "", "Frames", [curve("PCN", [0], [0.0])], bars=["W2"], log_y=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        draw([zeros]).draw_without_rendering()

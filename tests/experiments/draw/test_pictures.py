@@ -1,0 +1,74 @@
+"""What pictures of figures show: nothing hides anything, nothing is cut without a word, seeds show."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+
+from experiments.define.charts import Chart, Line, curve
+from experiments.draw.pictures import draw
+
+SCHEMES = ("pcn", "qcn", "dcqcn", "timely", "pcn-x")
+X = (4.0, 16.0, 64.0, 256.0, 1024.0)
+
+
+def equal_lines() -> list[Line]:
+    return [curve(scheme, X, [1.0] * len(X), scheme, points=True) for scheme in SCHEMES]
+
+
+def texts(figure: Figure) -> list[str]:
+    return [text.get_text() for text in figure.findobj(Text) if text.get_text()]
+
+
+def test_equal_lines_stand_side_by_side() -> None:
+    (axes,) = draw([Chart("a", "x", "y", equal_lines(), log_x=True)]).axes
+    drawn = [line for line in axes.lines if len(line.get_xdata()) == len(X)]
+    assert len(drawn) == len(SCHEMES)
+    assert len({tuple(line.get_xdata()) for line in drawn}) == len(SCHEMES)
+    assert len({line.get_marker() for line in drawn}) == len(SCHEMES)
+    # each nearer to its own x than to the next
+    assert all(0.7 < place / x < 1.4 for line in drawn for place, x in zip(line.get_xdata(), X, strict=True))
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_legends_lie_on_no_curve(same: bool) -> None:
+    names = itertools.count()
+    lines = [[curve("one" if same else f"line {next(names)}", X, X) for _ in range(1 if same else 4)] for _ in range(3)]
+    panels = [Chart(own[0].label, "x", "y", own) for own in lines]
+    figure = draw(panels)
+    figure.canvas.draw()
+    legends = [*figure.legends, *(legend for axes in figure.axes if (legend := axes.get_legend()))]
+    assert len(legends) == (1 if same else 3)
+    for legend, axes in itertools.product(legends, figure.axes):
+        assert not legend.get_window_extent().overlaps(axes.get_window_extent())
+
+
+def test_an_axis_has_room_above_what_is_highest_or_says_that_it_is_cut() -> None:
+    lines = [curve("one", [0.0, 1.0], [35.7, 3.0], points=True, seeds=[[30.0, 41.4], [2.0, 4.0]])]
+    free, cut = draw([Chart("free", "x", "y", lines), Chart("cut", "x", "y", lines, top=15)]).axes
+    assert free.get_ylim()[1] > 41.4
+    assert free.get_title("right") == ""
+    assert cut.get_ylim()[1] == 15
+    assert cut.get_title("right") == "cut: up to 41.4"
+
+
+def test_an_axis_that_begins_above_zero_has_room_below_what_is_lowest() -> None:
+    lines = [curve("one", [0.0, 1.0], [0.99, 0.89])]
+    (axes,) = draw([Chart("utilisation", "x", "y", lines, bottom=0.9)]).axes
+    assert 0.8 < axes.get_ylim()[0] < 0.89
+
+
+def test_bars_of_zero_say_so_and_seeds_are_dots() -> None:
+    bars = [
+        curve("PCN", [0.0], [2.0], "pcn", seeds=[[1.0, 3.0]]),
+        curve("QCN", [0.0], [0.0], "qcn", seeds=[[0.0, 0.0]]),
+    ]
+    figure = draw([Chart("PFC", "", "1/s", bars, bars=["all links"])])
+    (axes,) = figure.axes
+    assert "0" in [text.get_text() for text in axes.texts]
+    dots = [line for line in axes.lines if line.get_marker() == "o"]
+    assert [sorted(line.get_ydata()) for line in dots] == [[1.0, 3.0]]
+    assert any(text.startswith("points and bars: means over the seeds") for text in texts(figure))

@@ -1,0 +1,94 @@
+"""Each claim of docs/claims.md has an address that exists, and docs/results.md is what was run."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from experiments.define.checks import Claim
+from experiments.page.claims_page import addressed, claims
+from experiments.page.figures_page import documented, markdown, with_verdicts
+from experiments.papers import FIGURES
+from experiments.papers.pcn import claims as pcn
+from experiments.results.documents import DOCS, anchor, section
+
+ROOT = DOCS.parent
+TEXT = (DOCS / "claims.md").read_text(encoding="utf-8")
+CLAIMS = claims(TEXT)
+MADE = documented(DOCS)
+ROWS = {(one.figure.name, claim) for one in MADE for claim in one.verdicts if claim}
+"""What figures say something of."""
+
+
+@functools.cache
+def names(path: Path) -> set[str]:
+    """Of the functions and classes of a file."""
+    nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    return {node.name for node in nodes if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+
+
+def test_every_claim_has_an_address_or_a_reason() -> None:
+    assert len(CLAIMS) == len(re.findall(r"^\| \d+\.\d+ \|", TEXT, re.MULTILINE)) == 115
+    for claim in CLAIMS:
+        checked = claim.tests or claim.figures or claim.choices
+        assert bool(checked) != bool(claim.missing), claim.id
+        assert checked or len(claim.missing) > 10, claim.id
+
+
+def test_every_address_exists() -> None:
+    for claim in CLAIMS:
+        for file, name in claim.tests:
+            assert (ROOT / file).is_file(), (claim.id, file)
+            assert name in names(ROOT / file), (claim.id, name)
+        for figure in claim.figures:
+            assert (figure, claim.id) in ROWS, (claim.id, figure)
+        for link in claim.choices:
+            assert section(link).text, (claim.id, link)
+
+
+def test_every_row_of_a_figure_is_an_address_of_its_claim() -> None:
+    assert {(figure, claim.id) for claim in CLAIMS for figure in claim.figures} == ROWS
+
+
+def test_both_pages_are_what_was_run() -> None:
+    """`pcn figure NAME --docs docs` writes them, whichever NAME."""
+    assert {one.figure.name for one in MADE} == set(FIGURES)
+    assert with_verdicts(TEXT, MADE) == TEXT
+    assert markdown(MADE, TEXT) == (DOCS / "results.md").read_text(encoding="utf-8")
+    for one in MADE:
+        assert (DOCS / "figures" / f"{one.figure.name}.png").is_file()
+
+
+def test_verdicts_follow_the_figures() -> None:
+    text = "| 0.36 | 7.1 | a | b | | S | `tests/a.py::test_a`; [fig11](results.md#old): 9 met; [fig99](results.md) |"
+    (made,) = [one for one in MADE if one.figure.name == "fig11"]
+    now = addressed(text, {"fig11": anchor(made.heading)}, {"fig11": made.verdicts})
+    counts = ", ".join(f"{count} {verdict}" for verdict, count in sorted(made.verdicts["0.36"].items()))
+    assert now == text.replace("#old): 9 met", f"#{anchor(made.heading)}): {counts}")
+
+
+def test_the_paper_s_numbers_are_of_claims_that_there_are() -> None:
+    numbered = [one.id for one in vars(pcn).values() if isinstance(one, Claim)]
+    assert len(numbered) == len(set(numbered)) > 20
+    assert set(numbered) <= {claim.id for claim in CLAIMS}
+
+
+@pytest.mark.parametrize(("change", "code"), [("", 0), ("0.5", 1)])
+def test_pages_are_compared_number_by_number(change: str, code: int, tmp_path: Path) -> None:
+    page = (DOCS / "results.md").read_text(encoding="utf-8")
+    other = tmp_path / "after.md"
+    other.write_text(page.replace("| 1.008 | ms |", f"| {change} | ms |") if change else page, encoding="utf-8")
+    script = Path(__file__).with_name("same_results.py")
+    command = [sys.executable, str(script), str(DOCS / "results.md"), str(other)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == code, done.stdout
+    assert ("first at capacity" in done.stdout) == bool(code)
+    rows = sum(len(json.loads((DOCS / "figures" / f"{name}.json").read_text())["checks"]) for name in FIGURES)
+    assert f"{rows} rows" in done.stdout

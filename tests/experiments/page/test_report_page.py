@@ -1,0 +1,196 @@
+"""The report in a real browser: offline, no complaint, plots that answer the pointer, a slider that replays the run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import browser
+import needs
+import pytest
+from browser import Browser
+
+from experiments.define.looks import label
+from experiments.define.outcomes import Outcomes
+from experiments.page.figures_page import page, sections
+from experiments.page.report import _span, render, scheme_title
+from experiments.papers import FIGURES, SCENARIOS
+from experiments.results.judged_run import judge
+from experiments.run.progress import Silent
+from experiments.run.virtual import run_virtual
+from experiments.sweep.figures import run_figure, write
+from experiments.sweep.store import Store
+
+SCHEMES = ("pfc", "pcn")
+CHARTS = 6
+WITHIN = "[...document.querySelectorAll('table')].every(one => one.offsetWidth <= one.parentElement.clientWidth)"
+"""No table is cut, or has to be scrolled."""
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The victim in virtual time: both schemes side by side, PFC alone, and one scheme's run over another seed's, as
+    those of two clocks."""
+    folder = tmp_path_factory.mktemp("pages")
+    scenario = SCENARIOS["victim"]
+    results = []
+    for scheme in SCHEMES:
+        plan = scenario.plan(scheme, 1, {"before": 1e-3, "duration": 5e-3})
+        results.append(judge(scenario, plan, run_virtual(plan, Silent()), "virtual", "softswitch"))
+    compared = scenario.checks(Outcomes(result.outcome for result in results))
+    (folder / "both.html").write_text(render(results, compared), encoding="utf-8")
+    plan = scenario.plan("pcn", 2, {"before": 1e-3, "duration": 5e-3, "phases": 1.0})
+    live = judge(scenario, plan, run_virtual(plan, Silent()), "live", "softswitch")
+    (folder / "over.html").write_text(render([live, results[1]]), encoding="utf-8")
+    (folder / "one.html").write_text(render(results[:1]), encoding="utf-8")
+    dumbbell = SCENARIOS["dumbbell"]
+    many = dumbbell.plan("pcn", 1, {"pairs": 8, "duration": 5e-3})
+    result = judge(dumbbell, many, run_virtual(many, Silent()), "virtual", "softswitch")
+    (folder / "many.html").write_text(render([result]), encoding="utf-8")
+    return {path.stem: path for path in folder.iterdir()}
+
+
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    program = browser.find() or needs.missing(needs.CHROMIUM)
+    with Browser(program, tmp_path_factory.mktemp("profile")) as running:
+        yield running
+
+
+def test_the_page_of_figures_has_the_same_look_and_cards(chromium: Browser, tmp_path: Path) -> None:
+    write(run_figure(FIGURES["fig10"], [], Store(tmp_path / "runs")), tmp_path / "fig10")
+    report = tmp_path / "report.html"
+    report.write_text(page(sections(tmp_path)), encoding="utf-8")
+    for width, display in ((1400, "table-row"), (400, "block")):
+        chromium.open(report, width)
+        assert chromium.complaints == []
+        assert chromium.ask("document.documentElement.scrollWidth") <= width
+        assert chromium.ask(WITHIN)
+        rows = "[...document.querySelectorAll('.checks tbody tr')].map(row => getComputedStyle(row).display)"
+        assert set(chromium.ask(rows)) == {display}
+        assert chromium.ask("document.querySelector('img').naturalWidth") > 400
+
+
+def held(run: int) -> str:
+    return f"document.querySelectorAll('.replay')[{run}].querySelectorAll('.link.held').length"
+
+
+@pytest.mark.parametrize(("page", "panels"), [("one", 1), ("both", 2), ("over", 1)])
+@pytest.mark.parametrize(("width", "dark"), [(400, False), (400, True), (1400, False), (1400, True)])
+def test_it_opens_offline_without_complaint_at_every_size(
+    chromium: Browser, pages: dict[str, Path], page: str, panels: int, width: int, dark: bool
+) -> None:
+    chromium.open(pages[page], width, dark=dark)
+    assert chromium.complaints == []
+    assert [address for address in chromium.asked if not address.startswith("data:")] == [pages[page].as_uri()]
+    assert chromium.ask("document.querySelectorAll('.plot svg').length") == CHARTS * panels
+    assert chromium.ask("[...document.querySelectorAll('.plot')].every(plot => plot.querySelector('g path[d]'))")
+    # nothing sticks out sideways
+    assert chromium.ask("document.documentElement.scrollWidth") <= width
+    assert chromium.ask(WITHIN)
+    background = chromium.ask("getComputedStyle(document.body).backgroundColor")
+    assert (sum(map(int, background[4:-1].split(","))) < 200) == dark
+
+
+def test_every_flow_has_a_colour(chromium: Browser, pages: dict[str, Path]) -> None:
+    """Nine flows, and eight links with PAUSE: more than there are colours."""
+    chromium.open(pages["many"], 1400, dark=True)
+    assert chromium.complaints == []
+    strokes = chromium.ask("[...document.querySelectorAll('.plot g path')].map(path => getComputedStyle(path).stroke)")
+    assert len(strokes) > 12
+    assert "none" not in strokes
+    for what, style in ((".topology circle", "fill"), (".topology .rate", "fill"), (".dot", "backgroundColor")):
+        found = chromium.ask(f"[...document.querySelectorAll('{what}')].map(one => getComputedStyle(one).{style})")
+        assert len(found) == 9
+        assert set(found) == set(found[:6])
+        assert len(set(found)) == 6
+        assert not {"rgb(0, 0, 0)", "rgba(0, 0, 0, 0)"} & set(found)
+
+
+def test_the_slider_replays_the_tree(chromium: Browser, pages: dict[str, Path]) -> None:
+    chromium.open(pages["both"], 1400)
+    # the page opens at the moment with most pauses: S1 stops S0 and all bursting hosts, S0 stops H0 and H1
+    assert chromium.ask(held(0)) >= 15
+    names = "[...document.querySelectorAll('.replay')[0].querySelectorAll('.held')].map(l => l.dataset.a + l.dataset.b)"
+    assert "s0s1" in chromium.ask(names)
+    opened = chromium.ask("document.getElementById('now').textContent")
+
+    chromium.ask("document.getElementById('time').focus()")
+    before = float(chromium.ask("document.getElementById('time').value"))
+    chromium.key("ArrowRight")
+    assert float(chromium.ask("document.getElementById('time').value")) == before + 1
+    assert chromium.ask("document.getElementById('now').textContent") != opened
+
+    at = "document.querySelectorAll('.replay')[{}].querySelector('[data-flow=\"flow 0\"]').textContent"
+    chromium.key("Home")
+    assert chromium.ask(held(0)) == chromium.ask(held(1)) == 0
+    assert chromium.ask(at.format(0)) == "F0 20.0"
+    chromium.key("End")
+    assert chromium.ask("document.getElementById('time').value") == chromium.ask("document.getElementById('time').max")
+    assert chromium.ask(held(0)) == 0
+    assert chromium.complaints == []
+
+
+def test_one_run_lies_pale_and_wide_below_the_other(chromium: Browser, pages: dict[str, Path]) -> None:
+    chromium.open(pages["over"], 1400)
+    queues = "[...document.querySelectorAll('.plot[data-chart=queues] g path')]"
+    width, opacity = (f"{queues}.map(path => +path.getAttribute('stroke-{name}'))" for name in ("width", "opacity"))
+    wide, pale = chromium.ask(width), chromium.ask(opacity)
+    assert len(wide) == 4
+    assert wide[0] > 2 * wide[2]
+    assert pale == [pale[0], pale[0], 1, 1]
+    assert pale[0] < 0.5
+    legend = chromium.ask("document.querySelector('#queues .legend').innerText")
+    assert all(text in legend for text in ("S1 to R1, live", "S1 to R1, virtual"))
+    assert chromium.ask("document.querySelectorAll('.replay').length") == 2
+
+
+def test_play_runs_to_the_end_by_itself(chromium: Browser, pages: dict[str, Path]) -> None:
+    chromium.open(pages["one"], 1000)
+    chromium.ask("document.getElementById('time').focus()")
+    chromium.key("End")
+    chromium.key("ArrowLeft")
+    chromium.ask("document.getElementById('play').click()")
+    done = (
+        "new Promise(done => { const watch = setInterval(() => { const time = document.getElementById('time');"
+        "if (time.value === time.max) { clearInterval(watch); done(true); } }, 20); })"
+    )
+    answer = chromium.call("Runtime.evaluate", expression=done, awaitPromise=True, returnByValue=True)
+    assert answer["result"]["value"] is True
+
+
+def test_the_pointer_shows_values_and_the_buttons_another_view(chromium: Browser, pages: dict[str, Path]) -> None:
+    chromium.open(pages["both"], 1400)
+    plot = "document.querySelector('.plot[data-chart=throughput]')"
+    chromium.ask(f"{plot}.scrollIntoView({{block: 'center'}})")
+    box = chromium.ask(
+        f"(({{left, top, width, height}}) => [left, top, width, height])({plot}.getBoundingClientRect())"
+    )
+    assert chromium.ask("document.getElementById('tip').hidden")
+    chromium.move_to(box[0] + box[2] * 0.5, box[1] + box[3] * 0.5)
+    assert not chromium.ask("document.getElementById('tip').hidden")
+    text = chromium.ask("document.getElementById('tip').innerText")
+    assert " ms" in text.splitlines()[0]
+    assert "F0:" in text
+    chromium.move_to(2, 2)
+    assert chromium.ask("document.getElementById('tip').hidden")
+
+    ticks = f"[...{plot}.querySelectorAll('text')].map(text => text.textContent).join()"
+    around = chromium.ask(ticks)
+    chromium.ask("document.querySelector('[data-view=\"1\"]').click()")
+    assert chromium.ask(ticks) != around
+    assert chromium.ask("document.querySelector('[data-view=\"1\"]').getAttribute('aria-pressed')") == "true"
+    assert chromium.complaints == []
+
+
+def test_span_names_hosts_so_that_from_and_to_are_clear() -> None:
+    assert _span(["h0"]) == "h0"
+    assert _span(["h0", "h1", "h0"]) == "h0 and h1"
+    assert _span(["h0", "h1", "h2", "h3"]) == "h0, h1, h2 and h3"
+    assert _span([f"h{i}" for i in range(9)]) == "9 hosts (h0, h1, ... h8)"
+    assert all(" to " not in _span([f"h{i}" for i in range(count)]) for count in range(1, 20))
+
+
+@pytest.mark.parametrize("scheme", ["pcn", "dcqcn-tcd", "ibcc", "aimd"])
+def test_title_calls_a_scheme_as_the_rest_of_the_page_does(scheme: str) -> None:
+    assert scheme_title(scheme).partition(":")[0] == label(scheme)

@@ -1,0 +1,154 @@
+"""The dumbbell's plan, checks and story, on a recording made by the paper's fluid model."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from fluid import fluid
+
+from experiments.data.errors import ExperimentError
+from experiments.data.parameters import parse_assignments
+from experiments.data.plan import Plan
+from experiments.data.series import Series
+from experiments.data.steady_state import aggregate_rate, steady_state
+from experiments.define.checks import Check, at_least, at_most, near
+from experiments.papers import SCENARIOS
+from hosts.algorithms import schemes
+from hosts.algorithms.pcn import PcnParameters
+
+DUMBBELL = SCENARIOS["dumbbell"]
+
+
+def plan(*settings: str, scheme: str = "pcn") -> Plan:
+    return DUMBBELL.plan(scheme, 1, parse_assignments(settings, DUMBBELL.parameters))
+
+
+def checks(made: Plan, **changes: object) -> dict[str, Check]:
+    recording = dataclasses.replace(fluid(made), **changes)  # type: ignore[arg-type]
+    return {check.what.split(",")[0].split(" (")[0]: check for check in DUMBBELL.settled(made, recording)}
+
+
+def test_the_defaults_are_those_of_section_7_1() -> None:
+    made = plan()
+    assert len(made.topology.flows) == 4
+    assert [flow.src for flow in made.topology.flows] == ["h0", "h0", "h1", "h2"]
+    assert str(made.bottleneck) == "s0:4"
+    assert made.capacity_bps == 10e9
+    assert made.topology.max_rtt_s() == pytest.approx(500e-6)
+    assert made.scheme_parameters == dataclasses.asdict(PcnParameters(w_min=0.025, period_s=500e-6))
+    assert made.values["xoff"] == 512_000
+    assert made.values["xon"] == 512_000 - 2 * 1058
+    assert made.steady_from_s == pytest.approx(made.duration_s * 2 / 3)
+
+
+def test_derived_parameters_follow_those_they_come_from() -> None:
+    made = plan("pairs=7", "rtt=100us", "xoff=100KB", "payload=500B")
+    assert made.values["w_min"] == pytest.approx(0.1 / 8)
+    assert made.values["T"] == pytest.approx(100e-6)
+    assert made.values["xon"] == 100_000 - 2 * 558
+    assert str(made.bottleneck) == "s0:8"
+    assert made.topology.parameters["xoff_bytes"] == 100_000
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (("xon=600KB",), "xon must be below xoff"),
+        (("w_min=0.5", "w_max=0.1"), "w_min=0.5 is above w_max=0.1"),
+    ],
+)
+def test_parameters_that_do_not_go_together(settings: tuple[str, ...], message: str) -> None:
+    with pytest.raises(ExperimentError, match=message):
+        plan(*settings)
+
+
+def test_schemes_without_parameters_get_none() -> None:
+    assert plan(scheme="pfc").scheme_parameters == {}
+
+
+def test_the_fluid_model_reaches_capacity_in_about_one_loop_and_fills_the_link() -> None:
+    found = checks(plan())
+    capacity = found["sum of the sending rates first at capacity"]
+    assert capacity.verdict == "met"
+    assert capacity.measured is not None
+    assert 0.5 <= capacity.measured <= 2
+    assert found["mean sum of the rates from then until the queue is drained"].verdict == "met"
+    assert found["bottleneck utilisation"].verdict == "met"
+    assert found["packets lost"].verdict == "met"
+
+
+def test_a_drain_that_takes_the_theory_s_time_misses_the_paper_s() -> None:
+    drain = checks(plan())["initial queue down to five packets"]
+    assert drain.paper == 7.5
+    assert drain.theory == pytest.approx(40.5)
+    assert drain.measured == pytest.approx(37, abs=5)
+    assert drain.verdict == "not met"
+
+
+def test_lost_packets_and_full_registers_are_not_met() -> None:
+    made = plan()
+    flows = tuple(dataclasses.replace(flow, received_packets=flow.sent_packets - 1) for flow in fluid(made).flows)
+    found = checks(made, flows=flows, left_inside={"s0:4 class 3 pn": 2})
+    assert found["packets lost"].measured == 4
+    assert found["packets lost"].verdict == "not met"
+    assert found["switch registers not back at 0 after the drain"].verdict == "not met"
+
+
+def test_packets_received_twice_are_no_result_either() -> None:
+    made = plan()
+    flows = tuple(dataclasses.replace(flow, received_packets=flow.sent_packets + 1) for flow in fluid(made).flows)
+    assert checks(made, flows=flows)["packets lost"].verdict == "not met"
+
+
+def test_a_run_too_short_to_drain_is_not_comparable() -> None:
+    found = checks(plan("duration=5ms"))
+    assert found["initial queue down to five packets"].verdict == "not comparable"
+
+
+def test_flows_of_one_host_count_up_to_its_nic() -> None:
+    made = plan()
+    times, total = aggregate_rate(fluid(made), made.topology)
+    assert times[0] == 0
+    assert total[0] == pytest.approx(30e9)
+
+
+@pytest.mark.parametrize("scheme", sorted(schemes))
+def test_the_story_tells_of_every_figure(scheme: str) -> None:
+    recording = fluid(plan())
+    made = plan(scheme=scheme)
+    steady = steady_state(recording, made.bottleneck, made.capacity_bps, made.steady_from_s)
+    told = [*DUMBBELL.page.about(made), *DUMBBELL.page.story(made, recording, steady)]
+    charts = {draw(made, recording).name for draw in DUMBBELL.page.charts}
+    assert {place for place, _ in told} == {"topology", "checks"} | charts
+
+
+def test_the_text_has_the_sum_that_was_measured() -> None:
+    """As the model has it in the fluid recording; well below it where the flows send less."""
+    made = plan()
+    recording = fluid(made)
+    for share, words in ((1.0, "In this run it is 9.75 Gbit/s on average"), (0.5, "is 4.88 Gbit/s on average")):
+        slower = dataclasses.replace(recording, series=with_lower_rates(recording.series, share))
+        steady = steady_state(slower, made.bottleneck, made.capacity_bps, made.steady_from_s)
+        told = " ".join(text for place, text in DUMBBELL.page.story(made, slower, steady) if place == "rates")
+        assert words in told
+        assert ("counts a part of a period" in told) == (share < 1)
+
+
+def with_lower_rates(series: Series, share: float) -> Series:
+    """All sending rates after 1 ms so many times what they are."""
+    made = Series()
+    for entity, metric in series:
+        times, values = series.get(entity, metric)
+        lower = np.where(times >= 0.5e-3, share, 1.0) if metric == "rate_bps" else 1.0
+        made.extend(times, entity, metric, values * lower)
+    return made
+
+
+def test_verdicts() -> None:
+    assert [at_most(2, 40)(value) for value in (2, 2.1, 40, None)] == ["met", "trend", "not met", "not comparable"]
+    assert [at_least(0.97, 0.9)(value) for value in (0.97, 0.96, 0.9)] == ["met", "trend", "not met"]
+    assert [near(10, 0.05)(value) for value in (10.5, 10.6, 19, 21)] == ["met", "trend", "trend", "not met"]
+    assert [near(10, 0.05)(value) for value in (9.5, 9.4, 5, 4.9)] == ["met", "trend", "trend", "not met"]
+    assert [near(10, 0.05)(None), at_least(1)(None)] == ["not comparable"] * 2

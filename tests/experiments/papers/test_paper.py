@@ -1,0 +1,339 @@
+"""The catalogue of figures: what it runs, what it keeps, and that verdicts come from the numbers alone."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sweep_workers import alive, workers
+from waiting import LIMIT_S, wait_until
+
+from experiments.data.plan import Plan
+from experiments.define import theory
+from experiments.define.charts import curve
+from experiments.define.checks import Check
+from experiments.define.experiment import Run, Variant
+from experiments.define.fluid import Fluid
+from experiments.define.outcomes import Outcome, Outcomes, ratio
+from experiments.draw.palette import LIGHT
+from experiments.draw.pictures import draw, looks
+from experiments.page.figures_page import markdown, page, sections, write_docs
+from experiments.papers import FIGURES
+from experiments.papers.pcn.figures import hadoop
+from experiments.papers.pcn.figures.fig10 import Fig10
+from experiments.papers.pcn.figures.fig11 import Fig11, settled_s
+from experiments.papers.pcn.figures.fig12 import Fig12
+from experiments.papers.pcn.figures.fig17 import FLOWS, Fig17
+from experiments.papers.pcn.figures.fig19 import Fig19
+from experiments.papers.pcn.figures.fluid_check import PERIOD_S, cycle_swing
+from experiments.papers.pcn.studies.fairness import FROM_S
+from experiments.run.progress import Silent
+from experiments.run.virtual import run_virtual
+from experiments.sweep.figures import FigureResult, judge, kept, run_figure, runs_of, write
+from experiments.sweep.run_task import outcome_of, task_of
+from experiments.sweep.store import Store
+from hosts.algorithms import schemes
+
+pytestmark = pytest.mark.long
+
+ALL = tuple(schemes)
+SMALL = {
+    **{one: {"k": 4, "count": 200} for one in ("tcd-fig16", "tcd-fig17")},
+    **{one: {"count": 500} for one in ("fig14", "fig20", "silence")},
+    "fig21": {"duration": 4e-3},
+}
+"""Instead of hundreds of switches, or thousands of flows."""
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_runs_are_told_apart_by_their_keys_and_the_same_each_time(name: str) -> None:
+    figure = FIGURES[name]
+    runs, again = (list(figure.runs(figure.schemes)) for _ in range(2))
+    assert len({run.label for run in runs}) == len(runs)
+    assert runs == again
+    assert [Run(**json.loads(json.dumps(dataclasses.asdict(run)))) for run in runs] == runs
+    for run in runs:
+        assert run.keys.get("scheme", run.scheme) == run.scheme
+        assert run.seed == run.keys["seed"]
+        assert not run.variant or figure.variant(run) != Variant()
+    assert list(figure.runs(())) == []
+    for run in runs[-1:]:
+        arguments = {**run.arguments, **SMALL.get(name, {})}
+        one, other = (figure.plan(run.scheme, run.seed, arguments) for _ in range(2))
+        assert one.topology.flows == other.topology.flows
+        assert one.scheme_parameters == other.scheme_parameters
+        assert (one.scheme, one.seed) == (run.scheme, run.seed)
+
+
+@pytest.mark.parametrize("name", ["fig11", "fig12", "fig17", "fig18", "fig19"])
+def test_a_scheme_that_the_paper_does_not_know_is_run_without_claims(name: str) -> None:
+    figure = FIGURES[name]
+    runs = list(figure.runs(("pcn", "pcn-time")))
+    strangers = [run for run in runs if run.scheme == "pcn-time"]
+    assert len(strangers) >= 2
+    assert figure.plan("pcn-time", 1, strangers[0].arguments).scheme == "pcn-time"
+    assert figure.checks(Outcomes([Outcome(run.keys, {}) for run in strangers])) == figure.checks(Outcomes([]))
+
+
+def shortened(plan: Plan, duration_s: float) -> Plan:
+    """With the flows that run before time 0, but not for as long, and without those that start later."""
+    start_s = max(plan.start_s, -duration_s)
+    started = [flow for flow in plan.topology.flows if flow.start_s < duration_s]
+    flows = tuple(dataclasses.replace(flow, start_s=max(flow.start_s, start_s)) for flow in started)
+    topology = dataclasses.replace(plan.topology, flows=flows)
+    return dataclasses.replace(plan, topology=topology, start_s=start_s, duration_s=duration_s)
+
+
+@pytest.mark.parametrize("name", [name for name in FIGURES if name != "fig10"])
+def test_a_short_run_gives_the_numbers_that_checks_and_picture_need(name: str) -> None:
+    figure = FIGURES[name]
+    run = next(figure.runs(("pcn",)))
+    duration_s = FROM_S + 10e-3 if name in ("marking", "fairness", "pcn-x") else 4e-3
+    plan = shortened(figure.plan(run.scheme, run.seed, {**run.arguments, **SMALL.get(name, {})}), duration_s)
+    outcome = figure.measure(run, plan, run_virtual(plan, Silent(), figure.variant(run)))
+    assert outcome.keys == run.keys
+    assert all(value is None or math.isfinite(value) for value in outcome.numbers.values())
+    found = Outcomes([outcome])
+    for check in figure.checks(found):
+        assert check.verdict != "met" or check.measured is not None
+    assert all(isinstance(text, str) for text in figure.story(found))
+    draw(figure.charts(found)).draw_without_rendering()
+
+
+@pytest.mark.parametrize("name", [name for name in FIGURES if name != "fig10"])
+def test_without_runs_nothing_is_claimed(name: str) -> None:
+    assert {check.verdict for check in FIGURES[name].checks(Outcomes([]))} <= {"not comparable"}
+    assert FIGURES[name].story(Outcomes([])) == []
+
+
+def of_17(jain: Callable[[int], float], scheme: str = "pcn") -> list[Outcome]:
+    return [
+        Outcome(
+            {"scheme": scheme, "flows": flows, "seed": 1},
+            {
+                "queue_kb": 50.0,
+                "utilisation": 0.99,
+                "jain": jain(flows),
+                "pause_per_s": 0.0,
+                "lost": 0.0,
+                "inside": 0.0,
+            },
+        )
+        for flows in FLOWS
+    ]
+
+
+def by_what(checks: list[Check]) -> dict[str, Check]:
+    return {check.what.split(" (")[0]: check for check in checks}
+
+
+def test_fig_17_follows_its_numbers() -> None:
+    fair = by_what(Fig17().checks(Outcomes(of_17(lambda flows: 0.99))))
+    assert {check.verdict for check in fair.values()} == {"met"}
+    unfair = by_what(Fig17().checks(Outcomes(of_17(lambda flows: 1 - flows / 1024))))
+    assert unfair["PCN: least Jain's index"].verdict == "not met"
+    assert unfair["PCN: Jain's index, 64 flows"].verdict == "met"
+    assert unfair["PCN: Jain's index, 1024 flows"].measured == 0.0
+
+
+def test_fig_11_sets_the_others_against_pcn() -> None:
+    numbers = {
+        "reached_ms": 1.0, "settled_ms": 2.0, "drained_ms": 5.0, "utilisation": 0.99, "queue_kb": 50.0,
+        "queue_swing_kb": 100.0, "rate_swing_gbps": 2.0,
+    }  # fmt: skip
+    slow = numbers | {
+        "settled_ms": 50.0, "drained_ms": 40.0, "queue_kb": 75.0, "queue_swing_kb": 400.0, "rate_swing_gbps": 1.0,
+    }  # fmt: skip
+    outcomes = [Outcome({"scheme": "pcn", "seed": 1}, numbers), Outcome({"scheme": "dcqcn", "seed": 1}, slow)]
+    found = [check for check in Fig11().checks(Outcomes(outcomes)) if check.what.startswith("DCQCN")]
+    assert [(check.measured, check.verdict) for check in found] == [
+        (25.0, "met"),
+        (8.0, "met"),
+        (1.5, "met"),
+        (4.0, "met"),
+        (0.5, "not met"),
+    ]
+
+
+def test_fig_12_says_that_qcn_has_least_only_beside_others() -> None:
+    numbers = {f"{kind} {group}": 2.0 for kind in ("mean_ms", "p99_ms") for group in hadoop.GROUPS}
+    runs = [
+        Outcome({"scheme": scheme, "seed": 1}, numbers | {"pause_per_s": pause, "h1_of_fair": 1.0})
+        for scheme, pause in (("qcn", 10.0), ("pcn", 9.0), ("dcqcn", 20.0))
+    ]
+
+    def least(*outcomes: Outcome) -> list[tuple[float | None, str]]:
+        rows = Fig12().checks(Outcomes(outcomes))
+        return [(row.measured, row.verdict) for row in rows if row.what.startswith("QCN: schemes")]
+
+    assert least(*runs) == [(1.0, "not met")]
+    assert least(runs[0], runs[2]) == [(1.0, "met")]
+    assert least(runs[0]) == least(*runs[1:]) == []
+
+
+def test_every_trend_row_of_the_page_says_what_that_is() -> None:
+    rows = (Path(__file__).parents[3] / "docs/results.md").read_text(encoding="utf-8").splitlines()
+    trend = [row for row in rows if row.endswith("| trend |")]
+    assert len(trend) > 50
+    assert [row for row in trend if "trend: " not in row] == []
+
+
+def test_lines_of_a_chart_have_colours_of_their_own() -> None:
+    lines = [curve(name, [], [], scheme) for name, scheme in (("PCN", "pcn"), ("PCN-X", "pcn-x"), ("TIMELY", "timely"))]
+    lines += [curve(f"rule {number}", [], []) for number in range(5)]
+    found = looks(LIGHT, lines)
+    assert len({look.colour for look in found}) == len({look.mark for look in found}) == len(lines)
+    assert [look.colour for look in found[:3]] == [LIGHT.flows[0], LIGHT.others[4], LIGHT.flows[3]]
+
+
+def test_a_scheme_without_a_look_has_the_same_one_in_every_chart() -> None:
+    stranger, pcn, other = (curve(name, [], [], name) for name in ("aimd", "pcn", "swift"))
+    alone, beside = looks(LIGHT, [stranger, pcn])[0], looks(LIGHT, [pcn, stranger, other])
+    assert beside[1] == alone
+    assert len({look.colour for look in beside}) == len({look.mark for look in beside}) == 3
+
+
+def test_outcomes_take_seeds_together() -> None:
+    runs = [Outcome({"n": n, "seed": seed}, {"x": float(n + seed), "y": None}) for n in (1, 2) for seed in (0, 2)]
+    found = Outcomes(runs)
+    assert found.by("n", "x") == ([1.0, 2.0], [2.0, 3.0])
+    assert found.extreme("x", True) == 4.0
+    assert found.mean("y", n=1) is None
+    assert found.mean("x", n=3) is None
+    assert ratio(1.0, 0.0) is None
+
+
+@pytest.mark.parametrize("flows", [4, 16])
+def test_the_models_swing_in_a_cycle_is_the_theorys(flows: int) -> None:
+    model = Fluid(10e9, PERIOD_S, 0.1 / flows).run([10e9 / flows] * flows, 2000)
+    times = np.arange(2000) * PERIOD_S
+    swing = cycle_swing(times, model.rates[:, 0], flows, 0.5, 1.0)
+    assert swing == pytest.approx(theory.rate_oscillation(flows, 0.1 / flows, 10e9))
+    drifting = cycle_swing(times, model.rates[:, 0] * np.linspace(1, 2, 2000), flows, 0.5, 1.0)
+    assert drifting < 2 * swing < np.ptp(model.rates[:, 0] * np.linspace(1, 2, 2000))
+
+
+def test_a_sum_has_settled_from_when_it_stays_near_the_capacity() -> None:
+    times = np.array([0.0, 1.0, 2.0, 3.0, 7.0])
+    assert settled_s(times, np.array([30.0, 10.5, 5.0, 9.5, 10.0]), 10.0, 1.0, 10.0) == pytest.approx(2.9, abs=0.11)
+    assert settled_s(times, np.array([30.0, 10.5, 5.0, 9.5, 20.0]), 10.0, 1.0, 10.0) is None
+
+
+def test_figure_10_needs_no_run_and_is_met(tmp_path: Path) -> None:
+    result = run_figure(Fig10(), [], Store(tmp_path))
+    assert result.outcomes == ()
+    assert {check.verdict for check in result.checks} == {"met"}
+
+
+def test_a_run_is_made_of_its_declaration_in_any_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    from experiments.papers.pcn.figures import fig19
+
+    monkeypatch.setitem(fig19.DURATIONS_S, "pcn", 3e-3)
+    one, two = (outcome_of(Fig19(), next(Fig19().runs(("pcn",)))) for _ in range(2))
+    assert one.numbers == two.numbers
+    assert one.numbers["lost"] == 0
+    assert 0.5 < (one.numbers["utilisation"] or 0) <= 1.0
+
+
+def test_pages_say_what_the_summaries_say(tmp_path: Path) -> None:
+    outcomes = tuple(of_17(lambda flows: 0.5))
+    checks = tuple(Fig17().checks(Outcomes(outcomes)))
+    write(FigureResult(FIGURES["fig17"], checks, outcomes), tmp_path / "fig17")
+    summary = json.loads((tmp_path / "fig17/figure.json").read_text())
+    assert [run["keys"]["flows"] for run in summary["runs"]] == list(FLOWS)
+    made = sections(tmp_path)
+    assert [section.figure.name for section in made] == ["fig17"]
+    text = markdown(made)
+    assert (
+        "| 0.55 | PCN: least Jain's index (met: 0.9 and more; trend: above 0.8) | 1 | 1 | 0.5 |  | not met, [known]"
+        in text
+    )
+    assert "| not met, [known](fairness.md#why-fairness-falls-with-the-number-of-flows) |" in text
+    anchors = re.findall(r"\(#([^)]+)\)", text)
+    assert anchors == ["flow-scalability-b1-fig-17"]
+    html = page(made)
+    assert html.count('<td class="verdict') == len(checks)
+    assert 'id="why-fairness-falls-with-the-number-of-flows"' in html
+    assert "](" not in html  # no Markdown
+    assert "<code>pcn figure NAME</code>" in html
+    # judged again, it is what it was
+    assert judge(Fig17(), kept(tmp_path / "fig17")).checks[: len(checks)] == checks
+    write_docs(tmp_path, tmp_path / "docs")
+    assert (tmp_path / "docs/results.md").read_text() == text
+    assert (tmp_path / "docs/figures/fig17.png").read_bytes().startswith(b"\x89PNG")
+    # another figure, run elsewhere, comes to its place, and the first stays
+    ours = FIGURES["fig10"].checks(Outcomes([]))
+    write(FigureResult(FIGURES["fig10"], tuple(ours), ()), tmp_path / "other/fig10")
+    write_docs(tmp_path / "other", tmp_path / "docs")
+    both = (tmp_path / "docs/results.md").read_text()
+    assert re.findall(r"\(#([^)]+)\)", both) == ["gentle-to-aggressive-increase-53-fig-10", *anchors]
+    assert both.endswith(text[text.index("## ") :])
+    # verdicts go into the list of claims, and their counts on top of the page
+    claims = "## 000 PCN (NSDI'20)\n\n| 0.55 | B.1 | PCN | ~100% | | S | [fig17](results.md) |\n"
+    (tmp_path / "docs/claims.md").write_text(claims)
+    write_docs(tmp_path / "other", tmp_path / "docs")
+    said = "[fig17](results.md#flow-scalability-b1-fig-17): 1 met, 6 not met |\n"
+    assert (tmp_path / "docs/claims.md").read_text() == claims.replace("[fig17](results.md) |\n", said)
+    counted = (tmp_path / "docs/results.md").read_text()
+    assert "\n| PCN | S | 1 | 0 | 1 | 0 | 0 | 1 | 0 | 6 | 0 |\n" in counted
+    assert counted.endswith(both[both.index("| paper | figure |") :])
+
+
+@pytest.mark.parametrize(("number", "moment"), [(signal.SIGINT, "its start"), (signal.SIGTERM, "a run")])
+def test_an_interrupted_figure_ends_at_once_and_goes_on_later(
+    number: signal.Signals, moment: str, tmp_path: Path
+) -> None:
+    place = tmp_path / "figures"
+    kept = place / "fig19.runs" / "done.jsonl"
+    command = f"import sys; from pcn.cli import run; sys.exit(run(['figure', 'fig19', '--out', {str(place)!r}]))"
+    process = subprocess.Popen(
+        [sys.executable, "-c", f"if __name__ == '__main__': {command}"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,  # which the signal reaches whole, as Ctrl-C does
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline().startswith("fig19")
+    found: list[int] = []
+
+    def started() -> bool:
+        found[:] = workers(process.pid)
+        return bool(found) and (moment == "its start" or (kept.is_file() and b"\n" in kept.read_bytes()))
+
+    wait_until(started, "the workers, or a run's end")
+    os.killpg(process.pid, number)
+    said, errors = process.communicate(timeout=LIMIT_S)
+    assert process.returncode == 128 + number, errors
+    assert errors.strip() in ("pcn: interrupted", "pcn: ended by SIGTERM")
+    assert not any(alive(pid) for pid in found)
+    if moment == "its start":
+        assert not place.exists()
+        return
+    assert "runs are kept in" in said
+    assert {path.name for path in place.iterdir()} == {"fig19.runs"}
+    figure = FIGURES["fig19"]
+    store = Store(place / "fig19.runs")
+    first = [run for run in runs_of(figure) if task_of(figure, run).identity in store.done]
+    assert first
+    progress = Told()
+    assert len(run_figure(figure, first, store, progress=progress).outcomes) == len(first)
+    assert progress.notes == [f"{len(first)} of {len(first)} runs were done before: {store.place}"]
+
+
+class Told(Silent):
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)

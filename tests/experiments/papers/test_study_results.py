@@ -1,0 +1,68 @@
+"""What the studies and the fluid model say, in runs of this tree: orderings and bounds, not digits."""
+
+from __future__ import annotations
+
+import functools
+
+import pytest
+
+from experiments.define.outcomes import Key, Outcome, Outcomes
+from experiments.papers.pcn.figures.fluid_check import FluidCheck
+from experiments.papers.pcn.studies.fairness import FairnessRules, FairnessSweep, MarkingPoint
+from experiments.run.progress import Silent
+from experiments.run.virtual import run_virtual
+
+
+@functools.cache
+def outcome(study: type[MarkingPoint | FairnessSweep | FairnessRules | FluidCheck], **keys: Key) -> Outcome:
+    """Of the study's run with these keys."""
+    figure = study()
+    (run,) = (
+        run for run in figure.runs(figure.schemes) if all(run.keys.get(name) == value for name, value in keys.items())
+    )
+    plan = figure.plan(run.scheme, run.seed, run.arguments)
+    return figure.measure(run, plan, run_virtual(plan, Silent(), figure.variant(run)))
+
+
+def number(of: Outcome, name: str) -> float:
+    value = of.numbers[name]
+    assert value is not None
+    return value
+
+
+@pytest.mark.parametrize("program", MarkingPoint.readings)
+def test_where_the_queue_is_measured_does_not_decide_about_fairness(program: str) -> None:
+    few, many = (outcome(MarkingPoint, reading=program, flows=flows, seed=1) for flows in (4, 64))
+    assert number(few, "jain") > 0.95
+    assert number(many, "jain") < 0.8
+    assert min(number(one, "utilisation") for one in (few, many)) > 0.97
+
+
+def test_a_lower_threshold_and_a_longer_period_are_fairer() -> None:
+    plain = outcome(FairnessSweep, setting="pcn", flows=64)
+    for better in ("rule80", "double"):
+        assert number(outcome(FairnessSweep, setting=better, flows=64), "jain") > number(plain, "jain") + 0.2
+
+
+def test_who_has_more_packets_in_a_period_increases_more_often() -> None:
+    packets, shares = outcome(FairnessSweep, setting="pcn", flows=64).curves["increases"]
+    of = dict(zip(packets, shares, strict=True))
+    assert of[1] < 0.05 < 0.2 < of[12]
+    assert of[21] < 0.6 * of[12]  # where the rule forgives one unmarked packet
+
+
+def test_pcn_x_is_fair_where_pcn_is_not_and_as_full() -> None:
+    plain, ours = (outcome(FairnessRules, setting=setting, flows=64) for setting in ("pcn", "pcn-x"))
+    assert number(plain, "jain") < 0.8
+    assert number(ours, "jain") > 0.95
+    assert number(ours, "utilisation") > 0.97
+    assert number(ours, "queue_kb") < number(plain, "queue_kb")
+
+
+def test_packets_do_what_the_fluid_model_says() -> None:
+    found = [outcome(FluidCheck, flows=4), outcome(FluidCheck, of=4, **{"with": "packets of 250 B"})]
+    rows = [row for row in FluidCheck().checks(Outcomes(found)) if row.measured is not None]
+    plain = {row.claim: row.verdict for row in rows if row.what.startswith("4 flows: ") and "band" not in row.what}
+    assert plain == {"0.28": "met", "0.31": "met", "0.32": "trend", "0.33": "met"}
+    small = {row.claim: row.verdict for row in rows if "250 B" in row.what}
+    assert small == {"0.32": "met", "0.33": "trend"}

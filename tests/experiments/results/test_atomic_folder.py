@@ -1,0 +1,134 @@
+"""Files that are written whole or not at all, in a folder where others may have put links of the same names."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import IO
+
+import pytest
+from others import as_nobody, shared_folder, umask
+
+from experiments.results.atomic_folder import replacing, result_directory, whole
+from pcn import cli
+
+Writing = Callable[[Path], AbstractContextManager[IO[bytes]]]
+
+
+@pytest.mark.parametrize("writing", [whole, replacing])
+def test_file_is_there_whole_or_not_at_all(writing: Writing, tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    with writing(path) as file:
+        file.write(b"whole")
+    assert path.read_bytes() == b"whole"
+
+    def write(content: bytes) -> None:
+        with writing(path) as file:
+            file.write(content)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write(b"half")
+    assert [one.read_bytes() for one in tmp_path.iterdir()] == ([b"whole"] if writing is replacing else [])
+
+
+@pytest.mark.parametrize("writing", [whole, replacing])
+def test_failed_write_names_its_file(writing: Writing, tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="No space") as failure, writing(tmp_path / "file"):
+        raise OSError(28, "No space left on device")
+    assert failure.value.filename.startswith(str(tmp_path / "file"))
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("writing", [whole, replacing])
+def test_file_never_goes_through_another_user_s_link(writing: Writing) -> None:
+    with shared_folder() as shared:
+        secret = shared / "secret"
+        secret.write_text("root's")
+        secret.chmod(0o600)
+
+        def plant() -> None:
+            (shared / "out").mkdir(mode=0o777)
+            for name in ("file", "file.new"):
+                (shared / "out" / name).symlink_to(secret)
+
+        as_nobody(plant)
+        with umask(0), writing(shared / "out" / "file") as file:
+            file.write(b"ours")
+        made = shared / "out" / "file"
+        assert (secret.read_text(), made.read_text()) == ("root's", "ours")
+        assert (made.lstat().st_uid, stat.S_IMODE(made.lstat().st_mode)) == (0, 0o644)
+
+
+def test_results_are_never_written_by_others_whatever_the_umask(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    with umask(0):
+        with result_directory(tmp_path / "results" / "dumbbell" / "pcn") as work, whole(work / "summary.json") as file:
+            file.write(b"{}")
+        made = [path for path in tmp_path.rglob("*") if path.lstat().st_mode & 0o022]
+    assert made == []
+
+
+@pytest.mark.root
+def test_deploy_writes_into_no_folder_of_another_user(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with shared_folder() as shared:
+        assert cli.run(["deploy", "--sample"]) == 0
+        (shared / "ports.yaml").write_text(capsys.readouterr().out)
+        as_nobody((shared / "out").mkdir)
+        words = ["deploy", "--ports", str(shared / "ports.yaml"), "--check", "--out"]
+        assert cli.run([*words, str(shared / "out")]) == 1
+        said = capsys.readouterr().err
+        owners = "belongs to nobody (uid 65534), not to root (uid 0)"
+        assert said == f"pcn: {shared}/out {owners}: choose another --out\n"
+        assert list((shared / "out").iterdir()) == []
+        with umask(0):
+            assert cli.run([*words, str(shared / "own")]) == 0
+        for path in ((shared / "own"), *(shared / "own").iterdir()):
+            assert path.stat().st_mode & 0o022 == 0
+        assert len(list((shared / "own").iterdir())) == 3
+
+
+LONG = "x" * 300
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["run", "dumbbell", "--clock", "virtual", "--out"],
+        ["figure", "fig10", "--out"],
+        ["sweep", "dumbbell", "--seeds", "1:2", "--out"],
+        ["deploy", "--ports", "ports.yaml", "--check", "--out"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_path_that_can_t_be_is_one_line(
+    command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert cli.run(["deploy", "--sample"]) == 0
+    Path("ports.yaml").write_text(capsys.readouterr().out)
+    assert cli.run([*command, LONG]) == 1
+    said = capsys.readouterr().err
+    assert "File name too long" in said
+    assert len(said.splitlines()) == 1
+    for name, shown in (("\x1b[31mred", r"'\x1b[31mred'"), ("two\nlines", r"'two\nlines'"), ("\x9b1m", r"'\x9b1m'")):
+        assert cli.run([*command, name]) == 2
+        said = capsys.readouterr().err
+        assert f"{shown}: a name without control characters is needed" in said
+        assert len(said.splitlines()) == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["ports.yaml"]
+
+
+def test_error_shows_no_control_characters(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["deploy", "--check", "--ports", str(tmp_path / "none")]) == 1
+    capsys.readouterr()
+    assert cli.run(["run", "dumbbell", "--clock", "virtual", "--scheme", "\x1b]0;title\x07.py:X"]) == 1
+    said = capsys.readouterr().err
+    assert "\x1b" not in said
+    assert "\x07" not in said

@@ -1,0 +1,192 @@
+"""`pcn run` for real: a short run's files, a run that is refused, and one that is interrupted. These leave nothing.
+
+What a run measures is judged elsewhere (`make run`). Here stands only what holds on any machine at any load.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from summary_shape import mismatches
+from waiting import LIMIT_S, wait_until
+
+from experiments.data.series import Series
+from experiments.run import calibrate
+from experiments.runner import run
+from lab import record as records
+from topologies.errors import LabError
+
+pytestmark = [pytest.mark.root, pytest.mark.long]
+K, DURATION_S = 400, 6e-3
+FLOWS, HOSTS, SWITCHES = 4, 6, 2
+# The dumbbell, and one that takes any lateness of the machine.
+DUMBBELL = "from pcn.cli import main; main()"
+PATIENT = (
+    """
+import dataclasses, math
+from experiments.papers import SCENARIOS
+
+class Patient(type(SCENARIOS["dumbbell"])):
+    def plan(self, scheme, seed, values):
+        plan = super().plan(scheme, seed, values)
+        live = dataclasses.replace(plan.live, stall_s=math.inf, most_lag=math.inf, kept_share=0.0)
+        return dataclasses.replace(plan, live=live)
+
+SCENARIOS["dumbbell"] = Patient()
+"""
+    + DUMBBELL
+)
+
+
+@pytest.fixture
+def mark() -> Iterator[str]:
+    """For the environment of what a test starts. Afterwards no process has it, and no network is left."""
+    mark = f"PCN_TEST_MARK={uuid.uuid4().hex}"
+    yield mark
+    wait_until(lambda: not marked(mark), "the end of all processes")
+    assert not records.directory("dumbbell").exists()
+    assert not (records.RUN_DIR / "dumbbell.lock").exists()
+
+
+def marked(mark: str) -> list[str]:
+    """Command lines of the processes that have the mark in their environment."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            if mark.encode() in (path / "environ").read_bytes():
+                found.append((path / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+        except OSError:
+            continue
+    return found
+
+
+def start(
+    mark: str,
+    out: Path,
+    k: float = K,
+    duration_s: float = DURATION_S,
+    clock: str = "live",
+    program: str = PATIENT,
+    pictures: bool = False,
+) -> subprocess.Popen[str]:
+    settings = ["--clock", clock, "--set", f"duration={duration_s}s", "--dilation", f"{k:g}", "--out", str(out)]
+    settings += [] if pictures else ["--no-pictures"]
+    name, _, value = mark.partition("=")
+    return subprocess.Popen(
+        [sys.executable, "-c", program, "run", "dumbbell", *settings],
+        env={**os.environ, name: value},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def test_a_short_run_loses_nothing_and_writes_everything(mark: str, tmp_path: Path) -> None:
+    """Beside a network of its name that is up, and is left alone."""
+    out = tmp_path / "results" / "short"
+    with records.owned("dumbbell"):
+        process = start(mark, out, pictures=True)
+        output, errors = process.communicate(timeout=LIMIT_S)
+        assert records.is_held("dumbbell")
+    assert process.returncode == 0, errors
+    assert "note: a network named dumbbell is up already: this run's is dumbbell-2" in output.splitlines()
+    assert records.names() == []
+    assert "Report:" in output
+
+    assert [path.name for path in out.parent.iterdir()] == ["short"]
+    figures = {f"{name}.{suffix}" for name in ("rates", "queue", "pause", "marked") for suffix in ("png", "svg")}
+    assert {path.name for path in out.iterdir()} == {"summary.json", "series.parquet", "report.html", "logs", *figures}
+    starts = {"png": b"\x89PNG", "svg": b"<?xml"}
+    assert all((out / name).read_bytes().startswith(starts[name[-3:]]) for name in figures)
+    page = (out / "report.html").read_text()
+    assert page.rstrip().endswith("</html>")
+    assert 'src="http' not in page
+    assert len(list((out / "logs").iterdir())) == 2 * HOSTS + SWITCHES
+
+    summary = json.loads((out / "summary.json").read_text())
+    assert mismatches(summary) == []
+    assert (summary["k"], summary["clock"], summary["target"]) == (K, "live", "softswitch")
+    assert summary["packets"]["lost"] == 0
+    assert summary["packets"]["received"] == summary["packets"]["sent"] > 100
+    verdicts = {check["what"]: check["verdict"] for check in summary["checks"]}
+    assert verdicts["switch registers not back at 0 after the drain"] == "met"
+    assert [flow["id"] for flow in summary["flows"]] == list(range(1, FLOWS + 1))
+    assert all(0 < flow["received_bytes"] == flow["sent_bytes"] for flow in summary["flows"])
+    assert sum(flow["goodput_bps"] for flow in summary["flows"]) > 0
+    # Three senders at line rate on one link: packets wait there, and are marked there.
+    bottleneck = summary["ports"]["s0:4"]
+    assert 0 < bottleneck["marked"] <= bottleneck["transmitted"]
+    assert 0 < bottleneck["queue_bytes_mean"] < bottleneck["queue_bytes_max"]
+
+    series = Series.read(out / "series.parquet")
+    times, waiting = series.get("s0:4", "waiting_bytes")
+    assert (times[1:] >= times[:-1]).all()
+    assert waiting.max() == bottleneck["queue_bytes_max"]
+
+
+def test_a_run_on_both_clocks_lays_one_over_the_other(mark: str, tmp_path: Path) -> None:
+    out = tmp_path / "results" / "both"
+    process = start(mark, out, clock="live,virtual")
+    output, errors = process.communicate(timeout=LIMIT_S)
+    assert process.returncode == 0, errors
+    assert "live against virtual" in " ".join(output.split())
+
+    assert {path.name for path in out.iterdir()} == {"live", "virtual", "comparison.json", "report.html"}
+    together = json.loads((out / "comparison.json").read_text())
+    assert [(run["clock"], run["k"]) for run in together["runs"].values()] == [("live", K), ("virtual", 1.0)]
+    alone = {clock: json.loads((out / clock / "summary.json").read_text()) for clock in ("live", "virtual")}
+    for clock, own in together["runs"].items():
+        assert mismatches(alone[clock]) == []
+        assert own["steady"] == alone[clock]["steady"]
+        assert own["packets"]["lost"] == 0
+    # Six milliseconds, of a machine that may be late, have nothing to agree in.
+    (used,) = [check for check in together["checks"] if "utilisation" in check["what"]]
+    assert (used["measured"], used["theory"]) == tuple(one["steady"]["utilisation"] for one in alone.values())
+    assert all(one["ports"]["s0:4"]["queue_bytes_max"] > 0 for one in alone.values())
+    assert (out / "report.html").read_text().count('data-chart="queue"') == 1
+
+
+def test_too_small_a_k_is_refused(mark: str, tmp_path: Path) -> None:
+    process = start(mark, tmp_path / "results" / "fast", 2, duration_s=50e-3, program=DUMBBELL)
+    _, errors = process.communicate(timeout=LIMIT_S)
+    assert process.returncode == 1
+    assert "can't carry k=2" in errors
+    assert len(errors.splitlines()) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_ctrl_c_in_the_middle_leaves_nothing(mark: str, tmp_path: Path) -> None:
+    process = start(mark, tmp_path / "results" / "cut", duration_s=12e-3)
+    assert process.stdout is not None
+    for line in process.stdout:
+        if "%" in line:  # a fifth of the run is over
+            break
+    os.killpg(process.pid, signal.SIGINT)
+    _, errors = process.communicate(timeout=LIMIT_S)
+    assert process.returncode == 128 + signal.SIGINT, errors
+    assert errors.strip() == "pcn: interrupted"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_missing_shows_before_anything_is_measured(
+    mark: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def too_late(*_: object) -> float:
+        pytest.fail("the calibration came first")
+
+    monkeypatch.setattr(calibrate, "choose", too_late)
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "which", lambda tool: None if tool == "simple_switch_grpc" else f"/usr/bin/{tool}")
+        with pytest.raises(LabError, match="simple_switch_grpc is not installed"):
+            run("dumbbell", target="bmv2", out=tmp_path / "results")
+    assert list(tmp_path.iterdir()) == []

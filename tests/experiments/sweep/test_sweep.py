@@ -1,0 +1,398 @@
+"""Sweeps: what is kept, what is run again, what a failure costs; and the processes of this machine that run them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sockets import Door, doors
+from sweep_workers import alive, workers
+from waiting import wait_until
+
+from experiments.data.errors import ExperimentError
+from experiments.data.plan import Plan
+from experiments.data.recording import Recording
+from experiments.define.experiment import Run, Variant
+from experiments.papers import find_experiment
+from experiments.run.progress import RunProgress, Silent
+from experiments.run.virtual import run_virtual
+from experiments.sweep import store as stores
+from experiments.sweep.executor import Means, duration, said, sweep
+from experiments.sweep.run_task import task_of
+from experiments.sweep.store import Store
+from experiments.sweep.task import Task, execute
+from pcn.cli import run as pcn
+
+pytestmark = pytest.mark.long
+
+TESTS = Path(__file__).resolve().parent
+ROOT = TESTS.parents[2]
+
+
+def task_for(name: str, **arguments: Any) -> Task:
+    return Task(f"sweep_functions:{name}", arguments, {"function": name, **arguments})
+
+
+def test_a_task_is_known_by_what_is_run_and_not_by_its_limits() -> None:
+    one = task_for("square", number=3)
+    assert one.identity == Task(one.function, one.arguments, one.keys, {"limit_s": 5}).identity
+    assert one.identity != task_for("square", number=4).identity
+    assert one.label == "function square, number 3"
+
+
+def test_what_a_task_comes_to_or_why_it_failed() -> None:
+    done, again = (execute(task_for("square", number=3)) for _ in range(2))
+    assert (done.value, done.error, done.digest) == (9, "", again.digest)
+    failed = execute(task_for("fail", what="no"))
+    assert (failed.value, failed.error, failed.digest) == (None, "RuntimeError: no", "")
+    assert "raise RuntimeError(what)" in failed.traceback
+    assert execute(Task("sweep_functions:nosuch", {}, {})).error.startswith("AttributeError: ")
+    assert "not JSON compliant" in execute(task_for("square", number=1e200)).error
+
+
+class Telling(Silent):
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def advance(self, share: float, text: str) -> None:
+        self.said.append(text)
+
+
+def test_only_what_is_missing_or_failed_is_run(tmp_path: Path) -> None:
+    tasks = [task_for("square", number=number) for number in range(4)]
+    sweep(tasks[:2], Store(tmp_path), Means(), Silent())
+    telling, mixed = Telling(), [tasks[3], task_for("fail", what="no"), *tasks[:3]]
+    done = sweep(mixed, Store(tmp_path), Means(), telling)
+    assert [one.value for one in done] == [9, None, 0, 1, 4], "in the order of the tasks"
+    assert len(telling.said) == 3
+    assert telling.said[-1] == "3 of 3, 1 failed; function square, number 2"
+    again = Telling()
+    assert sweep(mixed, Store(tmp_path), Means(), again)[0] == done[0]
+    assert len(again.said) == 1, "what failed"
+
+
+@pytest.mark.parametrize("room", range(0, 300, 23))
+def test_store_keeps_whole_lines_where_the_disk_is_full(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, room: int
+) -> None:
+    tasks = [task_for("square", number=number) for number in range(3)]
+    sweep(tasks[:1], Store(tmp_path), Means(), Silent())
+    left, real = room, os.write
+
+    def write(file: int, data: bytes) -> int:
+        nonlocal left
+        if left == 0:
+            raise OSError(28, "No space left on device")
+        written = real(file, data[:left])
+        left -= written
+        return written
+
+    with monkeypatch.context() as patched:
+        patched.setattr(stores.os, "write", write)
+        with pytest.raises(ExperimentError, match=r"can't write .*done.jsonl: No space left.*stays"):
+            sweep(tasks, Store(tmp_path), Means(), Silent())
+    kept = (tmp_path / "done.jsonl").read_bytes()
+    assert kept.endswith(b"\n")
+    assert len(kept.splitlines()) == len(Store(tmp_path).done) == 1
+
+
+@given(share=st.floats(0, 1))
+def test_store_cuts_off_what_a_crash_left_of_a_line(tmp_path_factory: pytest.TempPathFactory, share: float) -> None:
+    place = tmp_path_factory.mktemp("crash")
+    tasks = [task_for("square", number=number) for number in range(3)]
+    sweep(tasks, Store(place), Means(), Silent())
+    whole = (place / "done.jsonl").read_bytes()
+    kept = whole[: round(share * len(whole))]
+    (place / "done.jsonl").write_bytes(kept)
+    assert len(Store(place).done) == kept.count(b"\n")
+    telling = Telling()
+    assert [one.value for one in sweep(tasks, Store(place), Means(), telling)] == [0, 1, 4]
+    assert len(telling.said) == 3 - kept.count(b"\n")
+    assert len((place / "done.jsonl").read_bytes().splitlines()) == 3
+
+
+def test_store_follows_no_link(tmp_path: Path) -> None:
+    (tmp_path / "theirs").write_text("mine")
+    (tmp_path / "sweep").mkdir()
+    (tmp_path / "sweep" / "done.jsonl").symlink_to(tmp_path / "theirs")
+    with pytest.raises(ExperimentError, match="can't write into"):
+        Store(tmp_path / "sweep")
+    assert (tmp_path / "theirs").read_text() == "mine"
+
+
+def test_other_sources_are_refused_and_fresh_forgets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Store(tmp_path / "mine")
+    sweep([task_for("square", number=2)], store, Means(), Silent())
+    monkeypatch.setattr(stores, "version", lambda: "another")
+    with pytest.raises(ExperimentError, match="another version of the sources: give --fresh"):
+        Store(tmp_path / "mine")
+    assert Store(tmp_path / "mine", fresh=True).done == {}
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "theirs" / "thesis.tex").touch()
+    with pytest.raises(ExperimentError, match="isn't a sweep's: choose another --out"):
+        Store(tmp_path / "theirs", fresh=True)
+
+
+def test_the_version_is_of_all_sources_that_decide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for folder in stores._SOURCES:
+        assert any(path.suffix in stores._KINDS for path in (ROOT / folder).rglob("*")), folder
+    monkeypatch.setattr(stores, "ROOT", tmp_path)
+    seen = {stores.version.__wrapped__()}
+    for name in ("hosts/algorithms/pcn.py", "virtualnet/csrc/door/net.c", "p4src/compiled/pcn.json"):
+        (tmp_path / name).parent.mkdir(parents=True)
+        for text in ("as it was", "changed"):
+            (tmp_path / name).write_text(text)
+            seen.add(stores.version.__wrapped__())
+    assert len(seen) == 7
+    (tmp_path / "hosts" / "README.md").touch()
+    assert stores.version.__wrapped__() in seen
+
+
+def test_a_scheme_from_outside_is_another_one_when_its_files_change(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its reference, a path, stays: what was run before must not pass for what it is now."""
+    shutil.copytree(ROOT / "examples" / "aimd", tmp_path / "aimd")
+    file = tmp_path / "aimd" / "aimd.py"
+    script = "from pcn.cli import main; main()"
+    command = ["sweep", "dumbbell", "--scheme", f"{file}:AIMD", *SHORT, "--jobs", "1", "--out", str(tmp_path / "out")]
+
+    def run() -> str:
+        words = [sys.executable, "-c", script, *command]
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        return subprocess.run(words, env=environment, capture_output=True, text=True, check=True).stdout
+
+    assert "were done before" not in run()
+    assert "1 of 1 runs were done before" in run()
+    file.write_text(file.read_text() + "# another rule\n")
+    assert "were done before" not in run()
+
+
+def test_files_that_aren_t_those_of_the_declaration_are_refused() -> None:
+    task = task_of(find_experiment("dumbbell"), Run({"seed": 1}, "pcn", 1))
+    assert task.arguments["files"] == {}
+    other = Task(task.function, {**task.arguments, "files": {"aimd.py": "0" * 12}}, task.keys, task.limits)
+    assert "the files of pcn aren't those of when this run was declared" in execute(other).error
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(3.4, "3 s"), (59.9, "60 s"), (61, "1 min"), (3599, "1 h 0 min"), (4200, "1 h 10 min")]
+)
+def test_how_long_it_will_take(seconds: float, text: str) -> None:
+    assert duration(seconds) == text
+    assert said(412, 3000, 3, seconds, "pcn") == f"412 of 3,000, 3 failed, {text} left; pcn"
+
+
+def test_workers_of_our_own(tmp_path: Path) -> None:
+    """A task that fails, or ends its process, or wants too much memory, costs no other; values are as they are here."""
+    good = [task_for("square", number=number / 7) for number in range(20)]
+    bad = [task_for("fail", what="no"), task_for("die"), task_for("kill"), task_for("hog", megabytes=1200)]
+    tasks = [*good[:5], *bad, *good[5:]]
+    found = sweep(tasks, Store(tmp_path), Means(jobs=2, memory_bytes=1 << 30), Silent())
+    by_task = dict(zip((task.identity for task in tasks), found, strict=True))
+    assert [by_task[task.identity].digest for task in good] == [execute(task).digest for task in good]
+    assert [by_task[task.identity].error for task in bad] == [
+        "RuntimeError: no",
+        "its process ended, twice: exit code 3",
+        "its process ended, twice: SIGKILL; was memory short? Fewer --jobs leave more",
+        "its process ended, twice: it needs more memory than 1.07 GB; --memory gives it more",
+    ]
+    assert {path.name for path in tmp_path.iterdir()} == {"done.jsonl"}, "no worker's folder is left"
+    assert not workers(os.getpid())
+
+
+def test_task_whose_worker_is_killed_once_is_run_again(tmp_path: Path) -> None:
+    (tmp_path / "waits").mkdir()
+
+    class Killing(Silent):
+        def advance(self, share: float, text: str) -> None:
+            if share < 1:
+                wait_until(lambda: any((tmp_path / "waits").iterdir()), "the second task")
+                (found,) = (tmp_path / "waits").iterdir()
+                os.kill(int(found.name), signal.SIGKILL)
+
+    tasks = [task_for("square", number=1), task_for("first_waits", place=str(tmp_path / "waits"))]
+    found = sweep(tasks, Store(tmp_path / "sweep"), Means(jobs=2), Killing())
+    assert [(done.value, done.error) for done in found] == [(1, ""), (2, "")]
+
+
+def test_task_that_leaves_a_child_behind_leaves_none(tmp_path: Path) -> None:
+    (child, _) = sweep(
+        [task_for("start", program="sleep"), task_for("square", number=1)], Store(tmp_path), Means(jobs=2), Silent()
+    )
+    wait_until(lambda: not alive(child.value), "its end")
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        (["false"], r"a process for runs ended at its start: exit code 1"),
+        (["nosuch"], r"can't start a process for runs: No such file or directory"),
+    ],
+)
+def test_sweep_without_workers_ends(
+    command: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "bin"
+    place.mkdir()
+    (place / "setpriv").symlink_to(f"/bin/{command[0]}")
+    monkeypatch.setenv("PATH", str(place))
+    with pytest.raises(ExperimentError, match=message):
+        sweep([task_for("square", number=1)], Store(tmp_path / "sweep"), Means(memory_bytes=1 << 30), Silent())
+    assert not workers(os.getpid())
+
+
+def lines(place: Path) -> int:
+    """Runs that a store has."""
+    path = place / "done.jsonl"
+    return path.read_bytes().count(b"\n") if path.is_file() else 0
+
+
+@contextlib.contextmanager
+def sweeping(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A sweep in a process of its own with two workers, one of which has a task that goes on until it is ended."""
+    place, waits = tmp_path / "sweep", tmp_path / "waits"
+    waits.mkdir()
+    tasks = [
+        task_for("square", number=1),
+        task_for("square", number=2),
+        *(task_for("wait", place=str(waits), n=n) for n in (1, 2)),
+    ]
+    script = f"""
+from experiments.run.progress import Silent
+from experiments.sweep.store import Store
+from experiments.sweep.executor import Means, sweep
+from experiments.sweep.task import Task
+tasks = [Task(*one) for one in {[(task.function, task.arguments, task.keys) for task in tasks]!r}]
+sweep(tasks, Store(__import__("pathlib").Path({str(place)!r})), Means(jobs=2), Silent())
+"""
+    (tmp_path / "script.py").write_text(script)
+    paths = os.pathsep.join([str(ROOT), str(TESTS)])
+    with subprocess.Popen([sys.executable, tmp_path / "script.py"], env={**os.environ, "PYTHONPATH": paths}) as process:
+        try:
+            wait_until(lambda: len(list(waits.iterdir())) == 2 and lines(place) == 2, "two waits")
+            yield process
+        finally:
+            process.kill()
+
+
+def test_a_sweep_that_is_killed_goes_on(tmp_path: Path) -> None:
+    """Its workers end by themselves; what was over stays, and nothing else."""
+    with sweeping(tmp_path) as process:
+        found = workers(process.pid)
+        assert len(found) == 2
+        process.kill()
+    wait_until(lambda: not any(alive(pid) for pid in found), "the end of the workers")
+    assert {path.name for path in (tmp_path / "sweep").iterdir()} == {"done.jsonl"}
+    tasks = [task_for("square", number=number) for number in (1, 2)]
+    assert [one.value for one in sweep(tasks, Store(tmp_path / "sweep"), Means(), Silent())] == [1, 4]
+
+
+def test_sweep_opens_no_socket_that_others_reach(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as one, socket.socket(socket.AF_UNIX) as other:
+        other.bind(str(tmp_path / "door"))
+        assert set(doors([os.getpid()])) >= {
+            Door("tcp", *one.getsockname()),
+            Door("unix", str(tmp_path / "door"), 0),
+        }, "it would be seen"
+    with sweeping(tmp_path) as process:
+        found = [process.pid, *workers(process.pid)]
+        assert len(found) == 3
+        assert doors(found) == []
+
+
+# ---- pcn sweep ----
+
+SHORT = ["--set", "duration=2ms"]
+
+
+def test_a_scenario_with_seeds_and_settings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "sweep"
+    command = ["sweep", "dumbbell", "--scheme", "pcn,pfc", *SHORT, "--jobs", "1", "--out", str(out)]
+    assert pcn([*command, "--seeds", "1:2", "--set", "w_min=0.01,0.025"]) == 0
+    said = capsys.readouterr().out
+    assert "dumbbell: 6 runs" in said  # w_min is none of PFC's
+    assert "PCN, duration 0.002, w_min 0.025" in said
+    table = pq.read_table(out / "runs.parquet").to_pylist()
+    assert [(row["scheme"], row["w_min"], row["seed"]) for row in table] == [
+        *(("pcn", w_min, seed) for w_min in (0.01, 0.025) for seed in (1, 2)),
+        ("pfc", None, 1),
+        ("pfc", None, 2),
+    ]
+    assert all(row["lost"] == 0 and row["error"] == "" for row in table)
+    lines = (out / "means.csv").read_text().splitlines()
+    assert lines[0] == "scheme,duration,w_min,number,mean,standard_error,seeds"
+    assert any(line.startswith("pfc,0.002,,utilisation,") and line.endswith(",2") for line in lines)
+    assert (out / "sweep.png").read_bytes().startswith(b"\x89PNG")
+    # one seed more: the others are there
+    assert pcn([*command, "--seeds", "1:3", "--set", "w_min=0.01,0.025", "--show", "jain"]) == 0
+    said = capsys.readouterr().out
+    assert "note: 6 of 9 runs were done before" in said
+    assert "utilisation" not in said
+
+
+def test_a_run_that_fails_is_a_row(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(plan: Plan, progress: RunProgress, variant: Variant) -> Recording:
+        if plan.values.get("w_min") == 0.5:
+            raise ExperimentError("half is too much")
+        return run_virtual(plan, progress, variant)
+
+    monkeypatch.setattr("experiments.run.virtual.run_virtual", broken)
+    out = tmp_path / "sweep"
+    command = ["sweep", "dumbbell", "--scheme", "pcn,pfc", *SHORT, "--set", "w_min=0.01,0.5", "--jobs", "1"]
+    assert pcn([*command, "--out", str(out)]) == 1
+    rows = pq.read_table(out / "runs.parquet").to_pylist()
+    assert [bool(row["error"]) for row in rows] == [False, True, False]
+    said = capsys.readouterr()
+    assert "PCN, duration 0.002, w_min 0.5" not in said.out
+    assert "1 of 3 runs failed: scheme pcn, duration 0.002, w_min 0.5, seed 1: half is too much. " in said.err
+    assert "Traceback" not in said.err
+
+
+def test_a_run_may_take_so_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("virtualnet.timed._Progress._EVERY_S", 0.0)
+    command = ["sweep", "dumbbell", "--scheme", "pcn", "--set", "duration=50ms", "--limit", "1us", "--jobs", "1"]
+    assert pcn([*command, "--out", str(tmp_path)]) == 1
+    assert "it took longer than 1e-06 s (--limit)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["nosuch"], "no experiment 'nosuch'"),
+        (["fig19", "--set", "x=1"], "fig19 is a figure, whose runs are fixed: leave out --set"),
+        (["fig13", "--scheme", "qcn-t"], "fig13: there are no runs of qcn-t"),
+        (["dumbbell", "--set", "w_min=0.01,0.01"], "w_min=0.01 is given twice"),
+        (["dumbbell", "--set", "w_mon=1"], "no parameter 'w_mon'; did you mean 'w_min'?"),
+        (["dumbbell", "--scheme", "pfc", "--set", "w_min=0.5"], "w_min is a parameter of pcn"),
+        (["dumbbell", "--scheme", "nosuch"], "there is no scheme 'nosuch'"),
+    ],
+)
+def test_what_cannot_be_is_told(
+    words: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert pcn(["sweep", *words, "--out", str(tmp_path / "out")]) == 1
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("seeds", ["", "x", "3:1", "1,,2", "1:2:3"])
+def test_seeds_that_are_none(seeds: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert pcn(["sweep", "dumbbell", "--seeds", seeds]) == 2
+    assert "write them as 1:20 or 1,2,5" in capsys.readouterr().err

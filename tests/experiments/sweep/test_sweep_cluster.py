@@ -1,0 +1,264 @@
+"""Sweeps by the workers of a Dask scheduler: with TLS, as docs/sweeps.md prints it, and without."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import socket
+import ssl
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import distributed
+import needs
+import psutil
+import pyarrow.parquet as pq
+import pytest
+from sockets import Door, doors
+from waiting import LIMIT_S, wait_until
+
+from experiments.data.errors import ExperimentError
+from experiments.run.progress import Silent
+from experiments.sweep import cluster
+from experiments.sweep.cluster import Tls
+from experiments.sweep.executor import Means, sweep
+from experiments.sweep.store import Store
+from experiments.sweep.task import Task, execute
+from pcn.cli import run as pcn
+
+pytestmark = pytest.mark.long
+
+TESTS = Path(__file__).resolve().parent
+ROOT = TESTS.parents[2]
+PAGE = (ROOT / "docs/sweeps.md").read_text()
+(PRINTED,) = re.findall(r"^((?:    .+\n)*    dask scheduler.+\n(?:    .+\n)+)", PAGE, re.MULTILINE)
+FILES = {"--tls-ca": "cert.pem", "--tls-cert": "cert.pem", "--tls-key": "key.pem"}
+
+
+def task_for(name: str, **arguments: object) -> Task:
+    return Task(f"sweep_functions:{name}", arguments, {"function": name, **arguments})
+
+
+class Dask:
+    """The page's scheduler on this machine, its workers, and its sweep. `tls` False: the same without TLS."""
+
+    def __init__(self, folder: Path, tls: bool) -> None:
+        self._folder = folder
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        self.address = f"{'tls' if tls else 'tcp'}://127.0.0.1:{port}"
+        text = PRINTED if tls else PRINTED.replace("--protocol tls", "")
+        for old, new in (
+            ("tls://HOST:8786", self.address),
+            ("--port 8786", f"--host 127.0.0.1 --port {port}"),
+            ("--nworkers 32", "--nworkers 1"),
+            ("fig21 --seeds 1:1000", "dumbbell --scheme pcn --set duration=2ms --seeds 1:2"),
+        ):
+            assert old in text, old
+            text = text.replace(old, new)
+        certificate, options, scheduler, self._worker, self.sweep = (
+            re.split(r" +# ", line)[0].strip() for line in text.splitlines()
+        )
+        self._options = options if tls else "tls="
+        if tls:
+            subprocess.run(certificate, shell=True, cwd=folder, check=True, capture_output=True)
+        self.processes: list[subprocess.Popen[bytes]] = []
+        self._start(scheduler)
+
+    def add_worker(self) -> None:
+        self._start(self._worker)
+
+    def kill_scheduler(self) -> None:
+        self.processes[0].kill()
+        self.processes[0].wait()
+
+    def family(self) -> list[int]:
+        """Scheduler, workers, and what these have started."""
+        parents = [psutil.Process(process.pid) for process in self.processes if process.poll() is None]
+        return [one.pid for parent in parents for one in (parent, *parent.children(recursive=True))]
+
+    def close(self) -> None:
+        for pid in self.family():
+            with contextlib.suppress(psutil.NoSuchProcess):
+                psutil.Process(pid).kill()
+        for process in self.processes:
+            process.wait()
+
+    def _start(self, line: str) -> None:
+        paths = os.pathsep.join([str(ROOT), str(TESTS)])
+        programs = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+        own = {"PYTHONPATH": paths, "PATH": programs, "DASK_TEMPORARY_DIRECTORY": str(self._folder)}
+        with (self._folder / "log").open("ab") as log:
+            self.processes.append(
+                subprocess.Popen(
+                    ["sh", "-c", f"{self._options}; exec {line}"],
+                    stdout=log,
+                    stderr=log,
+                    env={**os.environ, **own},
+                    cwd=self._folder,
+                )
+            )
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster, "_ANSWER_S", LIMIT_S)
+    monkeypatch.setattr(cluster, "_WORKERS_S", LIMIT_S)
+
+
+@pytest.fixture
+def dask(tmp_path: Path) -> Iterator[Dask]:
+    with contextlib.closing(Dask(tmp_path, tls=False)) as made:
+        yield made
+
+
+@pytest.fixture
+def secure(tmp_path: Path) -> Iterator[Dask]:
+    needs.program("openssl", needs.OPENSSL)
+    with contextlib.closing(Dask(tmp_path, tls=True)) as made:
+        made.add_worker()
+        yield made
+
+
+def said_to(door: Door, files: Tls | None, encrypted: bool) -> bytes:
+    """What a listener sends before it ends the connection; Dask's ones send first, and don't."""
+    with (
+        contextlib.suppress(ssl.SSLError, ConnectionError),
+        socket.create_connection((door.address, door.port)) as plain,
+    ):
+        if not encrypted:
+            plain.sendall(b"GET / HTTP/1.0\r\n\r\n")
+            return plain.recv(100)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        if files:
+            context.load_cert_chain(files.cert, files.key)
+        with context.wrap_socket(plain) as connection:
+            return connection.recv(100)
+    return b""
+
+
+def test_cluster_with_tls_as_printed_answers_its_own_alone(
+    secure: Dask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert pcn([*secure.sweep.split()[1:], "--out", "out"]) == 0, capsys.readouterr().err
+    rows = pq.read_table("out/runs.parquet").to_pylist()
+    assert [(row["seed"], row["error"]) for row in rows] == [(1, ""), (2, "")]
+    other = tmp_path / "other"
+    other.mkdir()
+    new = "openssl req -x509 -newkey rsa:2048 -nodes -days 30 -subj /CN=sweeps -keyout key.pem -out cert.pem"
+    subprocess.run(new.split(), cwd=other, check=True, capture_output=True)
+    mine, theirs = (Tls(folder / "cert.pem", folder / "cert.pem", folder / "key.pem") for folder in (tmp_path, other))
+    found = doors(secure.family())
+    web = [door for door in found if said_to(door, None, encrypted=False).startswith(b"HTTP/")]
+    assert len(found) - len(web) >= 3, "the scheduler, a worker and its nanny"
+    assert {door.address for door in web} == {"127.0.0.1"}
+    for door in found:
+        if door not in web:
+            assert said_to(door, mine, encrypted=True), "Dask's greeting"
+            assert not said_to(door, theirs, encrypted=True)
+            assert not said_to(door, None, encrypted=True)
+            assert said_to(door, None, encrypted=False)[:1] in (b"", b"\x15"), "an alert of TLS"
+
+
+def test_client_refuses_a_scheduler_that_another_signed(
+    secure: Dask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster, "_ANSWER_S", 1.0)
+    other = tmp_path / "other"
+    other.mkdir()
+    new = "openssl req -x509 -newkey rsa:2048 -nodes -days 30 -subj /CN=sweeps -keyout key.pem -out cert.pem"
+    subprocess.run(new.split(), cwd=other, check=True, capture_output=True)
+    means = Means(scheduler=secure.address, tls=Tls(other / "cert.pem", tmp_path / "cert.pem", tmp_path / "key.pem"))
+    with pytest.raises(ExperimentError, match="no Dask scheduler answers there"):
+        sweep([task_for("square", number=1)], Store(tmp_path / "sweep"), means, Silent())
+
+
+@pytest.mark.parametrize(
+    ("given", "address", "message"),
+    [
+        (list(FILES)[:2], "tls://127.0.0.1:1", "--tls-ca, --tls-cert and --tls-key go together: give all three"),
+        (list(FILES)[2:], None, "--tls-ca, --tls-cert and --tls-key go together: give all three"),
+        (list(FILES), None, "are for a --scheduler"),
+        (list(FILES), "tcp://127.0.0.1:1", "tls://HOST:PORT, --tls-ca, --tls-cert and --tls-key go together"),
+        ([], "tls://127.0.0.1:1", "tls://HOST:PORT, --tls-ca, --tls-cert and --tls-key go together"),
+        (list(FILES), "tls://127.0.0.1:1", "--tls-ca cert.pem, --tls-cert cert.pem, --tls-key key.pem: "),
+    ],
+)
+@pytest.mark.parametrize("command", [["sweep", "dumbbell"], ["figure", "fig19"]])
+def test_command_refuses_half_of_tls(
+    command: list[str],
+    given: list[str],
+    address: str | None,
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in FILES.values():
+        Path(name).write_text("no PEM")
+    words = [word for option in given for word in (option, FILES[option])]
+    assert pcn([*command, *words, *(["--scheduler", address] if address else []), "--out", "out"]) == 1
+    assert message in capsys.readouterr().err
+    assert not Path("out").exists()
+
+
+def test_a_scheduler_s_workers(dask: Dask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    means, task = Means(scheduler=dask.address), task_for("square", number=1 / 3)
+    with monkeypatch.context() as patched:
+        patched.setattr(cluster, "_WORKERS_S", 1.0)
+        with pytest.raises(ExperimentError, match=f"it has no workers. Start some: dask worker {dask.address}"):
+            sweep([task], Store(tmp_path / "none"), means, Silent())
+    dask.add_worker()
+    (done,) = sweep([task], Store(tmp_path / "one"), means, Silent())
+    assert done.digest == execute(task).digest
+    with monkeypatch.context() as patched:
+        patched.setattr("experiments.sweep.store.version", lambda: "mine")
+        with pytest.raises(ExperimentError, match="has other sources than these"):
+            sweep([task], Store(tmp_path / "other"), means, Silent())
+
+
+def test_what_dask_gives_up_is_computed_again(dask: Dask, tmp_path: Path) -> None:
+    """As it does, now and then, with the value of a worker that ended."""
+
+    class Disturbing(Silent):
+        def advance(self, share: float, text: str) -> None:
+            client = distributed.default_client()
+            client.cancel([distributed.Future(key, client) for key in first & set(client.futures)])
+            given_up.touch()
+
+    dask.add_worker()
+    given_up = tmp_path / "given up"
+    tasks = [task_for("square", number=0), *(task_for("once", file=str(given_up), number=one) for one in range(1, 6))]
+    first = {f"task-{task.identity}" for task in tasks}
+    found = sweep(tasks, Store(tmp_path / "sweep"), Means(scheduler=dask.address), Disturbing())
+    assert [done.value for done in found] == [0, 1, 4, 9, 16, 25]
+
+
+def test_a_scheduler_that_is_gone(dask: Dask, tmp_path: Path) -> None:
+    """What was over stays, what was under way is no failed run."""
+    place, store = tmp_path / "waits", Store(tmp_path / "lost")
+    place.mkdir()
+    tasks = [task_for("square", number=2), task_for("wait", place=str(place))]
+
+    class Killing(Silent):
+        def advance(self, share: float, text: str) -> None:
+            wait_until(lambda: any(place.iterdir()), "the second run")
+            dask.kill_scheduler()
+
+    dask.add_worker()
+    with pytest.raises(ExperimentError, match="the connection to Dask's scheduler was lost"):
+        sweep(tasks, store, Means(scheduler=dask.address), Killing())
+    assert list(store.done) == [tasks[0].identity]
+
+
+def test_where_no_scheduler_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster, "_ANSWER_S", 1.0)
+    for address in ("tcp://127.0.0.1:1", "nonsense://1"):
+        with pytest.raises(ExperimentError, match=f"--scheduler {address}: no Dask scheduler answers there"):
+            sweep([task_for("die")], Store(tmp_path), Means(scheduler=address), Silent())

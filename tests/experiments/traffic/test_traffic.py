@@ -1,0 +1,325 @@
+"""Traffic of many flows on any network: what it is made of, what becomes of the flows, and both commands."""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from experiments.data.errors import ExperimentError
+from experiments.data.plan import Plan
+from experiments.data.recording import Recording
+from experiments.define.recording_numbers import EmptyPath
+from experiments.papers import find_experiment
+from experiments.run.progress import Silent
+from experiments.run.virtual import run_virtual
+from experiments.sweep.run_task import task_of
+from experiments.traffic import Traffic, flows, page
+from experiments.traffic.spec import (
+    LONGEST_S,
+    PATTERNS,
+    WORKLOADS,
+    TrafficSpec,
+    draw,
+    from_reference,
+    parse_spec,
+    read_flows,
+)
+from hosts.algorithms import find_scheme
+from lab.virtual import VirtualNetwork
+from pcn.cli import run as pcn
+from topologies.clos import clos
+from topologies.model import FlowSpec
+
+CSV = "src,dst,start_s,size_bytes\nh0,r0,0,64000\nh1,r1,1e-5,2000000\nh0,r1,2e-5,1\n"
+
+
+def test_a_reference_says_what_it_is_made_of(tmp_path: Path) -> None:
+    made = parse_spec("clos", "W1", "incast")
+    assert made.reference == "traffic?topology=clos&workload=W1&pattern=incast"
+    assert from_reference(made.reference) == made
+    file = tmp_path / "my flows & more.csv"
+    file.write_text(CSV)
+    given = parse_spec("compact", flows=str(file))
+    again = from_reference(given.reference)
+    assert (again.flows, again.digest) == (str(file), given.digest)
+    found = find_experiment(given.reference)
+    assert isinstance(found, Traffic)
+    assert len(found.plan("pcn", 1, {}).topology.flows) == 3
+    file.write_text(CSV + "h0,r0,1,1\n")
+    assert parse_spec("compact", flows=str(file)).digest != given.digest
+    with pytest.raises(ExperimentError, match="isn't what it was when these runs were declared"):
+        from_reference(given.reference)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (("nosuch",), "no topology 'nosuch'"),
+        (("", "W3"), "there is no file W3. Workloads are W1, W2, Hadoop, WebSearch, or a file of lines"),
+        (("", "", "all"), "no pattern 'all'"),
+        (("", "W1", "", "flows.csv"), "leave out --workload and --pattern"),
+        (("", "", "", "/nosuch.csv"), "there is no file /nosuch.csv"),
+    ],
+)
+def test_words_that_mean_nothing(given: tuple[str, ...], message: str) -> None:
+    with pytest.raises(ExperimentError, match=message):
+        parse_spec(*given)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "the first line must be src,dst,start_s,size_bytes"),
+        ("src,dst,start_s,size_bytes\n", "has no flow"),
+        (CSV + "h0,r0,-1,5\n", ":5: '-1': must not be negative"),
+        (CSV + "h0,r0,1,2.5\n", ":5: '2.5': must be whole bytes"),
+        (CSV + "h0,r0,1,0\n", ":5: size_bytes 0: from 1 B to 2^63 - 1 B are possible"),
+        (CSV + "h0,r0\n", ":5: 2 columns, not the 4 of the first line"),
+        (CSV + "h0,r0,1,5,3\n", ":5: 5 columns, not the 4 of the first line"),
+        (CSV + "\n\nh0,r0,1,5,\n", ":7: 5 columns"),
+        ("src,dst,start_s,size_bytes,class\nh0,r0,0,5,3\n", "the first line must be src,dst,start_s,size_bytes"),
+        (CSV + "h0,r0,inf,5\n", ":5: 'inf' is no time: write it like 500us"),
+        (CSV + "h0,r0,nan,5\n", ":5: 'nan' is no time"),
+        (CSV + "h0,r0,1e400,5\n", ":5: '1e400' is too much"),
+        (CSV + "h0,r0,1e15,5\n", ":5: start_s 1e15: flows start within 1,000,000 s"),
+        (CSV + "h0,r0,18446744.0738,5\n", ":5: start_s 18446744.0738: flows start within"),
+        (CSV + f"h0,r0,0,{2**63}\n", f":5: size_bytes {2**63}: from 1 B"),
+        (CSV + "h0,r0,0,1" + 5000 * "0" + "\n", ":5: "),
+        (CSV + "h0,r0,0,64QB\n", ":5: '64QB' is no size in bytes: write it like 64KB"),
+        (CSV + 'h0,"r0,0,5\n', "unexpected end of data"),
+    ],
+)
+def test_files_of_flows_that_are_none(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "flows.csv"
+    path.write_text(text)
+    with pytest.raises(ExperimentError, match=re.escape(message)) as caught:
+        read_flows(path)
+    assert len(str(caught.value).splitlines()) == 1
+
+
+def test_files_of_flows_have_units_or_those_of_their_columns(tmp_path: Path) -> None:
+    path = tmp_path / "flows.csv"
+    path.write_text("src,dst,start_s,size_bytes\nh0,r0, 10us, 64KB\n\nh0,r0,1e-5,64000\n" + f"h0,r0,0,{2**63 - 1}\n")
+    first, second, longest = read_flows(path)
+    assert (first.start_s, first.size_bytes) == (second.start_s, second.size_bytes) == (1e-5, 64000)
+    assert longest.size_bytes == 2**63 - 1
+    with pytest.raises(ExperimentError, match=r"hosts' links need 3.* s .* Give --set duration=10s"):
+        Traffic(parse_spec("compact", flows=str(path))).plan("pcn", 1, {})
+
+
+CELL = st.one_of(
+    st.sampled_from(["h0", "r0", "0", "1us", "64KB", "inf", "1e30", '"', "", "1e400s"]), st.text(max_size=6)
+)
+
+
+@given(st.lists(st.lists(CELL, max_size=6), max_size=4))
+def test_reader_of_flows_ends_in_flows_or_one_line(rows: list[list[str]]) -> None:
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8", errors="surrogatepass", newline="") as file:
+        file.write("src,dst,start_s,size_bytes\n" + "".join(",".join(row) + "\n" for row in rows))
+        file.flush()
+        try:
+            flows_of_file = read_flows(Path(file.name))
+        except ExperimentError as error:
+            problem = str(error)
+            assert problem.startswith(file.name)  # either is right
+            return
+    assert all(0 <= one.start_s <= LONGEST_S and 0 < (one.size_bytes or 0) < 2**63 for one in flows_of_file)
+
+
+@pytest.mark.parametrize("line", ["h0,h99,0,1", "h0,h0,0,1"])
+def test_flows_between_hosts_that_there_are(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "flows.csv"
+    path.write_text(CSV + line + "\n")
+    with pytest.raises(ExperimentError, match=r"has no host 'h99'; did you mean 'h9'\?|a flow from h0 to itself"):
+        Traffic(parse_spec("compact", flows=str(path))).plan("pcn", 1, {})
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_patterns(pattern: str) -> None:
+    topology = clos(pods=1, spines=0)
+    drawn = draw(TrafficSpec("clos", "W1", pattern), topology, 3, 0.5, 2000, 1000)
+    assert drawn == draw(TrafficSpec("clos", "W1", pattern), topology, 3, 0.5, 2000, 1000)
+    assert len(drawn) >= 2000
+    assert all(flow.src != flow.dst for flow in drawn)
+    ends: dict[str, set[str]] = {}
+    for flow in drawn:
+        ends.setdefault(flow.src, set()).add(flow.dst)
+    if pattern == "permutation":
+        assert all(len(others) == 1 for others in ends.values())
+        assert len(set.union(*ends.values())) == len(ends) == len(topology.hosts)
+    else:
+        assert max(map(len, ends.values())) > 10
+    expected = 0.5 * 10e9 * 1000 / 1058 / 8 / WORKLOADS["W1"].mean_bytes * len(topology.hosts)
+    assert len(drawn) / max(flow.start_s for flow in drawn) == pytest.approx(expected, rel=0.2)
+
+
+@pytest.mark.parametrize("size", [1, 999, 1000, 1001, 25_000, 25_003])
+@pytest.mark.parametrize("dst", ["h1", "h20", "h40"])
+def test_in_the_empty_network_the_slowdown_is_one(size: int, dst: str) -> None:
+    """Links of 10 and 40 Gb/s, by one, three or five of them."""
+    topology = clos(pods=2)
+    with VirtualNetwork(topology, find_scheme("pfc").configure()) as network:
+        flow = network.add_flow(FlowSpec(1, "h0", dst, 0.0, size))
+        network.run(until_s=1e-2)
+        complete_s = flow.stats().complete_s
+    assert complete_s == pytest.approx(EmptyPath.of(topology, "h0", dst).fct_s(size, 1000), rel=1e-6)
+
+
+def test_what_becomes_of_the_flows() -> None:
+    traffic = Traffic(TrafficSpec("clos", "W1", "incast"))
+    plan = traffic.plan("pfc", 2, {"pods": 1, "spines": 0, "count": 300, "xoff_bytes": 50_000, "load": 0.8})
+    recording = run_virtual(plan, Silent())
+    found = flows.numbers(plan, recording)
+    assert found["unfinished all"] == 0
+    assert sum(found[f"flows {size}"] or 0 for size, _ in flows.SIZES) == found["flows all"] == len(recording.flows)
+    slowest = found["p99_slowdown all"] or 0
+    assert 1 <= (found["p50_slowdown all"] or 0) <= (found["p95_slowdown all"] or 0) <= slowest
+    assert np.nanmin(flows.ended(plan, recording).slowdown) == pytest.approx(1, abs=1e-3)
+    tiers = flows.pause_by_tier(recording)
+    assert set(tiers) == {"l", "t"}
+    assert tiers["t"] > 0
+    assert sum(tiers.values()) == found["pause_frames"] == found["pause_frames class 3"]
+    assert traffic.settled(plan, recording)[0].verdict == "met"
+
+
+def short_run() -> tuple[Traffic, Plan, Recording]:
+    """Which ends before some of its long flows have arrived."""
+    traffic = Traffic(TrafficSpec("clos", "W1", "incast"))
+    plan = traffic.plan("pfc", 2, {"pods": 1, "spines": 0, "count": 300, "duration": 1e-3})
+    return traffic, plan, run_virtual(plan, Silent())
+
+
+def test_run_that_ends_early_has_no_mean_of_those_that_arrived() -> None:
+    traffic, plan, recording = short_run()
+    found = flows.numbers(plan, recording)
+    for size in ("all", *(name for name, _ in flows.SIZES)):
+        names = [f"{what}_{unit} {size}" for what in ("mean", "p50", "p95", "p99") for unit in ("ms", "slowdown")]
+        arrived = (found[f"flows {size}"] or 0) - (found[f"unfinished {size}"] or 0)
+        assert all((found[name] is None) == (bool(found[f"unfinished {size}"]) or not arrived) for name in names)
+    assert found["unfinished all"]
+    check = traffic.settled(plan, recording)[-1]
+    assert (check.verdict, check.measured) == ("not met", found["unfinished all"])
+    table = flows.table(plan, recording)
+    assert table["finished"].count(False) == found["unfinished all"] == table["fct_s"].count(None)
+    assert len(table["fct_s"]) == found["flows all"]
+    chart = page.slowdown(plan, recording)
+    assert min(float(line.y[-1]) for line in chart.lines) < 100 - 1e-9
+    texts = " ".join(text for _, text in page.story(plan, recording, None))  # type: ignore[arg-type]
+    assert f"{found['unfinished all']:.0f} of {found['flows all']:.0f} flows unfinished, so no mean" in texts
+    tile = page.headlines(plan, recording, None)[0]  # type: ignore[arg-type]
+    assert (tile.value, "unfinished" in tile.beside) == ("–", True)
+
+
+SCHEME = """
+from hosts.algorithms import ReactionPoint, Scheme
+from hosts.algorithms.parameters import Parameters
+
+class Slow(ReactionPoint):
+    def __init__(self, line_bps, parameters):
+        self.rate_bps = {rate}
+
+SLOW = Scheme("{name}", "one rate", "pcn", Parameters, Slow)
+"""
+
+
+@pytest.mark.parametrize(("rate", "unfinished"), [("line_bps / 50", 0), ("1.0", 2)])
+def test_run_goes_on_until_all_flows_have_arrived_or_nothing_moves(tmp_path: Path, rate: str, unfinished: int) -> None:
+    name = f"slow{unfinished}"
+    (tmp_path / "slow.py").write_text(SCHEME.format(rate=rate, name=name))
+    file = tmp_path / "flows.csv"
+    file.write_text(CSV)
+    scheme = find_scheme(f"{tmp_path / 'slow.py'}:SLOW").name
+    traffic = Traffic(parse_spec("compact", flows=str(file)))
+    plan = traffic.plan(scheme, 1, {})
+    assert plan.until_complete
+    recording = run_virtual(plan, Silent())
+    assert sum(flow.fct_s is None for flow in recording.flows) == unfinished
+    ends = [flow.start_s + flow.fct_s for flow in recording.flows if flow.fct_s is not None]
+    assert recording.duration_s > plan.duration_s
+    assert unfinished or recording.duration_s == pytest.approx(max(ends))
+    limited = run_virtual(traffic.plan(scheme, 1, {"duration": plan.duration_s}), Silent())
+    assert limited.duration_s == plan.duration_s
+    assert sum(flow.fct_s is None for flow in limited.flows) > 0
+
+
+def test_its_parameters_are_the_topologys_too() -> None:
+    names = {one.name for one in find_experiment("traffic?topology=clos&workload=W2&pattern=uniform").parameters}
+    assert {"load", "count", "pods", "host_bps", "T", "cnp_interval"} <= names
+    assert not names & {"lossless_classes", "mtu_bytes"}
+    plan = Traffic(TrafficSpec("compact")).plan("timely", 1, {"payload": 4000, "count": 5})
+    assert plan.topology.number("mtu_bytes") == 4058
+    with pytest.raises(ExperimentError, match="k = 3 must be even"):
+        Traffic(TrafficSpec("fat-tree")).plan("pcn", 1, {"k": 3})
+
+
+def test_k_of_a_fat_tree_is_a_parameter_and_no_dilation(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["run", "traffic", "--clock", "virtual", "--topology", "fat-tree", "--workload", "W1"]
+    out = ["--no-pictures", "--json", "--out", str(tmp_path / "out")]
+    assert pcn([*command, "--set", "k=6", "--set", "count=1", *out]) == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert (summary["parameters"]["k"], summary["k"]) == (6, 1)
+    assert pcn([*command, "--dilation", "6", *out]) == 1
+    assert "--dilation 6: virtual time isn't stretched" in capsys.readouterr().err
+
+
+def test_a_run_of_two_schemes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, out = tmp_path / "flows.csv", tmp_path / "out"
+    file.write_text(CSV)
+    command = ["run", "traffic", "--clock", "virtual", "--topology", "compact", "--flows", str(file)]
+    assert pcn([*command, "--scheme", "pcn,pfc", "--no-pictures", "--out", str(out)]) == 0
+    rows = pq.read_table(out / "pcn" / "flows.parquet").to_pylist()
+    assert [(row["src"], row["dst"], row["size_bytes"], row["size"]) for row in rows] == [
+        ("h0", "r0", 64000, "M"),
+        ("h1", "r1", 2000000, "XL"),
+        ("h0", "r1", 1, "S"),
+    ]
+    assert all(row["slowdown"] >= 0.999 for row in rows)
+    summary = json.loads((out / "pcn" / "summary.json").read_text())
+    assert summary["steady"]["jain"] is None
+    assert summary["measures"]["flows all"] == 3
+    assert summary["parameters"]["duration"] is None
+    text = (out / "report.html").read_text()
+    assert "99% slowdown" in text
+    assert 'id="play"' not in text, "nothing is replayed of many flows"
+    assert "the run ends when all have arrived" in text
+    assert "1: decides when receivers&#39; windows begin" in text
+    assert "1: decides nothing" in text, "of PFC's run"
+
+
+def test_check_s_exit_code_counts_unfinished_flows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, out = tmp_path / "flows.csv", tmp_path / "out"
+    file.write_text(CSV)
+    command = ["run", "traffic", "--clock", "virtual", "--topology", "compact", "--flows", str(file), "--check"]
+    assert pcn([*command, "--no-pictures", "--set", "duration=100us", "--out", str(out)]) == 3
+    assert "pcn: not met: flows unfinished at the run's end" in capsys.readouterr().err
+    rows = pq.read_table(out / "flows.parquet").to_pylist()
+    assert [(row["finished"], row["fct_s"] is None) for row in rows] == [(True, False), (False, True), (True, False)]
+    text = (out / "report.html").read_text()
+    assert "1 of 3 flows unfinished" in text
+    assert pcn([*command, "--no-pictures", "--out", str(tmp_path / "whole")]) == 0
+
+
+def test_a_sweep_over_the_load(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "out"
+    command = ["sweep", "traffic", "--topology", "star", "--workload", "W1", "--load", "0.3,0.6", "--set", "count=50"]
+    assert pcn([*command, "--jobs", "1", "--show", "p99_slowdown all", "--out", str(out)]) == 0
+    rows = pq.read_table(out / "runs.parquet").to_pylist()
+    assert [row["load"] for row in rows] == [0.3, 0.6]
+    assert all(row["lost"] == 0 and row["flows all"] == 50 for row in rows)
+    other = Traffic(TrafficSpec("star", "W2"))
+    run = next(iter(Traffic(TrafficSpec("star", "W1")).runs(("pcn",))))
+    assert task_of(other, run).identity != task_of(Traffic(TrafficSpec("star", "W1")), run).identity
+
+
+@pytest.mark.parametrize("command", ["run", "sweep"])
+def test_its_options_are_its_own(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert pcn([command, "dumbbell", "--topology", "clos", "--load", "0.5"]) == 2
+    assert "--topology, --load: for traffic alone, not for dumbbell" in capsys.readouterr().err
