@@ -78,7 +78,7 @@ bench-virtual: $(VENV)/.ready ## packets a second through switches in virtual ti
 	$(BIN)/python bench/virtual.py $(ARGS)
 
 differential: root $(VENV)/.ready ## the embedded switch against the BMv2 that is installed, on new cases; SEED=7
-	PCN_DIFFERENTIAL_SEED=$(SEED) $(BIN)/pytest tests/differential $(ARGS)
+	PCN_DIFFERENTIAL_SEED=$(SEED) $(BIN)/pytest judges/differential $(ARGS)
 
 shell: $(VENV)/tools/.ready ## p4runtime-shell on a switch of the network that is up (pcn up dumbbell); SWITCH=s0
 	@$(BIN)/python -m pcn.shell $(VENV)/tools/bin/python $(SWITCH) "$(NETWORK)" "$(ELECTION_ID)"

@@ -11,8 +11,8 @@ from experiments.results.documents import anchor
 from pcn import names
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = [*ROOT.glob("*.md"), ROOT / "softswitch/README.md", *(ROOT / "docs").rglob("*.md")]
-FOLDERS = (*names.PACKAGES, "pcn", "p4src", "docs", "tests", "ptf-tests", "examples")
+PAGES = [*ROOT.glob("*.md"), ROOT / "softswitch/README.md", ROOT / "judges/README.md", *(ROOT / "docs").rglob("*.md")]
+FOLDERS = (*names.PACKAGES, "pcn", "p4src", "docs", "tests", "judges", "ptf-tests", "examples")
 GENERATED = ROOT / "docs/results.md"
 
 

@@ -31,7 +31,7 @@ from topologies import extras
 pytestmark = pytest.mark.long
 
 CHECKOUT = Path(__file__).resolve().parent.parent
-STAYS_HERE = (".ci", "bench", "tests", "ptf-tests", "examples", "docs")
+STAYS_HERE = (".ci", "bench", "tests", "judges", "ptf-tests", "examples", "docs")
 """Folders that nothing looks into at run time, but for the pages of docs/: reports quote these."""
 
 

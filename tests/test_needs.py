@@ -9,11 +9,13 @@ import needs
 import pytest
 
 FOLDER = Path(__file__).parent
+ROOT = FOLDER.parent
 pytest_plugins = ["pytester"]
 
 
 def test_every_skip_says_what_runs_the_test() -> None:
-    others = [path for path in FOLDER.rglob("*.py") if path.name not in ("needs.py", Path(__file__).name)]
+    paths = (path for folder in ("tests", "judges", "examples") for path in (ROOT / folder).rglob("*.py"))
+    others = [path for path in paths if path.name not in ("needs.py", Path(__file__).name)]
     said = [path for path in others if re.search(r"\b(skip|skipif|importorskip|xfail)\(", path.read_text())]
     assert said == []
 
@@ -33,7 +35,7 @@ def test_ci_fails_where_debian_has_a_package(monkeypatch: pytest.MonkeyPatch) ->
 def test_the_end_names_what_was_skipped_by_reason(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, workers: int
 ) -> None:
-    pytester.makeconftest((FOLDER / "conftest.py").read_text())
+    pytester.makeconftest((ROOT / "conftest.py").read_text())
     monkeypatch.setenv("PYTHONPATH", str(FOLDER))
     pytester.makepyfile(
         """

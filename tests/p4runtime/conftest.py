@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from p4rt_client import Client, Names
@@ -12,6 +14,8 @@ from p4rt_switch import PROGRAMS, Program, Switch, load, running_switch
 from softswitch.clock import ManualClock
 from softswitch.codegen.build import build_runtime
 from softswitch.native import load_library
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "judges/p4runtime"))  # some share its messages and target
 
 
 @pytest.fixture(scope="session")

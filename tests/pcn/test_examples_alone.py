@@ -31,7 +31,7 @@ OTHERS = sorted(
 )
 MAKE = [line for line in OTHERS if line.startswith("make ")]
 MININET = [line for line in OTHERS if line.startswith("mn ")]
-JUDGES = [line for line in OTHERS if line.startswith("python tests/")]
+JUDGES = [line for line in OTHERS if line.startswith("python judges/")]
 SHORTER = {
     r"live.py --seeds 1:\d+": "live.py --seed 21",
     r"1:\d+": "1:3",

@@ -1,7 +1,7 @@
 """Runs cases through BMv2 and writes what came out. Starts itself again in a network namespace of its own.
 
-    python tests/differential/drive.py --record            make recordings/ anew
-    python tests/differential/drive.py --seed 7 --out F    the same with other cases, elsewhere
+    python judges/differential/drive.py --record            make recordings/ anew
+    python judges/differential/drive.py --seed 7 --out F    the same with other cases, elsewhere
 
 The namespace and its veth pairs end with the process. Needs root, and PYTHONPATH at the checkout if it isn't installed.
 """
@@ -22,7 +22,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "p4runtime"), str(HERE.parent)]
+TESTS = HERE.parents[1] / "tests"
+sys.path[:0] = [str(HERE), str(TESTS / "p4runtime"), str(TESTS)]
 
 from control import Digests, Result, change, load, prepare, state  # noqa: E402
 from generate import PORTS, PROGRAMS, Packet, Setup, generate  # noqa: E402

@@ -5,7 +5,7 @@
     fuzz_json.py file FILE                    one program
 
 A mutant is refused with one line that names a place, or it is compiled, loaded, given entries, and forwards frames. Run
-by tests/sanitizers.py, under the sanitizers.
+by judges/sanitizers.py, under the sanitizers.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-sys.path[:0] = [str(ROOT), str(HERE)]
+sys.path[:0] = [str(ROOT), str(HERE), str(ROOT / "tests/softswitch_program")]
 
 from json_mutants import mutant  # noqa: E402
 
@@ -43,9 +43,9 @@ PORTS = (1, 2, 3)
 
 @lru_cache(maxsize=1)
 def frames() -> list[bytes]:
-    """What the fuzzing of packets kept (tests/softswitch_runtime/corpus), of each input its first frame."""
+    """What the fuzzing of packets kept (judges/fuzz/corpus), of each input its first frame."""
     found = []
-    for path in sorted((ROOT / "tests/softswitch_runtime/corpus").glob("*.hex")):
+    for path in sorted((ROOT / "judges/fuzz/corpus").glob("*.hex")):
         for line in path.read_text().splitlines():
             data = bytes.fromhex(line)
             found.append(data[2 : 2 + (int.from_bytes(data[:2], "big") & 0x1FFF)])

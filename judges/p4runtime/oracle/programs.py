@@ -11,7 +11,7 @@ from finsy.proto import p4i, p4r, p4t
 from google.protobuf import text_format
 
 ROOT = Path(__file__).resolve().parents[3]
-FOLDERS = ("tests/p4runtime/programs", "tests/differential/programs", "p4src/compiled", "examples/aimd")
+FOLDERS = ("tests/p4runtime/programs", "judges/differential/programs", "p4src/compiled", "examples/aimd")
 FIXED = '@p4runtime_translation_mappings({{"uplink", 4}, {"host", 0x1f}})'
 
 

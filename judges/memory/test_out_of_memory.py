@@ -12,7 +12,7 @@ import pytest
 
 pytestmark = pytest.mark.long
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.parametrize(("scenario", "step"), [("switch", 31), ("engine", 31), ("agent", 3)])

@@ -79,7 +79,7 @@ def report(seeds: int, done: Sequence[Done]) -> bool:
             continue
         facts.update(one.value["facts"])
         for seed, scheme, text in one.value["violations"]:
-            print(f"python tests/swarm/swarm.py --seed {seed}  # {scheme}: {text}")
+            print(f"python judges/swarm/swarm.py --seed {seed}  # {scheme}: {text}")
             wrong += 1
     events = facts.pop("events in all", 0)
     facts.pop("events", None)

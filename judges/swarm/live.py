@@ -420,7 +420,7 @@ def main() -> int:
                     print(scenario)
                 texts, found = judged(scenario)
                 for text in texts:
-                    print(f"python tests/swarm/live.py --seed {seed}  # {scenario.scheme}: {text}", flush=True)
+                    print(f"python judges/swarm/live.py --seed {seed}  # {scenario.scheme}: {text}", flush=True)
                 lost += found.missing + found.missing_control
                 wrong += len(texts)
                 progress.advance((seed - first + 1) / (last - first + 1), f"seed {seed}: {lost:,} frames lost so far")

@@ -28,8 +28,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-sys.path[:0] = [path for path in map(str, (HERE, HERE.parent, HERE.parents[1])) if path not in sys.path]
+ROOT = Path(__file__).resolve().parents[2]
+TESTS = ROOT / "tests"
+sys.path[:0] = [path for path in map(str, (TESTS / "hosts", TESTS, ROOT)) if path not in sys.path]
 
 import pytest  # noqa: E402
 from agent_pair import Pair, run  # noqa: E402

@@ -1,6 +1,6 @@
 """Fuzzes a P4Runtime server with valid and mutated writes, and judges each answer by the specification.
 
-    python tests/p4runtime/oracle/run.py [--program NAME ...] [--updates N] [--seed S] [--target HOST:PORT]
+    python judges/p4runtime/oracle/run.py [--program NAME ...] [--updates N] [--seed S] [--target HOST:PORT]
 
 A line a program: updates, how many were accepted, how many refused by each rule, violations. Then each violation, with
 the options that show it again (`--episode`), and how often each known difference was met. The exit status is 1 if there
@@ -15,7 +15,8 @@ import time
 from collections import Counter
 from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).resolve().parents[3]), str(Path(__file__).resolve().parents[1])]
+ROOT = Path(__file__).resolve().parents[3]
+sys.path[:0] = [str(ROOT / folder) for folder in (".", "judges/p4runtime", "tests/p4runtime", "tests")]
 
 from oracle.differences import DIFFERENCES  # noqa: E402
 from oracle.judge import Judge  # noqa: E402

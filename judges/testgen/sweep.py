@@ -1,7 +1,7 @@
 """Plays tests that p4testgen, of p4c (backends/p4tools), makes of v1model programs on the embedded switch or BMv2.
 
     sweep.py --p4testgen FILE --p4c FILE --include DIR --samples DIR --out DIR    p4c's testdata/p4_16_samples
-    sweep.py --p4testgen FILE --p4c FILE --include DIR --own    our programs: tests/testgen/generated
+    sweep.py --p4testgen FILE --p4c FILE --include DIR --own    our programs: judges/testgen/generated
 
 With --target bmv2 samples' tests are played on simple_switch_grpc, which has to be on PATH, as root.
 
@@ -165,7 +165,7 @@ def main() -> int:
     parser.add_argument("--include", type=Path, required=True, metavar="DIR")
     parser.add_argument("--samples", type=Path, metavar="DIR")
     parser.add_argument("--out", type=Path, metavar="DIR")
-    parser.add_argument("--own", action="store_true", help="our programs, into tests/testgen/generated")
+    parser.add_argument("--own", action="store_true", help="our programs, into judges/testgen/generated")
     parser.add_argument("--twins", action="store_true", help="our programs for Tofino, on their v1model twins")
     parser.add_argument("--match", default="bmv2", metavar="REGEX", help="of samples' names")
     parser.add_argument("--tests", type=int, default=8, help="of a program, at most")
@@ -180,7 +180,7 @@ def main() -> int:
             parser.error(f"there is no {path}")
     if args.own:
         if args.target != "softswitch":
-            parser.error("--own keeps what the embedded switch passes; tests/testgen plays it on BMv2")
+            parser.error("--own keeps what the embedded switch passes; judges/testgen plays it on BMv2")
         from own import own
 
         return own(args)

@@ -21,8 +21,9 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-PROGRAMS = Path(__file__).with_name("programs")
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+PROGRAMS = ROOT / "tests/p4runtime/programs"
 CORPUS = Path(__file__).with_name("corpus")
 NAMES = ("bench", "indirect", "valuesets", "idle")
 CPU_PORT = 255

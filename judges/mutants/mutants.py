@@ -51,17 +51,24 @@ PYTEST = (
     "-o", "faulthandler_timeout=120", "-o", "faulthandler_exit_on_timeout=true",  # a hang, in C with Python's lock, too
 )  # fmt: skip
 FOLDERS: dict[str, tuple[str, ...]] = {
-    "virtualnet/csrc": ("tests/virtualnet", "tests/swarm"),
-    "hosts/csrc": ("tests/hosts",),
-    "hosts/csrc/virtual": ("tests/virtualnet", "tests/swarm"),
+    "virtualnet/csrc": ("tests/virtualnet", "judges/swarm"),
+    "hosts/csrc": ("tests/hosts", "judges/fuzz/test_fuzz_frames.py"),
+    "hosts/csrc/virtual": ("tests/virtualnet", "judges/swarm"),
     "hosts/algorithms": (
         "tests/hosts",
+        "judges/fuzz/test_fuzz_frames.py",
         "tests/controller/test_qcn_at_inputs.py",
         "tests/experiments/data/test_parameters.py",
         "tests/virtualnet/test_virtual_schemes.py",
-        "tests/swarm",
+        "judges/swarm",
     ),
-    "softswitch/csrc": (PTF, "tests/softswitch_runtime", "tests/p4runtime"),
+    "softswitch/csrc": (
+        PTF,
+        "tests/softswitch_runtime",
+        "tests/p4runtime",
+        "judges/p4runtime",
+        "judges/test_sanitizers.py",
+    ),
     "p4src/v1model": (
         PTF,
         "tests/p4/test_compiled.py",

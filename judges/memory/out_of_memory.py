@@ -19,7 +19,9 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent), str(HERE), str(HERE / "virtualnet"), str(HERE / "softswitch_program")]
+ROOT = HERE.parents[1]
+FOLDERS = (".", "judges", "judges/fuzz", "tests", "tests/virtualnet", "tests/softswitch_program")
+sys.path[:0] = [str(ROOT / folder) for folder in FOLDERS]
 
 import sanitizers  # noqa: E402
 
@@ -53,7 +55,7 @@ def switch() -> Callable[[], Outcome]:
 
     library = load_library(build_runtime())
     program = build_program(json.dumps(rich()))
-    indirect = Path("tests/differential/programs/lookups.json").read_text()
+    indirect = Path("judges/differential/programs/lookups.json").read_text()
     small = Builder().header("h", [["a", 8]]).run([assign(field("standard_metadata", "egress_spec"), value(2))])
     others = [build_program(indirect), build_program(json.dumps(small.json()))]
 

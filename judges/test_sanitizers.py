@@ -1,4 +1,5 @@
-"""This folder's tests again, with runtime and programs under the address and undefined-behaviour sanitizers."""
+"""The embedded switch and its programs under the address and undefined-behaviour sanitizers: hostile packets, what
+fuzzing kept, and the tests of its runtime again."""
 
 from __future__ import annotations
 
@@ -14,14 +15,15 @@ import sanitizers
 
 pytestmark = pytest.mark.long
 
-FOLDER = Path(__file__).parent
+HERE = Path(__file__).parent
+TESTS = HERE.parent / "tests/softswitch_runtime"
 
 
 @pytest.fixture(scope="module")
 def sanitized() -> Mapping[str, str]:
     """The environment."""
     found = sanitizers.environment() or needs.missing(needs.SANITIZERS)
-    paths = os.pathsep.join([str(FOLDER), str(FOLDER.parents[1])])
+    paths = os.pathsep.join([str(TESTS), str(HERE.parent)])
     return {**found, "PYTHONPATH": paths, "SW_EXAMPLES": "8"}
 
 
@@ -34,13 +36,13 @@ def output(sanitized: Mapping[str, str], *words: str | Path) -> str:
 
 @pytest.mark.parametrize("seed", [1])
 def test_hostile_packets_and_programs_under_the_sanitizers(sanitized: Mapping[str, str], seed: int) -> None:
-    output(sanitized, FOLDER / "hostile.py", str(seed), "60")
+    output(sanitized, HERE / "fuzz/hostile.py", str(seed), "60")
 
 
-@pytest.mark.parametrize("script", ["softswitch_runtime/fuzz_packets.py", "p4runtime/fuzz_messages.py"])
+@pytest.mark.parametrize("script", ["fuzz/fuzz_packets.py", "p4runtime/fuzz_messages.py"])
 def test_what_fuzzing_kept_under_the_sanitizers(sanitized: Mapping[str, str], script: str) -> None:
     """The inputs that coverage-guided fuzzing of packets and of P4Runtime messages found worth keeping."""
-    assert " inputs" in output(sanitized, FOLDER.parent / script, "replay")
+    assert " inputs" in output(sanitized, HERE / script, "replay")
 
 
 @pytest.mark.root
@@ -48,4 +50,4 @@ def test_everything_under_the_sanitizers(sanitized: Mapping[str, str]) -> None:
     tests = ["test_runtime_live.py", "test_runtime_ports.py", "test_runtime_timing.py", "test_manual_clock.py"]
     tests += ["test_tables.py", "test_table_arguments.py", "test_kernel_hosts.py"]
     options = ["-x", "-p", "no:cacheprovider", "--durations=6"]
-    print(output(sanitized, "-m", "pytest", *options, *(FOLDER / name for name in tests)))
+    print(output(sanitized, "-m", "pytest", *options, *(TESTS / name for name in tests)))

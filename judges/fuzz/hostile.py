@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "tests" / "differential"), str(ROOT / "tests" / "p4runtime")]
+sys.path[:0] = [str(ROOT / "judges/differential"), str(ROOT / "tests/p4runtime")]
 
 from drive import prepare  # noqa: E402
 from finsy.proto import p4i  # noqa: E402
@@ -72,7 +72,7 @@ def pcn(rng: random.Random) -> tuple[Setup, list[bytes]]:
 
 def read(name: str) -> tuple[str, p4i.P4Info]:
     """A program's JSON and p4info."""
-    folder = ROOT / "p4src/compiled" if name == "pcn" else ROOT / "tests/differential/programs"
+    folder = ROOT / "p4src/compiled" if name == "pcn" else ROOT / "judges/differential/programs"
     info = text_format.Parse((folder / f"{name}.p4info.txtpb").read_text(), p4i.P4Info())
     return (folder / f"{name}.json").read_text(), info
 

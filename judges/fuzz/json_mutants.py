@@ -18,7 +18,7 @@ FILES = (
     "p4src/compiled/pcn.json",
     "p4src/compiled/qcn_both.json",
     "tests/p4runtime/programs/bench.json",
-    *(f"tests/differential/programs/{name}.json" for name in ("expressions", "headers", "lookups", "paths", "state")),
+    *(f"judges/differential/programs/{name}.json" for name in ("expressions", "headers", "lookups", "paths", "state")),
 )
 NUMBERS = (
     0,

@@ -1,0 +1,19 @@
+"""The client, the programs and the switch of P4Runtime's own tests serve here, too."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from pathlib import Path
+
+import pytest
+
+from softswitch.codegen.build import build_runtime
+from softswitch.native import load_library
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests/p4runtime"))
+
+
+@pytest.fixture(scope="session")
+def library() -> ctypes.CDLL:
+    return load_library(build_runtime())
