@@ -64,7 +64,7 @@ from finsy.proto import p4r
 from controller.errors import SwitchError, UnknownNameError, WriteError
 
 if TYPE_CHECKING:
-    from softswitch.embedded import Loadable
+    from softswitch.embed.switch import Loadable
 
 __all__ = [
     "CloneSession",

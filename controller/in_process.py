@@ -13,10 +13,16 @@ from finsy.proto import p4r
 from controller.control_plane import ControlPlane, Counter
 from controller.errors import SwitchError, refusal_text
 from controller.inbox import Inbox
-from softswitch import embedded
-from softswitch.native import NativeError, NativeSwitch
-from softswitch.p4runtime.errors import RpcError
-from softswitch.p4runtime.schema import Array, Register
+from softswitch.embed.switch import (
+    Array,
+    EmbeddedSwitch,
+    Loadable,
+    NativeError,
+    NativeSwitch,
+    Register,
+    RpcError,
+    load,
+)
 
 _Cell = TypeVar("_Cell")
 
@@ -24,7 +30,7 @@ _Cell = TypeVar("_Cell")
 class InProcessSwitch(ControlPlane):
     """A controller's view of an embedded switch. `close` frees it."""
 
-    def __init__(self, name: str, switch: embedded.EmbeddedSwitch) -> None:
+    def __init__(self, name: str, switch: EmbeddedSwitch) -> None:
         super().__init__(name)
         self._switch = switch
         self._inbox = Inbox(name)
@@ -41,9 +47,9 @@ class InProcessSwitch(ControlPlane):
             raise SwitchError(f"{self.name}: no program is loaded")
         return names
 
-    def set_pipeline(self, program: embedded.Loadable) -> None:
+    def set_pipeline(self, program: Loadable) -> None:
         with self._refusals(f"loading {program.name}"):
-            self._switch.load(embedded.load(program))
+            self._switch.load(load(program))
 
     def close(self) -> None:
         self._switch.close()

@@ -25,7 +25,7 @@ from controller.errors import SwitchError, grpc_errors, update_errors
 from softswitch import signals
 
 if TYPE_CHECKING:
-    from softswitch.embedded import Loadable
+    from softswitch.embed.switch import Loadable
 
 CALL_LIMIT_S = 20.0
 _LOOK_S = 0.2  # as long a signal waits while nobody answers

@@ -27,7 +27,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from softswitch.codegen.compiling import BuildError
+from softswitch.cache.objects import BuildError
 from softswitch.errors import StartError
 from softswitch.pace import Place
 

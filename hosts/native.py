@@ -13,7 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from softswitch.codegen.compiling import COMMON_FLAGS, build_folder
+from softswitch.cache.objects import COMMON_FLAGS, build_folder
 
 CSRC = Path(__file__).resolve().parent / "csrc"
 # Times are compared with a Python model's: no fused operations, which round differently

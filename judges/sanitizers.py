@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[1]
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
-from softswitch.codegen.compiling import compiler  # noqa: E402
+from softswitch.cache.objects import compiler  # noqa: E402
 
 FLAGS = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 

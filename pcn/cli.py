@@ -115,7 +115,7 @@ def _import_text(error: ImportError) -> str:
 def run(arguments: list[str]) -> int:
     """Runs a command line; its exit code."""
     from hosts.client import AgentError
-    from softswitch.codegen.compiling import BuildError
+    from softswitch.cache.objects import BuildError
     from softswitch.signals import Terminated, heed_interrupts, raising
     from topologies.errors import NO_ROOM, LabError
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from p4src import manifest
 from p4src.manifest import FOLDER, ROOT
 from pcn import names
-from softswitch.codegen.compiling import BuildError, cache_dir, compiler, writing
+from softswitch.cache.objects import BuildError, cache_dir, compiler, writing
 from topologies import extras
 
 
@@ -145,7 +145,7 @@ def _libraries() -> Check:
     """Compiled, unless the cache has them, and loaded: then no source is missing, and no symbol."""
     from hosts.native import library
     from lab.virtual.native import engine
-    from softswitch.codegen.build import build_program
+    from softswitch.embed.library import build_program
 
     name, what_for = "C libraries", "switch, hosts, virtual time"
     try:

@@ -34,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             own = log if len(switches) == 1 else logging.getLogger(f"{log.name}.{options.device_id}")
             _set_up_logging(options, own)
         os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # gRPC's own messages would double ours
-        from softswitch.codegen.compiler_process import end_compilers
+        from softswitch.cache.compiler_process import end_compilers
         from softswitch.serve import serve  # late: --help and bad arguments don't wait for it
 
         end.at_once = end_compilers

@@ -15,8 +15,8 @@ from functools import partial
 from pathlib import Path
 
 from softswitch import gnmi
+from softswitch.cache.compiler_process import end_compilers
 from softswitch.codegen.build import BuildError, build_program, build_runtime
-from softswitch.codegen.compiler_process import end_compilers
 from softswitch.errors import StartError
 from softswitch.gnmi import Gnmi
 from softswitch.namespace import in_namespace

@@ -1,4 +1,5 @@
-"""Which package may import which: arrows run down only, as CONTRIBUTING.md draws them. The same of `experiments`."""
+"""Which package may import which, and of the switch what; which room of `experiments` which other ones. Arrows run down
+only, as CONTRIBUTING.md draws them."""
 
 from __future__ import annotations
 
@@ -8,6 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from softswitch import embed
 
 ROOT = Path(__file__).resolve().parents[1]
 LAYERS = (
@@ -51,13 +54,23 @@ def rows() -> dict[str, int]:
     return {package: row for row, packages in enumerate(LAYERS) for package in packages}
 
 
-def imported(text: str) -> Iterator[str]:
-    """The top packages that a module imports, anywhere in it."""
+def sources() -> list[Path]:
+    """All Python and C of the packages."""
+    return [path for package in rows() for path in (ROOT / package).rglob("*.*") if path.suffix in (".py", ".c", ".h")]
+
+
+def names(text: str) -> Iterator[str]:
+    """All that a module imports, anywhere in it: modules, and names of modules that may be modules."""
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
-            yield from (alias.name.partition(".")[0] for alias in node.names)
+            yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
-            yield node.module.partition(".")[0]
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def tops(text: str) -> Iterator[str]:
+    """The top packages that a module imports."""
+    yield from (name.partition(".")[0] for name in names(text))
 
 
 def room_arrows(package: str) -> dict[str, set[str]]:
@@ -68,17 +81,10 @@ def room_arrows(package: str) -> dict[str, set[str]]:
         if room == "__init__":
             continue
         found.setdefault(room, set())
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
-                names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-            elif isinstance(node, ast.Import):
-                names = [alias.name for alias in node.names]
-            else:
-                continue
-            inside = (
-                name.removeprefix(f"{package}.").partition(".")[0] for name in names if name.startswith(f"{package}.")
-            )
-            found[room] |= {other for other in inside if other != room}
+        inside = (
+            name.removeprefix(f"{package}.") for name in names(path.read_text()) if name.startswith(f"{package}.")
+        )
+        found[room] |= {other.partition(".")[0] for other in inside} - {room}
     return found
 
 
@@ -91,16 +97,15 @@ def included(path: Path, owners: dict[str, set[str]]) -> Iterator[str]:
 
 def arrows() -> dict[str, set[str]]:
     """By file: the packages beside and above its own that it imports or includes."""
-    rank, owners = rows(), dict[str, set[str]]()
-    sources = [path for package in rank for path in (ROOT / package).rglob("*.*") if path.suffix in (".py", ".c", ".h")]
-    for path in sources:
+    rank, owners, all_sources = rows(), dict[str, set[str]](), sources()
+    for path in all_sources:
         package, *parts = path.relative_to(ROOT).parts
         for first in range(len(parts) if path.suffix == ".h" else 0):  # as it may be named from any folder
             owners.setdefault("/".join(parts[first:]), set()).add(package)
     found: dict[str, set[str]] = {}
-    for path in sources:
+    for path in all_sources:
         name, own = path.relative_to(ROOT).as_posix(), path.relative_to(ROOT).parts[0]
-        known = set(imported(path.read_text()) if path.suffix == ".py" else included(path, owners)) & rank.keys()
+        known = set(tops(path.read_text()) if path.suffix == ".py" else included(path, owners)) & rank.keys()
         if up := {package for package in known if package != own and rank[package] >= rank[own]}:
             found[name] = up
     return found
@@ -110,8 +115,28 @@ def test_packages_import_from_below_alone() -> None:
     assert arrows() == {}
 
 
+def of_the_switch(path: Path) -> Iterator[str]:
+    """What a file of another package uses of softswitch: modules (with a name of theirs behind) and headers."""
+    if path.suffix == ".py":
+        yield from (name.removeprefix("softswitch.") for name in names(path.read_text()) if "softswitch." in name)
+        return
+    own = (path.parent, ROOT / path.relative_to(ROOT).parts[0] / "csrc")
+    for name in _INCLUDE.findall(path.read_text()):
+        if (ROOT / "softswitch/csrc" / name).is_file() and not any((folder / name).is_file() for folder in own):
+            yield name
+
+
+def test_switch_declares_what_others_use_of_it() -> None:
+    declared, used = (*embed.MODULES, *embed.HEADERS), set[str]()
+    for path in (path for path in sources() if path.relative_to(ROOT).parts[0] != "softswitch"):
+        for name in of_the_switch(path):
+            undeclared = f"{path.relative_to(ROOT)}: {name}"
+            used.add(next((one for one in declared if f"{name}.".startswith(f"{one}.")), undeclared))
+    assert used == set(declared)
+
+
 @pytest.mark.parametrize("package", ROOMS)
-def test_rooms_of_a_package_import_as_the_table_says(package: str) -> None:
+def test_rooms_of_package_import_as_table_says(package: str) -> None:
     table = {room: set(others.split()) for room, others in ROOMS[package].items()}
     assert room_arrows(package) == table
     rooms = list(table)
@@ -123,7 +148,7 @@ def test_rooms_of_a_package_import_as_the_table_says(package: str) -> None:
     ["import pcn.cli", "from pcn import cli", "def f():\n    from pcn.cli import run", "if x:\n    import os, pcn"],
 )
 def test_imports_are_found_wherever_they_are(text: str) -> None:
-    assert "pcn" in set(imported(text))
+    assert "pcn" in set(tops(text))
 
 
 def test_every_package_has_a_row() -> None:

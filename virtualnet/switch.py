@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from softswitch import embedded
-from softswitch.codegen.compiling import BuildError
-from softswitch.embedded import EmbeddedSwitch, Loadable, LoadedProgram
-from softswitch.native import NativeError, NativeSwitch
-from softswitch.p4runtime.errors import FAILED_PRECONDITION, RpcError
+from softswitch.cache.objects import BuildError
+from softswitch.embed import switch as embedded
+from softswitch.embed.switch import (
+    FAILED_PRECONDITION,
+    EmbeddedSwitch,
+    Loadable,
+    LoadedProgram,
+    NativeError,
+    NativeSwitch,
+    RpcError,
+)
 from virtualnet.errors import VirtualError
 from virtualnet.native import switch_library
 

@@ -16,8 +16,8 @@ from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Literal, NamedTuple, TypeVar
 
-from softswitch.codegen.build import BuildError
-from softswitch.native import NativeSwitch
+from softswitch.cache.objects import BuildError
+from softswitch.embed.switch import NativeSwitch
 from topologies.lossless import CREDITS
 from topologies.model import ROUND_ROBIN, Endpoint, Switch, Topology
 from virtualnet import native

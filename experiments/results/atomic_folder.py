@@ -22,7 +22,7 @@ from typing import IO
 
 from experiments.data.errors import ExperimentError
 from softswitch import private, signals
-from softswitch.codegen.compiling import BuildError, cache_dir, writing
+from softswitch.cache.objects import BuildError, cache_dir, writing
 from topologies import extras
 from topologies.errors import NO_ROOM
 

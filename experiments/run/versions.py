@@ -15,7 +15,7 @@ from pathlib import Path
 
 from hosts.algorithms import Scheme
 from p4src.manifest import ROOT, manifest
-from softswitch.codegen.compiling import BuildError, compiler_version
+from softswitch.cache.objects import BuildError, compiler_version
 
 _NAMED = 3
 """Changed files that are named."""

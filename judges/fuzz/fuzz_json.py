@@ -28,7 +28,7 @@ sys.path[:0] = [str(ROOT), str(HERE), str(ROOT / "tests/softswitch_program")]
 
 from json_mutants import mutant  # noqa: E402
 
-from softswitch.codegen import compiler_process  # noqa: E402
+from softswitch.cache import compiler_process  # noqa: E402
 from softswitch.codegen.build import build_program, build_runtime  # noqa: E402
 from softswitch.codegen.generate import generate  # noqa: E402
 from softswitch.native import MeterConfig, NativeError, NativeSwitch, Replica, load_library  # noqa: E402

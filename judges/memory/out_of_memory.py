@@ -25,7 +25,7 @@ sys.path[:0] = [str(ROOT / folder) for folder in FOLDERS]
 
 import sanitizers  # noqa: E402
 
-from softswitch.codegen.compiling import compiler  # noqa: E402
+from softswitch.cache.objects import compiler  # noqa: E402
 
 Outcome = Any
 SEND_S, FLOWS = 300e-6, 3

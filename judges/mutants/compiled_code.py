@@ -19,8 +19,8 @@ import build  # noqa: E402
 
 from hosts.native import FLAGS as HOST_FLAGS  # noqa: E402
 from softswitch import p4c  # noqa: E402
+from softswitch.cache.objects import compiler  # noqa: E402
 from softswitch.codegen.build import RUNTIME_FLAGS  # noqa: E402
-from softswitch.codegen.compiling import compiler  # noqa: E402
 
 ENGINE = ("-DVN_MORE_ENDPOINTS(X)=X(rdma)", "-include")
 """Before the engine's file, and RDMA's."""

@@ -42,7 +42,7 @@ from experiments.sweep.executor import Means, sweep  # noqa: E402
 from experiments.sweep.store import Store  # noqa: E402
 from experiments.sweep.task import Done, Task  # noqa: E402
 from softswitch import p4c, signals  # noqa: E402
-from softswitch.codegen.compiling import cache_dir  # noqa: E402
+from softswitch.cache.objects import cache_dir  # noqa: E402
 from topologies.errors import LabError  # noqa: E402
 
 PTF = "ptf-tests/run.py"

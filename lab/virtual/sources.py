@@ -7,7 +7,7 @@ from typing import Protocol
 
 from lab.virtual import native as rdma
 from lab.virtual.flows import VirtualFlow
-from softswitch.p4runtime.schema import Array, Register
+from softswitch.embed.switch import Array, Register
 from topologies.model import Topology
 from virtualnet import native
 from virtualnet.samples import Source

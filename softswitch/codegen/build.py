@@ -1,4 +1,4 @@
-"""The switch's two kinds of shared object: the runtime, and a loaded program. `compiling` makes and keeps them.
+"""The switch's two kinds of shared object: the runtime, and a loaded program. `softswitch.cache` makes and keeps them.
 
 A program's object is kept by its C text, and found by the JSON that the text was made of: loading the program and
 generating its C, which take longer than all else of a switch's start, are then left out, and so are their modules.
@@ -10,8 +10,8 @@ import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
-from softswitch.codegen.compiler_process import BuildError, LimitError
-from softswitch.codegen.compiling import (
+from softswitch.cache.compiler_process import BuildError, LimitError
+from softswitch.cache.objects import (
     COMMON_FLAGS,
     build,
     build_folder,

@@ -12,7 +12,7 @@ from controller.in_process import InProcessSwitch
 from controller.programs import Program
 from controller.switch import SwitchClient
 from softswitch.codegen.build import build_runtime
-from softswitch.embedded import EmbeddedSwitch
+from softswitch.embed.switch import EmbeddedSwitch
 from softswitch.native import NativeSwitch, load_library
 
 P4RUNTIME = Path(__file__).resolve().parents[1] / "p4runtime"

@@ -12,7 +12,7 @@ import pytest
 import sanitizers
 
 from hosts.native import CSRC, FLAGS
-from softswitch.codegen.compiling import compiler
+from softswitch.cache.objects import compiler
 
 pytestmark = pytest.mark.long
 

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 from program_json import Builder, assign, field, op, value
 
-from softswitch.codegen import compiler_process
+from softswitch.cache import compiler_process
+from softswitch.cache.objects import SCRATCH, build
 from softswitch.codegen.build import BuildError, build_program
-from softswitch.codegen.compiling import SCRATCH, build
 from softswitch.program.errors import UnsupportedProgram
 
 ROOT = Path(__file__).resolve().parents[2]

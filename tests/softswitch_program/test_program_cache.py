@@ -16,8 +16,8 @@ from others import NOBODY, UMASKS, as_nobody, refused, shared_folder, umask
 from program_json import Builder, assign, field, primitive, value
 
 import softswitch
+from softswitch.cache.objects import BuildError, build_folder, cache_dir, intact
 from softswitch.codegen.build import build_program
-from softswitch.codegen.compiling import BuildError, build_folder, cache_dir, intact
 from softswitch.program.errors import ProgramError, UnsupportedProgram
 
 SOFTSWITCH = Path(softswitch.__file__).parent

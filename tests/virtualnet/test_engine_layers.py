@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from hosts.native import CSRC as HOST_CSRC
+from softswitch.cache.objects import compiler
 from softswitch.codegen.build import CSRC as SWITCH_CSRC
-from softswitch.codegen.compiling import compiler
 from virtualnet.native import CSRC
 
 Arrows = Mapping[Path, set[Path]]

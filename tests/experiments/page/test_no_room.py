@@ -13,7 +13,7 @@ import pytest
 from summary_shape import mismatches
 
 from experiments.data.series import Series
-from softswitch.codegen.compiling import cache_dir
+from softswitch.cache.objects import cache_dir
 
 pytestmark = [pytest.mark.root, pytest.mark.long]
 LIMIT_S = 300.0

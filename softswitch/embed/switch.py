@@ -23,6 +23,19 @@ from softswitch.p4runtime.verified import verify
 if TYPE_CHECKING:
     from finsy import P4Schema
 
+__all__ = [
+    "FAILED_PRECONDITION",
+    "Array",
+    "EmbeddedSwitch",
+    "Loadable",
+    "LoadedProgram",
+    "NativeError",
+    "NativeSwitch",
+    "Register",
+    "RpcError",
+    "load",
+]
+
 
 class Loadable(Protocol):
     """A program for some target: its names, and as the schema's p4blob what the target loads, here p4c's JSON."""

@@ -22,8 +22,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from softswitch import private
-from softswitch.codegen import compiler_process
-from softswitch.codegen.compiler_process import BuildError as BuildError
+from softswitch.cache import compiler_process
+from softswitch.cache.compiler_process import BuildError as BuildError
 
 COMMON_FLAGS = (
     "-std=gnu11", "-O2", "-fPIC", "-shared", "-fno-strict-aliasing", "-Wall", "-Wextra",

@@ -1,0 +1,1 @@
+"""Shared objects: compiled once, kept by their content."""

@@ -1,0 +1,9 @@
+"""What other packages may use of the switch: these modules, and these headers of csrc/. All else may change."""
+
+MODULES = (
+    *("embed.switch", "embed.library"),  # a switch in one's own process; its C, for an engine that runs switches
+    *("p4c", "clock", "pace"),  # compiling P4, a test's clock, the network's board of pace
+    "cache.objects",  # C sources to shared objects
+    *("errors", "namespace", "private", "python_process", "signals", "units"),  # what every program of the project uses
+)
+HEADERS = ("cache_lines.h", "generator.h", "internal.h", "pipeline.h", "rules.h")
