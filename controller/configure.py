@@ -15,8 +15,8 @@ from typing import Any, Protocol
 from controller import marking, pfc
 from controller.constants import RECIRCULATION_PORT
 from controller.control_plane import CloneSession, ControlPlane, TableEntry
+from controller.marking_contract import GeneratorTable, PacketGenerator, PortEntries, PortTable
 from controller.pfc import PFC_CLONE_SESSION, PfcPort
-from controller.port_tables import GeneratorTable, PacketGenerator, PortEntries, PortTable
 from controller.programs import Program, ProgramError
 from controller.routes import MultipathRoute, PortGroup, Route, group_entry, host_ways, join, route_entry
 from topologies.lossless import PFC

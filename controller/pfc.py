@@ -9,7 +9,7 @@ from typing import Any
 
 from controller.constants import CLASSES, MAX_QUANTA, PFC_BYTES
 from controller.control_plane import TableAction, TableEntry, TableMatch
-from controller.port_tables import Setting
+from controller.marking_contract import Setting
 from topologies.model import Topology
 
 TABLE = "pfc_config"

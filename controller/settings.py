@@ -16,7 +16,7 @@ from typing import Any
 from controller import marking, pfc
 from controller.control_plane import ControlPlane, TableAction, TableEntry
 from controller.errors import UnknownNameError
-from controller.port_tables import PortEntries, PortTable, SettableTable, Setting
+from controller.marking_contract import PortEntries, PortTable, SettableTable, Setting
 from topologies.errors import LabError, error_text
 
 

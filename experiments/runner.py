@@ -20,7 +20,7 @@ from experiments.run.progress import RunProgress, Silent
 from experiments.run.sampler import MARKS
 from experiments.run.versions import provenance
 from hosts.algorithms import Scheme, find_scheme
-from lab import record as records
+from lab import journal as records
 from lab.network import require_startable
 from lab.target import target as find_target
 from p4src.manifest import stale

@@ -34,7 +34,7 @@ from softswitch.pace import Place
 from .algorithms import SchemeError, find_scheme, schemes
 from .control import ControlError
 from .host import Agent, AgentSettings
-from .port import PortError
+from .packet_socket import PortError
 from .wire import WireError
 
 

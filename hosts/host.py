@@ -32,7 +32,7 @@ from .loop import Loop
 from .native import FRAME, PAUSE, RESUME, Event, Events
 from .nic import Nic
 from .pace import PaceMeter
-from .port import Port
+from .packet_socket import Port
 from .realtime import RealTime
 from .receiver import Receiver
 from .sender import FlowRequest, Sender

@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, TypeVar
 
 from controller.errors import UnknownNameError
-from lab import record as records
+from lab import journal as records
 from lab.target import target
 from topologies.errors import LabError, nearest
 from topologies.model import Topology

@@ -27,10 +27,10 @@ from pathlib import Path
 from typing import BinaryIO
 
 from hosts import wire
+from lab.journal import BY_MININET, DELAY_BY_NOBODY
 from lab.namespaces import in_namespace, listen_to_all
 from lab.network import DELAY_BY_AGENTS
 from lab.pcapng import PcapngWriter, keep_whole
-from lab.record import BY_MININET, DELAY_BY_NOBODY
 from lab.running import Running, endpoint, namespace_pid
 from topologies.errors import NO_ROOM, LabError
 from topologies.model import Endpoint

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from controller.configure import SwitchPlan, plan, program_switch, require_tables
 from controller.programs import Program
 from controller.switch import SwitchClient
+from lab.journal import Record
 from lab.network import Network
-from lab.record import Record
 from softswitch import signals
 from topologies.model import Topology
 

@@ -12,7 +12,7 @@ from topologies.lossless import PFC
 from topologies.model import FIFO, Endpoint, Topology
 
 if TYPE_CHECKING:
-    from controller.port_tables import PacketGenerator
+    from controller.marking_contract import PacketGenerator
 
 FEW = 3  # switches that have a process each
 SLACK_S = 0.1e-6

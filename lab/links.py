@@ -4,8 +4,8 @@ set_link(lab, "s0", "s1", up=False)      # all links between the two; "s0:4" is 
 [link for link in links(lab.record, lab.topology) if not link.up]
 
 A link is up when both of its interfaces are. To set one down, interfaces of switches are: a switch loses what is to
-leave by it, counts that (`controller.ports`) and says so in its log. A host's own interface stays up without a carrier,
-as that of a NIC whose cable was pulled: its flows wait.
+leave by it, counts that (`controller.interface_counters`) and says so in its log. A host's own interface stays up
+without a carrier, as that of a NIC whose cable was pulled: its flows wait.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from controller.errors import SwitchError, UnknownNameError
+from lab.journal import Record
 from lab.namespaces import NamespaceError, in_namespace
-from lab.record import Record
 from lab.running import Running
 from lab.target import target
 from topologies.errors import LabError

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from controller.errors import UnknownNameError
-from lab.record import Record
+from lab.journal import Record
 
 _LOOK_S = 0.2
 SUPERVISOR = "supervisor"  # the process that holds a network for `pcn up`

@@ -21,8 +21,8 @@ from typing import Any, ClassVar
 
 from mininet.node import Switch
 
+from lab import journal as records
 from lab import pace
-from lab import record as records
 from softswitch.python_process import python_command
 from topologies.errors import LabError
 

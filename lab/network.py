@@ -21,8 +21,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from lab import journal as records
 from lab import pace
-from lab import record as records
 from lab.launch import NetworkError, inner_links, launch_spec, require_live, share_process, slack
 from lab.log_folder import LogFolder
 from lab.process import StartError, wait_ready

@@ -26,7 +26,7 @@ from types import TracebackType
 
 from hosts.algorithms import SchemeError, find_scheme
 from hosts.client import AgentClient
-from lab import record as records
+from lab import journal as records
 from lab.network import connects
 from lab.process import end_children
 from softswitch import signals

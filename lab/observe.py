@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from controller import ports
+from controller import interface_counters
 from controller.constants import index
 from controller.control_plane import Counter
 from controller.errors import UnknownNameError
@@ -137,7 +137,7 @@ class Observer:
         read_at_s = (before + self._now()) / 2
         # Again: what was marked meanwhile is among these, so that a share is of more packets rather than of fewer.
         after = client.read_counters("transmitted", wanted)
-        counted = ports.read(client) or {}
+        counted = interface_counters.read(client) or {}
         interfaces = {port: Endpoint(switch, port).interface for port in cells}
         running = running_interfaces(self._lab.record, switch, list(interfaces.values()))
         return [

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lab.record import Record
+from lab.journal import Record
 from softswitch.errors import StartError
 from softswitch.pace import MILLION, Board, Pace
 

@@ -26,9 +26,9 @@ from mininet.net import Mininet
 from mininet.node import Node
 
 from lab.attach import Attached
+from lab.journal import BY_MININET, Record
 from lab.links import running_interfaces, set_link
 from lab.process import end_children
-from lab.record import BY_MININET, Record
 from topologies.errors import LabError
 from topologies.mininet_topo import mininet_topo
 

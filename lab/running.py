@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol
 
 from controller.errors import UnknownNameError
-from lab.record import Record
+from lab.journal import Record
 from topologies.model import Endpoint, Topology, TopologyError
 
 if TYPE_CHECKING:

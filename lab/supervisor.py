@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from lab import record as records
+from lab import journal as records
 from lab.log_folder import LogFolder
 from softswitch import signals
 from softswitch.python_process import python_command

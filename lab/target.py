@@ -21,7 +21,7 @@ from topologies import extras
 from topologies.errors import LabError
 
 if TYPE_CHECKING:
-    from controller.port_tables import PacketGenerator
+    from controller.marking_contract import PacketGenerator
     from controller.switch import RegisterAccess
 
 PRIORITIES = 8

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from controller.control_plane import TableAction as TableAction
     from controller.control_plane import TableEntry as TableEntry
     from controller.control_plane import TableMatch as TableMatch
-    from controller.port_tables import Setting as Setting
+    from controller.marking_contract import Setting as Setting
     from controller.programs import Program as Program
     from controller.switch import SwitchClient as SwitchClient
     from experiments.runner import run as run
@@ -65,7 +65,7 @@ _HOME = {
     "controller": "settings",
     "controller.constants": "index",
     "controller.control_plane": "TableAction TableEntry TableMatch",
-    "controller.port_tables": "Setting",
+    "controller.marking_contract": "Setting",
     "controller.programs": "Program",
     "controller.switch": "SwitchClient",
     "experiments.runner": "run",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from lab.record import Record
+    from lab.journal import Record
     from topologies.model import Topology
 
 Completer = Callable[[click.Context, click.Parameter, str], list[str]]
@@ -61,7 +61,7 @@ def _ports(context: click.Context) -> list[str]:
 
 
 def _networks(_context: click.Context) -> list[str]:
-    from lab import record as records
+    from lab import journal as records
 
     return records.names()
 
@@ -157,7 +157,7 @@ def _of_program(kind: str) -> Callable[[click.Context], Iterator[str]]:
 
 
 def _counters(context: click.Context) -> list[str]:
-    from controller.ports import DISCARDS
+    from controller.interface_counters import DISCARDS
 
     return [*_of_program("counters")(context), *DISCARDS]
 

@@ -11,8 +11,8 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from lab.journal import Record
 from lab.observe import FlowState, PortState, Snapshot
-from lab.record import Record
 
 _BAR_CELLS = 20
 _GAP = 2  # between columns

@@ -32,7 +32,7 @@ from types import FrameType
 
 from controller.constants import GENERATOR_PORT, index
 from controller.errors import SwitchError
-from controller.port_tables import PacketGenerator
+from controller.marking_contract import PacketGenerator
 from controller.programs import Program
 from controller.switch import SwitchClient
 from lab.target import TARGETS, LaunchSpec, PortSpec, Target, target

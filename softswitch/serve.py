@@ -81,7 +81,7 @@ def _serve(switches: Sequence[Options], say: Callable[[str], None], wait: Callab
             say(ready)
             if one.log_file is not None:
                 _log(one).info("%s", ready)
-        importlib.import_module("softswitch.p4runtime.verified")  # for the first pipeline; nobody waits for it now
+        importlib.import_module("softswitch.p4runtime.checked_config")  # for the first pipeline: no client waits now
         wait()
         end_compilers()
         for one, server in zip(switches, servers, strict=True):

@@ -19,7 +19,7 @@ from topologies import extras
 ROOT = Path(__file__).resolve().parent.parent
 OWN = {*names.PACKAGES, "pcn", "p4src"}
 WITH_AN_EXTRA = {
-    "controller.tofino.ports": "tofino",
+    "controller.tofino.lab_file": "tofino",
     "controller.tofino.yaml_reader": "tofino",
     "experiments.data.parquet": "parquet",
     "experiments.draw.pictures": "figures",

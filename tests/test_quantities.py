@@ -13,7 +13,7 @@ from click import BadParameter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controller.tofino import ports
+from controller.tofino import lab_file
 from experiments.data.errors import ExperimentError
 from experiments.data.parameters import Parameter
 from hosts.algorithms import SchemeError, find_scheme
@@ -114,8 +114,8 @@ def _of_scheme(scheme: str, field: str) -> Callable[[str], float]:
 def _of_yaml(field: str, sample: str) -> Callable[[str], float]:
     def read(text: str) -> float:
         path = Path("ports.yaml")
-        path.write_text(ports.SAMPLE.read_text().replace(f"{field}: {sample}", f"{field}: {text}"))
-        return float(getattr(ports.read(path).tcd, field))
+        path.write_text(lab_file.SAMPLE.read_text().replace(f"{field}: {sample}", f"{field}: {text}"))
+        return float(getattr(lab_file.read(path).tcd, field))
 
     return read
 

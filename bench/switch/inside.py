@@ -25,7 +25,7 @@ from bench.switch.wires import TOOLS, BenchError, all_cpus, roce_frame, run
 from softswitch.codegen.build import CSRC, build_program, build_runtime, compiler
 from softswitch.native import NativeSwitch, load_library
 from softswitch.p4runtime.binding import bind
-from softswitch.p4runtime.forwarding import Forwarding
+from softswitch.p4runtime.entities import Forwarding
 from softswitch.program.load import load_program
 from softswitch.python_process import python_command
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import cast
 
 from controller.errors import UnknownNameError
-from controller.port_tables import PortTable
+from controller.marking_contract import PortTable
 from topologies import python_file
 from topologies.errors import LabError
 from topologies.python_file import PythonFileError
@@ -53,5 +53,5 @@ def _loaded(path: Path) -> PortTable:
         raise MarkingError(f"marking point: {error}") from error
     missing = [name for name in _NEEDED if not hasattr(module, name)]
     if missing:
-        raise MarkingError(f"{path} has no {' and no '.join(missing)}: see controller/port_tables.py, PortTable")
+        raise MarkingError(f"{path} has no {' and no '.join(missing)}: see controller/marking_contract.py, PortTable")
     return cast(PortTable, module)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from controller.control_plane import TableAction, TableEntry, TableMatch
-from controller.port_tables import Setting
+from controller.marking_contract import Setting
 from topologies.model import Topology
 
 TABLE = "qcn_config"

@@ -11,7 +11,7 @@ from controller.constants import GENERATOR_PORT, index
 from controller.control_plane import TableAction, TableEntry, TableMatch
 from controller.marking import qcn_cp
 from controller.marking.qcn_cp import CNM_CLONE_SESSION, QcnPort
-from controller.port_tables import PacketGenerator, Setting
+from controller.marking_contract import PacketGenerator, Setting
 from topologies.model import Topology
 
 INPUTS_AT_ONE_OUTPUT = 16

@@ -9,7 +9,7 @@ from typing import Any
 from controller.control_plane import TableAction, TableEntry, TableMatch
 from controller.marking import qcn_cp
 from controller.marking.qcn_cp import CNM_CLONE_SESSION, QcnPort
-from controller.port_tables import Setting
+from controller.marking_contract import Setting
 from topologies.model import Topology
 
 TABLE = "qcn_out_config"

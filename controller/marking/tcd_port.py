@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from controller.control_plane import TableAction, TableEntry, TableMatch
-from controller.port_tables import Setting
+from controller.marking_contract import Setting
 from topologies.lossless import CREDITS
 from topologies.model import Topology
 

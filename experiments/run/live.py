@@ -24,7 +24,7 @@ from hosts.client import AgentClient, AgentError
 from hosts.stats import MOST_FLOWS, AgentStats, ReceivedFlow, SentFlow
 from hosts.wire import data_dscp
 from lab import control_frames
-from lab import record as records
+from lab import journal as records
 from lab.lab import Lab
 from lab.pace import Pacing
 

@@ -1,10 +1,10 @@
-"""Congestion control schemes: each a file with its RP, NP, parameters and `Scheme`, which `found` finds here by itself.
+"""Congestion control schemes: each a file with its RP, NP, parameters and `Scheme`, which `discovery` finds by itself.
 docs/schemes.md says how to bring one from outside."""
 
 from __future__ import annotations
 
 from .base import Ack, Cnm, Cnp, Mark, NetworkFacts, NotificationPoint, ReactionPoint, Window, window_phase
-from .found import find_scheme, names, schemes
+from .discovery import find_scheme, names, schemes
 from .scheme import Configured, Scheme, SchemeError
 
 __all__ = [

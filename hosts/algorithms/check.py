@@ -20,7 +20,7 @@ from softswitch.units import KINDS
 from topologies.errors import nearest
 
 from .base import Ack, Cnm, Cnp, Mark, NetworkFacts, NotificationPoint, ReactionPoint, Window
-from .found import find_scheme
+from .discovery import find_scheme
 from .parameters import describe
 from .scheme import Configured, Scheme
 

@@ -29,7 +29,7 @@ from hosts import wire  # noqa: E402
 from softswitch.codegen.build import build_program, build_runtime  # noqa: E402
 from softswitch.native import NativeSwitch, load_library  # noqa: E402
 from softswitch.p4runtime.binding import bind  # noqa: E402
-from softswitch.p4runtime.forwarding import Forwarding  # noqa: E402
+from softswitch.p4runtime.entities import Forwarding  # noqa: E402
 from softswitch.program.errors import ProgramError  # noqa: E402
 from softswitch.program.load import load_program  # noqa: E402
 

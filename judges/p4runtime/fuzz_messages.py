@@ -44,10 +44,10 @@ from google.protobuf.message import DecodeError, Message  # noqa: E402
 with atheris.instrument_imports(include=["softswitch"]) if INSIDE else nullcontext():
     from softswitch.codegen.build import build_runtime
     from softswitch.native import NativeSwitch, load_library
-    from softswitch.p4runtime.forwarding import Forwarding
+    from softswitch.p4runtime.checked_config import verify
+    from softswitch.p4runtime.entities import Forwarding
     from softswitch.p4runtime.pipeline import Pipeline
     from softswitch.p4runtime.service import Service
-    from softswitch.p4runtime.verified import verify
 
 ELECTION = p4r.Uint128(low=1)
 KINDS: tuple[type[Message], ...] = (

@@ -18,8 +18,8 @@ from p4rt_switch import PROGRAMS, Program, load
 from softswitch.codegen.build import build_program
 from softswitch.native import NativeSwitch
 from softswitch.p4runtime.binding import bind
+from softswitch.p4runtime.entities import Forwarding
 from softswitch.p4runtime.errors import RpcError
-from softswitch.p4runtime.forwarding import Forwarding
 from softswitch.program.load import load_program
 
 SCALARS: dict[int, Any] = {

@@ -38,14 +38,14 @@ from play import INSIDE  # noqa: E402
 from scenario import CREDITS_ALONE, Fault  # noqa: E402
 from swarm import span  # noqa: E402
 
-from controller import ports, settings  # noqa: E402
+from controller import interface_counters, settings  # noqa: E402
 from controller.configure import SwitchPlan  # noqa: E402
 from controller.switch import SwitchClient  # noqa: E402
 from experiments.page.terminal import stdout  # noqa: E402
 from experiments.run.progress import ConsoleProgress  # noqa: E402
-from hosts.algorithms.found import schemes  # noqa: E402
+from hosts.algorithms.discovery import schemes  # noqa: E402
 from lab import control_frames, flows  # noqa: E402
-from lab import record as records  # noqa: E402
+from lab import journal as records  # noqa: E402
 from lab.lab import Lab  # noqa: E402
 from lab.links import set_link  # noqa: E402
 from lab.pause import PauseError, pause  # noqa: E402
@@ -352,7 +352,7 @@ def _until_quiet(lab: Running) -> dict[str, dict[int, int]]:
 def _counted(lab: Running) -> int:
     lost = sum(agent.stats().socket_drops for agent in lab.agents.values())
     for client in lab.switches.values():
-        lost += sum(one.in_discards + one.out_discards for one in (ports.read(client) or {}).values())
+        lost += sum(one.in_discards + one.out_discards for one in (interface_counters.read(client) or {}).values())
         lost += sum(one.packets for one in client.read_counters("dropped").values())
     return lost
 

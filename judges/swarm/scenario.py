@@ -10,7 +10,7 @@ from typing import Any
 
 from hosts import wire
 from hosts.algorithms import Configured, SchemeError
-from hosts.algorithms.found import schemes
+from hosts.algorithms.discovery import schemes
 from hosts.algorithms.parameters import describe
 from lab.virtual.flows import MAX_PAYLOAD
 from topologies import lossless

@@ -43,8 +43,8 @@ from experiments.run.progress import ConsoleProgress  # noqa: E402
 from hosts.algorithms import find_scheme  # noqa: E402
 from hosts.recommended import recommended  # noqa: E402
 from lab.attach import attach, find  # noqa: E402
+from lab.journal import Record  # noqa: E402
 from lab.network import configured  # noqa: E402
-from lab.record import Record  # noqa: E402
 from softswitch import signals  # noqa: E402
 from topologies import catalog  # noqa: E402
 from topologies.model import Topology  # noqa: E402

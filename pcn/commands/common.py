@@ -17,7 +17,7 @@ from pcn.visible import visible
 from softswitch.units import Kind, quantity
 
 if TYPE_CHECKING:
-    from lab.record import Record
+    from lab.journal import Record
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 

@@ -20,7 +20,7 @@ from pcn.commands.common import (
 from pcn.complete import complete_node, complete_port, complete_setting, complete_switch
 
 if TYPE_CHECKING:
-    from controller.port_tables import Setting
+    from controller.marking_contract import Setting
     from lab.running import Running
 
 

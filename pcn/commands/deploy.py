@@ -81,8 +81,8 @@ def deploy(
       pcn deploy --grpc 192.0.2.10:9559 --ports ports.yaml --read
     """
     from controller.tofino import deploy as tofino
+    from controller.tofino.lab_file import SAMPLE, read
     from controller.tofino.package import Package
-    from controller.tofino.ports import SAMPLE, read
 
     if sample:
         refuse("--sample does nothing but print", "program", "address", "path", "check", "reads", "directory")

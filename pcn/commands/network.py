@@ -31,7 +31,7 @@ from pcn.complete import (
 )
 
 if TYPE_CHECKING:
-    from lab.record import Record
+    from lab.journal import Record
 
 
 @click.command()
@@ -101,7 +101,7 @@ def up(
       pcn up dumbbell --set pairs=2 --set xoff_bytes=256KB
     """
     from lab import calibrate, supervisor
-    from lab import record as records
+    from lab import journal as records
     from lab.launch import share_process
     from lab.log_folder import new
     from lab.network import configured, require_startable
@@ -171,7 +171,7 @@ def down(name: str | None, every: bool, force: bool, network: str | None, as_jso
     """
     from controller.errors import UnknownNameError
     from experiments.results.atomic_folder import remove_dead
-    from lab import record as records
+    from lab import journal as records
     from lab import supervisor
     from lab.attach import NotRunningError
 
@@ -216,7 +216,7 @@ def status(name: str | None, network: str | None, as_json: bool) -> None:
       pcn status --json
     """
     from controller.errors import UnknownNameError
-    from lab import record as records
+    from lab import journal as records
 
     wanted = named_network(name, network)
     found = [record for one in records.names() if wanted in (None, one) and (record := records.load(one))]
@@ -248,7 +248,7 @@ def status(name: str | None, network: str | None, as_json: bool) -> None:
 
 def _ours() -> list[str]:
     """Networks that are up by `pcn up`."""
-    from lab import record as records
+    from lab import journal as records
 
     held = [name for name in records.names() if records.is_held(name)]
     return [name for name in held if (record := records.load(name)) and record.role == "up"]

@@ -69,12 +69,12 @@ def counters(switch: str, name: str | None, every: bool, network: str | None, as
       pcn counters s0 marked
       pcn counters s1 pause_sent --all --json
     """
-    from controller import ports
+    from controller import interface_counters
     from lab.attach import attach
 
     with attach(network) as lab:
         client = lab.switches[switch]
-        wanted = [one for one in ([name] if name else client.counters()) if one not in ports.DISCARDS]
+        wanted = [one for one in ([name] if name else client.counters()) if one not in interface_counters.DISCARDS]
         found, _ = client.read_cells(wanted, ())
         rows: list[dict[str, Any]] = [
             {"counter": counter, **_place(cell), "packets": value.packets, "bytes": value.bytes}
@@ -82,11 +82,11 @@ def counters(switch: str, name: str | None, every: bool, network: str | None, as
             for cell, value in sorted(cells.items())
             if value.packets or (every and cell in _cells(lab, switch))
         ]
-        if name is None or name in ports.DISCARDS:
-            counted = ports.read(client) or {}
+        if name is None or name in interface_counters.DISCARDS:
+            counted = interface_counters.read(client) or {}
             rows += [
                 {"counter": counter, "port": port, "class": None, "packets": packets, "bytes": None}
-                for counter in ([name] if name else ports.DISCARDS)
+                for counter in ([name] if name else interface_counters.DISCARDS)
                 for port, counts in counted.items()
                 if (packets := getattr(counts, counter)) or every
             ]

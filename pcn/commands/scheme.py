@@ -129,7 +129,7 @@ def _settings(scheme: Scheme, topology: Topology) -> list[Finding]:
     """Whether `pcn set` can show and change what its marking points set, tried on a switch's entries."""
     from controller import marking, settings
     from controller.configure import plan
-    from controller.port_tables import SettableTable
+    from controller.marking_contract import SettableTable
     from hosts.algorithms.check import Finding
 
     findings = []
@@ -144,5 +144,5 @@ def _settings(scheme: Scheme, topology: Topology) -> list[Finding]:
             except Exception as error:
                 findings.append(Finding(rule, False, f"{type(error).__name__}: {error}"))
         elif hasattr(table, "SETTINGS"):
-            findings.append(Finding(rule, False, "SETTINGS need show and change (controller/port_tables.py)"))
+            findings.append(Finding(rule, False, "SETTINGS need show and change (controller/marking_contract.py)"))
     return findings

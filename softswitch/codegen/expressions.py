@@ -6,9 +6,9 @@ cheaper wherever the result is masked or stored; `condition` gives a C truth val
 
 from __future__ import annotations
 
-from softswitch.codegen.cells import cells
+from softswitch.codegen.array_layout import cells
 from softswitch.codegen.layout import Layout, storage_of
-from softswitch.codegen.places import Places, header_type_of
+from softswitch.codegen.lvalues import Places, header_type_of
 from softswitch.codegen.ranges import Ranges, TooWide, field_of
 from softswitch.codegen.values import (
     Limbs,
@@ -304,7 +304,7 @@ class Expressions(Places):
         return Value(i % f"i < {size} ? {read.text} : {zero}", read.kind, r)
 
     def register_cell(self, c_type: str, register: int) -> str:
-        """An lvalue: cell `i` of a register of up to 128 bits; codegen/cells.py says where it is."""
+        """An lvalue: cell `i` of a register of up to 128 bits; codegen/array_layout.py says where it is."""
         stride = self.cells.registers[register].stride
         return f"(*({c_type} *)((char *)s->registers[{register}].cells + i * {stride}))"
 

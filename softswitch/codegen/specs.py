@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from softswitch.codegen.cells import Place, cells
+from softswitch.codegen.array_layout import Place, cells
 from softswitch.codegen.names import string_literal
 from softswitch.program.model import ActionCall, ConstEntry, Match, Program, Table
 

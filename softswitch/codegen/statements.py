@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from softswitch.codegen.expressions import Expressions
+from softswitch.codegen.lvalues import header_type_of
 from softswitch.codegen.names import string_literal
-from softswitch.codegen.places import header_type_of
 from softswitch.codegen.ranges import field_of, field_range
 from softswitch.codegen.values import Value, convert, modular_kind, unsigned_range
 from softswitch.program.errors import Source

@@ -15,10 +15,10 @@ from finsy.proto import p4r
 
 from softswitch.native import NativeError, NativeSwitch
 from softswitch.p4runtime import packetio
+from softswitch.p4runtime.checked_config import verify
+from softswitch.p4runtime.entities import Forwarding
 from softswitch.p4runtime.errors import FAILED_PRECONDITION, RpcError, from_native
-from softswitch.p4runtime.forwarding import Forwarding
 from softswitch.p4runtime.schema import Array, Register, Schema
-from softswitch.p4runtime.verified import verify
 
 if TYPE_CHECKING:
     from finsy import P4Schema

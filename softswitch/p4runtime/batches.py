@@ -23,7 +23,7 @@ from softswitch.p4runtime.parts import Part
 from softswitch.p4runtime.roles import Scope
 
 if TYPE_CHECKING:
-    from softswitch.p4runtime.forwarding import Forwarding
+    from softswitch.p4runtime.entities import Forwarding
 
 CHUNK = 1000  # entities a ReadResponse, so that no message comes near gRPC's limit of 4 MiB
 CHUNK_BYTES = 1 << 20

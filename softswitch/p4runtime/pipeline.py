@@ -1,6 +1,6 @@
 """The forwarding-pipeline configuration of a switch: what runs, and what was saved to run later.
 
-Source: P4Runtime specification, "SetForwardingPipelineConfig RPC". verified.py makes configurations.
+Source: P4Runtime specification, "SetForwardingPipelineConfig RPC". checked_config.py makes configurations.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from softswitch.native import NativeError, NativeSwitch
 from softswitch.p4runtime.errors import INVALID_ARGUMENT, NOT_FOUND, RpcError, from_native
 
 if TYPE_CHECKING:
-    from softswitch.p4runtime.forwarding import Forwarding
-    from softswitch.p4runtime.verified import Verified
+    from softswitch.p4runtime.checked_config import Verified
+    from softswitch.p4runtime.entities import Forwarding
 
 
 @dataclass

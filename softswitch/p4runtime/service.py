@@ -42,7 +42,7 @@ from softswitch.p4runtime.pipeline import Pipeline
 from softswitch.p4runtime.roles import Scope
 
 if TYPE_CHECKING:
-    from softswitch.p4runtime.forwarding import Forwarding
+    from softswitch.p4runtime.entities import Forwarding
 
 Request = p4r.SetForwardingPipelineConfigRequest
 API_VERSION: Final = "1.5.0"
@@ -348,7 +348,7 @@ class Service(p4r_grpc.P4RuntimeServicer):
             raise RpcError(INVALID_ARGUMENT, "the request has no action")
         if not request.HasField("config"):
             raise RpcError(INVALID_ARGUMENT, "the request has no configuration")
-        from softswitch.p4runtime.verified import verify  # late: no switch waits for it at its start
+        from softswitch.p4runtime.checked_config import verify  # late: no switch waits for it at its start
 
         started = time.monotonic()
         verified = verify(request.config)

@@ -7,6 +7,7 @@ is refused with an error that names the place in the JSON and the line of P4, be
 from __future__ import annotations
 
 from softswitch.program import limits
+from softswitch.program.json_cursor import Place, parse
 from softswitch.program.load_controls import ControlLoader
 from softswitch.program.load_expressions import ExpressionLoader
 from softswitch.program.load_headers import load_headers
@@ -32,7 +33,6 @@ from softswitch.program.model import (
     ValueSet,
 )
 from softswitch.program.names import Index, Names
-from softswitch.program.place import Place, parse
 from softswitch.program.statements import Jump, Statement
 
 SUPPORTED_MAJOR = 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from softswitch.program import limits
 from softswitch.program.expressions import Sort, sort_of
+from softswitch.program.json_cursor import Place
 from softswitch.program.load_expressions import ExpressionLoader
 from softswitch.program.model import (
     Action,
@@ -19,7 +20,6 @@ from softswitch.program.model import (
     TableNode,
 )
 from softswitch.program.names import Index, Names
-from softswitch.program.place import Place
 
 
 class ControlLoader:

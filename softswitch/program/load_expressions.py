@@ -30,8 +30,8 @@ from softswitch.program.expressions import (
     UnionStackElement,
     sort_of,
 )
+from softswitch.program.json_cursor import Place
 from softswitch.program.names import Names
-from softswitch.program.place import Place
 
 _DATA_UNARY = {"-", "~"}
 _DATA_BINARY = {"+", "-", "*", "/", "%", "<<", ">>", "&", "|", "^", "two_comp_mod", "usat_cast", "sat_cast"}

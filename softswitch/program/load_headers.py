@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from softswitch.program import limits
 from softswitch.program.expressions import FieldRef
+from softswitch.program.json_cursor import Place
 from softswitch.program.model import (
     FieldType,
     Header,
@@ -15,7 +16,6 @@ from softswitch.program.model import (
     HeaderUnionStack,
 )
 from softswitch.program.names import Names
-from softswitch.program.place import Place
 
 # BMv2's names of the fields that simple_switch reads and writes; the member of struct sw_std, and its bits.
 STD_FIELDS = {

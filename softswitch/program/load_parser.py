@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from softswitch.program import limits
 from softswitch.program.expressions import Const, Expression, FieldRef, LastField, LastUnionField, Lookahead, Valid
+from softswitch.program.json_cursor import Place
 from softswitch.program.load_expressions import ExpressionLoader
 from softswitch.program.load_statements import StatementLoader
 from softswitch.program.model import KeyPart, Parser, ParseState, Transition, ValueSet
 from softswitch.program.names import Index, Names
-from softswitch.program.place import Place
 from softswitch.program.statements import (
     Advance,
     Extract,

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from softswitch.program import limits
 from softswitch.program.expressions import Binary, Const, Expression, FieldRef, HeaderField, LastField, LValue
+from softswitch.program.json_cursor import Place
 from softswitch.program.load_expressions import ExpressionLoader
-from softswitch.program.place import Place
 from softswitch.program.statements import (
     Assert,
     Assign,

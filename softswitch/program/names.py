@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from softswitch.program.expressions import FieldRef, HeaderExpression, HeaderRef, Valid
+from softswitch.program.json_cursor import Place
 from softswitch.program.model import Header, HeaderStack, HeaderType, HeaderUnion, HeaderUnionStack
-from softswitch.program.place import Place
 
 VALID = "$valid$"
 

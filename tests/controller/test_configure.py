@@ -16,8 +16,8 @@ from controller.marking import credit, qcn_in_cp
 from controller.marking.qcn_cp import CNM_CLONE_SESSION, QcnPort
 from controller.marking.red_ecn import RedPort
 from controller.marking.rest import LATE_US, RestPort
+from controller.marking_contract import PortEntries
 from controller.pfc import PFC_CLONE_SESSION, quantum_q16_us
-from controller.port_tables import PortEntries
 from controller.programs import COMPILED, Program
 from hosts.algorithms import schemes
 from topologies.dumbbell import dumbbell

@@ -10,7 +10,7 @@ from controller.configure import packet_generator
 from controller.constants import GENERATOR_PORT, index
 from controller.marking import qcn_in_cp
 from controller.marking.qcn_in_cp import Culprit
-from controller.port_tables import PacketGenerator
+from controller.marking_contract import PacketGenerator
 from hosts.algorithms import Configured, SchemeError, find_scheme
 from topologies.model import Endpoint, Topology, TopologyError
 from topologies.star import star

@@ -12,7 +12,7 @@ from planes import KINDS, opened
 from controller import settings
 from controller.configure import plan, program_switch
 from controller.errors import UnknownNameError
-from controller.port_tables import SettableTable, Setting
+from controller.marking_contract import SettableTable, Setting
 from controller.programs import Program
 from hosts.algorithms import find_scheme
 from pcn import present

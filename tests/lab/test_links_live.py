@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from waiting import LIMIT_S, wait_until
 
-from controller import ports
+from controller import interface_counters
 from controller.constants import index
 from controller.errors import UnknownNameError
 from hosts.stats import ReceivedFlow
@@ -111,9 +111,9 @@ def test_what_a_switch_loses_on_a_link_that_is_down_is_counted(dcqcn_lab: Lab, s
     assert sum("is down" in line for line in said) == sum("is up again" in line for line in said)
 
 
-def read(lab: Lab) -> ports.PortCounts:
+def read(lab: Lab) -> interface_counters.PortCounts:
     """Of s0's port to s1."""
-    found = ports.read(lab.switches["s0"])
+    found = interface_counters.read(lab.switches["s0"])
     assert found is not None
     return found[2]
 

@@ -13,7 +13,7 @@ import pytest
 from own_pids import OWN_PIDS
 from waiting import LIMIT_S
 
-from lab.record import free_name, names
+from lab.journal import free_name, names
 
 pytestmark = pytest.mark.long
 

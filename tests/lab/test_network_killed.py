@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from waiting import LIMIT_S, wait_until
 
-from lab import record as records
+from lab import journal as records
 
 pytestmark = [pytest.mark.root, pytest.mark.long]
 SCRIPT = """

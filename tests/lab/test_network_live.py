@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from waiting import LIMIT_S, wait_until
 
-from lab import record as records
+from lab import journal as records
 from lab.launch import NetworkError
 from lab.network import Network
 from lab.process import StartError
@@ -81,7 +81,7 @@ def test_mininet_s_prompt_says_that_a_node_s_shell_has_ended(name: str, tmp_path
         assert net.hosts
         os.kill(record.nodes["s1"].shell.pid, signal.SIGKILL)
         wait_until(lambda: not record.nodes["s1"].shell.alive())
-        script = f"from lab import prompt, record; prompt.Prompt(record.load({name!r})).__enter__()"
+        script = f"from lab import journal, prompt; prompt.Prompt(journal.load({name!r})).__enter__()"
         command = [sys.executable, "-c", script]
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=LIMIT_S)
         assert "LabError: the shell that holds s1's namespace has ended" in done.stderr
@@ -161,7 +161,7 @@ def test_an_interface_of_the_name_in_the_root_namespace_is_named(name: str, tmp_
     script = (
         "import sys; from pathlib import Path\n"
         "from topologies.dumbbell import dumbbell; from lab.network import Network\n"
-        "from lab.record import NameInUseError\n"
+        "from lab.journal import NameInUseError\n"
         "try:\n"
         "    with Network(dumbbell(), log_dir=Path(sys.argv[1]), name=sys.argv[2]): print('up')\n"
         "except NameInUseError as error: print(error)\n"

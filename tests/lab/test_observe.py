@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from controller import ports
+from controller import interface_counters
 from controller.control_plane import Counter
 from hosts.stats import ReceivedFlow, SentFlow
 from lab import flows, observe
@@ -107,7 +107,7 @@ def lab(steps: Sequence[int]) -> Any:
 @pytest.fixture(autouse=True)
 def _interfaces_are_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """And count nothing, as BMv2's."""
-    monkeypatch.setattr(ports, "read", lambda _switch: None)
+    monkeypatch.setattr(interface_counters, "read", lambda _switch: None)
     monkeypatch.setattr(observe, "running_interfaces", lambda _record, _node, names: set(names))
 
 

@@ -122,7 +122,7 @@ def test_what_a_start_leaves_out(monkeypatch: pytest.MonkeyPatch) -> None:
     before, after = (
         {line.rpartition("|")[2].strip() for line in lines} for lines in (process.lines[:ready], process.lines[ready:])
     )
-    later = {"softswitch.program.load", "softswitch.p4runtime.binding", "softswitch.p4runtime.forwarding"}
+    later = {"softswitch.program.load", "softswitch.p4runtime.binding", "softswitch.p4runtime.entities"}
     never = {"softswitch.codegen.generate"}
     assert {"softswitch.p4runtime.server", "grpc", "finsy.proto"} < before
     assert not (later | never) & before

@@ -19,8 +19,8 @@ from softswitch.codegen.build import build_program
 from softswitch.native import NativeSwitch
 from softswitch.p4runtime import packetio
 from softswitch.p4runtime.binding import bind
+from softswitch.p4runtime.entities import Forwarding
 from softswitch.p4runtime.errors import INVALID_ARGUMENT, RpcError
-from softswitch.p4runtime.forwarding import Forwarding
 from softswitch.program.load import load_program
 from softswitch.program.model import Program as Model
 

@@ -17,7 +17,7 @@ from p4rt_client import Client, Names, RefusedError, update
 from p4rt_switch import PROGRAMS, Program, Switch
 
 from softswitch.p4runtime import batches, limits
-from softswitch.p4runtime.verified import verify
+from softswitch.p4runtime.checked_config import verify
 
 CELLS = 4096  # of bench.p4's largest register
 

@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from distributions import required
 
 from controller.texts import dilated_text
-from lab import record as records
+from lab import journal as records
 from p4src import manifest
 from p4src.manifest import ROOT
 from pcn import cli, doctor

@@ -15,7 +15,7 @@ import pytest
 from waiting import LIMIT_S, wait_until
 
 from controller.switch import SwitchClient
-from lab import record as records
+from lab import journal as records
 
 pytestmark = pytest.mark.root
 

@@ -16,7 +16,7 @@ import pytest
 from others import as_nobody, refused, shared_folder
 from waiting import LIMIT_S
 
-from lab import record as records
+from lab import journal as records
 
 pytestmark = pytest.mark.root
 ROOT = Path(__file__).resolve().parents[2]

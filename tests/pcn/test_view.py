@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
+from lab.journal import Process, Record
 from lab.observe import FlowState, PortState, Snapshot
-from lab.record import Process, Record
 from pcn.view import picture
 from topologies.compact import compact
 from topologies.serialise import to_dict

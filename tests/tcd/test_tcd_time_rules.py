@@ -10,8 +10,8 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 from np_ecn_rules import WRAP, Dequeue, TimeRule, TofinoRule
 from port_model import Packet, Pause, Trace, rests, run
+from tcd_port_model import Met, Undetermined, allowed, shown, states, undetermined
 from tcd_rules import SETTLED, State, States, TofinoStates
-from told import Met, Undetermined, allowed, shown, states, undetermined
 
 NONE = Undetermined(frozenset(), frozenset())
 DATA, OTHER, CNP, LOWER = 3, 5, 7, 0

@@ -10,7 +10,7 @@ from stratum import Serving, Stratum, serving
 
 from controller.constants import index
 from controller.control_plane import Counter
-from controller.tofino.ports import SAMPLE
+from controller.tofino.lab_file import SAMPLE
 
 # What the ports have counted as soon as a program runs.
 TRAFFIC = {

@@ -25,8 +25,8 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.message import DecodeError
 
 from softswitch.native import Counter, NativeError, NativeSwitch
+from softswitch.p4runtime.entities import Forwarding
 from softswitch.p4runtime.errors import INVALID_ARGUMENT, UNIMPLEMENTED, RpcError
-from softswitch.p4runtime.forwarding import Forwarding
 from softswitch.p4runtime.pipeline import Pipeline
 from softswitch.p4runtime.schema import Action, Array, KeyField, Kind, Match, Param, Schema, Table
 from softswitch.p4runtime.server import Server

@@ -18,7 +18,7 @@ from waiting import LIMIT_S, wait_until
 
 from hosts import wire
 from hosts.algorithms import SchemeError
-from lab import record as records
+from lab import journal as records
 from lab.nic_host import NicError, find_nic, settings
 from pcn import cli
 

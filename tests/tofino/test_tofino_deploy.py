@@ -18,8 +18,8 @@ from stratum import DEVICE, DeviceConfig, Serving
 from controller.programs import COMPILED
 from controller.switch import SwitchClient
 from controller.tofino.deploy import check
+from controller.tofino.lab_file import SAMPLE, read
 from controller.tofino.package import DRIVER, Package, driver_files
-from controller.tofino.ports import SAMPLE, read
 from controller.tofino.tcd import curve
 from pcn import cli
 

@@ -13,8 +13,8 @@ from stratum import Stratum, serving
 
 from controller.marking.qcn_in_cp import Culprit
 from controller.tofino import qcn
+from controller.tofino.lab_file import SAMPLE, read
 from controller.tofino.model import Qcn
-from controller.tofino.ports import SAMPLE, read
 from hosts.algorithms.qcn import QcnParameters
 from pcn import cli
 

@@ -11,8 +11,8 @@ from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, te
 
 from controller.tofino.buffers import pfc_script
 from controller.tofino.chassis import chassis_config
+from controller.tofino.lab_file import SAMPLE, read
 from controller.tofino.model import CELL_BYTES, Class, Pfc
-from controller.tofino.ports import SAMPLE, read
 
 # Of Stratum's ChassisConfig, the part that is used: fields by message. The text form has names only.
 _ENUMS = {

@@ -8,8 +8,8 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from controller.tofino.lab_file import SAMPLE, read
 from controller.tofino.model import CELL_BYTES, MOST_CELLS, Tcd
-from controller.tofino.ports import SAMPLE, read
 from controller.tofino.tcd import STEPS, curve, entries
 from hosts.algorithms.red import RedParameters
 from hosts.algorithms.tcd import TcdParameters

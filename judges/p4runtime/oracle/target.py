@@ -98,7 +98,7 @@ class Embedded:
 
     def load(self, program: Program) -> None:
         """Compiles a program once, and then only empties its state."""
-        from softswitch.p4runtime.verified import verify
+        from softswitch.p4runtime.checked_config import verify
 
         if self._loaded[0] != program.name:
             self._loaded = (program.name, verify(program.config))

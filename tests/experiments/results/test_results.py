@@ -28,7 +28,7 @@ from experiments.papers import SCENARIOS
 from experiments.results import summary
 from experiments.results.atomic_folder import remove_dead, result_directory
 from experiments.results.judged_run import judge
-from lab import record as records
+from lab import journal as records
 from pcn.cli import run as pcn
 
 DUMBBELL = SCENARIOS["dumbbell"]

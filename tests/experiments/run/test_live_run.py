@@ -22,7 +22,7 @@ from waiting import LIMIT_S, wait_until
 from experiments.data.series import Series
 from experiments.run import calibrate
 from experiments.runner import run
-from lab import record as records
+from lab import journal as records
 from topologies.errors import LabError
 
 pytestmark = [pytest.mark.root, pytest.mark.long]

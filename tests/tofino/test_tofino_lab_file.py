@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from controller.tofino.lab_file import SAMPLE, read
 from controller.tofino.model import Qcn, Tcd
-from controller.tofino.ports import SAMPLE, read
 from controller.tofino.yaml_reader import FileError
 
 TEXT = SAMPLE.read_text()

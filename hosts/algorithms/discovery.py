@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 ENTRY_POINTS = "pcn_lab.schemes"
 
-_MACHINERY = ("base", "check", "found", "parameters", "scheme")
+_MACHINERY = ("base", "check", "discovery", "parameters", "scheme")
 
 
 def _ours() -> Iterator[Scheme]:

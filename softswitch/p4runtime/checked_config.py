@@ -20,8 +20,8 @@ from google.protobuf.unknown_fields import UnknownFieldSet
 from softswitch.codegen.build import BuildError, build_program
 from softswitch.native import NativeSwitch
 from softswitch.p4runtime import binding
+from softswitch.p4runtime.entities import Forwarding
 from softswitch.p4runtime.errors import INTERNAL, INVALID_ARGUMENT, RpcError
-from softswitch.p4runtime.forwarding import Forwarding
 from softswitch.p4runtime.schema import Schema
 from softswitch.program.errors import ProgramError
 from softswitch.program.load import load_program

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from hosts.algorithms import Ack, Cnm, Cnp, Mark, Scheme, SchemeError, find_scheme, found, names, schemes
+from hosts.algorithms import Ack, Cnm, Cnp, Mark, Scheme, SchemeError, discovery, find_scheme, names, schemes
 
 SOURCE = """
 from hosts.algorithms.parameters import Parameters
@@ -112,8 +112,8 @@ def test_an_installed_package_s_scheme_is_found_by_name(file: Path, tmp_path: Pa
 
 
 def test_an_entry_point_that_is_no_scheme_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    point = importlib.metadata.EntryPoint("stay", "os:sep", found.ENTRY_POINTS)
-    monkeypatch.setattr(found, "_installed", lambda: [point])
+    point = importlib.metadata.EntryPoint("stay", "os:sep", discovery.ENTRY_POINTS)
+    monkeypatch.setattr(discovery, "_installed", lambda: [point])
     with pytest.raises(SchemeError, match="entry point stay = os:sep isn't a Scheme of that name"):
         find_scheme("stay")
 
