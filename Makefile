@@ -40,9 +40,11 @@ test: root lint ## everything that CI checks (needs root; some seven minutes onc
 unit-as-it-goes:
 	@$(MAKE) --no-print-directory --output-sync=none unit
 
-lint: $(VENV)/.ready ## style and types
+lint: $(VENV)/.ready ## style, types, spelling and words
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	git ls-files | xargs $(BIN)/codespell
+	$(BIN)/python lint/prose.py
 	git ls-files '*.c' '*.h' | xargs $(BIN)/clang-format --dry-run -Werror
 	$(BIN)/mypy
 

@@ -1,0 +1,140 @@
+"""Finds words that lint/words.txt lists: in pages, docstrings, texts that the program prints, and names of tests.
+
+    python lint/prose.py [--update] [FILE ...]     without FILE: all of git's
+
+lint/remaining.txt has the files that may still contain some, with their number, which only falls.
+`--update` writes it anew where numbers fell. Code, in backticks or fenced, isn't prose.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+LINT = Path(__file__).resolve().parent
+ROOT = LINT.parent
+REMAINING = LINT / "remaining.txt"
+# Compiler output, the licence, and the record of what was.
+LEFT_OUT = ("p4src/compiled/", "LICENSE", "CHANGELOG.md")
+_CODE = re.compile(r"```.*?```|``.*?``|`[^`\n]*`", re.DOTALL)
+
+
+class Word(NamedTuple):
+    """An expression of the list, and what stands instead."""
+
+    pattern: re.Pattern[str]
+    instead: str
+
+
+class Finding(NamedTuple):
+    """A listed word, at a line of a file."""
+
+    file: str
+    line: int
+    text: str
+    instead: str
+
+
+def words() -> list[Word]:
+    """Reads the list. Raises ValueError at a line without "->"."""
+    found = []
+    for line in (LINT / "words.txt").read_text(encoding="utf-8").splitlines():
+        if line and not line.startswith("#"):
+            expression, arrow, instead = line.partition(" -> ")
+            if not arrow:
+                raise ValueError(f"words.txt: {line!r}: no ' -> '")
+            found.append(Word(re.compile(expression, re.IGNORECASE), instead))
+    return found
+
+
+def prose(name: str, text: str) -> Iterator[tuple[int, str]]:
+    """Yields the prose of a file: its first line's number, and the text with code blanked."""
+    if name.endswith(".md"):
+        yield 1, _without_code(text)
+    elif name.endswith(".py"):
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value:
+                yield node.lineno, _without_code(node.value)
+            elif isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
+                yield node.lineno, node.name.replace("_", " ")
+
+
+def _without_code(text: str) -> str:
+    return _CODE.sub(lambda code: re.sub(r"[^\n]", " ", code[0]), text)
+
+
+def findings(name: str, text: str, listed: Sequence[Word]) -> list[Finding]:
+    """Lists a file's findings in the order of its lines."""
+    found = []
+    for first, part in prose(name, text):
+        for word in listed:
+            for match in word.pattern.finditer(part):
+                found.append(Finding(name, first + part.count("\n", 0, match.start()), match[0], word.instead))
+    return sorted(found)
+
+
+def judge(counts: dict[str, int], allowed: dict[str, int]) -> list[str]:
+    """Lists a complaint for each file with more findings than it may have, and each with fewer."""
+    complaints = []
+    for name in sorted({*counts, *allowed}):
+        count, limit = counts.get(name, 0), allowed.get(name, 0)
+        if count > limit:
+            complaints.append(f"{name}: {count} listed words; {limit} are allowed")
+        elif count < limit:
+            complaints.append(f"{name}: {count} listed words, fewer than {limit}: run `python lint/prose.py --update`")
+    return complaints
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Prints findings. 0: none beside those of remaining.txt."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", nargs="*", metavar="FILE", help="files whose findings are printed, allowed or not")
+    parser.add_argument("--update", action="store_true", help="lower the numbers of remaining.txt")
+    options = parser.parse_args(arguments)
+    listed = words()
+    found = [finding for name in options.files or _tracked() for finding in _of_file(name, listed)]
+    if options.files:
+        _show(found)
+        return int(bool(found))
+    counts: dict[str, int] = {}
+    for finding in found:
+        counts[finding.file] = counts.get(finding.file, 0) + 1
+    allowed = _read()
+    if options.update:
+        allowed = {name: min(limit, counts.get(name, 0)) for name, limit in allowed.items()}
+        lines = [f"{limit} {name}" for name, limit in sorted(allowed.items()) if limit]
+        REMAINING.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    complaints = judge(counts, allowed)
+    _show(finding for finding in found if counts[finding.file] > allowed.get(finding.file, 0))
+    for complaint in complaints:
+        print(complaint)
+    return int(bool(complaints))
+
+
+def _tracked() -> list[str]:
+    listed = subprocess.run(["git", "ls-files", "*.md", "*.py"], cwd=ROOT, capture_output=True, text=True, check=True)
+    return [name for name in listed.stdout.splitlines() if not name.startswith(LEFT_OUT)]
+
+
+def _of_file(name: str, listed: Sequence[Word]) -> list[Finding]:
+    return findings(name, (ROOT / name).read_text(encoding="utf-8"), listed)
+
+
+def _read() -> dict[str, int]:
+    lines = REMAINING.read_text(encoding="utf-8").splitlines()
+    return {name: int(count) for count, name in (line.split(" ", 1) for line in lines)}
+
+
+def _show(found: Iterator[Finding] | Sequence[Finding]) -> None:
+    for finding in found:
+        print(f"{finding.file}:{finding.line}: {finding.text!r}: {finding.instead}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,43 @@
+"""lint/prose.py finds listed words where a reader meets them, and remaining.txt only shrinks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lint import prose
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("page.md", "One.\nThe switch tells the host.\n", [(2, "tells")]),
+        ("page.md", "Run `ask` or\n```\ntold\n```\nas you are told.\n", [(5, "told")]),
+        ("page.md", "Untold saylors masked it.\n", []),
+        ("page.md", "Sent FOR EVER, of its own\naccord.\n", [(1, "FOR EVER"), (1, "of its own")]),
+        ("code.py", '"""Module.\n\nNobody asks.\n"""\n', [(3, "Nobody"), (3, "asks")]),
+        ("code.py", 'def told() -> None:\n    """What it hears."""\n', [(2, "hears")]),
+        ("code.py", 'print("no host says so")\nsaid = "told"\n', [(1, "says")]),
+        ("code.py", 'print(f"{said} was told")\n', [(1, "told")]),
+        ("test_code.py", "def test_agent_is_told() -> None: ...\n", [(1, "told")]),
+    ],
+)
+def test_prose_finds_listed_words_at_their_lines(name: str, text: str, expected: list[tuple[int, str]]) -> None:
+    assert [(one.line, one.text) for one in prose.findings(name, text, prose.words())] == expected
+
+
+def test_judge_refuses_more_words_and_forgotten_limits() -> None:
+    assert prose.judge({"a.md": 2}, {"a.md": 2}) == []
+    assert prose.judge({"a.md": 3}, {"a.md": 2}) == ["a.md: 3 listed words; 2 are allowed"]
+    assert prose.judge({"new.py": 1}, {}) == ["new.py: 1 listed words; 0 are allowed"]
+    assert prose.judge({}, {"a.md": 2}) == ["a.md: 0 listed words, fewer than 2: run `python lint/prose.py --update`"]
+
+
+def test_command_refuses_a_file_with_listed_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("The port hears a PAUSE.\n")
+    assert prose.main([str(page)]) == 1
+    assert "page.md:1: 'hears': receives, detects" in capsys.readouterr().out
+    page.write_text("The port receives a PAUSE.\n")
+    assert prose.main([str(page)]) == 0
