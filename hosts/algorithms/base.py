@@ -51,11 +51,20 @@ class Cnm(NamedTuple):
 
 
 class Ack(NamedTuple):
-    """The last packet of a segment was acknowledged. `rtt_s`: from when it had left the NIC to when that arrived;
-    `mark`: the worst of the packets since the acknowledgement before."""
+    """A packet that asked for it was acknowledged, and with it all before. `rtt_s`: from when it had left the NIC to when
+    that arrived; `mark`: the worst of the packets since the acknowledgement before.
+
+    `acked_bytes`: of frames, of packets that no acknowledgement was of before (0: it came twice). `psn`: the packet's
+    sequence number, 24 bits. `path`: the entropy by which switches chose its path, its UDP source port. `telemetry`:
+    what switches wrote into the packet; None: nothing.
+    """
 
     rtt_s: float
     mark: Mark = NONE
+    acked_bytes: int = 0
+    psn: int = 0
+    path: int = 0
+    telemetry: object = None
 
 
 class Window(NamedTuple):
@@ -86,6 +95,12 @@ def check_rate(rate_bps: float) -> None:
         raise ValueError(f"rate_bps is {rate_bps:g}: a rate is finite, and above 0")
 
 
+def check_window(window_bytes: float) -> None:
+    """Raises ValueError for what an RP's window can't be."""
+    if not window_bytes > 0:
+        raise ValueError(f"window_bytes is {window_bytes:g}: a window is above 0, and infinite where there is none")
+
+
 def check_timer(timer_s: float | None, after_s: float = -math.inf) -> None:
     """Raises ValueError for what an RP's timer can't be; `after_s`: the time of its event, where one has run out."""
     if timer_s is not None and not timer_s > after_s:
@@ -100,13 +115,17 @@ class ReactionPoint:
     `timer_s` is when `on_timer` wants to be called, None if never; read it after each event.
     `sent_bytes` is what the flow has sent so far, in frames; whoever runs the RP keeps it. `on_bytes_sent` wants to be
     called when it has reached `due_bytes`, None if never; read that after each event, too.
-    `segment_bytes` says whether `on_ack` wants to be called: for each such length of payload, None if never. It doesn't
-    change.
+    `window_bytes` is how much of the flow's frames may be sent and not acknowledged, infinite if there is no such limit;
+    the smaller of window and rate holds. Above 0: a window below a packet lets one packet out at a time.
+    `segment_bytes` says whether `on_ack` wants to be called: for each such length of payload, in whole packets (1: for
+    each packet), None if never. It doesn't change. The packet that fills the window is acknowledged in any case; so an
+    RP that has neither a segment nor, at its start, a window never is told of one.
     `needs_rec_rate`: CNPs without a rate (RecRate 0), as other schemes and RoCE NICs send them, are none of this
     scheme's. Hosts count and drop them.
     """
 
     rate_bps: float
+    window_bytes: float = math.inf
     timer_s: float | None = None
     sent_bytes: int = 0
     due_bytes: int | None = None
@@ -124,6 +143,11 @@ class ReactionPoint:
 
     def on_ack(self, ack: Ack, now_s: float) -> None:
         """An acknowledgement arrived."""
+
+    @property
+    def asks(self) -> bool:
+        """Whether packets ask for acknowledgements, as of the flow's start."""
+        return self.segment_bytes is not None or self.window_bytes < math.inf
 
     def on_timer(self, now_s: float) -> None:
         """The time that `timer_s` named has come."""

@@ -1,9 +1,9 @@
 /* The rules by which a NIC sends: which frame starts next on its line, and when. The live NIC (nic.c) and the NIC of virtual time
- * (virtualnet/csrc/rdma/sender.c) share them; they differ in what a frame is, in when they know that a class's gate opens, and in lateness,
+ * (virtual/sender.c) share them; they differ in what a frame is, in when they know that a class's gate opens, and in lateness,
  * which virtual time doesn't have.
  *
  * Control frames (here CNPs and ACKs, not MAC control) go first, and PAUSE doesn't stop them. Flows share the rest of the line in
- * round robin, each paced at its RP's rate, while their class isn't paused. Times are whole picoseconds. */
+ * round robin, each paced at its RP's rate, while their class isn't paused and their window isn't full. Times are whole picoseconds. */
 #ifndef HOSTS_PACING_H
 #define HOSTS_PACING_H
 
@@ -21,6 +21,7 @@ struct pacing_flow {
     uint64_t eligible; /* when pacing and PAUSE allow the next frame; PACING_NEVER: not before `end`. pacing_choose sets it */
     uint32_t number;   /* entries are in the order of their numbers */
     uint8_t priority;
+    bool closed; /* its window is full (transport.h): it starts no frame until an event says that it isn't */
 };
 
 /* A NIC's next action: to start a flow's frame, to send a control frame, or to end a flow. index: of the flow's entry. */
@@ -63,7 +64,7 @@ static inline __attribute__((always_inline)) struct pacing_choice pacing_choose(
     uint32_t ending = 0;
     for (uint32_t i = 0; i < n; i++) {
         struct pacing_flow *flow = &flows[i];
-        uint64_t at = unpaused_at(nic, flow->priority, flow->next);
+        uint64_t at = unpaused_at(nic, flow->priority, flow->next) | -(uint64_t)flow->closed; /* PACING_NEVER where it is */
         if (at >= flow->end) {
             if (flow->end < first_end) {
                 first_end = flow->end;

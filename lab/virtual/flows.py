@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from hosts import wire
 from hosts.algorithms import Configured, NotificationPoint, ReactionPoint, SchemeError, window_phase
-from hosts.algorithms.base import check_rate
+from hosts.algorithms.base import check_rate, check_window
 from lab.virtual import native
 from topologies.errors import error_text
 from topologies.model import FlowSpec
@@ -24,6 +24,8 @@ MAX_PAYLOAD = 9000
 class FlowStats:
     """Counts of one flow, as far as it has come. `bytes` are of frames; times are simulated seconds, None: not yet.
     `lost_packets`: by faults of links, by a program, by a full queue; what is neither received nor lost is on its way.
+    `window_bytes`: infinite, if the flow has none; `in_flight_bytes`: of frames that aren't acknowledged, 0 where no packet
+    asks for it.
     """
 
     sent_packets: int
@@ -39,6 +41,8 @@ class FlowStats:
     cnps_sent: int
     cnps_received: int
     rate_bps: float
+    window_bytes: float
+    in_flight_bytes: int
     start_s: float
     ended_s: float | None
     first_s: float | None
@@ -75,7 +79,7 @@ class VirtualFlow:
         return FlowStats(
             raw.sent, raw.sent_bytes, raw.sent_payload, raw.received, raw.received_bytes, raw.received_payload,
             raw.marked_ce, raw.marked_ue, raw.out_of_order, raw.lost, raw.cnps_sent, raw.cnps_received, raw.rate_bps,
-            raw.start_ps / 1e12,
+            raw.window_bytes, raw.in_flight_bytes, raw.start_ps / 1e12,
             *(_seconds(time) for time in (raw.ended_ps, raw.first_ps, raw.last_ps, raw.complete_ps)),
         )  # fmt: skip
 
@@ -103,6 +107,7 @@ def configure(
     try:
         rp.on_start(start_s)
         check_rate(rp.rate_bps)
+        check_window(rp.window_bytes)
     except Exception as error:
         raise VirtualError(f"flow {spec.id}: its RP begins wrongly: {error_text(error)}") from error
     packets = 0 if spec.size_bytes is None else -(-spec.size_bytes // payload_bytes)
@@ -134,13 +139,14 @@ def configure(
         due_bytes=NEVER if rp.due_bytes is None else rp.due_bytes,
         rate_bps=min(rp.rate_bps, limit_bps(spec)),
         limit_bps=limit_bps(spec),
-        segment=0 if rp.segment_bytes is None else max(1, round(rp.segment_bytes / payload_bytes)),
+        window_bytes=rp.window_bytes,
+        every=0 if rp.segment_bytes is None else max(1, round(rp.segment_bytes / payload_bytes)),
         needs_rec_rate=rp.needs_rec_rate,
         wants_marked=type(np).on_marked is not NotificationPoint.on_marked,
         data=_template(data),
         last=_template(last),
         cnp=_template(wire.cnp_start(back, spec.id)),
-        ack=_template(b"" if rp.segment_bytes is None else wire.ack_start(back, spec.id)),
+        ack=_template(wire.ack_start(back, spec.id) if rp.asks else b""),
     )
     return config, rp, np
 

@@ -14,7 +14,9 @@ from virtualnet import native
     FLOW_RECEIVED_PACKETS,
     FLOW_MARKED_PACKETS,
     FLOW_MARKED_UE_PACKETS,
-) = range(11, 17)
+    FLOW_IN_FLIGHT,
+    FLOW_WINDOW,
+) = range(11, 19)
 """enum vn_flow_source."""
 
 _u8, _u16, _u32, _u64, _i64 = ctypes.c_uint8, ctypes.c_uint16, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_int64
@@ -37,11 +39,12 @@ class FlowConfig(ctypes.Structure):
         ("ack_bytes", _u16),
         *[
             (name, _u32)
-            for name in ("frame_bytes", "last_frame_bytes", "payload_bytes", "last_payload_bytes", "segment")
+            for name in ("frame_bytes", "last_frame_bytes", "payload_bytes", "last_payload_bytes", "every")
         ],
         *[(name, _u64) for name in ("packets", "start_ps", "end_ps", "period_ps", "phase_ps", "timer_ps", "due_bytes")],
         ("rate_bps", _double),
         ("limit_bps", _double),
+        ("window_bytes", _double),
         *[(name, Template) for name in ("data", "last", "cnp", "ack")],
     ]
 
@@ -59,6 +62,8 @@ class FlowStats(ctypes.Structure):
             )
         ],
         ("rate_bps", _double),
+        ("window_bytes", _double),
+        ("in_flight_bytes", _u64),
     ]  # fmt: skip
 
 

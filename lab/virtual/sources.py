@@ -52,6 +52,14 @@ class Sources:
         """Bytes of the flow's frames that have started to leave."""
         return Source(f"flow {flow} sent", rdma.FLOW_SENT_BYTES, self.flows[flow].index)
 
+    def flow_window(self, flow: int) -> Source:
+        """The flow's window, bytes of frames; infinite if it has none."""
+        return Source(f"flow {flow} window", rdma.FLOW_WINDOW, self.flows[flow].index)
+
+    def flow_in_flight(self, flow: int) -> Source:
+        """Bytes of the flow's frames that have started and aren't acknowledged; 0 where no packet asks for it."""
+        return Source(f"flow {flow} in flight", rdma.FLOW_IN_FLIGHT, self.flows[flow].index)
+
     def flow_received(self, flow: int) -> Source:
         """Payload of the flow that has arrived."""
         return Source(f"flow {flow} received", rdma.FLOW_RECEIVED_PAYLOAD, self.flows[flow].index)

@@ -21,13 +21,14 @@ struct vn_flow_config {
     uint8_t needs_rec_rate; /* the RP wants no CNP without RecRate */
     uint16_t cnp_bytes, ack_bytes;
     uint32_t frame_bytes, last_frame_bytes, payload_bytes, last_payload_bytes;
-    uint32_t segment;   /* packets, of which the last has AckReq; 0: no packet has it */
+    uint32_t every; /* packets from AckReq to AckReq; 0: no packet has it, but those that fill the window */
     uint64_t packets;   /* 0: no end */
     uint64_t start_ps, end_ps;
     uint64_t period_ps; /* of the NP's windows; 0: none */
     uint64_t phase_ps;  /* from the start of a window to the first packet */
     uint64_t timer_ps, due_bytes; /* the RP's first timer and byte counter; VN_NEVER: none */
     double rate_bps, limit_bps; /* limit_bps: the largest rate, whatever the RP sets */
+    double window_bytes; /* INFINITY: none, and it stays so if `every` is 0 */
     /* Templates, the first bytes of frames, all ECT(0); data, last: a data packet and the flow's last one. The engine writes PSN,
      * AckReq, mark and RecRate. */
     uint8_t data[VN_TEMPLATE_BYTES], last[VN_TEMPLATE_BYTES], cnp[VN_TEMPLATE_BYTES], ack[VN_TEMPLATE_BYTES];
@@ -42,7 +43,8 @@ struct vn_flow_stats {
     uint64_t lost; /* packets: by faults, programs, full queues */
     uint64_t cnps_sent, cnps_received; /* received: CNMs, too */
     uint64_t start_ps, ended_ps, first_ps, last_ps, complete_ps; /* VN_NEVER: not yet */
-    double rate_bps;
+    double rate_bps, window_bytes; /* window_bytes: INFINITY, if it has none */
+    uint64_t in_flight_bytes; /* 0 if no packet asks */
 };
 int vn_flow_stats(const struct vn_context *, uint32_t flow, struct vn_flow_stats *);
 
@@ -54,6 +56,8 @@ enum vn_flow_source {
     VN_FLOW_RECEIVED_PACKETS = 14,
     VN_FLOW_MARKED_PACKETS = 15, /* marked CE, of those received */
     VN_FLOW_MARKED_UE_PACKETS = 16, /* likewise UE */
+    VN_FLOW_IN_FLIGHT = 17, /* bytes of frames that have started, and aren't acknowledged; 0 where no packet asks */
+    VN_FLOW_WINDOW = 18, /* bytes; infinite: none */
 };
 
 #endif

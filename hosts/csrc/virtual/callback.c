@@ -16,6 +16,7 @@ static const char *const NAMES[VN_NAMES] = {
     [VN_ON_TIMER] = "on_timer",
     [VN_ON_BYTES_SENT] = "on_bytes_sent",
     [VN_RATE_BPS] = "rate_bps",
+    [VN_WINDOW_BYTES] = "window_bytes",
     [VN_TIMER_S] = "timer_s",
     [VN_SENT_BYTES] = "sent_bytes",
     [VN_DUE_BYTES] = "due_bytes",
@@ -183,9 +184,14 @@ static bool call_rp(const struct vn_context *context, const struct vn_callback *
         return call_with(rp, method, new_tuple(python->cnm, 1, &feedback), now);
     }
     case VN_ON_ACK: {
-        PyObject *fields[] = {PyFloat_FromDouble(callback->feedback), python->marks[callback->mark]};
+        PyObject *fields[] = {
+            PyFloat_FromDouble(callback->feedback),       python->marks[callback->mark],
+            PyLong_FromUnsignedLongLong(callback->bytes), PyLong_FromUnsignedLongLong(callback->psn),
+            PyLong_FromUnsignedLongLong(callback->path),  &_Py_NoneStruct, /* telemetry */
+        };
         Py_IncRef(fields[1]);
-        return call_with(rp, method, new_tuple(python->ack, 2, fields), now);
+        Py_IncRef(fields[5]);
+        return call_with(rp, method, new_tuple(python->ack, 6, fields), now);
     }
     case VN_ON_TIMER: {
         PyObject *due_s = PyObject_GetAttr(rp, python->names[VN_TIMER_S]);
@@ -204,6 +210,16 @@ static bool read_rate(const struct vn_context *context, PyObject *rp, double *ra
     if (*rate_bps > 0 && *rate_bps < INFINITY) return true;
     char text[96];
     snprintf(text, sizeof text, "rate_bps is %g: a rate is finite, and above 0", *rate_bps);
+    PyErr_SetString(PyExc_ValueError, text);
+    return false;
+}
+
+static bool read_window(const struct vn_context *context, PyObject *rp, double *window_bytes)
+{
+    if (!to_double(PyObject_GetAttr(rp, vn_rdma_of(context)->python.names[VN_WINDOW_BYTES]), window_bytes)) return false;
+    if (*window_bytes > 0) return true;
+    char text[96];
+    snprintf(text, sizeof text, "window_bytes is %g: a window is above 0, and infinite where there is none", *window_bytes);
     PyErr_SetString(PyExc_ValueError, text);
     return false;
 }
@@ -238,16 +254,18 @@ static bool on_feedback(struct vn_context *context, const struct vn_callback *ca
     PyObject *sent = PyLong_FromUnsignedLongLong(flow->sent_bytes);
     bool ok = sent != NULL && PyObject_SetAttr(flow->rp, python->names[VN_SENT_BYTES], sent) == 0;
     Py_DecRef(sent);
-    double rate_bps;
+    double rate_bps, window_bytes;
     uint64_t timer, due_bytes;
     ok = ok && call_rp(context, callback, flow->rp, now) && read_rate(context, flow->rp, &rate_bps) &&
-         read_timer(context, flow->rp, &timer) && read_due_bytes(context, flow->rp, &due_bytes);
+         (!flow->windowed || read_window(context, flow->rp, &window_bytes)) && read_timer(context, flow->rp, &timer) &&
+         read_due_bytes(context, flow->rp, &due_bytes);
     if (ok && python->on_rate != &_Py_NoneStruct) {
         PyObject *flow_object = PyList_GetItem(python->flows, callback->flow);
         ok = flow_object != NULL && succeeded(PyObject_CallFunctionObjArgs(python->on_rate, flow_object, now, NULL));
     }
     if (!ok) return false;
     vn_nic_rate(context, callback->flow, rate_bps > flow->limit_bps ? flow->limit_bps : rate_bps);
+    if (flow->windowed) vn_nic_window(context, callback->flow, window_bytes);
     flow->due_bytes = due_bytes;
     if (timer == flow->timer) return true;
     flow->timer = timer < context->now ? context->now : timer;

@@ -15,6 +15,7 @@ enum vn_name {
     VN_ON_TIMER,
     VN_ON_BYTES_SENT,
     VN_RATE_BPS,
+    VN_WINDOW_BYTES,
     VN_TIMER_S,
     VN_SENT_BYTES,
     VN_DUE_BYTES,
@@ -35,8 +36,10 @@ struct vn_callback {
     enum vn_name method;
     uint32_t flow;
     uint32_t packets, marked_ce, marked_ue; /* on_window */
-    uint64_t bytes;
+    uint64_t bytes; /* on_window; on_ack: acked_bytes */
     double first_s, last_s;
+    uint32_t psn; /* on_ack */
+    uint16_t path;
     uint8_t mark;    /* on_cnp, on_ack: the ECN field's value */
     double feedback; /* on_cnp: RecRate; on_cnm: quantised feedback; on_ack: the round trip, in seconds */
 };

@@ -5,11 +5,11 @@
 
 #include "hosts/host.h"
 #include "pacing.h"
+#include "transport.h"
 #include "virtual/callback.h"
 #include "virtual/api.h"
 #include "wire.h"
 
-enum { VN_ACKREQS = 8192 /* most AckReq packets of a flow in flight; with more, measured round trips are too short */ };
 /* On the wire a flow is named by the destination QP in its packets' BTH. */
 enum { VN_QPS = 1 << 24, VN_QP_PAGE = 1 << 12 };
 
@@ -18,7 +18,8 @@ enum { VN_QPS = 1 << 24, VN_QP_PAGE = 1 << 12 };
 struct vn_flow {
     /* Sender, for each frame. */
     uint64_t packets, sent, sent_bytes, interval, base, due_bytes; /* packets: 0 if it has no end; base: see pacing.h */
-    uint64_t *ackreqs; /* departure times of the last n_ackreqs packets with AckReq; NULL: no packet has it */
+    struct transport *transport; /* NULL: no packet asks for an acknowledgement. Its packets, and their ACKs, have as stamp when the
+                                  * packet's last bit left the NIC */
     uint16_t frame_bytes, last_frame_bytes;
     uint8_t priority;
     bool needs_rec_rate; /* for each CNP */
@@ -28,7 +29,7 @@ struct vn_flow {
     uint64_t start, end, ended, cnps_received;
     PyObject *rp;
     double rate_bps, limit_bps;
-    uint32_t src, segment;
+    uint32_t src;
 
     /* Receiver, for each data packet. */
     uint64_t window_end, window_first, received, received_bytes, received_payload, last;
@@ -46,8 +47,9 @@ struct vn_flow {
     uint8_t mark; /* the worst mark since the last ACK: 0, UE or CE */
     _Alignas(64) uint8_t cnp[VN_TEMPLATE_BYTES];
     uint8_t ack[VN_TEMPLATE_BYTES];
-    uint64_t timer, out_of_order; /* seldom needed */
-    uint32_t n_ackreqs;
+    /* For each method of the RP, or seldom needed. */
+    uint64_t timer, out_of_order;
+    bool windowed; /* `transport` isn't NULL */
 } __attribute__((aligned(64)));
 
 struct vn_rdma {
@@ -89,6 +91,7 @@ static void vn_nic_start(struct vn_context *, uint32_t flow);
 static void vn_nic_add(struct vn_context *, uint32_t flow);
 static void vn_nic_stop(struct vn_context *, uint32_t flow);
 static void vn_nic_rate(struct vn_context *, uint32_t flow, double rate_bps);
+static void vn_nic_window(struct vn_context *, uint32_t flow, double window_bytes);
 static void vn_nic_notify(struct vn_context *, struct vn_node *, uint32_t packet); /* sends a CNP or ACK */
 static void vn_nic_act(struct vn_context *, struct vn_node *);
 static void vn_nic_changed(struct vn_context *, struct vn_node *); /* chooses the NIC's next action anew */

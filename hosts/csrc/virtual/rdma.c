@@ -64,22 +64,27 @@ int64_t vn_add_flow(struct vn_context *context, const struct vn_flow_config *con
     if (!(config->rate_bps > 0) || config->priority >= VN_CLASSES) {
         return vn_refuse(context, -EINVAL, "no rate, or no such class");
     }
+    if (!(config->window_bytes > 0)) return vn_refuse(context, -EINVAL, "a window of no bytes");
     if (config->start_ps < context->now) return vn_refuse(context, -EINVAL, "the flow's start is over");
     int code = vn_allow_frame(context, config->frame_bytes);
     if (code != 0) return code;
     if (rdma->n_flows == rdma->most_flows) {
         return vn_refuse(context, -ENOSPC, "too many flows, or too little address space for them (ulimit -v)");
     }
-    uint64_t *ackreqs = NULL;
-    uint32_t n_ackreqs = VN_ACKREQS;
-    if (config->segment != 0) {
-        uint64_t segments = (config->packets + config->segment - 1) / config->segment;
-        if (segments != 0 && segments < n_ackreqs) n_ackreqs = (uint32_t)segments;
-        ackreqs = calloc(n_ackreqs, sizeof *ackreqs);
-        if (ackreqs == NULL) return vn_refuse(context, -ENOMEM, "out of memory");
+    struct transport *transport = NULL;
+    if (config->every != 0 || config->window_bytes < INFINITY) {
+        transport = aligned_alloc(64, vn_aligned(sizeof *transport));
+        if (transport == NULL) return vn_refuse(context, -ENOMEM, "out of memory");
+        *transport = (struct transport){
+            .window_bytes = config->window_bytes,
+            .packets = config->packets,
+            .every = config->every,
+            .frame_bytes = config->frame_bytes,
+            .last_frame_bytes = config->last_frame_bytes,
+        };
     }
     if (!vn_pool_counts(&context->pool, rdma->n_flows) || !map_flow(rdma, wire_load24(config->data + WIRE_QP), rdma->n_flows)) {
-        free(ackreqs);
+        free(transport);
         return vn_refuse(context, -ENOMEM, "out of memory");
     }
     uint32_t number = rdma->n_flows++;
@@ -88,7 +93,6 @@ int64_t vn_add_flow(struct vn_context *context, const struct vn_flow_config *con
         .priority = config->priority,
         .src = config->src,
         .dst = config->dst,
-        .segment = config->segment,
         .frame_bytes = (uint16_t)config->frame_bytes,
         .last_frame_bytes = (uint16_t)config->last_frame_bytes,
         .payload_bytes = (uint16_t)config->payload_bytes,
@@ -108,8 +112,8 @@ int64_t vn_add_flow(struct vn_context *context, const struct vn_flow_config *con
         .ended = VN_NEVER,
         .timer = config->timer_ps,
         .due_bytes = config->due_bytes,
-        .ackreqs = ackreqs,
-        .n_ackreqs = n_ackreqs,
+        .transport = transport,
+        .windowed = transport != NULL,
         .marked_from = config->wants_marked ? 0 : VN_NEVER,
         .needs_rec_rate = config->needs_rec_rate != 0,
         .first = VN_NEVER,
@@ -146,6 +150,9 @@ static uint64_t payload_sent(const struct vn_flow *flow)
     return whole ? (flow->sent - 1) * flow->payload_bytes + flow->last_payload_bytes : flow->sent * flow->payload_bytes;
 }
 
+static double window_bytes_of(const struct vn_flow *flow) { return flow->windowed ? flow->transport->window_bytes : INFINITY; }
+static uint64_t in_flight(const struct vn_flow *flow) { return flow->windowed ? transport_in_flight(flow->transport) : 0; }
+
 int vn_flow_stats(const struct vn_context *context, uint32_t number, struct vn_flow_stats *out)
 {
     if (number >= vn_rdma_of(context)->n_flows) return -ENOENT;
@@ -169,6 +176,8 @@ int vn_flow_stats(const struct vn_context *context, uint32_t number, struct vn_f
         .last_ps = flow->last,
         .complete_ps = flow->complete,
         .rate_bps = flow->rate_bps,
+        .window_bytes = window_bytes_of(flow),
+        .in_flight_bytes = in_flight(flow),
     };
     return 0;
 }
@@ -211,7 +220,7 @@ static bool rdma_cannot_finish_yet(struct vn_context *context)
 static bool rdma_has(const struct vn_context *context, const struct vn_source_spec *spec)
 {
     const struct vn_rdma *rdma = vn_rdma_of(context);
-    return rdma != NULL && spec->source <= VN_FLOW_MARKED_UE_PACKETS && spec->object < rdma->n_flows;
+    return rdma != NULL && spec->source <= VN_FLOW_WINDOW && spec->object < rdma->n_flows;
 }
 
 static double rdma_value(const struct vn_context *context, const struct vn_source_spec *spec)
@@ -224,6 +233,8 @@ static double rdma_value(const struct vn_context *context, const struct vn_sourc
     case VN_FLOW_RECEIVED_PACKETS: return (double)flow->received;
     case VN_FLOW_MARKED_PACKETS: return (double)flow->marked_ce;
     case VN_FLOW_MARKED_UE_PACKETS: return (double)flow->marked_ue;
+    case VN_FLOW_IN_FLIGHT: return (double)in_flight(flow);
+    case VN_FLOW_WINDOW: return window_bytes_of(flow);
     }
     return 0.0;
 }
@@ -304,7 +315,7 @@ static void rdma_free(struct vn_context *context)
     for (uint32_t i = 0; i < rdma->n_flows; i++) {
         Py_DecRef(rdma->flows[i].rp);
         Py_DecRef(rdma->flows[i].np);
-        free(rdma->flows[i].ackreqs);
+        free(rdma->flows[i].transport);
     }
     if (rdma->flows != NULL) munmap(rdma->flows, rdma->most_flows * sizeof *rdma->flows);
     vn_python_end(&rdma->python);

@@ -19,22 +19,17 @@ static bool checksum_right(const uint8_t *header)
     return ((sum & 0xffff) + (sum >> 16)) == 0xffff;
 }
 
-/* Departure time of the packet with this PSN, which has AckReq: the last of its segment. */
-static uint64_t *ackreq_sent_at(const struct vn_flow *flow, uint32_t psn)
-{
-    return &flow->ackreqs[psn / flow->segment % flow->n_ackreqs];
-}
-
 void vn_stamp(const struct vn_context *context, struct vn_packet *packet, const struct vn_flow *flow, bool last)
 {
     uint8_t *frame = vn_fill(context, packet, last ? flow->last_data : flow->data);
     uint32_t psn = (uint32_t)flow->sent & 0xffffff;
     wire_store32(frame + WIRE_PSN, psn);
     packet->bytes = (uint16_t)(last ? flow->last_frame_bytes : flow->frame_bytes);
-    if (flow->ackreqs == NULL || !(last || (flow->sent + 1) % flow->segment == 0)) return;
-    frame[WIRE_PSN] |= WIRE_ACKREQ;
+    if (flow->transport == NULL) return;
+    VN_ASSERT(flow->transport->sent == flow->sent);
+    if (transport_sent(flow->transport)) frame[WIRE_PSN] |= WIRE_ACKREQ;
     const struct vn_link *link = &context->links[vn_host_of(&context->nodes[flow->src])->link];
-    *ackreq_sent_at(flow, psn) = context->now + vn_duration(link, packet->bytes);
+    packet->stamp = context->now + vn_duration(link, packet->bytes);
 }
 
 /* Opens the window that contains now, on the flow's grid. */
@@ -55,7 +50,8 @@ static void set_mark(uint8_t *frame, uint8_t mark)
     wire_store16(frame + WIRE_IP_CHECKSUM, (uint16_t)~(sum + (sum >> 16)));
 }
 
-static void send_ack(struct vn_context *context, uint32_t number, uint32_t psn)
+/* Of a packet with this PSN and stamp. */
+static void send_ack(struct vn_context *context, uint32_t number, uint32_t psn, uint64_t stamp)
 {
     struct vn_flow *flow = vn_flow_at(context, number);
     uint32_t id = vn_packet_new(context);
@@ -63,17 +59,18 @@ static void send_ack(struct vn_context *context, uint32_t number, uint32_t psn)
     struct vn_packet *packet = vn_packet_at(context, id);
     uint8_t *frame = vn_fill(context, packet, flow->ack);
     wire_store32(frame + WIRE_PSN, psn);
-    if (flow->mark != 0) set_mark(frame, flow->mark);
-    flow->mark = 0;
+    if (flow->mark != 0) set_mark(frame, transport_echo(&flow->mark));
     packet->bytes = flow->ack_bytes;
+    packet->stamp = stamp;
     packet->flow = number;
     packet->data = false;
     vn_nic_notify(context, &context->nodes[flow->dst], id);
 }
 
-static void on_data(struct vn_context *context, struct vn_node *node, uint32_t number, const uint8_t *frame, uint32_t bytes,
+static void on_data(struct vn_context *context, struct vn_node *node, const struct vn_packet *packet, const uint8_t *frame,
                     struct vn_callback *callback)
 {
+    uint32_t number = packet->flow;
     struct vn_flow *flow = vn_flow_at(context, number);
     uint32_t psn = wire_load32(frame + WIRE_PSN) & 0xffffff, ecn = frame[WIRE_TOS] & 3u;
     if (flow->received == 0) {
@@ -97,29 +94,36 @@ static void on_data(struct vn_context *context, struct vn_node *node, uint32_t n
     bool last = flow->missing != VN_NEVER && (frame[WIRE_BTH + 1] & WIRE_LAST);
     flow->received++;
     VN_ASSERT(flow->missing == VN_NEVER || flow->received <= flow->packets);
-    flow->received_bytes += bytes;
+    flow->received_bytes += packet->bytes;
     flow->received_payload += last ? flow->last_payload_bytes : flow->payload_bytes;
     flow->last = context->now;
     if (ecn == WIRE_CE) {
         flow->marked_ce++;
-        flow->mark = WIRE_CE;
+        transport_marked(&flow->mark, WIRE_CE);
     } else if (ecn == WIRE_ECT1) {
         flow->marked_ue++;
-        if (flow->mark == 0) flow->mark = WIRE_ECT1;
+        transport_marked(&flow->mark, WIRE_ECT1);
     }
     vn_digest_note(node, (uint64_t)psn << 34 ^ (uint64_t)ecn << 32 ^ number);
     if (flow->missing != VN_NEVER && --flow->missing == 0) {
         flow->complete = context->now;
         context->order.unfinished--;
     }
-    if (frame[WIRE_PSN] & WIRE_ACKREQ) send_ack(context, number, psn);
+    if (frame[WIRE_PSN] & WIRE_ACKREQ) send_ack(context, number, psn, packet->stamp);
     callback->flow = number;
     if (ecn == WIRE_CE && context->now >= flow->marked_from) callback->method = VN_ON_MARKED;
 }
 
+/* False: the ACK is no NP's, as a controller can send one, which has no stamp; or no packet of the flow has asked for it. */
+static bool acknowledged(struct vn_flow *flow, const struct vn_packet *packet, uint32_t number, uint32_t psn,
+                         struct vn_callback *callback)
+{
+    return flow->transport != NULL && packet->flow == number && transport_acknowledged(flow->transport, psn, &callback->bytes);
+}
+
 /* CNP, CNM or ACK: for the flow of its QP; packet->flow may be another one, of a packet that the switch cloned. */
-static void on_notification(struct vn_context *context, const struct vn_node *node, const uint8_t *frame,
-                            struct vn_callback *callback)
+static void on_notification(struct vn_context *context, const struct vn_node *node, const struct vn_packet *packet,
+                            const uint8_t *frame, struct vn_callback *callback)
 {
     bool cnm = wire_load16(frame + WIRE_DST_PORT) == WIRE_CNM_PORT, ack = !cnm && frame[WIRE_BTH] == WIRE_ACKNOWLEDGE;
     uint32_t number = vn_flow_of_qp(vn_rdma_of(context), wire_load24(frame + (cnm ? WIRE_CNM_QP : WIRE_QP)));
@@ -128,7 +132,8 @@ static void on_notification(struct vn_context *context, const struct vn_node *no
         return;
     }
     struct vn_flow *flow = vn_flow_at(context, number);
-    if (ack && flow->ackreqs == NULL) { /* a controller's: no packet of the flow asked for it */
+    uint32_t psn = wire_load32(frame + WIRE_PSN) & 0xffffff;
+    if (ack && !acknowledged(flow, packet, number, psn, callback)) {
         context->totals.stray_frames++;
         return;
     }
@@ -141,7 +146,9 @@ static void on_notification(struct vn_context *context, const struct vn_node *no
         callback->feedback = frame[WIRE_CNM_FEEDBACK + 1] & WIRE_MAX_FEEDBACK;
     } else if (ack) {
         callback->method = VN_ON_ACK;
-        callback->feedback = vn_seconds(context->now - *ackreq_sent_at(flow, wire_load32(frame + WIRE_PSN) & 0xffffff));
+        callback->feedback = vn_seconds(context->now - packet->stamp);
+        callback->psn = psn;
+        callback->path = (uint16_t)wire_load16(frame + WIRE_UDP);
     } else {
         uint32_t rec_rate = wire_load32(frame + WIRE_REC_RATE);
         if (rec_rate == 0 && flow->needs_rec_rate) {
@@ -161,8 +168,8 @@ bool vn_rdma_take(struct vn_context *context, struct vn_node *node, uint32_t id)
     struct vn_callback callback;
     callback.method = VN_NO_METHOD;
     if (!checksum_right(frame + WIRE_IP)) context->totals.bad_frames++;
-    else if (packet->data && packet->flow != VN_NONE) on_data(context, node, packet->flow, frame, packet->bytes, &callback);
-    else on_notification(context, node, frame, &callback);
+    else if (packet->data && packet->flow != VN_NONE) on_data(context, node, packet, frame, &callback);
+    else on_notification(context, node, packet, frame, &callback);
     vn_packet_free(context, id);
     if (callback.method != VN_NO_METHOD) vn_call_back(context, &callback);
     return true;
@@ -210,6 +217,7 @@ void vn_send_cnp(struct vn_context *context, uint32_t number, uint8_t mark, doub
     if (rate_bps != 0) units = units < 1 ? 1 : units > UINT32_MAX ? UINT32_MAX : units;
     wire_store32(frame + WIRE_REC_RATE, (uint32_t)units);
     packet->bytes = flow->cnp_bytes;
+    packet->stamp = context->now;
     packet->flow = number;
     packet->data = false;
     flow->cnps_sent++;

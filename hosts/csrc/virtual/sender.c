@@ -56,6 +56,7 @@ static bool send_next(struct vn_context *context, struct vn_nic *nic, struct vn_
     flow->sent_bytes += packet->bytes;
     flow->base = pacing_started(tx_flow, context->now, flow->interval);
     nic->last = number;
+    if (flow->transport != NULL) tx_flow->closed = !transport_open(flow->transport);
     if (last) end_flow(context, nic, index, link->free_at + link->delay);
     return !last && flow->sent_bytes >= flow->due_bytes;
 }
@@ -193,5 +194,18 @@ void vn_nic_rate(struct vn_context *context, uint32_t number, double rate_bps)
     struct pacing_flow *tx_flow = tx_flow_of(vn_nic_of(node), number);
     if (tx_flow == NULL) return; /* it hasn't started, and will start at this rate */
     pacing_new_interval(tx_flow, flow->sent != 0, flow->base, flow->interval, context->now);
+    vn_nic_changed(context, node);
+}
+
+void vn_nic_window(struct vn_context *context, uint32_t number, double window_bytes)
+{
+    struct vn_flow *flow = vn_flow_at(context, number);
+    if (flow->ended != VN_NEVER) return;
+    flow->transport->window_bytes = window_bytes;
+    struct vn_node *node = &context->nodes[flow->src];
+    struct pacing_flow *tx_flow = tx_flow_of(vn_nic_of(node), number);
+    bool closed = !transport_open(flow->transport);
+    if (tx_flow == NULL || tx_flow->closed == closed) return;
+    tx_flow->closed = closed;
     vn_nic_changed(context, node);
 }

@@ -29,6 +29,7 @@ struct vn_packet {
         };
     };
     uint8_t bridged[SW_BRIDGED_BYTES];
+    uint64_t stamp; /* of the endpoint whose flow's it is, if that sets it */
 } __attribute__((aligned(64)));
 
 struct vn_pool {
