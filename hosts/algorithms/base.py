@@ -51,12 +51,12 @@ class Cnm(NamedTuple):
 
 
 class Ack(NamedTuple):
-    """A packet that asked for it was acknowledged, and with it all before. `rtt_s`: from when it had left the NIC to when
-    that arrived; `mark`: the worst of the packets since the acknowledgement before.
+    """A packet that asked for it was acknowledged, and with it all before. `rtt_s`: from when it had left the NIC to
+    when that arrived; `mark`: the worst of the packets since the acknowledgement before.
 
-    `acked_bytes`: of frames, of packets that no acknowledgement was of before (0: it came twice). `psn`: the packet's
-    sequence number, 24 bits. `path`: the entropy by which switches chose its path, its UDP source port. `telemetry`:
-    what switches wrote into the packet; None: nothing.
+    `acked_bytes`: frames' bytes that no acknowledgement acknowledged before (0: this one came twice). `psn`: the
+    packet's sequence number, 24 bits. `path`: the entropy by which switches chose its path, its UDP source port.
+    `telemetry`: what switches wrote into the packet; None: nothing.
     """
 
     rtt_s: float
@@ -115,11 +115,11 @@ class ReactionPoint:
     `timer_s` is when `on_timer` wants to be called, None if never; read it after each event.
     `sent_bytes` is what the flow has sent so far, in frames; whoever runs the RP keeps it. `on_bytes_sent` wants to be
     called when it has reached `due_bytes`, None if never; read that after each event, too.
-    `window_bytes` is how much of the flow's frames may be sent and not acknowledged, infinite if there is no such limit;
-    the smaller of window and rate holds. Above 0: a window below a packet lets one packet out at a time.
+    `window_bytes` is how many bytes of the flow's frames may be sent and not acknowledged: above 0, and infinite if
+    there is no such limit. The smaller of window and rate holds; a window below a packet lets one out at a time.
     `segment_bytes` says whether `on_ack` wants to be called: for each such length of payload, in whole packets (1: for
-    each packet), None if never. It doesn't change. The packet that fills the window is acknowledged in any case; so an
-    RP that has neither a segment nor, at its start, a window never is told of one.
+    each packet), None if never. It doesn't change. The packet that fills the window is acknowledged in any case. Where
+    an RP has neither a segment nor, at its start, a window, its flow's packets aren't acknowledged.
     `needs_rec_rate`: CNPs without a rate (RecRate 0), as other schemes and RoCE NICs send them, are none of this
     scheme's. Hosts count and drop them.
     """

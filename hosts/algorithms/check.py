@@ -62,6 +62,8 @@ def check(scheme: Scheme, seed: int = 1) -> list[Finding]:
         ("the same events give the same, whatever other flows do", lambda: _deterministic(scheme, seed)),
         ("no clock, random number, file or socket of its own", lambda: _closed(scheme, seed)),
     ]
+    if scheme.reaction_point_c:
+        rules.append(("the RP in C decides what the RP in Python does", lambda: _in_c(scheme, seed)))
     found: list[Finding] = []
     for rule, test in rules:
         found.append(_verdict(rule, test))
@@ -123,12 +125,18 @@ def _rates(scheme: Scheme, seed: int) -> str:
     for line_bps in LINE_RATES_BPS:
         configured = scheme.configure()
         rp = configured.new_rp(line_bps)
-        segment = rp.segment_bytes
+        segment, asks = rp.segment_bytes, False
         for number, event in enumerate(_events(rp, configured.new_np(), seed)):
             _bring(rp, event)
             _check_rp(rp, event, number, line_bps)
             if rp.segment_bytes != segment:
                 raise _BrokenError(f"segment_bytes changed from {segment} to {rp.segment_bytes}: it must not")
+            asks = rp.asks if event[0] == "on_start" else asks
+            if rp.asks and not asks:
+                raise _BrokenError(
+                    f"window_bytes is {rp.window_bytes} after event {number + 1}, and no packet asks for an "
+                    "acknowledgement: set segment_bytes, or a window from the start"
+                )
             ways.add(event[0])
     return f"{len(LINE_RATES_BPS)} line rates, {_EVENTS:,} events each: {', '.join(sorted(ways))}"
 
@@ -139,6 +147,8 @@ def _check_rp(rp: ReactionPoint, event: Event, number: int, line_bps: float) -> 
         none = isinstance(event[1], Cnp) and not event[1].rec_rate_bps
         way = ": others' CNPs have no rate; with needs_rec_rate = True hosts drop them" if none else ""
         raise _BrokenError(f"rate_bps is {rp.rate_bps} {where}{way}")
+    if not rp.window_bytes > 0:
+        raise _BrokenError(f"window_bytes is {rp.window_bytes} {where}: above 0, and infinite where there is none")
     if rp.timer_s is not None and not (math.isfinite(rp.timer_s) and rp.timer_s > event[2]):
         raise _BrokenError(f"timer_s is {rp.timer_s} {where}, at {event[2]} s: it must lie ahead, or be None")
     if rp.due_bytes is not None and rp.due_bytes <= rp.sent_bytes:
@@ -189,13 +199,38 @@ def _deterministic(scheme: Scheme, seed: int) -> str:
     return f"{_FLOWS} flows, one after the other and in turns"
 
 
+def _in_c(scheme: Scheme, seed: int) -> str:
+    from hosts.compiled import CompiledReactionPoint
+
+    for line_bps in LINE_RATES_BPS:
+        configured = scheme.configure()
+        python, rp = configured.new_rp(line_bps), configured.new_rp(line_bps)
+        in_c = CompiledReactionPoint(configured, line_bps, rp)
+        for number, event in enumerate(_events(python, configured.new_np(), seed)):
+            in_c.sent_bytes = python.sent_bytes
+            _bring(python, event)
+            _bring(in_c, event)
+            if decided(python) != decided(in_c):
+                raise _BrokenError(
+                    f"after event {number + 1}, {_said(event)}, on a line of {line_bps / 1e9:g} Gbit/s, it has "
+                    f"{decided(in_c)}, and in Python {decided(python)}"
+                )
+    return f"{len(LINE_RATES_BPS)} line rates, {_EVENTS:,} events each"
+
+
+def decided(rp: ReactionPoint) -> dict[str, object]:
+    """Returns all that an RP decides, by name."""
+    names = ("rate_bps", "window_bytes", "timer_s", "due_bytes")
+    return {**{name: getattr(rp, name) for name in names}, "state": rp.state()}
+
+
 def _trace(scheme: Scheme, seed: int) -> Iterator[tuple[object, ...]]:
     """What RP and NP say after each event."""
     configured, line_bps = scheme.configure(), LINE_RATES_BPS[1]
     rp, np = configured.new_rp(line_bps), configured.new_np()
     for event in _events(rp, np, seed):
         _bring(rp, event)
-        yield rp.rate_bps, rp.timer_s, rp.due_bytes, tuple(rp.state().items()), event
+        yield tuple(decided(rp).items()), event
 
 
 def _closed(scheme: Scheme, seed: int) -> str:
@@ -277,7 +312,7 @@ def _events(rp: ReactionPoint, np: NotificationPoint, seed: int) -> Iterator[Eve
         if rp.due_bytes is not None and rp.sent_bytes >= rp.due_bytes:
             yield "on_bytes_sent", None, now_s
             continue
-        own = ["own cnp"] * 2 * bool(cnps) + ["ack"] * 2 * (rp.segment_bytes is not None)
+        own = ["own cnp"] * 2 * bool(cnps) + ["ack"] * 2 * rp.asks
         kind = rng.choice([*own, "cnp", "cnm"])
         if kind == "own cnp":
             yield "on_cnp", _on_the_wire(rng.choice(cnps)), now_s
@@ -287,7 +322,8 @@ def _events(rp: ReactionPoint, np: NotificationPoint, seed: int) -> Iterator[Eve
             yield "on_cnm", Cnm(rng.choice((0, 63, rng.randint(0, 63)))), now_s
         else:
             rtt_s = rng.choice((0.0, 1e-12, 5e-6, rng.uniform(5e-6, 2e-3), 0.1, 1e4))
-            yield "on_ack", Ack(rtt_s, rng.choice(list(Mark))), now_s
+            acked = rng.choice((0, 62, 1058, rng.randint(62, 10**9)))
+            yield "on_ack", Ack(rtt_s, rng.choice(list(Mark)), acked, rng.randrange(1 << 24), 0xC001), now_s
 
 
 def _any_cnp(rp: ReactionPoint, rng: random.Random) -> Cnp:

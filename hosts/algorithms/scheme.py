@@ -28,7 +28,8 @@ class Scheme:
     dataclass whose fields are the scheme's settings (`hosts.algorithms.parameters`). `marking` are the marking points
     of the program that take some of these: names of modules in `controller.marking`, or files. Files are found from
     where the scheme's own file is. `recommended` says what the scheme's paper recommends for a network; `pcn up` goes
-    by it. `reference` is what another process finds the scheme by.
+    by it. `reaction_point_c` is a C file with the same RP (hosts/csrc/reaction_point.h), which virtual time runs in its
+    place. `reference` is what another process finds the scheme by.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Scheme:
     notification_point: Callable[[Any], NotificationPoint] = lambda _parameters: NotificationPoint()
     marking: tuple[str, ...] = ()
     recommended: Callable[[NetworkFacts], Mapping[str, float]] = lambda _network: {}
+    reaction_point_c: str = ""
     reference: str = ""
 
     def __post_init__(self) -> None:

@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from hosts import wire
+from hosts import compiled, wire
 from hosts.algorithms import Configured, NotificationPoint, ReactionPoint, SchemeError, window_phase
 from hosts.algorithms.base import check_rate, check_window
 from lab.virtual import native
@@ -24,8 +24,8 @@ MAX_PAYLOAD = 9000
 class FlowStats:
     """Counts of one flow, as far as it has come. `bytes` are of frames; times are simulated seconds, None: not yet.
     `lost_packets`: by faults of links, by a program, by a full queue; what is neither received nor lost is on its way.
-    `window_bytes`: infinite, if the flow has none; `in_flight_bytes`: of frames that aren't acknowledged, 0 where no packet
-    asks for it.
+    `window_bytes`: infinite, if the flow has none; `in_flight_bytes`: of frames that aren't acknowledged, 0 where no
+    packet asks for it.
     """
 
     sent_packets: int
@@ -95,13 +95,22 @@ def timer_ps(rp: ReactionPoint) -> int:
 
 
 def configure(
-    src: Nic, dst: Nic, spec: FlowSpec, scheme: Configured, seed: int, payload_bytes: int, start_s: float
+    src: Nic,
+    dst: Nic,
+    spec: FlowSpec,
+    scheme: Configured,
+    seed: int,
+    payload_bytes: int,
+    start_s: float,
+    in_c: bool = True,
 ) -> tuple[native.FlowConfig, ReactionPoint, NotificationPoint]:
-    """What the engine needs of a flow, and the flow's two ends. Raises VirtualError."""
+    """What the engine needs of a flow, and the flow's two ends; `in_c`: the RP in C, if the scheme has one. Raises
+    VirtualError."""
     if not 1 <= payload_bytes <= MAX_PAYLOAD:
         raise VirtualError(f"flow {spec.id}: a payload of {payload_bytes} bytes: 1 to {MAX_PAYLOAD} are possible")
     try:
-        rp, np = scheme.new_rp(src.rate_bps), scheme.new_np()
+        rp = compiled.new_rp(scheme, src.rate_bps) if in_c else scheme.new_rp(src.rate_bps)
+        np = scheme.new_np()
     except SchemeError as error:
         raise VirtualError(f"flow {spec.id}: {error}") from error
     try:
@@ -140,6 +149,7 @@ def configure(
         rate_bps=min(rp.rate_bps, limit_bps(spec)),
         limit_bps=limit_bps(spec),
         window_bytes=rp.window_bytes,
+        compiled=rp.address if isinstance(rp, compiled.CompiledReactionPoint) else None,
         every=0 if rp.segment_bytes is None else max(1, round(rp.segment_bytes / payload_bytes)),
         needs_rec_rate=rp.needs_rec_rate,
         wants_marked=type(np).on_marked is not NotificationPoint.on_marked,

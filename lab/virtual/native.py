@@ -37,14 +37,12 @@ class FlowConfig(ctypes.Structure):
         ("needs_rec_rate", _u8),
         ("cnp_bytes", _u16),
         ("ack_bytes", _u16),
-        *[
-            (name, _u32)
-            for name in ("frame_bytes", "last_frame_bytes", "payload_bytes", "last_payload_bytes", "every")
-        ],
+        *[(name, _u32) for name in ("frame_bytes", "last_frame_bytes", "payload_bytes", "last_payload_bytes", "every")],
         *[(name, _u64) for name in ("packets", "start_ps", "end_ps", "period_ps", "phase_ps", "timer_ps", "due_bytes")],
         ("rate_bps", _double),
         ("limit_bps", _double),
         ("window_bytes", _double),
+        ("compiled", ctypes.c_void_p),
         *[(name, Template) for name in ("data", "last", "cnp", "ack")],
     ]
 

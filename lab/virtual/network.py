@@ -37,7 +37,7 @@ class VirtualNetwork(TimedNetwork, Sources):
     that do it themselves. `cpu_port`: of every switch, by which packets come from its controller and go there; 0: none.
     No result depends on the rest: `queues` is how events wait for their turn, each node's by themselves or all in one
     queue; `inplace` False takes the program's general form; `prefetch` False doesn't fetch the state of coming events
-    into the processor's caches.
+    into the processor's caches; `in_c` False runs RPs in Python even where the scheme has them in C, too.
     A context manager. Raises LabError.
     """
 
@@ -54,6 +54,7 @@ class VirtualNetwork(TimedNetwork, Sources):
         queues: Literal["nodes", "one"] = "nodes",
         inplace: bool = True,
         prefetch: bool = True,
+        in_c: bool = True,
         cpu_port: int = 0,
     ) -> None:
         self.topology = topology
@@ -67,6 +68,7 @@ class VirtualNetwork(TimedNetwork, Sources):
         """Called after an NP's window: the flow, simulated seconds, the window, and what the NP made of it."""
         self._seed = seed
         self._payload_bytes = payload_bytes
+        self._in_c = in_c
         self._nics: dict[str, Nic] = {}
         self._by_index: list[VirtualFlow] = []
         if topology.flow_control == CREDITS and not pfc:
@@ -117,7 +119,7 @@ class VirtualNetwork(TimedNetwork, Sources):
         if not 0 <= spec.traffic_class < native.CLASSES:
             raise VirtualError(f"flow {spec.id}: class {spec.traffic_class}: there are 0 to {native.CLASSES - 1}")
         src, dst = (self._nics[self.topology.host(name).name] for name in (spec.src, spec.dst))
-        config, rp, np = configure(src, dst, spec, self.scheme, self._seed, self._payload_bytes, start_s)
+        config, rp, np = configure(src, dst, spec, self.scheme, self._seed, self._payload_bytes, start_s, self._in_c)
         index = self._check(self._library.vn_add_flow(self._changing(), ctypes.byref(config), rp, np))
         flow = VirtualFlow(self._library, self._alive(), index, spec, rp, np)
         self.flows[spec.id] = flow

@@ -72,6 +72,12 @@ def _set(name: str, value: Any) -> Callable[[Plain, Cnp, float], None]:
         (_set("timer_s", 0.0), "timer_s is 0.0 after event "),
         (_set("due_bytes", 0), "due_bytes is 0 after event "),
         (_set("segment_bytes", 1000), "segment_bytes changed from None to 1000"),
+        (_set("window_bytes", 0.0), "window_bytes is 0.0 after event "),
+        (_set("window_bytes", float("nan")), "window_bytes is nan after event "),
+        (
+            _set("window_bytes", 5e3),
+            "and no packet asks for an acknowledgement: set segment_bytes, or a window from the",
+        ),
         (lambda self, cnp, now_s: cnp.nosuch, "AttributeError: 'Cnp' object has no attribute 'nosuch'"),
     ],
 )

@@ -204,30 +204,34 @@ static bool call_rp(const struct vn_context *context, const struct vn_callback *
     }
 }
 
-static bool read_rate(const struct vn_context *context, PyObject *rp, double *rate_bps)
+/* What an RP wants from now on. */
+struct decision {
+    double rate_bps, window_bytes;
+    uint64_t timer, due_bytes; /* VN_NEVER: none */
+};
+
+/* Whether it is one that hosts/algorithms/base.py allows (check_rate, check_window). */
+static bool possible(const struct decision *decision, bool windowed)
 {
-    if (!to_double(PyObject_GetAttr(rp, vn_rdma_of(context)->python.names[VN_RATE_BPS]), rate_bps)) return false;
-    if (*rate_bps > 0 && *rate_bps < INFINITY) return true;
     char text[96];
-    snprintf(text, sizeof text, "rate_bps is %g: a rate is finite, and above 0", *rate_bps);
+    if (!(decision->rate_bps > 0 && decision->rate_bps < INFINITY)) {
+        snprintf(text, sizeof text, "rate_bps is %g: a rate is finite, and above 0", decision->rate_bps);
+    } else if (windowed && !(decision->window_bytes > 0)) {
+        snprintf(text, sizeof text, "window_bytes is %g: a window is above 0, and infinite where there is none",
+                 decision->window_bytes);
+    } else {
+        return true;
+    }
     PyErr_SetString(PyExc_ValueError, text);
     return false;
 }
 
-static bool read_window(const struct vn_context *context, PyObject *rp, double *window_bytes)
-{
-    if (!to_double(PyObject_GetAttr(rp, vn_rdma_of(context)->python.names[VN_WINDOW_BYTES]), window_bytes)) return false;
-    if (*window_bytes > 0) return true;
-    char text[96];
-    snprintf(text, sizeof text, "window_bytes is %g: a window is above 0, and infinite where there is none", *window_bytes);
-    PyErr_SetString(PyExc_ValueError, text);
-    return false;
-}
+static bool read_double(PyObject *rp, PyObject *name, double *to) { return to_double(PyObject_GetAttr(rp, name), to); }
 
-/* Reads the RP's timer; VN_NEVER: none. */
-static bool read_timer(const struct vn_context *context, PyObject *rp, uint64_t *timer)
+/* Reads the RP's timer. */
+static bool read_timer(const struct vn_python *python, PyObject *rp, uint64_t *timer)
 {
-    PyObject *value = PyObject_GetAttr(rp, vn_rdma_of(context)->python.names[VN_TIMER_S]);
+    PyObject *value = PyObject_GetAttr(rp, python->names[VN_TIMER_S]);
     if (value == NULL) return false;
     *timer = VN_NEVER;
     bool none = value == &_Py_NoneStruct;
@@ -236,10 +240,10 @@ static bool read_timer(const struct vn_context *context, PyObject *rp, uint64_t 
     return none || (!conversion_failed(timer_s) && to_ps(timer_s, timer));
 }
 
-/* Reads the RP's byte counter; VN_NEVER: none. */
-static bool read_due_bytes(const struct vn_context *context, PyObject *rp, uint64_t *due_bytes)
+/* Reads the RP's byte counter. */
+static bool read_due_bytes(const struct vn_python *python, PyObject *rp, uint64_t *due_bytes)
 {
-    PyObject *value = PyObject_GetAttr(rp, vn_rdma_of(context)->python.names[VN_DUE_BYTES]);
+    PyObject *value = PyObject_GetAttr(rp, python->names[VN_DUE_BYTES]);
     if (value == NULL) return false;
     bool none = value == &_Py_NoneStruct;
     *due_bytes = none ? VN_NEVER : PyLong_AsUnsignedLongLong(value);
@@ -247,29 +251,67 @@ static bool read_due_bytes(const struct vn_context *context, PyObject *rp, uint6
     return none || *due_bytes != VN_NEVER || PyErr_Occurred() == NULL;
 }
 
+/* Brings the event to an RP in Python. False: it raised, or its decision isn't possible. */
+static bool decide(const struct vn_context *context, const struct vn_callback *callback, PyObject *now, struct decision *decision)
+{
+    const struct vn_python *python = &vn_rdma_of(context)->python;
+    const struct vn_flow *flow = vn_flow_at(context, callback->flow);
+    PyObject *rp = flow->rp, *sent = PyLong_FromUnsignedLongLong(flow->sent_bytes);
+    bool ok = sent != NULL && PyObject_SetAttr(rp, python->names[VN_SENT_BYTES], sent) == 0;
+    Py_DecRef(sent);
+    return ok && call_rp(context, callback, rp, now) && read_double(rp, python->names[VN_RATE_BPS], &decision->rate_bps) &&
+           (!flow->windowed || read_double(rp, python->names[VN_WINDOW_BYTES], &decision->window_bytes)) &&
+           possible(decision, flow->windowed) && read_timer(python, rp, &decision->timer) &&
+           read_due_bytes(python, rp, &decision->due_bytes);
+}
+
+/* Brings the event to an RP in C. False: its decision isn't possible. */
+static bool decide_in_c(const struct vn_flow *flow, const struct vn_callback *callback, double now_s, struct decision *decision)
+{
+    struct reaction_point *rp = flow->compiled;
+    const struct reaction_point_events *events = rp->events;
+    uint8_t mark = callback->mark != 0 ? callback->mark : RP_NONE;
+    rp->sent_bytes = flow->sent_bytes;
+    if (callback->method == VN_ON_ACK && events->on_ack != NULL) {
+        struct rp_ack ack = {
+            .rtt_s = callback->feedback,
+            .acked_bytes = callback->bytes,
+            .psn = callback->psn,
+            .path = callback->path,
+            .mark = mark,
+        };
+        events->on_ack(rp, &ack, now_s);
+    } else if (callback->method == VN_ON_CNP && events->on_cnp != NULL) {
+        events->on_cnp(rp, mark, callback->feedback, now_s);
+    } else if (callback->method == VN_ON_CNM && events->on_cnm != NULL) {
+        events->on_cnm(rp, (uint32_t)callback->feedback, now_s);
+    } else if (callback->method == VN_ON_TIMER && events->on_timer != NULL) {
+        events->on_timer(rp, rp->timer_s);
+    } else if (callback->method == VN_ON_BYTES_SENT && events->on_bytes_sent != NULL) {
+        events->on_bytes_sent(rp, now_s);
+    }
+    *decision = (struct decision){rp->rate_bps, rp->window_bytes, VN_NEVER, rp->due_bytes};
+    return possible(decision, flow->windowed) && (rp->timer_s == INFINITY || to_ps(rp->timer_s, &decision->timer));
+}
+
 static bool on_feedback(struct vn_context *context, const struct vn_callback *callback, PyObject *now)
 {
     const struct vn_python *python = &vn_rdma_of(context)->python;
     struct vn_flow *flow = vn_flow_at(context, callback->flow);
-    PyObject *sent = PyLong_FromUnsignedLongLong(flow->sent_bytes);
-    bool ok = sent != NULL && PyObject_SetAttr(flow->rp, python->names[VN_SENT_BYTES], sent) == 0;
-    Py_DecRef(sent);
-    double rate_bps, window_bytes;
-    uint64_t timer, due_bytes;
-    ok = ok && call_rp(context, callback, flow->rp, now) && read_rate(context, flow->rp, &rate_bps) &&
-         (!flow->windowed || read_window(context, flow->rp, &window_bytes)) && read_timer(context, flow->rp, &timer) &&
-         read_due_bytes(context, flow->rp, &due_bytes);
+    struct decision decision;
+    bool ok = flow->compiled == NULL ? decide(context, callback, now, &decision)
+                                     : decide_in_c(flow, callback, context->exchange.now_s, &decision);
     if (ok && python->on_rate != &_Py_NoneStruct) {
         PyObject *flow_object = PyList_GetItem(python->flows, callback->flow);
         ok = flow_object != NULL && succeeded(PyObject_CallFunctionObjArgs(python->on_rate, flow_object, now, NULL));
     }
     if (!ok) return false;
-    vn_nic_rate(context, callback->flow, rate_bps > flow->limit_bps ? flow->limit_bps : rate_bps);
-    if (flow->windowed) vn_nic_window(context, callback->flow, window_bytes);
-    flow->due_bytes = due_bytes;
-    if (timer == flow->timer) return true;
-    flow->timer = timer < context->now ? context->now : timer;
-    if (timer != VN_NEVER) vn_endpoint_at(context, flow->src, flow->timer, VN_EV_TIMER, VN_ENDPOINT_rdma, callback->flow);
+    vn_nic_rate(context, callback->flow, decision.rate_bps > flow->limit_bps ? flow->limit_bps : decision.rate_bps);
+    if (flow->windowed) vn_nic_window(context, callback->flow, decision.window_bytes);
+    flow->due_bytes = decision.due_bytes;
+    if (decision.timer == flow->timer) return true;
+    flow->timer = decision.timer < context->now ? context->now : decision.timer;
+    if (flow->timer != VN_NEVER) vn_endpoint_at(context, flow->src, flow->timer, VN_EV_TIMER, VN_ENDPOINT_rdma, callback->flow);
     return true;
 }
 
@@ -282,8 +324,10 @@ void vn_call_back(struct vn_context *context, const struct vn_callback *callback
     exchange->flow = callback->flow;
     exchange->np = callback->method == VN_ON_WINDOW || callback->method == VN_ON_MARKED;
     exchange->now_s = vn_seconds(context->now);
-    PyObject *now = PyFloat_FromDouble(exchange->now_s);
-    bool ok = now != NULL;
+    const struct vn_rdma *rdma = vn_rdma_of(context);
+    bool python = exchange->np || vn_flow_at(context, callback->flow)->compiled == NULL || rdma->python.on_rate != &_Py_NoneStruct;
+    PyObject *now = python ? PyFloat_FromDouble(exchange->now_s) : NULL;
+    bool ok = now != NULL || !python;
     if (ok && callback->method == VN_ON_WINDOW) ok = on_window(context, callback, now);
     else if (ok && callback->method == VN_ON_MARKED) ok = on_marked(context, callback->flow, now);
     else if (ok) ok = on_feedback(context, callback, now);

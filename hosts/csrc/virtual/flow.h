@@ -5,6 +5,7 @@
 
 #include "hosts/host.h"
 #include "pacing.h"
+#include "reaction_point.h"
 #include "transport.h"
 #include "virtual/callback.h"
 #include "virtual/api.h"
@@ -49,6 +50,7 @@ struct vn_flow {
     uint8_t ack[VN_TEMPLATE_BYTES];
     /* For each method of the RP, or seldom needed. */
     uint64_t timer, out_of_order;
+    struct reaction_point *compiled; /* the RP, if it runs in C, in `rp`'s memory */
     bool windowed; /* `transport` isn't NULL */
 } __attribute__((aligned(64)));
 

@@ -114,6 +114,7 @@ int64_t vn_add_flow(struct vn_context *context, const struct vn_flow_config *con
         .due_bytes = config->due_bytes,
         .transport = transport,
         .windowed = transport != NULL,
+        .compiled = config->compiled,
         .marked_from = config->wants_marked ? 0 : VN_NEVER,
         .needs_rec_rate = config->needs_rec_rate != 0,
         .first = VN_NEVER,

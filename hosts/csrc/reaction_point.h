@@ -1,0 +1,72 @@
+/* A reaction point (RP) in C, of the interface that hosts/algorithms/base.py has in Python: the same events, the same decisions. The
+ * Python text beside it is the specification; `pcn scheme check` brings both the same events, and compares what they decide.
+ *
+ * A file of one defines `reaction_point`, a table of its events. hosts/compiled.py compiles it with a `struct parameters`, whose fields
+ * are the scheme's parameters, by their names in Python, as double. It is a state machine: no clock, no random number, no I/O, nothing
+ * that flows share. */
+#ifndef REACTION_POINT_H
+#define REACTION_POINT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define RP_NEVER UINT64_MAX
+
+enum rp_mark { RP_UE = 1, RP_NONE = 2, RP_CE = 3 };
+
+/* base.py's Ack. */
+struct rp_ack {
+    double rtt_s;
+    uint64_t acked_bytes;
+    uint32_t psn;
+    uint16_t path;
+    uint8_t mark; /* enum rp_mark */
+    const void *telemetry; /* NULL: none */
+};
+
+struct parameters;
+struct reaction_point_events;
+
+enum { RP_OWN_DOUBLES = 24 };
+
+/* A flow's RP. hosts/compiled.py mirrors it. */
+struct reaction_point {
+    const struct reaction_point_events *events;
+    const struct parameters *parameters;
+    double line_rate_bps;
+    uint64_t sent_bytes; /* of the flow's frames so far */
+    /* Its decisions, as base.py says. They are read after each event. */
+    double rate_bps;
+    double window_bytes; /* INFINITY: none */
+    double timer_s; /* INFINITY: none */
+    uint64_t due_bytes; /* RP_NEVER: none */
+    double own[RP_OWN_DOUBLES]; /* its state: see RP_OWN. Zeros at first */
+};
+
+/* A value of a log entry, a double: where it is in a struct reaction_point. */
+struct rp_logged {
+    const char *name; /* NULL: no more follow */
+    size_t offset;
+};
+
+/* NULL: it doesn't react to the event. */
+struct reaction_point_events {
+    void (*begin)(struct reaction_point *); /* the first: sets what it decides before any other event */
+    void (*on_start)(struct reaction_point *, double now_s);
+    void (*on_cnp)(struct reaction_point *, enum rp_mark, double rec_rate_bps, double now_s);
+    void (*on_cnm)(struct reaction_point *, uint32_t feedback, double now_s);
+    void (*on_ack)(struct reaction_point *, const struct rp_ack *, double now_s);
+    void (*on_timer)(struct reaction_point *, double now_s);
+    void (*on_bytes_sent)(struct reaction_point *, double now_s);
+    struct rp_logged logged[8]; /* base.py's state() */
+};
+
+extern const struct reaction_point_events reaction_point;
+
+/* Defines own(rp): the RP's state, of this type. */
+#define RP_OWN(type)                                                                                                               \
+    _Static_assert(sizeof(type) <= RP_OWN_DOUBLES * sizeof(double), "an RP's state is larger than it can be");                     \
+    static inline type *own(struct reaction_point *rp) { return (type *)(void *)rp->own; }
+
+#endif
