@@ -24,7 +24,7 @@ EVENT_FRAME_BYTES = 256
 PSN_MEMORY = 4096
 
 # enum event_kind
-END, PAUSE, RESUME, EXPIRY, SENT, FRAME, UNKNOWN, WINDOW, MARKED, LAST, SEGMENT, ACK_REQUEST = range(12)
+END, PAUSE, RESUME, EXPIRY, SENT, FRAME, UNKNOWN, WINDOW, MARKED, LAST, ASKED, ACK_REQUEST = range(12)
 
 
 class CountedWindow(ctypes.Structure):
@@ -119,11 +119,29 @@ class NicState(ctypes.Structure):
     )
 
 
+class NativeTransport(ctypes.Structure):
+    """struct transport"""
+
+    window_bytes: float
+    packets: int
+    sent: int
+    asked: int
+    acked: int
+    every: int
+    frame_bytes: int
+    last_frame_bytes: int
+    first_psn: int
+    _fields_ = (
+        ("window_bytes", c_double),
+        *((name, c_uint64) for name in ("packets", "sent", "asked", "acked")),
+        *((name, c_uint32) for name in ("every", "frame_bytes", "last_frame_bytes", "first_psn")),
+    )
+
+
 class NativeNicFlow(ctypes.Structure):
     """struct nic_flow"""
 
     priority: int
-    first_psn: int
     packets: int
     frame_bits: int
     last_bits: int
@@ -136,16 +154,16 @@ class NativeNicFlow(ctypes.Structure):
     delivered: int
     delivered_bytes: int
     due_bytes: int
-    segment: int
+    transport: NativeTransport
     frame: int | None
     last_frame: int | None
     _fields_ = (
         ("priority", c_int32),
-        ("first_psn", c_uint32),
         *((name, c_int64) for name in ("packets", "frame_bits", "last_bits")),
         *((name, c_double) for name in ("start_s", "end_s", "rate_bps")),
         *((name, c_uint64) for name in ("interval_ps", "base_ps")),
-        *((name, c_int64) for name in ("started", "delivered", "delivered_bytes", "due_bytes", "segment")),
+        *((name, c_int64) for name in ("started", "delivered", "delivered_bytes", "due_bytes")),
+        ("transport", NativeTransport),
         *((name, c_void_p) for name in ("frame", "last_frame")),
     )
 
@@ -157,7 +175,11 @@ class NicItem(ctypes.Structure):
     flow: int | None
     number: int
     control: int | None
-    _fields_ = (("due_ps", c_uint64), ("flow", c_void_p), ("number", c_int64), ("control", c_void_p))
+    asks: bool
+    _fields_ = (
+        *(("due_ps", c_uint64), ("flow", c_void_p), ("number", c_int64)),
+        *(("control", c_void_p), ("asks", c_bool)),
+    )
 
 
 class NativeReceivedFlow(ctypes.Structure):
@@ -249,6 +271,8 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "nic_add": (ctypes.c_int, [c_void_p, _FLOW, c_double]),
     "nic_remove": (None, [c_void_p, _FLOW, c_double]),
     "nic_set_rate": (None, [c_void_p, _FLOW, c_double, c_double]),
+    "nic_set_window": (None, [c_void_p, _FLOW, c_double, c_double]),
+    "nic_acknowledge": (c_int64, [c_void_p, _FLOW, c_uint32, c_double]),
     "nic_send_control": (ctypes.c_int, [c_void_p, ctypes.c_char_p, c_uint32, c_double]),
     "nic_pfc": (None, [c_void_p, c_uint8, POINTER(c_uint16), c_double]),
     "nic_advance": (None, [c_void_p, c_double]),
@@ -273,7 +297,17 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "loop_frame": (c_bool, [c_void_p, ctypes.c_char_p, c_uint32, c_double]),
 }
 # In the order of `hosts_sizes` (csrc/sizes.c)
-_MIRRORED = (Event, _EventList, NicState, NativeNicFlow, NicItem, NativeReceivedFlow, LoopSettings, LoopState)
+_MIRRORED = (
+    Event,
+    _EventList,
+    NicState,
+    NativeNicFlow,
+    NicItem,
+    NativeTransport,
+    NativeReceivedFlow,
+    LoopSettings,
+    LoopState,
+)
 
 
 def library_path() -> Path:

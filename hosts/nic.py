@@ -12,7 +12,7 @@ import weakref
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from .native import CLASSES, END, EXPIRY, Event, Events, NativeNicFlow, PauseState, checked, library
+from .native import CLASSES, END, EXPIRY, Event, Events, NativeNicFlow, NativeTransport, PauseState, checked, library
 from .wire import MAX_FRAME
 
 INFINITY = math.inf
@@ -21,7 +21,8 @@ NEVER = (1 << 63) - 1
 
 
 class NicFlow(NativeNicFlow):
-    """A flow in the NIC. `packets` is its length, -1 if it has no end; `end_s` is when it ends at the latest."""
+    """A flow in the NIC. `packets` is its length, -1 if it has no end; `end_s` is when it ends at the latest. A packet
+    `every` so many, and the flow's last one, asks for an acknowledgement; 0: only one that fills the window."""
 
     def __init__(
         self,
@@ -33,16 +34,28 @@ class NicFlow(NativeNicFlow):
         packets: int | None = None,
         last_bits: int | None = None,
         end_s: float = INFINITY,
+        every: int = 0,
+        window_bytes: float = INFINITY,
+        first_psn: int = 0,
     ) -> None:
+        last_bits = frame_bits if last_bits is None else last_bits
         super().__init__(
             priority=priority,
             packets=_NO_END if packets is None else packets,
             frame_bits=frame_bits,
-            last_bits=frame_bits if last_bits is None else last_bits,
+            last_bits=last_bits,
             start_s=start_s,
             end_s=end_s,
             rate_bps=rate_bps,
             due_bytes=NEVER,
+            transport=NativeTransport(
+                window_bytes=window_bytes,
+                packets=packets or 0,
+                every=every,
+                frame_bytes=frame_bits // 8,
+                last_frame_bytes=last_bits // 8,
+                first_psn=first_psn,
+            ),
         )
 
 
@@ -123,6 +136,15 @@ class Nic:
     def set_rate(self, flow: NicFlow, rate_bps: float, now_s: float) -> None:
         """The gap after the flow's last frame follows the new rate at once."""
         self._library.nic_set_rate(self.handle, flow, rate_bps, now_s)
+
+    def set_window(self, flow: NicFlow, window_bytes: float, now_s: float) -> None:
+        """How many bytes of the flow's frames may be sent and not acknowledged; infinite: no limit."""
+        self._library.nic_set_window(self.handle, flow, window_bytes, now_s)
+
+    def acknowledge(self, flow: NicFlow, psn: int, now_s: float) -> int:
+        """An acknowledgement of the flow's packet with this PSN, and of all before it, came: the bytes of those that
+        none was of before; -1: no such packet was sent."""
+        return int(self._library.nic_acknowledge(self.handle, flow, psn, now_s))
 
     def send_control(self, frame: bytes, now_s: float) -> None:
         """A frame that goes before all others and obeys no PAUSE."""

@@ -12,10 +12,10 @@ from topologies.errors import error_text
 
 from . import stats, wire
 from .algorithms import Ack, Cnm, Cnp, Configured, Mark, ReactionPoint, SchemeError
-from .algorithms.base import check_rate, check_timer
+from .algorithms.base import check_rate, check_timer, check_window
 from .clock import DilatedClock
 from .log import EventLog
-from .native import SEGMENT, SENT, Event
+from .native import ASKED, SENT, Event
 from .nic import INFINITY, NEVER, Nic, NicFlow
 
 _PSN_MASK = 0xFFFFFF
@@ -75,6 +75,7 @@ class SentFlow(NicFlow):
         self.cnps = 0
         self.end_at_s: float | None = None
         self.stopped = False
+        segment_bytes = self.rp.segment_bytes
         super().__init__(
             request.dscp >> 3,
             len(frame) * 8,
@@ -83,12 +84,12 @@ class SentFlow(NicFlow):
             packets=packets,
             last_bits=len(last_frame) * 8,
             end_s=INFINITY if request.duration_s is None else request.start_s + request.duration_s,
+            every=0 if segment_bytes is None else max(1, round(segment_bytes / request.payload_bytes)),
+            first_psn=packet.psn,
         )
         self._frames = [ctypes.create_string_buffer(one, len(one)) for one in (frame, last_frame)]
         self.frame, self.last_frame = map(ctypes.addressof, self._frames)
-        self.first_psn = packet.psn
-        if self.rp.segment_bytes is not None:
-            self.segment = max(1, round(self.rp.segment_bytes / request.payload_bytes))
+        self.asks = False
         self.asked: dict[int, float] = {}  # PSNs of packets that ask for an acknowledgement, and when they left
 
     @property
@@ -108,11 +109,17 @@ class SentFlow(NicFlow):
         limit = self.request.rate_bps
         return self.rp.rate_bps if limit is None else min(limit, self.rp.rate_bps)
 
+    @property
+    def window_bytes(self) -> float:
+        """The RP's window; infinite if no packet of the flow asks for an acknowledgement."""
+        return self.rp.window_bytes if self.asks else INFINITY
+
     def read_rp(self) -> None:
         """What the RP wants from now on. The NIC reports when the flow has sent what it waits for. Raises what an RP
         can raise."""
         rp = self.rp
         check_rate(rp.rate_bps)
+        check_window(rp.window_bytes)
         check_timer(rp.timer_s)
         self.rp_rate_bps = float(rp.rate_bps)
         self.due_bytes = NEVER if rp.due_bytes is None else rp.due_bytes
@@ -153,7 +160,7 @@ class Sender:
         self._by_address: dict[int, SentFlow] = {}
         self._next_psn: dict[int, int] = {}
         nic.events.listen(SENT, self._on_sent)
-        nic.events.listen(SEGMENT, self._on_segment)
+        nic.events.listen(ASKED, self._on_asked)
 
     def start(self, request: FlowRequest, now_s: float) -> None:
         """Raises FlowError, SchemeError or WireError."""
@@ -182,6 +189,8 @@ class Sender:
         except Exception as error:
             raise FlowError(f"flow {request.flow}: its RP begins wrongly: {error_text(error)}") from error
         flow.rate_bps = flow.allowed_bps
+        flow.asks = flow.rp.asks
+        flow.transport.window_bytes = flow.window_bytes
         self._nic.add(flow, now_s)
         self._forget(self._ended.pop(request.flow, None))
         self._running[request.flow] = self._by_address[ctypes.addressof(flow)] = flow
@@ -208,7 +217,7 @@ class Sender:
             self._forget(self._ended.pop(next(iter(self._ended))))
             self.forgotten += 1
         self._next_psn.pop(number, None)
-        self._next_psn[number] = (flow.first_psn + flow.started) & _PSN_MASK
+        self._next_psn[number] = (flow.transport.first_psn + flow.started) & _PSN_MASK
         _keep(self._next_psn, _MOST_NUMBERS)
         self._log.write(at_s, "end", flow=number, packets=flow.started)
 
@@ -233,7 +242,9 @@ class Sender:
         if flow is None or left_s > now_s:
             self.unknown_cnps += 1
         else:
-            self._react(flow, now_s, lambda rp: rp.on_ack(Ack(now_s - left_s, mark), now_s))
+            acked_bytes = self._nic.acknowledge(flow, psn, now_s)
+            ack = Ack(now_s - left_s, mark, acked_bytes, psn, wire.source_port(number))
+            self._react(flow, now_s, lambda rp: rp.on_ack(ack, now_s))
 
     def on_timer(self, now_s: float) -> None:
         """Run the RPs' timers that are due."""
@@ -285,11 +296,11 @@ class Sender:
         flow.cnps += 1
         return flow
 
-    def _on_segment(self, event: Event) -> None:
-        """The last packet of a segment has left."""
+    def _on_asked(self, event: Event) -> None:
+        """A packet that asks for an acknowledgement has left."""
         flow = self._by_address.get(event.flow)
         if flow is not None:
-            flow.asked[(flow.first_psn + event.count) & _PSN_MASK] = event.at_s
+            flow.asked[(flow.transport.first_psn + event.count) & _PSN_MASK] = event.at_s
             _keep(flow.asked, _MOST_ASKED)
 
     def _on_sent(self, event: Event) -> None:
@@ -334,6 +345,8 @@ class Sender:
         rate_bps = flow.allowed_bps
         if rate_bps != flow.rate_bps:
             self._nic.set_rate(flow, rate_bps, now_s)
+        if flow.window_bytes != flow.transport.window_bytes:
+            self._nic.set_window(flow, flow.window_bytes, now_s)
         self._log.write(now_s, "rate", flow=flow.request.flow, rate_bps=flow.rp.rate_bps, **flow.rp_state)
 
     def _find(self, number: int) -> SentFlow | None:

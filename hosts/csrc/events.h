@@ -23,7 +23,7 @@ enum event_kind {
     EVENT_WINDOW, /* flow, window: the NP's period has ended. Urgent */
     EVENT_MARKED, /* flow: a packet marked CE arrived, if the flow has `wants_marked`. Urgent */
     EVENT_LAST, /* flow: the packet flagged as its last arrived */
-    EVENT_SEGMENT, /* flow, count: its packet number `count`, the last of a segment, has left the NIC */
+    EVENT_ASKED, /* flow, count: its packet number `count`, which has AckReq set, has left the NIC */
     EVENT_ACK_REQUEST, /* flow, count, mark: the packet with PSN `count` has AckReq set. Urgent */
 };
 

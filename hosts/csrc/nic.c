@@ -7,14 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CATCH_UP_FRAMES = 2, FIRST_CAPACITY = 64 };
+#include "rings.h"
 
-/* A ring buffer; its size is a power of two. */
-struct ring {
-    void *all;
-    size_t element;
-    uint32_t capacity, head, count;
-};
+enum { CATCH_UP_FRAMES = 2, FIRST_CAPACITY = 64 };
 
 struct nic {
     struct nic_state state; /* first: Python reads it */
@@ -51,36 +46,6 @@ static uint64_t since(uint64_t from_ps, uint64_t to_ps) { return to_ps > from_ps
 static uint64_t later(uint64_t a_ps, uint64_t b_ps) { return a_ps > b_ps ? a_ps : b_ps; }
 
 static uint64_t on_line_ps(const struct nic *nic, int64_t bits) { return pacing_interval((uint64_t)bits, nic->line_rate_bps); }
-
-/* ---- rings ---- */
-
-static void *ring_at(const struct ring *ring, uint32_t ahead)
-{
-    return (char *)ring->all + ((ring->head + ahead) & (ring->capacity - 1)) * ring->element;
-}
-
-/* Makes room for one more. False: no memory. */
-static bool ring_grow(struct ring *ring)
-{
-    if (ring->count < ring->capacity) return true;
-    uint32_t capacity = ring->capacity ? 2 * ring->capacity : FIRST_CAPACITY;
-    char *all = malloc(capacity * ring->element);
-    if (all == NULL) return false;
-    for (uint32_t i = 0; i < ring->count; i++) memcpy(all + i * ring->element, ring_at(ring, i), ring->element);
-    free(ring->all);
-    ring->all = all;
-    ring->capacity = capacity;
-    ring->head = 0;
-    return true;
-}
-
-static void ring_push(struct ring *ring, const void *element) { memcpy(ring_at(ring, ring->count++), element, ring->element); }
-
-static void ring_pop(struct ring *ring)
-{
-    ring->head = (ring->head + 1) & (ring->capacity - 1);
-    ring->count--;
-}
 
 static struct nic_control *first_control(const struct nic *nic) { return *(struct nic_control **)ring_at(&nic->control, 0); }
 
@@ -123,7 +88,7 @@ static double demand_bps(const struct nic *nic, uint64_t at_ps)
     for (uint32_t i = 0; i < nic->n_flows; i++) {
         const struct nic_flow *flow = nic->flows[i];
         bool runs = picoseconds(flow->start_s) <= at_ps && at_ps < nic->entries[i].end;
-        if (runs && nic->state.pauses[flow->priority].until_ps <= at_ps) sum += flow->rate_bps;
+        if (runs && !nic->entries[i].closed && nic->state.pauses[flow->priority].until_ps <= at_ps) sum += flow->rate_bps;
     }
     return sum;
 }
@@ -256,6 +221,32 @@ void nic_set_rate(struct nic *nic, struct nic_flow *flow, double rate_bps, doubl
     nic->chosen = false;
 }
 
+/* After a change of the flow's window, or of what it has in flight. */
+static void window_changed(struct nic *nic, uint32_t index, uint64_t now_ps)
+{
+    bool closed = !transport_open(&nic->flows[index]->transport);
+    if (closed == nic->entries[index].closed) return;
+    account(nic, now_ps);
+    pacing_window(&nic->entries[index], closed, now_ps);
+    nic->chosen = false;
+}
+
+void nic_set_window(struct nic *nic, struct nic_flow *flow, double window_bytes, double now_s)
+{
+    uint32_t index;
+    flow->transport.window_bytes = window_bytes;
+    if (find_flow(nic, flow, &index)) window_changed(nic, index, picoseconds(now_s));
+}
+
+int64_t nic_acknowledge(struct nic *nic, struct nic_flow *flow, uint32_t psn, double now_s)
+{
+    uint64_t bytes;
+    uint32_t index;
+    if (!transport_acknowledged(&flow->transport, psn, &bytes)) return -1;
+    if (find_flow(nic, flow, &index)) window_changed(nic, index, picoseconds(now_s));
+    return (int64_t)bytes;
+}
+
 int nic_send_control(struct nic *nic, const uint8_t *frame, uint32_t length, double now_s)
 {
     if (nic->control.count == NIC_CONTROL_FRAMES) {
@@ -355,12 +346,14 @@ static void start_frame(struct nic *nic, uint32_t index, uint64_t at_ps, uint64_
     uint64_t length_ps = on_line_ps(nic, bits);
     at_ps = later(at_ps, since(nic->max_lateness_ps, since(length_ps + nic->delay_ps, now_ps)));
     nic->free_ps = at_ps + length_ps;
-    struct nic_item item = {.due_ps = nic->free_ps + nic->delay_ps, .flow = flow, .number = flow->started};
+    bool asks = transport_sent(&flow->transport);
+    struct nic_item item = {.due_ps = nic->free_ps + nic->delay_ps, .flow = flow, .number = flow->started, .asks = asks};
     ring_push(&nic->in_flight, &item);
     nic->state.started_bits += bits;
     flow->started++;
     flow->base_ps = pacing_started(&nic->entries[index], at_ps, flow->interval_ps);
     nic->last = nic->entries[index].number;
+    window_changed(nic, index, at_ps);
     if (flow->started == flow->packets) {
         account(nic, at_ps);
         end_flow(nic, index, item.due_ps);
@@ -429,11 +422,6 @@ const struct nic_item *nic_due(const struct nic *nic, uint32_t ahead, double now
     return item->due_ps <= picoseconds(now_s) ? item : NULL;
 }
 
-static bool ends_segment(const struct nic_flow *flow, int64_t number)
-{
-    return flow->segment != 0 && ((number + 1) % flow->segment == 0 || number + 1 == flow->packets);
-}
-
 void nic_delivered(struct nic *nic, double now_s)
 {
     const struct nic_item *item = ring_at(&nic->in_flight, 0);
@@ -441,8 +429,8 @@ void nic_delivered(struct nic *nic, double now_s)
     free(item->control);
     ring_pop(&nic->in_flight);
     if (flow == NULL) return;
-    if (ends_segment(flow, item->number)) {
-        struct event *event = events_add(nic->events, EVENT_SEGMENT, false, now_s - nic_seconds(nic->delay_ps));
+    if (item->asks) {
+        struct event *event = events_add(nic->events, EVENT_ASKED, false, now_s - nic_seconds(nic->delay_ps));
         event->flow = flow;
         event->count = (uint64_t)item->number;
     }
@@ -464,7 +452,7 @@ uint32_t nic_frame(const struct nic_item *item, uint8_t *frame)
     }
     bool last = item->number + 1 == flow->packets;
     uint32_t length = (uint32_t)((last ? flow->last_bits : flow->frame_bits) / 8);
-    uint32_t psn = (uint32_t)((uint64_t)flow->first_psn + (uint64_t)item->number) % WIRE_PSN_RANGE;
-    wire_stamp(frame, last ? flow->last_frame : flow->frame, length, psn, ends_segment(flow, item->number));
+    uint32_t psn = (uint32_t)((uint64_t)flow->transport.first_psn + (uint64_t)item->number) % WIRE_PSN_RANGE;
+    wire_stamp(frame, last ? flow->last_frame : flow->frame, length, psn, item->asks);
     return length;
 }

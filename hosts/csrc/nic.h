@@ -16,12 +16,12 @@
 
 #include "events.h"
 #include "pacing.h"
+#include "transport.h"
 #include "wire.h"
 
 /* A flow, in memory that Python owns. It must stay until the flow has ended and `delivered` equals `started`. */
 struct nic_flow {
     int32_t priority;
-    uint32_t first_psn;
     int64_t packets; /* its length, -1: unlimited */
     int64_t frame_bits, last_bits;
     double start_s;
@@ -32,7 +32,7 @@ struct nic_flow {
     int64_t delivered;       /* frames given to the socket */
     int64_t delivered_bytes; /* their bytes */
     int64_t due_bytes;       /* EVENT_SENT, once, when delivered_bytes reaches this */
-    int64_t segment;         /* packets of a segment, the last of which has AckReq set; 0: no segments */
+    struct transport transport;
     const uint8_t *frame, *last_frame; /* templates of its packets; the PSN is stamped */
 };
 
@@ -61,6 +61,7 @@ struct nic_item {
     struct nic_flow *flow;
     int64_t number;
     struct nic_control *control;
+    bool asks; /* AckReq */
 };
 
 struct nic_control {
@@ -80,6 +81,9 @@ struct nic_state *nic_state(struct nic *);
 int nic_add(struct nic *, struct nic_flow *, double now_s); /* 0 or -ENOMEM */
 void nic_remove(struct nic *, struct nic_flow *, double now_s);
 void nic_set_rate(struct nic *, struct nic_flow *, double rate_bps, double now_s);
+void nic_set_window(struct nic *, struct nic_flow *, double window_bytes, double now_s);
+/* An acknowledgement of the flow's packet with this PSN came. Returns the bytes that it acknowledges; -1: no such packet was sent. */
+int64_t nic_acknowledge(struct nic *, struct nic_flow *, uint32_t psn, double now_s);
 int nic_send_control(struct nic *, const uint8_t *frame, uint32_t length, double now_s); /* 0, a drop too, or -ENOMEM */
 void nic_pfc(struct nic *, uint8_t enabled, const uint16_t *quanta, double now_s);
 

@@ -102,6 +102,13 @@ static inline void pacing_new_interval(struct pacing_flow *flow, bool sent, uint
     flow->next = next > now ? next : now;
 }
 
+/* The flow's window is full, or it isn't any more: nothing starts before now. */
+static inline void pacing_window(struct pacing_flow *flow, bool closed, uint64_t now)
+{
+    if (!closed && flow->next < now) flow->next = now;
+    flow->closed = closed;
+}
+
 static inline void pacing_remove(struct pacing_flow *flows, uint32_t *n, uint32_t index)
 {
     memmove(&flows[index], &flows[index + 1], (--*n - index) * sizeof *flows);

@@ -1,6 +1,8 @@
 /* The receive side's flows: counters, sequence numbers, windows. */
 #include "received.h"
 
+#include "transport.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -246,18 +248,16 @@ bool received_packet(struct received *received, const struct wire_data *data, do
     flow->last_s = now_s;
     if (data->ecn == WIRE_CE) {
         flow->marked_ce++;
-        flow->mark = WIRE_CE;
         if (flow->wants_marked) events_add(received->events, EVENT_MARKED, true, now_s)->flow = flow;
     } else if (data->ecn == WIRE_ECT1) {
         flow->marked_ue++;
-        if (flow->mark == 0) flow->mark = WIRE_ECT1;
     }
+    transport_marked(&flow->mark, data->ecn);
     if (data->ack_request) {
         struct event *event = events_add(received->events, EVENT_ACK_REQUEST, true, now_s);
         event->flow = flow;
         event->count = data->psn;
-        event->mark = flow->mark != 0 ? flow->mark : WIRE_ECT0;
-        flow->mark = 0;
+        event->mark = transport_echo(&flow->mark);
     }
     if (data->last) {
         flow->complete_s = now_s;

@@ -3,6 +3,7 @@
 
 extern const uint64_t hosts_sizes[];
 const uint64_t hosts_sizes[] = {
-    sizeof(struct event),    sizeof(struct events),        sizeof(struct nic_state),     sizeof(struct nic_flow),
-    sizeof(struct nic_item), sizeof(struct received_flow), sizeof(struct loop_settings), sizeof(struct loop_state),
+    sizeof(struct event),         sizeof(struct events),        sizeof(struct nic_state),
+    sizeof(struct nic_flow),      sizeof(struct nic_item),      sizeof(struct transport),
+    sizeof(struct received_flow), sizeof(struct loop_settings), sizeof(struct loop_state),
 };

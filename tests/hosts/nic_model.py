@@ -31,8 +31,8 @@ class ModelFlow:
     """A flow in the NIC. `packets` is its length, None if it has no end; `end_s` is when it ends at the latest."""
 
     __slots__ = (
-        "base_s", "eligible_s", "end_s", "frame_bits", "interval_s", "last_bits", "next_s", "number", "packets",
-        "priority", "rate_bps", "start_s", "started",
+        "acked", "asked", "base_s", "closed", "eligible_s", "end_s", "every", "frame_bits", "interval_s", "last_bits",
+        "next_s", "number", "packets", "priority", "rate_bps", "start_s", "started", "window_bits",
     )  # fmt: skip
 
     def __init__(
@@ -45,6 +45,8 @@ class ModelFlow:
         packets: int | None = None,
         last_bits: int | None = None,
         end_s: float = INFINITY,
+        every: int = 0,
+        window_bits: float = INFINITY,
     ) -> None:
         self.priority = priority
         self.frame_bits = frame_bits
@@ -59,6 +61,19 @@ class ModelFlow:
         self.eligible_s = start_s
         self.started = 0
         self.number = 0  # in order of addition
+        self.every = every
+        self.window_bits = window_bits
+        self.asked: list[int] = []  # packets that asked for an acknowledgement
+        self.acked = 0  # packets, from the first
+        self.closed = False
+
+    def bits(self, number: int) -> int:
+        """Of a packet."""
+        return self.last_bits if number + 1 == self.packets else self.frame_bits
+
+    def full(self) -> bool:
+        """Whether the next packet doesn't fit into the window."""
+        return sum(self.bits(number) for number in range(self.acked, self.started + 1)) > self.window_bits
 
 
 @dataclass
@@ -135,6 +150,29 @@ class ModelNic:
         flow.rate_bps = rate_bps
         flow.interval_s = flow.frame_bits / rate_bps
         flow.next_s = max(flow.base_s + flow.interval_s, now_s, flow.start_s)
+        self._next = None
+
+    def set_window(self, flow: ModelFlow, window_bits: float, now_s: float) -> None:
+        """The most bits that are sent and not acknowledged."""
+        flow.window_bits = window_bits
+        self._window_changed(flow, now_s)
+
+    def acknowledge(self, flow: ModelFlow, number: int, now_s: float) -> int:
+        """A packet was acknowledged, and all before it: the bits that weren't before."""
+        bits = sum(flow.bits(one) for one in range(flow.acked, number + 1))
+        flow.acked = max(flow.acked, number + 1)
+        self._window_changed(flow, now_s)
+        return bits
+
+    def _window_changed(self, flow: ModelFlow, now_s: float) -> None:
+        """A flow waits while its window is full and a packet in flight has asked; nothing starts before it opens."""
+        closed = flow.full() and any(number >= flow.acked for number in flow.asked)
+        if closed == flow.closed:
+            return
+        self.account(now_s)
+        flow.closed = closed
+        if not closed:
+            flow.next_s = max(flow.next_s, now_s)
         self._next = None
 
     def send_control(self, frame: bytes, now_s: float) -> None:
@@ -226,7 +264,7 @@ class ModelNic:
             demand = sum(
                 flow.rate_bps
                 for flow in self._flows
-                if flow.start_s <= middle < flow.end_s and self._until[flow.priority] <= middle
+                if flow.start_s <= middle < flow.end_s and not flow.closed and self._until[flow.priority] <= middle
             )
             self.allowed_bits += min(demand, self.line_rate_bps) * (end - begin)
             begin = end
@@ -254,7 +292,7 @@ class ModelNic:
         return max(self._catch_up_s, CATCH_UP * longest / self.line_rate_bps)
 
     def _bits(self, flow: ModelFlow) -> int:
-        return flow.frame_bits if flow.packets is None or flow.started + 1 < flow.packets else flow.last_bits
+        return flow.bits(flow.started)
 
     def _choose(self) -> tuple[float, int, ModelFlow | None]:
         """What starts next, and when: the earliest; where several could, the first after the flow that sent last."""
@@ -265,6 +303,8 @@ class ModelNic:
             eligible = flow.next_s
             if until[flow.priority] > eligible:
                 eligible = until[flow.priority]
+            if flow.closed:
+                eligible = INFINITY
             if eligible >= flow.end_s:
                 eligible = INFINITY
                 if flow.end_s < first_end:
@@ -297,11 +337,15 @@ class ModelNic:
         self._in_flight.append((self._free_s + self._delay_s, flow, flow.started))
         self.started_bits += self._bits(flow)
         flow.started += 1
+        last = flow.started == flow.packets
+        if (flow.every and (last or flow.started % flow.every == 0)) or (not last and flow.full()):
+            flow.asked.append(flow.started - 1)
 
         # A flow that had to wait keeps the credit for one packet
         flow.base_s = max(flow.next_s, at_s - flow.interval_s)
         flow.next_s = flow.base_s + flow.interval_s
         self._last = flow.number
+        self._window_changed(flow, at_s)
         if flow.started == flow.packets:
             self.account(at_s)
             self._drop(flow)

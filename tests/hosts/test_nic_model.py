@@ -21,6 +21,7 @@ LINE = 10_000_000_000
 S = 10**12  # picoseconds
 US = 10**6
 FRAME = 8464 * S // LINE
+PSNS = 1 << 24
 LATE = (0, 0, FRAME // 10, 3 * FRAME, 40 * FRAME)
 
 
@@ -54,7 +55,7 @@ class Twins:
         )
         self.flows: list[NicFlow] = []
         self.models: list[ModelFlow] = []
-        self.left = 0
+        self.left = self.acked = 0
 
     @property
     def now_s(self) -> float:
@@ -71,6 +72,10 @@ class Twins:
         highest = self.rng.random() < 0.5
         return Fraction(bits * S, round(bits * S / (LINE if highest else self.rng.uniform(least, LINE))))
 
+    def window(self, bits: int) -> float:
+        """Bits, of frames so long: none, or from less than a frame on."""
+        return self.rng.choice([math.inf, math.inf, bits * self.rng.randint(1, 8), bits // 2])
+
     def running(self) -> list[int]:
         return [number for number, flow in enumerate(self.flows) if flow in self.real.flows]
 
@@ -80,15 +85,25 @@ class Twins:
         rate, start = self.rate(bits, 1e6), self.now + rng.choice([0, rng.randint(0, 10 * US)])
         end = start + rng.randint(US // 10, 100 * US) if rng.random() < 0.2 else math.inf
         length = {"packets": rng.choice([None, None, rng.randint(1, 30)]), "last_bits": rng.choice([None, bits // 2])}
-        self.flows.append(NicFlow(priority, bits, float(rate), start / S, end_s=end / S, **length))
+        every, window = rng.choice([0, 0, 1, 4]), self.window(bits)
+        psn = rng.choice([0, PSNS - 3])
+        real = NicFlow(
+            *(priority, bits, float(rate), start / S),
+            **{"end_s": end / S, "every": every, "window_bytes": window / 8, "first_psn": psn, **length},
+        )
+        self.flows.append(real)
         model_end = end if math.isinf(end) else Fraction(end, S)
-        self.models.append(ModelFlow(priority, bits, rate, Fraction(start, S), end_s=model_end, **length))
+        model = ModelFlow(
+            *(priority, bits, rate, Fraction(start, S)),
+            **{"end_s": model_end, "every": every, "window_bits": window, **length},
+        )
+        self.models.append(model)
         self.real.add(self.flows[-1], self.now_s)
         self.model.add(self.models[-1], self.model_s)
 
     def act(self) -> None:
         """Something happens now."""
-        rng, action = self.rng, self.rng.randrange(6)
+        rng, action = self.rng, self.rng.randrange(8)
         self.advance()
         running = self.running()
         if action == 0 and len(running) < 6:
@@ -106,6 +121,13 @@ class Twins:
             frame = bytes(rng.choice([60, 74, 1400]))
             self.real.send_control(frame, self.now_s)
             self.model.send_control(frame, self.model_s)
+        elif action == 6 and running:
+            self.acknowledge(rng.choice(running))
+        elif action == 7 and running:
+            number = rng.choice(running)
+            window = self.window(self.flows[number].frame_bits)
+            self.real.set_window(self.flows[number], window / 8, self.now_s)
+            self.model.set_window(self.models[number], window, self.model_s)
         elif action == 5 and running and rng.random() < 0.3:
             number = rng.choice(running)
             self.real.remove(self.flows[number], self.now_s)
@@ -113,6 +135,19 @@ class Twins:
         elif action == 5 and rng.random() < 0.1:
             self.real.reset_counters(self.now_s)
             self.model.reset_counters(self.model_s)
+
+    def acknowledge(self, number: int) -> None:
+        """Of a packet that asked, the first in flight or a later one; or of one that never was sent."""
+        real, model = self.flows[number], self.models[number]
+        waiting = [one for one in model.asked if one >= model.acked]
+        first_psn = real.transport.first_psn
+        if not waiting:
+            assert self.real.acknowledge(real, (first_psn + model.started) % PSNS, self.now_s) == -1
+            return
+        packet = self.rng.choice(waiting)
+        got = self.real.acknowledge(real, (first_psn + packet) % PSNS, self.now_s)
+        assert got * 8 == self.model.acknowledge(model, packet, self.model_s)
+        self.acked += 1
 
     def advance(self) -> None:
         self.real.advance(self.now_s)
@@ -163,6 +198,7 @@ class Twins:
         for flow, model_flow in zip(self.flows, self.models, strict=True):
             assert (flow.started, flow.rate_bps) == (model_flow.started, float(model_flow.rate_bps))
             assert not flow.started or flow.base_ps == model_flow.base_s * S
+            assert (flow.transport.sent, flow.transport.acked) == (model_flow.started, model_flow.acked)
 
 
 @given(st.randoms(use_true_random=False))
@@ -177,7 +213,7 @@ def test_the_nic_does_what_the_model_does(rng: random.Random) -> None:
 
 def test_long_runs_do_too() -> None:
     """And what is compared happens: frames leave, flows end, pauses run out."""
-    left = ended = expired = 0
+    left = ended = expired = acked = waited = 0
     for seed in range(20):
         twins = Twins(random.Random(seed))
         for _ in range(400):
@@ -187,6 +223,10 @@ def test_long_runs_do_too() -> None:
         left += twins.left
         ended += len(twins.ended[0])
         expired += len(twins.expired[0])
+        acked += twins.acked
+        waited += sum(model.closed for model in twins.models)
     assert left > 20_000
     assert ended > 300
     assert expired > 100
+    assert acked > 300
+    assert waited > 20

@@ -9,7 +9,7 @@ from functools import lru_cache
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hosts.native import CSRC, FLAGS
+from hosts.native import CSRC, FLAGS, NativeTransport
 from softswitch.codegen.compiling import build, digest
 
 PSNS = 1 << 24
@@ -20,16 +20,6 @@ bool sent(struct transport *flow) { return transport_sent(flow); }
 bool acknowledged(struct transport *flow, uint32_t psn, uint64_t *to) { return transport_acknowledged(flow, psn, to); }
 uint64_t in_flight(const struct transport *flow) { return transport_in_flight(flow); }
 """
-
-
-class Transport(ctypes.Structure):
-    """struct transport"""
-
-    _fields_ = (
-        ("window_bytes", ctypes.c_double),
-        *((name, ctypes.c_uint64) for name in ("packets", "sent", "asked", "acked")),
-        *((name, ctypes.c_uint32) for name in ("every", "frame_bytes", "last_frame_bytes", "first_psn")),
-    )
 
 
 @lru_cache(maxsize=1)
@@ -47,7 +37,7 @@ class Flow:
     def __init__(
         self, window_bytes: float, every: int, packets: int = 0, last_bytes: int = 62, first_psn: int = 0
     ) -> None:
-        self.raw = Transport(
+        self.raw = NativeTransport(
             window_bytes=window_bytes, packets=packets, every=every, frame_bytes=1058, last_frame_bytes=last_bytes,
             first_psn=first_psn,
         )  # fmt: skip

@@ -1,0 +1,145 @@
+"""Windows of live hosts: two hosts on a link with the test's clock, all of their own code but for sockets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hosts import wire
+from hosts.algorithms import Configured, Mark, find_scheme
+from hosts.clock import DilatedClock
+from hosts.log import EventLog
+from hosts.loop import Loop
+from hosts.native import FRAME, Event, Events
+from hosts.nic import Nic
+from hosts.receiver import Receiver
+from hosts.sender import FlowRequest, Sender, SentFlow
+
+WINDOW = f"{Path(__file__).resolve().parents[2]}/examples/aimd_window/aimd_window.py:AIMD_WINDOW"
+LINE, DELAY, DATA, ACK = 10e9, 5e-6, 1058, 62
+RTT = 2 * DELAY + (DATA + ACK) * 8 / LINE
+PACKETS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 20, 30, 50, 100)
+"""Windows: RTT * C is 12.9 packets."""
+
+
+class Host:
+    """A host, and the frames that have left it."""
+
+    def __init__(self, number: int, configured: Configured) -> None:
+        clock = DilatedClock(1, origin=0.0)
+        log = EventLog(None, clock)
+        self.mac, self.ip = wire.parse_mac(f"00:00:00:00:00:0{number}"), wire.parse_ip(f"10.0.0.{number}")
+        events = Events()
+        self.nic = Nic(LINE, delay_s=DELAY, events=events, on_end=lambda flow, at_s: self.sender.on_end(flow, at_s))
+        self.sender = Sender(self.mac, self.ip, LINE, configured, self.nic, clock, log)
+        self.receiver = Receiver(self.mac, self.ip, configured, clock, log, events, self.nic.send_control)
+        self.loop = Loop(self.ip, clock, self.nic, self.receiver, events)
+        self.marks = 0  # of the next acknowledgements
+        events.listen(FRAME, self._on_frame)
+
+    def _on_frame(self, event: Event) -> None:
+        packet = wire.decode(event.frame)
+        assert isinstance(packet, wire.AckPacket)
+        mark, self.marks = (Mark.CE, self.marks - 1) if self.marks else (Mark(packet.ecn), 0)
+        self.sender.on_ack(packet.flow, packet.src_ip, packet.psn, mark, event.at_s)
+
+    def leave(self, now: float) -> list[bytes]:
+        self.nic.advance(now)
+        frames = []
+        while (item := self.nic.due(now)) is not None:
+            frames.append(item.frame)
+        return frames
+
+
+class Pair:
+    """Two hosts at the ends of a link."""
+
+    def __init__(self, configured: Configured) -> None:
+        self.hosts = [Host(number, configured) for number in (1, 2)]
+        self.now = 0.0
+        self.largest = 0
+
+    def start(self, **limits: float) -> SentFlow:
+        to = self.hosts[1]
+        request = FlowRequest(1, wire.format_ip(to.ip), wire.format_mac(to.mac), self.now, **limits)  # type: ignore[arg-type]
+        self.hosts[0].sender.start(request, self.now)
+        (flow,) = self.hosts[0].nic.flows
+        assert isinstance(flow, SentFlow)
+        return flow
+
+    def run(self, until: float) -> None:
+        here, there = self.hosts
+        while (wake := max(self.now, min(here.nic.wake(), there.nic.wake()))) <= until:
+            self.now = wake
+            for host, other in ((here, there), (there, here)):
+                for frame in host.leave(self.now):
+                    other.nic.advance(self.now)
+                    other.loop.frame(frame, self.now)
+            for flow in here.nic.flows:
+                self.largest = max(self.largest, (flow.transport.sent - flow.transport.acked) * DATA)
+        self.now = until
+
+
+@pytest.mark.parametrize("packets", PACKETS)
+def test_live_hosts_send_a_window_a_round_trip_or_line_rate(packets: int) -> None:
+    pair = Pair(find_scheme(WINDOW).configure({"window_bytes": packets * DATA}))
+    pair.start()
+    pair.run(10 * RTT)
+    (before,) = pair.hosts[1].receiver.stats()
+    pair.run(1010 * RTT)
+    (after,) = pair.hosts[1].receiver.stats()
+    throughput = (after.bytes - before.bytes) * 8 / (1000 * RTT)
+    assert throughput == pytest.approx(min(LINE, packets * DATA * 8 / RTT), rel=1e-3)
+    assert pair.largest <= packets * DATA
+
+
+def test_live_rp_gets_what_each_acknowledgement_acknowledges() -> None:
+    pair = Pair(find_scheme(WINDOW).configure({"window_bytes": 4 * DATA}))
+    seen = []
+    flow = pair.start(size_bytes=9_001)
+    on_ack = flow.rp.on_ack
+    flow.rp.on_ack = lambda ack, now_s: (seen.append(ack), on_ack(ack, now_s))  # type: ignore[assignment,func-returns-value]
+    pair.run(20 * RTT)
+    assert [ack.psn for ack in seen] == list(range(len(seen)))
+    assert {(ack.acked_bytes, ack.mark, ack.path, ack.telemetry) for ack in seen} == {
+        (DATA, Mark.NONE, wire.source_port(1), None)
+    }
+    assert [ack.rtt_s for ack in seen] == pytest.approx([RTT - DATA * 8 / LINE] * len(seen))
+    assert (flow.state, flow.started, flow.transport.acked) == ("done", 10, 10)
+
+
+def test_live_windows_fall_at_marks_and_rise_again() -> None:
+    pair = Pair(find_scheme(WINDOW).configure({"window_bytes": 8 * DATA}))
+    flow = pair.start()
+    pair.run(10 * RTT)
+    pair.hosts[0].marks = 1
+    pair.run(11 * RTT)
+    assert 4 * DATA <= flow.transport.window_bytes < 6 * DATA  # halved, and a round trip later
+    pair.run(14 * RTT)
+    assert flow.transport.sent - flow.transport.acked <= 8
+    pair.run(40 * RTT)
+    assert flow.transport.window_bytes == flow.rp.window_bytes == 8 * DATA
+    assert pair.hosts[0].sender.stats()[0].rp == {"window_bytes": 8 * DATA}
+
+
+def test_live_flow_that_waits_for_its_window_is_not_late() -> None:
+    """Its rate allows more than its window: that isn't a host that falls behind."""
+    pair = Pair(find_scheme(WINDOW).configure({"window_bytes": 2 * DATA}))
+    pair.start()
+    pair.run(1000 * RTT)
+    assert pair.hosts[0].nic.shortfall_s(pair.now) == 0
+
+
+def test_live_acknowledgements_that_never_come_stop_a_flow_at_its_window_and_it_can_be_stopped() -> None:
+    pair = Pair(find_scheme(WINDOW).configure({"window_bytes": 3 * DATA}))
+    flow = pair.start()
+    host = pair.hosts[0]
+    for round_trip in range(10):
+        host.leave(round_trip * RTT)
+    assert flow.started == 3
+    host.sender.on_ack(1, pair.hosts[1].ip, 77, Mark.NONE, 10 * RTT)  # of a packet that wasn't sent
+    host.leave(11 * RTT)
+    assert (flow.started, host.sender.unknown_cnps) == (3, 1)
+    host.sender.stop(1, 12 * RTT)
+    assert flow.state == "stopped"
