@@ -6,7 +6,9 @@ from hosts.algorithms.check import check
 from pcn import FlowSpec, VirtualNetwork, dumbbell, find_scheme
 from topologies.star import star
 
-WINDOW = f"{Path(__file__).with_name('aimd_window.py')}:AIMD_WINDOW"
+FOLDER = Path(__file__).resolve().parent
+WINDOW = f"{FOLDER}/aimd_window.py:AIMD_WINDOW"
+PAGE = FOLDER.parents[1] / "docs" / "schemes.md"
 LINE_BPS, DELAY_S, DATA, ACK = 10e9, 5e-6, 1058, 62
 RTT_S = 4 * DELAY_S + 2 * (DATA + ACK) * 8 / LINE_BPS
 """Of two links each way, which serialise each frame."""
@@ -16,6 +18,13 @@ PACKETS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 25, 26, 30, 50, 
 
 def test_aimd_window_keeps_the_rules_in_python_and_in_c() -> None:
     assert [finding for finding in check(find_scheme(WINDOW)) if not finding.kept] == []
+
+
+def test_page_shows_the_reaction_point_as_it_is_in_python_and_in_c() -> None:
+    page = PAGE.read_text()
+    python, c = ((FOLDER / f"aimd_window.{suffix}").read_text() for suffix in ("py", "c"))
+    assert python[python.index("class AimdWindowReactionPoint") : python.index("    def state")].rstrip() in page
+    assert c[c.index("#include") :] in page
 
 
 @pytest.mark.parametrize("packets", PACKETS)

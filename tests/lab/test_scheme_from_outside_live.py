@@ -18,7 +18,9 @@ from lab.lab import Lab
 from pcn.cli import run as pcn
 from topologies.dumbbell import dumbbell
 
-AIMD = f"{Path(__file__).resolve().parents[2]}/examples/aimd/aimd.py:AIMD"
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+AIMD = f"{EXAMPLES}/aimd/aimd.py:AIMD"
+WINDOW = f"{EXAMPLES}/aimd_window/aimd_window.py:AIMD_WINDOW"
 
 
 @pytest.mark.root
@@ -39,6 +41,26 @@ def test_its_agents_run_its_switches_mark_and_its_settings_change(tmp_path: Path
         wait_until(lambda: any(flow.rate_bps < 10e9 for flow in lab.agents["h0"].stats().sent), "a CNP's effect")
         flows.stop(lab.agents, begun)
         assert {stats.scheme for stats in (agent.stats() for agent in lab.agents.values())} == {"aimd"}
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("packets", [2, 8])
+def test_live_flow_sends_no_more_than_a_window_a_round_trip(packets: int, tmp_path: Path) -> None:
+    """40 packets take so many round trips of the empty network, at least: a machine that is busy makes them longer."""
+    name, topology, window = f"o{os.getpid()}-{uuid.uuid4().hex[:8]}", dumbbell(pairs=1, rtt_s=500e-6), packets * 1058
+    parameters = {"window_bytes": window}
+    with Lab(
+        topology, log_dir=tmp_path, name=name, dilation=200, scheme=WINDOW, scheme_parameters=parameters
+    ) as lab:  # fmt: skip
+        flows.start(topology, lab.agents, "h0", "r0", size_bytes=40_000)
+        wait_until(
+            lambda: [one.complete_s for one in lab.agents["r0"].stats().received if one.packets == 40], "40 packets"
+        )
+        (sent,), (received,) = lab.agents["h0"].stats().sent, lab.agents["r0"].stats().received
+        assert (sent.state, sent.packets, sent.rp) == ("done", 40, {"window_bytes": window})
+        assert received.complete_s is not None
+        assert received.complete_s - sent.start_s >= 0.98 * (39 // packets) * 500e-6
+        assert lab.agents["h0"].stats().unknown_cnps == 0
 
 
 @pytest.mark.root

@@ -118,7 +118,10 @@ static void on_data(struct vn_context *context, struct vn_node *node, const stru
 static bool acknowledged(struct vn_flow *flow, const struct vn_packet *packet, uint32_t number, uint32_t psn,
                          struct vn_callback *callback)
 {
-    return flow->transport != NULL && packet->flow == number && transport_acknowledged(flow->transport, psn, &callback->bytes);
+    if (flow->transport == NULL || packet->flow != number) return false;
+    bool sent = transport_acknowledged(flow->transport, psn, &callback->bytes);
+    VN_ASSERT(flow->transport->acked <= flow->transport->sent && callback->bytes <= flow->sent_bytes);
+    return sent;
 }
 
 /* CNP, CNM or ACK: for the flow of its QP; packet->flow may be another one, of a packet that the switch cloned. */

@@ -205,6 +205,7 @@ void vn_nic_window(struct vn_context *context, uint32_t number, double window_by
     struct vn_node *node = &context->nodes[flow->src];
     struct pacing_flow *tx_flow = tx_flow_of(vn_nic_of(node), number);
     bool closed = !transport_open(flow->transport);
+    VN_ASSERT(flow->transport->sent == flow->sent && (!closed || flow->transport->asked > flow->transport->acked));
     if (tx_flow == NULL || tx_flow->closed == closed) return;
     pacing_window(tx_flow, closed, context->now);
     vn_nic_changed(context, node);
