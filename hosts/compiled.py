@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from softswitch.codegen.compiling import BuildError, build, digest
+from softswitch.cache.objects import BuildError, build, digest
 
 from .algorithms.base import Ack, Cnm, Cnp, ReactionPoint
 from .algorithms.parameters import describe

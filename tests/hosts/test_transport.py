@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hosts.native import CSRC, FLAGS, NativeTransport
-from softswitch.codegen.compiling import build, digest
+from softswitch.cache.objects import build, digest
 
 PSNS = 1 << 24
 _FUNCTIONS = """
