@@ -40,10 +40,11 @@ def versions(scheme: Scheme) -> dict[str, str]:
 
 
 def outside(scheme: Scheme) -> dict[str, str]:
-    """Short hashes of a scheme's files from outside the project, by name: its own, its program, its marking points."""
+    """Short hashes of a scheme's files from outside the project, by name: its own, its program, its marking points, its
+    RP in C."""
     own = inspect.getsourcefile(scheme.parameters) or ""
     found = {}
-    for text in (own, scheme.program, *scheme.marking, *re.split(r":\w+|@", scheme.reference)):
+    for text in (own, scheme.reaction_point_c, scheme.program, *scheme.marking, *re.split(r":\w+|@", scheme.reference)):
         path = Path(text)
         if path.is_absolute() and path.is_file() and not path.is_relative_to(ROOT / "hosts"):
             found[path.name] = hashlib.sha256(path.read_bytes()).hexdigest()[:12]

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from hosts.algorithms import schemes
+from experiments.run.versions import outside
+from hosts.algorithms import find_scheme, schemes
 from pcn.cli import run as pcn
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "aimd"
@@ -46,6 +47,16 @@ def test_a_figure_runs_it_in_processes_of_their_own(tmp_path: Path) -> None:
     runs = json.loads((tmp_path / "figures/fig11/figure.json").read_text())["runs"]
     assert [run["keys"] for run in runs] == [{"scheme": "aimd", "seed": seed} for seed in (1, 2, 3)]
     assert all(run["numbers"]["utilisation"] > 0 and run["numbers"]["lost"] == 0 for run in runs)
+
+
+def test_run_names_the_file_of_an_rp_in_c_and_is_another_with_another_file(tmp_path: Path) -> None:
+    shutil.copytree(EXAMPLE.parent, tmp_path / "examples")
+    scheme = find_scheme(f"{tmp_path}/examples/aimd_window/aimd_window.py:AIMD_WINDOW")
+    before = outside(scheme)
+    assert {"aimd_window.py", "aimd_window.c", "step_ecn.json"} <= before.keys()
+    with (tmp_path / "examples/aimd_window/aimd_window.c").open("a") as file:
+        file.write("/* changed */\n")
+    assert {name for name, value in outside(scheme).items() if before[name] != value} == {"aimd_window.c"}
 
 
 def test_its_parameters_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
