@@ -224,7 +224,7 @@ def test_check_names_the_event_at_which_the_rp_in_c_differs(every_event: Scheme,
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("nonsense", "all: its RP in C, .*other.c: cc failed"),
+        ("nonsense", "all: its RP in C, .*other.c: .*failed with exit code"),
         ("int reaction;", "all: its RP in C, .*other.c: .*reaction_point"),
         (C.replace("40e3;", "rp->parameters->nosuch;"), "nosuch"),
     ],
