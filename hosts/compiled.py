@@ -81,7 +81,7 @@ _MIRRORED = (_Raw, _RawAck, _Events)
 
 
 class CompiledReactionPoint(ReactionPoint):
-    """A flow's RP that runs in C. `specification` is its Python text's RP, which says what never changes. `address` is
+    """A flow's RP that runs in C. `specification` is its Python text's RP, which has what never changes. `address` is
     that of its struct reaction_point, which lives as long as this object."""
 
     def __init__(self, configured: Configured, line_rate_bps: float, specification: ReactionPoint) -> None:

@@ -21,8 +21,8 @@ NEVER = (1 << 63) - 1
 
 
 class NicFlow(NativeNicFlow):
-    """A flow in the NIC. `packets` is its length, -1 if it has no end; `end_s` is when it ends at the latest. A packet
-    `every` so many, and the flow's last one, asks for an acknowledgement; 0: only one that fills the window."""
+    """A flow in the NIC. `packets` is its length, -1 if it has no end; `end_s` is when it ends at the latest. One
+    packet in `every`, and the flow's last one, requests an acknowledgement; 0: only one that fills the window."""
 
     def __init__(
         self,

@@ -89,7 +89,7 @@ class SentFlow(NicFlow):
         )
         self._frames = [ctypes.create_string_buffer(one, len(one)) for one in (frame, last_frame)]
         self.frame, self.last_frame = map(ctypes.addressof, self._frames)
-        self.asks = False
+        self.wants_acks = False
         self.asked: dict[int, float] = {}  # PSNs of packets that ask for an acknowledgement, and when they left
 
     @property
@@ -111,8 +111,8 @@ class SentFlow(NicFlow):
 
     @property
     def window_bytes(self) -> float:
-        """The RP's window; infinite if no packet of the flow asks for an acknowledgement."""
-        return self.rp.window_bytes if self.asks else INFINITY
+        """The RP's window; infinite if no packet of the flow requests an acknowledgement."""
+        return self.rp.window_bytes if self.wants_acks else INFINITY
 
     def read_rp(self) -> None:
         """What the RP wants from now on. The NIC reports when the flow has sent what it waits for. Raises what an RP
@@ -189,7 +189,7 @@ class Sender:
         except Exception as error:
             raise FlowError(f"flow {request.flow}: its RP begins wrongly: {error_text(error)}") from error
         flow.rate_bps = flow.allowed_bps
-        flow.asks = flow.rp.asks
+        flow.wants_acks = flow.rp.wants_acks
         flow.transport.window_bytes = flow.window_bytes
         self._nic.add(flow, now_s)
         self._forget(self._ended.pop(request.flow, None))
@@ -297,7 +297,7 @@ class Sender:
         return flow
 
     def _on_asked(self, event: Event) -> None:
-        """A packet that asks for an acknowledgement has left."""
+        """A packet that requests an acknowledgement has left."""
         flow = self._by_address.get(event.flow)
         if flow is not None:
             flow.asked[(flow.transport.first_psn + event.count) & _PSN_MASK] = event.at_s

@@ -51,7 +51,7 @@ class Cnm(NamedTuple):
 
 
 class Ack(NamedTuple):
-    """A packet that asked for it was acknowledged, and with it all before. `rtt_s`: from when it had left the NIC to
+    """A packet that requested it was acknowledged, and with it all before. `rtt_s`: from when it had left the NIC to
     when that arrived; `mark`: the worst of the packets since the acknowledgement before.
 
     `acked_bytes`: frames' bytes that no acknowledgement acknowledged before (0: this one came twice). `psn`: the
@@ -117,7 +117,7 @@ class ReactionPoint:
     called when it has reached `due_bytes`, None if never; read that after each event, too.
     `window_bytes` is how many bytes of the flow's frames may be sent and not acknowledged: above 0, and infinite if
     there is no such limit. The smaller of window and rate holds; a window below a packet lets one out at a time.
-    `segment_bytes` says whether `on_ack` wants to be called: for each such length of payload, in whole packets (1: for
+    `segment_bytes` is when `on_ack` wants to be called: for each such length of payload, in whole packets (1: for
     each packet), None if never. It doesn't change. The packet that fills the window is acknowledged in any case. Where
     an RP has neither a segment nor, at its start, a window, its flow's packets aren't acknowledged.
     `needs_rec_rate`: CNPs without a rate (RecRate 0), as other schemes and RoCE NICs send them, are none of this
@@ -145,8 +145,8 @@ class ReactionPoint:
         """An acknowledgement arrived."""
 
     @property
-    def asks(self) -> bool:
-        """Whether packets ask for acknowledgements, as of the flow's start."""
+    def wants_acks(self) -> bool:
+        """Whether packets request acknowledgements: decided at the flow's start."""
         return self.segment_bytes is not None or self.window_bytes < math.inf
 
     def on_timer(self, now_s: float) -> None:

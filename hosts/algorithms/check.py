@@ -125,16 +125,16 @@ def _rates(scheme: Scheme, seed: int) -> str:
     for line_bps in LINE_RATES_BPS:
         configured = scheme.configure()
         rp = configured.new_rp(line_bps)
-        segment, asks = rp.segment_bytes, False
+        segment, acks = rp.segment_bytes, False
         for number, event in enumerate(_events(rp, configured.new_np(), seed)):
             _bring(rp, event)
             _check_rp(rp, event, number, line_bps)
             if rp.segment_bytes != segment:
                 raise _BrokenError(f"segment_bytes changed from {segment} to {rp.segment_bytes}: it must not")
-            asks = rp.asks if event[0] == "on_start" else asks
-            if rp.asks and not asks:
+            acks = rp.wants_acks if event[0] == "on_start" else acks
+            if rp.wants_acks and not acks:
                 raise _BrokenError(
-                    f"window_bytes is {rp.window_bytes} after event {number + 1}, and no packet asks for an "
+                    f"window_bytes is {rp.window_bytes} after event {number + 1}, and no packet requests an "
                     "acknowledgement: set segment_bytes, or a window from the start"
                 )
             ways.add(event[0])
@@ -295,7 +295,7 @@ def _per_call_s(configured: Configured) -> float:
 
 
 def _events(rp: ReactionPoint, np: NotificationPoint, seed: int) -> Iterator[Event]:
-    """What a host brings to an RP, which decides what comes by what it asks for. CNPs are its own NP's, or anybody's:
+    """What a host brings to an RP, which decides what comes by what it wants. CNPs are its own NP's, or anybody's:
     all that the wire can carry. Nothing may come for long, and several at once."""
     rng = random.Random(seed)
     cnps = [cnp for cnp in (_bring(np, arrival) for arrival in _arrivals(np, seed)) if isinstance(cnp, Cnp)]
@@ -312,7 +312,7 @@ def _events(rp: ReactionPoint, np: NotificationPoint, seed: int) -> Iterator[Eve
         if rp.due_bytes is not None and rp.sent_bytes >= rp.due_bytes:
             yield "on_bytes_sent", None, now_s
             continue
-        own = ["own cnp"] * 2 * bool(cnps) + ["ack"] * 2 * rp.asks
+        own = ["own cnp"] * 2 * bool(cnps) + ["ack"] * 2 * rp.wants_acks
         kind = rng.choice([*own, "cnp", "cnm"])
         if kind == "own cnp":
             yield "on_cnp", _on_the_wire(rng.choice(cnps)), now_s

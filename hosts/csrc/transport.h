@@ -2,12 +2,12 @@
  * virtual time (virtual/sender.c) share this core, as they share pacing.h.
  *
  * A flow has a window: the most bytes of its frames that may be sent and not acknowledged; the smaller of window and rate limits it. A
- * packet asks for an acknowledgement (AckReq) where the flow's RP wants one each so many packets, and where it fills the window. An
+ * packet requests an acknowledgement (AckReq) where the flow's RP wants one every few packets, and where it fills the window. An
  * acknowledgement of a packet is one of all before it. Nothing is repeated here: a packet that is lost counts as acknowledged with the
  * next one that is.
  *
  * One request is on its way whenever a window is full, so that an acknowledgement opens it: if an RP makes a window smaller than what
- * is in flight already, and no packet in flight has asked, one more may be sent, and asks. So may any flow's first packet, however small
+ * is in flight already, and no packet in flight has requested one, another may be sent, and does. So may any flow's first packet, however small
  * its window is. */
 #ifndef HOSTS_TRANSPORT_H
 #define HOSTS_TRANSPORT_H
@@ -22,14 +22,14 @@
 struct transport {
     double window_bytes; /* INFINITY: none */
     uint64_t packets; /* of the flow; 0: no end */
-    /* Numbers of packets: that have started; up to the latest that asked; up to the latest that was acknowledged. */
+    /* Numbers of packets: that have started; up to the latest with a request; up to the latest that was acknowledged. */
     uint64_t sent, asked, acked;
     uint32_t every; /* packets from request to request, the flow's last one included; 0: none but those that fill the window */
     uint32_t frame_bytes, last_frame_bytes;
     uint32_t first_psn;
 };
 
-/* Of the flow's first so many packets. */
+/* Of the flow's first packets. */
 static inline uint64_t transport_bytes(const struct transport *flow, uint64_t packets)
 {
     uint64_t bytes = packets * flow->frame_bytes;
@@ -49,7 +49,7 @@ static inline bool transport_fits(const struct transport *flow)
 /* Whether the flow's next packet may start, as far as the window goes. */
 static inline bool transport_open(const struct transport *flow) { return transport_fits(flow) || flow->asked <= flow->acked; }
 
-/* Counts a packet that starts. True: it asks for an acknowledgement. */
+/* Counts a packet that starts. True: it requests an acknowledgement. */
 static inline bool transport_sent(struct transport *flow)
 {
     bool last = ++flow->sent == flow->packets;

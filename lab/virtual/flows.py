@@ -25,7 +25,7 @@ class FlowStats:
     """Counts of one flow, as far as it has come. `bytes` are of frames; times are simulated seconds, None: not yet.
     `lost_packets`: by faults of links, by a program, by a full queue; what is neither received nor lost is on its way.
     `window_bytes`: infinite, if the flow has none; `in_flight_bytes`: of frames that aren't acknowledged, 0 where no
-    packet asks for it.
+    packet requests it.
     """
 
     sent_packets: int
@@ -156,7 +156,7 @@ def configure(
         data=_template(data),
         last=_template(last),
         cnp=_template(wire.cnp_start(back, spec.id)),
-        ack=_template(wire.ack_start(back, spec.id) if rp.asks else b""),
+        ack=_template(wire.ack_start(back, spec.id) if rp.wants_acks else b""),
     )
     return config, rp, np
 

@@ -57,7 +57,7 @@ class Sources:
         return Source(f"flow {flow} window", rdma.FLOW_WINDOW, self.flows[flow].index)
 
     def flow_in_flight(self, flow: int) -> Source:
-        """Bytes of the flow's frames that have started and aren't acknowledged; 0 where no packet asks for it."""
+        """Bytes of the flow's frames that have started and aren't acknowledged; 0 where no packet requests it."""
         return Source(f"flow {flow} in flight", rdma.FLOW_IN_FLIGHT, self.flows[flow].index)
 
     def flow_received(self, flow: int) -> Source:

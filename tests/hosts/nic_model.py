@@ -165,7 +165,7 @@ class ModelNic:
         return bits
 
     def _window_changed(self, flow: ModelFlow, now_s: float) -> None:
-        """A flow waits while its window is full and a packet in flight has asked; nothing starts before it opens."""
+        """A flow waits while its window is full and an ACK is requested; nothing starts before it opens."""
         closed = flow.full() and any(number >= flow.acked for number in flow.asked)
         if closed == flow.closed:
             return

@@ -73,7 +73,7 @@ class Twins:
         return Fraction(bits * S, round(bits * S / (LINE if highest else self.rng.uniform(least, LINE))))
 
     def window(self, bits: int) -> float:
-        """Bits, of frames so long: none, or from less than a frame on."""
+        """Bits: no limit, or from less than a frame on."""
         return self.rng.choice([math.inf, math.inf, bits * self.rng.randint(1, 8), bits // 2])
 
     def running(self) -> list[int]:
@@ -137,7 +137,7 @@ class Twins:
             self.model.reset_counters(self.model_s)
 
     def acknowledge(self, number: int) -> None:
-        """Of a packet that asked, the first in flight or a later one; or of one that never was sent."""
+        """Of a packet that requested it, the first in flight or a later one; or of one that never was sent."""
         real, model = self.flows[number], self.models[number]
         waiting = [one for one in model.asked if one >= model.acked]
         first_psn = real.transport.first_psn

@@ -76,7 +76,7 @@ def _set(name: str, value: Any) -> Callable[[Plain, Cnp, float], None]:
         (_set("window_bytes", float("nan")), "window_bytes is nan after event "),
         (
             _set("window_bytes", 5e3),
-            "and no packet asks for an acknowledgement: set segment_bytes, or a window from the",
+            "and no packet requests an acknowledgement: set segment_bytes, or a window from",
         ),
         (lambda self, cnp, now_s: cnp.nosuch, "AttributeError: 'Cnp' object has no attribute 'nosuch'"),
     ],

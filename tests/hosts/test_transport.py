@@ -1,4 +1,4 @@
-"""The transport core, csrc/transport.h, against a model: what it lets go, what asks, what an ACK acknowledges."""
+"""The transport core, csrc/transport.h, against a model: what it lets go, what requests ACKs, what those mean."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def core() -> ctypes.CDLL:
 
 
 class Flow:
-    """The core's flow beside the model: a list of frames' bytes, and which of them asked."""
+    """The core's flow beside the model: a list of frames' bytes, and which of them requested an ACK."""
 
     def __init__(
         self, window_bytes: float, every: int, packets: int = 0, last_bytes: int = 62, first_psn: int = 0
@@ -118,7 +118,7 @@ def test_core_refuses_acknowledgement_of_packet_that_was_not_sent(sent: int, ahe
 
 
 def test_core_takes_a_psn_for_that_of_the_latest_packet_that_has_it() -> None:
-    """A flow whose first 2^24 + 3 packets nobody acknowledged: PSN 1 is that of the last but one."""
+    """A flow of 2^24 + 3 packets without an acknowledgement: PSN 1 is that of the last but one."""
     flow = Flow(math.inf, 0)
     flow.raw.sent = PSNS + 3
     got = ctypes.c_uint64()
@@ -127,7 +127,7 @@ def test_core_takes_a_psn_for_that_of_the_latest_packet_that_has_it() -> None:
 
 
 def test_window_smaller_than_what_is_in_flight_opens_again() -> None:
-    """No packet has asked when the window shrinks: one more goes, and asks."""
+    """No packet has requested an ACK when the window shrinks: one more goes, and does."""
     flow = Flow(10 * 1058, 0)
     for _ in range(5):
         assert not flow.send()

@@ -1,4 +1,4 @@
-"""Windows of live hosts: two hosts on a link with the test's clock, all of their own code but for sockets."""
+"""Windows of live hosts: two hosts on a link with the test's clock, with all of their code except sockets."""
 
 from __future__ import annotations
 

@@ -204,7 +204,7 @@ def test_rp_in_c_gives_the_same_run_to_the_bit(every_event: Scheme, program: str
     assert len(seen[0][1]) > 1000
 
 
-def test_rp_in_c_gives_the_same_run_where_nobody_watches(every_event: Scheme) -> None:
+def test_rp_in_c_gives_the_same_run_without_a_watcher(every_event: Scheme) -> None:
     with VirtualNetwork(star(3), every_event.configure()) as made:
         with_flows(made, FLOWS).run(until_s=3e-3)
         again = made.totals().digest

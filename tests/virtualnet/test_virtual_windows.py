@@ -22,7 +22,7 @@ FRAME_S = DATA * 8 / LINE
 
 
 class Rp(ReactionPoint):
-    """A constant window, or what `wants` says after each ACK."""
+    """A constant window, or what `wants` sets after each ACK."""
 
     def __init__(self, window: float, segment: int | None, rate_bps: float = LINE, wants: Any = None) -> None:
         self.rate_bps = rate_bps
@@ -86,7 +86,7 @@ def test_acknowledgement_each_n_packets_adds_n_minus_1_frames_to_the_round_trip(
         assert {ack.acked_bytes for ack, _, _ in rp_of(made).acks} == {every * DATA}
 
 
-def test_packet_that_fills_the_window_asks_where_no_other_does() -> None:
+def test_packet_that_fills_the_window_requests_an_ack_where_no_other_does() -> None:
     with with_flows(network(scheme(8 * DATA, None)), [FlowSpec(1, "h0", "r0")]) as made:
         made.run(until_s=1e-3)
         acks = [ack for ack, _, _ in rp_of(made).acks]
@@ -129,7 +129,7 @@ def test_rp_gets_bytes_time_sequence_and_path_of_each_acknowledgement() -> None:
 
 
 def test_flow_that_shrinks_its_window_below_what_is_in_flight_goes_on() -> None:
-    """By a switch's message, while no packet in flight has asked: without one more that asks it would stop for good."""
+    """By its timer, while no packet in flight has requested an ACK: without one more that does it would stop."""
 
     class Shrinking(Rp):
         timer_s = 4 * FRAME_S

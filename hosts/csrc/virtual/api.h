@@ -45,7 +45,7 @@ struct vn_flow_stats {
     uint64_t cnps_sent, cnps_received; /* received: CNMs, too */
     uint64_t start_ps, ended_ps, first_ps, last_ps, complete_ps; /* VN_NEVER: not yet */
     double rate_bps, window_bytes; /* window_bytes: INFINITY, if it has none */
-    uint64_t in_flight_bytes; /* 0 if no packet asks */
+    uint64_t in_flight_bytes; /* 0 if no packet requests acknowledgements */
 };
 int vn_flow_stats(const struct vn_context *, uint32_t flow, struct vn_flow_stats *);
 
@@ -57,7 +57,7 @@ enum vn_flow_source {
     VN_FLOW_RECEIVED_PACKETS = 14,
     VN_FLOW_MARKED_PACKETS = 15, /* marked CE, of those received */
     VN_FLOW_MARKED_UE_PACKETS = 16, /* likewise UE */
-    VN_FLOW_IN_FLIGHT = 17, /* bytes of frames that have started, and aren't acknowledged; 0 where no packet asks */
+    VN_FLOW_IN_FLIGHT = 17, /* bytes of frames that have started, and aren't acknowledged; 0 where no packet requests it */
     VN_FLOW_WINDOW = 18, /* bytes; infinite: none */
 };
 

@@ -19,7 +19,7 @@ enum { VN_QPS = 1 << 24, VN_QP_PAGE = 1 << 12 };
 struct vn_flow {
     /* Sender, for each frame. */
     uint64_t packets, sent, sent_bytes, interval, base, due_bytes; /* packets: 0 if it has no end; base: see pacing.h */
-    struct transport *transport; /* NULL: no packet asks for an acknowledgement. Its packets, and their ACKs, have as stamp when the
+    struct transport *transport; /* NULL: no packet requests an acknowledgement. Its packets, and their ACKs, have as stamp when the
                                   * packet's last bit left the NIC */
     uint16_t frame_bytes, last_frame_bytes;
     uint8_t priority;

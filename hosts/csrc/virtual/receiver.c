@@ -114,7 +114,7 @@ static void on_data(struct vn_context *context, struct vn_node *node, const stru
     if (ecn == WIRE_CE && context->now >= flow->marked_from) callback->method = VN_ON_MARKED;
 }
 
-/* False: the ACK is no NP's, as a controller can send one, which has no stamp; or no packet of the flow has asked for it. */
+/* False: the ACK is no NP's, as a controller can send one, which has no stamp; or no packet of the flow requests any. */
 static bool acknowledged(struct vn_flow *flow, const struct vn_packet *packet, uint32_t number, uint32_t psn,
                          struct vn_callback *callback)
 {
