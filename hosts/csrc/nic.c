@@ -88,7 +88,7 @@ static double demand_bps(const struct nic *nic, uint64_t at_ps)
     for (uint32_t i = 0; i < nic->n_flows; i++) {
         const struct nic_flow *flow = nic->flows[i];
         bool runs = picoseconds(flow->start_s) <= at_ps && at_ps < nic->entries[i].end;
-        if (runs && !nic->entries[i].closed && nic->state.pauses[flow->priority].until_ps <= at_ps) sum += flow->rate_bps;
+        if (runs && !pacing_closed(&nic->entries[i]) && nic->state.pauses[flow->priority].until_ps <= at_ps) sum += flow->rate_bps;
     }
     return sum;
 }
@@ -224,10 +224,13 @@ void nic_set_rate(struct nic *nic, struct nic_flow *flow, double rate_bps, doubl
 /* After a change of the flow's window, or of what it has in flight. */
 static void window_changed(struct nic *nic, uint32_t index, uint64_t now_ps)
 {
-    bool closed = !transport_open(&nic->flows[index]->transport);
-    if (closed == nic->entries[index].closed) return;
+    const struct nic_flow *flow = nic->flows[index];
+    struct pacing_flow *entry = &nic->entries[index];
+    bool closed = !transport_open(&flow->transport);
+    if (flow->started == 0 || closed == pacing_closed(entry)) return;
     account(nic, now_ps);
-    pacing_window(&nic->entries[index], closed, now_ps);
+    if (closed) pacing_close(entry);
+    else pacing_open(entry, flow->base_ps, flow->interval_ps, now_ps);
     nic->chosen = false;
 }
 

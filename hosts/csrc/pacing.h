@@ -16,12 +16,11 @@
 
 /* A flow's entry in the round robin, half a cache line. */
 struct pacing_flow {
-    uint64_t next;     /* when pacing allows the next frame; first the flow's start */
+    uint64_t next;     /* when pacing allows the next frame; first the flow's start; PACING_NEVER: its window is full */
     uint64_t end;      /* it starts no frame from then on */
     uint64_t eligible; /* when pacing and PAUSE allow the next frame; PACING_NEVER: not before `end`. pacing_choose sets it */
     uint32_t number;   /* entries are in the order of their numbers */
     uint8_t priority;
-    bool closed; /* its window is full (transport.h): it starts no frame until an event says that it isn't */
 };
 
 /* A NIC's next action: to start a flow's frame, to send a control frame, or to end a flow. index: of the flow's entry. */
@@ -64,7 +63,7 @@ static inline __attribute__((always_inline)) struct pacing_choice pacing_choose(
     uint32_t ending = 0;
     for (uint32_t i = 0; i < n; i++) {
         struct pacing_flow *flow = &flows[i];
-        uint64_t at = unpaused_at(nic, flow->priority, flow->next) | -(uint64_t)flow->closed; /* PACING_NEVER where it is */
+        uint64_t at = unpaused_at(nic, flow->priority, flow->next);
         if (at >= flow->end) {
             if (flow->end < first_end) {
                 first_end = flow->end;
@@ -98,15 +97,17 @@ static inline uint64_t pacing_started(struct pacing_flow *flow, uint64_t at, uin
 /* The flow has a new interval. It applies at once: to the gap after the latest frame, too, if one was `sent`. */
 static inline void pacing_new_interval(struct pacing_flow *flow, bool sent, uint64_t base, uint64_t interval, uint64_t now)
 {
+    if (flow->next == PACING_NEVER) return; /* until its window opens */
     uint64_t next = sent ? base + interval : flow->next;
     flow->next = next > now ? next : now;
 }
 
-/* The flow's window is full, or it isn't any more: nothing starts before now. */
-static inline void pacing_window(struct pacing_flow *flow, bool closed, uint64_t now)
+/* The flow's window (transport.h) is full, after its latest frame; it isn't any more, and nothing starts before now. */
+static inline void pacing_close(struct pacing_flow *flow) { flow->next = PACING_NEVER; }
+static inline bool pacing_closed(const struct pacing_flow *flow) { return flow->next == PACING_NEVER; }
+static inline void pacing_open(struct pacing_flow *flow, uint64_t base, uint64_t interval, uint64_t now)
 {
-    if (!closed && flow->next < now) flow->next = now;
-    flow->closed = closed;
+    flow->next = base + interval > now ? base + interval : now;
 }
 
 static inline void pacing_remove(struct pacing_flow *flows, uint32_t *n, uint32_t index)

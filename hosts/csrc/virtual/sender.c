@@ -56,7 +56,7 @@ static bool send_next(struct vn_context *context, struct vn_nic *nic, struct vn_
     flow->sent_bytes += packet->bytes;
     flow->base = pacing_started(tx_flow, context->now, flow->interval);
     nic->last = number;
-    if (flow->transport != NULL) pacing_window(tx_flow, !transport_open(flow->transport), context->now);
+    if (flow->transport != NULL && !transport_open(flow->transport)) pacing_close(tx_flow);
     if (last) end_flow(context, nic, index, link->free_at + link->delay);
     return !last && flow->sent_bytes >= flow->due_bytes;
 }
@@ -206,7 +206,8 @@ void vn_nic_window(struct vn_context *context, uint32_t number, double window_by
     struct pacing_flow *tx_flow = tx_flow_of(vn_nic_of(node), number);
     bool closed = !transport_open(flow->transport);
     VN_ASSERT(flow->transport->sent == flow->sent && (!closed || flow->transport->asked > flow->transport->acked));
-    if (tx_flow == NULL || tx_flow->closed == closed) return;
-    pacing_window(tx_flow, closed, context->now);
+    if (tx_flow == NULL || pacing_closed(tx_flow) == closed) return;
+    if (closed) pacing_close(tx_flow);
+    else pacing_open(tx_flow, flow->base, flow->interval, context->now);
     vn_nic_changed(context, node);
 }
