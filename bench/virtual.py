@@ -9,6 +9,8 @@ CPU time is given, too, of what comes before a run: making the network, and addi
     clos     512 hosts, the paper's Clos at a load of 0.6: 51,200 flows, each host's one after the other to hosts at
              random, sizes Pareto with a mean of 50 KB
     few      the same network and load in 512 flows, one a host, each to the host half the network away
+    short    clos, but one host's link has a delay of 1 ns instead of 5 us
+    shorter  clos, but all hosts' links have
     pods     4,096 hosts, the same Clos with 64 pods; flows as in clos
     wide     8,192 hosts, the same with 128 pods
     large    8,192 hosts, k=32 fat-tree, 10 Gb/s; flows as in clos
@@ -27,7 +29,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 
 from controller.programs import Program
@@ -68,6 +70,14 @@ def spread(topology: Topology, seed: int, each: int) -> tuple[Topology, Flows]:
     return topology, flows
 
 
+def with_short_links(traffic: tuple[Topology, Flows], hosts: int) -> tuple[Topology, Flows]:
+    """The same with a delay of 1 ns at so many hosts."""
+    topology, flows = traffic
+    near = {host.name for host in topology.hosts[:hosts]}
+    links = [replace(link, delay_s=1e-9) if {link.a.node, link.b.node} & near else link for link in topology.links]
+    return replace(topology, links=tuple(links)), flows
+
+
 def few(seed: int) -> tuple[Topology, Flows]:
     """A flow of each of 512 hosts, as fast as `spread` is on average."""
     topology = clos()
@@ -91,6 +101,8 @@ SCENARIOS = {
     "incast": Scenario(incast, 0.1),
     "clos": Scenario(lambda seed: spread(clos(), seed, 100), 2e-3),
     "few": Scenario(few, 2e-3),
+    "short": Scenario(lambda seed: with_short_links(spread(clos(), seed, 100), 1), 2e-3),
+    "shorter": Scenario(lambda seed: with_short_links(spread(clos(), seed, 100), 512), 2e-3),
     "pods": Scenario(lambda seed: spread(clos(pods=64), seed, 50), 1e-3, repetitions=1),
     "wide": Scenario(lambda seed: spread(clos(pods=128), seed, 50), 1e-3, repetitions=1),
     "large": Scenario(lambda seed: spread(fat_tree(32, rate_bps=HOST_BPS), seed, 50), 1e-3, repetitions=1),

@@ -134,6 +134,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "vn_capture": (_int, [_u32, _text]),
     "vn_run": (_int, []),
     "vn_totals": (None, [ctypes.POINTER(Totals)]),
+    "vn_rounds": (_u64, []),
 }
 
 

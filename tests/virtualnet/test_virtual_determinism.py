@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
 from unittest import mock
 
@@ -16,6 +17,7 @@ from controller.programs import Program
 from hosts.algorithms import find_scheme
 from lab.virtual import VirtualNetwork
 from softswitch.program.load import load_program
+from topologies.fat_tree import fat_tree
 from topologies.model import FlowSpec, Topology
 from virtualnet import Totals
 from virtualnet import timed as virtual_network
@@ -165,15 +167,19 @@ def test_calls_and_samples_find_all_nodes_at_their_time(delay_s: float) -> None:
     assert max(max(row) for row in seen[0][1]) > 50e3
 
 
+DELAYS_S = (0.3e-6, 1e-6, 5e-6, 40e-6)
+SHORT_S = (0.0, 1e-12, 1e-9, 30e-9)
+
+
 @st.composite
-def meshes(draw: st.DrawFn) -> tuple[Topology, list[FlowSpec]]:
+def meshes(draw: st.DrawFn, delays: tuple[float, ...] = DELAYS_S) -> tuple[Topology, list[FlowSpec]]:
     """Two to five switches in a tree, and up to three links more; flows of all sizes among their hosts."""
     n = draw(st.integers(2, 5))
     ends = [(draw(st.integers(0, i - 1)), i) for i in range(1, n)]
     for a, b in draw(st.lists(st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)), max_size=3)):
         if a != b and (a, b) not in ends and (b, a) not in ends:
             ends.append((a, b))
-    delays_s = draw(st.lists(st.sampled_from([0.3e-6, 1e-6, 5e-6, 40e-6]), min_size=1, max_size=4))
+    delays_s = draw(st.lists(st.sampled_from(delays), min_size=1, max_size=4))
     flows = []
     for i in range(draw(st.integers(1, 12))):
         src = draw(st.integers(0, n - 1))
@@ -183,8 +189,13 @@ def meshes(draw: st.DrawFn) -> tuple[Topology, list[FlowSpec]]:
     return mesh(n, ends, delays_s), flows
 
 
-@settings(max_examples=25)
-@given(meshes(), st.sampled_from(["pcn", "pfc", "qcn"]), st.booleans(), st.integers(10, 400))
+@settings(max_examples=50)
+@given(
+    meshes() | meshes((*SHORT_S, *DELAYS_S)),
+    st.sampled_from(["pcn", "pfc", "qcn"]),
+    st.booleans(),
+    st.integers(10, 400),
+)
 def test_any_network_in_both_queues(
     case: tuple[Topology, list[FlowSpec]], scheme: str, finish: bool, chunk: int
 ) -> None:
@@ -199,3 +210,22 @@ def test_any_network_in_both_queues(
             with_flows(made, flows).run(until_s=1.0 if finish else 200e-6, finish=finish)
             seen.append((made.totals(), [flow.stats() for flow in made.flows.values()]))
     assert seen[0] == seen[1]
+
+
+@pytest.mark.parametrize("finish", [True, False])
+@pytest.mark.parametrize("short", ["h0", "all hosts"])
+def test_short_links_cost_no_more_rounds(short: str, finish: bool) -> None:
+    """Nodes that links of 1 ns join have turns together, as long as those of the others."""
+    rounds = []
+    for short_s in (1e-6, 1e-9):
+        topology = fat_tree(4, delay_s=1e-6)
+        near = {host.name for host in topology.hosts} if short == "all hosts" else {short}
+        links = [
+            replace(link, delay_s=short_s) if {link.a.node, link.b.node} & near else link for link in topology.links
+        ]
+        made = replace(topology, links=tuple(links))
+        with VirtualNetwork(made, find_scheme("pcn").configure()) as network:
+            with_flows(network, [FlowSpec(i, f"h{i}", f"h{i ^ 5}", size_bytes=200_000) for i in range(16)])
+            network.run(until_s=1.0 if finish else 200e-6, finish=finish)
+            rounds.append(network.call("vn_rounds"))
+    assert 0 < rounds[1] < 2 * rounds[0]

@@ -4,6 +4,7 @@
 #include "time/events.c"
 #include "frames/pool.c"
 #include "time/prefetch.c"
+#include "time/shared.c"
 #include "time/order.c"
 #include "links/link.c"
 #include "links/pfc.c"

@@ -178,5 +178,6 @@ struct vn_totals {
                                                        * RP needs */
 };
 void vn_totals(const struct vn_net *, struct vn_totals *);
+uint64_t vn_rounds(const struct vn_context *); /* in which nodes had turns (order.c); not a result: it depends on by_node */
 
 #endif

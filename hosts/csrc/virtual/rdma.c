@@ -206,13 +206,18 @@ static uint32_t rdma_node_of(const struct vn_context *context, enum vn_kind kind
     return kind == VN_EV_WINDOW ? flow->dst : flow->src;
 }
 
-/* Some flow can't complete within a link's delay: more of its packets are missing than are in flight on the last link. */
-static bool rdma_cannot_finish_yet(struct vn_context *context)
+/* Some flow can't complete: more of its packets are missing than are in flight on the last link, and can follow them over it. */
+static bool rdma_cannot_finish_yet(struct vn_context *context, uint64_t within)
 {
     struct vn_rdma *rdma = vn_rdma_of(context);
     for (uint32_t i = 0; rdma != NULL && i < rdma->n_flows; i++) {
         const struct vn_flow *flow = &rdma->flows[rdma->unfinished_hint];
-        if (flow->packets > flow->received + context->nodes[flow->dst].in->n) return true;
+        const struct vn_channel *last = context->nodes[flow->dst].in;
+        uint64_t arriving = last->n; /* of those that follow, the first one comes at once, and the last one may be short */
+        if (within > last->delay) {
+            arriving += (within - last->delay) / vn_duration(vn_link_of(context, last->link), flow->frame_bytes) + 2;
+        }
+        if (flow->packets > flow->received + arriving) return true;
         rdma->unfinished_hint = (rdma->unfinished_hint + 1) % rdma->n_flows;
     }
     return false;

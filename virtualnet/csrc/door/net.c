@@ -17,7 +17,7 @@ struct vn_net *vn_create(bool by_node, bool prefetch, uint64_t response_ps)
     context->order.kinds = vn_event_kinds;
     context->endpoint_kinds = vn_endpoint_kinds;
     context->order.cannot_finish_yet = vn_endpoints_cannot_finish;
-    context->order.lookahead = VN_NEVER;
+    context->order.shared = !by_node;
     context->prefetch.enabled = prefetch;
     context->most_links = MOST_LINKS;
     context->links = vn_reserve(context, "links", sizeof *context->links, &context->most_links);
@@ -44,7 +44,7 @@ void vn_destroy(struct vn_net *net)
     }
     vn_links_free(context);
     vn_pool_free(&context->pool);
-    vn_order_free(&context->order);
+    vn_order_free(context);
     free(net);
 }
 

@@ -35,6 +35,8 @@ int vn_link_stats(const struct vn_context *context, uint32_t number, struct vn_l
     return 0;
 }
 
+uint64_t vn_rounds(const struct vn_context *context) { return context->order.rounds; }
+
 void vn_totals(const struct vn_net *net, struct vn_totals *out)
 {
     const struct vn_context *context = &net->context;

@@ -26,8 +26,8 @@ struct vn_endpoint_kind {
     /* Samples: whether there is such a value (enum vn_source), and what it is now. NULL: it has none. */
     bool (*has)(const struct vn_context *, const struct vn_source_spec *);
     double (*value)(const struct vn_context *, const struct vn_source_spec *);
-    /* Something has to end before a run with `finish` does, and can't within a link's delay. NULL: no. */
-    bool (*cannot_finish_yet)(struct vn_context *);
+    /* Something has to end before a run with `finish` does, and can't in the next `within` picoseconds. NULL: no. */
+    bool (*cannot_finish_yet)(struct vn_context *, uint64_t within);
     /* See vn_node_kind. NULL: nothing. */
     void (*prefetch)(const struct vn_context *, const struct vn_node *, uint32_t step);
     void (*prefetch_arrival)(const struct vn_context *, uint32_t packet);

@@ -133,11 +133,11 @@ uint32_t vn_endpoint_timer_node(const struct vn_context *context, uint32_t id)
     return context->endpoint_kinds[id >> 24]->node_of(context, VN_EV_TIMER, id & NUMBERS);
 }
 
-bool vn_endpoints_cannot_finish(struct vn_context *context)
+bool vn_endpoints_cannot_finish(struct vn_context *context, uint64_t within)
 {
     for (uint32_t i = 0; i < VN_ENDPOINT_KINDS; i++) {
-        if (context->endpoint_kinds[i]->cannot_finish_yet != NULL && context->endpoint_kinds[i]->cannot_finish_yet(context))
-            return true;
+        const struct vn_endpoint_kind *kind = context->endpoint_kinds[i];
+        if (kind->cannot_finish_yet != NULL && kind->cannot_finish_yet(context, within)) return true;
     }
     return false;
 }

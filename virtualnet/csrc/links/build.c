@@ -75,7 +75,6 @@ int64_t vn_add_link(struct vn_context *context, uint32_t a, uint16_t port_a, uin
         }
     }
     context->n_links += 2;
-    if (delay_ps < context->order.lookahead) context->order.lookahead = delay_ps;
     return n;
 }
 
@@ -117,6 +116,7 @@ static bool make_channels(struct vn_context *context)
             .link = i,
             .delay = link->delay,
             .port = link->to_port,
+            .joins = link->delay <= vn_duration(link, VN_SHORT_BYTES),
         };
         link->channel = (uint32_t)(channel - context->channels);
         vn_link_receiver(context, i);

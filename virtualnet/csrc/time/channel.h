@@ -19,12 +19,13 @@ struct vn_channel {
     uint64_t next_arrival; /* of the first frame that order.c hasn't listed yet; VN_NEVER: none */
     struct vn_in_flight *ring;
     uint32_t head, n, capacity; /* of the ring; the capacity is a power of two */
-    uint32_t from, to; /* nodes */
+    uint32_t from, to; /* nodes; from: of a group its first one */
     uint32_t link; /* whose frames these are */
     uint64_t delay; /* from the last bit's start to its arrival: the far end's lookahead */
     /* What takes a frame: the far end's kind of node, or what stands before it (credits, faults). */
     void (*arrival)(struct vn_context *, struct vn_channel *, uint32_t packet);
     uint16_t port; /* of the far end */
+    bool joins; /* so short that both ends are one group (shared.h) */
 } __attribute__((aligned(64)));
 
 /* The frame with this index; 0 arrives first. */

@@ -1,18 +1,14 @@
 /* The order of events. With by_node, conservative parallel simulation (Chandy, Misra, Bryant) in one thread: nodes affect each
  * other only through links, so a node may process its events up to the minimum, over its inbound links, of the neighbour's clock
- * plus the link's delay (its lookahead). It does so in one turn, while its state is in the caches. A round gives each node a turn;
- * for events that concern all nodes (VN_EV_RETURN, a sample) they stop at a barrier.
+ * plus the link's delay (its lookahead). It does so in one turn, while its state is in the caches; nodes that short links join have
+ * one turn together (shared.h). A round gives each a turn; for events that concern all nodes (VN_EV_RETURN, a sample) they stop at
+ * a barrier.
  *
  * Without by_node there is one queue for all nodes, strictly in order: the reference in tests. */
 #include <stdlib.h>
 
 #include "time/prefetch.h"
 #include "time/schedule.h"
-
-void vn_push_or_fail(struct vn_context *context, struct vn_event_queue *queue, struct vn_event event)
-{
-    if (!vn_push(queue, event)) vn_fail(context, "out of memory for events");
-}
 
 bool vn_channel_grow(struct vn_context *context, struct vn_channel *channel)
 {
@@ -61,24 +57,6 @@ void vn_return_event(struct vn_context *context, uint32_t number)
     context->exchange.flow = number;
 }
 
-VN_ALWAYS void begin_event(struct vn_context *context, uint32_t place, struct vn_event event)
-{
-    VN_ASSERT(event.time != VN_NEVER && (place == VN_NONE || place < context->n_nodes));
-    /* At a barrier Python may schedule for the moment that is just over. */
-    VN_ASSERT(!context->order.by_node || place == VN_NONE || event.time + 1 >= context->order.clock[place]);
-    uint64_t word = event.time ^ event.key << 8;
-    context->now = event.time;
-    context->events_done++;
-    if (place != VN_NONE) vn_digest_note(&context->nodes[place], word);
-    else context->digest = vn_digest_mix(context->digest, word);
-}
-
-VN_ALWAYS void run_event(struct vn_context *context, uint32_t place, struct vn_event event)
-{
-    begin_event(context, place, event);
-    context->order.kinds[vn_kind_of(event)].happen(context, vn_id_of(event));
-}
-
 static bool finished(const struct vn_context *context) { return context->exchange.finish && context->order.unfinished == 0; }
 
 static enum vn_reason reached_until(struct vn_context *context)
@@ -98,23 +76,15 @@ static bool return_due(struct vn_context *context)
 
 /* ---- one queue ---- */
 
-static bool replaced(const struct vn_context *context, struct vn_event event)
-{
-    const struct vn_event_kind *kind = &context->order.kinds[vn_kind_of(event)];
-    return kind->replaced != NULL && kind->replaced(context, vn_id_of(event), event.time);
-}
-
 static enum vn_reason run_in_order(struct vn_context *context, uint64_t max_events)
 {
     while (!context->failed) {
         if (return_due(context)) return VN_RETURN;
         if (finished(context)) return VN_FINISHED;
         if (context->events_done == max_events) return VN_BUDGET;
-        if (context->order.queue.n == 0 || context->order.queue.events[0].time > context->exchange.until_ps)
-            return reached_until(context);
-        struct vn_event event = vn_pop(&context->order.queue);
-        if (replaced(context, event)) continue;
-        run_event(context, context->order.kinds[vn_kind_of(event)].node_of(context, vn_id_of(event)), event);
+        uint64_t next = vn_shared_first(context, &context->order.queue).time;
+        if (next == VN_NEVER || next > context->exchange.until_ps) return reached_until(context);
+        vn_run_shared(context, &context->order.queue);
     }
     return VN_FAILED;
 }
@@ -137,7 +107,7 @@ static inline void run_node_event(struct vn_context *context, uint32_t number)
     events->at[events->n + slot] = (struct vn_event){VN_NEVER, 0};
     events->open = slot;
     if (slot == 0) pop_other(node);
-    run_event(context, number, event);
+    vn_run_event(context, number, event);
     events->open = VN_CLOSED;
     vn_replay(events, slot);
 }
@@ -196,17 +166,19 @@ static inline void run_arrival(struct vn_context *context)
 {
     struct vn_listed next = *context->order.arrivals++;
     struct vn_channel *channel = &context->channels[next.channel];
-    begin_event(context, channel->to, vn_event_of(next.time, VN_EV_ARRIVAL, next.channel, 0));
+    vn_begin_event(context, channel->to, vn_event_of(next.time, VN_EV_ARRIVAL, next.channel, 0));
     take_arrival(context, channel, next.packet);
 }
 
 /* ---- turns ---- */
 
-/* How far the node may advance: frames that its neighbours haven't sent yet arrive later. */
+/* How far the node or group may advance: frames that others haven't sent yet arrive later. */
 static uint64_t end_of_turn(const struct vn_context *context, uint32_t number)
 {
     const struct vn_node *node = &context->nodes[number];
+    const struct vn_group *group = vn_group_of(context, number);
     uint64_t end = context->order.barrier;
+    if (__builtin_expect(group != NULL, 0)) return vn_end_of_group_turn(context, group, end);
     for (const struct vn_channel *channel = node->in; channel < node->in + node->n_in; channel++) {
         uint64_t other = context->order.clock[channel->from] + channel->delay;
         if (other < end) end = other;
@@ -256,13 +228,17 @@ static bool run_turn(struct vn_context *context, uint32_t number)
     return false;
 }
 
-/* Gives each node its turn. False: the run has failed. */
+/* Gives each node its turn, or the group for which it stands. False: the run has failed. */
 static bool run_round(struct vn_context *context)
 {
-    for (context->order.turn = 0; context->order.turn < context->n_nodes; context->order.turn++) {
+    context->order.rounds++;
+    for (context->order.turn = 0; context->order.turn < context->order.turns; context->order.turn++) {
         uint32_t number = context->order.order[context->order.turn];
         context->order.turn_end = end_of_turn(context, number);
-        if (context->order.next_event[number] < context->order.turn_end && !run_turn(context, number)) return false;
+        if (context->order.next_event[number] < context->order.turn_end) {
+            struct vn_group *group = vn_group_of(context, number);
+            if (!(group != NULL ? vn_group_turn(context, group) : run_turn(context, number))) return false;
+        }
         if (context->order.turn_end > context->order.clock[number]) context->order.clock[number] = context->order.turn_end;
     }
     return true;
@@ -270,13 +246,23 @@ static bool run_round(struct vn_context *context)
 
 /* ---- all nodes in one order: for the end of a run that stops with the event that completes the last flow ---- */
 
-/* The node with the first event other than arrivals; VN_NONE: there is none before the barrier. */
-static uint32_t first_node(const struct vn_context *context)
+/* The first event, of a node other than arrivals, or of the group for which it stands. */
+static struct vn_event first_event(const struct vn_context *context, uint32_t number)
+{
+    struct vn_group *group = vn_group_of(context, number);
+    return group != NULL ? vn_shared_first(context, &group->queue) : context->nodes[number].events.at[1];
+}
+
+/* The node whose first event is the first of all; VN_NONE: there is none before the barrier. */
+static uint32_t first_node(const struct vn_context *context, struct vn_event *first)
 {
     uint32_t best = VN_NONE;
-    for (uint32_t i = 0; i < context->n_nodes; i++) {
-        if (context->nodes[i].events.at[1].time >= context->order.barrier) continue;
-        if (best == VN_NONE || vn_before(context->nodes[i].events.at[1], context->nodes[best].events.at[1])) best = i;
+    *first = (struct vn_event){VN_NEVER, 0};
+    for (uint32_t turn = 0; turn < context->order.turns; turn++) {
+        struct vn_event event = first_event(context, context->order.order[turn]);
+        if (event.time >= context->order.barrier || !vn_before(event, *first)) continue;
+        *first = event;
+        best = context->order.order[turn];
     }
     return best;
 }
@@ -287,11 +273,12 @@ static bool run_ordered(struct vn_context *context)
     context->order.turn_end = context->order.barrier;
     if (!list_arrivals(context, 0, context->n_nodes)) return false;
     while (!context->failed && !finished(context)) {
-        uint32_t node = first_node(context);
-        struct vn_event event = node != VN_NONE ? context->nodes[node].events.at[1] : (struct vn_event){VN_NEVER, 0};
+        struct vn_event event;
+        uint32_t node = first_node(context, &event);
         if (arrives_before(context, event)) run_arrival(context);
-        else if (node != VN_NONE) run_node_event(context, node);
-        else break;
+        else if (node == VN_NONE) break;
+        else if (vn_group_of(context, node) != NULL) vn_run_shared(context, &vn_group_of(context, node)->queue);
+        else run_node_event(context, node);
     }
     if (context->failed) return false;
     for (; context->order.arrivals->time != VN_NEVER; context->order.arrivals++) { /* unlists the arrivals that are left */
@@ -299,8 +286,10 @@ static bool run_ordered(struct vn_context *context)
         if (context->order.arrivals->time < channel->next_arrival) channel->next_arrival = context->order.arrivals->time;
     }
     if (finished(context)) context->order.barrier = context->now;
-    for (uint32_t i = 0; i < context->n_nodes; i++) {
-        close_turn(context, i);
+    for (uint32_t turn = 0; turn < context->order.turns; turn++) {
+        uint32_t i = context->order.order[turn];
+        if (vn_group_of(context, i) != NULL) context->order.next_event[i] = first_event(context, i).time;
+        else close_turn(context, i);
         context->order.clock[i] = context->order.barrier;
     }
     return true;
@@ -317,14 +306,13 @@ static uint64_t earliest(const uint64_t *times, uint32_t n)
     return first;
 }
 
-/* The barrier: after `last`; in a run that ends when all flows have arrived, at most a link's delay after `start`. */
+/* The barrier: after `last`; in a run that ends when all flows have arrived, at most the lookahead after `start`. */
 static void set_barrier(struct vn_context *context, uint64_t start, uint64_t last)
 {
-    uint64_t step = context->order.lookahead != 0 ? context->order.lookahead : 1;
-    bool steps = context->exchange.finish || context->order.lookahead == 0;
-    context->order.barrier = steps && last - start >= step ? start + step : last + 1;
-    context->order.ordered =
-        context->order.lookahead == 0 || (context->exchange.finish && !context->order.cannot_finish_yet(context));
+    struct vn_order *order = &context->order;
+    bool finish = context->exchange.finish;
+    order->barrier = finish && last - start >= order->lookahead ? start + order->lookahead : last + 1;
+    order->ordered = finish && !order->cannot_finish_yet(context, order->barrier - start);
 }
 
 /* After a round. True: all nodes are at the barrier. `budget_spent`: the barrier is moved back to the furthest clock. */
@@ -357,10 +345,19 @@ static enum vn_reason run_by_node(struct vn_context *context, uint64_t max_event
         uint64_t common = context->order.queue.n != 0 ? context->order.queue.events[0].time : VN_NEVER;
         uint64_t next = start < common ? start : common;
         if (next > context->exchange.until_ps || next == VN_NEVER) return reached_until(context);
-        if (common < start) run_event(context, VN_NONE, vn_pop(&context->order.queue));
+        if (common < start) vn_run_event(context, VN_NONE, vn_pop(&context->order.queue));
         else set_barrier(context, start, common < context->exchange.until_ps ? common : context->exchange.until_ps);
     }
     return VN_RETURN;
+}
+
+/* The node that the turn of another waits for by channel i; VN_NONE: it has no more than i. */
+static uint32_t neighbour(const struct vn_context *context, uint32_t number, uint32_t i)
+{
+    const struct vn_group *group = vn_group_of(context, number);
+    const struct vn_node *node = &context->nodes[number];
+    if (group != NULL) return i < group->n_in ? context->channels[group->in[i]].from : VN_NONE;
+    return i < node->n_in ? node->in[i].from : VN_NONE;
 }
 
 /* The order of turns: the two parts of the (nearly) bipartite graph, one after the other. At a node's turn its neighbours are then
@@ -369,43 +366,45 @@ static void order_nodes(struct vn_context *context, uint32_t *queue, uint8_t *pa
 {
     for (uint32_t root = 0; root < context->n_nodes; root++) {
         uint32_t head = 0, tail = 0;
-        if (part[root] != 0) continue;
+        if (part[root] != 0 || vn_first_of(context, root) != root) continue;
         part[root] = 1;
         queue[tail++] = root;
         while (head < tail) {
-            const struct vn_node *node = &context->nodes[queue[head]];
-            uint8_t other = part[queue[head++]] ^ 3;
-            for (uint32_t i = 0; i < node->n_in; i++) {
-                uint32_t neighbour = node->in[i].from;
-                if (part[neighbour] != 0) continue;
-                part[neighbour] = other;
-                queue[tail++] = neighbour;
+            uint32_t node = queue[head++], other;
+            for (uint32_t i = 0; (other = neighbour(context, node, i)) != VN_NONE; i++) {
+                if (part[other] != 0) continue;
+                part[other] = part[node] ^ 3;
+                queue[tail++] = other;
             }
         }
     }
-    for (uint32_t which = 1, at = 0; which <= 2; which++) {
+    for (uint32_t which = 1; which <= 2; which++) {
         for (uint32_t i = 0; i < context->n_nodes; i++) {
-            if (part[i] == which) context->order.order[at++] = i;
+            if (part[i] == which) context->order.order[context->order.turns++] = i;
         }
     }
 }
 
 bool vn_order_init(struct vn_context *context)
 {
+    if (!context->order.by_node) return true;
     uint32_t n = context->n_nodes, *queue = calloc(n + 1, sizeof *queue);
     uint8_t *part = calloc(n + 1, 1);
     context->order.order = calloc(n + 1, sizeof *context->order.order);
     context->order.clock = calloc(n + 1, sizeof *context->order.clock);
     bool ok = queue != NULL && part != NULL && context->order.order != NULL && context->order.clock != NULL;
+    if (!ok) vn_fail(context, "out of memory for nodes");
+    ok = ok && vn_groups_init(context);
     if (ok) order_nodes(context, queue, part);
-    else vn_fail(context, "out of memory for nodes");
     free(queue);
     free(part);
     return ok && grow_arrival_lists(context, 256);
 }
 
-void vn_order_free(struct vn_order *order)
+void vn_order_free(struct vn_context *context)
 {
+    struct vn_order *order = &context->order;
+    vn_groups_free(context);
     for (uint32_t i = 0; i < 2; i++) free(order->arrival_lists[i]);
     free(order->clock);
     free(order->order);

@@ -12,20 +12,24 @@ struct vn_node;
 struct vn_order {
     bool by_node; /* a queue of events for each node; else one for all, strictly in order */
     const struct vn_event_kind *kinds; /* by enum vn_kind */
+    bool shared; /* some nodes share a queue with others */
     struct vn_event_queue queue; /* events that concern all nodes; unless by_node, all */
-    uint64_t *next_event; /* by node: the time of its first event; VN_NEVER: it has none */
-    uint64_t *clock; /* by node: all its events before then have happened */
+    struct vn_group **groups; /* by node; NULL: it is in none (shared.h); none is in any */
+    /* By node, that of a group by its first one. */
+    uint64_t *next_event; /* the time of its first event; VN_NEVER: it has none */
+    uint64_t *clock; /* all its events before then have happened */
     uint64_t barrier; /* nodes advance to this time, then wait for each other */
-    uint64_t lookahead; /* the shortest delay of a channel */
+    uint64_t lookahead; /* the shortest delay of a channel between nodes that aren't in one group */
+    uint64_t rounds; /* so far */
     uint64_t turn_end; /* of the current turn */
-    uint32_t *order, turn; /* the nodes in the order of their turns in a round; the current turn's index */
+    uint32_t *order, turns, turn; /* the nodes in the order of their turns in a round, and their number; the current turn's index */
     bool ordered; /* until the barrier, all nodes' events happen in one order */
     bool return_due; /* the latest event was a VN_EV_RETURN */
     struct vn_listed *arrivals, *arrival_lists[2]; /* the current turn's, sorted: the next one; list and spare */
     uint32_t arrivals_capacity;
-    /* What has to end before a run with `finish` does, and whether it can't within a link's delay. */
+    /* What has to end before a run with `finish` does, and whether it can't in the next `within` picoseconds. */
     uint32_t unfinished;
-    bool (*cannot_finish_yet)(struct vn_context *);
+    bool (*cannot_finish_yet)(struct vn_context *, uint64_t within);
 };
 
 /* See prefetch.h. */
@@ -37,7 +41,7 @@ struct vn_prefetch {
 
 /* Before the first event. False: the run has failed. */
 static bool vn_order_init(struct vn_context *);
-static void vn_order_free(struct vn_order *);
+static void vn_order_free(struct vn_context *);
 /* Of register.h. */
 static void vn_arrival_event(struct vn_context *, uint32_t channel);
 static uint32_t vn_arrival_node(const struct vn_context *, uint32_t channel);

@@ -13,7 +13,7 @@ static void prefetch_node(const struct vn_node *node)
 static const struct vn_node *node_after(const struct vn_context *context, uint32_t turns)
 {
     uint32_t turn = context->order.turn + turns;
-    bool any = turn < context->n_nodes && context->order.next_event[context->order.order[turn]] < context->order.barrier;
+    bool any = turn < context->order.turns && context->order.next_event[context->order.order[turn]] < context->order.barrier;
     return any ? &context->nodes[context->order.order[turn]] : NULL;
 }
 
