@@ -59,4 +59,4 @@ def test_run_names_the_limit_when_packets_do_not_fit() -> None:
     """Links with a delay of 20 ms hold 23,000 packets each: without a limit they fit."""
     assert run(0, delay_s=20e-3).isdecimal()
     expected = r".* us: more than \d+ packets are inside the network; raise the limit of address space \(ulimit -v\)"
-    assert re.fullmatch(expected, run(100 << 20, delay_s=20e-3))
+    assert re.fullmatch(expected, run(80 << 20, delay_s=20e-3))

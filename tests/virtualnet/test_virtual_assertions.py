@@ -32,7 +32,7 @@ def broken(assertions: str) -> subprocess.CompletedProcess[str]:
 def test_broken_invariant_ends_the_process_and_names_itself() -> None:
     done = broken("1")
     assert done.returncode < 0
-    assert "links/pfc.c:" in done.stderr
+    assert "links/pfc.h:" in done.stderr
     assert "doesn't hold" in done.stderr
 
 

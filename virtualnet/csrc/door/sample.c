@@ -47,10 +47,10 @@ static double value_of(struct vn_context *context, const struct vn_source_spec *
     case VN_COUNTER_BYTES: return (double)counter(instance, spec)->bytes;
     case VN_QUEUE_PACKETS: return link->classes[spec->index].queue.packets;
     case VN_QUEUE_BYTES: return (double)link->classes[spec->index].queued_bytes;
-    case VN_HELD_BYTES: return (double)link->classes[spec->index].held_bytes;
-    case VN_XOFF_SENT: return context->links[spec->object ^ 1].classes[spec->index].xoff_since != VN_NEVER;
-    case VN_PAUSE_SENT: return (double)vn_pauses(link);
-    case VN_RESUME_SENT: return (double)link->resume;
+    case VN_HELD_BYTES: return (double)vn_end_of(context, spec->object)->classes[spec->index].held_bytes;
+    case VN_XOFF_SENT: return vn_pfc_stopped_since(link, spec->index) != VN_NEVER;
+    case VN_PAUSE_SENT: return vn_pfc_of(link) != NULL ? (double)vn_pfc_pauses(vn_pfc_of(link)) : 0;
+    case VN_RESUME_SENT: return vn_pfc_of(link) != NULL ? (double)vn_pfc_of(link)->resume : 0;
     case VN_LINK_BYTES: return (double)link->bytes;
     case VN_OUTPUT_BYTES: return (double)vn_output_bytes(link, spec->index);
     case VN_OF_ENDPOINTS: break;

@@ -7,30 +7,23 @@ int vn_link_stats(const struct vn_context *context, uint32_t number, struct vn_l
 {
     if (number >= context->n_links) return -ENOENT;
     const struct vn_link *link = &context->links[number];
+    const struct vn_link *end = &context->links[number ^ 1];
     *out = (struct vn_link_stats){
         .packets = link->packets,
         .bytes = link->bytes,
-        .pause = vn_pauses(link),
-        .resume = link->resume,
-        .paused_ps = link->paused_ps,
         .refused = link->refused,
-        .held_limit = link->limit[0],
         .expired = link->expired,
-        .fc_packets = link->fc_packets,
-        .starved_ps = link->starved_ps,
-        .lost = link->lost,
-        .repeated = link->repeated,
-        .overrun = link->overrun,
+        .held_limit = end->limit[0],
+        .lost = end->lost,
+        .repeated = end->repeated,
+        .overrun = end->overrun,
     };
-    const struct vn_link *back = &context->links[number ^ 1]; /* PFC frames over `link` pause what comes in over this one */
-    memcpy(out->pause_by_class, link->pause, sizeof link->pause);
+    vn_pfc_stats(context, link, out);
+    vn_credit_stats(context, link, out);
     for (uint32_t class = 0; class < VN_CLASSES; class++) {
-        out->held_bytes += link->classes[class].held_bytes;
         out->output_bytes += vn_output_bytes(link, class);
-        if (link->paid && vn_gate_closed(link, class))
-            out->starved_ps += context->now - vn_flow_control_of(link)->stopped_since(link, class);
-        if (link->classes[class].held_max > out->held_max) out->held_max = link->classes[class].held_max;
-        if (back->classes[class].xoff_since != VN_NEVER) out->paused_ps += context->now - back->classes[class].xoff_since;
+        out->held_bytes += end->classes[class].held_bytes;
+        if (end->classes[class].held_max > out->held_max) out->held_max = end->classes[class].held_max;
     }
     return 0;
 }

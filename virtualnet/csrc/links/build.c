@@ -70,9 +70,6 @@ int64_t vn_add_link(struct vn_context *context, uint32_t a, uint16_t port_a, uin
         };
         link->slot = (uint16_t)context->nodes[link->node].n_in;
         vn_set_rate(link, rate_bps);
-        for (uint32_t class = 0; class < VN_CLASSES; class++) {
-            link->classes[class].xoff_since = link->pause_sent[class] = VN_NEVER;
-        }
     }
     context->n_links += 2;
     return n;
@@ -84,7 +81,7 @@ int vn_set_link(struct vn_context *context, uint32_t number, uint64_t rate_bps, 
     struct vn_link *link = &context->links[number];
     vn_set_rate(link, rate_bps);
     link->up = up;
-    if (!up) vn_fault_overruns(context, number ^ 1); /* a PAUSE that is to go by it comes late */
+    if (!up) vn_fault_overruns(link); /* a PAUSE that is to go by it comes late */
     /* The headroom of either direction may have grown. */
     for (uint32_t i = 0; i < 2; i++) vn_flow_control_limits(context, number ^ i);
     if (!link->pending) vn_link_may_send(context, link, number);
@@ -136,20 +133,19 @@ bool vn_links_init(struct vn_context *context)
 
 void vn_links_free(struct vn_context *context)
 {
-    for (uint32_t i = 0; i < context->n_links; i++) {
-        struct vn_link *link = &context->links[i];
-        vn_capture_end(link);
-        free(link->queues);
-        free(link->output);
-        free(link->lanes);
-        free(link->faults);
-        if (context->channels != NULL) free(context->channels[i].ring);
-    }
     for (uint32_t i = 0; i < context->n_nodes; i++) {
         struct vn_node *node = &context->nodes[i];
         if (node->kind->free != NULL) node->kind->free(context, node);
         free(node->events.at);
         free(node->others.events);
+    }
+    for (uint32_t i = 0; i < context->n_links; i++) {
+        struct vn_link *link = &context->links[i];
+        vn_capture_end(link);
+        free(link->kept);
+        free(link->controlled);
+        free(link->faults);
+        if (context->channels != NULL) free(context->channels[i].ring);
     }
     free(context->channels);
     free(context->nodes);

@@ -25,20 +25,23 @@ enum {
     FC_MOST = 2048, /* the most blocks that FCCL may be ahead */
 };
 
+/* Of a port. */
 struct lane {
-    uint16_t sent, limit; /* where the link starts: FCTBS; the latest FCCL received */
+    uint16_t sent, limit; /* FCTBS; the latest FCCL received */
     uint64_t closed_since;
-    uint16_t received, told; /* where it ends: ABR; the latest FCCL sent */
+    uint64_t starved_ps;
+    uint16_t received, told; /* of the other direction, which ends here: ABR; the latest FCCL sent */
     uint64_t last, due_at, periodic_at; /* the latest flow control packet; its next events, due_at VN_NEVER: none */
 };
 
 struct lanes {
+    uint64_t packets; /* flow control packets sent */
     uint32_t buffer; /* of each lane, blocks */
     uint64_t interval, period;
     struct lane at[VN_CLASSES];
 };
 
-static struct lanes *lanes_of(const struct vn_link *link) { return link->lanes; }
+static struct lanes *lanes_of(const struct vn_link *link) { return link->controlled; }
 static struct lane *lane_of(const struct vn_link *link, uint32_t class) { return &lanes_of(link)->at[class]; }
 
 static uint32_t blocks(uint64_t bytes) { return (uint32_t)((bytes + FC_BLOCK - 1) / FC_BLOCK); }
@@ -57,25 +60,24 @@ static void close_starved(const struct vn_context *context, struct vn_link *link
     lane->closed_since = context->now;
 }
 
-/* One direction. */
-static bool add_lanes(struct vn_context *context, uint32_t number, uint32_t buffer, uint64_t interval_ps, uint64_t period_ps)
+/* One port. */
+static bool add_lanes(struct vn_context *context, struct vn_link *port, uint32_t buffer, uint64_t interval_ps, uint64_t period_ps)
 {
-    struct vn_link *link = vn_link_of(context, number);
-    link->lanes = calloc(1, sizeof(struct lanes));
-    if (link->lanes == NULL) return false;
-    link->flow_control = VN_FLOW_CONTROL_credits;
-    link->paid = true;
-    lanes_of(link)->buffer = buffer;
-    lanes_of(link)->interval = interval_ps;
-    lanes_of(link)->period = period_ps;
+    struct lanes *lanes = calloc(1, sizeof *lanes);
+    if (lanes == NULL) return false;
+    free(port->controlled); /* PFC's */
+    port->controlled = lanes;
+    port->flow_control = VN_FLOW_CONTROL_credits;
+    port->paid = true;
+    *lanes = (struct lanes){.buffer = buffer, .interval = interval_ps, .period = period_ps};
     for (uint32_t class = 0; class < VN_CLASSES; class++) {
-        struct lane *lane = lane_of(link, class);
+        struct lane *lane = lane_of(port, class);
         lane->limit = lane->told = (uint16_t)(buffer < FC_MOST ? buffer : FC_MOST);
         lane->due_at = VN_NEVER;
         lane->periodic_at = context->now + period_ps;
-        vn_at(context, context->links[number].to, lane->periodic_at, VN_EV_REFRESH, number * VN_CLASSES + class);
-        if (vn_far(context, link)->kind->holds) link->classes[class].lossless = VN_FLOW_CONTROL_credits;
-        link->limit[class] = (uint64_t)buffer * FC_BLOCK;
+        vn_flow_control_refresh_at(context, port, class, lane->periodic_at);
+        if (vn_near(context, port)->kind->holds) port->classes[class].lossless = VN_FLOW_CONTROL_credits;
+        port->limit[class] = (uint64_t)buffer * FC_BLOCK;
     }
     return true;
 }
@@ -87,14 +89,17 @@ static void credit_limits(struct vn_context *context, uint32_t number)
     for (uint32_t class = 0; class < VN_CLASSES; class++) close_starved(context, vn_link_of(context, number), class);
 }
 
-static uint64_t credit_stopped_since(const struct vn_link *link, uint32_t class) { return lane_of(link, class)->closed_since; }
+static uint64_t credit_stopped_since(const struct vn_context *context, uint32_t number, uint32_t class)
+{
+    return lane_of(vn_link_of(context, number), class)->closed_since;
+}
 
 static uint32_t credit_counts(uint32_t bytes) { return blocks(bytes); }
 
-static bool credit_stays_closed(const struct vn_context *context, const struct vn_link *link, uint32_t class, uint64_t held)
+static bool credit_stays_closed(const struct vn_context *context, uint32_t number, uint32_t class, uint64_t held)
 {
     (void)class;
-    return held + blocks(context->longest_frame) > lanes_of(link)->buffer;
+    return held + blocks(context->longest_frame) > lanes_of(vn_end_of(context, number))->buffer;
 }
 
 static void credit_sent(struct vn_context *context, struct vn_link *link, uint32_t class, uint32_t id)
@@ -109,22 +114,19 @@ static void credit_sent(struct vn_context *context, struct vn_link *link, uint32
 
 /* ---- the far end ---- */
 
-/* FCCL of link `number` now. */
-static uint16_t limit_now(const struct vn_context *context, uint32_t number, uint32_t class)
+/* The FCCL to send, now. */
+static uint16_t limit_now(const struct vn_link *end, uint32_t class)
 {
-    const struct vn_link *link = &context->links[number];
-    VN_ASSERT(link->classes[class].held_bytes <= (uint64_t)lanes_of(link)->buffer * FC_BLOCK);
-    uint32_t room = lanes_of(link)->buffer - (uint32_t)(link->classes[class].held_bytes / FC_BLOCK);
-    return (uint16_t)((lane_of(link, class)->received + (room < FC_MOST ? room : FC_MOST)) & FC_MASK);
+    VN_ASSERT(end->classes[class].held_bytes <= (uint64_t)lanes_of(end)->buffer * FC_BLOCK);
+    uint32_t room = lanes_of(end)->buffer - (uint32_t)(end->classes[class].held_bytes / FC_BLOCK);
+    return (uint16_t)((lane_of(end, class)->received + (room < FC_MOST ? room : FC_MOST)) & FC_MASK);
 }
 
-/* Sends a flow control packet for one lane back over link `number`. */
-static void send_flow_control(struct vn_context *context, uint32_t number, uint32_t class)
+/* Sends a flow control packet for one lane. */
+static void send_flow_control(struct vn_context *context, struct vn_link *end, uint32_t class)
 {
-    const struct vn_link *link = vn_link_of(context, number);
-    struct vn_link *back = vn_link_of(context, number ^ 1);
-    struct lane *lane = lane_of(link, class);
-    lane->told = limit_now(context, number, class);
+    struct lane *lane = lane_of(end, class);
+    lane->told = limit_now(end, class);
     lane->last = context->now;
     uint32_t id = vn_packet_new(context);
     if (id == VN_NONE) return;
@@ -133,67 +135,68 @@ static void send_flow_control(struct vn_context *context, uint32_t number, uint3
     uint8_t *frame = vn_fill(context, packet, zeros);
     memcpy(frame, "\x01\x80\xc2\x00\x00\x0e", 6); /* the nearest bridge */
     memcpy(frame + 6, "\x02\x50\x43\x4e", 4);
-    vn_store16(frame + 10, back->port);
+    vn_store16(frame + 10, end->port);
     vn_store16(frame + VN_TYPE, FC_TYPE);
-    vn_store32(frame + FC_WORD, (uint32_t)lane_of(back, class)->sent << 16 | class << 12 | lane->told);
+    VN_ASSERT(lane->sent <= FC_MASK && lane->told <= FC_MASK);
+    vn_store32(frame + FC_WORD, (uint32_t)lane->sent << 16 | class << 12 | lane->told);
     packet->bytes = FC_BYTES;
     packet->flow = VN_NONE;
     packet->data = false;
-    back->fc_packets++;
+    lanes_of(end)->packets++;
     context->pool.flow_control++;
-    vn_flow_control_send(context, number ^ 1, id);
+    vn_flow_control_send(context, end, id);
 }
 
 /* Says that FCCL has grown, if it has; not before `interval` is over. It never shrinks, but for a packet that is in its buffer and
  * not received yet (arrival), and then isn't told. */
-static void tell(struct vn_context *context, uint32_t number, uint32_t class)
+static void tell(struct vn_context *context, struct vn_link *end, uint32_t class)
 {
-    const struct lanes *lanes = lanes_of(&context->links[number]);
-    struct lane *lane = lane_of(&context->links[number], class);
-    uint32_t grown = (uint32_t)(limit_now(context, number, class) - lane->told) & FC_MASK;
+    struct lane *lane = lane_of(end, class);
+    uint64_t interval = lanes_of(end)->interval;
+    uint32_t grown = (uint32_t)(limit_now(end, class) - lane->told) & FC_MASK;
     if (grown == 0 || grown > FC_MOST) return;
-    if (context->now >= lane->last + lanes->interval) {
-        send_flow_control(context, number, class);
+    if (context->now >= lane->last + interval) {
+        send_flow_control(context, end, class);
     } else if (lane->due_at == VN_NEVER) {
-        lane->due_at = lane->last + lanes->interval;
-        vn_at(context, context->links[number].to, lane->due_at, VN_EV_REFRESH, number * VN_CLASSES + class);
+        lane->due_at = lane->last + interval;
+        vn_flow_control_refresh_at(context, end, class, lane->due_at);
     }
 }
 
-static void credit_refresh(struct vn_context *context, uint32_t number, uint32_t class)
+static void credit_refresh(struct vn_context *context, struct vn_link *end, uint32_t class)
 {
-    uint64_t period = lanes_of(&context->links[number])->period;
-    struct lane *lane = lane_of(&context->links[number], class);
+    uint64_t period = lanes_of(end)->period;
+    struct lane *lane = lane_of(end, class);
     if (lane->due_at == context->now) {
         lane->due_at = VN_NEVER;
-        tell(context, number, class);
+        tell(context, end, class);
     }
     if (lane->periodic_at == context->now) {
-        if (context->now - lane->last >= period) send_flow_control(context, number, class);
+        VN_ASSERT(lane->last <= context->now);
+        if (context->now - lane->last >= period) send_flow_control(context, end, class);
         lane->periodic_at = lane->last + period;
-        vn_at(context, context->links[number].to, lane->periodic_at, VN_EV_REFRESH, number * VN_CLASSES + class);
+        vn_flow_control_refresh_at(context, end, class, lane->periodic_at);
     }
 }
 
-static void credit_admitted(struct vn_context *context, uint32_t number, uint32_t class, uint32_t bytes)
+static void credit_admitted(struct vn_context *context, struct vn_link *end, uint32_t class, uint32_t bytes)
 {
-    struct vn_link *link = vn_link_of(context, number);
-    struct vn_class *in = &link->classes[class];
+    struct vn_class *in = &end->classes[class];
     VN_ASSERT(in->held_bytes % FC_BLOCK == 0 && in->held_bytes <= in->held_max);
     in->held_bytes += (uint64_t)blocks(bytes) * FC_BLOCK;
     if (in->held_bytes > in->held_max) in->held_max = in->held_bytes;
-    if (in->held_bytes <= link->limit[class]) return;
+    if (in->held_bytes <= end->limit[class]) return;
     vn_fail(context,
-            "link %u class %u has %llu bytes in a buffer of %llu: the program queues them in another class than their lane", number,
-            class, (unsigned long long)in->held_bytes, (unsigned long long)link->limit[class]);
+            "link %u class %u has %llu bytes in a buffer of %llu: the program queues them in another class than their lane",
+            vn_into(context, end), class, (unsigned long long)in->held_bytes, (unsigned long long)end->limit[class]);
 }
 
-static void credit_departed(struct vn_context *context, uint32_t number, uint32_t class, uint32_t bytes)
+static void credit_departed(struct vn_context *context, struct vn_link *end, uint32_t class, uint32_t bytes)
 {
-    struct vn_class *in = &vn_link_of(context, number)->classes[class];
+    struct vn_class *in = &end->classes[class];
     VN_ASSERT(in->held_bytes >= (uint64_t)blocks(bytes) * FC_BLOCK);
     in->held_bytes -= (uint64_t)blocks(bytes) * FC_BLOCK;
-    tell(context, number, class);
+    tell(context, end, class);
 }
 
 /* ---- what arrives ---- */
@@ -202,37 +205,48 @@ static bool credit_is_frame(const uint8_t *frame) { return vn_load16(frame + VN_
 
 static void credit_arrival(struct vn_context *context, struct vn_channel *channel, uint32_t id, uint64_t late)
 {
-    uint32_t number = channel->link;
-    struct vn_link *link = vn_link_of(context, number);
+    struct vn_link *end = vn_end_of(context, channel->link);
     struct vn_packet *packet = vn_packet_at(context, id);
     uint32_t class = packet->class, n = blocks(packet->bytes);
     if (credit_is_frame(vn_frame(context, packet))) {
         uint32_t word = vn_load32(vn_frame(context, packet) + FC_WORD);
         class = word >> 12 & 15;
-        lane_of(link, class)->received = word >> 16 & FC_MASK;
-        vn_flow_control_arrived(context, number, id, late);
+        VN_ASSERT(class < VN_CLASSES);
+        lane_of(end, class)->received = word >> 16 & FC_MASK;
+        vn_flow_control_arrived(context, channel->link, id, late);
     } else {
+        VN_ASSERT(class < VN_CLASSES);
         context->nodes[channel->to].kind->take(context, channel, id);
         /* After the packet is in its buffer: no flow control packet may count it as received and its place as free. */
-        lane_of(link, class)->received = (uint16_t)((lane_of(link, class)->received + n) & FC_MASK);
+        lane_of(end, class)->received = (uint16_t)((lane_of(end, class)->received + n) & FC_MASK);
     }
-    tell(context, number, class);
+    tell(context, end, class);
 }
 
-static void credit_effect(struct vn_context *context, uint32_t number)
+static void credit_effect(struct vn_context *context, struct vn_link *end)
 {
-    struct vn_link *link = vn_link_of(context, number), *back = vn_link_of(context, number ^ 1);
-    uint32_t id = vn_fifo_pop(context, &link->arrived);
+    uint32_t id = vn_fifo_pop(context, &end->arrived);
     uint32_t word = vn_load32(vn_frame(context, vn_packet_at(context, id)) + FC_WORD), class = word >> 12 & 15;
     VN_ASSERT(context->pool.flow_control != 0);
     context->pool.flow_control--;
-    vn_flow_control_seen(context, link, id); /* a program drops it */
-    struct lane *lane = lane_of(back, class);
+    vn_flow_control_seen(context, end, id); /* a program drops it */
+    struct lane *lane = lane_of(end, class);
     lane->limit = word & FC_MASK;
-    if (!vn_gate_closed(back, class) || starved(context, lane)) return;
-    vn_gate_open(back, class);
-    back->starved_ps += context->now - lane->closed_since;
-    vn_gate_changed(context, number ^ 1);
+    if (!vn_gate_closed(end, class) || starved(context, lane)) return;
+    VN_ASSERT(lane->closed_since <= context->now);
+    vn_gate_open(end, class);
+    lane->starved_ps += context->now - lane->closed_since;
+    vn_gate_changed(context, end);
+}
+
+void vn_credit_stats(const struct vn_context *context, const struct vn_link *link, struct vn_link_stats *out)
+{
+    if (!link->paid) return;
+    out->fc_packets = lanes_of(link)->packets;
+    for (uint32_t class = 0; class < VN_CLASSES; class++) {
+        const struct lane *lane = lane_of(link, class);
+        out->starved_ps += lane->starved_ps + (vn_gate_closed(link, class) ? context->now - lane->closed_since : 0);
+    }
 }
 
 static const struct vn_flow_control vn_flow_control_credits = {
@@ -261,7 +275,7 @@ int vn_set_credits(struct vn_context *context, uint32_t number, uint64_t buffer_
     uint64_t buffer = buffer_bytes / FC_BLOCK;
     if (buffer < blocks(context->longest_frame) || buffer > UINT32_MAX) return vn_refuse(context, -EINVAL, "no such buffer");
     for (uint32_t i = 0; i < 2; i++) {
-        if (!add_lanes(context, number ^ i, (uint32_t)buffer, interval_ps, period_ps))
+        if (!add_lanes(context, vn_link_of(context, number ^ i), (uint32_t)buffer, interval_ps, period_ps))
             return vn_refuse(context, -ENOMEM, "out of memory");
     }
     return 0;

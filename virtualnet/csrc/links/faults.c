@@ -28,15 +28,16 @@ int vn_disturb(struct vn_context *context, uint32_t number, enum vn_frames frame
         return vn_refuse(context, -EINVAL,
                          "over a link with credits a notification comes once, and in time: its sender has paid for that");
     }
-    if (link->faults == NULL) {
+    struct vn_link *end = vn_end_of(context, number);
+    if (end->faults == NULL) {
         if (by->lose == 0 && by->repeat == 0 && by->late == 0) return 0;
-        link->faults = calloc(1, sizeof *link->faults);
-        if (link->faults == NULL) return vn_refuse(context, -ENOMEM, "out of memory");
+        end->faults = calloc(1, sizeof *end->faults);
+        if (end->faults == NULL) return vn_refuse(context, -ENOMEM, "out of memory");
     }
-    link->faults->of[frames].by = *by;
-    link->faults->of[frames].seen = 0;
+    end->faults->of[frames].by = *by;
+    end->faults->of[frames].seen = 0;
     /* From the first lost or late PAUSE on, more may come in than headroom has room for. */
-    if (frames == VN_FLOW_CONTROL && !link->paid && (by->lose != 0 || by->late != 0)) vn_fault_overruns(context, number ^ 1);
+    if (frames == VN_FLOW_CONTROL && !link->paid && (by->lose != 0 || by->late != 0)) vn_fault_overruns(link);
     if (context->channels != NULL) vn_link_receiver(context, number);
     return 0;
 }
@@ -64,9 +65,9 @@ static uint32_t copy(struct vn_context *context, uint32_t id)
 static void pass(struct vn_context *context, struct vn_channel *channel, uint32_t id, enum vn_frames frames, uint64_t late)
 {
     uint32_t number = channel->link;
-    struct vn_link *link = vn_link_of(context, number);
-    struct vn_faults *faults = link->faults;
-    const struct vn_flow_control *flow_control = vn_flow_controls[link->flow_control];
+    const struct vn_link *end = vn_end_of(context, number);
+    struct vn_faults *faults = end->faults;
+    const struct vn_flow_control *flow_control = vn_flow_control_of(end);
     if (flow_control->arrival != NULL) {
         flow_control->arrival(context, channel, id, late);
     } else if (frames == VN_FLOW_CONTROL) {
@@ -74,7 +75,7 @@ static void pass(struct vn_context *context, struct vn_channel *channel, uint32_
     } else if (frames == VN_NOTIFICATIONS && (late != 0 || faults->late.packets != 0)) {
         if (context->now + late > faults->late_until) faults->late_until = context->now + late;
         vn_fifo_push(context, &faults->late, id);
-        vn_at(context, link->to, faults->late_until, VN_EV_LATE, number);
+        vn_at(context, end->node, faults->late_until, VN_EV_LATE, number);
     } else {
         context->nodes[channel->to].kind->take(context, channel, id);
     }
@@ -82,14 +83,13 @@ static void pass(struct vn_context *context, struct vn_channel *channel, uint32_
 
 void vn_fault_arrival(struct vn_context *context, struct vn_channel *channel, uint32_t id)
 {
-    uint32_t number = channel->link;
-    struct vn_link *link = vn_link_of(context, number);
-    enum vn_frames frames = kind_of(context, link, vn_packet_at(context, id));
-    const struct vn_disturbance *by = &link->faults->of[frames].by;
-    uint64_t seen = ++link->faults->of[frames].seen;
+    struct vn_link *end = vn_end_of(context, channel->link);
+    enum vn_frames frames = kind_of(context, end, vn_packet_at(context, id));
+    const struct vn_disturbance *by = &end->faults->of[frames].by;
+    uint64_t seen = ++end->faults->of[frames].seen;
     if (is_due(by->lose, seen)) {
-        link->lost++;
-        if (link->paid && frames == VN_FLOW_CONTROL) context->pool.flow_control--;
+        end->lost++;
+        if (end->paid && frames == VN_FLOW_CONTROL) context->pool.flow_control--;
         vn_packet_lose(context, id);
         return;
     }
@@ -97,30 +97,31 @@ void vn_fault_arrival(struct vn_context *context, struct vn_channel *channel, ui
     uint32_t second = is_due(by->repeat, seen) ? copy(context, id) : VN_NONE;
     pass(context, channel, id, frames, late);
     if (second == VN_NONE) return;
-    link->repeated++;
-    if (link->paid) context->pool.flow_control++;
+    VN_ASSERT(frames != VN_DATA);
+    end->repeated++;
+    if (end->paid) context->pool.flow_control++;
     pass(context, channel, second, frames, late);
 }
 
-void vn_fault_overruns(struct vn_context *context, uint32_t number)
+void vn_fault_overruns(struct vn_link *port)
 {
-    for (uint32_t class = 0; class < VN_CLASSES; class++) context->links[number].classes[class].overruns = true;
+    for (uint32_t class = 0; class < VN_CLASSES; class++) port->classes[class].overruns = true;
 }
 
-bool vn_fault_overrun(struct vn_context *context, uint32_t in_link, uint32_t class, uint32_t id)
+bool vn_fault_overrun(struct vn_context *context, struct vn_link *end, uint32_t class, uint32_t id)
 {
-    struct vn_link *in = vn_link_of(context, in_link);
     const struct vn_packet *packet = vn_packet_at(context, id);
-    if (in->classes[class].lossless != VN_FLOW_CONTROL_pfc || packet->counted) return false;
-    if (in->classes[class].held_bytes + packet->bytes <= in->limit[class]) return false;
-    in->overrun++;
+    VN_ASSERT(end->classes[class].overruns);
+    if (end->classes[class].lossless != VN_FLOW_CONTROL_pfc || packet->counted) return false;
+    if (end->classes[class].held_bytes + packet->bytes <= end->limit[class]) return false;
+    end->overrun++;
     return true;
 }
 
 void vn_fault_late(struct vn_context *context, uint32_t number)
 {
-    const struct vn_link *link = vn_link_of(context, number);
-    VN_ASSERT(link->faults->late.packets != 0);
-    uint32_t id = vn_fifo_pop(context, &link->faults->late);
-    vn_far(context, link)->kind->take(context, &context->channels[link->channel], id);
+    const struct vn_link *end = vn_end_of(context, number);
+    VN_ASSERT(end->faults->late.packets != 0 && end->faults->late_until >= context->now);
+    uint32_t id = vn_fifo_pop(context, &end->faults->late);
+    vn_near(context, end)->kind->take(context, &context->channels[context->links[number].channel], id);
 }

@@ -11,21 +11,22 @@ static const struct vn_flow_control *const vn_flow_controls[VN_OWN] = {VN_FLOW_C
 
 void vn_flow_control_arrived(struct vn_context *context, uint32_t number, uint32_t id, uint64_t late)
 {
-    struct vn_link *link = vn_link_of(context, number);
+    struct vn_link *end = vn_end_of(context, number);
     uint64_t at = context->now + context->response + late;
-    if (at < link->effect_at) at = link->effect_at;
-    vn_fifo_push(context, &link->arrived, id);
-    if (at == context->now && link->arrived.packets == 1) {
-        vn_flow_control_of(link)->effect(context, number);
+    if (at < end->effect_at) at = end->effect_at;
+    VN_ASSERT(at >= context->now && (end->arrived.packets == 0 || at == end->effect_at || end->effect_at <= at));
+    vn_fifo_push(context, &end->arrived, id);
+    if (at == context->now && end->arrived.packets == 1) {
+        vn_flow_control_of(end)->effect(context, end);
     } else {
-        link->effect_at = at;
-        vn_at(context, link->to, at, VN_EV_CONTROL, number);
+        end->effect_at = at;
+        vn_at(context, end->node, at, VN_EV_CONTROL, number);
     }
 }
 
 void vn_flow_control_arrival(struct vn_context *context, struct vn_channel *channel, uint32_t id)
 {
-    vn_flow_control_of(vn_link_of(context, channel->link))->arrival(context, channel, id, 0);
+    vn_flow_control_of(vn_end_of(context, channel->link))->arrival(context, channel, id, 0);
 }
 
 void vn_link_arrival(struct vn_context *context, struct vn_channel *channel, uint32_t id)
@@ -33,28 +34,35 @@ void vn_link_arrival(struct vn_context *context, struct vn_channel *channel, uin
     if (!vn_flow_control_took(context, channel, id)) context->nodes[channel->to].kind->take(context, channel, id);
 }
 
-void vn_flow_control_seen(struct vn_context *context, const struct vn_link *link, uint32_t id)
+void vn_flow_control_seen(struct vn_context *context, const struct vn_link *end, uint32_t id)
 {
-    vn_packet_at(context, id)->in_link = (uint32_t)(link - context->links);
-    vn_far(context, link)->kind->control(context, &context->channels[link->channel], id);
+    uint32_t number = vn_into(context, end);
+    vn_packet_at(context, id)->in_link = number;
+    vn_near(context, end)->kind->control(context, &context->channels[context->links[number].channel], id);
 }
 
-void vn_flow_control_send(struct vn_context *context, uint32_t number, uint32_t id)
+void vn_flow_control_send(struct vn_context *context, struct vn_link *link, uint32_t id)
 {
-    struct vn_link *link = vn_link_of(context, number);
     vn_control_push(context, link, id);
-    vn_link_may_send(context, link, number);
+    vn_link_may_send(context, link, (uint32_t)(link - context->links));
 }
 
 void vn_flow_control_effect(struct vn_context *context, uint32_t number)
 {
-    VN_ASSERT(vn_link_of(context, number)->arrived.packets != 0);
-    vn_flow_control_of(vn_link_of(context, number))->effect(context, number);
+    struct vn_link *end = vn_end_of(context, number);
+    VN_ASSERT(end->arrived.packets != 0 && end->effect_at >= context->now);
+    vn_flow_control_of(end)->effect(context, end);
+}
+
+void vn_flow_control_refresh_at(struct vn_context *context, const struct vn_link *end, uint32_t class, uint64_t time)
+{
+    vn_at(context, end->node, time, VN_EV_REFRESH, vn_into(context, end) * VN_CLASSES + class);
 }
 
 void vn_flow_control_refresh(struct vn_context *context, uint32_t id)
 {
-    vn_flow_control_of(vn_link_of(context, id / VN_CLASSES))->refresh(context, id / VN_CLASSES, id % VN_CLASSES);
+    struct vn_link *end = vn_end_of(context, id / VN_CLASSES);
+    vn_flow_control_of(end)->refresh(context, end, id % VN_CLASSES);
 }
 
 bool vn_flow_control_fits(const struct vn_context *context, uint32_t bytes)

@@ -21,27 +21,26 @@ static inline void vn_gate_sent(struct vn_context *context, struct vn_link *link
     if (__builtin_expect(link->paid, 0)) vn_flow_controls[link->flow_control]->sent(context, link, class, id);
 }
 
-/* A packet enters the ingress occupancy of a link; it leaves it. `by`: enum vn_flow_control_number, not VN_LOSSY. PFC's account is in
- * line. */
-VN_ALWAYS void vn_gate_admitted(struct vn_context *context, uint8_t by, struct vn_link *in, uint32_t class, uint32_t bytes)
+/* A packet enters the ingress occupancy of the port by which it came in; it leaves it. `by`: enum vn_flow_control_number, not VN_LOSSY.
+ * PFC's account is in line. */
+VN_ALWAYS void vn_gate_admitted(struct vn_context *context, uint8_t by, struct vn_link *end, uint32_t class, uint32_t bytes)
 {
     VN_ASSERT(by != VN_LOSSY && class < VN_CLASSES);
-    if (__builtin_expect(by == VN_FLOW_CONTROL_pfc, 1)) vn_pfc_hold(context, in, class, bytes);
-    else if (by != VN_OWN) vn_flow_controls[by]->admitted(context, (uint32_t)(in - context->links), class, bytes);
+    if (__builtin_expect(by == VN_FLOW_CONTROL_pfc, 1)) vn_pfc_hold(context, end, class, bytes);
+    else if (by != VN_OWN) vn_flow_controls[by]->admitted(context, end, class, bytes);
 }
 
-VN_ALWAYS void vn_gate_departed(struct vn_context *context, uint8_t by, struct vn_link *in, uint32_t class, uint32_t bytes)
+VN_ALWAYS void vn_gate_departed(struct vn_context *context, uint8_t by, struct vn_link *end, uint32_t class, uint32_t bytes)
 {
-    VN_ASSERT(by == VN_OWN || in->classes[class].held_bytes >= bytes);
-    if (__builtin_expect(by == VN_FLOW_CONTROL_pfc, 1)) vn_pfc_release(context, in, class, bytes);
-    else if (by != VN_OWN) vn_flow_controls[by]->departed(context, (uint32_t)(in - context->links), class, bytes);
+    VN_ASSERT(by == VN_OWN || end->classes[class].held_bytes >= bytes);
+    if (__builtin_expect(by == VN_FLOW_CONTROL_pfc, 1)) vn_pfc_release(context, end, class, bytes);
+    else if (by != VN_OWN) vn_flow_controls[by]->departed(context, end, class, bytes);
 }
 
-/* After all changes by one flow-control frame: what sends on link `number` checks the gate again. */
-static inline void vn_gate_changed(struct vn_context *context, uint32_t number)
+/* After all changes by one flow-control frame: what sends from the port checks the gate again. */
+static inline void vn_gate_changed(struct vn_context *context, struct vn_link *link)
 {
-    struct vn_link *link = vn_link_of(context, number);
-    if (!link->pending) vn_link_may_send(context, link, number);
+    if (!link->pending) vn_link_may_send(context, link, (uint32_t)(link - context->links));
 }
 
 #endif

@@ -8,7 +8,7 @@ void vn_link_receiver(struct vn_context *context, uint32_t number)
 {
     struct vn_link *link = vn_link_of(context, number);
     struct vn_channel *channel = &context->channels[link->channel];
-    if (link->faults != NULL) channel->arrival = vn_fault_arrival;
+    if (vn_end_of(context, number)->faults != NULL) channel->arrival = vn_fault_arrival;
     else if (vn_flow_controls[link->flow_control]->arrival != NULL) channel->arrival = vn_flow_control_arrival;
     else if (vn_far(context, link)->kind->arrival != NULL) channel->arrival = vn_far(context, link)->kind->arrival;
     else channel->arrival = vn_link_arrival;

@@ -2,7 +2,8 @@
  * It may touch channels, packets and the order of events; of nodes it calls what their kind says (time/node.h), and knows none of
  * them. It promises that a frame reaches the far end by the channel alone.
  *
- * A link is one direction of a cable; link ^ 1 is the other one. */
+ * A link is one direction of a cable; link ^ 1 is the other one. Its struct is the port of the node where it starts: what that node sends
+ * over it, and what it keeps of the other direction, which ends there (vn_end_of). No node's events change another one's ports. */
 #ifndef VN_LINK_H
 #define VN_LINK_H
 
@@ -20,24 +21,23 @@ enum vn_flow_control_number {
         VN_OWN, /* a packet that the switch made: not counted where a sender has to pay for what is counted */
 };
 
-/* One class of a link, in one cache line: the output queue where the link starts, the ingress occupancy (the bytes of the class
- * that came in over the link and haven't left the switch) where it ends. Of the link by which a packet came, its hop seldom
- * needs another one. */
+enum { VN_PORT_OWN = 8, VN_CLASS_OWN = 24 };
+
+/* One class of a port, in one cache line: the output queue, and the ingress occupancy (the bytes of the class that came in by this port
+ * and haven't left the switch). A hop seldom needs more of the ports that its packet comes in and leaves by. */
 struct vn_class {
     struct vn_fifo queue;
-    uint32_t xoff, xon;
-    uint8_t lossless; /* enum vn_flow_control_number: what protects it where the link ends */
-    bool overruns; /* PAUSE that stops it may be lost or late: see faults.c */
+    uint8_t lossless; /* enum vn_flow_control_number: what protects it where it comes in */
+    bool overruns; /* a PAUSE that is to stop it may be lost or late: see faults.c */
     uint64_t queued_bytes;
-    uint64_t paused_until; /* by the latest PAUSE, if the gate is closed */
     uint64_t held_bytes, held_max; /* the ingress occupancy; its maximum */
-    uint64_t xoff_since; /* when XOFF was passed; VN_NEVER: a RESUME was queued since */
+    _Alignas(8) uint8_t own[VN_CLASS_OWN]; /* what the flow control keeps of it; at first zeros */
 } __attribute__((aligned(64)));
+_Static_assert(sizeof(struct vn_class) == 64, "a cache line");
 
-struct vn_scheduler;
 struct vn_faults;
 
-/* It starts at a port with its queues. The first cache line has what every hop needs. */
+/* The first cache line has what every hop needs. */
 struct vn_link {
     uint64_t free_at; /* when the frame being sent has left completely */
     uint64_t delay;
@@ -45,42 +45,40 @@ struct vn_link {
     uint32_t ps_per_byte; /* 0: no whole number, or too large */
     uint32_t channel, node; /* where it ends; the node where it starts */
     uint16_t port, slot; /* where it starts; its slot in the node's tournament, for VN_EV_PORT or VN_EV_HOST */
-    uint8_t waiting, closed, recirculating; /* bit masks of classes: packets wait; gate closed; see blocked_until */
-    bool up, pending, serving; /* pending: a VN_EV_PORT is scheduled; serving: vn_port_serve is running */
+    uint8_t waiting, closed; /* bit masks of classes: packets wait; gate closed */
+    bool up, pending; /* pending: a VN_EV_PORT is scheduled */
     bool has_control, captured; /* `control` isn't empty; `capture` is set */
     bool paid; /* flow control counts what starts: it has `sent` */
-    bool fabric; /* behind the scheduler there is a fabric and an `output` buffer */
-    bool scheduled; /* `scheduler` is set */
-    uint8_t last_class; /* class of the latest departure */
-    uint8_t flow_control; /* enum vn_flow_control_number: whose frames come over it */
+    uint8_t flow_control; /* enum vn_flow_control_number, of both directions */
+    uint8_t own[VN_PORT_OWN]; /* what the node's kind keeps of the port ... */
 
-    void *capture __attribute__((aligned(64))); /* capture.c's file, or NULL */
-    const struct vn_scheduler *scheduler; /* NULL: a FIFO a class. Else of a class's `queue` only `packets` is used */
-    void *queues; /* the scheduler's */
-    struct vn_output *output; /* NULL: packets leave from the scheduler */
-    void *lanes; /* what its flow control keeps of it, or NULL */
-    struct vn_faults *faults; /* NULL: none yet */
+    void *kept __attribute__((aligned(64))); /* ... and more of it; `free` frees it */
+    void *controlled; /* what the flow control keeps of the port, or NULL; likewise */
+    void *capture; /* capture.c's file, or NULL */
     uint64_t rate_bps;
     struct vn_fifo control; /* sent first: flow-control frames, CNPs, ACKs */
-    struct vn_fifo arrived; /* flow-control frames that await the response time ... */
-    uint64_t effect_at; /* ... and when the last one of them takes effect */
     uint32_t to;
     uint16_t to_port;
-    uint8_t lossless; /* bit mask of the classes that PFC protects where the link ends */
 
     struct vn_class classes[VN_CLASSES];
 
-    uint64_t refresh, pause[VN_CLASSES], resume, paused_ps, refused, expired;
-    uint64_t fc_packets, starved_ps; /* with credits, see vn_link_stats */
+    uint64_t refused, expired; /* see vn_link_stats */
+    /* Of the other direction, which ends here. */
+    struct vn_faults *faults; /* NULL: none yet */
+    struct vn_fifo arrived; /* flow-control frames that await the response time ... */
+    uint64_t effect_at; /* ... and when the last one of them takes effect */
     uint64_t lost, repeated, overrun;
-    uint16_t quanta;
-    uint8_t mac[6];
     uint64_t limit[VN_CLASSES]; /* XOFF plus headroom, or the buffer: the most that the ingress occupancy can be */
-    uint64_t pause_sent[VN_CLASSES]; /* when the latest PAUSE was queued; VN_NEVER: RESUME was since */
-    uint64_t blocked_until[VN_CLASSES]; /* until then the class can't send: a packet of it was recirculated */
 } __attribute__((aligned(64)));
 
 static inline struct vn_link *vn_link_of(const struct vn_context *context, uint32_t link) { return &context->links[link]; }
+/* The port where the link ends. */
+static inline struct vn_link *vn_end_of(const struct vn_context *context, uint32_t link) { return &context->links[link ^ 1]; }
+/* The link that ends at the port. */
+static inline uint32_t vn_into(const struct vn_context *context, const struct vn_link *port)
+{
+    return (uint32_t)(port - context->links) ^ 1;
+}
 
 /* The node where the link starts; where it ends. */
 static inline struct vn_node *vn_near(const struct vn_context *context, const struct vn_link *link)
@@ -140,13 +138,6 @@ VN_ALWAYS void vn_transmit(struct vn_context *context, struct vn_link *link, uin
     link->bytes += packet->bytes;
     if (link->captured) vn_capture_frame(context, link->capture, packet, link->free_at);
     vn_channel_push(context, link->channel, link->free_at + link->delay, id);
-}
-
-static inline uint64_t vn_pauses(const struct vn_link *link)
-{
-    uint64_t sum = 0;
-    for (uint32_t class = 0; class < VN_CLASSES; class ++) sum += link->pause[class];
-    return sum;
 }
 
 /* Schedules, unless it is, the event in which the port where the link starts may send again (its kind's may_send). */

@@ -4,6 +4,7 @@
  * A frame takes effect after the response time: first the program's ingress gets it, since programs may track pauses, then the gate
  * changes. So the egress of a departing packet sees the program's state after the frame. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "links/pfc.h"
@@ -16,30 +17,29 @@
  * started when its gate closes. */
 static void pfc_limits(struct vn_context *context, uint32_t number)
 {
-    struct vn_link *link = vn_link_of(context, number);
-    if (link->lossless == 0) return;
-    const struct vn_link *back = vn_link_of(context, number ^ 1);
+    const struct vn_link *link = vn_link_of(context, number);
+    struct vn_link *end = vn_end_of(context, number);
+    if (vn_pfc_of(end) == NULL || vn_pfc_of(end)->lossless == 0) return;
     uint64_t frame = context->longest_frame;
-    uint64_t delay = vn_duration(back, frame + VN_CLASSES * VN_PFC_BYTES) + back->delay + context->response + link->delay;
+    uint64_t delay = vn_duration(end, frame + VN_CLASSES * VN_PFC_BYTES) + end->delay + context->response + link->delay;
     uint64_t bytes = (uint64_t)(((unsigned __int128)delay * link->rate_bps) / 8000000000000u) + 1;
     for (uint32_t class = 0; class < VN_CLASSES; class++) {
-        uint64_t limit = link->classes[class].xoff + bytes + 3 * frame;
-        if (limit > link->limit[class]) link->limit[class] = limit;
+        uint64_t limit = vn_pfc_class(&end->classes[class])->xoff + bytes + 3 * frame;
+        if (limit > end->limit[class]) end->limit[class] = limit;
     }
 }
 
-/* Sends a PFC frame for one class back over link `number`; 0 quanta is a RESUME. */
-static void send_pfc(struct vn_context *context, uint32_t number, uint32_t class, uint16_t quanta)
+/* Sends a PFC frame for one class; 0 quanta is a RESUME. */
+static void send_pfc(struct vn_context *context, struct vn_link *end, uint32_t class, uint16_t quanta)
 {
-    const struct vn_link *link = vn_link_of(context, number);
-    struct vn_link *back = vn_link_of(context, number ^ 1);
+    struct vn_pfc *pfc = vn_pfc_of(end);
     uint32_t id = vn_packet_new(context);
     if (id == VN_NONE) return;
     struct vn_packet *packet = vn_packet_at(context, id);
     static const uint8_t zeros[VN_TEMPLATE_BYTES];
     uint8_t *frame = vn_fill(context, packet, zeros);
     memcpy(frame, "\x01\x80\xc2\x00\x00\x01", 6);
-    memcpy(frame + 6, link->mac, 6);
+    memcpy(frame + 6, pfc->mac, 6);
     vn_store16(frame + VN_TYPE, VN_TYPE_MAC_CONTROL);
     vn_store16(frame + VN_PFC_OPCODE, VN_OPCODE_PFC);
     frame[VN_PFC_ENABLED] = (uint8_t)(1u << class);
@@ -47,116 +47,135 @@ static void send_pfc(struct vn_context *context, uint32_t number, uint32_t class
     packet->bytes = VN_PFC_BYTES;
     packet->flow = VN_NONE;
     packet->data = false;
-    if (quanta != 0) back->pause[class]++;
-    else back->resume++;
-    vn_flow_control_send(context, number ^ 1, id);
+    if (quanta != 0) pfc->pause[class]++;
+    else pfc->resume++;
+    vn_flow_control_send(context, end, id);
 }
 
-static void send_pause(struct vn_context *context, uint32_t number, uint32_t class)
+static void send_pause(struct vn_context *context, struct vn_link *end, uint32_t class)
 {
-    struct vn_link *link = vn_link_of(context, number);
-    VN_ASSERT(link->lossless >> class & 1 && link->classes[class].held_bytes > 0);
-    link->pause_sent[class] = context->now;
-    vn_at(context, link->to, context->now + link->refresh, VN_EV_REFRESH, number * VN_CLASSES + class);
-    send_pfc(context, number, class, link->quanta);
+    struct vn_pfc *pfc = vn_pfc_of(end);
+    VN_ASSERT(pfc->lossless >> class & 1 && end->classes[class].held_bytes > 0);
+    pfc->pause_sent[class] = context->now;
+    vn_flow_control_refresh_at(context, end, class, context->now + pfc->refresh);
+    send_pfc(context, end, class, pfc->quanta);
 }
 
-void vn_pfc_above_xoff(struct vn_context *context, struct vn_link *link, uint32_t class)
+void vn_pfc_above_xoff(struct vn_context *context, struct vn_link *end, uint32_t class)
 {
-    struct vn_class *in = &link->classes[class];
-    uint32_t number = (uint32_t)(link - context->links);
-    if (in->held_bytes > link->limit[class]) {
-        vn_fail(context, "link %u class %u has %llu bytes inside: more than XOFF and what can be in flight, %llu", number, class,
-                (unsigned long long)in->held_bytes, (unsigned long long)link->limit[class]);
+    struct vn_class *in = &end->classes[class];
+    if (in->held_bytes > end->limit[class]) {
+        vn_fail(context, "link %u class %u has %llu bytes inside: more than XOFF and what can be in flight, %llu",
+                vn_into(context, end), class, (unsigned long long)in->held_bytes, (unsigned long long)end->limit[class]);
     }
-    if (in->xoff_since != VN_NEVER) return;
-    in->xoff_since = context->now;
-    send_pause(context, number, class);
+    if (vn_pfc_class(in)->passed != 0) return;
+    vn_pfc_class(in)->passed = context->now + 1;
+    send_pause(context, end, class);
 }
 
-void vn_pfc_below_xon(struct vn_context *context, struct vn_link *link, uint32_t class)
+void vn_pfc_below_xon(struct vn_context *context, struct vn_link *end, uint32_t class)
 {
-    struct vn_class *in = &link->classes[class];
-    uint32_t number = (uint32_t)(link - context->links);
-    VN_ASSERT(in->xoff_since <= context->now);
-    vn_link_of(context, number ^ 1)->paused_ps += context->now - in->xoff_since;
-    in->xoff_since = link->pause_sent[class] = VN_NEVER;
-    send_pfc(context, number, class, 0);
+    struct vn_pfc_class *in = vn_pfc_class(&end->classes[class]);
+    VN_ASSERT(in->passed != 0 && in->passed - 1 <= context->now);
+    vn_pfc_of(end)->paused_ps += context->now - (in->passed - 1);
+    in->passed = 0;
+    vn_pfc_of(end)->pause_sent[class] = VN_NEVER;
+    send_pfc(context, end, class, 0);
+}
+
+static void pfc_admitted(struct vn_context *context, struct vn_link *end, uint32_t class, uint32_t bytes)
+{
+    vn_pfc_hold(context, end, class, bytes);
+}
+
+static void pfc_departed(struct vn_context *context, struct vn_link *end, uint32_t class, uint32_t bytes)
+{
+    vn_pfc_release(context, end, class, bytes);
 }
 
 /* Not static: a test calls it without a packet. */
 void vn_pfc_admitted(struct vn_context *context, uint32_t number, uint32_t class, uint32_t bytes)
 {
-    vn_pfc_hold(context, vn_link_of(context, number), class, bytes);
+    vn_pfc_hold(context, vn_end_of(context, number), class, bytes);
 }
 
-static void pfc_departed(struct vn_context *context, uint32_t number, uint32_t class, uint32_t bytes)
+static void pfc_refresh(struct vn_context *context, struct vn_link *end, uint32_t class)
 {
-    vn_pfc_release(context, vn_link_of(context, number), class, bytes);
+    const struct vn_pfc *pfc = vn_pfc_of(end);
+    if (pfc->pause_sent[class] + pfc->refresh == context->now) send_pause(context, end, class);
 }
 
-static void pfc_refresh(struct vn_context *context, uint32_t number, uint32_t class)
+/* Applies a PAUSE or RESUME to one class of the port. */
+static void pfc_apply(struct vn_context *context, struct vn_link *link, uint32_t class, uint32_t quanta)
 {
-    const struct vn_link *link = vn_link_of(context, number);
-    if (link->pause_sent[class] + link->refresh == context->now) send_pause(context, number, class);
-}
-
-/* Applies a PAUSE or RESUME to one class of link `number`. */
-static void pfc_apply(struct vn_context *context, uint32_t number, uint32_t class, uint32_t quanta)
-{
-    struct vn_link *link = vn_link_of(context, number);
     if (quanta == 0) {
         vn_gate_open(link, class);
         return;
     }
     vn_gate_close(link, class);
     unsigned __int128 bit_times = (unsigned __int128)quanta * VN_QUANTUM_BITS * 1000000000000u;
-    link->classes[class].paused_until = context->now + (uint64_t)(bit_times / link->rate_bps);
-    vn_at(context, link->node, link->classes[class].paused_until, VN_EV_EXPIRY, number * VN_CLASSES + class);
+    uint64_t until = context->now + (uint64_t)(bit_times / link->rate_bps);
+    vn_pfc_class(&link->classes[class])->paused_until = until;
+    vn_at(context, link->node, until, VN_EV_EXPIRY, (uint32_t)(link - context->links) * VN_CLASSES + class);
 }
 
-static void pfc_effect(struct vn_context *context, uint32_t number)
+static void pfc_effect(struct vn_context *context, struct vn_link *end)
 {
-    struct vn_link *link = vn_link_of(context, number);
-    uint32_t id = vn_fifo_pop(context, &link->arrived);
+    uint32_t id = vn_fifo_pop(context, &end->arrived);
     const uint8_t *frame = vn_frame(context, vn_packet_at(context, id));
     uint8_t enabled = vn_load16(frame + VN_PFC_OPCODE) == VN_OPCODE_PFC ? frame[VN_PFC_ENABLED] : 0;
-    if (vn_far(context, link)->kind->holds) enabled &= link->lossless;
+    if (vn_near(context, end)->kind->holds) enabled &= vn_pfc_of(end) != NULL ? vn_pfc_of(end)->lossless : 0;
     uint16_t quanta[VN_CLASSES];
     for (uint32_t class = 0; class < VN_CLASSES; class++) {
         quanta[class] = (uint16_t)vn_load16(frame + VN_PFC_QUANTA + 2 * class);
     }
-    vn_flow_control_seen(context, link, id); /* a program drops it */
+    vn_flow_control_seen(context, end, id); /* a program drops it */
     for (uint32_t class = 0; class < VN_CLASSES; class++) {
-        if (enabled >> class & 1) pfc_apply(context, number ^ 1, class, quanta[class]);
+        if (enabled >> class & 1) pfc_apply(context, end, class, quanta[class]);
     }
-    if (enabled != 0) vn_gate_changed(context, number ^ 1);
+    if (enabled != 0) vn_gate_changed(context, end);
 }
 
 void vn_pfc_expiry(struct vn_context *context, uint32_t id)
 {
-    uint32_t number = id / VN_CLASSES, class = id % VN_CLASSES;
-    struct vn_link *link = vn_link_of(context, number);
-    if (!vn_gate_closed(link, class) || link->classes[class].paused_until != context->now) return;
+    struct vn_link *link = vn_link_of(context, id / VN_CLASSES);
+    uint32_t class = id % VN_CLASSES;
+    if (!vn_gate_closed(link, class) || vn_pfc_class(&link->classes[class])->paused_until != context->now) return;
     vn_gate_open(link, class);
     link->expired++;
-    vn_gate_changed(context, number);
+    vn_gate_changed(context, link);
+}
+
+void vn_pfc_stats(const struct vn_context *context, const struct vn_link *link, struct vn_link_stats *out)
+{
+    const struct vn_pfc *pfc = vn_pfc_of(link);
+    if (pfc == NULL) return;
+    memcpy(out->pause_by_class, pfc->pause, sizeof pfc->pause);
+    out->pause = vn_pfc_pauses(pfc);
+    out->resume = pfc->resume;
+    out->paused_ps = pfc->paused_ps;
+    for (uint32_t class = 0; class < VN_CLASSES; class++) {
+        uint64_t since = vn_pfc_stopped_since(link, class);
+        if (since != VN_NEVER) out->paused_ps += context->now - since;
+    }
 }
 
 static bool pfc_is_frame(const uint8_t *frame) { return vn_load16(frame + VN_TYPE) == VN_TYPE_MAC_CONTROL; }
 
-static uint64_t pfc_stopped_since(const struct vn_link *link, uint32_t class) { return link->classes[class].xoff_since; }
+static uint64_t pfc_stopped_since(const struct vn_context *context, uint32_t number, uint32_t class)
+{
+    return vn_pfc_stopped_since(vn_end_of(context, number), class);
+}
 
 static uint32_t pfc_counts(uint32_t bytes) { return bytes; }
 
-static bool pfc_stays_closed(const struct vn_context *context, const struct vn_link *link, uint32_t class, uint64_t held)
+static bool pfc_stays_closed(const struct vn_context *context, uint32_t number, uint32_t class, uint64_t held)
 {
-    (void)context;
-    return held != 0 && held >= link->classes[class].xon; /* see vn_pfc_release */
+    return held != 0 && held >= vn_pfc_class(&vn_end_of(context, number)->classes[class])->xon; /* see vn_pfc_release */
 }
 
 static const struct vn_flow_control vn_flow_control_pfc = {
-    .admitted = vn_pfc_admitted,
+    .admitted = pfc_admitted,
     .departed = pfc_departed,
     .refresh = pfc_refresh,
     .is_frame = pfc_is_frame,
@@ -174,16 +193,23 @@ int vn_set_pfc(struct vn_context *context, uint32_t number, uint32_t xoff, uint3
         return vn_refuse(context, -EINVAL, "no link that ends at a switch");
     }
     if (refresh_ps == 0 || quanta == 0) return vn_refuse(context, -EINVAL, "PAUSE frames need quanta and a refresh time");
-    struct vn_link *link = &context->links[number];
-    for (uint32_t class = 0; class < VN_CLASSES; class++) {
-        link->classes[class].xoff = xoff;
-        link->classes[class].xon = xon;
-        link->classes[class].lossless = lossless >> class & 1 ? VN_FLOW_CONTROL_pfc : VN_LOSSY;
+    struct vn_link *end = vn_end_of(context, number);
+    if (end->flow_control != VN_FLOW_CONTROL_pfc) return vn_refuse(context, -EINVAL, "the link has another flow control");
+    struct vn_pfc *pfc = vn_pfc_of(end);
+    if (pfc == NULL) {
+        pfc = end->controlled = calloc(1, sizeof *pfc);
+        if (pfc == NULL) return vn_refuse(context, -ENOMEM, "out of memory");
+        memset(pfc->pause_sent, 0xff, sizeof pfc->pause_sent); /* VN_NEVER */
     }
-    link->quanta = quanta;
-    link->refresh = refresh_ps;
-    link->lossless = lossless;
-    memcpy(link->mac, mac, sizeof link->mac);
+    for (uint32_t class = 0; class < VN_CLASSES; class++) {
+        vn_pfc_class(&end->classes[class])->xoff = xoff;
+        vn_pfc_class(&end->classes[class])->xon = xon;
+        end->classes[class].lossless = lossless >> class & 1 ? VN_FLOW_CONTROL_pfc : VN_LOSSY;
+    }
+    pfc->quanta = quanta;
+    pfc->refresh = refresh_ps;
+    pfc->lossless = lossless;
+    memcpy(pfc->mac, mac, sizeof pfc->mac);
     pfc_limits(context, number);
     return 0;
 }

@@ -29,10 +29,11 @@ static struct suspect *suspect_of(const struct suspects *all, uint32_t link, uin
     return index == 0 ? NULL : &all->at[index - 1];
 }
 
-static bool told_to_stop(const struct vn_context *context, const struct vn_link *link, uint32_t class)
+static bool told_to_stop(const struct vn_context *context, uint32_t number, uint32_t class)
 {
+    const struct vn_link *link = vn_link_of(context, number);
     if (!vn_far(context, link)->kind->holds || !vn_gate_closed(link, class)) return false;
-    return vn_flow_control_of(link)->stopped_since(link, class) != VN_NEVER;
+    return vn_flow_control_of(link)->stopped_since(context, number, class) != VN_NEVER;
 }
 
 static void count_waiting(void *to, const struct vn_packet *packet, uint32_t class)
@@ -71,7 +72,7 @@ static uint32_t settle(struct suspects *all)
         for (uint32_t i = 0; i < all->n; i++) {
             struct suspect *one = &all->at[i];
             const struct vn_link *link = &all->context->links[one->link];
-            if (!one->stuck || vn_flow_control_of(link)->stays_closed(all->context, link, one->class, all->waits[i])) continue;
+            if (!one->stuck || vn_flow_control_of(link)->stays_closed(all->context, one->link, one->class, all->waits[i])) continue;
             one->stuck = false;
             left--;
             changed = true;
@@ -104,10 +105,10 @@ static void report(const struct suspects *all, bool circle, struct vn_deadlock *
         const struct vn_link *link = &all->context->links[one->link];
         if (!one->stuck || one->circle != circle) continue;
         members[out->members++] = one->link * VN_CLASSES + one->class;
-        out->held_bytes += link->classes[one->class].held_bytes;
+        out->held_bytes += vn_end_of(all->context, one->link)->classes[one->class].held_bytes;
         if (!circle) continue;
         out->circle++;
-        uint64_t since = vn_flow_control_of(link)->stopped_since(link, one->class);
+        uint64_t since = vn_flow_control_of(link)->stopped_since(all->context, one->link, one->class);
         if (since > out->since_ps) out->since_ps = since;
     }
 }
@@ -117,7 +118,7 @@ int vn_deadlock(const struct vn_context *context, struct vn_deadlock *out, uint3
     *out = (struct vn_deadlock){0};
     struct suspects all = {.context = context, .of = calloc((size_t)context->n_links * VN_CLASSES + 1, sizeof *all.of)};
     for (uint32_t i = 0; all.of != NULL && i < context->n_links * VN_CLASSES; i++) {
-        if (told_to_stop(context, &context->links[i / VN_CLASSES], i % VN_CLASSES)) all.of[i] = ++all.n;
+        if (told_to_stop(context, i / VN_CLASSES, i % VN_CLASSES)) all.of[i] = ++all.n;
     }
     all.at = malloc((all.n + 1) * sizeof *all.at);
     all.waits = malloc((all.n + 1) * sizeof *all.waits);

@@ -33,11 +33,14 @@ struct vn_output *vn_output_new(const struct vn_fabric_config *config, uint64_t 
     return output;
 }
 
-uint64_t vn_output_bytes(const struct vn_link *link, uint32_t class) { return link->fabric ? link->output->reserved[class] : 0; }
+uint64_t vn_output_bytes(const struct vn_link *link, uint32_t class)
+{
+    return vn_port_of(link)->fabric ? vn_port_more(link)->output->reserved[class] : 0;
+}
 
 static uint32_t with_room(const struct vn_context *context, const struct vn_link *link)
 {
-    const struct vn_output *output = link->output;
+    const struct vn_output *output = vn_port_more(link)->output;
     uint32_t classes = link->waiting;
     for (uint32_t class = 0; class < VN_CLASSES; class++) {
         if (output->reserved[class] + context->longest_frame > output->config.buffer_bytes) classes &= ~(1u << class);
@@ -49,7 +52,7 @@ static uint32_t with_room(const struct vn_context *context, const struct vn_link
 static void cross(struct vn_context *context, struct vn_link *link, uint32_t number, uint32_t class,
                   const struct vn_departure *departure)
 {
-    struct vn_output *output = link->output;
+    struct vn_output *output = vn_port_more(link)->output;
     struct vn_packet *packet = vn_packet_at(context, departure->packet);
     packet->class = class;
     packet->ingress_bytes = departure->bytes;
@@ -64,7 +67,7 @@ static void cross(struct vn_context *context, struct vn_link *link, uint32_t num
 
 void vn_fabric_grant(struct vn_context *context, struct vn_link *link, uint32_t number)
 {
-    struct vn_output *output = link->output;
+    struct vn_output *output = vn_port_more(link)->output;
     if (output->granting || output->pending) return; /* granting: a nested call, e.g. a clone was admitted */
     output->granting = true;
     while (!context->failed) {
@@ -76,7 +79,7 @@ void vn_fabric_grant(struct vn_context *context, struct vn_link *link, uint32_t 
             break;
         }
         uint32_t class = 31u - (uint32_t)__builtin_clz(classes);
-        link->last_class = (uint8_t)class;
+        vn_port_of(link)->last_class = (uint8_t)class;
         struct vn_departure departure = vn_scheduler_next(context, link, class);
         enum vn_verdict verdict =
             vn_hop_egress(context, vn_near(context, link), link->port, departure.packet, class, output->packets[class]);
@@ -90,14 +93,14 @@ void vn_fabric_grant(struct vn_context *context, struct vn_link *link, uint32_t 
 void vn_fabric_ready(struct vn_context *context, uint32_t number)
 {
     struct vn_link *link = vn_link_of(context, number);
-    link->output->pending = false;
+    vn_port_more(link)->output->pending = false;
     vn_fabric_grant(context, link, number);
 }
 
 void vn_fabric_crossed(struct vn_context *context, uint32_t number)
 {
     struct vn_link *link = vn_link_of(context, number);
-    struct vn_output *output = link->output;
+    struct vn_output *output = vn_port_more(link)->output;
     uint32_t id = vn_fifo_pop(context, &output->crossing), class = vn_packet_at(context, id)->class;
     VN_ASSERT(class < VN_CLASSES && output->packets[class] > output->buffer[class].packets);
     vn_fifo_push(context, &output->buffer[class], id);
@@ -108,7 +111,7 @@ void vn_fabric_crossed(struct vn_context *context, uint32_t number)
 /* Sends the packet, and releases what it has reserved. */
 static void send_buffered(struct vn_context *context, struct vn_link *link, uint32_t class)
 {
-    struct vn_output *output = link->output;
+    struct vn_output *output = vn_port_more(link)->output;
     uint32_t id = vn_fifo_pop(context, &output->buffer[class]);
     if (output->buffer[class].packets == 0) output->filled &= (uint8_t)~(1u << class);
     const struct vn_packet *packet = vn_packet_at(context, id);
@@ -118,14 +121,14 @@ static void send_buffered(struct vn_context *context, struct vn_link *link, uint
     vn_transmit(context, link, id);
     vn_gate_sent(context, link, class, id);
     if (output->config.reliable && packet->counted) {
-        vn_gate_departed(context, packet->counted, vn_link_of(context, packet->in_link), class, packet->ingress_bytes);
+        vn_gate_departed(context, packet->counted, vn_end_of(context, packet->in_link), class, packet->ingress_bytes);
     }
 }
 
 void vn_fabric_serve(struct vn_context *context, struct vn_link *link, uint32_t number)
 {
     while (link->up && !context->failed) {
-        uint32_t classes = vn_gate_passes(link, link->output->filled);
+        uint32_t classes = vn_gate_passes(link, vn_port_more(link)->output->filled);
         if (classes == 0 && !link->has_control) return;
         if (context->now < link->free_at) {
             vn_link_await(context, link, link->free_at, number);

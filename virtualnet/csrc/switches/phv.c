@@ -89,7 +89,7 @@ static uint32_t rules_copy(struct visit *visit, uint32_t id)
     if (copy == VN_NONE) return VN_NONE;
     *vn_packet_at(context, copy) = *vn_packet_at(context, id);
     vn_packet_at(context, copy)->data = false;
-    vn_packet_at(context, copy)->counted = vn_link_of(context, vn_packet_at(context, id)->in_link)->paid ? VN_OWN : VN_LOSSY;
+    vn_packet_at(context, copy)->counted = vn_end_of(context, vn_packet_at(context, id)->in_link)->paid ? VN_OWN : VN_LOSSY;
     struct vn_phv_packet *to = phv_packet_of(context, copy);
     const struct vn_phv_packet *from = phv_packet_of(context, id);
     *to = *from;

@@ -12,7 +12,7 @@ void vn_port_admit(struct vn_context *context, uint32_t number, uint32_t id, uin
         vn_packet_lose(context, id);
         return;
     }
-    if (link->fabric) vn_fabric_grant(context, link, number);
+    if (vn_port_of(link)->fabric) vn_fabric_grant(context, link, number);
     else if (!link->pending) vn_port_serve(context, link, number);
 }
 
@@ -20,12 +20,12 @@ void vn_port_admit(struct vn_context *context, uint32_t number, uint32_t id, uin
 static uint32_t without_blocked(struct vn_link *link, uint32_t classes, uint64_t now, uint64_t *next)
 {
     for (uint32_t class = 0; class < VN_CLASSES; class++) {
-        if (!(link->recirculating >> class & 1)) continue;
-        if (link->blocked_until[class] <= now) {
-            link->recirculating &= (uint8_t)~(1u << class);
+        if (!(vn_port_of(link)->recirculating >> class & 1)) continue;
+        if (vn_port_more(link)->blocked_until[class] <= now) {
+            vn_port_of(link)->recirculating &= (uint8_t)~(1u << class);
         } else if (classes >> class & 1) {
             classes &= ~(1u << class);
-            if (link->blocked_until[class] < *next) *next = link->blocked_until[class];
+            if (vn_port_more(link)->blocked_until[class] < *next) *next = vn_port_more(link)->blocked_until[class];
         }
     }
     return classes;
@@ -33,7 +33,7 @@ static uint32_t without_blocked(struct vn_link *link, uint32_t classes, uint64_t
 
 static void serve(struct vn_context *context, struct vn_link *link, uint32_t number)
 {
-    VN_ASSERT(link->serving && !link->fabric);
+    VN_ASSERT(vn_port_of(link)->serving && !vn_port_of(link)->fabric);
     while (link->up && !context->failed) {
         uint32_t classes = vn_gate_passes(link, link->waiting);
         if (classes == 0 && !link->has_control) return;
@@ -46,19 +46,19 @@ static void serve(struct vn_context *context, struct vn_link *link, uint32_t num
             continue;
         }
         uint64_t next = VN_NEVER;
-        if (link->recirculating != 0) classes = without_blocked(link, classes, context->now, &next);
+        if (vn_port_of(link)->recirculating != 0) classes = without_blocked(link, classes, context->now, &next);
         if (classes == 0) {
             vn_link_await(context, link, next, number);
             return;
         }
         uint32_t class = 31u - (uint32_t)__builtin_clz(classes);
-        link->last_class = (uint8_t)class;
+        vn_port_of(link)->last_class = (uint8_t)class;
         struct vn_departure departure = vn_scheduler_next(context, link, class);
         enum vn_verdict verdict =
             vn_hop_egress(context, vn_near(context, link), link->port, departure.packet, class, departure.deq_qdepth);
         if (verdict == VN_RECIRCULATED) {
-            link->recirculating |= (uint8_t)(1u << class);
-            link->blocked_until[class] = context->now + vn_duration(link, departure.bytes);
+            vn_port_of(link)->recirculating |= (uint8_t)(1u << class);
+            vn_port_more(link)->blocked_until[class] = context->now + vn_duration(link, departure.bytes);
             continue;
         }
         if (verdict == VN_SEND) {
@@ -71,9 +71,9 @@ static void serve(struct vn_context *context, struct vn_link *link, uint32_t num
 
 void vn_port_serve(struct vn_context *context, struct vn_link *link, uint32_t number)
 {
-    if (link->serving) return; /* a nested call, e.g. a departing packet's clone was admitted */
-    link->serving = true;
-    if (link->fabric) vn_fabric_serve(context, link, number);
+    if (vn_port_of(link)->serving) return; /* a nested call, e.g. a departing packet's clone was admitted */
+    vn_port_of(link)->serving = true;
+    if (vn_port_of(link)->fabric) vn_fabric_serve(context, link, number);
     else serve(context, link, number);
-    link->serving = false;
+    vn_port_of(link)->serving = false;
 }

@@ -18,7 +18,7 @@ static void *round_robin_make(const struct vn_node *node)
 
 static void round_robin_push(struct vn_context *context, struct vn_link *link, uint32_t class, uint32_t id)
 {
-    struct vn_inputs *inputs = link->queues;
+    struct vn_inputs *inputs = vn_queues_of(link);
     const struct vn_link *in = vn_link_of(context, vn_packet_at(context, id)->in_link);
     uint32_t port = in->channel - (uint32_t)(vn_near(context, link)->in - context->channels);
     VN_ASSERT(port < inputs->n);
@@ -27,7 +27,7 @@ static void round_robin_push(struct vn_context *context, struct vn_link *link, u
 
 static uint32_t round_robin_pop(struct vn_context *context, struct vn_link *link, uint32_t class)
 {
-    struct vn_inputs *inputs = link->queues;
+    struct vn_inputs *inputs = vn_queues_of(link);
     struct vn_fifo *queues = &inputs->queues[class * inputs->n];
     uint32_t port = inputs->last[class];
     do port = port + 1 == inputs->n ? 0 : port + 1;
@@ -39,7 +39,7 @@ static uint32_t round_robin_pop(struct vn_context *context, struct vn_link *link
 static void round_robin_each(const struct vn_context *context, const struct vn_link *link, uint32_t class,
                              void (*see)(void *to, const struct vn_packet *, uint32_t class), void *to)
 {
-    const struct vn_inputs *inputs = link->queues;
+    const struct vn_inputs *inputs = vn_queues_of(link);
     for (uint32_t port = 0; port < inputs->n; port++) {
         vn_fifo_each(context, &inputs->queues[class * inputs->n + port], class, see, to);
     }

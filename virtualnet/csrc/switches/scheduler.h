@@ -10,7 +10,7 @@
 #include "links/faults.h"
 #include "switches/switch.h"
 
-/* Order among the packets of a class at an output. Its state is link->queues. */
+/* Order among the packets of a class at an output. Its state is vn_queues_of. */
 struct vn_scheduler {
     const char *name;
     void *(*make)(const struct vn_node *); /* of a link that starts at this switch; `free` frees it. NULL: out of memory */
@@ -20,6 +20,9 @@ struct vn_scheduler {
     void (*each)(const struct vn_context *, const struct vn_link *, uint32_t class,
                  void (*see)(void *to, const struct vn_packet *, uint32_t class), void *to);
 };
+
+/* What the scheduler has made for the link. */
+static inline void *vn_queues_of(const struct vn_link *link) { return vn_port_more(link)->queues; }
 
 /* Bytes of an output queue above which it refuses lossy packets from links that have PFC. Without PFC no queue is limited. */
 enum { VN_LOSSY_LIMIT = 16 << 20 };
@@ -39,27 +42,27 @@ VN_ALWAYS bool vn_scheduler_admit(struct vn_context *context, struct vn_link *li
 {
     struct vn_packet *packet = vn_packet_at(context, id);
     struct vn_class *to = &link->classes[class];
-    struct vn_link *in = vn_link_of(context, packet->in_link);
-    const struct vn_class *held = &in->classes[class];
+    struct vn_link *end = vn_end_of(context, packet->in_link);
+    const struct vn_class *held = &end->classes[class];
     uint8_t lossless = held->lossless;
     VN_ASSERT((link->waiting >> class & 1) == (to->queue.packets != 0) && (to->queue.packets != 0 || to->queued_bytes == 0));
     VN_ASSERT(!packet->counted || held->held_bytes >= packet->bytes || packet->counted == VN_OWN);
-    if (!lossless && in->lossless != 0 && to->queued_bytes + packet->bytes > VN_LOSSY_LIMIT) {
+    if (!lossless && to->queued_bytes + packet->bytes > VN_LOSSY_LIMIT && vn_pfc_of(end) != NULL && vn_pfc_of(end)->lossless != 0) {
         link->refused++;
         return false;
     }
-    if (__builtin_expect(held->overruns, 0) && vn_fault_overrun(context, packet->in_link, class, id)) return false;
-    if (!link->scheduled) {
+    if (__builtin_expect(held->overruns, 0) && vn_fault_overrun(context, end, class, id)) return false;
+    if (!vn_port_of(link)->scheduled) {
         vn_fifo_push(context, &to->queue, id);
     } else {
-        link->scheduler->push(context, link, class, id);
+        vn_port_more(link)->scheduler->push(context, link, class, id);
         to->queue.packets++;
     }
     to->queued_bytes += packet->bytes;
     link->waiting |= (uint8_t)(1u << class);
     if (lossless && !packet->counted) {
         packet->counted = lossless;
-        vn_gate_admitted(context, lossless, in, class, packet->bytes);
+        vn_gate_admitted(context, lossless, end, class, packet->bytes);
     }
     return true;
 }
@@ -68,9 +71,9 @@ VN_ALWAYS bool vn_scheduler_admit(struct vn_context *context, struct vn_link *li
 VN_ALWAYS struct vn_departure vn_scheduler_next(struct vn_context *context, struct vn_link *link, uint32_t class)
 {
     struct vn_class *from = &link->classes[class];
-    bool fifo = !link->scheduled;
+    bool fifo = !vn_port_of(link)->scheduled;
     VN_ASSERT(from->queue.packets != 0 && link->waiting >> class & 1);
-    uint32_t id = fifo ? vn_fifo_pop(context, &from->queue) : link->scheduler->pop(context, link, class);
+    uint32_t id = fifo ? vn_fifo_pop(context, &from->queue) : vn_port_more(link)->scheduler->pop(context, link, class);
     uint32_t deq_qdepth = fifo ? from->queue.packets : --from->queue.packets;
     if (deq_qdepth == 0) link->waiting &= (uint8_t)~(1u << class);
     else if (fifo && context->prefetch.enabled) vn_prefetch_packet(context, from->queue.head);
@@ -85,15 +88,15 @@ VN_ALWAYS struct vn_departure vn_scheduler_next(struct vn_context *context, stru
 VN_ALWAYS void vn_scheduler_release(struct vn_context *context, uint32_t class, const struct vn_departure *departure)
 {
     if (departure->counted == VN_LOSSY) return;
-    vn_gate_departed(context, departure->counted, vn_link_of(context, departure->in_link), class, departure->bytes);
+    vn_gate_departed(context, departure->counted, vn_end_of(context, departure->in_link), class, departure->bytes);
 }
 
 /* Shows each packet of a class that waits, in the order of each queue. */
 static inline void vn_scheduler_each(const struct vn_context *context, const struct vn_link *link, uint32_t class,
                                      void (*see)(void *to, const struct vn_packet *, uint32_t class), void *to)
 {
-    if (link->scheduled) {
-        link->scheduler->each(context, link, class, see, to);
+    if (vn_port_of(link)->scheduled) {
+        vn_port_more(link)->scheduler->each(context, link, class, see, to);
         return;
     }
     vn_fifo_each(context, &link->classes[class].queue, class, see, to);
@@ -103,7 +106,7 @@ static inline void vn_scheduler_each(const struct vn_context *context, const str
 VN_ALWAYS void vn_scheduler_prefetch(const struct vn_context *context, const struct vn_link *link, uint32_t class)
 {
     const struct vn_fifo *queue = &link->classes[class].queue;
-    if (!link->scheduled && queue->packets != 0) vn_prefetch_packet(context, queue->head);
+    if (!vn_port_of(link)->scheduled && queue->packets != 0) vn_prefetch_packet(context, queue->head);
 }
 
 #endif

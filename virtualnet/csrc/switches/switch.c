@@ -43,19 +43,24 @@ static bool switch_attach(struct vn_context *context, struct vn_node *node, uint
     return true;
 }
 
-static bool start_link(struct vn_context *context, struct vn_node *node, struct vn_link *link)
+static bool start_port(struct vn_context *context, struct vn_node *node, struct vn_link *link)
 {
     const struct vn_switch *self = vn_switch_of(node);
+    struct vn_port_more *more = link->kept = calloc(1, sizeof *more);
+    if (more == NULL) {
+        vn_fail(context, "out of memory for ports");
+        return false;
+    }
     if (self->fabric.buffer_bytes != 0) {
-        link->fabric = true;
-        link->output = vn_output_new(&self->fabric, link->rate_bps);
-        if (link->output == NULL) vn_fail(context, "out of memory for output buffers");
+        vn_port_of(link)->fabric = true;
+        more->output = vn_output_new(&self->fabric, link->rate_bps);
+        if (more->output == NULL) vn_fail(context, "out of memory for output buffers");
     }
     if (self->scheduler != NULL) {
-        link->scheduler = self->scheduler;
-        link->scheduled = true;
-        link->queues = link->scheduler->make(node);
-        if (link->queues == NULL) vn_fail(context, "out of memory for virtual output queues");
+        more->scheduler = self->scheduler;
+        vn_port_of(link)->scheduled = true;
+        more->queues = more->scheduler->make(node);
+        if (more->queues == NULL) vn_fail(context, "out of memory for virtual output queues");
     }
     return !context->failed;
 }
@@ -63,7 +68,7 @@ static bool start_link(struct vn_context *context, struct vn_node *node, struct 
 static bool switch_start(struct vn_context *context, struct vn_node *node)
 {
     for (const struct vn_channel *in = node->in; in < node->in + node->n_in; in++) {
-        if (!start_link(context, node, &context->links[in->link ^ 1])) return false;
+        if (!start_port(context, node, &context->links[in->link ^ 1])) return false;
     }
     return vn_generator_start(context, node);
 }
@@ -95,20 +100,18 @@ static void switch_prefetch(const struct vn_context *context, const struct vn_no
         vn_prefetch(out);
         return;
     }
-    const struct vn_link *over = &context->links[in->link];
     const struct vn_channel *far = &context->channels[out->channel];
     if (step == 2) {
-        vn_prefetch(&out->classes[out->last_class]);
-        vn_prefetch(&over->classes[out->last_class]);
+        vn_prefetch(&out->classes[vn_port_of(out)->last_class]);
         vn_prefetch(far);
         if (in->n != 0) vn_prefetch_packet(context, vn_in_flight_at(in, 0)->packet);
         if (i * POINTERS < self->lines.n) vn_prefetch(&self->lines.at[i * POINTERS]);
         if (i == 0) vn_prefetch(&self->sw->table_generation);
     } else {
         /* A hint: programs of this project index registers by port and class. */
-        uint32_t index = (uint32_t)out->port * VN_CLASSES + out->last_class;
+        uint32_t index = (uint32_t)out->port * VN_CLASSES + vn_port_of(out)->last_class;
         if (index < self->reg.size) vn_prefetch((const char *)self->reg.cells + (size_t)index * self->reg.stride);
-        vn_scheduler_prefetch(context, out, out->last_class);
+        vn_scheduler_prefetch(context, out, vn_port_of(out)->last_class);
         for (uint32_t more = 0; far->n < far->capacity && more < 8; more += 4) vn_prefetch(vn_in_flight_at(far, far->n + more));
         prefetch_lines(&self->lines, i, node->n_in);
     }
@@ -131,8 +134,14 @@ static bool switch_fits(const struct vn_node *node, uint32_t bytes)
 
 static void switch_free(struct vn_context *context, struct vn_node *node)
 {
-    (void)context;
-    free(vn_switch_of(node)->out);
+    uint32_t *out = vn_switch_of(node)->out;
+    for (uint32_t port = 0; port < SW_MAX_PORTS; port++) {
+        const struct vn_port_more *more = out[port] != VN_NONE ? vn_port_more(&context->links[out[port]]) : NULL;
+        if (more == NULL) continue;
+        free(more->queues);
+        free(more->output);
+    }
+    free(out);
     free(vn_switch_of(node)->lines.at);
 }
 

@@ -24,6 +24,30 @@ _Static_assert(sizeof(struct vn_switch) <= VN_NODE_OWN, "a node has room for it"
 
 static inline struct vn_switch *vn_switch_of(struct vn_node *node) { return (struct vn_switch *)(void *)node->own; }
 
+struct vn_scheduler;
+struct vn_output;
+
+/* What a switch keeps of a port: link.h's `own` ... */
+struct vn_port {
+    uint8_t recirculating; /* bit mask of classes: see blocked_until */
+    uint8_t last_class; /* class of the latest departure */
+    bool serving; /* vn_port_serve is running */
+    bool fabric; /* behind the scheduler there is a fabric and an `output` buffer */
+    bool scheduled; /* `scheduler` is set */
+};
+_Static_assert(sizeof(struct vn_port) <= VN_PORT_OWN, "a link has room for it");
+
+/* ... and its `kept`. */
+struct vn_port_more {
+    const struct vn_scheduler *scheduler; /* NULL: a FIFO a class. Else of a class's `queue` only `packets` is used */
+    void *queues; /* the scheduler's */
+    struct vn_output *output; /* NULL: packets leave from the scheduler */
+    uint64_t blocked_until[VN_CLASSES]; /* until then the class can't send: a packet of it was recirculated */
+};
+
+VN_ALWAYS struct vn_port *vn_port_of(const struct vn_link *link) { return (struct vn_port *)(void *)link->own; }
+VN_ALWAYS struct vn_port_more *vn_port_more(const struct vn_link *link) { return link->kept; }
+
 /* ---- a packet's hop: hop.c through an in-place program, phv.c through a program with a PHV ---- */
 /* Runs ingress for a packet that came in by `port`, and queues it. */
 VN_ALWAYS void vn_hop_ingress(struct vn_context *, struct vn_node *, uint16_t port, uint32_t id);
