@@ -15,6 +15,7 @@ from types import FrameType
 from softswitch.errors import StartError
 from softswitch.options import LOG_LEVELS, OptionError, Options
 from softswitch.together import parse_all
+from softswitch.unused import leave_out
 
 log = logging.getLogger("softswitch")
 
@@ -34,6 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             own = log if len(switches) == 1 else logging.getLogger(f"{log.name}.{options.device_id}")
             _set_up_logging(options, own)
         os.environ.setdefault("GRPC_VERBOSITY", "NONE")  # gRPC's own messages would double ours
+        leave_out()
         from softswitch.cache.compiler_process import end_compilers
         from softswitch.serve import serve  # late: --help and bad arguments don't wait for it
 
