@@ -101,7 +101,7 @@ class Link:
         raise TopologyError(f"{node} is not on the link {self.a} - {self.b}")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)  # there are hundreds of thousands
 class FlowSpec:
     """A flow that a scenario starts: to the run's end, for `duration_s`, or of `size_bytes` payload.
 

@@ -93,6 +93,7 @@ int64_t vn_add_sampler(struct vn_net *net, uint64_t first_ps, uint64_t every_ps,
 void vn_sample(struct vn_context *context, uint32_t number)
 {
     struct vn_sampler *sampler = &vn_net_of(context)->samplers[number];
+    VN_ASSERT(sampler->n <= sampler->capacity && (sampler->n == 0 || sampler->times[sampler->n - 1] < context->now));
     if (sampler->n == sampler->capacity) {
         uint64_t capacity = sampler->capacity == 0 ? 256 : 2 * sampler->capacity;
         uint64_t *times = realloc(sampler->times, capacity * sizeof *times);

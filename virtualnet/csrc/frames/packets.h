@@ -97,7 +97,7 @@ static inline void vn_fifo_push(struct vn_context *context, struct vn_fifo *fifo
 
 static inline uint32_t vn_fifo_pop(struct vn_context *context, struct vn_fifo *fifo)
 {
-    VN_ASSERT(fifo->packets != 0);
+    VN_ASSERT(fifo->packets != 0 && (fifo->packets > 1 || fifo->head == fifo->tail));
     uint32_t id = fifo->head;
     fifo->head = vn_packet_at(context, id)->next;
     fifo->packets--;

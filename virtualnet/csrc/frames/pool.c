@@ -57,6 +57,7 @@ bool vn_pool_counts(struct vn_pool *pool, uint32_t flow)
 uint32_t vn_packet_grow(struct vn_context *context)
 {
     struct vn_pool *pool = &context->pool;
+    VN_ASSERT(pool->free_packet == VN_NONE && pool->in_use == pool->n_packets && pool->n_packets <= pool->most_packets);
     if (pool->n_packets == pool->most_packets) {
         const char *why = pool->most_packets < MOST_PACKETS ? "; raise the limit of address space (ulimit -v)" : "";
         vn_fail(context, "more than %u packets are inside the network%s", pool->most_packets, why);

@@ -57,6 +57,7 @@ void vn_host_send(struct vn_context *context, struct vn_node *node, uint32_t id,
 {
     uint32_t number = vn_host_of(node)->link;
     struct vn_link *link = &context->links[number];
+    VN_ASSERT(class < VN_CLASSES && (link->waiting >> class & 1) == (link->classes[class].queue.packets != 0));
     vn_fifo_push(context, &link->classes[class].queue, id);
     link->waiting |= (uint8_t)(1u << class);
     host_may_send(context, link, number);
@@ -67,6 +68,7 @@ void vn_host_event(struct vn_context *context, uint32_t number)
     struct vn_link *link = vn_link_of(context, number);
     struct vn_node *node = vn_near(context, link);
     struct vn_host *host = vn_host_of(node);
+    VN_ASSERT(host->link == number && host->scheduled == context->now);
     host->scheduled = VN_NEVER;
     if (host->n != 0 && endpoint_of(context, host, 0)->act != NULL) {
         endpoint_of(context, host, 0)->act(context, node);

@@ -95,6 +95,7 @@ static uint32_t source_node_of(const struct vn_context *context, enum vn_kind ki
 static bool source_take(struct vn_context *context, struct vn_node *node, uint32_t id)
 {
     struct incoming *in = &sources_of(context)->hosts[node->number];
+    VN_ASSERT(in->n <= in->capacity && (in->n == 0 || in->at[in->n - 1].time_ps <= context->now));
     if (in->n == in->capacity) {
         uint64_t capacity = in->capacity == 0 ? 64 : 2 * in->capacity;
         struct vn_taken *at = realloc(in->at, capacity * sizeof *at);

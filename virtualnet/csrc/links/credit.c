@@ -196,6 +196,7 @@ static void credit_departed(struct vn_context *context, struct vn_link *end, uin
     struct vn_class *in = &end->classes[class];
     VN_ASSERT(in->held_bytes >= (uint64_t)blocks(bytes) * FC_BLOCK);
     in->held_bytes -= (uint64_t)blocks(bytes) * FC_BLOCK;
+    VN_ASSERT(in->held_bytes % FC_BLOCK == 0);
     tell(context, end, class);
 }
 

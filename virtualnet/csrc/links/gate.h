@@ -12,8 +12,16 @@
 static inline uint32_t vn_gate_passes(const struct vn_link *link, uint32_t classes) { return classes & ~(uint32_t)link->closed; }
 
 static inline bool vn_gate_closed(const struct vn_link *link, uint32_t class) { return link->closed >> class & 1; }
-static inline void vn_gate_close(struct vn_link *link, uint32_t class) { link->closed |= (uint8_t)(1u << class); }
-static inline void vn_gate_open(struct vn_link *link, uint32_t class) { link->closed &= (uint8_t)~(1u << class); }
+static inline void vn_gate_close(struct vn_link *link, uint32_t class)
+{
+    VN_ASSERT(class < VN_CLASSES);
+    link->closed |= (uint8_t)(1u << class);
+}
+static inline void vn_gate_open(struct vn_link *link, uint32_t class)
+{
+    VN_ASSERT(class < VN_CLASSES);
+    link->closed &= (uint8_t)~(1u << class);
+}
 
 /* A frame of the class has started on the link. */
 static inline void vn_gate_sent(struct vn_context *context, struct vn_link *link, uint32_t class, uint32_t id)
@@ -25,14 +33,14 @@ static inline void vn_gate_sent(struct vn_context *context, struct vn_link *link
  * PFC's account is in line. */
 VN_ALWAYS void vn_gate_admitted(struct vn_context *context, uint8_t by, struct vn_link *end, uint32_t class, uint32_t bytes)
 {
-    VN_ASSERT(by != VN_LOSSY && class < VN_CLASSES);
+    VN_ASSERT(by != VN_LOSSY && class < VN_CLASSES && (by == VN_OWN || by == end->classes[class].lossless));
     if (__builtin_expect(by == VN_FLOW_CONTROL_pfc, 1)) vn_pfc_hold(context, end, class, bytes);
     else if (by != VN_OWN) vn_flow_controls[by]->admitted(context, end, class, bytes);
 }
 
 VN_ALWAYS void vn_gate_departed(struct vn_context *context, uint8_t by, struct vn_link *end, uint32_t class, uint32_t bytes)
 {
-    VN_ASSERT(by == VN_OWN || end->classes[class].held_bytes >= bytes);
+    VN_ASSERT(by != VN_LOSSY && (by == VN_OWN || end->classes[class].held_bytes >= bytes));
     if (__builtin_expect(by == VN_FLOW_CONTROL_pfc, 1)) vn_pfc_release(context, end, class, bytes);
     else if (by != VN_OWN) vn_flow_controls[by]->departed(context, end, class, bytes);
 }

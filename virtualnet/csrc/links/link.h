@@ -133,6 +133,7 @@ VN_ALWAYS void vn_transmit(struct vn_context *context, struct vn_link *link, uin
 {
     struct vn_packet *packet = vn_packet_at(context, id);
     VN_ASSERT(link->up && link->free_at <= context->now && packet->bytes != 0);
+    VN_ASSERT(context->channels[link->channel].link == (uint32_t)(link - context->links));
     link->free_at = context->now + vn_duration(link, packet->bytes);
     link->packets++;
     link->bytes += packet->bytes;
@@ -143,6 +144,7 @@ VN_ALWAYS void vn_transmit(struct vn_context *context, struct vn_link *link, uin
 /* Schedules, unless it is, the event in which the port where the link starts may send again (its kind's may_send). */
 static inline void vn_link_await(struct vn_context *context, struct vn_link *link, uint64_t time, uint32_t number)
 {
+    VN_ASSERT(time >= context->now && time != VN_NEVER);
     if (link->pending) return;
     link->pending = true;
     vn_link_at(context, link, time, VN_EV_PORT, number);

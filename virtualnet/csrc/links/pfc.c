@@ -33,6 +33,7 @@ static void pfc_limits(struct vn_context *context, uint32_t number)
 static void send_pfc(struct vn_context *context, struct vn_link *end, uint32_t class, uint16_t quanta)
 {
     struct vn_pfc *pfc = vn_pfc_of(end);
+    VN_ASSERT(pfc != NULL && (quanta != 0) == (vn_pfc_class(&end->classes[class])->passed != 0));
     uint32_t id = vn_packet_new(context);
     if (id == VN_NONE) return;
     struct vn_packet *packet = vn_packet_at(context, id);
@@ -64,6 +65,7 @@ static void send_pause(struct vn_context *context, struct vn_link *end, uint32_t
 void vn_pfc_above_xoff(struct vn_context *context, struct vn_link *end, uint32_t class)
 {
     struct vn_class *in = &end->classes[class];
+    VN_ASSERT(in->held_bytes > vn_pfc_class(in)->xoff && end->limit[class] > vn_pfc_class(in)->xoff);
     if (in->held_bytes > end->limit[class]) {
         vn_fail(context, "link %u class %u has %llu bytes inside: more than XOFF and what can be in flight, %llu",
                 vn_into(context, end), class, (unsigned long long)in->held_bytes, (unsigned long long)end->limit[class]);
@@ -77,6 +79,7 @@ void vn_pfc_below_xon(struct vn_context *context, struct vn_link *end, uint32_t 
 {
     struct vn_pfc_class *in = vn_pfc_class(&end->classes[class]);
     VN_ASSERT(in->passed != 0 && in->passed - 1 <= context->now);
+    VN_ASSERT(end->classes[class].held_bytes <= in->xoff);
     vn_pfc_of(end)->paused_ps += context->now - (in->passed - 1);
     in->passed = 0;
     vn_pfc_of(end)->pause_sent[class] = VN_NEVER;
@@ -102,6 +105,7 @@ void vn_pfc_admitted(struct vn_context *context, uint32_t number, uint32_t class
 static void pfc_refresh(struct vn_context *context, struct vn_link *end, uint32_t class)
 {
     const struct vn_pfc *pfc = vn_pfc_of(end);
+    VN_ASSERT(pfc->pause_sent[class] == VN_NEVER || pfc->pause_sent[class] <= context->now);
     if (pfc->pause_sent[class] + pfc->refresh == context->now) send_pause(context, end, class);
 }
 

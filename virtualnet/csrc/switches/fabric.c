@@ -93,6 +93,7 @@ void vn_fabric_grant(struct vn_context *context, struct vn_link *link, uint32_t 
 void vn_fabric_ready(struct vn_context *context, uint32_t number)
 {
     struct vn_link *link = vn_link_of(context, number);
+    VN_ASSERT(vn_port_more(link)->output->pending && vn_port_more(link)->output->free_at <= context->now);
     vn_port_more(link)->output->pending = false;
     vn_fabric_grant(context, link, number);
 }
@@ -112,6 +113,7 @@ void vn_fabric_crossed(struct vn_context *context, uint32_t number)
 static void send_buffered(struct vn_context *context, struct vn_link *link, uint32_t class)
 {
     struct vn_output *output = vn_port_more(link)->output;
+    VN_ASSERT(output->filled >> class & 1 && output->packets[class] >= output->buffer[class].packets);
     uint32_t id = vn_fifo_pop(context, &output->buffer[class]);
     if (output->buffer[class].packets == 0) output->filled &= (uint8_t)~(1u << class);
     const struct vn_packet *packet = vn_packet_at(context, id);

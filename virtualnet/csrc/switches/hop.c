@@ -5,6 +5,8 @@
 void vn_hop_ingress(struct vn_context *context, struct vn_node *node, uint16_t port, uint32_t id)
 {
     struct vn_packet *packet = vn_packet_at(context, id);
+    VN_ASSERT(packet->bytes != 0 && packet->in_link < context->n_links &&
+              vn_end_of(context, packet->in_link)->node == node->number);
     packet->counted = VN_LOSSY;
     context->totals.traversals++;
     if (!context->pool.inplace) {

@@ -7,6 +7,7 @@
 void vn_port_admit(struct vn_context *context, uint32_t number, uint32_t id, uint32_t class)
 {
     struct vn_link *link = vn_link_of(context, number);
+    VN_ASSERT(class < VN_CLASSES && vn_is_switch(vn_near(context, link)));
     vn_packet_at(context, id)->enq_qdepth = vn_scheduler_waiting(link, class) & 0x7ffffu; /* bit<19> */
     if (!vn_scheduler_admit(context, link, class, id)) {
         vn_packet_lose(context, id);

@@ -30,6 +30,7 @@ static uint32_t round_robin_pop(struct vn_context *context, struct vn_link *link
     struct vn_inputs *inputs = vn_queues_of(link);
     struct vn_fifo *queues = &inputs->queues[class * inputs->n];
     uint32_t port = inputs->last[class];
+    VN_ASSERT(port < inputs->n && link->classes[class].queue.packets != 0);
     do port = port + 1 == inputs->n ? 0 : port + 1;
     while (queues[port].packets == 0);
     inputs->last[class] = port;

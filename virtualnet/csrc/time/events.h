@@ -38,6 +38,7 @@ static inline void vn_event_queue_rise(struct vn_event *events, uint32_t at, str
 /* False: out of memory, the event is lost. */
 static inline bool vn_push(struct vn_event_queue *queue, struct vn_event event)
 {
+    VN_ASSERT(queue->n <= queue->capacity && event.time != VN_NEVER);
     if (__builtin_expect(queue->n == queue->capacity, 0) && !vn_event_queue_grow(queue)) return false;
     vn_event_queue_rise(queue->events, queue->n++, event);
     return true;
@@ -46,6 +47,7 @@ static inline bool vn_push(struct vn_event_queue *queue, struct vn_event event)
 /* Removes the first event; the queue must not be empty. The hole sinks to a leaf; the last event rises from there, seldom far. */
 static inline struct vn_event vn_pop(struct vn_event_queue *queue)
 {
+    VN_ASSERT(queue->n != 0);
     struct vn_event *events = queue->events, first = events[0];
     uint32_t n = --queue->n, at = 0;
     for (uint32_t child; (child = 2 * at + 1) + 1 < n; at = child) {
@@ -91,6 +93,7 @@ static inline void vn_replay(struct vn_tournament *events, uint32_t slot)
 /* Sets a slot's event. */
 static inline void vn_tournament_set(struct vn_tournament *events, uint32_t slot, struct vn_event event)
 {
+    VN_ASSERT(slot < events->n);
     events->at[events->n + slot] = event;
     if (slot != events->open) vn_replay(events, slot);
 }

@@ -93,6 +93,7 @@ static enum vn_reason run_in_order(struct vn_context *context, uint64_t max_even
 
 static void pop_other(struct vn_node *node)
 {
+    VN_ASSERT(node->others.n != 0);
     vn_pop(&node->others);
     if (node->others.n != 0) vn_tournament_set(&node->events, 0, node->others.events[0]);
 }
@@ -166,6 +167,7 @@ static inline void run_arrival(struct vn_context *context)
 {
     struct vn_listed next = *context->order.arrivals++;
     struct vn_channel *channel = &context->channels[next.channel];
+    VN_ASSERT(next.time < context->order.turn_end && next.time <= context->order.arrivals->time);
     vn_begin_event(context, channel->to, vn_event_of(next.time, VN_EV_ARRIVAL, next.channel, 0));
     take_arrival(context, channel, next.packet);
 }
@@ -196,7 +198,7 @@ static bool open_turn(struct vn_context *context, uint32_t number)
 
 static void close_turn(struct vn_context *context, uint32_t number)
 {
-    VN_ASSERT(context->nodes[number].events.open == VN_CLOSED);
+    VN_ASSERT(context->nodes[number].events.open == VN_CLOSED && vn_group_of(context, number) == NULL);
     const struct vn_node *node = &context->nodes[number];
     uint64_t first = node->events.at[1].time;
     for (const struct vn_channel *channel = node->in; channel < node->in + node->n_in; channel++) {
@@ -235,6 +237,7 @@ static bool run_round(struct vn_context *context)
     for (context->order.turn = 0; context->order.turn < context->order.turns; context->order.turn++) {
         uint32_t number = context->order.order[context->order.turn];
         context->order.turn_end = end_of_turn(context, number);
+        VN_ASSERT(context->order.turn_end >= context->order.clock[number] && context->order.turn_end <= context->order.barrier);
         if (context->order.next_event[number] < context->order.turn_end) {
             struct vn_group *group = vn_group_of(context, number);
             if (!(group != NULL ? vn_group_turn(context, group) : run_turn(context, number))) return false;
