@@ -1,4 +1,4 @@
-/* The switch's internals, shared by switch.c, run.c, ports.c, clock.c, generator.c and control.c. */
+/* The switch's internals, shared by switch.c, run.c, in_time.c, memory.c, ports.c, clock.c, generator.c and control.c. */
 #ifndef SW_INTERNAL_H
 #define SW_INTERNAL_H
 
@@ -72,7 +72,9 @@ struct sw_switch {
     int netns; /* of its interfaces; -1: the worker's */
     uint16_t channels[SW_MAX_PORTS]; /* ports with links in memory */
     uint32_t n_channels;
-    uint64_t event_ns; /* with links in memory: the time of the last event */
+    uint64_t ahead_ns;      /* the shortest delay of its links: what happens there matters to others only so much later */
+    uint64_t event_ns;      /* where events are in order of time (in_time.c): the last one's */
+    int64_t real_ahead_ns;  /* CLOCK_REALTIME, of the kernel's stamps, minus sw_clock_ns */
     struct sw_worker *worker;
     bool running, stop, left; /* `left`: the worker is done with it */
 };
@@ -80,6 +82,7 @@ struct sw_switch {
 void sw_lock(struct sw_switch *);
 void sw_unlock(struct sw_switch *);
 uint64_t sw_clock_ns(void);
+uint64_t sw_real_ns(void); /* the clock of the kernel's stamps */
 /* The time of the current iteration since the origin; sw_call_us: the time of a call from Python, with the lock held. */
 static inline uint64_t sw_now_ns(const struct sw_switch *sw) { return sw->clock_ns - sw->origin_ns; }
 static inline uint64_t sw_now_us(const struct sw_switch *sw) { return sw_now_ns(sw) / 1000; }
@@ -101,15 +104,19 @@ struct epoll_event;
 /* One iteration, with the lock held. Returns when the next one is due, ns; 0: at once. */
 uint64_t sw_iteration(struct sw_switch *, const struct epoll_event *, int n);
 void sw_report(struct sw_switch *, uint64_t now_ns, uint64_t next_ns); /* after it: the pace */
-void sw_run_live_port(struct sw_switch *, struct sw_tm_port *);        /* serves a port and sends */
+
+/* in_time.c */
+bool sw_in_time(const struct sw_switch *);   /* it goes from one event to the next in order of time */
+void sw_run_in_time(struct sw_switch *);     /* all that was due until now, but what leaves by the kernel */
+uint64_t sw_arrivals_next(const struct sw_switch *); /* when the next frame arrives, or has arrived; UINT64_MAX: none does */
+/* Of what is due next (sw_iteration), when the first is that can't be done later, as if it were done in time: what leaves by the
+ * kernel. For all else there is half of ahead_ns. */
+uint64_t sw_hard_next(const struct sw_switch *);
+bool sw_port_can_run(const struct sw_switch *, const struct sw_tm_port *); /* its way out isn't blocked */
 
 /* memory.c */
-uint64_t sw_channels_next(const struct sw_switch *); /* when the next frame arrives by memory; UINT64_MAX: none does */
-/* Of what is due next (sw_iteration), when the first is that can't be done later, as if it were done in time: what leaves by the
- * kernel. For all else there is as long as sw_memory_slack_ns. */
-uint64_t sw_hard_next(const struct sw_switch *);
-uint64_t sw_memory_slack_ns(const struct sw_switch *);
-void sw_run_in_time(struct sw_switch *);             /* all that was due until now, in order of time */
+uint64_t sw_channels_next(const struct sw_switch *); /* when the next frame arrives by memory; needs no lock */
+void sw_channel_receive(struct sw_switch *, struct sw_port *, uint64_t now_ns); /* what has arrived by its time */
 bool sw_port_full(const struct sw_port *);           /* its link in memory has no room */
 /* The packet's way is memory now, not the kernel. */
 bool sw_port_in_memory(const struct sw_port *, const struct sw_tm_port *);
@@ -121,7 +128,8 @@ void sw_watchers_note(struct sw_switch *, const void *messages, size_t length); 
 void sw_receive(struct sw_switch *, struct sw_pkt *, uint16_t port); /* ingress for a received packet */
 void sw_receive_at(struct sw_switch *, struct sw_pkt *, uint16_t port, uint64_t at_us); /* for one with an earlier timestamp */
 void sw_run_input(struct sw_switch *); /* ingress for packets in `input` that are due */
-void sw_run_port(struct sw_switch *, struct sw_tm_port *); /* serves a port's queues and delay line */
+void sw_serve_port(struct sw_switch *, struct sw_tm_port *); /* a port's queues */
+void sw_run_port(struct sw_switch *, struct sw_tm_port *);   /* and its delay line */
 void sw_flush(struct sw_switch *); /* drops every packet inside */
 
 /* clock.c, with the lock held */

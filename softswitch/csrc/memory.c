@@ -1,9 +1,7 @@
 /* Links in memory between switches of a process (channel.h), from the switch's side.
  *
- * A frame gets its arrival time when it starts on the wire, and the peer processes it at that time, even if it comes to it later:
- * a switch with such links goes from one event to the next in order of time, like one on the manual clock. So a thread's lateness
- * changes no packet's time as long as it is below the links' delay, and the thread wakes up once for all that is due within half
- * of it. What leaves by the kernel leaves when it is due. */
+ * A frame gets its arrival time when it starts on the wire, and the peer processes it at that time (in_time.c), even if it comes to
+ * it later. */
 #include <errno.h>
 #include <linux/if_link.h>
 #include <linux/netlink.h>
@@ -13,8 +11,6 @@
 
 #include "internal.h"
 #include "worker.h"
-
-enum { MAX_EVENTS = 512 /* in one iteration, so that other callers get the lock */ };
 
 int sw_connect(struct sw_switch *one, uint16_t port, struct sw_switch *other, uint16_t other_port)
 {
@@ -51,34 +47,6 @@ uint64_t sw_channels_next(const struct sw_switch *sw)
 
 bool sw_port_full(const struct sw_port *port) { return port->channel_out != NULL && !sw_channel_room(port->channel_out); }
 
-static bool can_run(const struct sw_switch *sw, const struct sw_tm_port *port)
-{
-    const struct sw_port *out = sw->ports[port->port];
-    return out == NULL || (out->blocked_ns == 0 && !sw_port_full(out));
-}
-
-uint64_t sw_hard_next(const struct sw_switch *sw)
-{
-    uint64_t next = sw->generator.due_ns;
-    for (uint32_t i = 0; i < sw->tm.n_active; i++) {
-        const struct sw_tm_port *port = sw->tm.ports[sw->tm.active[i]];
-        uint64_t at = can_run(sw, port) ? sw_tm_next_release(port) : sw_port_retry_ns(sw, sw->ports[port->port]);
-        if (at < next) next = at;
-    }
-    return next;
-}
-
-uint64_t sw_memory_slack_ns(const struct sw_switch *sw)
-{
-    uint64_t least = UINT64_MAX;
-    for (uint32_t i = 0; i < sw->n_channels; i++) {
-        const struct sw_tm_port *port = sw->tm.ports[sw->channels[i]];
-        uint64_t delay_ns = port == NULL ? 0 : port->delay_ns;
-        if (delay_ns < least) least = delay_ns;
-    }
-    return sw->n_channels == 0 ? 0 : least / 2;
-}
-
 /* ---- sending ---- */
 
 bool sw_port_in_memory(const struct sw_port *port, const struct sw_tm_port *queues)
@@ -101,9 +69,9 @@ void sw_port_deliver(struct sw_switch *sw, struct sw_port *port, struct sw_pkt *
     sw_pkt_free(&sw->pool, pkt);
 }
 
-/* ---- receiving, and events in order of time ---- */
+/* ---- receiving ---- */
 
-static void receive(struct sw_switch *sw, struct sw_port *port, uint64_t now_ns)
+void sw_channel_receive(struct sw_switch *sw, struct sw_port *port, uint64_t now_ns)
 {
     struct sw_channel *channel = port->channel_in;
     uint64_t at_ns;
@@ -122,37 +90,6 @@ static void receive(struct sw_switch *sw, struct sw_port *port, uint64_t now_ns)
             sw_receive(sw, pkt, port->port);
         }
     }
-}
-
-static uint64_t next_event(const struct sw_switch *sw)
-{
-    uint64_t next = sw_channels_next(sw);
-    if (sw->input.head != NULL && sw->input.head->due_ns < next) next = sw->input.head->due_ns;
-    for (uint32_t i = 0; i < sw->tm.n_active; i++) {
-        const struct sw_tm_port *port = sw->tm.ports[sw->tm.active[i]];
-        uint64_t at = sw_tm_next(port);
-        if (at < next && can_run(sw, port)) next = at;
-    }
-    return next;
-}
-
-void sw_run_in_time(struct sw_switch *sw)
-{
-    uint64_t now_ns = sw->clock_ns;
-    for (uint32_t events = 0; events < MAX_EVENTS; events++) {
-        uint64_t next = next_event(sw);
-        if (next > now_ns) break;
-        /* What comes too late happens now: time doesn't go back for programs. */
-        sw->clock_ns = next > sw->event_ns ? next : sw->event_ns;
-        sw->event_ns = sw->clock_ns;
-        for (uint32_t i = 0; i < sw->n_channels; i++) receive(sw, sw->ports[sw->channels[i]], now_ns);
-        sw_run_input(sw);
-        for (uint32_t i = 0; i < sw->tm.n_active; i++) {
-            struct sw_tm_port *port = sw->tm.ports[sw->tm.active[i]];
-            if (sw_tm_next(port) <= sw->clock_ns && can_run(sw, port)) sw_run_live_port(sw, port);
-        }
-    }
-    sw->clock_ns = sw->event_ns = now_ns;
 }
 
 /* ---- who listens ---- */

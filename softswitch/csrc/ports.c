@@ -320,18 +320,10 @@ static void note_refused(struct sw_switch *sw, struct sw_port *port)
               port->port, port->interface);
 }
 
-/* The clock of the kernel's stamps. */
-static uint64_t real_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 uint32_t sw_port_receive(struct sw_switch *sw, struct sw_port *port, uint32_t batch)
 {
     bool losing = false, any_losing = false;
-    uint64_t now_ns = real_ns();
+    uint64_t now_ns = sw_real_ns();
     struct sw_pkt *pkt;
     uint32_t i = 0;
     for (; i < batch && sw_ring_take(&port->ring, port->fd, &sw->pool, &pkt, &losing); i++) {

@@ -121,6 +121,15 @@ static void advance(struct sw_ring *ring)
     if (++ring->block == ring->block_count) ring->block = 0;
 }
 
+static uint64_t stamp_ns(const struct tpacket2_hdr *header) { return (uint64_t)header->tp_sec * 1000000000u + header->tp_nsec; }
+
+uint64_t sw_ring_next(const struct sw_ring *ring)
+{
+    if (ring->blocks == NULL) return UINT64_MAX;
+    const struct tpacket2_hdr *header = (const void *)next_slot(ring);
+    return __atomic_load_n(&header->tp_status, __ATOMIC_ACQUIRE) & TP_STATUS_USER ? stamp_ns(header) : UINT64_MAX;
+}
+
 bool sw_ring_take(struct sw_ring *ring, int fd, struct sw_pool *pool, struct sw_pkt **pkt, bool *losing)
 {
     uint8_t *slot = next_slot(ring);
@@ -144,7 +153,7 @@ bool sw_ring_take(struct sw_ring *ring, int fd, struct sw_pool *pool, struct sw_
         if (*pkt != NULL && status & TP_STATUS_CSUMNOTREADY) sw_offload_checksum((*pkt)->p.data, (*pkt)->p.length, net);
     }
     if (*pkt != NULL && status & TP_STATUS_VLAN_VALID) restore_tag(*pkt, header);
-    if (*pkt != NULL) (*pkt)->enq_ns = (uint64_t)header->tp_sec * 1000000000u + header->tp_nsec;
+    if (*pkt != NULL) (*pkt)->enq_ns = stamp_ns(header);
     if (!more) __atomic_store_n(&header->tp_status, TP_STATUS_KERNEL, __ATOMIC_RELEASE);
     return true;
 }

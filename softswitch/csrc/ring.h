@@ -22,6 +22,8 @@ struct sw_ring {
 int sw_ring_open(struct sw_ring *, int fd, uint32_t frames, size_t frame_bytes);
 void sw_ring_close(struct sw_ring *);
 
+/* When the next frame arrived, by CLOCK_REALTIME; UINT64_MAX: there is none. */
+uint64_t sw_ring_next(const struct sw_ring *);
 /* Takes the next frame, or the next segment of a frame that the kernel left uncut; false if there is none. *pkt NULL: it was too
  * long, it can't be cut (`refused`), or out of memory; else its enq_ns is when it
  * arrived, by CLOCK_REALTIME. `losing`: frames were lost for want of a free slot since the last

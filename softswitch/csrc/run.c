@@ -131,7 +131,7 @@ static void transmit(struct sw_switch *sw, struct sw_pkt *pkt, uint16_t number)
     sw_pkt_free(&sw->pool, pkt);
 }
 
-void sw_run_port(struct sw_switch *sw, struct sw_tm_port *port)
+void sw_serve_port(struct sw_switch *sw, struct sw_tm_port *port)
 {
     struct sw_port *out = sw->ports[port->port];
     uint32_t room = SW_BATCH;
@@ -155,6 +155,11 @@ void sw_run_port(struct sw_switch *sw, struct sw_tm_port *port)
         sw_tm_sent(port, pkt, pkt->p.length);
         if (immediate) transmit(sw, pkt, port->port);
     }
+}
+
+void sw_run_port(struct sw_switch *sw, struct sw_tm_port *port)
+{
+    sw_serve_port(sw, port);
     for (struct sw_pkt *pkt; (pkt = sw_tm_release(port, sw->clock_ns)) != NULL;) {
         sw_pace_note(&sw->pace, sw->clock_ns, pkt->due_ns);
         transmit(sw, pkt, port->port);

@@ -53,6 +53,13 @@ void sw_lock(struct sw_switch *sw)
 
 void sw_unlock(struct sw_switch *sw) { pthread_mutex_unlock(&sw->data); }
 
+uint64_t sw_real_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
 void sw_wake(struct sw_switch *sw)
 {
     uint64_t one = 1;
@@ -98,22 +105,23 @@ static void handle_events(struct sw_switch *sw, const struct epoll_event *events
     }
 }
 
-/* Serves all ports that have packets due now, or only the shaped ones. */
-static void run_ports(struct sw_switch *sw, bool shaped_only)
-{
-    for (uint32_t i = 0; i < sw->tm.n_active; i++) {
-        struct sw_tm_port *port = sw->tm.ports[sw->tm.active[i]];
-        if (!shaped_only || port->rate_bps != 0) sw_run_live_port(sw, port);
-    }
-}
-
-void sw_run_live_port(struct sw_switch *sw, struct sw_tm_port *port)
+/* Serves a port and sends. */
+static void run_live_port(struct sw_switch *sw, struct sw_tm_port *port)
 {
     sw_run_port(sw, port);
     struct sw_port *out = sw->ports[port->port];
     if (out == NULL || out->out.head == NULL) return;
     sw_port_flush(sw, out);
     if (port->rate_bps != 0) sw_tm_note_departures(port, sw->clock_ns, sw_clock_ns()); /* egress and sending took time */
+}
+
+/* Serves all ports that have packets due now, or only the shaped ones. */
+static void run_ports(struct sw_switch *sw, bool shaped_only)
+{
+    for (uint32_t i = 0; i < sw->tm.n_active; i++) {
+        struct sw_tm_port *port = sw->tm.ports[sw->tm.active[i]];
+        if (!shaped_only || port->rate_bps != 0) run_live_port(sw, port);
+    }
 }
 
 /* Whether any port is behind (sw_tm_behind). */
@@ -129,11 +137,12 @@ static bool is_behind(const struct sw_switch *sw)
 static uint64_t iteration(struct sw_switch *sw, const struct epoll_event *events, int n)
 {
     sw->clock_ns = sw_clock_ns();
-    if (sw->n_channels != 0) sw_run_in_time(sw);
+    sw_run_in_time(sw);
     /* Overdue packets leave first, or a late iteration would drop packets at queues that should have room by now. */
     run_ports(sw, true);
     sw_run_generator(sw);
-    handle_events(sw, events, n, is_behind(sw) ? SW_SMALL_BATCH : SW_BATCH); /* if behind, few: receiving delays sending */
+    uint32_t batch = is_behind(sw) ? SW_SMALL_BATCH : SW_BATCH; /* if behind, few: receiving delays sending */
+    handle_events(sw, events, n, sw_in_time(sw) ? 0 : batch);
     sw_run_input(sw);
     sw->clock_ns = sw_clock_ns(); /* ingress took time */
     run_ports(sw, false);
@@ -145,6 +154,10 @@ static uint64_t iteration(struct sw_switch *sw, const struct epoll_event *events
         if (at < next) next = at;
     }
     if (sw->input.head != NULL) return 0;
+    if (sw_in_time(sw)) {
+        uint64_t arrival = sw_arrivals_next(sw);
+        if (arrival < next) next = arrival;
+    }
     for (uint32_t i = 0; i < sw->tm.n_active; i++) {
         const struct sw_tm_port *port = sw->tm.ports[sw->tm.active[i]];
         const struct sw_port *out = sw->ports[port->port];

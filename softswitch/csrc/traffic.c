@@ -69,9 +69,9 @@ bool sw_tm_enqueue(struct sw_tm_port *port, uint32_t number, struct sw_pkt *pkt,
     return true;
 }
 
-/* The earliest time at which a queue could start a packet. */
-static uint64_t next_start(const struct sw_tm_port *port)
+uint64_t sw_tm_next_start(const struct sw_tm_port *port)
 {
+    if (port->queued == 0) return UINT64_MAX;
     uint64_t first = UINT64_MAX;
     for (uint32_t q = 0; q < SW_PRIORITIES; q++) {
         const struct sw_queue *queue = &port->queues[q];
@@ -84,9 +84,8 @@ static uint64_t next_start(const struct sw_tm_port *port)
 
 struct sw_pkt *sw_tm_dequeue(struct sw_tm *tm, struct sw_tm_port *port, uint64_t now_ns)
 {
-    if (port->queued == 0) return NULL;
-    uint64_t start = next_start(port);
-    if (start > now_ns) return NULL;
+    uint64_t start = sw_tm_next_start(port);
+    if (start == UINT64_MAX || start > now_ns) return NULL;
     for (uint32_t q = tm->priorities; q-- > 0;) {
         struct sw_queue *queue = &port->queues[q];
         struct sw_pkt *pkt = queue->packets.head;
@@ -153,7 +152,7 @@ void sw_tm_note_departures(struct sw_tm_port *port, uint64_t since_ns, uint64_t 
 
 uint64_t sw_tm_next(const struct sw_tm_port *port)
 {
-    uint64_t start = port->queued == 0 ? UINT64_MAX : next_start(port);
+    uint64_t start = sw_tm_next_start(port);
     uint64_t release = sw_tm_next_release(port);
     return start < release ? start : release;
 }

@@ -88,6 +88,8 @@ static inline bool sw_tm_behind(const struct sw_tm_port *port, uint64_t now_ns)
 
 /* When sw_tm_release next has a packet; UINT64_MAX: the delay line is empty. */
 uint64_t sw_tm_next_release(const struct sw_tm_port *);
+/* When sw_tm_dequeue next has a packet; now or earlier: at once; UINT64_MAX: no queue has any. */
+uint64_t sw_tm_next_start(const struct sw_tm_port *);
 /* When sw_tm_dequeue or sw_tm_release next has a packet; now or earlier: at once; UINT64_MAX: never. */
 uint64_t sw_tm_next(const struct sw_tm_port *);
 

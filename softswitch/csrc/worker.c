@@ -16,15 +16,15 @@
 #include "realtime.h"
 
 enum {
-    SPIN_NS = 12000, /* poll instead of sleeping for less than this */
-    DENSE = 8,       /* wake-ups in a row, each within the slack of the last */
+    SPIN_NS = 12000,   /* poll instead of sleeping for less than this */
+    LOOK_NS = 5000000, /* look at descriptors so often at least, and do nothing later */
 };
 static const uint32_t WAKE = UINT32_MAX; /* epoll tag beyond the numbers of switches */
 
 struct member {
     struct sw_switch *sw; /* NULL: it has left */
     uint64_t next_ns;
-    uint64_t hard_ns; /* with links in memory: what has to be done by then */
+    uint64_t hard_ns; /* what has to be done by then: see sw_hard_next */
     bool ready;       /* its descriptors have something */
 };
 
@@ -35,10 +35,8 @@ struct sw_worker {
     uint32_t n, there; /* members, and those that have not left */
     int epoll, wake;   /* -1: of one switch without links in memory, whose own they are */
     uint64_t slack_ns;        /* what is due may be done so late, to be done with what is due then */
-    uint64_t memory_slack_ns; /* the same of what isn't hard */
     uint64_t sleeps_until_ns;
-    uint64_t woke_ns;
-    uint32_t close; /* wake-ups in a row, each within the slack of the last */
+    uint64_t looked_ns; /* when it last looked at descriptors */
     struct member members[];
 };
 
@@ -56,24 +54,31 @@ static int wait_for(int epoll, struct epoll_event *events, uint64_t until, uint6
     return epoll_wait(epoll, events, SW_BATCH, 0);
 }
 
-/* Waits for descriptors or the time `until`. Where wake-ups are dense, it looks at descriptors once in the slack. */
+/* The shortest delay of all links. */
+static uint64_t ahead_ns(const struct sw_worker *worker)
+{
+    uint64_t least_ns = UINT64_MAX;
+    for (uint32_t i = 0; i < worker->n; i++) {
+        const struct member *member = &worker->members[i];
+        if (member->sw != NULL && member->sw->ahead_ns < least_ns) least_ns = member->sw->ahead_ns;
+    }
+    return least_ns == UINT64_MAX ? 0 : least_ns;
+}
+
+static uint64_t at_most(uint64_t ns) { return ns < LOOK_NS ? ns : LOOK_NS; }
+
+/* Waits for descriptors or the time `until`. If that comes before a frame that arrives now could have gone through, with a quarter of
+ * the delay to spare for waking up late, no frame is worth a wake-up of its own. */
 static int sleep_until(struct sw_worker *worker, int epoll, struct epoll_event *events, uint64_t until, uint64_t now)
 {
-    uint64_t look_ns = worker->woke_ns + worker->slack_ns;
-    bool naps = worker->close >= DENSE && now < look_ns && now < until;
+    bool naps = until > now + SPIN_NS && until - now <= at_most(ahead_ns(worker) / 4 * 3) && now - worker->looked_ns < LOOK_NS;
     if (naps) {
-        if (until < look_ns) look_ns = until;
-        struct timespec at = {(time_t)(look_ns / 1000000000u), (long)(look_ns % 1000000000u)};
+        struct timespec at = {(time_t)(until / 1000000000u), (long)(until % 1000000000u)};
         clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
-        until = 0;
+        return 0;
     }
-    int n = wait_for(epoll, events, until, now);
-    now = sw_clock_ns();
-    /* A nap that brought nothing was not worth it. */
-    bool close = naps ? n > 0 : now - worker->woke_ns < worker->slack_ns;
-    worker->close = close ? worker->close + 1 : 0;
-    worker->woke_ns = now;
-    return n;
+    worker->looked_ns = now;
+    return wait_for(epoll, events, until, now);
 }
 
 static void leave(struct sw_worker *worker, struct member *member)
@@ -98,7 +103,7 @@ static void run(struct sw_worker *worker, struct member *member, const struct ep
         return;
     }
     member->next_ns = sw_iteration(sw, events, n < 0 ? 0 : n);
-    member->hard_ns = worker->memory_slack_ns == 0 || member->next_ns == 0 ? member->next_ns : sw_hard_next(sw);
+    member->hard_ns = sw->ahead_ns == 0 || member->next_ns == 0 ? member->next_ns : sw_hard_next(sw);
     sw_unlock(sw);
 }
 
@@ -117,17 +122,25 @@ static uint64_t later(uint64_t at_ns, uint64_t slack_ns)
 /* Until when the worker may sleep. */
 static uint64_t deadline(const struct sw_worker *worker)
 {
-    uint64_t hard = UINT64_MAX, soft = UINT64_MAX;
+    uint64_t first = UINT64_MAX;
     for (uint32_t i = 0; i < worker->n; i++) {
         const struct member *member = &worker->members[i];
         if (member->sw == NULL) continue;
-        uint64_t at = next_of(member);
-        if (at < soft) soft = at;
-        if (member->hard_ns < hard) hard = member->hard_ns;
+        uint64_t hard = later(member->hard_ns, worker->slack_ns), soft = later(next_of(member), at_most(member->sw->ahead_ns / 2));
+        if (hard < first) first = hard;
+        if (soft < first) first = soft;
     }
-    soft = later(soft, worker->memory_slack_ns);
-    hard = later(hard, worker->slack_ns);
-    return hard < soft ? hard : soft;
+    return first;
+}
+
+/* Whether a switch has something to do, as far as its descriptors don't say so. */
+static bool is_due(const struct member *member, uint64_t now)
+{
+    if (next_of(member) <= now) return true;
+    if (pthread_mutex_trylock(&member->sw->data) != 0) return true; /* a call from Python: it may change anything */
+    bool arrived = sw_in_time(member->sw) && sw_arrivals_next(member->sw) <= now;
+    pthread_mutex_unlock(&member->sw->data);
+    return arrived;
 }
 
 static void *work_for_one(struct sw_worker *worker, struct sw_realtime *realtime)
@@ -141,7 +154,7 @@ static void *work_for_one(struct sw_worker *worker, struct sw_realtime *realtime
         uint64_t now = sw_clock_ns();
         sw_report(sw, now, only->next_ns);
         sw_realtime_update(realtime, now, sw->pace.crowded);
-        n = sleep_until(worker, sw->epoll, events, later(only->next_ns, worker->slack_ns), now);
+        n = sleep_until(worker, sw->epoll, events, deadline(worker), now);
     }
 }
 
@@ -167,7 +180,7 @@ static void *work_for_all(struct sw_worker *worker, struct sw_realtime *realtime
         bool crowded = false;
         for (uint32_t i = 0; i < worker->n; i++) {
             struct member *member = &worker->members[i];
-            if (member->sw == NULL || (!member->ready && next_of(member) > now)) continue;
+            if (member->sw == NULL || (!member->ready && !is_due(member, now))) continue;
             int n = member->ready ? epoll_wait(member->sw->epoll, events, SW_BATCH, 0) : 0;
             member->ready = false;
             crowded |= member->sw->pace.crowded;
@@ -196,14 +209,11 @@ static void *work(void *context)
     return worker->epoll < 0 ? work_for_one(worker, &realtime) : work_for_all(worker, &realtime);
 }
 
-static uint64_t slack_ns(const struct sw_switch *sw) { return sw->slack_ns; }
-
-static uint64_t least(struct sw_switch *const *switches, uint32_t n, uint64_t (*of)(const struct sw_switch *))
+static uint64_t least_slack_ns(struct sw_switch *const *switches, uint32_t n)
 {
     uint64_t least_ns = UINT64_MAX;
     for (uint32_t i = 0; i < n; i++) {
-        uint64_t ns = of(switches[i]);
-        if (ns < least_ns) least_ns = ns;
+        if (switches[i]->slack_ns < least_ns) least_ns = switches[i]->slack_ns;
     }
     return least_ns;
 }
@@ -238,8 +248,7 @@ int sw_worker_start(struct sw_switch **switches, uint32_t n)
     struct sw_worker *worker = calloc(1, sizeof *worker + n * sizeof *worker->members);
     if (worker == NULL) return ENOMEM;
     worker->n = worker->there = n;
-    worker->slack_ns = least(switches, n, slack_ns);
-    worker->memory_slack_ns = least(switches, n, sw_memory_slack_ns);
+    worker->slack_ns = least_slack_ns(switches, n);
     worker->epoll = worker->wake = -1;
     pthread_mutex_init(&worker->lock, NULL);
     pthread_cond_init(&worker->left, NULL);

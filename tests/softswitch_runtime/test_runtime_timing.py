@@ -41,6 +41,26 @@ def test_rate_and_delay(make_links: Links) -> None:
             assert at - start >= (i + 1) * 0.001 + 0.05
 
 
+def test_frame_that_waits_finds_the_queue_of_its_arrival(make_links: Links) -> None:
+    """While the worker is held up, five frames come, each after the one before has left the wire. With room for one in
+    the queue none is lost: each is taken in as of its own time, whenever the worker comes to it."""
+    a, b = make_links(2)
+    with Switch(depth=1) as switch:
+        two_ports(switch, a, b)
+        switch.shape(1, 8e5, 0.05)
+        switch.shape(2, 8e5, 0.05)  # a frame of 1000 B takes 10 ms
+        assert b.silent()
+        switch.lib.sw_lock(switch.handle)
+        try:
+            for mark in range(5):
+                a.send(frame(mark=mark))
+                time.sleep(0.011)
+        finally:
+            switch.lib.sw_unlock(switch.handle)
+        assert [f[23] for f in b.receive(5)] == list(range(5))
+        assert switch.stats(2).queue_dropped == 0
+
+
 @pytest.mark.parametrize("rate", [0, 40e6])
 def test_held_packets_stop_nobody_else(make_links: Links, rate: float) -> None:
     """Packets of class 5 recirculate until a register lets them go. Lower classes of the same port, other ports and
