@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import signal
 import sys
 from collections.abc import Sequence
@@ -60,6 +61,9 @@ def parser() -> argparse.ArgumentParser:
         metavar="S@FILE:SLOT",
         help="how late frames may leave, and the place on the network's board where the agent reports whether they do",
     )
+    result.add_argument(
+        "--link", type=_link, metavar="MEMORY:BELL", help="descriptors of a link in memory to the host's switch"
+    )
     result.add_argument("--ready-fd", type=int, metavar="N")
     return result
 
@@ -86,6 +90,7 @@ def settings(arguments: argparse.Namespace) -> AgentSettings:
         seed=arguments.seed,
         trace_s=arguments.trace,
         pace=arguments.pace,
+        link=arguments.link,
     )
 
 
@@ -124,6 +129,13 @@ def _positive(text: str) -> float:
 def _pace(text: str) -> tuple[float, Place]:
     tolerance, _, place = text.partition("@")
     return _positive(tolerance), Place.parse(place)
+
+
+def _link(text: str) -> tuple[int, int]:
+    match = re.fullmatch(r"(\d{1,7}):(\d{1,7})", text)
+    if not match:
+        raise argparse.ArgumentTypeError(f"{text!r}: write MEMORY:BELL, two descriptors, as 5:6")
+    return int(match[1]), int(match[2])
 
 
 def _not_negative(text: str) -> float:

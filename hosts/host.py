@@ -28,7 +28,8 @@ from .arguments import INTEGER, NUMBER, START_FIELDS, nothing_left, take
 from .clock import DilatedClock
 from .control import CommandError, ControlServer
 from .log import EventLog
-from .loop import Loop
+from .loop import HostLink, Loop
+from .memory_link import Watch
 from .native import FRAME, PAUSE, RESUME, Event, Events
 from .nic import Nic
 from .pace import PaceMeter
@@ -61,6 +62,8 @@ class AgentSettings:
     trace_s: float | None = None
     pace: tuple[float, Place] | None = None
     """How late a frame may leave, and the place on the network's board where to report that; None: nowhere."""
+    link: tuple[int, int] | None = None
+    """Descriptors of a link in memory to the host's switch (`memory_link.Ends`)."""
 
 
 class Agent:
@@ -106,8 +109,13 @@ class Agent:
             self._control = stack.enter_context(ControlServer(settings.control, self._command))
             self._loop = Loop(
                 ip, self._clock, self._nic, self._receiver, events, self._port.fileno(), self._control.poll.fileno(),
-                tolerance_s,
+                tolerance_s, None if settings.link is None else HostLink(*settings.link, settings.delay_s),
             )  # fmt: skip
+            self._watch: Watch | None = None
+            if settings.link is not None:
+                self._watch = stack.enter_context(contextlib.closing(Watch(settings.interface)))
+                self._control.poll.register(self._watch.socket, select.EPOLLIN)
+                self._watch.ask()
             self._stack = stack.pop_all()
 
     def __enter__(self) -> Agent:
@@ -152,6 +160,8 @@ class Agent:
                 raise self._port.failure(error) from error
             if called:
                 self._control.serve()
+                if self._watch is not None and (watched := self._watch.read()) is not None:
+                    self._loop.watch(watched)
             now = clock.now()
             if sender.timer_s <= now:
                 self._nic.advance(now)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import math
 import weakref
+from typing import NamedTuple
 
 from .clock import DilatedClock
-from .native import Events, LoopSettings, LoopState, library
+from .memory_link import CHANNEL_BYTES
+from .native import Events, LoopSettings, LoopState, NativeLink, library
 from .nic import Nic
 from .receiver import Receiver
 
@@ -25,14 +28,32 @@ def transmit_gap_s(k: float) -> float:
     return max(_TRANSMIT_GAP_S, _LEAST_TRANSMIT_GAP_REAL_S / k)
 
 
+class HostLink(NamedTuple):
+    """A link in memory: descriptors of `memory_link.Ends`, and the link's delay (nominal)."""
+
+    memory: int
+    bell: int
+    delay_s: float
+
+
 class Loop:
     """Frames between a packet socket and a host. `wakeup`: a descriptor that ends `run` when it can be read."""
 
     def __init__(
         self, ip: bytes, clock: DilatedClock, nic: Nic, receiver: Receiver, events: Events,
         socket: int = _NO_DESCRIPTOR, wakeup: int = _NO_DESCRIPTOR, tolerance_s: float = math.inf,
+        link: HostLink | None = None,
     ) -> None:  # fmt: skip
-        """Frames that leave more than `tolerance_s` after they are due count as late. Raises BuildError."""
+        """Frames that leave more than `tolerance_s` after they are due count as late. Raises BuildError; OSError where
+        the link's memory is none."""
+        self._library = library()
+        native_link = NativeLink(bell=_NO_DESCRIPTOR)
+        if link is not None:
+            memory = self._library.sw_channels_map(link.memory)
+            if not memory:
+                raise OSError(errno.EINVAL, "the link's memory isn't that of a link")
+            weakref.finalize(self, self._library.sw_channels_unmap, memory)
+            native_link = NativeLink(out=memory, inward=memory + CHANNEL_BYTES, bell=link.bell)
         settings = LoopSettings(
             origin_real_s=clock.origin,
             dilation=clock.dilation,
@@ -43,8 +64,9 @@ class Loop:
             ip=int.from_bytes(ip, "big"),
             socket=socket,
             wakeup=wakeup,
+            lead_s=link.delay_s / 2 if link is not None else 0.0,
+            link=native_link,
         )
-        self._library = library()
         self._used = nic, receiver, events  # the C side has their addresses
         self._events = events
         self._handle = self._library.loop_new(settings, nic.handle, receiver.handle, events.list)
@@ -67,6 +89,10 @@ class Loop:
         while not self._library.loop_frame(self._handle, frame, len(frame), now_s):
             self._events.tell()  # its flow becomes known
         self._events.tell()
+
+    def watch(self, watched: bool) -> None:
+        """Whether somebody listens at the interface, where frames then come."""
+        self._library.loop_watch(self._handle, watched)
 
     def reset_counters(self) -> None:
         """Counts start anew."""

@@ -13,9 +13,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from softswitch.cache.objects import COMMON_FLAGS, build_folder
+from softswitch.cache.objects import COMMON_FLAGS, build, digest
 
 CSRC = Path(__file__).resolve().parent / "csrc"
+SWITCH = CSRC.parents[1] / "softswitch" / "csrc"
 # Times are compared with a Python model's: no fused operations, which round differently
 FLAGS = (*COMMON_FLAGS, "-ffp-contract=off", "-lm")
 
@@ -230,6 +231,12 @@ class ReceivedState(ctypes.Structure):
     _fields_ = (("timer_s", c_double),)
 
 
+class NativeLink(ctypes.Structure):
+    """struct link"""
+
+    _fields_ = (("out", c_void_p), ("inward", c_void_p), ("bell", c_int32))
+
+
 class LoopSettings(ctypes.Structure):
     """struct loop_settings"""
 
@@ -239,6 +246,8 @@ class LoopSettings(ctypes.Structure):
         ("ip", c_uint32),
         ("socket", c_int32),
         ("wakeup", c_int32),
+        ("lead_s", c_double),
+        ("link", NativeLink),
     )
 
 
@@ -294,6 +303,9 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "loop_free": (None, [c_void_p]),
     "loop_state": (POINTER(LoopState), [c_void_p]),
     "loop_run": (ctypes.c_int, [c_void_p, c_double]),
+    "loop_watch": (None, [c_void_p, c_bool]),
+    "sw_channels_map": (c_void_p, [ctypes.c_int]),
+    "sw_channels_unmap": (None, [c_void_p]),
     "loop_frame": (c_bool, [c_void_p, ctypes.c_char_p, c_uint32, c_double]),
 }
 # In the order of `hosts_sizes` (csrc/sizes.c)
@@ -312,7 +324,9 @@ _MIRRORED = (
 
 def library_path() -> Path:
     """The C side as a shared object; compiled if it isn't yet. Raises BuildError."""
-    return build_folder("libhosts", CSRC, FLAGS)
+    sources = [*sorted(CSRC.glob("*.c")), SWITCH / "channel.c"]
+    headers = [*sorted(CSRC.glob("*.h")), SWITCH / "channel.h"]
+    return build("libhosts", sources, digest([*sources, *headers]), FLAGS, CSRC)
 
 
 @lru_cache(maxsize=1)

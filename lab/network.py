@@ -37,6 +37,7 @@ from topologies.serialise import to_dict
 if TYPE_CHECKING:
     from hosts.algorithms import Configured
     from hosts.client import AgentClient
+    from hosts.memory_link import Ends
     from lab.nodes import LabNode
 
 _TOGETHER_LOG = "switches.log"
@@ -118,6 +119,7 @@ class Network:
         self.agents = agents
         self.switches: dict[str, RunningSwitch] = {}
         self.hosts: dict[str, RunningHost] = {}
+        self._links: dict[str, Ends] = {}  # in memory, of hosts, until both ends have started
         # What the target and the kernel gave: {"link_delay": one of DELAY_BY_...}; "k": why.
         self.features: dict[str, str] = {"k": why_k} if why_k else {}
         self._progress = progress
@@ -189,12 +191,15 @@ class Network:
             self._prepare(name, node)
         self.features["link_delay"] = self._who_delays(nodes[self.topology.switches[0].name])
         self.features["slack"] = slack(self.target.name, self.dilation, self.agents)
+        self._start_links()
         self._progress("switches")
         switches = self._start_switches(nodes, check)
         hosts = []
         if self.agents:
             self._progress("agents")
             hosts = [self._start_agent(nodes[host.name], directory) for host in self.topology.hosts]
+        for host in list(self._links):
+            self._end_link(host)
         for finish in (*switches, *hosts):
             finish(check)
         self._record.features = dict(self.features)
@@ -226,6 +231,20 @@ class Network:
     def _place(self, name: str) -> str:
         return f"{self.record.board}:{pace.slot_of(self.record.topology, name)}"
 
+    def _start_links(self) -> None:
+        """Links in memory between hosts' agents and the process of all switches, where there is one."""
+        if self.processes or not self.agents:
+            return
+        from hosts.memory_link import Ends
+
+        for host in self.topology.hosts:
+            self._links[host.name] = Ends.make()
+            self._stack.callback(self._end_link, host.name)
+
+    def _end_link(self, host: str) -> None:
+        if ends := self._links.pop(host, None):
+            ends.close()
+
     def _start_switches(
         self, nodes: Mapping[str, LabNode], check: Callable[[], None]
     ) -> list[Callable[[Callable[[], None]], None]]:
@@ -239,11 +258,22 @@ class Network:
                 name: stack.enter_context(self._logs.open(f"{name}.log", append=True)).fileno() for name in names
             }
             together = [
-                Together(spec, nodes[name].pid, f"/proc/self/fd/{handles[name]}", inner_links(self.topology, name))
+                Together(
+                    spec,
+                    nodes[name].pid,
+                    f"/proc/self/fd/{handles[name]}",
+                    inner_links(self.topology, name),
+                    {
+                        port: (self._links[peer.node].memory, self._links[peer.node].switch_bell)
+                        for port in self.topology.ports(name)
+                        if (peer := self.topology.peer(name, port)).node in self._links
+                    },
+                )
                 for name, spec in specs.items()
             ]
             command = SoftswitchTarget().together(together, self.record.directory / "switches")
-            process = self._spawn(nodes[names[0]], command, _TOGETHER_LOG, *handles.values())
+            links = [one for ends in self._links.values() for one in (ends.memory, ends.switch_bell)]
+            process = self._spawn(nodes[names[0]], command, _TOGETHER_LOG, *handles.values(), *links)
         finish = []
         for name, spec in specs.items():
             log = self.log_dir / f"{name}.log"
@@ -311,6 +341,7 @@ class Network:
 
         host = self.topology.host(node.name)
         control = directory / f"{host.name}.sock"
+        link = self._links.get(host.name)
         log, stderr = self.log_dir / f"{host.name}.jsonl", self.log_dir / f"{host.name}.log"
         parameters = [part for key, value in self.scheme_parameters.items() for part in ("--param", f"{key}={value}")]
         events = self._logs.open(log.name, append=True)
@@ -322,9 +353,11 @@ class Network:
             *("--pace", f"{pace.tolerance_s(self.dilation)!r}@{self._place(node.name)}"),
             *("--control", str(control), "--log", f"/proc/self/fd/{events.fileno()}"),
             *(("--trace", repr(self.trace_s)) if self.trace_s is not None else ()),
+            *(("--link", f"{link.memory}:{link.host_bell}") if link is not None else ()),
         ]
         with events:
-            process = self._spawn(node, command, stderr.name, events.fileno())
+            handles = () if link is None else (link.memory, link.host_bell)
+            process = self._spawn(node, command, stderr.name, events.fileno(), *handles)
         self._note(node, process, str(control), log)
 
         def finish(check: Callable[[], None]) -> None:

@@ -66,12 +66,14 @@ class LaunchSpec:
 
 @dataclass(frozen=True)
 class Together:
-    """A switch that shares a process. `links`: its ports whose links are in memory, to a port of a device."""
+    """A switch that shares a process. Of its ports with links in memory: `links`, to a port of a device, and
+    `host_links`, to a host's agent, with descriptors of memory and bell."""
 
     spec: LaunchSpec
     namespace_pid: int
     log: str
     links: Mapping[int, tuple[int, int]]
+    host_links: Mapping[int, tuple[int, int]]
 
 
 class Target(Protocol):
@@ -128,6 +130,8 @@ class SoftswitchTarget:
             more = ["--namespace", str(one.namespace_pid), "--log-file", one.log]
             for port, (device_id, other_port) in one.links.items():
                 more += ["--channel", f"{port}={device_id}:{other_port}"]
+            for port, (memory, bell) in one.host_links.items():
+                more += ["--host-link", f"{port}={memory}:{bell}"]
             lines.append(shlex.join([*more, *self._options(one.spec)]))
         with os.fdopen(private.new_file(file), "w", encoding="utf-8") as lines_file:
             lines_file.write("\n".join(lines) + "\n")

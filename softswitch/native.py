@@ -216,6 +216,10 @@ class NativeSwitch:
         switches are stopped before any is closed."""
         self._call("sw_connect", port, other.handle, other_port)
 
+    def connect_host(self, port: int, memory: int, bell: int) -> None:
+        """Likewise: the link to a host's agent is in memory. The switch closes the socket `bell`."""
+        self._call("sw_connect_host", port, memory, bell)
+
     def set_slack(self, ns: int) -> None:
         """Before `start`: the worker may do what is due so late, for fewer wake-ups."""
         self._call("sw_set_slack", ns)

@@ -11,7 +11,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, TypeVar
 
 from softswitch.pace import Place
-from softswitch.values import MAX_PORT, number, parse_channel, parse_delay, parse_pace, parse_rate, parse_size, per_port
+from softswitch.values import (
+    MAX_PORT,
+    number,
+    parse_channel,
+    parse_delay,
+    parse_host_link,
+    parse_pace,
+    parse_rate,
+    parse_size,
+    per_port,
+)
 
 if TYPE_CHECKING:
     from softswitch.p4runtime.server import Tls
@@ -123,6 +133,7 @@ class Options(NamedTuple):
     tls_files: tuple[Path, Path, Path | None] | None  # certificate, key, the CA of clients
     message_bytes: int  # of the largest request
     channels: tuple[Channel, ...]  # in a file of --together
+    host_links: dict[int, tuple[int, int]]  # likewise: by port, descriptors of memory and bell
     namespace: int | None  # the pid of a process in the network namespace of its interfaces; None: this one's
     ignored: tuple[str, ...]
 
@@ -189,6 +200,7 @@ def parse(arguments: Sequence[str]) -> Options:
         tls_files=_tls_files(given),
         message_bytes=given.grpc_max_message_size,
         channels=tuple(Channel(port, *other) for port, other in _by_port("--channel", given.channel).items()),
+        host_links=_by_port("--host-link", given.host_link),
         namespace=given.namespace,
         ignored=tuple(given.ignored or ()),
     )
@@ -314,6 +326,14 @@ def _parser() -> argparse.ArgumentParser:
         default=[],
         metavar="PORT=DEVICE:PORT",
         help="in such a file: the link of a port, of an interface, to a port of another device is in memory",
+    )
+    together.add_argument(
+        "--host-link",
+        action="append",
+        type=parse_host_link,
+        default=[],
+        metavar="PORT=MEMORY:BELL",
+        help="in such a file: the link of a port, of an interface, to a host's agent is in memory; descriptors",
     )
     together.add_argument(
         "--namespace",

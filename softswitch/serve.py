@@ -65,6 +65,8 @@ def _serve(switches: Sequence[Options], say: Callable[[str], None], wait: Callab
             for port, device_id, other_port in one.channels:
                 if (one.device_id, port) < (device_id, other_port):  # once for its two ends
                     natives[one.device_id].connect(port, natives[device_id], other_port)
+            for port, (memory, bell) in one.host_links.items():
+                _connect_host(natives[one.device_id], port, memory, bell)
         for one in switches:
             in_namespace(one.namespace, partial(_prepare, natives[one.device_id], objects, one, stack))
         for native in natives.values():
@@ -118,6 +120,16 @@ def _close(natives: Sequence[NativeSwitch]) -> None:
     """Closes switches that have stopped, all at once: the kernel lets each packet socket wait for all cores."""
     with ThreadPoolExecutor(min(len(natives), CLOSERS)) as pool:
         list(pool.map(NativeSwitch.close, natives))
+
+
+def _connect_host(native: NativeSwitch, port: int, memory: int, bell: int) -> None:
+    try:
+        for descriptor in (memory, bell):
+            os.set_inheritable(descriptor, False)  # what a child had of the bell would hide that this process has ended
+        native.connect_host(port, memory, bell)
+        os.close(memory)
+    except OSError as error:
+        raise StartError(f"port {port}: --host-link {port}={memory}:{bell}: {error.strerror}") from error
 
 
 def _ports(options: Options) -> str:

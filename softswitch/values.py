@@ -74,6 +74,14 @@ def parse_channel(text: str) -> tuple[int, tuple[int, int]]:
     return int(match[1]), (int(match[2]), int(match[3]))
 
 
+def parse_host_link(text: str) -> tuple[int, tuple[int, int]]:
+    """PORT=MEMORY:BELL: a port, and two descriptors that this process was started with."""
+    match = re.fullmatch(r"(\d+)=(\d{1,7}):(\d{1,7})", text)
+    if not match or int(match[1]) > MAX_PORT:
+        raise argparse.ArgumentTypeError(f"{text!r}: write PORT=MEMORY:BELL with a port up to {MAX_PORT}, as 1=5:6")
+    return int(match[1]), (int(match[2]), int(match[3]))
+
+
 def parse_pace(text: str) -> tuple[int, Place]:
     """TIME@FILE:SLOT: how late frames may be, in ns, and where to report."""
     tolerance, _, place = text.partition("@")

@@ -1,6 +1,7 @@
 /* The loop. A wake-up costs most (20 to 30 us of CPU in a virtual machine, against 2 us a packet), so dense frames are
  * batched. Received frames may wait for `receive_gap_s`, except before a frame is sent; they have the kernel's receive
- * timestamps. Outgoing frames leave about two at a time. */
+ * timestamps. Outgoing frames leave about two at a time. By a link in memory they have the times at which they are due, however early
+ * they are put. */
 #define _GNU_SOURCE /* recvmmsg, sendmmsg, ppoll */
 #include "loop.h"
 
@@ -18,9 +19,11 @@ enum {
     EVENTS = 1024, /* that wait for Python at most, and those of one turn more: frames make them as fast as a peer sends */
     READABLE = 1,
     WAKEUP = 2,
+    BELL = 4,
 };
 
 static const double NS = 1e-9;
+static const double LOOK_REAL_S = 1e-3; /* at descriptors so often at least */
 
 union stamp {
     struct cmsghdr header;
@@ -37,6 +40,8 @@ struct loop {
     double last_receive_s; /* when frames were received last */
     double last_arrival_s;
     double next_transmit_s;
+    double looked_s; /* at descriptors */
+    bool waits;      /* the first frame on the link in memory is of a flow that Python must add first */
     struct mmsghdr in[BATCH], out[BATCH];
     struct iovec in_part[BATCH], out_part[BATCH];
     union stamp stamps[BATCH];
@@ -53,7 +58,7 @@ struct loop *loop_new(const struct loop_settings *settings, struct nic *nic, str
     loop->nic = nic;
     loop->received = received;
     loop->events = events;
-    loop->next_transmit_s = loop->last_receive_s = -INFINITY;
+    loop->next_transmit_s = loop->last_receive_s = loop->looked_s = -INFINITY;
     for (int i = 0; i < BATCH; i++) {
         loop->in_part[i] = (struct iovec){loop->in_frame[i], WIRE_MAX_FRAME};
         loop->out[i].msg_hdr = (struct msghdr){.msg_iov = &loop->out_part[i], .msg_iovlen = 1};
@@ -77,6 +82,12 @@ static int64_t clock_ns(clockid_t clock)
 static double nominal_s(const struct loop *loop, int64_t monotonic_ns)
 {
     return ((double)monotonic_ns * NS - loop->settings.origin_real_s) * (1 / loop->settings.dilation);
+}
+
+static uint64_t monotonic_ns(const struct loop *loop, double nominal_s)
+{
+    double ns = (nominal_s * loop->settings.dilation + loop->settings.origin_real_s) / NS;
+    return ns < 1.8e19 ? (uint64_t)fmax(ns, 0) : UINT64_MAX;
 }
 
 static void update_now(struct loop *loop)
@@ -112,18 +123,21 @@ static double arrival_s(struct loop *loop, int i)
     return loop->last_arrival_s;
 }
 
-/* Waits. Returns a mask of READABLE and WAKEUP, or -errno. */
+/* Waits. Returns a mask of READABLE, WAKEUP and BELL, or -errno. */
 static int wait_until(struct loop *loop, double wake_s, bool for_frames)
 {
-    struct pollfd waited[2] = {{.fd = loop->settings.wakeup, .events = POLLIN}, {.fd = loop->settings.socket, .events = POLLIN}};
+    struct pollfd waited[3] = {{.fd = loop->settings.wakeup, .events = POLLIN},
+                               {.fd = for_frames ? loop->settings.socket : -1, .events = POLLIN},
+                               {.fd = loop->settings.link.bell, .events = POLLIN}};
+    loop->looked_s = loop->state.now_s;
     double real_s = fmax(0, (wake_s - loop->state.now_s) * loop->settings.dilation);
     double most_s = 3600;
     if (real_s > most_s) real_s = most_s;
     struct timespec timeout = {.tv_sec = (time_t)real_s};
     timeout.tv_nsec = (long)((real_s - (double)timeout.tv_sec) / NS);
-    int status = ppoll(waited, for_frames ? 2 : 1, &timeout, NULL);
+    int status = ppoll(waited, 3, &timeout, NULL);
     if (status < 0) return errno == EINTR ? WAKEUP : -errno;
-    return (waited[0].revents ? WAKEUP : 0) | (for_frames && waited[1].revents ? READABLE : 0);
+    return (waited[0].revents ? WAKEUP : 0) | (waited[1].revents ? READABLE : 0) | (waited[2].revents ? BELL : 0);
 }
 
 /* ---- receiving ---- */
@@ -200,6 +214,26 @@ static int receive(struct loop *loop, bool *drained)
     return total;
 }
 
+/* Processes what has arrived by the link in memory. False: not all of it. */
+static bool receive_by_link(struct loop *loop)
+{
+    struct sw_channel *in = loop->settings.link.in;
+    loop->waits = false;
+    for (int left = BATCH * BATCHES; in != NULL; left--) {
+        uint64_t at_ns = sw_channel_next(in);
+        double at_s = at_ns == UINT64_MAX ? INFINITY : nominal_s(loop, (int64_t)at_ns);
+        if (at_s > loop->state.now_s) return true;
+        if (left == 0) return false;
+        uint32_t length;
+        const uint8_t *frame = sw_channel_first(in, &length);
+        loop->last_arrival_s = fmax(at_s, loop->last_arrival_s);
+        loop->waits = !loop_frame(loop, frame, length, loop->last_arrival_s);
+        if (loop->waits) return false;
+        sw_channel_drop(in);
+    }
+    return true;
+}
+
 /* ---- sending ---- */
 
 static bool is_temporary(int error) { return error == EAGAIN || error == ENOBUFS || error == ENOMEM || error == EINTR; }
@@ -235,15 +269,70 @@ static int transmit(struct loop *loop)
     }
 }
 
+/* Puts the frames that have started on the link in memory. 0, or 1 if it has no room or is down. */
+static int transmit_by_link(struct loop *loop)
+{
+    const struct link *link = &loop->settings.link;
+    double now_s = loop->state.now_s;
+    uint64_t first_ns = UINT64_MAX;
+    const struct nic_item *item;
+    bool refused = false;
+    while ((item = nic_due(loop->nic, 0, INFINITY)) != NULL) {
+        refused = __atomic_load_n(&link->out->down, __ATOMIC_RELAXED) || !sw_channel_room(link->out);
+        if (refused) break;
+        double due_s = nic_seconds(item->due_ps);
+        uint32_t length = nic_frame(item, sw_channel_begin(link->out));
+        uint64_t at_ns = sw_channel_end(link->out, length, monotonic_ns(loop, due_s));
+        if (first_ns == UINT64_MAX) first_ns = at_ns;
+        note_lateness(loop, fmax(0, now_s - due_s));
+        nic_delivered(loop->nic, now_s);
+    }
+    if (first_ns != UINT64_MAX) link_ring(link, first_ns);
+    loop->state.send_retries += refused;
+    return refused;
+}
+
+/* Whether frames are to be given to the link or the socket by now. */
+static bool has_due(const struct loop *loop)
+{
+    if (link_carries(&loop->settings.link)) return nic_due(loop->nic, 0, INFINITY) != NULL;
+    return nic_wake(loop->nic) <= loop->state.now_s;
+}
+
 /* ---- the loop ---- */
 
 static double next_wake_s(struct loop *loop, double until_s)
 {
-    double wake_s = fmin(fmax(nic_wake(loop->nic), loop->next_transmit_s), until_s);
+    bool early = link_carries(&loop->settings.link) && nic_due(loop->nic, 0, INFINITY) == NULL;
+    double send_s = early ? nic_decides(loop->nic) + loop->settings.lead_s : nic_wake(loop->nic);
+    double wake_s = fmin(fmax(send_s, loop->next_transmit_s), until_s);
+    uint64_t arrival_ns = link_next(&loop->settings.link);
+    if (arrival_ns != UINT64_MAX) wake_s = fmin(wake_s, nominal_s(loop, (int64_t)arrival_ns) + loop->settings.receive_gap_s);
     wake_s = fmin(wake_s, received_state(loop->received)->timer_s);
     if (loop->busy) wake_s = fmin(wake_s, loop->last_receive_s + loop->settings.receive_gap_s);
     return wake_s;
 }
+
+/* Sleeps until there is something to do. Where that comes before a frame that is put now may have waited for long enough, no frame is
+ * worth a wake-up of its own. Returns as wait_until. */
+static int sleep_until_due(struct loop *loop, double until_s)
+{
+    const struct loop_settings *settings = &loop->settings;
+    double now_s = loop->state.now_s, wake_s = next_wake_s(loop, until_s);
+    if (settings->link.in == NULL) return wait_until(loop, wake_s, !loop->busy);
+    double real_s = (wake_s - now_s) * settings->dilation;
+    if (wake_s <= now_s + settings->receive_gap_s && now_s < loop->looked_s + LOOK_REAL_S / settings->dilation) {
+        struct timespec rest = {.tv_nsec = (long)(fmin(fmax(real_s, 0), 0.9) / NS)};
+        if (rest.tv_nsec > 0) nanosleep(&rest, NULL);
+        return 0;
+    }
+    link_announce(&settings->link, monotonic_ns(loop, wake_s - settings->receive_gap_s));
+    int ready = wait_until(loop, next_wake_s(loop, until_s), !loop->busy); /* what came before is seen by this second look */
+    link_announce(&settings->link, 0);
+    return ready;
+}
+
+void loop_watch(struct loop *loop, bool watched) { link_watch(&loop->settings.link, watched); }
 
 int loop_run(struct loop *loop, double until_s)
 {
@@ -251,10 +340,11 @@ int loop_run(struct loop *loop, double until_s)
     update_now(loop);
     for (;;) {
         bool pending = loop->in_next < loop->in_count;
-        int ready = wait_until(loop, pending ? state->now_s : next_wake_s(loop, until_s), !loop->busy);
+        int ready = pending || loop->waits ? wait_until(loop, state->now_s, !loop->busy) : sleep_until_due(loop, until_s);
         if (ready < 0) return ready;
         update_now(loop);
-        bool drained = true;
+        if (ready & BELL) link_rang(&loop->settings.link);
+        bool all = receive_by_link(loop), drained = true;
         if (loop->busy || pending || ready & READABLE) {
             int count = receive(loop, &drained);
             if (count < 0) return count;
@@ -263,13 +353,15 @@ int loop_run(struct loop *loop, double until_s)
             if (count > 0) loop->last_receive_s = drained ? state->now_s : -INFINITY;
         }
         nic_advance(loop->nic, state->now_s);
-        if (drained && received_state(loop->received)->timer_s <= state->now_s) {
+        if (all && drained && received_state(loop->received)->timer_s <= state->now_s) {
             received_timers(loop->received, state->now_s);
         }
-        if (state->now_s >= loop->next_transmit_s && nic_wake(loop->nic) <= state->now_s) {
-            int refused = transmit(loop);
+        if (state->now_s >= loop->next_transmit_s && has_due(loop)) {
+            bool by_link = link_carries(&loop->settings.link);
+            int refused = by_link ? transmit_by_link(loop) : transmit(loop);
             if (refused < 0) return refused;
-            loop->next_transmit_s = state->now_s + (refused ? loop->settings.retry_s : loop->settings.transmit_gap_s);
+            double gap_s = by_link ? 0 : loop->settings.transmit_gap_s;
+            loop->next_transmit_s = state->now_s + (refused ? loop->settings.retry_s : gap_s);
         }
         if (ready & WAKEUP) return 1;
         if (loop->events->urgent > 0 || loop->events->count >= EVENTS || state->now_s >= until_s) return 0;

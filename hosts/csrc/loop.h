@@ -3,6 +3,7 @@
 #ifndef HOSTS_LOOP_H
 #define HOSTS_LOOP_H
 
+#include "link.h"
 #include "nic.h"
 #include "received.h"
 
@@ -16,6 +17,8 @@ struct loop_settings {
     double tolerance_s;    /* frames that leave later than due by more count as late */
     uint32_t ip;
     int32_t socket, wakeup; /* the loop returns when `wakeup` is readable */
+    double lead_s;          /* frames are put on the link in memory so long after their start at most */
+    struct link link;
 };
 
 /* Read by Python. `late_s`: the greatest lateness of a delivered frame; `worst_s`, too, but Python sets it back. */
@@ -32,6 +35,9 @@ struct loop_state *loop_state(struct loop *);
 
 /* Runs until `until_s`, an urgent event, or `wakeup` is readable (then returns 1, else 0). -errno if the interface failed. */
 int loop_run(struct loop *, double until_s);
+
+/* Whether somebody listens at the host's interface: then frames come by it, not by the link in memory. */
+void loop_watch(struct loop *, bool watched);
 
 /* Processes a frame that arrived at `now_s`. False: not processed; its flow must be added first. */
 bool loop_frame(struct loop *, const uint8_t *frame, uint32_t length, double now_s);

@@ -416,6 +416,12 @@ double nic_wake(struct nic *nic)
     return at_s;
 }
 
+double nic_decides(struct nic *nic)
+{
+    if (!nic->chosen) choose_next(nic);
+    return nic_seconds(nic->next.when);
+}
+
 /* ---- delivery ---- */
 
 const struct nic_item *nic_due(const struct nic *nic, uint32_t ahead, double now_s)
@@ -429,11 +435,12 @@ void nic_delivered(struct nic *nic, double now_s)
 {
     const struct nic_item *item = ring_at(&nic->in_flight, 0);
     struct nic_flow *flow = item->flow;
+    double due_s = nic_seconds(item->due_ps); /* by a link in memory it is delivered before */
     free(item->control);
     ring_pop(&nic->in_flight);
     if (flow == NULL) return;
     if (item->asks) {
-        struct event *event = events_add(nic->events, EVENT_ASKED, false, now_s - nic_seconds(nic->delay_ps));
+        struct event *event = events_add(nic->events, EVENT_ASKED, false, fmax(now_s, due_s) - nic_seconds(nic->delay_ps));
         event->flow = flow;
         event->count = (uint64_t)item->number;
     }

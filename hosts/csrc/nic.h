@@ -89,6 +89,7 @@ void nic_pfc(struct nic *, uint8_t enabled, const uint16_t *quanta, double now_s
 
 void nic_advance(struct nic *, double now_s);
 double nic_wake(struct nic *);
+double nic_decides(struct nic *); /* when the next frame starts, or a flow ends */
 void nic_account(struct nic *, double now_s);
 double nic_paused_s(const struct nic *, int priority, double now_s);
 void nic_reset_counters(struct nic *, double now_s);

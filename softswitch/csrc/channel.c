@@ -1,8 +1,11 @@
 /* Links in memory. */
 #include "channel.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 
 struct header {
     uint64_t at_ns;
@@ -10,7 +13,7 @@ struct header {
     uint32_t padding;
 };
 
-enum { SKIP = UINT32_MAX, LONGEST = sizeof(struct header) + SW_MAX_FRAME };
+enum { SKIP = UINT32_MAX, LONGEST = sizeof(struct header) + SW_CHANNEL_LONGEST };
 
 static uint64_t needed(uint32_t length) { return (sizeof(struct header) + length + 15) / 16 * 16; }
 
@@ -21,22 +24,26 @@ static struct header *header_at(const struct sw_channel *channel, uint64_t at)
 
 struct sw_channel *sw_channel_new(void)
 {
-    struct sw_channel *channel = aligned_alloc(64, sizeof *channel);
-    uint8_t *bytes = malloc(SW_CHANNEL_BYTES);
-    if (channel == NULL || bytes == NULL) {
-        free(channel);
-        free(bytes);
-        return NULL;
-    }
-    *channel = (struct sw_channel){.bytes = bytes};
+    struct sw_channel *channel = aligned_alloc(_Alignof(struct sw_channel), sizeof *channel);
+    if (channel != NULL) memset(channel, 0, sizeof *channel - sizeof channel->bytes);
     return channel;
 }
 
-void sw_channel_free(struct sw_channel *channel)
+void sw_channel_free(struct sw_channel *channel) { free(channel); }
+
+struct sw_channel *sw_channels_map(int fd)
 {
-    if (channel == NULL) return;
-    free(channel->bytes);
-    free(channel);
+    struct stat found;
+    if (fstat(fd, &found) != 0) return NULL;
+    errno = EINVAL;
+    if (found.st_size != 2 * sizeof(struct sw_channel)) return NULL;
+    void *both = mmap(NULL, 2 * sizeof(struct sw_channel), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    return both == MAP_FAILED ? NULL : both;
+}
+
+void sw_channels_unmap(struct sw_channel *both)
+{
+    if (both != NULL) munmap(both, 2 * sizeof *both);
 }
 
 bool sw_channel_room(const struct sw_channel *channel)
@@ -45,45 +52,54 @@ bool sw_channel_room(const struct sw_channel *channel)
     return SW_CHANNEL_BYTES - waiting >= 2 * (uint64_t)(LONGEST + 16); /* the end of the ring may be left out */
 }
 
-uint64_t sw_channel_put(struct sw_channel *channel, const uint8_t *frame, uint32_t length, uint64_t at_ns)
+uint8_t *sw_channel_begin(struct sw_channel *channel)
 {
-    uint64_t put = channel->put, left = SW_CHANNEL_BYTES - put % SW_CHANNEL_BYTES;
-    if (left < needed(length)) {
-        header_at(channel, put)->length = SKIP;
-        put += left;
+    uint64_t left = SW_CHANNEL_BYTES - channel->put % SW_CHANNEL_BYTES;
+    if (left < LONGEST) {
+        header_at(channel, channel->put)->length = SKIP;
+        __atomic_store_n(&channel->put, channel->put + left, __ATOMIC_RELEASE);
     }
+    return (uint8_t *)(header_at(channel, channel->put) + 1);
+}
+
+uint64_t sw_channel_end(struct sw_channel *channel, uint32_t length, uint64_t at_ns)
+{
     if (at_ns < channel->last_ns) at_ns = channel->last_ns;
     channel->last_ns = at_ns;
-    struct header *header = header_at(channel, put);
-    *header = (struct header){.at_ns = at_ns, .length = length};
-    memcpy(header + 1, frame, length);
-    __atomic_store_n(&channel->put, put + needed(length), __ATOMIC_RELEASE);
+    *header_at(channel, channel->put) = (struct header){.at_ns = at_ns, .length = length};
+    __atomic_store_n(&channel->put, channel->put + needed(length), __ATOMIC_RELEASE);
     return at_ns;
 }
 
-/* The first frame's header, behind what is skipped, and where it is; NULL: there is none. */
-static const struct header *first(const struct sw_channel *channel, uint64_t *at)
+/* The first frame's header, behind what is skipped; NULL: there is none. What no switch or agent would write ends what was put. */
+static const struct header *first(struct sw_channel *channel)
 {
-    *at = channel->taken;
-    if (*at == __atomic_load_n(&channel->put, __ATOMIC_ACQUIRE)) return NULL;
-    const struct header *header = header_at(channel, *at);
-    if (header->length != SKIP) return header;
-    *at += SW_CHANNEL_BYTES - *at % SW_CHANNEL_BYTES;
-    return header_at(channel, *at);
+    for (;;) {
+        uint64_t at = channel->taken, put = __atomic_load_n(&channel->put, __ATOMIC_ACQUIRE);
+        if (at == put) return NULL;
+        const struct header *header = header_at(channel, at);
+        uint32_t length = header->length;
+        if (length <= SW_CHANNEL_LONGEST && at % SW_CHANNEL_BYTES + needed(length) <= SW_CHANNEL_BYTES) return header;
+        uint64_t end = length == SKIP ? at + SW_CHANNEL_BYTES - at % SW_CHANNEL_BYTES : put;
+        __atomic_store_n(&channel->taken, end, __ATOMIC_RELEASE);
+    }
 }
 
-uint64_t sw_channel_next(const struct sw_channel *channel)
+uint64_t sw_channel_next(struct sw_channel *channel)
 {
-    uint64_t at;
-    const struct header *header = first(channel, &at);
+    const struct header *header = first(channel);
     return header == NULL ? UINT64_MAX : header->at_ns;
 }
 
-struct sw_pkt *sw_channel_take(struct sw_channel *channel, struct sw_pool *pool)
+const uint8_t *sw_channel_first(struct sw_channel *channel, uint32_t *length)
 {
-    uint64_t at;
-    const struct header *header = first(channel, &at);
-    struct sw_pkt *pkt = sw_pkt_copy_bytes(pool, (const uint8_t *)(header + 1), header->length);
-    __atomic_store_n(&channel->taken, at + needed(header->length), __ATOMIC_RELEASE);
-    return pkt;
+    const struct header *header = first(channel);
+    *length = header->length;
+    return (const uint8_t *)(header + 1);
+}
+
+void sw_channel_drop(struct sw_channel *channel)
+{
+    uint64_t at = channel->taken;
+    __atomic_store_n(&channel->taken, at + needed(header_at(channel, at)->length), __ATOMIC_RELEASE);
 }

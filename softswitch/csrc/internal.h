@@ -18,6 +18,7 @@
 enum {
     SW_BATCH = 64,
     SW_SMALL_BATCH = 4,  /* packets */
+    SW_BELLS = 1 << 18,  /* epoll tags of bells: with the port's number */
     SW_RETRY_NS = 50000, /* for interfaces that refuse frames, at first, and links in memory without room */
 };
 
@@ -37,7 +38,9 @@ struct sw_port {
     struct sw_fifo out; /* frames to send in this iteration, or after the interface refused them (ENOBUFS) */
     uint64_t blocked_ns;  /* since when the interface has refused out.head; 0: it doesn't */
     struct sw_channel *channel_in, *channel_out; /* of a link in memory; NULL: it has none */
-    struct sw_switch *peer;                      /* at its other end */
+    struct sw_switch *peer;                      /* at its other end, but of a host's */
+    bool to_host;
+    int bell; /* to the host's agent; -1: none, or it has ended */
     uint64_t dropped_at_down; /* stats.tx_dropped when the link went down */
     struct sw_port_stats stats;
 };
@@ -116,6 +119,8 @@ bool sw_port_can_run(const struct sw_switch *, const struct sw_tm_port *); /* it
 
 /* memory.c */
 uint64_t sw_channels_next(const struct sw_switch *); /* when the next frame arrives by memory; needs no lock */
+void sw_disconnect(struct sw_port *);                     /* frees a link in memory */
+void sw_bell_rang(struct sw_switch *, struct sw_port *); /* its bell has something to read */
 void sw_channel_receive(struct sw_switch *, struct sw_port *, uint64_t now_ns); /* what has arrived by its time */
 bool sw_port_full(const struct sw_port *);           /* its link in memory has no room */
 /* The packet's way is memory now, not the kernel. */

@@ -1,4 +1,5 @@
-/* Links in memory between switches of a process (channel.h), from the switch's side.
+/* Links in memory (channel.h), from the switch's side: between switches of a process, and to agents of hosts, whose processes share
+ * the memory, and are woken and heard to end by a socket, the bell.
  *
  * A frame gets its arrival time when it starts on the wire, and the peer processes it at that time (in_time.c), even if it comes to
  * it later. */
@@ -7,10 +8,22 @@
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "internal.h"
 #include "worker.h"
+
+_Static_assert((int)SW_CHANNEL_LONGEST == (int)SW_MAX_FRAME, "every frame fits");
+
+static void add_channels(struct sw_switch *sw, struct sw_port *port, struct sw_channel *in, struct sw_channel *out)
+{
+    port->channel_in = in;
+    port->channel_out = out;
+    sw->channels[sw->n_channels++] = port->port;
+    sw_watchers_ask(sw);
+}
 
 int sw_connect(struct sw_switch *one, uint16_t port, struct sw_switch *other, uint16_t other_port)
 {
@@ -24,15 +37,49 @@ int sw_connect(struct sw_switch *one, uint16_t port, struct sw_switch *other, ui
         sw_channel_free(back);
         return -ENOMEM;
     }
-    a->channel_out = b->channel_in = there; /* the receiving port frees it */
-    b->channel_out = a->channel_in = back;
     a->peer = other;
     b->peer = one;
-    one->channels[one->n_channels++] = port;
-    other->channels[other->n_channels++] = other_port;
-    sw_watchers_ask(one);
-    sw_watchers_ask(other);
+    add_channels(one, a, back, there); /* the receiving port frees it */
+    add_channels(other, b, there, back);
     return 0;
+}
+
+int sw_connect_host(struct sw_switch *sw, uint16_t number, int memory, int bell)
+{
+    struct sw_port *port = sw->running || sw->manual ? NULL : sw_port_of(sw, number);
+    if (port == NULL) return -EINVAL;
+    if (port->channel_in != NULL) return -EEXIST;
+    struct sw_channel *both = sw_channels_map(memory);
+    struct epoll_event event = {.events = EPOLLIN, .data.u32 = SW_BELLS + number};
+    if (both == NULL || epoll_ctl(sw->epoll, EPOLL_CTL_ADD, bell, &event) != 0) {
+        int code = errno;
+        sw_channels_unmap(both);
+        return -code;
+    }
+    port->to_host = true;
+    port->bell = bell;
+    add_channels(sw, port, &both[0], &both[1]);
+    return 0;
+}
+
+void sw_disconnect(struct sw_port *port)
+{
+    if (port->to_host) sw_channels_unmap(port->channel_in);
+    else sw_channel_free(port->channel_in);
+    if (port->bell >= 0) close(port->bell);
+    port->channel_in = port->channel_out = NULL;
+    port->bell = -1;
+}
+
+void sw_bell_rang(struct sw_switch *sw, struct sw_port *port)
+{
+    char signs[64];
+    ssize_t n;
+    while ((n = recv(port->bell, signs, sizeof signs, MSG_DONTWAIT)) > 0) continue;
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    close(port->bell); /* this removes it from the epoll set */
+    port->bell = -1;
+    sw_notice(sw, "port %u: the agent of its host has ended; what is for it leaves by %s", port->port, port->interface);
 }
 
 uint64_t sw_channels_next(const struct sw_switch *sw)
@@ -45,15 +92,30 @@ uint64_t sw_channels_next(const struct sw_switch *sw)
     return first;
 }
 
-bool sw_port_full(const struct sw_port *port) { return port->channel_out != NULL && !sw_channel_room(port->channel_out); }
+/* Nobody takes what is put any more. */
+static bool is_over(const struct sw_port *port) { return port->to_host && port->bell < 0; }
+
+bool sw_port_full(const struct sw_port *port)
+{
+    return port->channel_out != NULL && !is_over(port) && !sw_channel_room(port->channel_out);
+}
 
 /* ---- sending ---- */
 
 bool sw_port_in_memory(const struct sw_port *port, const struct sw_tm_port *queues)
 {
-    if (port->channel_out == NULL || !port->open) return false;
+    if (port->channel_out == NULL || !port->open || is_over(port)) return false;
     /* After a time in the kernel, what is on the delay line leaves first. */
     return !__atomic_load_n(&port->channel_out->watched, __ATOMIC_RELAXED) && queues->delay_line.head == NULL;
+}
+
+/* A frame arrives at a host: wakes its agent, if that would sleep longer. */
+static void expect(const struct sw_port *port, uint64_t at_ns)
+{
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* the frame is there before the agent's sleep is looked at */
+    if (__atomic_load_n(&port->channel_out->sleeps_until_ns, __ATOMIC_SEQ_CST) <= at_ns) return;
+    ssize_t ignored = send(port->bell, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL); /* full: signs are there; over: it says so to epoll */
+    (void)ignored;
 }
 
 void sw_port_deliver(struct sw_switch *sw, struct sw_port *port, struct sw_pkt *pkt)
@@ -61,8 +123,10 @@ void sw_port_deliver(struct sw_switch *sw, struct sw_port *port, struct sw_pkt *
     if (port->running) {
         port->stats.tx_packets++;
         port->stats.tx_bytes += pkt->p.length;
-        uint64_t at_ns = sw_channel_put(port->channel_out, pkt->p.data, pkt->p.length, pkt->due_ns);
-        sw_worker_expect(sw, port->peer, at_ns);
+        memcpy(sw_channel_begin(port->channel_out), pkt->p.data, pkt->p.length);
+        uint64_t at_ns = sw_channel_end(port->channel_out, pkt->p.length, pkt->due_ns);
+        if (port->to_host) expect(port, at_ns);
+        else sw_worker_expect(sw, port->peer, at_ns);
     } else {
         port->stats.tx_dropped++;
     }
@@ -76,7 +140,10 @@ void sw_channel_receive(struct sw_switch *sw, struct sw_port *port, uint64_t now
     struct sw_channel *channel = port->channel_in;
     uint64_t at_ns;
     while ((at_ns = sw_channel_next(channel)) <= sw->clock_ns) {
-        struct sw_pkt *pkt = sw_channel_take(channel, &sw->pool);
+        uint32_t length;
+        const uint8_t *frame = sw_channel_first(channel, &length);
+        struct sw_pkt *pkt = sw_pkt_copy_bytes(&sw->pool, frame, length);
+        sw_channel_drop(channel);
         if (!port->running) {
             __atomic_fetch_add(&channel->lost, 1, __ATOMIC_RELAXED);
             if (pkt != NULL) sw_pkt_free(&sw->pool, pkt);

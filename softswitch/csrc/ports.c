@@ -35,7 +35,7 @@ struct sw_port *sw_port_of(struct sw_switch *sw, uint32_t number)
     port = calloc(1, sizeof *port);
     if (port == NULL) return NULL;
     port->port = (uint16_t)number;
-    port->fd = port->sender = -1;
+    port->fd = port->sender = port->bell = -1;
     sw->ports[number] = port;
     sw->active[sw->n_active++] = (uint16_t)number;
     return port;
@@ -216,6 +216,7 @@ static void check_carrier(struct sw_switch *sw, struct sw_port *port)
     bool running = is_running(port);
     if (running == port->running) return;
     port->running = running;
+    if (port->to_host) port->channel_in->down = !running;
     if (running) {
         sw_notice(sw, "port %u: interface %s is up again; %llu frames that were to leave by it were lost", port->port,
                   port->interface, (unsigned long long)(port->stats.tx_dropped - port->dropped_at_down));

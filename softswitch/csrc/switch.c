@@ -98,6 +98,8 @@ static void handle_events(struct sw_switch *sw, const struct epoll_event *events
             (void)ignored;
         } else if (tag == LINKS) {
             sw_links_changed(sw);
+        } else if (tag >= SW_BELLS) {
+            sw_bell_rang(sw, sw->ports[tag - SW_BELLS]);
         } else if (sw->ports[tag] != NULL && sw->ports[tag]->fd >= 0) {
             if (events[i].events & EPOLLERR) sw_port_clear_error(sw->ports[tag]);
             sw_port_receive(sw, sw->ports[tag], batch);
@@ -270,7 +272,7 @@ void sw_destroy(struct sw_switch *sw)
     for (uint32_t i = 0; i < sw->n_active; i++) sw_port_close(sw, sw->ports[sw->active[i]]);
     unload(sw);
     for (uint32_t i = 0; i < sw->n_active; i++) {
-        sw_channel_free(sw->ports[sw->active[i]]->channel_in);
+        sw_disconnect(sw->ports[sw->active[i]]);
         free(sw->ports[sw->active[i]]);
     }
     sw_tm_free(&sw->tm);

@@ -67,20 +67,6 @@ static uint64_t ahead_ns(const struct sw_worker *worker)
 
 static uint64_t at_most(uint64_t ns) { return ns < LOOK_NS ? ns : LOOK_NS; }
 
-/* Waits for descriptors or the time `until`. If that comes before a frame that arrives now could have gone through, with a quarter of
- * the delay to spare for waking up late, no frame is worth a wake-up of its own. */
-static int sleep_until(struct sw_worker *worker, int epoll, struct epoll_event *events, uint64_t until, uint64_t now)
-{
-    bool naps = until > now + SPIN_NS && until - now <= at_most(ahead_ns(worker) / 4 * 3) && now - worker->looked_ns < LOOK_NS;
-    if (naps) {
-        struct timespec at = {(time_t)(until / 1000000000u), (long)(until % 1000000000u)};
-        clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
-        return 0;
-    }
-    worker->looked_ns = now;
-    return wait_for(epoll, events, until, now);
-}
-
 static void leave(struct sw_worker *worker, struct member *member)
 {
     if (worker->epoll >= 0) epoll_ctl(worker->epoll, EPOLL_CTL_DEL, member->sw->epoll, NULL);
@@ -143,6 +129,40 @@ static bool is_due(const struct member *member, uint64_t now)
     return arrived;
 }
 
+/* Says until when it sleeps to those who put frames that arrive earlier. */
+static void announce(struct sw_worker *worker, uint64_t until)
+{
+    __atomic_store_n(&worker->sleeps_until_ns, until, __ATOMIC_RELAXED);
+    for (uint32_t i = 0; i < worker->n; i++) {
+        const struct sw_switch *sw = worker->members[i].sw;
+        for (uint32_t k = 0; sw != NULL && k < sw->n_channels; k++) {
+            const struct sw_port *port = sw->ports[sw->channels[k]];
+            if (port->to_host) __atomic_store_n(&port->channel_in->sleeps_until_ns, until, __ATOMIC_RELAXED);
+        }
+    }
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+/* Waits for descriptors or the deadline. If that comes before a frame that arrives now could have gone through, with a quarter of the
+ * delay to spare for waking up late, no frame is worth a wake-up of its own. */
+static int sleep_until_due(struct sw_worker *worker, int epoll, struct epoll_event *events)
+{
+    uint64_t now = sw_clock_ns(), until = deadline(worker);
+    if (until > now + SPIN_NS && until - now <= at_most(ahead_ns(worker) / 4 * 3) && now - worker->looked_ns < LOOK_NS) {
+        struct timespec at = {(time_t)(until / 1000000000u), (long)(until % 1000000000u)};
+        clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
+        return 0;
+    }
+    worker->looked_ns = now;
+    if (until <= now + SPIN_NS) return wait_for(epoll, events, until, now);
+    /* A peer that puts a frame after this wakes the worker; one that did so before is seen by the second look. */
+    announce(worker, until);
+    uint64_t again = deadline(worker);
+    int n = wait_for(epoll, events, again < until ? again : until, now);
+    announce(worker, 0);
+    return n;
+}
+
 static void *work_for_one(struct sw_worker *worker, struct sw_realtime *realtime)
 {
     struct member *only = &worker->members[0];
@@ -154,7 +174,7 @@ static void *work_for_one(struct sw_worker *worker, struct sw_realtime *realtime
         uint64_t now = sw_clock_ns();
         sw_report(sw, now, only->next_ns);
         sw_realtime_update(realtime, now, sw->pace.crowded);
-        n = sleep_until(worker, sw->epoll, events, deadline(worker), now);
+        n = sleep_until_due(worker, sw->epoll, events);
     }
 }
 
@@ -188,15 +208,8 @@ static void *work_for_all(struct sw_worker *worker, struct sw_realtime *realtime
             if (member->sw != NULL) sw_report(member->sw, now, next_of(member));
         }
         if (worker->there == 0) return NULL;
-        now = sw_clock_ns();
-        sw_realtime_update(realtime, now, crowded);
-        uint64_t until = deadline(worker);
-        /* A peer that puts a frame after this wakes the worker; one that did so before is seen by the second look. */
-        __atomic_store_n(&worker->sleeps_until_ns, until, __ATOMIC_SEQ_CST);
-        uint64_t again = deadline(worker);
-        int n = sleep_until(worker, worker->epoll, ready, again < until ? again : until, now);
-        __atomic_store_n(&worker->sleeps_until_ns, 0, __ATOMIC_RELAXED);
-        note(worker, ready, n);
+        sw_realtime_update(realtime, sw_clock_ns(), crowded);
+        note(worker, ready, sleep_until_due(worker, worker->epoll, ready));
     }
 }
 

@@ -34,14 +34,16 @@ PEER_MAC, PEER = wire.parse_mac("00:00:00:00:00:01"), wire.parse_ip("10.0.0.1")
 class Host:
     """A host behind a datagram socket, which carries frames as a packet socket does."""
 
-    def __init__(self, dilation: float = 1.0, origin: float | None = None) -> None:
+    def __init__(self, dilation: float = 1.0, origin: float | None = None, delay_s: float = 0.0) -> None:
         self.clock = DilatedClock(dilation, origin)
         configured = find_scheme("pfc").configure()
         log = EventLog(None, self.clock)
         self.events = Events()
         self.frames: list[bytes] = []
         self.events.listen(FRAME, self._on_frame)
-        self.nic = Nic(LINE, events=self.events, on_end=lambda flow, at_s: self.sender.on_end(flow, at_s))
+        self.nic = Nic(
+            LINE, delay_s=delay_s, events=self.events, on_end=lambda flow, at_s: self.sender.on_end(flow, at_s)
+        )
         self.sender = Sender(MAC, IP, LINE, configured, self.nic, self.clock, log)
         self.receiver = Receiver(MAC, IP, configured, self.clock, log, self.events, self.nic.send_control)
         self.near, self.far = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)

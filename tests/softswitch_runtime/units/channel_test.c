@@ -1,6 +1,7 @@
 /* A link's direction in memory: what is put is taken, whole, in order, at its time; also by another thread. */
 #include "channel.h"
 #include "check.h"
+#include "packet.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -9,6 +10,21 @@
 enum { FRAMES = 200000 };
 
 static struct sw_pool pool;
+
+static uint64_t put_frame(struct sw_channel *channel, const uint8_t *bytes, uint32_t length, uint64_t at_ns)
+{
+    memcpy(sw_channel_begin(channel), bytes, length);
+    return sw_channel_end(channel, length, at_ns);
+}
+
+static struct sw_pkt *take(struct sw_channel *channel, struct sw_pool *into)
+{
+    uint32_t length;
+    const uint8_t *bytes = sw_channel_first(channel, &length);
+    struct sw_pkt *pkt = sw_pkt_copy_bytes(into, bytes, length);
+    sw_channel_drop(channel);
+    return pkt;
+}
 
 static uint32_t random_below(uint64_t *state, uint32_t n)
 {
@@ -42,11 +58,11 @@ static void what_is_put_is_taken_in_order(void)
     uint64_t put = 0, taken = 0, state = 1;
     while (taken < FRAMES) {
         for (uint32_t n = random_below(&state, 400); n > 0 && put < FRAMES && sw_channel_room(channel); n--, put++) {
-            CHECK(sw_channel_put(channel, bytes, frame(put, bytes), 10 * put) == 10 * put);
+            CHECK(put_frame(channel, bytes, frame(put, bytes), 10 * put) == 10 * put);
         }
         for (uint32_t n = random_below(&state, 400); n > 0 && taken < put; n--, taken++) {
             CHECK(sw_channel_next(channel) == 10 * taken);
-            check_frame(taken, sw_channel_take(channel, &pool));
+            check_frame(taken, take(channel, &pool));
         }
         CHECK(taken < put || sw_channel_next(channel) == UINT64_MAX);
     }
@@ -58,11 +74,11 @@ static void it_is_full_before_it_overflows(void)
     struct sw_channel *channel = sw_channel_new();
     uint8_t bytes[SW_MAX_FRAME] = {0};
     uint32_t n = 0;
-    for (; sw_channel_room(channel); n++) sw_channel_put(channel, bytes, SW_MAX_FRAME, n);
+    for (; sw_channel_room(channel); n++) put_frame(channel, bytes, SW_MAX_FRAME, n);
     CHECK(n > 100 && (uint64_t)n * SW_MAX_FRAME < SW_CHANNEL_BYTES);
     for (uint32_t i = 0; i < n; i++) {
         CHECK(sw_channel_next(channel) == i);
-        sw_pkt_free(&pool, sw_channel_take(channel, &pool));
+        sw_pkt_free(&pool, take(channel, &pool));
     }
     CHECK(sw_channel_room(channel) && sw_channel_next(channel) == UINT64_MAX);
     sw_channel_free(channel);
@@ -72,10 +88,10 @@ static void a_shorter_delay_reorders_nothing(void)
 {
     struct sw_channel *channel = sw_channel_new();
     uint8_t byte = 0;
-    CHECK(sw_channel_put(channel, &byte, 1, 100) == 100);
-    CHECK(sw_channel_put(channel, &byte, 1, 50) == 100);
-    CHECK(sw_channel_put(channel, &byte, 0, 101) == 101);
-    for (uint32_t i = 0; i < 3; i++) sw_pkt_free(&pool, sw_channel_take(channel, &pool));
+    CHECK(put_frame(channel, &byte, 1, 100) == 100);
+    CHECK(put_frame(channel, &byte, 1, 50) == 100);
+    CHECK(put_frame(channel, &byte, 0, 101) == 101);
+    for (uint32_t i = 0; i < 3; i++) sw_pkt_free(&pool, take(channel, &pool));
     sw_channel_free(channel);
 }
 
@@ -85,13 +101,30 @@ static void a_frame_without_room_in_the_pool_is_lost_alone(void)
     struct sw_pool small;
     sw_pool_init(&small, 64, 32, 1, 0);
     uint8_t byte = 7;
-    for (uint32_t i = 0; i < 3; i++) sw_channel_put(channel, &byte, 1, i);
-    struct sw_pkt *first = sw_channel_take(channel, &small);
-    CHECK(first != NULL && sw_channel_take(channel, &small) == NULL);
+    for (uint32_t i = 0; i < 3; i++) put_frame(channel, &byte, 1, i);
+    struct sw_pkt *first = take(channel, &small);
+    CHECK(first != NULL && take(channel, &small) == NULL);
     sw_pkt_free(&small, first);
     CHECK(sw_channel_next(channel) == 2);
-    sw_pkt_free(&small, sw_channel_take(channel, &small));
+    sw_pkt_free(&small, take(channel, &small));
     sw_pool_free(&small);
+    sw_channel_free(channel);
+}
+
+static void what_nobody_would_write_ends_what_was_put(void)
+{
+    struct sw_channel *channel = sw_channel_new();
+    uint8_t byte = 0;
+    for (uint32_t length = SW_CHANNEL_LONGEST + 1; length != 0; length *= 2) {
+        uint8_t *frame = sw_channel_begin(channel);
+        sw_channel_end(channel, 8, 1);
+        put_frame(channel, &byte, 1, 2);
+        memcpy(frame - 8, &length, sizeof length); /* the other process may write anything, at any time */
+        CHECK(sw_channel_next(channel) == UINT64_MAX && sw_channel_room(channel));
+        put_frame(channel, &byte, 1, 3);
+        CHECK(sw_channel_next(channel) == 3);
+        sw_pkt_free(&pool, take(channel, &pool));
+    }
     sw_channel_free(channel);
 }
 
@@ -101,7 +134,7 @@ static void *put_all(void *context)
     uint8_t bytes[SW_MAX_FRAME];
     for (uint64_t n = 0; n < FRAMES; n++) {
         while (!sw_channel_room(channel)) sched_yield();
-        sw_channel_put(channel, bytes, frame(n, bytes), n);
+        put_frame(channel, bytes, frame(n, bytes), n);
     }
     return NULL;
 }
@@ -115,7 +148,7 @@ static void another_thread_takes_what_one_puts(void)
         uint64_t at;
         while ((at = sw_channel_next(channel)) == UINT64_MAX) sched_yield();
         CHECK(at == n);
-        check_frame(n, sw_channel_take(channel, &pool));
+        check_frame(n, take(channel, &pool));
     }
     pthread_join(thread, NULL);
     sw_channel_free(channel);
@@ -128,6 +161,7 @@ int main(void)
     it_is_full_before_it_overflows();
     a_shorter_delay_reorders_nothing();
     a_frame_without_room_in_the_pool_is_lost_alone();
+    what_nobody_would_write_ends_what_was_put();
     another_thread_takes_what_one_puts();
     CHECK(pool.used == 0);
     sw_pool_free(&pool);

@@ -1,0 +1,62 @@
+"""Links in memory between agents and switches, in a network whose switches share a process."""
+
+from __future__ import annotations
+
+import os
+import signal
+import uuid
+from pathlib import Path
+
+import pytest
+from waiting import wait_until
+
+from controller import ports
+from lab import flows
+from lab.lab import Lab
+from topologies.dumbbell import dumbbell
+
+pytestmark = [pytest.mark.root, pytest.mark.long]
+
+
+def test_agent_that_is_killed_stops_nobody(tmp_path: Path) -> None:
+    """What is for it is lost at its interface, as ever: its switch neither waits for it nor holds up the others."""
+    topology = dumbbell(pairs=2)
+    name = f"a{os.getpid()}-{uuid.uuid4().hex[:8]}"
+    with Lab(topology, log_dir=tmp_path, name=name, dilation=1000, scheme="pfc", role="up", processes=False) as lab:
+        flows.start(topology, lab.agents, "h0", "r0", rate_bps=2e9)
+        flows.start(topology, lab.agents, "h1", "r1", rate_bps=2e9)
+
+        def arrived(host: str) -> int:
+            return sum(flow.packets for flow in lab.agents[host].stats().received)
+
+        wait_until(lambda: arrived("r0") > 100 and arrived("r1") > 100, "both flows")
+        interfaces = ports.read(lab.switches["s1"])
+        assert interfaces is not None
+        os.kill(lab.network.hosts["r0"].pid, signal.SIGKILL)
+        log = tmp_path / "s1.log"
+        wait_until(lambda: "the agent of its host has ended" in log.read_text(), "the switch's line")
+        # More than a link in memory has room for, on its way to nobody
+        before = lab.agents["h0"].stats().sent[0].packets
+        wait_until(lambda: lab.agents["h0"].stats().sent[0].packets > before + 1500, "h0's flow, which goes on")
+        before = arrived("r1")
+        wait_until(lambda: arrived("r1") > before + 100, "the other flow")
+        for host in ("h0", "h1"):
+            lab.agents[host].stop(lab.agents[host].stats().sent[0].flow)
+        wait_until(
+            lambda: not any(sum(one.read_registers("waiting_packets").values()) for one in lab.switches.values()),
+            "empty queues",
+        )
+
+
+def test_frames_of_links_in_memory_pass_no_interface(tmp_path: Path) -> None:
+    """But while somebody listens at one: see tests of captures."""
+    topology = dumbbell(pairs=1)
+    name = f"a{os.getpid()}-{uuid.uuid4().hex[:8]}"
+    with Lab(topology, log_dir=tmp_path, name=name, dilation=1000, scheme="pfc", role="up", processes=False) as lab:
+        flows.start(topology, lab.agents, "h0", "r0", size_bytes=100_000)
+        wait_until(lambda: sum(flow.packets for flow in lab.agents["r0"].stats().received) == 100, "the flow")
+        for switch, port in (("s0", 1), ("s0", 2), ("s1", 1), ("s1", 2)):
+            pid = lab.network.node_pid(switch)
+            statistics = Path(f"/proc/{pid}/net/dev").read_text()
+            line = next(one for one in statistics.splitlines() if f"{switch}-eth{port}:" in one)
+            assert int(line.split(":")[1].split()[1]) < 50, line
