@@ -7,7 +7,7 @@ import json
 import select
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ from pcn.commands.common import Quantity, network_option, print_json
 
 if TYPE_CHECKING:
     from lab.attach import Attached
-    from lab.observe import Observer
+    from lab.observe import Observer, Snapshot
 
 _LEAST_S, _MOST_S = 0.1, 3600.0
 
@@ -29,7 +29,7 @@ _LEAST_S, _MOST_S = 0.1, 3600.0
     default="1s",
     show_default=True,
     metavar="TIME",
-    help="Real time between two looks, at least 0.1s.",
+    help="Real time from one look to the next, at least 0.1s.",
 )
 @click.option("--once", is_flag=True, help="One look, printed.")
 @network_option
@@ -54,13 +54,36 @@ def watch(every: float, once: bool, network: str | None, as_json: bool) -> None:
             from lab.observe import Observer
 
             lab = stack.enter_context(attach(network))
-            observer = Observer(lab)
+            looks = Looks(lambda: Observer(lab), every)
         if once:
-            _once(lab, observer, every, as_json)
+            _once(lab, looks, as_json)
         elif as_json or not sys.stdout.isatty():
-            _lines(lab, observer, every, as_json)
+            _lines(lab, looks, as_json)
         else:
-            _live(lab, observer, every)
+            _live(lab, looks)
+
+
+class Looks:
+    """Looks at a network, each `every_s` (real) after the one before began, or soon where that has passed."""
+
+    def __init__(
+        self, make: Callable[[], Observer], every_s: float, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """`make` makes the observer, and by that the first look."""
+        self._every_s = every_s
+        self._clock = clock
+        self._began = clock()
+        self._observer = make()
+
+    @property
+    def wait_s(self) -> float:
+        """How long to wait before the next look."""
+        return max(_LEAST_S, self._began + self._every_s - self._clock())
+
+    def look(self) -> Snapshot:
+        """The next look, now."""
+        self._began = self._clock()
+        return self._observer.look()
 
 
 @contextlib.contextmanager
@@ -76,36 +99,37 @@ def _said(text: str) -> Iterator[None]:
         click.echo("\r\x1b[K", nl=False, err=True)
 
 
-def _once(lab: Attached, observer: Observer, every: float, as_json: bool) -> None:
-    from rich.console import Console
+def _once(lab: Attached, looks: Looks, as_json: bool) -> None:
+    if as_json:
+        time.sleep(looks.wait_s)
+        print_json(asdict(looks.look()))
+        return
+    from rich.console import Console  # while there is time
 
     from pcn.view import picture
 
-    time.sleep(every)
-    now = observer.look()
-    if as_json:
-        print_json(asdict(now))
-        return
+    time.sleep(looks.wait_s)
+    now = looks.look()
     console = Console(highlight=False)
     console.print(picture(lab.record, now, console.width))
 
 
-def _lines(lab: Attached, observer: Observer, every: float, as_json: bool) -> None:
+def _lines(lab: Attached, looks: Looks, as_json: bool) -> None:
     from rich.console import Console
 
     from pcn.view import picture
 
     console = Console(highlight=False)
     while True:
-        time.sleep(every)
-        now = observer.look()
+        time.sleep(looks.wait_s)
+        now = looks.look()
         if as_json:
             click.echo(json.dumps(asdict(now)))
         else:
             console.print(picture(lab.record, now, console.width))
 
 
-def _live(lab: Attached, observer: Observer, every: float) -> None:
+def _live(lab: Attached, looks: Looks) -> None:
     from rich.console import Console
     from rich.live import Live
 
@@ -114,10 +138,10 @@ def _live(lab: Attached, observer: Observer, every: float) -> None:
     console = Console(highlight=False)
     with _keys(), Live(f"{lab.record.name}: looking ...", console=console, screen=True, auto_refresh=False) as live:
         live.refresh()
-        wait_s = min(every, 0.3)  # the first look comes soon
+        wait_s = min(looks.wait_s, 0.3)  # the first look comes soon
         while not _pressed("q", wait_s):
-            live.update(picture(lab.record, observer.look(), console.width, console.height), refresh=True)
-            wait_s = every
+            live.update(picture(lab.record, looks.look(), console.width, console.height), refresh=True)
+            wait_s = looks.wait_s
 
 
 @contextlib.contextmanager
