@@ -54,8 +54,9 @@ bool sw_channel_room(const struct sw_channel *channel)
 
 uint8_t *sw_channel_begin(struct sw_channel *channel)
 {
-    uint64_t left = SW_CHANNEL_BYTES - channel->put % SW_CHANNEL_BYTES;
-    if (left < LONGEST) {
+    uint64_t at = channel->put % SW_CHANNEL_BYTES, left = SW_CHANNEL_BYTES - at;
+    bool empty = channel->put == __atomic_load_n(&channel->taken, __ATOMIC_ACQUIRE);
+    if (left < LONGEST || (empty && at >= SW_CHANNEL_USUAL)) {
         header_at(channel, channel->put)->length = SKIP;
         __atomic_store_n(&channel->put, channel->put + left, __ATOMIC_RELEASE);
     }

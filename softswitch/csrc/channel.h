@@ -6,7 +6,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { SW_CHANNEL_BYTES = 1 << 20, SW_CHANNEL_LONGEST = 9216, SW_CHANNEL_NAMES = 4096 };
+enum {
+    SW_CHANNEL_BYTES = 1 << 20,
+    SW_CHANNEL_USUAL = 1 << 18, /* a ring that gets empty begins anew, so that only one that is full uses its whole memory */
+    SW_CHANNEL_LONGEST = 9216,
+    SW_CHANNEL_HEAD = 4096,
+};
 
 struct sw_channel {
     _Alignas(64) uint64_t put; /* bytes put and taken since the start */
@@ -16,7 +21,7 @@ struct sw_channel {
     uint64_t lost;             /* frames that arrived while the link was down */
     bool watched;              /* the receiving interface is: frames take the way through the kernel */
     bool down;                 /* of a host's link: it has no carrier, and its frames wait */
-    _Alignas(SW_CHANNEL_NAMES) uint8_t bytes[SW_CHANNEL_BYTES];
+    _Alignas(SW_CHANNEL_HEAD) uint8_t bytes[SW_CHANNEL_BYTES];
 };
 
 struct sw_channel *sw_channel_new(void); /* NULL: no memory */

@@ -111,6 +111,23 @@ static void a_frame_without_room_in_the_pool_is_lost_alone(void)
     sw_channel_free(channel);
 }
 
+static void one_that_gets_empty_uses_little_memory(void)
+{
+    struct sw_channel *channel = sw_channel_new();
+    uint8_t bytes[1000] = {0};
+    const uint8_t *highest = channel->bytes;
+    for (uint32_t n = 0; n < 5000; n++) {
+        uint8_t *frame = sw_channel_begin(channel);
+        if (frame > highest) highest = frame;
+        memcpy(frame, bytes, sizeof bytes);
+        sw_channel_end(channel, sizeof bytes, n);
+        CHECK(sw_channel_next(channel) == n);
+        sw_channel_drop(channel);
+    }
+    CHECK(highest < channel->bytes + SW_CHANNEL_USUAL + SW_CHANNEL_LONGEST);
+    sw_channel_free(channel);
+}
+
 static void what_nobody_would_write_ends_what_was_put(void)
 {
     struct sw_channel *channel = sw_channel_new();
@@ -161,6 +178,7 @@ int main(void)
     it_is_full_before_it_overflows();
     a_shorter_delay_reorders_nothing();
     a_frame_without_room_in_the_pool_is_lost_alone();
+    one_that_gets_empty_uses_little_memory();
     what_nobody_would_write_ends_what_was_put();
     another_thread_takes_what_one_puts();
     CHECK(pool.used == 0);
