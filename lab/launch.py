@@ -29,9 +29,13 @@ def share_process(topology: Topology, target: str, processes: bool | None) -> bo
     return target == SoftswitchTarget.name and not (len(topology.switches) <= FEW if processes is None else processes)
 
 
-def slack(target: str, k: float, agents: bool) -> str:
-    """How late frames may leave, nominal, so that one wake-up serves several."""
+def slack(target: str, k: float, agents: bool, together: bool) -> str:
+    """How late frames may leave, nominal, so that one wake-up serves several. Those of links in memory have their
+    times, however late they are put."""
     from hosts.loop import transmit_gap_s
+
+    if together and agents:
+        return "none: links are in memory"
 
     switches = [f"{SLACK_S * 1e6:g} us in switches"] if target == SoftswitchTarget.name else []
     return " and ".join(switches + ([f"{transmit_gap_s(k) * 1e6:.2g} us in hosts"] if agents else []))

@@ -190,7 +190,7 @@ class Network:
             check()
             self._prepare(name, node)
         self.features["link_delay"] = self._who_delays(nodes[self.topology.switches[0].name])
-        self.features["slack"] = slack(self.target.name, self.dilation, self.agents)
+        self.features["slack"] = slack(self.target.name, self.dilation, self.agents, not self.processes)
         self._start_links()
         self._progress("switches")
         switches = self._start_switches(nodes, check)

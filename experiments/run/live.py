@@ -309,7 +309,11 @@ def _notes(features: Mapping[str, str]) -> list[str]:
     delay, slack = features.get("link_delay", ""), features.get("slack", "")
     return [
         *([f"Link delay: {delay}."] if delay.startswith("none") else []),
-        *([f"Frames may leave late, so that a wake-up serves several: up to {slack}."] if slack else []),
+        *(
+            [f"Frames may leave late, so that a wake-up serves several: up to {slack}."]
+            if slack and not slack.startswith("none")
+            else []
+        ),
     ]
 
 

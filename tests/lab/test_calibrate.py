@@ -6,13 +6,17 @@ import json
 import os
 import subprocess
 import sys
+import time
+from contextlib import closing
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lab import calibrate
+from lab import calibrate, journal
 from lab.calibrate import Choice, agents_cost, mean_hops, rounds_per_s, stretch
+from softswitch.pace import Board
 from topologies import catalog
 from topologies.dumbbell import dumbbell
 from topologies.serialise import to_dict
@@ -48,10 +52,12 @@ def test_faster_machine_needs_no_larger_k(rounds: list[float], faster: float) ->
     )
 
 
-@given(st.floats(1, 1e7), st.floats(1, 100))
-def test_packets_close_together_cost_no_more(rate: float, faster: float) -> None:
-    least, most = calibrate.AGENTS_COST[-1][1], calibrate.AGENTS_COST[0][1]
-    assert least <= agents_cost(rate * faster) <= agents_cost(rate) * (1 + 1e-12) <= most * (1 + 1e-12)
+@given(st.floats(1, 1e7), st.floats(1, 100), st.booleans())
+def test_packets_close_together_cost_no_more(rate: float, faster: float, together: bool) -> None:
+    costs = calibrate.AGENTS_TOGETHER_COST if together else calibrate.AGENTS_COST
+    least, most = costs[-1][1], costs[0][1] * (1 + 1e-12)
+    assert least <= agents_cost(rate * faster, together) * (1 + 1e-12)
+    assert agents_cost(rate * faster, together) <= agents_cost(rate, together) * (1 + 1e-12) <= most
 
 
 @pytest.mark.parametrize("name", [name for name in catalog.TOPOLOGIES if name != "clos"])
@@ -79,6 +85,25 @@ def test_every_core_is_measured() -> None:
     rounds = rounds_per_s(1058)
     assert len(rounds) == len(os.sched_getaffinity(0))
     assert all(one > 0 for one in rounds)
+
+
+def test_networks_that_are_up_leave_less(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """What their nodes report on their boards is missing; a network without a board takes nothing."""
+    monkeypatch.setattr(journal, "RUN_DIR", tmp_path)
+    assert calibrate.used_by_networks() == 0
+    board = Board.make(nodes=2, most_percent=40)
+    with journal.owned("one"), journal.owned("two"), closing(board):
+        for name, place in (("one", str(board.path)), ("two", "")):
+            topology = to_dict(dumbbell(pairs=1))
+            owner = journal.Process.of(os.getpid())
+            journal.Record(name, owner, topology, "softswitch", 400.0, "pcn", "", str(tmp_path), board=place).save()
+        assert calibrate.used_by_networks() == 0
+        now_ns = time.monotonic_ns()
+        for slot in range(2):
+            used_ns = 10_000_000 * (os.cpu_count() or 1)
+            board.write(slot, updated_ns=now_ns, window_ns=100_000_000, cpu_ns=used_ns)
+        assert calibrate.used_by_networks() == pytest.approx(0.2)
+    assert calibrate.used_by_networks() == 0
 
 
 def test_choice_for_mininet_is_printed() -> None:

@@ -45,10 +45,14 @@ def test_slack_and_tolerance_are_nominal_and_the_switch_gets_real_ones() -> None
 @pytest.mark.parametrize("k", [100, 375, 1000, 17_000])
 def test_slack_of_hosts_is_at_least_150_us_real(k: float) -> None:
     assert transmit_gap_s(k) == pytest.approx(max(0.4e-6, 150e-6 / k))
-    assert slack("softswitch", k, agents=True) == f"0.1 us in switches and {transmit_gap_s(k) * 1e6:.2g} us in hosts"
-    assert slack("bmv2", k, agents=True).endswith("us in hosts")
-    assert "switches" not in slack("bmv2", k, agents=True)
-    assert slack("bmv2", k, agents=False) == ""
+    assert (
+        slack("softswitch", k, agents=True, together=False)
+        == f"0.1 us in switches and {transmit_gap_s(k) * 1e6:.2g} us in hosts"
+    )
+    assert slack("bmv2", k, agents=True, together=False).endswith("us in hosts")
+    assert "switches" not in slack("bmv2", k, agents=True, together=False)
+    assert slack("bmv2", k, agents=False, together=False) == ""
+    assert slack("softswitch", k, agents=True, together=True).startswith("none")
 
 
 def test_switches_share_a_process_where_they_are_more_than_a_few() -> None:
