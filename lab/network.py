@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import resource
 import shutil
 import socket
 import subprocess
@@ -237,6 +238,11 @@ class Network:
             return
         from hosts.memory_link import Ends
 
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        wanted = soft + len(Ends._fields) * len(self.topology.hosts)
+        resource.setrlimit(
+            resource.RLIMIT_NOFILE, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard)
+        )
         for host in self.topology.hosts:
             self._links[host.name] = Ends.make()
             self._stack.callback(self._end_link, host.name)

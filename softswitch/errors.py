@@ -3,3 +3,7 @@
 
 class StartError(Exception):
     """The switch cannot start; the message is the line the user sees."""
+
+
+class OptionError(Exception):
+    """The arguments make no sense; the message says which, and what would."""

@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn, TypeVar
 
+from softswitch import tls_files
+from softswitch.errors import OptionError as OptionError
 from softswitch.pace import Place
 from softswitch.values import (
     MAX_PORT,
@@ -80,10 +82,6 @@ _INSTEAD: Final = {
 
 _Port = TypeVar("_Port", int, int | None)
 _Of = TypeVar("_Of")
-
-
-class OptionError(Exception):
-    """The arguments make no sense; the message says which, and what would."""
 
 
 class Shape(NamedTuple):
@@ -161,10 +159,7 @@ class Options(NamedTuple):
         """The server's certificate, read from its files; None: without TLS. Raises OptionError."""
         if self.tls_files is None:
             return None
-        from softswitch.p4runtime.server import Tls
-
-        certificate, key, authority = self.tls_files
-        return Tls(_read(certificate), _read(key), None if authority is None else _read(authority))
+        return tls_files.load(self.tls_files)
 
 
 def parse(arguments: Sequence[str]) -> Options:
@@ -197,7 +192,7 @@ def parse(arguments: Sequence[str]) -> Options:
         pace=given.pace,
         log_level=given.log_level,
         log_file=given.log_file,
-        tls_files=_tls_files(given),
+        tls_files=tls_files.named(given),
         message_bytes=given.grpc_max_message_size,
         channels=tuple(Channel(port, *other) for port, other in _by_port("--channel", given.channel).items()),
         host_links=_by_port("--host-link", given.host_link),
@@ -448,28 +443,3 @@ def _reentry(given: argparse.Namespace) -> int:
     if given.clock != "manual":
         raise OptionError("--reentry needs --clock manual: with the live clock it takes what it takes")
     return int(given.reentry)
-
-
-def _tls_files(given: argparse.Namespace) -> tuple[Path, Path, Path | None] | None:
-    if not given.grpc_server_ssl:
-        if given.grpc_server_cert or given.grpc_server_key or given.grpc_server_cacert:
-            raise OptionError("--grpc-server-cert, -key and -cacert need --grpc-server-ssl")
-        if given.grpc_server_with_client_auth:
-            raise OptionError("--grpc-server-with-client-auth needs --grpc-server-ssl")
-        return None
-    if not (given.grpc_server_cert and given.grpc_server_key):
-        raise OptionError("--grpc-server-ssl needs --grpc-server-cert and --grpc-server-key")
-    if given.grpc_server_with_client_auth and not given.grpc_server_cacert:
-        raise OptionError("--grpc-server-with-client-auth needs --grpc-server-cacert")
-    if given.grpc_server_cacert and not given.grpc_server_with_client_auth:
-        raise OptionError(
-            "--grpc-server-cacert needs --grpc-server-with-client-auth: without it every client is accepted"
-        )
-    return given.grpc_server_cert, given.grpc_server_key, given.grpc_server_cacert
-
-
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise OptionError(f"cannot read {path}: {error.strerror}") from error

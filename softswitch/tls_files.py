@@ -1,0 +1,49 @@
+"""The files of P4Runtime's TLS: which the command line names, and what is in them."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from softswitch.errors import OptionError
+
+if TYPE_CHECKING:
+    from softswitch.p4runtime.server import Tls
+
+TlsFiles: TypeAlias = tuple[Path, Path, Path | None]
+"""Certificate, key, the authority of clients' certificates."""
+
+
+def load(files: TlsFiles) -> Tls:
+    """What the server needs of them. Raises OptionError."""
+    from softswitch.p4runtime.server import Tls
+
+    certificate, key, authority = files
+    return Tls(_read(certificate), _read(key), None if authority is None else _read(authority))
+
+
+def named(given: argparse.Namespace) -> TlsFiles | None:
+    """The files of a command line's options; None: no TLS. Raises OptionError."""
+    if not given.grpc_server_ssl:
+        if given.grpc_server_cert or given.grpc_server_key or given.grpc_server_cacert:
+            raise OptionError("--grpc-server-cert, -key and -cacert need --grpc-server-ssl")
+        if given.grpc_server_with_client_auth:
+            raise OptionError("--grpc-server-with-client-auth needs --grpc-server-ssl")
+        return None
+    if not (given.grpc_server_cert and given.grpc_server_key):
+        raise OptionError("--grpc-server-ssl needs --grpc-server-cert and --grpc-server-key")
+    if given.grpc_server_with_client_auth and not given.grpc_server_cacert:
+        raise OptionError("--grpc-server-with-client-auth needs --grpc-server-cacert")
+    if given.grpc_server_cacert and not given.grpc_server_with_client_auth:
+        raise OptionError(
+            "--grpc-server-cacert needs --grpc-server-with-client-auth: without it every client is accepted"
+        )
+    return given.grpc_server_cert, given.grpc_server_key, given.grpc_server_cacert
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise OptionError(f"cannot read {path}: {error.strerror}") from error
