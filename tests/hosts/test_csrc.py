@@ -18,7 +18,7 @@ pytestmark = pytest.mark.long
 
 TESTS = (
     *("test_nic.py", "test_nic_model.py", "test_receiver.py", "test_sender.py", "test_trace.py", "test_loop.py"),
-    *("test_isolation.py", "test_bounds.py"),
+    *("test_isolation.py", "test_bounds.py", "test_memory_link.py"),
 )
 
 
